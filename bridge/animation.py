@@ -1,0 +1,50 @@
+"""Animation curves, wherever this version of Blender keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import bpy
+
+
+def _curve_lists(owner: bpy.types.ID) -> Iterator:
+    """The collections that hold the F-curves of a data-block's action."""
+    data = owner.animation_data
+    if data is None or data.action is None:
+        return
+    if not hasattr(data, "action_slot"):  # before 4.4
+        yield data.action.fcurves
+        return
+    for layer in data.action.layers:
+        for strip in layer.strips:
+            bag = strip.channelbag(data.action_slot) if data.action_slot else None
+            if bag is not None:
+                yield bag.fcurves
+
+
+def key_spike(owner: bpy.types.ID, target: bpy.types.bpy_struct, name: str, frame: int, step: int) -> None:
+    """Animate a property that is 1 at a frame, 0 a step away, and linear between."""
+    for at, value in ((frame - step, 0.0), (frame, 1.0), (frame + step, 0.0)):
+        setattr(target, name, value)
+        target.keyframe_insert(name, frame=at)
+    path = target.path_from_id(name)
+    for curves in _curve_lists(owner):
+        for curve in curves:
+            if curve.data_path == path:
+                for point in curve.keyframe_points:
+                    point.interpolation = "LINEAR"
+
+
+def remove_curves(owner: bpy.types.ID, paths: set[str]) -> None:
+    """Remove the F-curves of these data paths, and the action where none is left."""
+    left = 0
+    for curves in _curve_lists(owner):
+        for curve in [curve for curve in curves if curve.data_path in paths]:
+            curves.remove(curve)
+        left += len(curves)
+    data = owner.animation_data
+    if data is not None and data.action is not None and not left:
+        action = data.action
+        owner.animation_data_clear()
+        if not action.users:
+            bpy.data.actions.remove(action)

@@ -1,0 +1,190 @@
+"""Headless: `blender --command supple ...`, and `main(argv)` for Python on the bpy wheel."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+import bpy
+
+from .deformers import DEFORMERS, SkinningError
+from .properties import settings_of
+from .tasks import bake
+from .tasks.bind import bind
+from .tasks.inspect import describe_file
+
+DONE, FAILED, USAGE = 0, 1, 2
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in Supple's own form."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        print(f"supple: error: {message}", file=sys.stderr)
+        raise SystemExit(USAGE)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run one command.
+
+    Parameters
+    ----------
+    argv : sequence of str
+        What follows `blender --command supple`, for instance `["info", "hero.blend", "--json"]`. The command opens its
+        file in this Blender: unsaved changes are lost.
+
+    Returns
+    -------
+    int
+        0 done, 1 failed (the reason is on stderr), 2 wrong usage.
+    """
+    try:
+        arguments = _build_parser().parse_args(list(argv))
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else USAGE
+    try:
+        arguments.run(arguments)
+    except SkinningError as error:
+        print(f"supple: error: {error}", file=sys.stderr)
+        return FAILED
+    return DONE
+
+
+def _build_parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="supple", description="Skin characters by Supple, without a window")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    info = commands.add_parser("info", help="tell what a file holds and what can be bound")
+    info.add_argument("--json", action="store_true", help="as JSON")
+    info.set_defaults(run=_info)
+
+    binder = commands.add_parser("bind", help="bind characters and save the file")
+    binder.add_argument("--object", action="append", metavar="NAME", help="mesh to bind; all with an armature if not given")
+    binder.add_argument("--method", choices=tuple(DEFORMERS), default="DLBNT")
+    binder.add_argument("--order", choices=("GH", "HG"), help="which comes first in DLBNT")
+    binder.add_argument("--output", type=Path, required=True, metavar="NEW.blend", help="file to save")
+    binder.set_defaults(run=_bind)
+
+    baker = commands.add_parser("bake", help="bake a character's frames")
+    baker.add_argument("--object", required=True, metavar="NAME", help="mesh to bake")
+    baker.add_argument("--method", choices=tuple(DEFORMERS), help="bind by this method for this bake")
+    baker.add_argument("--frames", type=_frames, metavar="A-B[:STEP]", help="frames to bake; the scene's if not given")
+    baker.add_argument("--format", choices=("pc2", "shape-keys"), default="pc2")
+    baker.add_argument("--output", type=Path, required=True, metavar="PATH", help="PC2 file; for shape keys a .blend")
+    baker.add_argument("--save", type=Path, metavar="NEW.blend", help="also save the file, playing the PC2 file")
+    baker.set_defaults(run=_bake)
+
+    for command in (info, binder, baker):
+        command.add_argument("file", metavar="FILE.blend")
+
+    joiner = commands.add_parser("join", help="join PC2 files of successive frames")
+    joiner.add_argument("parts", type=Path, nargs="+", metavar="PART.pc2")
+    joiner.add_argument("--output", type=Path, required=True, metavar="WHOLE.pc2")
+    joiner.set_defaults(run=lambda arguments: bake.join_caches(arguments.parts, arguments.output))
+    return parser
+
+
+def _frames(text: str) -> tuple[int, int, int]:
+    match = re.fullmatch(r"(-?\d+)(?:-(-?\d+))?(?::(\d+))?", text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"'{text}' is no frame range: write it as 1-250 or 1-250:2")
+    start, end, step = match.groups()
+    return int(start), int(end or start), int(step or 1)
+
+
+def _open(file: str) -> None:
+    """Open a .blend file; raises SkinningError where that is not possible."""
+    if not Path(file).is_file():
+        raise SkinningError(f"There is no file '{file}': check the path")
+    try:
+        bpy.ops.wm.open_mainfile(filepath=str(Path(file).resolve()), load_ui=False)
+    except RuntimeError as error:
+        raise SkinningError(f"Cannot open '{file}' ({_reason(error)}): is it a whole .blend file?") from error
+
+
+def _save(path: Path, copy: bool = False) -> None:
+    try:
+        bpy.ops.wm.save_as_mainfile(filepath=str(path.resolve()), copy=copy, check_existing=False)
+    except RuntimeError as error:
+        raise SkinningError(f"Cannot write '{path}' ({_reason(error)}): choose a folder that can be written to") from error
+
+
+def _reason(error: RuntimeError) -> str:
+    return " ".join(str(error).removeprefix("Error:").split())
+
+
+def _find_object(name: str) -> bpy.types.Object:
+    obj = bpy.data.objects.get(name)
+    if obj is None:
+        known = ", ".join(obj.name for obj in bpy.data.objects if obj.type == "MESH")
+        raise SkinningError(f"There is no object '{name}': choose one of {known}")
+    return obj
+
+
+def _info(arguments: argparse.Namespace) -> None:
+    _open(arguments.file)
+    described = describe_file(bpy.context.scene)
+    if arguments.json:
+        print(json.dumps(described, indent=2))
+        return
+    print(f"{arguments.file}: frames {described['frame_start']}-{described['frame_end']}")
+    for one in described["objects"]:
+        state = f"bound by {one['method']}" if one["bound"] else one["problem"] or "can be bound"
+        print(f"  {one['name']}: {one['vertices']} vertices, {one['deforming_bones']} bones of '{one['armature']}', {state}")
+
+
+def _bind(arguments: argparse.Namespace) -> None:
+    _open(arguments.file)
+    if arguments.object:
+        objects = [_find_object(name) for name in arguments.object]
+    else:
+        objects = [
+            obj
+            for obj in bpy.context.scene.objects
+            if obj.type == "MESH" and any(modifier.type == "ARMATURE" for modifier in obj.modifiers)
+        ]
+    if arguments.order:
+        for obj in objects:
+            settings_of(obj).order = arguments.order
+    bind(objects, arguments.method)
+    _save(arguments.output)
+
+
+def _bake(arguments: argparse.Namespace) -> None:
+    _open(arguments.file)
+    scene, obj = bpy.context.scene, _find_object(arguments.object)
+    frames = bake.frame_range(*(arguments.frames or (scene.frame_start, scene.frame_end, 1)))
+    if arguments.method:
+        bind([obj], arguments.method)
+    if arguments.format == "pc2":
+        steps = bake.bake_cache(obj, scene, arguments.output, frames)
+    else:
+        steps = bake.bake_shape_keys(obj, scene, frames)
+    for done in steps:
+        if done % 25 == 0 or done == len(frames):
+            print(f"supple: {done} of {len(frames)} frames", file=sys.stderr)
+    if arguments.format == "shape-keys":
+        _save(arguments.output)
+    elif arguments.save:
+        bake.show_cache(obj, arguments.output.resolve())
+        _save(arguments.save)
+
+
+_command = None
+
+
+def register() -> None:
+    global _command
+    _command = bpy.utils.register_cli_command("supple", main)
+
+
+def unregister() -> None:
+    global _command
+    bpy.utils.unregister_cli_command(_command)
+    _command = None

@@ -1,0 +1,18 @@
+"""Skin deformers in NumPy: nothing here knows Blender.
+
+A deformer is a module with a frozen `Params` and the functions
+
+    binding = bind(rest, params)                    once, slow
+    points = deform(binding, pose)                  for each pose: (V, 3)
+    transforms = vertex_transforms(binding, pose)   the same for any incoming positions: (V, 4, 4)
+
+A new deformer is a new file and one line of `DEFORMERS`.
+"""
+
+from . import dlb, dlbnt, ssd
+from .errors import SkinningError
+from .rest import Joints, Pose, Rest, Weights
+
+DEFORMERS = {"SSD": ssd, "DLB": dlb, "DLBNT": dlbnt}
+
+__all__ = ["DEFORMERS", "Joints", "Pose", "Rest", "SkinningError", "Weights"]

@@ -1,0 +1,361 @@
+"""The blend of joints over vertices, which SSD, DLB and DLBNT share: blocks of dense products.
+
+Every such method is a row of *stages*. A stage gives each joint 12 coefficients; their weighted sums over a vertex's
+joints are, for a linear stage, the entries of the vertex's affine transform (eq 1), for a rigid stage the vertex's
+dual quaternion (eq 8), which is normalized and turned into such a transform.
+
+As the signs of the dual quaternions belong to the joints, both sums are one matrix product, weights (V, B) times
+coefficients (B, 12 or 24). The vertices are sorted by their strongest joint and cut into blocks: a block feels few
+joints, so a small dense product does it, and the arithmetic per vertex runs on whole rows while they are in the cache.
+
+Two layouts make those rows cheap. An affine transform A is kept as its *cyclic diagonals*: rows (A00, A11, A22),
+(A01, A12, A20), (A02, A10, A21) and the translation. Vectors are kept *wrapped*, as (x, y, z, x, y). Then A @ v is the
+sum of three elementwise products of three rows each, and a cross product the difference of two.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .rest import Pose, Rest, Weights
+from .skeleton import Chains
+
+BLOCK_SIZE = 4096
+"""Vertices in a block: measured on 22,000 vertices; smaller ones pay for calls, larger ones leave the cache."""
+
+LEAST_WEIGHT = 1e-4
+"""Vertices whose weights sum to less stay at rest, as under Blender's Armature modifier."""
+
+SCRATCH_ROWS = 160
+"""Rows of a block that the longest run takes: 36 sums, 25 for a rigid stage, 32 for each of three products."""
+
+CYCLIC_ROWS = np.array([0, 1, 2, 0, 1, 2, 0, 1, 2])
+CYCLIC_COLUMNS = np.array([0, 1, 2, 1, 2, 0, 2, 0, 1])
+WRAP = np.array([0, 1, 2, 0, 1])
+COLUMNS = np.array([[0, 3, 6, 9], [7, 1, 4, 10], [5, 8, 2, 11]])[WRAP]
+"""Where the columns of an affine transform stand in its cyclic diagonals, wrapped: shape (5, 4)."""
+WRAPPED_QUATERNIONS = np.array([0, 1, 2, 3, 1, 2, 4, 5, 6, 7, 5, 6])
+IDENTITY = np.eye(3, 4)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step of a method.
+
+    Attributes
+    ----------
+    coefficients : float array, shape (B, 12)
+        From `linear_stage` or `rigid_stage`.
+    rigid : bool
+    """
+
+    coefficients: np.ndarray
+    rigid: bool
+
+
+def linear_stage(matrices: np.ndarray) -> Stage:
+    """Blend affine transforms, shape (B, 3, 4) or (B, 4, 4), entry by entry."""
+    diagonals = matrices[:, CYCLIC_ROWS, CYCLIC_COLUMNS]
+    return Stage(np.concatenate([diagonals, matrices[:, :3, 3]], axis=1), rigid=False)
+
+
+def rigid_stage(dual_quaternions: np.ndarray) -> Stage:
+    """Blend dual quaternions, shape (B, 8), whose signs agree."""
+    return Stage(dual_quaternions[:, WRAPPED_QUATERNIONS], rigid=True)
+
+
+IDENTITY_COEFFICIENTS = {
+    False: linear_stage(IDENTITY[None]).coefficients,
+    True: rigid_stage(np.eye(1, 8)).coefficients,
+}
+
+
+@dataclass(frozen=True)
+class Block:
+    """Vertices that follow much the same joints.
+
+    Attributes
+    ----------
+    joints : int array, shape (b,)
+    weights : float32 array, shape (b, n)
+        Dense; each column sums to 1.
+    points : float32 array, shape (5, 1, n)
+        Rest positions, wrapped, object space.
+    linear, strength : float32 arrays, shape (n,), or None
+        As in `Rest`; None where it is 0, or 1, for all vertices of the block.
+    """
+
+    joints: np.ndarray
+    weights: np.ndarray
+    points: np.ndarray
+    linear: np.ndarray | None
+    strength: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class Binding:
+    """What SSD, DLB and DLBNT keep from a character at rest.
+
+    Attributes
+    ----------
+    params : the method's Params
+    centers : float64 array, shape (B, 3)
+    chains : Chains
+    blocks : tuple of Block
+    places : int array, shape (V,)
+        Where each vertex stands in the order of the blocks.
+    scratch : float32 array
+        Memory that every call of `skin` overwrites; a binding serves one thread at a time.
+    """
+
+    params: Any
+    centers: np.ndarray
+    chains: Chains
+    blocks: tuple[Block, ...]
+    places: np.ndarray
+    scratch: np.ndarray
+
+
+def bind(rest: Rest, params: Any) -> Binding:
+    """Sort the vertices into blocks.
+
+    Parameters
+    ----------
+    rest : Rest
+    params : the method's Params
+        Kept for `deform`.
+
+    Raises
+    ------
+    SkinningError
+        Where the joints are parented in a circle.
+    """
+    vertex_count, joint_count = len(rest.points), len(rest.joints.parents)
+    weights = _normalize(rest.weights, vertex_count, joint_count)
+    order = np.argsort(_strongest_joints(weights, vertex_count), kind="stable")
+    places = np.empty(vertex_count, np.intp)
+    places[order] = np.arange(vertex_count)
+
+    block_count = max(1, -(-vertex_count // BLOCK_SIZE))
+    size = max(1, -(-vertex_count // block_count))
+    rows = places[weights.vertices]
+    by_block = np.argsort((rows // size).astype(np.min_scalar_type(block_count)), kind="stable")
+    bounds = np.searchsorted(rows[by_block] // size, np.arange(block_count + 1))
+    blocks = []
+    for index in range(block_count):
+        entries = by_block[bounds[index] : bounds[index + 1]]
+        members = order[index * size : (index + 1) * size]
+        blocks.append(_make_block(rest, members, weights, entries, rows[entries] - index * size, joint_count))
+    return Binding(
+        params=params,
+        centers=np.asarray(rest.joints.centers, np.float64),
+        chains=Chains(rest.joints.parents),
+        blocks=tuple(blocks),
+        places=places,
+        scratch=np.empty(SCRATCH_ROWS * size, np.float32),
+    )
+
+
+def _normalize(weights: Weights, vertex_count: int, joint_count: int) -> Weights:
+    """Make each vertex's weights sum to 1; vertices with none follow an extra joint that stays at rest."""
+    totals = np.bincount(weights.vertices, weights.values, minlength=vertex_count)
+    loose = totals <= LEAST_WEIGHT
+    kept = (weights.values > 0) & ~loose[weights.vertices]
+    vertices = weights.vertices[kept]
+    unweighted = np.flatnonzero(loose)
+    vertices = np.concatenate([vertices, unweighted])
+    joints = np.concatenate([weights.joints[kept], np.full(len(unweighted), joint_count)])
+    values = np.concatenate([weights.values[kept] / totals[weights.vertices[kept]], np.ones(len(unweighted))])
+    return Weights(vertices, joints, values)
+
+
+def _strongest_joints(weights: Weights, vertex_count: int) -> np.ndarray:
+    starts = np.flatnonzero(np.diff(weights.vertices, prepend=-1))
+    best = np.zeros(vertex_count)
+    best[weights.vertices[starts]] = np.maximum.reduceat(weights.values, starts) if len(starts) else 0.0
+    strongest = np.zeros(vertex_count, np.min_scalar_type(int(weights.joints.max(initial=0))))
+    leading = weights.values == best[weights.vertices]
+    strongest[weights.vertices[leading]] = weights.joints[leading]
+    return strongest
+
+
+def _make_block(
+    rest: Rest, members: np.ndarray, weights: Weights, entries: np.ndarray, columns: np.ndarray, joint_count: int
+) -> Block:
+    """The block of vertices `members`, whose weights are `entries`, each in its column."""
+    joints = np.flatnonzero(np.bincount(weights.joints[entries], minlength=joint_count + 1))
+    local = np.empty(joint_count + 1, np.intp)
+    local[joints] = np.arange(len(joints))
+    shape = (len(joints), len(members))
+    flat = local[weights.joints[entries]] * len(members) + columns
+    dense = np.bincount(flat, weights.values[entries], minlength=shape[0] * shape[1])
+    return Block(
+        joints=joints,
+        weights=dense.astype(np.float32).reshape(shape),
+        points=rest.points[members].astype(np.float32).T[WRAP][:, None].copy(),
+        linear=_part(rest.linear, members, 0.0),
+        strength=_part(rest.strength, members, 1.0),
+    )
+
+
+def _part(values: np.ndarray | None, members: np.ndarray, neutral: float) -> np.ndarray | None:
+    if values is None or (values[members] == neutral).all():
+        return None
+    return values[members].astype(np.float32)
+
+
+def skin_points(binding: Binding, pose: Pose, stages: list[Stage]) -> np.ndarray:
+    """Posed positions of the rest points.
+
+    Returns
+    -------
+    float32 array, shape (V, 3)
+        Object space.
+    """
+    result = np.empty((len(binding.places), 3), np.float32)
+    start = 0
+    for block, posed in _skin_blocks(binding, pose, stages, transforms=False):
+        end = start + posed.shape[-1]
+        result[start:end] = posed[:, 0].T
+        start = end
+    return np.take(result, binding.places, axis=0)
+
+
+def skin_transforms(binding: Binding, pose: Pose, stages: list[Stage]) -> np.ndarray:
+    """Where each vertex's space goes: to be applied to any incoming position of the vertex.
+
+    Returns
+    -------
+    float32 array, shape (V, 4, 4)
+        Object space to object space, column vectors. Column-major in memory, as Blender keeps matrices: the transpose
+        of the last two axes is contiguous.
+    """
+    result = np.empty((len(binding.places), 4, 4), np.float32)
+    result[:, :, 3] = (0.0, 0.0, 0.0, 1.0)
+    start = 0
+    for _, posed in _skin_blocks(binding, pose, stages, transforms=True):
+        end = start + posed.shape[-1]
+        result[start:end, :, :3] = posed.transpose(2, 1, 0)
+        start = end
+    return np.take(result, binding.places, axis=0).transpose(0, 2, 1)
+
+
+def _skin_blocks(binding: Binding, pose: Pose, stages: list[Stage], transforms: bool):
+    """Yield each block with its result, shape (3, C, n): C is 1 for points, 4 for the columns of transforms."""
+    into, back = _object_space(pose)
+    mixed = any(block.linear is not None for block in binding.blocks)
+    if mixed:
+        stages = [*stages, linear_stage(pose.rest_to_pose)]
+    coefficients = np.concatenate(
+        [np.concatenate([stage.coefficients, IDENTITY_COEFFICIENTS[stage.rigid]]) for stage in stages], axis=1
+    ).astype(np.float32)
+
+    for block in binding.blocks:
+        count = block.weights.shape[1]
+        memory = _Scratch(binding.scratch)
+        sums = memory.take(coefficients.shape[1], count)
+        np.matmul(np.take(coefficients, block.joints, axis=0).T, block.weights, out=sums)
+        if transforms:
+            start = into[WRAP][:, :, None].astype(np.float32)
+        elif pose.object_to_armature is None:
+            start = block.points
+        else:
+            start = (into[:, :3].astype(np.float32) @ block.points[:3, 0] + into[:, 3:].astype(np.float32))[WRAP][:, None]
+        posed = _run(stages[: len(stages) - mixed], sums, start, memory)
+        if block.linear is not None:
+            posed += block.linear * (_apply(sums[-12:], start, memory)[:3] - posed)
+        if block.strength is not None:
+            posed = start[:3] + block.strength * (posed - start[:3])
+        if back is not None:
+            posed = np.tensordot(back[:, :3].astype(np.float32), posed, axes=1)
+            posed[:, -1] += back[:, 3:]
+        yield block, posed
+
+
+def _object_space(pose: Pose) -> tuple[np.ndarray, np.ndarray | None]:
+    """The way into armature space and back, shape (3, 4) each; None where there is nothing to do on the way back."""
+    if pose.object_to_armature is None:
+        return IDENTITY, None
+    return pose.object_to_armature[:3], np.linalg.inv(pose.object_to_armature)[:3]
+
+
+class _Scratch:
+    """Hands out pieces of one array: fresh memory of this size would be mapped anew at each call."""
+
+    def __init__(self, memory: np.ndarray) -> None:
+        self._memory = memory
+        self._used = 0
+
+    def take(self, *shape: int) -> np.ndarray:
+        start = self._used
+        self._used += int(np.prod(shape))
+        return self._memory[start : self._used].reshape(shape)
+
+
+def _run(stages: list[Stage], sums: np.ndarray, start: np.ndarray, memory: _Scratch) -> np.ndarray:
+    """Put `start`, shape (5, C, n), through the stages: shape (3, C, n)."""
+    state = start
+    for index, stage in enumerate(stages):
+        blended = sums[12 * index : 12 * index + 12]
+        affine = _affine_from_dual_quaternions(blended, memory) if stage.rigid else blended
+        state = _apply(affine, state, memory)
+    return state[:3]
+
+
+def _apply(affine: np.ndarray, state: np.ndarray, memory: _Scratch) -> np.ndarray:
+    """Apply cyclic diagonals, shape (12, n), to wrapped columns, shape (5, C, n or 1): shape (5, C, n)."""
+    columns, count = state.shape[1], affine.shape[1]
+    diagonals = affine.reshape(4, 3, 1, count)
+    result = memory.take(5, columns, count)
+    product = memory.take(3, columns, count)
+    out = result[:3]
+    np.multiply(diagonals[0], state[0:3], out=out)
+    np.multiply(diagonals[1], state[1:4], out=product)
+    out += product
+    np.multiply(diagonals[2], state[2:5], out=product)
+    out += product
+    out[:, -1] += affine[9:]
+    result[3:] = result[:2]
+    return result
+
+
+def _affine_from_dual_quaternions(blended: np.ndarray, memory: _Scratch) -> np.ndarray:
+    """Normalize sums of dual quaternions and turn them into rigid transforms (eq 6-8).
+
+    Parameters
+    ----------
+    blended : float32 array, shape (12, n)
+        w, then x y z x y, of the real part, then of the dual part.
+
+    Returns
+    -------
+    float32 array, shape (12, n)
+        Cyclic diagonals.
+    """
+    count = blended.shape[1]
+    w, r, dual_w, d = blended[0], blended[1:6], blended[6], blended[7:12]
+    scale = np.einsum("in,in->n", blended[:4], blended[:4])
+    np.maximum(scale, 1e-12, out=scale)  # opposite rotations in equal parts: no direction is right, stay finite
+    np.divide(2.0, scale, out=scale)
+    doubled = np.multiply(r, scale, out=memory.take(5, count))
+    scaled_w = np.multiply(w, scale, out=scale)
+    turned = np.multiply(r, scaled_w, out=memory.take(5, count))
+    product = memory.take(3, count)
+    affine = memory.take(12, count)
+
+    squares = np.multiply(doubled[:3], r[:3], out=affine[0:3])
+    rest = 1.0 - squares.sum(axis=0)
+    squares += rest
+    np.multiply(doubled[1:4], r[:3], out=affine[3:6])
+    affine[3:6] -= turned[2:5]
+    np.multiply(doubled[2:5], r[:3], out=affine[6:9])
+    affine[6:9] += turned[1:4]
+
+    translation = np.multiply(scaled_w, d[:3], out=affine[9:12])
+    translation -= np.multiply(dual_w, doubled[:3], out=product)
+    translation += np.multiply(doubled[1:4], d[2:5], out=product)
+    translation -= np.multiply(doubled[2:5], d[1:4], out=product)
+    return affine

@@ -1,0 +1,96 @@
+"""DLBNT: dual quaternion linear blending with non-rigid transforms (Kurihara & Nishita, section 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .blending import Binding, Stage, bind, skin_points, skin_transforms
+from .dlb import blend_rigid, blend_stretches
+from .errors import SkinningError
+from .polar import decompose_polar, find_rigid
+from .rest import Pose
+
+__all__ = ["Params", "bind", "deform", "split_transforms", "vertex_transforms"]
+
+ORDERS = ("GH", "HG")
+
+
+@dataclass(frozen=True)
+class Params:
+    """What can be chosen.
+
+    Attributes
+    ----------
+    order : str
+        "GH": stretch first, then turn (M = G H, eq 9). "HG": turn first, then stretch (M = H G, eq 17).
+    """
+
+    order: str = "GH"
+
+    def __post_init__(self) -> None:
+        if self.order not in ORDERS:
+            raise SkinningError(f"Order is {self.order!r}: choose one of {', '.join(ORDERS)}")
+
+
+def deform(binding: Binding, pose: Pose) -> np.ndarray:
+    """Posed positions, float32, shape (V, 3), object space (eq 10-11)."""
+    return skin_points(binding, pose, _stages(binding, pose))
+
+
+def vertex_transforms(binding: Binding, pose: Pose) -> np.ndarray:
+    """Where each vertex's space goes, float32, shape (V, 4, 4): `blending.skin_transforms` tells the layout."""
+    return skin_transforms(binding, pose, _stages(binding, pose))
+
+
+def split_transforms(binding: Binding, pose: Pose) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Split each joint's transform M into a rigid part G and a stretch H that agree along the skeleton.
+
+    Returns
+    -------
+    rotations, rigid_translations, stretches, stretch_translations : float64 arrays
+        Shapes (B, 3, 3), (B, 3), (B, 3, 3), (B, 3). M = G H or, by the order, M = H G.
+
+    Notes
+    -----
+    M = G H: the parent's H and the joint's own carry the joint's center o to the same place (eq 15). Eq 16 then reads
+    t_h = t_h of the parent + (S of the parent - S) o: a sum along the chain. At the root t_h = 0.
+
+    M = H G (eq 17; the paper gives no formulas): the same condition at the place x = G o where the center is when H
+    comes to act. It reads t_g = t_g of the parent + (R of the parent - R) o + d, where d is, before the parent's
+    stretch, the offset of the joint's posed center from where the parent takes it. At the root H leaves the posed
+    center where it is.
+    """
+    chains, centers = binding.chains, binding.centers
+    linear, translations = pose.rest_to_pose[:, :3, :3], pose.rest_to_pose[:, :3, 3]
+    rotations, stretches = decompose_polar(linear, chains.parents)
+    is_root = chains.is_root[:, None]
+
+    if binding.params.order == "GH":
+        change = chains.of_parents(stretches, np.eye(3)) - stretches
+        steps = np.where(is_root, 0.0, np.einsum("bij,bj->bi", change, centers))
+        stretch_translations = chains.sum(steps)
+        rigid_translations = translations - np.einsum("bij,bj->bi", rotations, stretch_translations)
+        return rotations, rigid_translations, stretches, stretch_translations
+
+    stretches = rotations @ stretches @ rotations.transpose(0, 2, 1)
+    posed_centers = np.einsum("bij,bj->bi", linear, centers) + translations
+    from_parent = np.einsum("bij,bj->bi", chains.of_parents(linear, np.eye(3)), centers)
+    offsets = posed_centers - from_parent - chains.of_parents(translations, 0.0)
+    offsets[np.abs(offsets) <= 1e-6 * np.abs(centers).max(initial=0.0)] = 0.0  # noise, not for a small scale to enlarge
+    parent_stretches = np.linalg.pinv(chains.of_parents(stretches, np.eye(3)), rcond=1e-6, hermitian=True)
+    change = chains.of_parents(rotations, np.eye(3)) - rotations
+    steps = np.einsum("bij,bj->bi", change, centers) + np.einsum("bij,bj->bi", parent_stretches, offsets)
+    rigid_translations = chains.sum(steps)
+    stretch_translations = translations - np.einsum("bij,bj->bi", stretches, rigid_translations)
+    return rotations, rigid_translations, stretches, stretch_translations
+
+
+def _stages(binding: Binding, pose: Pose) -> list[Stage]:
+    linear, translations = pose.rest_to_pose[:, :3, :3], pose.rest_to_pose[:, :3, 3]
+    if find_rigid(linear).all():
+        return [blend_rigid(binding, linear, translations)]
+    rotations, rigid_translations, stretches, stretch_translations = split_transforms(binding, pose)
+    stages = [blend_stretches(stretches, stretch_translations), blend_rigid(binding, rotations, rigid_translations)]
+    return stages if binding.params.order == "GH" else stages[::-1]

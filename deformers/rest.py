@@ -1,0 +1,122 @@
+"""What a deformer is given: the character at rest and, for each frame, its pose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .errors import SkinningError
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Sparse weights, ordered by vertex: entry n says that vertex `vertices[n]` follows joint `joints[n]`.
+
+    Sums need not be 1: `bind` normalizes. A pair may be listed more than once; its weights add up.
+
+    Attributes
+    ----------
+    vertices : int array, shape (N,)
+        Ascending.
+    joints : int array, shape (N,)
+    values : float array, shape (N,)
+        Not negative.
+    """
+
+    vertices: np.ndarray
+    joints: np.ndarray
+    values: np.ndarray
+
+    @classmethod
+    def from_dense(cls, dense: np.ndarray) -> Weights:
+        """The same from an array of shape (V, B)."""
+        dense = np.asarray(dense)
+        vertices, joints = np.nonzero(dense)
+        return cls(vertices, joints, dense[vertices, joints])
+
+
+@dataclass(frozen=True)
+class Joints:
+    """The skeleton that the skin follows.
+
+    Attributes
+    ----------
+    centers : float array, shape (B, 3)
+        Rest position of each joint's center of rotation (the bone's head), armature space.
+    parents : int array, shape (B,)
+        Index of the joint each is joined to, -1 for a root. Any order, no cycles.
+    """
+
+    centers: np.ndarray
+    parents: np.ndarray
+
+
+@dataclass(frozen=True)
+class Rest:
+    """A character at rest.
+
+    Attributes
+    ----------
+    points : float array, shape (V, 3)
+        Vertices in object space.
+    weights : Weights
+    joints : Joints
+    linear : float array, shape (V,), or None
+        0 where a vertex is blended by the method itself, 1 where linearly (SSD), between: a mix of both results.
+    strength : float array, shape (V,), or None
+        How much of the deformation each vertex takes, 0 to 1 (a modifier's vertex group). None: all of it.
+    """
+
+    points: np.ndarray
+    weights: Weights
+    joints: Joints
+    linear: np.ndarray | None = None
+    strength: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        vertex_count, joint_count = len(self.points), len(self.joints.parents)
+        if self.points.shape != (vertex_count, 3):
+            raise SkinningError(f"Points have shape {self.points.shape}, not (V, 3)")
+        weights = self.weights
+        if not len(weights.vertices) == len(weights.joints) == len(weights.values):
+            raise SkinningError(
+                f"{len(weights.vertices)} vertices, {len(weights.joints)} joints and {len(weights.values)} values of "
+                "weights: give one of each per entry"
+            )
+        if len(weights.vertices) and weights.vertices[-1] >= vertex_count:
+            raise SkinningError(
+                f"{vertex_count} vertices but weights for vertex {weights.vertices[-1]}: read the weights again"
+            )
+        if len(weights.joints) and weights.joints.max() >= joint_count:
+            raise SkinningError(f"{joint_count} joints but a weight for joint {weights.joints.max()}: bind again")
+        if not np.isfinite(weights.values).all():
+            raise SkinningError("Some weights are not numbers: normalize the vertex groups and bind again")
+        for name, values in (("linear", self.linear), ("strength", self.strength)):
+            if values is not None and len(values) != vertex_count:
+                raise SkinningError(f"{vertex_count} vertices but {len(values)} values of {name}: bind again")
+
+
+@dataclass(frozen=True)
+class Pose:
+    """Where the joints are in one frame.
+
+    Attributes
+    ----------
+    rest_to_pose : float array, shape (B, 4, 4)
+        Carries rest positions to posed positions in armature space, column vectors: `pose @ inverse(rest)`.
+    object_to_armature : float array, shape (4, 4), or None
+        From the mesh object's space to the armature's in this frame. None: they are the same.
+    """
+
+    rest_to_pose: np.ndarray
+    object_to_armature: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        if self.rest_to_pose.ndim != 3 or self.rest_to_pose.shape[1:] != (4, 4):
+            raise SkinningError(f"Pose matrices have shape {self.rest_to_pose.shape}, not (B, 4, 4)")
+        if not np.isfinite(self.rest_to_pose).all():
+            raise SkinningError(
+                "The pose holds values that are not numbers (NaN or infinite): check the drivers and constraints of "
+                "the armature"
+            )

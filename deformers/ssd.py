@@ -1,0 +1,31 @@
+"""SSD: skeleton subspace deformation, also called linear blend skinning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .blending import Binding, Stage, bind, linear_stage, skin_points, skin_transforms
+from .rest import Pose
+
+__all__ = ["Params", "bind", "deform", "vertex_transforms"]
+
+
+@dataclass(frozen=True)
+class Params:
+    """SSD has nothing to choose."""
+
+
+def deform(binding: Binding, pose: Pose) -> np.ndarray:
+    """Posed positions, float32, shape (V, 3), object space (eq 1)."""
+    return skin_points(binding, pose, _stages(pose))
+
+
+def vertex_transforms(binding: Binding, pose: Pose) -> np.ndarray:
+    """Where each vertex's space goes, float32, shape (V, 4, 4): `blending.skin_transforms` tells the layout."""
+    return skin_transforms(binding, pose, _stages(pose))
+
+
+def _stages(pose: Pose) -> list[Stage]:
+    return [linear_stage(pose.rest_to_pose)]

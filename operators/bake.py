@@ -1,0 +1,172 @@
+"""Bakes, with progress and Esc to cancel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import bpy
+from bpy.props import BoolProperty, IntProperty, StringProperty
+
+from ..deformers import SkinningError
+from ..properties import settings_of
+from ..tasks import bake
+
+
+class BakeOperator:
+    """Mix-in: a frame range, run in one go from Python and frame by frame from the user interface."""
+
+    bl_options = {"REGISTER", "UNDO"}
+
+    frame_start: IntProperty(name="Start", description="First frame; the scene's if not set", default=1)
+    frame_end: IntProperty(name="End", description="Last frame; the scene's if not set", default=250)
+    frame_step: IntProperty(name="Step", description="Frames from one sample to the next", default=1, min=1)
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        obj = context.active_object
+        if obj is None or obj.type != "MESH" or not settings_of(obj).is_bound:
+            cls.poll_message_set("Select a mesh that is bound")
+            return False
+        return True
+
+    def start(self, context: bpy.types.Context) -> Iterator[int]:
+        """The bake, as a generator that yields the number of frames done."""
+        raise AssertionError("each bake has its own")
+
+    def finish(self, context: bpy.types.Context) -> None:
+        """What is left to do once all frames are there."""
+
+    is_interactive = False
+    """Whether a user waits in front of a window: set by `invoke`."""
+
+    def frames(self, context: bpy.types.Context) -> range:
+        self._take_scene_range(context)
+        return bake.frame_range(self.frame_start, self.frame_end, self.frame_step)
+
+    def _take_scene_range(self, context: bpy.types.Context) -> None:
+        for name in ("frame_start", "frame_end"):
+            if not self.properties.is_property_set(name):
+                setattr(self, name, getattr(context.scene, name))
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        if self.is_interactive:
+            return self.run_modal(context)
+        try:
+            for _ in self.start(context):
+                pass
+            self.finish(context)
+        except SkinningError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        return {"FINISHED"}
+
+    def run_modal(self, context: bpy.types.Context) -> set[str]:
+        """Go on frame by frame, with a progress bar."""
+        try:
+            self._count = len(self.frames(context))
+            self._steps = self.start(context)
+        except SkinningError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        self._timer = context.window_manager.event_timer_add(0.001, window=context.window)
+        context.window_manager.progress_begin(0, self._count)
+        context.window_manager.modal_handler_add(self)
+        return {"RUNNING_MODAL"}
+
+    def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
+        if event.type == "ESC":
+            self._steps.close()
+            self.report({"INFO"}, "Bake canceled: nothing was kept")
+            return self._end(context, {"CANCELLED"})
+        if event.type != "TIMER":
+            return {"RUNNING_MODAL"}
+        try:
+            done = next(self._steps, None)
+            if done is not None:
+                context.window_manager.progress_update(done)
+                context.workspace.status_text_set(f"Supple: frame {done} of {self._count} baked. Esc to cancel")
+                return {"RUNNING_MODAL"}
+            self.finish(context)
+        except SkinningError as error:
+            self.report({"ERROR"}, str(error))
+            return self._end(context, {"CANCELLED"})
+        self.report({"INFO"}, f"{self._count} frames baked")
+        return self._end(context, {"FINISHED"})
+
+    def _end(self, context: bpy.types.Context, result: set[str]) -> set[str]:
+        context.window_manager.event_timer_remove(self._timer)
+        context.window_manager.progress_end()
+        context.workspace.status_text_set(None)
+        return result
+
+
+class SUPPLE_OT_bake_shape_keys(BakeOperator, bpy.types.Operator):
+    """Add a shape key for each frame, keyed to be on in that frame: renders the same without Supple"""
+
+    bl_idname = "supple.bake_shape_keys"
+    bl_label = "Bake to Shape Keys"
+
+    def start(self, context: bpy.types.Context) -> Iterator[int]:
+        return bake.bake_shape_keys(context.active_object, context.scene, self.frames(context))
+
+    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
+        self._take_scene_range(context)
+        self.is_interactive = True
+        return context.window_manager.invoke_props_dialog(self)
+
+
+class SUPPLE_OT_bake_cache(BakeOperator, bpy.types.Operator):
+    """Write the deformed points of each frame to a PC2 file and play it by a Mesh Cache modifier: renders the same without Supple"""
+
+    bl_idname = "supple.bake_cache"
+    bl_label = "Bake to Point Cache"
+
+    filepath: StringProperty(name="File", description="PC2 file to write", subtype="FILE_PATH")
+    filter_glob: StringProperty(default="*.pc2", options={"HIDDEN"})
+    check_existing: BoolProperty(default=True, options={"HIDDEN"})
+
+    def path(self) -> Path:
+        if not self.filepath:
+            raise SkinningError("No file to bake to: choose one")
+        return Path(bpy.path.abspath(self.filepath)).with_suffix(".pc2")
+
+    def start(self, context: bpy.types.Context) -> Iterator[int]:
+        return bake.bake_cache(context.active_object, context.scene, self.path(), self.frames(context))
+
+    def finish(self, context: bpy.types.Context) -> None:
+        bake.show_cache(context.active_object, self.path())
+
+    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
+        self._take_scene_range(context)
+        if not self.filepath:
+            folder = Path(bpy.data.filepath).parent if bpy.data.filepath else Path.home()
+            self.filepath = str(folder / f"{bpy.path.clean_name(context.active_object.name)}.pc2")
+        self.is_interactive = True
+        context.window_manager.fileselect_add(self)
+        return {"RUNNING_MODAL"}
+
+
+class SUPPLE_OT_clear_bake(bpy.types.Operator):
+    """Remove the bake and deform live again; a PC2 file stays on disk"""
+
+    bl_idname = "supple.clear_bake"
+    bl_label = "Back to Live"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        obj = context.active_object
+        if obj is None or obj.type != "MESH" or settings_of(obj).bake == "NONE":
+            cls.poll_message_set("Select a mesh that Supple has baked")
+            return False
+        return True
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        bake.clear_bake(context.active_object)
+        return {"FINISHED"}
+
+
+register, unregister = bpy.utils.register_classes_factory(
+    (SUPPLE_OT_bake_shape_keys, SUPPLE_OT_bake_cache, SUPPLE_OT_clear_bake)
+)

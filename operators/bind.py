@@ -1,0 +1,84 @@
+"""Bind and unbind."""
+
+from __future__ import annotations
+
+import bpy
+from bpy.props import EnumProperty
+
+from ..deformers import SkinningError
+from ..properties import METHOD_ITEMS, settings_of
+from ..tasks.bind import bind, unbind
+
+
+def chosen_meshes(context: bpy.types.Context) -> list[bpy.types.Object]:
+    """The meshes that an operator is for: the selected ones and the active one; of an armature, those it deforms."""
+    active = context.active_object
+    if active is not None and active.type == "ARMATURE":
+        return [
+            obj
+            for obj in context.view_layer.objects
+            if obj.type == "MESH" and any(mod.type == "ARMATURE" and mod.object == active for mod in obj.modifiers)
+        ]
+    meshes = [obj for obj in context.selected_objects if obj.type == "MESH"]
+    if active is not None and active.type == "MESH" and active not in meshes:
+        meshes.append(active)
+    return meshes
+
+
+class SUPPLE_OT_bind(bpy.types.Operator):
+    """Deform the selected characters by Supple instead of by their Armature modifiers"""
+
+    bl_idname = "supple.bind"
+    bl_label = "Bind"
+    bl_options = {"REGISTER", "UNDO"}
+
+    method: EnumProperty(name="Method", description="How the joints' transforms are blended", items=METHOD_ITEMS)
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        if not chosen_meshes(context):
+            cls.poll_message_set("Select a mesh that has an Armature modifier")
+            return False
+        return True
+
+    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
+        if not self.properties.is_property_set("method"):
+            self.method = settings_of(chosen_meshes(context)[0]).method
+        return self.execute(context)
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        meshes = chosen_meshes(context)
+        method = self.method if self.properties.is_property_set("method") else settings_of(meshes[0]).method
+        try:
+            bind(meshes, method)
+        except SkinningError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        self.report({"INFO"}, f"Bound {', '.join(obj.name for obj in meshes)} by {method}")
+        return {"FINISHED"}
+
+
+class SUPPLE_OT_unbind(bpy.types.Operator):
+    """Give the selected characters back to their Armature modifiers, as they were before Bind"""
+
+    bl_idname = "supple.unbind"
+    bl_label = "Unbind"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        if not any(settings_of(obj).is_bound for obj in chosen_meshes(context)):
+            cls.poll_message_set("Select a mesh that is bound")
+            return False
+        return True
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        try:
+            unbind(chosen_meshes(context))
+        except SkinningError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        return {"FINISHED"}
+
+
+register, unregister = bpy.utils.register_classes_factory((SUPPLE_OT_bind, SUPPLE_OT_unbind))

@@ -1,0 +1,146 @@
+"""The live preview: handlers that keep every bound object up to its armature's pose, in the viewport and in renders."""
+
+from __future__ import annotations
+
+import bpy
+from bpy.app.handlers import persistent
+
+from .deformers import SkinningError
+from .properties import settings_of
+from .tasks import live
+from .tasks.bind import find_bound_objects, own_carrier
+from .tasks.stack import hand_over, take_over
+
+
+class _Watch:
+    """Which objects are bound, without a walk over all objects at every frame, and whether a render is under way."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.object_count = -1
+        self.is_rendering = False
+
+    def bound_objects(self) -> list[bpy.types.Object]:
+        """Bound objects that can be changed; looked for anew when objects were added, removed or renamed."""
+        found = [bpy.data.objects.get((name, None)) for name in self.names]
+        if len(bpy.data.objects) != self.object_count or not all(obj and settings_of(obj).is_bound for obj in found):
+            found = find_bound_objects()
+            taken = set()
+            for obj in found:
+                _report(obj, lambda obj=obj: _adopt(obj, taken))
+            self.look_again()
+            self.names = [obj.name for obj in found]
+            self.object_count = len(bpy.data.objects)
+        return found
+
+    def look_again(self) -> None:
+        """Forget which objects are bound."""
+        self.object_count = -1
+
+
+_watch = _Watch()
+
+
+def _adopt(obj: bpy.types.Object, taken: set) -> None:
+    """Take an object in that was bound, opened, appended or duplicated."""
+    own_carrier(obj, taken)
+    take_over(obj)
+
+
+def _report(obj: bpy.types.Object, step) -> None:
+    """Run a step for one object; what is wrong is kept for the panel, and the object left as it is."""
+    message = ""
+    try:
+        step()
+    except SkinningError as error:
+        message = str(error)
+    if settings_of(obj).message != message:
+        settings_of(obj).message = message
+
+
+def _refresh_all(depsgraph: bpy.types.Depsgraph) -> None:
+    if _watch.is_rendering and depsgraph.mode != "RENDER":
+        return  # the render has the carriers
+    for obj in _watch.bound_objects():
+        _report(obj, lambda obj=obj: live.refresh(obj, depsgraph))
+
+
+@persistent
+def _on_frame(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    _refresh_all(depsgraph)
+
+
+@persistent
+def _on_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    changed = {update.id.original for update in depsgraph.updates if isinstance(update.id, bpy.types.Mesh | bpy.types.Armature)}
+    if changed:
+        for obj in _watch.bound_objects():
+            if obj.data in changed and obj.mode not in live.RESHAPING_MODES:
+                live.forget(obj)
+            elif changed:
+                live.note_armature_change(obj)
+    _refresh_all(depsgraph)
+
+
+@persistent
+def _on_load(*_) -> None:
+    live.forget_all()
+    _watch.look_again()
+    _watch.is_rendering = False
+    _watch.bound_objects()
+
+
+@persistent
+def _on_undo(*_) -> None:
+    live.expect_changes()
+    _watch.look_again()
+
+
+@persistent
+def _before_save(*_) -> None:
+    for obj in find_bound_objects():
+        hand_over(obj)
+
+
+@persistent
+def _after_save(*_) -> None:
+    for obj in find_bound_objects():
+        take_over(obj)
+
+
+@persistent
+def _on_render_start(*_) -> None:
+    _watch.is_rendering = True
+
+
+@persistent
+def _on_render_end(*_) -> None:
+    _watch.is_rendering = False
+
+
+HANDLERS = (
+    ("frame_change_post", _on_frame),
+    ("depsgraph_update_post", _on_update),
+    ("load_post", _on_load),
+    ("undo_post", _on_undo),
+    ("redo_post", _on_undo),
+    ("save_pre", _before_save),
+    ("save_post", _after_save),
+    ("save_post_fail", _after_save),
+    ("render_init", _on_render_start),
+    ("render_complete", _on_render_end),
+    ("render_cancel", _on_render_end),
+)
+
+
+def register() -> None:
+    for name, handler in HANDLERS:
+        getattr(bpy.app.handlers, name).append(handler)
+
+
+def unregister() -> None:
+    for name, handler in reversed(HANDLERS):
+        getattr(bpy.app.handlers, name).remove(handler)
+    if hasattr(bpy.data, "objects"):
+        _before_save()
+    live.forget_all()

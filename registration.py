@@ -1,0 +1,17 @@
+"""What Supple adds to Blender, in order."""
+
+from __future__ import annotations
+
+from . import cli, operators, preview, properties, ui
+
+PARTS = (properties, operators, ui, preview, cli)
+
+
+def register() -> None:
+    for part in PARTS:
+        part.register()
+
+
+def unregister() -> None:
+    for part in reversed(PARTS):
+        part.unregister()

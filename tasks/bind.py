@@ -1,0 +1,171 @@
+"""Bind and unbind: put Supple in the place of a character's Armature modifier, and take it out again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import bpy
+
+from ..bridge import carriers
+from ..bridge.meshes import read_points
+from ..deformers import SkinningError
+from ..properties import SETTINGS_VERSION, settings_of
+from . import live
+from .bake import clear_bake
+from .character import find_armature_modifier
+from .stack import find_replaced_modifier, find_supple_modifier, hand_over, pass_toggles
+
+
+def find_bound_objects() -> list[bpy.types.Object]:
+    """All bound objects of the file that can be changed (linked ones can not)."""
+    return [obj for obj in bpy.data.objects if obj.type == "MESH" and settings_of(obj).is_bound and obj.library is None]
+
+
+def bind(objects: Iterable[bpy.types.Object], method: str) -> None:
+    """Deform characters by Supple instead of by their Armature modifiers.
+
+    Where one of the objects can not be bound, none is. A bound object is bound anew.
+
+    Parameters
+    ----------
+    objects : Objects
+        Meshes with an Armature modifier.
+    method : str
+        Key of `DEFORMERS`.
+
+    Raises
+    ------
+    SkinningError
+        Where an object can not be bound; nothing is changed then.
+    """
+    objects = list(objects)
+    if not objects:
+        raise SkinningError("Nothing to bind: select a mesh that has an Armature modifier")
+    checked = [(obj, check_bindable(obj)) for obj in objects]
+    prepared = [live.prepare(obj, modifier, method) for obj, modifier in checked]
+    for (obj, modifier), one in zip(checked, prepared, strict=True):
+        _bind_one(obj, modifier, one)
+
+
+def check_bindable(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
+    """Whether an object is one to bind; what `live.prepare` can still find is in its weights and bones.
+
+    Returns
+    -------
+    ArmatureModifier
+        The one to replace.
+
+    Raises
+    ------
+    SkinningError
+        With what is in the way and what to do.
+    """
+    if obj.type != "MESH":
+        raise SkinningError(f"'{obj.name}' is not a mesh: select a mesh that has an Armature modifier")
+    if obj.library is not None:
+        raise SkinningError(f"'{obj.name}' is linked from another file: make a library override of it, or make it local")
+    if obj.mode == "EDIT":
+        raise SkinningError(f"'{obj.name}' is in Edit Mode: leave it first")
+    if not obj.data.vertices:
+        raise SkinningError(f"'{obj.name}' has no vertices: select another mesh")
+    modifier = find_replaced_modifier(obj) if settings_of(obj).is_bound else find_armature_modifier(obj)
+    if not settings_of(obj).is_bound and not (modifier.show_viewport or modifier.show_render):
+        raise SkinningError(f"Armature modifier '{modifier.name}' of '{obj.name}' is switched off: switch it on first")
+    return modifier
+
+
+def _bind_one(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier, prepared: live.LiveObject) -> None:
+    settings = settings_of(obj)
+    settings.method = prepared.choices.method
+    if settings.is_bound:
+        _restore_parts(obj, modifier)
+    else:
+        settings.carrier = carriers.new_carrier(obj, read_points(obj.data))
+        supple = carriers.add_supple_modifier(obj, settings.carrier, obj.modifiers.find(modifier.name))
+        supple.show_in_editmode = modifier.show_in_editmode
+        pass_toggles(modifier, supple)
+    settings.version = SETTINGS_VERSION
+    settings.is_bound = True
+    settings.is_handed_over = False
+    settings.armature_modifier = modifier.name
+    settings.bound_groups = "\n".join(prepared.groups)
+    settings.message = ""
+    _lock_interface(obj)
+    live.keep(obj, prepared)
+
+
+def _restore_parts(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier) -> None:
+    """Give a bound object back what was deleted or no longer fits: its carrier, its node modifier."""
+    settings = settings_of(obj)
+    if settings.carrier is None or len(settings.carrier.data.vertices) != len(obj.data.vertices):
+        if settings.carrier is not None:
+            carriers.remove_carrier(settings.carrier)
+        settings.carrier = carriers.new_carrier(obj, read_points(obj.data))
+    try:
+        supple = find_supple_modifier(obj)
+    except SkinningError:
+        supple = carriers.add_supple_modifier(obj, settings.carrier, obj.modifiers.find(modifier.name))
+        modifier.show_viewport = modifier.show_render = False
+    carriers.write_input(supple, carriers.CARRIER_SOCKET, settings.carrier)
+
+
+def unbind(objects: Iterable[bpy.types.Object]) -> None:
+    """Give characters back to their Armature modifiers, exactly as they were before Bind. Bakes are removed.
+
+    Raises
+    ------
+    SkinningError
+        Where none of the objects is bound.
+    """
+    bound = [obj for obj in objects if obj.type == "MESH" and settings_of(obj).is_bound]
+    if not bound:
+        raise SkinningError("Nothing to unbind: select a mesh that is bound")
+    for obj in bound:
+        _unbind_one(obj)
+    carriers.remove_unused_node_groups()
+
+
+def _unbind_one(obj: bpy.types.Object) -> None:
+    settings = settings_of(obj)
+    clear_bake(obj)
+    hand_over(obj)
+    for modifier in [modifier for modifier in obj.modifiers if carriers.is_supple_modifier(modifier)]:
+        obj.modifiers.remove(modifier)
+    if settings.carrier is not None:
+        carriers.remove_carrier(settings.carrier)
+    live.forget(obj)
+    _unlock_interface(obj)
+    for name in ("is_bound", "is_handed_over", "armature_modifier", "bound_groups", "message"):
+        settings.property_unset(name)
+
+
+def own_carrier(obj: bpy.types.Object, taken: set[bpy.types.Object]) -> None:
+    """Give a copy of a bound object a carrier of its own, where it shares one with an object already in `taken`."""
+    settings = settings_of(obj)
+    if settings.carrier is None:
+        return
+    if settings.carrier in taken or settings.carrier.library is not None:
+        settings.carrier = carriers.new_carrier(obj, read_points(obj.data))
+        carriers.write_input(find_supple_modifier(obj), carriers.CARRIER_SOCKET, settings.carrier)
+    taken.add(settings.carrier)
+
+
+def _lock_interface(obj: bpy.types.Object) -> None:
+    """Lock the interface while rendering: viewport and render write the same carrier."""
+    for scene in obj.users_scene:
+        if not scene.render.use_lock_interface:
+            scene.render.use_lock_interface = True
+            settings_of(obj).locked_interface = True
+
+
+def _unlock_interface(obj: bpy.types.Object) -> None:
+    """Undo `_lock_interface`, or leave it to another object that is still bound."""
+    if not settings_of(obj).locked_interface:
+        return
+    settings_of(obj).locked_interface = False
+    others = [other for other in find_bound_objects() if other != obj]
+    if others:
+        settings_of(others[0]).locked_interface = True
+        return
+    for scene in obj.users_scene:
+        scene.render.use_lock_interface = False

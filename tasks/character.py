@@ -1,0 +1,202 @@
+"""A character as Supple finds it: which modifiers it has, what can be bound, how it is at rest."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from ..bridge.armatures import Skeleton, read_envelopes, read_segment_indices
+from ..bridge.meshes import VertexGroups, read_points, read_vertex_groups
+from ..deformers import Rest, SkinningError, Weights
+from ..deformers.bendy import straight_segment_indices
+from ..deformers.envelopes import envelope_weights
+
+TOPOLOGY_CHANGING = {
+    "ARRAY", "BEVEL", "BOOLEAN", "BUILD", "DECIMATE", "EDGE_SPLIT", "MASK", "MESH_TO_VOLUME", "MIRROR", "MULTIRES",
+    "REMESH", "SCREW", "SKIN", "SOLIDIFY", "SUBSURF", "TRIANGULATE", "VOLUME_TO_MESH", "WELD", "WIREFRAME",
+}  # fmt: skip
+
+
+def find_armature_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
+    """The Armature modifier that Supple is to replace.
+
+    Raises
+    ------
+    SkinningError
+        Where there is none, or more than one is in use.
+    """
+    found = [modifier for modifier in obj.modifiers if modifier.type == "ARMATURE"]
+    if not found:
+        raise SkinningError(f"'{obj.name}' has no Armature modifier: parent it to an armature first")
+    if len(found) > 1:
+        used = [modifier for modifier in found if modifier.object and (modifier.show_viewport or modifier.show_render)]
+        if len(used) != 1:
+            names = ", ".join(f"'{modifier.name}'" for modifier in found)
+            raise SkinningError(
+                f"'{obj.name}' has {len(found)} Armature modifiers ({names}): switch off, in viewport and render, all "
+                "but the one that Supple is to replace"
+            )
+        found = used
+    return found[0]
+
+
+def check_armature(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier) -> bpy.types.Object:
+    """The modifier's armature object; raises SkinningError where there is none."""
+    armature = modifier.object
+    if armature is None or armature.type != "ARMATURE":
+        raise SkinningError(f"Armature modifier '{modifier.name}' of '{obj.name}' has no armature: choose one in it")
+    return armature
+
+
+def check_modifiers_above(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> None:
+    """Refuse modifiers above that change the number of vertices: weights belong to the mesh's own."""
+    for above in obj.modifiers[: obj.modifiers.find(modifier.name)]:
+        if above.type in TOPOLOGY_CHANGING and (above.show_viewport or above.show_render):
+            raise SkinningError(
+                f"Modifier '{above.name}' of '{obj.name}' stands above '{modifier.name}' and changes the number of "
+                "vertices: move it below, or apply it"
+            )
+
+
+def read_weight_groups(obj: bpy.types.Object, skeleton: Skeleton, modifier: bpy.types.ArmatureModifier) -> list[str]:
+    """Names of the object's vertex groups that deforming bones are named after.
+
+    Raises
+    ------
+    SkinningError
+        Where no bone can move the mesh.
+    """
+    if not skeleton.names:
+        raise SkinningError(f"'{modifier.object.name}' has no deforming bone: switch Deform on in the bones' properties")
+    groups = [group.name for group in obj.vertex_groups if group.name in set(skeleton.names)]
+    if not groups and not modifier.use_bone_envelopes:
+        if not obj.vertex_groups:
+            raise SkinningError(
+                f"'{obj.name}' has no vertex groups: parent it to the armature with automatic weights, or paint weights"
+            )
+        raise SkinningError(
+            f"None of the {len(obj.vertex_groups)} vertex groups of '{obj.name}' is named after a deforming bone of "
+            f"'{modifier.object.name}': rename the groups, or switch Deform on in the bones' properties"
+        )
+    return groups
+
+
+def read_rest(
+    obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier, skeleton: Skeleton, linear_group: str
+) -> Rest:
+    """The object at rest, with the weights that Blender's Armature modifier would use.
+
+    Parameters
+    ----------
+    obj : Object
+        A mesh object that has passed the checks of this module.
+    modifier : ArmatureModifier
+        Its vertex group and what it binds to are honored.
+    skeleton : Skeleton
+    linear_group : str
+        Vertex group that mixes in linear blending, or "".
+
+    Raises
+    ------
+    SkinningError
+        Where no vertex has a weight for a deforming bone, or the linear group does not exist.
+    """
+    points = read_points(obj.data)
+    entries = read_vertex_groups(obj.data)
+    in_armature = modifier.object.matrix_world.inverted_safe() @ obj.matrix_world
+    matrix = np.array(in_armature, np.float64)
+    armature_points = points @ matrix[:3, :3].T + matrix[:3, 3]
+
+    weights = _read_bone_weights(obj, entries, armature_points, skeleton, modifier)
+    if not (weights.values > 0).any():
+        raise SkinningError(
+            f"No vertex of '{obj.name}' has a weight for a deforming bone of '{modifier.object.name}': paint weights or "
+            "parent it with automatic weights"
+        )
+    weights = _split_bendy(weights, armature_points, skeleton, modifier.object)
+    return Rest(
+        points=points,
+        weights=weights,
+        joints=skeleton.joints,
+        linear=_read_named_group(obj, entries, linear_group, "linear group"),
+        strength=_read_strength(obj, entries, modifier),
+    )
+
+
+def _read_bone_weights(
+    obj: bpy.types.Object,
+    entries: VertexGroups,
+    points: np.ndarray,
+    skeleton: Skeleton,
+    modifier: bpy.types.ArmatureModifier,
+) -> Weights:
+    """Weights by deforming bone (index into `skeleton.names`): vertex groups, and envelopes where they are in use."""
+    bone_of = {name: bone for bone, name in enumerate(skeleton.names)}
+    group_bones = np.array([bone_of.get(group.name, -1) for group in obj.vertex_groups] + [-1], np.intp)
+    bones = group_bones[np.where(entries.groups < len(obj.vertex_groups), entries.groups, -1)]
+    kept = (bones >= 0) & modifier.use_vertex_groups
+    weights = Weights(entries.vertices[kept], bones[kept], entries.values[kept])
+    if not modifier.use_bone_envelopes and not any(modifier.object.data.bones[n].use_envelope_multiply for n in skeleton.names):
+        return weights
+
+    envelopes = read_envelopes(modifier.object, skeleton)
+    free = np.ones(len(points), bool)
+    free[weights.vertices] = False
+    values = weights.values.copy()
+    parts = []
+    for bone in range(len(skeleton.names)):
+        shape = (envelopes.heads[bone], envelopes.tails[bone], envelopes.head_radii[bone], envelopes.tail_radii[bone])
+        if envelopes.multiplies[bone]:
+            own = weights.joints == bone
+            values[own] *= envelope_weights(points[weights.vertices[own]], *shape, envelopes.distances[bone])
+        if modifier.use_bone_envelopes:
+            felt = envelope_weights(points[free], *shape, envelopes.distances[bone]) * envelopes.factors[bone]
+            where = np.flatnonzero(felt > 0)
+            parts.append((np.flatnonzero(free)[where], np.full(len(where), bone), felt[where]))
+    parts.append((weights.vertices, weights.joints, values))
+    return _by_vertex(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+
+
+def _by_vertex(vertices: np.ndarray, joints: np.ndarray, values: np.ndarray) -> Weights:
+    order = np.argsort(vertices, kind="stable")
+    return Weights(vertices[order], joints[order], values[order])
+
+
+def _split_bendy(weights: Weights, points: np.ndarray, skeleton: Skeleton, armature: bpy.types.Object) -> Weights:
+    """Turn weights by bone into weights by joint: those of a B-Bone are divided among the ends of its segments."""
+    joints, values = skeleton.first_joints[weights.joints], weights.values.copy()
+    far = []
+    for bone in np.flatnonzero(skeleton.segment_counts > 1):
+        own = np.flatnonzero(weights.joints == bone)
+        where = points[weights.vertices[own]]
+        if skeleton.curved[bone]:
+            indices, blends = read_segment_indices(armature.pose.bones[skeleton.names[bone]], where)
+        else:
+            to_bone = skeleton.to_bones[bone]
+            along = (where @ to_bone[1, :3] + to_bone[1, 3]) / skeleton.lengths[bone]
+            indices, blends = straight_segment_indices(along, int(skeleton.segment_counts[bone]))
+        joints[own] += indices
+        far.append((weights.vertices[own], joints[own] + 1, values[own] * blends))
+        values[own] *= 1.0 - blends
+    far.append((weights.vertices, joints, values))
+    return _by_vertex(*(np.concatenate(arrays) for arrays in zip(*far, strict=True)))
+
+
+def _read_strength(
+    obj: bpy.types.Object, entries: VertexGroups, modifier: bpy.types.ArmatureModifier
+) -> np.ndarray | None:
+    """How much of the deformation each vertex takes by the modifier's vertex group, shape (V,), or None for all."""
+    group = obj.vertex_groups.get(modifier.vertex_group)
+    if group is None:
+        return None
+    values = entries.read_group(group.index, len(obj.data.vertices))
+    return 1.0 - values if modifier.invert_vertex_group else values
+
+
+def _read_named_group(obj: bpy.types.Object, entries: VertexGroups, name: str, what: str) -> np.ndarray | None:
+    if not name:
+        return None
+    group = obj.vertex_groups.get(name)
+    if group is None:
+        raise SkinningError(f"'{obj.name}' has no vertex group '{name}': choose another {what}, or none")
+    return np.clip(entries.read_group(group.index, len(obj.data.vertices)), 0.0, 1.0)

@@ -1,0 +1,69 @@
+"""Who deforms a bound object: Supple's node modifier, the Armature modifier it stands in for, or a bake."""
+
+from __future__ import annotations
+
+import bpy
+
+from ..bridge.carriers import is_supple_modifier
+from ..deformers import SkinningError
+from ..properties import settings_of
+
+
+def find_supple_modifier(obj: bpy.types.Object) -> bpy.types.Modifier:
+    """The node modifier that Bind has put into the stack.
+
+    Raises
+    ------
+    SkinningError
+        Where the user has removed it.
+    """
+    for modifier in obj.modifiers:
+        if is_supple_modifier(modifier):
+            return modifier
+    raise SkinningError(f"The Supple modifier of '{obj.name}' was removed: press Unbind, or Bind to put it back")
+
+
+def find_replaced_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
+    """The Armature modifier that Supple stands in for.
+
+    Raises
+    ------
+    SkinningError
+        Where the user has removed it.
+    """
+    name = settings_of(obj).armature_modifier
+    found = [modifier for modifier in obj.modifiers if modifier.type == "ARMATURE"]
+    for modifier in found:
+        if modifier.name == name or len(found) == 1:
+            return modifier
+    raise SkinningError(f"Armature modifier '{name}' of '{obj.name}' was removed: press Unbind, add one, and bind again")
+
+
+def hand_over(obj: bpy.types.Object) -> None:
+    """Let the Armature modifier deform a bound object for a while: so it does in a file that is opened without Supple."""
+    settings = settings_of(obj)
+    if not settings.is_handed_over and settings.bake == "NONE" and _swap(obj, to_armature=True):
+        settings.is_handed_over = True
+
+
+def take_over(obj: bpy.types.Object) -> None:
+    """Have Supple deform an object again that was handed over."""
+    settings = settings_of(obj)
+    if settings.is_handed_over and _swap(obj, to_armature=False):
+        settings.is_handed_over = False
+
+
+def _swap(obj: bpy.types.Object, to_armature: bool) -> bool:
+    """Pass the viewport and render toggles on; False where the user has removed one of the two modifiers."""
+    try:
+        supple, armature = find_supple_modifier(obj), find_replaced_modifier(obj)
+    except SkinningError:
+        return False
+    pass_toggles(*((supple, armature) if to_armature else (armature, supple)))
+    return True
+
+
+def pass_toggles(source: bpy.types.Modifier, target: bpy.types.Modifier) -> None:
+    """Let `target` deform where `source` did, in the viewport and in the render."""
+    target.show_viewport, target.show_render = source.show_viewport, source.show_render
+    source.show_viewport = source.show_render = False
