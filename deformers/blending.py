@@ -15,19 +15,30 @@ sum of three elementwise products of three rows each, and a cross product the di
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from .errors import SkinningError
 from .rest import Pose, Rest, Weights
 from .skeleton import Chains
 
-BLOCK_SIZE = 4096
-"""Vertices in a block: measured on 22,000 vertices; smaller ones pay for calls, larger ones leave the cache."""
+BLOCK_SIZE = 5000
+"""Vertices in a block: smaller ones pay for calls, larger ones leave the cache, powers of 2 collide in it."""
+
+PRODUCT_SIZE = 250_000
+"""Multiplications in one matrix product: OpenBLAS hands larger ones to threads, whose start costs more than they save
+(and many times that on a busy machine)."""
 
 LEAST_WEIGHT = 1e-4
 """Vertices whose weights sum to less stay at rest, as under Blender's Armature modifier."""
+
+LEAST_NORM = 1e-4
+"""Squared norms of blended dual quaternions are kept above: opposite rotations in equal parts have no right direction,
+and must not throw the vertex away."""
 
 SCRATCH_ROWS = 160
 """Rows of a block that the longest run takes: 36 sums, 25 for a rigid stage, 32 for each of three products."""
@@ -38,7 +49,7 @@ WRAP = np.array([0, 1, 2, 0, 1])
 COLUMNS = np.array([[0, 3, 6, 9], [7, 1, 4, 10], [5, 8, 2, 11]])[WRAP]
 """Where the columns of an affine transform stand in its cyclic diagonals, wrapped: shape (5, 4)."""
 WRAPPED_QUATERNIONS = np.array([0, 1, 2, 3, 1, 2, 4, 5, 6, 7, 5, 6])
-IDENTITY = np.eye(3, 4)
+IDENTITY_COLUMNS = np.eye(3, 4, dtype=np.float32)[WRAP][:, :, None]
 
 
 @dataclass(frozen=True)
@@ -68,7 +79,7 @@ def rigid_stage(dual_quaternions: np.ndarray) -> Stage:
 
 
 IDENTITY_COEFFICIENTS = {
-    False: linear_stage(IDENTITY[None]).coefficients,
+    False: linear_stage(np.eye(4)[None]).coefficients,
     True: rigid_stage(np.eye(1, 8)).coefficients,
 }
 
@@ -118,6 +129,11 @@ class Binding:
     places: np.ndarray
     scratch: np.ndarray
 
+    def check(self, pose: Pose) -> None:
+        """Raise SkinningError where a pose is not one of these joints."""
+        if len(pose.rest_to_pose) != len(self.centers):
+            raise SkinningError(f"{len(self.centers)} joints but a pose of {len(pose.rest_to_pose)}: bind again")
+
 
 def bind(rest: Rest, params: Any) -> Binding:
     """Sort the vertices into blocks.
@@ -161,9 +177,10 @@ def bind(rest: Rest, params: Any) -> Binding:
 
 def _normalize(weights: Weights, vertex_count: int, joint_count: int) -> Weights:
     """Make each vertex's weights sum to 1; vertices with none follow an extra joint that stays at rest."""
-    totals = np.bincount(weights.vertices, weights.values, minlength=vertex_count)
+    positive = np.maximum(weights.values, 0.0)
+    totals = np.bincount(weights.vertices, positive, minlength=vertex_count)
     loose = totals <= LEAST_WEIGHT
-    kept = (weights.values > 0) & ~loose[weights.vertices]
+    kept = (positive > 0) & ~loose[weights.vertices]
     vertices = weights.vertices[kept]
     unweighted = np.flatnonzero(loose)
     vertices = np.concatenate([vertices, unweighted])
@@ -243,7 +260,9 @@ def skin_transforms(binding: Binding, pose: Pose, stages: list[Stage]) -> np.nda
     return np.take(result, binding.places, axis=0).transpose(0, 2, 1)
 
 
-def _skin_blocks(binding: Binding, pose: Pose, stages: list[Stage], transforms: bool):
+def _skin_blocks(
+    binding: Binding, pose: Pose, stages: list[Stage], transforms: bool
+) -> Iterator[tuple[Block, np.ndarray]]:
     """Yield each block with its result, shape (3, C, n): C is 1 for points, 4 for the columns of transforms."""
     into, back = _object_space(pose)
     mixed = any(block.linear is not None for block in binding.blocks)
@@ -257,29 +276,37 @@ def _skin_blocks(binding: Binding, pose: Pose, stages: list[Stage], transforms: 
         count = block.weights.shape[1]
         memory = _Scratch(binding.scratch)
         sums = memory.take(coefficients.shape[1], count)
-        np.matmul(np.take(coefficients, block.joints, axis=0).T, block.weights, out=sums)
+        _multiply(np.take(coefficients, block.joints, axis=0).T, block.weights, out=sums)
         if transforms:
-            start = into[WRAP][:, :, None].astype(np.float32)
+            start = into
         elif pose.object_to_armature is None:
             start = block.points
         else:
-            start = (into[:, :3].astype(np.float32) @ block.points[:3, 0] + into[:, 3:].astype(np.float32))[WRAP][:, None]
+            start = (into[:3, :3, 0] @ block.points[:3, 0] + into[:3, 3])[WRAP][:, None]
         posed = _run(stages[: len(stages) - mixed], sums, start, memory)
         if block.linear is not None:
             posed += block.linear * (_apply(sums[-12:], start, memory)[:3] - posed)
         if block.strength is not None:
             posed = start[:3] + block.strength * (posed - start[:3])
         if back is not None:
-            posed = np.tensordot(back[:, :3].astype(np.float32), posed, axes=1)
+            posed = np.tensordot(back[:, :3], posed, axes=1)
             posed[:, -1] += back[:, 3:]
         yield block, posed
 
 
 def _object_space(pose: Pose) -> tuple[np.ndarray, np.ndarray | None]:
-    """The way into armature space and back, shape (3, 4) each; None where there is nothing to do on the way back."""
+    """The way into armature space as wrapped columns, shape (5, 4, 1), and back, shape (3, 4): None for no way at all."""
     if pose.object_to_armature is None:
-        return IDENTITY, None
-    return pose.object_to_armature[:3], np.linalg.inv(pose.object_to_armature)[:3]
+        return IDENTITY_COLUMNS, None
+    into = pose.object_to_armature[:3].astype(np.float32)
+    return into[WRAP][:, :, None], np.linalg.inv(pose.object_to_armature)[:3].astype(np.float32)
+
+
+def _multiply(left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:
+    """`left @ right` in pieces of columns that BLAS multiplies at once."""
+    columns = max(256, PRODUCT_SIZE // max(1, left.size))
+    for start in range(0, right.shape[1], columns):
+        np.matmul(left, right[:, start : start + columns], out=out[:, start : start + columns])
 
 
 class _Scratch:
@@ -291,7 +318,7 @@ class _Scratch:
 
     def take(self, *shape: int) -> np.ndarray:
         start = self._used
-        self._used += int(np.prod(shape))
+        self._used += math.prod(shape)
         return self._memory[start : self._used].reshape(shape)
 
 
@@ -307,6 +334,8 @@ def _run(stages: list[Stage], sums: np.ndarray, start: np.ndarray, memory: _Scra
 
 def _apply(affine: np.ndarray, state: np.ndarray, memory: _Scratch) -> np.ndarray:
     """Apply cyclic diagonals, shape (12, n), to wrapped columns, shape (5, C, n or 1): shape (5, C, n)."""
+    if state is IDENTITY_COLUMNS:
+        return affine[COLUMNS]
     columns, count = state.shape[1], affine.shape[1]
     diagonals = affine.reshape(4, 3, 1, count)
     result = memory.take(5, columns, count)
@@ -338,7 +367,7 @@ def _affine_from_dual_quaternions(blended: np.ndarray, memory: _Scratch) -> np.n
     count = blended.shape[1]
     w, r, dual_w, d = blended[0], blended[1:6], blended[6], blended[7:12]
     scale = np.einsum("in,in->n", blended[:4], blended[:4])
-    np.maximum(scale, 1e-12, out=scale)  # opposite rotations in equal parts: no direction is right, stay finite
+    np.maximum(scale, LEAST_NORM, out=scale)
     np.divide(2.0, scale, out=scale)
     doubled = np.multiply(r, scale, out=memory.take(5, count))
     scaled_w = np.multiply(w, scale, out=scale)

@@ -59,6 +59,7 @@ def blend_stretches(stretches: np.ndarray, translations: np.ndarray) -> Stage:
 
 
 def _stages(binding: Binding, pose: Pose) -> list[Stage]:
+    binding.check(pose)
     linear, translations = pose.rest_to_pose[:, :3, :3], pose.rest_to_pose[:, :3, 3]
     if find_rigid(linear).all():
         return [blend_rigid(binding, linear, translations)]

@@ -59,27 +59,30 @@ def split_transforms(binding: Binding, pose: Pose) -> tuple[np.ndarray, np.ndarr
 
     M = H G (eq 17; the paper gives no formulas): the same condition at the place x = G o where the center is when H
     comes to act. It reads t_g = t_g of the parent + (R of the parent - R) o + d, where d is, before the parent's
-    stretch, the offset of the joint's posed center from where the parent takes it. At the root H leaves the posed
-    center where it is.
+    stretch, the offset of the joint's posed center from where the parent takes it: none for joints that hold together.
+    Below a parent scaled by s < 1 the offset is divided by 1/s, not by s, and H takes the rest: it must not run away
+    where s goes to zero. At the root H leaves the posed center where it is.
     """
     chains, centers = binding.chains, binding.centers
     linear, translations = pose.rest_to_pose[:, :3, :3], pose.rest_to_pose[:, :3, 3]
-    rotations, stretches = decompose_polar(linear, chains.parents)
     is_root = chains.is_root[:, None]
 
     if binding.params.order == "GH":
+        rotations, stretches = decompose_polar(linear, chains.parents)
         change = chains.of_parents(stretches, np.eye(3)) - stretches
         steps = np.where(is_root, 0.0, np.einsum("bij,bj->bi", change, centers))
         stretch_translations = chains.sum(steps)
         rigid_translations = translations - np.einsum("bij,bj->bi", rotations, stretch_translations)
         return rotations, rigid_translations, stretches, stretch_translations
 
-    stretches = rotations @ stretches @ rotations.transpose(0, 2, 1)
+    back, stretches = decompose_polar(linear.transpose(0, 2, 1), chains.parents)  # of M^T, as H stands to the left
+    rotations, stretches = back.transpose(0, 2, 1), stretches.transpose(0, 2, 1)
     posed_centers = np.einsum("bij,bj->bi", linear, centers) + translations
     from_parent = np.einsum("bij,bj->bi", chains.of_parents(linear, np.eye(3)), centers)
     offsets = posed_centers - from_parent - chains.of_parents(translations, 0.0)
-    offsets[np.abs(offsets) <= 1e-6 * np.abs(centers).max(initial=0.0)] = 0.0  # noise, not for a small scale to enlarge
-    parent_stretches = np.linalg.pinv(chains.of_parents(stretches, np.eye(3)), rcond=1e-6, hermitian=True)
+    left, scales, right = np.linalg.svd(chains.of_parents(stretches, np.eye(3)))
+    parent_stretches = (left * (scales / np.maximum(1.0, scales**2))[:, None]) @ right
+    parent_stretches = parent_stretches.transpose(0, 2, 1)
     change = chains.of_parents(rotations, np.eye(3)) - rotations
     steps = np.einsum("bij,bj->bi", change, centers) + np.einsum("bij,bj->bi", parent_stretches, offsets)
     rigid_translations = chains.sum(steps)
@@ -88,6 +91,7 @@ def split_transforms(binding: Binding, pose: Pose) -> tuple[np.ndarray, np.ndarr
 
 
 def _stages(binding: Binding, pose: Pose) -> list[Stage]:
+    binding.check(pose)
     linear, translations = pose.rest_to_pose[:, :3, :3], pose.rest_to_pose[:, :3, 3]
     if find_rigid(linear).all():
         return [blend_rigid(binding, linear, translations)]

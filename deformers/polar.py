@@ -7,7 +7,7 @@ import numpy as np
 RIGID = 4e-6
 """Largest entry of `A.T @ A - I` at which a matrix still counts as a rotation: single-precision noise of a posed chain."""
 
-SINGULAR = 1e-9
+SINGULAR = 1e-6
 """Singular values below this part of the largest count as zero: the matrix does not determine a rotation there."""
 
 
@@ -33,11 +33,11 @@ def determinants(linear: np.ndarray) -> np.ndarray:
 
 
 def decompose_polar(linear: np.ndarray, parents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Split each matrix into a rotation and a symmetric stretch, `linear = rotation @ stretch` (eq 12).
+    """Split each matrix into a rotation and a stretch, `linear = rotation @ stretch` (eq 12).
 
     Where the matrix leaves the rotation open, the parent's rotation is continued: a scale of zero turns as the parent
     does about what is left, and a mirrored matrix keeps a proper rotation, the one of those possible that is nearest
-    to the parent's, with the reflection in the stretch.
+    to the parent's, with the mirror in the stretch. Joints below keep that mirror.
 
     Parameters
     ----------
@@ -48,7 +48,8 @@ def decompose_polar(linear: np.ndarray, parents: np.ndarray) -> tuple[np.ndarray
     Returns
     -------
     rotation, stretch : float64 arrays, shape (B, 3, 3)
-        `det(rotation) = +1`; the stretch is symmetric, negative along a mirrored direction.
+        `det(rotation) = +1`. The stretch is symmetric, negative along a mirrored direction; below a mirrored joint it is
+        a symmetric one times the mirror.
 
     Notes
     -----
@@ -62,39 +63,53 @@ def decompose_polar(linear: np.ndarray, parents: np.ndarray) -> tuple[np.ndarray
         open_to_choice = (scales[:, 2] <= SINGULAR * scales[:, 0]) | (determinants(rotation[bent]) < 0)
         if open_to_choice.any():
             _choose_by_parent(rotation, linear, parents, bent[open_to_choice])
-    stretch = rotation.transpose(0, 2, 1) @ linear
-    return rotation, 0.5 * (stretch + stretch.transpose(0, 2, 1))
+    return rotation, rotation.transpose(0, 2, 1) @ linear
 
 
 def _choose_by_parent(rotation: np.ndarray, linear: np.ndarray, parents: np.ndarray, which: np.ndarray) -> None:
-    """Fill in `rotation[which]`, each after its parent. A loop, as each needs its parent's; such joints are few."""
+    """Fill in `rotation[which]`, each after its parent. A loop, as each needs its parent's; such joints are few.
+
+    A joint below a mirrored one keeps that mirror, so that what turns along a mirrored chain turns in the rotations. Its
+    stretch then need not be symmetric, which does no harm (end of section 3.2).
+    """
     waiting = {int(joint) for joint in which}
+    mirrors: dict[int, np.ndarray] = {}
     while waiting:
         ready = [joint for joint in waiting if parents[joint] not in waiting]
         for joint in ready:
-            toward = rotation[parents[joint]] if parents[joint] >= 0 else np.eye(3)
-            rotation[joint] = _nearest_rotation(linear[joint], toward)
+            parent = int(parents[joint])
+            toward = rotation[parent] if parent >= 0 else np.eye(3)
+            left, scales, right = np.linalg.svd(linear[joint])
+            singular = scales[2] <= SINGULAR * scales[0]
+            if parent in mirrors:
+                mirrors[joint] = mirrors[parent]
+            elif not singular:
+                mirrors[joint] = _find_mirror(left @ right, scales, right, toward)
+            rotation[joint] = _continue_rotation(linear[joint] @ mirrors.get(joint, np.eye(3)), toward)
         waiting.difference_update(ready)
 
 
-def _nearest_rotation(matrix: np.ndarray, toward: np.ndarray) -> np.ndarray:
-    """Of the rotations R for which `R.T @ matrix` is symmetric, the one nearest to `toward` (both shape (3, 3))."""
+def _continue_rotation(matrix: np.ndarray, toward: np.ndarray) -> np.ndarray:
+    """The rotation of a matrix that is not mirrored; where it was scaled to nothing, what `toward` does there."""
     left, scales, right = np.linalg.svd(matrix)
     empty = scales <= SINGULAR * scales[0]
-    if empty.any():
-        # Directions that were scaled to nothing: take what `toward` does there, and mirror one of them if need be.
-        u, _, v = np.linalg.svd(left[:, empty].T @ toward @ right[empty].T)
-        filled = left[:, ~empty] @ right[~empty] + left[:, empty] @ u @ v @ right[empty]
-        mirrors = [_mirror(v[-1] @ right[empty])]
-    else:
-        filled = left @ right
-        # Mirror planes must be planes of the stretch; where two scales are equal the small term picks among them.
-        preference = filled.T @ toward
-        stretch = right.T @ np.diag(scales) @ right + 1e-9 * scales[0] * (preference + preference.T)
-        mirrors = [_mirror(normal) for normal in np.linalg.eigh(stretch)[1].T] + [-np.eye(3)]
-    if np.linalg.det(filled) > 0:
-        return filled
-    return max((filled @ mirror for mirror in mirrors), key=lambda candidate: float(np.sum(candidate * toward)))
+    if not empty.any():
+        return left @ right
+    u, _, v = np.linalg.svd(left[:, empty].T @ toward @ right[empty].T)
+    rotation = left[:, ~empty] @ right[~empty] + left[:, empty] @ u @ v @ right[empty]
+    return rotation if np.linalg.det(rotation) > 0 else rotation @ _mirror(v[-1] @ right[empty])
+
+
+def _find_mirror(turned: np.ndarray, scales: np.ndarray, right: np.ndarray, toward: np.ndarray) -> np.ndarray:
+    """The mirror, of the planes of the stretch or the point, whose rotation `turned @ mirror` is nearest to `toward`.
+
+    Scales that differ by less than the noise of a pose count as equal; among their planes the second term picks.
+    """
+    levels = np.cumsum(np.diff(scales, prepend=scales[0]) < -1e-4 * scales[0])
+    preference = turned.T @ toward
+    normals = np.linalg.eigh(right.T @ np.diag(levels) @ right + 1e-9 * (preference + preference.T))[1].T
+    mirrors = [_mirror(normal) for normal in normals] + [-np.eye(3)]
+    return max(mirrors, key=lambda mirror: float(np.sum(turned @ mirror * toward)))
 
 
 def _mirror(normal: np.ndarray) -> np.ndarray:

@@ -84,17 +84,24 @@ class Rest:
                 f"{len(weights.vertices)} vertices, {len(weights.joints)} joints and {len(weights.values)} values of "
                 "weights: give one of each per entry"
             )
+        if len(weights.vertices) and (weights.vertices[0] < 0 or (np.diff(weights.vertices) < 0).any()):
+            raise SkinningError("Weights are not ordered by vertex: sort their entries")
         if len(weights.vertices) and weights.vertices[-1] >= vertex_count:
             raise SkinningError(
                 f"{vertex_count} vertices but weights for vertex {weights.vertices[-1]}: read the weights again"
             )
-        if len(weights.joints) and weights.joints.max() >= joint_count:
-            raise SkinningError(f"{joint_count} joints but a weight for joint {weights.joints.max()}: bind again")
+        wrong = weights.joints[(weights.joints < 0) | (weights.joints >= joint_count)]
+        if wrong.size:
+            raise SkinningError(f"{joint_count} joints but a weight for joint {wrong[0]}: bind again")
         if not np.isfinite(weights.values).all():
             raise SkinningError("Some weights are not numbers: normalize the vertex groups and bind again")
+        if not np.isfinite(self.points).all():
+            raise SkinningError("Some vertices have positions that are not numbers: repair the mesh and bind again")
         for name, values in (("linear", self.linear), ("strength", self.strength)):
             if values is not None and len(values) != vertex_count:
                 raise SkinningError(f"{vertex_count} vertices but {len(values)} values of {name}: bind again")
+            if values is not None and not np.isfinite(values).all():
+                raise SkinningError(f"Some values of {name} are not numbers: repair the vertex group and bind again")
 
 
 @dataclass(frozen=True)
@@ -120,3 +127,6 @@ class Pose:
                 "The pose holds values that are not numbers (NaN or infinite): check the drivers and constraints of "
                 "the armature"
             )
+        way = self.object_to_armature
+        if way is not None and not (np.isfinite(way).all() and np.linalg.matrix_rank(way) == 4):
+            raise SkinningError("The object or the armature is scaled to nothing: give both a scale that is not zero")

@@ -24,13 +24,15 @@ class Chains:
     Raises
     ------
     SkinningError
-        Where the parents run in a circle.
+        Where the parents run in a circle, or are no joints.
     """
 
     def __init__(self, parents: np.ndarray) -> None:
         self.parents = np.asarray(parents)
         self.is_root = self.parents < 0
         count = len(self.parents)
+        if ((self.parents < -1) | (self.parents >= count)).any():
+            raise SkinningError(f"{count} joints but a parent outside of them: bind again")
         jump = np.append(np.where(self.is_root, count, self.parents), count)  # `count`: a neutral row above the roots
         self._jumps = []
         while (jump < count).any():
@@ -54,10 +56,10 @@ class Chains:
 def find_joint_parents(heads: np.ndarray, tails: np.ndarray, bone_parents: np.ndarray, deforming: np.ndarray) -> np.ndarray:
     """Find the joint that each deforming bone is joined to where the bone tree need not be the skeleton.
 
-    A deforming parent is the joint's parent. Else (Rigify: deforming bones hang on control bones) the first that is
-    found of: a deforming ancestor, over control bones, that the bone's head sits on; a deforming bone whose tail is at
-    the bone's head; the nearest deforming ancestor. Parts of the skeleton that are still apart are then joined, the
-    smaller to the larger, at the bone nearest to the part's root.
+    A deforming parent is the joint's parent. Else (Rigify: deforming bones hang on control bones) the way up the bone
+    tree leads to the nearest deforming bone, where a control bone that lies on a deforming bone stands for it. If the
+    bone's head does not sit on the one found, a deforming bone whose tail is at the head goes first. Parts of the
+    skeleton that are still apart are then joined, the smaller to the larger, at the bone nearest to the part's root.
 
     Parameters
     ----------
@@ -82,6 +84,7 @@ def find_joint_parents(heads: np.ndarray, tails: np.ndarray, bone_parents: np.nd
         return parents
     lengths = np.linalg.norm(tails - heads, axis=1)
     touching = max(1e-6, 1e-3 * float(np.median(lengths[which])))
+    stands_for = _find_stand_ins(heads, tails, which, touching)
 
     loose = []
     for bone in which:
@@ -91,24 +94,34 @@ def find_joint_parents(heads: np.ndarray, tails: np.ndarray, bone_parents: np.nd
         else:
             loose.append(bone)
     for bone in loose:
-        ancestor = _deforming_ancestor(bone, bone_parents, deforming)
-        sits = ancestor >= 0 and (
-            _distances_to_bones(heads[bone], heads[[ancestor]], tails[[ancestor]])[0] <= JOINED * lengths[ancestor]
-        )
-        touched = which[np.linalg.norm(tails[which] - heads[bone], axis=1) <= touching]
-        for candidate in [ancestor] * bool(sits) + list(touched) + [ancestor]:
+        above = -1
+        ancestor = bone_parents[bone]
+        while ancestor >= 0 and above < 0:
+            candidate = stands_for[ancestor]
             if candidate >= 0 and not _is_above(bone, candidate, parents):
-                parents[bone] = candidate
-                break
+                above = candidate
+            ancestor = bone_parents[ancestor]
+        sits = above >= 0 and (
+            _distances_to_bones(heads[bone], heads[[above]], tails[[above]])[0] <= JOINED * lengths[above]
+        )
+        if not sits:
+            touched = which[np.linalg.norm(tails[which] - heads[bone], axis=1) <= touching]
+            above = next((other for other in touched if not _is_above(bone, other, parents)), above)
+        parents[bone] = above
     _join_parts(parents, which, heads, tails)
     return parents
 
 
-def _deforming_ancestor(bone: int, bone_parents: np.ndarray, deforming: np.ndarray) -> int:
-    ancestor = bone_parents[bone]
-    while ancestor >= 0 and not deforming[ancestor]:
-        ancestor = bone_parents[ancestor]
-    return ancestor
+def _find_stand_ins(heads: np.ndarray, tails: np.ndarray, which: np.ndarray, touching: float) -> np.ndarray:
+    """The deforming bone that each bone is or lies on (same head, its tail on the bone), -1 for none: shape (N,)."""
+    stands_for = np.full(len(heads), -1)
+    for bone in range(len(heads)):
+        same_head = which[np.linalg.norm(heads[which] - heads[bone], axis=1) <= touching]
+        away = [_distances_to_bones(tails[other], heads[[bone]], tails[[bone]])[0] for other in same_head]
+        if away and min(away) <= touching:
+            stands_for[bone] = same_head[int(np.argmin(away))]
+    stands_for[which] = which
+    return stands_for
 
 
 def _is_above(bone: int, other: int, parents: np.ndarray) -> bool:

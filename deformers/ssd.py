@@ -19,13 +19,14 @@ class Params:
 
 def deform(binding: Binding, pose: Pose) -> np.ndarray:
     """Posed positions, float32, shape (V, 3), object space (eq 1)."""
-    return skin_points(binding, pose, _stages(pose))
+    return skin_points(binding, pose, _stages(binding, pose))
 
 
 def vertex_transforms(binding: Binding, pose: Pose) -> np.ndarray:
     """Where each vertex's space goes, float32, shape (V, 4, 4): `blending.skin_transforms` tells the layout."""
-    return skin_transforms(binding, pose, _stages(pose))
+    return skin_transforms(binding, pose, _stages(binding, pose))
 
 
-def _stages(pose: Pose) -> list[Stage]:
+def _stages(binding: Binding, pose: Pose) -> list[Stage]:
+    binding.check(pose)
     return [linear_stage(pose.rest_to_pose)]

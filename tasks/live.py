@@ -150,9 +150,9 @@ def _ensure_live(obj: bpy.types.Object) -> LiveObject:
         _check_bound_groups(obj, live.skeleton, armature)
         keep(obj, live)
     elif live.armature_is_stale:
-        skeleton = read_skeleton(armature)
+        skeleton = read_skeleton(armature, live.skeleton)
         _check_bound_groups(obj, skeleton, armature)
-        if not skeleton.is_same(live.skeleton):
+        if skeleton is not live.skeleton:
             live = prepare(obj, armature_modifier, choices.method)
             keep(obj, live)
         live.armature_is_stale = False

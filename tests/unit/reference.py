@@ -1,0 +1,235 @@
+"""Skinning written straight from Kurihara & Nishita: one vertex and one joint at a time, slow, float64.
+
+It shares no code with `deformers`: stretches come from an eigen decomposition, quaternions from an eigenvector, signs
+and translations from a walk over the joints, and points are carried by the product q v q* of dual quaternions.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+LEAST_WEIGHT = 1e-4
+
+
+class DualQuaternion(NamedTuple):
+    """A real and a dual part, each a quaternion (w, x, y, z)."""
+
+    real: np.ndarray
+    dual: np.ndarray
+
+
+def multiply_quaternions(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    vector = a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:])
+    return np.array([a[0] * b[0] - a[1:] @ b[1:], *vector])
+
+
+def conjugate(quaternion: np.ndarray) -> np.ndarray:
+    return quaternion * (1.0, -1.0, -1.0, -1.0)
+
+
+def multiply(a: DualQuaternion, b: DualQuaternion) -> DualQuaternion:
+    """Eq 3 with eps**2 = 0."""
+    dual = multiply_quaternions(a.real, b.dual) + multiply_quaternions(a.dual, b.real)
+    return DualQuaternion(multiply_quaternions(a.real, b.real), dual)
+
+
+def transform_point(q: DualQuaternion, point: np.ndarray) -> np.ndarray:
+    """Eq 5 and 8, q of any length: both conjugates are taken, and the product is divided by the squared norm."""
+    position = DualQuaternion(np.array([1.0, 0.0, 0.0, 0.0]), np.array([0.0, *point]))
+    back = DualQuaternion(conjugate(q.real), -conjugate(q.dual))
+    return multiply(multiply(q, position), back).dual[1:] / (q.real @ q.real)
+
+
+def quaternion_from_rotation(rotation: np.ndarray) -> np.ndarray:
+    """The eigenvector of the largest eigenvalue of Bar-Itzhack's matrix; its sign is arbitrary."""
+    trace = np.trace(rotation)
+    matrix = np.empty((4, 4))
+    matrix[0, 0] = trace
+    matrix[1:, 1:] = rotation + rotation.T - trace * np.eye(3)
+    twist = (rotation[2, 1] - rotation[1, 2], rotation[0, 2] - rotation[2, 0], rotation[1, 0] - rotation[0, 1])
+    matrix[0, 1:] = matrix[1:, 0] = twist
+    return np.linalg.eigh(matrix)[1][:, -1]
+
+
+def dual_quaternion_from_rigid(matrix: np.ndarray) -> DualQuaternion:
+    """Eq 4, from a matrix of shape (4, 4)."""
+    real = quaternion_from_rotation(matrix[:3, :3])
+    half = DualQuaternion(np.array([1.0, 0.0, 0.0, 0.0]), np.array([0.0, *(0.5 * matrix[:3, 3])]))
+    return multiply(half, DualQuaternion(real, np.zeros(4)))
+
+
+def decompose(matrix: np.ndarray, toward: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eq 12 for a regular matrix, shape (3, 3): R with determinant +1 and a symmetric S, matrix = R S.
+
+    A stretch is a square root of M^T M. A positive determinant has just one R with a positive stretch; a mirrored
+    matrix with three different scales has four choices, of which the R nearest to `toward` is taken.
+    """
+    squares, axes = np.linalg.eigh(matrix.T @ matrix)
+    scales = np.sqrt(squares)
+    mirrored = np.linalg.det(matrix) < 0
+    choices = [(-1, 1, 1), (1, -1, 1), (1, 1, -1), (-1, -1, -1)] if mirrored else [(1, 1, 1)]
+    stretches = [axes @ np.diag(signs * scales) @ axes.T for signs in np.array(choices)]
+    rotations = [matrix @ np.linalg.inv(stretch) for stretch in stretches]
+    best = max(range(len(choices)), key=lambda index: np.sum(rotations[index] * toward))
+    return rotations[best], stretches[best]
+
+
+def from_root(parents: np.ndarray) -> list[int]:
+    """Joints in an order that has each after its parent."""
+    ordered: list[int] = []
+    while len(ordered) < len(parents):
+        ordered += [b for b, p in enumerate(parents) if b not in ordered and (p < 0 or p in ordered)]
+    return ordered
+
+
+def affine(linear: np.ndarray, translation: np.ndarray) -> np.ndarray:
+    matrix = np.eye(4)
+    matrix[:3, :3] = linear
+    matrix[:3, 3] = translation
+    return matrix
+
+
+def apply(matrix: np.ndarray, point: np.ndarray) -> np.ndarray:
+    return matrix[:3, :3] @ point + matrix[:3, 3]
+
+
+def find_rotations(rest_to_pose: np.ndarray, parents: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """R and S of each joint."""
+    parts: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+    for joint in from_root(parents):
+        toward = parts[parents[joint]][0] if parents[joint] >= 0 else np.eye(3)
+        parts[joint] = decompose(rest_to_pose[joint, :3, :3], toward)
+    return [parts[joint] for joint in range(len(parents))]
+
+
+def split(
+    rest_to_pose: np.ndarray, centers: np.ndarray, parents: np.ndarray, order: str
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """G and H of each joint, shape (4, 4) each.
+
+    Order "GH" is eq 13-16. For "HG" (eq 17) H stands to the left, S' = R S R^T, and the condition is put where H comes
+    to act: the parent's H and the joint's own agree on x = G o. As M o = H x, the parent's H alone gives x.
+    """
+    parts = find_rotations(rest_to_pose, parents)
+    rigid: dict[int, np.ndarray] = {}
+    stretch: dict[int, np.ndarray] = {}
+    for joint in from_root(parents):
+        parent, center, matrix = parents[joint], centers[joint], rest_to_pose[joint]
+        rotation, scale = parts[joint]
+        if order == "GH":
+            goal = apply(stretch[parent], center) if parent >= 0 else scale @ center
+            stretch[joint] = affine(scale, goal - scale @ center)
+            rigid[joint] = matrix @ np.linalg.inv(stretch[joint])
+        else:
+            posed = apply(matrix, center)
+            x = apply(np.linalg.inv(stretch[parent]), posed) if parent >= 0 else posed
+            rigid[joint] = affine(rotation, x - rotation @ center)
+            stretch[joint] = matrix @ np.linalg.inv(rigid[joint])
+    joints = range(len(parents))
+    return [rigid[joint] for joint in joints], [stretch[joint] for joint in joints]
+
+
+def split_about_centers(
+    rest_to_pose: np.ndarray, centers: np.ndarray, parents: np.ndarray
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """G and H as DLB takes them, M = G H: each joint stretches about its own center, whatever its parent does."""
+    rigid, stretch = [], []
+    for matrix, center, (_, scale) in zip(rest_to_pose, centers, find_rotations(rest_to_pose, parents), strict=True):
+        stretch.append(affine(scale, center - scale @ center))
+        rigid.append(matrix @ np.linalg.inv(stretch[-1]))
+    return rigid, stretch
+
+
+def find_dual_quaternions(rigid: list[np.ndarray], parents: np.ndarray) -> list[DualQuaternion]:
+    """Dual quaternions with the sign of section 3.4; roots agree with the identity."""
+    found: dict[int, DualQuaternion] = {}
+    for joint in from_root(parents):
+        q = dual_quaternion_from_rigid(rigid[joint])
+        like = found[parents[joint]].real if parents[joint] >= 0 else np.array([1.0, 0.0, 0.0, 0.0])
+        found[joint] = DualQuaternion(-q.real, -q.dual) if q.real @ like < 0 else q
+    return [found[joint] for joint in range(len(parents))]
+
+
+def blend_linear(matrices: list[np.ndarray] | np.ndarray, weights: np.ndarray, point: np.ndarray) -> np.ndarray:
+    """Eq 1 and 10."""
+    result = np.zeros(3)
+    for matrix, weight in zip(matrices, weights, strict=True):
+        result += weight * apply(matrix, point)
+    return result
+
+
+def blend_rigid(quaternions: list[DualQuaternion], weights: np.ndarray, point: np.ndarray) -> np.ndarray:
+    """Eq 8 and 11."""
+    real, dual = np.zeros(4), np.zeros(4)
+    for q, weight in zip(quaternions, weights, strict=True):
+        real += weight * q.real
+        dual += weight * q.dual
+    return transform_point(DualQuaternion(real, dual), point)
+
+
+def skin(
+    method: str,
+    points: np.ndarray,
+    weights: np.ndarray,
+    centers: np.ndarray,
+    parents: np.ndarray,
+    rest_to_pose: np.ndarray,
+    object_to_armature: np.ndarray | None = None,
+    linear: np.ndarray | None = None,
+    strength: np.ndarray | None = None,
+) -> np.ndarray:
+    """Posed positions, shape (V, 3), object space.
+
+    Parameters
+    ----------
+    method : "SSD", "DLB", "DLBNT-GH" or "DLBNT-HG"
+    points : shape (V, 3)
+    weights : shape (V, B)
+        Dense; rows of any sum.
+    others : as in `deformers.rest`
+    """
+    into = np.eye(4) if object_to_armature is None else object_to_armature
+    if method.startswith("DLBNT"):
+        rigid, stretch = split(rest_to_pose, centers, parents, method[-2:])
+    else:
+        rigid, stretch = split_about_centers(rest_to_pose, centers, parents)
+    quaternions = find_dual_quaternions(rigid, parents)
+
+    result = np.array(points, np.float64)
+    for vertex, point in enumerate(np.asarray(points, np.float64)):
+        if weights[vertex].sum() <= LEAST_WEIGHT:
+            continue
+        row = weights[vertex] / weights[vertex].sum()
+        start = apply(into, point)
+        if method == "SSD":
+            posed = blend_linear(rest_to_pose, row, start)
+        elif method == "DLBNT-HG":
+            posed = blend_linear(stretch, row, blend_rigid(quaternions, row, start))
+        else:
+            posed = blend_rigid(quaternions, row, blend_linear(stretch, row, start))
+        if linear is not None:
+            posed = (1 - linear[vertex]) * posed + linear[vertex] * blend_linear(rest_to_pose, row, start)
+        if strength is not None:
+            posed = (1 - strength[vertex]) * start + strength[vertex] * posed
+        result[vertex] = apply(np.linalg.inv(into), posed)
+    return result
+
+
+def skin_by_running_sum(points: np.ndarray, weights: np.ndarray, rest_to_pose: np.ndarray) -> np.ndarray:
+    """Preserve Volume of Blender's Armature modifier for rigid joints, shape (V, 3).
+
+    The sign of each joint is set per vertex, against the sum of the joints before it, in the order of the columns of
+    `weights`: another order of the vertex groups is another result.
+    """
+    quaternions = [dual_quaternion_from_rigid(matrix) for matrix in rest_to_pose]
+    result = np.empty(points.shape)
+    for vertex, point in enumerate(points):
+        real, dual = np.zeros(4), np.zeros(4)
+        for q, weight in zip(quaternions, weights[vertex], strict=True):
+            signed = -weight if q.real @ real < 0 else weight
+            real += signed * q.real
+            dual += signed * q.dual
+        result[vertex] = transform_point(DualQuaternion(real, dual), point)
+    return result
