@@ -42,9 +42,7 @@ class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
         layout.use_property_decorate = False
         settings = active_settings(context)
         if settings is None:
-            column = layout.column(align=True)
-            column.label(text="Select a mesh that has")
-            column.label(text="an Armature modifier")
+            self.draw_without_mesh(context)
             return
         column = layout.column()
         column.prop(settings, "method")
@@ -58,6 +56,20 @@ class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
             row.operator("supple.unbind", text="", icon="UNLINKED")
         if settings.message:
             draw_message(layout, context, settings.message)
+
+    def draw_without_mesh(self, context: bpy.types.Context) -> None:
+        """An armature stands for the meshes it deforms; for anything else, say what to select."""
+        column = self.layout.column(align=True)
+        obj = context.active_object
+        if obj is None or obj.type != "ARMATURE":
+            column.label(text="Select a mesh that has")
+            column.label(text="an Armature modifier")
+            return
+        column.label(text="All meshes of this armature:")
+        row = column.row(align=True)
+        row.scale_y = 1.4
+        row.operator("supple.bind", icon="LINKED")
+        row.operator("supple.unbind", text="", icon="UNLINKED")
 
 
 class VIEW3D_PT_supple_bake(SupplePanel, bpy.types.Panel):

@@ -1,0 +1,230 @@
+"""Tests in a real Blender window, run inside it: `make test-gui BLENDER="/path/to/blender --python"`.
+
+They press Bind in the sidebar, drag a bone with the mouse, undo and play, and compare the mesh on the way. The mouse and
+the keys are xdotool's, so they want an X display. Pictures go to dist/gui/. The last line counts what passed and failed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests" / "blender")]
+
+import bpy
+import checkout
+import numpy as np
+from scenes import add_tube, distance, evaluated_points, rest_points, select
+
+PICTURES = ROOT / "dist" / "gui"
+WAIT = 0.4
+TOLERANCE = 1e-5
+
+
+def xdo(*arguments: object) -> None:
+    subprocess.run(["xdotool", *map(str, arguments)], check=True)
+
+
+def take_picture(name: str) -> None:
+    """A picture of the whole screen as it is drawn now (Blender's own is black on a display of software)."""
+    bpy.ops.wm.redraw_timer(type="DRAW_WIN_SWAP", iterations=1)
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["import", "-window", "root", str(PICTURES / f"{name}.png")], check=True)
+
+
+class Window:
+    """The 3D View of the main window and its sidebar, in the coordinates of xdotool."""
+
+    def __init__(self) -> None:
+        self.window = bpy.context.window_manager.windows[0]
+        self.area = next(area for area in self.window.screen.areas if area.type == "VIEW_3D")
+        self.space = self.area.spaces.active
+
+    def region(self, kind: str) -> bpy.types.Region:
+        return next(region for region in self.area.regions if region.type == kind)
+
+    def override(self) -> dict:
+        return {"window": self.window, "area": self.area, "region": self.region("WINDOW")}
+
+    def move(self, kind: str, x: float, y: float) -> None:
+        """Move the mouse to a place in a region, from its lower left corner; in two steps, as Blender wants it."""
+        region = self.region(kind)
+        left, top = region.x + x, self.window.height - (region.y + y)
+        xdo("mousemove", round(left) - 3, round(top) - 3)
+        xdo("sleep", 0.1, "mousemove", round(left), round(top))
+
+    def click_button(self, from_top: float) -> None:
+        """Click in the sidebar, `from_top` rows of buttons below its top."""
+        region = self.region("UI")
+        unit = 20.0 * bpy.context.preferences.system.ui_scale
+        self.move("UI", region.width * 0.45, region.height - unit * from_top)
+        xdo("sleep", 0.2, "click", 1)
+
+
+def setup_scene(window: Window) -> tuple[bpy.types.Object, bpy.types.Object]:
+    for obj in list(bpy.data.objects):
+        bpy.data.objects.remove(obj)
+    bpy.context.view_layer.update()
+    obj, armature = add_tube(bones=2, rings=41, sides=24, length=4.0, radius=0.5)
+    obj.shape_key_add(name="Basis")
+    armature.show_in_front = True
+    with bpy.context.temp_override(**window.override()):
+        bpy.ops.view3d.view_axis(type="TOP")
+        bpy.ops.view3d.view_all()
+    window.space.show_region_ui = True
+    window.space.overlay.show_wireframes = True
+    return obj, armature
+
+
+def reference(obj: bpy.types.Object, armature: bpy.types.Object) -> np.ndarray:
+    """What the deformers make of the pose as it is now, with no live preview in between."""
+    package = checkout.MODULE
+    live = importlib.import_module(f"{package}.tasks.live")
+    stack = importlib.import_module(f"{package}.tasks.stack")
+    bridge = importlib.import_module(f"{package}.bridge.armatures")
+    prepared = live.prepare(obj, stack.find_replaced_modifier(obj), obj.supple.method)
+    evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    return prepared.deformer.deform(prepared.binding, bridge.read_pose(evaluated, prepared.skeleton, None))
+
+
+def check(name: str, condition: bool) -> None:
+    RESULTS.append((name, bool(condition)))
+    print(f"{'ok    ' if condition else 'FAILED'} {name}", flush=True)
+
+
+RESULTS: list[tuple[str, bool]] = []
+
+
+def steps() -> Iterator[float]:
+    """The tests, yielding how many seconds Blender's own loop is to run before the next step."""
+    window = Window()
+    obj, armature = setup_scene(window)
+    yield WAIT
+    window.region("UI").active_panel_category = "Supple"
+    window.area.tag_redraw()
+    yield 1.0
+    take_picture("1-panel")
+    window.click_button(BIND_ROW)
+    yield 1.0
+    check("a click on Bind binds", obj.supple.is_bound)
+    take_picture("2-bound")
+    check("nothing moves at rest", distance(rest_points(obj), evaluated_points(obj)) <= TOLERANCE)
+
+    select(armature)
+    with bpy.context.temp_override(**window.override()):
+        bpy.ops.object.mode_set(mode="POSE")
+        bpy.ops.pose.select_all(action="DESELECT")
+    bone = armature.data.bones["bone.1"]
+    armature.data.bones.active = bone
+    (bone if hasattr(bone, "select") else armature.pose.bones["bone.1"]).select = True
+    yield WAIT
+    bpy.ops.ed.undo_push(message="Before the drag")
+    region = window.region("WINDOW")
+    window.move("WINDOW", region.width * 0.6, region.height * 0.5)
+    yield WAIT
+    xdo("key", "r")
+    yield WAIT
+    window.move("WINDOW", region.width * 0.4, region.height * 0.8)
+    yield WAIT
+    during = evaluated_points(obj)
+    check("the skin follows while a bone is dragged", distance(rest_points(obj), during) > 0.05)
+    check("... as the deformer says", distance(reference(obj, armature), during) <= TOLERANCE)
+    take_picture("3-dragging")
+    xdo("click", 1)
+    yield WAIT
+    after = evaluated_points(obj)
+    check("the skin stays when the drag ends", distance(reference(obj, armature), after) <= TOLERANCE)
+    take_picture("4-dragged")
+
+    xdo("key", "ctrl+z")
+    yield 1.0
+    obj, armature = bpy.data.objects["Tube"], bpy.data.objects["Rig"]
+    check("undo takes the skin back", distance(rest_points(obj), evaluated_points(obj)) <= TOLERANCE)
+    xdo("key", "ctrl+shift+z")
+    yield 1.0
+    obj, armature = bpy.data.objects["Tube"], bpy.data.objects["Rig"]
+    check("redo brings it again", distance(after, evaluated_points(obj)) <= TOLERANCE)
+    take_picture("5-redone")
+
+    pose = armature.pose.bones["bone.1"]
+    pose.rotation_mode = "XYZ"
+    for frame, angle in ((1, 0.0), (20, 1.5)):
+        pose.rotation_euler = (0.0, angle, angle)
+        pose.keyframe_insert("rotation_euler", frame=frame)
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 1, 20
+    bpy.context.scene.frame_set(1)
+    with bpy.context.temp_override(**window.override()):
+        bpy.ops.screen.animation_play()
+    worst, frames = 0.0, set()
+    for _ in range(15):
+        yield 0.07
+        frames.add(bpy.context.scene.frame_current)
+        worst = max(worst, distance(reference(obj, armature), evaluated_points(obj)))
+    with bpy.context.temp_override(**window.override()):
+        bpy.ops.screen.animation_cancel(restore_frame=False)
+    check(f"the skin is right on playback ({len(frames)} frames seen)", worst <= TOLERANCE and len(frames) > 3)
+
+    select(obj)
+    yield WAIT
+    window.area.tag_redraw()
+    yield WAIT
+    window.click_button(BIND_ROW)
+    yield 1.0
+    check("Bind Again keeps the skin", distance(reference(obj, armature), evaluated_points(obj)) <= TOLERANCE)
+    obj.vertex_groups.clear()
+    window.click_button(BIND_ROW)
+    yield 1.0
+    take_picture("6-message")
+    check("bad input leaves the object bound", obj.supple.is_bound)
+
+
+BIND_ROW = 5.9
+"""The Bind button, in rows of buttons below the top of the sidebar."""
+
+
+def run() -> None:
+    bpy.context.preferences.view.show_splash = False
+    checkout.enable(Path(tempfile.mkdtemp(prefix="supple-gui-")))
+    running = steps()
+
+    def advance() -> float | None:
+        try:
+            return next(running)
+        except StopIteration:
+            pass
+        except Exception:  # whatever a step raises is a failure of it, and Blender must still quit
+            traceback.print_exc()
+            take_picture("failed")
+            RESULTS.append(("no step raises", False))
+        finish()
+        return None
+
+    bpy.app.timers.register(guard(advance), first_interval=1.5)
+
+
+def guard(advance: Callable[[], float | None]) -> Callable[[], float | None]:
+    """Run a step with the main window as context: timers have none."""
+
+    def step() -> float | None:
+        with bpy.context.temp_override(window=bpy.context.window_manager.windows[0]):
+            return advance()
+
+    return step
+
+
+def finish() -> None:
+    failed = sum(1 for _, passed in RESULTS if not passed)
+    checkout.disable()
+    print(f"{len(RESULTS) - failed} passed, {failed} failed", flush=True)
+    sys.stdout.flush()
+    os._exit(1 if failed else 0)
+
+
+run()
