@@ -54,6 +54,7 @@ class ObjectSettings(bpy.types.PropertyGroup):
     is_bound: BoolProperty(name="Bound", options={"HIDDEN"})
     armature_modifier: StringProperty(name="Armature Modifier", options={"HIDDEN"})
     carrier: PointerProperty(type=bpy.types.Object, options={"HIDDEN"})
+    watcher: PointerProperty(type=bpy.types.Object, options={"HIDDEN"})
     bound_groups: StringProperty(name="Bound Groups", options={"HIDDEN"})
     is_handed_over: BoolProperty(name="Handed Over", options={"HIDDEN"})
     locked_interface: BoolProperty(name="Locked Interface", options={"HIDDEN"})

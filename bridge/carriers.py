@@ -2,6 +2,10 @@
 
 A carrier is in no collection. Its points are the character's posed points; where something above Supple in the
 modifier stack moves the character's vertices, it carries the vertices' transforms instead, as an attribute.
+
+Beside it goes a watcher: a mesh of one point that the armature deforms. Through it the node modifier depends on the whole
+pose, so that Blender evaluates the pose of an armature that is hidden; the Armature modifier that Supple stands in for,
+being switched off, does not bring that about.
 """
 
 from __future__ import annotations
@@ -14,21 +18,37 @@ GROUP_NAME = "Supple"
 GROUP_VERSION_KEY = "supple_version"
 GROUP_VERSION = 1
 CARRIER_SOCKET = "Carrier"
+WATCHER_SOCKET = "Pose"
 TRANSFORMS_SOCKET = "Per-Vertex Transforms"
 
 
 def new_carrier(obj: bpy.types.Object, points: np.ndarray) -> bpy.types.Object:
     """Make the carrier of an object; `points`, shape (V, 3), object space."""
-    name = f"Supple {obj.name}"
-    mesh = bpy.data.meshes.new(name)
+    mesh = bpy.data.meshes.new(f"Supple {obj.name}")
     mesh.vertices.add(len(points))
     write_points(mesh, points)
-    return bpy.data.objects.new(name, mesh)
+    return bpy.data.objects.new(mesh.name, mesh)
 
 
-def remove_carrier(carrier: bpy.types.Object) -> None:
-    """Remove a carrier and its mesh."""
-    bpy.data.meshes.remove(carrier.data)  # takes the object along
+def new_watcher(obj: bpy.types.Object) -> bpy.types.Object:
+    """Make the watcher of an object's armature."""
+    mesh = bpy.data.meshes.new(f"Supple Pose {obj.name}")
+    mesh.vertices.add(1)
+    watcher = bpy.data.objects.new(mesh.name, mesh)
+    watcher.modifiers.new("Armature", "ARMATURE").use_bone_envelopes = True  # the one setting that asks for all bones
+    return watcher
+
+
+def watch(watcher: bpy.types.Object, armature: bpy.types.Object) -> None:
+    """Point a watcher at an armature."""
+    modifier = watcher.modifiers["Armature"]
+    if modifier.object != armature:
+        modifier.object = armature
+
+
+def remove_hidden(hidden: bpy.types.Object) -> None:
+    """Remove a carrier or watcher and its mesh."""
+    bpy.data.meshes.remove(hidden.data)  # takes the object along
 
 
 def write_points(mesh: bpy.types.Mesh, points: np.ndarray) -> None:
@@ -87,11 +107,10 @@ def is_supple_modifier(modifier: bpy.types.Modifier) -> bool:
     return group is not None and GROUP_VERSION_KEY in group
 
 
-def add_supple_modifier(obj: bpy.types.Object, carrier: bpy.types.Object, index: int) -> bpy.types.Modifier:
-    """Put the node modifier that follows `carrier` into the stack at `index`."""
+def add_supple_modifier(obj: bpy.types.Object, index: int) -> bpy.types.Modifier:
+    """Put the node modifier into the stack at `index`."""
     modifier = obj.modifiers.new("Supple", "NODES")
     modifier.node_group = ensure_node_group()
-    write_input(modifier, CARRIER_SOCKET, carrier)
     obj.modifiers.move(len(obj.modifiers) - 1, index)
     return obj.modifiers[index]
 
@@ -109,6 +128,7 @@ def _new_node_group() -> bpy.types.NodeTree:
     sockets = group.interface
     sockets.new_socket("Geometry", in_out="INPUT", socket_type="NodeSocketGeometry")
     sockets.new_socket(CARRIER_SOCKET, in_out="INPUT", socket_type="NodeSocketObject")
+    sockets.new_socket(WATCHER_SOCKET, in_out="INPUT", socket_type="NodeSocketObject")
     sockets.new_socket(TRANSFORMS_SOCKET, in_out="INPUT", socket_type="NodeSocketBool")
     sockets.new_socket("Geometry", in_out="OUTPUT", socket_type="NodeSocketGeometry")
 

@@ -9,7 +9,7 @@ import bpy
 from ..bridge import carriers
 from ..bridge.meshes import read_points
 from ..deformers import SkinningError
-from ..properties import SETTINGS_VERSION, settings_of
+from ..properties import SETTINGS_VERSION, ObjectSettings, settings_of
 from . import live
 from .bake import clear_bake
 from .character import find_armature_modifier
@@ -77,13 +77,14 @@ def check_bindable(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
 def _bind_one(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier, prepared: live.LiveObject) -> None:
     settings = settings_of(obj)
     settings.method = prepared.choices.method
-    if settings.is_bound:
-        _restore_parts(obj, modifier)
-    else:
-        settings.carrier = carriers.new_carrier(obj, read_points(obj.data))
-        supple = carriers.add_supple_modifier(obj, settings.carrier, obj.modifiers.find(modifier.name))
+    if not any(carriers.is_supple_modifier(other) for other in obj.modifiers):
+        supple = carriers.add_supple_modifier(obj, obj.modifiers.find(modifier.name))
         supple.show_in_editmode = modifier.show_in_editmode
-        pass_toggles(modifier, supple)
+        if not settings.is_bound:
+            pass_toggles(modifier, supple)
+    if settings.carrier is None or len(settings.carrier.data.vertices) != len(obj.data.vertices):
+        _remove_hidden(settings)
+    _give_hidden(obj, modifier.object)
     settings.version = SETTINGS_VERSION
     settings.is_bound = True
     settings.is_handed_over = False
@@ -94,19 +95,25 @@ def _bind_one(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier, prepa
     live.keep(obj, prepared)
 
 
-def _restore_parts(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier) -> None:
-    """Give a bound object back what was deleted or no longer fits: its carrier, its node modifier."""
+def _give_hidden(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    """See that a bound object has a carrier and a watcher, and that its node modifier knows them."""
     settings = settings_of(obj)
-    if settings.carrier is None or len(settings.carrier.data.vertices) != len(obj.data.vertices):
-        if settings.carrier is not None:
-            carriers.remove_carrier(settings.carrier)
+    if settings.carrier is None:
         settings.carrier = carriers.new_carrier(obj, read_points(obj.data))
-    try:
-        supple = find_supple_modifier(obj)
-    except SkinningError:
-        supple = carriers.add_supple_modifier(obj, settings.carrier, obj.modifiers.find(modifier.name))
-        modifier.show_viewport = modifier.show_render = False
+    if settings.watcher is None:
+        settings.watcher = carriers.new_watcher(obj)
+    carriers.watch(settings.watcher, armature)
+    supple = find_supple_modifier(obj)
     carriers.write_input(supple, carriers.CARRIER_SOCKET, settings.carrier)
+    carriers.write_input(supple, carriers.WATCHER_SOCKET, settings.watcher)
+
+
+def _remove_hidden(settings: ObjectSettings) -> None:
+    for name in ("carrier", "watcher"):
+        hidden = getattr(settings, name)
+        if hidden is not None:
+            carriers.remove_hidden(hidden)
+        settings.property_unset(name)
 
 
 def unbind(objects: Iterable[bpy.types.Object]) -> None:
@@ -131,8 +138,7 @@ def _unbind_one(obj: bpy.types.Object) -> None:
     hand_over(obj)
     for modifier in [modifier for modifier in obj.modifiers if carriers.is_supple_modifier(modifier)]:
         obj.modifiers.remove(modifier)
-    if settings.carrier is not None:
-        carriers.remove_carrier(settings.carrier)
+    _remove_hidden(settings)
     live.forget(obj)
     _unlock_interface(obj)
     for name in ("is_bound", "is_handed_over", "armature_modifier", "bound_groups", "message"):
@@ -145,8 +151,8 @@ def own_carrier(obj: bpy.types.Object, taken: set[bpy.types.Object]) -> None:
     if settings.carrier is None:
         return
     if settings.carrier in taken or settings.carrier.library is not None:
-        settings.carrier = carriers.new_carrier(obj, read_points(obj.data))
-        carriers.write_input(find_supple_modifier(obj), carriers.CARRIER_SOCKET, settings.carrier)
+        settings.carrier = settings.watcher = None
+        _give_hidden(obj, find_replaced_modifier(obj).object)
     taken.add(settings.carrier)
 
 

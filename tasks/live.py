@@ -148,6 +148,8 @@ def _ensure_live(obj: bpy.types.Object) -> LiveObject:
     if live is None or live.choices != choices:
         live = prepare(obj, armature_modifier, choices.method)
         _check_bound_groups(obj, live.skeleton, armature)
+        if settings_of(obj).watcher is not None:
+            carriers.watch(settings_of(obj).watcher, armature)
         keep(obj, live)
     elif live.armature_is_stale:
         skeleton = read_skeleton(armature, live.skeleton)
