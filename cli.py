@@ -13,9 +13,11 @@ from typing import NoReturn
 import bpy
 
 from .deformers import DEFORMERS, SkinningError
+from .deformers.dlbnt import ORDERS
 from .properties import settings_of
 from .tasks import bake
 from .tasks.bind import bind
+from .tasks.character import has_armature_modifier
 from .tasks.inspect import describe_file
 
 DONE, FAILED, USAGE = 0, 1, 2
@@ -45,7 +47,10 @@ def main(argv: Sequence[str]) -> int:
         0 done, 1 failed (the reason is on stderr), 2 wrong usage.
     """
     try:
-        arguments = _build_parser().parse_args(list(argv))
+        parser = _build_parser()
+        arguments = parser.parse_args(list(argv))
+        if getattr(arguments, "save", None) and arguments.format == "shape-keys":
+            parser.error("--save goes with --format pc2: shape keys are saved to --output")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else USAGE
     try:
@@ -66,26 +71,32 @@ def _build_parser() -> argparse.ArgumentParser:
 
     binder = commands.add_parser("bind", help="bind characters and save the file")
     binder.add_argument("--object", action="append", metavar="NAME", help="mesh to bind; all with an armature if not given")
-    binder.add_argument("--method", choices=tuple(DEFORMERS), default="DLBNT")
-    binder.add_argument("--order", choices=("GH", "HG"), help="which comes first in DLBNT")
+    binder.add_argument("--method", choices=tuple(DEFORMERS), default="DLBNT", help="how to blend; DLBNT if not given")
     binder.add_argument("--output", type=Path, required=True, metavar="NEW.blend", help="file to save")
     binder.set_defaults(run=_bind)
 
     baker = commands.add_parser("bake", help="bake a character's frames")
     baker.add_argument("--object", required=True, metavar="NAME", help="mesh to bake")
     baker.add_argument("--method", choices=tuple(DEFORMERS), help="bind by this method for this bake")
-    baker.add_argument("--frames", type=_frames, metavar="A-B[:STEP]", help="frames to bake; the scene's if not given")
-    baker.add_argument("--format", choices=("pc2", "shape-keys"), default="pc2")
+    baker.add_argument(
+        "--frames",
+        type=_frames,
+        metavar="A-B[:STEP]",
+        help="frames to bake; the scene's if not given. Below zero: --frames=-10-20",
+    )
+    baker.add_argument("--format", choices=("pc2", "shape-keys"), default="pc2", help="what to bake to; pc2 if not given")
     baker.add_argument("--output", type=Path, required=True, metavar="PATH", help="PC2 file; for shape keys a .blend")
     baker.add_argument("--save", type=Path, metavar="NEW.blend", help="also save the file, playing the PC2 file")
     baker.set_defaults(run=_bake)
 
+    for command in (binder, baker):
+        command.add_argument("--order", choices=ORDERS, help="which comes first in DLBNT")
     for command in (info, binder, baker):
-        command.add_argument("file", metavar="FILE.blend")
+        command.add_argument("file", metavar="FILE.blend", help="file to open")
 
     joiner = commands.add_parser("join", help="join PC2 files of successive frames")
-    joiner.add_argument("parts", type=Path, nargs="+", metavar="PART.pc2")
-    joiner.add_argument("--output", type=Path, required=True, metavar="WHOLE.pc2")
+    joiner.add_argument("parts", type=Path, nargs="+", metavar="PART.pc2", help="files to join, in the order of their frames")
+    joiner.add_argument("--output", type=Path, required=True, metavar="WHOLE.pc2", help="file to write")
     joiner.set_defaults(run=lambda arguments: bake.join_caches(arguments.parts, arguments.output))
     return parser
 
@@ -122,7 +133,7 @@ def _reason(error: RuntimeError) -> str:
 def _find_object(name: str) -> bpy.types.Object:
     obj = bpy.data.objects.get(name)
     if obj is None:
-        known = ", ".join(obj.name for obj in bpy.data.objects if obj.type == "MESH")
+        known = ", ".join(obj.name for obj in bpy.context.scene.objects if has_armature_modifier(obj))
         raise SkinningError(f"There is no object '{name}': choose one of {known}")
     return obj
 
@@ -144,24 +155,27 @@ def _bind(arguments: argparse.Namespace) -> None:
     if arguments.object:
         objects = [_find_object(name) for name in arguments.object]
     else:
-        objects = [
-            obj
-            for obj in bpy.context.scene.objects
-            if obj.type == "MESH" and any(modifier.type == "ARMATURE" for modifier in obj.modifiers)
-        ]
-    if arguments.order:
-        for obj in objects:
-            settings_of(obj).order = arguments.order
+        objects = [obj for obj in bpy.context.scene.objects if has_armature_modifier(obj)]
+    _choose_order(objects, arguments.order)
     bind(objects, arguments.method)
     _save(arguments.output)
+
+
+def _choose_order(objects: list[bpy.types.Object], order: str | None) -> None:
+    for obj in objects:
+        if order is not None:
+            settings_of(obj).order = order
 
 
 def _bake(arguments: argparse.Namespace) -> None:
     _open(arguments.file)
     scene, obj = bpy.context.scene, _find_object(arguments.object)
     frames = bake.frame_range(*(arguments.frames or (scene.frame_start, scene.frame_end, 1)))
+    _choose_order([obj], arguments.order)
     if arguments.method:
         bind([obj], arguments.method)
+    elif not settings_of(obj).is_bound:
+        raise SkinningError(f"'{obj.name}' is not bound: give --method to bind it for this bake")
     if arguments.format == "pc2":
         steps = bake.bake_cache(obj, scene, arguments.output, frames)
     else:

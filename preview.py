@@ -5,6 +5,7 @@ from __future__ import annotations
 import bpy
 from bpy.app.handlers import persistent
 
+from .bridge.meshes import read_object_ids
 from .deformers import SkinningError
 from .properties import settings_of
 from .tasks import live
@@ -17,25 +18,24 @@ class _Watch:
 
     def __init__(self) -> None:
         self.names: list[str] = []
-        self.object_count = -1
+        self.object_ids = b""
         self.is_rendering = False
 
     def bound_objects(self) -> list[bpy.types.Object]:
         """Bound objects that can be changed; looked for anew when objects were added, removed or renamed."""
         found = [bpy.data.objects.get((name, None)) for name in self.names]
-        if len(bpy.data.objects) != self.object_count or not all(obj and settings_of(obj).is_bound for obj in found):
+        if read_object_ids() != self.object_ids or not all(obj and settings_of(obj).is_bound for obj in found):
             found = find_bound_objects()
             taken = set()
             for obj in found:
                 _report(obj, lambda obj=obj: _adopt(obj, taken))
-            self.look_again()
             self.names = [obj.name for obj in found]
-            self.object_count = len(bpy.data.objects)
+            self.object_ids = read_object_ids()
         return found
 
     def look_again(self) -> None:
         """Forget which objects are bound."""
-        self.object_count = -1
+        self.object_ids = b""
 
 
 _watch = _Watch()
@@ -58,28 +58,18 @@ def _report(obj: bpy.types.Object, step) -> None:
         settings_of(obj).message = message
 
 
-def _refresh_all(depsgraph: bpy.types.Depsgraph) -> None:
+@persistent
+def _on_change(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    """Follow changes of weights and bones, then the pose."""
     if _watch.is_rendering and depsgraph.mode != "RENDER":
         return  # the render has the carriers
-    for obj in _watch.bound_objects():
-        _report(obj, lambda obj=obj: live.refresh(obj, depsgraph))
-
-
-@persistent
-def _on_frame(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
-    _refresh_all(depsgraph)
-
-
-@persistent
-def _on_update(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     changed = {update.id.original for update in depsgraph.updates if isinstance(update.id, bpy.types.Mesh | bpy.types.Armature)}
-    if changed:
-        for obj in _watch.bound_objects():
-            if obj.data in changed and obj.mode not in live.RESHAPING_MODES:
-                live.forget(obj)
-            elif changed:
-                live.note_armature_change(obj)
-    _refresh_all(depsgraph)
+    for obj in _watch.bound_objects():
+        if changed:
+            live.note_armature_change(obj)
+        if obj.data in changed and obj.mode not in live.RESHAPING_MODES:
+            live.note_mesh_change(obj)
+        _report(obj, lambda obj=obj: live.refresh(obj, depsgraph))
 
 
 @persistent
@@ -119,8 +109,8 @@ def _on_render_end(*_) -> None:
 
 
 HANDLERS = (
-    ("frame_change_post", _on_frame),
-    ("depsgraph_update_post", _on_update),
+    ("frame_change_post", _on_change),
+    ("depsgraph_update_post", _on_change),
     ("load_post", _on_load),
     ("undo_post", _on_undo),
     ("redo_post", _on_undo),
@@ -134,6 +124,8 @@ HANDLERS = (
 
 
 def register() -> None:
+    _watch.look_again()
+    _watch.is_rendering = False
     for name, handler in HANDLERS:
         getattr(bpy.app.handlers, name).append(handler)
 

@@ -9,7 +9,7 @@ SETTINGS_VERSION = 1
 
 METHOD_ITEMS = (
     ("SSD", "SSD", "Linear blending: fast, collapses at bent elbows and twisted wrists"),
-    ("DLB", "DLB", "Dual quaternion blending: keeps volume; scaled bones as in Preserve Volume"),
+    ("DLB", "DLB", "Dual quaternion blending: keeps volume, as Preserve Volume does, without its tears"),
     ("DLBNT", "DLBNT", "Dual quaternion blending with non-rigid transforms: keeps volume and follows scaled bones"),
 )
 ORDER_ITEMS = (
@@ -57,7 +57,6 @@ class ObjectSettings(bpy.types.PropertyGroup):
     watcher: PointerProperty(type=bpy.types.Object, options={"HIDDEN"})
     bound_groups: StringProperty(name="Bound Groups", options={"HIDDEN"})
     is_handed_over: BoolProperty(name="Handed Over", options={"HIDDEN"})
-    locked_interface: BoolProperty(name="Locked Interface", options={"HIDDEN"})
     bake: EnumProperty(name="Bake", items=BAKE_ITEMS, options={"HIDDEN"})
     baked_keys: StringProperty(name="Baked Keys", options={"HIDDEN"})
     live_toggles: BoolVectorProperty(size=2, default=(True, True), options={"HIDDEN"})

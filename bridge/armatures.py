@@ -13,6 +13,29 @@ from ..deformers.skeleton import find_joint_parents
 
 
 @dataclass(frozen=True)
+class Envelopes:
+    """Envelopes of the deforming bones, armature space: capsules around them, which fade over a distance.
+
+    Attributes
+    ----------
+    heads, tails : float64 arrays, shape (D, 3)
+    head_radii, tail_radii, distances : float arrays, shape (D,)
+    factors : float array, shape (D,)
+        What the bone's envelope weight is multiplied by.
+    multiplies : bool array, shape (D,)
+        Whether the bone's vertex group is multiplied by its envelope.
+    """
+
+    heads: np.ndarray
+    tails: np.ndarray
+    head_radii: np.ndarray
+    tail_radii: np.ndarray
+    distances: np.ndarray
+    factors: np.ndarray
+    multiplies: np.ndarray
+
+
+@dataclass(frozen=True)
 class Skeleton:
     """The deforming bones of an armature.
 
@@ -32,10 +55,15 @@ class Skeleton:
     joints : Joints
     rest_inverses : float64 array, shape (B, 4, 4)
         Armature space to each joint's own at rest.
+    pose_names : tuple of str
+        All of `pose.bones`.
     pose_indices : int array, shape (B,)
-        Where each joint's bone stands in `pose.bones`.
+        Where each joint's bone stands among them.
+    envelopes : Envelopes
+    bendy : tuple of (str, int)
+        Names and segment counts of the B-Bones.
     bendy_joints : int array
-        Joints that are ends of segments.
+        Joints that are ends of their segments, in the same order.
     source : tuple
         All that was read of the armature.
     """
@@ -46,73 +74,101 @@ class Skeleton:
     to_bones: np.ndarray
     lengths: np.ndarray
     curved: np.ndarray
+    envelopes: Envelopes
     joints: Joints
     rest_inverses: np.ndarray
+    pose_names: tuple[str, ...]
     pose_indices: np.ndarray
+    bendy: tuple[tuple[str, int], ...]
     bendy_joints: np.ndarray
     source: tuple
 
-    def bendy_bones(self) -> list[tuple[str, int]]:
-        """Names and segment counts of the B-Bones, in the order of `bendy_joints`."""
-        return [
-            (name, int(count)) for name, count in zip(self.names, self.segment_counts, strict=True) if count > 1
-        ]
+
+REST_PROPERTIES = (
+    ("matrix_local", 16), ("head_local", 3), ("tail_local", 3), ("length", 1),
+    ("head_radius", 1), ("tail_radius", 1), ("envelope_distance", 1), ("envelope_weight", 1),
+    ("bbone_curveinx", 1), ("bbone_curveinz", 1), ("bbone_curveoutx", 1), ("bbone_curveoutz", 1),
+    ("bbone_rollin", 1), ("bbone_rollout", 1), ("bbone_easein", 1), ("bbone_easeout", 1),
+    ("bbone_scalein", 3), ("bbone_scaleout", 3),
+)  # fmt: skip
+REST_CHOICES = (
+    "use_deform", "use_envelope_multiply", "bbone_segments", "bbone_mapping_mode",
+    "bbone_handle_type_start", "bbone_handle_type_end", "bbone_handle_use_ease_start", "bbone_handle_use_ease_end",
+)  # fmt: skip
 
 
 def read_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> Skeleton:
     """The deforming bones and the joints they make, from the armature's data (not its pose).
 
-    Where nothing has changed since `known` was read, that is what is returned.
+    Where nothing has changed since `known` was read, that is what is returned, at little cost.
     """
     bones, pose_bones = armature.data.bones, armature.pose.bones
     count = len(bones)
-    matrices = _read_matrices(bones, "matrix_local", count)
-    heads, tails = np.empty((count, 3), np.float32), np.empty((count, 3), np.float32)
-    bones.foreach_get("head_local", heads.ravel())
-    bones.foreach_get("tail_local", tails.ravel())
-    deforming = np.empty(count, bool)
-    bones.foreach_get("use_deform", deforming)
-    segment_counts = np.empty(count, np.int32)
-    bones.foreach_get("bbone_segments", segment_counts)
-    all_names = [bone.name for bone in bones]
-    index = {name: i for i, name in enumerate(all_names)}
-    bone_parents = np.array([index[bone.parent.name] if bone.parent else -1 for bone in bones], np.intp)
-    pose_index = {bone.name: i for i, bone in enumerate(pose_bones)}
-    which = np.flatnonzero(deforming)
-    names = tuple(all_names[i] for i in which)
-    bendy = [(name, int(segment_counts[index[name]])) for name in names if segment_counts[index[name]] > 1]
-    segments = _read_segments(pose_bones, bendy, rest=True)
-    curved = np.array([bones[name].bbone_mapping_mode == "CURVED" for name in names], bool)
-    arrays = (matrices, heads, tails, deforming, segment_counts, bone_parents, segments, curved)
-    source = (tuple(all_names), tuple(pose_index), *(array.tobytes() for array in arrays))
+    values = {name: np.empty((count, size), np.float32) for name, size in REST_PROPERTIES}
+    values |= {name: np.empty((count, 1), np.int32) for name in REST_CHOICES}
+    for name, array in values.items():
+        bones.foreach_get(name, array.ravel())
+    all_names = tuple(bones.keys())
+    parent_names = tuple(bone.parent.name if bone.parent else "" for bone in bones)
+    arrays = (array.tobytes() for array in values.values())
+    source = (read_pose_names(armature), all_names, parent_names, *arrays)
     if known is not None and known.source == source:
         return known
 
-    segment_counts = segment_counts[which].astype(np.intp)
-    parents = find_joint_parents(heads.astype(np.float64), tails.astype(np.float64), bone_parents, deforming)
+    index = {name: i for i, name in enumerate(all_names)}
+    bone_parents = np.array([index.get(name, -1) for name in parent_names], np.intp)
+    which = np.flatnonzero(values["use_deform"])
+    names = tuple(all_names[i] for i in which)
+    heads, tails = values["head_local"].astype(np.float64), values["tail_local"].astype(np.float64)
+    parents = find_joint_parents(heads, tails, bone_parents, values["use_deform"][:, 0] > 0)
+    matrices = values["matrix_local"].reshape(-1, 4, 4).transpose(0, 2, 1)[which].astype(np.float64)
+
+    segment_counts = values["bbone_segments"][which, 0].astype(np.intp)
     joint_counts = np.where(segment_counts > 1, segment_counts + 1, 1)
-    first_joints = np.concatenate([[0], np.cumsum(joint_counts)[:-1]]).astype(np.intp)
+    first_joints = (np.cumsum(joint_counts) - joint_counts).astype(np.intp)
     last_joints = np.full(count, -1)
     last_joints[which] = first_joints + joint_counts - 1
     joint_parents = np.arange(joint_counts.sum()) - 1
     joint_parents[first_joints] = np.where(parents[which] >= 0, last_joints[parents[which]], -1)
 
-    rest = np.repeat(matrices[which], joint_counts, axis=0)
+    rest = np.repeat(matrices, joint_counts, axis=0)
+    bendy = _bendy_bones(names, segment_counts)
     bendy_joints = np.flatnonzero(np.repeat(segment_counts > 1, joint_counts))
-    rest[bendy_joints] = rest[bendy_joints] @ segments
+    rest[bendy_joints] = rest[bendy_joints] @ _read_segments(pose_bones, bendy, rest=True)
+    pose_index = {name: i for i, name in enumerate(source[0])}
     return Skeleton(
         names=names,
         first_joints=first_joints,
         segment_counts=segment_counts,
-        to_bones=np.linalg.inv(matrices[which]),
-        lengths=np.linalg.norm(tails - heads, axis=1)[which].astype(np.float64),
-        curved=curved,
+        to_bones=np.linalg.inv(matrices),
+        lengths=values["length"][which, 0].astype(np.float64),
+        curved=values["bbone_mapping_mode"][which, 0] > 0,
+        envelopes=Envelopes(
+            heads=heads[which],
+            tails=tails[which],
+            head_radii=values["head_radius"][which, 0],
+            tail_radii=values["tail_radius"][which, 0],
+            distances=values["envelope_distance"][which, 0],
+            factors=values["envelope_weight"][which, 0],
+            multiplies=values["use_envelope_multiply"][which, 0] > 0,
+        ),
         joints=Joints(centers=rest[:, :3, 3].copy(), parents=joint_parents),
         rest_inverses=np.linalg.inv(rest),
+        pose_names=source[0],
         pose_indices=np.repeat(np.array([pose_index[name] for name in names], np.intp), joint_counts),
+        bendy=bendy,
         bendy_joints=bendy_joints,
         source=source,
     )
+
+
+def read_pose_names(armature: bpy.types.Object) -> tuple[str, ...]:
+    """Names of the pose's bones in their order: another tuple once a bone was added, deleted or renamed."""
+    return tuple(armature.pose.bones.keys())
+
+
+def _bendy_bones(names: tuple[str, ...], segment_counts: np.ndarray) -> tuple[tuple[str, int], ...]:
+    return tuple((name, int(count)) for name, count in zip(names, segment_counts, strict=True) if count > 1)
 
 
 def read_pose(armature: bpy.types.Object, skeleton: Skeleton, object_to_armature: Matrix | None) -> Pose:
@@ -135,7 +191,7 @@ def read_pose(armature: bpy.types.Object, skeleton: Skeleton, object_to_armature
     posed = _read_matrices(bones, "matrix", len(bones))[skeleton.pose_indices]
     if skeleton.bendy_joints.size:
         posed[skeleton.bendy_joints] = posed[skeleton.bendy_joints] @ _read_segments(
-            bones, skeleton.bendy_bones(), rest=False
+            bones, skeleton.bendy, rest=False
         )
     return Pose(
         posed @ skeleton.rest_inverses,
@@ -159,7 +215,7 @@ def _read_matrices(bones, name: str, count: int) -> np.ndarray:
     return flat.reshape(count, 4, 4).transpose(0, 2, 1).astype(np.float64)
 
 
-def _read_segments(pose_bones, bendy: list[tuple[str, int]], rest: bool) -> np.ndarray:
+def _read_segments(pose_bones, bendy: tuple[tuple[str, int], ...], rest: bool) -> np.ndarray:
     """Ends of the segments of B-Bones, each in its bone's space, float64, shape (sum of segments + 1, 4, 4)."""
     matrices = [
         pose_bones[name].bbone_segment_matrix(end, rest=rest) for name, segments in bendy for end in range(segments + 1)
@@ -167,31 +223,3 @@ def _read_segments(pose_bones, bendy: list[tuple[str, int]], rest: bool) -> np.n
     # Entry by entry: until Blender 5.1, NumPy takes ten times as long over a Matrix.
     flat = np.fromiter((entry for matrix in matrices for row in matrix for entry in row), float, len(matrices) * 16)
     return flat.reshape(-1, 4, 4)
-
-
-@dataclass(frozen=True)
-class Envelopes:
-    """Envelopes of the deforming bones: arrays of shape (D, 3) and (D,), armature space."""
-
-    heads: np.ndarray
-    tails: np.ndarray
-    head_radii: np.ndarray
-    tail_radii: np.ndarray
-    distances: np.ndarray
-    factors: np.ndarray
-    multiplies: np.ndarray
-    """Whether the bone's vertex group is multiplied by its envelope."""
-
-
-def read_envelopes(armature: bpy.types.Object, skeleton: Skeleton) -> Envelopes:
-    """Envelopes of the bones in the skeleton's order."""
-    bones = [armature.data.bones[name] for name in skeleton.names]
-    return Envelopes(
-        heads=np.array([bone.head_local for bone in bones]),
-        tails=np.array([bone.tail_local for bone in bones]),
-        head_radii=np.array([bone.head_radius for bone in bones]),
-        tail_radii=np.array([bone.tail_radius for bone in bones]),
-        distances=np.array([bone.envelope_distance for bone in bones]),
-        factors=np.array([bone.envelope_weight for bone in bones]),
-        multiplies=np.array([bone.use_envelope_multiply for bone in bones], bool),
-    )

@@ -102,17 +102,32 @@ def ensure_node_group() -> bpy.types.NodeTree:
 
 
 def is_supple_modifier(modifier: bpy.types.Modifier) -> bool:
-    """Whether a modifier is the one that Bind has put into the stack, whatever its name."""
-    group = modifier.node_group if modifier.type == "NODES" else None
-    return group is not None and GROUP_VERSION_KEY in group
+    """Whether a modifier is the one that Bind has put into the stack, renamed or not, also if its node group was deleted."""
+    if modifier.type != "NODES":
+        return False
+    if modifier.node_group is None:
+        return modifier.name.startswith(GROUP_NAME)
+    return GROUP_VERSION_KEY in modifier.node_group
 
 
 def add_supple_modifier(obj: bpy.types.Object, index: int) -> bpy.types.Modifier:
-    """Put the node modifier into the stack at `index`."""
-    modifier = obj.modifiers.new("Supple", "NODES")
+    """Put the node modifier into the stack at `index`; the active modifier stays the active one."""
+    active = obj.modifiers.active
+    name = active.name if active else ""
+    modifier = obj.modifiers.new(GROUP_NAME, "NODES")
     modifier.node_group = ensure_node_group()
     obj.modifiers.move(len(obj.modifiers) - 1, index)
+    obj.modifiers.active = obj.modifiers.get(name) or obj.modifiers[index]
     return obj.modifiers[index]
+
+
+def remove_modifier(obj: bpy.types.Object, modifier: bpy.types.Modifier, successor: bpy.types.Modifier | None) -> None:
+    """Remove a modifier; if it was the active one, `successor` is now."""
+    active = obj.modifiers.active
+    name = active.name if active and active != modifier else successor.name if successor else ""
+    obj.modifiers.remove(modifier)
+    if name in obj.modifiers:
+        obj.modifiers.active = obj.modifiers[name]
 
 
 def remove_unused_node_groups() -> None:

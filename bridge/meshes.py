@@ -31,6 +31,13 @@ def read_points(mesh: bpy.types.Mesh) -> np.ndarray:
     return points
 
 
+def read_object_ids() -> bytes:
+    """Which objects the file holds, in a form to compare: another one as soon as one is added or removed."""
+    ids = np.empty(len(bpy.data.objects), np.int32)
+    bpy.data.objects.foreach_get("session_uid", ids)
+    return ids.tobytes()
+
+
 def read_evaluated_points(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
     """Vertex positions after all modifiers that are shown, float32, shape (V', 3), object space."""
     return read_points(obj.evaluated_get(depsgraph).data)

@@ -50,6 +50,7 @@ COLUMNS = np.array([[0, 3, 6, 9], [7, 1, 4, 10], [5, 8, 2, 11]])[WRAP]
 """Where the columns of an affine transform stand in its cyclic diagonals, wrapped: shape (5, 4)."""
 WRAPPED_QUATERNIONS = np.array([0, 1, 2, 3, 1, 2, 4, 5, 6, 7, 5, 6])
 IDENTITY_COLUMNS = np.eye(3, 4, dtype=np.float32)[WRAP][:, :, None]
+"""Where transforms start; `_apply` knows this very array and spares itself a product with it."""
 
 
 @dataclass(frozen=True)

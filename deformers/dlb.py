@@ -25,8 +25,9 @@ def deform(binding: Binding, pose: Pose) -> np.ndarray:
 
     Notes
     -----
-    The paper's DLB knows rigid transforms only. Scaled joints are treated as Blender's Preserve Volume treats them: each
-    stretches about its own center first, and these stretches, which do not agree at the joints, are blended linearly.
+    The paper's DLB knows rigid transforms only. Here each scaled joint stretches about its own center first, and these
+    stretches, which do not agree at the joints, are blended linearly. Blender's Preserve Volume, which finds translations
+    per vertex, differs where bones are scaled.
     """
     return skin_points(binding, pose, _stages(binding, pose))
 

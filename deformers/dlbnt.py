@@ -47,6 +47,12 @@ def vertex_transforms(binding: Binding, pose: Pose) -> np.ndarray:
 def split_transforms(binding: Binding, pose: Pose) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Split each joint's transform M into a rigid part G and a stretch H that agree along the skeleton.
 
+    Parameters
+    ----------
+    binding : Binding
+    pose : Pose
+        Of as many joints as were bound.
+
     Returns
     -------
     rotations, rigid_translations, stretches, stretch_translations : float64 arrays
@@ -60,34 +66,45 @@ def split_transforms(binding: Binding, pose: Pose) -> tuple[np.ndarray, np.ndarr
     M = H G (eq 17; the paper gives no formulas): the same condition at the place x = G o where the center is when H
     comes to act. It reads t_g = t_g of the parent + (R of the parent - R) o + d, where d is, before the parent's
     stretch, the offset of the joint's posed center from where the parent takes it: none for joints that hold together.
-    Below a parent scaled by s < 1 the offset is divided by 1/s, not by s, and H takes the rest: it must not run away
-    where s goes to zero. At the root H leaves the posed center where it is.
+    Below a parent scaled by s < 1 the offset is multiplied by s instead of divided by it, and H takes the rest: it must
+    not run away where s goes to zero. At the root H leaves the posed center where it is.
     """
+    return _split_gh(binding, pose) if binding.params.order == "GH" else _split_hg(binding, pose)
+
+
+def _split_gh(binding: Binding, pose: Pose) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    chains, centers = binding.chains, binding.centers
+    rotations, stretches = decompose_polar(pose.rest_to_pose[:, :3, :3], chains.parents)
+    change = chains.of_parents(stretches, np.eye(3)) - stretches
+    steps = np.where(chains.is_root[:, None], 0.0, _transform(change, centers))
+    stretch_translations = chains.sum(steps)
+    rigid_translations = pose.rest_to_pose[:, :3, 3] - _transform(rotations, stretch_translations)
+    return rotations, rigid_translations, stretches, stretch_translations
+
+
+def _split_hg(binding: Binding, pose: Pose) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     chains, centers = binding.chains, binding.centers
     linear, translations = pose.rest_to_pose[:, :3, :3], pose.rest_to_pose[:, :3, 3]
-    is_root = chains.is_root[:, None]
-
-    if binding.params.order == "GH":
-        rotations, stretches = decompose_polar(linear, chains.parents)
-        change = chains.of_parents(stretches, np.eye(3)) - stretches
-        steps = np.where(is_root, 0.0, np.einsum("bij,bj->bi", change, centers))
-        stretch_translations = chains.sum(steps)
-        rigid_translations = translations - np.einsum("bij,bj->bi", rotations, stretch_translations)
-        return rotations, rigid_translations, stretches, stretch_translations
-
     back, stretches = decompose_polar(linear.transpose(0, 2, 1), chains.parents)  # of M^T, as H stands to the left
     rotations, stretches = back.transpose(0, 2, 1), stretches.transpose(0, 2, 1)
-    posed_centers = np.einsum("bij,bj->bi", linear, centers) + translations
-    from_parent = np.einsum("bij,bj->bi", chains.of_parents(linear, np.eye(3)), centers)
-    offsets = posed_centers - from_parent - chains.of_parents(translations, 0.0)
-    left, scales, right = np.linalg.svd(chains.of_parents(stretches, np.eye(3)))
-    parent_stretches = (left * (scales / np.maximum(1.0, scales**2))[:, None]) @ right
-    parent_stretches = parent_stretches.transpose(0, 2, 1)
+    from_parents = _transform(chains.of_parents(linear, np.eye(3)), centers) + chains.of_parents(translations, 0.0)
+    offsets = _transform(linear, centers) + translations - from_parents
     change = chains.of_parents(rotations, np.eye(3)) - rotations
-    steps = np.einsum("bij,bj->bi", change, centers) + np.einsum("bij,bj->bi", parent_stretches, offsets)
-    rigid_translations = chains.sum(steps)
-    stretch_translations = translations - np.einsum("bij,bj->bi", stretches, rigid_translations)
+    unstretch = _damped_inverses(chains.of_parents(stretches, np.eye(3)))
+    rigid_translations = chains.sum(_transform(change, centers) + _transform(unstretch, offsets))
+    stretch_translations = translations - _transform(stretches, rigid_translations)
     return rotations, rigid_translations, stretches, stretch_translations
+
+
+def _transform(matrices: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Each joint's matrix, shape (B, 3, 3), times its vector, shape (B, 3)."""
+    return np.einsum("bij,bj->bi", matrices, vectors)
+
+
+def _damped_inverses(matrices: np.ndarray) -> np.ndarray:
+    """Inverses, shape (B, 3, 3), of what enlarges; scales s < 1 are multiplied by s instead of divided by it."""
+    left, scales, right = np.linalg.svd(matrices)
+    return ((left * (scales / np.maximum(1.0, scales**2))[:, None]) @ right).transpose(0, 2, 1)
 
 
 def _stages(binding: Binding, pose: Pose) -> list[Stage]:

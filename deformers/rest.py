@@ -9,6 +9,10 @@ import numpy as np
 from .errors import SkinningError
 
 
+LARGEST = 1e18
+"""Entries of pose matrices from here on count as infinite: their squares no longer fit in single precision."""
+
+
 @dataclass(frozen=True)
 class Weights:
     """Sparse weights, ordered by vertex: entry n says that vertex `vertices[n]` follows joint `joints[n]`.
@@ -21,7 +25,7 @@ class Weights:
         Ascending.
     joints : int array, shape (N,)
     values : float array, shape (N,)
-        Not negative.
+        Negative ones count as 0.
     """
 
     vertices: np.ndarray
@@ -122,7 +126,7 @@ class Pose:
     def __post_init__(self) -> None:
         if self.rest_to_pose.ndim != 3 or self.rest_to_pose.shape[1:] != (4, 4):
             raise SkinningError(f"Pose matrices have shape {self.rest_to_pose.shape}, not (B, 4, 4)")
-        if not np.isfinite(self.rest_to_pose).all():
+        if not (np.abs(self.rest_to_pose) < LARGEST).all():
             raise SkinningError(
                 "The pose holds values that are not numbers (NaN or infinite): check the drivers and constraints of "
                 "the armature"

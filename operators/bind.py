@@ -8,17 +8,14 @@ from bpy.props import EnumProperty
 from ..deformers import SkinningError
 from ..properties import METHOD_ITEMS, settings_of
 from ..tasks.bind import bind, unbind
+from ..tasks.character import has_armature_modifier
 
 
 def chosen_meshes(context: bpy.types.Context) -> list[bpy.types.Object]:
     """The meshes that an operator is for: the selected ones and the active one; of an armature, those it deforms."""
     active = context.active_object
     if active is not None and active.type == "ARMATURE":
-        return [
-            obj
-            for obj in context.view_layer.objects
-            if obj.type == "MESH" and any(mod.type == "ARMATURE" and mod.object == active for mod in obj.modifiers)
-        ]
+        return [obj for obj in context.view_layer.objects if has_armature_modifier(obj, active)]
     meshes = [obj for obj in context.selected_objects if obj.type == "MESH"]
     if active is not None and active.type == "MESH" and active not in meshes:
         meshes.append(active)

@@ -14,18 +14,19 @@ import bpy
 import numpy as np
 
 from ..bridge.animation import key_spike, remove_curves
+from ..bridge.carriers import remove_modifier
 from ..bridge.meshes import read_evaluated_points, read_key_points, write_key_points
 from ..bridge.point_caches import CacheHeader, open_cache, open_replacing, read_samples, write_sample
 from ..deformers import SkinningError
 from ..properties import settings_of
 from . import live
-from .stack import find_supple_modifier, pass_toggles
+from .stack import find_supple_modifier, pass_toggles, read_toggles, write_toggles
 
 CACHE_MODIFIER = "Supple Bake"
 
 
 def frame_range(start: int, end: int, step: int) -> range:
-    """The frames to bake; raises SkinningError where there are none."""
+    """The frames to bake, both ends included; raises SkinningError where there are none."""
     if step < 1:
         raise SkinningError(f"Frame step is {step}: choose 1 or more")
     if end < start:
@@ -140,8 +141,8 @@ def bake_shape_keys(obj: bpy.types.Object, scene: bpy.types.Scene, frames: range
     for frame, name in zip(frames, names if had_keys else names[1:], strict=True):
         key_spike(obj.data.shape_keys, key_blocks[name], "value", frame, frames.step)
     supple = find_supple_modifier(obj)
-    settings.live_toggles = (supple.show_viewport, supple.show_render)
-    supple.show_viewport = supple.show_render = False
+    settings.live_toggles = read_toggles(supple)
+    write_toggles(supple, (False, False))
     settings.bake = "SHAPE_KEYS"
     scene.frame_set(scene.frame_current)
 
@@ -151,13 +152,14 @@ def clear_bake(obj: bpy.types.Object) -> None:
     settings = settings_of(obj)
     cache = obj.modifiers.get(CACHE_MODIFIER)
     if settings.bake == "PC2" and cache is not None:
+        supple = None
         with suppress(SkinningError):  # the user may have removed Supple's modifier
-            pass_toggles(cache, find_supple_modifier(obj))
-        obj.modifiers.remove(cache)
+            supple = find_supple_modifier(obj)
+            pass_toggles(cache, supple)
+        remove_modifier(obj, cache, supple)
     if settings.bake == "SHAPE_KEYS":
         with suppress(SkinningError):
-            supple = find_supple_modifier(obj)
-            supple.show_viewport, supple.show_render = settings.live_toggles
+            write_toggles(find_supple_modifier(obj), settings.live_toggles)
     keys = obj.data.shape_keys
     if settings.baked_keys and keys is not None:
         found = [keys.key_blocks[name] for name in settings.baked_keys.split("\n") if name in keys.key_blocks]
@@ -203,9 +205,22 @@ def _posed_frames(obj: bpy.types.Object, scene: bpy.types.Scene, frames: range) 
                 except SkinningError as error:
                     raise SkinningError(f"Frame {frame}: {error}") from error
                 depsgraph.update()
-                yield frame, read_evaluated_points(obj, depsgraph)
+                yield frame, _read_posed(obj, depsgraph)
     finally:
         scene.frame_set(current, subframe=sub)
+
+
+def _read_posed(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
+    """The evaluated points of an object; raises SkinningError where they are not those of its own vertices."""
+    if not obj.evaluated_get(depsgraph).is_evaluated:
+        raise SkinningError(f"'{obj.name}' is switched off in this view layer: switch it and its collection on to bake it")
+    points = read_evaluated_points(obj, depsgraph)
+    if len(points) != len(obj.data.vertices):
+        raise SkinningError(
+            f"'{obj.name}' has {len(obj.data.vertices)} vertices, but {len(points)} reach Supple: move modifiers that change "
+            "their number below it"
+        )
+    return points
 
 
 def _points_above(obj: bpy.types.Object) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 import bpy
 
@@ -13,7 +14,11 @@ from ..properties import SETTINGS_VERSION, ObjectSettings, settings_of
 from . import live
 from .bake import clear_bake
 from .character import find_armature_modifier
-from .stack import find_replaced_modifier, find_supple_modifier, hand_over, pass_toggles
+from .stack import find_replaced_modifier, find_supple_modifier, hand_over, read_toggles, write_toggles
+
+
+LOCK_KEY = "supple_locked_interface"
+"""Custom property of a scene whose Lock Interface Bind has switched on."""
 
 
 def find_bound_objects() -> list[bpy.types.Object]:
@@ -77,11 +82,9 @@ def check_bindable(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
 def _bind_one(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier, prepared: live.LiveObject) -> None:
     settings = settings_of(obj)
     settings.method = prepared.choices.method
-    if not any(carriers.is_supple_modifier(other) for other in obj.modifiers):
-        supple = carriers.add_supple_modifier(obj, obj.modifiers.find(modifier.name))
-        supple.show_in_editmode = modifier.show_in_editmode
-        if not settings.is_bound:
-            pass_toggles(modifier, supple)
+    if not settings.is_bound:
+        settings.live_toggles = read_toggles(modifier)
+    _ensure_modifier(obj, modifier)
     if settings.carrier is None or len(settings.carrier.data.vertices) != len(obj.data.vertices):
         _remove_hidden(settings)
     _give_hidden(obj, modifier.object)
@@ -93,6 +96,18 @@ def _bind_one(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier, prepa
     settings.message = ""
     _lock_interface(obj)
     live.keep(obj, prepared)
+
+
+def _ensure_modifier(obj: bpy.types.Object, replaced: bpy.types.ArmatureModifier) -> None:
+    """Put the node modifier into the place of the replaced one, or give it back what the user has removed."""
+    supple = next((other for other in obj.modifiers if carriers.is_supple_modifier(other)), None)
+    if supple is None:
+        supple = carriers.add_supple_modifier(obj, obj.modifiers.find(replaced.name))
+        supple.show_in_editmode = replaced.show_in_editmode
+        write_toggles(supple, settings_of(obj).live_toggles)
+        write_toggles(replaced, (False, False))
+    elif supple.node_group is None:
+        supple.node_group = carriers.ensure_node_group()
 
 
 def _give_hidden(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
@@ -109,11 +124,13 @@ def _give_hidden(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
 
 
 def _remove_hidden(settings: ObjectSettings) -> None:
+    """Remove the carrier and the watcher, unless a fresh copy of the object, or its original, uses them too."""
+    others = [settings_of(obj) for obj in find_bound_objects() if settings_of(obj) != settings]
     for name in ("carrier", "watcher"):
         hidden = getattr(settings, name)
-        if hidden is not None:
-            carriers.remove_hidden(hidden)
         settings.property_unset(name)
+        if hidden is not None and all(getattr(other, name) != hidden for other in others):
+            carriers.remove_hidden(hidden)
 
 
 def unbind(objects: Iterable[bpy.types.Object]) -> None:
@@ -136,13 +153,18 @@ def _unbind_one(obj: bpy.types.Object) -> None:
     settings = settings_of(obj)
     clear_bake(obj)
     hand_over(obj)
+    replaced = None
+    with suppress(SkinningError):  # the user may have removed it
+        replaced = find_replaced_modifier(obj)
+        if not settings.is_handed_over:  # Supple's own was removed, and could not hand over
+            write_toggles(replaced, settings.live_toggles)
     for modifier in [modifier for modifier in obj.modifiers if carriers.is_supple_modifier(modifier)]:
-        obj.modifiers.remove(modifier)
+        carriers.remove_modifier(obj, modifier, replaced)
     _remove_hidden(settings)
     live.forget(obj)
-    _unlock_interface(obj)
-    for name in ("is_bound", "is_handed_over", "armature_modifier", "bound_groups", "message"):
+    for name in ("is_bound", "is_handed_over", "armature_modifier", "bound_groups", "live_toggles", "message"):
         settings.property_unset(name)
+    _unlock_interface(obj)
 
 
 def own_carrier(obj: bpy.types.Object, taken: set[bpy.types.Object]) -> None:
@@ -161,17 +183,12 @@ def _lock_interface(obj: bpy.types.Object) -> None:
     for scene in obj.users_scene:
         if not scene.render.use_lock_interface:
             scene.render.use_lock_interface = True
-            settings_of(obj).locked_interface = True
+            scene[LOCK_KEY] = True
 
 
 def _unlock_interface(obj: bpy.types.Object) -> None:
-    """Undo `_lock_interface`, or leave it to another object that is still bound."""
-    if not settings_of(obj).locked_interface:
-        return
-    settings_of(obj).locked_interface = False
-    others = [other for other in find_bound_objects() if other != obj]
-    if others:
-        settings_of(others[0]).locked_interface = True
-        return
+    """Undo `_lock_interface` in scenes where no object is bound any more."""
     for scene in obj.users_scene:
-        scene.render.use_lock_interface = False
+        if LOCK_KEY in scene and not any(scene in other.users_scene for other in find_bound_objects()):
+            scene.render.use_lock_interface = False
+            del scene[LOCK_KEY]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import bpy
 import numpy as np
+from mathutils import Matrix
 
-from ..bridge.armatures import Skeleton, read_envelopes, read_segment_indices
+from ..bridge.armatures import Skeleton, read_segment_indices
 from ..bridge.meshes import VertexGroups, read_points, read_vertex_groups
 from ..deformers import Rest, SkinningError, Weights
 from ..deformers.bendy import straight_segment_indices
@@ -15,6 +16,13 @@ TOPOLOGY_CHANGING = {
     "ARRAY", "BEVEL", "BOOLEAN", "BUILD", "DECIMATE", "EDGE_SPLIT", "MASK", "MESH_TO_VOLUME", "MIRROR", "MULTIRES",
     "REMESH", "SCREW", "SKIN", "SOLIDIFY", "SUBSURF", "TRIANGULATE", "VOLUME_TO_MESH", "WELD", "WIREFRAME",
 }  # fmt: skip
+
+
+def has_armature_modifier(obj: bpy.types.Object, armature: bpy.types.Object | None = None) -> bool:
+    """Whether an object is a mesh with an Armature modifier, of a certain armature if one is given."""
+    return obj.type == "MESH" and any(
+        modifier.type == "ARMATURE" and armature in (None, modifier.object) for modifier in obj.modifiers
+    )
 
 
 def find_armature_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
@@ -82,7 +90,11 @@ def read_weight_groups(obj: bpy.types.Object, skeleton: Skeleton, modifier: bpy.
 
 
 def read_rest(
-    obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier, skeleton: Skeleton, linear_group: str
+    obj: bpy.types.Object,
+    modifier: bpy.types.ArmatureModifier,
+    skeleton: Skeleton,
+    linear_group: str,
+    object_to_armature: Matrix,
 ) -> Rest:
     """The object at rest, with the weights that Blender's Armature modifier would use.
 
@@ -95,6 +107,8 @@ def read_rest(
     skeleton : Skeleton
     linear_group : str
         Vertex group that mixes in linear blending, or "".
+    object_to_armature : Matrix
+        Where the mesh is in the armature's space: B-Bones and envelopes divide it by that.
 
     Raises
     ------
@@ -103,8 +117,7 @@ def read_rest(
     """
     points = read_points(obj.data)
     entries = read_vertex_groups(obj.data)
-    in_armature = modifier.object.matrix_world.inverted_safe() @ obj.matrix_world
-    matrix = np.array(in_armature, np.float64)
+    matrix = np.array(object_to_armature, np.float64)
     armature_points = points @ matrix[:3, :3].T + matrix[:3, 3]
 
     weights = _read_bone_weights(obj, entries, armature_points, skeleton, modifier)
@@ -123,6 +136,11 @@ def read_rest(
     )
 
 
+def uses_envelopes(modifier: bpy.types.ArmatureModifier, skeleton: Skeleton) -> bool:
+    """Whether weights depend on where the vertices are within the bones' envelopes."""
+    return modifier.use_bone_envelopes or bool(skeleton.envelopes.multiplies.any())
+
+
 def _read_bone_weights(
     obj: bpy.types.Object,
     entries: VertexGroups,
@@ -136,10 +154,10 @@ def _read_bone_weights(
     bones = group_bones[np.where(entries.groups < len(obj.vertex_groups), entries.groups, -1)]
     kept = (bones >= 0) & modifier.use_vertex_groups
     weights = Weights(entries.vertices[kept], bones[kept], entries.values[kept])
-    if not modifier.use_bone_envelopes and not any(modifier.object.data.bones[n].use_envelope_multiply for n in skeleton.names):
+    if not uses_envelopes(modifier, skeleton):
         return weights
+    envelopes = skeleton.envelopes
 
-    envelopes = read_envelopes(modifier.object, skeleton)
     free = np.ones(len(points), bool)
     free[weights.vertices] = False
     values = weights.values.copy()

@@ -11,7 +11,7 @@ from ..deformers import SkinningError
 from ..properties import settings_of
 from . import live
 from .bind import check_bindable
-from .character import check_armature, find_armature_modifier
+from .character import check_armature, find_armature_modifier, has_armature_modifier
 from .stack import find_replaced_modifier
 
 
@@ -21,12 +21,12 @@ def describe_file(scene: bpy.types.Scene) -> dict[str, Any]:
         "file": bpy.data.filepath,
         "frame_start": scene.frame_start,
         "frame_end": scene.frame_end,
-        "objects": [describe_object(obj) for obj in scene.objects if obj.type == "MESH" and _has_armature(obj)],
+        "objects": [describe_object(obj) for obj in scene.objects if has_armature_modifier(obj)],
     }
 
 
 def describe_object(obj: bpy.types.Object) -> dict[str, Any]:
-    """One mesh: its size, its armature, its settings, and why it can not be bound, if so."""
+    """One mesh: its size, its armature, its settings, and why it can not be bound, if so (it is bound to find out)."""
     settings = settings_of(obj)
     problem, armature, bones, joints = "", "", 0, 0
     try:
@@ -54,6 +54,3 @@ def describe_object(obj: bpy.types.Object) -> dict[str, Any]:
         "problem": problem,
     }
 
-
-def _has_armature(obj: bpy.types.Object) -> bool:
-    return settings_of(obj).is_bound or any(modifier.type == "ARMATURE" for modifier in obj.modifiers)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import bpy
 import numpy as np
+from mathutils import Matrix
 
 from ..bridge import carriers
-from ..bridge.armatures import Skeleton, read_pose, read_skeleton
+from ..bridge.armatures import Skeleton, read_pose, read_pose_names, read_skeleton
 from ..deformers import DEFORMERS, Pose, SkinningError
 from ..properties import settings_of
-from .character import check_armature, check_modifiers_above, read_rest, read_weight_groups
+from .character import check_armature, check_modifiers_above, read_rest, read_weight_groups, uses_envelopes
 from .stack import find_replaced_modifier, find_supple_modifier
 
 SAME_SPACE = 1e-7
@@ -24,7 +25,7 @@ RESHAPING_MODES = {"EDIT", "SCULPT"}
 
 @dataclass(frozen=True)
 class Choices:
-    """What a binding depends on besides the mesh and the bones."""
+    """What a binding depends on besides the mesh and the bones: a method's Params are those of its fields named here."""
 
     method: str
     order: str
@@ -39,8 +40,12 @@ class LiveObject:
     skeleton: Skeleton
     groups: list[str]
     choices: Choices
+    space: Matrix | None
+    """From object to armature space at Bind, where the weights depend on it."""
     deformer: Any
     binding: Any
+    keys: tuple
+    """Values of the face keys when the mesh was last seen to change."""
     armature_is_stale: bool = False
     last_write: tuple = field(default=())
     """Pose, space and kind of what the carrier holds."""
@@ -70,6 +75,25 @@ def expect_changes() -> None:
     for live in _live.values():
         live.last_write = ()
         live.armature_is_stale = True
+
+
+def note_mesh_change(obj: bpy.types.Object) -> None:
+    """Have the object's weights and rest shape read again, unless it was a face key that moved.
+
+    Blender reports both as a change of the mesh, and a key may move at every frame.
+    """
+    live = _live.get(obj.session_uid)
+    if live is None:
+        return
+    keys = _read_keys(obj)
+    if keys == live.keys:
+        forget(obj)
+    live.keys = keys
+
+
+def _read_keys(obj: bpy.types.Object) -> tuple:
+    keys = obj.data.shape_keys
+    return () if keys is None else tuple((key.value, key.mute) for key in keys.key_blocks)
 
 
 def note_armature_change(obj: bpy.types.Object) -> None:
@@ -102,17 +126,20 @@ def refresh(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> bool:
     modifier = find_supple_modifier(obj)
     if not (modifier.show_render if depsgraph.mode == "RENDER" else modifier.show_viewport):
         return False
-    live = _ensure_live(obj)
-    armature = find_replaced_modifier(obj).object.evaluated_get(depsgraph)
-    evaluated = obj.evaluated_get(depsgraph)
-    if not (armature.is_evaluated and evaluated.is_evaluated):
+    armature = check_armature(obj, find_replaced_modifier(obj))
+    if armature.mode == "EDIT":
+        return False  # the bones are about to change, and have no pose
+    posed, evaluated = armature.evaluated_get(depsgraph), obj.evaluated_get(depsgraph)
+    if not (posed.is_evaluated and evaluated.is_evaluated):
         return False  # not in this scene or view layer
 
-    space = armature.matrix_world.inverted_safe() @ evaluated.matrix_world
+    space = object_to_armature(evaluated, posed)
+    live = _ensure_live(obj, posed, space)
     same_space = np.abs(np.array(space) - np.eye(4)).max() <= SAME_SPACE
-    pose = read_pose(armature, live.skeleton, None if same_space else space)
+    pose = read_pose(posed, live.skeleton, None if same_space else space)
     transforms = _needs_transforms(obj, modifier)
-    written = (pose.rest_to_pose.tobytes(), None if same_space else tuple(map(tuple, space)), transforms)
+    carrier = settings_of(obj).carrier.session_uid
+    written = (carrier, pose.rest_to_pose.tobytes(), None if same_space else tuple(map(tuple, space)), transforms)
     if written == live.last_write:
         return False
     _write(obj, modifier, live, pose, transforms)
@@ -138,31 +165,51 @@ def _needs_transforms(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> bo
     return any(other.show_viewport or other.show_render for other in above)
 
 
-def _ensure_live(obj: bpy.types.Object) -> LiveObject:
-    """What is kept of the object, bound anew where it is out of date."""
-    armature_modifier = find_replaced_modifier(obj)
-    armature = check_armature(obj, armature_modifier)
-    _check_vertex_count(obj)
-    choices = _read_choices(obj, armature, settings_of(obj).method)
+def object_to_armature(obj: bpy.types.Object, armature: bpy.types.Object) -> Matrix:
+    """From an object's space to an armature's, both original or both evaluated."""
+    return armature.matrix_world.inverted_safe() @ obj.matrix_world
+
+
+def _ensure_live(obj: bpy.types.Object, posed: bpy.types.Object, space: Matrix) -> LiveObject:
+    """What is kept of the object, bound anew where it is out of date with the evaluated armature `posed`."""
+    _check_hidden(obj)
+    modifier = find_replaced_modifier(obj)
+    choices = _read_choices(obj, modifier.object, settings_of(obj).method)
     live = _live.get(obj.session_uid)
-    if live is None or live.choices != choices:
-        live = prepare(obj, armature_modifier, choices.method)
-        _check_bound_groups(obj, live.skeleton, armature)
-        if settings_of(obj).watcher is not None:
-            carriers.watch(settings_of(obj).watcher, armature)
+    skeleton = None
+    if live is not None and live.choices == choices and (live.space is None or live.space == space):
+        if not live.armature_is_stale and live.skeleton.pose_names == read_pose_names(posed):
+            return live
+        skeleton = read_skeleton(posed, live.skeleton)
+    if live is None or skeleton is not live.skeleton:
+        live = prepare(obj, modifier, choices.method, posed, space)
+        carriers.watch(settings_of(obj).watcher, modifier.object)
         keep(obj, live)
-    elif live.armature_is_stale:
-        skeleton = read_skeleton(armature, live.skeleton)
-        _check_bound_groups(obj, skeleton, armature)
-        if skeleton is not live.skeleton:
-            live = prepare(obj, armature_modifier, choices.method)
-            keep(obj, live)
-        live.armature_is_stale = False
+    _check_bound_groups(obj, live.skeleton, modifier.object)
+    live.armature_is_stale = False
     return live
 
 
-def prepare(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier, method: str) -> LiveObject:
+def prepare(
+    obj: bpy.types.Object,
+    modifier: bpy.types.ArmatureModifier,
+    method: str,
+    posed: bpy.types.Object | None = None,
+    space: Matrix | None = None,
+) -> LiveObject:
     """Bind an object to its skeleton; nothing of it is changed.
+
+    Parameters
+    ----------
+    obj : Object
+    modifier : ArmatureModifier
+        The one whose armature and settings count.
+    method : str
+        Key of `DEFORMERS`.
+    posed : Object, optional
+        The armature as evaluated; as it is in the file if not given.
+    space : Matrix, optional
+        From object to armature space; as the objects stand in the file if not given.
 
     Raises
     ------
@@ -171,13 +218,22 @@ def prepare(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier, method:
     """
     armature = check_armature(obj, modifier)
     check_modifiers_above(obj, modifier)
-    skeleton = read_skeleton(armature)
+    skeleton = read_skeleton(posed or armature)
     groups = read_weight_groups(obj, skeleton, modifier)
     choices = _read_choices(obj, armature, method)
-    rest = read_rest(obj, modifier, skeleton, choices.linear_group)
+    space = object_to_armature(obj, armature) if space is None else space
+    rest = read_rest(obj, modifier, skeleton, choices.linear_group, space)
     deformer = DEFORMERS[method]
-    params = deformer.Params(order=choices.order) if method == "DLBNT" else deformer.Params()
-    return LiveObject(skeleton, groups, choices, deformer, deformer.bind(rest, params))
+    params = deformer.Params(**{field.name: getattr(choices, field.name) for field in fields(deformer.Params)})
+    return LiveObject(
+        skeleton=skeleton,
+        groups=groups,
+        choices=choices,
+        space=space.copy() if skeleton.bendy or uses_envelopes(modifier, skeleton) else None,
+        deformer=deformer,
+        binding=deformer.bind(rest, params),
+        keys=_read_keys(obj),
+    )
 
 
 def _read_choices(obj: bpy.types.Object, armature: bpy.types.Object, method: str) -> Choices:
@@ -185,11 +241,12 @@ def _read_choices(obj: bpy.types.Object, armature: bpy.types.Object, method: str
     return Choices(method, settings.order, settings.linear_group, armature.name_full)
 
 
-def _check_vertex_count(obj: bpy.types.Object) -> None:
-    carrier = settings_of(obj).carrier
-    if carrier is None:
-        raise SkinningError(f"The carrier of '{obj.name}' was deleted: bind again")
-    count, bound = len(obj.data.vertices), len(carrier.data.vertices)
+def _check_hidden(obj: bpy.types.Object) -> None:
+    """See that the carrier and the watcher are there and fit the mesh."""
+    settings = settings_of(obj)
+    if settings.carrier is None or settings.watcher is None:
+        raise SkinningError(f"A hidden object that '{obj.name}' needs was deleted: bind again")
+    count, bound = len(obj.data.vertices), len(settings.carrier.data.vertices)
     if count != bound:
         raise SkinningError(f"'{obj.name}' has {count} vertices but was bound with {bound}: bind again")
 

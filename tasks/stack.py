@@ -15,16 +15,18 @@ def find_supple_modifier(obj: bpy.types.Object) -> bpy.types.Modifier:
     Raises
     ------
     SkinningError
-        Where the user has removed it.
+        Where the user has removed it, or its node group.
     """
     for modifier in obj.modifiers:
         if is_supple_modifier(modifier):
+            if modifier.node_group is None:
+                raise SkinningError(f"The node group of '{obj.name}' was removed: bind again")
             return modifier
     raise SkinningError(f"The Supple modifier of '{obj.name}' was removed: press Unbind, or Bind to put it back")
 
 
 def find_replaced_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
-    """The Armature modifier that Supple stands in for.
+    """The Armature modifier that Supple stands in for: by its name, else the next one below Supple's, else the only one.
 
     Raises
     ------
@@ -33,9 +35,15 @@ def find_replaced_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
     """
     name = settings_of(obj).armature_modifier
     found = [modifier for modifier in obj.modifiers if modifier.type == "ARMATURE"]
-    for modifier in found:
-        if modifier.name == name or len(found) == 1:
-            return modifier
+    named = [modifier for modifier in found if modifier.name == name]
+    below = [
+        modifier
+        for above, modifier in zip(obj.modifiers, obj.modifiers[1:], strict=False)
+        if is_supple_modifier(above) and modifier.type == "ARMATURE"
+    ]
+    only = found if len(found) == 1 else []
+    for modifier in (*named, *below, *only):
+        return modifier
     raise SkinningError(f"Armature modifier '{name}' of '{obj.name}' was removed: press Unbind, add one, and bind again")
 
 
@@ -65,5 +73,15 @@ def _swap(obj: bpy.types.Object, to_armature: bool) -> bool:
 
 def pass_toggles(source: bpy.types.Modifier, target: bpy.types.Modifier) -> None:
     """Let `target` deform where `source` did, in the viewport and in the render."""
-    target.show_viewport, target.show_render = source.show_viewport, source.show_render
-    source.show_viewport = source.show_render = False
+    write_toggles(target, read_toggles(source))
+    write_toggles(source, (False, False))
+
+
+def read_toggles(modifier: bpy.types.Modifier) -> tuple[bool, bool]:
+    """Whether a modifier is on in the viewport, and in the render."""
+    return modifier.show_viewport, modifier.show_render
+
+
+def write_toggles(modifier: bpy.types.Modifier, toggles: tuple[bool, bool]) -> None:
+    """Switch a modifier on or off in the viewport, and in the render."""
+    modifier.show_viewport, modifier.show_render = toggles

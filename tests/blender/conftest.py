@@ -18,6 +18,7 @@ RESOURCES = Path(tempfile.mkdtemp(prefix="supple-tests-"))
 os.environ["BLENDER_USER_RESOURCES"] = str(RESOURCES)  # read once, by the import of bpy
 
 import bpy
+
 import checkout
 
 

@@ -106,3 +106,109 @@ def turn(
     bone.rotation_mode = "XYZ"
     bone.rotation_euler, bone.scale = rotation, scale
     bpy.context.view_layer.update()
+
+
+def animate_tube(armature: bpy.types.Object) -> None:
+    """Keyframe bends, twists and uneven scales of each bone of a tube, from frame 1 to 8."""
+    for frame, bend, twist, stretch in ((1, 0.3, 0.2, 1.1), (4, 1.4, 1.0, 1.6), (8, -0.5, 2.4, 0.7)):
+        for number, bone in enumerate(armature.pose.bones):
+            bone.rotation_mode = "XYZ"
+            bone.rotation_euler = (bend * number / 2, twist * number / 2, 0.1 * number)
+            bone.scale = (1.0, stretch, stretch**-0.5)
+            bone.keyframe_insert("rotation_euler", frame=frame)
+            bone.keyframe_insert("scale", frame=frame)
+
+
+def add_face_key(obj: bpy.types.Object, name: str = "Face", size: float = 0.25) -> bpy.types.ShapeKey:
+    """A shape key that pushes one side of the tube out, beside a Basis; its value is 0."""
+    if obj.data.shape_keys is None:
+        obj.shape_key_add(name="Basis")
+    key = obj.shape_key_add(name=name, from_mix=False)
+    points = rest_points(obj)
+    points[:, 2] += size * np.maximum(0.0, points[:, 0]) * np.sin(2.0 * points[:, 1])
+    key.data.foreach_set("co", points.ravel())
+    key.value = 0.0
+    return key
+
+
+def animate_key(key: bpy.types.ShapeKey) -> None:
+    """Keyframe the value of a shape key from frame 1 to 8."""
+    for frame, value in ((1, 0.0), (3, 1.0), (6, 0.2), (8, 0.9)):
+        key.value = value
+        key.keyframe_insert("value", frame=frame)
+
+
+def bind(*objects: bpy.types.Object, method: str = "DLBNT") -> None:
+    """Select these objects and bind them."""
+    select(*objects)
+    bpy.ops.supple.bind(method=method)
+
+
+def points_at(obj: bpy.types.Object, time: float) -> np.ndarray:
+    """What `evaluated_points` gives at a frame or between two."""
+    frame = int(np.floor(time))
+    bpy.context.scene.frame_set(frame, subframe=time - frame)
+    return evaluated_points(obj)
+
+
+def add_twin(obj: bpy.types.Object) -> bpy.types.Object:
+    """A copy of an unbound mesh object beside it, which Blender's own Armature modifier goes on deforming."""
+    twin = obj.copy()
+    twin.data = obj.data.copy()
+    bpy.context.scene.collection.objects.link(twin)
+    return twin
+
+
+VOLATILE = {"bl_rna", "rna_type", "bound_box", "dimensions", "execution_time", "is_active", "is_evaluated", "supple"}
+"""Properties that are no part of what a user made."""
+
+
+def rna_values(owner: bpy.types.bpy_struct) -> dict:
+    """All plain properties of a Blender struct; pointers by name, collections by length."""
+    values = {}
+    for prop in owner.bl_rna.properties:
+        if prop.identifier in VOLATILE:
+            continue
+        value = getattr(owner, prop.identifier)
+        if prop.type == "COLLECTION":
+            value = len(value)
+        elif prop.type == "POINTER":
+            value = getattr(value, "name_full", None if value is None else type(value).__name__)
+        elif getattr(prop, "is_array", False):
+            value = str([list(row) if hasattr(row, "__len__") else row for row in value])
+        elif prop.type == "ENUM" and prop.is_enum_flag:
+            value = sorted(value)
+        values[prop.identifier] = value
+    return values
+
+
+def snapshot(*objects: bpy.types.Object) -> dict:
+    """Everything of mesh objects and of the file around them that Bind could touch, Supple's own settings apart."""
+    state = {
+        f"bpy.data.{name}": len(getattr(bpy.data, name)) for name in ("objects", "meshes", "node_groups", "actions")
+    }
+    for scene in bpy.data.scenes:
+        state[f"lock of {scene.name}"] = scene.render.use_lock_interface
+    for obj in objects:
+        mesh, keys = obj.data, obj.data.shape_keys
+        parts = {"object": obj, "mesh": mesh}
+        parts |= {f"modifier {modifier.name}": modifier for modifier in obj.modifiers}
+        parts |= {f"group {group.name}": group for group in obj.vertex_groups}
+        parts |= {f"key {key.name}": key for key in (keys.key_blocks if keys else ())}
+        for part, owner in parts.items():
+            state |= {f"{obj.name}: {part}: {name}": value for name, value in rna_values(owner).items()}
+        state |= {f"{obj.name}: order": list(parts)} | {
+            f"{obj.name}: {owner.name}[{name}]": getattr(owner[name], "to_dict", lambda value=owner[name]: value)()
+            for owner in (obj, mesh)
+            for name in set(owner.keys()) - {"supple"}
+        }
+        state[f"{obj.name}: attributes"] = [attribute.name for attribute in mesh.attributes]
+        state[f"{obj.name}: points"] = rest_points(obj).tobytes()
+        state[f"{obj.name}: weights"] = [[(e.group, e.weight) for e in vertex.groups] for vertex in mesh.vertices]
+        state[f"{obj.name}: keys"] = [[tuple(p.co) for p in key.data] for key in keys.key_blocks] if keys else []
+    return state
+
+
+def supple_modifier(obj: bpy.types.Object) -> bpy.types.NodesModifier:
+    """The modifier that Bind has put into the stack."""
+    return next(m for m in obj.modifiers if m.type == "NODES" and m.node_group.name.startswith("Supple"))

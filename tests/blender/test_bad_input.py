@@ -1,0 +1,731 @@
+"""Files and actions that Supple can not work with: each is refused in words, and nothing is changed or broken."""
+
+from collections.abc import Callable
+from math import inf, nan, radians
+from pathlib import Path
+
+import bpy
+import bmesh
+import numpy as np
+import pytest
+
+from scenes import (
+    add_tube,
+    add_twin,
+    armature_modifier,
+    diagonal,
+    distance,
+    evaluated_points,
+    rest_points,
+    select,
+    snapshot,
+    turn,
+)
+from supple.deformers import SkinningError
+from supple.properties import settings_of
+from supple.tasks.bind import bind
+from supple.tasks.stack import find_supple_modifier
+
+TOLERANCE = 1e-5
+
+
+@pytest.fixture(autouse=True)
+def silent_handlers(capfd):
+    """What a handler raises, Blender only prints: a test during which one was printed has failed."""
+    yield
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def update() -> None:
+    bpy.context.view_layer.update()
+
+
+def bend(armature: bpy.types.Object, angle: float = 70.0) -> None:
+    turn(armature, "bone.1", (radians(angle), radians(20), 0))
+
+
+def bound_tube(method: str = "SSD") -> tuple[bpy.types.Object, bpy.types.Object, bpy.types.Object]:
+    """A bound and bent tube, its armature, and a twin under Blender's own modifier."""
+    obj, armature = add_tube()
+    twin = add_twin(obj)
+    select(obj)
+    bpy.ops.supple.bind(method=method)
+    bend(armature)
+    assert distance(evaluated_points(twin), rest_points(obj)) > 0.1
+    return obj, armature, twin
+
+
+def assert_follows(obj: bpy.types.Object, twin: bpy.types.Object) -> None:
+    assert settings_of(obj).message == ""
+    assert distance(evaluated_points(twin), evaluated_points(obj)) <= TOLERANCE
+
+
+# What Bind refuses
+
+
+def no_armature_modifier(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
+    obj.modifiers.clear()
+
+
+def no_armature_in_the_modifier(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
+    armature_modifier(obj).object = None
+
+
+def no_vertex_groups(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
+    obj.vertex_groups.clear()
+
+
+def groups_of_other_names(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
+    for group in obj.vertex_groups:
+        group.name = f"x {group.name}"
+
+
+def deform_off_everywhere(_obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    for bone in armature.data.bones:
+        bone.use_deform = False
+
+
+def deform_off_where_there_are_weights(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    armature.data.bones["bone.2"].use_deform = False
+    for name in ("bone.0", "bone.1"):
+        obj.vertex_groups.remove(obj.vertex_groups[name])
+
+
+def no_bones(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
+    empty = bpy.data.objects.new("Boneless", bpy.data.armatures.new("Boneless"))
+    bpy.context.scene.collection.objects.link(empty)
+    armature_modifier(obj).object = empty
+
+
+def all_weights_zero(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
+    for group in obj.vertex_groups:
+        group.add(list(range(len(obj.data.vertices))), 0.0, "REPLACE")
+
+
+def empty_groups(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
+    for group in obj.vertex_groups:
+        group.remove(list(range(len(obj.data.vertices))))
+
+
+def two_modifiers(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    obj.modifiers.new("Second", "ARMATURE").object = armature
+
+
+def switched_off(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
+    armature_modifier(obj).show_viewport = armature_modifier(obj).show_render = False
+
+
+def no_vertices(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
+    obj.data.clear_geometry()
+
+
+def missing_linear_group(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
+    settings_of(obj).linear_group = "gone"
+
+
+def above(kind: str) -> Callable[[bpy.types.Object, bpy.types.Object], None]:
+    def put_above(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
+        obj.modifiers.new("Maker", kind)
+        obj.modifiers.move(len(obj.modifiers) - 1, 0)
+
+    put_above.__name__ = f"{kind.lower()}_above"
+    return put_above
+
+
+def in_edit_mode(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
+    select(obj)
+    bpy.ops.object.mode_set(mode="EDIT")
+
+
+REFUSALS = (
+    (no_armature_modifier, r"'Tube' has no Armature modifier: parent it to an armature first"),
+    (no_armature_in_the_modifier, r"'Armature' of 'Tube' has no armature: choose one"),
+    (no_vertex_groups, r"'Tube' has no vertex groups: .*paint weights"),
+    (groups_of_other_names, r"None of the 3 vertex groups of 'Tube' .* bone of 'Rig': rename the groups"),
+    (deform_off_everywhere, r"'Rig' has no deforming bone: switch Deform on"),
+    (deform_off_where_there_are_weights, r"None of the 1 vertex groups .*: rename the groups, or switch Deform on"),
+    (no_bones, r"'Boneless' has no deforming bone: "),
+    (all_weights_zero, r"No vertex of 'Tube' has a weight for a deforming bone of 'Rig': paint weights"),
+    (empty_groups, r"No vertex of 'Tube' has a weight for a deforming bone of 'Rig': paint weights"),
+    (two_modifiers, r"'Tube' has 2 Armature modifiers \('Armature', 'Second'\): switch off"),
+    (switched_off, r"'Armature' of 'Tube' is switched off: switch it on first"),
+    (no_vertices, r"'Tube' has no vertices: select another mesh"),
+    (missing_linear_group, r"'Tube' has no vertex group 'gone': choose another linear group, or none"),
+    (above("SUBSURF"), r"'Maker' of 'Tube' stands above 'Armature' and changes the number of vertices: move it below"),
+    (above("MIRROR"), r"'Maker' of 'Tube' stands above 'Armature' and changes the number of vertices: move it below"),
+    (above("DECIMATE"), r"'Maker' of 'Tube' stands above 'Armature' and changes the number of vertices: move it below"),
+    (in_edit_mode, r"'Tube' is in Edit Mode: leave it first"),
+)
+
+
+@pytest.mark.parametrize(("spoil", "words"), REFUSALS, ids=[spoil.__name__ for spoil, _ in REFUSALS])
+def test_bind_refuses(spoil, words):
+    obj, armature = add_tube()
+    spoil(obj, armature)
+    update()
+    before, shown = snapshot(obj), evaluated_points(obj)
+    select(obj)
+    with pytest.raises(RuntimeError, match=words):
+        bpy.ops.supple.bind(method="SSD")
+    with pytest.raises(SkinningError, match=words):
+        bind([obj], "DLBNT")
+    update()
+    assert snapshot(obj) == before
+    assert not settings_of(obj).is_bound
+    assert np.array_equal(evaluated_points(obj), shown)
+
+
+def test_bind_refuses_what_is_not_a_mesh():
+    obj = bpy.data.objects.new("Cage", bpy.data.lattices.new("Cage"))
+    with pytest.raises(SkinningError, match="'Cage' is not a mesh: select a mesh"):
+        bind([obj], "SSD")
+    with pytest.raises(SkinningError, match="Nothing to bind: select a mesh"):
+        bind([], "SSD")
+
+
+@pytest.mark.parametrize(
+    ("operator", "words"), [("bind", "Select a mesh that has an Armature"), ("unbind", "is bound")]
+)
+@pytest.mark.parametrize("active", ["nothing", "lattice"])
+def test_poll_messages(operator, words, active):
+    if active == "lattice":
+        obj = bpy.data.objects.new("Cage", bpy.data.lattices.new("Cage"))
+        bpy.context.scene.collection.objects.link(obj)
+        select(obj)
+    assert not getattr(bpy.ops.supple, operator).poll()
+    with pytest.raises(RuntimeError, match=words):
+        getattr(bpy.ops.supple, operator)()
+
+
+def test_a_modifier_that_is_switched_off_may_stand_above():
+    obj, armature = add_tube()
+    twin = add_twin(obj)
+    above("SUBSURF")(obj, armature)
+    obj.modifiers["Maker"].show_viewport = obj.modifiers["Maker"].show_render = False
+    select(obj)
+    assert bpy.ops.supple.bind(method="SSD") == {"FINISHED"}
+    bend(armature)
+    assert_follows(obj, twin)
+
+
+def test_the_one_of_two_armature_modifiers_that_is_on_is_replaced():
+    obj, armature = add_tube()
+    two_modifiers(obj, armature)
+    obj.modifiers["Armature"].show_viewport = obj.modifiers["Armature"].show_render = False
+    twin = add_twin(obj)
+    select(obj)
+    assert bpy.ops.supple.bind(method="SSD") == {"FINISHED"}
+    assert settings_of(obj).armature_modifier == "Second"
+    bend(armature)
+    assert_follows(obj, twin)
+    for one in (obj, twin):
+        one.modifiers["Second"].name = "Renamed"
+    bend(armature, angle=20)
+    assert_follows(obj, twin)
+
+
+# Bones that change
+
+
+def edit_bones(armature: bpy.types.Object, change: Callable) -> None:
+    select(armature)
+    bpy.ops.object.mode_set(mode="EDIT")
+    change(armature.data.edit_bones)
+    bpy.ops.object.mode_set(mode="OBJECT")
+
+
+def rename_in_edit_mode(bones) -> None:
+    bones["bone.1"].name = "elbow"
+
+
+@pytest.mark.parametrize("segments", [1, 3])
+@pytest.mark.parametrize("where", ["bone", "edit bone"])
+@pytest.mark.parametrize("evaluate", [update, lambda: bpy.context.scene.frame_set(5)], ids=["update", "frame"])
+def test_renamed_bones_keep_working(segments, where, evaluate):
+    obj, armature = add_tube()
+    for bone in armature.data.bones:
+        bone.bbone_segments = segments
+    update()
+    twin = add_twin(obj)
+    select(obj)
+    bpy.ops.supple.bind(method="SSD")
+    bend(armature)
+    if where == "bone":
+        armature.data.bones["bone.1"].name = "elbow"
+    else:
+        edit_bones(armature, rename_in_edit_mode)
+    assert "elbow" in obj.vertex_groups
+    turn(armature, "elbow", (0.3, 0.1, 0.2))
+    evaluate()
+    assert_follows(obj, twin)
+    assert distance(rest_points(obj), evaluated_points(obj)) > 0.02
+
+
+@pytest.mark.parametrize("name", ["bone.0", "bone.2"])
+@pytest.mark.parametrize("evaluate", [update, lambda: bpy.context.scene.frame_set(5)], ids=["update", "frame"])
+def test_deleted_bones_are_reported_and_the_rest_can_be_bound_again(name, evaluate):
+    obj, armature, twin = bound_tube()
+    edit_bones(armature, lambda bones: bones.remove(bones[name]))
+    evaluate()
+    message = settings_of(obj).message
+    assert all(words in message for words in (name, "'Rig'", "bring them back or bind again"))
+    assert np.isfinite(evaluated_points(obj)).all()
+    select(obj)
+    bpy.ops.supple.bind(method="SSD")
+    turn(armature, "bone.1", (0.6, 0, 0.1))
+    assert_follows(obj, twin)
+
+
+def test_deform_switched_off_is_reported_and_switching_on_cures():
+    obj, armature, twin = bound_tube()
+    armature.data.bones["bone.2"].use_deform = False
+    update()
+    assert "bone.2" in settings_of(obj).message
+    armature.data.bones["bone.2"].use_deform = True
+    bend(armature, angle=30)
+    assert_follows(obj, twin)
+
+
+def test_a_bone_added_is_followed():
+    obj, armature, twin = bound_tube()
+
+    def add(bones) -> None:
+        bone = bones.new("extra")
+        bone.head, bone.tail, bone.parent = (0, 1, 0), (0, 1.5, 0.2), bones["bone.0"]
+
+    edit_bones(armature, add)
+    for one in (obj, twin):
+        one.vertex_groups.new(name="extra").add(list(range(100, 200)), 0.8, "REPLACE")
+        one.data.update_tag()
+    turn(armature, "extra", (0.5, 0.5, 0))
+    assert_follows(obj, twin)
+
+
+# Vertices that change
+
+
+def resize(mesh: bpy.types.Mesh, grow: bool) -> None:
+    shape = bmesh.new()
+    shape.from_mesh(mesh)
+    if grow:
+        bmesh.ops.create_cube(shape, size=0.5)
+    else:
+        shape.verts.ensure_lookup_table()
+        bmesh.ops.delete(shape, geom=shape.verts[-40:], context="VERTS")
+    shape.to_mesh(mesh)
+    shape.free()
+    mesh.update()
+
+
+@pytest.mark.parametrize("grow", [True, False], ids=["added", "removed"])
+@pytest.mark.parametrize("evaluate", [update, lambda: bpy.context.scene.frame_set(5)], ids=["update", "frame"])
+def test_another_number_of_vertices(grow, evaluate):
+    obj, armature, twin = bound_tube(method="DLBNT")
+    for one in (obj, twin):
+        resize(one.data, grow)
+    evaluate()
+    count = len(obj.data.vertices)
+    assert f"'Tube' has {count} vertices but was bound with 496: bind again" in settings_of(obj).message
+    assert np.array_equal(evaluated_points(obj), rest_points(obj)), "undeformed, as nothing better is known"
+    select(obj)
+    bpy.ops.supple.bind(method="SSD")
+    bend(armature, angle=40)
+    assert_follows(obj, twin)
+    assert len(evaluated_points(obj)) == count
+
+
+def test_edit_mode_changes_the_rest_shape():
+    obj, _, twin = bound_tube()
+    for one in (obj, twin):
+        select(one)
+        bpy.ops.object.mode_set(mode="EDIT")
+        update()
+        shape = bmesh.from_edit_mesh(one.data)
+        for vertex in shape.verts:
+            vertex.co.x *= 1.5
+        bmesh.update_edit_mesh(one.data)
+        update()
+        bpy.ops.object.mode_set(mode="OBJECT")
+    update()
+    assert_follows(obj, twin)
+    assert rest_points(obj)[:, 0].max() == pytest.approx(0.6)
+
+
+def test_vertices_added_in_edit_mode_are_reported():
+    obj, _, _ = bound_tube()
+    select(obj)
+    bpy.ops.object.mode_set(mode="EDIT")
+    bpy.ops.mesh.select_all(action="SELECT")
+    bpy.ops.mesh.subdivide()
+    update()
+    bpy.ops.object.mode_set(mode="OBJECT")
+    update()
+    assert "bind again" in settings_of(obj).message
+    assert np.array_equal(evaluated_points(obj), rest_points(obj))
+
+
+def test_sculpting_changes_the_rest_shape():
+    obj, armature, twin = bound_tube()
+    for one in (obj, twin):
+        select(one)
+        bpy.ops.object.mode_set(mode="SCULPT")
+        update()
+        one.data.vertices.foreach_set("co", (rest_points(one) * (1.5, 1, 1)).astype(np.float32).ravel())
+        bpy.ops.object.mode_set(mode="OBJECT")
+    bend(armature, angle=50)
+    assert_follows(obj, twin)
+
+
+# Weights that change
+
+
+def add_weights(obj: bpy.types.Object) -> None:
+    obj.vertex_groups["bone.0"].add(list(range(250, 400)), 0.6, "REPLACE")
+
+
+def remove_weights(obj: bpy.types.Object) -> None:
+    obj.vertex_groups["bone.1"].remove(list(range(0, 496, 2)))
+
+
+def rename_group(obj: bpy.types.Object) -> None:
+    obj.vertex_groups["bone.0"].name = "something else"
+
+
+def remove_group(obj: bpy.types.Object) -> None:
+    obj.vertex_groups.remove(obj.vertex_groups["bone.0"])
+
+
+def swap_groups(obj: bpy.types.Object) -> None:
+    first, second = obj.vertex_groups["bone.0"], obj.vertex_groups["bone.2"]
+    first.name, second.name, first.name = "for a while", "bone.0", "bone.2"
+
+
+@pytest.mark.parametrize("change", [add_weights, remove_weights, rename_group, remove_group, swap_groups])
+@pytest.mark.parametrize("mode", ["OBJECT", "WEIGHT_PAINT"])
+@pytest.mark.parametrize("evaluate", [update, lambda: bpy.context.scene.frame_set(5)], ids=["update", "frame"])
+def test_changed_weights_are_followed(change, mode, evaluate):
+    obj, _, twin = bound_tube()
+    before = evaluated_points(twin)
+    bpy.ops.object.mode_set(mode=mode)
+    for one in (obj, twin):
+        change(one)
+        one.data.update_tag()
+    evaluate()
+    assert distance(before, evaluated_points(twin)) > 0.01
+    assert_follows(obj, twin)
+
+
+def test_weights_painted_away_are_reported_and_come_back():
+    obj, armature, twin = bound_tube()
+    shown = evaluated_points(obj)
+    all_weights_zero(obj, armature)
+    obj.data.update_tag()
+    update()
+    assert "No vertex of 'Tube' has a weight" in settings_of(obj).message
+    assert np.array_equal(evaluated_points(obj), shown)
+    for group in twin.vertex_groups:
+        group.add(list(range(496)), 0.5, "REPLACE")
+        obj.vertex_groups[group.name].add(list(range(496)), 0.5, "REPLACE")
+    for one in (obj, twin):
+        one.data.update_tag()
+    update()
+    assert_follows(obj, twin)
+
+
+# Parts that are deleted
+
+
+def delete_armature(_obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    bpy.data.objects.remove(armature)
+
+
+def delete_carrier(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
+    bpy.data.objects.remove(settings_of(obj).carrier)
+
+
+def delete_carrier_mesh(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
+    bpy.data.meshes.remove(settings_of(obj).carrier.data)
+
+
+def delete_supple_modifier(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
+    obj.modifiers.remove(find_supple_modifier(obj))
+
+
+def delete_armature_modifier(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
+    obj.modifiers.remove(armature_modifier(obj))
+
+
+def delete_node_group(_obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
+    bpy.data.node_groups.remove(next(group for group in bpy.data.node_groups if "supple_version" in group))
+
+
+LOSSES = (
+    (delete_armature, r"'Armature' of 'Tube' has no armature: choose one"),
+    (delete_carrier, r"hidden object that 'Tube' needs was deleted: bind again"),
+    (delete_carrier_mesh, r"hidden object that 'Tube' needs was deleted: bind again"),
+    (delete_supple_modifier, r"Supple modifier of 'Tube' was removed: press Unbind, or Bind"),
+    (delete_armature_modifier, r"'Armature' of 'Tube' was removed: press Unbind"),
+    (delete_node_group, r"node group of 'Tube' was removed: bind again"),
+)
+
+
+@pytest.mark.parametrize(("lose", "words"), LOSSES, ids=[lose.__name__ for lose, _ in LOSSES])
+@pytest.mark.parametrize("evaluate", [update, lambda: bpy.context.scene.frame_set(5)], ids=["update", "frame"])
+def test_a_lost_part_is_reported(lose, words, evaluate):
+    obj, armature, _ = bound_tube()
+    lose(obj, armature)
+    obj.update_tag()
+    evaluate()
+    with pytest.raises(AssertionError, match=words):
+        raise AssertionError(settings_of(obj).message)
+    assert np.isfinite(evaluated_points(obj)).all()
+
+
+@pytest.mark.parametrize("lose", [delete_carrier, delete_carrier_mesh, delete_supple_modifier, delete_node_group])
+def test_binding_again_brings_a_lost_part_back(lose):
+    obj, armature, twin = bound_tube()
+    lose(obj, armature)
+    update()
+    select(obj)
+    assert bpy.ops.supple.bind(method="SSD") == {"FINISHED"}
+    bend(armature, angle=40)
+    assert_follows(obj, twin)
+    assert [modifier.type for modifier in obj.modifiers].count("NODES") == 1
+
+
+@pytest.mark.parametrize("lose", [lose for lose, _ in LOSSES])
+def test_unbind_works_without_a_lost_part(lose):
+    obj, armature, _ = bound_tube()
+    lose(obj, armature)
+    update()
+    select(obj)
+    assert bpy.ops.supple.unbind() == {"FINISHED"}
+    update()
+    assert not settings_of(obj).is_bound
+    assert settings_of(obj).message == ""
+    assert not [modifier for modifier in obj.modifiers if modifier.type == "NODES"]
+    assert not bpy.data.node_groups
+    left = [modifier for modifier in obj.modifiers if modifier.type == "ARMATURE"]
+    assert all(modifier.show_viewport and modifier.show_render for modifier in left), "it deforms again"
+
+
+def test_toggles_survive_the_loss_of_the_node_modifier():
+    """The node modifier that Bind puts back is no more visible than the Armature modifier was."""
+    obj, _ = add_tube()
+    armature_modifier(obj).show_render = False
+    select(obj)
+    bpy.ops.supple.bind(method="SSD")
+    obj.modifiers.remove(find_supple_modifier(obj))
+    bpy.ops.supple.bind(method="SSD")
+    bpy.ops.supple.unbind()
+    assert (armature_modifier(obj).show_viewport, armature_modifier(obj).show_render) == (True, False)
+
+
+def test_an_armature_modifier_added_anew_can_be_bound_after_unbind():
+    obj, armature, twin = bound_tube()
+    delete_armature_modifier(obj, armature)
+    update()
+    select(obj)
+    bpy.ops.supple.unbind()
+    obj.modifiers.new("Armature", "ARMATURE").object = armature
+    assert bpy.ops.supple.bind(method="SSD") == {"FINISHED"}
+    bend(armature, angle=40)
+    assert_follows(obj, twin)
+
+
+@pytest.mark.parametrize("kind", ["SUBSURF", "MIRROR"])
+def test_a_modifier_that_is_put_above_a_bound_object_is_named(kind):
+    obj, armature, _ = bound_tube()
+    above(kind)(obj, armature)
+    if kind == "SUBSURF":
+        obj.modifiers["Maker"].levels = 1
+    else:
+        obj.modifiers["Maker"].use_mirror_merge = False
+    update()
+    assert "'Maker'" in settings_of(obj).message
+    assert "move it below" in settings_of(obj).message
+    obj.modifiers.remove(obj.modifiers["Maker"])
+    bend(armature, angle=30)
+    assert settings_of(obj).message == ""
+
+
+def test_a_linear_group_that_does_not_exist_is_reported_and_the_last_shape_kept():
+    obj, armature, twin = bound_tube()
+    shown = evaluated_points(obj)
+    settings_of(obj).linear_group = "gone"
+    update()
+    assert "no vertex group 'gone': choose another linear group, or none" in settings_of(obj).message
+    assert np.array_equal(evaluated_points(obj), shown)
+    settings_of(obj).linear_group = ""
+    bend(armature, angle=30)
+    assert_follows(obj, twin)
+
+
+# Poses
+
+
+@pytest.mark.parametrize(("channel", "value"), [("scale", nan), ("rotation_euler", nan)])
+@pytest.mark.parametrize("keyed", [False, True], ids=["plain", "with a key"])
+def test_a_pose_of_no_numbers_keeps_the_last_shape(channel, value, keyed):
+    obj, armature = add_tube()
+    if keyed:
+        obj.shape_key_add(name="Basis")
+    twin = add_twin(obj)
+    select(obj)
+    bpy.ops.supple.bind(method="DLBNT")
+    bend(armature)
+    shown = evaluated_points(obj)
+    bone = armature.pose.bones["bone.1"]
+    setattr(bone, channel, (value, 1, 1))
+    update()
+    assert not np.isfinite(np.array(bone.matrix)).all()
+    assert "not numbers (NaN or infinite): check the drivers and constraints" in settings_of(obj).message
+    assert np.array_equal(evaluated_points(obj), shown)
+    bend(armature)
+    assert settings_of(obj).message == ""
+    assert np.array_equal(evaluated_points(obj), shown)
+    settings_of(obj).method = "SSD"
+    bend(armature, angle=30)
+    assert_follows(obj, twin)
+
+
+@pytest.mark.parametrize("scale", [inf, 1e38, 1e20])
+@pytest.mark.parametrize("method", ["SSD", "DLB", "DLBNT"])
+def test_a_pose_too_large_to_compute_with(scale, method):
+    """Blender turns infinite scales into the largest number there is: a shape that is finite, or the last one."""
+    obj, armature, twin = bound_tube(method)
+    armature.pose.bones["bone.1"].scale = (scale, scale, scale)
+    update()
+    assert np.isfinite(evaluated_points(obj)).all()
+    bend(armature, angle=30)
+    settings_of(obj).method = "SSD"
+    update()
+    assert_follows(obj, twin)
+
+
+@pytest.mark.parametrize("scale", [(0, 1, 1), (1, 0, 0), (0, 0, 0)], ids=["one axis", "two axes", "all axes"])
+@pytest.mark.parametrize("name", ["bone.0", "bone.1"])
+@pytest.mark.parametrize(("method", "order"), [("SSD", "GH"), ("DLB", "GH"), ("DLBNT", "GH"), ("DLBNT", "HG")])
+def test_zero_scale_is_finite(scale, name, method, order):
+    obj, armature = add_tube()
+    twin = add_twin(obj)
+    settings_of(obj).order = order
+    select(obj)
+    bpy.ops.supple.bind(method=method)
+    turn(armature, name, (0.5, 0.3, 0), scale)
+    points = evaluated_points(obj)
+    assert settings_of(obj).message == ""
+    assert np.isfinite(points).all()
+    assert np.abs(points).max() < 10, "no point flies away"
+    settings_of(obj).method = "SSD"
+    update()
+    errors = np.linalg.norm(evaluated_points(twin) - evaluated_points(obj), axis=1)
+    assert errors.max() <= TOLERANCE * diagonal(rest_points(obj))
+
+
+@pytest.mark.parametrize("axes", [1, 2, 3])
+def test_zero_scale_of_the_armature_object(axes):
+    obj, armature, _ = bound_tube(method="DLBNT")
+    armature.scale = [0 if axis < axes else 1 for axis in range(3)]
+    update()
+    assert np.isfinite(evaluated_points(obj)).all()
+    armature.scale = (1, 1, 1)
+    update()
+    assert settings_of(obj).message == ""
+    assert np.isfinite(evaluated_points(obj)).all()
+
+
+# Linked files
+
+
+@pytest.fixture
+def library(tmp_path) -> Path:
+    """A file with a tube that is bound by DLB, and one that is not."""
+    path = tmp_path / "library.blend"
+    obj, _ = add_tube()
+    twin = add_twin(obj)
+    twin.name = "Free"
+    select(obj)
+    bpy.ops.supple.bind(method="SSD")
+    bpy.ops.wm.save_as_mainfile(filepath=str(path))
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    return path
+
+
+def link(path: Path, *names: str) -> list[bpy.types.Object]:
+    with bpy.data.libraries.load(str(path), link=True) as (_, wanted):
+        wanted.objects = list(names)
+    for obj in wanted.objects:
+        bpy.context.scene.collection.objects.link(obj)
+    update()
+    return wanted.objects
+
+
+@pytest.mark.parametrize("name", ["Free", "Tube"])
+def test_a_linked_object_is_refused(library, name):
+    (obj,) = link(library, name)
+    select(obj)
+    before = snapshot(obj)
+    with pytest.raises(
+        RuntimeError, match="is linked from another file: make a library override of it, or make it loc"
+    ):
+        bpy.ops.supple.bind(method="SSD")
+    assert snapshot(obj) == before
+
+
+def test_a_linked_bound_character_is_deformed_by_blenders_own_modifier(library):
+    obj, twin, armature = link(library, "Tube", "Free", "Rig")
+    override = armature.override_create(remap_local_usages=False)
+    bpy.context.scene.collection.objects.link(override)
+    for frame in (1, 2, 3):
+        bpy.context.scene.frame_set(frame)
+    assert settings_of(obj).is_bound
+    assert armature_modifier(obj).show_viewport
+    assert armature_modifier(obj).show_render
+    assert not find_supple_modifier(obj).show_viewport
+    assert np.array_equal(evaluated_points(obj), evaluated_points(twin))
+
+
+def overridden(path: Path, *names: str) -> list[bpy.types.Object]:
+    """Library overrides of objects that refer to each other, as Make Library Override gives them."""
+    linked = link(path, *names)
+    overrides = [obj.override_create(remap_local_usages=True) for obj in linked]
+    for old, new in zip(linked, overrides, strict=True):
+        if new.name not in bpy.context.scene.collection.objects:
+            bpy.context.scene.collection.objects.link(new)
+        if old.name in [obj.name for obj in bpy.context.scene.collection.objects if obj.library]:
+            bpy.context.scene.collection.objects.unlink(old)
+    update()
+    return overrides
+
+
+def test_an_override_of_a_bound_character_deforms(library):
+    obj, twin, armature = overridden(library, "Tube", "Free", "Rig")
+    for one in (obj, twin):
+        if armature_modifier(one).object != armature:
+            armature_modifier(one).object = armature
+    update()
+    settings_of(obj).method = "DLBNT"
+    bend(armature)
+    assert settings_of(obj).message == ""
+    assert distance(rest_points(obj), evaluated_points(twin)) > 0.1
+    assert distance(evaluated_points(twin), evaluated_points(obj)) > 0.01, "DLBNT, not the Armature modifier"
+    settings_of(obj).method = "SSD"
+    update()
+    assert_follows(obj, twin)
+    assert settings_of(obj).carrier.library is None
+
+
+def test_an_override_can_be_bound(library):
+    obj, armature = overridden(library, "Free", "Rig")
+    if armature_modifier(obj).object != armature:
+        armature_modifier(obj).object = armature
+    select(obj)
+    bend(armature)
+    expected = evaluated_points(obj)
+    assert bpy.ops.supple.bind(method="SSD") == {"FINISHED"}
+    update()
+    assert settings_of(obj).message == ""
+    assert find_supple_modifier(obj).show_viewport
+    assert distance(expected, evaluated_points(obj)) <= TOLERANCE
+    assert distance(rest_points(obj), evaluated_points(obj)) > 0.1

@@ -1,0 +1,214 @@
+"""What the extension adds to Blender is there once while it is enabled, and gone when it is not."""
+
+from collections.abc import Iterator
+
+import bpy
+import addon_utils
+import pytest
+
+import checkout
+from scenes import add_tube, select
+from supple import preview
+from supple.properties import settings_of
+
+OPERATORS = ("bake_cache", "bake_shape_keys", "bind", "clear_bake", "unbind")
+
+
+def handlers() -> list[str]:
+    """All of the extension's handlers, as "list: function"."""
+    found = []
+    for name in dir(bpy.app.handlers):
+        functions = getattr(bpy.app.handlers, name)
+        if isinstance(functions, list):
+            found += [f"{name}: {function.__name__}" for function in functions if "supple" in function.__module__]
+    return sorted(found)
+
+
+def classes() -> list[str]:
+    """Names of the extension's classes."""
+    bases = (bpy.types.Operator, bpy.types.Panel, bpy.types.PropertyGroup, bpy.types.Menu, bpy.types.AddonPreferences)
+    return sorted(cls.__name__ for base in bases for cls in base.__subclasses__() if is_registered(cls))
+
+
+def is_registered(cls: type) -> bool:
+    return "supple" in cls.__module__ and "bl_rna" in vars(cls)
+
+
+def properties() -> list[str]:
+    """Properties that were added to Blender's own types, "Object.supple"."""
+    owners = [bpy.types.Object, bpy.types.Mesh, bpy.types.Armature, bpy.types.Scene, bpy.types.WindowManager]
+    return [f"{owner.__name__}.{key}" for owner in owners for key in names_of(owner) if "supple" in key]
+
+
+def names_of(owner: type) -> list[str]:
+    return [prop.identifier for prop in owner.bl_rna.properties]
+
+
+def operators() -> list[str]:
+    return sorted(name for name in dir(bpy.ops.supple))
+
+
+@pytest.fixture
+def disabled() -> Iterator[None]:
+    """Disable the extension for a test, and leave it enabled in any case."""
+    addon_utils.disable(checkout.MODULE, default_set=True)
+    try:
+        yield
+    finally:
+        if not addon_utils.check(checkout.MODULE)[1]:
+            addon_utils.enable(checkout.MODULE, default_set=True)
+
+
+def test_each_handler_is_in_once():
+    assert handlers() == sorted(f"{name}: {handler.__name__}" for name, handler in preview.HANDLERS)
+
+
+@pytest.mark.parametrize("name", [name for name, _ in preview.HANDLERS])
+def test_handlers_outlive_opening_a_file(name):
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    assert [entry.partition(":")[0] for entry in handlers()].count(name) == 1
+
+
+def test_the_operators_are_the_expected_ones():
+    assert operators() == sorted(OPERATORS)
+    assert properties() == ["Object.supple"]
+
+
+def test_nothing_is_left_when_disabled(disabled):
+    assert handlers() == []
+    assert classes() == []
+    assert properties() == []
+    assert operators() == []
+
+
+def test_enabling_twice_gives_everything_once(disabled):
+    for _ in range(2):
+        assert addon_utils.enable(checkout.MODULE, default_set=True) is not None
+        once = (handlers(), classes(), properties(), operators())
+        assert len(once[0]) == len(preview.HANDLERS)
+        assert "ObjectSettings" in once[1]
+        assert len(once[1]) == len(set(once[1])) > len(OPERATORS)
+        assert once[2:] == (["Object.supple"], sorted(OPERATORS))
+        addon_utils.disable(checkout.MODULE, default_set=True)
+        assert (handlers(), classes(), properties(), operators()) == ([], [], [], [])
+
+
+def test_the_command_of_the_command_line_is_taken_back(disabled, monkeypatch):
+    registered, given_back = [], []
+    add, remove = bpy.utils.register_cli_command, bpy.utils.unregister_cli_command
+    monkeypatch.setattr(
+        bpy.utils, "register_cli_command", lambda *arguments: registered.append(add(*arguments)) or registered[-1]
+    )
+    monkeypatch.setattr(
+        bpy.utils, "unregister_cli_command", lambda command: given_back.append(command) or remove(command)
+    )
+    for _ in range(2):
+        addon_utils.enable(checkout.MODULE, default_set=True)
+        addon_utils.disable(checkout.MODULE, default_set=True)
+    assert len(registered) == 2
+    assert given_back == registered
+
+
+def test_enabling_again_keeps_the_settings_of_objects():
+    obj, _ = add_tube()
+    settings_of(obj).method, settings_of(obj).linear_group = "DLB", "linear"
+    addon_utils.disable(checkout.MODULE, default_set=True)
+    assert addon_utils.enable(checkout.MODULE, default_set=True) is not None
+    assert (settings_of(obj).method, settings_of(obj).linear_group) == ("DLB", "linear")
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_each_operator_is_described(name):
+    operator = getattr(bpy.ops.supple, name).get_rna_type()
+    assert operator.name
+    assert len(operator.description) > 20
+    assert not operator.description.endswith(".")
+    for prop in operator.properties:
+        if prop.identifier != "rna_type" and not prop.is_hidden:
+            assert not prop.description.endswith("."), prop.identifier
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_each_operator_says_what_to_select(name):
+    with pytest.raises(
+        RuntimeError, match=r"poll\(\).*Select a mesh that (is bound|has an Armature modifier|Supple has baked)"
+    ):
+        getattr(bpy.ops.supple, name)()
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_each_operator_can_be_undone(name):
+    assert {"REGISTER", "UNDO"} <= getattr(bpy.ops.supple, name).bl_options
+
+
+class Recorder:
+    """Stands in for a layout: takes any call and setting, and records the texts and property names."""
+
+    def __init__(self, shown: list[str]) -> None:
+        self.shown = shown
+
+    def _part(self, *_arguments, **_options) -> "Recorder":
+        return Recorder(self.shown)
+
+    row = column = box = split = _part
+
+    def label(self, text: str = "", **_options) -> None:
+        self.shown.append(text)
+
+    def prop(self, owner, name: str, **_options) -> None:
+        assert name in owner.bl_rna.properties
+        self.shown.append(name)
+
+    def prop_search(self, owner, name: str, holder, collection: str, **_options) -> None:
+        assert collection in holder.bl_rna.properties
+        self.prop(owner, name)
+
+    def operator(self, name: str, **_options) -> bpy.types.OperatorProperties | None:
+        self.shown.append(name)
+        return type("Properties", (), {})()
+
+
+def draw(name: str) -> list[str]:
+    """What a panel shows, in order; nothing where it is not to be seen."""
+    panel, shown = getattr(bpy.types, name), []
+    if hasattr(panel, "poll") and not panel.poll(bpy.context):
+        return shown
+    own = [vars(cls) for cls in reversed(panel.__mro__) if "supple" in cls.__module__]
+    functions = {key: value for part in own for key, value in part.items() if callable(value)}
+    drawn = type("Drawn", (), functions | {"layout": Recorder(shown)})()
+    drawn.draw(bpy.context)
+    return shown
+
+
+def test_panels_without_a_mesh():
+    assert "Select a mesh" in " ".join(draw("VIEW3D_PT_supple_skin"))
+    assert draw("VIEW3D_PT_supple_bake") == []
+
+
+def test_panels_of_an_armature():
+    obj, armature = add_tube()
+    select(armature)
+    assert "supple.bind" in draw("VIEW3D_PT_supple_skin")
+    assert draw("VIEW3D_PT_supple_bake") == []
+    select(obj)
+    bpy.ops.supple.bind(method="SSD")
+    select(armature)
+    assert "supple.unbind" in draw("VIEW3D_PT_supple_skin")
+
+
+def test_panels_before_bind():
+    obj, _ = add_tube()
+    assert draw("VIEW3D_PT_supple_skin") == ["method", "order", "linear_group", "supple.bind"]
+    settings_of(obj).method = "SSD"
+    assert draw("VIEW3D_PT_supple_skin") == ["method", "linear_group", "supple.bind"]
+    assert draw("VIEW3D_PT_supple_bake") == []
+
+
+def test_panels_of_a_bound_object():
+    obj, _ = add_tube()
+    select(obj)
+    bpy.ops.supple.bind(method="DLBNT")
+    assert draw("VIEW3D_PT_supple_skin") == ["method", "order", "linear_group", "supple.bind", "supple.unbind"]
+    assert draw("VIEW3D_PT_supple_bake") == ["supple.bake_cache", "supple.bake_shape_keys"]
+    settings_of(obj).bake = "PC2"
+    assert draw("VIEW3D_PT_supple_bake")[-2:] == ["Deformed by: Point Cache", "supple.clear_bake"]
