@@ -70,7 +70,9 @@ def _build_parser() -> argparse.ArgumentParser:
     info.set_defaults(run=_info)
 
     binder = commands.add_parser("bind", help="bind characters and save the file")
-    binder.add_argument("--object", action="append", metavar="NAME", help="mesh to bind; all with an armature if not given")
+    binder.add_argument(
+        "--object", action="append", metavar="NAME", help="mesh to bind; all with an armature if not given"
+    )
     binder.add_argument("--method", choices=tuple(DEFORMERS), default="DLBNT", help="how to blend; DLBNT if not given")
     binder.add_argument("--output", type=Path, required=True, metavar="NEW.blend", help="file to save")
     binder.set_defaults(run=_bind)
@@ -84,7 +86,9 @@ def _build_parser() -> argparse.ArgumentParser:
         metavar="A-B[:STEP]",
         help="frames to bake; the scene's if not given. Below zero: --frames=-10-20",
     )
-    baker.add_argument("--format", choices=("pc2", "shape-keys"), default="pc2", help="what to bake to; pc2 if not given")
+    baker.add_argument(
+        "--format", choices=("pc2", "shape-keys"), default="pc2", help="what to bake to; pc2 if not given"
+    )
     baker.add_argument("--output", type=Path, required=True, metavar="PATH", help="PC2 file; for shape keys a .blend")
     baker.add_argument("--save", type=Path, metavar="NEW.blend", help="also save the file, playing the PC2 file")
     baker.set_defaults(run=_bake)
@@ -95,7 +99,9 @@ def _build_parser() -> argparse.ArgumentParser:
         command.add_argument("file", metavar="FILE.blend", help="file to open")
 
     joiner = commands.add_parser("join", help="join PC2 files of successive frames")
-    joiner.add_argument("parts", type=Path, nargs="+", metavar="PART.pc2", help="files to join, in the order of their frames")
+    joiner.add_argument(
+        "parts", type=Path, nargs="+", metavar="PART.pc2", help="files to join, in the order of their frames"
+    )
     joiner.add_argument("--output", type=Path, required=True, metavar="WHOLE.pc2", help="file to write")
     joiner.set_defaults(run=lambda arguments: bake.join_caches(arguments.parts, arguments.output))
     return parser
@@ -119,11 +125,16 @@ def _open(file: str) -> None:
         raise SkinningError(f"Cannot open '{file}' ({_reason(error)}): is it a whole .blend file?") from error
 
 
-def _save(path: Path, copy: bool = False) -> None:
+def _save(path: Path) -> None:
+    """Save the file; raises SkinningError where that is not possible."""
+    if path.is_dir():
+        raise SkinningError(f"Cannot write '{path}' (it is a folder): name a file, in a folder that can be written to")
     try:
-        bpy.ops.wm.save_as_mainfile(filepath=str(path.resolve()), copy=copy, check_existing=False)
+        bpy.ops.wm.save_as_mainfile(filepath=str(path.resolve()), check_existing=False)
     except RuntimeError as error:
-        raise SkinningError(f"Cannot write '{path}' ({_reason(error)}): choose a folder that can be written to") from error
+        raise SkinningError(
+            f"Cannot write '{path}' ({_reason(error)}): choose a folder that can be written to"
+        ) from error
 
 
 def _reason(error: RuntimeError) -> str:
@@ -147,7 +158,9 @@ def _info(arguments: argparse.Namespace) -> None:
     print(f"{arguments.file}: frames {described['frame_start']}-{described['frame_end']}")
     for one in described["objects"]:
         state = f"bound by {one['method']}" if one["bound"] else one["problem"] or "can be bound"
-        print(f"  {one['name']}: {one['vertices']} vertices, {one['deforming_bones']} bones of '{one['armature']}', {state}")
+        print(
+            f"  {one['name']}: {one['vertices']} vertices, {one['deforming_bones']} bones of '{one['armature']}', {state}"
+        )
 
 
 def _bind(arguments: argparse.Namespace) -> None:

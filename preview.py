@@ -5,7 +5,7 @@ from __future__ import annotations
 import bpy
 from bpy.app.handlers import persistent
 
-from .bridge.meshes import read_object_ids
+from .bridge.meshes import local_object, read_object_ids
 from .deformers import SkinningError
 from .properties import settings_of
 from .tasks import live
@@ -23,8 +23,8 @@ class _Watch:
 
     def bound_objects(self) -> list[bpy.types.Object]:
         """Bound objects that can be changed; looked for anew when objects were added, removed or renamed."""
-        found = [bpy.data.objects.get((name, None)) for name in self.names]
-        if read_object_ids() != self.object_ids or not all(obj and settings_of(obj).is_bound for obj in found):
+        found = [obj for name in self.names if (obj := local_object(name)) and settings_of(obj).is_bound]
+        if read_object_ids() != self.object_ids or len(found) != len(self.names):
             found = find_bound_objects()
             taken = set()
             for obj in found:
@@ -63,7 +63,9 @@ def _on_change(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     """Follow changes of weights and bones, then the pose."""
     if _watch.is_rendering and depsgraph.mode != "RENDER":
         return  # the render has the carriers
-    changed = {update.id.original for update in depsgraph.updates if isinstance(update.id, bpy.types.Mesh | bpy.types.Armature)}
+    changed = {
+        update.id.original for update in depsgraph.updates if isinstance(update.id, bpy.types.Mesh | bpy.types.Armature)
+    }
     for obj in _watch.bound_objects():
         if changed:
             live.note_armature_change(obj)

@@ -58,6 +58,7 @@ class ObjectSettings(bpy.types.PropertyGroup):
     bound_groups: StringProperty(name="Bound Groups", options={"HIDDEN"})
     is_handed_over: BoolProperty(name="Handed Over", options={"HIDDEN"})
     bake: EnumProperty(name="Bake", items=BAKE_ITEMS, options={"HIDDEN"})
+    cache_modifier: StringProperty(name="Cache Modifier", options={"HIDDEN"})
     baked_keys: StringProperty(name="Baked Keys", options={"HIDDEN"})
     live_toggles: BoolVectorProperty(size=2, default=(True, True), options={"HIDDEN"})
     message: StringProperty(name="Message", options={"HIDDEN", "SKIP_SAVE"})

@@ -20,6 +20,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
 
 import bpy
+
 import checkout
 from bodies import Body, add_body
 
@@ -110,7 +111,11 @@ def time_live(body: Body, methods: tuple[str, ...], rounds: int = 40) -> dict[st
                 times.setdefault(name, []).append(1e3 * (time.perf_counter() - start))
 
     for _ in range(max(2, rounds // 6)):
-        for name, shown, volume in (("no deformation", False, False), ("linear", True, False), ("Preserve Volume", True, True)):
+        for name, shown, volume in (
+            ("no deformation", False, False),
+            ("linear", True, False),
+            ("Preserve Volume", True, True),
+        ):
             modifier.show_viewport, modifier.use_deform_preserve_volume = shown, volume
             measure(name)
         modifier.show_viewport, modifier.use_deform_preserve_volume = True, False
@@ -126,7 +131,10 @@ def print_table(header: tuple[str, ...], rows: list[tuple]) -> None:
     print("| " + " | ".join(header) + " |")
     print("|" + "---|" * len(header))
     for row in rows:
-        print("| " + " | ".join(f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row) + " |", flush=True)
+        print(
+            "| " + " | ".join(f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in row) + " |",
+            flush=True,
+        )
 
 
 def run_kernel(package: str, _largest: int) -> None:
@@ -200,7 +208,8 @@ def run_scale(package: str, largest: int) -> None:
                  live["DLBNT"] / live["Preserve Volume"], _binding_bytes(package, body) / body.vertex_count)
             )  # fmt: skip
     print_table(
-        ("vertices", "bones", "kernel ms", "ns / vertex", "live ms", "Preserve Volume ms", "ratio", "bytes / vertex"), rows
+        ("vertices", "bones", "kernel ms", "ns / vertex", "live ms", "Preserve Volume ms", "ratio", "bytes / vertex"),
+        rows,
     )
 
 

@@ -36,15 +36,17 @@ def key_spike(owner: bpy.types.ID, target: bpy.types.bpy_struct, name: str, fram
 
 
 def remove_curves(owner: bpy.types.ID, paths: set[str]) -> None:
-    """Remove the F-curves of these data paths, and the action where none is left."""
+    """Remove the F-curves of these data paths, and what they leave empty: the action, the animation data."""
     left = 0
     for curves in _curve_lists(owner):
         for curve in [curve for curve in curves if curve.data_path in paths]:
             curves.remove(curve)
         left += len(curves)
     data = owner.animation_data
-    if data is not None and data.action is not None and not left:
-        action = data.action
+    if data is None or data.action is None or left:
+        return
+    action, data.action = data.action, None
+    if not action.users:
+        bpy.data.actions.remove(action)
+    if not data.nla_tracks and not data.drivers:
         owner.animation_data_clear()
-        if not action.users:
-            bpy.data.actions.remove(action)

@@ -190,19 +190,17 @@ def read_pose(armature: bpy.types.Object, skeleton: Skeleton, object_to_armature
     bones = armature.pose.bones
     posed = _read_matrices(bones, "matrix", len(bones))[skeleton.pose_indices]
     if skeleton.bendy_joints.size:
-        posed[skeleton.bendy_joints] = posed[skeleton.bendy_joints] @ _read_segments(
-            bones, skeleton.bendy, rest=False
-        )
+        posed[skeleton.bendy_joints] = posed[skeleton.bendy_joints] @ _read_segments(bones, skeleton.bendy, rest=False)
+    with np.errstate(invalid="ignore", over="ignore"):  # Pose tells what is wrong with such values
+        rest_to_pose = posed @ skeleton.rest_inverses
     return Pose(
-        posed @ skeleton.rest_inverses,
+        rest_to_pose,
         None if object_to_armature is None else np.array(object_to_armature, np.float64),
     )
 
 
-def read_segment_indices(
-    pose_bone: bpy.types.PoseBone, points: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Which segment of a curved B-Bone each point, shape (N, 3), armature space, belongs to, and how much to the next."""
+def read_segment_indices(pose_bone: bpy.types.PoseBone, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Which segment of a curved B-Bone each point, shape (N, 3), armature space, is in, and its share of the next."""
     pairs = [pose_bone.bbone_segment_index(point) for point in points.tolist()]
     indices, blends = zip(*pairs, strict=True) if pairs else ((), ())
     return np.array(indices, np.intp), np.array(blends, np.float64)

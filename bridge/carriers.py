@@ -3,15 +3,19 @@
 A carrier is in no collection. Its points are the character's posed points; where something above Supple in the
 modifier stack moves the character's vertices, it carries the vertices' transforms instead, as an attribute.
 
-Beside it goes a watcher: a mesh of one point that the armature deforms. Through it the node modifier depends on the whole
-pose, so that Blender evaluates the pose of an armature that is hidden; the Armature modifier that Supple stands in for,
-being switched off, does not bring that about.
+Beside it goes a watcher: a mesh of one point that the armature deforms. Through it the node modifier depends on the
+whole pose, so that Blender evaluates the pose of an armature that is hidden; the Armature modifier that Supple stands in
+for, being switched off, does not bring that about.
 """
 
 from __future__ import annotations
 
+from typing import Any, Literal, cast
+
 import bpy
 import numpy as np
+
+from .meshes import mesh_of
 
 TRANSFORM_ATTRIBUTE = "supple_transform"
 GROUP_NAME = "Supple"
@@ -48,7 +52,7 @@ def watch(watcher: bpy.types.Object, armature: bpy.types.Object) -> None:
 
 def remove_hidden(hidden: bpy.types.Object) -> None:
     """Remove a carrier or watcher and its mesh."""
-    bpy.data.meshes.remove(hidden.data)  # takes the object along
+    bpy.data.meshes.remove(mesh_of(hidden))  # takes the object along
 
 
 def write_points(mesh: bpy.types.Mesh, points: np.ndarray) -> None:
@@ -102,7 +106,7 @@ def ensure_node_group() -> bpy.types.NodeTree:
 
 
 def is_supple_modifier(modifier: bpy.types.Modifier) -> bool:
-    """Whether a modifier is the one that Bind has put into the stack, renamed or not, also if its node group was deleted."""
+    """Whether a modifier is the one that Bind has put into the stack, also if it or its node group was changed."""
     if modifier.type != "NODES":
         return False
     if modifier.node_group is None:
@@ -111,13 +115,20 @@ def is_supple_modifier(modifier: bpy.types.Modifier) -> bool:
 
 
 def add_supple_modifier(obj: bpy.types.Object, index: int) -> bpy.types.Modifier:
-    """Put the node modifier into the stack at `index`; the active modifier stays the active one."""
-    active = obj.modifiers.active
-    name = active.name if active else ""
-    modifier = obj.modifiers.new(GROUP_NAME, "NODES")
+    """Put the node modifier into the stack at `index`."""
+    modifier = add_modifier(obj, GROUP_NAME, "NODES", index)
     modifier.node_group = ensure_node_group()
+    return modifier
+
+
+def add_modifier(
+    obj: bpy.types.Object, name: str, kind: Literal["NODES", "MESH_CACHE"], index: int
+) -> bpy.types.Modifier:
+    """Put a new modifier into the stack at `index`; the active modifier stays the active one."""
+    active = obj.modifiers.active.name if obj.modifiers.active else ""
+    obj.modifiers.new(name, kind)
     obj.modifiers.move(len(obj.modifiers) - 1, index)
-    obj.modifiers.active = obj.modifiers.get(name) or obj.modifiers[index]
+    obj.modifiers.active = obj.modifiers.get(active) or obj.modifiers[index]
     return obj.modifiers[index]
 
 
@@ -137,7 +148,7 @@ def remove_unused_node_groups() -> None:
 
 
 def _new_node_group() -> bpy.types.NodeTree:
-    group = bpy.data.node_groups.new(GROUP_NAME, "GeometryNodeTree")
+    group = cast(Any, bpy.data.node_groups).new(GROUP_NAME, "GeometryNodeTree")
     group.is_modifier = True
     group[GROUP_VERSION_KEY] = GROUP_VERSION
     sockets = group.interface
@@ -165,7 +176,10 @@ def _new_node_group() -> bpy.types.NodeTree:
     link(inputs.outputs[CARRIER_SOCKET], carrier.inputs["Object"])
 
     moved = []
-    for data_type, value, y in (("FLOAT_VECTOR", position.outputs[0], 0), ("FLOAT4X4", stored.outputs["Attribute"], -300)):
+    for data_type, value, y in (
+        ("FLOAT_VECTOR", position.outputs[0], 0),
+        ("FLOAT4X4", stored.outputs["Attribute"], -300),
+    ):
         sample = add("GeometryNodeSampleIndex", -250, y - 100, data_type=data_type)
         place = add("GeometryNodeSetPosition", 250, y)
         link(carrier.outputs["Geometry"], sample.inputs["Geometry"])
@@ -184,7 +198,10 @@ def _new_node_group() -> bpy.types.NodeTree:
     link(inputs.outputs[TRANSFORMS_SOCKET], chosen.inputs[0])
     link(by_points.outputs[0], chosen.inputs["False"])
     link(by_transforms.outputs[0], chosen.inputs["True"])
-    link(_same_size(add, link, inputs, carrier), (fits := add("GeometryNodeSwitch", 650, 0, input_type="GEOMETRY")).inputs[0])
+    link(
+        _same_size(add, link, inputs, carrier),
+        (fits := add("GeometryNodeSwitch", 650, 0, input_type="GEOMETRY")).inputs[0],
+    )
     link(inputs.outputs["Geometry"], fits.inputs["False"])
     link(chosen.outputs[0], fits.inputs["True"])
     link(fits.outputs[0], output.inputs[0])
@@ -195,7 +212,10 @@ def _same_size(add, link, inputs, carrier):
     """Whether the carrier has as many points as the mesh: if not, the mesh is passed on as it is."""
     compare = add("FunctionNodeCompare", 0, 250, data_type="INT", operation="EQUAL")
     sockets = [socket for socket in compare.inputs if socket.type == "INT"]
-    for geometry, y, socket in ((inputs.outputs["Geometry"], 350, sockets[0]), (carrier.outputs["Geometry"], 150, sockets[1])):
+    for geometry, y, socket in (
+        (inputs.outputs["Geometry"], 350, sockets[0]),
+        (carrier.outputs["Geometry"], 150, sockets[1]),
+    ):
         size = add("GeometryNodeAttributeDomainSize", -250, y)
         link(geometry, size.inputs[0])
         link(size.outputs["Point Count"], socket)

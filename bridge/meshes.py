@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, cast
 
 import bpy
 import numpy as np
@@ -24,11 +25,21 @@ class VertexGroups:
         return result
 
 
+def mesh_of(obj: bpy.types.Object) -> bpy.types.Mesh:
+    """The mesh of a mesh object."""
+    return cast(bpy.types.Mesh, obj.data)
+
+
 def read_points(mesh: bpy.types.Mesh) -> np.ndarray:
     """Vertex positions, float32, shape (V, 3), object space."""
     points = np.empty((len(mesh.vertices), 3), np.float32)
     mesh.vertices.foreach_get("co", points.ravel())
     return points
+
+
+def local_object(name: str) -> bpy.types.Object | None:
+    """An object of this file, none of a library, by its name."""
+    return cast(Any, bpy.data.objects).get((name, None))
 
 
 def read_object_ids() -> bytes:
@@ -40,7 +51,7 @@ def read_object_ids() -> bytes:
 
 def read_evaluated_points(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
     """Vertex positions after all modifiers that are shown, float32, shape (V', 3), object space."""
-    return read_points(obj.evaluated_get(depsgraph).data)
+    return read_points(mesh_of(obj.evaluated_get(depsgraph)))
 
 
 def read_key_points(key_block: bpy.types.ShapeKey, vertex_count: int) -> np.ndarray:

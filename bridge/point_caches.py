@@ -30,9 +30,7 @@ class CacheHeader:
 
     def pack(self) -> bytes:
         """The 32 bytes at the start of the file."""
-        return HEADER.pack(
-            SIGNATURE, VERSION, self.point_count, self.frame_start, self.frame_step, self.sample_count
-        )
+        return HEADER.pack(SIGNATURE, VERSION, self.point_count, self.frame_start, self.frame_step, self.sample_count)
 
 
 def read_header(stream: BinaryIO, name: str) -> CacheHeader:
@@ -67,7 +65,9 @@ def open_replacing(path: Path) -> Iterator[BinaryIO]:
             yield stream
         partial.replace(path)
     except OSError as error:
-        raise SkinningError(f"Cannot write '{path}' ({error.strerror}): choose a folder that can be written to") from error
+        raise SkinningError(
+            f"Cannot write '{path}' ({error.strerror}): choose a folder that can be written to"
+        ) from error
     finally:
         with suppress(OSError):
             partial.unlink(missing_ok=True)
@@ -102,5 +102,7 @@ def read_samples(path: Path) -> Iterator[np.ndarray]:
         for number in range(header.sample_count):
             data = stream.read(size)
             if len(data) < size:
-                raise SkinningError(f"'{path.name}' ends within frame {number + 1} of {header.sample_count}: bake it again")
+                raise SkinningError(
+                    f"'{path.name}' ends within frame {number + 1} of {header.sample_count}: bake it again"
+                )
             yield np.frombuffer(data, "<f4").reshape(-1, 3)

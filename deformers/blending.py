@@ -273,9 +273,7 @@ def _skin_rows(binding: Binding, pose: Pose, stages: list[Stage], columns: int) 
     return rows
 
 
-def _skin_blocks(
-    binding: Binding, pose: Pose, stages: list[Stage], transforms: bool
-) -> Iterator[np.ndarray]:
+def _skin_blocks(binding: Binding, pose: Pose, stages: list[Stage], transforms: bool) -> Iterator[np.ndarray]:
     """Yield each block's result, shape (3, C, n): C is 1 for points, 4 for the columns of transforms."""
     into, back = _object_space(pose)
     mixed = any(block.linear is not None for block in binding.blocks)

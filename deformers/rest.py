@@ -8,7 +8,6 @@ import numpy as np
 
 from .errors import SkinningError
 
-
 LARGEST = 1e18
 """Entries of pose matrices from here on count as infinite: their squares no longer fit in single precision."""
 

@@ -53,7 +53,9 @@ class Chains:
         return total[:-1]
 
 
-def find_joint_parents(heads: np.ndarray, tails: np.ndarray, bone_parents: np.ndarray, deforming: np.ndarray) -> np.ndarray:
+def find_joint_parents(
+    heads: np.ndarray, tails: np.ndarray, bone_parents: np.ndarray, deforming: np.ndarray
+) -> np.ndarray:
     """Find the joint that each deforming bone is joined to where the bone tree need not be the skeleton.
 
     A deforming parent is the joint's parent. Else (Rigify: deforming bones hang on control bones) the way up the bone

@@ -129,7 +129,8 @@ class SUPPLE_OT_bake_cache(BakeOperator, bpy.types.Operator):
     def path(self) -> Path:
         if not self.filepath:
             raise SkinningError("No file to bake to: choose one")
-        return Path(bpy.path.abspath(self.filepath)).with_suffix(".pc2")
+        path = bpy.path.abspath(self.filepath)
+        return Path(path if path.lower().endswith(".pc2") else f"{path}.pc2")
 
     def start(self, context: bpy.types.Context) -> Iterator[int]:
         return bake.bake_cache(context.active_object, context.scene, self.path(), self.frames(context))

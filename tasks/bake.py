@@ -6,15 +6,15 @@ the generator, which takes back what was made so far.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import bpy
 import numpy as np
 
 from ..bridge.animation import key_spike, remove_curves
-from ..bridge.carriers import remove_modifier
+from ..bridge.carriers import add_modifier, is_supple_modifier, remove_modifier
 from ..bridge.meshes import read_evaluated_points, read_key_points, write_key_points
 from ..bridge.point_caches import CacheHeader, open_cache, open_replacing, read_samples, write_sample
 from ..deformers import SkinningError
@@ -54,27 +54,49 @@ def bake_cache(obj: bpy.types.Object, scene: bpy.types.Scene, path: Path, frames
         Where the object can not be deformed, or the file not be written.
     """
     check_bakeable(obj)
+    if settings_of(obj).bake == "SHAPE_KEYS":
+        clear_bake(obj)  # their keys would be in every frame
     with open_replacing(path) as stream:
         stream.write(CacheHeader(len(obj.data.vertices), frames.start, frames.step, len(frames)).pack())
-        for done, (_, points) in enumerate(_posed_frames(obj, scene, frames), start=1):
-            write_sample(stream, points)
-            yield done
+        with closing(_posed_frames(obj, scene, frames)) as posed:
+            for done, (_, points) in enumerate(posed, start=1):
+                write_sample(stream, points)
+                yield done
 
 
 def show_cache(obj: bpy.types.Object, path: Path) -> None:
-    """Deform the object by a baked PC2 file, through a Mesh Cache modifier, instead of live."""
+    """Deform the object by a baked PC2 file, through a Mesh Cache modifier, instead of live.
+
+    Raises
+    ------
+    SkinningError
+        Where the file can not be read, or is not a PC2 file.
+    """
     with open_cache(path) as (header, _):
         pass
     clear_bake(obj)
+    settings = settings_of(obj)
     supple = find_supple_modifier(obj)
-    modifier = obj.modifiers.new(CACHE_MODIFIER, "MESH_CACHE")
+    settings.live_toggles = read_toggles(supple)
+    modifier = add_modifier(obj, CACHE_MODIFIER, "MESH_CACHE", obj.modifiers.find(supple.name) + 1)
     modifier.cache_format = "PC2"
     modifier.filepath = bpy.path.relpath(str(path)) if bpy.data.filepath else str(path)
-    modifier.frame_start = header.frame_start
     modifier.frame_scale = 1.0 / header.frame_step
-    obj.modifiers.move(len(obj.modifiers) - 1, obj.modifiers.find(supple.name) + 1)
+    modifier.frame_start = header.frame_start / header.frame_step  # counted in samples
     pass_toggles(supple, modifier)
-    settings_of(obj).bake = "PC2"
+    settings.cache_modifier = modifier.name
+    settings.bake = "PC2"
+
+
+def _find_cache_modifier(obj: bpy.types.Object) -> bpy.types.Modifier | None:
+    """The Mesh Cache modifier of a bake: by its name, else, renamed, the one right below Supple's."""
+    named = obj.modifiers.get(settings_of(obj).cache_modifier)
+    if named is not None:
+        return named
+    for above, modifier in zip(obj.modifiers, obj.modifiers[1:], strict=False):
+        if is_supple_modifier(above) and modifier.type == "MESH_CACHE":
+            return modifier
+    return None
 
 
 def join_caches(parts: Sequence[Path], path: Path) -> None:
@@ -92,7 +114,9 @@ def join_caches(parts: Sequence[Path], path: Path) -> None:
     first, expected = headers[0], headers[0].frame_start
     for part, header in zip(parts, headers, strict=True):
         if (header.point_count, header.frame_step) != (first.point_count, first.frame_step):
-            raise SkinningError(f"'{part.name}' has other points or another frame step than '{parts[0].name}': bake it again")
+            raise SkinningError(
+                f"'{part.name}' has other points or another frame step than '{parts[0].name}': bake it again"
+            )
         if header.frame_start != expected:
             raise SkinningError(
                 f"'{part.name}' starts at frame {header.frame_start:g}, not {expected:g}: give all parts, in order"
@@ -120,20 +144,21 @@ def bake_shape_keys(obj: bpy.types.Object, scene: bpy.types.Scene, frames: range
     _check_keys_can_hold(obj)
     clear_bake(obj)
     settings = settings_of(obj)
-    had_keys = obj.data.shape_keys is not None
+    had_keys, active_index = obj.data.shape_keys is not None, obj.active_shape_key_index
     names = [] if had_keys else [obj.shape_key_add(name="Basis").name]
     settings.baked_keys = "\n".join(names)
-    vertex_count = len(obj.data.vertices)
-    basis = read_key_points(obj.data.shape_keys.reference_key, vertex_count)
+    basis = read_key_points(obj.data.shape_keys.reference_key, len(obj.data.vertices))
     try:
-        for done, (frame, points) in enumerate(_posed_frames(obj, scene, frames), start=1):
-            mixed = _points_above(obj) if had_keys else basis
-            key = obj.shape_key_add(name=f"Supple {frame}", from_mix=False)
-            key.value = 0.0
-            names.append(key.name)
-            settings.baked_keys = "\n".join(names)
-            write_key_points(key, points - mixed + basis)
-            yield done
+        with closing(_posed_frames(obj, scene, frames)) as posed:
+            for done, (frame, points) in enumerate(posed, start=1):
+                mixed = _points_above(obj) if had_keys else basis
+                key = obj.shape_key_add(name=f"Supple {frame}", from_mix=False)
+                key.value = 0.0
+                obj.active_shape_key_index = active_index
+                names.append(key.name)
+                settings.baked_keys = "\n".join(names)
+                write_key_points(key, points - mixed + basis)
+                yield done
     except BaseException:  # whatever ends it early, also the generator being closed
         clear_bake(obj)
         raise
@@ -144,37 +169,44 @@ def bake_shape_keys(obj: bpy.types.Object, scene: bpy.types.Scene, frames: range
     settings.live_toggles = read_toggles(supple)
     write_toggles(supple, (False, False))
     settings.bake = "SHAPE_KEYS"
-    scene.frame_set(scene.frame_current)
+    scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
 
 
 def clear_bake(obj: bpy.types.Object) -> None:
     """Remove a bake and deform the object live again; a PC2 file stays where it is."""
     settings = settings_of(obj)
-    cache = obj.modifiers.get(CACHE_MODIFIER)
-    if settings.bake == "PC2" and cache is not None:
-        supple = None
+    if settings.bake != "NONE":
+        toggles, supple = tuple(settings.live_toggles), None
+        cache = _find_cache_modifier(obj) if settings.bake == "PC2" else None
+        if cache is not None:
+            toggles = read_toggles(cache)
         with suppress(SkinningError):  # the user may have removed Supple's modifier
             supple = find_supple_modifier(obj)
-            pass_toggles(cache, supple)
-        remove_modifier(obj, cache, supple)
-    if settings.bake == "SHAPE_KEYS":
-        with suppress(SkinningError):
-            write_toggles(find_supple_modifier(obj), settings.live_toggles)
-    keys = obj.data.shape_keys
+            write_toggles(supple, toggles)
+        if cache is not None:
+            remove_modifier(obj, cache, supple)
+    _remove_baked_keys(obj)
+    settings.bake = "NONE"
+
+
+def _remove_baked_keys(obj: bpy.types.Object) -> None:
+    settings, keys = settings_of(obj), obj.data.shape_keys
     if settings.baked_keys and keys is not None:
         found = [keys.key_blocks[name] for name in settings.baked_keys.split("\n") if name in keys.key_blocks]
         remove_curves(keys, {key.path_from_id("value") for key in found})
+        active = obj.active_shape_key.name if obj.active_shape_key else ""
         for key in reversed(found):
             obj.shape_key_remove(key)
+        if obj.data.shape_keys is not None:
+            obj.active_shape_key_index = max(0, obj.data.shape_keys.key_blocks.find(active))
     settings.baked_keys = ""
-    settings.bake = "NONE"
 
 
 def _check_keys_can_hold(obj: bpy.types.Object) -> None:
     if obj.data.users > 1:
         raise SkinningError(
-            f"The mesh of '{obj.name}' is used by {obj.data.users} objects, which would all get the shape keys: make it "
-            "single-user, or bake to a point cache"
+            f"The mesh of '{obj.name}' is used by {obj.data.users} objects, which would all get the shape keys: make "
+            "it single-user, or bake to a point cache"
         )
     if obj.data.library is not None:
         raise SkinningError(f"The mesh of '{obj.name}' is linked from another file: bake to a point cache instead")
@@ -187,12 +219,14 @@ def _check_keys_can_hold(obj: bpy.types.Object) -> None:
     for modifier in above:
         if modifier.show_viewport or modifier.show_render:
             raise SkinningError(
-                f"Modifier '{modifier.name}' stands above Supple and would act on the baked keys once more: bake to a point "
-                "cache instead"
+                f"Modifier '{modifier.name}' stands above Supple and would act on the baked keys once more: bake to a "
+                "point cache instead"
             )
 
 
-def _posed_frames(obj: bpy.types.Object, scene: bpy.types.Scene, frames: range) -> Iterator[tuple[int, np.ndarray]]:
+def _posed_frames(
+    obj: bpy.types.Object, scene: bpy.types.Scene, frames: range
+) -> Generator[tuple[int, np.ndarray], None, None]:
     """Go through the frames and yield each with the points that Supple's modifier passes on, shape (V, 3)."""
     current, sub = scene.frame_current, scene.frame_subframe
     try:
@@ -213,12 +247,14 @@ def _posed_frames(obj: bpy.types.Object, scene: bpy.types.Scene, frames: range) 
 def _read_posed(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
     """The evaluated points of an object; raises SkinningError where they are not those of its own vertices."""
     if not obj.evaluated_get(depsgraph).is_evaluated:
-        raise SkinningError(f"'{obj.name}' is switched off in this view layer: switch it and its collection on to bake it")
+        raise SkinningError(
+            f"'{obj.name}' is switched off in this view layer: switch it and its collection on to bake it"
+        )
     points = read_evaluated_points(obj, depsgraph)
     if len(points) != len(obj.data.vertices):
         raise SkinningError(
-            f"'{obj.name}' has {len(obj.data.vertices)} vertices, but {len(points)} reach Supple: move modifiers that change "
-            "their number below it"
+            f"'{obj.name}' has {len(obj.data.vertices)} vertices, but {len(points)} reach Supple: move modifiers that "
+            "change their number below it"
         )
     return points
 

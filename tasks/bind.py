@@ -8,14 +8,13 @@ from contextlib import suppress
 import bpy
 
 from ..bridge import carriers
-from ..bridge.meshes import read_points
+from ..bridge.meshes import mesh_of, read_points
 from ..deformers import SkinningError
 from ..properties import SETTINGS_VERSION, ObjectSettings, settings_of
 from . import live
 from .bake import clear_bake
-from .character import find_armature_modifier
+from .character import check_armature, find_armature_modifier
 from .stack import find_replaced_modifier, find_supple_modifier, hand_over, read_toggles, write_toggles
-
 
 LOCK_KEY = "supple_locked_interface"
 """Custom property of a scene whose Lock Interface Bind has switched on."""
@@ -68,7 +67,9 @@ def check_bindable(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
     if obj.type != "MESH":
         raise SkinningError(f"'{obj.name}' is not a mesh: select a mesh that has an Armature modifier")
     if obj.library is not None:
-        raise SkinningError(f"'{obj.name}' is linked from another file: make a library override of it, or make it local")
+        raise SkinningError(
+            f"'{obj.name}' is linked from another file: make a library override of it, or make it local"
+        )
     if obj.mode == "EDIT":
         raise SkinningError(f"'{obj.name}' is in Edit Mode: leave it first")
     if not obj.data.vertices:
@@ -87,7 +88,7 @@ def _bind_one(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier, prepa
     _ensure_modifier(obj, modifier)
     if settings.carrier is None or len(settings.carrier.data.vertices) != len(obj.data.vertices):
         _remove_hidden(settings)
-    _give_hidden(obj, modifier.object)
+    _give_hidden(obj, check_armature(obj, modifier))
     settings.version = SETTINGS_VERSION
     settings.is_bound = True
     settings.is_handed_over = False
@@ -114,7 +115,7 @@ def _give_hidden(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
     """See that a bound object has a carrier and a watcher, and that its node modifier knows them."""
     settings = settings_of(obj)
     if settings.carrier is None:
-        settings.carrier = carriers.new_carrier(obj, read_points(obj.data))
+        settings.carrier = carriers.new_carrier(obj, read_points(mesh_of(obj)))
     if settings.watcher is None:
         settings.watcher = carriers.new_watcher(obj)
     carriers.watch(settings.watcher, armature)
@@ -174,7 +175,7 @@ def own_carrier(obj: bpy.types.Object, taken: set[bpy.types.Object]) -> None:
         return
     if settings.carrier in taken or settings.carrier.library is not None:
         settings.carrier = settings.watcher = None
-        _give_hidden(obj, find_replaced_modifier(obj).object)
+        _give_hidden(obj, check_armature(obj, find_replaced_modifier(obj)))
     taken.add(settings.carrier)
 
 

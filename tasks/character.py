@@ -7,10 +7,11 @@ import numpy as np
 from mathutils import Matrix
 
 from ..bridge.armatures import Skeleton, read_segment_indices
-from ..bridge.meshes import VertexGroups, read_points, read_vertex_groups
+from ..bridge.meshes import VertexGroups, mesh_of, read_points, read_vertex_groups
 from ..deformers import Rest, SkinningError, Weights
 from ..deformers.bendy import straight_segment_indices
 from ..deformers.envelopes import envelope_weights
+from .stack import armature_modifiers
 
 TOPOLOGY_CHANGING = {
     "ARRAY", "BEVEL", "BOOLEAN", "BUILD", "DECIMATE", "EDGE_SPLIT", "MASK", "MESH_TO_VOLUME", "MIRROR", "MULTIRES",
@@ -20,9 +21,7 @@ TOPOLOGY_CHANGING = {
 
 def has_armature_modifier(obj: bpy.types.Object, armature: bpy.types.Object | None = None) -> bool:
     """Whether an object is a mesh with an Armature modifier, of a certain armature if one is given."""
-    return obj.type == "MESH" and any(
-        modifier.type == "ARMATURE" and armature in (None, modifier.object) for modifier in obj.modifiers
-    )
+    return obj.type == "MESH" and any(armature in (None, modifier.object) for modifier in armature_modifiers(obj))
 
 
 def find_armature_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
@@ -33,7 +32,7 @@ def find_armature_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
     SkinningError
         Where there is none, or more than one is in use.
     """
-    found = [modifier for modifier in obj.modifiers if modifier.type == "ARMATURE"]
+    found = armature_modifiers(obj)
     if not found:
         raise SkinningError(f"'{obj.name}' has no Armature modifier: parent it to an armature first")
     if len(found) > 1:
@@ -75,7 +74,9 @@ def read_weight_groups(obj: bpy.types.Object, skeleton: Skeleton, modifier: bpy.
         Where no bone can move the mesh.
     """
     if not skeleton.names:
-        raise SkinningError(f"'{modifier.object.name}' has no deforming bone: switch Deform on in the bones' properties")
+        raise SkinningError(
+            f"'{modifier.object.name}' has no deforming bone: switch Deform on in the bones' properties"
+        )
     groups = [group.name for group in obj.vertex_groups if group.name in set(skeleton.names)]
     if not groups and not modifier.use_bone_envelopes:
         if not obj.vertex_groups:
@@ -115,18 +116,18 @@ def read_rest(
     SkinningError
         Where no vertex has a weight for a deforming bone, or the linear group does not exist.
     """
-    points = read_points(obj.data)
-    entries = read_vertex_groups(obj.data)
+    points = read_points(mesh_of(obj))
+    entries = read_vertex_groups(mesh_of(obj))
     matrix = np.array(object_to_armature, np.float64)
     armature_points = points @ matrix[:3, :3].T + matrix[:3, 3]
 
     weights = _read_bone_weights(obj, entries, armature_points, skeleton, modifier)
     if not (weights.values > 0).any():
         raise SkinningError(
-            f"No vertex of '{obj.name}' has a weight for a deforming bone of '{modifier.object.name}': paint weights or "
-            "parent it with automatic weights"
+            f"No vertex of '{obj.name}' has a weight for a deforming bone of '{modifier.object.name}': paint weights "
+            "or parent it with automatic weights"
         )
-    weights = _split_bendy(weights, armature_points, skeleton, modifier.object)
+    weights = _split_bendy(weights, armature_points, skeleton, check_armature(obj, modifier))
     return Rest(
         points=points,
         weights=weights,

@@ -53,4 +53,3 @@ def describe_object(obj: bpy.types.Object) -> dict[str, Any]:
         "bake": settings.bake,
         "problem": problem,
     }
-

@@ -25,7 +25,7 @@ RESHAPING_MODES = {"EDIT", "SCULPT"}
 
 @dataclass(frozen=True)
 class Choices:
-    """What a binding depends on besides the mesh and the bones: a method's Params are those of its fields named here."""
+    """What a binding depends on besides the mesh and the bones. A method's Params take from here what they name."""
 
     method: str
     order: str
@@ -139,7 +139,7 @@ def refresh(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> bool:
     pose = read_pose(posed, live.skeleton, None if same_space else space)
     transforms = _needs_transforms(obj, modifier)
     carrier = settings_of(obj).carrier.session_uid
-    written = (carrier, pose.rest_to_pose.tobytes(), None if same_space else tuple(map(tuple, space)), transforms)
+    written = (carrier, pose.rest_to_pose.tobytes(), None if same_space else space.copy().freeze(), transforms)
     if written == live.last_write:
         return False
     _write(obj, modifier, live, pose, transforms)
@@ -174,7 +174,8 @@ def _ensure_live(obj: bpy.types.Object, posed: bpy.types.Object, space: Matrix) 
     """What is kept of the object, bound anew where it is out of date with the evaluated armature `posed`."""
     _check_hidden(obj)
     modifier = find_replaced_modifier(obj)
-    choices = _read_choices(obj, modifier.object, settings_of(obj).method)
+    armature = check_armature(obj, modifier)
+    choices = _read_choices(obj, armature, settings_of(obj).method)
     live = _live.get(obj.session_uid)
     skeleton = None
     if live is not None and live.choices == choices and (live.space is None or live.space == space):
@@ -183,9 +184,9 @@ def _ensure_live(obj: bpy.types.Object, posed: bpy.types.Object, space: Matrix) 
         skeleton = read_skeleton(posed, live.skeleton)
     if live is None or skeleton is not live.skeleton:
         live = prepare(obj, modifier, choices.method, posed, space)
-        carriers.watch(settings_of(obj).watcher, modifier.object)
-        keep(obj, live)
-    _check_bound_groups(obj, live.skeleton, modifier.object)
+    _check_bound_groups(obj, live.skeleton, armature)
+    carriers.watch(settings_of(obj).watcher, armature)
+    keep(obj, live)
     live.armature_is_stale = False
     return live
 
@@ -254,9 +255,11 @@ def _check_hidden(obj: bpy.types.Object) -> None:
 def _check_bound_groups(obj: bpy.types.Object, skeleton: Skeleton, armature: bpy.types.Object) -> None:
     """Groups that had a bone at Bind and have none now: the bone was renamed or deleted."""
     known = set(skeleton.names)
-    lost = [name for name in settings_of(obj).bound_groups.split("\n") if name in obj.vertex_groups and name not in known]
+    lost = [
+        name for name in settings_of(obj).bound_groups.split("\n") if name in obj.vertex_groups and name not in known
+    ]
     if lost:
         raise SkinningError(
-            f"{len(lost)} of the bones that '{obj.name}' was bound to are gone from '{armature.name}' or no longer deform "
-            f"({', '.join(lost[:3])}{', ...' if len(lost) > 3 else ''}): bring them back or bind again"
+            f"{len(lost)} of the bones that '{obj.name}' was bound to are gone from '{armature.name}' or no longer "
+            f"deform ({', '.join(lost[:3])}{', ...' if len(lost) > 3 else ''}): bring them back or bind again"
         )

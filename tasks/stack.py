@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import bpy
 
 from ..bridge.carriers import is_supple_modifier
@@ -25,8 +27,13 @@ def find_supple_modifier(obj: bpy.types.Object) -> bpy.types.Modifier:
     raise SkinningError(f"The Supple modifier of '{obj.name}' was removed: press Unbind, or Bind to put it back")
 
 
+def armature_modifiers(obj: bpy.types.Object) -> list[bpy.types.ArmatureModifier]:
+    """All Armature modifiers of an object, in their order."""
+    return [cast(bpy.types.ArmatureModifier, modifier) for modifier in obj.modifiers if modifier.type == "ARMATURE"]
+
+
 def find_replaced_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
-    """The Armature modifier that Supple stands in for: by its name, else the next one below Supple's, else the only one.
+    """The Armature modifier that Supple stands in for: by its name, else the one below Supple's, else the only one.
 
     Raises
     ------
@@ -34,21 +41,17 @@ def find_replaced_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
         Where the user has removed it.
     """
     name = settings_of(obj).armature_modifier
-    found = [modifier for modifier in obj.modifiers if modifier.type == "ARMATURE"]
+    found = armature_modifiers(obj)
     named = [modifier for modifier in found if modifier.name == name]
-    below = [
-        modifier
-        for above, modifier in zip(obj.modifiers, obj.modifiers[1:], strict=False)
-        if is_supple_modifier(above) and modifier.type == "ARMATURE"
-    ]
-    only = found if len(found) == 1 else []
-    for modifier in (*named, *below, *only):
+    supple = [index for index, modifier in enumerate(obj.modifiers) if is_supple_modifier(modifier)]
+    below = [modifier for modifier in found if obj.modifiers.find(modifier.name) - 1 in supple]
+    for modifier in (*named, *below, *(found if len(found) == 1 else ())):
         return modifier
-    raise SkinningError(f"Armature modifier '{name}' of '{obj.name}' was removed: press Unbind, add one, and bind again")
+    raise SkinningError(f"Armature modifier '{name}' of '{obj.name}' was removed: unbind, add one, and bind again")
 
 
 def hand_over(obj: bpy.types.Object) -> None:
-    """Let the Armature modifier deform a bound object for a while: so it does in a file that is opened without Supple."""
+    """Let the Armature modifier deform a bound object for a while, as it is to do in a file opened without Supple."""
     settings = settings_of(obj)
     if not settings.is_handed_over and settings.bake == "NONE" and _swap(obj, to_armature=True):
         settings.is_handed_over = True

@@ -51,7 +51,9 @@ class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
         column.prop_search(settings, "linear_group", context.active_object, "vertex_groups")
         row = layout.row(align=True)
         row.scale_y = 1.4
-        row.operator("supple.bind", text="Bind Again" if settings.is_bound else "Bind", icon="LINKED").method = settings.method
+        row.operator(
+            "supple.bind", text="Bind Again" if settings.is_bound else "Bind", icon="LINKED"
+        ).method = settings.method
         if settings.is_bound:
             row.operator("supple.unbind", text="", icon="UNLINKED")
         if settings.message:

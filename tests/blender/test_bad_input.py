@@ -464,7 +464,7 @@ LOSSES = (
     (delete_carrier, r"hidden object that 'Tube' needs was deleted: bind again"),
     (delete_carrier_mesh, r"hidden object that 'Tube' needs was deleted: bind again"),
     (delete_supple_modifier, r"Supple modifier of 'Tube' was removed: press Unbind, or Bind"),
-    (delete_armature_modifier, r"'Armature' of 'Tube' was removed: press Unbind"),
+    (delete_armature_modifier, r"'Armature' of 'Tube' was removed: unbind"),
     (delete_node_group, r"node group of 'Tube' was removed: bind again"),
 )
 

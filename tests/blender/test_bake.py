@@ -13,6 +13,7 @@ from typing import Any
 import bpy
 import numpy as np
 import pytest
+
 from scenes import (
     add_face_key,
     add_tube,
@@ -27,7 +28,6 @@ from scenes import (
     supple_modifier,
     turn,
 )
-
 from supple.deformers import SkinningError
 from supple.tasks import bake
 

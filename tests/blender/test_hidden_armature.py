@@ -2,6 +2,7 @@
 
 import bpy
 import pytest
+
 from scenes import add_tube, distance, evaluated_points, select
 
 

@@ -4,6 +4,7 @@ import bpy
 import numpy as np
 import pytest
 from mathutils import Vector
+
 from scenes import armature_modifier, diagonal, evaluated_points, select, skinned_meshes
 
 CHARACTERS = (

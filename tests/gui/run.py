@@ -19,8 +19,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests" / "blender")]
 
 import bpy
-import checkout
 import numpy as np
+
+import checkout
 from scenes import add_tube, distance, evaluated_points, rest_points, select
 
 PICTURES = ROOT / "dist" / "gui"

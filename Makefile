@@ -1,0 +1,93 @@
+# Every target first says what it does and how long that takes. Times are those of two cores and, for the first run of a
+# target, of a connection that brings 350 MB in half a minute.
+
+# The interpreter to use, a folder of .venv: `default` is the newest Blender that this machine's own Python can run.
+ENVIRONMENT ?= default
+# Starts a Blender with a window when a script's path is added to it.
+BLENDER ?= blender --factory-startup --python
+
+BLENDERS := 4.2 4.5 5.0 5.2
+PYTHON := .venv/$(ENVIRONMENT)/bin/python
+LINT := .venv/lint/bin/python -m
+PYTEST := -m pytest -c tests/pytest.ini --rootdir tests
+BUILDER = $(PYTHON) .venv/$(ENVIRONMENT)/lib/python3*/site-packages/bpy/*/scripts/addons_core/bl_pkg/cli/blender_ext.py
+
+say = @sed -n 's/^$@:.*\#\# */== $@: /p' Makefile
+prepare = @python3 tools/environments.py
+
+.PHONY: help setup setup-all demo test test-unit test-all test-gui lint types package test-package bench clean
+.DEFAULT_GOAL := help
+
+help: ## This list
+	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' Makefile | expand -t 14
+
+setup: ## Install one Blender as a Python module, and the tools for lint and types (40 seconds, once)
+	$(say)
+	$(prepare) default lint
+
+setup-all: ## Install all four Blenders and the tools; needs Python 3.11 and 3.13 (3 minutes, once)
+	$(say)
+	$(prepare) all
+
+demo: ## Run the demonstration and say where its pictures are (30 seconds)
+	$(say)
+	$(prepare) $(ENVIRONMENT)
+	$(PYTHON) -m demo.run
+
+test: ## Run the tests that need no window, on one Blender (90 seconds)
+	$(say)
+	$(prepare) $(ENVIRONMENT)
+	$(PYTHON) $(PYTEST) tests/unit
+	$(PYTHON) $(PYTEST) tests/blender
+
+test-unit: ## Run only the tests that need no Blender (10 seconds)
+	$(say)
+	$(prepare) $(ENVIRONMENT)
+	$(PYTHON) $(PYTEST) tests/unit
+
+test-all: ## Run `test` on each Blender from 4.2 LTS to 5.2 LTS; needs Python 3.11 and 3.13 (6 minutes)
+	$(say)
+	$(prepare) $(BLENDERS:%=bpy-%)
+	@failed=; for blender in $(BLENDERS); do \
+	  echo "-- Blender $$blender"; $(MAKE) --no-print-directory test ENVIRONMENT=bpy-$$blender || failed="$$failed $$blender"; \
+	done; test -z "$$failed" || { echo "failed on Blender$$failed"; exit 1; }
+
+test-gui: ## Run the tests in a Blender with a window: make test-gui BLENDER="/path/to/blender --python" (1 minute)
+	$(say)
+	@mkdir -p dist
+	$(BLENDER) tests/gui/run.py > dist/test-gui.log 2>&1; code=$$?; cat dist/test-gui.log; exit $$code
+	@grep -Eq '^[0-9]+ passed, 0 failed' dist/test-gui.log || \
+	  { echo "The script did not end with 'N passed, 0 failed'; Blender's exit code is 0 even then."; exit 1; }
+
+lint: ## Check style and formatting (5 seconds)
+	$(say)
+	$(prepare) lint
+	$(LINT) ruff check .
+	$(LINT) ruff format --check .
+
+types: ## Check types (30 seconds)
+	$(say)
+	$(prepare) lint
+	$(LINT) basedpyright
+
+package: ## Build the extension's zip into dist/ and validate it (5 seconds)
+	$(say)
+	$(prepare) $(ENVIRONMENT)
+	@mkdir -p dist && rm -f dist/supple-*.zip
+	$(BUILDER) build --source-dir . --output-dir dist
+	$(BUILDER) validate dist/supple-*.zip
+
+test-package: ## Build the zip, install it in a fresh Blender, use it and disable it (5 seconds)
+	$(say)
+	$(prepare) $(ENVIRONMENT)
+	$(PYTHON) $(PYTEST) tests/package
+
+bench: ## Measure speed beside Blender's own Armature modifier (5 minutes)
+	$(say)
+	$(prepare) $(ENVIRONMENT)
+	$(PYTHON) benchmarks/run.py
+
+clean: ## Remove the environments, the built zip and Python's caches (at once)
+	$(say)
+	rm -rf .venv dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

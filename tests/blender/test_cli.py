@@ -1,0 +1,533 @@
+"""The command line: `main(argv)` in this process, and in others as a user of the bpy wheel runs it.
+
+On stdout Blender itself writes lines such as `Read blend: "hero.blend"` and `Error: Cannot open file ...`, before the
+JSON of `--json`: a caller takes what follows from the first line that is `{`. Supple's own messages go to stderr.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import bpy
+import numpy as np
+import pytest
+
+import checkout
+from scenes import add_face_key, add_tube, animate_key, animate_tube, bind, distance, points_at, supple_modifier
+from supple import cli
+from supple.bridge.point_caches import read_samples
+from supple.properties import settings_of
+
+DONE, FAILED, USAGE = 0, 1, 2
+TOLERANCE = 1e-5
+"""In diagonals of the posed mesh."""
+FRAMES = range(1, 9)
+FILE_KEYS = {"file", "frame_start", "frame_end", "objects"}
+OBJECT_KEYS = {
+    "name", "vertices", "vertex_groups", "shape_keys", "armature", "deforming_bones", "joints", "bound", "method", "order",
+    "linear_group", "bake", "problem",
+}  # fmt: skip
+
+
+# Files
+
+
+def add_character() -> bpy.types.Object:
+    """A small animated tube with a keyframed face key, in a scene of eight frames."""
+    obj, armature = add_tube(rings=12, sides=8)
+    animate_tube(armature)
+    animate_key(add_face_key(obj))
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = FRAMES[0], FRAMES[-1]
+    return obj
+
+
+def save(path: Path, **settings: bool) -> Path:
+    bpy.ops.wm.save_as_mainfile(filepath=str(path), **settings)
+    return path
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Path:
+    """A file with an unbound character."""
+    add_character()
+    return save(tmp_path / "plain.blend")
+
+
+@pytest.fixture
+def bound(tmp_path: Path) -> Path:
+    """A file with a character that is bound by DLB."""
+    bind(add_character(), method="DLB")
+    return save(tmp_path / "bound.blend")
+
+
+def main(*argv: str | Path) -> int:
+    return cli.main([str(argument) for argument in argv])
+
+
+def live_points(file: Path, method: str) -> np.ndarray:
+    """The character as the viewport shows it at each frame, bound by a method: shape (F, V, 3)."""
+    bpy.ops.wm.open_mainfile(filepath=str(file))
+    obj = bpy.data.objects["Tube"]
+    bind(obj, method=method)
+    return np.stack([points_at(obj, frame) for frame in FRAMES])
+
+
+def assert_same(live: np.ndarray, points: Sequence[np.ndarray]) -> None:
+    assert max(distance(live[0], one) for one in live) > 100 * TOLERANCE
+    for expected, one in zip(live, points, strict=True):
+        assert distance(expected, one) <= TOLERANCE
+
+
+def own_output(out: str) -> list[str]:
+    """Lines on stdout that are not Blender's."""
+    return [line for line in out.splitlines() if "Read blend: " not in line and not line.startswith(("Info: ", "Error: "))]
+
+
+def assert_refused(code: int, captured: Any, *parts: str) -> None:
+    """One line on stderr that says what is wrong, and nothing on stdout."""
+    assert code == FAILED
+    (line,) = captured.err.splitlines()
+    assert line.startswith("supple: error: ")
+    for part in parts:
+        assert part in line
+    assert own_output(captured.out) == []
+
+
+# Other processes
+
+
+SNIPPET = """
+import importlib
+import sys
+from pathlib import Path
+
+import bpy
+
+tools, folder, *argv = sys.argv[1:]
+sys.path.insert(0, tools)
+import checkout
+
+checkout.enable(Path(folder) / "checkout")
+try:
+    code = importlib.import_module(checkout.MODULE + ".cli").main(argv)
+finally:
+    checkout.disable()
+sys.exit(code)
+"""
+
+
+def start(folder: Path, *argv: str | Path) -> subprocess.Popen[str]:
+    """Run a command in a process of its own, with settings of its own in `folder`."""
+    return subprocess.Popen(
+        [sys.executable, "-c", SNIPPET, checkout.ROOT / "tools", folder, *argv],
+        env={**os.environ, "BLENDER_USER_RESOURCES": str(folder)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr."""
+    try:
+        out, err = process.communicate(timeout=120)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise
+    assert "Traceback" not in err, err
+    return process.returncode, out, err
+
+
+def json_in(out: str) -> Any:
+    """The JSON that ends what a command writes to stdout."""
+    lines = out.splitlines()
+    return json.loads("\n".join(lines[lines.index("{") :]))
+
+
+def test_other_processes_do_the_same(tmp_path, plain):
+    described = start(tmp_path / "first", "info", plain, "--json")
+    binding = start(tmp_path / "second", "bind", plain, "--method", "DLBNT", "--output", tmp_path / "by process.blend")
+    code, out, err = finish(described)
+    assert (code, err) == (DONE, "")
+    told = json_in(out)
+    assert told["file"] == str(plain)
+    assert [one["name"] for one in told["objects"]] == ["Tube"]
+    code, _, err = finish(binding)
+    assert (code, err) == (DONE, "")
+
+    source = tmp_path / "by process.blend"
+    late = start(tmp_path / "first", "bake", source, "--object", "Tube", "--frames", "5-8", "--output", tmp_path / "late")
+    early = start(tmp_path / "second", "bake", source, "--object", "Tube", "--frames", "1-4", "--output", tmp_path / "early")
+    for process in (late, early):
+        code, _, err = finish(process)
+        assert (code, err) == (DONE, "supple: 4 of 4 frames\n")
+    assert main("join", tmp_path / "early", tmp_path / "late", "--output", tmp_path / "joined") == DONE
+    assert main("bake", source, "--object", "Tube", "--frames", "1-8", "--output", tmp_path / "whole") == DONE
+    assert (tmp_path / "joined").read_bytes() == (tmp_path / "whole").read_bytes()
+    assert_same(live_points(plain, "DLBNT"), list(read_samples(tmp_path / "whole")))
+
+
+def test_another_process_fails_with_the_same_codes(tmp_path):
+    missing = start(tmp_path / "first", "info", tmp_path / "no.blend", "--json")
+    wrong = start(tmp_path / "second", "bake")
+    code, out, err = finish(missing)
+    assert code == FAILED
+    assert err == f"supple: error: There is no file '{tmp_path / 'no.blend'}': check the path\n"
+    assert own_output(out) == []
+    code, out, err = finish(wrong)
+    assert code == USAGE
+    assert err.splitlines()[-1].startswith("supple: error: ")
+    assert out == ""
+
+
+# info
+
+
+def test_info_as_json(plain, capsys):
+    capsys.readouterr()
+    assert main("info", plain, "--json") == DONE
+    captured = capsys.readouterr()
+    told = json.loads(captured.out)
+    assert captured.err == ""
+    assert set(told) == FILE_KEYS
+    (one,) = told["objects"]
+    assert set(one) == OBJECT_KEYS
+    assert (told["file"], told["frame_start"], told["frame_end"]) == (str(plain), 1, 8)
+    assert one == {
+        "name": "Tube",
+        "vertices": 96,
+        "vertex_groups": 3,
+        "shape_keys": 2,
+        "armature": "Rig",
+        "deforming_bones": 3,
+        "joints": 3,
+        "bound": False,
+        "method": "DLBNT",
+        "order": "GH",
+        "linear_group": "",
+        "bake": "NONE",
+        "problem": "",
+    }
+
+
+def test_info_tells_what_is_bound_and_baked_and_what_cannot_be(tmp_path, capsys):
+    obj = add_character()
+    bind(obj, method="DLB")
+    bpy.ops.supple.bake_cache(filepath=str(tmp_path / "a.pc2"), frame_end=2)
+    add_tube(rings=12, sides=8)[0].vertex_groups.clear()
+    bpy.context.scene.collection.objects.link(bpy.data.objects.new("Prop", bpy.data.meshes.new("Prop")))
+    file = save(tmp_path / "saved.blend")
+
+    capsys.readouterr()
+    assert main("info", file, "--json") == DONE
+    first, second = json.loads(capsys.readouterr().out)["objects"]
+    assert (first["name"], first["bound"], first["method"], first["bake"], first["problem"]) == (
+        "Tube", True, "DLB", "PC2", "",
+    )  # fmt: skip
+    assert (second["name"], second["bound"]) == ("Tube.001", False)
+    assert "has no vertex groups: parent it to the armature" in second["problem"]
+
+    assert main("info", file) == DONE
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"{file}: frames 1-8"
+    assert lines[1] == "  Tube: 96 vertices, 3 bones of 'Rig', bound by DLB"
+    assert lines[2].startswith("  Tube.001: 96 vertices, 3 bones of 'Rig.001', 'Tube.001' has no vertex groups")
+    assert len(lines) == 3
+
+
+def test_info_changes_nothing(bound):
+    before = bound.read_bytes()
+    assert main("info", bound) == DONE
+    assert bound.read_bytes() == before
+
+
+# bind
+
+
+@pytest.mark.parametrize("method", ("SSD", "DLB", "DLBNT"))
+def test_bind_saves_a_file_that_is_live(tmp_path, plain, method):
+    before = plain.read_bytes()
+    assert main("bind", plain, "--object", "Tube", "--method", method, "--output", tmp_path / "new.blend") == DONE
+    assert plain.read_bytes() == before
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "new.blend"))
+    obj = bpy.data.objects["Tube"]
+    assert (settings_of(obj).is_bound, settings_of(obj).method) == (True, method)
+    assert supple_modifier(obj).show_viewport
+    points = [points_at(obj, frame) for frame in FRAMES]
+    assert_same(live_points(plain, method), points)
+
+
+def test_bind_takes_the_order(tmp_path, plain):
+    assert main("bind", plain, "--order", "HG", "--output", tmp_path / "new.blend") == DONE
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "new.blend"))
+    settings = settings_of(bpy.data.objects["Tube"])
+    assert (settings.method, settings.order) == ("DLBNT", "HG")
+
+
+@pytest.mark.parametrize("named", ((), ("Tube",), ("Tube", "Tube.001")))
+def test_bind_takes_the_objects_that_are_named_or_all(tmp_path, named):
+    names = [add_character().name, add_character().name]
+    bpy.context.scene.collection.objects.link(bpy.data.objects.new("Prop", bpy.data.meshes.new("Prop")))
+    file = save(tmp_path / "two.blend")
+    chosen = [text for name in named for text in ("--object", name)]
+    assert main("bind", file, *chosen, "--output", tmp_path / "new.blend") == DONE
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "new.blend"))
+    assert [obj.name for obj in bpy.data.objects if settings_of(obj).is_bound] == list(named or names)
+
+
+def test_bind_writes_nothing_where_one_cannot_be_bound(tmp_path, capsys):
+    add_character()
+    add_tube(rings=12, sides=8)[0].vertex_groups.clear()
+    file = save(tmp_path / "two.blend")
+    capsys.readouterr()
+    code = main("bind", file, "--output", tmp_path / "new.blend")
+    assert_refused(code, capsys.readouterr(), "'Tube.001' has no vertex groups")
+    assert not (tmp_path / "new.blend").exists()
+
+
+def test_bind_without_a_character(tmp_path, capsys):
+    file = save(tmp_path / "empty.blend")
+    capsys.readouterr()
+    code = main("bind", file, "--output", tmp_path / "new.blend")
+    assert_refused(code, capsys.readouterr(), "Nothing to bind")
+
+
+# bake and join
+
+
+@pytest.mark.parametrize("step", (1, 2))
+def test_two_ranges_join_to_the_bytes_of_one(tmp_path, bound, step):
+    for name, frames in (("late", "5-8"), ("early", "1-4"), ("whole", "1-8")):
+        frames = frames if step == 1 else f"{frames}:{step}"
+        assert main("bake", bound, "--object", "Tube", "--frames", frames, "--output", tmp_path / name) == DONE
+    assert main("join", tmp_path / "early", tmp_path / "late", "--output", tmp_path / "joined") == DONE
+    assert (tmp_path / "joined").read_bytes() == (tmp_path / "whole").read_bytes()
+    assert_same(live_points(bound, "DLB")[::step], list(read_samples(tmp_path / "whole")))
+
+
+@pytest.mark.parametrize("method", ("SSD", "DLB", "DLBNT"))
+@pytest.mark.parametrize("source", ("plain", "bound"))
+def test_bake_by_a_method_whatever_the_file_is_bound_by(tmp_path, request, source, method, capsys):
+    file = request.getfixturevalue(source)
+    capsys.readouterr()
+    assert main("bake", file, "--object", "Tube", "--method", method, "--output", tmp_path / "a.pc2") == DONE
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err) == ("", "supple: 8 of 8 frames\n")
+    assert_same(live_points(file, method), list(read_samples(tmp_path / "a.pc2")))
+
+
+@pytest.mark.parametrize("text", ("3", "3-3", "3-4:2"))
+def test_a_single_frame(tmp_path, bound, text):
+    assert main("bake", bound, "--object", "Tube", "--frames", text, "--output", tmp_path / "a.pc2") == DONE
+    (points,) = read_samples(tmp_path / "a.pc2")
+    assert distance(live_points(bound, "DLB")[2], points) <= TOLERANCE
+
+
+def test_frames_before_zero(tmp_path, bound):
+    assert main("bake", bound, "--object", "Tube", "--frames=-3--1", "--output", tmp_path / "a.pc2") == DONE
+    assert len(list(read_samples(tmp_path / "a.pc2"))) == 3
+
+
+@pytest.mark.parametrize("folder", ("", "elsewhere"))
+def test_bake_and_save_a_file_that_plays_the_cache(tmp_path, plain, folder):
+    (tmp_path / folder).mkdir(exist_ok=True)
+    cache, new = tmp_path / "a.pc2", tmp_path / folder / "new.blend"
+    assert main("bake", plain, "--object", "Tube", "--method", "DLBNT", "--output", cache, "--save", new) == DONE
+    bpy.ops.wm.open_mainfile(filepath=str(new))
+    obj = bpy.data.objects["Tube"]
+    assert settings_of(obj).bake == "PC2"
+    assert not supple_modifier(obj).show_render
+    points = [points_at(obj, frame) for frame in FRAMES]
+    assert_same(live_points(plain, "DLBNT"), points)
+
+
+def test_bake_to_shape_keys(tmp_path, plain):
+    new = tmp_path / "new.blend"
+    code = main(
+        "bake", plain, "--object", "Tube", "--method", "DLBNT", "--format", "shape-keys", "--frames", "1-8", "--output", new
+    )
+    assert code == DONE
+    bpy.ops.wm.open_mainfile(filepath=str(new))
+    obj = bpy.data.objects["Tube"]
+    assert settings_of(obj).bake == "SHAPE_KEYS"
+    assert [key.name for key in obj.data.shape_keys.key_blocks][2:] == [f"Supple {frame}" for frame in FRAMES]
+    assert not supple_modifier(obj).show_render
+    points = [points_at(obj, frame) for frame in FRAMES]
+    assert_same(live_points(plain, "DLBNT"), points)
+
+
+# What can go wrong
+
+
+def make_bad_file(kind: str, path: Path) -> None:
+    add_character()
+    if kind == "text":
+        path.write_text("This is no Blender file\n" * 40)
+    elif kind == "empty":
+        path.touch()
+    elif kind == "folder":
+        path.mkdir()
+    elif kind != "missing":
+        save(path, compress=kind == "truncated and compressed")
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+BAD_FILES = {
+    "missing": "There is no file '{}': check the path",
+    "folder": "There is no file '{}': check the path",
+    "text": "Cannot open '{}' (",
+    "empty": "Cannot open '{}' (",
+    "truncated": "Cannot open '{}' (",
+    "truncated and compressed": "Cannot open '{}' (",
+}
+
+
+@pytest.mark.parametrize("kind", BAD_FILES)
+@pytest.mark.parametrize("command", ("info", "bind", "bake"))
+def test_a_file_that_cannot_be_read(tmp_path, kind, command, capsys):
+    file = tmp_path / "bad.blend"
+    make_bad_file(kind, file)
+    capsys.readouterr()
+    settings: dict[str, tuple] = {
+        "info": ("--json",),
+        "bind": ("--output", tmp_path / "new"),
+        "bake": ("--object", "Tube", "--output", tmp_path / "new"),
+    }
+    code = main(command, file, *settings[command])
+    assert_refused(code, capsys.readouterr(), BAD_FILES[kind].format(file))
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("command", ("bind", "bake"))
+def test_an_object_that_is_not_there(tmp_path, plain, command, capsys):
+    capsys.readouterr()
+    code = main(command, plain, "--object", "Hero", "--output", tmp_path / "new")
+    assert_refused(code, capsys.readouterr(), "There is no object 'Hero': choose one of Tube")
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("name", ("Tube", "Rig"))
+def test_an_object_that_is_not_bound(tmp_path, plain, name, capsys):
+    capsys.readouterr()
+    code = main("bake", plain, "--object", name, "--output", tmp_path / "a.pc2")
+    assert_refused(code, capsys.readouterr(), f"'{name}' is not bound: give --method")
+    assert not (tmp_path / "a.pc2").exists()
+
+
+@pytest.mark.parametrize(
+    ("frames", "message"),
+    (
+        ("8-1", "Frame range 8 to 1 runs backwards"),
+        ("1-8:0", "Frame step is 0: choose 1 or more"),
+        ("=-1--3", "Frame range -1 to -3 runs backwards"),
+    ),
+)
+def test_frames_that_cannot_be_baked(tmp_path, bound, frames, message, capsys):
+    capsys.readouterr()
+    chosen = [f"--frames{frames}"] if frames.startswith("=") else ["--frames", frames]
+    code = main("bake", bound, "--object", "Tube", *chosen, "--output", tmp_path / "a.pc2")
+    assert_refused(code, capsys.readouterr(), message)
+    assert not (tmp_path / "a.pc2").exists()
+
+
+@pytest.mark.parametrize(
+    "argv",
+    (
+        (),
+        ("dance",),
+        ("info",),
+        ("bind", "FILE"),
+        ("bind", "FILE", "--output", "new", "--method", "LBS"),
+        ("bind", "FILE", "--output", "new", "--order", "GG"),
+        ("bake", "FILE", "--output", "new"),
+        ("bake", "FILE", "--object", "Tube"),
+        ("bake", "FILE", "--object", "Tube", "--output", "new", "--method", "LBS"),
+        ("bake", "FILE", "--object", "Tube", "--output", "new", "--format", "abc"),
+        *(
+            ("bake", "FILE", "--object", "Tube", "--output", "new", f"--frames={text}")
+            for text in ("", "all", "1-", "1-8:", "1..8", "1.5-3", "1-8:-1", "1-8 ", "1-8-9")
+        ),
+        ("join", "--output", "new"),
+        ("join", "FILE"),
+    ),
+    ids=" ".join,
+)
+def test_wrong_usage(tmp_path, plain, argv, capsys):
+    capsys.readouterr()
+    code = main(*({"FILE": plain, "new": tmp_path / "new"}.get(text, text) for text in argv))
+    captured = capsys.readouterr()
+    assert code == USAGE
+    *_, line = captured.err.splitlines()
+    assert line.startswith("supple: error: ")
+    assert captured.err.startswith("usage: supple")
+    assert captured.out == ""
+    assert not (tmp_path / "new").exists()
+
+
+def test_wrong_frames_are_told_how_to_be_written(tmp_path, bound, capsys):
+    assert main("bake", bound, "--object", "Tube", "--output", tmp_path / "new", "--frames", "one") == USAGE
+    assert "'one' is no frame range: write it as 1-250 or 1-250:2" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("argv", (("--help",), ("bake", "--help")))
+def test_help(argv, capsys):
+    assert main(*argv) == DONE
+    captured = capsys.readouterr()
+    assert captured.out.startswith("usage: supple")
+    assert captured.err == ""
+
+
+@pytest.mark.parametrize("where", ("nowhere/new", "file/new", "folder"))
+@pytest.mark.parametrize(
+    "argv",
+    (
+        ("bind", "FILE", "--output", "OUT"),
+        ("bake", "FILE", "--object", "Tube", "--output", "OUT"),
+        ("bake", "FILE", "--object", "Tube", "--output", "OUT", "--format", "shape-keys"),
+        ("bake", "FILE", "--object", "Tube", "--output", "PC2", "--save", "OUT"),
+        ("join", "PC2", "--output", "OUT"),
+    ),
+    ids=" ".join,
+)
+def test_an_output_that_cannot_be_written(tmp_path, bound, argv, where, capsys):
+    (tmp_path / "file").touch()
+    (tmp_path / "folder").mkdir()
+    if argv[0] == "join":
+        assert main("bake", bound, "--object", "Tube", "--output", tmp_path / "a.pc2") == DONE
+    before = set(os.listdir(tmp_path))
+    capsys.readouterr()
+    names = {"FILE": bound, "OUT": tmp_path / where, "PC2": tmp_path / "a.pc2"}
+    code = main(*(names.get(text, text) for text in argv))
+    captured = capsys.readouterr()
+    assert code == FAILED
+    *progress, line = captured.err.splitlines()
+    assert line.startswith(f"supple: error: Cannot write '{tmp_path / where}' (")
+    assert line.endswith("a folder that can be written to")
+    assert set(progress) <= {"supple: 8 of 8 frames"}
+    assert own_output(captured.out) == []
+    assert set(os.listdir(tmp_path)) - before <= {"a.pc2"}
+    assert os.listdir(tmp_path / "folder") == []
+
+
+@pytest.mark.parametrize("wrong", ("order", "missing", "text"))
+def test_parts_that_cannot_be_joined(tmp_path, bound, wrong, capsys):
+    for name, frames in (("early", "1-4"), ("late", "5-8")):
+        assert main("bake", bound, "--object", "Tube", "--frames", frames, "--output", tmp_path / name) == DONE
+    parts = {
+        "order": (("late", "early"), "'early' starts at frame 1, not 9: give all parts, in order"),
+        "missing": (("early", "later"), "Cannot read '"),
+        "text": (("early", "text"), "'text' is not a PC2 file"),
+    }
+    (tmp_path / "text").write_text("This is no point cache\n" * 10)
+    names, message = parts[wrong]
+    capsys.readouterr()
+    code = main("join", *(tmp_path / name for name in names), "--output", tmp_path / "joined")
+    assert_refused(code, capsys.readouterr(), message)
+    assert not (tmp_path / "joined").exists()

@@ -1,0 +1,565 @@
+"""What is rendered is what the viewport shows, and that is what the slow reference gives.
+
+The chain has three links. In the depsgraph of a render, which a render engine of our own reads, points are those of the
+viewport and of the float64 reference. Pictures by Workbench and by Cycles are then, to the pixel, those of a plain
+mesh that has the viewport's points at each frame and quarter frame, through a PC2 file written here and Blender's own
+Mesh Cache modifier: motion blur opens the shutter a quarter frame before the frame and closes it a quarter after. And
+files that are opened elsewhere, with and without Supple, render to the same pictures.
+
+EEVEE is left out: it has no GPU here and takes 8 to 50 s for one picture. It gets the same evaluated mesh as Workbench.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import bpy
+import numpy as np
+import pytest
+
+import checkout
+from scenes import (
+    add_face_key,
+    add_tube,
+    animate_key,
+    animate_tube,
+    armature_modifier,
+    bind,
+    distance,
+    evaluated_points,
+    points_at,
+    rest_points,
+    supple_modifier,
+    turn,
+)
+
+FRAMES = (2, 3, 4)
+SHUTTER = 0.25
+"""How far from its frame motion blur looks, before and after, by Blender's default."""
+TOLERANCE = 1e-5
+"""In diagonals of the posed mesh."""
+WIDTH, HEIGHT = 96, 72
+LEAST_CHANGE = 150
+"""Pixels, of 6912, by which two pictures of different shapes differ at least: else there would be nothing to see."""
+
+ENGINES = ("workbench", "cycles", "cycles-blur")
+FACE_KEYS = ("no keys", "keyed", "driven")
+
+
+def load_reference() -> ModuleType:
+    """Load the slow float64 skinning that the unit tests have; their folder is no package here."""
+    path = Path(__file__).resolve().parents[1] / "unit" / "reference.py"
+    spec = importlib.util.spec_from_file_location("slow_reference", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+reference = load_reference()
+
+
+# Scenes
+
+
+def add_character(face: str = "no keys") -> tuple[bpy.types.Object, bpy.types.Object]:
+    """A small animated tube and its armature, with a face key that is keyframed or driven, or without."""
+    obj, armature = add_tube(rings=16, sides=10)
+    animate_tube(armature)
+    if face != "no keys":
+        key = add_face_key(obj)
+        if face == "keyed":
+            animate_key(key)
+        else:
+            key.driver_add("value").driver.expression = "0.2 * frame"
+    return obj, armature
+
+
+def prepare_pictures(engine: str) -> None:
+    """Set the scene up for small, quick, repeatable pictures of `FRAMES`."""
+    scene = bpy.context.scene
+    camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
+    camera.location, camera.rotation_euler = (6.5, 1.8, 0.6), (np.pi / 2, 0.0, np.pi / 2)  # from the side, Z is up
+    sun = bpy.data.objects.new("Sun", bpy.data.lights.new("Sun", "SUN"))
+    sun.rotation_euler = (0.6, 0.7, 0.0)
+    for new in (camera, sun):
+        scene.collection.objects.link(new)
+    scene.camera = camera
+    scene.frame_start, scene.frame_end = FRAMES[0], FRAMES[-1]
+    render = scene.render
+    render.resolution_x, render.resolution_y = WIDTH, HEIGHT
+    render.image_settings.file_format = "PNG"
+    render.image_settings.color_mode = "RGB"
+    render.engine = "BLENDER_WORKBENCH" if engine == "workbench" else "CYCLES"
+    if render.engine == "CYCLES":
+        scene.cycles.device = "CPU"
+        scene.cycles.samples = 4
+        scene.cycles.use_adaptive_sampling = scene.cycles.use_denoising = False
+        render.use_motion_blur = engine == "cycles-blur"
+
+
+def render_animation(folder: Path) -> np.ndarray:
+    """Render the scene's frames as an animation: uint8, shape (F, HEIGHT, WIDTH, 3)."""
+    bpy.context.scene.render.filepath = str(folder / "frame_")
+    bpy.ops.render.render(animation=True)
+    return read_pictures(folder)
+
+
+def read_pictures(folder: Path) -> np.ndarray:
+    """Read the pictures of `FRAMES`, which must be all there are."""
+    paths = sorted(folder.iterdir())
+    assert [path.name for path in paths] == [f"frame_{frame:04}.png" for frame in FRAMES]
+    return np.stack([read_picture(path) for path in paths])
+
+
+def read_picture(path: Path) -> np.ndarray:
+    image = bpy.data.images.load(str(path))
+    width, height = image.size
+    flat = np.empty(width * height * image.channels, np.float32)
+    image.pixels.foreach_get(flat)
+    bpy.data.images.remove(image)
+    return np.round(flat.reshape(height, width, -1)[..., :3] * 255.0).astype(np.uint8)
+
+
+def count_changed(first: np.ndarray, second: np.ndarray) -> list[int]:
+    """Pixels that differ, in each picture."""
+    return (first != second).any(axis=-1).sum(axis=(-2, -1)).tolist()
+
+
+def largest_change(first: np.ndarray, second: np.ndarray) -> int:
+    """Largest difference of a color, 0 to 255."""
+    return int(np.abs(first.astype(int) - second).max())
+
+
+def assert_something_to_see(pictures: np.ndarray) -> None:
+    """Pictures of different poses differ, and so would pictures of a wrong pose."""
+    assert min(count_changed(pictures[1:], pictures[:-1])) >= LEAST_CHANGE
+
+
+def add_stand_in(obj: bpy.types.Object, folder: Path) -> bpy.types.Object:
+    """Put a plain mesh in the place of an object, with the points that the viewport gives it.
+
+    There is one sample a quarter frame, which is where Cycles looks: no sample is interpolated.
+    """
+    times = np.arange(FRAMES[0] - SHUTTER, FRAMES[-1] + 2 * SHUTTER, SHUTTER)
+    samples = [points_at(obj, time) for time in times]
+    path = folder / "stand_in.pc2"
+    header = struct.pack("<12siiffi", b"POINTCACHE2\0", 1, len(samples[0]), 0.0, 1.0, len(samples))
+    path.write_bytes(header + b"".join(points.astype("<f4").tobytes() for points in samples))
+
+    result = bpy.data.objects.new("Stand-in", obj.data.copy())
+    result.shape_key_clear()
+    bpy.context.scene.collection.objects.link(result)
+    bpy.context.scene.collection.objects.unlink(obj)
+    modifier = result.modifiers.new("Samples", "MESH_CACHE")
+    modifier.cache_format = "PC2"
+    modifier.filepath = str(path)
+    modifier.frame_scale, modifier.frame_start = 1.0 / SHUTTER, times[0] / SHUTTER
+    for time, points in zip(times, samples, strict=True):
+        assert np.array_equal(points_at(result, time), points)
+    return result
+
+
+# Points in the depsgraph of the render
+
+
+class PointsEngine(bpy.types.RenderEngine):
+    """Renders nothing: takes down the points of all meshes at each frame and at the ends of the shutter, as Cycles does."""
+
+    bl_idname = "SUPPLE_TEST_POINTS"
+    bl_label = "Points"
+    seen: dict[tuple[str, float], np.ndarray] = {}
+
+    def render(self, depsgraph: bpy.types.Depsgraph) -> None:
+        frame = depsgraph.scene.frame_current
+        for time in (frame, frame - SHUTTER, frame + SHUTTER):
+            whole = int(np.floor(time))
+            self.frame_set(whole, subframe=time - whole)
+            for obj in depsgraph.objects:
+                if obj.type == "MESH":
+                    points = np.empty((len(obj.data.vertices), 3), np.float32)
+                    obj.data.vertices.foreach_get("co", points.ravel())
+                    self.seen[obj.name, time] = points
+        self.frame_set(frame, subframe=0.0)
+
+
+@pytest.fixture
+def points_engine(scene: bpy.types.Scene) -> Iterator[None]:
+    bpy.utils.register_class(PointsEngine)
+    use_points_engine(scene)
+    yield
+    bpy.utils.unregister_class(PointsEngine)
+
+
+def use_points_engine(scene: bpy.types.Scene) -> None:
+    scene.render.engine = PointsEngine.bl_idname
+    scene.camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
+    scene.collection.objects.link(scene.camera)
+    scene.frame_start, scene.frame_end = FRAMES[0], FRAMES[-1]
+    scene.render.resolution_x, scene.render.resolution_y = 8, 8
+
+
+def render_points(folder: Path, scene: str = "") -> dict[tuple[str, float], np.ndarray]:
+    """Points by object and time that a render of the animation sees."""
+    PointsEngine.seen.clear()
+    for one in bpy.data.scenes:
+        one.render.filepath = str(folder / "frame_")
+    bpy.ops.render.render(animation=True, scene=scene)
+    return dict(PointsEngine.seen)
+
+
+def times() -> list[float]:
+    return [frame + offset for frame in FRAMES for offset in (-SHUTTER, 0.0, SHUTTER)]
+
+
+def viewport_points(*objects: bpy.types.Object) -> dict[tuple[str, float], np.ndarray]:
+    return {(obj.name, time): points_at(obj, time) for time in times() for obj in objects}
+
+
+def reference_points(obj: bpy.types.Object, method: str) -> np.ndarray:
+    """The object as the slow reference skins it in the current pose, with its face key."""
+    modifier = armature_modifier(obj)
+    bones = modifier.object.pose.bones
+    index = {bone.name: number for number, bone in enumerate(bones)}
+    weights = np.zeros((len(obj.data.vertices), len(bones)))
+    names = [group.name for group in obj.vertex_groups]
+    for vertex in obj.data.vertices:
+        for entry in vertex.groups:
+            weights[vertex.index, index[names[entry.group]]] = entry.weight
+    points = rest_points(obj).astype(np.float64)
+    for key in obj.data.shape_keys.key_blocks[1:] if obj.data.shape_keys else ():
+        moved = np.array([point.co for point in key.data])
+        points += key.value * (moved - rest_points(obj))
+    return reference.skin(
+        method,
+        points,
+        weights,
+        np.array([bone.bone.head_local for bone in bones]),
+        np.array([index[bone.parent.name] if bone.parent else -1 for bone in bones]),
+        np.array([np.array(bone.matrix) @ np.linalg.inv(np.array(bone.bone.matrix_local)) for bone in bones]),
+        np.linalg.inv(np.array(modifier.object.matrix_world)) @ np.array(obj.matrix_world),
+    )
+
+
+def assert_same_points(
+    seen: dict[tuple[str, float], np.ndarray], expected: dict[tuple[str, float], np.ndarray]
+) -> None:
+    assert set(expected) <= set(seen)
+    for shot, points in expected.items():
+        assert distance(points, seen[shot]) <= TOLERANCE, shot
+
+
+@pytest.mark.usefixtures("points_engine")
+@pytest.mark.parametrize("face", FACE_KEYS)
+@pytest.mark.parametrize("method", ("SSD", "DLB", "DLBNT-GH", "DLBNT-HG"))
+def test_render_and_viewport_have_the_points_of_the_reference(tmp_path, method, face):
+    obj, armature = add_character(face)
+    obj.location, obj.scale = (0.3, 0.0, 0.0), (1.2, 1.0, 0.9)
+    for frame, turned in ((1, 0.0), (8, 0.7)):
+        armature.rotation_euler.x = turned
+        armature.keyframe_insert("rotation_euler", frame=frame)
+    obj.supple.order = method[-2:] if method.startswith("DLBNT") else "GH"
+    bind(obj, method=method.partition("-")[0])
+    expected = viewport_points(obj)
+    for time in times():
+        points_at(obj, time)
+        assert distance(reference_points(obj, method), expected[obj.name, time]) <= TOLERANCE
+    assert distance(expected[obj.name, FRAMES[0]], expected[obj.name, FRAMES[1]]) > 100 * TOLERANCE
+    bpy.context.scene.frame_set(7)
+    assert_same_points(render_points(tmp_path), expected)
+
+
+@pytest.mark.usefixtures("points_engine")
+@pytest.mark.parametrize("persistent", (False, True), ids=("plain", "persistent"))
+def test_a_second_render_follows_what_was_changed_after_the_first(tmp_path, persistent):
+    obj, armature = add_character("keyed")
+    bpy.context.scene.render.use_persistent_data = persistent
+    bind(obj)
+    first = render_points(tmp_path)
+    bpy.context.scene.frame_set(1)
+    turn(armature, "bone.2", (1.2, 0.0, 0.5), (0.8, 1.3, 1.0))
+    armature.pose.bones["bone.2"].keyframe_insert("rotation_euler", frame=1)
+    armature.pose.bones["bone.2"].keyframe_insert("scale", frame=1)
+    obj.supple.method = "DLB"
+    second = render_points(tmp_path)
+    assert distance(first[obj.name, 2], second[obj.name, 2]) > 100 * TOLERANCE
+    assert_same_points(second, viewport_points(obj))
+    for frame in FRAMES:
+        points_at(obj, frame)
+        assert distance(reference_points(obj, "DLB"), second[obj.name, frame]) <= TOLERANCE
+
+
+@pytest.mark.usefixtures("points_engine")
+@pytest.mark.parametrize("persistent", (False, True), ids=("plain", "persistent"))
+def test_a_still_renders_the_pose_at_hand(persistent):
+    obj, armature = add_tube(rings=16, sides=10)
+    bpy.context.scene.render.use_persistent_data = persistent
+    bind(obj)
+    rest = evaluated_points(obj)
+    for angle in (0.4, 1.1):
+        turn(armature, "bone.1", (angle, 0.3, 0.0), (1.0, 1.4, 1.0))
+        PointsEngine.seen.clear()
+        bpy.ops.render.render()
+        seen = PointsEngine.seen[obj.name, 1]
+        assert distance(rest, seen) > 100 * TOLERANCE
+        assert distance(reference_points(obj, "DLBNT-GH"), seen) <= TOLERANCE
+
+
+@pytest.mark.usefixtures("points_engine")
+def test_the_viewport_is_back_at_its_own_frame_after_a_render(tmp_path):
+    obj, _ = add_character("keyed")
+    bind(obj)
+    before = points_at(obj, 7)
+    render_points(tmp_path)
+    assert bpy.context.scene.frame_current == 7
+    assert np.array_equal(evaluated_points(obj), before)
+
+
+@pytest.mark.usefixtures("points_engine")
+def test_modifiers_below_have_their_render_levels(tmp_path):
+    obj, _ = add_character("keyed")
+    bind(obj)
+    below = obj.modifiers.new("Subdivision", "SUBSURF")
+    below.levels, below.render_levels = 0, 1
+    seen = render_points(tmp_path)
+    below.levels = 1
+    expected = viewport_points(obj)
+    assert len(expected[obj.name, 2]) > len(obj.data.vertices)
+    assert_same_points(seen, expected)
+
+
+@pytest.mark.usefixtures("points_engine")
+def test_a_modifier_above_moves_the_vertices_first(tmp_path):
+    obj, _ = add_character()
+    above = obj.modifiers.new("Cast", "CAST")
+    above.factor = 0.3
+    obj.modifiers.move(1, 0)
+    expected = viewport_points(obj)
+    bind(obj, method="SSD")
+    assert_same_points(viewport_points(obj), expected)
+    assert_same_points(render_points(tmp_path), expected)
+    above.show_render = False
+    assert distance(render_points(tmp_path)[obj.name, 3], expected[obj.name, 3]) > 100 * TOLERANCE
+
+
+@pytest.mark.usefixtures("points_engine")
+@pytest.mark.parametrize("shown", ("viewport", "render"))
+def test_the_toggles_of_the_modifier_are_each_for_their_own(tmp_path, shown):
+    obj, _ = add_character()
+    bind(obj)
+    live, rest = viewport_points(obj), dict.fromkeys(viewport_points(obj), rest_points(obj))
+    modifier = supple_modifier(obj)
+    modifier.show_viewport, modifier.show_render = shown == "viewport", shown == "render"
+    bpy.context.scene.frame_set(7)
+    assert_same_points(render_points(tmp_path), live if shown == "render" else rest)
+    assert_same_points(viewport_points(obj), live if shown == "viewport" else rest)
+
+
+@pytest.mark.usefixtures("points_engine")
+def test_several_characters(tmp_path):
+    objects = []
+    for number in range(3):
+        obj, armature = add_character("keyed" if number else "no keys")
+        turn(armature, "bone.0", (0.2 * number, 0.0, 0.3))
+        armature.pose.bones["bone.0"].keyframe_insert("rotation_euler", frame=4)
+        objects.append(obj)
+    bind(*objects)
+    expected = viewport_points(*objects)
+    assert distance(expected[objects[0].name, 4], expected[objects[1].name, 4]) > 100 * TOLERANCE
+    assert_same_points(render_points(tmp_path), expected)
+
+
+@pytest.mark.usefixtures("points_engine")
+def test_another_scene_than_the_one_in_the_window(scene, tmp_path):
+    other = bpy.data.scenes.new("Other")
+    bpy.context.window.scene = other
+    obj, _ = add_character("keyed")
+    use_points_engine(other)
+    bind(obj)
+    expected = viewport_points(obj)
+    bpy.context.window.scene = scene
+    assert_same_points(render_points(tmp_path, scene="Other"), expected)
+
+
+# Pictures
+
+
+@pytest.mark.parametrize("persistent", (False, True), ids=("plain", "persistent"))
+@pytest.mark.parametrize("face", ("no keys", "keyed"))
+@pytest.mark.parametrize("engine", ENGINES)
+def test_pictures_are_those_of_a_mesh_with_the_points_of_the_viewport(tmp_path, engine, face, persistent):
+    obj, _ = add_character(face)
+    prepare_pictures(engine)
+    bind(obj)
+    bpy.context.scene.frame_set(7)
+    bpy.context.scene.render.use_persistent_data = persistent
+    pictures = render_animation(tmp_path / "live")
+    assert_something_to_see(pictures)
+
+    bpy.context.scene.render.use_persistent_data = False
+    add_stand_in(obj, tmp_path)
+    expected = render_animation(tmp_path / "stand-in")
+    assert count_changed(pictures, expected) == [0] * len(FRAMES)
+
+
+@pytest.mark.parametrize("engine", ("workbench", "cycles-blur"))
+def test_linear_pictures_are_those_of_the_armature_modifier(tmp_path, engine):
+    """SSD is what Blender computes itself, up to rounding: motion blur is then Blender's own too."""
+    obj, _ = add_character("keyed")
+    prepare_pictures(engine)
+    expected = render_animation(tmp_path / "armature")
+    bind(obj, method="SSD")
+    linear = render_animation(tmp_path / "linear")
+    assert max(count_changed(linear, expected)) <= 10
+    assert largest_change(linear, expected) <= 3
+
+    bind(obj, method="DLBNT")
+    assert min(count_changed(render_animation(tmp_path / "dlbnt"), expected)) >= LEAST_CHANGE
+    if engine == "cycles-blur":
+        obj.supple.method = "SSD"
+        bpy.context.scene.render.use_motion_blur = False
+        assert min(count_changed(render_animation(tmp_path / "sharp"), expected)) >= LEAST_CHANGE
+
+
+# Files
+
+
+STATES = ("live", "point cache", "shape keys")
+
+
+def bake(state: str, folder: Path) -> None:
+    """Bake the active object, with a frame to spare at both ends for the shutter."""
+    frames = {"frame_start": FRAMES[0] - 1, "frame_end": FRAMES[-1] + 1}
+    if state == "point cache":
+        bpy.ops.supple.bake_cache(filepath=str(folder / "baked.pc2"), **frames)
+    elif state == "shape keys":
+        bpy.ops.supple.bake_shape_keys(**frames)
+
+
+@pytest.mark.parametrize("engine", ("workbench", "cycles-blur"))
+@pytest.mark.parametrize("state", STATES)
+def test_a_file_that_is_opened_renders_at_once_as_it_did(tmp_path, state, engine):
+    obj, _ = add_character("keyed")
+    prepare_pictures(engine)
+    bind(obj)
+    bake(state, tmp_path)
+    bpy.context.scene.frame_set(7)
+    expected = render_animation(tmp_path / "before")
+    assert_something_to_see(expected)
+    bpy.context.scene.render.filepath = str(tmp_path / "after" / "frame_")
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "saved.blend"))
+
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "saved.blend"))
+    bpy.ops.render.render(animation=True)
+    assert count_changed(read_pictures(tmp_path / "after"), expected) == [0] * len(FRAMES)
+
+
+SESSION = """
+import sys
+from pathlib import Path
+
+import bpy
+
+tools, folder, *files = sys.argv[1:]
+if tools:
+    sys.path.insert(0, tools)
+    import checkout
+    checkout.enable(Path(folder) / "checkout")
+try:
+    assert hasattr(bpy.types.Object, "supple") == bool(tools)
+    for file in files:
+        bpy.ops.wm.open_mainfile(filepath=file)
+        bpy.context.scene.render.filepath = str(Path(folder) / Path(file).stem / "frame_")
+        bpy.ops.render.render(animation=True)
+        bpy.ops.wm.save_as_mainfile(filepath=str(Path(folder) / Path(file).name), check_existing=False)
+finally:
+    if tools:
+        checkout.disable()
+"""
+
+
+def render_elsewhere(folder: Path, with_supple: bool, files: list[Path]) -> None:
+    """Open, render and save files in a process of its own, where Supple is enabled or has never been."""
+    folder.mkdir()
+    tools = str(checkout.ROOT / "tools") if with_supple else ""
+    answer = subprocess.run(
+        [sys.executable, "-c", SESSION, tools, folder, *files],
+        env={**os.environ, "BLENDER_USER_RESOURCES": str(folder / "resources")},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert "Traceback" not in answer.stderr, answer.stderr
+
+
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with pictures of each state: rendered here, elsewhere with Supple, and elsewhere without."""
+    folder = tmp_path_factory.mktemp("elsewhere")
+    (folder / "here").mkdir()
+    files = []
+    for state in STATES:
+        bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+        obj, _ = add_character("keyed")
+        prepare_pictures("workbench")
+        if state == "live":
+            render_animation(folder / "here" / "armature modifier")
+        bind(obj)
+        bake(state, folder)
+        render_animation(folder / "here" / state)
+        files.append(folder / f"{state}.blend")
+        bpy.ops.wm.save_as_mainfile(filepath=str(files[-1]))
+    render_elsewhere(folder / "with Supple", True, files)
+    render_elsewhere(folder / "without Supple", False, files)
+    return folder
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_another_process_with_supple_renders_the_same(elsewhere, state):
+    expected = read_pictures(elsewhere / "here" / state)
+    assert_something_to_see(expected)
+    assert count_changed(read_pictures(elsewhere / "with Supple" / state), expected) == [0] * len(FRAMES)
+
+
+@pytest.mark.parametrize("state", STATES[1:])
+def test_a_bake_renders_the_same_without_supple(elsewhere, state):
+    pictures = read_pictures(elsewhere / "without Supple" / state)
+    assert count_changed(pictures, read_pictures(elsewhere / "here" / state)) == [0] * len(FRAMES)
+
+
+@pytest.mark.parametrize("state", STATES[1:])
+def test_a_bake_renders_as_it_did_live(elsewhere, state):
+    pictures = read_pictures(elsewhere / "here" / state)
+    live = read_pictures(elsewhere / "here" / "live")
+    if state == "point cache":
+        assert count_changed(pictures, live) == [0] * len(FRAMES)
+    else:  # keys are added to the rest shape, and so are rounded once more
+        assert max(count_changed(pictures, live)) <= 10
+        assert largest_change(pictures, live) <= 3
+
+
+def test_without_supple_the_armature_modifier_deforms(elsewhere):
+    pictures = read_pictures(elsewhere / "without Supple" / "live")
+    expected = read_pictures(elsewhere / "here" / "armature modifier")
+    assert min(count_changed(expected, read_pictures(elsewhere / "here" / "live"))) >= LEAST_CHANGE
+    assert count_changed(pictures, expected) == [0] * len(FRAMES)
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("where", ("with Supple", "without Supple"))
+def test_a_file_that_was_saved_elsewhere_renders_here_as_before(elsewhere, tmp_path, where, state):
+    bpy.ops.wm.open_mainfile(filepath=str(elsewhere / where / f"{state}.blend"))
+    assert bpy.context.scene.objects["Tube"].supple.is_bound
+    pictures = render_animation(tmp_path / "again")
+    assert count_changed(pictures, read_pictures(elsewhere / "here" / state)) == [0] * len(FRAMES)
