@@ -15,7 +15,8 @@ TOLERANCE = 1e-5
 
 GENERATE = """
 import os, sys
-import addon_utils, bpy
+import bpy
+import addon_utils
 bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
 addon_utils.enable("rigify", default_set=True)
 bpy.ops.object.armature_human_metarig_add()
