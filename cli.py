@@ -158,9 +158,8 @@ def _info(arguments: argparse.Namespace) -> None:
     print(f"{arguments.file}: frames {described['frame_start']}-{described['frame_end']}")
     for one in described["objects"]:
         state = f"bound by {one['method']}" if one["bound"] else one["problem"] or "can be bound"
-        print(
-            f"  {one['name']}: {one['vertices']} vertices, {one['deforming_bones']} bones of '{one['armature']}', {state}"
-        )
+        size = f"{one['vertices']} vertices, {one['deforming_bones']} bones of '{one['armature']}'"
+        print(f"  {one['name']}: {size}, {state}")
 
 
 def _bind(arguments: argparse.Namespace) -> None:

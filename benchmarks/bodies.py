@@ -12,7 +12,7 @@ SIDES = 96
 
 @dataclass(frozen=True)
 class Body:
-    """What a benchmark poses: a mesh object with an Armature modifier, its armature, how many vertices it really has."""
+    """What a benchmark poses: a mesh object with an Armature modifier, its armature, its real number of vertices."""
 
     obj: bpy.types.Object
     armature: bpy.types.Object

@@ -164,8 +164,8 @@ def run_paper(package: str, _largest: int) -> None:
             for method, figure in zip(("SSD", "DLB", "DLBNT"), printed, strict=True):
                 kernel = alone["DLBNT GH" if method == "DLBNT" else method]
                 rows.append(
-                    (body.vertex_count, joints, "scaled" if scaled else "rigid", method, figure, round(1e3 / live[method]),
-                     live[method] / live["SSD"], round(1e3 / kernel), kernel / alone["SSD"])
+                    (body.vertex_count, joints, "scaled" if scaled else "rigid", method, figure,
+                     round(1e3 / live[method]), live[method] / live["SSD"], round(1e3 / kernel), kernel / alone["SSD"])
                 )  # fmt: skip
     print_table(
         ("vertices", "joints", "pose", "method", "paper", "live", "time / SSD's", "kernel alone", "time / SSD's"), rows
@@ -204,8 +204,9 @@ def run_scale(package: str, largest: int) -> None:
             bpy.context.scene.frame_set(20)
             kernel = interleave({"DLBNT": kernels(package, body)["DLBNT GH"]}, 10)["DLBNT"]
             rows.append(
-                (body.vertex_count, bones, kernel, 1e6 * kernel / body.vertex_count, live["DLBNT"], live["Preserve Volume"],
-                 live["DLBNT"] / live["Preserve Volume"], _binding_bytes(package, body) / body.vertex_count)
+                (body.vertex_count, bones, kernel, 1e6 * kernel / body.vertex_count, live["DLBNT"],
+                 live["Preserve Volume"], live["DLBNT"] / live["Preserve Volume"],
+                 _binding_bytes(package, body) / body.vertex_count)
             )  # fmt: skip
     print_table(
         ("vertices", "bones", "kernel ms", "ns / vertex", "live ms", "Preserve Volume ms", "ratio", "bytes / vertex"),

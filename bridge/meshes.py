@@ -61,6 +61,44 @@ def read_key_points(key_block: bpy.types.ShapeKey, vertex_count: int) -> np.ndar
     return points
 
 
+class FaceKeys:
+    """The relative shape keys of a mesh, and the shape they make together.
+
+    Parameters
+    ----------
+    obj : Object
+        With relative shape keys.
+    """
+
+    def __init__(self, obj: bpy.types.Object) -> None:
+        mesh, keys = mesh_of(obj), obj.data.shape_keys
+        count = len(mesh.vertices)
+        names = [group.name for group in obj.vertex_groups]
+        self.count = len(keys.key_blocks)
+        self.basis = read_key_points(keys.reference_key, count)
+        groups = read_vertex_groups(mesh) if any(key.vertex_group for key in keys.key_blocks) else None
+        self._offsets = []
+        for key in keys.key_blocks:
+            offset = read_key_points(key, count) - read_key_points(key.relative_key, count)
+            if groups is not None and key.vertex_group in names:
+                offset *= groups.read_group(names.index(key.vertex_group), count)[:, None].astype(np.float32)
+            self._offsets.append(None if key == keys.reference_key else offset)
+
+    def mix(self, values: tuple[float, ...]) -> np.ndarray:
+        """The shape at these values, float32, shape (V, 3), object space."""
+        points = self.basis.copy()
+        for value, offset in zip(values, self._offsets, strict=True):
+            if value and offset is not None:
+                points += np.float32(value) * offset
+        return points
+
+
+def read_key_values(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> tuple[float, ...]:
+    """Values of a mesh's shape keys as a depsgraph has them, 0 for muted ones."""
+    keys = obj.data.shape_keys.evaluated_get(depsgraph)
+    return tuple(0.0 if key.mute else key.value for key in keys.key_blocks)
+
+
 def write_key_points(key_block: bpy.types.ShapeKey, points: np.ndarray) -> None:
     """Set the positions of a shape key, shape (V, 3), object space."""
     key_block.data.foreach_set("co", np.ascontiguousarray(points, np.float32).ravel())
@@ -69,7 +107,8 @@ def write_key_points(key_block: bpy.types.ShapeKey, points: np.ndarray) -> None:
 def read_vertex_groups(mesh: bpy.types.Mesh) -> VertexGroups:
     """All entries of the vertex groups.
 
-    Vertex groups are the one kind of mesh data that Blender gives no array of: this walks them, 1-3 s a million vertices.
+    Vertex groups are the one kind of mesh data that Blender gives no array of: this walks them, 1-3 s a million
+    vertices.
     """
     vertices = mesh.vertices
     counts = [len(vertex.groups) for vertex in vertices]

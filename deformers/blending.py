@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -176,6 +176,17 @@ def bind(rest: Rest, params: Any) -> Binding:
     )
 
 
+def with_points(binding: Binding, points: np.ndarray) -> Binding:
+    """The same binding for another shape of the same vertices, `points` of shape (V, 3), object space."""
+    wrapped = points.astype(np.float32).T[WRAP][:, None, np.argsort(binding.places)]
+    blocks, start = [], 0
+    for block in binding.blocks:
+        end = start + block.weights.shape[1]
+        blocks.append(replace(block, points=np.ascontiguousarray(wrapped[:, :, start:end])))
+        start = end
+    return replace(binding, blocks=tuple(blocks))
+
+
 def _normalize(weights: Weights, vertex_count: int, joint_count: int) -> Weights:
     """Make each vertex's weights sum to 1; vertices with none follow an extra joint that stays at rest."""
     positive = np.maximum(weights.values, 0.0)
@@ -306,7 +317,7 @@ def _skin_blocks(binding: Binding, pose: Pose, stages: list[Stage], transforms: 
 
 
 def _object_space(pose: Pose) -> tuple[np.ndarray, np.ndarray | None]:
-    """The way into armature space as wrapped columns, shape (5, 4, 1), and back, shape (3, 4): None for no way at all."""
+    """The way into armature space as wrapped columns, shape (5, 4, 1), and back, shape (3, 4): None for no way."""
     if pose.object_to_armature is None:
         return IDENTITY_COLUMNS, None
     into = pose.object_to_armature[:3].astype(np.float32)

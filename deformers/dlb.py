@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .blending import Binding, Stage, bind, linear_stage, rigid_stage, skin_points, skin_transforms
+from .blending import Binding, Stage, bind, linear_stage, rigid_stage, skin_points, skin_transforms, with_points
 from .dual_quaternions import dual_quaternions_from_rigid
 from .polar import decompose_polar, find_rigid
 from .rest import Pose
 from .skeleton import Chains
 
-__all__ = ["Params", "align_signs", "bind", "blend_rigid", "blend_stretches", "deform", "vertex_transforms"]
+__all__ = ["Params", "align_signs", "bind", "blend_rigid", "blend_stretches", "deform", "vertex_transforms", "with_points"]
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ def deform(binding: Binding, pose: Pose) -> np.ndarray:
     Notes
     -----
     The paper's DLB knows rigid transforms only. Here each scaled joint stretches about its own center first, and these
-    stretches, which do not agree at the joints, are blended linearly. Blender's Preserve Volume, which finds translations
-    per vertex, differs where bones are scaled.
+    stretches, which do not agree at the joints, are blended linearly. Blender's Preserve Volume, which finds
+    translations per vertex, differs where bones are scaled.
     """
     return skin_points(binding, pose, _stages(binding, pose))
 

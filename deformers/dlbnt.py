@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .blending import Binding, Stage, bind, skin_points, skin_transforms
+from .blending import Binding, Stage, bind, skin_points, skin_transforms, with_points
 from .dlb import blend_rigid, blend_stretches
 from .errors import SkinningError
 from .polar import decompose_polar, find_rigid
 from .rest import Pose
 
-__all__ = ["Params", "bind", "deform", "split_transforms", "vertex_transforms"]
+__all__ = ["Params", "bind", "deform", "split_transforms", "vertex_transforms", "with_points"]
 
 ORDERS = ("GH", "HG")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 RIGID = 4e-6
-"""Largest entry of `A.T @ A - I` at which a matrix still counts as a rotation: single-precision noise of a posed chain."""
+"""Largest entry of `A.T @ A - I` at which a matrix counts as a rotation: single-precision noise of a posed chain."""
 
 SINGULAR = 1e-6
 """Singular values below this part of the largest count as zero: the matrix does not determine a rotation there."""
@@ -48,8 +48,8 @@ def decompose_polar(linear: np.ndarray, parents: np.ndarray) -> tuple[np.ndarray
     Returns
     -------
     rotation, stretch : float64 arrays, shape (B, 3, 3)
-        `det(rotation) = +1`. The stretch is symmetric, negative along a mirrored direction; below a mirrored joint it is
-        a symmetric one times the mirror.
+        `det(rotation) = +1`. The stretch is symmetric, negative along a mirrored direction; below a mirrored joint it
+        is a symmetric one times the mirror.
 
     Notes
     -----
@@ -69,8 +69,8 @@ def decompose_polar(linear: np.ndarray, parents: np.ndarray) -> tuple[np.ndarray
 def _choose_by_parent(rotation: np.ndarray, linear: np.ndarray, parents: np.ndarray, which: np.ndarray) -> None:
     """Fill in `rotation[which]`, each after its parent. A loop, as each needs its parent's; such joints are few.
 
-    A joint below a mirrored one keeps that mirror, so that what turns along a mirrored chain turns in the rotations. Its
-    stretch then need not be symmetric, which does no harm (end of section 3.2).
+    A joint below a mirrored one keeps that mirror, so that what turns along a mirrored chain turns in the rotations.
+    Its stretch then need not be symmetric, which does no harm (end of section 3.2).
     """
     waiting = {int(joint) for joint in which}
     mirrors: dict[int, np.ndarray] = {}

@@ -107,7 +107,7 @@ def find_joint_parents(
             _distances_to_bones(heads[bone], heads[[above]], tails[[above]])[0] <= JOINED * lengths[above]
         )
         if not sits:
-            touched = which[np.linalg.norm(tails[which] - heads[bone], axis=1) <= touching]
+            touched = which[np.linalg.norm(tails[which] - heads[bone], axis=1) <= touching].tolist()
             above = next((other for other in touched if not _is_above(bone, other, parents)), above)
         parents[bone] = above
     _join_parts(parents, which, heads, tails)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .blending import Binding, Stage, bind, linear_stage, skin_points, skin_transforms
+from .blending import Binding, Stage, bind, linear_stage, skin_points, skin_transforms, with_points
 from .rest import Pose
 
-__all__ = ["Params", "bind", "deform", "vertex_transforms"]
+__all__ = ["Params", "bind", "deform", "vertex_transforms", "with_points"]
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import cast
 
 import bpy
 from bpy.props import BoolProperty, IntProperty, StringProperty
@@ -11,6 +12,11 @@ from bpy.props import BoolProperty, IntProperty, StringProperty
 from ..deformers import SkinningError
 from ..properties import settings_of
 from ..tasks import bake
+
+
+def _active_mesh(context: bpy.types.Context) -> bpy.types.Object:
+    """The active object, once `poll` has seen that there is one."""
+    return cast(bpy.types.Object, context.active_object)
 
 
 class BakeOperator:
@@ -71,7 +77,7 @@ class BakeOperator:
             return {"CANCELLED"}
         self._timer = context.window_manager.event_timer_add(0.001, window=context.window)
         context.window_manager.progress_begin(0, self._count)
-        context.window_manager.modal_handler_add(self)
+        context.window_manager.modal_handler_add(cast(bpy.types.Operator, self))
         return {"RUNNING_MODAL"}
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
@@ -108,16 +114,16 @@ class SUPPLE_OT_bake_shape_keys(BakeOperator, bpy.types.Operator):
     bl_label = "Bake to Shape Keys"
 
     def start(self, context: bpy.types.Context) -> Iterator[int]:
-        return bake.bake_shape_keys(context.active_object, context.scene, self.frames(context))
+        return bake.bake_shape_keys(_active_mesh(context), context.scene, self.frames(context))
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         self._take_scene_range(context)
         self.is_interactive = True
-        return context.window_manager.invoke_props_dialog(self)
+        return cast(set[str], context.window_manager.invoke_props_dialog(self))
 
 
 class SUPPLE_OT_bake_cache(BakeOperator, bpy.types.Operator):
-    """Write the deformed points of each frame to a PC2 file and play it by a Mesh Cache modifier: renders the same without Supple"""
+    """Write the points of each frame to a PC2 file and play it by a Mesh Cache modifier: renders the same without Supple"""
 
     bl_idname = "supple.bake_cache"
     bl_label = "Bake to Point Cache"
@@ -133,16 +139,16 @@ class SUPPLE_OT_bake_cache(BakeOperator, bpy.types.Operator):
         return Path(path if path.lower().endswith(".pc2") else f"{path}.pc2")
 
     def start(self, context: bpy.types.Context) -> Iterator[int]:
-        return bake.bake_cache(context.active_object, context.scene, self.path(), self.frames(context))
+        return bake.bake_cache(_active_mesh(context), context.scene, self.path(), self.frames(context))
 
     def finish(self, context: bpy.types.Context) -> None:
-        bake.show_cache(context.active_object, self.path())
+        bake.show_cache(_active_mesh(context), self.path())
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         self._take_scene_range(context)
         if not self.filepath:
             folder = Path(bpy.data.filepath).parent if bpy.data.filepath else Path.home()
-            self.filepath = str(folder / f"{bpy.path.clean_name(context.active_object.name)}.pc2")
+            self.filepath = str(folder / f"{bpy.path.clean_name(_active_mesh(context).name)}.pc2")
         self.is_interactive = True
         context.window_manager.fileselect_add(self)
         return {"RUNNING_MODAL"}
@@ -164,7 +170,7 @@ class SUPPLE_OT_clear_bake(bpy.types.Operator):
         return True
 
     def execute(self, context: bpy.types.Context) -> set[str]:
-        bake.clear_bake(context.active_object)
+        bake.clear_bake(_active_mesh(context))
         return {"FINISHED"}
 
 

@@ -11,6 +11,7 @@ from mathutils import Matrix
 
 from ..bridge import carriers
 from ..bridge.armatures import Skeleton, read_pose, read_pose_names, read_skeleton
+from ..bridge.meshes import FaceKeys, read_key_values
 from ..deformers import DEFORMERS, Pose, SkinningError
 from ..properties import settings_of
 from .character import check_armature, check_modifiers_above, read_rest, read_weight_groups, uses_envelopes
@@ -46,6 +47,9 @@ class LiveObject:
     binding: Any
     keys: tuple
     """Values of the face keys when the mesh was last seen to change."""
+    face_keys: FaceKeys | None = None
+    key_values: tuple[float, ...] = ()
+    """Values of the face keys whose shape the binding has."""
     armature_is_stale: bool = False
     last_write: tuple = field(default=())
     """Pose, space and kind of what the carrier holds."""
@@ -138,10 +142,16 @@ def refresh(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> bool:
     same_space = np.abs(np.array(space) - np.eye(4)).max() <= SAME_SPACE
     pose = read_pose(posed, live.skeleton, None if same_space else space)
     transforms = _needs_transforms(obj, modifier)
+    values = None if transforms or obj.data.shape_keys is None else read_key_values(obj, depsgraph)
     carrier = settings_of(obj).carrier.session_uid
-    written = (carrier, pose.rest_to_pose.tobytes(), None if same_space else space.copy().freeze(), transforms)
+    written = (carrier, values, pose.rest_to_pose.tobytes(), None if same_space else space.copy().freeze(), transforms)
     if written == live.last_write:
         return False
+    if values is not None and values != live.key_values:
+        if live.face_keys is None or live.face_keys.count != len(values):
+            live.face_keys = FaceKeys(obj)
+        live.binding = live.deformer.with_points(live.binding, live.face_keys.mix(values))
+        live.key_values = values
     _write(obj, modifier, live, pose, transforms)
     live.last_write = written
     return True
@@ -158,8 +168,9 @@ def _write(obj: bpy.types.Object, modifier: bpy.types.Modifier, live: LiveObject
 
 
 def _needs_transforms(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> bool:
-    """Whether vertices may reach the modifier anywhere else than at rest."""
-    if obj.data.shape_keys is not None or obj.mode in RESHAPING_MODES:
+    """Whether vertices may reach the modifier elsewhere than where the mesh or its relative shape keys put them."""
+    keys = obj.data.shape_keys
+    if obj.mode in RESHAPING_MODES or (keys is not None and (obj.show_only_shape_key or not keys.use_relative)):
         return True
     above = obj.modifiers[: obj.modifiers.find(modifier.name)]
     return any(other.show_viewport or other.show_render for other in above)

@@ -1,4 +1,4 @@
-"""Bakes: point caches and shape keys that play back what was live, take nothing away, and are the same bytes each time."""
+"""Bakes: point caches and shape keys that play back what was live, take nothing away, are the same bytes each time."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def live_points(obj: bpy.types.Object, frames: range = FRAMES) -> np.ndarray:
 
 
 def assert_plays(obj: bpy.types.Object, live: np.ndarray, frames: range = FRAMES) -> None:
-    """The object has the points that it had live, and does not rely on Supple's modifier or on the Armature modifier."""
+    """The object has the points that it had live, and relies on neither Supple's modifier nor the Armature modifier."""
     assert not any(m.show_viewport or m.show_render for m in obj.modifiers if m.type in ("NODES", "ARMATURE"))
     assert max(distance(live[0], points) for points in live) > 100 * TOLERANCE
     for frame, expected, points in zip(frames, live, live_points(obj, frames), strict=True):
@@ -105,11 +105,7 @@ def curves_of(action: bpy.types.Action) -> list:
     if hasattr(action, "fcurves"):  # before 5.0
         return list(action.fcurves)
     return [
-        curve
-        for layer in action.layers
-        for strip in layer.strips
-        for bag in strip.channelbags
-        for curve in bag.fcurves
+        curve for layer in action.layers for strip in layer.strips for bag in strip.channelbags for curve in bag.fcurves
     ]
 
 
@@ -124,7 +120,7 @@ def animation_of(owner: bpy.types.ID | None) -> Any:
         for curve in (curves_of(data.action) if data.action else ())
     ]
     drivers = [(curve.data_path, curve.driver.expression) for curve in data.drivers]
-    tracks = [[(strip.name, strip.action.name, strip.frame_start) for strip in track.strips] for track in data.nla_tracks]
+    tracks = [[(each.name, each.action.name, each.frame_start) for each in track.strips] for track in data.nla_tracks]
     return (data.action and data.action.name, slot and slot.identifier, curves, drivers, tracks)
 
 
@@ -593,7 +589,13 @@ def test_the_range_is_that_of_the_scene_where_none_is_given(scene, tmp_path, kin
 
 @pytest.mark.parametrize(
     ("chosen", "written"),
-    (("a.pc2", "a.pc2"), ("a", "a.pc2"), ("hero.v2", "hero.v2.pc2"), ("hero.v2.pc2", "hero.v2.pc2"), ("a.PC2", "a.PC2")),
+    (
+        ("a.pc2", "a.pc2"),
+        ("a", "a.pc2"),
+        ("hero.v2", "hero.v2.pc2"),
+        ("hero.v2.pc2", "hero.v2.pc2"),
+        ("a.PC2", "a.PC2"),
+    ),
 )
 def test_the_file_has_the_name_that_was_chosen(tmp_path, chosen, written):
     obj, _ = add_character()
@@ -662,9 +664,9 @@ def pin_key(obj: bpy.types.Object) -> None:
 PROBLEMS = {
     "Edit Mode": (enter_edit_mode, KINDS, "'Tube' is in Edit Mode: leave it first"),
     "no modifier": (remove_supple_modifier, KINDS, "The Supple modifier of 'Tube' was removed"),
-    "above": (add_modifier_above, KINDS[1:], "Modifier 'Cast' stands above Supple and would act .* bake to a point cache"),
-    "shared": (share_mesh, KINDS[1:], "The mesh of 'Tube' is used by 2 objects.*: make it single-user, or bake to a point"),
-    "absolute": (make_keys_absolute, KINDS[1:], "'Tube' has absolute shape keys: switch Relative on, or bake to a point"),
+    "above": (add_modifier_above, KINDS[1:], "Modifier 'Cast' stands above Supple .* bake to a point cache"),
+    "shared": (share_mesh, KINDS[1:], "The mesh of 'Tube' is used by 2 objects.*: make it single-user, or"),
+    "absolute": (make_keys_absolute, KINDS[1:], "'Tube' has absolute shape keys: switch Relative on, or bake to"),
     "pinned": (pin_key, KINDS[1:], "'Tube' shows one shape key only: switch the pin off"),
 }
 
@@ -706,7 +708,7 @@ def test_a_linked_mesh_cannot_hold_keys(tmp_path):
         wanted.meshes = ["Tube"]
     obj.data = wanted.meshes[0]
     bind(obj)
-    with pytest.raises(RuntimeError, match="The mesh of 'Tube' is linked from another file: bake to a point cache instead"):
+    with pytest.raises(RuntimeError, match="The mesh of 'Tube' is linked from another file: bake to a point cache"):
         call("SHAPE_KEYS", "", frame_start=1, frame_end=3)
     live = live_points(obj)
     assert call("PC2", tmp_path / "a.pc2", frame_start=1, frame_end=10) == {"FINISHED"}
@@ -758,7 +760,8 @@ def test_a_file_that_cannot_be_written(tmp_path, name, reason):
     obj, armature = add_character()
     bind(obj)
     before = everything(obj)
-    with pytest.raises(RuntimeError, match=rf"Cannot write '.*\.pc2' \({reason}\): choose a folder that can be written to"):
+    message = rf"Cannot write '.*\.pc2' \({reason}\): choose a folder that can be written to"
+    with pytest.raises(RuntimeError, match=message):
         call("PC2", tmp_path / name, frame_start=1, frame_end=3)
     assert sorted(os.listdir(tmp_path)) == ["file", "folder.pc2"]
     assert os.listdir(tmp_path / "folder.pc2") == []

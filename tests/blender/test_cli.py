@@ -30,8 +30,8 @@ TOLERANCE = 1e-5
 FRAMES = range(1, 9)
 FILE_KEYS = {"file", "frame_start", "frame_end", "objects"}
 OBJECT_KEYS = {
-    "name", "vertices", "vertex_groups", "shape_keys", "armature", "deforming_bones", "joints", "bound", "method", "order",
-    "linear_group", "bake", "problem",
+    "name", "vertices", "vertex_groups", "shape_keys", "armature", "deforming_bones", "joints",
+    "bound", "method", "order", "linear_group", "bake", "problem",
 }  # fmt: skip
 
 
@@ -87,7 +87,8 @@ def assert_same(live: np.ndarray, points: Sequence[np.ndarray]) -> None:
 
 def own_output(out: str) -> list[str]:
     """Lines on stdout that are not Blender's."""
-    return [line for line in out.splitlines() if "Read blend: " not in line and not line.startswith(("Info: ", "Error: "))]
+    lines = out.splitlines()
+    return [line for line in lines if "Read blend: " not in line and not line.startswith(("Info: ", "Error: "))]
 
 
 def assert_refused(code: int, captured: Any, *parts: str) -> None:
@@ -163,13 +164,14 @@ def test_other_processes_do_the_same(tmp_path, plain):
     assert (code, err) == (DONE, "")
 
     source = tmp_path / "by process.blend"
-    late = start(tmp_path / "first", "bake", source, "--object", "Tube", "--frames", "5-8", "--output", tmp_path / "late")
-    early = start(tmp_path / "second", "bake", source, "--object", "Tube", "--frames", "1-4", "--output", tmp_path / "early")
+    bake = ("bake", source, "--object", "Tube")
+    late = start(tmp_path / "first", *bake, "--frames", "5-8", "--output", tmp_path / "late")
+    early = start(tmp_path / "second", *bake, "--frames", "1-4", "--output", tmp_path / "early")
     for process in (late, early):
         code, _, err = finish(process)
         assert (code, err) == (DONE, "supple: 4 of 4 frames\n")
     assert main("join", tmp_path / "early", tmp_path / "late", "--output", tmp_path / "joined") == DONE
-    assert main("bake", source, "--object", "Tube", "--frames", "1-8", "--output", tmp_path / "whole") == DONE
+    assert main(*bake, "--frames", "1-8", "--output", tmp_path / "whole") == DONE
     assert (tmp_path / "joined").read_bytes() == (tmp_path / "whole").read_bytes()
     assert_same(live_points(plain, "DLBNT"), list(read_samples(tmp_path / "whole")))
 
@@ -350,10 +352,8 @@ def test_bake_and_save_a_file_that_plays_the_cache(tmp_path, plain, folder):
 
 def test_bake_to_shape_keys(tmp_path, plain):
     new = tmp_path / "new.blend"
-    code = main(
-        "bake", plain, "--object", "Tube", "--method", "DLBNT", "--format", "shape-keys", "--frames", "1-8", "--output", new
-    )
-    assert code == DONE
+    options = ("--object", "Tube", "--method", "DLBNT", "--format", "shape-keys", "--frames", "1-8", "--output", new)
+    assert main("bake", plain, *options) == DONE
     bpy.ops.wm.open_mainfile(filepath=str(new))
     obj = bpy.data.objects["Tube"]
     assert settings_of(obj).bake == "SHAPE_KEYS"

@@ -1,4 +1,4 @@
-"""Rigs are hidden while animation is watched and rendered: the skin follows all the same, as under Blender's modifier."""
+"""Rigs are hidden while animation is watched and rendered: the skin follows even so, as under Blender's modifier."""
 
 import bpy
 import pytest

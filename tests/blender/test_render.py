@@ -172,7 +172,7 @@ def add_stand_in(obj: bpy.types.Object, folder: Path) -> bpy.types.Object:
 
 
 class PointsEngine(bpy.types.RenderEngine):
-    """Renders nothing: takes down the points of all meshes at each frame and at the ends of the shutter, as Cycles does."""
+    """Renders nothing: takes down all meshes' points at each frame and at the ends of the shutter, as Cycles does."""
 
     bl_idname = "SUPPLE_TEST_POINTS"
     bl_label = "Points"

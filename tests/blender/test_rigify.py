@@ -100,7 +100,8 @@ def test_joint_hierarchy(rigify_file):
     for side in "LR":
         chain = (
             "DEF-spine.003", "DEF-shoulder.#", "DEF-upper_arm.#", "DEF-upper_arm.#.001", "DEF-forearm.#",
-            "DEF-forearm.#.001", "DEF-hand.#", "DEF-palm.01.#", "DEF-f_index.01.#", "DEF-f_index.02.#", "DEF-f_index.03.#",
+            "DEF-forearm.#.001", "DEF-hand.#", "DEF-palm.01.#", "DEF-f_index.01.#", "DEF-f_index.02.#",
+            "DEF-f_index.03.#",
         )  # fmt: skip
         names = [name.replace("#", side) for name in chain]
         assert [parents[name] for name in names[1:]] == names[:-1]

@@ -1,7 +1,8 @@
 """Tests in a real Blender window, run inside it: `make test-gui BLENDER="/path/to/blender --python"`.
 
-They press Bind in the sidebar, drag a bone with the mouse, undo and play, and compare the mesh on the way. The mouse and
-the keys are xdotool's, so they want an X display. Pictures go to dist/gui/. The last line counts what passed and failed.
+They press Bind in the sidebar, drag a bone with the mouse, undo and play, and compare the mesh on the way. The mouse
+and the keys are xdotool's, so they want an X display. Pictures go to dist/gui/. The last line counts what passed and
+what failed.
 """
 
 from __future__ import annotations
