@@ -4,8 +4,8 @@ A carrier is in no collection. Its points are the character's posed points; wher
 modifier stack moves the character's vertices, it carries the vertices' transforms instead, as an attribute.
 
 Beside it goes a watcher: a mesh of one point that the armature deforms. Through it the node modifier depends on the
-whole pose, so that Blender evaluates the pose of an armature that is hidden; the Armature modifier that Supple stands in
-for, being switched off, does not bring that about.
+whole pose, so that Blender evaluates the pose of an armature that is hidden. The Armature modifier that Supple stands
+in for does not bring that about, being switched off.
 """
 
 from __future__ import annotations

@@ -107,8 +107,8 @@ def write_key_points(key_block: bpy.types.ShapeKey, points: np.ndarray) -> None:
 def read_vertex_groups(mesh: bpy.types.Mesh) -> VertexGroups:
     """All entries of the vertex groups.
 
-    Vertex groups are the one kind of mesh data that Blender gives no array of: this walks them, 1-3 s a million
-    vertices.
+    Vertex groups are the one kind of mesh data that Blender gives no array of: this walks them, which takes 1-3 s for
+    a million vertices.
     """
     vertices = mesh.vertices
     counts = [len(vertex.groups) for vertex in vertices]

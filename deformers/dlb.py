@@ -12,7 +12,16 @@ from .polar import decompose_polar, find_rigid
 from .rest import Pose
 from .skeleton import Chains
 
-__all__ = ["Params", "align_signs", "bind", "blend_rigid", "blend_stretches", "deform", "vertex_transforms", "with_points"]
+__all__ = [
+    "Params",
+    "align_signs",
+    "bind",
+    "blend_rigid",
+    "blend_stretches",
+    "deform",
+    "vertex_transforms",
+    "with_points",
+]
 
 
 @dataclass(frozen=True)

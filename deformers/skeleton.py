@@ -99,7 +99,7 @@ def find_joint_parents(
         above = -1
         ancestor = bone_parents[bone]
         while ancestor >= 0 and above < 0:
-            candidate = stands_for[ancestor]
+            candidate = int(stands_for[ancestor])
             if candidate >= 0 and not _is_above(bone, candidate, parents):
                 above = candidate
             ancestor = bone_parents[ancestor]
@@ -107,7 +107,7 @@ def find_joint_parents(
             _distances_to_bones(heads[bone], heads[[above]], tails[[above]])[0] <= JOINED * lengths[above]
         )
         if not sits:
-            touched = which[np.linalg.norm(tails[which] - heads[bone], axis=1) <= touching].tolist()
+            touched = which[np.linalg.norm(tails[which] - heads[bone], axis=1) <= touching]
             above = next((other for other in touched if not _is_above(bone, other, parents)), above)
         parents[bone] = above
     _join_parts(parents, which, heads, tails)

@@ -19,6 +19,10 @@ def _active_mesh(context: bpy.types.Context) -> bpy.types.Object:
     return cast(bpy.types.Object, context.active_object)
 
 
+RELATIVE_PATH = {"PATH_SUPPORTS_BLEND_RELATIVE"} if bpy.app.version >= (4, 5, 0) else set()
+"""Blender from 4.5 on warns of paths relative to the file where a property does not say that it takes them."""
+
+
 class BakeOperator:
     """Mix-in: a frame range, run in one go from Python and frame by frame from the user interface."""
 
@@ -123,12 +127,12 @@ class SUPPLE_OT_bake_shape_keys(BakeOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_bake_cache(BakeOperator, bpy.types.Operator):
-    """Write the points of each frame to a PC2 file and play it by a Mesh Cache modifier: renders the same without Supple"""
+    """Write each frame's points to a PC2 file and play it by a Mesh Cache modifier: renders the same without Supple"""
 
     bl_idname = "supple.bake_cache"
     bl_label = "Bake to Point Cache"
 
-    filepath: StringProperty(name="File", description="PC2 file to write", subtype="FILE_PATH")
+    filepath: StringProperty(name="File", description="PC2 file to write", subtype="FILE_PATH", options=RELATIVE_PATH)
     filter_glob: StringProperty(default="*.pc2", options={"HIDDEN"})
     check_existing: BoolProperty(default=True, options={"HIDDEN"})
 

@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
@@ -54,3 +54,10 @@ def scene() -> bpy.types.Scene:
     """Start each test in an empty file; unlike ``read_factory_settings`` this leaves the extension enabled."""
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     return bpy.context.scene
+
+
+@pytest.fixture
+def silent_handlers(capfd: pytest.CaptureFixture[str]) -> Iterator[None]:
+    """What a handler raises, Blender only prints: a test during which one was printed has failed."""
+    yield
+    assert "Traceback" not in capfd.readouterr().err

@@ -26,14 +26,8 @@ from supple.properties import settings_of
 from supple.tasks.bind import bind
 from supple.tasks.stack import find_supple_modifier
 
+pytestmark = pytest.mark.usefixtures("silent_handlers")
 TOLERANCE = 1e-5
-
-
-@pytest.fixture(autouse=True)
-def silent_handlers(capfd):
-    """What a handler raises, Blender only prints: a test during which one was printed has failed."""
-    yield
-    assert "Traceback" not in capfd.readouterr().err
 
 
 def update() -> None:

@@ -664,9 +664,21 @@ def pin_key(obj: bpy.types.Object) -> None:
 PROBLEMS = {
     "Edit Mode": (enter_edit_mode, KINDS, "'Tube' is in Edit Mode: leave it first"),
     "no modifier": (remove_supple_modifier, KINDS, "The Supple modifier of 'Tube' was removed"),
-    "above": (add_modifier_above, KINDS[1:], "Modifier 'Cast' stands above Supple .* bake to a point cache"),
-    "shared": (share_mesh, KINDS[1:], "The mesh of 'Tube' is used by 2 objects.*: make it single-user, or"),
-    "absolute": (make_keys_absolute, KINDS[1:], "'Tube' has absolute shape keys: switch Relative on, or bake to"),
+    "above": (
+        add_modifier_above,
+        KINDS[1:],
+        "Modifier 'Cast' stands above Supple and would act .* bake to a point cache",
+    ),
+    "shared": (
+        share_mesh,
+        KINDS[1:],
+        "The mesh of 'Tube' is used by 2 objects.*: make it single-user, or bake to a point",
+    ),
+    "absolute": (
+        make_keys_absolute,
+        KINDS[1:],
+        "'Tube' has absolute shape keys: switch Relative on, or bake to a point",
+    ),
     "pinned": (pin_key, KINDS[1:], "'Tube' shows one shape key only: switch the pin off"),
 }
 
@@ -708,7 +720,8 @@ def test_a_linked_mesh_cannot_hold_keys(tmp_path):
         wanted.meshes = ["Tube"]
     obj.data = wanted.meshes[0]
     bind(obj)
-    with pytest.raises(RuntimeError, match="The mesh of 'Tube' is linked from another file: bake to a point cache"):
+    message = "The mesh of 'Tube' is linked from another file: bake to a point cache instead"
+    with pytest.raises(RuntimeError, match=message):
         call("SHAPE_KEYS", "", frame_start=1, frame_end=3)
     live = live_points(obj)
     assert call("PC2", tmp_path / "a.pc2", frame_start=1, frame_end=10) == {"FINISHED"}

@@ -24,15 +24,9 @@ from supple.deformers import SkinningError
 from supple.properties import settings_of
 from supple.tasks.bind import bind, unbind
 
+pytestmark = pytest.mark.usefixtures("silent_handlers")
 TOLERANCE = 1e-5
 METHODS = (("SSD", "GH"), ("DLB", "GH"), ("DLBNT", "GH"), ("DLBNT", "HG"))
-
-
-@pytest.fixture(autouse=True)
-def silent_handlers(capfd):
-    """What a handler raises, Blender only prints: a test during which one was printed has failed."""
-    yield
-    assert "Traceback" not in capfd.readouterr().err
 
 
 def bind_by_operator(*objects: bpy.types.Object, method: str = "SSD") -> None:

@@ -30,14 +30,8 @@ from supple.tasks import live
 from supple.tasks.bind import bind, find_bound_objects, unbind
 from supple.tasks.stack import find_supple_modifier
 
+pytestmark = pytest.mark.usefixtures("silent_handlers")
 TOLERANCE = 1e-5
-
-
-@pytest.fixture(autouse=True)
-def silent_handlers(capfd):
-    """What a handler raises, Blender only prints: a test during which one was printed has failed."""
-    yield
-    assert "Traceback" not in capfd.readouterr().err
 
 
 def update() -> None:

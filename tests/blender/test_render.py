@@ -277,6 +277,68 @@ def test_render_and_viewport_have_the_points_of_the_reference(tmp_path, method, 
     assert_same_points(render_points(tmp_path), expected)
 
 
+def put_on_strip(obj: bpy.types.Object) -> None:
+    data = obj.data.shape_keys.animation_data
+    data.nla_tracks.new().strips.new("Face", 1, data.action)
+    data.action = None
+
+
+def make_relative_to_another(obj: bpy.types.Object) -> None:
+    other = add_face_key(obj, "Other", size=-0.3)
+    obj.data.shape_keys.key_blocks["Face"].relative_key = other
+
+
+def mask_by_group(obj: bpy.types.Object) -> None:
+    obj.vertex_groups.new(name="Mask").add(list(range(0, len(obj.data.vertices), 2)), 0.7, "REPLACE")
+    obj.data.shape_keys.key_blocks["Face"].vertex_group = "Mask"
+
+
+def mute(obj: bpy.types.Object) -> None:
+    add_face_key(obj, "Other").value = 0.5
+    obj.data.shape_keys.key_blocks["Face"].mute = True
+
+
+def pin(obj: bpy.types.Object) -> None:
+    obj.show_only_shape_key = True
+    obj.active_shape_key_index = 1
+
+
+def go_below_zero(obj: bpy.types.Object) -> None:
+    key = obj.data.shape_keys.key_blocks["Face"]
+    key.slider_min = -2.0
+    for frame in FRAMES:
+        key.value = -0.5 * frame
+        key.keyframe_insert("value", frame=frame)
+
+
+def make_absolute(obj: bpy.types.Object) -> None:
+    keys = obj.data.shape_keys
+    keys.use_relative = False
+    for frame, time in ((1, 0.0), (8, 10.0)):
+        keys.eval_time = time
+        keys.keyframe_insert("eval_time", frame=frame)
+
+
+@pytest.mark.usefixtures("points_engine")
+@pytest.mark.parametrize(
+    "change",
+    (put_on_strip, make_relative_to_another, mask_by_group, mute, pin, go_below_zero, make_absolute),
+)
+def test_face_keys_of_every_kind_are_as_the_armature_modifier_gets_them(tmp_path, change):
+    obj, _ = add_character("keyed")
+    change(obj)
+    without_face = obj.copy()
+    without_face.data = obj.data.copy()
+    without_face.shape_key_clear()
+    bpy.context.scene.collection.objects.link(without_face)
+    expected = viewport_points(obj)
+    assert distance(expected[obj.name, 3], points_at(without_face, 3)) > 100 * TOLERANCE
+    bind(obj, method="SSD")
+    assert_same_points(viewport_points(obj), expected)
+    bpy.context.scene.frame_set(7)
+    assert_same_points(render_points(tmp_path), expected)
+
+
 @pytest.mark.usefixtures("points_engine")
 @pytest.mark.parametrize("persistent", (False, True), ids=("plain", "persistent"))
 def test_a_second_render_follows_what_was_changed_after_the_first(tmp_path, persistent):

@@ -1,4 +1,4 @@
-"""The figures that the pages in docs/ quote: run `python docs/figures.py` in the checkout. Needs NumPy, no Blender.
+"""The figures that the pages in docs/ quote: run `python benchmarks/figures.py` in the checkout. Needs NumPy only.
 
 All are of one tube along z, 2 m long and of radius 0.3 m, on two joints: one at z = -1, its child in the middle. The
 weights cross over smoothly within 0.3 m on both sides of the middle.
