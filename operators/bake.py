@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
+from typing import Any
+from typing import Any, cast
 
 import bpy
 from bpy.props import BoolProperty, IntProperty, StringProperty
@@ -19,7 +20,7 @@ def _active_mesh(context: bpy.types.Context) -> bpy.types.Object:
     return cast(bpy.types.Object, context.active_object)
 
 
-RELATIVE_PATH = {"PATH_SUPPORTS_BLEND_RELATIVE"} if bpy.app.version >= (4, 5, 0) else set()
+RELATIVE_PATH: set[Any] = {"PATH_SUPPORTS_BLEND_RELATIVE"} if bpy.app.version >= (4, 5, 0) else set()
 """Blender from 4.5 on warns of paths relative to the file where a property does not say that it takes them."""
 
 
