@@ -22,9 +22,13 @@ def _curve_lists(owner: bpy.types.ID) -> Iterator:
                 yield bag.fcurves
 
 
-def key_spike(owner: bpy.types.ID, target: bpy.types.bpy_struct, name: str, frame: int, step: int) -> None:
-    """Animate a property that is 1 at a frame, 0 a step away, and linear between."""
-    for at, value in ((frame - step, 0.0), (frame, 1.0), (frame + step, 0.0)):
+def key_spike(owner: bpy.types.ID, target: bpy.types.bpy_struct, name: str, frame: int, frames: range) -> None:
+    """Animate a property that is 1 at one of the frames, 0 at those before and after, and linear between.
+
+    At both ends of the range it holds.
+    """
+    around = ((frame - frames.step, 0.0), (frame, 1.0), (frame + frames.step, 0.0))
+    for at, value in (pair for pair in around if pair[0] in frames):
         setattr(target, name, value)
         target.keyframe_insert(name, frame=at)
     path = target.path_from_id(name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import struct
 from collections.abc import Iterator
@@ -61,6 +62,8 @@ def open_replacing(path: Path) -> Iterator[BinaryIO]:
     """
     partial = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
+        if path.is_dir():  # told now, not after hours
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         with partial.open("wb") as stream:
             yield stream
         partial.replace(path)

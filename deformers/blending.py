@@ -2,10 +2,10 @@
 
 Every such method is a row of *stages*. A stage gives each joint 12 coefficients; their weighted sums over a vertex's
 joints are, for a linear stage, the entries of the vertex's affine transform (eq 1), for a rigid stage the vertex's
-dual quaternion (eq 8), which is normalized and turned into such a transform.
+dual quaternion (eq 8).
 
 As the signs of the dual quaternions belong to the joints, both sums are one matrix product, weights (V, B) times
-coefficients (B, 12 or 24). The vertices are sorted by their strongest joint and cut into blocks: a block feels few
+coefficients (B, 10 to 34). The vertices are sorted by their strongest joint and cut into blocks: a block feels few
 joints, so a small dense product does it, and the arithmetic per vertex runs on whole rows while they are in the cache.
 
 Two layouts make those rows cheap. An affine transform A is kept as its *cyclic diagonals*: rows (A00, A11, A22),
@@ -40,17 +40,14 @@ LEAST_NORM = 1e-4
 """Squared norms of blended dual quaternions are kept above: opposite rotations in equal parts have no right direction,
 and must not throw the vertex away."""
 
-SCRATCH_ROWS = 160
-"""Rows of a block that the longest run takes: 36 sums, 25 for a rigid stage, 32 for each of three products."""
+SCRATCH_ROWS = 36 + 52 + 32 + 32
+"""Rows of a block that the longest run takes: sums of three stages, one rigid and two linear ones on four columns."""
 
 CYCLIC_ROWS = np.array([0, 1, 2, 0, 1, 2, 0, 1, 2])
 CYCLIC_COLUMNS = np.array([0, 1, 2, 1, 2, 0, 2, 0, 1])
 WRAP = np.array([0, 1, 2, 0, 1])
-COLUMNS = np.array([[0, 3, 6, 9], [7, 1, 4, 10], [5, 8, 2, 11]])[WRAP]
-"""Where the columns of an affine transform stand in its cyclic diagonals, wrapped: shape (5, 4)."""
-WRAPPED_QUATERNIONS = np.array([0, 1, 2, 3, 1, 2, 4, 5, 6, 7, 5, 6])
+WRAPPED_QUATERNIONS = np.array([0, 1, 2, 3, 1, 2, 4, 5, 6, 7])
 IDENTITY_COLUMNS = np.eye(3, 4, dtype=np.float32)[WRAP][:, :, None]
-"""Where transforms start; `_apply` knows this very array and spares itself a product with it."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +56,7 @@ class Stage:
 
     Attributes
     ----------
-    coefficients : float array, shape (B, 12)
+    coefficients : float array, shape (B, 12) or (B, 10)
         From `linear_stage` or `rigid_stage`.
     rigid : bool
     """
@@ -345,68 +342,69 @@ class _Scratch:
 
 
 def _run(stages: list[Stage], sums: np.ndarray, start: np.ndarray, memory: _Scratch) -> np.ndarray:
-    """Put `start`, shape (5, C, n), through the stages: shape (3, C, n)."""
-    state = start
-    for index, stage in enumerate(stages):
-        blended = sums[12 * index : 12 * index + 12]
-        affine = _affine_from_dual_quaternions(blended, memory) if stage.rigid else blended
-        state = _apply(affine, state, memory)
+    """Put `start`, wrapped columns of shape (5, C, n), through the stages: shape (3, C, n)."""
+    state, row = start, 0
+    for stage in stages:
+        blended = sums[row : row + stage.coefficients.shape[1]]
+        row += len(blended)
+        state = _move_rigidly(blended, state, memory) if stage.rigid else _apply(blended, state, memory)
     return state[:3]
 
 
 def _apply(affine: np.ndarray, state: np.ndarray, memory: _Scratch) -> np.ndarray:
     """Apply cyclic diagonals, shape (12, n), to wrapped columns, shape (5, C, n or 1): shape (5, C, n)."""
-    if state is IDENTITY_COLUMNS:
-        return affine[COLUMNS]
     columns, count = state.shape[1], affine.shape[1]
     diagonals = affine.reshape(4, 3, 1, count)
     result = memory.take(5, columns, count)
     product = memory.take(3, columns, count)
     out = result[:3]
     np.multiply(diagonals[0], state[0:3], out=out)
-    np.multiply(diagonals[1], state[1:4], out=product)
-    out += product
-    np.multiply(diagonals[2], state[2:5], out=product)
-    out += product
+    out += np.multiply(diagonals[1], state[1:4], out=product)
+    out += np.multiply(diagonals[2], state[2:5], out=product)
     out[:, -1] += affine[9:]
     result[3:] = result[:2]
     return result
 
 
-def _affine_from_dual_quaternions(blended: np.ndarray, memory: _Scratch) -> np.ndarray:
-    """Normalize sums of dual quaternions and turn them into rigid transforms (eq 6-8).
+def _move_rigidly(blended: np.ndarray, state: np.ndarray, memory: _Scratch) -> np.ndarray:
+    """Normalize sums of dual quaternions and move points and vectors by them (eq 5-8).
 
     Parameters
     ----------
-    blended : float32 array, shape (12, n)
-        w, then x y z x y, of the real part, then of the dual part.
+    blended : float32 array, shape (10, n)
+        w and wrapped r of the real part, w' and r' of the dual part.
+    state : float32 array, shape (5, C, n or 1)
+        Wrapped columns, the last a point, the others vectors.
 
     Returns
     -------
-    float32 array, shape (12, n)
-        Cyclic diagonals.
+    float32 array, shape (5, C, n)
+
+    Notes
+    -----
+    q v q* / |q|^2, written out with the translation 2 q' q*: v + 2 / |q|^2 (r x u + w r' - w' r) with
+    u = r x v + w v + r'. For vectors the dual part is left out.
     """
-    count = blended.shape[1]
-    w, r, dual_w, d = blended[0], blended[1:6], blended[6], blended[7:12]
+    columns, count = state.shape[1], blended.shape[1]
+    w, r, dual_w, dual_r = blended[0], blended[1:6, None], blended[6], blended[7:10]
     scale = np.einsum("in,in->n", blended[:4], blended[:4])
     np.maximum(scale, LEAST_NORM, out=scale)
     np.divide(2.0, scale, out=scale)
-    doubled = np.multiply(r, scale, out=memory.take(5, count))
-    scaled_w = np.multiply(w, scale, out=scale)
-    turned = np.multiply(r, scaled_w, out=memory.take(5, count))
-    product = memory.take(3, count)
-    affine = memory.take(12, count)
 
-    squares = np.multiply(doubled[:3], r[:3], out=affine[0:3])
-    rest = 1.0 - squares.sum(axis=0)
-    squares += rest
-    np.multiply(doubled[1:4], r[:3], out=affine[3:6])
-    affine[3:6] -= turned[2:5]
-    np.multiply(doubled[2:5], r[:3], out=affine[6:9])
-    affine[6:9] += turned[1:4]
+    product = memory.take(3, columns, count)
+    inner = memory.take(5, columns, count)
+    u = np.multiply(r[1:4], state[2:5], out=inner[:3])
+    u -= np.multiply(r[2:5], state[1:4], out=product)
+    u += np.multiply(w, state[:3], out=product)
+    u[:, -1] += dual_r
+    inner[3:] = inner[:2]
 
-    translation = np.multiply(scaled_w, d[:3], out=affine[9:12])
-    translation -= np.multiply(dual_w, doubled[:3], out=product)
-    translation += np.multiply(doubled[1:4], d[2:5], out=product)
-    translation -= np.multiply(doubled[2:5], d[1:4], out=product)
-    return affine
+    result = memory.take(5, columns, count)
+    out = np.multiply(r[1:4], inner[2:5], out=result[:3])
+    out -= np.multiply(r[2:5], inner[1:4], out=product)
+    out[:, -1] += np.multiply(w, dual_r, out=product[:, -1])
+    out[:, -1] -= np.multiply(dual_w, blended[1:4], out=product[:, -1])
+    out *= scale
+    out += state[:3]
+    result[3:] = result[:2]
+    return result

@@ -54,14 +54,26 @@ def bake_cache(obj: bpy.types.Object, scene: bpy.types.Scene, path: Path, frames
         Where the object can not be deformed, or the file not be written.
     """
     check_bakeable(obj)
-    if settings_of(obj).bake == "SHAPE_KEYS":
-        clear_bake(obj)  # their keys would be in every frame
-    with open_replacing(path) as stream:
+    with open_replacing(path) as stream, _without_baked_keys(obj):
         stream.write(CacheHeader(len(obj.data.vertices), frames.start, frames.step, len(frames)).pack())
         with closing(_posed_frames(obj, scene, frames)) as posed:
             for done, (_, points) in enumerate(posed, start=1):
                 write_sample(stream, points)
                 yield done
+
+
+@contextmanager
+def _without_baked_keys(obj: bpy.types.Object) -> Iterator[None]:
+    """Mute, for a while, the keys of an earlier bake: they would be in every frame."""
+    names, keys = settings_of(obj).baked_keys.split("\n"), obj.data.shape_keys
+    muted = [key for key in keys.key_blocks if key.name in names and not key.mute] if keys is not None else []
+    for key in muted:
+        key.mute = True
+    try:
+        yield
+    finally:
+        for key in muted:
+            key.mute = False
 
 
 def show_cache(obj: bpy.types.Object, path: Path) -> None:
@@ -164,7 +176,7 @@ def bake_shape_keys(obj: bpy.types.Object, scene: bpy.types.Scene, frames: range
         raise
     key_blocks = obj.data.shape_keys.key_blocks
     for frame, name in zip(frames, names if had_keys else names[1:], strict=True):
-        key_spike(obj.data.shape_keys, key_blocks[name], "value", frame, frames.step)
+        key_spike(obj.data.shape_keys, key_blocks[name], "value", frame, frames)
     supple = find_supple_modifier(obj)
     settings.live_toggles = read_toggles(supple)
     write_toggles(supple, (False, False))
