@@ -26,6 +26,7 @@ class _Watch:
         found = [obj for name in self.names if (obj := local_object(name)) and settings_of(obj).is_bound]
         if read_object_ids() != self.object_ids or len(found) != len(self.names):
             found = find_bound_objects()
+            live.forget_others(found)
             taken = set()
             for obj in found:
                 _report(obj, lambda obj=obj: _adopt(obj, taken))
@@ -70,7 +71,7 @@ def _on_change(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
         if changed:
             live.note_armature_change(obj)
         if obj.data in changed and obj.mode not in live.RESHAPING_MODES:
-            live.note_mesh_change(obj)
+            live.note_mesh_change(obj, depsgraph)
         _report(obj, lambda obj=obj: live.refresh(obj, depsgraph))
 
 

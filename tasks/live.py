@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -11,7 +12,7 @@ from mathutils import Matrix
 
 from ..bridge import carriers
 from ..bridge.armatures import Skeleton, read_pose, read_pose_names, read_skeleton
-from ..bridge.meshes import FaceKeys, read_key_values
+from ..bridge.meshes import FaceKeys, mesh_of, read_key_values, read_points
 from ..deformers import DEFORMERS, Pose, SkinningError
 from ..properties import settings_of
 from .character import check_armature, check_modifiers_above, read_rest, read_weight_groups, uses_envelopes
@@ -45,10 +46,10 @@ class LiveObject:
     """From object to armature space at Bind, where the weights depend on it."""
     deformer: Any
     binding: Any
-    keys: tuple
-    """Values of the face keys when the mesh was last seen to change."""
     face_keys: FaceKeys | None = None
-    key_values: tuple[float, ...] = ()
+    seen_values: tuple[float, ...] = ()
+    """Values of the face keys when last refreshed."""
+    bound_values: tuple[float, ...] = ()
     """Values of the face keys whose shape the binding has."""
     armature_is_stale: bool = False
     last_write: tuple = field(default=())
@@ -81,23 +82,25 @@ def expect_changes() -> None:
         live.armature_is_stale = True
 
 
-def note_mesh_change(obj: bpy.types.Object) -> None:
+def forget_others(objects: Iterable[bpy.types.Object]) -> None:
+    """Drop what is kept of any but these objects, as of deleted ones."""
+    kept = {obj.session_uid for obj in objects}
+    for uid in [uid for uid in _live if uid not in kept]:
+        del _live[uid]
+
+
+def note_mesh_change(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> None:
     """Have the object's weights and rest shape read again, unless it was a face key that moved.
 
     Blender reports both as a change of the mesh, and a key may move at every frame.
     """
     live = _live.get(obj.session_uid)
-    if live is None:
-        return
-    keys = _read_keys(obj)
-    if keys == live.keys:
+    if live is not None and live.seen_values == _read_values(obj, depsgraph):
         forget(obj)
-    live.keys = keys
 
 
-def _read_keys(obj: bpy.types.Object) -> tuple:
-    keys = obj.data.shape_keys
-    return () if keys is None else tuple((key.value, key.mute) for key in keys.key_blocks)
+def _read_values(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> tuple[float, ...]:
+    return () if obj.data.shape_keys is None else read_key_values(obj, depsgraph)
 
 
 def note_armature_change(obj: bpy.types.Object) -> None:
@@ -142,19 +145,26 @@ def refresh(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> bool:
     same_space = np.abs(np.array(space) - np.eye(4)).max() <= SAME_SPACE
     pose = read_pose(posed, live.skeleton, None if same_space else space)
     transforms = _needs_transforms(obj, modifier)
-    values = None if transforms or obj.data.shape_keys is None else read_key_values(obj, depsgraph)
+    values = live.seen_values = _read_values(obj, depsgraph)
     carrier = settings_of(obj).carrier.session_uid
     written = (carrier, values, pose.rest_to_pose.tobytes(), None if same_space else space.copy().freeze(), transforms)
     if written == live.last_write:
         return False
-    if values is not None and values != live.key_values:
-        if live.face_keys is None or live.face_keys.count != len(values):
-            live.face_keys = FaceKeys(obj)
-        live.binding = live.deformer.with_points(live.binding, live.face_keys.mix(values))
-        live.key_values = values
+    if values != live.bound_values and not transforms:
+        live.binding = live.deformer.with_points(live.binding, _mix_keys(obj, live, values))
+        live.bound_values = values
     _write(obj, modifier, live, pose, transforms)
     live.last_write = written
     return True
+
+
+def _mix_keys(obj: bpy.types.Object, live: LiveObject, values: tuple[float, ...]) -> np.ndarray:
+    """The shape of the mesh at these values of its face keys, shape (V, 3), object space."""
+    if not values:
+        return read_points(mesh_of(obj))  # the last key was removed
+    if live.face_keys is None or live.face_keys.count != len(values):
+        live.face_keys = FaceKeys(obj)
+    return live.face_keys.mix(values)
 
 
 def _write(obj: bpy.types.Object, modifier: bpy.types.Modifier, live: LiveObject, pose: Pose, transforms: bool) -> None:
@@ -244,7 +254,6 @@ def prepare(
         space=space.copy() if skeleton.bendy or uses_envelopes(modifier, skeleton) else None,
         deformer=deformer,
         binding=deformer.bind(rest, params),
-        keys=_read_keys(obj),
     )
 
 

@@ -713,3 +713,29 @@ def test_another_mesh_with_as_many_vertices_is_followed():
     obj.data, twin.data = other.data, other.data
     bpy.context.view_layer.update()
     assert_same(obj, twin)
+
+
+def test_face_keys_added_and_removed_while_live():
+    """The shape follows keys that come and go, as it does under Blender's own modifier."""
+    obj, armature = add_tube()
+    twin = add_twin(obj)
+    bind_by_operator(obj)
+    turn(armature, "bone.1", (1.0, 0.2, 0.0))
+    for step in ("add", "move", "remove one", "remove all"):
+        for one in (obj, twin):
+            if step == "add":
+                one.shape_key_add(name="Basis")
+                for name, offset in (("Smile", 0.2), ("Frown", -0.1)):
+                    key = one.shape_key_add(name=name)
+                    for point in key.data:
+                        point.co.x += offset
+                    key.value = 0.7
+            elif step == "move":
+                one.data.shape_keys.key_blocks["Smile"].value = 0.2
+            elif step == "remove one":
+                one.shape_key_remove(one.data.shape_keys.key_blocks["Smile"])
+            else:
+                one.shape_key_clear()
+        bpy.context.view_layer.update()
+        assert settings_of(obj).message == ""
+        assert distance(evaluated_points(twin), evaluated_points(obj)) <= TOLERANCE, step
