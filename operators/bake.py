@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -21,6 +22,10 @@ def _active_mesh(context: bpy.types.Context) -> bpy.types.Object:
 
 RELATIVE_PATH: set[Any] = {"PATH_SUPPORTS_BLEND_RELATIVE"} if bpy.app.version >= (4, 5, 0) else set()
 """Blender from 4.5 on warns of paths relative to the file where a property does not say that it takes them."""
+
+
+BETWEEN_REDRAWS = 0.2
+"""Seconds of baking between two redraws of the window, which may take longer than a frame."""
 
 
 class BakeOperator:
@@ -92,7 +97,10 @@ class BakeOperator:
         if event.type != "TIMER":
             return {"RUNNING_MODAL"}
         try:
+            deadline = time.monotonic() + BETWEEN_REDRAWS
             done = next(self._steps, None)
+            while done is not None and time.monotonic() < deadline:
+                done = next(self._steps, None)
             if done is not None:
                 context.window_manager.progress_update(done)
                 context.workspace.status_text_set(f"Supple: frame {done} of {self._count} baked. Esc to cancel")

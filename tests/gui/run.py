@@ -180,11 +180,65 @@ def steps() -> Iterator[float]:
     window.click_button(BIND_ROW)
     yield 1.0
     check("Bind Again keeps the skin", distance(reference(obj, armature), evaluated_points(obj)) <= TOLERANCE)
+    yield from paint_weights(window, obj, armature)
+    yield from bake_and_cancel(window, obj)
     obj.vertex_groups.clear()
     window.click_button(BIND_ROW)
     yield 1.0
-    take_picture("6-message")
+    take_picture("8-message")
     check("bad input leaves the object bound", obj.supple.is_bound)
+
+
+def paint_weights(window: Window, obj: bpy.types.Object, armature: bpy.types.Object) -> Iterator[float]:
+    """A stroke of the weight brush changes the skin when it ends."""
+    with bpy.context.temp_override(**window.override()):
+        bpy.ops.object.mode_set(mode="WEIGHT_PAINT")
+    obj.vertex_groups.active_index = 0
+    yield WAIT
+    before = evaluated_points(obj)
+    region = window.region("WINDOW")
+    window.move("WINDOW", region.width * 0.35, region.height * 0.62)
+    xdo("mousedown", 1)
+    yield WAIT
+    for share in (0.4, 0.45, 0.5, 0.55):
+        window.move("WINDOW", region.width * share, region.height * 0.62)
+        yield 0.15
+    xdo("mouseup", 1)
+    yield WAIT
+    take_picture("6-painted")
+    after = evaluated_points(obj)
+    check("a weight brush stroke is followed", distance(before, after) > 1e-3)
+    check("... as the deformer says", distance(reference(obj, armature), after) <= TOLERANCE)
+    with bpy.context.temp_override(**window.override()):
+        bpy.ops.object.mode_set(mode="OBJECT")
+    yield WAIT
+
+
+def bake_and_cancel(window: Window, obj: bpy.types.Object) -> Iterator[float]:
+    """A bake from the dialog runs with progress; Esc takes it back, otherwise it ends in keyed shape keys."""
+    keys = len(obj.data.shape_keys.key_blocks)
+    for end, cancel in ((5000, True), (20, False)):
+        bpy.context.scene.frame_end = end
+        with bpy.context.temp_override(**window.override()):
+            bpy.ops.supple.bake_shape_keys("INVOKE_DEFAULT")
+        yield WAIT
+        xdo("key", "Return")
+        yield 1.0
+        if cancel:
+            take_picture("7-baking")
+            check("the bake is under way", keys < len(obj.data.shape_keys.key_blocks) < keys + end)
+            xdo("key", "Escape")
+            yield 1.0
+            check("Esc leaves no key behind", len(obj.data.shape_keys.key_blocks) == keys)
+            check("... and the skin live", obj.supple.bake == "NONE")
+    for _ in range(40):
+        if obj.supple.bake == "SHAPE_KEYS":
+            break
+        yield 0.5
+    check("a whole bake has a key for each frame", len(obj.data.shape_keys.key_blocks) == keys + 20)
+    check("... which deform the skin", obj.supple.bake == "SHAPE_KEYS")
+    bpy.ops.supple.clear_bake()
+    yield WAIT
 
 
 BIND_ROW = 5.9
