@@ -29,6 +29,9 @@ from .skeleton import Chains
 BLOCK_SIZE = 5000
 """Vertices in a block: smaller ones pay for calls, larger ones leave the cache, powers of 2 collide in it."""
 
+BLOCK_JOINTS = 48
+"""Joints that lead the vertices of a block, about: with more, most of its dense weights are zero."""
+
 PRODUCT_SIZE = 250_000
 """Multiplications in one matrix product: OpenBLAS hands larger ones to threads, whose start costs more than they save
 (and many times that on a busy machine)."""
@@ -149,11 +152,13 @@ def bind(rest: Rest, params: Any) -> Binding:
     """
     vertex_count, joint_count = len(rest.points), len(rest.joints.parents)
     weights = _normalize(rest.weights, vertex_count, joint_count)
-    order = np.argsort(_strongest_joints(weights, vertex_count), kind="stable")
+    strongest = _strongest_joints(weights, vertex_count)
+    order = np.argsort(strongest, kind="stable")
     places = np.empty(vertex_count, np.intp)
     places[order] = np.arange(vertex_count)
 
-    block_count = max(1, -(-vertex_count // BLOCK_SIZE))
+    most = min(BLOCK_SIZE, BLOCK_JOINTS * vertex_count // max(1, len(np.unique(strongest))))
+    block_count = max(1, -(-vertex_count // max(1, most)))
     size = max(1, -(-vertex_count // block_count))
     rows = places[weights.vertices]
     by_block = np.argsort((rows // size).astype(np.min_scalar_type(block_count)), kind="stable")
