@@ -6,7 +6,7 @@ mesh that has the viewport's points at each frame and quarter frame, through a P
 Mesh Cache modifier: motion blur opens the shutter a quarter frame before the frame and closes it a quarter after. And
 files that are opened elsewhere, with and without Supple, render to the same pictures.
 
-EEVEE is left out: it has no GPU here and takes 8 to 50 s for one picture. It gets the same evaluated mesh as Workbench.
+EEVEE, which takes seconds a picture with no graphics card, has one test of its own in test_render_eevee.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""EEVEE shows what Blender's own modifier shows. One small scene: it takes ten seconds and more with no graphics card."""
+"""EEVEE shows what Blender's own modifier shows. One small scene: with no graphics card it takes ten seconds."""
 
 import bpy
 import numpy as np
