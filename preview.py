@@ -59,14 +59,24 @@ def _report(obj: bpy.types.Object, step) -> None:
         settings_of(obj).message = message
 
 
+def _find_changes(depsgraph: bpy.types.Depsgraph) -> set[bpy.types.ID]:
+    """Meshes and armatures whose weights, rest shape or bones may have changed.
+
+    A mesh whose keys are animated or driven is updated at every frame, too. Its Key then is in its geometry alone; a
+    change of the mesh itself, be it by hand or by a brush, updates all there is of the Key.
+    """
+    updates = list(depsgraph.updates)
+    moved = {up.id.original for up in updates if isinstance(up.id, bpy.types.Key) and not up.is_updated_transform}
+    changed = {up.id.original for up in updates if isinstance(up.id, bpy.types.Mesh | bpy.types.Armature)}
+    return {one for one in changed if not (isinstance(one, bpy.types.Mesh) and one.shape_keys in moved)}
+
+
 @persistent
 def _on_change(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     """Follow changes of weights and bones, then the pose."""
     if _watch.is_rendering and depsgraph.mode != "RENDER":
         return  # the render has the carriers
-    changed = {
-        update.id.original for update in depsgraph.updates if isinstance(update.id, bpy.types.Mesh | bpy.types.Armature)
-    }
+    changed = _find_changes(depsgraph)
     for obj in _watch.bound_objects():
         if changed:
             live.note_armature_change(obj)

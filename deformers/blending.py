@@ -180,13 +180,19 @@ def bind(rest: Rest, params: Any) -> Binding:
 
 def with_points(binding: Binding, points: np.ndarray) -> Binding:
     """The same binding for another shape of the same vertices, `points` of shape (V, 3), object space."""
-    wrapped = points.astype(np.float32).T[WRAP][:, None, np.argsort(binding.places)]
+    order = np.empty(len(points), np.intp)
+    order[binding.places] = np.arange(len(points))
     blocks, start = [], 0
     for block in binding.blocks:
         end = start + block.weights.shape[1]
-        blocks.append(replace(block, points=np.ascontiguousarray(wrapped[:, :, start:end])))
+        blocks.append(replace(block, points=_wrap_points(points[order[start:end]])))
         start = end
     return replace(binding, blocks=tuple(blocks))
+
+
+def _wrap_points(points: np.ndarray) -> np.ndarray:
+    """Points, shape (n, 3), as a block keeps them: float32, shape (5, 1, n)."""
+    return points.astype(np.float32).T[WRAP][:, None].copy()
 
 
 def _normalize(weights: Weights, vertex_count: int, joint_count: int) -> Weights:
@@ -226,7 +232,7 @@ def _make_block(
     return Block(
         joints=joints,
         weights=dense.astype(np.float32).reshape(shape),
-        points=rest.points[members].astype(np.float32).T[WRAP][:, None].copy(),
+        points=_wrap_points(rest.points[members]),
         linear=_part(rest.linear, members, 0.0),
         strength=_part(rest.strength, members, 1.0),
     )

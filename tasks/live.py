@@ -90,9 +90,9 @@ def forget_others(objects: Iterable[bpy.types.Object]) -> None:
 
 
 def note_mesh_change(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> None:
-    """Have the object's weights and rest shape read again, unless it was a face key that moved.
+    """Have the object's weights and rest shape read again, unless it was a face key's slider that moved.
 
-    Blender reports both as a change of the mesh, and a key may move at every frame.
+    Blender reports both as the same change of the mesh.
     """
     live = _live.get(obj.session_uid)
     if live is not None and live.seen_values == _read_values(obj, depsgraph):

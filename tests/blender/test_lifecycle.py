@@ -268,14 +268,14 @@ def test_frames_in_any_order_give_the_same(method, keyed):
         assert np.array_equal(evaluated_points(obj), shapes[frame])
 
 
-@pytest.mark.parametrize("keyed", [False, True], ids=["plain", "with an animated key"])
-def test_playback_does_not_bind_again(keyed, monkeypatch):
+@pytest.mark.parametrize("last", [None, 0.0, 1.0], ids=["plain", "with a held key", "with an animated key"])
+def test_playback_does_not_bind_again(last, monkeypatch):
     obj, armature, _ = bound_tube()
     animate(armature)
-    if keyed:
+    if last is not None:
         obj.shape_key_add(name="Basis")
         key = obj.shape_key_add(name="Puff")
-        for frame, value in ((1, 0.0), (20, 1.0)):
+        for frame, value in ((1, 0.0), (20, last)):
             key.value = value
             key.keyframe_insert("value", frame=frame)
     bpy.context.scene.frame_set(1)
