@@ -182,6 +182,7 @@ def steps() -> Iterator[float]:
     check("Bind Again keeps the skin", distance(reference(obj, armature), evaluated_points(obj)) <= TOLERANCE)
     yield from paint_weights(window, obj, armature)
     yield from bake_and_cancel(window, obj)
+    yield from render_animation(obj)
     obj.vertex_groups.clear()
     window.click_button(BIND_ROW)
     yield 1.0
@@ -238,6 +239,46 @@ def bake_and_cancel(window: Window, obj: bpy.types.Object) -> Iterator[float]:
     check("a whole bake has a key for each frame", len(obj.data.shape_keys.key_blocks) == keys + 20)
     check("... which deform the skin", obj.supple.bake == "SHAPE_KEYS")
     bpy.ops.supple.clear_bake()
+    yield WAIT
+
+
+def render_animation(obj: bpy.types.Object) -> Iterator[float]:
+    """An animation rendered in the window, with motion blur, is what Blender's own modifier gives."""
+    scene = bpy.context.scene
+    scene.render.engine, scene.cycles.samples, scene.cycles.device = "CYCLES", 1, "CPU"
+    scene.render.resolution_x = scene.render.resolution_y = 64
+    scene.render.use_motion_blur = True
+    scene.frame_start, scene.frame_end, scene.frame_step = 1, 20, 6
+    for name, data, place in (
+        ("Camera", bpy.data.cameras.new("Camera"), (0.0, 2.0, 10.0)),
+        ("Sun", bpy.data.lights.new("Sun", "SUN"), (0.0, 0.0, 5.0)),
+    ):
+        new = bpy.data.objects.new(name, data)
+        new.location = place
+        scene.collection.objects.link(new)
+    scene.camera = bpy.data.objects["Camera"]
+    folder = Path(tempfile.mkdtemp(prefix="supple-render-"))
+    pictures = {}
+    for name in ("supple", "blender"):
+        if name == "supple":
+            obj.supple.method = "SSD"
+        else:
+            bpy.ops.supple.unbind()
+        yield WAIT
+        scene.render.filepath = str(folder / name)
+        bpy.ops.render.render("INVOKE_DEFAULT", animation=True)
+        for _ in range(80):
+            yield 0.25
+            if len(list(folder.glob(f"{name}*.png"))) == 4 and not bpy.app.is_job_running("RENDER"):
+                break
+        paths = sorted(folder.glob(f"{name}*.png"))
+        pictures[name] = np.array([bpy.data.images.load(str(path)).pixels[:] for path in paths])
+    changed = np.abs(pictures["supple"] - pictures["blender"]) > 3 / 255
+    check("an animation rendered in the window moves", len(np.unique(pictures["supple"], axis=0)) == 4)
+    check("... as under Blender's own modifier", changed.sum() <= 4 * 10)
+    check("Unbind unlocks the interface", not scene.render.use_lock_interface)
+    with bpy.context.temp_override(window=bpy.context.window_manager.windows[0]):
+        bpy.ops.supple.bind(method="DLBNT")
     yield WAIT
 
 
