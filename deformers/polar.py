@@ -11,6 +11,10 @@ SINGULAR = 1e-6
 """Singular values below this part of the largest count as zero: the matrix does not determine a rotation there."""
 
 
+CLEAR = 1e-3
+"""Scales above this part of the largest are found from their squares with ten digits."""
+
+
 def find_rigid(linear: np.ndarray) -> np.ndarray:
     """Tell which matrices are rotations.
 
@@ -58,12 +62,22 @@ def decompose_polar(linear: np.ndarray, parents: np.ndarray) -> tuple[np.ndarray
     rotation = linear.copy()
     bent = np.flatnonzero(~find_rigid(linear))
     if bent.size:
-        left, scales, right = np.linalg.svd(linear[bent])
-        rotation[bent] = left @ right
-        open_to_choice = (scales[:, 2] <= SINGULAR * scales[:, 0]) | (determinants(rotation[bent]) < 0)
-        if open_to_choice.any():
-            _choose_by_parent(rotation, linear, parents, bent[open_to_choice])
+        rotation[bent], is_clear = _remove_stretches(linear[bent])
+        unclear = bent[~is_clear]
+        if unclear.size:
+            left, scales, right = np.linalg.svd(linear[unclear])
+            rotation[unclear] = left @ right
+            is_open = (scales[:, 2] <= SINGULAR * scales[:, 0]) | (determinants(rotation[unclear]) < 0)
+            _choose_by_parent(rotation, linear, parents, unclear[is_open])
     return rotation, rotation.transpose(0, 2, 1) @ linear
+
+
+def _remove_stretches(linear: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rotations `M (M.T M)^(-1/2)`, and where they are exact: two thirds of the time that singular values take."""
+    squares, axes = np.linalg.eigh(linear.transpose(0, 2, 1) @ linear)
+    scales = np.sqrt(np.maximum(squares, 1e-30))
+    rotations = (linear @ axes / scales[:, None]) @ axes.transpose(0, 2, 1)
+    return rotations, (scales[:, 0] > CLEAR * scales[:, 2]) & (determinants(linear) > 0)
 
 
 def _choose_by_parent(rotation: np.ndarray, linear: np.ndarray, parents: np.ndarray, which: np.ndarray) -> None:
