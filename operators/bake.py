@@ -14,24 +14,24 @@ from ..deformers import SkinningError
 from ..properties import settings_of
 from ..tasks import bake
 
+RELATIVE_PATH: set[Any] = {"PATH_SUPPORTS_BLEND_RELATIVE"} if bpy.app.version >= (4, 5, 0) else set()
+"""Blender from 4.5 on warns of paths relative to the file where a property does not say that it takes them."""
+
+BETWEEN_REDRAWS = 0.2
+"""Seconds of baking between two redraws of the window, which may take longer than a frame."""
+
 
 def _active_mesh(context: bpy.types.Context) -> bpy.types.Object:
     """The active object, once `poll` has seen that there is one."""
     return cast(bpy.types.Object, context.active_object)
 
 
-RELATIVE_PATH: set[Any] = {"PATH_SUPPORTS_BLEND_RELATIVE"} if bpy.app.version >= (4, 5, 0) else set()
-"""Blender from 4.5 on warns of paths relative to the file where a property does not say that it takes them."""
-
-
-BETWEEN_REDRAWS = 0.2
-"""Seconds of baking between two redraws of the window, which may take longer than a frame."""
-
-
 class BakeOperator:
     """Mix-in: a frame range, run in one go from Python and frame by frame from the user interface."""
 
     bl_options = {"REGISTER", "UNDO"}
+    is_interactive = False
+    """Whether a user waits in front of a window: set by `invoke`."""
 
     frame_start: IntProperty(name="Start", description="First frame; the scene's if not set", default=1)
     frame_end: IntProperty(name="End", description="Last frame; the scene's if not set", default=250)
@@ -51,9 +51,6 @@ class BakeOperator:
 
     def finish(self, context: bpy.types.Context) -> None:
         """What is left to do once all frames are there."""
-
-    is_interactive = False
-    """Whether a user waits in front of a window: set by `invoke`."""
 
     def frames(self, context: bpy.types.Context) -> range:
         self._take_scene_range(context)

@@ -8,6 +8,11 @@ import bpy
 import numpy as np
 
 
+def without_blenders_own(errors: str) -> str:
+    """What a process wrote to stderr, less what Blender says where /etc/mtab is missing, as in bare containers."""
+    return errors.replace("could not get a list of mounted file-systems\n", "")
+
+
 def evaluated_points(obj: bpy.types.Object, in_render: bool = False) -> np.ndarray:
     """Vertex positions after all modifiers, float32, shape (V, 3), object space."""
     mesh = obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).data

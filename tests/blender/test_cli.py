@@ -19,7 +19,17 @@ import numpy as np
 import pytest
 
 import checkout
-from scenes import add_face_key, add_tube, animate_key, animate_tube, bind, distance, points_at, supple_modifier
+from scenes import (
+    add_face_key,
+    add_tube,
+    animate_key,
+    animate_tube,
+    bind,
+    distance,
+    points_at,
+    supple_modifier,
+    without_blenders_own,
+)
 from supple import cli
 from supple.bridge.point_caches import read_samples
 from supple.properties import settings_of
@@ -143,7 +153,7 @@ def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
         process.kill()
         raise
     assert "Traceback" not in err, err
-    return process.returncode, out, err
+    return process.returncode, out, without_blenders_own(err)
 
 
 def json_in(out: str) -> Any:
