@@ -10,6 +10,14 @@ RIGID = 4e-6
 SINGULAR = 1e-6
 """Singular values below this part of the largest count as zero: the matrix does not determine a rotation there."""
 
+ALIKE = 1e-4
+"""Singular values that differ by less than this part of the largest count as equal: noise of a pose."""
+
+APART = 10.0
+"""Added to a matrix of rotations between unlike scales, so that its eigenvectors do not mix them."""
+
+KNOWN = 4.0
+"""What a determined direction weighs, where the entries of the others are at most 1."""
 
 CLEAR = 1e-3
 """Scales above this part of the largest are found from their squares with ten digits."""
@@ -81,50 +89,69 @@ def _remove_stretches(linear: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _choose_by_parent(rotation: np.ndarray, linear: np.ndarray, parents: np.ndarray, which: np.ndarray) -> None:
-    """Fill in `rotation[which]`, each after its parent. A loop, as each needs its parent's; such joints are few.
+    """Fill in `rotation[which]`, each after its parent: a loop over the levels of such joints, which are few.
 
     A joint below a mirrored one keeps that mirror, so that what turns along a mirrored chain turns in the rotations.
     Its stretch then need not be symmetric, which does no harm (end of section 3.2).
     """
-    waiting = {int(joint) for joint in which}
-    mirrors: dict[int, np.ndarray] = {}
-    while waiting:
-        ready = [joint for joint in waiting if parents[joint] not in waiting]
-        for joint in ready:
-            parent = int(parents[joint])
-            toward = rotation[parent] if parent >= 0 else np.eye(3)
-            left, scales, right = np.linalg.svd(linear[joint])
-            singular = scales[2] <= SINGULAR * scales[0]
-            if parent in mirrors:
-                mirrors[joint] = mirrors[parent]
-            elif not singular:
-                mirrors[joint] = _find_mirror(left @ right, scales, right, toward)
-            rotation[joint] = _continue_rotation(linear[joint] @ mirrors.get(joint, np.eye(3)), toward)
-        waiting.difference_update(ready)
+    waiting = np.zeros(len(parents), bool)
+    waiting[which] = True
+    mirrors = np.zeros_like(rotation)
+    has_mirror = np.zeros(len(parents), bool)
+    while waiting.any():
+        ready = np.flatnonzero(waiting & ~((parents >= 0) & waiting[parents]))
+        above = parents[ready]
+        toward = np.where((above >= 0)[:, None, None], rotation[above], np.eye(3))
+        left, scales, right = np.linalg.svd(linear[ready])
+        agreement = left.transpose(0, 2, 1) @ toward @ right.transpose(0, 2, 1)
+        inherits = (above >= 0) & has_mirror[above]
+        has_mirror[ready] = inherits | (scales[:, 2] > SINGULAR * scales[:, 0])
+        found = right.transpose(0, 2, 1) @ _find_mirrors(agreement, scales) @ right
+        mirrors[ready] = np.where(inherits[:, None, None], mirrors[above], found)
+        mirrored = linear[ready] @ np.where(has_mirror[ready, None, None], mirrors[ready], np.eye(3))
+        rotation[ready] = _continue_rotations(mirrored, toward)
+        waiting[ready] = False
 
 
-def _continue_rotation(matrix: np.ndarray, toward: np.ndarray) -> np.ndarray:
-    """The rotation of a matrix that is not mirrored; where it was scaled to nothing, what `toward` does there."""
-    left, scales, right = np.linalg.svd(matrix)
-    empty = scales <= SINGULAR * scales[0]
-    if not empty.any():
-        return left @ right
-    u, _, v = np.linalg.svd(left[:, empty].T @ toward @ right[empty].T)
-    rotation = left[:, ~empty] @ right[~empty] + left[:, empty] @ u @ v @ right[empty]
-    return rotation if np.linalg.det(rotation) > 0 else rotation @ _mirror(v[-1] @ right[empty])
+def _find_mirrors(agreement: np.ndarray, scales: np.ndarray) -> np.ndarray:
+    """The mirrors, of the planes of the stretch or the point, with which each rotation is nearest to the parent's.
 
+    Parameters
+    ----------
+    agreement : float64 array, shape (n, 3, 3)
+        Parent's rotation, seen from the left and right singular vectors.
+    scales : float64 array, shape (n, 3)
+        Singular values, descending. Those alike leave open which planes are meant; the agreement picks them.
 
-def _find_mirror(turned: np.ndarray, scales: np.ndarray, right: np.ndarray, toward: np.ndarray) -> np.ndarray:
-    """The mirror, of the planes of the stretch or the point, whose rotation `turned @ mirror` is nearest to `toward`.
-
-    Scales that differ by less than the noise of a pose count as equal; among their planes the second term picks.
+    Returns
+    -------
+    float64 array, shape (n, 3, 3)
+        In the basis of the right singular vectors.
     """
-    levels = np.cumsum(np.diff(scales, prepend=scales[0]) < -1e-4 * scales[0])
-    preference = turned.T @ toward
-    normals = np.linalg.eigh(right.T @ np.diag(levels) @ right + 1e-9 * (preference + preference.T))[1].T
-    mirrors = [_mirror(normal) for normal in normals] + [-np.eye(3)]
-    return max(mirrors, key=lambda mirror: float(np.sum(turned @ mirror * toward)))
+    symmetric = 0.5 * (agreement + agreement.transpose(0, 2, 1))
+    levels = np.cumsum(-np.diff(scales, prepend=scales[:, :1]) > ALIKE * scales[:, :1], axis=1)
+    alike = levels[:, :, None] == levels[:, None]
+    apart = APART * levels[:, None] * np.eye(3)
+    normals = np.linalg.eigh(np.where(alike, symmetric, 0.0) + apart)[1].transpose(0, 2, 1)
+    trace = np.einsum("nii->n", agreement)
+    nearness = trace[:, None] - 2.0 * np.einsum("nai,nij,naj->na", normals, symmetric, normals)
+    best = normals[np.arange(len(normals)), nearness.argmax(axis=1)]
+    planes = np.eye(3) - 2.0 * best[:, :, None] * best[:, None]
+    return np.where((nearness.max(axis=1) >= -trace)[:, None, None], planes, -np.eye(3))
 
 
-def _mirror(normal: np.ndarray) -> np.ndarray:
-    return np.eye(3) - 2 * np.outer(normal, normal)
+def _continue_rotations(matrices: np.ndarray, toward: np.ndarray) -> np.ndarray:
+    """Rotations of matrices that are not mirrored, shape (n, 3, 3); where scaled to nothing, what `toward` does there.
+
+    In the basis of the singular vectors, `toward` fills the block that the matrix leaves open, and the nearest rotation
+    is taken of the whole (Kabsch). What is known weighs more, so that a wrong sign is put right in that block.
+    """
+    left, scales, right = np.linalg.svd(matrices)
+    is_open = scales <= SINGULAR * scales[:, :1]
+    agreement = left.transpose(0, 2, 1) @ toward @ right.transpose(0, 2, 1)
+    filled = np.where(is_open[:, :, None] & is_open[:, None], agreement, 0.0)
+    filled += KNOWN * ~is_open[:, None] * np.eye(3)
+    inner_left, _, inner_right = np.linalg.svd(filled)
+    left, right = left @ inner_left, inner_right @ right
+    left[:, :, 2] *= np.sign(determinants(left) * determinants(right))[:, None]
+    return left @ right
