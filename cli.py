@@ -14,7 +14,7 @@ import bpy
 
 from .deformers import DEFORMERS, SkinningError
 from .deformers.dlbnt import ORDERS
-from .properties import settings_of
+from .properties import EVALUATE_ITEMS, settings_of
 from .tasks import bake
 from .tasks.bind import bind
 from .tasks.character import has_armature_modifier
@@ -74,6 +74,12 @@ def _build_parser() -> argparse.ArgumentParser:
         "--object", action="append", metavar="NAME", help="mesh to bind; all with an armature if not given"
     )
     binder.add_argument("--method", choices=tuple(DEFORMERS), default="DLBNT", help="how to blend; DLBNT if not given")
+    binder.add_argument(
+        "--evaluate",
+        type=str.upper,
+        choices=tuple(one[0] for one in EVALUATE_ITEMS),
+        help="what computes the deformation; nodes if not given, and Python where nodes can not",
+    )
     binder.add_argument("--output", type=Path, required=True, metavar="NEW.blend", help="file to save")
     binder.set_defaults(run=_bind)
 
@@ -169,7 +175,7 @@ def _bind(arguments: argparse.Namespace) -> None:
     else:
         objects = [obj for obj in bpy.context.scene.objects if has_armature_modifier(obj)]
     _choose_order(objects, arguments.order)
-    bind(objects, arguments.method)
+    bind(objects, arguments.method, arguments.evaluate)
     _save(arguments.output)
 
 

@@ -7,9 +7,9 @@ from bpy.app.handlers import persistent
 
 from .bridge.meshes import local_object, read_object_ids
 from .deformers import SkinningError
-from .properties import settings_of
-from .tasks import live
-from .tasks.bind import find_bound_objects, own_carrier
+from .properties import listeners, settings_of
+from .tasks import live, nodes
+from .tasks.bind import find_bound_objects, follow_settings, own_carrier
 from .tasks.stack import hand_over, take_over
 
 
@@ -78,6 +78,10 @@ def _on_change(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
         return  # the render has the carriers
     changed = _find_changes(depsgraph)
     for obj in _watch.bound_objects():
+        if settings_of(obj).evaluate == "NODES":
+            if depsgraph.mode != "RENDER":
+                _report(obj, lambda obj=obj: nodes.refresh(obj, changed))
+            continue
         if changed:
             live.note_armature_change(obj)
         if obj.data in changed and obj.mode not in live.RESHAPING_MODES:
@@ -85,9 +89,16 @@ def _on_change(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
         _report(obj, lambda obj=obj: live.refresh(obj, depsgraph))
 
 
+def _on_setting(obj: bpy.types.Object) -> None:
+    """Follow a setting of an object at once, where it needs other modifiers."""
+    if settings_of(obj).is_bound:
+        _report(obj, lambda: follow_settings(obj))
+
+
 @persistent
 def _on_load(*_) -> None:
     live.forget_all()
+    nodes.forget_all()
     _watch.look_again()
     _watch.is_rendering = False
     _watch.bound_objects()
@@ -96,6 +107,7 @@ def _on_load(*_) -> None:
 @persistent
 def _on_undo(*_) -> None:
     live.expect_changes()
+    nodes.forget_all()
     _watch.look_again()
 
 
@@ -141,9 +153,11 @@ def register() -> None:
     _watch.is_rendering = False
     for name, handler in HANDLERS:
         getattr(bpy.app.handlers, name).append(handler)
+    listeners.append(_on_setting)
 
 
 def unregister() -> None:
+    listeners.remove(_on_setting)
     for name, handler in reversed(HANDLERS):
         getattr(bpy.app.handlers, name).remove(handler)
     if hasattr(bpy.data, "objects"):

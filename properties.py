@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import bpy
 from bpy.props import BoolProperty, BoolVectorProperty, EnumProperty, IntProperty, PointerProperty, StringProperty
 
-SETTINGS_VERSION = 1
+SETTINGS_VERSION = 2
 
 METHOD_ITEMS = (
     ("SSD", "SSD", "Linear blending: fast, collapses at bent elbows and twisted wrists"),
     ("DLB", "DLB", "Dual quaternion blending: keeps volume, as Preserve Volume does, without its tears"),
     ("DLBNT", "DLBNT", "Dual quaternion blending with non-rigid transforms: keeps volume and follows scaled bones"),
+)
+NODES_PROBLEM = (
+    ""
+    if hasattr(bpy.types, "GeometryNodeBoneInfo") and hasattr(bpy.types, "FunctionNodeMatrixSVD")
+    else "Nodes that read bones need Blender 5.1 or later"
+)
+"""Why this Blender can not evaluate by nodes; empty where it can."""
+
+EVALUATE_ITEMS = (
+    ("NODES", "Nodes", "The node modifier deforms the skin: also where Supple is not installed (Blender 5.1 or later)"),
+    (
+        "PYTHON",
+        "Python",
+        "Supple deforms the skin, while it is installed: in every Blender, with B-Bones and envelopes",
+    ),
 )
 ORDER_ITEMS = (
     ("GH", "Stretch First", "M = G H: the skin is stretched at rest, then turned with the bones"),
@@ -23,9 +40,15 @@ BAKE_ITEMS = (
 )
 
 
+listeners: list[Callable[[bpy.types.Object], None]] = []
+"""Called with an object whose settings were changed."""
+
+
 def _show_change(settings: ObjectSettings, _context: bpy.types.Context) -> None:
-    """Have the depsgraph run, and with it the live preview, which compares the settings with those it has bound."""
+    """Pass a change on, and have the depsgraph run: the live preview compares settings with those it has bound."""
     settings.id_data.update_tag()
+    for listener in listeners:
+        listener(settings.id_data)
 
 
 class ObjectSettings(bpy.types.PropertyGroup):
@@ -45,11 +68,19 @@ class ObjectSettings(bpy.types.PropertyGroup):
         default="GH",
         update=_show_change,
     )
+    evaluate: EnumProperty(
+        name="Evaluate",
+        description="What computes the deformation",
+        items=EVALUATE_ITEMS,
+        default="PYTHON" if NODES_PROBLEM else "NODES",
+        update=_show_change,
+    )
     linear_group: StringProperty(
         name="Linear Group",
         description="Vertex group that mixes in linear blending: 0 follows the method, 1 is linear",
         update=_show_change,
     )
+    evaluate_problem: StringProperty(name="Why Not Nodes", options={"HIDDEN"})
     version: IntProperty(default=SETTINGS_VERSION, options={"HIDDEN"})
     is_bound: BoolProperty(name="Bound", options={"HIDDEN"})
     armature_modifier: StringProperty(name="Armature Modifier", options={"HIDDEN"})

@@ -10,17 +10,17 @@ in for does not bring that about, being switched off.
 
 from __future__ import annotations
 
-from typing import Any, Literal, cast
+from typing import Literal
 
 import bpy
 import numpy as np
 
+from ..nodes.graph import Graph
+from ..nodes.groups import VERSION_KEY, ensure_group
 from .meshes import mesh_of
 
 TRANSFORM_ATTRIBUTE = "supple_transform"
 GROUP_NAME = "Supple"
-GROUP_VERSION_KEY = "supple_version"
-GROUP_VERSION = 1
 CARRIER_SOCKET = "Carrier"
 WATCHER_SOCKET = "Pose"
 TRANSFORMS_SOCKET = "Per-Vertex Transforms"
@@ -98,11 +98,8 @@ def write_input(modifier: bpy.types.Modifier, name: str, value) -> None:
 
 
 def ensure_node_group() -> bpy.types.NodeTree:
-    """The node group that all bound objects share: it puts each vertex where the carrier says."""
-    for group in bpy.data.node_groups:
-        if group.library is None and group.get(GROUP_VERSION_KEY) == GROUP_VERSION:
-            return group
-    return _new_node_group()
+    """The node group that objects evaluated by Python share: it puts each vertex where the carrier says."""
+    return ensure_group("carrier", GROUP_NAME, _build_node_group)
 
 
 def is_supple_modifier(modifier: bpy.types.Modifier) -> bool:
@@ -111,14 +108,12 @@ def is_supple_modifier(modifier: bpy.types.Modifier) -> bool:
         return False
     if modifier.node_group is None:
         return modifier.name.startswith(GROUP_NAME)
-    return GROUP_VERSION_KEY in modifier.node_group
+    return VERSION_KEY in modifier.node_group
 
 
 def add_supple_modifier(obj: bpy.types.Object, index: int) -> bpy.types.Modifier:
-    """Put the node modifier into the stack at `index`."""
-    modifier = add_modifier(obj, GROUP_NAME, "NODES", index)
-    modifier.node_group = ensure_node_group()
-    return modifier
+    """Put the node modifier into the stack at `index`; it has no node group yet."""
+    return add_modifier(obj, GROUP_NAME, "NODES", index)
 
 
 def add_modifier(
@@ -141,82 +136,22 @@ def remove_modifier(obj: bpy.types.Object, modifier: bpy.types.Modifier, success
         obj.modifiers.active = obj.modifiers[name]
 
 
-def remove_unused_node_groups() -> None:
-    """Remove Supple's node groups that no modifier uses any more."""
-    for group in [group for group in bpy.data.node_groups if GROUP_VERSION_KEY in group and not group.users]:
-        bpy.data.node_groups.remove(group)
-
-
-def _new_node_group() -> bpy.types.NodeTree:
-    group = cast(Any, bpy.data.node_groups).new(GROUP_NAME, "GeometryNodeTree")
-    group.is_modifier = True
-    group[GROUP_VERSION_KEY] = GROUP_VERSION
-    sockets = group.interface
-    sockets.new_socket("Geometry", in_out="INPUT", socket_type="NodeSocketGeometry")
-    sockets.new_socket(CARRIER_SOCKET, in_out="INPUT", socket_type="NodeSocketObject")
-    sockets.new_socket(WATCHER_SOCKET, in_out="INPUT", socket_type="NodeSocketObject")
-    sockets.new_socket(TRANSFORMS_SOCKET, in_out="INPUT", socket_type="NodeSocketBool")
-    sockets.new_socket("Geometry", in_out="OUTPUT", socket_type="NodeSocketGeometry")
-
-    def add(kind: str, x: int, y: int, **settings):
-        node = group.nodes.new(kind)
-        node.location = (x, y)
-        for name, value in settings.items():
-            setattr(node, name, value)
-        return node
-
-    def link(source, target) -> None:
-        group.links.new(source, target)
-
-    inputs, output = add("NodeGroupInput", -900, 0), add("NodeGroupOutput", 900, 0)
-    carrier = add("GeometryNodeObjectInfo", -700, -250)
-    index, position = add("GeometryNodeInputIndex", -500, -450), add("GeometryNodeInputPosition", -500, -350)
-    stored = add("GeometryNodeInputNamedAttribute", -500, -550, data_type="FLOAT4X4")
-    stored.inputs["Name"].default_value = TRANSFORM_ATTRIBUTE
-    link(inputs.outputs[CARRIER_SOCKET], carrier.inputs["Object"])
-
-    moved = []
-    for data_type, value, y in (
-        ("FLOAT_VECTOR", position.outputs[0], 0),
-        ("FLOAT4X4", stored.outputs["Attribute"], -300),
-    ):
-        sample = add("GeometryNodeSampleIndex", -250, y - 100, data_type=data_type)
-        place = add("GeometryNodeSetPosition", 250, y)
-        link(carrier.outputs["Geometry"], sample.inputs["Geometry"])
-        link(value, sample.inputs["Value"])
-        link(index.outputs[0], sample.inputs["Index"])
-        link(inputs.outputs["Geometry"], place.inputs["Geometry"])
-        moved.append((sample, place))
-    (sample, by_points), (sample_transform, by_transforms) = moved
-    transform = add("FunctionNodeTransformPoint", 0, -400)
-    link(sample.outputs[0], by_points.inputs["Position"])
-    link(position.outputs[0], transform.inputs[0])
-    link(sample_transform.outputs[0], transform.inputs[1])
-    link(transform.outputs[0], by_transforms.inputs["Position"])
-
-    chosen = add("GeometryNodeSwitch", 450, 0, input_type="GEOMETRY")
-    link(inputs.outputs[TRANSFORMS_SOCKET], chosen.inputs[0])
-    link(by_points.outputs[0], chosen.inputs["False"])
-    link(by_transforms.outputs[0], chosen.inputs["True"])
-    link(
-        _same_size(add, link, inputs, carrier),
-        (fits := add("GeometryNodeSwitch", 650, 0, input_type="GEOMETRY")).inputs[0],
-    )
-    link(inputs.outputs["Geometry"], fits.inputs["False"])
-    link(chosen.outputs[0], fits.inputs["True"])
-    link(fits.outputs[0], output.inputs[0])
-    return group
-
-
-def _same_size(add, link, inputs, carrier):
-    """Whether the carrier has as many points as the mesh: if not, the mesh is passed on as it is."""
-    compare = add("FunctionNodeCompare", 0, 250, data_type="INT", operation="EQUAL")
-    sockets = [socket for socket in compare.inputs if socket.type == "INT"]
-    for geometry, y, socket in (
-        (inputs.outputs["Geometry"], 350, sockets[0]),
-        (carrier.outputs["Geometry"], 150, sockets[1]),
-    ):
-        size = add("GeometryNodeAttributeDomainSize", -250, y)
-        link(geometry, size.inputs[0])
-        link(size.outputs["Point Count"], socket)
-    return compare.outputs[0]
+def _build_node_group(name: str) -> bpy.types.NodeTree:
+    graph = Graph(name)
+    graph.tree.is_modifier = True
+    geometry = graph.input("Geometry", "GEOMETRY")
+    carrier_object = graph.input(CARRIER_SOCKET, "OBJECT", "Mesh that Supple writes each pose to")
+    graph.input(WATCHER_SOCKET, "OBJECT", "Mesh that has Blender evaluate the armature's pose")
+    transforms = graph.input(TRANSFORMS_SOCKET, "BOOLEAN", "Apply the carrier's transforms instead of its points")
+    with graph.frame("The carrier"):
+        carrier = graph.outputs("GeometryNodeObjectInfo", carrier_object)[-1]
+        index, position = graph.add("GeometryNodeInputIndex"), graph.add("GeometryNodeInputPosition")
+        transform = graph.attribute(TRANSFORM_ATTRIBUTE, "FLOAT4X4")
+        at_points = graph.sample(carrier, position, index)
+        by_transforms = graph.sample(carrier, transform, index).move(position)
+        moved = graph.add("GeometryNodeSetPosition", geometry, None, graph.switch(transforms, at_points, by_transforms))
+    with graph.frame("Where the counts of vertices differ, the mesh is passed on as it is"):
+        count, bound = (graph.add("GeometryNodeAttributeDomainSize", one) for one in (geometry, carrier))
+        fits = graph.add("FunctionNodeCompare", count, bound, data_type="INT", operation="EQUAL")
+        graph.output("Geometry", graph.switch(fits, geometry, moved))
+    return graph.finish()

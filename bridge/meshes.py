@@ -37,6 +37,14 @@ def read_points(mesh: bpy.types.Mesh) -> np.ndarray:
     return points
 
 
+def read_face_corners(mesh: bpy.types.Mesh) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices of all faces' corners, shape (C,), and each face's first corner, shape (F,)."""
+    corners, starts = np.empty(len(mesh.loops), np.int32), np.empty(len(mesh.polygons), np.int32)
+    mesh.loops.foreach_get("vertex_index", corners)
+    mesh.polygons.foreach_get("loop_start", starts)
+    return corners, starts
+
+
 def local_object(name: str) -> bpy.types.Object | None:
     """An object of this file, none of a library, by its name."""
     return cast(Any, bpy.data.objects).get((name, None))

@@ -151,7 +151,7 @@ def bind(rest: Rest, params: Any) -> Binding:
         Where the joints are parented in a circle.
     """
     vertex_count, joint_count = len(rest.points), len(rest.joints.parents)
-    weights = _normalize(rest.weights, vertex_count, joint_count)
+    weights = normalize_weights(rest.weights, vertex_count, joint_count)
     strongest = _strongest_joints(weights, vertex_count)
     order = np.argsort(strongest, kind="stable")
     places = np.empty(vertex_count, np.intp)
@@ -195,7 +195,7 @@ def _wrap_points(points: np.ndarray) -> np.ndarray:
     return points.astype(np.float32).T[WRAP][:, None].copy()
 
 
-def _normalize(weights: Weights, vertex_count: int, joint_count: int) -> Weights:
+def normalize_weights(weights: Weights, vertex_count: int, joint_count: int) -> Weights:
     """Make each vertex's weights sum to 1; vertices with none follow an extra joint that stays at rest."""
     positive = np.maximum(weights.values, 0.0)
     totals = np.bincount(weights.vertices, positive, minlength=vertex_count)

@@ -41,6 +41,11 @@ class Chains:
             self._jumps.append(jump)
             jump = jump[jump]
 
+    @property
+    def level_count(self) -> int:
+        """Joints in the longest chain from a root down."""
+        return int(self.sum(np.ones(len(self.parents), np.intp)).max(initial=0))
+
     def of_parents(self, values: np.ndarray, root: np.ndarray | float) -> np.ndarray:
         """Each joint's parent's row of `values`, shape (B, ...); `root` for a root."""
         return np.concatenate([values, np.broadcast_to(root, (1, *values.shape[1:]))])[self.parents]

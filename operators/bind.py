@@ -6,8 +6,8 @@ import bpy
 from bpy.props import EnumProperty
 
 from ..deformers import SkinningError
-from ..properties import METHOD_ITEMS, settings_of
-from ..tasks.bind import bind, unbind
+from ..properties import EVALUATE_ITEMS, METHOD_ITEMS, settings_of
+from ..tasks.bind import bind, make_independent, unbind
 from ..tasks.character import has_armature_modifier
 
 
@@ -30,6 +30,7 @@ class SUPPLE_OT_bind(bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO"}
 
     method: EnumProperty(name="Method", description="How the joints' transforms are blended", items=METHOD_ITEMS)
+    evaluate: EnumProperty(name="Evaluate", description="What computes the deformation", items=EVALUATE_ITEMS)
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
@@ -46,8 +47,9 @@ class SUPPLE_OT_bind(bpy.types.Operator):
     def execute(self, context: bpy.types.Context) -> set[str]:
         meshes = chosen_meshes(context)
         method = self.method if self.properties.is_property_set("method") else settings_of(meshes[0]).method
+        evaluate = self.evaluate if self.properties.is_property_set("evaluate") else None
         try:
-            bind(meshes, method)
+            bind(meshes, method, evaluate)
         except SkinningError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
@@ -78,4 +80,30 @@ class SUPPLE_OT_unbind(bpy.types.Operator):
         return {"FINISHED"}
 
 
-register, unregister = bpy.utils.register_classes_factory((SUPPLE_OT_bind, SUPPLE_OT_unbind))
+class SUPPLE_OT_make_independent(bpy.types.Operator):
+    """Hand the selected characters over: their node modifiers deform them by themselves, and Supple forgets them"""
+
+    bl_idname = "supple.make_independent"
+    bl_label = "Make Independent"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        bound = [obj for obj in chosen_meshes(context) if settings_of(obj).is_bound]
+        if not any(settings_of(obj).evaluate == "NODES" for obj in bound):
+            cls.poll_message_set("Select a mesh that is bound and evaluated by nodes")
+            return False
+        return True
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        try:
+            make_independent(chosen_meshes(context))
+        except SkinningError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        return {"FINISHED"}
+
+
+register, unregister = bpy.utils.register_classes_factory(
+    (SUPPLE_OT_bind, SUPPLE_OT_unbind, SUPPLE_OT_make_independent)
+)

@@ -10,11 +10,12 @@ import bpy
 from ..bridge import carriers
 from ..bridge.meshes import mesh_of, read_points
 from ..deformers import SkinningError
+from ..nodes.groups import remove_unused_groups
 from ..properties import SETTINGS_VERSION, ObjectSettings, settings_of
-from . import live
+from . import live, nodes
 from .bake import clear_bake
 from .character import check_armature, find_armature_modifier
-from .stack import find_replaced_modifier, find_supple_modifier, hand_over, read_toggles, write_toggles
+from .stack import find_replaced_modifier, find_supple_modifier, pass_on, read_toggles, write_toggles
 
 LOCK_KEY = "supple_locked_interface"
 """Custom property of a scene whose Lock Interface Bind has switched on."""
@@ -25,7 +26,7 @@ def find_bound_objects() -> list[bpy.types.Object]:
     return [obj for obj in bpy.data.objects if obj.type == "MESH" and settings_of(obj).is_bound and obj.library is None]
 
 
-def bind(objects: Iterable[bpy.types.Object], method: str) -> None:
+def bind(objects: Iterable[bpy.types.Object], method: str, evaluate: str | None = None) -> None:
     """Deform characters by Supple instead of by their Armature modifiers.
 
     Where one of the objects can not be bound, none is. A bound object is bound anew.
@@ -36,6 +37,8 @@ def bind(objects: Iterable[bpy.types.Object], method: str) -> None:
         Meshes with an Armature modifier.
     method : str
         Key of `DEFORMERS`.
+    evaluate : str, optional
+        "NODES" or "PYTHON". If not given, what each object's settings say, and Python where nodes can not do it.
 
     Raises
     ------
@@ -46,9 +49,25 @@ def bind(objects: Iterable[bpy.types.Object], method: str) -> None:
     if not objects:
         raise SkinningError("Nothing to bind: select a mesh that has an Armature modifier")
     checked = [(obj, check_bindable(obj)) for obj in objects]
-    prepared = [live.prepare(obj, modifier, method) for obj, modifier in checked]
-    for (obj, modifier), one in zip(checked, prepared, strict=True):
-        _bind_one(obj, modifier, one)
+    prepared = [prepare(obj, modifier, method, evaluate) for obj, modifier in checked]
+    for (obj, modifier), (setup, problem) in zip(checked, prepared, strict=True):
+        _bind_one(obj, modifier, setup, problem)
+    remove_unused_groups()
+
+
+def prepare(
+    obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier, method: str, evaluate: str | None
+) -> tuple[live.LiveObject | nodes.NodeSetup, str]:
+    """What binds an object, and why it is not evaluated by nodes, if it was to be."""
+    if evaluate == "NODES":
+        return nodes.prepare(obj, modifier, method), ""
+    problem = ""
+    if evaluate is None and settings_of(obj).evaluate == "NODES":
+        try:
+            return nodes.prepare(obj, modifier, method), ""
+        except SkinningError as error:
+            problem = str(error)
+    return live.prepare(obj, modifier, method), problem
 
 
 def check_bindable(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
@@ -74,41 +93,94 @@ def check_bindable(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
         raise SkinningError(f"'{obj.name}' is in Edit Mode: leave it first")
     if not obj.data.vertices:
         raise SkinningError(f"'{obj.name}' has no vertices: select another mesh")
-    modifier = find_replaced_modifier(obj) if settings_of(obj).is_bound else find_armature_modifier(obj)
-    if not settings_of(obj).is_bound and not (modifier.show_viewport or modifier.show_render):
+    has_supple = settings_of(obj).is_bound or any(carriers.is_supple_modifier(one) for one in obj.modifiers)
+    modifier = find_replaced_modifier(obj) if has_supple else find_armature_modifier(obj)
+    if not has_supple and not (modifier.show_viewport or modifier.show_render):
         raise SkinningError(f"Armature modifier '{modifier.name}' of '{obj.name}' is switched off: switch it on first")
     return modifier
 
 
-def _bind_one(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier, prepared: live.LiveObject) -> None:
+def _bind_one(
+    obj: bpy.types.Object,
+    modifier: bpy.types.ArmatureModifier,
+    setup: live.LiveObject | nodes.NodeSetup,
+    problem: str,
+) -> None:
     settings = settings_of(obj)
-    settings.method = prepared.choices.method
+    supple = next((other for other in obj.modifiers if carriers.is_supple_modifier(other)), None)
     if not settings.is_bound:
-        settings.live_toggles = read_toggles(modifier)
-    _ensure_modifier(obj, modifier)
-    if settings.carrier is None or len(settings.carrier.data.vertices) != len(obj.data.vertices):
+        settings.live_toggles = read_toggles(supple or modifier)
+    settings.is_bound = False  # what changes here is not for the listeners
+    if supple is None:
+        supple = carriers.add_supple_modifier(obj, obj.modifiers.find(modifier.name))
+        supple.show_in_editmode = modifier.show_in_editmode
+        write_toggles(supple, settings.live_toggles)
+        write_toggles(modifier, (False, False))
+    if isinstance(setup, nodes.NodeSetup):
+        settings.method, settings.evaluate, groups = setup.method, "NODES", setup.character.groups
+        nodes.apply(obj, supple, setup)
         _remove_hidden(settings)
-    _give_hidden(obj, check_armature(obj, modifier))
+        live.forget(obj)
+    else:
+        settings.method, settings.evaluate, groups = setup.choices.method, "PYTHON", setup.groups
+        nodes.remove(obj)
+        supple.node_group = carriers.ensure_node_group()
+        if settings.carrier is None or len(settings.carrier.data.vertices) != len(obj.data.vertices):
+            _remove_hidden(settings)
+        _give_hidden(obj, check_armature(obj, modifier))
+        live.keep(obj, setup)
     settings.version = SETTINGS_VERSION
     settings.is_bound = True
     settings.is_handed_over = False
     settings.armature_modifier = modifier.name
-    settings.bound_groups = "\n".join(prepared.groups)
+    settings.bound_groups = "\n".join(groups)
+    settings.evaluate_problem = problem
     settings.message = ""
-    _lock_interface(obj)
-    live.keep(obj, prepared)
+    if settings.evaluate == "PYTHON":
+        _lock_interface(obj)
+    else:
+        _unlock_interface(obj)
 
 
-def _ensure_modifier(obj: bpy.types.Object, replaced: bpy.types.ArmatureModifier) -> None:
-    """Put the node modifier into the place of the replaced one, or give it back what the user has removed."""
-    supple = next((other for other in obj.modifiers if carriers.is_supple_modifier(other)), None)
-    if supple is None:
-        supple = carriers.add_supple_modifier(obj, obj.modifiers.find(replaced.name))
-        supple.show_in_editmode = replaced.show_in_editmode
-        write_toggles(supple, settings_of(obj).live_toggles)
-        write_toggles(replaced, (False, False))
-    elif supple.node_group is None:
-        supple.node_group = carriers.ensure_node_group()
+def follow_settings(obj: bpy.types.Object) -> None:
+    """Bring a bound object to what its settings have become; where nodes can not do it, Python goes on."""
+    settings = settings_of(obj)
+    if not settings.is_bound or obj.library is not None:
+        return
+    by_nodes = nodes.is_evaluated_by_nodes(obj)
+    if not by_nodes and settings.evaluate == "PYTHON":
+        return  # the live preview compares the settings itself
+    modifier = check_bindable(obj)
+    if settings.evaluate == "PYTHON":
+        _bind_one(obj, modifier, live.prepare(obj, modifier, settings.method), "")
+    else:
+        _bind_one(obj, modifier, *prepare(obj, modifier, settings.method, None))
+    remove_unused_groups()
+
+
+def make_independent(objects: Iterable[bpy.types.Object]) -> None:
+    """Hand characters over: Supple's settings are dropped, the node modifier stays and deforms them by itself.
+
+    Raises
+    ------
+    SkinningError
+        Where one of the objects is not evaluated by nodes; nothing is changed then.
+    """
+    bound = [obj for obj in objects if obj.type == "MESH" and settings_of(obj).is_bound]
+    if not bound:
+        raise SkinningError("Nothing to make independent: select a mesh that is bound")
+    for obj in bound:
+        if settings_of(obj).evaluate != "NODES":
+            raise SkinningError(f"'{obj.name}' is deformed by Python, which needs Supple: choose Evaluate: Nodes first")
+        if settings_of(obj).bake != "NONE":
+            raise SkinningError(f"'{obj.name}' is deformed by a bake: go back to live first")
+    for obj in bound:
+        settings = settings_of(obj)
+        settings.is_bound = False  # from here on no listener follows
+        for name in settings.bl_rna.properties.keys():
+            if name not in ("name", "rna_type"):
+                settings.property_unset(name)
+        nodes.forget(obj)
 
 
 def _give_hidden(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
@@ -147,13 +219,13 @@ def unbind(objects: Iterable[bpy.types.Object]) -> None:
         raise SkinningError("Nothing to unbind: select a mesh that is bound")
     for obj in bound:
         _unbind_one(obj)
-    carriers.remove_unused_node_groups()
+    remove_unused_groups()
 
 
 def _unbind_one(obj: bpy.types.Object) -> None:
     settings = settings_of(obj)
     clear_bake(obj)
-    hand_over(obj)
+    pass_on(obj)
     replaced = None
     with suppress(SkinningError):  # the user may have removed it
         replaced = find_replaced_modifier(obj)
@@ -162,8 +234,12 @@ def _unbind_one(obj: bpy.types.Object) -> None:
     for modifier in [modifier for modifier in obj.modifiers if carriers.is_supple_modifier(modifier)]:
         carriers.remove_modifier(obj, modifier, replaced)
     _remove_hidden(settings)
+    nodes.remove(obj)
     live.forget(obj)
-    for name in ("is_bound", "is_handed_over", "armature_modifier", "bound_groups", "live_toggles", "message"):
+    for name in (
+        "is_bound", "is_handed_over", "armature_modifier", "bound_groups", "live_toggles", "message",
+        "evaluate_problem",
+    ):  # fmt: skip
         settings.property_unset(name)
     _unlock_interface(obj)
 

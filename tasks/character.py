@@ -2,21 +2,44 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ..bridge.armatures import Skeleton, read_segment_indices
+from ..bridge.armatures import Skeleton, read_segment_indices, read_skeleton
 from ..bridge.meshes import VertexGroups, mesh_of, read_points, read_vertex_groups
 from ..deformers import Rest, SkinningError, Weights
 from ..deformers.bendy import straight_segment_indices
 from ..deformers.envelopes import envelope_weights
+from ..properties import settings_of
 from .stack import armature_modifiers
 
 TOPOLOGY_CHANGING = {
     "ARRAY", "BEVEL", "BOOLEAN", "BUILD", "DECIMATE", "EDGE_SPLIT", "MASK", "MESH_TO_VOLUME", "MIRROR", "MULTIRES",
     "REMESH", "SCREW", "SKIN", "SOLIDIFY", "SUBSURF", "TRIANGULATE", "VOLUME_TO_MESH", "WELD", "WIREFRAME",
 }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Character:
+    """A mesh and its skeleton at rest.
+
+    Attributes
+    ----------
+    skeleton : Skeleton
+    groups : list of str
+        Vertex groups that deforming bones are named after.
+    rest : Rest
+    space : Matrix
+        From object to armature space.
+    """
+
+    skeleton: Skeleton
+    groups: list[str]
+    rest: Rest
+    space: Matrix
 
 
 def has_armature_modifier(obj: bpy.types.Object, armature: bpy.types.Object | None = None) -> bool:
@@ -55,14 +78,61 @@ def check_armature(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier) 
     return armature
 
 
+def modifiers_above(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> list[bpy.types.Modifier]:
+    """Modifiers that stand above one and are on, in viewport or render."""
+    above = obj.modifiers[: obj.modifiers.find(modifier.name)]
+    return [other for other in above if other.show_viewport or other.show_render]
+
+
+def changes_topology(modifier: bpy.types.Modifier) -> bool:
+    """Whether a modifier is of a kind that changes the number of vertices."""
+    return modifier.type in TOPOLOGY_CHANGING
+
+
 def check_modifiers_above(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> None:
     """Refuse modifiers above that change the number of vertices: weights belong to the mesh's own."""
-    for above in obj.modifiers[: obj.modifiers.find(modifier.name)]:
-        if above.type in TOPOLOGY_CHANGING and (above.show_viewport or above.show_render):
-            raise SkinningError(
-                f"Modifier '{above.name}' of '{obj.name}' stands above '{modifier.name}' and changes the number of "
-                "vertices: move it below, or apply it"
-            )
+    for above in filter(changes_topology, modifiers_above(obj, modifier)):
+        raise SkinningError(
+            f"Modifier '{above.name}' of '{obj.name}' stands above '{modifier.name}' and changes the number of "
+            "vertices: move it below, or apply it"
+        )
+
+
+def object_to_armature(obj: bpy.types.Object, armature: bpy.types.Object) -> Matrix:
+    """From an object's space to an armature's, both original or both evaluated."""
+    return armature.matrix_world.inverted_safe() @ obj.matrix_world
+
+
+def read_character(
+    obj: bpy.types.Object,
+    modifier: bpy.types.ArmatureModifier,
+    posed: bpy.types.Object | None = None,
+    space: Matrix | None = None,
+) -> Character:
+    """What there is to bind; nothing of it is changed.
+
+    Parameters
+    ----------
+    obj : Object
+    modifier : ArmatureModifier
+        The one whose armature and settings count.
+    posed : Object, optional
+        The armature as evaluated; as it is in the file if not given.
+    space : Matrix, optional
+        From object to armature space; as the objects stand in the file if not given.
+
+    Raises
+    ------
+    SkinningError
+        Where its weights or bones do not allow it.
+    """
+    armature = check_armature(obj, modifier)
+    skeleton = read_skeleton(posed or armature)
+    groups = read_weight_groups(obj, skeleton, modifier)
+    space = object_to_armature(obj, armature) if space is None else space
+    return Character(
+        skeleton, groups, read_rest(obj, modifier, skeleton, settings_of(obj).linear_group, space), space.copy()
+    )
 
 
 def read_weight_groups(obj: bpy.types.Object, skeleton: Skeleton, modifier: bpy.types.ArmatureModifier) -> list[str]:
@@ -219,3 +289,16 @@ def _read_named_group(obj: bpy.types.Object, entries: VertexGroups, name: str, w
     if group is None:
         raise SkinningError(f"'{obj.name}' has no vertex group '{name}': choose another {what}, or none")
     return np.clip(entries.read_group(group.index, len(obj.data.vertices)), 0.0, 1.0)
+
+
+def check_bound_groups(obj: bpy.types.Object, skeleton: Skeleton, armature: bpy.types.Object) -> None:
+    """Raise SkinningError for groups that had a bone at Bind and have none now: it was renamed or deleted."""
+    known = set(skeleton.names)
+    lost = [
+        name for name in settings_of(obj).bound_groups.split("\n") if name in obj.vertex_groups and name not in known
+    ]
+    if lost:
+        raise SkinningError(
+            f"{len(lost)} of the bones that '{obj.name}' was bound to are gone from '{armature.name}' or no longer "
+            f"deform ({', '.join(lost[:3])}{', ...' if len(lost) > 3 else ''}): bring them back or bind again"
+        )

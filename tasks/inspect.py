@@ -9,8 +9,7 @@ import bpy
 from ..bridge.armatures import read_skeleton
 from ..deformers import SkinningError
 from ..properties import settings_of
-from . import live
-from .bind import check_bindable
+from .bind import check_bindable, prepare
 from .character import check_armature, find_armature_modifier, has_armature_modifier
 from .stack import find_replaced_modifier
 
@@ -35,7 +34,7 @@ def describe_object(obj: bpy.types.Object) -> dict[str, Any]:
         armature = armature_object.name
         skeleton = read_skeleton(armature_object)
         bones, joints = len(skeleton.names), len(skeleton.joints.parents)
-        live.prepare(obj, check_bindable(obj), settings.method)
+        prepare(obj, check_bindable(obj), settings.method, settings.evaluate if settings.is_bound else None)
     except SkinningError as error:
         problem = str(error)
     return {
@@ -48,6 +47,7 @@ def describe_object(obj: bpy.types.Object) -> dict[str, Any]:
         "joints": joints,
         "bound": settings.is_bound,
         "method": settings.method,
+        "evaluate": settings.evaluate,
         "order": settings.order,
         "linear_group": settings.linear_group,
         "bake": settings.bake,

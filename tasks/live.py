@@ -15,7 +15,15 @@ from ..bridge.armatures import Skeleton, read_pose, read_pose_names, read_skelet
 from ..bridge.meshes import FaceKeys, mesh_of, read_key_values, read_points
 from ..deformers import DEFORMERS, Pose, SkinningError
 from ..properties import settings_of
-from .character import check_armature, check_modifiers_above, read_rest, read_weight_groups, uses_envelopes
+from .character import (
+    check_armature,
+    check_bound_groups,
+    check_modifiers_above,
+    modifiers_above,
+    object_to_armature,
+    read_character,
+    uses_envelopes,
+)
 from .stack import find_replaced_modifier, find_supple_modifier
 
 SAME_SPACE = 1e-7
@@ -131,6 +139,8 @@ def refresh(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> bool:
         Where the object can not be deformed; its carrier is left as it was.
     """
     modifier = find_supple_modifier(obj)
+    if settings_of(obj).evaluate == "NODES":
+        return False  # nodes need nothing written
     if not (modifier.show_render if depsgraph.mode == "RENDER" else modifier.show_viewport):
         return False
     armature = check_armature(obj, find_replaced_modifier(obj))
@@ -182,13 +192,7 @@ def _needs_transforms(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> bo
     keys = obj.data.shape_keys
     if obj.mode in RESHAPING_MODES or (keys is not None and (obj.show_only_shape_key or not keys.use_relative)):
         return True
-    above = obj.modifiers[: obj.modifiers.find(modifier.name)]
-    return any(other.show_viewport or other.show_render for other in above)
-
-
-def object_to_armature(obj: bpy.types.Object, armature: bpy.types.Object) -> Matrix:
-    """From an object's space to an armature's, both original or both evaluated."""
-    return armature.matrix_world.inverted_safe() @ obj.matrix_world
+    return bool(modifiers_above(obj, modifier))
 
 
 def _ensure_live(obj: bpy.types.Object, posed: bpy.types.Object, space: Matrix) -> LiveObject:
@@ -205,7 +209,7 @@ def _ensure_live(obj: bpy.types.Object, posed: bpy.types.Object, space: Matrix) 
         skeleton = read_skeleton(posed, live.skeleton)
     if live is None or skeleton is not live.skeleton:
         live = prepare(obj, modifier, choices.method, posed, space)
-    _check_bound_groups(obj, live.skeleton, armature)
+    check_bound_groups(obj, live.skeleton, armature)
     carriers.watch(settings_of(obj).watcher, armature)
     keep(obj, live)
     live.armature_is_stale = False
@@ -238,22 +242,19 @@ def prepare(
     SkinningError
         Where its modifiers, weights or bones do not allow it.
     """
-    armature = check_armature(obj, modifier)
     check_modifiers_above(obj, modifier)
-    skeleton = read_skeleton(posed or armature)
-    groups = read_weight_groups(obj, skeleton, modifier)
-    choices = _read_choices(obj, armature, method)
-    space = object_to_armature(obj, armature) if space is None else space
-    rest = read_rest(obj, modifier, skeleton, choices.linear_group, space)
+    character = read_character(obj, modifier, posed, space)
+    choices = _read_choices(obj, check_armature(obj, modifier), method)
+    varies = bool(character.skeleton.bendy) or uses_envelopes(modifier, character.skeleton)
     deformer = DEFORMERS[method]
     params = deformer.Params(**{field.name: getattr(choices, field.name) for field in fields(deformer.Params)})
     return LiveObject(
-        skeleton=skeleton,
-        groups=groups,
+        skeleton=character.skeleton,
+        groups=character.groups,
         choices=choices,
-        space=space.copy() if skeleton.bendy or uses_envelopes(modifier, skeleton) else None,
+        space=character.space if varies else None,
         deformer=deformer,
-        binding=deformer.bind(rest, params),
+        binding=deformer.bind(character.rest, params),
     )
 
 
@@ -270,16 +271,3 @@ def _check_hidden(obj: bpy.types.Object) -> None:
     count, bound = len(obj.data.vertices), len(settings.carrier.data.vertices)
     if count != bound:
         raise SkinningError(f"'{obj.name}' has {count} vertices but was bound with {bound}: bind again")
-
-
-def _check_bound_groups(obj: bpy.types.Object, skeleton: Skeleton, armature: bpy.types.Object) -> None:
-    """Groups that had a bone at Bind and have none now: the bone was renamed or deleted."""
-    known = set(skeleton.names)
-    lost = [
-        name for name in settings_of(obj).bound_groups.split("\n") if name in obj.vertex_groups and name not in known
-    ]
-    if lost:
-        raise SkinningError(
-            f"{len(lost)} of the bones that '{obj.name}' was bound to are gone from '{armature.name}' or no longer "
-            f"deform ({', '.join(lost[:3])}{', ...' if len(lost) > 3 else ''}): bring them back or bind again"
-        )

@@ -51,7 +51,16 @@ def find_replaced_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
 
 
 def hand_over(obj: bpy.types.Object) -> None:
-    """Let the Armature modifier deform a bound object for a while, as it is to do in a file opened without Supple."""
+    """Let the Armature modifier deform a bound object for a while, as it is to do in a file opened without Supple.
+
+    What deforms without Supple, by nodes or a bake, goes on.
+    """
+    if settings_of(obj).evaluate == "PYTHON" and settings_of(obj).bake == "NONE":
+        pass_on(obj)
+
+
+def pass_on(obj: bpy.types.Object) -> None:
+    """Let the Armature modifier deform a bound object."""
     settings = settings_of(obj)
     if not settings.is_handed_over and settings.bake == "NONE" and _swap(obj, to_armature=True):
         settings.is_handed_over = True

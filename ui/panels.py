@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import textwrap
+from typing import Literal
 
 import bpy
 
-from ..properties import ObjectSettings, settings_of
+from ..properties import NODES_PROBLEM, ObjectSettings, settings_of
 
 
 class SupplePanel:
@@ -23,12 +24,24 @@ def active_settings(context: bpy.types.Context) -> ObjectSettings | None:
     return settings_of(obj) if obj is not None and obj.type == "MESH" else None
 
 
-def draw_message(layout: bpy.types.UILayout, context: bpy.types.Context, text: str) -> None:
-    """Draw an error over as many lines as the sidebar's width needs."""
+def draw_message(
+    layout: bpy.types.UILayout, context: bpy.types.Context, text: str, icon: Literal["ERROR", "INFO"] = "ERROR"
+) -> None:
+    """Draw a text over as many lines as the sidebar's width needs."""
     width = max(20, int(context.region.width / (7.0 * context.preferences.system.ui_scale)) - 6)
     column = layout.box().column(align=True)
     for number, line in enumerate(textwrap.wrap(text, width)):
-        column.label(text=line, icon="NONE" if number else "ERROR")
+        column.label(text=line, icon="NONE" if number else icon)
+
+
+def draw_evaluate(layout: bpy.types.UILayout, context: bpy.types.Context, settings: ObjectSettings) -> None:
+    """Nodes or Python, and why not nodes."""
+    row = layout.row()
+    row.enabled = not NODES_PROBLEM or settings.evaluate == "NODES"
+    row.prop(settings, "evaluate", expand=True)
+    problem = NODES_PROBLEM or (settings.evaluate_problem if settings.evaluate == "PYTHON" else "")
+    if problem:
+        draw_message(layout, context, problem, icon="INFO")
 
 
 class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
@@ -48,6 +61,7 @@ class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
         column.prop(settings, "method")
         if settings.method == "DLBNT":
             column.prop(settings, "order")
+        draw_evaluate(column, context, settings)
         column.prop_search(settings, "linear_group", context.active_object, "vertex_groups")
         row = layout.row(align=True)
         row.scale_y = 1.4
@@ -56,6 +70,8 @@ class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
         ).method = settings.method
         if settings.is_bound:
             row.operator("supple.unbind", text="", icon="UNLINKED")
+            if settings.evaluate == "NODES":
+                layout.operator("supple.make_independent", icon="DUPLICATE")
         if settings.message:
             draw_message(layout, context, settings.message)
 

@@ -20,6 +20,7 @@ os.environ["BLENDER_USER_RESOURCES"] = str(RESOURCES)  # read once, by the impor
 import bpy
 
 import checkout
+import scenes
 
 
 class EnabledModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -37,7 +38,13 @@ class EnabledModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         sys.modules[name] = importlib.import_module(checkout.MODULE + name.removeprefix("supple"))
 
 
-def pytest_configure() -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--evaluate", choices=("PYTHON", "NODES"), default="PYTHON", help="what computes deformations")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    scenes.EVALUATE = config.getoption("evaluate")
+    config.addinivalue_line("markers", "python_only(reason): is about evaluation by Python")
     checkout.enable(RESOURCES / "checkout")
     for name in [name for name in sys.modules if name.partition(".")[0] == "supple"]:
         del sys.modules[name]
@@ -47,6 +54,13 @@ def pytest_configure() -> None:
 def pytest_unconfigure() -> None:
     checkout.disable()
     shutil.rmtree(RESOURCES, ignore_errors=True)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        marker = item.get_closest_marker("python_only")
+        if marker is not None and scenes.EVALUATE == "NODES":
+            item.add_marker(pytest.mark.skip(reason=marker.args[0]))
 
 
 @pytest.fixture(autouse=True)

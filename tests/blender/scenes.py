@@ -7,6 +7,9 @@ from collections.abc import Sequence
 import bpy
 import numpy as np
 
+EVALUATE = "PYTHON"
+"""What computes the deformation in these tests: pytest's option --evaluate."""
+
 
 def without_blenders_own(errors: str) -> str:
     """What a process wrote to stderr, less what Blender says where /etc/mtab is missing, as in bare containers."""
@@ -146,7 +149,7 @@ def animate_key(key: bpy.types.ShapeKey) -> None:
 def bind(*objects: bpy.types.Object, method: str = "DLBNT") -> None:
     """Select these objects and bind them."""
     select(*objects)
-    bpy.ops.supple.bind(method=method)
+    bpy.ops.supple.bind(method=method, evaluate=EVALUATE)
 
 
 def points_at(obj: bpy.types.Object, time: float) -> np.ndarray:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from scenes import (
+    EVALUATE,
     add_tube,
     add_twin,
     armature_modifier,
@@ -43,7 +44,7 @@ def bound_tube(method: str = "SSD") -> tuple[bpy.types.Object, bpy.types.Object,
     obj, armature = add_tube()
     twin = add_twin(obj)
     select(obj)
-    bpy.ops.supple.bind(method=method)
+    bpy.ops.supple.bind(method=method, evaluate=EVALUATE)
     bend(armature)
     assert distance(evaluated_points(twin), rest_points(obj)) > 0.1
     return obj, armature, twin
@@ -160,9 +161,9 @@ def test_bind_refuses(spoil, words):
     before, shown = snapshot(obj), evaluated_points(obj)
     select(obj)
     with pytest.raises(RuntimeError, match=words):
-        bpy.ops.supple.bind(method="SSD")
+        bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE)
     with pytest.raises(SkinningError, match=words):
-        bind([obj], "DLBNT")
+        bind([obj], "DLBNT", EVALUATE)
     update()
     assert snapshot(obj) == before
     assert not settings_of(obj).is_bound
@@ -172,9 +173,9 @@ def test_bind_refuses(spoil, words):
 def test_bind_refuses_what_is_not_a_mesh():
     obj = bpy.data.objects.new("Cage", bpy.data.lattices.new("Cage"))
     with pytest.raises(SkinningError, match="'Cage' is not a mesh: select a mesh"):
-        bind([obj], "SSD")
+        bind([obj], "SSD", EVALUATE)
     with pytest.raises(SkinningError, match="Nothing to bind: select a mesh"):
-        bind([], "SSD")
+        bind([], "SSD", EVALUATE)
 
 
 @pytest.mark.parametrize(
@@ -197,7 +198,7 @@ def test_a_modifier_that_is_switched_off_may_stand_above():
     above("SUBSURF")(obj, armature)
     obj.modifiers["Maker"].show_viewport = obj.modifiers["Maker"].show_render = False
     select(obj)
-    assert bpy.ops.supple.bind(method="SSD") == {"FINISHED"}
+    assert bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE) == {"FINISHED"}
     bend(armature)
     assert_follows(obj, twin)
 
@@ -208,7 +209,7 @@ def test_the_one_of_two_armature_modifiers_that_is_on_is_replaced():
     obj.modifiers["Armature"].show_viewport = obj.modifiers["Armature"].show_render = False
     twin = add_twin(obj)
     select(obj)
-    assert bpy.ops.supple.bind(method="SSD") == {"FINISHED"}
+    assert bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE) == {"FINISHED"}
     assert settings_of(obj).armature_modifier == "Second"
     bend(armature)
     assert_follows(obj, twin)
@@ -242,7 +243,7 @@ def test_renamed_bones_keep_working(segments, where, evaluate):
     update()
     twin = add_twin(obj)
     select(obj)
-    bpy.ops.supple.bind(method="SSD")
+    bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE)
     bend(armature)
     if where == "bone":
         armature.data.bones["bone.1"].name = "elbow"
@@ -265,7 +266,7 @@ def test_deleted_bones_are_reported_and_the_rest_can_be_bound_again(name, evalua
     assert all(words in message for words in (name, "'Rig'", "bring them back or bind again"))
     assert np.isfinite(evaluated_points(obj)).all()
     select(obj)
-    bpy.ops.supple.bind(method="SSD")
+    bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE)
     turn(armature, "bone.1", (0.6, 0, 0.1))
     assert_follows(obj, twin)
 
@@ -322,7 +323,7 @@ def test_another_number_of_vertices(grow, evaluate):
     assert f"'Tube' has {count} vertices but was bound with 496: bind again" in settings_of(obj).message
     assert np.array_equal(evaluated_points(obj), rest_points(obj)), "undeformed, as nothing better is known"
     select(obj)
-    bpy.ops.supple.bind(method="SSD")
+    bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE)
     bend(armature, angle=40)
     assert_follows(obj, twin)
     assert len(evaluated_points(obj)) == count
@@ -481,7 +482,7 @@ def test_binding_again_brings_a_lost_part_back(lose):
     lose(obj, armature)
     update()
     select(obj)
-    assert bpy.ops.supple.bind(method="SSD") == {"FINISHED"}
+    assert bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE) == {"FINISHED"}
     bend(armature, angle=40)
     assert_follows(obj, twin)
     assert [modifier.type for modifier in obj.modifiers].count("NODES") == 1
@@ -508,9 +509,9 @@ def test_toggles_survive_the_loss_of_the_node_modifier():
     obj, _ = add_tube()
     armature_modifier(obj).show_render = False
     select(obj)
-    bpy.ops.supple.bind(method="SSD")
+    bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE)
     obj.modifiers.remove(find_supple_modifier(obj))
-    bpy.ops.supple.bind(method="SSD")
+    bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE)
     bpy.ops.supple.unbind()
     assert (armature_modifier(obj).show_viewport, armature_modifier(obj).show_render) == (True, False)
 
@@ -522,7 +523,7 @@ def test_an_armature_modifier_added_anew_can_be_bound_after_unbind():
     select(obj)
     bpy.ops.supple.unbind()
     obj.modifiers.new("Armature", "ARMATURE").object = armature
-    assert bpy.ops.supple.bind(method="SSD") == {"FINISHED"}
+    assert bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE) == {"FINISHED"}
     bend(armature, angle=40)
     assert_follows(obj, twin)
 
@@ -566,7 +567,7 @@ def test_a_pose_of_no_numbers_keeps_the_last_shape(channel, value, keyed):
         obj.shape_key_add(name="Basis")
     twin = add_twin(obj)
     select(obj)
-    bpy.ops.supple.bind(method="DLBNT")
+    bpy.ops.supple.bind(method="DLBNT", evaluate=EVALUATE)
     bend(armature)
     shown = evaluated_points(obj)
     bone = armature.pose.bones["bone.1"]
@@ -605,7 +606,7 @@ def test_zero_scale_is_finite(scale, name, method, order):
     twin = add_twin(obj)
     settings_of(obj).order = order
     select(obj)
-    bpy.ops.supple.bind(method=method)
+    bpy.ops.supple.bind(method=method, evaluate=EVALUATE)
     turn(armature, name, (0.5, 0.3, 0), scale)
     points = evaluated_points(obj)
     assert settings_of(obj).message == ""
@@ -640,7 +641,7 @@ def library(tmp_path) -> Path:
     twin = add_twin(obj)
     twin.name = "Free"
     select(obj)
-    bpy.ops.supple.bind(method="SSD")
+    bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE)
     bpy.ops.wm.save_as_mainfile(filepath=str(path))
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     return path
@@ -663,7 +664,7 @@ def test_a_linked_object_is_refused(library, name):
     with pytest.raises(
         RuntimeError, match="is linked from another file: make a library override of it, or make it loc"
     ):
-        bpy.ops.supple.bind(method="SSD")
+        bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE)
     assert snapshot(obj) == before
 
 
@@ -717,7 +718,7 @@ def test_an_override_can_be_bound(library):
     select(obj)
     bend(armature)
     expected = evaluated_points(obj)
-    assert bpy.ops.supple.bind(method="SSD") == {"FINISHED"}
+    assert bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE) == {"FINISHED"}
     update()
     assert settings_of(obj).message == ""
     assert find_supple_modifier(obj).show_viewport

@@ -9,6 +9,7 @@ import pytest
 from mathutils import Euler, Matrix
 
 from scenes import (
+    EVALUATE,
     add_chain,
     add_tube,
     add_twin,
@@ -31,7 +32,7 @@ METHODS = (("SSD", "GH"), ("DLB", "GH"), ("DLBNT", "GH"), ("DLBNT", "HG"))
 
 def bind_by_operator(*objects: bpy.types.Object, method: str = "SSD") -> None:
     select(*objects)
-    assert bpy.ops.supple.bind(method=method) == {"FINISHED"}
+    assert bpy.ops.supple.bind(method=method, evaluate=EVALUATE) == {"FINISHED"}
     bpy.context.view_layer.update()
 
 
@@ -64,7 +65,7 @@ def test_operator_and_task_give_the_same(method, order):
     for one in (obj, twin):
         settings_of(one).order = order
     bind_by_operator(obj, method=method)
-    bind([twin], method)
+    bind([twin], method, EVALUATE)
     bend(armature)
     points = evaluated_points(obj)
     assert distance(points, rest_points(obj)) > 0.1
@@ -177,10 +178,10 @@ def test_all_or_nothing():
     before = snapshot(first, second, third)
     select(first, second, third)
     with pytest.raises(RuntimeError, match=r"has no vertex groups: .*weights"):
-        bpy.ops.supple.bind(method="DLB")
+        bpy.ops.supple.bind(method="DLB", evaluate=EVALUATE)
     assert snapshot(first, second, third) == before
     with pytest.raises(SkinningError, match="has no vertex groups"):
-        bind([first, second, third], "DLB")
+        bind([first, second, third], "DLB", EVALUATE)
     assert snapshot(first, second, third) == before
     assert not any(settings_of(obj).is_bound for obj in (first, second, third))
 
@@ -610,7 +611,7 @@ def test_bendy_bones_bind_before_blender_has_evaluated_their_segments():
         bone.bbone_segments = 4
     twin = add_twin(obj)
     select(obj)
-    assert bpy.ops.supple.bind(method="SSD") == {"FINISHED"}
+    assert bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE) == {"FINISHED"}
     bend(armature)
     assert_same(obj, twin)
 

@@ -3,7 +3,7 @@
 import bpy
 import pytest
 
-from scenes import add_tube, distance, evaluated_points, select
+from scenes import EVALUATE, add_tube, distance, evaluated_points, select
 
 
 def hide(armature: bpy.types.Object, way: str) -> None:
@@ -42,7 +42,7 @@ def test_viewport(way):
     animate(armature)
     expected = {frame: points_at(obj, frame) for frame in (1, 5, 10)}
     select(obj)
-    bpy.ops.supple.bind(method="SSD")
+    bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE)
     hide(armature, way)
     for frame in (10, 1, 5):
         assert distance(expected[frame], points_at(obj, frame)) <= 1e-5
@@ -71,7 +71,7 @@ def test_render(tmp_path):
         return pixels
 
     expected = render("blender")
-    bpy.ops.supple.bind(method="SSD")
+    bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE)
     hide(armature, "excluded")
     shown = render("supple")
     assert len(set(expected)) == len(expected) == 4

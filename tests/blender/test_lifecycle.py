@@ -13,6 +13,7 @@ import pytest
 
 import checkout
 from scenes import (
+    EVALUATE,
     add_chain,
     add_tube,
     add_twin,
@@ -49,7 +50,7 @@ def bound_tube(method: str = "SSD") -> tuple[bpy.types.Object, bpy.types.Object,
     twin = add_twin(obj)
     twin.name = "Twin"
     select(obj)
-    bpy.ops.supple.bind(method=method)
+    bpy.ops.supple.bind(method=method, evaluate=EVALUATE)
     return obj, armature, twin
 
 
@@ -120,7 +121,7 @@ def test_undo_of_bind_and_of_unbind():
     push("built")
     before = snapshot(obj)
     select(obj)
-    bpy.ops.supple.bind(method="SSD")
+    bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE)
     push("bind")
     undo()
     obj = bpy.data.objects["Tube"]
@@ -149,7 +150,7 @@ def test_bind_pose_undo_undo_redo_redo():
     bend(armature, 40)
     push("built")
     select(obj)
-    bpy.ops.supple.bind(method="SSD")
+    bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE)
     push("bind")
     bend(armature, 90)
     push("pose")
@@ -206,7 +207,7 @@ def change_size() -> None:
         bpy.ops.mesh.select_all(action="SELECT")
         bpy.ops.mesh.subdivide()
         bpy.ops.object.mode_set(mode="OBJECT")
-    bpy.ops.supple.bind(method="SSD")
+    bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE)
 
 
 def change_bones() -> None:
@@ -556,7 +557,7 @@ def test_a_duplicate_is_told_apart_before_blender_has_evaluated_it(operator):
     if operator == "unbind":
         unbind([copy])
     else:
-        bind([copy], "DLB")
+        bind([copy], "DLB", EVALUATE)
         update()
         assert settings_of(copy).carrier != settings_of(obj).carrier
     bend(armature, 90)
@@ -618,7 +619,7 @@ def test_renaming(what):
     bpy.context.scene.frame_set(3)
     assert_follows(obj, twin)
     select(obj)
-    bpy.ops.supple.bind(method="SSD")
+    bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE)
     assert_follows(obj, twin)
     bpy.ops.supple.unbind()
     assert_follows(obj, twin)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from mathutils import Vector
 
-from scenes import armature_modifier, diagonal, evaluated_points, select, skinned_meshes
+from scenes import EVALUATE, armature_modifier, diagonal, evaluated_points, select, skinned_meshes
 
 CHARACTERS = (
     "cesium_man", "fox", "human_male", "kaykit_knight", "khronos_fox", "mh_human", "mh_human_game",
@@ -99,7 +99,7 @@ def test_real_characters(asset, name):
 
     for method in ("SSD", "DLB"):
         select(*meshes)
-        bpy.ops.supple.bind(method=method)
+        bpy.ops.supple.bind(method=method, evaluate=EVALUATE)
         for shot in shots:
             play(armature, shot[0])
             bpy.context.scene.frame_set(shot[1])

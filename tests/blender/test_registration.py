@@ -7,7 +7,7 @@ import addon_utils
 import pytest
 
 import checkout
-from scenes import add_tube, select
+from scenes import EVALUATE, add_tube, select
 from supple import preview
 from supple.properties import settings_of
 
@@ -191,7 +191,7 @@ def test_panels_of_an_armature():
     assert "supple.bind" in draw("VIEW3D_PT_supple_skin")
     assert draw("VIEW3D_PT_supple_bake") == []
     select(obj)
-    bpy.ops.supple.bind(method="SSD")
+    bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE)
     select(armature)
     assert "supple.unbind" in draw("VIEW3D_PT_supple_skin")
 
@@ -207,7 +207,7 @@ def test_panels_before_bind():
 def test_panels_of_a_bound_object():
     obj, _ = add_tube()
     select(obj)
-    bpy.ops.supple.bind(method="DLBNT")
+    bpy.ops.supple.bind(method="DLBNT", evaluate=EVALUATE)
     assert draw("VIEW3D_PT_supple_skin") == ["method", "order", "linear_group", "supple.bind", "supple.unbind"]
     assert draw("VIEW3D_PT_supple_bake") == ["supple.bake_cache", "supple.bake_shape_keys"]
     settings_of(obj).bake = "PC2"

@@ -7,7 +7,7 @@ import bpy
 import numpy as np
 import pytest
 
-from scenes import armature_modifier, distance, evaluated_points, select
+from scenes import EVALUATE, armature_modifier, distance, evaluated_points, select
 from supple.bridge.armatures import read_skeleton
 
 TOLERANCE = 1e-5
@@ -118,7 +118,7 @@ def test_ssd_is_the_armature_modifier(rigify_file, amount):
     pose(rig, amount)
     expected = evaluated_points(obj)
     select(obj)
-    bpy.ops.supple.bind(method="SSD")
+    bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE)
     assert distance(expected, evaluated_points(obj)) <= TOLERANCE
     pose(rig, 0.7 * amount)
     moved = evaluated_points(obj)
@@ -136,7 +136,7 @@ def test_gentle_pose_is_near_preserve_volume(rigify_file, method):
     armature_modifier(obj).use_deform_preserve_volume = True
     expected = evaluated_points(obj)
     select(obj)
-    bpy.ops.supple.bind(method=method)
+    bpy.ops.supple.bind(method=method, evaluate=EVALUATE)
     points = evaluated_points(obj)
     assert np.isfinite(points).all()
     print(method, distance(expected, points))

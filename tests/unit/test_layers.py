@@ -9,9 +9,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 MAY_IMPORT = {
     "deformers": set(),
-    "bridge": {"deformers"},
+    "nodes": {"deformers"},
+    "bridge": {"deformers", "nodes"},
     "properties": {"deformers"},
-    "tasks": {"deformers", "bridge", "properties"},
+    "tasks": {"deformers", "nodes", "bridge", "properties"},
     "preview": {"deformers", "bridge", "tasks", "properties"},
     "cli": {"deformers", "bridge", "tasks", "properties"},
     "operators": {"deformers", "bridge", "tasks", "properties", "preview"},
@@ -55,9 +56,12 @@ def violations(source: str, file: str) -> list[str]:
                 found.append(f"imports {top}, and deformers run without Blender")
         elif (target := name.partition(".")[0]) != part and target not in MAY_IMPORT[part]:
             found.append(f"imports {target}, which is not below {part}")
-    if part != "bridge":
+    if part not in ("bridge", "nodes"):
         names = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-        found += [f"calls {name}, which is for bridge alone" for name in sorted(names & {"foreach_get", "foreach_set"})]
+        found += [
+            f"calls {name}, which is for bridge and nodes alone"
+            for name in sorted(names & {"foreach_get", "foreach_set"})
+        ]
     return found
 
 

@@ -1,0 +1,369 @@
+"""Node groups written as expressions: values with operators, frames, repeat zones, and a layout that can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, cast
+
+import bpy
+
+ATTRIBUTE_TYPES = {
+    "VALUE": "FLOAT",
+    "INT": "INT",
+    "BOOLEAN": "BOOLEAN",
+    "VECTOR": "FLOAT_VECTOR",
+    "MATRIX": "FLOAT4X4",
+    "ROTATION": "QUATERNION",
+}
+"""What nodes that read and store attributes call a socket's type."""
+
+SOCKETS = {
+    "VALUE": "NodeSocketFloat",
+    "INT": "NodeSocketInt",
+    "BOOLEAN": "NodeSocketBool",
+    "STRING": "NodeSocketString",
+    "OBJECT": "NodeSocketObject",
+    "MATRIX": "NodeSocketMatrix",
+    "VECTOR": "NodeSocketVector",
+    "GEOMETRY": "NodeSocketGeometry",
+}
+"""Classes of a group's own sockets, by their type."""
+
+COLUMN, GAP, ROW, HEAD = 190, 60, 22, 70
+"""Sizes of the layout: width of a column, between frames, of a socket, of a node without its sockets."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """An output socket, with the operators of its type. Plain numbers and tuples stand for constants.
+
+    `+ - *` and `/` are those of numbers and, component by component, vectors; a vector times a number scales. `@`
+    multiplies matrices. `< > & | ~` give booleans.
+    """
+
+    graph: Graph
+    socket: Any
+
+    @property
+    def kind(self) -> str:
+        """Type of the socket, such as "VECTOR"."""
+        return self.socket.type
+
+    def _arithmetic(self, operation: str, *others: Any) -> Value:
+        kind = "VECTOR" if "VECTOR" in (self.kind, *(getattr(other, "kind", "") for other in others)) else "VALUE"
+        node = "ShaderNodeVectorMath" if kind == "VECTOR" else "ShaderNodeMath"
+        return self.graph.add(node, self, *others, operation=operation)
+
+    def __add__(self, other: Any) -> Value:
+        return self._arithmetic("ADD", other)
+
+    def __sub__(self, other: Any) -> Value:
+        return self._arithmetic("SUBTRACT", other)
+
+    def __rsub__(self, other: float) -> Value:
+        return self.graph.add("ShaderNodeMath", other, self, operation="SUBTRACT")
+
+    def __mul__(self, other: Any) -> Value:
+        if self.kind == "VECTOR" and getattr(other, "kind", "VALUE") != "VECTOR":
+            return self.graph.add("ShaderNodeVectorMath", self, other, operation="SCALE")
+        return self._arithmetic("MULTIPLY", other)
+
+    def __truediv__(self, other: Any) -> Value:
+        return self._arithmetic("DIVIDE", other)
+
+    def __rtruediv__(self, other: float) -> Value:
+        return self.graph.add("ShaderNodeMath", other, self, operation="DIVIDE")
+
+    def __matmul__(self, other: Value) -> Value:
+        return self.graph.add("FunctionNodeMatrixMultiply", self, other)
+
+    def _compare(self, operation: str, other: Any) -> Value:
+        data_type = "INT" if self.kind == "INT" else "FLOAT"
+        return self.graph.add("FunctionNodeCompare", self, other, data_type=data_type, operation=operation)
+
+    def __lt__(self, other: Any) -> Value:
+        return self._compare("LESS_THAN", other)
+
+    def __gt__(self, other: Any) -> Value:
+        return self._compare("GREATER_THAN", other)
+
+    def __and__(self, other: Value) -> Value:
+        return self.graph.add("FunctionNodeBooleanMath", self, other, operation="AND")
+
+    def __or__(self, other: Value) -> Value:
+        return self.graph.add("FunctionNodeBooleanMath", self, other, operation="OR")
+
+    def __invert__(self) -> Value:
+        return self.graph.add("FunctionNodeBooleanMath", self, operation="NOT")
+
+    def times_plus(self, factor: Any, addend: Any) -> Value:
+        """`self * factor + addend` in one node; a vector may be multiplied by a number."""
+        return self._arithmetic("MULTIPLY_ADD", factor, addend)
+
+    def maximum(self, other: Any) -> Value:
+        return self._arithmetic("MAXIMUM", other)
+
+    def absolute(self) -> Value:
+        return self._arithmetic("ABSOLUTE")
+
+    def dot(self, other: Value) -> Value:
+        return self.graph.add("ShaderNodeVectorMath", self, other, operation="DOT_PRODUCT")
+
+    def cross(self, other: Value) -> Value:
+        return self.graph.add("ShaderNodeVectorMath", self, other, operation="CROSS_PRODUCT")
+
+    def length(self) -> Value:
+        return self.graph.add("ShaderNodeVectorMath", self, operation="LENGTH")
+
+    def components(self) -> tuple[Value, ...]:
+        """x, y and z of a vector; w, x, y and z of a rotation; the columns' entries, 16, of a matrix."""
+        node = {
+            "VECTOR": "ShaderNodeSeparateXYZ",
+            "ROTATION": "FunctionNodeRotationToQuaternion",
+            "MATRIX": "FunctionNodeSeparateMatrix",
+        }[self.kind]
+        return self.graph.outputs(node, self)
+
+    def transposed(self) -> Value:
+        return self.graph.add("FunctionNodeTransposeMatrix", self)
+
+    def inverted(self) -> Value:
+        return self.graph.add("FunctionNodeInvertMatrix", self)
+
+    def determinant(self) -> Value:
+        return self.graph.add("FunctionNodeMatrixDeterminant", self)
+
+    def move(self, point: Any) -> Value:
+        """A point, moved by this matrix."""
+        return self.graph.add("FunctionNodeTransformPoint", point, self)
+
+    def turn(self, vector: Any) -> Value:
+        """A vector, turned and scaled by this matrix but not moved."""
+        return self.graph.add("FunctionNodeTransformDirection", vector, self)
+
+    def named(self, label: str) -> Value:
+        """The same value; its node is shown under this label."""
+        self.socket.node.label = label
+        return self
+
+
+class Graph:
+    """A node group while it is built.
+
+    Parameters
+    ----------
+    name : str
+        Of the new group.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.tree: Any = cast(Any, bpy.data.node_groups).new(name, "GeometryNodeTree")
+        self._frame: Any = None
+        self._attributes: dict[tuple, Value] = {}
+        self._inputs: Any = None
+        self._sources: dict[str, list[str]] = {}
+        """Names of the nodes that each node is linked from."""
+
+    def input(self, name: str, kind: str, description: str = "") -> Value:
+        """Add an input to the group; all of them come before the first node."""
+        socket = self.tree.interface.new_socket(name, in_out="INPUT", socket_type=SOCKETS[kind])
+        socket.description = description
+        if self._inputs is None:
+            self._inputs = self.tree.nodes.new("NodeGroupInput")
+        return Value(self, self._inputs.outputs[name])
+
+    def output(self, name: str, value: Value) -> None:
+        """Add an output to the group."""
+        self.tree.interface.new_socket(name, in_out="OUTPUT", socket_type=SOCKETS[value.kind])
+        outputs = next((node for node in self.tree.nodes if node.bl_idname == "NodeGroupOutput"), None)
+        outputs = outputs or self.tree.nodes.new("NodeGroupOutput")
+        self.put(outputs.inputs[name], value)
+
+    @contextmanager
+    def frame(self, label: str) -> Iterator[None]:
+        """Put the nodes added meanwhile into a frame."""
+        self._frame = self.tree.nodes.new("NodeFrame")
+        self._frame.label = label
+        self._attributes.clear()
+        yield
+        self._frame = None
+
+    def new_node(self, kind: str, **settings: Any) -> Any:
+        """Add a node without inputs."""
+        node = self.tree.nodes.new(kind)
+        node.parent = self._frame
+        for name, value in settings.items():
+            setattr(node, name, value)
+        return node
+
+    def outputs(self, kind: str, *inputs: Any, **settings: Any) -> tuple[Value, ...]:
+        """Add a node; `inputs` in the order of those that its settings leave in use, None to keep a default."""
+        node = self.new_node(kind, **settings)
+        sockets = [socket for socket in node.inputs if socket.enabled]
+        for socket, value in zip(sockets, inputs, strict=False):
+            if value is not None:
+                self.put(socket, value)
+        return tuple(Value(self, socket) for socket in node.outputs if socket.enabled)
+
+    def add(self, kind: str, *inputs: Any, **settings: Any) -> Value:
+        """Add a node and give its first output."""
+        return self.outputs(kind, *inputs, **settings)[0]
+
+    def call(self, group: Any, **inputs: Any) -> dict[str, Value]:
+        """Add a node for another group, its inputs by their names with spaces written as `_`: its outputs by name."""
+        node = self.new_node("GeometryNodeGroup", node_tree=group, label=group.name, width=280)
+        for name, value in inputs.items():
+            self.put(node.inputs[name.replace("_", " ")], value)
+        return {socket.name: Value(self, socket) for socket in node.outputs}
+
+    def put(self, socket: Any, value: Any) -> None:
+        """Link a value to an input, or set a constant."""
+        if isinstance(value, Value):
+            self.tree.links.new(value.socket, socket)
+            self._sources.setdefault(socket.node.name, []).append(value.socket.node.name)
+        elif socket.type == "VECTOR" and isinstance(value, int | float):
+            socket.default_value = (value, value, value)
+        else:
+            socket.default_value = value
+
+    def attribute(self, name: str | Value, data_type: str) -> Value:
+        """Read a named attribute of the geometry that the field is evaluated on; nothing there reads as zero."""
+        key = (name, data_type) if isinstance(name, str) else None
+        if key not in self._attributes:
+            value = self.add("GeometryNodeInputNamedAttribute", name, data_type=data_type)
+            if key is None:
+                return value
+            self._attributes[key] = value
+        return self._attributes[key]
+
+    def store(self, geometry: Value, **attributes: Value) -> Value:
+        """Store attributes on points."""
+        for name, value in attributes.items():
+            data_type = ATTRIBUTE_TYPES[value.kind]
+            geometry = self.add(
+                "GeometryNodeStoreNamedAttribute", geometry, None, name, value, data_type=data_type, label=name
+            )
+        return geometry
+
+    def sample(self, geometry: Value, value: Value, index: Value) -> Value:
+        """The value at another point of a geometry; zero where there is none of that index."""
+        return self.add("GeometryNodeSampleIndex", geometry, value, index, data_type=ATTRIBUTE_TYPES[value.kind])
+
+    def switch(self, condition: Value, false: Any, true: Any) -> Value:
+        """One or the other; where the condition is a single value, the other is not computed."""
+        kind = next((value.kind for value in (true, false) if isinstance(value, Value)), "VALUE")
+        input_type = "FLOAT" if kind == "VALUE" else kind
+        return self.add("GeometryNodeSwitch", condition, false, true, input_type=input_type)
+
+    def extremes(self, geometry: Value, value: Value) -> tuple[Value, Value]:
+        """Least and largest value over the points."""
+        outputs = self.outputs("GeometryNodeAttributeStatistic", geometry, None, value)
+        return outputs[3], outputs[4]
+
+    def matrix(self, *columns: Value) -> Value:
+        """A matrix of three columns, without translation."""
+        entries: list[Any] = []
+        for column in columns:
+            entries += [*column.components(), None]
+        return self.add("FunctionNodeCombineMatrix", *entries)
+
+    def text(self, form: str, number: Value) -> Value:
+        """A text with a whole number in it, where `form` has `{}`."""
+        node = self.new_node("FunctionNodeFormatString")
+        node.format_items.new("INT", "Number")
+        self.put(node.inputs[0], form)
+        self.put(node.inputs[1], number)
+        return Value(self, node.outputs[0])
+
+    def number(self, value: float) -> Value:
+        """A constant."""
+        node = self.new_node("ShaderNodeValue")
+        node.outputs[0].default_value = value
+        return Value(self, node.outputs[0])
+
+    def vector(self, *components: Any) -> Value:
+        """A vector of three numbers."""
+        return self.add("ShaderNodeCombineXYZ", *components)
+
+    def repeat(self, iterations: Any, **start: Value) -> Zone:
+        """Open a repeat zone over values that change from step to step."""
+        return Zone(self, iterations, start)
+
+    def finish(self) -> Any:
+        """Lay the nodes out and give the group."""
+        _lay_out(self.tree, self._sources)
+        return self.tree
+
+
+class Zone:
+    """A repeat zone: read its values by name, end it with `close`, which gives them after the last step."""
+
+    def __init__(self, graph: Graph, iterations: Any, start: dict[str, Value]) -> None:
+        self._graph = graph
+        head, self._tail = graph.new_node("GeometryNodeRepeatInput"), graph.new_node("GeometryNodeRepeatOutput")
+        head.pair_with_output(self._tail)
+        self._tail.repeat_items.clear()
+        for name, value in start.items():
+            self._tail.repeat_items.new("FLOAT" if value.kind == "VALUE" else value.kind, name)
+        graph.put(head.inputs[0], iterations)
+        for socket, value in zip(head.inputs[1:], start.values(), strict=False):
+            graph.put(socket, value)
+        self.iteration = Value(graph, head.outputs[0])
+        self._values = {name: Value(graph, socket) for name, socket in zip(start, head.outputs[1:], strict=False)}
+
+    def __getitem__(self, name: str) -> Value:
+        return self._values[name]
+
+    def close(self, **values: Value) -> dict[str, Value]:
+        """End the step with new values, and give those after the last step."""
+        for name, value in values.items():
+            self._graph.put(self._tail.inputs[name], value)
+        return {name: Value(self._graph, self._tail.outputs[name]) for name in values}
+
+
+def _lay_out(tree: Any, sources: dict[str, list[str]]) -> None:
+    """Put the frames side by side, in the order they were made; in each, nodes to the right of what they depend on."""
+    members: dict[str, list[Any]] = {"": []}
+    ends = []
+    for node in tree.nodes:
+        if node.bl_idname in ("NodeGroupInput", "NodeGroupOutput"):
+            ends.append(node)
+        elif node.bl_idname == "NodeFrame":
+            members[node.name] = []
+        else:
+            members[node.parent.name if node.parent else ""].append(node)
+    x = 0.0
+    places: dict[str, tuple[float, float]] = {}
+    for nodes in members.values():
+        x = _lay_out_frame(nodes, sources, x, places)
+    for node in ends:
+        places[node.name] = (-COLUMN - GAP, 0.0) if node.bl_idname == "NodeGroupInput" else (x, 0.0)
+    # All at once: setting one node's place has Blender look at the whole tree.
+    tree.nodes.foreach_set("location", [axis for node in tree.nodes for axis in places.get(node.name, (0.0, 0.0))])
+
+
+def _lay_out_frame(
+    nodes: list[Any], sources: dict[str, list[str]], x: float, places: dict[str, tuple[float, float]]
+) -> float:
+    """Find places for the nodes of one frame from `x` on, and give where the next may start."""
+    columns: dict[str, int] = {}
+    names = {node.name for node in nodes}
+
+    def column_of(name: str) -> int:
+        if name not in columns:
+            columns[name] = 0  # ends the circle that a repeat zone is
+            columns[name] = max((column_of(one) + 1 for one in sources.get(name, ()) if one in names), default=0)
+        return columns[name]
+
+    by_column: dict[int, list[Any]] = {}
+    for node in nodes:
+        by_column.setdefault(column_of(node.name), []).append(node)
+    for _, stacked in sorted(by_column.items()):
+        y = 0.0
+        for node in stacked:
+            places[node.name] = (x, y)
+            y -= HEAD + ROW * sum(socket.enabled for socket in (*node.inputs, *node.outputs))
+        x += max(node.width for node in stacked) + GAP
+    return x + GAP if nodes else x

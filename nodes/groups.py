@@ -1,0 +1,110 @@
+"""Supple's node groups in the file: found by what they are for, built where they are missing."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import bpy
+import numpy as np
+
+from .bones import build_bones
+from .graph import Graph
+from .joints import build_joints, build_negation, build_polar, build_split
+from .skin import INPUTS, build_skin
+
+VERSION_KEY = "supple_version"
+VERSION = 2
+PART_KEY = "supple_part"
+"""What a group is for: groups of one part and version are alike."""
+
+
+DEFORMATION = "deformation"
+"""First word of the part of a group that deforms a mesh by itself."""
+
+
+def is_deformation(group: Any) -> bool:
+    """Whether a modifier's group, or None, deforms a mesh by itself."""
+    return group is not None and str(group.get(PART_KEY, "")).startswith(DEFORMATION)
+
+
+def ensure_group(part: str, name: str, build: Callable[[str], Any]) -> Any:
+    """The group for a part, built under a name if the file has none of this version."""
+    for group in bpy.data.node_groups:
+        if group.library is None and group.get(VERSION_KEY) == VERSION and group.get(PART_KEY) == part:
+            return group
+    group = build(name)
+    group[VERSION_KEY], group[PART_KEY] = VERSION, part
+    return group
+
+
+def ensure_deformation(rig: str, bones: Sequence[str], parents: np.ndarray, method: str, order: str) -> Any:
+    """The group that a node modifier deforms a mesh by, one for each skeleton, method and order.
+
+    Parameters
+    ----------
+    rig : str
+        What to name a new group after.
+    bones : sequence of str, length B
+        Deforming bones, in the order of the joints.
+    parents : int array, shape (B,)
+        Joint that each is joined to, -1 for a root.
+    method, order : str
+        As in `build_skin`.
+    """
+    label = f"{method} {order}" if method == "DLBNT" else method
+    part = f"{DEFORMATION} {label} {fingerprint(bones, parents)}"
+    build = partial(_build_deformation, rig=rig, bones=bones, parents=parents, method=method, order=order)
+    return ensure_group(part, f"Supple {label} {rig}", build)
+
+
+def fingerprint(bones: Sequence[str], parents: np.ndarray) -> str:
+    """Short text that differs for other bones or another hierarchy."""
+    source = "\n".join((*bones, *(str(parent) for parent in parents)))
+    return hashlib.sha256(source.encode(errors="surrogateescape")).hexdigest()[:16]
+
+
+def remove_unused_groups() -> None:
+    """Remove Supple's groups that nothing uses any more, and then those that only these used."""
+    while unused := [group for group in bpy.data.node_groups if VERSION_KEY in group and not group.users]:
+        for group in unused:
+            bpy.data.node_groups.remove(group)
+
+
+def _build_deformation(
+    name: str, *, rig: str, bones: Sequence[str], parents: np.ndarray, method: str, order: str
+) -> Any:
+    label = f"{method} {order}" if method == "DLBNT" else method
+    build = partial(build_bones, bones=bones, parents=parents)
+    bone_group = ensure_group(f"bones {fingerprint(bones, parents)}", f"Supple Bones {rig}", build)
+    skin_group = ensure_group(f"skin {label}", f"Supple Skin {label}", partial(build_skin, method=method, order=order))
+
+    graph = Graph(name)
+    graph.tree.is_modifier = True
+    geometry = graph.input("Geometry", "GEOMETRY")
+    inputs = {one[0].replace(" ", "_"): graph.input(*one) for one in INPUTS}
+    with graph.frame("Where the bones are"):
+        joints = graph.call(bone_group, Armature=inputs["Armature"])
+    if method != "SSD":
+        joint_group = _ensure_joints(label, method, order)
+        with graph.frame("What each joint does: stretch and turn"):
+            joints = graph.call(joint_group, **joints)
+    with graph.frame("How the skin follows"):
+        skin = graph.call(
+            skin_group, Geometry=geometry, Joints=joints["Joints"], Is_Stretched=joints.get("Is Stretched", False),
+            **inputs,
+        )  # fmt: skip
+    graph.output("Geometry", skin["Geometry"])
+    return graph.finish()
+
+
+def _ensure_joints(label: str, method: str, order: str) -> Any:
+    polar = ensure_group("polar", "Supple Polar", build_polar)
+    build = partial(build_split, polar=polar, method=method, order=order)
+    split = ensure_group(f"split {label}", f"Supple Split {label}", build)
+    negation = ensure_group("negation", "Supple Signs", build_negation)
+    return ensure_group(
+        f"joints {label}", f"Supple Joints {label}", partial(build_joints, split=split, negation=negation)
+    )

@@ -1,0 +1,261 @@
+"""Evaluation by nodes: the node modifier computes the deformation itself, and the mesh holds the influences.
+
+Python only sets it up, and follows changes of weights, bones and settings. A frame needs none of it.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import bpy
+
+from ..bridge import carriers
+from ..bridge.armatures import Skeleton, read_skeleton
+from ..bridge.influences import remove_influences, write_influences
+from ..bridge.meshes import mesh_of, read_face_corners
+from ..deformers import SkinningError
+from ..deformers.influences import Influences, pack_influences, pack_interpolable_influences
+from ..nodes.groups import VERSION, VERSION_KEY, ensure_deformation, is_deformation
+from ..properties import NODES_PROBLEM, settings_of
+from .character import (
+    Character,
+    changes_topology,
+    check_armature,
+    check_bound_groups,
+    find_armature_modifier,
+    modifiers_above,
+    read_character,
+    uses_envelopes,
+)
+from .stack import find_replaced_modifier, find_supple_modifier
+
+LOSES_ATTRIBUTES = {"MESH_TO_VOLUME", "REMESH", "SKIN", "VOLUME_TO_MESH"}
+"""Modifiers above which no weight survives."""
+
+
+@dataclass(frozen=True)
+class NodeSetup:
+    """What a node modifier is to be given.
+
+    Attributes
+    ----------
+    character : Character
+    influences : Influences
+    method, order : str
+    inputs : dict
+        Values of the modifier's inputs, by name.
+    """
+
+    character: Character
+    influences: Influences
+    method: str
+    order: str
+    inputs: dict[str, Any]
+
+
+@dataclass
+class _Seen:
+    """What an object's nodes were last compared with."""
+
+    skeleton: Skeleton
+    interpolable: bool
+
+
+_seen: dict[int, _Seen] = {}
+"""By `session_uid` of the object."""
+
+
+def is_evaluated_by_nodes(obj: bpy.types.Object) -> bool:
+    """Whether a bound object's modifier computes the deformation itself."""
+    modifier = find_supple_modifier(obj)
+    return is_deformation(modifier.node_group)
+
+
+def prepare(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier, method: str) -> NodeSetup:
+    """Find out what nodes take to deform an object; nothing of it is changed.
+
+    Raises
+    ------
+    SkinningError
+        Where nodes can not deform it, or nothing can.
+    """
+    if NODES_PROBLEM:
+        raise SkinningError(NODES_PROBLEM)
+    armature = check_armature(obj, modifier)
+    _check_mesh(obj)
+    _check_modifiers_above(obj, modifier)
+    character = read_character(obj, modifier)
+    skeleton = character.skeleton
+    if skeleton.bendy:
+        names = ", ".join(name for name, _ in skeleton.bendy[:3])
+        more = ", ..." if len(skeleton.bendy) > 3 else ""
+        raise SkinningError(
+            f"'{armature.name}' has {len(skeleton.bendy)} B-Bones ({names}{more}), whose segments nodes cannot read: "
+            "evaluate by Python, or give the bones one segment"
+        )
+    if uses_envelopes(modifier, skeleton):
+        raise SkinningError(
+            f"'{obj.name}' is deformed by bone envelopes, which follow the object's place in the armature: evaluate by "
+            "Python, or switch the envelopes off"
+        )
+    settings = settings_of(obj)
+    vertex_group = modifier.vertex_group if modifier.vertex_group in obj.vertex_groups else ""
+    return NodeSetup(
+        character=character,
+        influences=_pack(obj, modifier, character),
+        method=method,
+        order=settings.order,
+        inputs={
+            "Armature": armature,
+            "Linear Group": settings.linear_group,
+            "Vertex Group": vertex_group,
+            "Invert": modifier.invert_vertex_group,
+        },
+    )
+
+
+def _pack(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier, character: Character) -> Influences:
+    rest = character.rest
+    counts = len(rest.points), len(rest.joints.parents)
+    if _is_interpolated(obj, modifier):
+        return pack_interpolable_influences(rest.weights, *counts, *read_face_corners(mesh_of(obj)))
+    return pack_influences(rest.weights, *counts)
+
+
+def _is_interpolated(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> bool:
+    """Whether modifiers above may add vertices, with attributes averaged from those that are there."""
+    return any(changes_topology(above) or above.type == "NODES" for above in modifiers_above(obj, modifier))
+
+
+def _check_mesh(obj: bpy.types.Object) -> None:
+    """See that influences can be kept on the mesh."""
+    mesh = mesh_of(obj)
+    if mesh.library is not None:
+        raise SkinningError(
+            f"The mesh of '{obj.name}' is linked, and nodes need attributes on it: evaluate by Python, or make it local"
+        )
+    skeletons = [
+        read_skeleton(armature)
+        for other in bpy.data.objects
+        if other.data == mesh and other.library is None
+        for armature in [_find_armature(other)]
+        if armature is not None
+    ]
+    if len({(one.names, one.joints.parents.tobytes()) for one in skeletons}) > 1:
+        raise SkinningError(
+            f"'{obj.name}' shares its mesh with objects whose armatures have other bones: make the mesh single-user, "
+            "or evaluate by Python"
+        )
+
+
+def _find_armature(obj: bpy.types.Object) -> bpy.types.Object | None:
+    with suppress(SkinningError):
+        modifier = find_replaced_modifier(obj) if settings_of(obj).is_bound else find_armature_modifier(obj)
+        return check_armature(obj, modifier)
+    return None
+
+
+def _check_modifiers_above(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> None:
+    for above in modifiers_above(obj, modifier):
+        if above.type in LOSES_ATTRIBUTES:
+            raise SkinningError(
+                f"Modifier '{above.name}' of '{obj.name}' stands above '{modifier.name}' and makes a new mesh, without "
+                "weights: move it below, or apply it"
+            )
+        if above.type == "MIRROR" and above.use_mirror_vertex_groups and _has_sides(obj):
+            raise SkinningError(
+                f"Modifier '{above.name}' of '{obj.name}' stands above '{modifier.name}' and swaps left and right "
+                "vertex groups, which nodes cannot follow: apply it, or move it below"
+            )
+
+
+def _has_sides(obj: bpy.types.Object) -> bool:
+    """Whether vertex groups are named in pairs of left and right."""
+    names = {group.name for group in obj.vertex_groups}
+    return any(bpy.utils.flip_name(name) in names - {name} for name in names)
+
+
+def apply(obj: bpy.types.Object, supple: bpy.types.Modifier, setup: NodeSetup) -> None:
+    """Give an object's node modifier `supple` what it takes."""
+    skeleton = setup.character.skeleton
+    rig = str(setup.inputs["Armature"].name)
+    group = ensure_deformation(rig, skeleton.names, skeleton.joints.parents, setup.method, setup.order)
+    if supple.node_group != group:
+        supple.node_group = group
+    write_influences(mesh_of(obj), setup.influences)
+    for name, value in (setup.inputs | {"Influences": len(setup.influences.joints)}).items():
+        if carriers.read_input(supple, name) != value:
+            carriers.write_input(supple, name, value)
+    _seen[obj.session_uid] = _Seen(skeleton, _is_interpolated(obj, supple))
+
+
+def remove(obj: bpy.types.Object) -> None:
+    """Take the influences off a mesh that no other object reads them from."""
+    mesh = mesh_of(obj)
+    shared = mesh.users > 1 and any(
+        other != obj
+        and other.data == mesh
+        and any(is_deformation(getattr(one, "node_group", None)) for one in other.modifiers)
+        for other in bpy.data.objects
+    )
+    if mesh.library is None and not shared:
+        remove_influences(mesh)
+    forget(obj)
+
+
+def forget(obj: bpy.types.Object) -> None:
+    """Have an object's nodes compared with its weights and bones when it is next shown."""
+    _seen.pop(obj.session_uid, None)
+
+
+def forget_all() -> None:
+    """The same for all objects."""
+    _seen.clear()
+
+
+def refresh(obj: bpy.types.Object, changed: set[bpy.types.ID]) -> None:
+    """Follow what nodes can not follow themselves: other bones, other weights, other modifiers.
+
+    Parameters
+    ----------
+    obj : Object
+        Bound, evaluated by nodes.
+    changed : set of ID
+        Meshes and armatures that may have changed.
+
+    Raises
+    ------
+    SkinningError
+        Where the nodes can not be brought up to date; they are left as they are.
+    """
+    if NODES_PROBLEM:
+        raise SkinningError(f"'{obj.name}' is evaluated by nodes. {NODES_PROBLEM}. Here, evaluate by Python")
+    modifier, supple = find_replaced_modifier(obj), find_supple_modifier(obj)
+    armature = check_armature(obj, modifier)
+    if obj.mode == "EDIT" or armature.mode == "EDIT" or _is_linked(obj, supple):
+        return
+    seen = _seen.get(obj.session_uid)
+    if seen is not None and obj.data not in changed:
+        is_same = armature.data not in changed or read_skeleton(armature, seen.skeleton) is seen.skeleton
+        if is_same and seen.interpolable == _is_interpolated(obj, supple) and _inputs_fit(obj, modifier, supple):
+            return
+    setup = prepare(obj, modifier, settings_of(obj).method)
+    check_bound_groups(obj, setup.character.skeleton, armature)
+    apply(obj, supple, setup)
+
+
+def _is_linked(obj: bpy.types.Object, supple: bpy.types.Modifier) -> bool:
+    """Whether an override stands on a linked mesh and group: they are as they were made in their own file."""
+    return mesh_of(obj).library is not None or supple.node_group.library is not None
+
+
+def _inputs_fit(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier, supple: bpy.types.Modifier) -> bool:
+    group = modifier.vertex_group if modifier.vertex_group in obj.vertex_groups else ""
+    return (
+        supple.node_group.get(VERSION_KEY) == VERSION
+        and carriers.read_input(supple, "Armature") == modifier.object
+        and carriers.read_input(supple, "Vertex Group") == group
+        and carriers.read_input(supple, "Invert") == modifier.invert_vertex_group
+    )
