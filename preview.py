@@ -9,7 +9,7 @@ from .bridge.meshes import local_object, read_object_ids
 from .deformers import SkinningError
 from .properties import listeners, settings_of
 from .tasks import live, nodes
-from .tasks.bind import find_bound_objects, follow_settings, own_carrier
+from .tasks.bind import count_changes, find_bound_objects, follow_settings, own_carrier
 from .tasks.stack import hand_over, take_over
 
 
@@ -18,25 +18,25 @@ class _Watch:
 
     def __init__(self) -> None:
         self.names: list[str] = []
-        self.object_ids = b""
+        self.known: tuple[bytes, int] | None = None
         self.is_rendering = False
 
     def bound_objects(self) -> list[bpy.types.Object]:
-        """Bound objects that can be changed; looked for anew when objects were added, removed or renamed."""
+        """Bound objects that can be changed; looked for anew when objects were added, removed, renamed or bound."""
         found = [obj for name in self.names if (obj := local_object(name)) and settings_of(obj).is_bound]
-        if read_object_ids() != self.object_ids or len(found) != len(self.names):
+        if (read_object_ids(), count_changes()) != self.known or len(found) != len(self.names):
             found = find_bound_objects()
             live.forget_others(found)
             taken = set()
             for obj in found:
                 _report(obj, lambda obj=obj: _adopt(obj, taken))
             self.names = [obj.name for obj in found]
-            self.object_ids = read_object_ids()
+            self.known = read_object_ids(), count_changes()
         return found
 
     def look_again(self) -> None:
         """Forget which objects are bound."""
-        self.object_ids = b""
+        self.known = None
 
 
 _watch = _Watch()

@@ -21,6 +21,19 @@ LOCK_KEY = "supple_locked_interface"
 """Custom property of a scene whose Lock Interface Bind has switched on."""
 
 
+_changes = 0
+
+
+def count_changes() -> int:
+    """Another number each time that an object was bound or unbound."""
+    return _changes
+
+
+def _note_change() -> None:
+    global _changes
+    _changes += 1
+
+
 def find_bound_objects() -> list[bpy.types.Object]:
     """All bound objects of the file that can be changed (linked ones can not)."""
     return [obj for obj in bpy.data.objects if obj.type == "MESH" and settings_of(obj).is_bound and obj.library is None]
@@ -131,6 +144,7 @@ def _bind_one(
         live.keep(obj, setup)
     settings.version = SETTINGS_VERSION
     settings.is_bound = True
+    _note_change()
     settings.is_handed_over = False
     settings.armature_modifier = modifier.name
     settings.bound_groups = "\n".join(groups)
@@ -181,6 +195,7 @@ def make_independent(objects: Iterable[bpy.types.Object]) -> None:
             if name not in ("name", "rna_type"):
                 settings.property_unset(name)
         nodes.forget(obj)
+    _note_change()
 
 
 def _give_hidden(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
@@ -236,6 +251,7 @@ def _unbind_one(obj: bpy.types.Object) -> None:
     _remove_hidden(settings)
     nodes.remove(obj)
     live.forget(obj)
+    _note_change()
     for name in (
         "is_bound", "is_handed_over", "armature_modifier", "bound_groups", "live_toggles", "message",
         "evaluate_problem",
