@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
 import bpy
@@ -83,6 +84,17 @@ class Skeleton:
     bendy_joints: np.ndarray
     source: tuple
 
+    @property
+    def joint_counts(self) -> np.ndarray:
+        """Joints of each bone, int array, shape (D,)."""
+        return _count_joints(self.segment_counts)
+
+    @property
+    def fingerprint(self) -> str:
+        """Short text that differs where other bones, or bones at other places, were read."""
+        parts = (part if isinstance(part, bytes) else repr(part).encode() for part in self.source)
+        return hashlib.sha256(b"\n".join(parts)).hexdigest()[:16]
+
 
 REST_PROPERTIES = (
     ("matrix_local", 16), ("head_local", 3), ("tail_local", 3), ("length", 1),
@@ -124,7 +136,7 @@ def read_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> 
     matrices = values["matrix_local"].reshape(-1, 4, 4).transpose(0, 2, 1)[which].astype(np.float64)
 
     segment_counts = values["bbone_segments"][which, 0].astype(np.intp)
-    joint_counts = np.where(segment_counts > 1, segment_counts + 1, 1)
+    joint_counts = _count_joints(segment_counts)
     first_joints = (np.cumsum(joint_counts) - joint_counts).astype(np.intp)
     last_joints = np.full(count, -1)
     last_joints[which] = first_joints + joint_counts - 1
@@ -160,6 +172,10 @@ def read_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> 
         bendy_joints=bendy_joints,
         source=source,
     )
+
+
+def _count_joints(segment_counts: np.ndarray) -> np.ndarray:
+    return np.where(segment_counts > 1, segment_counts + 1, 1)
 
 
 def read_pose_names(armature: bpy.types.Object) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ import numpy as np
 from .bones import build_bones
 from .graph import Graph
 from .joints import build_joints, build_negation, build_polar, build_split
+from .probes import build_probe_joints
 from .skin import INPUTS, build_skin
 
 VERSION_KEY = "supple_version"
@@ -40,6 +41,16 @@ def ensure_group(part: str, name: str, build: Callable[[str], Any]) -> Any:
     return group
 
 
+def ensure_probe_deformation(method: str, order: str) -> Any:
+    """The group that deforms a mesh by a probe's joints: one for each method and order."""
+    label = _label(method, order)
+    return ensure_group(
+        f"{DEFORMATION} {label} by probe",
+        f"Supple {label} by Probe",
+        partial(_build_deformation, joints_group=_ensure_probe_joints, method=method, order=order),
+    )
+
+
 def ensure_deformation(rig: str, bones: Sequence[str], parents: np.ndarray, method: str, order: str) -> Any:
     """The group that a node modifier deforms a mesh by, one for each skeleton, method and order.
 
@@ -54,10 +65,19 @@ def ensure_deformation(rig: str, bones: Sequence[str], parents: np.ndarray, meth
     method, order : str
         As in `build_skin`.
     """
-    label = f"{method} {order}" if method == "DLBNT" else method
-    part = f"{DEFORMATION} {label} {fingerprint(bones, parents)}"
-    build = partial(_build_deformation, rig=rig, bones=bones, parents=parents, method=method, order=order)
-    return ensure_group(part, f"Supple {label} {rig}", build)
+    label, skeleton = _label(method, order), fingerprint(bones, parents)
+    build_joints_group = partial(build_bones, bones=bones, parents=parents)
+    joints_group = partial(ensure_group, f"bones {skeleton}", f"Supple Bones {rig}", build_joints_group)
+    build = partial(_build_deformation, joints_group=joints_group, method=method, order=order)
+    return ensure_group(f"{DEFORMATION} {label} {skeleton}", f"Supple {label} {rig}", build)
+
+
+def _label(method: str, order: str) -> str:
+    return f"{method} {order}" if method == "DLBNT" else method
+
+
+def _ensure_probe_joints() -> Any:
+    return ensure_group("probe", "Supple Probe", build_probe_joints)
 
 
 def fingerprint(bones: Sequence[str], parents: np.ndarray) -> str:
@@ -73,20 +93,19 @@ def remove_unused_groups() -> None:
             bpy.data.node_groups.remove(group)
 
 
-def _build_deformation(
-    name: str, *, rig: str, bones: Sequence[str], parents: np.ndarray, method: str, order: str
-) -> Any:
-    label = f"{method} {order}" if method == "DLBNT" else method
-    build = partial(build_bones, bones=bones, parents=parents)
-    bone_group = ensure_group(f"bones {fingerprint(bones, parents)}", f"Supple Bones {rig}", build)
+def _build_deformation(name: str, *, joints_group: Callable[[], Any], method: str, order: str) -> Any:
+    label = _label(method, order)
+    source = joints_group()
     skin_group = ensure_group(f"skin {label}", f"Supple Skin {label}", partial(build_skin, method=method, order=order))
 
     graph = Graph(name)
     graph.tree.is_modifier = True
     geometry = graph.input("Geometry", "GEOMETRY")
     inputs = {one[0].replace(" ", "_"): graph.input(*one) for one in INPUTS}
+    sockets = {item.name: item for item in source.interface.items_tree if item.in_out == "INPUT"}
+    read = {one: inputs.get(one) or graph.input(one, "OBJECT", item.description) for one, item in sockets.items()}
     with graph.frame("Where the bones are"):
-        joints = graph.call(bone_group, Armature=inputs["Armature"])
+        joints = graph.call(source, **read)
     if method != "SSD":
         joint_group = _ensure_joints(label, method, order)
         with graph.frame("What each joint does: stretch and turn"):

@@ -9,6 +9,7 @@ import bpy
 
 from ..bridge import carriers
 from ..bridge.meshes import mesh_of, read_points
+from ..bridge.probes import remove_unused_probes
 from ..deformers import SkinningError
 from ..nodes.groups import remove_unused_groups
 from ..properties import SETTINGS_VERSION, ObjectSettings, settings_of
@@ -32,6 +33,12 @@ def count_changes() -> int:
 def _note_change() -> None:
     global _changes
     _changes += 1
+
+
+def _remove_unused() -> None:
+    """Remove node groups and probes that no modifier uses any more."""
+    remove_unused_groups()
+    remove_unused_probes()
 
 
 def find_bound_objects() -> list[bpy.types.Object]:
@@ -65,7 +72,7 @@ def bind(objects: Iterable[bpy.types.Object], method: str, evaluate: str | None 
     prepared = [prepare(obj, modifier, method, evaluate) for obj, modifier in checked]
     for (obj, modifier), (setup, problem) in zip(checked, prepared, strict=True):
         _bind_one(obj, modifier, setup, problem)
-    remove_unused_groups()
+    _remove_unused()
 
 
 def prepare(
@@ -169,7 +176,7 @@ def follow_settings(obj: bpy.types.Object) -> None:
         _bind_one(obj, modifier, live.prepare(obj, modifier, settings.method), "")
     else:
         _bind_one(obj, modifier, *prepare(obj, modifier, settings.method, None))
-    remove_unused_groups()
+    _remove_unused()
 
 
 def make_independent(objects: Iterable[bpy.types.Object]) -> None:
@@ -234,7 +241,7 @@ def unbind(objects: Iterable[bpy.types.Object]) -> None:
         raise SkinningError("Nothing to unbind: select a mesh that is bound")
     for obj in bound:
         _unbind_one(obj)
-    remove_unused_groups()
+    _remove_unused()
 
 
 def _unbind_one(obj: bpy.types.Object) -> None:

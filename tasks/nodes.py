@@ -10,14 +10,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import bpy
+from mathutils import Matrix
 
 from ..bridge import carriers
 from ..bridge.armatures import Skeleton, read_skeleton
 from ..bridge.influences import remove_influences, write_influences
 from ..bridge.meshes import mesh_of, read_face_corners
+from ..bridge.probes import ensure_probe
 from ..deformers import SkinningError
 from ..deformers.influences import Influences, pack_influences, pack_interpolable_influences
-from ..nodes.groups import VERSION, VERSION_KEY, ensure_deformation, is_deformation
+from ..nodes.groups import VERSION, VERSION_KEY, ensure_deformation, ensure_probe_deformation, is_deformation
 from ..properties import NODES_PROBLEM, settings_of
 from .character import (
     Character,
@@ -26,6 +28,7 @@ from .character import (
     check_bound_groups,
     find_armature_modifier,
     modifiers_above,
+    object_to_armature,
     read_character,
     uses_envelopes,
 )
@@ -33,6 +36,9 @@ from .stack import find_replaced_modifier, find_supple_modifier
 
 LOSES_ATTRIBUTES = {"MESH_TO_VOLUME", "REMESH", "SKIN", "VOLUME_TO_MESH"}
 """Modifiers above which no weight survives."""
+
+MOVED = 1e-5
+"""Entries by which an object's place in its armature may differ before it has moved."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,8 @@ class _Seen:
 
     skeleton: Skeleton
     interpolable: bool
+    space: Matrix
+    """From object to armature space."""
 
 
 _seen: dict[int, _Seen] = {}
@@ -88,12 +96,10 @@ def prepare(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier, method:
     _check_modifiers_above(obj, modifier)
     character = read_character(obj, modifier)
     skeleton = character.skeleton
-    if skeleton.bendy:
-        names = ", ".join(name for name, _ in skeleton.bendy[:3])
-        more = ", ..." if len(skeleton.bendy) > 3 else ""
+    if (skeleton.curved & (skeleton.segment_counts > 1)).any():
         raise SkinningError(
-            f"'{armature.name}' has {len(skeleton.bendy)} B-Bones ({names}{more}), whose segments nodes cannot read: "
-            "evaluate by Python, or give the bones one segment"
+            f"B-Bones of '{armature.name}' divide their vertices along the curve, which nodes cannot: evaluate by "
+            "Python, or set their Vertex Mapping to Straight"
         )
     if uses_envelopes(modifier, skeleton):
         raise SkinningError(
@@ -179,16 +185,21 @@ def _has_sides(obj: bpy.types.Object) -> bool:
 
 def apply(obj: bpy.types.Object, supple: bpy.types.Modifier, setup: NodeSetup) -> None:
     """Give an object's node modifier `supple` what it takes."""
-    skeleton = setup.character.skeleton
-    rig = str(setup.inputs["Armature"].name)
-    group = ensure_deformation(rig, skeleton.names, skeleton.joints.parents, setup.method, setup.order)
+    skeleton, armature = setup.character.skeleton, setup.inputs["Armature"]
+    inputs = setup.inputs | {"Influences": len(setup.influences.joints)}
+    if skeleton.bendy:
+        group = ensure_probe_deformation(setup.method, setup.order)
+        inputs["Probe"] = ensure_probe(armature, skeleton)
+    else:
+        parents = skeleton.joints.parents
+        group = ensure_deformation(armature.name, skeleton.names, parents, setup.method, setup.order)
     if supple.node_group != group:
         supple.node_group = group
     write_influences(mesh_of(obj), setup.influences)
-    for name, value in (setup.inputs | {"Influences": len(setup.influences.joints)}).items():
+    for name, value in inputs.items():
         if carriers.read_input(supple, name) != value:
             carriers.write_input(supple, name, value)
-    _seen[obj.session_uid] = _Seen(skeleton, _is_interpolated(obj, supple))
+    _seen[obj.session_uid] = _Seen(skeleton, _is_interpolated(obj, supple), setup.character.space)
 
 
 def remove(obj: bpy.types.Object) -> None:
@@ -237,6 +248,11 @@ def refresh(obj: bpy.types.Object, changed: set[bpy.types.ID]) -> None:
     if obj.mode == "EDIT" or armature.mode == "EDIT" or _is_linked(obj, supple):
         return
     seen = _seen.get(obj.session_uid)
+    if seen is not None and seen.skeleton.bendy and _has_moved(seen.space, object_to_armature(obj, armature)):
+        raise SkinningError(
+            f"'{obj.name}' has moved within '{armature.name}', and B-Bones divide its vertices by where they are: bind "
+            "again, or evaluate by Python if it is to go on moving"
+        )
     if seen is not None and obj.data not in changed:
         is_same = armature.data not in changed or read_skeleton(armature, seen.skeleton) is seen.skeleton
         if is_same and seen.interpolable == _is_interpolated(obj, supple) and _inputs_fit(obj, modifier, supple):
@@ -244,6 +260,10 @@ def refresh(obj: bpy.types.Object, changed: set[bpy.types.ID]) -> None:
     setup = prepare(obj, modifier, settings_of(obj).method)
     check_bound_groups(obj, setup.character.skeleton, armature)
     apply(obj, supple, setup)
+
+
+def _has_moved(old: Matrix, new: Matrix) -> bool:
+    return any(abs(a - b) > MOVED for row, other in zip(old, new, strict=True) for a, b in zip(row, other, strict=True))
 
 
 def _is_linked(obj: bpy.types.Object, supple: bpy.types.Modifier) -> bool:
