@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import bpy
+import numpy as np
 from mathutils import Matrix
 
 from ..bridge import carriers
@@ -263,7 +264,7 @@ def refresh(obj: bpy.types.Object, changed: set[bpy.types.ID]) -> None:
 
 
 def _has_moved(old: Matrix, new: Matrix) -> bool:
-    return any(abs(a - b) > MOVED for row, other in zip(old, new, strict=True) for a, b in zip(row, other, strict=True))
+    return bool(np.abs(np.array(old) - np.array(new)).max() > MOVED)
 
 
 def _is_linked(obj: bpy.types.Object, supple: bpy.types.Modifier) -> bool:
