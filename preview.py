@@ -9,7 +9,7 @@ from .bridge.meshes import local_object, read_object_ids
 from .deformers import SkinningError
 from .properties import listeners, settings_of
 from .tasks import live, nodes
-from .tasks.bind import count_changes, find_bound_objects, follow_settings, own_carrier
+from .tasks.bind import count_changes, find_bound_objects, follow_settings, migrate, own_carrier
 from .tasks.stack import hand_over, take_over
 
 
@@ -44,6 +44,7 @@ _watch = _Watch()
 
 def _adopt(obj: bpy.types.Object, taken: set) -> None:
     """Take an object in that was bound, opened, appended or duplicated."""
+    migrate(obj)
     own_carrier(obj, taken)
     take_over(obj)
 

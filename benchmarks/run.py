@@ -97,8 +97,13 @@ def steps_of_frames(body: Body, configure: Callable[[], None]) -> Callable[[], N
     return run
 
 
-def time_live(body: Body, methods: tuple[str, ...], rounds: int = 40) -> dict[str, float]:
-    """Median milliseconds of whole frame steps: no deformation, Blender's two ways, and Supple's methods."""
+def time_live(
+    body: Body, methods: tuple[str, ...], rounds: int = 40, evaluate: tuple[str, ...] = ("PYTHON",)
+) -> dict[str, float]:
+    """Median milliseconds of whole frame steps: no deformation, Blender's two ways, and Supple's methods.
+
+    Where both ways to evaluate are asked for, those of nodes are named so.
+    """
     modifier = body.obj.modifiers["Armature"]
     times: dict[str, list[float]] = {}
 
@@ -120,9 +125,10 @@ def time_live(body: Body, methods: tuple[str, ...], rounds: int = 40) -> dict[st
             measure(name)
         modifier.show_viewport, modifier.use_deform_preserve_volume = True, False
         for method in methods:
-            bpy.ops.supple.bind(method=method)
-            measure(method)
-            bpy.ops.supple.unbind()
+            for way in evaluate:
+                bpy.ops.supple.bind(method=method, evaluate=way)
+                measure(f"{method} by nodes" if way == "NODES" else method)
+                bpy.ops.supple.unbind()
     return {name: statistics.median(values) for name, values in times.items()}
 
 
@@ -232,7 +238,7 @@ def run_bind(_package: str, largest: int) -> None:
         durations = []
         for _ in range(3):
             start = time.perf_counter()
-            bpy.ops.supple.bind(method="DLBNT")
+            bpy.ops.supple.bind(method="DLBNT", evaluate="PYTHON")
             durations.append(time.perf_counter() - start)
             bpy.ops.supple.unbind()
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
@@ -240,7 +246,49 @@ def run_bind(_package: str, largest: int) -> None:
     print_table(("vertices", "bones", "seconds", "process's peak memory so far, MB"), rows)
 
 
-SECTIONS = {"kernel": run_kernel, "paper": run_paper, "live": run_live, "scale": run_scale, "bind": run_bind}
+def run_nodes(package: str, largest: int) -> None:
+    """Nodes (Blender 5.1 and later): whole steps of DLBNT, against Preserve Volume and against Python"""
+    if importlib.import_module(package + ".properties").NODES_PROBLEM:
+        print("This Blender has no nodes that read bones")
+        return
+    rows = []
+    for vertices, bones in ((5_000, 71), (22_464, 71), (22_464, 163), (150_000, 71), (1_000_000, 71)):
+        for scaled in (False, True) if vertices <= largest else ():
+            new_scene()
+            body = add_body(vertices, bones, scaled=scaled)
+            rounds = 40 if vertices < 100_000 else 12
+            times = time_live(body, ("DLBNT",), rounds, ("PYTHON", "NODES"))
+            volume, nodes = times["Preserve Volume"], times["DLBNT by nodes"]
+            rows.append(
+                (body.vertex_count, bones, "scaled" if scaled else "rigid", times["no deformation"], volume,
+                 times["DLBNT"], nodes, nodes / volume)
+            )  # fmt: skip
+    print_table(
+        ("vertices", "bones", "pose", "no deformation, ms", "Preserve Volume, ms", "Python, ms", "nodes, ms",
+         "nodes to Preserve Volume"),
+        rows,
+    )  # fmt: skip
+
+
+def run_groups(package: str, _largest: int) -> None:
+    """Building the node groups of DLBNT"""
+    armatures = importlib.import_module(package + ".bridge.armatures")
+    groups = importlib.import_module(package + ".nodes.groups")
+    rows = []
+    for bones in (20, 71, 163, 300):
+        new_scene()
+        skeleton = armatures.read_skeleton(add_body(960, bones).armature)
+        start = time.perf_counter()
+        groups.ensure_deformation("Rig", skeleton.names, skeleton.joints.parents, "DLBNT", "GH")
+        duration = time.perf_counter() - start
+        rows.append((bones, sum(len(group.nodes) for group in bpy.data.node_groups), duration))
+    print_table(("bones", "nodes", "seconds"), rows)
+
+
+SECTIONS = {
+    "kernel": run_kernel, "paper": run_paper, "live": run_live, "scale": run_scale, "bind": run_bind,
+    "nodes": run_nodes, "groups": run_groups,
+}  # fmt: skip
 
 if __name__ == "__main__":
     main()

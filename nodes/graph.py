@@ -341,6 +341,7 @@ def _lay_out(tree: Any, sources: dict[str, list[str]]) -> None:
     for node in ends:
         places[node.name] = (-COLUMN - GAP, 0.0) if node.bl_idname == "NodeGroupInput" else (x, 0.0)
     # All at once: setting one node's place has Blender look at the whole tree.
+    tree.nodes.foreach_set("select", [False] * len(tree.nodes))
     tree.nodes.foreach_set("location", [axis for node in tree.nodes for axis in places.get(node.name, (0.0, 0.0))])
 
 

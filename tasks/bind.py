@@ -267,6 +267,15 @@ def _unbind_one(obj: bpy.types.Object) -> None:
     _unlock_interface(obj)
 
 
+def migrate(obj: bpy.types.Object) -> None:
+    """Bring settings that an older Supple has saved up to date."""
+    settings = settings_of(obj)
+    if settings.version < 2:
+        settings.evaluate = "PYTHON"  # there were no nodes yet
+    if settings.version != SETTINGS_VERSION:
+        settings.version = SETTINGS_VERSION
+
+
 def own_carrier(obj: bpy.types.Object, taken: set[bpy.types.Object]) -> None:
     """Give a copy of a bound object a carrier of its own, where it shares one with an object already in `taken`."""
     settings = settings_of(obj)

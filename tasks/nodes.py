@@ -64,12 +64,14 @@ class NodeSetup:
 
 @dataclass
 class _Seen:
-    """What an object's nodes were last compared with."""
+    """What an object's nodes were last brought up to date with."""
 
     skeleton: Skeleton
-    interpolable: bool
+    surroundings: tuple
     space: Matrix
     """From object to armature space."""
+    problem: str
+    """Why they could not be."""
 
 
 _seen: dict[int, _Seen] = {}
@@ -108,7 +110,7 @@ def prepare(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier, method:
             "Python, or switch the envelopes off"
         )
     settings = settings_of(obj)
-    vertex_group = modifier.vertex_group if modifier.vertex_group in obj.vertex_groups else ""
+    vertex_group, invert = _read_vertex_group(obj, modifier)
     return NodeSetup(
         character=character,
         influences=_pack(obj, modifier, character),
@@ -118,7 +120,7 @@ def prepare(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier, method:
             "Armature": armature,
             "Linear Group": settings.linear_group,
             "Vertex Group": vertex_group,
-            "Invert": modifier.invert_vertex_group,
+            "Invert": invert,
         },
     )
 
@@ -200,7 +202,8 @@ def apply(obj: bpy.types.Object, supple: bpy.types.Modifier, setup: NodeSetup) -
     for name, value in inputs.items():
         if carriers.read_input(supple, name) != value:
             carriers.write_input(supple, name, value)
-    _seen[obj.session_uid] = _Seen(skeleton, _is_interpolated(obj, supple), setup.character.space)
+    surroundings = _read_surroundings(obj, find_replaced_modifier(obj), supple)
+    _seen[obj.session_uid] = _Seen(skeleton, surroundings, setup.character.space, "")
 
 
 def remove(obj: bpy.types.Object) -> None:
@@ -249,18 +252,54 @@ def refresh(obj: bpy.types.Object, changed: set[bpy.types.ID]) -> None:
     if obj.mode == "EDIT" or armature.mode == "EDIT" or _is_linked(obj, supple):
         return
     seen = _seen.get(obj.session_uid)
-    if seen is not None and seen.skeleton.bendy and _has_moved(seen.space, object_to_armature(obj, armature)):
+    if seen is None or obj.data in changed or _is_out_of_date(obj, modifier, supple, seen, changed):
+        try:
+            setup = prepare(obj, modifier, settings_of(obj).method)
+            check_bound_groups(obj, setup.character.skeleton, armature)
+        except SkinningError as error:  # kept, so that it is not found out anew at every frame
+            space, surroundings = object_to_armature(obj, armature), _read_surroundings(obj, modifier, supple)
+            seen = _seen[obj.session_uid] = _Seen(read_skeleton(armature), surroundings, space, str(error))
+        else:
+            apply(obj, supple, setup)
+            seen = _seen[obj.session_uid]
+    if seen.problem:
+        raise SkinningError(seen.problem)
+    if seen.skeleton.bendy and _has_moved(seen.space, object_to_armature(obj, armature)):
         raise SkinningError(
             f"'{obj.name}' has moved within '{armature.name}', and B-Bones divide its vertices by where they are: bind "
             "again, or evaluate by Python if it is to go on moving"
         )
-    if seen is not None and obj.data not in changed:
-        is_same = armature.data not in changed or read_skeleton(armature, seen.skeleton) is seen.skeleton
-        if is_same and seen.interpolable == _is_interpolated(obj, supple) and _inputs_fit(obj, modifier, supple):
-            return
-    setup = prepare(obj, modifier, settings_of(obj).method)
-    check_bound_groups(obj, setup.character.skeleton, armature)
-    apply(obj, supple, setup)
+
+
+def _is_out_of_date(
+    obj: bpy.types.Object,
+    modifier: bpy.types.ArmatureModifier,
+    supple: bpy.types.Modifier,
+    seen: _Seen,
+    changed: set[bpy.types.ID],
+) -> bool:
+    armature = check_armature(obj, modifier)
+    return _read_surroundings(obj, modifier, supple) != seen.surroundings or (
+        armature.data in changed and read_skeleton(armature, seen.skeleton) is not seen.skeleton
+    )
+
+
+def _read_surroundings(
+    obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier, supple: bpy.types.Modifier
+) -> tuple:
+    """What the nodes depend on besides mesh and bones; a group of an older Supple makes a difference, too."""
+    return (
+        supple.node_group.get(VERSION_KEY) == VERSION,
+        _is_interpolated(obj, supple),
+        modifier.object,
+        *_read_vertex_group(obj, modifier),
+    )
+
+
+def _read_vertex_group(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier) -> tuple[str, bool]:
+    """The vertex group of an Armature modifier, "" for none, and whether it is inverted."""
+    name = modifier.vertex_group
+    return name if name in obj.vertex_groups else "", modifier.invert_vertex_group
 
 
 def _has_moved(old: Matrix, new: Matrix) -> bool:
@@ -270,13 +309,3 @@ def _has_moved(old: Matrix, new: Matrix) -> bool:
 def _is_linked(obj: bpy.types.Object, supple: bpy.types.Modifier) -> bool:
     """Whether an override stands on a linked mesh and group: they are as they were made in their own file."""
     return mesh_of(obj).library is not None or supple.node_group.library is not None
-
-
-def _inputs_fit(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier, supple: bpy.types.Modifier) -> bool:
-    group = modifier.vertex_group if modifier.vertex_group in obj.vertex_groups else ""
-    return (
-        supple.node_group.get(VERSION_KEY) == VERSION
-        and carriers.read_input(supple, "Armature") == modifier.object
-        and carriers.read_input(supple, "Vertex Group") == group
-        and carriers.read_input(supple, "Invert") == modifier.invert_vertex_group
-    )

@@ -167,6 +167,16 @@ def add_twin(obj: bpy.types.Object) -> bpy.types.Object:
     return twin
 
 
+def assert_own_carriers(*objects: bpy.types.Object) -> None:
+    """Each object has a carrier that no other has; evaluated by nodes, none has any."""
+    carriers = [obj.supple.carrier for obj in objects]
+    if EVALUATE == "NODES":
+        assert not any(carriers)
+    else:
+        assert all(carriers)
+        assert len(set(carriers)) == len(carriers)
+
+
 VOLATILE = {"bl_rna", "rna_type", "bound_box", "dimensions", "execution_time", "is_active", "is_evaluated", "supple"}
 """Properties that are no part of what a user made."""
 

@@ -497,6 +497,7 @@ def break_pose(armature: bpy.types.Object, frame: int) -> None:
     bpy.context.scene.frame_set(6, subframe=0.5)
 
 
+@pytest.mark.python_only("nodes skin every frame, if only to values that are not numbers")
 @pytest.mark.parametrize("face", ("no keys", "keyed"))
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("frame", (1, 4, 10))
@@ -710,6 +711,7 @@ def test_what_shape_keys_cannot_hold_a_cache_can(tmp_path, problem):
     assert_plays(obj, live)
 
 
+@pytest.mark.python_only("nodes need attributes on the mesh, which is linked")
 def test_a_linked_mesh_cannot_hold_keys(tmp_path):
     obj, _ = add_character()
     obj.data.use_fake_user = True

@@ -32,7 +32,7 @@ from scenes import (
 )
 from supple import cli
 from supple.bridge.point_caches import read_samples
-from supple.properties import settings_of
+from supple.properties import NODES_PROBLEM, settings_of
 
 DONE, FAILED, USAGE = 0, 1, 2
 TOLERANCE = 1e-5
@@ -41,7 +41,7 @@ FRAMES = range(1, 9)
 FILE_KEYS = {"file", "frame_start", "frame_end", "objects"}
 OBJECT_KEYS = {
     "name", "vertices", "vertex_groups", "shape_keys", "armature", "deforming_bones", "joints",
-    "bound", "method", "order", "linear_group", "bake", "problem",
+    "bound", "method", "order", "evaluate", "linear_group", "bake", "problem",
 }  # fmt: skip
 
 
@@ -223,6 +223,7 @@ def test_info_as_json(plain, capsys):
         "bound": False,
         "method": "DLBNT",
         "order": "GH",
+        "evaluate": "PYTHON" if NODES_PROBLEM else "NODES",
         "linear_group": "",
         "bake": "NONE",
         "problem": "",

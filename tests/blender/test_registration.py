@@ -1,6 +1,7 @@
 """What the extension adds to Blender is there once while it is enabled, and gone when it is not."""
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import bpy
 import addon_utils
@@ -9,9 +10,9 @@ import pytest
 import checkout
 from scenes import EVALUATE, add_tube, select
 from supple import preview
-from supple.properties import settings_of
+from supple.properties import NODES_PROBLEM, settings_of
 
-OPERATORS = ("bake_cache", "bake_shape_keys", "bind", "clear_bake", "unbind")
+OPERATORS = ("bake_cache", "bake_shape_keys", "bind", "clear_bake", "make_independent", "unbind")
 
 
 def handlers() -> list[str]:
@@ -168,6 +169,13 @@ class Recorder:
         return type("Properties", (), {})()
 
 
+SIDEBAR = {
+    "region": SimpleNamespace(width=2000),
+    "preferences": SimpleNamespace(system=SimpleNamespace(ui_scale=1.0)),
+}
+"""What there is of the context only with a window; wide enough for messages of one line."""
+
+
 def draw(name: str) -> list[str]:
     """What a panel shows, in order; nothing where it is not to be seen."""
     panel, shown = getattr(bpy.types, name), []
@@ -176,7 +184,7 @@ def draw(name: str) -> list[str]:
     own = [vars(cls) for cls in reversed(panel.__mro__) if "supple" in cls.__module__]
     functions = {key: value for part in own for key, value in part.items() if callable(value)}
     drawn = type("Drawn", (), functions | {"layout": Recorder(shown)})()
-    drawn.draw(bpy.context)
+    drawn.draw(SimpleNamespace(active_object=bpy.context.active_object, **SIDEBAR))
     return shown
 
 
@@ -198,9 +206,10 @@ def test_panels_of_an_armature():
 
 def test_panels_before_bind():
     obj, _ = add_tube()
-    assert draw("VIEW3D_PT_supple_skin") == ["method", "order", "linear_group", "supple.bind"]
+    evaluate = ["evaluate", NODES_PROBLEM] if NODES_PROBLEM else ["evaluate"]
+    assert draw("VIEW3D_PT_supple_skin") == ["method", "order", *evaluate, "linear_group", "supple.bind"]
     settings_of(obj).method = "SSD"
-    assert draw("VIEW3D_PT_supple_skin") == ["method", "linear_group", "supple.bind"]
+    assert draw("VIEW3D_PT_supple_skin") == ["method", *evaluate, "linear_group", "supple.bind"]
     assert draw("VIEW3D_PT_supple_bake") == []
 
 
@@ -208,7 +217,23 @@ def test_panels_of_a_bound_object():
     obj, _ = add_tube()
     select(obj)
     bpy.ops.supple.bind(method="DLBNT", evaluate=EVALUATE)
-    assert draw("VIEW3D_PT_supple_skin") == ["method", "order", "linear_group", "supple.bind", "supple.unbind"]
+    shown = ["method", "order", "evaluate", "linear_group", "supple.bind", "supple.unbind"]
+    if EVALUATE == "NODES":
+        shown.append("supple.make_independent")
+    elif NODES_PROBLEM:
+        shown.insert(3, NODES_PROBLEM)
+    assert draw("VIEW3D_PT_supple_skin") == shown
     assert draw("VIEW3D_PT_supple_bake") == ["supple.bake_cache", "supple.bake_shape_keys"]
+    settings_of(obj).message = "Something is wrong"
+    assert draw("VIEW3D_PT_supple_skin") == [*shown, "Something is wrong"]
     settings_of(obj).bake = "PC2"
     assert draw("VIEW3D_PT_supple_bake")[-2:] == ["Deformed by: Point Cache", "supple.clear_bake"]
+
+
+@pytest.mark.skipif(bool(NODES_PROBLEM), reason="this Blender says so of all objects")
+def test_panels_tell_why_an_object_is_not_evaluated_by_nodes():
+    obj, _ = add_tube()
+    settings_of(obj).evaluate_problem = "It has B-Bones"
+    assert "It has B-Bones" not in draw("VIEW3D_PT_supple_skin")
+    settings_of(obj).evaluate = "PYTHON"
+    assert draw("VIEW3D_PT_supple_skin")[2:4] == ["evaluate", "It has B-Bones"]

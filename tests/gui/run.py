@@ -1,8 +1,8 @@
 """Tests in a real Blender window, run inside it: `make test-gui BLENDER="/path/to/blender --python"`.
 
-They press Bind in the sidebar, drag a bone with the mouse, undo and play, and compare the mesh on the way. The mouse
-and the keys are xdotool's, so they want an X display. Pictures go to dist/gui/. The last line counts what passed and
-what failed.
+They press Bind in the sidebar, drag a bone with the mouse, undo and play, and compare the mesh on the way: once with
+the deformation evaluated by nodes, where this Blender can, once by Python. The mouse and keys are xdotool's, so they
+want an X display. Pictures go to dist/gui/. The last line counts what passed and what failed.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ import checkout
 from scenes import add_tube, distance, evaluated_points, rest_points, select
 
 PICTURES = ROOT / "dist" / "gui"
+prefix = ""
+"""Begins the names of the pictures."""
+
 WAIT = 0.4
 TOLERANCE = 1e-5
 
@@ -38,7 +41,7 @@ def take_picture(name: str) -> None:
     """A picture of the whole screen as it is drawn now (Blender's own is black on a display of software)."""
     bpy.ops.wm.redraw_timer(type="DRAW_WIN_SWAP", iterations=1)
     PICTURES.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["import", "-window", "root", str(PICTURES / f"{name}.png")], check=True)
+    subprocess.run(["import", "-window", "root", str(PICTURES / f"{prefix}{name}.png")], check=True)
 
 
 class Window:
@@ -62,12 +65,12 @@ class Window:
         xdo("mousemove", round(left) - 3, round(top) - 3)
         xdo("sleep", 0.1, "mousemove", round(left), round(top))
 
-    def click_button(self, from_top: float) -> None:
-        """Click in the sidebar, `from_top` rows of buttons below its top."""
+    def click_button(self, from_top: float, share: float = 0.45) -> None:
+        """Click in the sidebar, `from_top` rows of buttons below its top, at a share of its width."""
         region = self.region("UI")
         unit = 20.0 * bpy.context.preferences.system.ui_scale
-        self.move("UI", region.width * 0.45, region.height - unit * from_top)
-        xdo("sleep", 0.2, "click", 1)
+        self.move("UI", region.width * share, region.height - unit * from_top)
+        xdo("sleep", 0.2, "mousedown", 1, "sleep", 0.1, "mouseup", 1)
 
 
 def setup_scene(window: Window) -> tuple[bpy.types.Object, bpy.types.Object]:
@@ -107,7 +110,18 @@ RESULTS: list[tuple[str, bool]] = []
 def steps() -> Iterator[float]:
     """The tests, yielding how many seconds Blender's own loop is to run before the next step."""
     window = Window()
+    if not importlib.import_module(f"{checkout.MODULE}.properties").NODES_PROBLEM:
+        yield from session(window, "NODES")
+    yield from session(window, "PYTHON")
+    yield from press_bind_without_weights(window)
+
+
+def session(window: Window, evaluate: str) -> Iterator[float]:
+    """A character bound, posed, painted, baked and rendered."""
+    global prefix
+    prefix = f"{evaluate.lower()}-"
     obj, armature = setup_scene(window)
+    obj.supple.evaluate = evaluate
     yield WAIT
     window.region("UI").active_panel_category = "Supple"
     window.area.tag_redraw()
@@ -116,6 +130,7 @@ def steps() -> Iterator[float]:
     window.click_button(BIND_ROW)
     yield 1.0
     check("a click on Bind binds", obj.supple.is_bound)
+    check(f"... evaluated by {evaluate.lower()}", obj.supple.evaluate == evaluate)
     take_picture("2-bound")
     check("nothing moves at rest", distance(rest_points(obj), evaluated_points(obj)) <= TOLERANCE)
 
@@ -180,14 +195,51 @@ def steps() -> Iterator[float]:
     window.click_button(BIND_ROW)
     yield 1.0
     check("Bind Again keeps the skin", distance(reference(obj, armature), evaluated_points(obj)) <= TOLERANCE)
+    if evaluate == "NODES":
+        yield from switch_and_show_nodes(window, obj)
     yield from paint_weights(window, obj, armature)
     yield from bake_and_cancel(window, obj)
-    yield from render_animation(obj)
+    yield from render_animation(obj, evaluate)
+
+
+def press_bind_without_weights(window: Window) -> Iterator[float]:
+    """A message says what is missing."""
+    obj = bpy.data.objects["Tube"]
     obj.vertex_groups.clear()
     window.click_button(BIND_ROW)
     yield 1.0
     take_picture("8-message")
     check("bad input leaves the object bound", obj.supple.is_bound)
+
+
+def switch_and_show_nodes(window: Window, obj: bpy.types.Object) -> Iterator[float]:
+    """A click on Python and back on Nodes keeps the skin; the node editor shows the groups."""
+    before = evaluated_points(obj)
+    for evaluate, share in (("PYTHON", 0.73), ("NODES", 0.5)):
+        window.move("WINDOW", 300, 300)
+        yield WAIT
+        window.click_button(EVALUATE_ROW, share)
+        yield 1.0
+        check(f"a click on {evaluate.title()} switches", obj.supple.evaluate == evaluate)
+        check("... and the skin stays", distance(before, evaluated_points(obj)) <= TOLERANCE)
+    group = obj.modifiers[0].node_group
+    window.area.type = "NODE_EDITOR"
+    window.area.ui_type = "GeometryNodeTree"
+    space = window.area.spaces.active
+    space.pin, space.node_tree = True, group
+    parts = [group, *(node.node_tree for node in group.nodes if node.bl_idname == "GeometryNodeGroup")]
+    for number, part in enumerate(parts):
+        space.node_tree = part
+        yield WAIT
+        with bpy.context.temp_override(window=window.window, area=window.area, region=window.region("WINDOW")):
+            bpy.ops.node.view_all()
+        yield 1.0
+        take_picture(f"nodes-{number}")
+    space.pin = False
+    window.area.type = "VIEW_3D"
+    yield 1.0
+    window.region("UI").active_panel_category = "Supple"
+    yield WAIT
 
 
 def paint_weights(window: Window, obj: bpy.types.Object, armature: bpy.types.Object) -> Iterator[float]:
@@ -242,7 +294,7 @@ def bake_and_cancel(window: Window, obj: bpy.types.Object) -> Iterator[float]:
     yield WAIT
 
 
-def render_animation(obj: bpy.types.Object) -> Iterator[float]:
+def render_animation(obj: bpy.types.Object, evaluate: str) -> Iterator[float]:
     """An animation rendered in the window, with motion blur, is what Blender's own modifier gives."""
     scene = bpy.context.scene
     scene.render.engine, scene.cycles.samples, scene.cycles.device = "CYCLES", 1, "CPU"
@@ -278,16 +330,17 @@ def render_animation(obj: bpy.types.Object) -> Iterator[float]:
     check("... as under Blender's own modifier", changed.sum() <= 4 * 10)
     check("Unbind unlocks the interface", not scene.render.use_lock_interface)
     with bpy.context.temp_override(window=bpy.context.window_manager.windows[0]):
-        bpy.ops.supple.bind(method="DLBNT")
+        bpy.ops.supple.bind(method="DLBNT", evaluate=evaluate)
     yield WAIT
 
 
-BIND_ROW = 5.9
-"""The Bind button, in rows of buttons below the top of the sidebar."""
+EVALUATE_ROW, BIND_ROW = 4.4, 6.9
+"""Where buttons are, in rows of buttons below the top of the sidebar."""
 
 
 def run() -> None:
     bpy.context.preferences.view.show_splash = False
+    bpy.context.preferences.view.render_display_type = "NONE"  # a second window would take the keys
     checkout.enable(Path(tempfile.mkdtemp(prefix="supple-gui-")))
     running = steps()
 

@@ -76,6 +76,38 @@ def decompose(matrix: np.ndarray, toward: np.ndarray) -> tuple[np.ndarray, np.nd
     return rotations[best], stretches[best]
 
 
+def carry(source: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """The rotation that carries one unit vector to another about the axis across both (Rodrigues)."""
+    if source @ target < -1 + 1e-12:
+        across = np.cross(source, np.eye(3)[np.abs(source).argmin()])
+        return 2 * np.outer(across, across) / (across @ across) - np.eye(3)
+    x, y, z = np.cross(source, target)
+    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    return np.eye(3) + cross + cross @ cross / (1 + source @ target)
+
+
+def complete(matrix: np.ndarray, toward: np.ndarray) -> np.ndarray:
+    """The rotation of a matrix that scales axes to nothing: what is left is carried; of the rest, nearest to `toward`.
+
+    Two directions and their cross products determine it. Of the turns about one direction, the trace of
+    `Rot(u, angle) A` is `cos(angle) (tr A - u A u) + sin(angle) tr([u] A) + u A u`, here with A = start toward^T.
+    """
+    squares, axes = np.linalg.eigh(matrix.T @ matrix)
+    kept = [axes[:, i] for i in (2, 1) if squares[i] > 1e-12 * squares[2]] if squares[2] > 0 else []
+    images = [matrix @ axis / np.linalg.norm(matrix @ axis) for axis in kept]
+    if not kept:
+        return toward
+    if len(kept) == 2:
+        bases = [np.array([a, b, np.cross(a, b)]).T for a, b in (images, kept)]
+        return bases[0] @ bases[1].T
+    u = images[0]
+    start = carry(kept[0], u)
+    a = start @ toward.T
+    cross = np.array([[0, -u[2], u[1]], [u[2], 0, -u[0]], [-u[1], u[0], 0]])
+    angle = np.arctan2(np.trace(cross @ a), np.trace(a) - u @ a @ u)
+    return (np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross) @ start
+
+
 def from_root(parents: np.ndarray) -> list[int]:
     """Joints in an order that has each after its parent."""
     ordered: list[int] = []
@@ -95,12 +127,28 @@ def apply(matrix: np.ndarray, point: np.ndarray) -> np.ndarray:
     return matrix[:3, :3] @ point + matrix[:3, 3]
 
 
-def find_rotations(rest_to_pose: np.ndarray, parents: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """R and S of each joint."""
+def find_rotations(linear: np.ndarray, parents: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """R and S of each joint, linear (B, 3, 3) = R S. Below a mirrored joint, mirrored ones take over its mirror."""
     parts: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+    mirrors: dict[int, np.ndarray] = {}
     for joint in from_root(parents):
-        toward = parts[parents[joint]][0] if parents[joint] >= 0 else np.eye(3)
-        parts[joint] = decompose(rest_to_pose[joint, :3, :3], toward)
+        parent, matrix = parents[joint], linear[joint]
+        toward = parts[parent][0] if parent >= 0 else np.eye(3)
+        scales = np.linalg.svd(matrix, compute_uv=False)
+        is_singular = scales[2] <= 1e-6 * scales[0]
+        if not is_singular and np.linalg.det(matrix) > 0:
+            parts[joint] = decompose(matrix, toward)
+            continue
+        mirror = mirrors.get(parent, np.eye(3))
+        if is_singular:
+            rotation = complete(matrix @ mirror, toward)
+        else:
+            rotation = decompose(matrix @ mirror, toward)[0]
+        parts[joint] = rotation, rotation.T @ matrix
+        if parent in mirrors:
+            mirrors[joint] = mirror
+        elif not is_singular:
+            mirrors[joint] = decompose(-matrix, toward)[0].T @ -rotation
     return [parts[joint] for joint in range(len(parents))]
 
 
@@ -112,7 +160,11 @@ def split(
     Order "GH" is eq 13-16. For "HG" (eq 17) H stands to the left, S' = R S R^T, and the condition is put where H comes
     to act: the parent's H and the joint's own agree on x = G o. As M o = H x, the parent's H alone gives x.
     """
-    parts = find_rotations(rest_to_pose, parents)
+    linear = rest_to_pose[:, :3, :3]
+    if order == "GH":
+        parts = find_rotations(linear, parents)
+    else:  # (S' R)^T = R^T S'
+        parts = [(rotation.T, scale) for rotation, scale in find_rotations(linear.transpose(0, 2, 1), parents)]
     rigid: dict[int, np.ndarray] = {}
     stretch: dict[int, np.ndarray] = {}
     for joint in from_root(parents):
@@ -136,7 +188,8 @@ def split_about_centers(
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """G and H as DLB takes them, M = G H: each joint stretches about its own center, whatever its parent does."""
     rigid, stretch = [], []
-    for matrix, center, (_, scale) in zip(rest_to_pose, centers, find_rotations(rest_to_pose, parents), strict=True):
+    parts = find_rotations(rest_to_pose[:, :3, :3], parents)
+    for matrix, center, (_, scale) in zip(rest_to_pose, centers, parts, strict=True):
         stretch.append(affine(scale, center - scale @ center))
         rigid.append(matrix @ np.linalg.inv(stretch[-1]))
     return rigid, stretch

@@ -67,6 +67,17 @@ CASES = {
     ),
     "one joint mirrored": (TUBE, mirror_one_joint()),
     "root mirrored": (TUBE, np.array([about(np.diag([-1, 1.3, 1.1]), np.zeros(3)), np.eye(4), np.eye(4)])),
+    "mirrored chain": (
+        TUBE,
+        pose_chain(
+            TUBE,
+            {
+                0: rotation((1, 2, 0), 30) @ np.diag([-1, 1.3, 0.8]),
+                1: rotation((1, 0, 0), 70) @ np.diag([1.2, 1, 0.7]),
+                2: rotation((0, 1, 1), 100),
+            },
+        ),
+    ),
     "turned half around": (TUBE, pose_chain(TUBE, {0: rotation((1, 0, 0), 180), 1: rotation((0, 0, 1), 90)})),
     "twisted three times": (LONG, pose_chain(LONG, dict.fromkeys(range(1, 8), rotation((0, 0, 1), 155)))),
     "twisted back": (

@@ -6,7 +6,7 @@ import pytest
 from supple.deformers.polar import decompose_polar, determinants, find_rigid
 
 from . import reference
-from .characters import rotation
+from .characters import make_tree, rotation
 
 SINGLE_PRECISION = 1e-6
 """What is left of an exact number in a pose read from Blender."""
@@ -204,3 +204,31 @@ def test_mirrored_with_equal_scales(scales: tuple[float, float, float], noisy: b
         actual, stretch = decompose_child(TURN, as_single(matrix, seed) if noisy else matrix)
         np.testing.assert_allclose(actual, TURN, atol=1e-2 if noisy else 1e-7)
         assert_split(matrix, actual, stretch, atol=1e-3 if noisy else 1e-7)
+
+
+# All joints at once.
+
+
+def make_skeleton(seed: int, count: int = 60) -> tuple[np.ndarray, np.ndarray]:
+    """Matrices and parents, in any order, of joints that are scaled, mirrored and scaled to nothing all mixed up."""
+    random = np.random.default_rng(seed)
+    matrices = np.empty((count, 3, 3))
+    for joint in range(count):
+        scales = random.permutation([0.5, 1.0, 2.0])
+        scales[random.permutation(3)[: random.integers(4)]] *= random.choice([1, -1, -1, 0])
+        turns = [rotation(random.normal(size=3), random.uniform(0, 180)) for _ in range(2)]
+        matrices[joint] = turns[0] @ np.diag(scales) @ turns[1]
+    return matrices, make_tree(random, count)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_all_joints_at_once(seed: int) -> None:
+    """Joints of one depth are decomposed together: each as the slow reference does, walking from joint to joint."""
+    matrices, parents = make_skeleton(seed)
+    ranks = np.linalg.matrix_rank(matrices)
+    assert set(ranks) == {0, 1, 2, 3}
+    assert (np.linalg.det(matrices) < -1e-6).sum() > 5
+    rotations, stretches = decompose_polar(matrices, parents)
+    for joint, (turn, stretch) in enumerate(reference.find_rotations(matrices, parents)):
+        np.testing.assert_allclose(rotations[joint], turn, atol=1e-6, err_msg=str(joint))
+        np.testing.assert_allclose(stretches[joint], stretch, atol=1e-5)
