@@ -28,7 +28,7 @@ def build_bones(name: str, bones: Sequence[str], parents: np.ndarray) -> Any:
     """
     graph = Graph(name)
     armature = graph.input("Armature", "OBJECT")
-    with graph.frame("Bones of the armature: from rest to pose, in the armature's space"):
+    with graph.frame("Bones: pose and rest"):
         poses, rests = [], []
         for bone in bones:
             pose, _, _, rest, _, _ = graph.outputs("GeometryNodeBoneInfo", armature, bone, label=bone)

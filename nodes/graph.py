@@ -31,8 +31,8 @@ SOCKETS = {
 }
 """Classes of a group's own sockets, by their type."""
 
-COLUMN, GAP, ROW, HEAD = 190, 60, 22, 70
-"""Sizes of the layout: width of a column, between frames, of a socket, of a node without its sockets."""
+COLUMN, GAP, ROW, HEAD, PAGE = 190, 60, 22, 70, 3600
+"""Sizes of the layout: width of a column, between frames, of a socket, of a node without its sockets, of all frames."""
 
 
 @dataclass(frozen=True)
@@ -163,6 +163,7 @@ class Graph:
         self._frame: Any = None
         self._attributes: dict[tuple, Value] = {}
         self._inputs: Any = None
+        self._frame_inputs: dict[str, Any] = {}
         self._sources: dict[str, list[str]] = {}
         """Names of the nodes that each node is linked from."""
 
@@ -221,12 +222,21 @@ class Graph:
     def put(self, socket: Any, value: Any) -> None:
         """Link a value to an input, or set a constant."""
         if isinstance(value, Value):
-            self.tree.links.new(value.socket, socket)
-            self._sources.setdefault(socket.node.name, []).append(value.socket.node.name)
+            source = value.socket if value.socket.node != self._inputs else self._near_input(value.socket)
+            self.tree.links.new(source, socket)
+            self._sources.setdefault(socket.node.name, []).append(source.node.name)
         elif socket.type == "VECTOR" and isinstance(value, int | float):
             socket.default_value = (value, value, value)
         else:
             socket.default_value = value
+
+    def _near_input(self, socket: Any) -> Any:
+        """The same input of the group at a node in this frame, which saves a long link."""
+        if self._frame is None:
+            return socket
+        if self._frame.name not in self._frame_inputs:
+            self._frame_inputs[self._frame.name] = self.new_node("NodeGroupInput")
+        return self._frame_inputs[self._frame.name].outputs[socket.name]
 
     def attribute(self, name: str | Value, data_type: str) -> Value:
         """Read a named attribute of the geometry that the field is evaluated on; nothing there reads as zero."""
@@ -293,6 +303,11 @@ class Graph:
 
     def finish(self) -> Any:
         """Lay the nodes out and give the group."""
+        for node in self._frame_inputs.values():
+            for socket in node.outputs:
+                socket.hide = not socket.is_linked
+        if self._inputs is not None and not any(socket.is_linked for socket in self._inputs.outputs):
+            self.tree.nodes.remove(self._inputs)
         _lay_out(self.tree, self._sources)
         return self.tree
 
@@ -324,31 +339,40 @@ class Zone:
 
 
 def _lay_out(tree: Any, sources: dict[str, list[str]]) -> None:
-    """Put the frames side by side, in the order they were made; in each, nodes to the right of what they depend on."""
+    """Put the frames side by side, in the order they were made, and further down when there are too many for a line.
+
+    In each frame, nodes stand to the right of what they depend on.
+    """
     members: dict[str, list[Any]] = {"": []}
     ends = []
     for node in tree.nodes:
-        if node.bl_idname in ("NodeGroupInput", "NodeGroupOutput"):
+        if node.bl_idname in ("NodeGroupInput", "NodeGroupOutput") and node.parent is None:
             ends.append(node)
         elif node.bl_idname == "NodeFrame":
             members[node.name] = []
         else:
             members[node.parent.name if node.parent else ""].append(node)
-    x = 0.0
+    x = y = lowest = 0.0
     places: dict[str, tuple[float, float]] = {}
     for nodes in members.values():
-        x = _lay_out_frame(nodes, sources, x, places)
+        if nodes and x > PAGE:
+            x, y = 0.0, lowest - 3 * GAP
+        right, bottom = _lay_out_frame(nodes, sources, (x, y), places)
+        x, lowest = right, min(lowest, bottom)
     for node in ends:
-        places[node.name] = (-COLUMN - GAP, 0.0) if node.bl_idname == "NodeGroupInput" else (x, 0.0)
+        places[node.name] = (-COLUMN - GAP, 0.0) if node.bl_idname == "NodeGroupInput" else (x, y)
     # All at once: setting one node's place has Blender look at the whole tree.
     tree.nodes.foreach_set("select", [False] * len(tree.nodes))
     tree.nodes.foreach_set("location", [axis for node in tree.nodes for axis in places.get(node.name, (0.0, 0.0))])
 
 
 def _lay_out_frame(
-    nodes: list[Any], sources: dict[str, list[str]], x: float, places: dict[str, tuple[float, float]]
-) -> float:
-    """Find places for the nodes of one frame from `x` on, and give where the next may start."""
+    nodes: list[Any],
+    sources: dict[str, list[str]],
+    corner: tuple[float, float],
+    places: dict[str, tuple[float, float]],
+) -> tuple[float, float]:
+    """Find places for the nodes of one frame, from its upper left corner on: where it ends on the right and below."""
     columns: dict[str, int] = {}
     names = {node.name for node in nodes}
 
@@ -361,10 +385,11 @@ def _lay_out_frame(
     by_column: dict[int, list[Any]] = {}
     for node in nodes:
         by_column.setdefault(column_of(node.name), []).append(node)
+    x, lowest = corner
     for _, stacked in sorted(by_column.items()):
-        y = 0.0
+        y = corner[1]
         for node in stacked:
             places[node.name] = (x, y)
-            y -= HEAD + ROW * sum(socket.enabled for socket in (*node.inputs, *node.outputs))
-        x += max(node.width for node in stacked) + GAP
-    return x + GAP if nodes else x
+            y -= HEAD + ROW * sum(socket.enabled and not socket.hide for socket in (*node.inputs, *node.outputs))
+        x, lowest = x + max(node.width for node in stacked) + GAP, min(lowest, y)
+    return x + GAP if nodes else x, lowest

@@ -226,7 +226,7 @@ def switch_and_show_nodes(window: Window, obj: bpy.types.Object) -> Iterator[flo
     window.area.type = "NODE_EDITOR"
     window.area.ui_type = "GeometryNodeTree"
     space = window.area.spaces.active
-    space.pin, space.node_tree = True, group
+    space.pin, space.node_tree, space.show_region_ui = True, group, False
     parts = [group, *(node.node_tree for node in group.nodes if node.bl_idname == "GeometryNodeGroup")]
     for number, part in enumerate(parts):
         space.node_tree = part
@@ -235,7 +235,7 @@ def switch_and_show_nodes(window: Window, obj: bpy.types.Object) -> Iterator[flo
             bpy.ops.node.view_all()
         yield 1.0
         take_picture(f"nodes-{number}")
-    space.pin = False
+    space.pin, space.show_region_ui = False, True
     window.area.type = "VIEW_3D"
     yield 1.0
     window.region("UI").active_panel_category = "Supple"
