@@ -15,7 +15,7 @@ BUILDER = $(PYTHON) .venv/$(ENVIRONMENT)/lib/python3*/site-packages/bpy/*/script
 say = @sed -n 's/^$@:.*\#\# */== $@: /p' Makefile
 prepare = @python3 tools/environments.py
 
-.PHONY: help setup setup-all demo test test-unit test-all test-gui lint types package test-package bench clean
+.PHONY: help setup setup-all demo test test-unit test-all test-nodes test-gui lint types package test-package bench clean
 .DEFAULT_GOAL := help
 
 help: ## This list
@@ -51,6 +51,11 @@ test-all: ## Run `test` on each Blender from 4.2 LTS to 5.2 LTS; needs Python 3.
 	@failed=; for blender in $(BLENDERS); do \
 	  echo "-- Blender $$blender"; $(MAKE) --no-print-directory test ENVIRONMENT=bpy-$$blender || failed="$$failed $$blender"; \
 	done; test -z "$$failed" || { echo "failed on Blender$$failed"; exit 1; }
+
+test-nodes: ## Run the Blender tests with all binds evaluated by nodes, on Blender 5.2; needs Python 3.13 (3 minutes)
+	$(say)
+	$(prepare) bpy-5.2
+	.venv/bpy-5.2/bin/python $(PYTEST) tests/blender --evaluate NODES
 
 test-gui: ## Run the tests in a Blender with a window: make test-gui BLENDER="/path/to/blender --python" (1 minute)
 	$(say)

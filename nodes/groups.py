@@ -22,6 +22,9 @@ PART_KEY = "supple_part"
 """What a group is for: groups of one part and version are alike."""
 
 
+METHODS = ("SSD", "DLB", "DLBNT")
+"""Methods that exist as nodes."""
+
 DEFORMATION = "deformation"
 """First word of the part of a group that deforms a mesh by itself."""
 

@@ -20,7 +20,7 @@ from ..bridge.meshes import mesh_of, read_face_corners
 from ..bridge.probes import ensure_probe
 from ..deformers import SkinningError
 from ..deformers.influences import Influences, pack_influences, pack_interpolable_influences
-from ..nodes.groups import VERSION, VERSION_KEY, ensure_deformation, ensure_probe_deformation, is_deformation
+from ..nodes.groups import METHODS, VERSION, VERSION_KEY, ensure_deformation, ensure_probe_deformation, is_deformation
 from ..properties import NODES_PROBLEM, settings_of
 from .character import (
     Character,
@@ -94,6 +94,10 @@ def prepare(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier, method:
     """
     if NODES_PROBLEM:
         raise SkinningError(NODES_PROBLEM)
+    if method not in METHODS:
+        raise SkinningError(
+            f"{method} cannot be evaluated by nodes: evaluate by Python, or choose {', '.join(METHODS)}"
+        )
     armature = check_armature(obj, modifier)
     _check_mesh(obj)
     _check_modifiers_above(obj, modifier)

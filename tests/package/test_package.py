@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SESSION = Path(__file__).with_name("installed_session.py")
 FILES = {"__init__", "registration", "properties", "preview", "cli"}
-FOLDERS = {"deformers", "bridge", "tasks", "operators", "ui"}
+FOLDERS = {"deformers", "nodes", "bridge", "tasks", "operators", "ui"}
 DOCUMENTS = {"blender_manifest.toml", "LICENSE", "README.md", "CHANGELOG.md"}
 
 
