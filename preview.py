@@ -81,7 +81,7 @@ def _on_change(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     for obj in _watch.bound_objects():
         if settings_of(obj).evaluate == "NODES":
             if depsgraph.mode != "RENDER":
-                _report(obj, lambda obj=obj: nodes.refresh(obj, changed))
+                _report(obj, lambda obj=obj: nodes.refresh(obj, depsgraph, changed))
             continue
         if changed:
             live.note_armature_change(obj)

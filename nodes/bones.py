@@ -31,9 +31,11 @@ def build_bones(name: str, bones: Sequence[str], parents: np.ndarray) -> Any:
     with graph.frame("Bones: pose and rest"):
         poses, rests = [], []
         for bone in bones:
-            pose, _, _, rest, _, _ = graph.outputs("GeometryNodeBoneInfo", armature, bone, label=bone)
-            poses.append(pose)
-            rests.append(rest)
+            outputs = {
+                one.socket.name: one for one in graph.outputs("GeometryNodeBoneInfo", armature, bone, label=bone)
+            }
+            poses.append(outputs["Pose"])
+            rests.append(outputs["Rest Pose"])
     with graph.frame("One point for each joint"):
         index = graph.add("GeometryNodeInputIndex")
         pose = _choose(graph, index, "MATRIX", poses)

@@ -18,6 +18,7 @@ from ..bridge.carriers import add_modifier, is_supple_modifier, remove_modifier
 from ..bridge.meshes import read_evaluated_points, read_key_points, write_key_points
 from ..bridge.point_caches import CacheHeader, open_cache, open_replacing, read_samples, write_sample
 from ..deformers import SkinningError
+from ..deformers.rest import LARGEST
 from ..properties import settings_of
 from . import live
 from .stack import find_supple_modifier, pass_toggles, read_toggles, write_toggles
@@ -248,10 +249,11 @@ def _posed_frames(
                 depsgraph = bpy.context.evaluated_depsgraph_get()
                 try:
                     live.refresh(obj, depsgraph)
+                    depsgraph.update()
+                    points = _read_posed(obj, depsgraph)
                 except SkinningError as error:
                     raise SkinningError(f"Frame {frame}: {error}") from error
-                depsgraph.update()
-                yield frame, _read_posed(obj, depsgraph)
+                yield frame, points
     finally:
         scene.frame_set(current, subframe=sub)
 
@@ -263,6 +265,11 @@ def _read_posed(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.nda
             f"'{obj.name}' is switched off in this view layer: switch it and its collection on to bake it"
         )
     points = read_evaluated_points(obj, depsgraph)
+    if not (np.abs(points) < LARGEST).all():
+        raise SkinningError(
+            f"'{obj.name}' has positions that are not numbers (NaN or infinite): check the drivers and constraints of "
+            "the armature"
+        )
     if len(points) != len(obj.data.vertices):
         raise SkinningError(
             f"'{obj.name}' has {len(obj.data.vertices)} vertices, but {len(points)} reach Supple: move modifiers that "

@@ -103,12 +103,8 @@ def note_mesh_change(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> N
     Blender reports both as the same change of the mesh.
     """
     live = _live.get(obj.session_uid)
-    if live is not None and live.seen_values == _read_values(obj, depsgraph):
+    if live is not None and live.seen_values == read_key_values(obj, depsgraph):
         forget(obj)
-
-
-def _read_values(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> tuple[float, ...]:
-    return () if obj.data.shape_keys is None else read_key_values(obj, depsgraph)
 
 
 def note_armature_change(obj: bpy.types.Object) -> None:
@@ -155,7 +151,7 @@ def refresh(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> bool:
     same_space = np.abs(np.array(space) - np.eye(4)).max() <= SAME_SPACE
     pose = read_pose(posed, live.skeleton, None if same_space else space)
     transforms = _needs_transforms(obj, modifier)
-    values = live.seen_values = _read_values(obj, depsgraph)
+    values = live.seen_values = read_key_values(obj, depsgraph)
     carrier = settings_of(obj).carrier.session_uid
     written = (carrier, values, pose.rest_to_pose.tobytes(), None if same_space else space.copy().freeze(), transforms)
     if written == live.last_write:

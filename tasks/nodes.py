@@ -16,7 +16,7 @@ from mathutils import Matrix
 from ..bridge import carriers
 from ..bridge.armatures import Skeleton, read_skeleton
 from ..bridge.influences import remove_influences, write_influences
-from ..bridge.meshes import mesh_of, read_face_corners
+from ..bridge.meshes import mesh_of, read_face_corners, read_key_values
 from ..bridge.probes import ensure_probe
 from ..deformers import SkinningError
 from ..deformers.influences import Influences, pack_influences, pack_interpolable_influences
@@ -72,6 +72,8 @@ class _Seen:
     """From object to armature space."""
     problem: str
     """Why they could not be."""
+    key_values: tuple[float, ...] = ()
+    """Values of the face keys when last looked at."""
 
 
 _seen: dict[int, _Seen] = {}
@@ -139,7 +141,8 @@ def _pack(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier, character
 
 def _is_interpolated(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> bool:
     """Whether modifiers above may add vertices, with attributes averaged from those that are there."""
-    return any(changes_topology(above) or above.type == "NODES" for above in modifiers_above(obj, modifier))
+    above = [other for other in modifiers_above(obj, modifier) if not carriers.is_supple_modifier(other)]
+    return any(changes_topology(other) or other.type == "NODES" for other in above)
 
 
 def _check_mesh(obj: bpy.types.Object) -> None:
@@ -234,13 +237,15 @@ def forget_all() -> None:
     _seen.clear()
 
 
-def refresh(obj: bpy.types.Object, changed: set[bpy.types.ID]) -> None:
+def refresh(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, changed: set[bpy.types.ID]) -> None:
     """Follow what nodes can not follow themselves: other bones, other weights, other modifiers.
 
     Parameters
     ----------
     obj : Object
         Bound, evaluated by nodes.
+    depsgraph : Depsgraph
+        Of the viewport.
     changed : set of ID
         Meshes and armatures that may have changed.
 
@@ -255,8 +260,9 @@ def refresh(obj: bpy.types.Object, changed: set[bpy.types.ID]) -> None:
     armature = check_armature(obj, modifier)
     if obj.mode == "EDIT" or armature.mode == "EDIT" or _is_linked(obj, supple):
         return
-    seen = _seen.get(obj.session_uid)
-    if seen is None or obj.data in changed or _is_out_of_date(obj, modifier, supple, seen, changed):
+    seen, values = _seen.get(obj.session_uid), read_key_values(obj, depsgraph)
+    mesh_changed = obj.data in changed and (seen is None or seen.key_values == values)  # else a face key's slider moved
+    if seen is None or mesh_changed or _is_out_of_date(obj, modifier, supple, seen, changed):
         try:
             setup = prepare(obj, modifier, settings_of(obj).method)
             check_bound_groups(obj, setup.character.skeleton, armature)
@@ -266,6 +272,7 @@ def refresh(obj: bpy.types.Object, changed: set[bpy.types.ID]) -> None:
         else:
             apply(obj, supple, setup)
             seen = _seen[obj.session_uid]
+    seen.key_values = values
     if seen.problem:
         raise SkinningError(seen.problem)
     if seen.skeleton.bendy and _has_moved(seen.space, object_to_armature(obj, armature)):
