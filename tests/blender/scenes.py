@@ -10,6 +10,11 @@ import numpy as np
 EVALUATE = "PYTHON"
 """What computes the deformation in these tests: pytest's option --evaluate."""
 
+CHARACTERS = (
+    "cesium_man", "fox", "human_male", "kaykit_knight", "khronos_fox", "mh_human", "mh_human_game",
+)  # fmt: skip
+"""Names of the real characters, for the fixture `asset`."""
+
 
 def without_blenders_own(errors: str) -> str:
     """What a process wrote to stderr, less what Blender says where /etc/mtab is missing, as in bare containers."""
@@ -48,6 +53,19 @@ def skinned_meshes() -> list[bpy.types.Object]:
         for obj in bpy.context.scene.objects
         if obj.type == "MESH" and any(m.type == "ARMATURE" for m in obj.modifiers)
     ]
+
+
+def frames_of(action: bpy.types.Action, count: int = 5) -> list[int]:
+    """Frames spread over an action."""
+    start, end = action.frame_range
+    return [int(frame) for frame in np.linspace(start, end, count)]
+
+
+def play(armature: bpy.types.Object, action: bpy.types.Action) -> None:
+    """Give an armature an action."""
+    armature.animation_data_create().action = action
+    if hasattr(armature.animation_data, "action_slot") and armature.animation_data.action_slot is None:
+        armature.animation_data.action_slot = action.slots[0]
 
 
 def armature_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
@@ -146,10 +164,10 @@ def animate_key(key: bpy.types.ShapeKey) -> None:
         key.keyframe_insert("value", frame=frame)
 
 
-def bind(*objects: bpy.types.Object, method: str = "DLBNT") -> None:
-    """Select these objects and bind them."""
+def bind(*objects: bpy.types.Object, method: str = "DLBNT", evaluate: str = "") -> None:
+    """Select these objects and bind them, by what --evaluate says if not told otherwise."""
     select(*objects)
-    bpy.ops.supple.bind(method=method, evaluate=EVALUATE)
+    bpy.ops.supple.bind(method=method, evaluate=evaluate or EVALUATE)
 
 
 def points_at(obj: bpy.types.Object, time: float) -> np.ndarray:

@@ -5,23 +5,19 @@ import numpy as np
 import pytest
 from mathutils import Vector
 
-from scenes import EVALUATE, armature_modifier, diagonal, evaluated_points, select, skinned_meshes
+from scenes import (
+    CHARACTERS,
+    EVALUATE,
+    armature_modifier,
+    diagonal,
+    evaluated_points,
+    frames_of,
+    play,
+    select,
+    skinned_meshes,
+)
 
-CHARACTERS = (
-    "cesium_man", "fox", "human_male", "kaykit_knight", "khronos_fox", "mh_human", "mh_human_game",
-)  # fmt: skip
 TOLERANCE = 1e-5
-
-
-def frames_of(action: bpy.types.Action, count: int = 5) -> list[int]:
-    start, end = action.frame_range
-    return [int(frame) for frame in np.linspace(start, end, count)]
-
-
-def play(armature: bpy.types.Object, action: bpy.types.Action) -> None:
-    armature.animation_data_create().action = action
-    if hasattr(armature.animation_data, "action_slot") and armature.animation_data.action_slot is None:
-        armature.animation_data.action_slot = action.slots[0]
 
 
 def blender_points(obj: bpy.types.Object, preserve_volume: bool) -> np.ndarray:

@@ -12,10 +12,7 @@ EEVEE, which takes seconds a picture with no graphics card, has one test of its 
 from __future__ import annotations
 
 import importlib.util
-import os
 import struct
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -23,13 +20,22 @@ from types import ModuleType
 import bpy
 import numpy as np
 import pytest
+from pictures import (
+    FRAMES,
+    LEAST_CHANGE,
+    add_character,
+    assert_something_to_see,
+    count_changed,
+    largest_change,
+    prepare_pictures,
+    read_pictures,
+    render_animation,
+    render_elsewhere,
+)
 
-import checkout
 from scenes import (
     add_face_key,
     add_tube,
-    animate_key,
-    animate_tube,
     armature_modifier,
     bind,
     distance,
@@ -40,14 +46,10 @@ from scenes import (
     turn,
 )
 
-FRAMES = (2, 3, 4)
 SHUTTER = 0.25
 """How far from its frame motion blur looks, before and after, by Blender's default."""
 TOLERANCE = 1e-5
 """In diagonals of the posed mesh."""
-WIDTH, HEIGHT = 96, 72
-LEAST_CHANGE = 150
-"""Pixels, of 6912, by which two pictures of different shapes differ at least: else there would be nothing to see."""
 
 ENGINES = ("workbench", "cycles", "cycles-blur")
 FACE_KEYS = ("no keys", "keyed", "driven")
@@ -68,80 +70,6 @@ reference = load_reference()
 
 
 # Scenes
-
-
-def add_character(face: str = "no keys") -> tuple[bpy.types.Object, bpy.types.Object]:
-    """A small animated tube and its armature, with a face key that is keyframed or driven, or without."""
-    obj, armature = add_tube(rings=16, sides=10)
-    animate_tube(armature)
-    if face != "no keys":
-        key = add_face_key(obj)
-        if face == "keyed":
-            animate_key(key)
-        else:
-            key.driver_add("value").driver.expression = "0.2 * frame"
-    return obj, armature
-
-
-def prepare_pictures(engine: str) -> None:
-    """Set the scene up for small, quick, repeatable pictures of `FRAMES`."""
-    scene = bpy.context.scene
-    camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
-    camera.location, camera.rotation_euler = (6.5, 1.8, 0.6), (np.pi / 2, 0.0, np.pi / 2)  # from the side, Z is up
-    sun = bpy.data.objects.new("Sun", bpy.data.lights.new("Sun", "SUN"))
-    sun.rotation_euler = (0.6, 0.7, 0.0)
-    for new in (camera, sun):
-        scene.collection.objects.link(new)
-    scene.camera = camera
-    scene.frame_start, scene.frame_end = FRAMES[0], FRAMES[-1]
-    render = scene.render
-    render.resolution_x, render.resolution_y = WIDTH, HEIGHT
-    render.image_settings.file_format = "PNG"
-    render.image_settings.color_mode = "RGB"
-    render.engine = "BLENDER_WORKBENCH" if engine == "workbench" else "CYCLES"
-    if render.engine == "CYCLES":
-        scene.cycles.device = "CPU"
-        scene.cycles.samples = 4
-        scene.cycles.use_adaptive_sampling = scene.cycles.use_denoising = False
-        render.use_motion_blur = engine == "cycles-blur"
-
-
-def render_animation(folder: Path) -> np.ndarray:
-    """Render the scene's frames as an animation: uint8, shape (F, HEIGHT, WIDTH, 3)."""
-    bpy.context.scene.render.filepath = str(folder / "frame_")
-    bpy.ops.render.render(animation=True)
-    return read_pictures(folder)
-
-
-def read_pictures(folder: Path) -> np.ndarray:
-    """Read the pictures of `FRAMES`, which must be all there are."""
-    paths = sorted(folder.iterdir())
-    assert [path.name for path in paths] == [f"frame_{frame:04}.png" for frame in FRAMES]
-    return np.stack([read_picture(path) for path in paths])
-
-
-def read_picture(path: Path) -> np.ndarray:
-    image = bpy.data.images.load(str(path))
-    width, height = image.size
-    flat = np.empty(width * height * image.channels, np.float32)
-    image.pixels.foreach_get(flat)
-    bpy.data.images.remove(image)
-    return np.round(flat.reshape(height, width, -1)[..., :3] * 255.0).astype(np.uint8)
-
-
-def count_changed(first: np.ndarray, second: np.ndarray) -> list[int]:
-    """Pixels that differ, in each picture."""
-    return (first != second).any(axis=-1).sum(axis=(-2, -1)).tolist()
-
-
-def largest_change(first: np.ndarray, second: np.ndarray) -> int:
-    """Largest difference of a color, 0 to 255."""
-    return int(np.abs(first.astype(int) - second).max())
-
-
-def assert_something_to_see(pictures: np.ndarray) -> None:
-    """Pictures of different poses differ, and so would pictures of a wrong pose."""
-    assert min(count_changed(pictures[1:], pictures[:-1])) >= LEAST_CHANGE
 
 
 def add_stand_in(obj: bpy.types.Object, folder: Path) -> bpy.types.Object:
@@ -523,46 +451,6 @@ def test_a_file_that_is_opened_renders_at_once_as_it_did(tmp_path, state, engine
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "saved.blend"))
     bpy.ops.render.render(animation=True)
     assert count_changed(read_pictures(tmp_path / "after"), expected) == [0] * len(FRAMES)
-
-
-SESSION = """
-import sys
-from pathlib import Path
-
-import bpy
-
-tools, folder, *files = sys.argv[1:]
-if tools:
-    sys.path.insert(0, tools)
-    import checkout
-    checkout.enable(Path(folder) / "checkout")
-try:
-    assert hasattr(bpy.types.Object, "supple") == bool(tools)
-    for file in files:
-        bpy.ops.wm.open_mainfile(filepath=file)
-        bpy.context.scene.render.filepath = str(Path(folder) / Path(file).stem / "frame_")
-        bpy.ops.render.render(animation=True)
-        bpy.ops.wm.save_as_mainfile(filepath=str(Path(folder) / Path(file).name), check_existing=False)
-finally:
-    if tools:
-        checkout.disable()
-"""
-
-
-def render_elsewhere(folder: Path, with_supple: bool, files: list[Path]) -> None:
-    """Open, render and save files in a process of its own, where Supple is enabled or has never been."""
-    folder.mkdir()
-    tools = str(checkout.ROOT / "tools") if with_supple else ""
-    answer = subprocess.run(
-        [sys.executable, "-c", SESSION, tools, folder, *files],
-        env={**os.environ, "BLENDER_USER_RESOURCES": str(folder / "resources")},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert answer.returncode == 0, answer.stdout + answer.stderr
-    assert "Traceback" not in answer.stderr, answer.stderr
 
 
 @pytest.fixture(scope="module")

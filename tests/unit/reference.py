@@ -140,10 +140,7 @@ def find_rotations(linear: np.ndarray, parents: np.ndarray) -> list[tuple[np.nda
             parts[joint] = decompose(matrix, toward)
             continue
         mirror = mirrors.get(parent, np.eye(3))
-        if is_singular:
-            rotation = complete(matrix @ mirror, toward)
-        else:
-            rotation = decompose(matrix @ mirror, toward)[0]
+        rotation = complete(matrix @ mirror, toward) if is_singular else decompose(matrix @ mirror, toward)[0]
         parts[joint] = rotation, rotation.T @ matrix
         if parent in mirrors:
             mirrors[joint] = mirror

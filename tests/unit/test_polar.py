@@ -209,7 +209,7 @@ def test_mirrored_with_equal_scales(scales: tuple[float, float, float], noisy: b
 # All joints at once.
 
 
-def make_skeleton(seed: int, count: int = 60) -> tuple[np.ndarray, np.ndarray]:
+def make_skeleton(seed: int, count: int = 150) -> tuple[np.ndarray, np.ndarray]:
     """Matrices and parents, in any order, of joints that are scaled, mirrored and scaled to nothing all mixed up."""
     random = np.random.default_rng(seed)
     matrices = np.empty((count, 3, 3))

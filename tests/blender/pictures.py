@@ -1,0 +1,143 @@
+"""Small pictures of an animated character, here and in another process, and how many of their pixels differ."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import bpy
+import numpy as np
+
+import checkout
+from scenes import add_face_key, add_tube, animate_key, animate_tube
+
+FRAMES = (2, 3, 4)
+WIDTH, HEIGHT = 96, 72
+LEAST_CHANGE = 150
+"""Pixels, of 6912, by which two pictures of different shapes differ at least: else there would be nothing to see."""
+
+
+def add_character(face: str = "no keys") -> tuple[bpy.types.Object, bpy.types.Object]:
+    """A small animated tube and its armature, with a face key that is keyframed or driven, or without."""
+    obj, armature = add_tube(rings=16, sides=10)
+    animate_tube(armature)
+    if face != "no keys":
+        key = add_face_key(obj)
+        if face == "keyed":
+            animate_key(key)
+        else:
+            key.driver_add("value").driver.expression = "0.2 * frame"
+    return obj, armature
+
+
+def prepare_pictures(engine: str) -> None:
+    """Set the scene up for small, quick, repeatable pictures of `FRAMES`."""
+    scene = bpy.context.scene
+    camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
+    camera.location, camera.rotation_euler = (6.5, 1.8, 0.6), (np.pi / 2, 0.0, np.pi / 2)  # from the side, Z is up
+    sun = bpy.data.objects.new("Sun", bpy.data.lights.new("Sun", "SUN"))
+    sun.rotation_euler = (0.6, 0.7, 0.0)
+    for new in (camera, sun):
+        scene.collection.objects.link(new)
+    scene.camera = camera
+    scene.frame_start, scene.frame_end = FRAMES[0], FRAMES[-1]
+    render = scene.render
+    render.resolution_x, render.resolution_y = WIDTH, HEIGHT
+    render.image_settings.file_format = "PNG"
+    render.image_settings.color_mode = "RGB"
+    render.engine = "BLENDER_WORKBENCH" if engine == "workbench" else "CYCLES"
+    if render.engine == "CYCLES":
+        scene.cycles.device = "CPU"
+        scene.cycles.samples = 4
+        scene.cycles.use_adaptive_sampling = scene.cycles.use_denoising = False
+        render.use_motion_blur = engine == "cycles-blur"
+
+
+def render_animation(folder: Path) -> np.ndarray:
+    """Render the scene's frames as an animation: uint8, shape (F, HEIGHT, WIDTH, 3)."""
+    bpy.context.scene.render.filepath = str(folder / "frame_")
+    bpy.ops.render.render(animation=True)
+    return read_pictures(folder)
+
+
+def read_pictures(folder: Path) -> np.ndarray:
+    """Read the pictures of `FRAMES`, which must be all there are."""
+    paths = sorted(folder.iterdir())
+    assert [path.name for path in paths] == [f"frame_{frame:04}.png" for frame in FRAMES]
+    return np.stack([read_picture(path) for path in paths])
+
+
+def read_picture(path: Path) -> np.ndarray:
+    image = bpy.data.images.load(str(path))
+    width, height = image.size
+    flat = np.empty(width * height * image.channels, np.float32)
+    image.pixels.foreach_get(flat)
+    bpy.data.images.remove(image)
+    return np.round(flat.reshape(height, width, -1)[..., :3] * 255.0).astype(np.uint8)
+
+
+def count_changed(first: np.ndarray, second: np.ndarray) -> list[int]:
+    """Pixels that differ, in each picture."""
+    return (first != second).any(axis=-1).sum(axis=(-2, -1)).tolist()
+
+
+def largest_change(first: np.ndarray, second: np.ndarray) -> int:
+    """Largest difference of a color, 0 to 255."""
+    return int(np.abs(first.astype(int) - second).max())
+
+
+def assert_something_to_see(pictures: np.ndarray) -> None:
+    """Pictures of different poses differ, and so would pictures of a wrong pose."""
+    assert min(count_changed(pictures[1:], pictures[:-1])) >= LEAST_CHANGE
+
+
+SESSION = """
+import sys
+from pathlib import Path
+
+import bpy
+import numpy as np
+
+tools, folder, *files = sys.argv[1:]
+if tools:
+    sys.path.insert(0, tools)
+    import checkout
+    checkout.enable(Path(folder) / "checkout")
+try:
+    assert hasattr(bpy.types.Object, "supple") == bool(tools)
+    for file in files:
+        bpy.ops.wm.open_mainfile(filepath=file)
+        bpy.context.scene.render.filepath = str(Path(folder) / Path(file).stem / "frame_")
+        bpy.ops.render.render(animation=True)
+        bpy.ops.wm.save_as_mainfile(filepath=str(Path(folder) / Path(file).name), check_existing=False)
+        points = {}
+        for frame in range(bpy.context.scene.frame_start, bpy.context.scene.frame_end + 1):
+            bpy.context.scene.frame_set(frame)
+            mesh = bpy.data.objects["Tube"].evaluated_get(bpy.context.evaluated_depsgraph_get()).data
+            points[str(frame)] = np.array([vertex.co for vertex in mesh.vertices], np.float32)
+        np.savez(Path(folder) / Path(file).with_suffix(".npz").name, **points)
+finally:
+    if tools:
+        checkout.disable()
+"""
+
+
+def render_elsewhere(folder: Path, with_supple: bool, files: list[Path]) -> None:
+    """Open, render and save files in a process of its own, where Supple is enabled or has never been.
+
+    Beside each saved file go its pictures, in a folder of its name, and an .npz file of the tube's points by frame.
+    """
+    folder.mkdir()
+    tools = str(checkout.ROOT / "tools") if with_supple else ""
+    answer = subprocess.run(
+        [sys.executable, "-c", SESSION, tools, folder, *files],
+        env={**os.environ, "BLENDER_USER_RESOURCES": str(folder / "resources")},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert "Traceback" not in answer.stderr, answer.stderr

@@ -1,0 +1,418 @@
+"""A character evaluated by nodes through undo and files, made independent of Supple, and where nodes are refused."""
+
+from __future__ import annotations
+
+import re
+from math import radians
+from pathlib import Path
+
+import bpy
+import numpy as np
+import pytest
+
+from scenes import (
+    add_tube,
+    add_twin,
+    animate_tube,
+    armature_modifier,
+    bind,
+    distance,
+    evaluated_points,
+    points_at,
+    rest_points,
+    select,
+    snapshot,
+    supple_modifier,
+    turn,
+)
+from supple.deformers import SkinningError
+from supple.nodes.groups import is_deformation
+from supple.properties import NODES_PROBLEM, settings_of
+from supple.tasks.bind import make_independent, unbind
+
+pytestmark = [
+    pytest.mark.skipif(bool(NODES_PROBLEM), reason=NODES_PROBLEM),
+    pytest.mark.usefixtures("silent_handlers"),
+]
+TOLERANCE = 1e-5
+"""In diagonals of the posed mesh."""
+METHODS = (("SSD", "GH"), ("DLB", "GH"), ("DLBNT", "GH"), ("DLBNT", "HG"))
+
+
+def update() -> None:
+    bpy.context.view_layer.update()
+
+
+def bend(armature: bpy.types.Object, angle: float) -> None:
+    """Bend, twist and shear; by the order of the bones, whatever they are called."""
+    names = armature.pose.bones.keys()
+    turn(armature, names[1], (radians(angle), radians(0.3 * angle), 0), (1.2, 0.9, 1.1))
+    turn(armature, names[-1], (radians(angle), 0, 0.2), (0.9, 1.3, 1.0))
+
+
+def bound_tube(method: str = "DLBNT") -> tuple[bpy.types.Object, bpy.types.Object, bpy.types.Object]:
+    """A tube bound by nodes, its armature, and a twin that Python deforms by the same method."""
+    obj, armature = add_tube()
+    twin = add_twin(obj)
+    twin.name = "Twin"
+    bind(twin, method=method, evaluate="PYTHON")
+    bind(obj, method=method, evaluate="NODES")
+    return obj, armature, twin
+
+
+def assert_alike(obj: bpy.types.Object, twin: bpy.types.Object) -> None:
+    update()
+    assert [settings_of(one).message for one in (obj, twin)] == ["", ""]
+    assert distance(evaluated_points(twin), evaluated_points(obj)) <= TOLERANCE
+    assert distance(rest_points(obj), evaluated_points(obj)) > 0.01
+
+
+def assert_tube_alike(obj: str = "Tube", twin: str = "Twin") -> None:
+    """By name: undo and opening a file make new Python objects of all data."""
+    assert_alike(bpy.data.objects[obj], bpy.data.objects[twin])
+
+
+# Undo
+
+
+def push(message: str) -> None:
+    bpy.ops.ed.undo_push(message=message)
+
+
+def undo() -> None:
+    assert bpy.ops.ed.undo() == {"FINISHED"}
+
+
+def redo() -> None:
+    assert bpy.ops.ed.redo() == {"FINISHED"}
+
+
+def test_undo_and_redo_of_bind():
+    obj, armature = add_tube()
+    bind(add_twin(obj), evaluate="PYTHON")
+    bend(armature, 60)
+    push("built")
+    before = snapshot(obj)
+    bind(obj, evaluate="NODES")
+    push("bind")
+    for _ in range(2):
+        undo()
+        assert not settings_of(bpy.data.objects["Tube"]).is_bound
+        assert snapshot(bpy.data.objects["Tube"]) == before
+        redo()
+        assert settings_of(bpy.data.objects["Tube"]).is_bound
+        assert_tube_alike(twin="Tube.001")
+    bend(bpy.data.objects["Rig"], 90)
+    assert_tube_alike(twin="Tube.001")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("method", "SSD"), ("order", "HG"), ("evaluate", "PYTHON"), ("linear_group", "bone.1")]
+)
+def test_undo_and_redo_of_a_setting(name, value):
+    obj, armature, _ = bound_tube()
+    bend(armature, 60)
+    push("before")
+    for one in ("Tube", "Twin"):
+        setattr(settings_of(bpy.data.objects[one]), name, value)
+    update()
+    push("after")
+    changed = evaluated_points(obj)
+    for _ in range(2):
+        undo()
+        assert getattr(settings_of(bpy.data.objects["Tube"]), name) != value
+        assert_tube_alike()
+        redo()
+        assert getattr(settings_of(bpy.data.objects["Tube"]), name) == value
+        assert np.array_equal(evaluated_points(bpy.data.objects["Tube"]), changed)
+        assert_tube_alike()
+    bend(bpy.data.objects["Rig"], 100)
+    assert_tube_alike()
+
+
+# Files
+
+
+def save(path: Path) -> None:
+    bpy.ops.wm.save_as_mainfile(filepath=str(path))
+
+
+def start_anew() -> None:
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+
+
+def test_saved_and_opened_again(tmp_path):
+    _, armature, _ = bound_tube()
+    bend(armature, 60)
+    save(tmp_path / "bound.blend")
+    start_anew()
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "bound.blend"))
+    assert_tube_alike()
+    obj, armature = bpy.data.objects["Tube"], bpy.data.objects["Rig"]
+    assert is_deformation(supple_modifier(obj).node_group)
+    assert not armature_modifier(obj).show_viewport
+    bend(armature, 100)
+    assert_tube_alike()
+    for name in ("Tube", "Twin"):
+        settings_of(bpy.data.objects[name]).method = "DLB"
+    assert_tube_alike()
+    unbind([obj])
+    assert not [attribute.name for attribute in obj.data.attributes if attribute.name.startswith("supple")]
+
+
+@pytest.mark.parametrize("already", [False, True], ids=["into an empty file", "beside another bound object"])
+def test_appended(tmp_path, already):
+    bound_tube()
+    save(tmp_path / "bound.blend")
+    start_anew()
+    if already:
+        for one in bound_tube():
+            one.name = f"Own {one.name}"
+    with bpy.data.libraries.load(str(tmp_path / "bound.blend"), link=False) as (_, wanted):
+        wanted.objects = ["Tube", "Twin", "Rig"]
+    for obj in wanted.objects:
+        bpy.context.scene.collection.objects.link(obj)
+    obj, twin, armature = wanted.objects
+    update()
+    bend(armature, 80)
+    assert_alike(obj, twin)
+    bind(obj, method="DLB", evaluate="NODES")
+    settings_of(twin).method = "DLB"
+    assert_alike(obj, twin)
+    if already:
+        bend(bpy.data.objects["Own Rig"], 40)
+        assert_tube_alike("Own Tube", "Own Twin")
+    unbind([obj, twin])
+    assert already or not bpy.data.node_groups
+    if already:
+        assert_tube_alike("Own Tube", "Own Twin")
+
+
+def save_character(path: Path, animated: bool = False) -> dict[float, np.ndarray]:
+    """Save a collection of a tube that nodes deform and its rig, and start anew: the tube's shapes by angle or frame.
+
+    The rig is posed at 40 degrees, or animated.
+    """
+    obj, armature, twin = bound_tube()
+    if animated:
+        animate_tube(armature)
+        shapes = {frame: points_at(twin, frame) for frame in (1, 4, 8)}
+    else:
+        shapes = {}
+        for angle in (80, 40):
+            bend(armature, angle)
+            shapes[angle] = evaluated_points(twin)
+    bpy.data.objects.remove(twin)
+    collection = bpy.data.collections.new("Character")
+    for one in (obj, armature):
+        collection.objects.link(one)
+        bpy.context.scene.collection.objects.unlink(one)
+    bpy.context.scene.collection.children.link(collection)
+    save(path)
+    start_anew()
+    return shapes
+
+
+def link_character(path: Path) -> bpy.types.Collection:
+    with bpy.data.libraries.load(str(path), link=True) as (_, wanted):
+        wanted.collections = ["Character"]
+    bpy.context.scene.collection.children.link(wanted.collections[0])
+    update()
+    return wanted.collections[0]
+
+
+def test_linked(tmp_path):
+    shapes = save_character(tmp_path / "library.blend", animated=True)
+    obj = link_character(tmp_path / "library.blend").objects["Tube"]
+    assert obj.library is not None
+    for frame in (8, 1, 4):
+        assert distance(shapes[frame], points_at(obj, frame)) <= TOLERANCE
+    assert distance(shapes[1], shapes[4]) > 0.1
+    with pytest.raises(RuntimeError, match="is linked from another file"):
+        bind(obj, evaluate="NODES")
+
+
+def test_an_override_has_a_pose_of_its_own(tmp_path):
+    shapes = save_character(tmp_path / "library.blend")
+    collection = link_character(tmp_path / "library.blend")
+    linked = collection.objects["Tube"]
+    override = collection.override_hierarchy_create(bpy.context.scene, bpy.context.view_layer, do_fully_editable=True)
+    obj, armature = (override.objects[name] for name in ("Tube", "Rig"))
+    assert obj.library is None
+    assert obj.data.library is not None
+    assert linked in bpy.context.scene.objects.values()
+    for angle in (80, 40, 80):
+        bend(armature, angle)
+        assert settings_of(obj).message == ""
+        assert distance(shapes[angle], evaluated_points(obj)) <= TOLERANCE
+        assert distance(shapes[40], evaluated_points(linked)) <= TOLERANCE
+    assert distance(evaluated_points(linked), evaluated_points(obj)) > 0.05
+    settings_of(obj).evaluate = "PYTHON"
+    update()
+    assert settings_of(obj).message == ""
+    assert distance(shapes[80], evaluated_points(obj)) <= TOLERANCE
+
+
+# Independent of Supple
+
+
+def test_made_independent_it_goes_on_without_supple():
+    obj, armature, twin = bound_tube()
+    settings_of(obj).linear_group = settings_of(twin).linear_group = "bone.1"
+    bend(armature, 60)
+    stack = [(modifier.name, modifier.type, modifier.show_viewport, modifier.show_render) for modifier in obj.modifiers]
+    select(obj)
+    assert bpy.ops.supple.make_independent() == {"FINISHED"}
+    settings = settings_of(obj)
+    names = set(settings.bl_rna.properties.keys()) - {"rna_type"}
+    assert not [name for name in names if settings.is_property_set(name)]
+    assert (settings.is_bound, settings.method, settings.armature_modifier) == (False, "DLBNT", "")
+    found = [(modifier.name, modifier.type, modifier.show_viewport, modifier.show_render) for modifier in obj.modifiers]
+    assert found == stack
+    for angle in (90, 20):
+        bend(armature, angle)
+        assert_alike(obj, twin)
+    assert not bpy.ops.supple.unbind.poll()
+
+
+def test_an_independent_object_can_be_bound_again_and_unbound():
+    obj, armature = add_tube()
+    twin = add_twin(obj)
+    armature_modifier(obj).show_render = False
+    before = snapshot(obj, twin)
+    bind(obj, method="DLB", evaluate="NODES")
+    make_independent([obj])
+    bind(obj, method="SSD", evaluate="NODES")
+    assert settings_of(obj).is_bound
+    assert [modifier.type for modifier in obj.modifiers] == ["NODES", "ARMATURE"]
+    bend(armature, 70)
+    assert_alike(obj, twin)
+    unbind([obj])
+    assert snapshot(obj, twin) == before
+    assert_alike(obj, twin)
+
+
+def test_undo_of_make_independent():
+    obj, armature, _ = bound_tube()
+    bend(armature, 70)
+    push("bound")
+    select(obj)
+    bpy.ops.supple.make_independent()
+    push("independent")
+    assert_tube_alike()
+    undo()
+    assert settings_of(bpy.data.objects["Tube"]).is_bound
+    assert_tube_alike()
+    redo()
+    assert not settings_of(bpy.data.objects["Tube"]).is_bound
+    bend(bpy.data.objects["Rig"], 100)
+    assert_tube_alike()
+
+
+def test_what_cannot_be_made_independent(tmp_path):
+    obj, _, twin = bound_tube()
+    with pytest.raises(SkinningError, match="'Twin' is deformed by Python, which needs Supple: choose Evaluate: Nodes"):
+        make_independent([obj, twin])
+    assert settings_of(obj).is_bound
+    select(twin)
+    assert not bpy.ops.supple.make_independent.poll()
+    unbind([twin])
+    with pytest.raises(SkinningError, match="Nothing to make independent: select a mesh that is bound"):
+        make_independent([twin])
+    select(obj)
+    bpy.ops.supple.bake_cache(filepath=str(tmp_path / "a.pc2"), frame_start=1, frame_end=2)
+    with pytest.raises(RuntimeError, match="'Tube' is deformed by a bake: go back to live first"):
+        bpy.ops.supple.make_independent()
+
+
+# Refused, with Python instead
+
+
+def bend_segments(_obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    for bone in armature.data.bones:
+        bone.bbone_segments, bone.bbone_mapping_mode = 4, "CURVED"
+
+
+def use_envelopes(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
+    armature_modifier(obj).use_bone_envelopes = True
+
+
+def multiply_envelopes(_obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    armature.data.bones["bone.1"].use_envelope_multiply = True
+
+
+def undo_all(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    armature_modifier(obj).use_bone_envelopes = False
+    for bone in armature.data.bones:
+        bone.bbone_segments, bone.use_envelope_multiply = 1, False
+
+
+REASONS = (
+    (bend_segments, r"B-Bones of 'Rig' divide their vertices along the curve, .*: evaluate by Python, or set"),
+    (use_envelopes, r"'Tube' is deformed by bone envelopes, .*: evaluate by Python, or switch the envelopes off"),
+    (multiply_envelopes, r"'Tube' is deformed by bone envelopes, .*: evaluate by Python, or switch the envelopes off"),
+)
+reasons = pytest.mark.parametrize(("spoil", "words"), REASONS, ids=[spoil.__name__ for spoil, _ in REASONS])
+
+
+@reasons
+def test_nodes_asked_for_are_refused(spoil, words):
+    obj, armature = add_tube()
+    spoil(obj, armature)
+    update()
+    before = snapshot(obj)
+    with pytest.raises(RuntimeError, match=words):
+        bind(obj, evaluate="NODES")
+    assert snapshot(obj) == before
+    assert not settings_of(obj).is_bound
+
+
+@reasons
+def test_where_nodes_are_not_asked_for_python_takes_over_and_says_why(spoil, words):
+    obj, armature = add_tube()
+    spoil(obj, armature)
+    twin = add_twin(obj)
+    select(obj)
+    bpy.ops.supple.bind(method="SSD")
+    for _ in range(2):
+        assert settings_of(obj).evaluate == "PYTHON"
+        assert re.search(words, settings_of(obj).evaluate_problem)
+        bend(armature, 60)
+        assert_alike(obj, twin)
+        settings_of(obj).evaluate = "NODES"
+    for one in (obj, twin):
+        undo_all(one, armature)
+    settings_of(obj).evaluate = "NODES"
+    assert (settings_of(obj).evaluate, settings_of(obj).evaluate_problem) == ("NODES", "")
+    assert_alike(obj, twin)
+
+
+@reasons
+def test_what_nodes_cannot_do_comes_later(spoil, words):
+    obj, armature = add_tube()
+    twin = add_twin(obj)
+    bind(obj, method="SSD", evaluate="NODES")
+    bend(armature, 60)
+    for one in (obj, twin):
+        spoil(one, armature)
+    update()
+    assert re.search(words, settings_of(obj).message)
+    settings_of(obj).evaluate = "PYTHON"
+    assert_alike(obj, twin)
+
+
+def test_b_bones_of_a_mesh_that_moves_are_reported():
+    obj, armature = add_tube()
+    for bone in armature.data.bones:
+        bone.bbone_segments = 4
+    twin = add_twin(obj)
+    update()
+    bind(obj, method="SSD", evaluate="NODES")
+    bend(armature, 60)
+    assert_alike(obj, twin)
+    for one in (obj, twin):
+        one.location.y = 0.4
+    update()
+    assert re.search("'Tube' has moved within 'Rig', and B-Bones divide .*: bind again, or", settings_of(obj).message)
+    bind(obj, method="SSD", evaluate="NODES")
+    assert_alike(obj, twin)

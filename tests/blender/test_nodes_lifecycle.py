@@ -1,0 +1,334 @@
+"""A character evaluated by nodes through switching, and through changes of its bones and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import radians
+
+import bpy
+import numpy as np
+import pytest
+
+from scenes import (
+    add_chain,
+    add_face_key,
+    add_tube,
+    add_twin,
+    animate_tube,
+    armature_modifier,
+    bind,
+    distance,
+    evaluated_points,
+    points_at,
+    rest_points,
+    select,
+    snapshot,
+    supple_modifier,
+    turn,
+)
+from supple.nodes.groups import is_deformation
+from supple.properties import NODES_PROBLEM, settings_of
+from supple.tasks.bind import unbind
+
+pytestmark = [
+    pytest.mark.skipif(bool(NODES_PROBLEM), reason=NODES_PROBLEM),
+    pytest.mark.usefixtures("silent_handlers"),
+]
+TOLERANCE = 1e-5
+"""In diagonals of the posed mesh."""
+METHODS = (("SSD", "GH"), ("DLB", "GH"), ("DLBNT", "GH"), ("DLBNT", "HG"))
+
+
+def update() -> None:
+    bpy.context.view_layer.update()
+
+
+def bend(armature: bpy.types.Object, angle: float) -> None:
+    """Bend, twist and shear; by the order of the bones, whatever they are called."""
+    names = armature.pose.bones.keys()
+    turn(armature, names[1], (radians(angle), radians(0.3 * angle), 0), (1.2, 0.9, 1.1))
+    turn(armature, names[-1], (radians(angle), 0, 0.2), (0.9, 1.3, 1.0))
+
+
+def bound_tube(method: str = "DLBNT") -> tuple[bpy.types.Object, bpy.types.Object, bpy.types.Object]:
+    """A tube bound by nodes, its armature, and a twin that Python deforms by the same method."""
+    obj, armature = add_tube()
+    twin = add_twin(obj)
+    twin.name = "Twin"
+    bind(twin, method=method, evaluate="PYTHON")
+    bind(obj, method=method, evaluate="NODES")
+    return obj, armature, twin
+
+
+def assert_alike(obj: bpy.types.Object, twin: bpy.types.Object) -> None:
+    update()
+    assert [settings_of(one).message for one in (obj, twin)] == ["", ""]
+    assert distance(evaluated_points(twin), evaluated_points(obj)) <= TOLERANCE
+    assert distance(rest_points(obj), evaluated_points(obj)) > 0.01
+
+
+def assert_tube_alike(obj: str = "Tube", twin: str = "Twin") -> None:
+    """By name: undo and opening a file make new Python objects of all data."""
+    assert_alike(bpy.data.objects[obj], bpy.data.objects[twin])
+
+
+# Nodes and Python in turn
+
+
+def hidden_objects() -> list[str]:
+    return [obj.name for obj in bpy.data.objects if not obj.users_collection]
+
+
+def influences_of(obj: bpy.types.Object) -> list[str]:
+    return [attribute.name for attribute in obj.data.attributes if attribute.name.startswith("supple")]
+
+
+@pytest.mark.parametrize(("method", "order"), METHODS, ids=["SSD", "DLB", "DLBNT-GH", "DLBNT-HG"])
+def test_switching_at_any_time(method, order):
+    obj, armature = add_tube()
+    animate_tube(armature)
+    before = snapshot(obj)
+    frames = (1, 3, 6, 8)
+    settings_of(obj).order = order
+    bind(obj, method=method, evaluate="PYTHON")
+    expected = {frame: points_at(obj, frame) for frame in frames}
+    for evaluate, frame in zip(("NODES", "PYTHON", "NODES", "NODES", "PYTHON", "NODES"), frames * 2, strict=False):
+        settings_of(obj).evaluate = evaluate
+        assert settings_of(obj).message == ""
+        assert [modifier.type for modifier in obj.modifiers] == ["NODES", "ARMATURE"]
+        assert is_deformation(supple_modifier(obj).node_group) == (evaluate == "NODES")
+        assert len(hidden_objects()) == (0 if evaluate == "NODES" else 2)
+        assert bool(influences_of(obj)) == (evaluate == "NODES")
+        assert all(group.users for group in bpy.data.node_groups)
+        for at in (frame, *frames):
+            assert distance(expected[at], points_at(obj, at)) <= TOLERANCE
+    bpy.context.scene.frame_set(1)
+    unbind([obj])
+    assert snapshot(obj) == before
+
+
+def test_switching_with_other_changes_in_between():
+    obj, armature, twin = bound_tube("SSD")
+    bend(armature, 60)
+    for step, (method, order) in enumerate(METHODS * 2):
+        settings_of(obj).evaluate = "PYTHON" if step % 3 else "NODES"
+        for one in (obj, twin):
+            settings_of(one).method, settings_of(one).order = method, order
+            one.vertex_groups["bone.0"].add(list(range(50 * step, 50 * step + 90)), 0.6, "REPLACE")
+            one.data.update_tag()
+        assert_alike(obj, twin)
+        bend(armature, 60 + 10 * step)
+        assert_alike(obj, twin)
+
+
+def test_evaluate_chosen_before_bind():
+    obj, armature = add_tube()
+    for evaluate in ("PYTHON", "NODES"):
+        settings_of(obj).evaluate = evaluate
+        select(obj)
+        bpy.ops.supple.bind(method="DLB")
+        assert settings_of(obj).evaluate == evaluate
+        assert is_deformation(supple_modifier(obj).node_group) == (evaluate == "NODES")
+    bend(armature, 50)
+    unbind([obj])
+    settings_of(obj).evaluate = "PYTHON"
+    assert not bpy.data.node_groups, "settings of an object that is not bound change nothing"
+
+
+@pytest.mark.parametrize(("method", "order"), METHODS, ids=["SSD", "DLB", "DLBNT-GH", "DLBNT-HG"])
+@pytest.mark.parametrize("keyed", [False, True], ids=["", "with a face key"])
+def test_unbind_gives_everything_back(method, order, keyed):
+    obj, armature = add_tube()
+    obj.data.attributes.new("wear", "FLOAT", "POINT")
+    if keyed:
+        add_face_key(obj).value = 0.6
+    settings_of(obj).order = order
+    update()
+    before, shown = snapshot(obj), evaluated_points(obj)
+    bind(obj, method=method, evaluate="NODES")
+    assert snapshot(obj) != before
+    bend(armature, 80)
+    assert distance(shown, evaluated_points(obj)) > 0.1
+    armature.pose.bones["bone.1"].matrix_basis.identity()
+    armature.pose.bones["bone.2"].matrix_basis.identity()
+    unbind([obj])
+    update()
+    assert snapshot(obj) == before
+    assert np.array_equal(evaluated_points(obj), shown)
+
+
+# Node groups
+
+
+def add_other_rig(name: str, bones: int, length: float = 3.0) -> bpy.types.Object:
+    armature = bpy.data.objects.new(name, bpy.data.armatures.new(name))
+    bpy.context.scene.collection.objects.link(armature)
+    add_chain(armature, bones, length)
+    return armature
+
+
+def test_meshes_of_one_skeleton_share_a_group_and_others_do_not():
+    first, _ = add_tube()
+    second, same, longer = (add_twin(first) for _ in range(3))
+    armature_modifier(same).object = add_other_rig("Same", 3)
+    armature_modifier(longer).object = add_other_rig("Longer", 4, 4.0)
+    objects = (first, second, same, longer)
+    twins = [add_twin(obj) for obj in objects]
+    bind(*objects, method="DLBNT", evaluate="NODES")
+    bind(*twins, method="DLBNT", evaluate="PYTHON")
+    groups = [supple_modifier(obj).node_group for obj in objects]
+    assert groups[0] == groups[1] == groups[2] != groups[3]
+    for angle, obj in enumerate((first, same, longer), start=1):
+        bend(armature_modifier(obj).object, 30 * angle)
+    for obj, twin in zip(objects, twins, strict=True):
+        assert_alike(obj, twin)
+    assert distance(evaluated_points(first), evaluated_points(same)) > 0.01
+    assert len([group for group in bpy.data.node_groups if group.name.startswith("Supple Bones")]) == 2
+
+    settings_of(second).method = settings_of(twins[1]).method = "SSD"
+    for obj, twin in zip(objects, twins, strict=True):
+        assert_alike(obj, twin)
+    unbind([*objects, *twins])
+    assert not bpy.data.node_groups
+
+
+def test_one_mesh_on_two_skeletons_is_refused():
+    obj, _ = add_tube()
+    other = obj.copy()
+    bpy.context.scene.collection.objects.link(other)
+    armature_modifier(other).object = add_other_rig("Longer", 4, 4.0)
+    with pytest.raises(RuntimeError, match=r"'Tube' shares its mesh .* other bones: make the mesh single-user"):
+        bind(obj, evaluate="NODES")
+    other.data = obj.data.copy()
+    bind(obj, other, evaluate="NODES")
+
+
+@pytest.mark.parametrize("which", ["Supple Bones Rig", "Supple Skin DLBNT GH", "Supple Polar"])
+def test_binding_again_brings_an_inner_group_back(which):
+    obj, armature, twin = bound_tube()
+    bend(armature, 60)
+    bpy.data.node_groups.remove(bpy.data.node_groups[which])
+    bind(obj, evaluate="NODES")
+    assert_alike(obj, twin)
+
+
+# Bones and weights that change, against Blender's own modifier
+
+
+def edit_bones(armature: bpy.types.Object, change: Callable) -> None:
+    select(armature)
+    bpy.ops.object.mode_set(mode="EDIT")
+    change(armature.data.edit_bones)
+    bpy.ops.object.mode_set(mode="OBJECT")
+
+
+def linear_tube() -> tuple[bpy.types.Object, bpy.types.Object, bpy.types.Object]:
+    """A tube bound by SSD, its armature, and a twin under Blender's own modifier."""
+    obj, armature = add_tube()
+    twin = add_twin(obj)
+    bind(obj, method="SSD", evaluate="NODES")
+    bend(armature, 60)
+    assert_alike(obj, twin)
+    return obj, armature, twin
+
+
+def step_update() -> None:
+    update()
+
+
+def step_frame() -> None:
+    bpy.context.scene.frame_set(bpy.context.scene.frame_current + 1)
+
+
+steps = pytest.mark.parametrize("step", [step_update, step_frame], ids=["update", "frame"])
+
+
+@steps
+@pytest.mark.parametrize("where", ["bone", "edit bone"])
+def test_renamed_bones(where, step):
+    obj, armature, twin = linear_tube()
+    old = supple_modifier(obj).node_group
+    if where == "bone":
+        armature.data.bones["bone.1"].name = "elbow"
+    else:
+        edit_bones(armature, lambda bones: setattr(bones["bone.1"], "name", "elbow"))
+    step()
+    bend(armature, 90)
+    assert_alike(obj, twin)
+    assert supple_modifier(obj).node_group != old
+    unbind([obj])
+    assert not bpy.data.node_groups
+
+
+def test_bones_that_exchange_their_names():
+    obj, armature, twin = linear_tube()
+    first, last = armature.data.bones["bone.0"], armature.data.bones["bone.2"]
+    first.name, last.name, first.name = "for a while", "bone.0", "bone.2"
+    bend(armature, 90)
+    assert_alike(obj, twin)
+
+
+@steps
+def test_added_bones(step):
+    obj, armature, twin = linear_tube()
+
+    def add(bones) -> None:
+        bone = bones.new("extra")
+        bone.head, bone.tail, bone.parent = (0, 1, 0), (0, 1.5, 0.2), bones["bone.0"]
+
+    edit_bones(armature, add)
+    step()
+    assert_alike(obj, twin)
+    for one in (obj, twin):
+        one.vertex_groups.new(name="extra").add(list(range(100, 200)), 0.8, "REPLACE")
+        one.data.update_tag()
+    turn(armature, "extra", (0.5, 0.5, 0))
+    step()
+    assert_alike(obj, twin)
+
+
+@steps
+@pytest.mark.parametrize("name", ["bone.0", "bone.2"])
+@pytest.mark.parametrize("how", ["deleted", "deform off"])
+def test_lost_bones_are_named_until_bound_again(how, name, step):
+    obj, armature, twin = linear_tube()
+    if how == "deleted":
+        edit_bones(armature, lambda bones: bones.remove(bones[name]))
+    else:
+        armature.data.bones[name].use_deform = False
+    for _ in range(3):
+        step()
+        message = f"1 of the bones that 'Tube' was bound to are gone from 'Rig' or no longer deform ({name}): "
+        assert settings_of(obj).message == message + "bring them back or bind again"
+        assert np.isfinite(evaluated_points(obj)).all()
+    bind(obj, method="SSD", evaluate="NODES")
+    bend(armature, 40)
+    assert_alike(obj, twin)
+
+
+@steps
+def test_deform_switched_off_and_on(step):
+    obj, armature, twin = linear_tube()
+    armature.data.bones["bone.2"].use_deform = False
+    step()
+    assert "no longer deform (bone.2)" in settings_of(obj).message
+    armature.data.bones["bone.2"].use_deform = True
+    step()
+    assert_alike(obj, twin)
+
+
+@steps
+@pytest.mark.parametrize("mode", ["OBJECT", "WEIGHT_PAINT"])
+def test_painted_weights_are_followed(mode, step):
+    obj, armature, twin = bound_tube()
+    bend(armature, 60)
+    before = evaluated_points(obj)
+    select(obj)
+    bpy.ops.object.mode_set(mode=mode)
+    for one in (obj, twin):
+        one.vertex_groups["bone.0"].add(list(range(250, 400)), 0.6, "REPLACE")
+        one.vertex_groups["bone.1"].remove(list(range(0, 496, 2)))
+        one.data.update_tag()
+    step()
+    assert distance(before, evaluated_points(obj)) > 0.01
+    assert_alike(obj, twin)

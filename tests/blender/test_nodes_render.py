@@ -1,0 +1,107 @@
+"""A file bound by nodes, opened where Supple has never been: the same points, and the same pictures to the pixel."""
+
+from pathlib import Path
+
+import bpy
+import numpy as np
+import pytest
+from pictures import (
+    FRAMES,
+    LEAST_CHANGE,
+    add_character,
+    assert_something_to_see,
+    count_changed,
+    prepare_pictures,
+    read_pictures,
+    render_animation,
+    render_elsewhere,
+)
+
+from scenes import bind, distance, points_at
+from supple.properties import NODES_PROBLEM, settings_of
+
+pytestmark = pytest.mark.skipif(bool(NODES_PROBLEM), reason=NODES_PROBLEM)
+
+ENGINES = ("workbench", "cycles", "cycles-blur")
+KINDS = ("SSD", "DLB", "DLBNT-GH", "DLBNT-HG", "B-Bones", "linear group", "subdivided", "made independent")
+CASES = [f"{kind} {engine}" for kind in KINDS for engine in ENGINES]
+
+
+def prepare_case(kind: str, engine: str) -> bpy.types.Object:
+    """An animated tube with an animated face key and a sheared object transform; not bound yet."""
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    obj, armature = add_character("keyed")
+    obj.location, obj.scale = (0.1, 0.0, 0.0), (1.2, 1.0, 0.9)
+    armature.rotation_euler.x = 0.2
+    if kind == "B-Bones":
+        for bone in armature.data.bones:
+            bone.bbone_segments = 3
+    if kind == "linear group":
+        settings_of(obj).linear_group = "bone.1"
+    if kind == "subdivided":
+        obj.modifiers.new("Above", "SUBSURF").levels = 1
+        obj.modifiers.move(1, 0)
+    settings_of(obj).order = "HG" if kind.endswith("HG") else "GH"
+    prepare_pictures(engine)
+    bpy.context.view_layer.update()
+    return obj
+
+
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with points and pictures of each case, here and without Supple, and with those of Blender's own."""
+    folder = tmp_path_factory.mktemp("elsewhere")
+    here = folder / "here"
+    here.mkdir()
+    files = []
+    for case in CASES:
+        kind, _, engine = case.rpartition(" ")
+        obj = prepare_case(kind, engine)
+        if kind == "SSD":
+            render_animation(here / f"Blender's own {engine}")
+        bind(obj, method=kind.partition("-")[0] if kind.startswith(("SSD", "DLB")) else "DLBNT", evaluate="NODES")
+        if kind == "made independent":
+            bpy.ops.supple.make_independent()
+        render_animation(here / case)
+        np.savez(here / f"{case}.npz", **{str(frame): points_at(obj, frame) for frame in FRAMES})
+        bpy.context.scene.frame_set(7)
+        files.append(folder / f"{case}.blend")
+        bpy.ops.wm.save_as_mainfile(filepath=str(files[-1]))
+    render_elsewhere(folder / "without Supple", False, files)
+    return folder
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_points_are_the_same_without_supple(elsewhere, case):
+    here, there = (np.load(elsewhere / where / f"{case}.npz") for where in ("here", "without Supple"))
+    assert set(here) == set(there) == {str(frame) for frame in FRAMES}
+    for frame in here:
+        assert distance(here[frame], there[frame]) <= 1e-6
+    assert distance(there["2"], there["4"]) > 0.01
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_pictures_are_the_same_without_supple(elsewhere, case):
+    expected = read_pictures(elsewhere / "here" / case)
+    assert_something_to_see(expected)
+    assert count_changed(read_pictures(elsewhere / "without Supple" / case), expected) == [0] * len(FRAMES)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_deforms_there_is_not_the_armature_modifier(elsewhere, engine):
+    blender = read_pictures(elsewhere / "here" / f"Blender's own {engine}")
+    pictures = read_pictures(elsewhere / "without Supple" / f"DLBNT-GH {engine}")
+    assert min(count_changed(pictures, blender)) >= LEAST_CHANGE
+
+
+def test_motion_blur_shows(elsewhere):
+    sharp, blurred = (read_pictures(elsewhere / "without Supple" / f"DLBNT-GH {engine}") for engine in ENGINES[1:])
+    assert min(count_changed(sharp, blurred)) >= LEAST_CHANGE
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_pictures_are_the_same_after_a_save_without_supple(elsewhere, tmp_path, case):
+    bpy.ops.wm.open_mainfile(filepath=str(elsewhere / "without Supple" / f"{case}.blend"))
+    assert settings_of(bpy.context.scene.objects["Tube"]).is_bound == (not case.startswith("made independent"))
+    pictures = render_animation(tmp_path / "again")
+    assert count_changed(pictures, read_pictures(elsewhere / "here" / case)) == [0] * len(FRAMES)
