@@ -14,7 +14,7 @@ from .rest import Weights
 class Influences:
     """What each vertex follows: slot k of vertex v says joint `joints[k, v]` with weight `weights[k, v]`.
 
-    Weights of a vertex sum to 1, or are all 0 where it stays at rest. Unused slots have weight 0.
+    Where the weights of a vertex sum to nothing, it stays at rest. Unused slots have weight 0.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class Influences:
 
 
 def pack_influences(weights: Weights, vertex_count: int, joint_count: int) -> Influences:
-    """Slots by strength: as many as the vertex with most joints needs.
+    """Slots by strength: as many as the vertex with most joints needs. Weights sum to 1.
 
     Parameters
     ----------
@@ -35,7 +35,8 @@ def pack_influences(weights: Weights, vertex_count: int, joint_count: int) -> In
         Need not be normalized.
     vertex_count, joint_count : int
     """
-    vertices, joints, values = _read_pairs(weights, vertex_count, joint_count)
+    normalized = normalize_weights(weights, vertex_count, joint_count)
+    vertices, joints, values = _read_pairs(normalized, joint_count)
     order = np.lexsort((-values, vertices))
     vertices, joints, values = vertices[order], joints[order], values[order]
     slots = np.arange(len(vertices)) - np.searchsorted(vertices, vertices)
@@ -51,17 +52,18 @@ def pack_interpolable_influences(
     not: so joints that meet in the faces around one vertex get different slots, the same everywhere, and a vertex also
     names the joints of its neighbors, with weight 0.
 
+    Weights are not normalized: Blender averages them as they are, and normalizes then.
+
     Parameters
     ----------
     weights : Weights
-        Need not be normalized.
     vertex_count, joint_count : int
     corner_vertices : int array, shape (C,)
         Vertices of the faces' corners, face after face.
     face_starts : int array, shape (F,)
         First corner of each face.
     """
-    vertices, joints, values = _read_pairs(weights, vertex_count, joint_count)
+    vertices, joints, values = _read_pairs(weights, joint_count)
     felt = np.zeros((vertex_count, -(-max(1, joint_count) // 8)), np.uint8)  # a bit for each joint
     np.bitwise_or.at(felt, (vertices, joints >> 3), np.left_shift(1, joints & 7).astype(np.uint8))
     around = felt.copy()
@@ -80,13 +82,12 @@ def pack_interpolable_influences(
     return Influences(named[which.reshape(-1)].T.copy(), result.weights)
 
 
-def _read_pairs(weights: Weights, vertex_count: int, joint_count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Vertices, joints and normalized weights, each pair once; vertices that follow no joint are left out."""
-    normalized = normalize_weights(weights, vertex_count, joint_count)
-    kept = normalized.joints < joint_count
-    pairs = normalized.vertices[kept].astype(np.int64) * joint_count + normalized.joints[kept]
+def _read_pairs(weights: Weights, joint_count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Vertices, joints and positive weights, each pair once; the joint beyond the last, which rests, is left out."""
+    kept = (weights.joints < joint_count) & (weights.values > 0)
+    pairs = weights.vertices[kept].astype(np.int64) * joint_count + weights.joints[kept]
     pairs, place = np.unique(pairs, return_inverse=True)
-    values = np.bincount(place.reshape(-1), normalized.values[kept], minlength=len(pairs))
+    values = np.bincount(place.reshape(-1), weights.values[kept], minlength=len(pairs))
     return pairs // max(1, joint_count), pairs % max(1, joint_count), values
 
 

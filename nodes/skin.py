@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..deformers.blending import LEAST_NORM
+from ..deformers.blending import LEAST_NORM, LEAST_WEIGHT
 from .bones import MATRIX
 from .graph import Graph, Value
 from .joints import DUAL, REAL, SCALARS, STRETCH
@@ -83,12 +83,12 @@ def _is_given(graph: Graph, group: Value) -> Value:
 
 def _differs_from_identity(graph: Graph, matrix: Value) -> Value:
     """Whether a single matrix is more than noise away from the identity."""
-    least = None
+    furthest = None
     for point in ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)):
         away = (matrix.move(point) - point).length()
-        least = away if least is None else least.maximum(away)
-    assert least is not None
-    return least > NEAR
+        furthest = away if furthest is None else furthest.maximum(away)
+    assert furthest is not None
+    return furthest > NEAR
 
 
 def _influence(graph: Graph, iteration: Value) -> tuple[Value, Value]:
@@ -98,15 +98,16 @@ def _influence(graph: Graph, iteration: Value) -> tuple[Value, Value]:
 
 
 def _blend_matrices(name: str, label: str, is_needed: Value | None):
-    """The step that moves points by the weighted sum of a matrix of the joints; what weights leave to 1 stays."""
+    """The step that moves points by the weighted sum of a matrix of the joints, divided by the sum of the weights."""
 
     def move(graph: Graph, joints: Value, influences: Value, start: Value) -> Value:
         with graph.frame(label):
-            zone = graph.repeat(influences, Moved=graph.vector(0.0, 0.0, 0.0), Rest=graph.number(1.0))
+            zone = graph.repeat(influences, Moved=graph.vector(0.0, 0.0, 0.0), Total=graph.number(0.0))
             joint, weight = _influence(graph, zone.iteration)
             moved = graph.sample(joints, graph.attribute(name, "FLOAT4X4"), joint).move(start)
-            sums = zone.close(Moved=moved.times_plus(weight, zone["Moved"]), Rest=zone["Rest"] - weight)
-            blended = start.times_plus(sums["Rest"], sums["Moved"])
+            sums = zone.close(Moved=moved.times_plus(weight, zone["Moved"]), Total=zone["Total"] + weight)
+            total = sums["Total"]
+            blended = graph.switch(total > LEAST_WEIGHT, start, sums["Moved"] / total)
             return blended if is_needed is None else graph.switch(is_needed, start, blended)
 
     return move
@@ -124,11 +125,11 @@ def _move_rigidly(graph: Graph, joints: Value, influences: Value, start: Value) 
                 for key, name in (("Real", REAL), ("Dual", DUAL), ("Scalars", SCALARS))
             }
         )
-    with graph.frame("Normalize them and move the points (eq 5-8); what the weights leave to 1 stays"):
+    with graph.frame("Normalize them and move the points (eq 5-8); points without weights stay"):
         r, dual = blended["Real"], blended["Dual"]
         w, dual_w, total = blended["Scalars"].components()
-        w = w + (1.0 - total)
-        scale = 2.0 / w.times_plus(w, r.dot(r)).maximum(LEAST_NORM)
+        w = w + graph.switch(total > LEAST_WEIGHT, 1.0, 0.0)
+        scale = 2.0 / w.times_plus(w, r.dot(r)).maximum(total * total * LEAST_NORM)
         u = start.times_plus(w, r.cross(start)) + dual
         turned = dual.times_plus(w, r.cross(u)) - r * dual_w
         return turned.times_plus(scale, start)

@@ -38,6 +38,9 @@ from .stack import find_replaced_modifier, find_supple_modifier
 LOSES_ATTRIBUTES = {"MESH_TO_VOLUME", "REMESH", "SKIN", "VOLUME_TO_MESH"}
 """Modifiers above which no weight survives."""
 
+MERGES = {"DECIMATE", "WELD"}
+"""Modifiers that average vertices of different faces: their slots may name different joints."""
+
 MOVED = 1e-5
 """Entries by which an object's place in its armature may differ before it has moved."""
 
@@ -180,6 +183,11 @@ def _check_modifiers_above(obj: bpy.types.Object, modifier: bpy.types.Modifier) 
                 f"Modifier '{above.name}' of '{obj.name}' stands above '{modifier.name}' and makes a new mesh, without "
                 "weights: move it below, or apply it"
             )
+        if above.type in MERGES:
+            raise SkinningError(
+                f"Modifier '{above.name}' of '{obj.name}' stands above '{modifier.name}' and merges vertices, whose "
+                "joints nodes cannot average: move it below, or apply it"
+            )
         if above.type == "MIRROR" and above.use_mirror_vertex_groups and _has_sides(obj):
             raise SkinningError(
                 f"Modifier '{above.name}' of '{obj.name}' stands above '{modifier.name}' and swaps left and right "
@@ -301,7 +309,7 @@ def _read_surroundings(
     """What the nodes depend on besides mesh and bones; a group of an older Supple makes a difference, too."""
     return (
         supple.node_group.get(VERSION_KEY) == VERSION,
-        _is_interpolated(obj, supple),
+        tuple((one.type, getattr(one, "use_mirror_vertex_groups", False)) for one in modifiers_above(obj, supple)),
         modifier.object,
         *_read_vertex_group(obj, modifier),
     )

@@ -84,12 +84,9 @@ MAKERS: dict[str, Callable] = {
     "bevel": partial(put_above, kind="BEVEL", width=0.02, segments=2, limit_method="NONE"),
     "cut": cut_by_a_cube,
     "mask": partial(put_above, kind="MASK", vertex_group="bone.1"),
-    "decimated": partial(put_above, kind="DECIMATE", ratio=0.5),
-    "dissolved": partial(put_above, kind="DECIMATE", decimate_type="UNSUBDIV", iterations=1),
     "screw": partial(put_above, kind="SCREW", steps=4, render_steps=4),
     "frame": partial(put_above, kind="WIREFRAME"),
     "split": partial(put_above, kind="EDGE_SPLIT", split_angle=0.1),
-    "welded": partial(put_above, kind="WELD", merge_threshold=0.12),
     "built": partial(put_above, kind="BUILD", frame_start=-5, frame_duration=10),
 }
 
@@ -106,6 +103,22 @@ def test_modifiers_above_that_change_the_number_of_vertices(maker):
         assert len(evaluated_points(obj)) != len(rest_points(obj))
         assert_follows(obj, twin)
         assert distance(at_rest, evaluated_points(twin)) > 0.01
+
+
+@pytest.mark.parametrize("maker", ["subdivision", "geometry nodes", "bevel", "thickness"])
+def test_weights_that_do_not_sum_to_1_are_averaged_as_blender_does(maker):
+    obj, armature = add_tube()
+    weaker = list(range(0, len(obj.data.vertices), 3))
+    for vertex in weaker:
+        for entry in obj.data.vertices[vertex].groups:
+            entry.weight *= 0.3
+    for group in obj.vertex_groups:
+        group.remove(weaker[::4])
+    MAKERS[maker](obj)
+    twin = add_twin(obj)
+    bind(obj, method="SSD", evaluate="NODES")
+    strike(armature, 1.2)
+    assert_follows(obj, twin)
 
 
 @pytest.mark.parametrize("maker", ["subdivision", "multiresolution", "geometry nodes", "array", "thickness", "cut"])
@@ -154,6 +167,14 @@ REFUSED = {
         partial(put_above, kind="REMESH", voxel_size=0.1),
         r"'Maker' of 'Tube' stands above 'Armature' and makes a new mesh, without weights: move it below, or apply it",
     ),
+    "decimate": (
+        partial(put_above, kind="DECIMATE", ratio=0.5),
+        r"'Maker' of 'Tube' stands above 'Armature' and merges vertices, .* average: move it below, or apply it",
+    ),
+    "weld": (
+        partial(put_above, kind="WELD", merge_threshold=0.12),
+        r"'Maker' of 'Tube' stands above 'Armature' and merges vertices, .* average: move it below, or apply it",
+    ),
     "mirror that swaps sides": (
         partial(put_above, kind="MIRROR"),
         r"'Maker' of 'Tube' stands above 'Armature' and swaps left and right vertex groups, .*: apply it, or move it",
@@ -167,6 +188,7 @@ def test_bind_refuses(refused):
     name_sides(armature)
     maker, words = REFUSED[refused]
     maker(obj)
+    bpy.context.view_layer.update()
     before = snapshot(obj)
     with pytest.raises(RuntimeError, match=words):
         bind(obj, evaluate="NODES")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from supple.deformers import Weights
+from supple.deformers.blending import LEAST_WEIGHT
 from supple.deformers.influences import Influences, pack_influences, pack_interpolable_influences
 
 NO_FACES = np.zeros(0, np.int32), np.zeros(0, np.int32)
@@ -85,7 +86,7 @@ def test_in_each_face_a_slot_means_one_joint(vertex_count: int, joint_count: int
     faces = make_faces(random, vertex_count, vertex_count // 4)
     packed = pack(dense, faces)
     assert (packed.joints.dtype, packed.weights.dtype) == (np.int32, np.float32)
-    np.testing.assert_allclose(unpack(packed, joint_count), normalize(dense), atol=1e-7)
+    np.testing.assert_allclose(unpack(packed, joint_count), dense, rtol=1e-6)
     for face in faces:
         used = (packed.weights[:, face] > 0).any(axis=1)
         assert (packed.joints[used][:, face] == packed.joints[used][:, face[:1]]).all()
@@ -101,7 +102,7 @@ def test_slots_interpolated_are_weights_interpolated(vertex_count: int, joint_co
     for face in faces:
         shares = random.dirichlet(np.ones(len(face)))
         middle = Influences(packed.joints[:, face[-1:]], (packed.weights[:, face] @ shares)[:, None])
-        np.testing.assert_allclose(unpack(middle, joint_count)[0], shares @ normalize(dense)[face], atol=1e-6)
+        np.testing.assert_allclose(unpack(middle, joint_count)[0], shares @ dense[face], atol=1e-6)
 
 
 def test_a_slot_of_strength_cannot_be_interpolated() -> None:
@@ -125,17 +126,17 @@ def test_duplicates_add_up(faces: list[np.ndarray] | None) -> None:
         packed = pack_interpolable_influences(weights, 5, 3, np.concatenate(faces), np.array([0, 3]))
     assert packed.joints.shape == (3, 5)
     expected = np.zeros((5, 3))
-    expected[0], expected[4] = (0.25, 0.25, 0.5), (0, 1, 0)
+    expected[0], expected[4] = (0.25, 0.25, 0.5), (0, 1 if faces is None else 7, 0)
     np.testing.assert_allclose(unpack(packed, 3), expected, atol=1e-7)
 
 
 @KINDS
 def test_vertices_without_weights(faces: list[np.ndarray] | None) -> None:
-    """None, too little, and negative weights: all of a vertex's slots are 0, as it stays at rest."""
+    """None, too little, and negative weights: what is left sums to nothing, and the vertex stays at rest."""
     dense = np.array([[0.0, 0.0], [5e-5, 4e-5], [-1.0, -2.0], [-1.0, 2.0], [0.3, 0.9]])
     packed = pack(dense, faces)
-    np.testing.assert_array_equal(packed.weights[:, :3], 0)
-    np.testing.assert_allclose(unpack(packed, 2)[3:], [[0, 1], [0.25, 0.75]], atol=1e-7)
+    assert (packed.weights[:, :3].sum(axis=0) <= LEAST_WEIGHT).all()
+    np.testing.assert_allclose(normalize(unpack(packed, 2))[3:], [[0, 1], [0.25, 0.75]], atol=1e-7)
 
 
 @KINDS
@@ -149,4 +150,4 @@ def test_no_weights_at_all(faces: list[np.ndarray] | None) -> None:
 def test_no_faces() -> None:
     dense = make_weights(np.random.default_rng(4), 30, 12)
     packed = pack_interpolable_influences(Weights.from_dense(dense), 30, 12, *NO_FACES)
-    np.testing.assert_allclose(unpack(packed, 12), normalize(dense), atol=1e-7)
+    np.testing.assert_allclose(unpack(packed, 12), dense, rtol=1e-6)
