@@ -210,6 +210,11 @@ def inverted_modifier_group(obj: bpy.types.Object) -> None:
     armature_modifier(obj).invert_vertex_group = True
 
 
+def empty_inverted_modifier_group(obj: bpy.types.Object) -> None:
+    obj.vertex_groups.new(name="nothing")
+    armature_modifier(obj).vertex_group, armature_modifier(obj).invert_vertex_group = "nothing", True
+
+
 def missing_modifier_group(obj: bpy.types.Object) -> None:
     armature_modifier(obj).vertex_group = "nowhere"
     armature_modifier(obj).invert_vertex_group = True
@@ -239,7 +244,8 @@ def cast_above(obj: bpy.types.Object) -> None:
 
 DRESSES = (
     unweighted, sums_that_are_not_one, groups_without_bones, modifier_group, inverted_modifier_group,
-    missing_modifier_group, linear_group, linear_and_modifier_group, one_bone_without_deform, face_key, cast_above,
+    empty_inverted_modifier_group, missing_modifier_group, linear_group, linear_and_modifier_group,
+    one_bone_without_deform, face_key, cast_above,
 )  # fmt: skip
 
 

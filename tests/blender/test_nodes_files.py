@@ -1,8 +1,7 @@
-"""A character evaluated by nodes through undo and files, made independent of Supple, and where nodes are refused."""
+"""A character evaluated by nodes through undo and files, and made independent of Supple."""
 
 from __future__ import annotations
 
-import re
 from math import radians
 from pathlib import Path
 
@@ -127,6 +126,24 @@ def test_undo_and_redo_of_a_setting(name, value):
         assert np.array_equal(evaluated_points(bpy.data.objects["Tube"]), changed)
         assert_tube_alike()
     bend(bpy.data.objects["Rig"], 100)
+    assert_tube_alike()
+
+
+def test_undo_and_redo_of_what_nodes_cannot_follow():
+    obj, armature, _ = bound_tube()
+    bend(armature, 60)
+    push("before")
+    armature.data.bones["bone.2"].use_deform = False
+    update()
+    assert "no longer deform" in settings_of(obj).message
+    push("after")
+    undo()
+    assert_tube_alike()
+    redo()
+    bpy.context.scene.frame_set(2)
+    assert "no longer deform" in settings_of(bpy.data.objects["Tube"]).message
+    undo()
+    bend(bpy.data.objects["Rig"], 90)
     assert_tube_alike()
 
 
@@ -292,6 +309,21 @@ def test_an_independent_object_can_be_bound_again_and_unbound():
     assert_alike(obj, twin)
 
 
+def test_an_independent_object_that_loses_its_vertex_group_is_deformed_all_over():
+    obj, armature, twin = bound_tube("DLB")
+    for one in (obj, twin):
+        one.vertex_groups.new(name="upper half").add(list(range(248, 496)), 1.0, "REPLACE")
+        armature_modifier(one).vertex_group = "upper half"
+    bend(armature, 60)
+    assert_alike(obj, twin)
+    half = evaluated_points(obj)
+    make_independent([obj])
+    for one in (obj, twin):
+        one.vertex_groups.remove(one.vertex_groups["upper half"])
+    assert_alike(obj, twin)
+    assert distance(half, evaluated_points(obj)) > 0.01
+
+
 def test_undo_of_make_independent():
     obj, armature, _ = bound_tube()
     bend(armature, 70)
@@ -323,96 +355,3 @@ def test_what_cannot_be_made_independent(tmp_path):
     bpy.ops.supple.bake_cache(filepath=str(tmp_path / "a.pc2"), frame_start=1, frame_end=2)
     with pytest.raises(RuntimeError, match="'Tube' is deformed by a bake: go back to live first"):
         bpy.ops.supple.make_independent()
-
-
-# Refused, with Python instead
-
-
-def bend_segments(_obj: bpy.types.Object, armature: bpy.types.Object) -> None:
-    for bone in armature.data.bones:
-        bone.bbone_segments, bone.bbone_mapping_mode = 4, "CURVED"
-
-
-def use_envelopes(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
-    armature_modifier(obj).use_bone_envelopes = True
-
-
-def multiply_envelopes(_obj: bpy.types.Object, armature: bpy.types.Object) -> None:
-    armature.data.bones["bone.1"].use_envelope_multiply = True
-
-
-def undo_all(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
-    armature_modifier(obj).use_bone_envelopes = False
-    for bone in armature.data.bones:
-        bone.bbone_segments, bone.use_envelope_multiply = 1, False
-
-
-REASONS = (
-    (bend_segments, r"B-Bones of 'Rig' divide their vertices along the curve, .*: evaluate by Python, or set"),
-    (use_envelopes, r"'Tube' is deformed by bone envelopes, .*: evaluate by Python, or switch the envelopes off"),
-    (multiply_envelopes, r"'Tube' is deformed by bone envelopes, .*: evaluate by Python, or switch the envelopes off"),
-)
-reasons = pytest.mark.parametrize(("spoil", "words"), REASONS, ids=[spoil.__name__ for spoil, _ in REASONS])
-
-
-@reasons
-def test_nodes_asked_for_are_refused(spoil, words):
-    obj, armature = add_tube()
-    spoil(obj, armature)
-    update()
-    before = snapshot(obj)
-    with pytest.raises(RuntimeError, match=words):
-        bind(obj, evaluate="NODES")
-    assert snapshot(obj) == before
-    assert not settings_of(obj).is_bound
-
-
-@reasons
-def test_where_nodes_are_not_asked_for_python_takes_over_and_says_why(spoil, words):
-    obj, armature = add_tube()
-    spoil(obj, armature)
-    twin = add_twin(obj)
-    select(obj)
-    bpy.ops.supple.bind(method="SSD")
-    for _ in range(2):
-        assert settings_of(obj).evaluate == "PYTHON"
-        assert re.search(words, settings_of(obj).evaluate_problem)
-        bend(armature, 60)
-        assert_alike(obj, twin)
-        settings_of(obj).evaluate = "NODES"
-    for one in (obj, twin):
-        undo_all(one, armature)
-    settings_of(obj).evaluate = "NODES"
-    assert (settings_of(obj).evaluate, settings_of(obj).evaluate_problem) == ("NODES", "")
-    assert_alike(obj, twin)
-
-
-@reasons
-def test_what_nodes_cannot_do_comes_later(spoil, words):
-    obj, armature = add_tube()
-    twin = add_twin(obj)
-    bind(obj, method="SSD", evaluate="NODES")
-    bend(armature, 60)
-    for one in (obj, twin):
-        spoil(one, armature)
-    update()
-    assert re.search(words, settings_of(obj).message)
-    settings_of(obj).evaluate = "PYTHON"
-    assert_alike(obj, twin)
-
-
-def test_b_bones_of_a_mesh_that_moves_are_reported():
-    obj, armature = add_tube()
-    for bone in armature.data.bones:
-        bone.bbone_segments = 4
-    twin = add_twin(obj)
-    update()
-    bind(obj, method="SSD", evaluate="NODES")
-    bend(armature, 60)
-    assert_alike(obj, twin)
-    for one in (obj, twin):
-        one.location.y = 0.4
-    update()
-    assert re.search("'Tube' has moved within 'Rig', and B-Bones divide .*: bind again, or", settings_of(obj).message)
-    bind(obj, method="SSD", evaluate="NODES")
-    assert_alike(obj, twin)
