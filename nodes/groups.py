@@ -35,13 +35,26 @@ def is_deformation(group: Any) -> bool:
 
 
 def ensure_group(part: str, name: str, build: Callable[[str], Any]) -> Any:
-    """The group for a part, built under a name if the file has none of this version."""
-    for group in bpy.data.node_groups:
-        if group.library is None and group.get(VERSION_KEY) == VERSION and group.get(PART_KEY) == part:
+    """The group for a part, built under a name if the file has none of this version, or one that lost a group in it."""
+    keys = (VERSION, part)
+    found = [
+        one for one in bpy.data.node_groups if one.library is None and (one.get(VERSION_KEY), one.get(PART_KEY)) == keys
+    ]
+    for group in found:
+        if _is_whole(group):
             return group
     group = build(name)
-    group[VERSION_KEY], group[PART_KEY] = VERSION, part
+    group[VERSION_KEY], group[PART_KEY] = keys
+    for broken in found:
+        broken.user_remap(group)
+        bpy.data.node_groups.remove(broken)
     return group
+
+
+def _is_whole(group: Any) -> bool:
+    """Whether no group in a group was removed."""
+    inner = [node.node_tree for node in group.nodes if node.bl_idname == "GeometryNodeGroup"]
+    return all(one is not None and _is_whole(one) for one in inner)
 
 
 def ensure_probe_deformation(method: str, order: str) -> Any:
