@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import bpy
 import numpy as np
@@ -33,7 +33,10 @@ def find_probed(probe: bpy.types.Object) -> bpy.types.Object | None:
 
 def remove_unused_probes() -> None:
     """Remove probes that no node modifier reads any more."""
-    for probe in [obj for obj in bpy.data.objects if PROBE_KEY in obj and obj.library is None and not obj.users]:
+    probes = {obj for obj in bpy.data.objects if PROBE_KEY in obj and obj.library is None}
+    # Looked for, as Blender 5.2 goes on counting users that were inputs of a removed modifier.
+    users = cast(Any, bpy.data).user_map(subset=probes) if probes else {}
+    for probe in [probe for probe in probes if not users[probe]]:
         bpy.data.meshes.remove(mesh_of(probe))  # takes the object along
 
 

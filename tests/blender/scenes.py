@@ -61,6 +61,11 @@ def frames_of(action: bpy.types.Action, count: int = 5) -> list[int]:
     return [int(frame) for frame in np.linspace(start, end, count)]
 
 
+def longest_action() -> bpy.types.Action:
+    """The action of most frames."""
+    return max(bpy.data.actions, key=lambda action: action.frame_range[1] - action.frame_range[0])
+
+
 def play(armature: bpy.types.Object, action: bpy.types.Action) -> None:
     """Give an armature an action."""
     armature.animation_data_create().action = action

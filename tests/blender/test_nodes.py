@@ -20,6 +20,7 @@ from scenes import (
     distance,
     evaluated_points,
     frames_of,
+    longest_action,
     play,
     points_at,
     rest_points,
@@ -65,10 +66,6 @@ def assert_alike(obj: bpy.types.Object, twin: bpy.types.Object) -> None:
 
 
 # Real characters
-
-
-def longest_action() -> bpy.types.Action:
-    return max(bpy.data.actions, key=lambda action: action.frame_range[1] - action.frame_range[0])
 
 
 @every_method
@@ -159,6 +156,25 @@ def test_turned_more_than_half_around_along_a_chain(angles, scale, method, order
     turn(armature, "bone.0", (0, 0, 0), scale)
     for bone in range(1, 7):
         turn(armature, f"bone.{bone}", [radians(angle) for angle in angles], (1, 1, 1) if scale[0] < 0 else scale)
+    assert_alike(obj, twin)
+
+
+@every_method
+@pytest.mark.parametrize("pose", ["rigid", "scaled unevenly", "sheared", "root mirrored", "one axis of zero"])
+@pytest.mark.parametrize("segments", [2, 5])
+def test_b_bones(segments, pose, method, order):
+    """Only the last two bones have segments, eased and scaled along."""
+    obj, armature = add_tube()
+    for name in ("bone.1", "bone.2"):
+        armature.data.bones[name].bbone_segments = segments
+        bone = armature.pose.bones[name]
+        bone.bbone_easein, bone.bbone_curveoutx, bone.bbone_rollout = 0.4, 0.2, 0.5
+        bone.bbone_scaleout = (1.3, 1.0, 1.2)
+    bpy.context.view_layer.update()
+    obj, twin = bind_both(obj, method, order)
+    strike(armature, POSES[pose])
+    assert_alike(obj, twin)
+    strike(armature, BENT)
     assert_alike(obj, twin)
 
 

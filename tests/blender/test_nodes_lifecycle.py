@@ -84,8 +84,12 @@ def influences_of(obj: bpy.types.Object) -> list[str]:
 
 
 @pytest.mark.parametrize(("method", "order"), METHODS, ids=["SSD", "DLB", "DLBNT-GH", "DLBNT-HG"])
-def test_switching_at_any_time(method, order):
+@pytest.mark.parametrize("segments", [1, 3], ids=["", "B-Bones"])
+def test_switching_at_any_time(segments, method, order):
     obj, armature = add_tube()
+    for bone in armature.data.bones:
+        bone.bbone_segments = segments
+    update()
     animate_tube(armature)
     before = snapshot(obj)
     frames = (1, 3, 6, 8)
@@ -97,7 +101,7 @@ def test_switching_at_any_time(method, order):
         assert settings_of(obj).message == ""
         assert [modifier.type for modifier in obj.modifiers] == ["NODES", "ARMATURE"]
         assert is_deformation(supple_modifier(obj).node_group) == (evaluate == "NODES")
-        assert len(hidden_objects()) == (0 if evaluate == "NODES" else 2)
+        assert len(hidden_objects()) == (2 if evaluate == "PYTHON" else segments > 1)
         assert bool(influences_of(obj)) == (evaluate == "NODES")
         assert all(group.users for group in bpy.data.node_groups)
         for at in (frame, *frames):
@@ -137,8 +141,11 @@ def test_evaluate_chosen_before_bind():
 
 @pytest.mark.parametrize(("method", "order"), METHODS, ids=["SSD", "DLB", "DLBNT-GH", "DLBNT-HG"])
 @pytest.mark.parametrize("keyed", [False, True], ids=["", "with a face key"])
-def test_unbind_gives_everything_back(method, order, keyed):
+@pytest.mark.parametrize("segments", [1, 3], ids=["", "B-Bones"])
+def test_unbind_gives_everything_back(segments, keyed, method, order):
     obj, armature = add_tube()
+    for bone in armature.data.bones:
+        bone.bbone_segments = segments
     obj.data.attributes.new("wear", "FLOAT", "POINT")
     if keyed:
         add_face_key(obj).value = 0.6

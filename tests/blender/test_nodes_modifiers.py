@@ -11,7 +11,24 @@ from typing import Any
 import bpy
 import pytest
 
-from scenes import add_tube, add_twin, bind, distance, evaluated_points, rest_points, select, snapshot, turn
+from scenes import (
+    add_tube,
+    add_twin,
+    armature_modifier,
+    bind,
+    diagonal,
+    distance,
+    evaluated_points,
+    frames_of,
+    longest_action,
+    play,
+    points_at,
+    rest_points,
+    select,
+    skinned_meshes,
+    snapshot,
+    turn,
+)
 from supple.properties import NODES_PROBLEM, settings_of
 
 pytestmark = [
@@ -103,6 +120,26 @@ def test_modifiers_above_that_change_the_number_of_vertices(maker):
         assert len(evaluated_points(obj)) != len(rest_points(obj))
         assert_follows(obj, twin)
         assert distance(at_rest, evaluated_points(twin)) > 0.01
+
+
+@pytest.mark.parametrize(
+    "maker", ["simple subdivision", "geometry nodes", "array", "thickness", "mirror", "bevel", "screw", "frame"]
+)
+def test_a_modifier_above_a_real_character(asset, maker):
+    """Many bones, up to as many as meet around a hand, and faces of every shape."""
+    bpy.ops.wm.open_mainfile(filepath=str(asset("mh_human")))
+    obj = max(skinned_meshes(), key=lambda one: len(one.data.vertices))
+    MAKERS[maker](obj)
+    if "width" in obj.modifiers["Maker"].bl_rna.properties:
+        obj.modifiers["Maker"].width = 0.002 * diagonal(rest_points(obj))
+    twin = add_twin(obj)
+    bind(obj, method="SSD", evaluate="NODES")
+    action = longest_action()
+    play(armature_modifier(obj).object, action)
+    for frame in frames_of(action, 3):
+        bpy.context.scene.frame_set(frame)
+        assert_follows(obj, twin)
+    assert distance(evaluated_points(twin), points_at(twin, 1)) > 0.001
 
 
 @pytest.mark.parametrize("maker", ["subdivision", "geometry nodes", "bevel", "thickness"])

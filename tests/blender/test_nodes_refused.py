@@ -1,0 +1,186 @@
+"""Where nodes cannot deform: those asked for are refused in words, and Python deforms where they are not.
+
+Some Blenders have no nodes that read bones; one that has them is told so. And some characters are beyond nodes.
+"""
+
+import re
+from collections.abc import Callable
+
+import bpy
+import pytest
+
+from scenes import add_tube, add_twin, armature_modifier, bind, distance, evaluated_points, select, snapshot, turn
+from supple import properties
+from supple.deformers import SkinningError
+from supple.properties import settings_of
+from supple.tasks import bind as tasks
+from supple.tasks import nodes
+
+REASON = properties.NODES_PROBLEM or "Nodes that read bones need Blender 5.1 or later"
+needs_nodes = pytest.mark.skipif(bool(properties.NODES_PROBLEM), reason=properties.NODES_PROBLEM)
+
+
+pytestmark = pytest.mark.usefixtures("silent_handlers")
+
+
+@pytest.fixture
+def take_away(monkeypatch) -> Callable[[], None]:
+    """Have this Blender be without the nodes from now on."""
+    return lambda: monkeypatch.setattr(nodes, "NODES_PROBLEM", REASON)
+
+
+def bend(armature: bpy.types.Object) -> None:
+    turn(armature, "bone.1", (1.0, 0.4, 0.0), (1.2, 0.9, 1.1))
+
+
+def assert_follows(obj: bpy.types.Object, twin: bpy.types.Object) -> None:
+    bend(armature_modifier(twin).object)
+    assert settings_of(obj).message == ""
+    assert distance(evaluated_points(twin), evaluated_points(obj)) <= 1e-5
+
+
+def test_the_default_is_what_this_blender_can():
+    obj, _ = add_tube()
+    assert settings_of(obj).evaluate == ("NODES" if bpy.app.version >= (5, 1, 0) else "PYTHON")
+    assert bool(properties.NODES_PROBLEM) == (bpy.app.version < (5, 1, 0))
+    select(obj)
+    bpy.ops.supple.bind()
+    assert settings_of(obj).evaluate == ("NODES" if bpy.app.version >= (5, 1, 0) else "PYTHON")
+    assert settings_of(obj).evaluate_problem == ""
+
+
+def test_nodes_that_this_blender_lacks_are_refused(take_away):
+    obj, _ = add_tube()
+    take_away()
+    before = snapshot(obj)
+    with pytest.raises(RuntimeError, match=REASON):
+        bind(obj, evaluate="NODES")
+    with pytest.raises(SkinningError, match=REASON):
+        tasks.bind([obj], "SSD", "NODES")
+    assert snapshot(obj) == before
+    assert not settings_of(obj).is_bound
+
+
+@pytest.mark.parametrize("bound", [False, True], ids=["before bind", "while bound"])
+def test_nodes_chosen_in_the_settings_fall_back_to_python(take_away, bound):
+    obj, _ = add_tube()
+    twin = add_twin(obj)
+    take_away()
+    if bound:
+        bind(obj, method="SSD", evaluate="PYTHON")
+    settings_of(obj).evaluate = "NODES"
+    if not bound:
+        select(obj)
+        bpy.ops.supple.bind(method="SSD")
+    assert (settings_of(obj).evaluate, settings_of(obj).evaluate_problem) == ("PYTHON", REASON)
+    assert_follows(obj, twin)
+
+
+@needs_nodes
+def test_a_file_bound_by_nodes_is_reported_and_python_can_take_over(take_away, tmp_path):
+    obj, _ = add_tube()
+    add_twin(obj).name = "Twin"
+    bind(obj, method="SSD", evaluate="NODES")
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "bound.blend"))
+    take_away()
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "bound.blend"))
+    bpy.context.scene.frame_set(2)
+    obj = bpy.data.objects["Tube"]
+    assert settings_of(obj).message == f"'Tube' is evaluated by nodes. {REASON}. Here, evaluate by Python"
+    settings_of(obj).evaluate = "PYTHON"
+    assert_follows(obj, bpy.data.objects["Twin"])
+
+
+# Characters that are beyond nodes
+
+
+def bend_segments(_obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    for bone in armature.data.bones:
+        bone.bbone_segments, bone.bbone_mapping_mode = 4, "CURVED"
+
+
+def use_envelopes(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
+    armature_modifier(obj).use_bone_envelopes = True
+
+
+def multiply_envelopes(_obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    armature.data.bones["bone.1"].use_envelope_multiply = True
+
+
+def undo_all(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    armature_modifier(obj).use_bone_envelopes = False
+    for bone in armature.data.bones:
+        bone.bbone_segments, bone.use_envelope_multiply = 1, False
+
+
+REASONS = (
+    (bend_segments, r"B-Bones of 'Rig' divide their vertices along the curve, .*: evaluate by Python, or set"),
+    (use_envelopes, r"'Tube' is deformed by bone envelopes, .*: evaluate by Python, or switch the envelopes off"),
+    (multiply_envelopes, r"'Tube' is deformed by bone envelopes, .*: evaluate by Python, or switch the envelopes off"),
+)
+reasons = pytest.mark.parametrize(("spoil", "words"), REASONS, ids=[spoil.__name__ for spoil, _ in REASONS])
+
+
+@needs_nodes
+@reasons
+def test_nodes_asked_for_are_refused(spoil, words):
+    obj, armature = add_tube()
+    spoil(obj, armature)
+    bpy.context.view_layer.update()
+    before = snapshot(obj)
+    with pytest.raises(RuntimeError, match=words):
+        bind(obj, evaluate="NODES")
+    assert snapshot(obj) == before
+    assert not settings_of(obj).is_bound
+
+
+@needs_nodes
+@reasons
+def test_where_nodes_are_not_asked_for_python_takes_over_and_says_why(spoil, words):
+    obj, armature = add_tube()
+    spoil(obj, armature)
+    twin = add_twin(obj)
+    select(obj)
+    bpy.ops.supple.bind(method="SSD")
+    for _ in range(2):
+        assert settings_of(obj).evaluate == "PYTHON"
+        assert re.search(words, settings_of(obj).evaluate_problem)
+        assert_follows(obj, twin)
+        settings_of(obj).evaluate = "NODES"
+    for one in (obj, twin):
+        undo_all(one, armature)
+    settings_of(obj).evaluate = "NODES"
+    assert (settings_of(obj).evaluate, settings_of(obj).evaluate_problem) == ("NODES", "")
+    assert_follows(obj, twin)
+
+
+@needs_nodes
+@reasons
+def test_what_nodes_cannot_do_comes_later(spoil, words):
+    obj, armature = add_tube()
+    twin = add_twin(obj)
+    bind(obj, method="SSD", evaluate="NODES")
+    bend(armature)
+    for one in (obj, twin):
+        spoil(one, armature)
+    bpy.context.view_layer.update()
+    assert re.search(words, settings_of(obj).message)
+    settings_of(obj).evaluate = "PYTHON"
+    assert_follows(obj, twin)
+
+
+@needs_nodes
+def test_b_bones_of_a_mesh_that_moves_are_reported():
+    obj, armature = add_tube()
+    for bone in armature.data.bones:
+        bone.bbone_segments = 4
+    twin = add_twin(obj)
+    bpy.context.view_layer.update()
+    bind(obj, method="SSD", evaluate="NODES")
+    assert_follows(obj, twin)
+    for one in (obj, twin):
+        one.location.y = 0.4
+    bpy.context.view_layer.update()
+    assert re.search("'Tube' has moved within 'Rig', and B-Bones divide .*: bind again, or", settings_of(obj).message)
+    bind(obj, method="SSD", evaluate="NODES")
+    assert_follows(obj, twin)
