@@ -108,7 +108,7 @@ def _on_load(*_) -> None:
 @persistent
 def _on_undo(*_) -> None:
     live.expect_changes()
-    nodes.forget_all()
+    nodes.expect_changes()
     _watch.look_again()
 
 

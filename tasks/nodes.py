@@ -77,6 +77,7 @@ class _Seen:
     """Why they could not be."""
     key_values: tuple[float, ...] = ()
     """Values of the face keys when last looked at."""
+    armature_is_stale: bool = False
 
 
 _seen: dict[int, _Seen] = {}
@@ -155,6 +156,8 @@ def _check_mesh(obj: bpy.types.Object) -> None:
         raise SkinningError(
             f"The mesh of '{obj.name}' is linked, and nodes need attributes on it: evaluate by Python, or make it local"
         )
+    if mesh.is_editmode:
+        raise SkinningError(f"The mesh of '{obj.name}' is in Edit Mode with another object: leave it first")
     skeletons = [
         read_skeleton(armature)
         for other in bpy.data.objects
@@ -245,6 +248,12 @@ def forget_all() -> None:
     _seen.clear()
 
 
+def expect_changes() -> None:
+    """Have all armatures compared, as after undo; of a mesh that undo has changed, Blender tells."""
+    for seen in _seen.values():
+        seen.armature_is_stale = True
+
+
 def refresh(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, changed: set[bpy.types.ID]) -> None:
     """Follow what nodes can not follow themselves: other bones, other weights, other modifiers.
 
@@ -266,7 +275,7 @@ def refresh(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, changed: set[
         raise SkinningError(f"'{obj.name}' is evaluated by nodes. {NODES_PROBLEM}. Here, evaluate by Python")
     modifier, supple = find_replaced_modifier(obj), find_supple_modifier(obj)
     armature = check_armature(obj, modifier)
-    if obj.mode == "EDIT" or armature.mode == "EDIT" or _is_linked(obj, supple):
+    if mesh_of(obj).is_editmode or armature.mode == "EDIT" or _is_linked(obj, supple):
         return
     seen, values = _seen.get(obj.session_uid), read_key_values(obj, depsgraph)
     mesh_changed = obj.data in changed and (seen is None or seen.key_values == values)  # else a face key's slider moved
@@ -298,8 +307,9 @@ def _is_out_of_date(
     changed: set[bpy.types.ID],
 ) -> bool:
     armature = check_armature(obj, modifier)
+    compare, seen.armature_is_stale = seen.armature_is_stale or armature.data in changed, False
     return _read_surroundings(obj, modifier, supple) != seen.surroundings or (
-        armature.data in changed and read_skeleton(armature, seen.skeleton) is not seen.skeleton
+        compare and read_skeleton(armature, seen.skeleton) is not seen.skeleton
     )
 
 

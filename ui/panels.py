@@ -37,7 +37,7 @@ def draw_message(
 def draw_evaluate(layout: bpy.types.UILayout, context: bpy.types.Context, settings: ObjectSettings) -> None:
     """Nodes or Python, and why not nodes."""
     row = layout.row()
-    row.enabled = not NODES_PROBLEM or settings.evaluate == "NODES"
+    row.enabled = settings.id_data.mode != "EDIT" and (not NODES_PROBLEM or settings.evaluate == "NODES")
     row.prop(settings, "evaluate", expand=True)
     problem = NODES_PROBLEM or (settings.evaluate_problem if settings.evaluate == "PYTHON" else "")
     if problem:
