@@ -169,11 +169,14 @@ class Recorder:
         return type("Properties", (), {})()
 
 
-SIDEBAR = {
-    "region": SimpleNamespace(width=2000),
-    "preferences": SimpleNamespace(system=SimpleNamespace(ui_scale=1.0)),
-}
-"""What there is of the context only with a window; wide enough for messages of one line."""
+class Sidebar:
+    """The context of a panel: with what there is only in a window, wide enough for messages of one line."""
+
+    region = SimpleNamespace(width=2000)
+    preferences = SimpleNamespace(system=SimpleNamespace(ui_scale=1.0))
+
+    def __getattr__(self, name: str):
+        return getattr(bpy.context, name)
 
 
 def draw(name: str) -> list[str]:
@@ -184,7 +187,7 @@ def draw(name: str) -> list[str]:
     own = [vars(cls) for cls in reversed(panel.__mro__) if "supple" in cls.__module__]
     functions = {key: value for part in own for key, value in part.items() if callable(value)}
     drawn = type("Drawn", (), functions | {"layout": Recorder(shown)})()
-    drawn.draw(SimpleNamespace(active_object=bpy.context.active_object, **SIDEBAR))
+    drawn.draw(Sidebar())
     return shown
 
 
