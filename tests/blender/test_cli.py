@@ -32,6 +32,7 @@ from scenes import (
 )
 from supple import cli
 from supple.bridge.point_caches import read_samples
+from supple.nodes.groups import is_deformation
 from supple.properties import NODES_PROBLEM, settings_of
 
 DONE, FAILED, USAGE = 0, 1, 2
@@ -282,6 +283,23 @@ def test_bind_takes_the_order(tmp_path, plain):
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "new.blend"))
     settings = settings_of(bpy.data.objects["Tube"])
     assert (settings.method, settings.order) == ("DLBNT", "HG")
+
+
+@pytest.mark.parametrize("evaluate", ("nodes", "python"))
+def test_bind_takes_what_evaluates(tmp_path, plain, capsys, evaluate):
+    capsys.readouterr()
+    code = main("bind", plain, "--method", "DLBNT", "--evaluate", evaluate, "--output", tmp_path / "new.blend")
+    if evaluate == "nodes" and NODES_PROBLEM:
+        assert_refused(code, capsys.readouterr(), "need Blender 5.1 or later")
+        assert not (tmp_path / "new.blend").exists()
+        return
+    assert code == DONE
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "new.blend"))
+    obj = bpy.data.objects["Tube"]
+    assert settings_of(obj).evaluate == evaluate.upper()
+    assert is_deformation(supple_modifier(obj).node_group) == (evaluate == "nodes")
+    points = [points_at(obj, frame) for frame in FRAMES]
+    assert_same(live_points(plain, "DLBNT"), points)
 
 
 @pytest.mark.parametrize("named", ((), ("Tube",), ("Tube", "Tube.001")))
