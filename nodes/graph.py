@@ -143,11 +143,6 @@ class Value:
         """A vector, turned and scaled by this matrix but not moved."""
         return self.graph.add("FunctionNodeTransformDirection", vector, self)
 
-    def named(self, label: str) -> Value:
-        """The same value; its node is shown under this label."""
-        self.socket.node.label = label
-        return self
-
 
 class Graph:
     """A node group while it is built.
