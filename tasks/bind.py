@@ -171,7 +171,13 @@ def follow_settings(obj: bpy.types.Object) -> None:
     by_nodes = nodes.is_evaluated_by_nodes(obj)
     if not by_nodes and settings.evaluate == "PYTHON":
         return  # the live preview compares the settings itself
-    modifier = check_bindable(obj)
+    try:
+        modifier = check_bindable(obj)
+    except SkinningError:
+        settings.is_bound = False  # what is set back is not for the listeners
+        settings.evaluate = "NODES" if by_nodes else "PYTHON"
+        settings.is_bound = True
+        raise
     if settings.evaluate == "PYTHON":
         _bind_one(obj, modifier, live.prepare(obj, modifier, settings.method), "")
     else:

@@ -317,7 +317,11 @@ def _read_surroundings(
     obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier, supple: bpy.types.Modifier
 ) -> tuple:
     """What the nodes depend on besides mesh and bones; a group of an older Supple makes a difference, too."""
+    settings = settings_of(obj)
     return (
+        settings.method,
+        settings.order,
+        settings.linear_group,
         supple.node_group.get(VERSION_KEY) == VERSION,
         tuple((one.type, getattr(one, "use_mirror_vertex_groups", False)) for one in modifiers_above(obj, supple)),
         modifier.object,

@@ -210,6 +210,25 @@ def test_one_mesh_on_two_skeletons_is_refused():
     bind(obj, other, evaluate="NODES")
 
 
+@pytest.mark.parametrize("evaluate", ["NODES", "PYTHON"])
+def test_settings_changed_in_edit_mode(evaluate):
+    """The way to evaluate is set back; another method waits until the mesh can be written to."""
+    obj, armature = add_tube()
+    twin = add_twin(obj)
+    bind(obj, method="SSD", evaluate=evaluate)
+    bind(twin, method="DLBNT", evaluate=evaluate)
+    bend(armature, 60)
+    select(obj)
+    bpy.ops.object.mode_set(mode="EDIT")
+    settings_of(obj).evaluate = "PYTHON" if evaluate == "NODES" else "NODES"
+    assert settings_of(obj).evaluate == evaluate
+    settings_of(obj).method = "DLBNT"
+    bpy.ops.object.mode_set(mode="OBJECT")
+    update()
+    assert settings_of(obj).message == ""
+    assert_alike(obj, twin)
+
+
 @pytest.mark.parametrize("which", ["Supple Bones Rig", "Supple Skin DLBNT GH", "Supple Polar"])
 def test_binding_again_brings_an_inner_group_back(which):
     obj, armature, twin = bound_tube()
