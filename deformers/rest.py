@@ -49,10 +49,13 @@ class Joints:
         Rest position of each joint's center of rotation (the bone's head), armature space.
     parents : int array, shape (B,)
         Index of the joint each is joined to, -1 for a root. Any order, no cycles.
+    tails : float array, shape (B, 3), or None
+        The other end of each joint's bone at rest, armature space, for the methods that ask how near a bone is.
     """
 
     centers: np.ndarray
     parents: np.ndarray
+    tails: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,12 @@ class Rest:
         0 where a vertex is blended by the method itself, 1 where linearly (SSD), between: a mix of both results.
     strength : float array, shape (V,), or None
         How much of the deformation each vertex takes, 0 to 1 (a modifier's vertex group). None: all of it.
+    triangles : int array, shape (T, 3), or None
+        The surface, for the methods that fill it. Counter-clockwise seen from outside.
+    solid : float array, shape (V,), or None
+        How much a vertex follows what fills the surface, 0 to 1; its other part follows the joints. None: all of it.
+    object_to_armature : float array, shape (4, 4), or None
+        From object to armature space at rest, for the methods that measure the surface. None: they are the same.
     """
 
     points: np.ndarray
@@ -76,6 +85,9 @@ class Rest:
     joints: Joints
     linear: np.ndarray | None = None
     strength: np.ndarray | None = None
+    triangles: np.ndarray | None = None
+    solid: np.ndarray | None = None
+    object_to_armature: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         vertex_count, joint_count = len(self.points), len(self.joints.parents)
@@ -100,7 +112,10 @@ class Rest:
             raise SkinningError("Some weights are not numbers: normalize the vertex groups and bind again")
         if not np.isfinite(self.points).all():
             raise SkinningError("Some vertices have positions that are not numbers: repair the mesh and bind again")
-        for name, values in (("linear", self.linear), ("strength", self.strength)):
+        triangles = self.triangles
+        if triangles is not None and triangles.size and not 0 <= triangles.min() <= triangles.max() < vertex_count:
+            raise SkinningError(f"{vertex_count} vertices but a triangle of vertex {triangles.max()}: bind again")
+        for name, values in (("linear", self.linear), ("strength", self.strength), ("solid", self.solid)):
             if values is not None and len(values) != vertex_count:
                 raise SkinningError(f"{vertex_count} vertices but {len(values)} values of {name}: bind again")
             if values is not None and not np.isfinite(values).all():

@@ -1,0 +1,99 @@
+"""Which points are near which: brute force on small groups of points that lie together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+GROUP = 64
+"""Points in a group: each is compared with the targets that can be near any of it."""
+
+
+def group_points(points: np.ndarray, size: int = GROUP) -> list[np.ndarray]:
+    """Cut points, shape (N, 3), into groups of at most `size` that lie together, by halving along the longest side.
+
+    Returns
+    -------
+    list of int arrays
+        Indices; groups that follow on each other lie side by side.
+    """
+    groups, waiting = [], [np.arange(len(points))]
+    while waiting:
+        group = waiting.pop()
+        if len(group) <= size:
+            groups.append(group)
+            continue
+        inside = points[group]
+        along = inside[:, np.ptp(inside, axis=0).argmax()]
+        order = np.argpartition(along, len(group) // 2)
+        waiting += [group[order[len(group) // 2 :]], group[order[: len(group) // 2]]]
+    return groups
+
+
+def find_nearest(points: np.ndarray, targets: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The nearest targets of each point.
+
+    Parameters
+    ----------
+    points, targets : float arrays, shapes (N, 3), (M, 3)
+    count : int
+        At most M.
+
+    Returns
+    -------
+    indices : int array, shape (N, count)
+        Nearest first.
+    distances : float array, shape (N, count)
+    """
+    count = min(count, len(targets))
+    indices = np.empty((len(points), count), np.intp)
+    distances = np.empty((len(points), count))
+    for group in group_points(points):
+        center = points[group].mean(axis=0)
+        reach = np.sqrt(_squares(points[group], center[None])[:, 0].max())
+        away = np.sqrt(_squares(center[None], targets)[0])
+        bound = np.partition(away, count - 1)[count - 1] + 2.0 * reach
+        near = np.flatnonzero(away <= bound * (1 + 1e-9))
+        squares = _squares(points[group], targets[near])
+        first = np.argpartition(squares, count - 1, axis=1)[:, :count]
+        squares = np.take_along_axis(squares, first, axis=1)
+        order = np.argsort(squares, axis=1, kind="stable")
+        indices[group] = near[np.take_along_axis(first, order, axis=1)]
+        distances[group] = np.sqrt(np.take_along_axis(squares, order, axis=1))
+    return indices, distances
+
+
+def find_pairs(points: np.ndarray, reach: np.ndarray, factor: float) -> np.ndarray:
+    """Pairs of points that are within `factor` times the sum of their `reach`, shape (N,), of each other.
+
+    Returns
+    -------
+    int array, shape (E, 2)
+        Each pair once, the smaller index first, in ascending order.
+    """
+    found = [np.empty((0, 2), np.intp)]
+    for group, near in _near_groups(points, factor * reach):
+        squares = _squares(points[group], points[near])
+        hits = squares <= (factor * (reach[group, None] + reach[near])) ** 2
+        rows, columns = np.nonzero(hits & (group[:, None] < near))
+        found.append(np.stack([group[rows], near[columns]], axis=1))
+    pairs = np.concatenate(found)
+    return pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+
+
+def _near_groups(points: np.ndarray, reach: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    for group in group_points(points):
+        low, high = points[group].min(axis=0), points[group].max(axis=0)
+        outside = np.maximum(np.maximum(low - points, points - high), 0.0)
+        limit = reach + reach[group].max()
+        yield group, np.flatnonzero(np.einsum("ni,ni->n", outside, outside) <= limit**2)
+
+
+def _squares(points: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """Squared distances, shape (N, M)."""
+    result = np.zeros((len(points), len(targets)))
+    for axis in range(3):
+        difference = points[:, axis, None] - targets[:, axis]
+        result += difference * difference
+    return result
