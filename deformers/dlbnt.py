@@ -12,7 +12,7 @@ from .errors import SkinningError
 from .polar import decompose_polar, find_rigid
 from .rest import Pose
 
-__all__ = ["Params", "bind", "deform", "split_transforms", "vertex_transforms", "with_points"]
+__all__ = ["Params", "bind", "deform", "find_stages", "split_transforms", "vertex_transforms", "with_points"]
 
 ORDERS = ("GH", "HG")
 
@@ -36,12 +36,12 @@ class Params:
 
 def deform(binding: Binding, pose: Pose) -> np.ndarray:
     """Posed positions, float32, shape (V, 3), object space (eq 10-11)."""
-    return skin_points(binding, pose, _stages(binding, pose))
+    return skin_points(binding, pose, find_stages(binding, pose))
 
 
 def vertex_transforms(binding: Binding, pose: Pose) -> np.ndarray:
     """Where each vertex's space goes, float32, shape (V, 4, 4): `blending.skin_transforms` tells the layout."""
-    return skin_transforms(binding, pose, _stages(binding, pose))
+    return skin_transforms(binding, pose, find_stages(binding, pose))
 
 
 def split_transforms(binding: Binding, pose: Pose) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -107,7 +107,8 @@ def _damped_inverses(matrices: np.ndarray) -> np.ndarray:
     return ((left * (scales / np.maximum(1.0, scales**2))[:, None]) @ right).transpose(0, 2, 1)
 
 
-def _stages(binding: Binding, pose: Pose) -> list[Stage]:
+def find_stages(binding: Binding, pose: Pose) -> list[Stage]:
+    """The stages that blend a pose: of rigid joints one, else the stretch and the rigid motion by the order."""
     binding.check(pose)
     linear, translations = pose.rest_to_pose[:, :3, :3], pose.rest_to_pose[:, :3, 3]
     if find_rigid(linear).all():

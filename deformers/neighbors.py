@@ -18,7 +18,7 @@ def group_points(points: np.ndarray, size: int = GROUP) -> list[np.ndarray]:
     list of int arrays
         Indices; groups that follow on each other lie side by side.
     """
-    groups, waiting = [], [np.arange(len(points))]
+    groups, waiting = [], [np.arange(len(points))] if len(points) else []
     while waiting:
         group = waiting.pop()
         if len(group) <= size:
@@ -56,6 +56,10 @@ def find_nearest(points: np.ndarray, targets: np.ndarray, count: int) -> tuple[n
         bound = np.partition(away, count - 1)[count - 1] + 2.0 * reach
         near = np.flatnonzero(away <= bound * (1 + 1e-9))
         squares = _squares(points[group], targets[near])
+        if count == 1:
+            indices[group, 0] = near[squares.argmin(axis=1)]
+            distances[group, 0] = np.sqrt(squares.min(axis=1))
+            continue
         first = np.argpartition(squares, count - 1, axis=1)[:, :count]
         squares = np.take_along_axis(squares, first, axis=1)
         order = np.argsort(squares, axis=1, kind="stable")

@@ -1,0 +1,200 @@
+"""What particles cost: counts, set-up, time for a pose, and what fewer of them or fewer iterations give away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import shapes
+from benchmarks.shapes import Shape, rotation
+from benchmarks.skins import (
+    Skin,
+    bind_skin,
+    bind_variants,
+    count_particles,
+    has,
+    label,
+    median_time,
+    methods,
+    print_table,
+)
+from benchmarks.surfaces import make_box
+from deformers import fill, hexagonal_fill, particle_forces
+from deformers.solid import read_surface
+from demo.measures import mesh_volume
+
+COUNTS = (307, 618, 1313, 2861, 3638, 6000)
+CONVERGED = 80
+"""Iterations after which a pose counts as converged."""
+
+FINEST = 8000
+"""Particles of the pose that others are compared with."""
+
+COW_RADIUS, COW_COUNT = 0.04, 7090
+"""Table 1: radius, and particles of one size, of the paper's cow."""
+
+PAPER_TABLE_1 = {"box": (4641, 3452), "board": (4257, 4757), "cow": (7090, 5933)}
+
+
+def with_iterations(skin: Skin, iterations: int) -> Skin:
+    """The same binding with another number of iterations for a pose."""
+    params = replace(skin.binding.params, iterations=iterations)
+    return replace(skin, binding=replace(skin.binding, params=params))
+
+
+@contextmanager
+def one_size() -> Iterator[None]:
+    """Particles of one radius only, in place of radii that follow the thickness."""
+    usual, fill.LARGEST_RATIO = fill.LARGEST_RATIO, 1.0
+    try:
+        yield
+    finally:
+        fill.LARGEST_RATIO = usual
+
+
+def _distances(first: list[np.ndarray], second: list[np.ndarray], size: float) -> tuple[float, float]:
+    """Rms and largest distance between the points of poses, in % of `size`."""
+    away = np.concatenate([np.linalg.norm(a - b, axis=1) for a, b in zip(first, second, strict=True)])
+    return 1e2 * float(np.sqrt(np.mean(away**2))) / size, 1e2 * float(away.max()) / size
+
+
+def run_cow_counts(assets: Path) -> None:
+    """Print what the number of particles costs and gives away on the cow, by method.
+
+    "To converged" compares each pose with the same particles after many more iterations; "to finest" compares that
+    with many more particles (the mean of those by thickness and those of one size, to favor neither). Both are without
+    the correction of the volume, which is shown as it then is; the times are with it.
+    """
+    shape = shapes.cow(assets)
+    poses = list(shapes.cow_poses(shape).values())
+    for method in (name for name in methods() if has(name, "count", "iterations", "volume")):
+        graded = with_iterations(bind_skin(method, shape, count=FINEST, volume=0.0), CONVERGED)
+        with one_size():
+            even = with_iterations(bind_skin(method, shape, count=FINEST, volume=0.0), CONVERGED)
+        reference = [0.5 * (graded.deform(pose) + even.deform(pose)) for pose in poses]
+        rows = []
+        for count in COUNTS:
+            rows.append(_count_row(method, shape, poses, reference, "by thickness", count=count))
+            if count <= 3000:
+                with one_size():
+                    rows.append(_count_row(method, shape, poses, reference, "one", count=count))
+        print(f"{label(method)}\n")
+        print_table(
+            ("radii", "asked", "particles", "bind s", "ms", "to converged, % of diagonal: rms", "max", "to finest: rms",
+             "max", "volume, raw"), rows
+        )  # fmt: skip
+
+
+def _count_row(
+    method: str, shape: Shape, poses: list[np.ndarray], reference: list[np.ndarray], radii: str, **chosen: Any
+) -> tuple:
+    full = bind_skin(method, shape, **chosen)
+    raw = replace(full, binding=replace(full.binding, params=replace(full.binding.params, volume=0.0)))
+    posed = [raw.deform(pose) for pose in poses]
+    converged = [with_iterations(raw, CONVERGED).deform(pose) for pose in poses]
+    volumes = [mesh_volume(points, shape.triangles) / mesh_volume(shape.points, shape.triangles) for points in posed]
+    return (
+        radii, chosen["count"], count_particles(full), full.seconds, full.time(poses),
+        *_distances(posed, converged, shape.diagonal), *_distances(converged, reference, shape.diagonal),
+        f"{min(volumes):.4f} - {max(volumes):.4f}",
+    )  # fmt: skip
+
+
+def run_cow_volumes(assets: Path) -> None:
+    """Print the cow's volume in each pose to that at rest, by method; "raw" is without the correction of the volume."""
+    shape = shapes.cow(assets)
+    poses = shapes.cow_poses(shape)
+    volume = mesh_volume(shape.points, shape.triangles)
+    rows = []
+    for name, skin in bind_variants(shape).items():
+        ratios = [mesh_volume(skin.deform(pose), shape.triangles) / volume for pose in poses.values()]
+        rows.append((name, *ratios))
+    print_table(("method", *poses), rows)
+    print()
+
+
+def run_skin_times() -> None:
+    """Print the time for a pose of 30,000 vertices: all of it, one iteration, and all but the iterations."""
+    shape = shapes.box(0.021)
+    poses = [shape.pose({1: rotation((0, 1, 0), degrees)}) for degrees in (20, 40, 60, 80)]
+    rows = []
+    for method in methods():
+        skin = bind_skin(method, shape)
+        total = skin.time(poses, 8)
+        if not has(method, "iterations"):
+            rows.append((label(method), len(shape.points), "-", total, "-", total))
+            continue
+        few, many = (with_iterations(skin, count).time(poses, 8) for count in (2, 18))
+        each = (many - few) / 16.0
+        rows.append((label(method), len(shape.points), count_particles(skin), total, each, few - 2.0 * each))
+    print_table(("method", "vertices", "particles", "ms", "an iteration", "all but the iterations"), rows)
+
+
+def run_fill_counts(assets: Path) -> None:
+    """Print the paper's Table 1: particles of one radius, of two, and of radii that follow the thickness.
+
+    The cow is scaled so that particles of one radius take the paper's number of them.
+    """
+    bodies = [("box", shapes.box().points, shapes.box().triangles, 0.05),
+              ("board", shapes.board().points, shapes.board().triangles, 0.05)]  # fmt: skip
+    if (assets / "spot" / "spot.obj").is_file():
+        cow = shapes.cow(assets)
+        volume = COW_COUNT * 4.0 * np.sqrt(2.0) * COW_RADIUS**3
+        scale = np.cbrt(volume / mesh_volume(cow.points, cow.triangles))
+        bodies.append(("cow", scale * cow.points, cow.triangles, COW_RADIUS))
+    bodies += [(f"sheet of {thick}", *make_box((2.5, 1.2, thick), 0.05), 0.05) for thick in (0.08, 0.04, 0.02)]
+    rows = []
+    for name, points, triangles, radius in bodies:
+        uniform, two = (
+            len(function(points, triangles, radius)[0])
+            for function in (hexagonal_fill.fill_uniform, hexagonal_fill.fill_two_levels)
+        )
+        ours = len(fill.fill_solid(read_surface(points, triangles), radius, 0).points)
+        printed = PAPER_TABLE_1.get(name)
+        rows.append((name, radius, f"{printed[0]} -> {printed[1]}" if printed else "-", uniform, two, ours,
+                     two / uniform if uniform else "-", ours / uniform if uniform else "-"))  # fmt: skip
+    print_table(
+        ("body", "radius", "paper", "one radius", "two radii", "by thickness", "two / one", "by thickness / one"), rows
+    )
+
+
+STEP_COUNTS = (238, 711, 3448, 6696)
+PAPER_TABLE_3 = {238: 5.74, 711: 52.1}
+"""Milliseconds of a step, by the number of particles."""
+
+MOST_FOR_ALL_PAIRS = 1000
+
+
+def run_step_times() -> None:
+    """Print the paper's Table 3: a step of the published method, comparing all pairs and with lists of neighbors."""
+    rows = []
+    for wanted in STEP_COUNTS:
+        centers, radii = _fill_with(wanted)
+        springs = particle_forces.find_springs(centers, radii)
+        masses = particle_forces.find_masses(radii)
+        points = np.ascontiguousarray(centers.T)
+        state = (points, np.zeros_like(points), points + 0.01 * np.sin(points), masses)
+        near = 1e3 * median_time(
+            lambda state=state, springs=springs: particle_forces.step_with_neighbors(*state, springs)
+        )
+        every: float | str = "-"
+        if len(radii) <= MOST_FOR_ALL_PAIRS:
+            every = 1e3 * median_time(lambda state=state, radii=radii: particle_forces.step_all_pairs(*state, radii))
+        rows.append((len(radii), PAPER_TABLE_3.get(wanted, "-"), every, near))
+    print_table(("particles", "paper, ms a step", "all pairs", "neighbors"), rows)
+
+
+def _fill_with(count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Fill the box with particles of one size, as near to `count` as one of 80 radii comes."""
+    shape = shapes.box()
+    radius = np.cbrt(mesh_volume(shape.points, shape.triangles) / (count * 4.0 * np.sqrt(2.0)))
+    fills = (
+        hexagonal_fill.fill_uniform(shape.points, shape.triangles, factor * radius)
+        for factor in np.linspace(0.95, 1.15, 80)
+    )
+    return min(fills, key=lambda filled: abs(len(filled[1]) - count))

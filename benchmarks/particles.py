@@ -1,0 +1,202 @@
+"""What the skin deformers keep of a body: the table of particle skinning, each method in one run.
+
+    python benchmarks/particles.py [--only SECTION ...] [--methods METHOD ...] [--set METHOD.NAME=VALUE ...]
+
+Needs NumPy only. The cow and the real characters are read from a folder of assets that is not part of the repository
+(--assets); without it their sections are left out. Times depend on the machine and on what else it does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import numpy as np
+
+from benchmarks import costs, shapes, skins
+from benchmarks.characters import CHARACTERS
+from benchmarks.motion import run_characters
+from benchmarks.shapes import Shape, rotation
+from benchmarks.skin_measures import measure_bumps, measure_detail_change
+from benchmarks.skins import bind_skin, bind_variants, label, methods, print_table
+from benchmarks.winding import measure_windings
+from demo.measures import mesh_volume, smallest_section
+
+ASSETS = Path(__file__).resolve().parents[2] / "shared" / "assets"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=tuple(SECTIONS), default=tuple(SECTIONS))
+    parser.add_argument("--methods", nargs="+", choices=skins.METHODS, default=skins.METHODS)
+    parser.add_argument("--set", nargs="+", default=(), metavar="METHOD.NAME=VALUE", help="parameters other than usual")
+    parser.add_argument("--assets", type=Path, default=ASSETS)
+    parser.add_argument("--step", type=int, default=4, help="measure every nth of a real character's poses")
+    parser.add_argument("--characters", nargs="+", choices=CHARACTERS, default=CHARACTERS)
+    arguments = parser.parse_args()
+    for setting in arguments.set:
+        name, _, value = setting.partition("=")
+        method, _, parameter = name.partition(".")
+        skins.settings.setdefault(method, {})[parameter] = ast.literal_eval(value)
+    skins.chosen[:] = arguments.methods
+    for name in arguments.only:
+        print(f"\n## {SECTIONS[name].__doc__}\n", flush=True)
+        SECTIONS[name](arguments)
+
+
+def run_box(_arguments: argparse.Namespace) -> None:
+    """Box 2.5 x 1.2 x 1.0: volume and smallest cross-section of rest's; bumps in degrees, and to LBS's in the pose"""
+    for weights, shape in (("smooth", shapes.box()), ("sharp", shapes.box().sharply())):
+        poses = {
+            "bend 90": shape.pose({1: rotation((0, 1, 0), 90)}),
+            "twist 180": shape.pose({1: rotation((1, 0, 0), 180)}),
+        }
+        rows = []
+        bound = bind_variants(shape, slow=True)
+        for name, pose in poses.items():
+            smooth = 0.0
+            for method, skin in bound.items():
+                posed = skin.deform(pose)
+                bumps = measure_bumps(shape.points, posed, shape.triangles)
+                smooth = bumps if method == "LBS" else smooth
+                section, place = _smallest(shape, posed, (-1.2, 0.0, 0.0), (1.2, 0.0, 0.0))
+                rows.append((name, weights, method, _volume_ratio(shape, posed), section, place, bumps,
+                             bumps / smooth if smooth else "-"))  # fmt: skip
+        print_table(("pose", "weights", "method", "volume", "smallest section", "at", "bumps", "to LBS's"), rows)
+
+
+def _smallest(shape: Shape, posed: np.ndarray, start: tuple, end: tuple) -> tuple[float, float]:
+    return smallest_section(shape.points, posed, shape.triangles, np.array(start), np.array(end))
+
+
+def _volume_ratio(shape: Shape, posed: np.ndarray) -> float:
+    return mesh_volume(posed, shape.triangles) / mesh_volume(shape.points, shape.triangles)
+
+
+def run_elbow(_arguments: argparse.Namespace) -> None:
+    """Elbow of a capsule arm: skin that overlaps itself, and skin that is inside out, in % of the volume"""
+    shape, rows = shapes.arm(), []
+    volume = mesh_volume(shape.points, shape.triangles)
+    bound = {method: bind_skin(method, shape) for method in methods(slow=True)}
+    for degrees in (90, 120, 150):
+        for method, skin in bound.items():
+            posed = skin.deform(shape.pose({1: rotation((0, 1, 0), degrees)}))
+            windings = measure_windings(posed, shape.triangles, axis=1)
+            section, _ = _smallest(shape, posed, (0.0, 0.0, 0.0), (0.0, 0.0, shapes.ARM_LENGTH))
+            bumps = measure_bumps(shape.points, posed, shape.triangles)
+            rows.append((degrees, label(method), 1e2 * windings.twice / volume, 1e2 * windings.inverted / volume,
+                         _volume_ratio(shape, posed), section, bumps))  # fmt: skip
+    print_table(("degrees", "method", "overlap %", "inside out %", "volume", "smallest section", "bumps"), rows)
+
+
+def run_head(_arguments: argparse.Namespace) -> None:
+    """Finely modelled head: change of its detail, in % of the detail"""
+    shape, rows = shapes.head(), []
+    chosen = shape.points[:, 2] > 0.02
+    nod, turn = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
+    poses = {
+        "nod 45": {bone: rotation(nod, 22.5) for bone in (1, 2)},
+        "turn 60": {bone: rotation(turn, 30) for bone in (1, 2)},
+        "nod 45 at the skull": {2: rotation(nod, 45)},
+        "turn 60 at the skull": {2: rotation(turn, 60)},
+    }
+    bound = {method: bind_skin(method, shape) for method in methods(slow=True)}
+    for name, turns in poses.items():
+        for method, skin in bound.items():
+            posed = skin.deform(shape.pose(turns))
+            heights, vectors = measure_detail_change(shape.points, posed, shape.triangles, chosen)
+            rows.append((name, label(method), 1e2 * heights, 1e2 * vectors, _volume_ratio(shape, posed)))
+    print_table(("pose", "method", "heights", "heights and widths", "volume"), rows)
+
+
+def run_motion(arguments: argparse.Namespace) -> None:
+    """Real characters over their actions"""
+    run_characters(arguments.assets, arguments.step, arguments.characters)
+
+
+def run_cow(arguments: argparse.Namespace) -> None:
+    """Cow on 13 bones: volume of rest's in five poses"""
+    if (arguments.assets / "spot" / "spot.obj").is_file():
+        costs.run_cow_volumes(arguments.assets)
+    else:
+        print(f"spot is not in {arguments.assets}: left out")
+
+
+def run_counts(arguments: argparse.Namespace) -> None:
+    """Cow: what the number of particles costs and gives away, in five poses"""
+    if (arguments.assets / "spot" / "spot.obj").is_file():
+        costs.run_cow_counts(arguments.assets)
+    else:
+        print(f"spot is not in {arguments.assets}: left out")
+
+
+def run_scaled(_arguments: argparse.Namespace) -> None:
+    """Scaled bones: volume of rest's, and to DLBNT's in the same pose"""
+    shape, rows = shapes.arm(), []
+    bend = rotation((0, 1, 0), 60)
+    poses = {
+        "forearm x 1.5": {1: 1.5 * np.eye(3)},
+        "forearm x 0.7, 0.7, 1.3": {1: np.diag([0.7, 0.7, 1.3])},
+        "forearm x 1.3, 1.3, 0.7, bent": {1: bend @ np.diag([1.3, 1.3, 0.7])},
+        "upper arm x 1, 1, 1.5, bent": {0: np.diag([1.0, 1.0, 1.5]), 1: bend},
+        "all x 2, bent": {0: 2.0 * np.eye(3), 1: bend},
+        "all x 0.05, bent": {0: 0.05 * np.eye(3), 1: bend},
+    }
+    bound = {method: bind_skin(method, shape) for method in dict.fromkeys(["DLBNT", *methods()])}
+    for name, linear in poses.items():
+        pose = shape.pose(linear)
+        reference = _volume_ratio(shape, bound["DLBNT"].deform(pose))
+        for method, skin in bound.items():
+            posed = skin.deform(pose)
+            ratio = _volume_ratio(shape, posed)
+            apart = np.linalg.norm(posed - bound["DLBNT"].deform(pose), axis=1).max() / np.cbrt(reference)
+            rows.append((name, label(method), ratio, ratio / reference, 1e2 * float(apart) / shape.diagonal))
+    print_table(("pose", "method", "volume", "to DLBNT's", "off DLBNT, most, % of diagonal"), rows)
+
+
+def run_exact(_arguments: argparse.Namespace) -> None:
+    """Exactness: largest error at rest and in rigid motion, of the size; same bytes for the same pose"""
+    shape, rows = shapes.arm(), []
+    turn = shape.pose({0: rotation((1, 2, 3), 70)}, {0: np.array([0.4, -0.3, 0.2])})
+    bends = [shape.pose({1: rotation((0, 1, 0), degrees)}) for degrees in (30, 90, 140)]
+    for method in methods():
+        skin = bind_skin(method, shape)
+        still = np.abs(skin.deform(shape.pose({})) - shape.points).max() / shape.diagonal
+        there = shape.points @ turn[0, :3, :3].T + turn[0, :3, 3]
+        moved = np.abs(skin.deform(turn) - there).max() / shape.diagonal
+        forward = [skin.deform(pose).tobytes() for pose in bends]
+        backward = [skin.deform(pose).tobytes() for pose in bends[::-1]][::-1]
+        anew = bind_skin(method, shape)
+        alone = [anew.deform(bends[index]).tobytes() for index in (1, 2, 0)]
+        rows.append((label(method), f"{still:.1e}", f"{moved:.1e}", "same" if forward == backward else "OTHERS",
+                     "same" if alone == [forward[index] for index in (1, 2, 0)] else "OTHERS"))  # fmt: skip
+    print_table(("method", "rest", "rigid motion", "frames backward", "bound again, other order"), rows)
+
+
+def run_times(_arguments: argparse.Namespace) -> None:
+    """Time for a pose of 30,000 vertices, in ms"""
+    costs.run_skin_times()
+
+
+def run_fill(arguments: argparse.Namespace) -> None:
+    """The paper's Table 1: how many particles fill a body"""
+    costs.run_fill_counts(arguments.assets)
+
+
+def run_steps(_arguments: argparse.Namespace) -> None:
+    """The paper's Table 3: a step of the published method, in ms"""
+    costs.run_step_times()
+
+
+SECTIONS = {
+    "box": run_box, "head": run_head, "elbow": run_elbow, "cow": run_cow, "counts": run_counts,
+    "characters": run_motion, "scaled": run_scaled, "exact": run_exact, "times": run_times, "fill": run_fill,
+    "steps": run_steps,
+}  # fmt: skip
+
+if __name__ == "__main__":
+    main()

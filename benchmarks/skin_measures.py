@@ -1,0 +1,216 @@
+"""What a posed skin keeps and what it spoils, in numbers. Pure functions, NumPy only.
+
+Points are (V, 3) in any one unit, triangles (T, 3) vertex indices, edges (E, 2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from demo.measures import mesh_edges
+
+
+@dataclass(frozen=True)
+class Ring:
+    """Which vertices are joined to which by an edge: two entries for each edge, ordered by `rows`."""
+
+    rows: np.ndarray
+    columns: np.ndarray
+    counts: np.ndarray
+
+    def mean(self, values: np.ndarray) -> np.ndarray:
+        """Mean of `values` (V, N) over each vertex's neighbors, 0 for a vertex that has none."""
+        gathered = values[self.columns]
+        sums = [np.bincount(self.rows, column, len(self.counts)) for column in gathered.T]
+        return np.stack(sums, axis=1) / np.maximum(self.counts, 1)[:, None]
+
+    def smooth(self, values: np.ndarray, steps: int) -> np.ndarray:
+        """`values` (V, N) after each has moved half the way to its neighbors' mean, `steps` times."""
+        for _ in range(steps):
+            values = 0.5 * (values + self.mean(values))
+        return values
+
+    def within(self, seeds: np.ndarray, steps: int) -> np.ndarray:
+        """Which vertices (V,) are at most `steps` edges away from one of `seeds` (V,), both bool."""
+        reached = seeds.copy()
+        for _ in range(steps):
+            reached[self.rows[reached[self.columns]]] = True
+        return reached
+
+
+def find_ring(edges: np.ndarray, vertex_count: int) -> Ring:
+    """The neighbors of each vertex."""
+    both = np.concatenate([edges, edges[:, ::-1]])
+    both = both[np.argsort(both[:, 0], kind="stable")]
+    return Ring(both[:, 0], both[:, 1], np.bincount(both[:, 0], minlength=vertex_count))
+
+
+def find_normals(points: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Unit normals of the triangles (T, 3), and of the vertices (V, 3), the triangles' means weighted by area."""
+    corners = points[triangles]
+    areas = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    shared = np.repeat(areas, 3, axis=0)
+    sums = np.stack([np.bincount(triangles.ravel(), column, len(points)) for column in shared.T], axis=1)
+    return _unit(areas), _unit(sums)
+
+
+def _unit(vectors: np.ndarray) -> np.ndarray:
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-30)
+
+
+def find_creases(points: np.ndarray, triangles: np.ndarray, degrees: float = 30.0) -> np.ndarray:
+    """Which vertices (V,), bool, are on a border or on an edge between normals that differ by more than `degrees`."""
+    normals, _ = find_normals(points, triangles)
+    sides = np.sort(np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]]), axis=1)
+    owners = np.tile(np.arange(len(triangles)), 3)
+    order = np.lexsort((sides[:, 1], sides[:, 0]))
+    sides, owners = sides[order], owners[order]
+    twin = (sides[1:] == sides[:-1]).all(axis=1)
+    cosines = np.einsum("ti,ti->t", normals[owners[1:]], normals[owners[:-1]])
+    sharp = np.zeros(len(points), bool)
+    sharp[sides[:-1][twin & (cosines < np.cos(np.radians(degrees)))]] = True
+    paired = np.append(twin, False) | np.append(False, twin)
+    sharp[sides[~paired]] = True
+    return sharp
+
+
+def measure_bumps(rest: np.ndarray, posed: np.ndarray, triangles: np.ndarray, steps: int = 8) -> float:
+    """How bumpy a pose has made the skin: rms angle, in degrees, between its normal and that of its surroundings.
+
+    The surroundings' normal is the vertex normals smoothed by `steps` steps over the mesh, a window of some
+    sqrt(steps / 2) edges to each side. On a plane and on an evenly bent sheet the two agree;
+    on a bump or in a crease narrower than the window they do not. Vertices whose window reaches a crease that the rest
+    shape has, such as the edges of a box, are left out. What the rest shape itself shows is taken off the square.
+    """
+    ring = find_ring(mesh_edges(triangles), len(rest))
+    counted = ~ring.within(find_creases(rest, triangles), steps + 1)
+
+    def mean_square(points: np.ndarray) -> float:
+        _, normals = find_normals(points, triangles)
+        apart = np.linalg.norm(normals - _unit(ring.smooth(normals, steps)), axis=1)[counted]
+        return float(np.mean(np.degrees(2.0 * np.arcsin(np.minimum(apart / 2.0, 1.0))) ** 2))
+
+    return float(np.sqrt(max(0.0, mean_square(posed) - mean_square(rest))))
+
+
+def find_detail(points: np.ndarray, triangles: np.ndarray, ring: Ring, steps: int) -> np.ndarray:
+    """How each vertex stands off the smoothed skin, in that skin's own tangent frame: shape (V, 3).
+
+    The frame's last axis is the normal of the smoothed skin, its first looks to the first neighbor: the result does not
+    change where a part of the skin is turned or moved as a whole.
+    """
+    base = ring.smooth(points, steps)
+    _, normals = find_normals(base, triangles)
+    first = ring.columns[np.searchsorted(ring.rows, np.arange(len(points)))]
+    along = base[first] - base
+    along = _unit(along - np.einsum("vi,vi->v", along, normals)[:, None] * normals)
+    frame = np.stack([along, np.cross(normals, along), normals], axis=1)
+    return np.einsum("vij,vj->vi", frame, points - base)
+
+
+def measure_detail_change(
+    rest: np.ndarray, posed: np.ndarray, triangles: np.ndarray, chosen: np.ndarray, steps: int = 2
+) -> tuple[float, float]:
+    """By how much the fine shape of the skin changes, relative to its own size: rms over the `chosen` (V,) vertices.
+
+    The fine shape is `find_detail`; its change between rest and pose is divided by its rms at rest. A pose that bends
+    or shears the skin at large changes it too, a little: compare with another method in the same pose.
+
+    Returns
+    -------
+    heights : float
+        Along the normal alone: how high or deep wrinkles and pores are.
+    vectors : float
+        All three components: also how they are drawn out along the skin.
+    """
+    ring = find_ring(mesh_edges(triangles), len(rest))
+    before, after = (find_detail(points, triangles, ring, steps)[chosen] for points in (rest, posed))
+    change, size = np.sum((after - before) ** 2, axis=0), np.sum(before**2, axis=0)
+    return float(np.sqrt(change[2] / size[2])), float(np.sqrt(change.sum() / size.sum()))
+
+
+def edge_stretches(rest: np.ndarray, posed: np.ndarray, edges: np.ndarray, floor: float = 0.0) -> np.ndarray:
+    """Posed over rest length of edges (E, 2); lengths below `floor` count as `floor`, so that slivers do not rule."""
+    lengths = [np.linalg.norm(points[edges[:, 1]] - points[edges[:, 0]], axis=1) for points in (rest, posed)]
+    return np.maximum(lengths[1], floor) / np.maximum(lengths[0], max(floor, 1e-30))
+
+
+def measure_distortion(rest: np.ndarray, posed: np.ndarray, edges: np.ndarray) -> float:
+    """Rms of the natural logarithm of the stretch of edges (E, 2): 0 where all keep their length, .1 at some 10 %."""
+    stretches = edge_stretches(rest, posed, edges)
+    return float(np.sqrt(np.mean(np.log(np.maximum(stretches, 1e-6)) ** 2))) if len(edges) else 0.0
+
+
+def cap_holes(points: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """Close the holes of a mesh at rest, so that its volume can be followed into poses.
+
+    Vertices at the same place count as one. Each hole gets a fan of triangles around the mean of its rim.
+
+    Returns
+    -------
+    triangles : int array, shape (T + C, 3)
+        With the fans; the new vertices, H, come after the V old ones.
+    rims : float array, shape (H, V)
+        `np.concatenate([posed, rims @ posed])` are the points for these triangles, in any pose.
+    share : float
+        How much of the closed surface's area are caps, 0 to 1.
+    """
+    _, weld = np.unique(points.round(9), axis=0, return_inverse=True)
+    weld = weld.reshape(-1)
+    first = np.zeros(weld.max() + 1, np.intp)
+    first[weld[::-1]] = np.arange(len(points))[::-1]
+    welded = first[weld][triangles]
+    sides = np.concatenate([welded[:, [0, 1]], welded[:, [1, 2]], welded[:, [2, 0]]])
+    sides = sides[sides[:, 0] != sides[:, 1]]
+    keys, back = sides[:, 0] * len(points) + sides[:, 1], sides[:, 1] * len(points) + sides[:, 0]
+    open_sides = sides[~np.isin(keys, back)]
+    labels = _label_loops(open_sides, len(points))
+    names, hole = np.unique(labels, return_inverse=True)
+    rims = np.zeros((len(names), len(points)))
+    rims[hole, open_sides[:, 0]] = 1.0
+    rims /= np.maximum(rims.sum(axis=1, keepdims=True), 1.0)
+    caps = np.stack([open_sides[:, 1], open_sides[:, 0], len(points) + hole], axis=1)
+    closed = np.concatenate([triangles, caps])
+    corners = np.concatenate([points, rims @ points])[closed]
+    areas = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
+    return closed, rims, float(areas[len(triangles) :].sum() / areas.sum())
+
+
+def _label_loops(sides: np.ndarray, vertex_count: int) -> np.ndarray:
+    """The smallest vertex of the connected part that each of `sides` (S, 2) belongs to: shape (S,)."""
+    labels = np.arange(vertex_count)
+    while True:
+        least = np.minimum(labels[sides[:, 0]], labels[sides[:, 1]])
+        before = labels.copy()
+        np.minimum.at(labels, sides[:, 0], least)
+        np.minimum.at(labels, sides[:, 1], least)
+        labels = labels[labels]
+        if (labels == before).all():
+            return labels[sides[:, 0]]
+
+
+def second_differences(before: np.ndarray, now: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Length of `before - 2 now + after` for each vertex (V,): 0 in even motion, large where the skin jumps."""
+    return np.linalg.norm(before - 2.0 * now + after, axis=1)
+
+
+def count_inverted(rest: np.ndarray, posed: np.ndarray, nearest: np.ndarray) -> int:
+    """How many particles have been turned inside out against their neighbors.
+
+    For each, the linear map that takes the vectors to its neighbors at rest nearest to those posed, by least squares,
+    is inverted where its determinant is below 0. Particles whose neighbors lie in a plane, or nearly so, have none.
+
+    Parameters
+    ----------
+    rest, posed : float arrays, shape (P, 3)
+    nearest : int array, shape (P, K)
+        Neighbors of each at rest.
+    """
+    before, after = (points[nearest] - points[:, None] for points in (rest, posed))
+    moments = np.einsum("pki,pkj->pij", before, before)
+    solid = np.linalg.eigvalsh(moments)
+    solid = solid[:, 0] > 0.05 * solid[:, 2]
+    maps = np.einsum("pki,pkj->pij", after[solid], before[solid]) @ np.linalg.inv(moments[solid])
+    return int((np.linalg.det(maps) < 0.0).sum())

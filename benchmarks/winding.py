@@ -1,0 +1,100 @@
+"""How often a closed mesh winds around the points of space: where its skin runs into itself. NumPy only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Windings:
+    """Volumes by winding number, in the cube of the points' unit.
+
+    Attributes
+    ----------
+    once : float
+        Inside the mesh: winding number 1 or more.
+    twice : float
+        Where the mesh overlaps itself: winding number 2 or more.
+    inverted : float
+        Where it is inside out: winding number below 0.
+    """
+
+    once: float
+    twice: float
+    inverted: float
+
+
+def measure_windings(points: np.ndarray, triangles: np.ndarray, columns: int = 256, axis: int = 0) -> Windings:
+    """Volumes of the points that a closed mesh winds around once, twice, or the wrong way.
+
+    A grid of rays along `axis`, `columns` along the longer side across it, is cut with the mesh. Along a ray each
+    crossing changes the winding number by 1, by the side from which it is crossed; so the lengths along the rays are
+    exact, and the error is that of the grid across them: about 0.1 % of a ball's volume with 100 columns.
+    """
+    first, second = (axis + 1) % 3, (axis + 2) % 3
+    flat = points[:, [first, second]]
+    low, size = flat.min(axis=0), np.ptp(flat, axis=0)
+    step = float(size.max()) / columns
+    grid = (flat - low) / step + np.array([0.3819660113, 0.2360679775])  # rays miss the corners of tidy meshes
+    rays, heights, signs = _cross_rays(grid, points[:, axis], triangles)
+    order = np.lexsort((heights, rays))
+    rays, heights = rays[order], heights[order]
+    windings = np.cumsum(signs[order])
+    lengths = np.where(rays[1:] == rays[:-1], np.diff(heights), 0.0) * step**2
+    numbers = windings[:-1]
+    once, twice, inverted = (float(lengths[mask].sum()) for mask in (numbers >= 1, numbers >= 2, numbers < 0))
+    return Windings(once, twice, inverted)
+
+
+def _cross_rays(
+    grid: np.ndarray, heights: np.ndarray, triangles: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where rays through the whole numbers of the plane cross the triangles.
+
+    Whether a ray passes an edge to the left is decided with the edge's ends in one order for both its triangles, so
+    that a ray never slips between them.
+
+    Parameters
+    ----------
+    grid : float array, shape (V, 2)
+        Positions in the plane, in steps of the rays.
+    heights : float array, shape (V,)
+        Positions along the rays.
+    triangles : int array, shape (T, 3)
+
+    Returns
+    -------
+    rays, heights, signs : arrays, shape (C,)
+        For each crossing: number of the ray, place along it; +1 into the mesh, -1 out.
+    """
+    places = np.concatenate([grid, heights[:, None]], axis=1)
+    place = np.unique(places, axis=0, return_inverse=True)[1].reshape(-1)  # the same for vertices at one place
+    corners = grid[triangles]
+    low = np.ceil(corners.min(axis=1)).astype(int)
+    high = np.floor(corners.max(axis=1)).astype(int)
+    spans = np.maximum(high - low + 1, 0)
+    counts = spans.prod(axis=1)
+    triangle = np.repeat(np.arange(len(triangles)), counts)
+    number = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    x = low[triangle, 0] + number // np.maximum(spans[triangle, 1], 1)
+    y = low[triangle, 1] + number % np.maximum(spans[triangle, 1], 1)
+    values, lefts = [], []
+    for corner in range(3):
+        a, b = triangles[triangle, (corner + 1) % 3], triangles[triangle, (corner + 2) % 3]
+        swapped = place[a] > place[b]
+        start, end = np.where(swapped, b, a), np.where(swapped, a, b)
+        ray = np.stack([x, y], axis=1) - grid[start]
+        way = grid[end] - grid[start]
+        value = way[:, 0] * ray[:, 1] - way[:, 1] * ray[:, 0]
+        values.append(np.where(swapped, -value, value))
+        lefts.append((value >= 0.0) ^ swapped)
+    counterclockwise = lefts[0] & lefts[1] & lefts[2]
+    hit = counterclockwise | ~(lefts[0] | lefts[1] | lefts[2])
+    shares = np.stack(values, axis=1)[hit]
+    total = shares.sum(axis=1, keepdims=True)
+    shares = np.where(total == 0.0, 1.0 / 3.0, shares / np.where(total == 0.0, 1.0, total))
+    along = np.einsum("ck,ck->c", shares, heights[triangles[triangle[hit]]])
+    width = int(np.floor(grid[:, 1].max())) + 2
+    return x[hit] * width + y[hit], along, np.where(counterclockwise[hit], -1, 1)

@@ -1,0 +1,289 @@
+"""Fill a solid with particles: few large ones where it is thick, small ones where it is thin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .lattice import hexagonal_packing
+from .neighbors import find_nearest, find_pairs, group_points
+from .solid import Grid, Surface, area_vectors, distances_within, fill_grid
+
+LARGEST_RATIO = 4.0
+"""Largest radius over smallest."""
+
+ACROSS = 3.0
+"""Radii in the largest ball that fits into the body at a place."""
+
+SLOPE = 0.5
+"""Most that the radius grows over a distance."""
+
+ROOM = 1.3
+"""A ball fills a place this near, in its radii: edges and corners are not thin, though no large ball holds them."""
+
+CELL = 1.0
+"""Side of a grid's cell in smallest radii."""
+
+FIRST_CELLS = 8000
+"""Cells that the grid holds from which the smallest radius is found."""
+
+DEEPEST = 16
+"""Cells within which distances to the skin are measured on the fine grid: the largest ball that a radius asks for."""
+
+COVER = 2.2
+"""Skin farther from all particles than this, in radii there, is bare."""
+
+SKIN_DEPTH = 0.5
+"""How far below bare skin its particles are put, in radii."""
+
+CROWDED = 0.8
+"""Particles nearer than this share of the sum of their radii are one too many."""
+
+CLOSE = 0.25
+"""Share by which the number of particles may differ from the one asked for."""
+
+TRIES = 2
+"""Times that the filling is done anew to come nearer to it."""
+
+PACKED = 1.1 * 4.0 * np.sqrt(2.0)
+"""Volume that a sphere of radius 1 takes: that in a close packing, and what is lost at the skin and between sizes."""
+
+
+@dataclass(frozen=True)
+class Fill:
+    """Particles in a solid.
+
+    Attributes
+    ----------
+    points : float64 array, shape (P, 3)
+        Centers, in the space and unit of the surface.
+    radii : float64 array, shape (P,)
+    volumes : float64 array, shape (P,)
+        The share of the solid that each stands for.
+    thickness : float64 array, shape (P,)
+        Radius of the limb around each: of the largest ball that fits into it.
+    grid : Grid
+    balls : float32 array, shape (X, Y, Z)
+        `thickness` of each cell; 0 outside.
+    smallest_radius : float
+    """
+
+    points: np.ndarray
+    radii: np.ndarray
+    volumes: np.ndarray
+    thickness: np.ndarray
+    grid: Grid
+    balls: np.ndarray
+    smallest_radius: float
+
+    def balls_at(self, points: np.ndarray) -> np.ndarray:
+        """Radius of the largest ball around each point, shape (N, 3), on the skin or inside."""
+        return _largest_near(self.balls)[self.grid.cells(points)]
+
+
+def fill_solid(surface: Surface, smallest_radius: float, count: int) -> Fill:
+    """Fill a surface with particles whose radii follow the local thickness.
+
+    Parameters
+    ----------
+    surface : Surface
+        With at least one triangle.
+    smallest_radius : float
+        In the surface's unit; 0: what gives about `count` particles.
+    count : int
+
+    Notes
+    -----
+    Yamamoto & Tokoi choose between two radii by how near the surface is, which saves few particles in a limb. Here
+    the radius is a share of the largest ball that fits into the limb, at its skin as well as at its core.
+    """
+    coarse = _fill_coarsely(surface)
+    if smallest_radius > 0:
+        return _fill(surface, smallest_radius, coarse)
+    radius = _find_smallest_radius(*coarse, count)
+    fill = _fill(surface, radius, coarse)
+    for _ in range(TRIES):
+        excess = len(fill.points) / count
+        if abs(excess - 1.0) <= CLOSE:
+            break
+        radius *= excess**0.4
+        fill = _fill(surface, radius, coarse)
+    return fill
+
+
+def _fill(surface: Surface, smallest_radius: float, coarse: tuple[Grid, np.ndarray]) -> Fill:
+    """Fill a surface with particles of at least a radius; the limbs' own radii are taken from the coarse grid."""
+    grid = fill_grid(surface, CELL * smallest_radius)
+    depths = grid.step * np.maximum(distances_within(~grid.inside, DEEPEST) - 0.5, 0.0)
+    balls = find_balls(grid, depths, np.sqrt(2.0))
+    radii = _grade(grid, np.clip(balls / ACROSS, smallest_radius, LARGEST_RATIO * smallest_radius))
+    points, sizes = _pack(grid, depths, radii, smallest_radius)
+    skin, normals = sample_skin(surface, 2.0 * smallest_radius)
+    points, sizes = _cover(points, sizes, skin, normals, radii[grid.cells(skin - smallest_radius * normals)])
+    order = np.concatenate(group_points(points))
+    points, sizes = points[order], sizes[order]
+    volumes = _share_volume(grid, sizes)
+    thickness = _largest_near(balls)[grid.cells(points)]
+    coarse_grid, coarse_balls = coarse
+    limbs = _largest_near(coarse_balls)[coarse_grid.cells(points)]
+    seen = (limbs >= 4.0 * coarse_grid.step) | (thickness >= 0.5 * grid.step * DEEPEST)
+    thickness[seen] = np.maximum(limbs, 0.5 * thickness)[seen]
+    thickness = np.maximum(thickness, 0.5 * smallest_radius).astype(float)
+    return Fill(points, sizes, volumes, thickness, grid, balls, smallest_radius)
+
+
+def _fill_coarsely(surface: Surface) -> tuple[Grid, np.ndarray]:
+    """A grid of about FIRST_CELLS cells in the surface, and the largest ball at each, however large."""
+    volume = max(surface.volume, 1e-9 * float(np.prod(np.ptp(surface.points, axis=0)))) or 1.0
+    grid = fill_grid(surface, float(np.cbrt(volume / FIRST_CELLS)))
+    reach = distances_within(~grid.inside, min(120, max(grid.inside.shape) // 2))
+    return grid, find_balls(grid, grid.step * np.maximum(reach - 0.5, 0.0), 2.0**0.25)
+
+
+def _find_smallest_radius(grid: Grid, balls: np.ndarray, count: int) -> float:
+    """The smallest radius that leads to about `count` particles: by halving, on a coarse grid."""
+    held = balls[grid.inside].astype(float)
+    if not held.size:
+        return grid.step
+    low, high = 0.01 * grid.step, 30.0 * grid.step
+    for _ in range(40):
+        radius = np.sqrt(low * high)
+        radii = np.clip(held / ACROSS, radius, LARGEST_RATIO * radius)
+        needed = (grid.step**3 / (PACKED * radii**3)).sum()
+        low, high = (radius, high) if needed > count else (low, radius)
+    return float(np.sqrt(low * high))
+
+
+def find_balls(grid: Grid, depths: np.ndarray, ratio: float) -> np.ndarray:
+    """Radius of the largest ball inside the solid that holds each cell (local thickness), float32; 0 outside.
+
+    Parameters
+    ----------
+    depths : float32 array, shape (X, Y, Z)
+        Distance of each cell to the nearest one outside, in the grid's unit.
+    ratio : float
+        Between one radius that is looked for and the next.
+    """
+    balls = np.where(grid.inside, np.maximum(depths, 0.5 * grid.step), 0.0).astype(np.float32)
+    reach = depths / grid.step
+    level = 1.0
+    while level <= reach.max(initial=0.0):
+        cap = int(np.ceil(ROOM * level))
+        near = distances_within(reach >= level, cap) <= ROOM * level
+        np.maximum(balls, np.where(near & grid.inside, np.float32(level * grid.step), 0.0), out=balls)
+        level *= ratio
+    return balls
+
+
+def _grade(grid: Grid, radii: np.ndarray) -> np.ndarray:
+    """Lower radii so that they grow at most by SLOPE; outside of the solid each cell gets the least of what is near."""
+    radii = np.where(grid.inside, radii, np.float32(radii.max())).astype(np.float32)
+    for _ in range(DEEPEST):
+        before = radii.copy()
+        for axis in range(3):
+            near = np.moveaxis(radii, axis, 0)
+            np.minimum(near[1:], near[:-1] + np.float32(SLOPE * grid.step), out=near[1:])
+            np.minimum(near[:-1], near[1:] + np.float32(SLOPE * grid.step), out=near[:-1])
+        if (before == radii).all():
+            break
+    return radii
+
+
+def _largest_near(values: np.ndarray) -> np.ndarray:
+    """The largest value of each cell and its 26 neighbors."""
+    result = values
+    for axis in range(3):
+        near = np.moveaxis(result, axis, 0)
+        grown = near.copy()
+        np.maximum(grown[1:], near[:-1], out=grown[1:])
+        np.maximum(grown[:-1], near[1:], out=grown[:-1])
+        result = np.moveaxis(grown, 0, axis)
+    return result
+
+
+def _pack(grid: Grid, depths: np.ndarray, radii: np.ndarray, smallest: float) -> tuple[np.ndarray, np.ndarray]:
+    """Close packings of each size where the radius is about that, the largest first: centers and radii."""
+    steps = np.rint(2.0 * np.log2(radii / smallest)).astype(int)
+    points, sizes = np.empty((0, 3)), np.empty(0)
+    for step in range(int(steps.max(initial=0)), -1, -1):
+        size = smallest * 2.0 ** (0.5 * step)
+        where = np.argwhere(grid.inside & (steps == step))
+        if not len(where):
+            continue
+        low = grid.centers(where.min(axis=0)) - 0.5 * grid.step
+        high = grid.centers(where.max(axis=0)) + 0.5 * grid.step
+        room = np.maximum(high - low, 1e-12)
+        spare = 0.5 * np.mod(room, size * np.array([1.0, np.sqrt(3.0), np.sqrt(8.0 / 3.0)]))  # centered in its box
+        new = hexagonal_packing(low + spare, high, size)
+        cells = grid.cells(new)
+        new = new[grid.inside[cells] & (steps[cells] == step) & (depths[cells] >= 0.3 * size)]
+        if len(points) and len(new):
+            near, away = find_nearest(new, points, 4)
+            new = new[(away >= CROWDED * (size + sizes[near])).all(axis=1)]
+        points, sizes = np.concatenate([points, new]), np.concatenate([sizes, np.full(len(new), size)])
+    return points, sizes
+
+
+def sample_skin(surface: Surface, spacing: float) -> tuple[np.ndarray, np.ndarray]:
+    """Points all over a surface, no farther apart than `spacing`, and their outward normals: shapes (N, 3)."""
+    vectors = area_vectors(surface.points, surface.triangles)
+    areas = np.linalg.norm(vectors, axis=1)
+    normals = vectors / np.maximum(areas, 1e-300)[:, None]
+    corners = surface.points[surface.triangles]
+    longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
+    cuts = np.maximum(1, np.ceil(longest / spacing)).astype(int)
+    points, ways = [], []
+    for cut in np.unique(cuts):
+        own = cuts == cut
+        first, second = np.meshgrid(np.arange(cut), np.arange(cut), indexing="ij")
+        inner = first + second < cut
+        share = np.stack([first[inner], second[inner]], axis=1) / cut + 1.0 / (3.0 * cut)
+        shares = np.concatenate([1.0 - share.sum(axis=1, keepdims=True), share], axis=1)
+        points.append(np.einsum("sc,tci->tsi", shares, corners[own]).reshape(-1, 3))
+        ways.append(np.repeat(normals[own], len(shares), axis=0))
+    return np.concatenate(points), np.concatenate(ways)
+
+
+def _cover(
+    points: np.ndarray, sizes: np.ndarray, skin: np.ndarray, normals: np.ndarray, radii: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Add particles under skin that is bare."""
+    for _ in range(8):
+        if len(points):
+            away = find_nearest(skin, points, 1)[1][:, 0]
+            bare = away > COVER * radii
+            skin, normals, radii = skin[bare], normals[bare], radii[bare]
+        if not len(skin):
+            break
+        new = skin - SKIN_DEPTH * radii[:, None] * normals
+        chosen = thin_out(new, radii, 2.0 * CROWDED)
+        points = np.concatenate([points, new[chosen]])
+        sizes = np.concatenate([sizes, radii[chosen].astype(float)])
+    return points, sizes
+
+
+def thin_out(points: np.ndarray, radii: np.ndarray, factor: float) -> np.ndarray:
+    """Indices of points of which no two are nearer than `factor` times the smaller radius, and none can be added."""
+    cells = np.floor(points / (factor * radii[:, None]))  # one of each cell of its own size goes first
+    key = np.concatenate([cells, radii[:, None]], axis=1)
+    _, first = np.unique(key, axis=0, return_index=True)
+    first = np.sort(first)
+    pairs = find_pairs(points[first], radii[first], 0.5 * factor)
+    alive, taken = np.ones(len(first), bool), np.zeros(len(first), bool)
+    while True:
+        open_pairs = pairs[alive[pairs].all(axis=1)]
+        blocked = np.zeros(len(first), bool)
+        blocked[open_pairs[:, 1]] = True
+        new = alive & ~blocked & ~taken
+        if not new.any():
+            return first[taken]
+        taken |= new
+        alive[pairs[new[pairs[:, 0]], 1]] = False
+        alive[pairs[new[pairs[:, 1]], 0]] &= taken[pairs[new[pairs[:, 1]], 0]]
+
+
+def _share_volume(grid: Grid, sizes: np.ndarray) -> np.ndarray:
+    """Volume of the solid, divided among the particles by what each takes in a close packing."""
+    shares = sizes**3
+    return shares * (max(grid.inside.sum(), 1) * grid.step**3 / shares.sum())

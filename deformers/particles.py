@@ -1,0 +1,453 @@
+"""Particle skinning: the body as a solid of particles, after Yamamoto & Tokoi 2010.
+
+The joints take the particles along by DLBNT; the particles then keep their places among each other and their volume
+(`settling`). What this changes is added to the skin as DLBNT deforms it. Where particles go just as the joints take
+them, in a stiff limb as in a face, the skin is that of DLBNT; so it is where the body is too thin to be filled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from . import blending, dlbnt
+from .blending import linear_stage, normalize_weights, skin_points, skin_transforms
+from .cloud import Cloud, make_cloud, smooth_step
+from .errors import SkinningError
+from .fill import Fill, fill_solid
+from .neighbors import find_nearest
+from .rest import Joints, Pose, Rest, Weights
+from .settling import settle
+from .solid import Surface, read_surface, vertex_normals
+from .volumes import VolumeKeeper
+
+SKIN_PARTICLES = 16
+"""Particles that a vertex follows."""
+
+THIN, THICK = 1.0, 2.0
+"""Radii of a limb in smallest radii up to which it follows the joints, and from which it follows the particles."""
+
+STRANGE = 0.2
+"""Shared weight up to which a vertex leaves out particles that lie outside of its skin: those of another finger."""
+
+LEAST_PARTICLES = 20
+"""Particles below which a body is no solid."""
+
+EVEN = 1e-4
+"""Differences in the scale of the axes, from object to armature space, that do not count."""
+
+IDENTITY = Pose(np.eye(4)[None])
+
+RANGES = {
+    "stiffness": (0.01, 100.0),
+    "iterations": (1, 1000),
+    "smallest_radius": (0.0, np.inf),
+    "count": (LEAST_PARTICLES, 100_000),
+    "volume": (0.0, 1.0),
+}
+
+
+@dataclass(frozen=True)
+class Params:
+    """What can be chosen.
+
+    Attributes
+    ----------
+    stiffness : float
+        How much the flesh keeps to its bones, above 0; 1 is flesh.
+    iterations : int
+        More come nearer to where the particles come to rest, and take longer.
+    smallest_radius : float
+        Of a particle, in object space; 0: what gives about `count` particles.
+    count : int
+    volume : float
+        Share of the volume that the skin has lost or gained which is made good, 0 to 1.
+    """
+
+    stiffness: float = 1.0
+    iterations: int = 8
+    smallest_radius: float = 0.0
+    count: int = 2000
+    volume: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name, (low, high) in RANGES.items():
+            value = getattr(self, name)
+            if not low <= value <= high:
+                raise SkinningError(f"{name.replace('_', ' ').capitalize()} is {value}: choose {low:g} to {high:g}")
+
+
+@dataclass(frozen=True)
+class Body:
+    """The particles of a character, in unit space: object space about the body's center, in sizes of the body.
+
+    Attributes
+    ----------
+    fill : Fill
+    cloud : Cloud
+    core : blending.Binding
+        The particles, and the joints that take them.
+    skin : blending.Binding
+        The vertices, and the particles as the joints that take them.
+    points : float32 array, shape (V, 3)
+        The vertices.
+    keeper : VolumeKeeper
+        Of the skin, in object space.
+    to_unit, to_object : float64 arrays, shape (4, 4)
+    """
+
+    fill: Fill
+    cloud: Cloud
+    core: blending.Binding
+    skin: blending.Binding
+    points: np.ndarray
+    keeper: VolumeKeeper
+    to_unit: np.ndarray
+    to_object: np.ndarray
+
+
+@dataclass(frozen=True)
+class Binding:
+    """What is kept from a character at rest.
+
+    Attributes
+    ----------
+    params : Params
+    base : blending.Binding
+        All vertices as DLBNT has them.
+    body : Body or None
+        None where there is nothing to fill: the skin is that of DLBNT then.
+    solid_share : float
+        Share of the vertices' motion that follows the particles.
+    messages : tuple of str
+        What was not filled, and what is done instead.
+    """
+
+    params: Params
+    base: blending.Binding
+    body: Body | None
+    solid_share: float
+    messages: tuple[str, ...]
+
+    @property
+    def count(self) -> int:
+        """Particles."""
+        return 0 if self.body is None else len(self.body.cloud.points)
+
+
+@dataclass(frozen=True)
+class Particles:
+    """Particles at rest, object space: centers, shape (P, 3), radii, shape (P,), and strongest joints, shape (P,)."""
+
+    points: np.ndarray
+    radii: np.ndarray
+    joints: np.ndarray
+
+
+def bind(rest: Rest, params: Params) -> Binding:
+    """Fill the character with particles, and tie them to its joints and its skin to them.
+
+    Parameters
+    ----------
+    rest : Rest
+        With triangles; where they hold nothing, the binding is that of DLBNT.
+    params : Params
+
+    Raises
+    ------
+    SkinningError
+        Where the joints are parented in a circle.
+    """
+    joints = _with_still_joint(rest.joints)
+    weights = normalize_weights(rest.weights, len(rest.points), len(rest.joints.parents))
+    rest = replace(rest, weights=weights, joints=joints)
+    to_unit = _find_unit_space(rest)
+    triangles = np.empty((0, 3), int) if rest.triangles is None else rest.triangles
+    surface = read_surface(_transform(to_unit, rest.points), triangles)
+    messages = _describe_surface(surface)
+    fill = None
+    if surface.triangles.size:
+        scale = float(np.cbrt(abs(np.linalg.det(to_unit[:3, :3]))))
+        fill = fill_solid(surface, params.smallest_radius * scale, params.count)
+        if len(fill.points) < LEAST_PARTICLES:
+            messages += (f"Only {len(fill.points)} particles fit into the mesh: choose a smaller radius",)
+            fill = None
+    if fill is None:
+        return Binding(params, dlbnt.bind(rest, dlbnt.Params()), None, 0.0, messages)
+
+    dense = np.zeros((len(rest.points), len(joints.parents)), np.float32)
+    np.add.at(dense, (weights.vertices, weights.joints), weights.values)
+    cloud = make_cloud(surface, fill, dense, _bone_lengths(joints) * _armature_to_unit(rest, to_unit), params.stiffness)
+    near, shares = _find_particles(surface, fill, cloud, weights)
+    solid = _find_solid(surface, fill, dense) * (shares.sum(axis=1) > 0)
+    if rest.solid is not None:
+        solid = solid * np.clip(rest.solid, 0.0, 1.0)
+    smooth = _gather(shares, near, cloud.weights)
+    moved = solid > 0
+    dense[moved] += solid[moved, None] * (smooth[moved] - dense[moved])
+    body = Body(
+        fill=fill,
+        cloud=cloud,
+        core=dlbnt.bind(Rest(fill.points, Weights.from_dense(cloud.weights), joints), dlbnt.Params()),
+        skin=_bind_skin(rest, surface.points, fill.points, near, shares, solid, params),
+        points=surface.points.astype(np.float32),
+        keeper=VolumeKeeper(rest.points, surface.triangles),
+        to_unit=to_unit,
+        to_object=np.linalg.inv(to_unit),
+    )
+    base = dlbnt.bind(replace(rest, weights=Weights.from_dense(dense)), dlbnt.Params())
+    return Binding(params, base, body, float(solid.mean()), messages)
+
+
+def _with_still_joint(joints: Joints) -> Joints:
+    """The joints, and one that stays at rest: vertices without weights follow it."""
+    tails = joints.centers if joints.tails is None else joints.tails
+    return Joints(
+        np.concatenate([joints.centers, np.zeros((1, 3))]),
+        np.append(joints.parents, -1),
+        None if joints.tails is None else np.concatenate([tails, np.full((1, 3), np.inf)]),
+    )
+
+
+def _bone_lengths(joints: Joints) -> np.ndarray:
+    """Lengths of the bones, armature space; bones without an end are long."""
+    if joints.tails is None:
+        return np.full(len(joints.parents), np.inf)
+    return np.linalg.norm(joints.tails - joints.centers, axis=1)
+
+
+def _find_unit_space(rest: Rest) -> np.ndarray:
+    """From object to unit space, shape (4, 4): about the center, in sizes, and as the armature sees the object.
+
+    An object that is scaled unevenly against its armature has other lengths there. How it is moved and turned, or
+    scaled evenly, makes no difference: the particles are the same in every frame.
+    """
+    shape = np.eye(3)
+    if rest.object_to_armature is not None:
+        _, scales, axes = np.linalg.svd(rest.object_to_armature[:3, :3])
+        scales = scales / np.cbrt(np.prod(scales))
+        if np.ptp(scales) > EVEN:
+            shape = np.round(axes.T @ np.diag(scales) @ axes, 4)
+    low, high = rest.points.min(axis=0, initial=np.inf), rest.points.max(axis=0, initial=-np.inf)
+    size = float((high - low).max(initial=0.0)) or 1.0
+    matrix = np.eye(4)
+    matrix[:3, :3] = shape / size
+    matrix[:3, 3] = -matrix[:3, :3] @ (0.5 * (low + high)).astype(float)
+    return matrix
+
+
+def _armature_to_unit(rest: Rest, to_unit: np.ndarray) -> float:
+    """How many units are one of armature space."""
+    into = np.eye(4) if rest.object_to_armature is None else rest.object_to_armature
+    return float(np.cbrt(abs(np.linalg.det(to_unit[:3, :3]) / np.linalg.det(into[:3, :3]))))
+
+
+def _transform(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
+    return points @ matrix[:3, :3].T + matrix[:3, 3]
+
+
+def _describe_surface(surface: Surface) -> tuple[str, ...]:
+    count, solid = len(surface.solid), int(surface.solid.sum())
+    messages = []
+    if not count:
+        messages.append("The mesh has no faces to fill: it is deformed by DLBNT")
+    elif not solid:
+        messages.append(
+            "No part of the mesh is closed, so nothing can be filled: it is deformed by DLBNT. Close its holes"
+        )
+    elif solid < count:
+        messages.append(f"{count - solid} of {count} parts are open, like cloth, and are not filled")
+    if surface.turned:
+        messages.append(f"{surface.turned} parts are inside out: they are filled as if their normals were flipped")
+    return tuple(messages)
+
+
+def _find_particles(surface: Surface, fill: Fill, cloud: Cloud, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
+    """Particles that each vertex follows, shape (V, n), and how much: shares that sum to 1, or all 0 for none."""
+    points = surface.points
+    near, away = find_nearest(points, fill.points, SKIN_PARTICLES + 1)
+    reach = np.maximum(away[:, -1:], 1e-12)
+    near, away = near[:, :-1], away[:, :-1]
+    shares = np.maximum(1.0 - (away / reach) ** 2, 0.0) ** 3
+    starts = np.searchsorted(weights.vertices, np.arange(len(points)))
+    felt = np.minimum(cloud.weights[near[weights.vertices], weights.joints[:, None]], weights.values[:, None])
+    alike = np.add.reduceat(felt, starts, axis=0) > STRANGE
+    normals = vertex_normals(points, surface.triangles)
+    height = np.einsum("vni,vi->vn", fill.points[near] - points[:, None], normals)
+    shares *= alike | (height <= 0.25 * fill.radii[near])
+    return near, shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-12)
+
+
+def _find_solid(surface: Surface, fill: Fill, weights: np.ndarray) -> np.ndarray:
+    """How much each vertex follows the particles: not where the body is thin, nor parts that one bone holds."""
+    balls = fill.balls_at(surface.points) / fill.smallest_radius
+    count = len(surface.solid)
+    first = np.full(count, len(surface.points))
+    np.minimum.at(first, surface.islands, np.arange(len(surface.points)))
+    differs = np.abs(weights - weights[first[surface.islands]]).max(axis=1, initial=0.0) > 1e-3
+    stiff = np.bincount(surface.islands, differs, minlength=count) == 0
+    return smooth_step((balls - THIN) / (THICK - THIN)) * ~stiff[surface.islands]
+
+
+def _gather(shares: np.ndarray, near: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Values of particles, shape (P, B), mixed at the vertices: (V, B)."""
+    result = np.zeros((len(near), values.shape[1]), np.float32)
+    values = values.astype(np.float32)
+    for column in range(near.shape[1]):
+        result += shares[:, column, None].astype(np.float32) * values[near[:, column]]
+    return result
+
+
+def _bind_skin(
+    rest: Rest,
+    points: np.ndarray,
+    centers: np.ndarray,
+    near: np.ndarray,
+    shares: np.ndarray,
+    solid: np.ndarray,
+    params: Params,
+) -> blending.Binding:
+    """The vertices with the particles as joints; how much of it is taken is their strength."""
+    strength = solid if rest.strength is None else solid * rest.strength
+    if rest.linear is not None:
+        strength = strength * (1.0 - rest.linear)
+    vertices = np.repeat(np.arange(len(points)), near.shape[1])
+    weights = Weights(vertices, near.ravel(), shares.ravel())
+    joints = Joints(centers, np.full(len(centers), -1))
+    return blending.bind(Rest(points, weights, joints, strength=strength), params)
+
+
+def with_points(binding: Binding, points: np.ndarray) -> Binding:
+    """The same binding for another shape of the same vertices, `points` of shape (V, 3), object space."""
+    body = binding.body
+    if body is not None:
+        unit_points = _transform(body.to_unit, points).astype(np.float32)
+        skin, keeper = blending.with_points(body.skin, unit_points), body.keeper.with_points(points)
+        body = replace(body, skin=skin, points=unit_points, keeper=keeper)
+    return replace(binding, base=dlbnt.with_points(binding.base, points), body=body)
+
+
+def with_iterations(binding: Binding, iterations: int) -> Binding:
+    """The same binding with another number of iterations."""
+    return replace(binding, params=replace(binding.params, iterations=iterations))
+
+
+def with_volume(binding: Binding, volume: float) -> Binding:
+    """The same binding that makes another share of the volume good."""
+    return replace(binding, params=replace(binding.params, volume=volume))
+
+
+def deform(binding: Binding, pose: Pose) -> np.ndarray:
+    """Posed positions, float32, shape (V, 3), object space."""
+    pose = _with_still_pose(pose)
+    points = dlbnt.deform(binding.base, pose)
+    if binding.body is None:
+        return points
+    body = binding.body
+    moves = linear_stage(_find_moves(body, pose, binding.params.iterations))
+    change = (skin_points(body.skin, IDENTITY, [moves]) - body.points) @ body.to_object[:3, :3].T.astype(np.float32)
+    points += change
+    points += _find_swelling(binding, body.keeper, pose, points, change)
+    return points
+
+
+def vertex_transforms(binding: Binding, pose: Pose) -> np.ndarray:
+    """Where each vertex's space goes, float32, shape (V, 4, 4): `blending.skin_transforms` tells the layout."""
+    pose = _with_still_pose(pose)
+    transforms = dlbnt.vertex_transforms(binding.base, pose)
+    if binding.body is None:
+        return transforms
+    body = binding.body
+    change = skin_transforms(
+        body.skin, IDENTITY, [linear_stage(_find_moves(body, pose, binding.params.iterations))]
+    ) - np.eye(4, dtype=np.float32)
+    into, out = body.to_unit.astype(np.float32), body.to_object[:3, :3].astype(np.float32)
+    rows = out @ change[:, :3] @ into
+    transforms[:, :3] += rows
+    rest = body.points @ out.T + body.to_object[:3, 3].astype(np.float32)
+    posed = _apply(transforms, rest)
+    transforms[:, :3, 3] += _find_swelling(binding, body.keeper, pose, posed, _apply(rows, rest))
+    return transforms
+
+
+def _apply(transforms: np.ndarray, points: np.ndarray) -> np.ndarray:
+    return np.einsum("vij,vj->vi", transforms[:, :3, :3], points) + transforms[:, :3, 3]
+
+
+def _with_still_pose(pose: Pose) -> Pose:
+    return Pose(np.concatenate([pose.rest_to_pose, np.eye(4)[None]]), pose.object_to_armature)
+
+
+@dataclass(frozen=True)
+class _Settled:
+    """Particles in a pose, unit space: goals and offsets from them, shape (P, 3), and the change of their space.
+
+    `change`, shape (P, 3, 3): from how the joints take a particle's space to how it lies.
+    """
+
+    goals: np.ndarray
+    offsets: np.ndarray
+    change: np.ndarray
+
+
+def _settle(body: Body, pose: Pose, iterations: int) -> _Settled:
+    into = np.eye(4) if pose.object_to_armature is None else pose.object_to_armature
+    pose = Pose(pose.rest_to_pose, into @ body.to_object)
+    stages, rest, stretches = dlbnt.find_stages(body.core, pose), body.cloud.points, None
+    if len(stages) > 1:
+        stretch = skin_transforms(body.core, pose, stages[:1])
+        rest, stretches = _apply(stretch, rest), stretch[:, :3, :3]
+    rigid = skin_transforms(body.core, pose, stages[-1:])
+    goals = _apply(rigid, rest)
+    rotations = np.ascontiguousarray(rigid[:, :3, :3].transpose(1, 2, 0))
+    offsets, turned = settle(body.cloud, rest, goals, rotations, iterations)
+    change = (turned - rotations).transpose(2, 0, 1)
+    return _Settled(goals, offsets.T, change if stretches is None else change @ stretches)
+
+
+def _find_moves(body: Body, pose: Pose, iterations: int) -> np.ndarray:
+    """What the particles add to where the joints take the skin, as affine transforms, shape (P, 3, 4), unit space."""
+    settled, points = _settle(body, pose, iterations), body.cloud.points
+    moves = np.empty((len(points), 3, 4))
+    moves[:, :, :3] = np.eye(3) + settled.change
+    moves[:, :, 3] = settled.offsets - np.einsum("pij,pj->pi", settled.change, points)
+    return moves
+
+
+def _find_swelling(
+    binding: Binding, keeper: VolumeKeeper, pose: Pose, posed: np.ndarray, change: np.ndarray
+) -> np.ndarray | float:
+    """What makes good the volume that is still lacking, along the normals, where the particles changed the skin."""
+    share = binding.params.volume
+    if share == 0.0 or not keeper.holds_volume:
+        return 0.0
+    stages = dlbnt.find_stages(binding.base, pose)
+    if len(stages) > 1:  # scaled joints ask for another volume
+        keeper = keeper.with_points(skin_points(binding.base, pose, stages[:1]))
+    return share * keeper.find_swelling(posed, np.sqrt(np.einsum("vi,vi->v", change, change)))
+
+
+def measure_volume(binding: Binding, points: np.ndarray) -> float | None:
+    """Volume of posed points, shape (V, 3), as a ratio to that at rest; None where the surface holds none."""
+    if binding.body is None or not binding.body.keeper.holds_volume:
+        return None
+    return binding.body.keeper.measure(points) / binding.body.keeper.volume
+
+
+def particles(binding: Binding) -> Particles:
+    """The particles at rest; none where nothing was filled."""
+    if binding.body is None:
+        return Particles(np.empty((0, 3)), np.empty(0), np.empty(0, np.intp))
+    body = binding.body
+    scale = float(np.cbrt(abs(np.linalg.det(body.to_object[:3, :3]))))
+    points = _transform(body.to_object, body.fill.points)
+    return Particles(points, scale * body.fill.radii, body.cloud.weights.argmax(axis=1))
+
+
+def pose_particles(binding: Binding, pose: Pose) -> np.ndarray:
+    """Centers of the particles in a pose, float64, shape (P, 3), object space."""
+    if binding.body is None:
+        return np.empty((0, 3))
+    settled = _settle(binding.body, _with_still_pose(pose), binding.params.iterations)
+    return _transform(binding.body.to_object, (settled.goals + settled.offsets).astype(float))
