@@ -16,7 +16,7 @@ from .deformers import DEFORMERS, SkinningError
 from .deformers.dlbnt import ORDERS
 from .properties import EVALUATE_ITEMS, settings_of
 from .tasks import bake
-from .tasks.bind import bind
+from .tasks.bind import bind, describe_particles
 from .tasks.character import has_armature_modifier
 from .tasks.inspect import describe_file
 
@@ -176,7 +176,15 @@ def _bind(arguments: argparse.Namespace) -> None:
         objects = [obj for obj in bpy.context.scene.objects if has_armature_modifier(obj)]
     _choose_order(objects, arguments.order)
     bind(objects, arguments.method, arguments.evaluate)
+    _tell_particles(objects)
     _save(arguments.output)
+
+
+def _tell_particles(objects: list[bpy.types.Object]) -> None:
+    """Say, on stderr, what the objects were filled with, where their method knows particles."""
+    for obj in objects:
+        if told := describe_particles(obj):
+            print(f"supple: {obj.name}: {told}", file=sys.stderr)
 
 
 def _choose_order(objects: list[bpy.types.Object], order: str | None) -> None:
@@ -192,6 +200,7 @@ def _bake(arguments: argparse.Namespace) -> None:
     _choose_order([obj], arguments.order)
     if arguments.method:
         bind([obj], arguments.method)
+        _tell_particles([obj])
     elif not settings_of(obj).is_bound:
         raise SkinningError(f"'{obj.name}' is not bound: give --method to bind it for this bake")
     if arguments.format == "pc2":

@@ -41,6 +41,12 @@ class _Watch:
 
 _watch = _Watch()
 
+BETWEEN_LOOKS = 0.1
+"""Seconds between two looks whether the user still drags."""
+
+DRAGGING_OPERATORS = ("TRANSFORM_OT_", "POSE_OT_")
+"""Starts of the names of operators that move bones with the mouse."""
+
 
 def _adopt(obj: bpy.types.Object, taken: set) -> None:
     """Take an object in that was bound, opened, appended or duplicated."""
@@ -78,6 +84,7 @@ def _on_change(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     if _watch.is_rendering and depsgraph.mode != "RENDER":
         return  # the render has the carriers
     changed = _find_changes(depsgraph)
+    dragging = depsgraph.mode != "RENDER" and is_dragging()
     for obj in _watch.bound_objects():
         if settings_of(obj).evaluate == "NODES":
             if depsgraph.mode != "RENDER":
@@ -87,7 +94,25 @@ def _on_change(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
             live.note_armature_change(obj)
         if obj.data in changed and obj.mode not in live.RESHAPING_MODES:
             live.note_mesh_change(obj, depsgraph)
-        _report(obj, lambda obj=obj: live.refresh(obj, depsgraph))
+        _report(obj, lambda obj=obj: live.refresh(obj, depsgraph, dragging))
+        if live.is_rough(obj) and not bpy.app.timers.is_registered(refine_dragged):
+            bpy.app.timers.register(refine_dragged, first_interval=BETWEEN_LOOKS)
+
+
+def is_dragging() -> bool:
+    """Whether the user is moving something: an operator that follows the mouse runs in one of the windows."""
+    running = (one for window in bpy.context.window_manager.windows for one in window.modal_operators)
+    return any(one.bl_idname.startswith(DRAGGING_OPERATORS) for one in running)
+
+
+def refine_dragged() -> float | None:
+    """Have objects shown in full quality once the user has let go. A timer: returns when to look again, if at all."""
+    if is_dragging():
+        return BETWEEN_LOOKS
+    for obj in _watch.bound_objects():
+        if live.is_rough(obj):
+            obj.update_tag()
+    return None
 
 
 def _on_setting(obj: bpy.types.Object) -> None:
@@ -159,6 +184,8 @@ def register() -> None:
 
 def unregister() -> None:
     listeners.remove(_on_setting)
+    if bpy.app.timers.is_registered(refine_dragged):
+        bpy.app.timers.unregister(refine_dragged)
     for name, handler in reversed(HANDLERS):
         getattr(bpy.app.handlers, name).remove(handler)
     if hasattr(bpy.data, "objects"):

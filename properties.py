@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import bpy
-from bpy.props import BoolProperty, BoolVectorProperty, EnumProperty, IntProperty, PointerProperty, StringProperty
+from bpy.props import (
+    BoolProperty,
+    BoolVectorProperty,
+    EnumProperty,
+    FloatProperty,
+    FloatVectorProperty,
+    IntProperty,
+    PointerProperty,
+    StringProperty,
+)
 
 SETTINGS_VERSION = 2
 
@@ -13,6 +24,23 @@ METHOD_ITEMS = (
     ("SSD", "SSD", "Linear blending: fast, collapses at bent elbows and twisted wrists"),
     ("DLB", "DLB", "Dual quaternion blending: keeps volume, as Preserve Volume does, without its tears"),
     ("DLBNT", "DLBNT", "Dual quaternion blending with non-rigid transforms: keeps volume and follows scaled bones"),
+    ("PARTICLES", "Particles", "A solid body of particles under the skin: bends and twists as flesh, keeps its volume"),
+    (
+        "PARTICLES_2010",
+        "Yamamoto & Tokoi 2010",
+        "Particles as they were published: for study, slow, takes seconds for each pose",
+    ),
+)
+PARTICLE_METHODS = ("PARTICLES", "PARTICLES_2010")
+"""Methods that fill the body with particles."""
+
+FILL_ITEMS = (
+    ("UNIFORM", "Uniform", "Particles of one size"),
+    ("TWO_LEVEL", "Two Levels", "Particles of three times the radius in the core"),
+)
+COLOR_ITEMS = (
+    ("BONE", "Bone", "A color for each bone that particles follow"),
+    ("RADIUS", "Radius", "A color for each size of particles"),
 )
 NODES_PROBLEM = (
     ""
@@ -44,11 +72,141 @@ listeners: list[Callable[[bpy.types.Object], None]] = []
 """Called with an object whose settings were changed."""
 
 
-def _show_change(settings: ObjectSettings, _context: bpy.types.Context) -> None:
+@dataclass
+class ParticleReport:
+    """What can be told of an object's particles.
+
+    Attributes
+    ----------
+    count : int
+    solid_share : float or None
+        Share of the skin that follows particles, 0 to 1; None where the method does not tell.
+    messages : tuple of str
+        What could not be filled, and what is done instead.
+    milliseconds : float or None
+        What the latest pose took.
+    volume : float or None
+        Volume in the latest pose, at rest 1; None where it was not measured.
+    """
+
+    count: int
+    solid_share: float | None = None
+    messages: tuple[str, ...] = ()
+    milliseconds: float | None = None
+    volume: float | None = None
+
+
+particle_reports: dict[int, ParticleReport] = {}
+"""Of the objects that Python deforms by a method of particles, by `session_uid`; never saved."""
+
+
+def _show_change(settings: ObjectSettings | ParticleSettings, _context: bpy.types.Context) -> None:
     """Pass a change on, and have the depsgraph run: the live preview compares settings with those it has bound."""
     settings.id_data.update_tag()
     for listener in listeners:
         listener(settings.id_data)
+
+
+class ParticleSettings(bpy.types.PropertyGroup):
+    """`object.supple.particles`"""
+
+    count: IntProperty(
+        name="Particles",
+        description="How many particles fill the mesh",
+        get=lambda settings: settings.bound_count,
+    )
+    stiffness: FloatProperty(
+        name="Stiffness",
+        description="How much the flesh keeps to its bones: 1 is flesh, less is softer",
+        default=1.0,
+        min=0.01,
+        max=100.0,
+        soft_min=0.1,
+        soft_max=10.0,
+        update=_show_change,
+    )
+    iterations: IntProperty(
+        name="Iterations",
+        description="More let the particles come nearer to rest and take longer; in the viewport and in renders",
+        default=8,
+        min=1,
+        max=1000,
+        soft_max=32,
+        update=_show_change,
+    )
+    iterations_dragging: IntProperty(
+        name="Dragging",
+        description="Iterations while something is being dragged: once it is let go, those of the viewport follow",
+        default=4,
+        min=1,
+        max=1000,
+        soft_max=32,
+        update=_show_change,
+    )
+    iterations_bake: IntProperty(
+        name="Bake", description="Iterations of each baked frame", default=16, min=1, max=1000, soft_max=64
+    )
+    target_count: IntProperty(
+        name="Particles",
+        description="How many particles there should be, about, where Smallest Radius is 0",
+        default=2000,
+        min=20,
+        max=100_000,
+        soft_max=10_000,
+        update=_show_change,
+    )
+    smallest_radius: FloatProperty(
+        name="Smallest Radius",
+        description="Radius of the smallest particles: thinner parts follow the joints. 0 finds it by the number",
+        default=0.0,
+        min=0.0,
+        soft_max=1.0,
+        precision=4,
+        step=1,
+        subtype="DISTANCE",
+        update=_show_change,
+    )
+    volume: FloatProperty(
+        name="Keep Volume",
+        description="Share of the lost or gained volume that is made good",
+        default=1.0,
+        min=0.0,
+        max=1.0,
+        subtype="FACTOR",
+        update=_show_change,
+    )
+    group: StringProperty(
+        name="Solid Group",
+        description="Vertex group that limits the particles: 0 follows the joints, 1 the particles",
+        update=_show_change,
+    )
+    fill: EnumProperty(
+        name="Fill",
+        description="How the mesh is filled",
+        items=FILL_ITEMS,
+        default="TWO_LEVEL",
+        update=_show_change,
+    )
+    radius: FloatProperty(
+        name="Radius",
+        description="Radius of the small particles. 0 finds one that gives some 1000",
+        default=0.0,
+        min=0.0,
+        soft_max=1.0,
+        precision=4,
+        step=1,
+        subtype="DISTANCE",
+        update=_show_change,
+    )
+    show: BoolProperty(name="Show Particles", description="Draw the particles as spheres in the viewport")
+    color: EnumProperty(name="Color", description="What the spheres are colored by", items=COLOR_ITEMS, default="BONE")
+    show_rest: BoolProperty(name="At Rest", description="Draw the particles where they are at rest")
+    bound_count: IntProperty(options={"HIDDEN"})
+
+    def choices(self) -> dict[str, Any]:
+        """What binds a mesh by a method of particles, by the names that Params has for it."""
+        named = {name: getattr(self, name) for name in ("stiffness", "smallest_radius", "fill", "radius")}
+        return named | {"count": self.target_count}
 
 
 class ObjectSettings(bpy.types.PropertyGroup):
@@ -80,6 +238,7 @@ class ObjectSettings(bpy.types.PropertyGroup):
         description="Vertex group that mixes in linear blending: 0 follows the method, 1 is linear",
         update=_show_change,
     )
+    particles: PointerProperty(type=ParticleSettings)
     evaluate_problem: StringProperty(name="Why Not Nodes", options={"HIDDEN"})
     version: IntProperty(default=SETTINGS_VERSION, options={"HIDDEN"})
     is_bound: BoolProperty(name="Bound", options={"HIDDEN"})
@@ -87,6 +246,7 @@ class ObjectSettings(bpy.types.PropertyGroup):
     carrier: PointerProperty(type=bpy.types.Object, options={"HIDDEN"})
     watcher: PointerProperty(type=bpy.types.Object, options={"HIDDEN"})
     bound_groups: StringProperty(name="Bound Groups", options={"HIDDEN"})
+    bound_space: FloatVectorProperty(name="Bound Space", size=(4, 4), subtype="MATRIX", options={"HIDDEN"})
     is_handed_over: BoolProperty(name="Handed Over", options={"HIDDEN"})
     bake: EnumProperty(name="Bake", items=BAKE_ITEMS, options={"HIDDEN"})
     cache_modifier: StringProperty(name="Cache Modifier", options={"HIDDEN"})
@@ -100,7 +260,7 @@ def settings_of(obj: bpy.types.Object) -> ObjectSettings:
     return obj.supple
 
 
-_register_classes, _unregister_classes = bpy.utils.register_classes_factory((ObjectSettings,))
+_register_classes, _unregister_classes = bpy.utils.register_classes_factory((ParticleSettings, ObjectSettings))
 
 
 def register() -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from . import cli, operators, preview, properties, ui
+from . import cli, operators, overlay, preview, properties, ui
 
-PARTS = (properties, operators, ui, preview, cli)
+PARTS = (properties, operators, ui, preview, overlay, cli)
 
 
 def register() -> None:

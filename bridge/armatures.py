@@ -164,7 +164,11 @@ def read_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> 
             factors=values["envelope_weight"][which, 0],
             multiplies=values["use_envelope_multiply"][which, 0] > 0,
         ),
-        joints=Joints(centers=rest[:, :3, 3].copy(), parents=joint_parents),
+        joints=Joints(
+            centers=rest[:, :3, 3].copy(),
+            parents=joint_parents,
+            tails=_find_joint_tails(rest[:, :3, 3], tails[which], joint_counts),
+        ),
         rest_inverses=np.linalg.inv(rest),
         pose_names=source[0],
         pose_indices=np.repeat(np.array([pose_index[name] for name in names], np.intp), joint_counts),
@@ -176,6 +180,15 @@ def read_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> 
 
 def _count_joints(segment_counts: np.ndarray) -> np.ndarray:
     return np.where(segment_counts > 1, segment_counts + 1, 1)
+
+
+def _find_joint_tails(centers: np.ndarray, tails: np.ndarray, joint_counts: np.ndarray) -> np.ndarray:
+    """The other end of each joint, shape (B, 3): the next end of its B-Bone's segments, else its bone's tail."""
+    ends = np.repeat(tails, joint_counts, axis=0)
+    goes_on = np.ones(len(centers), bool)
+    goes_on[np.cumsum(joint_counts) - 1] = False
+    ends[goes_on] = centers[1:][goes_on[:-1]]
+    return ends
 
 
 def read_pose_names(armature: bpy.types.Object) -> tuple[str, ...]:

@@ -45,6 +45,14 @@ def read_face_corners(mesh: bpy.types.Mesh) -> tuple[np.ndarray, np.ndarray]:
     return corners, starts
 
 
+def read_triangles(mesh: bpy.types.Mesh) -> np.ndarray:
+    """Vertices of the triangles that the faces are cut into, int32, shape (T, 3), counter-clockwise from outside."""
+    mesh.calc_loop_triangles()
+    triangles = np.empty((len(mesh.loop_triangles), 3), np.int32)
+    mesh.loop_triangles.foreach_get("vertices", triangles.ravel())
+    return triangles
+
+
 def local_object(name: str) -> bpy.types.Object | None:
     """An object of this file, none of a library, by its name."""
     return cast(Any, bpy.data.objects).get((name, None))

@@ -10,10 +10,10 @@ A deformer is a module with a frozen `Params` and the functions
 A new deformer is a new file and one line of `DEFORMERS`.
 """
 
-from . import dlb, dlbnt, ssd
+from . import dlb, dlbnt, particles, particles_2010, ssd
 from .errors import SkinningError
 from .rest import Joints, Pose, Rest, Weights
 
-DEFORMERS = {"SSD": ssd, "DLB": dlb, "DLBNT": dlbnt}
+DEFORMERS = {"SSD": ssd, "DLB": dlb, "DLBNT": dlbnt, "PARTICLES": particles, "PARTICLES_2010": particles_2010}
 
 __all__ = ["DEFORMERS", "Joints", "Pose", "Rest", "SkinningError", "Weights"]

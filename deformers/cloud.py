@@ -8,6 +8,7 @@ import numpy as np
 
 from .fill import Fill
 from .neighbors import find_nearest, find_pairs
+from .skeleton import Chains
 from .solid import Surface, find_crossed
 from .substructures import Solver
 
@@ -23,19 +24,19 @@ ALIKE = 0.5
 SKIN_VERTICES = 8
 """Vertices whose weights a particle takes."""
 
-SPREAD = 1.0
+SPREAD = 0.9
 """Over how much of the limb's radius weights are smoothed: flesh is not cut where the skin's weights are."""
 
-LEAST_SPREAD = 0.3
+LEAST_SPREAD = 0.1
 """The same where bones are short."""
 
-SHORT, LONG = 1.0, 2.0
-"""Lengths of bones in radii of the limb: by short ones (a face's, a spine's) weights are fine, and stay."""
+LONG = (1.25, 2.0)
+"""Lengths of bones, in radii of the limb, from which weights are smoothed: a jaw's are sharp for a reason."""
 
-SOFTNESS = 0.6
+SOFTNESS = 0.35
 """ell: over how much of the limb's radius the flesh goes its own way, at stiffness 1."""
 
-LEAST_PULL = 0.2
+LEAST_PULL = 0.07
 """Share of its bones' pull that a particle feels where two bones pull alike."""
 
 SMOOTHING = 0.3
@@ -51,6 +52,8 @@ class Cloud:
     points : float32 array, shape (P, 3)
     weights : float array, shape (P, B)
         Of the particles for the joints.
+    long : float array, shape (P,)
+        Whether their bones are long for the limb, 0 to 1.
     starts : int array, shape (P,)
         Where each particle's links begin in the arrays of E links. Each pair of neighbors is two links.
     ends : int array, shape (E,)
@@ -65,12 +68,23 @@ class Cloud:
 
     points: np.ndarray
     weights: np.ndarray
+    long: np.ndarray
     starts: np.ndarray
     ends: np.ndarray
     own: np.ndarray
     back: np.ndarray
     smoothing: np.ndarray
     solver: Solver
+
+    def find_near(self) -> np.ndarray:
+        """Pairs of particles that are linked, directly or through one other, or the same: i P + j, ascending."""
+        count = len(self.points)
+        counts = np.diff(np.append(self.starts, len(self.ends)))
+        begins = np.repeat(np.arange(count), counts)
+        more = counts[self.ends]
+        offsets = np.arange(more.sum()) - np.repeat(np.cumsum(more) - more, more)
+        through = np.repeat(begins, more) * count + self.ends[np.repeat(self.starts[self.ends], more) + offsets]
+        return np.unique(np.concatenate([through, begins * count + self.ends, np.arange(count) * (count + 1)]))
 
 
 class _Links:
@@ -119,7 +133,12 @@ class _Links:
 
 
 def make_cloud(
-    surface: Surface, fill: Fill, vertex_weights: np.ndarray, bone_lengths: np.ndarray, stiffness: float
+    surface: Surface,
+    fill: Fill,
+    vertex_weights: np.ndarray,
+    bone_lengths: np.ndarray,
+    parents: np.ndarray,
+    stiffness: float,
 ) -> Cloud:
     """Link the particles of a solid to each other and to the joints.
 
@@ -130,6 +149,8 @@ def make_cloud(
     vertex_weights : float array, shape (V, B)
         Each row summing to 1.
     bone_lengths : float array, shape (B,)
+    parents : int array, shape (B,)
+        As in `Joints`.
     stiffness : float
         How much the flesh keeps to its bones; 1 is flesh.
     """
@@ -138,9 +159,14 @@ def make_cloud(
     pairs = _drop_crossed(surface, fill.points, _find_pairs(fill), skin_weights)
     links = _Links(fill.points, pairs, volumes, fill.smallest_radius)
 
-    long = _find_long(skin_weights, bone_lengths, fill.thickness)
-    weights = links.smooth(skin_weights, volumes / (np.maximum(SPREAD * long, LEAST_SPREAD) * fill.thickness) ** 2)
-    fade = LEAST_PULL + (1.0 - LEAST_PULL) * smooth_step(_find_lead(weights))
+    lengths = bone_lengths / fill.thickness[:, None]
+    shorter = 1.0 - smooth_step((lengths - LONG[0]) / (LONG[1] - LONG[0]))
+    long = 1.0 - np.minimum(1.0, 3.0 * (shorter * skin_weights).sum(axis=1))
+    weights = links.smooth(
+        skin_weights, volumes / (np.maximum(SPREAD * long, LEAST_SPREAD) / stiffness * fill.thickness) ** 2
+    )
+    lead = _find_lead(_roll_up(weights, shorter, parents))
+    fade = LEAST_PULL + (1.0 - LEAST_PULL) * smooth_step(lead)
     pull = volumes * (stiffness / (SOFTNESS * fill.thickness)) ** 2 * fade
 
     starts, ends, own, back = links.sort()
@@ -149,6 +175,7 @@ def make_cloud(
     return Cloud(
         points=fill.points.astype(np.float32),
         weights=np.where(weights > 1e-4, weights, 0.0),
+        long=long,
         starts=starts,
         ends=ends,
         own=own,
@@ -172,10 +199,16 @@ def _find_lead(weights: np.ndarray) -> np.ndarray:
     return first - second
 
 
-def _find_long(weights: np.ndarray, bone_lengths: np.ndarray, thickness: np.ndarray) -> np.ndarray:
-    """Whether a particle's bones are long for its limb, 0 to 1, shape (P,): all of them have to be."""
-    long = smooth_step((bone_lengths / thickness[:, None] - SHORT) / (LONG - SHORT))
-    return 1.0 - np.minimum(1.0, 3.0 * ((1.0 - long) * weights).sum(axis=1))
+def _roll_up(weights: np.ndarray, shorter: np.ndarray, parents: np.ndarray) -> np.ndarray:
+    """Weights, shape (P, B), with those of short bones given to their parents: a jaw is part of the head."""
+    depths = Chains(parents).sum(np.ones(len(parents), np.intp))
+    result = weights.copy()
+    for joint in np.argsort(-depths, kind="stable"):
+        if parents[joint] >= 0:
+            share = shorter[:, joint] * result[:, joint]
+            result[:, parents[joint]] += share
+            result[:, joint] -= share
+    return result
 
 
 def _read_skin(surface: Surface, points: np.ndarray, vertex_weights: np.ndarray) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,6 +22,12 @@ SLOPE = 0.5
 
 ROOM = 1.3
 """A ball fills a place this near, in its radii: edges and corners are not thin, though no large ball holds them."""
+
+SHALLOW = 5
+"""Cells within which they are measured cell by cell."""
+
+WIDE = 1.8
+"""The same where the question is what limb a place belongs to: that of a cube's corner is the cube."""
 
 CELL = 1.0
 """Side of a grid's cell in smallest radii."""
@@ -64,8 +71,8 @@ class Fill:
     thickness : float64 array, shape (P,)
         Radius of the limb around each: of the largest ball that fits into it.
     grid : Grid
-    balls : float32 array, shape (X, Y, Z)
-        `thickness` of each cell; 0 outside.
+    limbs : float32 array, shape (X, Y, Z)
+        The same for the cells of the grid, and for those next to it.
     smallest_radius : float
     """
 
@@ -74,12 +81,12 @@ class Fill:
     volumes: np.ndarray
     thickness: np.ndarray
     grid: Grid
-    balls: np.ndarray
+    limbs: np.ndarray
     smallest_radius: float
 
-    def balls_at(self, points: np.ndarray) -> np.ndarray:
-        """Radius of the largest ball around each point, shape (N, 3), on the skin or inside."""
-        return _largest_near(self.balls)[self.grid.cells(points)]
+    def limbs_at(self, points: np.ndarray) -> np.ndarray:
+        """Radius of the limb around points, shape (N, 3), on the skin or inside: shape (N,)."""
+        return self.grid.sample(self.limbs, points)
 
 
 def fill_solid(surface: Surface, smallest_radius: float, count: int) -> Fill:
@@ -100,49 +107,85 @@ def fill_solid(surface: Surface, smallest_radius: float, count: int) -> Fill:
     """
     coarse = _fill_coarsely(surface)
     if smallest_radius > 0:
-        return _fill(surface, smallest_radius, coarse)
+        return _fill(surface, smallest_radius, *coarse)
     radius = _find_smallest_radius(*coarse, count)
-    fill = _fill(surface, radius, coarse)
+    fill = _fill(surface, radius, *coarse)
     for _ in range(TRIES):
         excess = len(fill.points) / count
         if abs(excess - 1.0) <= CLOSE:
             break
         radius *= excess**0.4
-        fill = _fill(surface, radius, coarse)
+        fill = _fill(surface, radius, *coarse)
     return fill
 
 
-def _fill(surface: Surface, smallest_radius: float, coarse: tuple[Grid, np.ndarray]) -> Fill:
-    """Fill a surface with particles of at least a radius; the limbs' own radii are taken from the coarse grid."""
+def _fill(surface: Surface, smallest_radius: float, coarse: Grid, coarse_depths: np.ndarray) -> Fill:
+    """Fill a surface with particles of at least a radius."""
     grid = fill_grid(surface, CELL * smallest_radius)
-    depths = grid.step * np.maximum(distances_within(~grid.inside, DEEPEST) - 0.5, 0.0)
-    balls = find_balls(grid, depths, np.sqrt(2.0))
+    depths = _find_depths(grid)
+    half, half_depths = _halve(grid, depths)
+    balls = _double(find_balls(half, half_depths, np.sqrt(2.0), ROOM), grid.inside)
     radii = _grade(grid, np.clip(balls / ACROSS, smallest_radius, LARGEST_RATIO * smallest_radius))
     points, sizes = _pack(grid, depths, radii, smallest_radius)
     skin, normals = sample_skin(surface, 2.0 * smallest_radius)
+    kept = np.unique(np.floor(skin / smallest_radius), axis=0, return_index=True)[1]
+    skin, normals = skin[kept], normals[kept]
     points, sizes = _cover(points, sizes, skin, normals, radii[grid.cells(skin - smallest_radius * normals)])
     order = np.concatenate(group_points(points))
     points, sizes = points[order], sizes[order]
-    volumes = _share_volume(grid, sizes)
-    thickness = _largest_near(balls)[grid.cells(points)]
-    coarse_grid, coarse_balls = coarse
-    limbs = _largest_near(coarse_balls)[coarse_grid.cells(points)]
-    seen = (limbs >= 4.0 * coarse_grid.step) | (thickness >= 0.5 * grid.step * DEEPEST)
-    thickness[seen] = np.maximum(limbs, 0.5 * thickness)[seen]
-    thickness = np.maximum(thickness, 0.5 * smallest_radius).astype(float)
-    return Fill(points, sizes, volumes, thickness, grid, balls, smallest_radius)
+    limbs = _find_limbs(half, half_depths, coarse, coarse_depths)
+    thickness = np.maximum(half.sample(limbs, points), 0.5 * smallest_radius)
+    return Fill(points, sizes, _share_volume(grid, sizes), thickness, half, limbs, smallest_radius)
+
+
+def _find_limbs(grid: Grid, depths: np.ndarray, coarse: Grid, coarse_depths: np.ndarray) -> np.ndarray:
+    """The radius of the limb around each cell: where it is too thick to be measured, that of the coarse grid."""
+    limbs = _largest_near(find_balls(grid, depths, 2.0**0.25, WIDE))
+    deep = np.nonzero(limbs >= 0.5 * depths.max(initial=0.0))
+    coarse_limbs = _largest_near(find_balls(coarse, coarse_depths, 2.0**0.25, WIDE))
+    limbs[deep] = np.maximum(limbs[deep], coarse.sample(coarse_limbs, grid.centers(np.stack(deep, axis=1))))
+    return np.float32(2.0**0.125) * limbs  # the middle of the step in which the radius lies
 
 
 def _fill_coarsely(surface: Surface) -> tuple[Grid, np.ndarray]:
-    """A grid of about FIRST_CELLS cells in the surface, and the largest ball at each, however large."""
+    """A grid of about FIRST_CELLS cells in the surface, and how deep each is, however deep."""
     volume = max(surface.volume, 1e-9 * float(np.prod(np.ptp(surface.points, axis=0)))) or 1.0
     grid = fill_grid(surface, float(np.cbrt(volume / FIRST_CELLS)))
     reach = distances_within(~grid.inside, min(120, max(grid.inside.shape) // 2))
-    return grid, find_balls(grid, grid.step * np.maximum(reach - 0.5, 0.0), 2.0**0.25)
+    return grid, grid.step * np.maximum(reach - 0.5, 0.0).astype(np.float32)
 
 
-def _find_smallest_radius(grid: Grid, balls: np.ndarray, count: int) -> float:
+def _find_depths(grid: Grid) -> np.ndarray:
+    """Distance of each cell's center to the skin, float32, at most DEEPEST cells: below, of a coarser grid."""
+    depths = distances_within(~grid.inside, SHALLOW)
+    whole = _halve(grid, grid.inside, np.min)[1]
+    deep = 2.0 * distances_within(~whole, DEEPEST // 2)
+    depths = np.where(depths < SHALLOW, depths, np.maximum(_double(deep, grid.inside), SHALLOW))
+    return grid.step * np.maximum(depths - 0.5, 0.0).astype(np.float32)
+
+
+def _halve(grid: Grid, values: np.ndarray, choose: Callable = np.max) -> tuple[Grid, np.ndarray]:
+    """A grid of cells twice as large, inside where any of its 8 parts is, and what `choose` makes of their values."""
+    shape = tuple(-(-size // 2) for size in grid.inside.shape)
+    room = [(0, 2 * half - size) for half, size in zip(shape, grid.inside.shape, strict=True)]
+
+    def fold(array: np.ndarray) -> np.ndarray:
+        return np.pad(array, room).reshape(shape[0], 2, shape[1], 2, shape[2], 2)
+
+    inside = np.asarray(fold(grid.inside).any(axis=(1, 3, 5)))
+    return Grid(grid.low + 0.5 * grid.step, 2.0 * grid.step, inside), choose(fold(values), axis=(1, 3, 5))
+
+
+def _double(values: np.ndarray, inside: np.ndarray) -> np.ndarray:
+    """Values of the cells of `_halve` at their parts; 0 outside."""
+    for axis in range(3):
+        values = np.repeat(values, 2, axis=axis)
+    return values[tuple(slice(size) for size in inside.shape)] * inside
+
+
+def _find_smallest_radius(grid: Grid, depths: np.ndarray, count: int) -> float:
     """The smallest radius that leads to about `count` particles: by halving, on a coarse grid."""
+    balls = find_balls(grid, depths, np.sqrt(2.0), ROOM)
     held = balls[grid.inside].astype(float)
     if not held.size:
         return grid.step
@@ -155,7 +198,7 @@ def _find_smallest_radius(grid: Grid, balls: np.ndarray, count: int) -> float:
     return float(np.sqrt(low * high))
 
 
-def find_balls(grid: Grid, depths: np.ndarray, ratio: float) -> np.ndarray:
+def find_balls(grid: Grid, depths: np.ndarray, ratio: float, room: float) -> np.ndarray:
     """Radius of the largest ball inside the solid that holds each cell (local thickness), float32; 0 outside.
 
     Parameters
@@ -164,13 +207,15 @@ def find_balls(grid: Grid, depths: np.ndarray, ratio: float) -> np.ndarray:
         Distance of each cell to the nearest one outside, in the grid's unit.
     ratio : float
         Between one radius that is looked for and the next.
+    room : float
+        How near, in its radii, a ball fills a place.
     """
     balls = np.where(grid.inside, np.maximum(depths, 0.5 * grid.step), 0.0).astype(np.float32)
     reach = depths / grid.step
     level = 1.0
     while level <= reach.max(initial=0.0):
-        cap = int(np.ceil(ROOM * level))
-        near = distances_within(reach >= level, cap) <= ROOM * level
+        cap = int(np.ceil(room * level))
+        near = distances_within(reach >= level, cap) <= room * level
         np.maximum(balls, np.where(near & grid.inside, np.float32(level * grid.step), 0.0), out=balls)
         level *= ratio
     return balls

@@ -12,27 +12,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from . import blending, dlbnt
+from .attachments import attach
 from .blending import linear_stage, normalize_weights, skin_points, skin_transforms
-from .cloud import Cloud, make_cloud, smooth_step
+from .cloud import Cloud, make_cloud
 from .errors import SkinningError
 from .fill import Fill, fill_solid
-from .neighbors import find_nearest
 from .rest import Joints, Pose, Rest, Weights
 from .settling import settle
-from .solid import Surface, read_surface, vertex_normals
+from .solid import Surface, read_surface
 from .volumes import VolumeKeeper
-
-SKIN_PARTICLES = 16
-"""Particles that a vertex follows."""
-
-THIN, THICK = 1.0, 2.0
-"""Radii of a limb in smallest radii up to which it follows the joints, and from which it follows the particles."""
-
-STRANGE = 0.2
-"""Shared weight up to which a vertex leaves out particles that lie outside of its skin: those of another finger."""
 
 LEAST_PARTICLES = 20
 """Particles below which a body is no solid."""
+
+SPARE = 0.02
+"""The same move, in radii of the limb, where joints meet."""
 
 EVEN = 1e-4
 """Differences in the scale of the axes, from object to armature space, that do not count."""
@@ -94,6 +88,8 @@ class Body:
         The vertices.
     keeper : VolumeKeeper
         Of the skin, in object space.
+    spare : float32 array, shape (V,)
+        How far each vertex may go to keep the volume where the particles do not move it, object space.
     to_unit, to_object : float64 arrays, shape (4, 4)
     """
 
@@ -103,6 +99,7 @@ class Body:
     skin: blending.Binding
     points: np.ndarray
     keeper: VolumeKeeper
+    spare: np.ndarray
     to_unit: np.ndarray
     to_object: np.ndarray
 
@@ -160,15 +157,14 @@ def bind(rest: Rest, params: Params) -> Binding:
         Where the joints are parented in a circle.
     """
     joints = _with_still_joint(rest.joints)
-    weights = normalize_weights(rest.weights, len(rest.points), len(rest.joints.parents))
+    weights = normalize_weights(rest.weights, len(rest.points), len(rest.joints.parents)).by_vertex()
     rest = replace(rest, weights=weights, joints=joints)
     to_unit = _find_unit_space(rest)
     triangles = np.empty((0, 3), int) if rest.triangles is None else rest.triangles
     surface = read_surface(_transform(to_unit, rest.points), triangles)
     messages = _describe_surface(surface)
-    fill = None
+    fill, scale = None, float(np.cbrt(abs(np.linalg.det(to_unit[:3, :3]))))
     if surface.triangles.size:
-        scale = float(np.cbrt(abs(np.linalg.det(to_unit[:3, :3]))))
         fill = fill_solid(surface, params.smallest_radius * scale, params.count)
         if len(fill.points) < LEAST_PARTICLES:
             messages += (f"Only {len(fill.points)} particles fit into the mesh: choose a smaller radius",)
@@ -178,26 +174,27 @@ def bind(rest: Rest, params: Params) -> Binding:
 
     dense = np.zeros((len(rest.points), len(joints.parents)), np.float32)
     np.add.at(dense, (weights.vertices, weights.joints), weights.values)
-    cloud = make_cloud(surface, fill, dense, _bone_lengths(joints) * _armature_to_unit(rest, to_unit), params.stiffness)
-    near, shares = _find_particles(surface, fill, cloud, weights)
-    solid = _find_solid(surface, fill, dense) * (shares.sum(axis=1) > 0)
-    if rest.solid is not None:
-        solid = solid * np.clip(rest.solid, 0.0, 1.0)
-    smooth = _gather(shares, near, cloud.weights)
-    moved = solid > 0
-    dense[moved] += solid[moved, None] * (smooth[moved] - dense[moved])
+    lengths = _bone_lengths(joints) * _armature_to_unit(rest, to_unit)
+    cloud = make_cloud(surface, fill, dense, lengths, joints.parents, params.stiffness)
+    dense, attachment = attach(surface, fill, cloud, weights, dense, rest.solid)
     body = Body(
         fill=fill,
         cloud=cloud,
         core=dlbnt.bind(Rest(fill.points, Weights.from_dense(cloud.weights), joints), dlbnt.Params()),
-        skin=_bind_skin(rest, surface.points, fill.points, near, shares, solid, params),
+        skin=attachment.bind(rest, surface.points, fill.points),
         points=surface.points.astype(np.float32),
-        keeper=VolumeKeeper(rest.points, surface.triangles),
+        keeper=VolumeKeeper(rest.points, surface.triangles, surface.rims),
+        spare=_find_spare(fill.limbs_at(surface.points) / scale, dense, attachment.find_strength(rest)),
         to_unit=to_unit,
         to_object=np.linalg.inv(to_unit),
     )
     base = dlbnt.bind(replace(rest, weights=Weights.from_dense(dense)), dlbnt.Params())
-    return Binding(params, base, body, float(solid.mean()), messages)
+    return Binding(params, base, body, float(attachment.solid.mean()), messages)
+
+
+def _find_spare(thickness: np.ndarray, weights: np.ndarray, strength: np.ndarray) -> np.ndarray:
+    """How far vertices may go to keep the volume: the more, the more joints share them."""
+    return (SPARE * thickness * (1.0 - np.einsum("vb,vb->v", weights, weights)) * strength).astype(np.float32)
 
 
 def _with_still_joint(joints: Joints) -> Joints:
@@ -257,65 +254,10 @@ def _describe_surface(surface: Surface) -> tuple[str, ...]:
             "No part of the mesh is closed, so nothing can be filled: it is deformed by DLBNT. Close its holes"
         )
     elif solid < count:
-        messages.append(f"{count - solid} of {count} parts are open, like cloth, and are not filled")
+        messages.append(f"Of {count} parts, {count - solid} are open, like cloth, and follow the joints")
     if surface.turned:
-        messages.append(f"{surface.turned} parts are inside out: they are filled as if their normals were flipped")
+        messages.append(f"Parts that are inside out, and are filled as if their normals were flipped: {surface.turned}")
     return tuple(messages)
-
-
-def _find_particles(surface: Surface, fill: Fill, cloud: Cloud, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
-    """Particles that each vertex follows, shape (V, n), and how much: shares that sum to 1, or all 0 for none."""
-    points = surface.points
-    near, away = find_nearest(points, fill.points, SKIN_PARTICLES + 1)
-    reach = np.maximum(away[:, -1:], 1e-12)
-    near, away = near[:, :-1], away[:, :-1]
-    shares = np.maximum(1.0 - (away / reach) ** 2, 0.0) ** 3
-    starts = np.searchsorted(weights.vertices, np.arange(len(points)))
-    felt = np.minimum(cloud.weights[near[weights.vertices], weights.joints[:, None]], weights.values[:, None])
-    alike = np.add.reduceat(felt, starts, axis=0) > STRANGE
-    normals = vertex_normals(points, surface.triangles)
-    height = np.einsum("vni,vi->vn", fill.points[near] - points[:, None], normals)
-    shares *= alike | (height <= 0.25 * fill.radii[near])
-    return near, shares / np.maximum(shares.sum(axis=1, keepdims=True), 1e-12)
-
-
-def _find_solid(surface: Surface, fill: Fill, weights: np.ndarray) -> np.ndarray:
-    """How much each vertex follows the particles: not where the body is thin, nor parts that one bone holds."""
-    balls = fill.balls_at(surface.points) / fill.smallest_radius
-    count = len(surface.solid)
-    first = np.full(count, len(surface.points))
-    np.minimum.at(first, surface.islands, np.arange(len(surface.points)))
-    differs = np.abs(weights - weights[first[surface.islands]]).max(axis=1, initial=0.0) > 1e-3
-    stiff = np.bincount(surface.islands, differs, minlength=count) == 0
-    return smooth_step((balls - THIN) / (THICK - THIN)) * ~stiff[surface.islands]
-
-
-def _gather(shares: np.ndarray, near: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Values of particles, shape (P, B), mixed at the vertices: (V, B)."""
-    result = np.zeros((len(near), values.shape[1]), np.float32)
-    values = values.astype(np.float32)
-    for column in range(near.shape[1]):
-        result += shares[:, column, None].astype(np.float32) * values[near[:, column]]
-    return result
-
-
-def _bind_skin(
-    rest: Rest,
-    points: np.ndarray,
-    centers: np.ndarray,
-    near: np.ndarray,
-    shares: np.ndarray,
-    solid: np.ndarray,
-    params: Params,
-) -> blending.Binding:
-    """The vertices with the particles as joints; how much of it is taken is their strength."""
-    strength = solid if rest.strength is None else solid * rest.strength
-    if rest.linear is not None:
-        strength = strength * (1.0 - rest.linear)
-    vertices = np.repeat(np.arange(len(points)), near.shape[1])
-    weights = Weights(vertices, near.ravel(), shares.ravel())
-    joints = Joints(centers, np.full(len(centers), -1))
-    return blending.bind(Rest(points, weights, joints, strength=strength), params)
 
 
 def with_points(binding: Binding, points: np.ndarray) -> Binding:
@@ -348,7 +290,7 @@ def deform(binding: Binding, pose: Pose) -> np.ndarray:
     moves = linear_stage(_find_moves(body, pose, binding.params.iterations))
     change = (skin_points(body.skin, IDENTITY, [moves]) - body.points) @ body.to_object[:3, :3].T.astype(np.float32)
     points += change
-    points += _find_swelling(binding, body.keeper, pose, points, change)
+    points += _find_swelling(binding, body, pose, points, change)
     return points
 
 
@@ -367,7 +309,7 @@ def vertex_transforms(binding: Binding, pose: Pose) -> np.ndarray:
     transforms[:, :3] += rows
     rest = body.points @ out.T + body.to_object[:3, 3].astype(np.float32)
     posed = _apply(transforms, rest)
-    transforms[:, :3, 3] += _find_swelling(binding, body.keeper, pose, posed, _apply(rows, rest))
+    transforms[:, :3, 3] += _find_swelling(binding, body, pose, posed, _apply(rows, rest))
     return transforms
 
 
@@ -416,16 +358,19 @@ def _find_moves(body: Body, pose: Pose, iterations: int) -> np.ndarray:
 
 
 def _find_swelling(
-    binding: Binding, keeper: VolumeKeeper, pose: Pose, posed: np.ndarray, change: np.ndarray
+    binding: Binding, body: Body, pose: Pose, posed: np.ndarray, change: np.ndarray
 ) -> np.ndarray | float:
-    """What makes good the volume that is still lacking, along the normals, where the particles changed the skin."""
-    share = binding.params.volume
+    """What makes good the volume that is still lacking: along the normals, where the particles have changed the skin.
+
+    Where that is not enough, near the joints.
+    """
+    share, keeper, spare = binding.params.volume, body.keeper, body.spare
     if share == 0.0 or not keeper.holds_volume:
         return 0.0
     stages = dlbnt.find_stages(binding.base, pose)
     if len(stages) > 1:  # scaled joints ask for another volume
         keeper = keeper.with_points(skin_points(binding.base, pose, stages[:1]))
-    return share * keeper.find_swelling(posed, np.sqrt(np.einsum("vi,vi->v", change, change)))
+    return share * keeper.find_swelling(posed, spare + np.sqrt(np.einsum("vi,vi->v", change, change)))
 
 
 def measure_volume(binding: Binding, points: np.ndarray) -> float | None:

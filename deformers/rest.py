@@ -31,6 +31,11 @@ class Weights:
     joints: np.ndarray
     values: np.ndarray
 
+    def by_vertex(self) -> Weights:
+        """The same, ordered by vertex."""
+        order = np.argsort(self.vertices, kind="stable")
+        return Weights(self.vertices[order], self.joints[order], self.values[order])
+
     @classmethod
     def from_dense(cls, dense: np.ndarray) -> Weights:
         """The same from an array of shape (V, B)."""

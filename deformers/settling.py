@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .cloud import Cloud
+from .cloud import Cloud, smooth_step
 
 STRETCH = 6.0
 """lambda: how much more a neighborhood keeps its volume than its shape."""
@@ -13,6 +13,9 @@ PRESSURE = 2.0
 """eta: how much of a lack of volume becomes pressure in an iteration."""
 
 MOST_PRESSURE = 0.6
+
+SOUND = 0.3
+"""Share of its volume below which a neighborhood that is about to turn inside out takes its own shape again."""
 
 COMPLETION = 0.01
 """Share of a neighborhood's extent by which it is thickened: sheets and chains have none across."""
@@ -111,8 +114,10 @@ def settle(
     for _ in range(iterations):
         gradients = near.gradients(outer + near.sum_outer(near.steps(offsets)), rotations)
         rotations = turn_toward(rotations, gradients + cloud.smoothing * near.mean(rotations))
-        pressure = np.clip(pressure + PRESSURE * (1.0 - determinant(gradients)), -MOST_PRESSURE, MOST_PRESSURE)
-        targets = (rotations + STRETCH * keep_volume(gradients, 1.0 + pressure)) / np.float32(1.0 + STRETCH)
+        volumes = determinant(gradients)
+        pressure = np.clip(pressure + PRESSURE * (1.0 - volumes), -MOST_PRESSURE, MOST_PRESSURE)
+        sound = STRETCH / (1.0 + STRETCH) * smooth_step(volumes / SOUND).astype(np.float32)
+        targets = rotations + sound * (keep_volume(gradients, 1.0 + pressure) - rotations)
         right = pulled - near.sum_turned(targets)
         offsets = memory.accelerate(offsets, cloud.solver.solve(np.ascontiguousarray(right.T)).T)
     gradients = near.gradients(outer + near.sum_outer(near.steps(offsets)), rotations)

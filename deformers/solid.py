@@ -25,6 +25,34 @@ PHASE = np.array([0.3712, 0.5843, 0.4391])
 
 
 @dataclass(frozen=True)
+class Rims:
+    """The rims of a surface's holes.
+
+    Attributes
+    ----------
+    sides : int array, shape (R, 2)
+        Edges with one triangle, in its direction.
+    loops : int array, shape (R,)
+        The hole of each.
+    """
+
+    sides: np.ndarray
+    loops: np.ndarray
+
+    @property
+    def count(self) -> int:
+        """Holes."""
+        return int(self.loops.max(initial=-1)) + 1
+
+    def find_lids(self, points: np.ndarray) -> np.ndarray:
+        """Triangles that close the holes, each about the middle of its rim: their corners, shape (R, 3, 3)."""
+        start, end = points[self.sides[:, 0]], points[self.sides[:, 1]]
+        counts = np.maximum(np.bincount(self.loops), 1)
+        middle = np.stack([np.bincount(self.loops, start[:, axis]) / counts for axis in range(3)], axis=1)
+        return np.stack([middle[self.loops], end, start], axis=1)
+
+
+@dataclass(frozen=True)
 class Surface:
     """What of a mesh can be filled: the triangles of its closed islands, wound outward.
 
@@ -37,6 +65,8 @@ class Surface:
         The island of each vertex.
     solid : bool array, shape (N,)
         Which islands are filled.
+    rims : Rims
+        Of their holes.
     turned : int
         Islands that were inside out.
     """
@@ -45,6 +75,7 @@ class Surface:
     triangles: np.ndarray
     islands: np.ndarray
     solid: np.ndarray
+    rims: Rims
     turned: int
 
     @property
@@ -63,16 +94,6 @@ def area_vectors(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
     """Normals of the triangles, as long as their areas, shape (T, 3)."""
     a, b, c = (points[triangles[:, corner]] for corner in range(3))
     return 0.5 * np.cross(b - a, c - a)
-
-
-def vertex_normals(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """Normals of the vertices, weighted by area, shape (V, 3); 0 where there is no triangle."""
-    vectors = area_vectors(points, triangles)
-    sums = np.zeros(points.shape)
-    for axis in range(3):
-        for corner in triangles.T:
-            sums[:, axis] += np.bincount(corner, vectors[:, axis], len(points))
-    return sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-300)
 
 
 def weld(points: np.ndarray) -> np.ndarray:
@@ -121,34 +142,37 @@ def read_surface(points: np.ndarray, triangles: np.ndarray) -> Surface:
     inside_out = volumes[owner] < 0
     triangles = np.where(inside_out[:, None], triangles[:, ::-1], triangles)
     areas = _sum_by(owner, np.linalg.norm(area_vectors(points, triangles), axis=1), count)
-    holes = _hole_areas(points, welded[triangles], owner, count)
+    rims = _find_rims(welded[triangles])
+    lids = rims.find_lids(points)
+    flat = 0.5 * np.cross(lids[:, 1] - lids[:, 0], lids[:, 2] - lids[:, 0])
+    held = np.stack([_sum_by(rims.loops, flat[:, axis], rims.count) for axis in range(3)], axis=1)
+    loop_islands = np.empty(rims.count, np.intp)
+    loop_islands[rims.loops] = islands[rims.sides[:, 0]]
+    holes = _sum_by(loop_islands, np.linalg.norm(held, axis=1), count)
     solid = (np.abs(volumes) > 0) & (holes <= LARGEST_HOLE * areas)
-    return Surface(points, triangles[solid[owner]], islands, solid, int((solid & (volumes < 0)).sum()))
+    kept = solid[islands[rims.sides[:, 0]]]
+    return Surface(
+        points=points,
+        triangles=triangles[solid[owner]],
+        islands=islands,
+        solid=solid,
+        rims=Rims(rims.sides[kept], np.unique(rims.loops[kept], return_inverse=True)[1].ravel()),
+        turned=int((solid & (volumes < 0)).sum()),
+    )
 
 
 def _sum_by(owner: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
     return np.bincount(owner, values, minlength=count)
 
 
-def _hole_areas(points: np.ndarray, corners: np.ndarray, owner: np.ndarray, count: int) -> np.ndarray:
-    """Area of each island's holes, shape (N,): what their rims enclose, each rim by itself."""
+def _find_rims(corners: np.ndarray) -> Rims:
+    """The rims of triangles, shape (T, 3), whose vertices are welded."""
     sides = np.concatenate([corners[:, [0, 1]], corners[:, [1, 2]], corners[:, [2, 0]]])
-    keys = np.sort(sides, axis=1) @ np.array([len(points), 1])
+    keys = np.sort(sides, axis=1) @ np.array([corners.max(initial=0) + 1, 1])
     _, place, used = np.unique(keys, return_inverse=True, return_counts=True)
     rim = sides[used[place.ravel()] == 1]
-    if not len(rim):
-        return np.zeros(count)
-    holders = np.tile(owner, 3)[used[place.ravel()] == 1]
-    loops = find_islands(rim, len(points))[rim[:, 0]]
-    loops = np.unique(loops, return_inverse=True)[1].ravel()
-    lengths = np.bincount(loops)
-    start, end = points[rim[:, 0]], points[rim[:, 1]]
-    middle = np.stack([np.bincount(loops, start[:, axis]) / lengths for axis in range(3)], axis=1)
-    vectors = 0.5 * np.cross(start - middle[loops], end - middle[loops])
-    enclosed = np.linalg.norm(np.stack([np.bincount(loops, vectors[:, axis]) for axis in range(3)], axis=1), axis=1)
-    loop_owner = np.empty(len(lengths), np.intp)
-    loop_owner[loops] = holders
-    return _sum_by(loop_owner, enclosed, count)
+    loops = find_islands(rim, int(rim.max(initial=-1)) + 1)[rim[:, 0]]
+    return Rims(rim, np.unique(loops, return_inverse=True)[1].ravel())
 
 
 @dataclass(frozen=True)
@@ -177,6 +201,16 @@ class Grid:
         """Indices of the cells that points, shape (N, 3), are in; the nearest cell where they are outside the grid."""
         cells = np.rint((points - self.low) / self.step).astype(np.intp)
         return tuple(np.clip(cells, 0, np.array(self.inside.shape) - 1).T)  # type: ignore[return-value]
+
+    def sample(self, values: np.ndarray, points: np.ndarray) -> np.ndarray:
+        """Values of the cells, shape (X, Y, Z), between their centers at points, shape (N, 3): shape (N,)."""
+        places = np.clip((points - self.low) / self.step, 0.0, np.array(values.shape) - 1.0)
+        first = np.minimum(places.astype(np.intp), np.maximum(np.array(values.shape) - 2, 0))
+        result = np.zeros(len(points))
+        for corner in np.ndindex(2, 2, 2):
+            share = np.prod(np.where(corner, places - first, 1.0 - (places - first)), axis=1)
+            result += share * values[tuple((first + corner).T)]
+        return result
 
 
 def fill_grid(surface: Surface, step: float) -> Grid:

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from .solid import Rims
+
 LEAST_VOLUME = 1e-4
 """Volume, in cubes of the surface's size, below which a mesh holds none."""
 
+STEPS = 3
+"""Steps of Newton's method at most."""
+
+CLOSE = 2e-4
+"""Share of the volume that may be lacking."""
+
 MOST_SWELLING = 1.0
-"""Largest move for the volume's sake, in moves that the particles have made."""
+"""Largest move in a step, in what a vertex may move."""
 
 
 class VolumeKeeper:
@@ -19,18 +27,20 @@ class VolumeKeeper:
     points : float array, shape (V, 3)
         At rest.
     triangles : int array, shape (T, 3)
-        Of the closed parts.
+        Of the parts that hold a volume.
+    rims : Rims
+        Of the holes in them.
     """
 
-    def __init__(self, points: np.ndarray, triangles: np.ndarray) -> None:
-        self._corners = np.ascontiguousarray(triangles.T)
+    def __init__(self, points: np.ndarray, triangles: np.ndarray, rims: Rims) -> None:
+        self._corners, self._rims = np.ascontiguousarray(triangles.T), rims
         self.volume = self.measure(points)
         size = float(np.ptp(points, axis=0).max(initial=0.0))
         self.holds_volume = abs(self.volume) > LEAST_VOLUME * size**3
 
     def with_points(self, points: np.ndarray) -> VolumeKeeper:
         """The same for another shape of the same vertices."""
-        return VolumeKeeper(points, self._corners.T)
+        return VolumeKeeper(points, self._corners.T, self._rims)
 
     def measure(self, points: np.ndarray) -> float:
         """Volume inside posed points, shape (V, 3)."""
@@ -42,29 +52,33 @@ class VolumeKeeper:
         a, b, c = (np.take(rows, corner, axis=1) for corner in self._corners)
         u, v = b - a, c - a
         normals = np.stack([u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]])
-        return float((a * normals).sum(dtype=float)) / 6.0, normals
+        lids = self._rims.find_lids(rows.T)
+        lid_volume = np.einsum("ri,ri->", lids[:, 0], np.cross(lids[:, 1], lids[:, 2]))
+        return (float((a * normals).sum(dtype=float)) + float(lid_volume)) / 6.0, normals
 
     def find_swelling(self, points: np.ndarray, amounts: np.ndarray) -> np.ndarray:
-        """Moves of posed points along their normals that bring the volume back: one Newton step.
+        """Moves of posed points along their normals that bring the volume back, by Newton's method.
 
         Parameters
         ----------
         points : float array, shape (V, 3)
         amounts : float array, shape (V,)
-            How far each may move, beside the others.
+            How far each may move, beside the others; none moves farther than MOST_SWELLING of it in a step.
 
         Returns
         -------
         float32 array, shape (V, 3)
         """
-        volume, normals = self._measure(points)
-        sums = np.empty((3, len(points)))
-        for axis in range(3):  # the gradient of the volume is a third of the areas at a vertex
-            sums[axis] = sum(np.bincount(corner, normals[axis], len(points)) for corner in self._corners)
-        lengths = np.sqrt((sums * sums).sum(axis=0))
-        slope = float((amounts * lengths).sum()) / 6.0
-        lack = self.volume - volume
-        if slope <= abs(lack) / MOST_SWELLING:
-            slope = max(abs(lack) / MOST_SWELLING, 1e-300)
-        moves = sums * (amounts * (lack / slope) / np.maximum(lengths, 1e-300))
-        return moves.T.astype(np.float32)
+        moved = points
+        for _ in range(STEPS):
+            volume, normals = self._measure(moved)
+            lack = self.volume - volume
+            if abs(lack) <= CLOSE * abs(self.volume):
+                break
+            sums = np.empty((3, len(points)))
+            for axis in range(3):  # the gradient of the volume is a sixth of these: of twice the areas at a vertex
+                sums[axis] = sum(np.bincount(corner, normals[axis], len(points)) for corner in self._corners)
+            lengths = np.sqrt((sums * sums).sum(axis=0))
+            slope = max(float((amounts * lengths).sum()) / 6.0, abs(lack) / MOST_SWELLING)
+            moved = moved + (sums * (amounts * (lack / slope) / np.maximum(lengths, 1e-300))).T.astype(np.float32)
+        return moved - points

@@ -7,7 +7,7 @@ from bpy.props import EnumProperty
 
 from ..deformers import SkinningError
 from ..properties import EVALUATE_ITEMS, METHOD_ITEMS, settings_of
-from ..tasks.bind import bind, make_independent, unbind
+from ..tasks.bind import bind, describe_particles, make_independent, unbind
 from ..tasks.character import has_armature_modifier
 
 
@@ -20,6 +20,15 @@ def chosen_meshes(context: bpy.types.Context) -> list[bpy.types.Object]:
     if active is not None and active.type == "MESH" and active not in meshes:
         meshes.append(active)
     return meshes
+
+
+def describe_bind(meshes: list[bpy.types.Object], method: str) -> str:
+    """What was bound and, by a method of particles, what it was filled with."""
+    told = {obj.name: text for obj in meshes if (text := describe_particles(obj))}
+    if len(told) > 1:
+        told = {name: f"{name}: {text}" for name, text in told.items()}
+    bound = f"Bound {', '.join(obj.name for obj in meshes)} by {method}"
+    return f"{bound}: {' '.join(told.values())}" if told else bound
 
 
 class SUPPLE_OT_bind(bpy.types.Operator):
@@ -48,12 +57,16 @@ class SUPPLE_OT_bind(bpy.types.Operator):
         meshes = chosen_meshes(context)
         method = self.method if self.properties.is_property_set("method") else settings_of(meshes[0]).method
         evaluate = self.evaluate if self.properties.is_property_set("evaluate") else None
+        manager = context.window_manager
+        manager.progress_begin(0.0, 1.0)
         try:
-            bind(meshes, method, evaluate)
+            bind(meshes, method, evaluate, manager.progress_update)
         except SkinningError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
-        self.report({"INFO"}, f"Bound {', '.join(obj.name for obj in meshes)} by {method}")
+        finally:
+            manager.progress_end()
+        self.report({"INFO"}, describe_bind(meshes, method))
         return {"FINISHED"}
 
 

@@ -243,7 +243,7 @@ def _posed_frames(
     """Go through the frames and yield each with the points that Supple's modifier passes on, shape (V, 3)."""
     current, sub = scene.frame_current, scene.frame_subframe
     try:
-        with _stack_down_to(obj, find_supple_modifier(obj)):
+        with _stack_down_to(obj, find_supple_modifier(obj)), live.at_bake_quality(obj):
             for frame in frames:
                 scene.frame_set(frame)
                 depsgraph = bpy.context.evaluated_depsgraph_get()

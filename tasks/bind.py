@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 import bpy
@@ -12,7 +12,7 @@ from ..bridge.meshes import mesh_of, read_points
 from ..bridge.probes import remove_unused_probes
 from ..deformers import SkinningError
 from ..nodes.groups import remove_unused_groups
-from ..properties import SETTINGS_VERSION, ObjectSettings, settings_of
+from ..properties import SETTINGS_VERSION, ObjectSettings, particle_reports, settings_of
 from . import live, nodes
 from .bake import clear_bake
 from .character import check_armature, find_armature_modifier
@@ -46,7 +46,12 @@ def find_bound_objects() -> list[bpy.types.Object]:
     return [obj for obj in bpy.data.objects if obj.type == "MESH" and settings_of(obj).is_bound and obj.library is None]
 
 
-def bind(objects: Iterable[bpy.types.Object], method: str, evaluate: str | None = None) -> None:
+def bind(
+    objects: Iterable[bpy.types.Object],
+    method: str,
+    evaluate: str | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> None:
     """Deform characters by Supple instead of by their Armature modifiers.
 
     Where one of the objects can not be bound, none is. A bound object is bound anew.
@@ -59,6 +64,8 @@ def bind(objects: Iterable[bpy.types.Object], method: str, evaluate: str | None 
         Key of `DEFORMERS`.
     evaluate : str, optional
         "NODES" or "PYTHON". If not given, what each object's settings say, and Python where nodes can not do it.
+    progress : callable, optional
+        Called with the share that is done, 0 to 1.
 
     Raises
     ------
@@ -69,10 +76,25 @@ def bind(objects: Iterable[bpy.types.Object], method: str, evaluate: str | None 
     if not objects:
         raise SkinningError("Nothing to bind: select a mesh that has an Armature modifier")
     checked = [(obj, check_bindable(obj)) for obj in objects]
-    prepared = [prepare(obj, modifier, method, evaluate) for obj, modifier in checked]
+    prepared = []
+    for obj, modifier in checked:
+        if progress is not None:
+            progress(len(prepared) / len(checked))
+        prepared.append(prepare(obj, modifier, method, evaluate))
     for (obj, modifier), (setup, problem) in zip(checked, prepared, strict=True):
         _bind_one(obj, modifier, setup, problem)
     _remove_unused()
+
+
+def describe_particles(obj: bpy.types.Object) -> str:
+    """What Bind has filled an object with, in a sentence or more; empty where its method knows no particles."""
+    report = particle_reports.get(obj.session_uid)
+    if report is None:
+        return ""
+    words = [f"{report.count:,} particles"]
+    if report.solid_share is not None:
+        words.append(f"{report.solid_share:.0%} of the skin is solid".replace("%", " %"))
+    return " ".join(f"{sentence.removesuffix('.')}." for sentence in (", ".join(words), *report.messages))
 
 
 def prepare(
@@ -141,6 +163,8 @@ def _bind_one(
         nodes.apply(obj, supple, setup)
         _remove_hidden(settings)
         live.forget(obj)
+        settings.property_unset("bound_space")
+        settings.particles.property_unset("bound_count")
     else:
         settings.method, settings.evaluate, groups = setup.choices.method, "PYTHON", setup.groups
         nodes.remove(obj)
@@ -149,6 +173,7 @@ def _bind_one(
             _remove_hidden(settings)
         _give_hidden(obj, check_armature(obj, modifier))
         live.keep(obj, setup)
+        settings.bound_space = setup.bound_space
     settings.version = SETTINGS_VERSION
     settings.is_bound = True
     _note_change()
@@ -170,19 +195,34 @@ def follow_settings(obj: bpy.types.Object) -> None:
         return
     by_nodes = nodes.is_evaluated_by_nodes(obj)
     if not by_nodes and settings.evaluate == "PYTHON":
-        return  # the live preview compares the settings itself
+        if not _has_method_for_nodes_to_try(obj):
+            return  # the live preview compares the settings itself
+        _set_evaluate(settings, "NODES")
     try:
         modifier = check_bindable(obj)
+        if settings.evaluate == "PYTHON":
+            setup, problem = live.prepare(obj, modifier, settings.method), ""
+        else:
+            setup, problem = prepare(obj, modifier, settings.method, None)
     except SkinningError:
-        settings.is_bound = False  # what is set back is not for the listeners
-        settings.evaluate = "NODES" if by_nodes else "PYTHON"
-        settings.is_bound = True
+        _set_evaluate(settings, "NODES" if by_nodes else "PYTHON")
         raise
-    if settings.evaluate == "PYTHON":
-        _bind_one(obj, modifier, live.prepare(obj, modifier, settings.method), "")
-    else:
-        _bind_one(obj, modifier, *prepare(obj, modifier, settings.method, None))
+    _bind_one(obj, modifier, setup, problem)
     _remove_unused()
+
+
+def _has_method_for_nodes_to_try(obj: bpy.types.Object) -> bool:
+    """Whether nodes were to evaluate an object and could not, and its method is another one since."""
+    known = live.find(obj)
+    has_changed = known is not None and known.choices.method != settings_of(obj).method
+    return has_changed and settings_of(obj).evaluate_problem != "" and obj.mode != "EDIT"
+
+
+def _set_evaluate(settings: ObjectSettings, evaluate: str) -> None:
+    """Choose what evaluates, without a word to the listeners."""
+    settings.is_bound = False
+    settings.evaluate = evaluate
+    settings.is_bound = True
 
 
 def make_independent(objects: Iterable[bpy.types.Object]) -> None:
@@ -266,10 +306,11 @@ def _unbind_one(obj: bpy.types.Object) -> None:
     live.forget(obj)
     _note_change()
     for name in (
-        "is_bound", "is_handed_over", "armature_modifier", "bound_groups", "live_toggles", "message",
+        "is_bound", "is_handed_over", "armature_modifier", "bound_groups", "bound_space", "live_toggles", "message",
         "evaluate_problem",
     ):  # fmt: skip
         settings.property_unset(name)
+    settings.particles.property_unset("bound_count")
     _unlock_interface(obj)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from mathutils import Matrix
 
 from ..bridge.armatures import Skeleton, read_segment_indices, read_skeleton
-from ..bridge.meshes import VertexGroups, mesh_of, read_points, read_vertex_groups
+from ..bridge.meshes import VertexGroups, mesh_of, read_points, read_triangles, read_vertex_groups
 from ..deformers import Rest, SkinningError, Weights
 from ..deformers.bendy import straight_segment_indices
 from ..deformers.envelopes import envelope_weights
@@ -108,6 +108,7 @@ def read_character(
     modifier: bpy.types.ArmatureModifier,
     posed: bpy.types.Object | None = None,
     space: Matrix | None = None,
+    solid_group: str = "",
 ) -> Character:
     """What there is to bind; nothing of it is changed.
 
@@ -120,6 +121,8 @@ def read_character(
         The armature as evaluated; as it is in the file if not given.
     space : Matrix, optional
         From object to armature space; as the objects stand in the file if not given.
+    solid_group : str
+        See `read_rest`.
 
     Raises
     ------
@@ -130,9 +133,8 @@ def read_character(
     skeleton = read_skeleton(posed or armature)
     groups = read_weight_groups(obj, skeleton, modifier)
     space = object_to_armature(obj, armature) if space is None else space
-    return Character(
-        skeleton, groups, read_rest(obj, modifier, skeleton, settings_of(obj).linear_group, space), space.copy()
-    )
+    rest = read_rest(obj, modifier, skeleton, space, settings_of(obj).linear_group, solid_group)
+    return Character(skeleton, groups, rest, space.copy())
 
 
 def read_weight_groups(obj: bpy.types.Object, skeleton: Skeleton, modifier: bpy.types.ArmatureModifier) -> list[str]:
@@ -164,8 +166,9 @@ def read_rest(
     obj: bpy.types.Object,
     modifier: bpy.types.ArmatureModifier,
     skeleton: Skeleton,
-    linear_group: str,
     object_to_armature: Matrix,
+    linear_group: str = "",
+    solid_group: str = "",
 ) -> Rest:
     """The object at rest, with the weights that Blender's Armature modifier would use.
 
@@ -176,15 +179,17 @@ def read_rest(
     modifier : ArmatureModifier
         Its vertex group and what it binds to are honored.
     skeleton : Skeleton
-    linear_group : str
-        Vertex group that mixes in linear blending, or "".
     object_to_armature : Matrix
         Where the mesh is in the armature's space: B-Bones and envelopes divide it by that.
+    linear_group : str
+        Vertex group that mixes in linear blending, or "".
+    solid_group : str
+        Vertex group that says how much a vertex follows the particles, or "" for all of it.
 
     Raises
     ------
     SkinningError
-        Where no vertex has a weight for a deforming bone, or the linear group does not exist.
+        Where no vertex has a weight for a deforming bone, or a group does not exist.
     """
     points = read_points(mesh_of(obj))
     entries = read_vertex_groups(mesh_of(obj))
@@ -204,6 +209,9 @@ def read_rest(
         joints=skeleton.joints,
         linear=_read_named_group(obj, entries, linear_group, "linear group"),
         strength=_read_strength(obj, entries, modifier),
+        triangles=read_triangles(mesh_of(obj)),
+        solid=_read_named_group(obj, entries, solid_group, "solid group"),
+        object_to_armature=matrix,
     )
 
 
@@ -243,12 +251,7 @@ def _read_bone_weights(
             where = np.flatnonzero(felt > 0)
             parts.append((np.flatnonzero(free)[where], np.full(len(where), bone), felt[where]))
     parts.append((weights.vertices, weights.joints, values))
-    return _by_vertex(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
-
-
-def _by_vertex(vertices: np.ndarray, joints: np.ndarray, values: np.ndarray) -> Weights:
-    order = np.argsort(vertices, kind="stable")
-    return Weights(vertices[order], joints[order], values[order])
+    return Weights(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True))).by_vertex()
 
 
 def _split_bendy(weights: Weights, points: np.ndarray, skeleton: Skeleton, armature: bpy.types.Object) -> Weights:
@@ -268,7 +271,7 @@ def _split_bendy(weights: Weights, points: np.ndarray, skeleton: Skeleton, armat
         far.append((weights.vertices[own], joints[own] + 1, values[own] * blends))
         values[own] *= 1.0 - blends
     far.append((weights.vertices, joints, values))
-    return _by_vertex(*(np.concatenate(arrays) for arrays in zip(*far, strict=True)))
+    return Weights(*(np.concatenate(arrays) for arrays in zip(*far, strict=True))).by_vertex()
 
 
 def _read_strength(

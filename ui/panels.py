@@ -7,7 +7,17 @@ from typing import Literal
 
 import bpy
 
-from ..properties import NODES_PROBLEM, ObjectSettings, settings_of
+from ..properties import (
+    NODES_PROBLEM,
+    PARTICLE_METHODS,
+    ObjectSettings,
+    ParticleReport,
+    ParticleSettings,
+    particle_reports,
+    settings_of,
+)
+
+SLOW = "For study, and slow: each pose takes seconds. To go on working, choose Particles"
 
 
 class SupplePanel:
@@ -90,6 +100,76 @@ class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
         row.operator("supple.unbind", text="", icon="UNLINKED")
 
 
+class VIEW3D_PT_supple_particles(SupplePanel, bpy.types.Panel):
+    """What the methods of particles have to choose, and what came of it"""
+
+    bl_label = "Particles"
+    bl_parent_id = "VIEW3D_PT_supple_skin"
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        settings = active_settings(context)
+        return settings is not None and settings.method in PARTICLE_METHODS
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        settings = active_settings(context)
+        self.draw_result(context)
+        if settings.method == "PARTICLES":
+            self.draw_choices(settings.particles)
+        else:
+            draw_message(layout, context, SLOW, icon="INFO")
+            layout.prop(settings.particles, "fill")
+            layout.prop(settings.particles, "radius")
+        layout.prop_search(settings.particles, "group", context.active_object, "vertex_groups")
+        self.draw_overlay(settings.particles)
+
+    def draw_result(self, context: bpy.types.Context) -> None:
+        """How many particles there are, what they cost and keep, and what could not be filled."""
+        report = particle_reports.get(context.active_object.session_uid)
+        if not active_settings(context).is_bound:
+            self.layout.label(text="Bind to fill the mesh", icon="INFO")
+            return
+        self.layout.label(text=describe(report or ParticleReport(active_settings(context).particles.count)))
+        for message in report.messages if report else ():
+            draw_message(self.layout, context, message, icon="INFO")
+
+    def draw_choices(self, particles: ParticleSettings) -> None:
+        """How finely the mesh is filled, how the flesh behaves, and how exactly it is solved."""
+        column = self.layout.column(align=True)
+        column.prop(particles, "smallest_radius")
+        row = column.row()
+        row.enabled = particles.smallest_radius == 0.0
+        row.prop(particles, "target_count")
+        column = self.layout.column(align=True)
+        column.prop(particles, "stiffness")
+        column.prop(particles, "volume")
+        column = self.layout.column(align=True)
+        for name in ("iterations", "iterations_dragging", "iterations_bake"):
+            column.prop(particles, name)
+
+    def draw_overlay(self, particles: ParticleSettings) -> None:
+        """Whether and how the particles are drawn."""
+        column = self.layout.column()
+        column.prop(particles, "show")
+        column = column.column()
+        column.enabled = particles.show
+        column.prop(particles, "color")
+        column.prop(particles, "show_rest")
+
+
+def describe(report: ParticleReport) -> str:
+    """A line such as "1,303 particles · 12.3 ms · volume +0.3 %"."""
+    words = [f"{report.count:,} particles"]
+    if report.milliseconds is not None:
+        words.append(f"{report.milliseconds:,.1f} ms")
+    if report.volume is not None:
+        words.append(f"volume {100.0 * (report.volume - 1.0):+.1f} %")
+    return " · ".join(words)
+
+
 class VIEW3D_PT_supple_bake(SupplePanel, bpy.types.Panel):
     """Bakes"""
 
@@ -112,4 +192,6 @@ class VIEW3D_PT_supple_bake(SupplePanel, bpy.types.Panel):
             layout.operator("supple.clear_bake", icon="LOOP_BACK")
 
 
-register, unregister = bpy.utils.register_classes_factory((VIEW3D_PT_supple_skin, VIEW3D_PT_supple_bake))
+register, unregister = bpy.utils.register_classes_factory(
+    (VIEW3D_PT_supple_skin, VIEW3D_PT_supple_particles, VIEW3D_PT_supple_bake)
+)

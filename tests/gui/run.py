@@ -1,8 +1,9 @@
 """Tests in a real Blender window, run inside it: `make test-gui BLENDER="/path/to/blender --python"`.
 
 They press Bind in the sidebar, drag a bone with the mouse, undo and play, and compare the mesh on the way: once with
-the deformation evaluated by nodes, where this Blender can, once by Python. The mouse and keys are xdotool's, so they
-want an X display. Pictures go to dist/gui/. The last line counts what passed and what failed.
+the deformation evaluated by nodes, where this Blender can, once by Python. Then they look at particles. The mouse and
+keys are xdotool's, so they want an X display. Pictures go to dist/gui/. The last line counts what passed and what
+failed.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import bpy
 import numpy as np
 
 import checkout
-from scenes import add_tube, distance, evaluated_points, rest_points, select
+from scenes import add_tube, distance, evaluated_points, rest_points, select, turn
 
 PICTURES = ROOT / "dist" / "gui"
 prefix = ""
@@ -114,6 +115,7 @@ def steps() -> Iterator[float]:
         yield from session(window, "NODES")
     yield from session(window, "PYTHON")
     yield from press_bind_without_weights(window)
+    yield from show_particles(window)
 
 
 def session(window: Window, evaluate: str) -> Iterator[float]:
@@ -332,6 +334,69 @@ def render_animation(obj: bpy.types.Object, evaluate: str) -> Iterator[float]:
     with bpy.context.temp_override(window=bpy.context.window_manager.windows[0]):
         bpy.ops.supple.bind(method="DLBNT", evaluate=evaluate)
     yield WAIT
+
+
+def show_particles(window: Window) -> Iterator[float]:
+    """The particles are drawn in front of the skin, at rest and posed, in two colorings, and not without overlays."""
+    global prefix
+    prefix = "particles-"
+    obj, armature = setup_scene(window)
+    window.space.overlay.show_wireframes = False
+    select(obj)
+    with bpy.context.temp_override(**window.override()):
+        bpy.ops.object.mode_set(mode="EDIT")
+        bpy.ops.mesh.select_all(action="SELECT")
+        bpy.ops.mesh.fill_holes(sides=0)
+        bpy.ops.mesh.normals_make_consistent()
+        bpy.ops.object.mode_set(mode="OBJECT")
+        bpy.ops.view3d.view_orbit(angle=0.5, type="ORBITUP")
+    bpy.ops.supple.bind(method="PARTICLES", evaluate="PYTHON")
+    yield WAIT
+    hidden = look(window, "1-hidden")
+    obj.supple.particles.show = True
+    yield WAIT
+    by_bone = look(window, "2-by-bone")
+    check("particles are shown", count_changed(hidden, by_bone) > 0.02)
+    obj.supple.particles.color = "RADIUS"
+    yield WAIT
+    check("... in other colors by radius", count_changed(by_bone, look(window, "3-by-radius")) > 0.02)
+    obj.supple.particles.color = "BONE"
+    turn(armature, "bone.1", (0.0, 0.0, 1.2))
+    yield WAIT
+    posed = look(window, "4-posed")
+    check("... where the pose takes them", count_changed(by_bone, posed) > 0.02)
+    obj.supple.particles.show_rest = True
+    yield WAIT
+    check("... or where they are at rest", count_changed(posed, look(window, "5-at-rest")) > 0.02)
+    turn(armature, "bone.1")
+    obj.supple.particles.show_rest = False
+    yield WAIT
+    check("... and back with the pose", count_changed(by_bone, look(window, "6-back")) < 0.01)
+    window.space.overlay.show_overlays = False
+    yield WAIT
+    without = look(window, "7-without-overlays")
+    obj.supple.particles.show = False
+    yield WAIT
+    check("they are an overlay", count_changed(without, look(window, "8-without-any")) < 0.01)
+    window.space.overlay.show_overlays = True
+
+
+def look(window: Window, name: str) -> np.ndarray:
+    """Take a picture; the pixels of its 3D View beside the sidebar, shape (height, width, 3)."""
+    take_picture(name)
+    image = bpy.data.images.load(str(PICTURES / f"{prefix}{name}.png"))
+    pixels = np.empty(len(image.pixels), np.float32)
+    image.pixels.foreach_get(pixels)
+    width, height = image.size
+    bpy.data.images.remove(image)
+    region = window.region("WINDOW")
+    rows, columns = slice(region.y, region.y + region.height), slice(region.x, window.region("UI").x)
+    return pixels.reshape(height, width, 4)[rows, columns, :3]
+
+
+def count_changed(first: np.ndarray, second: np.ndarray) -> float:
+    """Share of the pixels that differ, by more than what a picture is rounded to."""
+    return float((np.abs(first - second).max(axis=2) > 3 / 255).mean())
 
 
 EVALUATE_ROW, BIND_ROW = 4.4, 6.9

@@ -14,10 +14,11 @@ MAY_IMPORT = {
     "properties": {"deformers"},
     "tasks": {"deformers", "nodes", "bridge", "properties"},
     "preview": {"deformers", "bridge", "tasks", "properties"},
+    "overlay": {"deformers", "tasks", "properties"},
     "cli": {"deformers", "bridge", "tasks", "properties"},
     "operators": {"deformers", "bridge", "tasks", "properties", "preview"},
     "ui": {"properties"},
-    "registration": {"properties", "preview", "cli", "operators", "ui"},
+    "registration": {"properties", "preview", "overlay", "cli", "operators", "ui"},
     "__init__": {"registration"},
 }
 NOT_PRODUCT = {"benchmarks", "demo", "docs", "tests", "tools"}
