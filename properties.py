@@ -151,7 +151,7 @@ class ParticleSettings(bpy.types.PropertyGroup):
         description="How many particles there should be, about, where Smallest Radius is 0",
         default=2000,
         min=20,
-        max=100_000,
+        max=50_000,
         soft_max=10_000,
         update=_show_change,
     )

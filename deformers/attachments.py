@@ -137,9 +137,9 @@ def _find_particles(surface: Surface, fill: Fill, cloud: Cloud, weights: Weights
 def _find_solid(surface: Surface, fill: Fill, weights: np.ndarray) -> np.ndarray:
     """How much each vertex follows the particles: not where the body is thin, nor parts that one bone holds."""
     thickness = fill.limbs_at(surface.points) / fill.smallest_radius
-    count = len(surface.solid)
-    first = np.full(count, len(surface.points))
-    np.minimum.at(first, surface.islands, np.arange(len(surface.points)))
-    differs = np.abs(weights - weights[first[surface.islands]]).max(axis=1, initial=0.0) > 1e-3
-    stiff = np.bincount(surface.islands, differs, minlength=count) == 0
-    return smooth_step((thickness - THIN) / (THICK - THIN)) * ~stiff[surface.islands]
+    count, islands = len(surface.solid), surface.islands
+    first = np.zeros(count + 1, np.intp)  # the last one stands for vertices that no triangle has
+    first[islands[::-1]] = np.arange(len(islands))[::-1]
+    differs = np.abs(weights - weights[first[islands]]).max(axis=1, initial=0.0) > 1e-3
+    bends = np.bincount(islands[differs & (islands >= 0)], minlength=count + 1)
+    return smooth_step((thickness - THIN) / (THICK - THIN)) * (bends[islands] > 0) * (islands >= 0)

@@ -24,6 +24,9 @@ ALIKE = 0.5
 SKIN_VERTICES = 8
 """Vertices whose weights a particle takes."""
 
+MIXED = 0.3
+"""Weight by which one of them differs from their mean from which that skin is of different bones."""
+
 SPREAD = 0.9
 """Over how much of the limb's radius weights are smoothed: flesh is not cut where the skin's weights are."""
 
@@ -156,7 +159,7 @@ def make_cloud(
     """
     volumes = fill.volumes / fill.volumes.mean()
     skin_weights = _read_skin(surface, fill.points, vertex_weights)
-    pairs = _drop_crossed(surface, fill.points, _find_pairs(fill), skin_weights)
+    pairs = _drop_crossed(surface, fill, _find_pairs(fill), skin_weights)
     links = _Links(fill.points, pairs, volumes, fill.smallest_radius)
 
     lengths = bone_lengths / fill.thickness[:, None]
@@ -212,12 +215,21 @@ def _roll_up(weights: np.ndarray, shorter: np.ndarray, parents: np.ndarray) -> n
 
 
 def _read_skin(surface: Surface, points: np.ndarray, vertex_weights: np.ndarray) -> np.ndarray:
-    """Weights of the skin next to each particle, shape (P, B)."""
+    """Weights of the skin next to each particle, shape (P, B).
+
+    Where that skin is of different bones, vertices that are not seen from the particle are another part's.
+    """
     used = np.unique(surface.triangles)
     near, away = find_nearest(points, surface.points[used], SKIN_VERTICES)
+    near = used[near]
     share = 1.0 / np.maximum(away, 1e-6 * (away.max(initial=0.0) or 1.0)) ** 2
+    mean = np.einsum("pn,pnb->pb", share / share.sum(axis=1, keepdims=True), vertex_weights[near])
+    differs = 0.5 * np.abs(vertex_weights[near] - mean[:, None]).sum(axis=2).max(axis=1) > MIXED
+    rows, columns = np.nonzero(np.broadcast_to(differs[:, None], near.shape))
+    unseen = find_crossed(surface, points[rows], surface.points[near[rows, columns]])
+    share[rows[unseen], columns[unseen]] *= 1e-6
     share /= share.sum(axis=1, keepdims=True)
-    return np.einsum("pn,pnb->pb", share, vertex_weights[used[near]])
+    return np.einsum("pn,pnb->pb", share, vertex_weights[near])
 
 
 def _find_pairs(fill: Fill) -> np.ndarray:
@@ -231,11 +243,12 @@ def _find_pairs(fill: Fill) -> np.ndarray:
     return np.stack([keys // count, keys % count], axis=1)
 
 
-def _drop_crossed(surface: Surface, points: np.ndarray, pairs: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Leave out pairs of different parts of the body that have air between them."""
+def _drop_crossed(surface: Surface, fill: Fill, pairs: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Leave out pairs that have air between them: those of different bones, and those whose middle is outside."""
+    starts, ends = fill.points[pairs[:, 0]], fill.points[pairs[:, 1]]
     shared = np.minimum(weights[pairs[:, 0]], weights[pairs[:, 1]]).sum(axis=1)
-    doubtful = np.flatnonzero(shared < ALIKE)
-    crossed = find_crossed(surface, points[pairs[doubtful, 0]], points[pairs[doubtful, 1]])
+    outside = ~fill.grid.inside[fill.grid.cells(0.5 * (starts + ends))]
+    doubtful = np.flatnonzero((shared < ALIKE) | outside)
     keep = np.ones(len(pairs), bool)
-    keep[doubtful[crossed]] = False
+    keep[doubtful[find_crossed(surface, starts[doubtful], ends[doubtful])]] = False
     return pairs[keep]

@@ -9,7 +9,7 @@ import numpy as np
 
 from .lattice import hexagonal_packing
 from .neighbors import find_nearest, find_pairs, group_points
-from .solid import Grid, Surface, area_vectors, distances_within, fill_grid
+from .solid import Grid, Surface, area_vectors, distances_within, fill_grid, find_crossed
 
 LARGEST_RATIO = 4.0
 """Largest radius over smallest."""
@@ -50,8 +50,11 @@ CROWDED = 0.8
 CLOSE = 0.25
 """Share by which the number of particles may differ from the one asked for."""
 
-TRIES = 2
+TRIES = 4
 """Times that the filling is done anew to come nearer to it."""
+
+LEAST_COVER = 0.15
+"""Least radius, for one particle on an area of 1."""
 
 PACKED = 1.1 * 4.0 * np.sqrt(2.0)
 """Volume that a sphere of radius 1 takes: that in a close packing, and what is lost at the skin and between sizes."""
@@ -71,8 +74,10 @@ class Fill:
     thickness : float64 array, shape (P,)
         Radius of the limb around each: of the largest ball that fits into it.
     grid : Grid
+    limb_grid : Grid
+        Of cells twice as large.
     limbs : float32 array, shape (X, Y, Z)
-        The same for the cells of the grid, and for those next to it.
+        The same for its cells, and for those next to them.
     smallest_radius : float
     """
 
@@ -81,12 +86,13 @@ class Fill:
     volumes: np.ndarray
     thickness: np.ndarray
     grid: Grid
+    limb_grid: Grid
     limbs: np.ndarray
     smallest_radius: float
 
     def limbs_at(self, points: np.ndarray) -> np.ndarray:
         """Radius of the limb around points, shape (N, 3), on the skin or inside: shape (N,)."""
-        return self.grid.sample(self.limbs, points)
+        return self.limb_grid.sample(self.limbs, points)
 
 
 def fill_solid(surface: Surface, smallest_radius: float, count: int) -> Fill:
@@ -108,7 +114,7 @@ def fill_solid(surface: Surface, smallest_radius: float, count: int) -> Fill:
     coarse = _fill_coarsely(surface)
     if smallest_radius > 0:
         return _fill(surface, smallest_radius, *coarse)
-    radius = _find_smallest_radius(*coarse, count)
+    radius = _find_smallest_radius(surface, *coarse, count)
     fill = _fill(surface, radius, *coarse)
     for _ in range(TRIES):
         excess = len(fill.points) / count
@@ -127,15 +133,12 @@ def _fill(surface: Surface, smallest_radius: float, coarse: Grid, coarse_depths:
     balls = _double(find_balls(half, half_depths, np.sqrt(2.0), ROOM), grid.inside)
     radii = _grade(grid, np.clip(balls / ACROSS, smallest_radius, LARGEST_RATIO * smallest_radius))
     points, sizes = _pack(grid, depths, radii, smallest_radius)
-    skin, normals = sample_skin(surface, 2.0 * smallest_radius)
-    kept = np.unique(np.floor(skin / smallest_radius), axis=0, return_index=True)[1]
-    skin, normals = skin[kept], normals[kept]
-    points, sizes = _cover(points, sizes, skin, normals, radii[grid.cells(skin - smallest_radius * normals)])
+    points, sizes = _cover(surface, points, sizes, grid, radii, smallest_radius)
     order = np.concatenate(group_points(points))
     points, sizes = points[order], sizes[order]
     limbs = _find_limbs(half, half_depths, coarse, coarse_depths)
     thickness = np.maximum(half.sample(limbs, points), 0.5 * smallest_radius)
-    return Fill(points, sizes, _share_volume(grid, sizes), thickness, half, limbs, smallest_radius)
+    return Fill(points, sizes, _share_volume(grid, sizes), thickness, grid, half, limbs, smallest_radius)
 
 
 def _find_limbs(grid: Grid, depths: np.ndarray, coarse: Grid, coarse_depths: np.ndarray) -> np.ndarray:
@@ -183,19 +186,26 @@ def _double(values: np.ndarray, inside: np.ndarray) -> np.ndarray:
     return values[tuple(slice(size) for size in inside.shape)] * inside
 
 
-def _find_smallest_radius(grid: Grid, depths: np.ndarray, count: int) -> float:
-    """The smallest radius that leads to about `count` particles: by halving, on a coarse grid."""
+def find_smallest_radius(surface: Surface, count: int) -> float:
+    """About the smallest radius that leads to `count` particles, in the surface's unit."""
+    return _find_smallest_radius(surface, *_fill_coarsely(surface), count)
+
+
+def _find_smallest_radius(surface: Surface, grid: Grid, depths: np.ndarray, count: int) -> float:
+    """The same on a coarse grid, by halving; not so small that the skin of a plate alone would take far more."""
+    area = float(np.linalg.norm(area_vectors(surface.points, surface.triangles), axis=1).sum())
+    least = LEAST_COVER * float(np.sqrt(area / count))
     balls = find_balls(grid, depths, np.sqrt(2.0), ROOM)
     held = balls[grid.inside].astype(float)
     if not held.size:
-        return grid.step
+        return max(grid.step, least)
     low, high = 0.01 * grid.step, 30.0 * grid.step
     for _ in range(40):
         radius = np.sqrt(low * high)
         radii = np.clip(held / ACROSS, radius, LARGEST_RATIO * radius)
         needed = (grid.step**3 / (PACKED * radii**3)).sum()
         low, high = (radius, high) if needed > count else (low, radius)
-    return float(np.sqrt(low * high))
+    return max(float(np.sqrt(low * high)), least)
 
 
 def find_balls(grid: Grid, depths: np.ndarray, ratio: float, room: float) -> np.ndarray:
@@ -291,9 +301,16 @@ def sample_skin(surface: Surface, spacing: float) -> tuple[np.ndarray, np.ndarra
 
 
 def _cover(
-    points: np.ndarray, sizes: np.ndarray, skin: np.ndarray, normals: np.ndarray, radii: np.ndarray
+    surface: Surface, points: np.ndarray, sizes: np.ndarray, grid: Grid, graded: np.ndarray, smallest: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Add particles under skin that is bare."""
+    """Add particles under skin that is bare; `graded` are the radii of the grid's cells."""
+    skin, normals = sample_skin(surface, 2.0 * smallest)
+    kept = np.unique(np.floor(skin / smallest), axis=0, return_index=True)[1]
+    skin, normals = skin[kept], normals[kept]
+    radii = graded[grid.cells(skin - smallest * normals)]
+    nearest = find_nearest(points, skin, 1)[0][:, 0]
+    beneath = np.einsum("pi,pi->p", points - skin[nearest], normals[nearest]) < 0.0  # cells reach out of the skin
+    points, sizes = points[beneath], sizes[beneath]
     for _ in range(8):
         if len(points):
             away = find_nearest(skin, points, 1)[1][:, 0]
@@ -301,7 +318,10 @@ def _cover(
             skin, normals, radii = skin[bare], normals[bare], radii[bare]
         if not len(skin):
             break
-        new = skin - SKIN_DEPTH * radii[:, None] * normals
+        depth = SKIN_DEPTH * radii[:, None] * normals
+        new = skin - depth
+        beyond = find_crossed(surface, skin - 1e-3 * depth, new)
+        new[beyond] = skin[beyond]  # the body is thinner than that
         chosen = thin_out(new, radii, 2.0 * CROWDED)
         points = np.concatenate([points, new[chosen]])
         sizes = np.concatenate([sizes, radii[chosen].astype(float)])

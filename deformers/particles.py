@@ -16,14 +16,14 @@ from .attachments import attach
 from .blending import linear_stage, normalize_weights, skin_points, skin_transforms
 from .cloud import Cloud, make_cloud
 from .errors import SkinningError
-from .fill import Fill, fill_solid
+from .fill import Fill, fill_solid, find_smallest_radius
 from .rest import Joints, Pose, Rest, Weights
 from .settling import settle
 from .solid import Surface, read_surface
 from .volumes import VolumeKeeper
 
-LEAST_PARTICLES = 20
-"""Particles below which a body is no solid."""
+LEAST_PARTICLES, MOST_PARTICLES = 20, 50_000
+"""Particles below which a body is no solid, and above which a pose takes longer than anyone would wait."""
 
 SPARE = 0.02
 """The same move, in radii of the limb, where joints meet."""
@@ -36,8 +36,8 @@ IDENTITY = Pose(np.eye(4)[None])
 RANGES = {
     "stiffness": (0.01, 100.0),
     "iterations": (1, 1000),
-    "smallest_radius": (0.0, np.inf),
-    "count": (LEAST_PARTICLES, 100_000),
+    "smallest_radius": (0.0, 1e30),
+    "count": (LEAST_PARTICLES, MOST_PARTICLES),
     "volume": (0.0, 1.0),
 }
 
@@ -165,9 +165,11 @@ def bind(rest: Rest, params: Params) -> Binding:
     messages = _describe_surface(surface)
     fill, scale = None, float(np.cbrt(abs(np.linalg.det(to_unit[:3, :3]))))
     if surface.triangles.size:
+        _check_radius(surface, params.smallest_radius, scale)
         fill = fill_solid(surface, params.smallest_radius * scale, params.count)
         if len(fill.points) < LEAST_PARTICLES:
-            messages += (f"Only {len(fill.points)} particles fit into the mesh: choose a smaller radius",)
+            few = f"Only {len(fill.points)} particles fit into the mesh: it is deformed by DLBNT"
+            messages = (*messages, f"{few}. Choose a smaller radius")
             fill = None
     if fill is None:
         return Binding(params, dlbnt.bind(rest, dlbnt.Params()), None, 0.0, messages)
@@ -177,19 +179,32 @@ def bind(rest: Rest, params: Params) -> Binding:
     lengths = _bone_lengths(joints) * _armature_to_unit(rest, to_unit)
     cloud = make_cloud(surface, fill, dense, lengths, joints.parents, params.stiffness)
     dense, attachment = attach(surface, fill, cloud, weights, dense, rest.solid)
+    if not attachment.solid.any():
+        messages += ("Every part is held by one bone, or too thin for its particles: it is deformed by DLBNT",)
+        return Binding(params, dlbnt.bind(rest, dlbnt.Params()), None, 0.0, messages)
     body = Body(
         fill=fill,
         cloud=cloud,
         core=dlbnt.bind(Rest(fill.points, Weights.from_dense(cloud.weights), joints), dlbnt.Params()),
         skin=attachment.bind(rest, surface.points, fill.points),
         points=surface.points.astype(np.float32),
-        keeper=VolumeKeeper(rest.points, surface.triangles, surface.rims),
+        keeper=VolumeKeeper(rest.points, surface),
         spare=_find_spare(fill.limbs_at(surface.points) / scale, dense, attachment.find_strength(rest)),
         to_unit=to_unit,
         to_object=np.linalg.inv(to_unit),
     )
     base = dlbnt.bind(replace(rest, weights=Weights.from_dense(dense)), dlbnt.Params())
     return Binding(params, base, body, float(attachment.solid.mean()), messages)
+
+
+def _check_radius(surface: Surface, smallest_radius: float, scale: float) -> None:
+    """Raise SkinningError for a radius, object space, that would take too many particles."""
+    least = find_smallest_radius(surface, MOST_PARTICLES) / scale if smallest_radius > 0 else 0.0
+    if smallest_radius < least:
+        raise SkinningError(
+            f"A smallest radius of {smallest_radius:g} would take more than {MOST_PARTICLES:,} particles: choose "
+            f"{least:.2g} or more, or 0 to have it found"
+        )
 
 
 def _find_spare(thickness: np.ndarray, weights: np.ndarray, strength: np.ndarray) -> np.ndarray:
@@ -254,7 +269,7 @@ def _describe_surface(surface: Surface) -> tuple[str, ...]:
             "No part of the mesh is closed, so nothing can be filled: it is deformed by DLBNT. Close its holes"
         )
     elif solid < count:
-        messages.append(f"Of {count} parts, {count - solid} are open, like cloth, and follow the joints")
+        messages.append(f"Parts that are open, like cloth, and follow the joints: {count - solid} of {count}")
     if surface.turned:
         messages.append(f"Parts that are inside out, and are filled as if their normals were flipped: {surface.turned}")
     return tuple(messages)
@@ -268,16 +283,6 @@ def with_points(binding: Binding, points: np.ndarray) -> Binding:
         skin, keeper = blending.with_points(body.skin, unit_points), body.keeper.with_points(points)
         body = replace(body, skin=skin, points=unit_points, keeper=keeper)
     return replace(binding, base=dlbnt.with_points(binding.base, points), body=body)
-
-
-def with_iterations(binding: Binding, iterations: int) -> Binding:
-    """The same binding with another number of iterations."""
-    return replace(binding, params=replace(binding.params, iterations=iterations))
-
-
-def with_volume(binding: Binding, volume: float) -> Binding:
-    """The same binding that makes another share of the volume good."""
-    return replace(binding, params=replace(binding.params, volume=volume))
 
 
 def deform(binding: Binding, pose: Pose) -> np.ndarray:
@@ -364,13 +369,15 @@ def _find_swelling(
 
     Where that is not enough, near the joints.
     """
-    share, keeper, spare = binding.params.volume, body.keeper, body.spare
+    share, keeper = binding.params.volume, body.keeper
     if share == 0.0 or not keeper.holds_volume:
         return 0.0
     stages = dlbnt.find_stages(binding.base, pose)
-    if len(stages) > 1:  # scaled joints ask for another volume
-        keeper = keeper.with_points(skin_points(binding.base, pose, stages[:1]))
-    return share * keeper.find_swelling(posed, spare + np.sqrt(np.einsum("vi,vi->v", change, change)))
+    with np.errstate(over="ignore", invalid="ignore"):
+        if len(stages) > 1:  # scaled joints ask for another volume
+            keeper = keeper.with_points(skin_points(binding.base, pose, stages[:1]))
+        moves = keeper.find_swelling(posed, np.sqrt(np.einsum("vi,vi->v", change, change)), body.spare)
+    return share * moves if np.isfinite(moves).all() else 0.0  # volumes so large are no numbers
 
 
 def measure_volume(binding: Binding, points: np.ndarray) -> float | None:

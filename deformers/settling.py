@@ -23,9 +23,6 @@ COMPLETION = 0.01
 LEAST_EXTENT = np.float32(1e-3)
 """The same for what has shrunk to nothing; extents are about 3 in each neighborhood."""
 
-WINDOW = 5
-"""Iterations that Anderson acceleration looks back on."""
-
 TINY = np.float32(1e-20)
 
 
@@ -97,12 +94,24 @@ def settle(
     offsets : float32 array, shape (3, P)
         From the goals.
     rotations : float32 array, shape (3, 3, P)
+        The goals' own, with no offsets, where the pose is beyond what single precision holds.
 
     Notes
     -----
     Minimizes E = sum_ij w_ij |x_j - x_i - T_i (X_j - X_i)|^2 + sum_i b_i |x_i - g_i|^2 by turns: T_i from x, then x
     from T, which is linear with a constant matrix. The unknown is x - g, which is 0 in every rigid pose.
     """
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        offsets, turned = _iterate(cloud, rest, goals, rotations, iterations)
+    if np.isfinite(offsets).all() and np.isfinite(turned).all():
+        return offsets, turned
+    return np.zeros_like(offsets), rotations
+
+
+def _iterate(
+    cloud: Cloud, rest: np.ndarray, goals: np.ndarray, rotations: np.ndarray, iterations: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """`settle`, whatever comes of it."""
     near = _Neighborhoods(cloud, np.ascontiguousarray(rest.T))
     goal_steps = near.steps(np.ascontiguousarray(goals.T))
     outer = near.sum_outer(goal_steps)
@@ -110,7 +119,6 @@ def settle(
 
     offsets = np.zeros_like(pulled)
     pressure = np.zeros(len(goals), np.float32)
-    memory = Anderson()
     for _ in range(iterations):
         gradients = near.gradients(outer + near.sum_outer(near.steps(offsets)), rotations)
         rotations = turn_toward(rotations, gradients + cloud.smoothing * near.mean(rotations))
@@ -119,34 +127,9 @@ def settle(
         sound = STRETCH / (1.0 + STRETCH) * smooth_step(volumes / SOUND).astype(np.float32)
         targets = rotations + sound * (keep_volume(gradients, 1.0 + pressure) - rotations)
         right = pulled - near.sum_turned(targets)
-        offsets = memory.accelerate(offsets, cloud.solver.solve(np.ascontiguousarray(right.T)).T)
+        offsets = cloud.solver.solve(np.ascontiguousarray(right.T)).T
     gradients = near.gradients(outer + near.sum_outer(near.steps(offsets)), rotations)
     return offsets, turn_toward(rotations, gradients + cloud.smoothing * near.mean(rotations))
-
-
-class Anderson:
-    """Anderson acceleration of a fixed-point iteration: mixes the last results so that their changes cancel best."""
-
-    def __init__(self) -> None:
-        self._results: list[np.ndarray] = []
-        self._changes: list[np.ndarray] = []
-
-    def accelerate(self, start: np.ndarray, result: np.ndarray) -> np.ndarray:
-        """The next start, after an iteration from `start` that gave `result`."""
-        self._results.append(result)
-        self._changes.append(result - start)
-        self._results, self._changes = self._results[-WINDOW - 1 :], self._changes[-WINDOW - 1 :]
-        if len(self._changes) < 2:
-            return result
-        steps = np.diff(np.stack([change.ravel() for change in self._changes]), axis=0)
-        matrix = (steps @ steps.T).astype(float)
-        right = (steps @ self._changes[-1].ravel()).astype(float)
-        scale = np.trace(matrix) / len(matrix)
-        if not scale > 0.0:
-            return result
-        mix = np.linalg.solve(matrix + 1e-6 * scale * np.eye(len(matrix)), right)
-        moves = np.diff(np.stack(self._results), axis=0)
-        return result - np.tensordot(mix.astype(np.float32), moves, axes=1)
 
 
 def turn_toward(rotations: np.ndarray, matrices: np.ndarray) -> np.ndarray:

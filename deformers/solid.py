@@ -14,6 +14,9 @@ WELD = 1e-6
 LARGEST_HOLE = 0.13
 """Share of an island's area that its holes may have for it to count as a body and not as cloth."""
 
+FLAT = 1e-6
+"""Volume, for an area of 1, up to which an island is flat."""
+
 LEAST_VOTES = 4
 """Of 6 directions, how many have to see a cell inside."""
 
@@ -60,9 +63,11 @@ class Surface:
     ----------
     points : float64 array, shape (V, 3)
         All vertices of the mesh.
+    welded : int array, shape (V,)
+        The first vertex at the place of each.
     triangles : int array, shape (T, 3)
     islands : int array, shape (V,)
-        The island of each vertex.
+        The island of each vertex; -1 for one that no triangle has.
     solid : bool array, shape (N,)
         Which islands are filled.
     rims : Rims
@@ -72,6 +77,7 @@ class Surface:
     """
 
     points: np.ndarray
+    welded: np.ndarray
     triangles: np.ndarray
     islands: np.ndarray
     solid: np.ndarray
@@ -134,8 +140,9 @@ def read_surface(points: np.ndarray, triangles: np.ndarray) -> Surface:
     whole = (corners != np.roll(corners, 1, axis=1)).all(axis=1)
     triangles, corners = triangles[whole], corners[whole]
     islands = find_islands(np.concatenate([corners[:, :2], corners[:, 1:]]), len(points))[welded]
-    islands = np.unique(islands, return_inverse=True)[1].ravel()
-    count = int(islands.max(initial=-1)) + 1
+    used = np.unique(islands[triangles])
+    islands = np.where(np.isin(islands, used), np.searchsorted(used, islands), -1)
+    count = len(used)
 
     owner = islands[triangles[:, 0]]
     volumes = _sum_by(owner, signed_volumes(points, triangles), count)
@@ -149,10 +156,11 @@ def read_surface(points: np.ndarray, triangles: np.ndarray) -> Surface:
     loop_islands = np.empty(rims.count, np.intp)
     loop_islands[rims.loops] = islands[rims.sides[:, 0]]
     holes = _sum_by(loop_islands, np.linalg.norm(held, axis=1), count)
-    solid = (np.abs(volumes) > 0) & (holes <= LARGEST_HOLE * areas)
+    solid = (np.abs(volumes) > FLAT * areas**1.5) & (holes <= LARGEST_HOLE * areas)
     kept = solid[islands[rims.sides[:, 0]]]
     return Surface(
         points=points,
+        welded=welded,
         triangles=triangles[solid[owner]],
         islands=islands,
         solid=solid,
@@ -230,7 +238,8 @@ def fill_grid(surface: Surface, step: float) -> Grid:
     used = surface.points[np.unique(surface.triangles)]
     low, high = used.min(axis=0), used.max(axis=0)
     room = np.maximum(high - low, 1e-12)
-    step = max(step, float(np.cbrt(np.prod(room + 4 * step) / MOST_CELLS)))
+    while np.prod(room / step + 4.0) > MOST_CELLS:
+        step *= 1.1
     shape = np.ceil(room / step).astype(int) + 4
     low = low - (1.5 + PHASE) * step
     places = (surface.points - low) / step
@@ -300,7 +309,7 @@ def distances_within(mask: np.ndarray, cap: int) -> np.ndarray:
 
 
 def find_crossed(surface: Surface, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Which segments, shapes (N, 3), cross a surface: bool array, shape (N,).
+    """Which segments, shapes (N, 3), cross a surface before they end: bool array, shape (N,).
 
     Notes
     -----
@@ -328,4 +337,4 @@ def _cross_triangles(starts: np.ndarray, ways: np.ndarray, corners: np.ndarray) 
     moments = np.cross(offsets, ways[:, None])
     u = np.einsum("nti,ti->nt", moments, second) / facing
     v = -np.einsum("nti,ti->nt", moments, first) / facing
-    return (u >= 0) & (v >= 0) & (u + v <= 1) & (along > 0) & (along < 1)
+    return (u >= 0) & (v >= 0) & (u + v <= 1) & (along > 0) & (along < 0.99)
