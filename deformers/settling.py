@@ -121,11 +121,13 @@ def _iterate(
     pressure = np.zeros(len(goals), np.float32)
     for _ in range(iterations):
         gradients = near.gradients(outer + near.sum_outer(near.steps(offsets)), rotations)
-        rotations = turn_toward(rotations, gradients + cloud.smoothing * near.mean(rotations))
         volumes = determinant(gradients)
+        sound = smooth_step(volumes / SOUND).astype(np.float32)
+        likely = sound * gradients + (cloud.smoothing + 1.0 - sound) * near.mean(rotations)
+        rotations = turn_toward(rotations, likely)
         pressure = np.clip(pressure + PRESSURE * (1.0 - volumes), -MOST_PRESSURE, MOST_PRESSURE)
-        sound = STRETCH / (1.0 + STRETCH) * smooth_step(volumes / SOUND).astype(np.float32)
-        targets = rotations + sound * (keep_volume(gradients, 1.0 + pressure) - rotations)
+        share = np.float32(STRETCH / (1.0 + STRETCH)) * sound
+        targets = rotations + share * (keep_volume(gradients, 1.0 + pressure) - rotations)
         right = pulled - near.sum_turned(targets)
         offsets = cloud.solver.solve(np.ascontiguousarray(right.T)).T
     gradients = near.gradients(outer + near.sum_outer(near.steps(offsets)), rotations)
