@@ -11,7 +11,7 @@ from .cloud import Cloud, smooth_step
 from .fill import Fill
 from .neighbors import find_nearest
 from .rest import Joints, Rest, Weights
-from .solid import Surface
+from .solid import Surface, find_crossed
 
 SKIN_PARTICLES = 16
 """Particles that a vertex follows."""
@@ -117,7 +117,7 @@ def _find_particles(surface: Surface, fill: Fill, cloud: Cloud, weights: Weights
     """Particles that each vertex follows, shape (V, n), and how much: shares that sum to 1.
 
     The nearest one that has bones in common with the vertex stands for the part of the body that the vertex is on.
-    Those that it is not linked to, directly or through one other, are another finger's.
+    Those that it is not linked to, directly or through one other, are another finger's if skin is between.
     """
     points = surface.points
     near, away = find_nearest(points, fill.points, SKIN_PARTICLES + 1)
@@ -130,7 +130,9 @@ def _find_particles(surface: Surface, fill: Fill, cloud: Cloud, weights: Weights
     own = np.take_along_axis(near, (shares * (shared + 0.05)).argmax(axis=1)[:, None], axis=1)
     keys, known = own * len(fill.points) + near, cloud.find_near()
     places = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-    shares *= known[places] == keys
+    rows, columns = np.nonzero(known[places] != keys)
+    hidden = find_crossed(surface, fill.points[near[rows, columns]], points[rows])
+    shares[rows[hidden], columns[hidden]] = 0.0
     return near, shares / shares.sum(axis=1, keepdims=True)
 
 
