@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from . import blending
-from .cloud import Cloud, smooth_step
+from .cloud import ALIKE, Cloud, smooth_step
 from .fill import Fill
 from .neighbors import find_nearest
 from .rest import Joints, Rest, Weights
@@ -107,19 +107,19 @@ def attach(
     """
     near, shares = _find_particles(surface, fill, cloud, weights)
     own = _find_solid(surface, fill, dense)
-    own = own if solid is None else own * np.clip(solid, 0.0, 1.0)
-    attachment = Attachment(near, shares, own)
+    attachment = Attachment(near, shares, own if solid is None else own * np.clip(solid, 0.0, 1.0))
     smooth = attachment.smooth(dense, cloud)
-    return smooth, replace(attachment, solid=own * attachment.find_seen(smooth, cloud))
+    return smooth, replace(attachment, solid=attachment.solid * attachment.find_seen(smooth, cloud))
 
 
 def _find_particles(surface: Surface, fill: Fill, cloud: Cloud, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
     """Particles that each vertex follows, shape (V, n), and how much: shares that sum to 1.
 
     The nearest one that has bones in common with the vertex stands for the part of the body that the vertex is on.
-    Those that it is not linked to, directly or through one other, are another finger's if skin is between.
+    Those of other bones that it is not linked to, directly or through one other, are another finger's if skin is
+    between.
     """
-    points = surface.points
+    points, count = surface.points, len(fill.points)
     near, away = find_nearest(points, fill.points, SKIN_PARTICLES + 1)
     reach = np.maximum(away[:, -1:], 1e-12)
     near, away = near[:, :-1], away[:, :-1]
@@ -128,11 +128,12 @@ def _find_particles(surface: Surface, fill: Fill, cloud: Cloud, weights: Weights
     felt = np.minimum(cloud.weights[near[weights.vertices], weights.joints[:, None]], weights.values[:, None])
     shared = np.add.reduceat(felt, starts, axis=0)
     own = np.take_along_axis(near, (shares * (shared + 0.05)).argmax(axis=1)[:, None], axis=1)
-    keys, known = own * len(fill.points) + near, cloud.find_near()
-    places = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-    rows, columns = np.nonzero(known[places] != keys)
-    hidden = find_crossed(surface, fill.points[near[rows, columns]], points[rows])
-    shares[rows[hidden], columns[hidden]] = 0.0
+    keys, known = own * count + near, cloud.find_near()
+    apart = known[np.minimum(np.searchsorted(known, keys), len(known) - 1)] != keys
+    apart &= shared < ALIKE * shared.max(axis=1, keepdims=True)
+    pairs, place = np.unique(keys[apart], return_inverse=True)
+    hidden = find_crossed(surface, fill.points[pairs // count], fill.points[pairs % count])
+    shares[apart] *= ~hidden[place.ravel()]
     return near, shares / shares.sum(axis=1, keepdims=True)
 
 
