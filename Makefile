@@ -15,11 +15,12 @@ BUILDER = $(PYTHON) .venv/$(ENVIRONMENT)/lib/python3*/site-packages/bpy/*/script
 say = @sed -n 's/^$@:.*\#\# */== $@: /p' Makefile
 prepare = @python3 tools/environments.py
 
-.PHONY: help setup setup-all demo test test-unit test-all test-nodes test-gui lint types package test-package bench clean
+.PHONY: help setup setup-all demo test test-unit test-all test-nodes test-gui lint types package test-package bench \
+  bench-particles clean
 .DEFAULT_GOAL := help
 
 help: ## This list
-	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' Makefile | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' Makefile | expand -t 17
 
 setup: ## Install one Blender as a Python module, and the tools for lint and types (40 seconds, once)
 	$(say)
@@ -91,6 +92,11 @@ bench: ## Measure speed beside Blender's own Armature modifier (5 minutes)
 	$(say)
 	$(prepare) $(ENVIRONMENT)
 	$(PYTHON) benchmarks/run.py
+
+bench-particles: ## Measure what particles keep of a body, beside the other methods (2 minutes; longer where real characters are at hand)
+	$(say)
+	$(prepare) $(ENVIRONMENT)
+	$(PYTHON) benchmarks/particles.py
 
 clean: ## Remove the environments, the built zip and Python's caches (at once)
 	$(say)

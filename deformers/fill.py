@@ -47,7 +47,7 @@ SKIN_DEPTH = 0.5
 CROWDED = 0.8
 """Particles nearer than this share of the sum of their radii are one too many."""
 
-CLOSE = 0.25
+CLOSE = 0.35
 """Share by which the number of particles may differ from the one asked for."""
 
 TRIES = 4
@@ -56,8 +56,8 @@ TRIES = 4
 LEAST_COVER = 0.15
 """Least radius, for one particle on an area of 1."""
 
-PACKED = 1.1 * 4.0 * np.sqrt(2.0)
-"""Volume that a sphere of radius 1 takes: that in a close packing, and what is lost at the skin and between sizes."""
+PACKED = 4.0 * np.sqrt(2.0)
+"""Volume that a sphere of radius 1 takes in a close packing."""
 
 
 @dataclass(frozen=True)
@@ -305,7 +305,7 @@ def _cover(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Add particles under skin that is bare; `graded` are the radii of the grid's cells."""
     skin, normals = sample_skin(surface, 2.0 * smallest)
-    kept = np.unique(np.floor(skin / smallest), axis=0, return_index=True)[1]
+    kept = np.unique(np.floor(skin / (1.5 * smallest)), axis=0, return_index=True)[1]
     skin, normals = skin[kept], normals[kept]
     radii = graded[grid.cells(skin - smallest * normals)]
     nearest = find_nearest(points, skin, 1)[0][:, 0]

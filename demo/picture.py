@@ -9,10 +9,10 @@ from pathlib import Path
 import bpy
 from mathutils import Euler, Matrix, Vector
 
-from .subjects import Subject, show_pose
+from .subjects import SUPPLE_METHODS, Subject, show_pose
 
 COLUMN_WIDTH, LABEL_WIDTH, HEADER_HEIGHT, BORDER = 1.0, 0.30, 0.20, 0.06
-PIXELS_WIDE = 1800
+PIXELS_WIDE = 2200
 CLAY = (0.86, 0.58, 0.45, 1.0)
 INK = (0.02, 0.02, 0.03, 1.0)
 PAPER = (0.83, 0.83, 0.82)
@@ -52,7 +52,7 @@ def render_comparison(subjects: list[Subject], captions: dict[tuple[str, str], s
     width = LABEL_WIDTH + COLUMN_WIDTH * len(subjects)
     for column, subject in enumerate(subjects):
         left = LABEL_WIDTH + column * COLUMN_WIDTH
-        title = f"Supple {subject.method}" if subject.method == "DLBNT" else subject.method
+        title = f"Supple {subject.method}" if subject.method in SUPPLE_METHODS else subject.method
         add_text(scene, title, (left + COLUMN_WIDTH / 2.0, -HEADER_HEIGHT / 2.0), 0.075, ink)
     top = -HEADER_HEIGHT
     for pose, row in ROWS.items():
@@ -60,7 +60,7 @@ def render_comparison(subjects: list[Subject], captions: dict[tuple[str, str], s
         for column, subject in enumerate(subjects):
             middle = (LABEL_WIDTH + (column + 0.5) * COLUMN_WIDTH, top - row.height / 2.0)
             add_arm(scene, baked[pose, subject.method], row, middle, clay)
-            add_text(scene, captions[pose, subject.method], (middle[0], top - row.height + 0.035), 0.036, ink)
+            add_text(scene, captions[pose, subject.method], (middle[0], top - row.height + 0.035), 0.042, ink)
         top -= row.height
     add_camera(scene, width, -top + BORDER)
     render(scene, path)

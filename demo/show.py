@@ -48,7 +48,7 @@ def show(folder: Path, vertices: int) -> None:
     with step("Building an arm and its weights"):
         arm = build_arm(vertices)
     print(f"  {len(arm.points):,} vertices, {len(arm.bones)} bones, {len(arm.keys)} shape keys")
-    with step("Skinning it three times: " + ", ".join(METHODS)):
+    with step("Skinning it four times: " + ", ".join(METHODS)):
         subjects = [build_subject(method, arm) for method in METHODS]
     bpy.data.scenes.remove(empty)
     with step(f"Measuring {len(POSES) - 1} poses"):
@@ -64,8 +64,8 @@ def show(folder: Path, vertices: int) -> None:
     with step("Rendering the comparison"):
         captions = {key: caption(POSES[key[0]], measure) for key, measure in measures.items()}
         render_comparison(subjects, captions, folder / "comparison.png")
-    with step("Saving the arm that Supple deforms, and baking it"):
-        save_character(subjects[-1], folder)
+    with step("Saving the arm that DLBNT deforms, and baking it"):
+        save_character(subjects[METHODS.index("DLBNT")], folder)
     for name in ("comparison.png", "arm.blend", "arm.pc2"):
         print(f"  {folder / name}")
 

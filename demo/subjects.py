@@ -1,4 +1,4 @@
-"""The three characters that are compared: the same arm, skinned linearly, with Preserve Volume, and by DLBNT."""
+"""The characters that are compared: one arm, skinned by Blender in two ways and by Supple in two."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from .character import build_character
 from .implicit import Array
 from .motion import FRAME_END, FRAME_START, POSES, animate
 
-METHODS = ("Linear", "Preserve Volume", "DLBNT")
+SUPPLE_METHODS = {"DLBNT": "DLBNT", "Particles": "PARTICLES"}
+"""Supple's methods that are compared, and how Bind knows them."""
+
+METHODS = ("Linear", "Preserve Volume", *SUPPLE_METHODS)
 
 
 @dataclass(frozen=True)
@@ -34,11 +37,11 @@ def build_subject(method: str, arm: Arm) -> Subject:
     obj, armature = build_character(name=f"Arm {method}", arm=arm)
     animate(obj, armature)
     obj.modifiers["Armature"].use_deform_preserve_volume = method == "Preserve Volume"
-    if method == "DLBNT":
+    if method in SUPPLE_METHODS:
         bpy.ops.object.select_all(action="DESELECT")
         obj.select_set(True)
         bpy.context.view_layer.objects.active = obj
-        bpy.ops.supple.bind(method="DLBNT")
+        bpy.ops.supple.bind(method=SUPPLE_METHODS[method])
     return Subject(method, scene, obj, armature)
 
 
@@ -57,7 +60,7 @@ def posed_points(subject: Subject, pose: str) -> Array:
     return points.reshape(-1, 3).astype(np.float64)
 
 
-def time_frames(subjects: list[Subject], rounds: int = 2) -> dict[str, float]:
+def time_frames(subjects: list[Subject], rounds: int = 1) -> dict[str, float]:
     """Return the median time in milliseconds of one whole `frame_set` for each method.
 
     Each frame of the animation is stepped to by all methods in turn, so that what disturbs the computer disturbs all.
