@@ -23,9 +23,6 @@ SLOPE = 0.5
 ROOM = 1.3
 """A ball fills a place this near, in its radii: edges and corners are not thin, though no large ball holds them."""
 
-SHALLOW = 5
-"""Cells within which they are measured cell by cell."""
-
 WIDE = 1.8
 """The same where the question is what limb a place belongs to: that of a cube's corner is the cube."""
 
@@ -37,6 +34,9 @@ FIRST_CELLS = 8000
 
 DEEPEST = 16
 """Cells within which distances to the skin are measured on the fine grid: the largest ball that a radius asks for."""
+
+SHALLOW = 5
+"""Cells within which they are measured cell by cell."""
 
 COVER = 2.2
 """Skin farther from all particles than this, in radii there, is bare."""
