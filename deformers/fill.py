@@ -41,6 +41,9 @@ SHALLOW = 5
 COVER = 2.2
 """Skin farther from all particles than this, in radii there, is bare."""
 
+UNDER = 0.3
+"""Least depth of a particle, in radii."""
+
 SKIN_DEPTH = 0.5
 """How far below bare skin its particles are put, in radii."""
 
@@ -132,7 +135,7 @@ def _fill(surface: Surface, smallest_radius: float, coarse: Grid, coarse_depths:
     half, half_depths = _halve(grid, depths)
     balls = _double(find_balls(half, half_depths, np.sqrt(2.0), ROOM), grid.inside)
     radii = _grade(grid, np.clip(balls / ACROSS, smallest_radius, LARGEST_RATIO * smallest_radius))
-    points, sizes = _pack(grid, depths, radii, smallest_radius)
+    points, sizes = _pack(surface, grid, depths, radii, smallest_radius)
     points, sizes = _cover(surface, points, sizes, grid, radii, smallest_radius)
     order = np.concatenate(group_points(points))
     points, sizes = points[order], sizes[order]
@@ -257,7 +260,19 @@ def _largest_near(values: np.ndarray) -> np.ndarray:
     return result
 
 
-def _pack(grid: Grid, depths: np.ndarray, radii: np.ndarray, smallest: float) -> tuple[np.ndarray, np.ndarray]:
+def _find_outside(surface: Surface, grid: Grid, depths: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Which points are outside though their cells are inside: skin is between them and the cell's center."""
+    cells = grid.cells(points)
+    shallow = np.flatnonzero(depths[cells] < 1.5 * grid.step)
+    centers = grid.centers(np.stack(cells, axis=1)[shallow])
+    outside = np.zeros(len(points), bool)
+    outside[shallow] = find_crossed(surface, centers, centers + 1.02 * (points[shallow] - centers))
+    return outside
+
+
+def _pack(
+    surface: Surface, grid: Grid, depths: np.ndarray, radii: np.ndarray, smallest: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Close packings of each size where the radius is about that, the largest first: centers and radii."""
     steps = np.rint(2.0 * np.log2(radii / smallest)).astype(int)
     points, sizes = np.empty((0, 3)), np.empty(0)
@@ -272,7 +287,8 @@ def _pack(grid: Grid, depths: np.ndarray, radii: np.ndarray, smallest: float) ->
         spare = 0.5 * np.mod(room, size * np.array([1.0, np.sqrt(3.0), np.sqrt(8.0 / 3.0)]))  # centered in its box
         new = hexagonal_packing(low + spare, high, size)
         cells = grid.cells(new)
-        new = new[grid.inside[cells] & (steps[cells] == step) & (depths[cells] >= 0.3 * size)]
+        new = new[grid.inside[cells] & (steps[cells] == step) & (depths[cells] >= UNDER * size)]
+        new = new[~_find_outside(surface, grid, depths, new)]
         if len(points) and len(new):
             near, away = find_nearest(new, points, 4)
             new = new[(away >= CROWDED * (size + sizes[near])).all(axis=1)]
@@ -308,9 +324,6 @@ def _cover(
     kept = np.unique(np.floor(skin / (1.5 * smallest)), axis=0, return_index=True)[1]
     skin, normals = skin[kept], normals[kept]
     radii = graded[grid.cells(skin - smallest * normals)]
-    nearest = find_nearest(points, skin, 1)[0][:, 0]
-    beneath = np.einsum("pi,pi->p", points - skin[nearest], normals[nearest]) < 0.0  # cells reach out of the skin
-    points, sizes = points[beneath], sizes[beneath]
     for _ in range(8):
         if len(points):
             away = find_nearest(skin, points, 1)[1][:, 0]
