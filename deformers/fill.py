@@ -157,7 +157,7 @@ def _fill_coarsely(surface: Surface) -> tuple[Grid, np.ndarray]:
     """A grid of about FIRST_CELLS cells in the surface, and how deep each is, however deep."""
     volume = max(surface.volume, 1e-9 * float(np.prod(np.ptp(surface.points, axis=0)))) or 1.0
     grid = fill_grid(surface, float(np.cbrt(volume / FIRST_CELLS)))
-    reach = distances_within(~grid.inside, min(120, max(grid.inside.shape) // 2))
+    reach = distances_within(~grid.inside, min(120, min(grid.inside.shape) // 2 + 1))
     return grid, grid.step * np.maximum(reach - 0.5, 0.0).astype(np.float32)
 
 

@@ -447,14 +447,14 @@ def test_vertices_without_faces_are_no_parts() -> None:
 @pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="Windows has no timer that stops a test")
 @pytest.mark.parametrize("thickness", [1e-3, 1e-5])
 def test_a_plate_is_filled_in_reasonable_time(thickness: float) -> None:
-    """A second is what a thousand particles take elsewhere."""
+    """It takes a second; what is to be seen is that it ends at all."""
 
     def stop(*_: object) -> None:
         raise TimeoutError
 
     plate = replace(REST, points=BOX.points * [1, 1, thickness])
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, 3.0)
+    signal.setitimer(signal.ITIMER_REAL, 60.0)
     try:
         result = method.bind(plate, Params(count=100))
     finally:
