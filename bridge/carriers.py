@@ -21,6 +21,9 @@ from .meshes import mesh_of
 
 TRANSFORM_ATTRIBUTE = "supple_transform"
 GROUP_NAME = "Supple"
+PATTERNS_NAME = "Supple Patterns"
+"""Name of the modifier that displaces patterns."""
+
 CARRIER_SOCKET = "Carrier"
 WATCHER_SOCKET = "Pose"
 TRANSFORMS_SOCKET = "Per-Vertex Transforms"
@@ -107,7 +110,7 @@ def is_supple_modifier(modifier: bpy.types.Modifier) -> bool:
     if modifier.type != "NODES":
         return False
     if modifier.node_group is None:
-        return modifier.name.startswith(GROUP_NAME)
+        return modifier.name.startswith(GROUP_NAME) and not modifier.name.startswith(PATTERNS_NAME)
     return VERSION_KEY in modifier.node_group
 
 

@@ -31,6 +31,9 @@ SOCKETS = {
 }
 """Classes of a group's own sockets, by their type."""
 
+GROUP_NODES = {"GeometryNodeTree": "GeometryNodeGroup", "ShaderNodeTree": "ShaderNodeGroup"}
+"""Nodes that hold a group, by the kind of tree they are in."""
+
 COLUMN, GAP, ROW, HEAD, PAGE = 190, 60, 22, 70, 3600
 """Sizes of the layout: width of a column, between frames, of a socket, of a node without its sockets, of all frames."""
 
@@ -50,6 +53,11 @@ class Value:
     def kind(self) -> str:
         """Type of the socket, such as "VECTOR"."""
         return self.socket.type
+
+    def named(self, name: str) -> Value:
+        """The same, from a node that is found by this name afterwards."""
+        self.socket.node.name = name
+        return self
 
     def _arithmetic(self, operation: str, *others: Any) -> Value:
         kind = "VECTOR" if "VECTOR" in (self.kind, *(getattr(other, "kind", "") for other in others)) else "VALUE"
@@ -89,6 +97,10 @@ class Value:
     def __gt__(self, other: Any) -> Value:
         return self._compare("GREATER_THAN", other)
 
+    def equals(self, other: float, epsilon: float) -> Value:
+        """Whether a number is another one, or no farther from it than `epsilon`."""
+        return self.graph.add("FunctionNodeCompare", self, other, epsilon, data_type="FLOAT", operation="EQUAL")
+
     def __and__(self, other: Value) -> Value:
         return self.graph.add("FunctionNodeBooleanMath", self, other, operation="AND")
 
@@ -104,6 +116,13 @@ class Value:
 
     def maximum(self, other: Any) -> Value:
         return self._arithmetic("MAXIMUM", other)
+
+    def minimum(self, other: Any) -> Value:
+        return self._arithmetic("MINIMUM", other)
+
+    def clamped(self) -> Value:
+        """A number, from 0 to 1."""
+        return self.graph.add("ShaderNodeClamp", self)
 
     def absolute(self) -> Value:
         return self._arithmetic("ABSOLUTE")
@@ -151,10 +170,12 @@ class Graph:
     ----------
     name : str
         Of the new group.
+    kind : str
+        "GeometryNodeTree" or "ShaderNodeTree".
     """
 
-    def __init__(self, name: str) -> None:
-        self.tree: Any = cast(Any, bpy.data.node_groups).new(name, "GeometryNodeTree")
+    def __init__(self, name: str, kind: str = "GeometryNodeTree") -> None:
+        self.tree: Any = cast(Any, bpy.data.node_groups).new(name, kind)
         self._frame: Any = None
         self._attributes: dict[tuple, Value] = {}
         self._inputs: Any = None
@@ -209,7 +230,7 @@ class Graph:
 
     def call(self, group: Any, **inputs: Any) -> dict[str, Value]:
         """Add a node for another group, its inputs by their names with spaces written as `_`: its outputs by name."""
-        node = self.new_node("GeometryNodeGroup", node_tree=group, label=group.name, width=280)
+        node = self.new_node(GROUP_NODES[self.tree.bl_idname], node_tree=group, label=group.name, width=280)
         for name, value in inputs.items():
             self.put(node.inputs[name.replace("_", " ")], value)
         return {socket.name: Value(self, socket) for socket in node.outputs}

@@ -11,7 +11,7 @@ import bpy
 import numpy as np
 
 from .bones import build_bones
-from .graph import Graph
+from .graph import GROUP_NODES, Graph
 from .joints import build_joints, build_negation, build_polar, build_split
 from .probes import build_probe_joints
 from .skin import INPUTS, build_skin
@@ -53,7 +53,7 @@ def ensure_group(part: str, name: str, build: Callable[[str], Any]) -> Any:
 
 def _is_whole(group: Any) -> bool:
     """Whether no group in a group was removed."""
-    inner = [node.node_tree for node in group.nodes if node.bl_idname == "GeometryNodeGroup"]
+    inner = [node.node_tree for node in group.nodes if node.bl_idname in GROUP_NODES.values()]
     return all(one is not None and _is_whole(one) for one in inner)
 
 

@@ -1,0 +1,207 @@
+"""Height maps as images of Blender and as files.
+
+Arrays are heights of shape (H, W), row 0 at the bottom, centers of pixels at ``(column + 0.5) / W``: what the Image
+Texture nodes of Geometry Nodes and of shaders sample.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import bpy
+import numpy as np
+
+from ..deformers.errors import SkinningError
+from .point_caches import open_replacing
+
+Format = Literal["png16", "exr"]
+
+STEPS = 65535  # of 16 bits
+GREY_TOLERANCE = 1.5 / 255  # one step of 8 bits, as lossy files make it, and the rounding of it
+DATA = "Non-Color"  # by its name: up to 4.5 `is_data = True` shows this name and goes on converting the pixels
+ENCODINGS = {"png16": ("PNG", "16"), "exr": ("OPEN_EXR", "32")}
+NOT_STILL = {
+    "TILED": "tiled (UDIM)",
+    "MOVIE": "a movie",
+    "SEQUENCE": "an image sequence",
+    "VIEWER": "the result of a render",
+    "MULTILAYER": "an EXR of many layers",
+}
+
+
+def new_image(name: str, values: np.ndarray) -> bpy.types.Image:
+    """Make an image of heights that is saved within the .blend file.
+
+    It is packed as 16-bit PNG: what Blender itself packs of float images is as exact, and 6 to 100 times the size.
+
+    Parameters
+    ----------
+    name : str
+        Blender appends a number where it is taken.
+    values : ndarray, shape (H, W)
+        Heights, clipped to 0..1 and kept in steps of 1/65535.
+
+    Raises
+    ------
+    SkinningError
+        Where heights are not finite.
+    """
+    values = _check_finite(values, f"make image '{name}'")
+    height, width = values.shape
+    data = _encode(values, "png16")
+    image = bpy.data.images.new(name, width, height, alpha=False, float_buffer=True)
+    image.source = "FILE"
+    cast(Any, image).pack(data=data, data_len=len(data))  # the stubs take only str
+    _mark_as_heights(image)
+    return image
+
+
+def load_image(path: Path) -> bpy.types.Image:
+    """Load a file of heights and pack it.
+
+    Raises
+    ------
+    SkinningError
+        Where the file can not be read, or is nothing that ``read_image`` takes.
+    """
+    try:
+        image = bpy.data.images.load(str(path.absolute()))
+    except RuntimeError as error:
+        raise SkinningError(f"Cannot read '{path}': check the path") from error
+    try:
+        _mark_as_heights(image)
+        read_image(image)
+        image.pack()
+    except Exception:
+        bpy.data.images.remove(image)
+        raise
+    return image
+
+
+def read_image(image: bpy.types.Image) -> np.ndarray:
+    """Heights of a grey image as its pixels have them, float32, shape (H, W), clipped to 0..1; alpha is ignored.
+
+    The color space should be Non-Color. Else Image Texture nodes see other heights than these in 8-bit images, and
+    both see other heights than the file's in 16-bit ones.
+
+    Raises
+    ------
+    SkinningError
+        Where the image is not a still one, can not be read, is colored, or holds values that are not finite.
+    """
+    width, height = image.size  # reads the file if need be: its type is known only then
+    kind = NOT_STILL.get(image.source) or NOT_STILL.get(image.type)
+    if kind:
+        raise SkinningError(f"Image '{image.name}' is {kind}: choose a single still image")
+    if not image.has_data:
+        raise SkinningError(_say_unreadable(image))
+    pixels = np.empty((height, width, image.channels), np.float32)
+    image.pixels.foreach_get(pixels.ravel())
+    channels = pixels[..., :3]
+    _check_finite(channels, f"read image '{image.name}'")
+    difference = np.ptp(channels, axis=-1).max()
+    if difference > GREY_TOLERANCE:
+        raise SkinningError(
+            f"Image '{image.name}' is colored (red, green and blue are up to {difference:.2f} apart): "
+            "convert it to grey"
+        )
+    return channels[..., 0].clip(0, 1)
+
+
+def is_coarse(image: bpy.types.Image) -> bool:
+    """Whether an image that can be read has 8 bits a channel: its heights come in 256 steps and show as terraces."""
+    return not image.is_float
+
+
+def write_heights(path: Path, values: np.ndarray, format: Format) -> None:  # noqa: A002
+    """Write heights to a file, which appears only when it is whole.
+
+    Parameters
+    ----------
+    path : Path
+        Used as it is, with any suffix.
+    values : ndarray, shape (H, W)
+        Heights.
+    format : str
+        ``"png16"``: grey of 16 bits, clipped to 0..1 and rounded to steps of 1/65535. ``"exr"``: float32, as they are.
+
+    Raises
+    ------
+    SkinningError
+        Where the file can not be written, or heights are not finite.
+    """
+    values = _check_finite(values, f"write '{path}'")
+    with open_replacing(path) as stream:
+        stream.write(_encode(values, format))
+
+
+def _mark_as_heights(image: bpy.types.Image) -> None:
+    """Have an image without changes by hand taken for numbers; those changes would be lost."""
+    image.colorspace_settings.name = DATA
+    image.use_half_precision = False  # the viewport would round heights to 2048 steps
+
+
+def _check_finite(values: np.ndarray, action: str) -> np.ndarray:
+    wrong = np.count_nonzero(~np.isfinite(values))
+    if wrong:
+        raise SkinningError(
+            f"Cannot {action}: {wrong} of {values.size} values are not finite numbers: paint or make it again"
+        )
+    return values
+
+
+def _say_unreadable(image: bpy.types.Image) -> str:
+    if image.packed_file is not None:
+        return f"Image '{image.name}' is packed but cannot be read: choose another image"
+    if not image.filepath:
+        return f"Image '{image.name}' is empty: choose another image"
+    path = bpy.path.abspath(image.filepath, library=image.library)
+    return f"Cannot read image '{image.name}' from '{path}': restore that file or choose another image"
+
+
+def _encode(values: np.ndarray, encoding: Format) -> bytes:
+    """Heights, shape (H, W), as the content of a file.
+
+    ``save_render`` with a scene of its own is the way to one 16-bit channel (``Image.save`` writes three). Of an image
+    that is Non-Color it writes the very numbers, clipped for PNG: neither view transform nor dithering touches them.
+    They are rounded to 16 bits before, since Blender makes grey of three channels in float32.
+    """
+    if encoding == "png16":
+        values = np.rint(values.astype(np.float64) * STEPS) / STEPS
+    file_format, depth = ENCODINGS[encoding]
+    with _pixels_and_scene(values) as (image, scene):
+        settings = scene.render.image_settings
+        settings.file_format = file_format
+        settings.color_mode = "BW"
+        settings.color_depth = depth
+        settings.exr_codec = "ZIP"
+        try:
+            with tempfile.TemporaryDirectory(prefix="supple-") as folder:
+                file = Path(folder, "heights")
+                image.save_render(str(file), scene=scene)
+                return file.read_bytes()
+        except (OSError, RuntimeError) as error:
+            raise SkinningError(
+                f"Cannot write an image to the folder for temporary files ({error}): see that it exists and has space"
+            ) from error
+
+
+@contextmanager
+def _pixels_and_scene(values: np.ndarray) -> Iterator[tuple[bpy.types.Image, bpy.types.Scene]]:
+    """Give an image of these heights and a scene with Blender's default settings, both gone afterwards."""
+    height, width = values.shape
+    pixels = np.ones((height, width, 4), np.float32)
+    pixels[..., :3] = values[..., None]
+    image = bpy.data.images.new("Supple heights", width, height, alpha=False, float_buffer=True)
+    scene = bpy.data.scenes.new("Supple heights")
+    try:
+        image.colorspace_settings.name = DATA  # before the pixels: they would be lost
+        image.pixels.foreach_set(pixels.ravel())
+        yield image, scene
+    finally:
+        bpy.data.scenes.remove(scene)
+        bpy.data.images.remove(image)

@@ -1,0 +1,63 @@
+"""Small pictures of the library's patterns, for menus."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy.utils.previews
+import numpy as np
+
+SIZE = 96
+STEEPNESS = 0.08
+"""Height of white over black, in widths of the picture."""
+
+SKIN = np.array([0.95, 0.79, 0.69])
+NONE = 0
+"""Icon of what has no thumbnail."""
+
+_shown: Any = None
+
+
+def find(key: str, draw: Any) -> int:
+    """Icon of a picture: `draw(columns)` gives its grey values, shape (H, W), where it is not known yet."""
+    global _shown
+    if _shown is None:
+        _shown = bpy.utils.previews.new()
+    if key not in _shown:
+        preview = _shown.new(key)
+        preview.image_size = (SIZE, SIZE)
+        preview.image_pixels_float = shade(fit(draw(SIZE))).ravel().tolist()
+    return _shown[key].icon_id
+
+
+def forget(key: str) -> None:
+    """Have a thumbnail made anew."""
+    if _shown is not None and key in _shown:
+        del _shown[key]
+
+
+def forget_all() -> None:
+    """Drop all thumbnails."""
+    global _shown
+    if _shown is not None:
+        bpy.utils.previews.remove(_shown)
+        _shown = None
+
+
+def fit(values: np.ndarray) -> np.ndarray:
+    """A picture of any shape (H, W) as one of (SIZE, SIZE), in the middle, with its proportions kept."""
+    height, width = values.shape
+    longest = max(height, width)
+    places = (np.arange(SIZE) + 0.5) / SIZE * longest
+    rows, columns = places - 0.5 * (longest - height), places - 0.5 * (longest - width)
+    inside = ((rows >= 0) & (rows < height))[:, None] & ((columns >= 0) & (columns < width))
+    chosen = values[np.clip(rows.astype(int), 0, height - 1)][:, np.clip(columns.astype(int), 0, width - 1)]
+    return np.where(inside, chosen, values[0, 0])
+
+
+def shade(values: np.ndarray) -> np.ndarray:
+    """A relief, lit from the upper left: RGBA, shape (H, W, 4)."""
+    up, right = np.gradient(values * STEEPNESS * len(values))
+    light = (right - up + 2.0) / np.sqrt(6.0 * (right**2 + up**2 + 1.0))
+    color = np.clip(light, 0.05, 1.0)[..., None] * SKIN
+    return np.concatenate([color, np.ones_like(color[..., :1])], axis=-1).astype(np.float32)

@@ -1,0 +1,236 @@
+"""Skin patterns as nodes: one group that displaces an object's skin, one that bumps it in its materials.
+
+Both read where each pattern lies from attributes of the mesh, its picture from an image, and how much of it is to be
+seen from drivers, so that they need no Supple.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from ..deformers.patterns import BASES, SHARPEST, TINY
+from .graph import Graph, Value
+from .groups import ensure_group
+
+TREES = {"displacement": "GeometryNodeTree", "bump": "ShaderNodeTree"}
+CONSTANTS = ("Strength", "Softness", "Depth")
+"""Inputs of a pattern's node that hold its settings."""
+
+LEVEL = "Level"
+HEIGHT = "supple_height"
+"""Attribute that heights are summed up in."""
+
+SCALE_NODE = "Scale"
+"""Node whose first output is how large the object stands in the world."""
+
+
+@dataclass(frozen=True)
+class NodePattern:
+    """A pattern as its node has it.
+
+    Attributes
+    ----------
+    number : int
+        Of the pattern, unlike that of any other of the object.
+    name, kind : str
+    image : Image
+    chart : str
+        Attribute of the faces' corners: where in the picture they lie, and the pattern's number.
+    is_displaced : bool
+        Whether it moves the skin, else it is bumped in the materials.
+    amount : str
+        What materials read the amounts of three patterns from.
+    slot : int
+        Which of the three.
+    source : str
+        What that is: "OBJECT", a custom property, or "GEOMETRY", an attribute that the node modifier stores.
+    strength, softness, depth : float
+        See `Relief`.
+    """
+
+    number: int
+    name: str
+    kind: str
+    image: Any
+    chart: str
+    is_displaced: bool
+    amount: str
+    slot: int
+    source: str
+    strength: float
+    softness: float
+    depth: float
+
+    @property
+    def constants(self) -> tuple[float, ...]:
+        """Values of `CONSTANTS`."""
+        return self.strength, self.softness, self.depth
+
+
+def amount_input(number: int) -> str:
+    """Name of the node modifier's input for a pattern's amount."""
+    return f"Amount {number}"
+
+
+def build_displacement(name: str, patterns: Sequence[NodePattern]) -> Any:
+    """The group of the node modifier that moves the skin along its normals (equation 4), after it was subdivided.
+
+    Heights are worked out on the faces' corners, where charts end sharply, and only on those of each pattern's own
+    faces; patterns that are not seen cost nothing. For the materials, the amounts of patterns that are bumped are
+    stored as attributes.
+    """
+    graph = Graph(name)
+    graph.tree.is_modifier = True
+    geometry = graph.input("Geometry", "GEOMETRY")
+    level = graph.input(LEVEL, "INT", "How often the skin is subdivided before patterns displace it")
+    amounts = [graph.input(amount_input(one.number), "VALUE", f"How much of {one.name} is seen") for one in patterns]
+    with graph.frame("Flat"):
+        fine = graph.add("GeometryNodeSubdivisionSurface", geometry, level)
+        seen: Any = None
+        raised = _store_height(graph, fine, None, 0.0)
+    for pattern, amount in zip(patterns, amounts, strict=True):
+        if not pattern.is_displaced:
+            continue
+        with graph.frame(pattern.name):
+            chart = graph.attribute(pattern.chart, "FLOAT_VECTOR")
+            grey = graph.add(
+                "GeometryNodeImageTexture", pattern.image, chart, extension="EXTEND", interpolation="Linear"
+            )
+            height = _add_pattern(graph, "displacement", pattern, chart, grey, amount, graph.attribute(HEIGHT, "FLOAT"))
+            is_own = chart.components()[2].equals(float(pattern.number), 0.5)
+            is_seen = amount.absolute() > 0.0
+            if pattern.kind == "BONE":
+                is_seen = amount > graph.number(pattern.depth - 1.0).named(depth_name(pattern.number))
+            raised = graph.switch(is_seen, raised, _store_height(graph, raised, is_own, height))
+            seen = is_seen if seen is None else seen | is_seen
+    with graph.frame("Along the normals"):
+        offset = graph.add("GeometryNodeInputNormal") * graph.attribute(HEIGHT, "FLOAT")
+        moved = graph.add("GeometryNodeSetPosition", raised, None, None, offset)
+        cleaner = graph.new_node("GeometryNodeRemoveAttribute")
+        graph.put(cleaner.inputs["Geometry"], moved)
+        graph.put(cleaner.inputs["Name"], HEIGHT)
+        result = graph.switch(seen, fine, Value(graph, cleaner.outputs[0]))
+    with graph.frame("For the materials"):
+        graph.output("Geometry", _store_amounts(graph, result, patterns, amounts))
+    return graph.finish()
+
+
+def _store_amounts(graph: Graph, geometry: Value, patterns: Sequence[NodePattern], amounts: Sequence[Value]) -> Value:
+    packs: dict[str, list[Any]] = {}
+    for pattern, amount in zip(patterns, amounts, strict=True):
+        if not pattern.is_displaced:
+            packs.setdefault(pattern.amount, [None] * 3)[pattern.slot] = amount
+    return graph.store(geometry, **{name: graph.vector(*pack) for name, pack in packs.items()})
+
+
+def _store_height(graph: Graph, geometry: Value, selection: Any, height: Any) -> Value:
+    kind = "GeometryNodeStoreNamedAttribute"
+    return graph.add(kind, geometry, selection, HEIGHT, height, data_type="FLOAT", domain="CORNER")
+
+
+def build_bump(name: str, patterns: Sequence[NodePattern]) -> Any:
+    """The group that stands before the shaders' normals in a material; an object without the amounts has no bumps."""
+    graph = Graph(name, TREES["bump"])
+    normal = graph.input("Normal", "VECTOR", "Normal to bump; the surface's own if not linked")
+    height: Any = 0.0
+    for pattern in patterns:
+        with graph.frame(pattern.name):
+            chart = _read_attribute(graph, pattern.chart, "GEOMETRY")
+            grey = graph.add("ShaderNodeTexImage", chart, image=pattern.image, extension="EXTEND")
+            amount = _read_attribute(graph, pattern.amount, pattern.source).components()[pattern.slot]
+            height = _add_pattern(graph, "bump", pattern, chart, grey, amount, height)
+    with graph.frame("Bumps"):
+        scale = graph.number(1.0).named(SCALE_NODE)
+        own = graph.outputs("ShaderNodeNewGeometry")[1]
+        is_unlinked = graph.add("ShaderNodeMath", normal.length(), 1e-6, operation="LESS_THAN")
+        bump = graph.new_node("ShaderNodeBump")
+        graph.put(bump.inputs["Height"], height)
+        graph.put(bump.inputs["Distance"], scale)
+        graph.put(bump.inputs["Normal"], normal + own * is_unlinked)
+        graph.output("Normal", Value(graph, bump.outputs["Normal"]))
+    return graph.finish()
+
+
+def _read_attribute(graph: Graph, name: str, kind: str) -> Value:
+    node = graph.new_node("ShaderNodeAttribute", attribute_name=name, attribute_type=kind, label=name)
+    return Value(graph, node.outputs["Vector"])
+
+
+def _add_pattern(
+    graph: Graph, use: str, pattern: NodePattern, chart: Value, grey: Value, amount: Value, height: Any
+) -> Value:
+    """Add a pattern's height to a sum."""
+    group = ensure_group(
+        f"pattern {pattern.kind} {use}",
+        f"Supple {pattern.kind.capitalize()} {use.capitalize()}",
+        partial(_build_height, kind=pattern.kind, tree=TREES[use]),
+    )
+    inputs = dict(zip(CONSTANTS, pattern.constants, strict=True))
+    outputs = graph.call(
+        group, Chart=chart, Grey=grey, Number=float(pattern.number), Amount=amount, Sum=height, **inputs
+    )
+    outputs["Height"].socket.node.name = node_name(pattern.number)
+    return outputs["Height"]
+
+
+def node_name(number: int) -> str:
+    """Name of the node that makes a pattern's height."""
+    return f"Pattern {number}"
+
+
+def depth_name(number: int) -> str:
+    """Name of the node that says from which amount on a bone is seen."""
+    return f"Depth {number}"
+
+
+def write_constants(group: Any, patterns: Sequence[NodePattern]) -> None:
+    """Bring the settings of a group's patterns up to date."""
+    for pattern in patterns:
+        node = group.nodes.get(node_name(pattern.number))
+        if node is None:
+            continue  # in the modifier's group, one that is bumped
+        for name, value in zip(CONSTANTS, pattern.constants, strict=True):
+            if node.inputs[name].default_value != value:
+                node.inputs[name].default_value = value
+        deepest = group.nodes.get(depth_name(pattern.number))
+        if deepest is not None:
+            deepest.outputs[0].default_value = pattern.depth - 1.0
+
+
+def write_scale(group: Any, scale: float) -> None:
+    """Tell a group that bumps how large the object stands in the world: bumps have their heights in its units."""
+    socket = group.nodes[SCALE_NODE].outputs[0]
+    if socket.default_value != scale:
+        socket.default_value = scale
+
+
+def _build_height(name: str, *, kind: str, tree: str) -> Any:
+    """The height of one pattern, added to a sum: equations 1 to 3, as `raise_values` and `soften_edges` have them."""
+    graph = Graph(name, tree)
+    chart = graph.input("Chart", "VECTOR", "Where in the picture, and of which pattern")
+    grey = graph.input("Grey", "VALUE", "Grey value there")
+    number = graph.input("Number", "VALUE", "Number of the pattern")
+    amount = graph.input("Amount", "VALUE", "How much of the pattern is to be seen")
+    strength = graph.input("Strength", "VALUE", "Height of a full step of grey, in the object's units")
+    softness = graph.input("Softness", "VALUE", "Width of the edge that fades out")
+    depth = graph.input("Depth", "VALUE", "How deep a bone lies at rest")
+    total = graph.input("Sum", "VALUE", "Height of other patterns")
+    x, y, owner = chart.components()
+    inside = x.minimum(1.0 - x).minimum(y.minimum(1.0 - y))
+    share = (inside / (softness * 0.5).maximum(SHARPEST)).clamped()
+    edge = share * share * (3.0 - share * 2.0)
+    is_own = graph.add("ShaderNodeMath", owner, number, 0.5, operation="COMPARE")
+    if kind == "BONE":
+        is_bone = graph.add("ShaderNodeMath", grey, 0.0, operation="GREATER_THAN")
+        risen, seen = grey - depth + amount, amount.clamped()
+        width = seen * (1.0 - seen) * depth
+        passed = ((risen + width) / (width * 2.0).maximum(TINY)).clamped()
+        raised = (width * passed * passed + (risen - width).maximum(0.0)).minimum(1.0) * is_bone
+    else:
+        base = BASES[kind]
+        raised = (amount * (grey - base) + base).clamped() - base
+    graph.output("Height", raised * (edge * is_own * strength) + total)
+    return graph.finish()

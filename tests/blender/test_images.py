@@ -1,0 +1,413 @@
+"""Height maps as images and files keep their numbers, and leave the user's file as it was."""
+
+import re
+import struct
+import tempfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import bpy
+import numpy as np
+import pytest
+
+from supple.bridge import images
+from supple.deformers.errors import SkinningError
+
+GREY, TRUE_COLOR = 0, 2  # PNG's numbers for them
+ALL_STEPS = (np.arange(65536) * 40503 % 65536).reshape(128, 512)  # each value of 16 bits once, mixed
+SMALL = np.linspace(0, 1, 12).reshape(3, 4)
+
+
+def decode_png(data: bytes) -> tuple[int, int, np.ndarray]:
+    """Bits, color type and samples, shape (H, W, channels), row 0 at the bottom: by the book, without Blender."""
+    assert data.startswith(b"\x89PNG\r\n\x1a\n")
+    start, header, packed = 8, b"", b""
+    while start < len(data):
+        length, kind = struct.unpack_from(">I4s", data, start)
+        content = data[start + 8 : start + 8 + length]
+        assert zlib.crc32(kind + content) == struct.unpack_from(">I", data, start + 8 + length)[0]
+        header += content if kind == b"IHDR" else b""
+        packed += content if kind == b"IDAT" else b""
+        start += length + 12
+    width, height, bits, color, *_, interlaced = struct.unpack(">IIBBBBB", header)
+    assert not interlaced
+    size = bits // 8 * {GREY: 1, TRUE_COLOR: 3}[color]
+    rows = unfilter(zlib.decompress(packed), height, width * size, size)
+    samples = np.frombuffer(rows, ">u2" if bits == 16 else "u1").astype(int)
+    return bits, color, samples.reshape(height, width, -1)[::-1]
+
+
+def unfilter(data: bytes, height: int, length: int, size: int) -> bytes:
+    above, rows = bytearray(length), b""
+    for start in range(0, height * (length + 1), length + 1):
+        method, row = data[start], bytearray(data[start + 1 : start + 1 + length])
+        for x in range(length):
+            left, corner = (row[x - size], above[x - size]) if x >= size else (0, 0)
+            nearest = min((left, above[x], corner), key=lambda value: abs(left + above[x] - corner - value))
+            row[x] = (row[x] + (0, left, above[x], (left + above[x]) // 2, nearest)[method]) & 255
+        rows += row
+        above = row
+    return rows
+
+
+def encode_png(samples: np.ndarray) -> bytes:
+    """A PNG of these samples, shape (H, W) or (H, W, 3), uint8 or uint16, row 0 at the bottom."""
+    rows = b"".join(b"\0" + row.astype(samples.dtype.newbyteorder(">")).tobytes() for row in samples[::-1])
+    color = GREY if samples.ndim == 2 else TRUE_COLOR
+    header = struct.pack(">IIBBBBB", samples.shape[1], samples.shape[0], samples.itemsize * 8, color, 0, 0, 0)
+    chunks = [(b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b"")]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+        for kind, content in chunks
+    )
+
+
+def read_channels(path: Path) -> np.ndarray:
+    image = bpy.data.images.load(str(path))
+    image.colorspace_settings.name = "Non-Color"
+    pixels = np.empty(len(image.pixels), np.float32)
+    image.pixels.foreach_get(pixels)
+    width, height = image.size
+    bpy.data.images.remove(image)
+    return pixels.reshape(height, width, -1)
+
+
+def painted_image(color: tuple[float, float, float], **options: Any) -> bpy.types.Image:
+    image = bpy.data.images.new("painted", 2, 3, **options)
+    image.pixels.foreach_set(np.tile(np.float32([*color, 1]), 6))
+    return image
+
+
+def settings_of(scene: bpy.types.Scene) -> dict[str, Any]:
+    """All settings of a scene that decide how a picture is written."""
+    render = scene.render
+    owners = render, render.image_settings, scene.view_settings, scene.display_settings
+    return {
+        f"{type(owner).__name__}.{prop.identifier}": tuple(value) if getattr(prop, "is_array", False) else value
+        for owner in owners
+        for prop in owner.bl_rna.properties
+        if prop.type not in ("POINTER", "COLLECTION")
+        for value in [getattr(owner, prop.identifier)]
+    }
+
+
+def count_data() -> dict[str, int]:
+    return {
+        prop.identifier: len(getattr(bpy.data, prop.identifier))
+        for prop in bpy.data.bl_rna.properties
+        if prop.type == "COLLECTION"
+    }
+
+
+@pytest.fixture(params=["AgX", "Filmic", "Standard"])
+def hostile_scene(request: pytest.FixtureRequest, scene: bpy.types.Scene) -> bpy.types.Scene:
+    """Settings that would each change a render that is written."""
+    scene.view_settings.view_transform = request.param
+    scene.view_settings.exposure = 2
+    scene.view_settings.gamma = 3
+    scene.render.dither_intensity = 2
+    scene.render.use_sequencer = scene.render.use_compositing = True
+    scene.sequence_editor_create()
+    scene.render.image_settings.file_format = "JPEG"
+    scene.render.image_settings.quality = 7
+    return scene
+
+
+@pytest.mark.usefixtures("hostile_scene")
+def test_png_holds_each_of_the_16_bit_values(tmp_path: Path) -> None:
+    images.write_heights(tmp_path / "map.png", ALL_STEPS / 65535, "png16")
+    bits, color, samples = decode_png((tmp_path / "map.png").read_bytes())
+    assert (bits, color) == (16, GREY)
+    np.testing.assert_array_equal(samples[..., 0], ALL_STEPS)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_png_rounds_and_clips(tmp_path: Path, dtype: type) -> None:
+    values = np.random.default_rng(1).uniform(-0.2, 1.2, (40, 50)).astype(dtype)
+    images.write_heights(tmp_path / "map.png", values, "png16")
+    samples = decode_png((tmp_path / "map.png").read_bytes())[2]
+    np.testing.assert_array_equal(samples[..., 0], np.round(65535 * values.clip(0, 1).astype(np.float64)))
+
+
+@pytest.mark.usefixtures("hostile_scene")
+def test_exr_holds_floats_as_they_are(tmp_path: Path) -> None:
+    values = np.random.default_rng(2).normal(0, 1000, (30, 20)).astype(np.float32)
+    values[0, :3] = 1e-7, -0.0, 3e38
+    images.write_heights(tmp_path / "map.exr", values, "exr")
+    channels = read_channels(tmp_path / "map.exr")
+    for channel in range(3):
+        np.testing.assert_array_equal(channels[..., channel], values)
+
+
+def test_exr_is_compressed(tmp_path: Path) -> None:
+    images.write_heights(tmp_path / "map.exr", np.full((64, 64), 0.5), "exr")
+    assert (tmp_path / "map.exr").stat().st_size < 64 * 64
+
+
+@pytest.mark.parametrize("encoding", ["png16", "exr"])
+def test_writing_touches_no_setting_and_leaves_no_data(
+    tmp_path: Path, hostile_scene: bpy.types.Scene, encoding: images.Format
+) -> None:
+    before = settings_of(hostile_scene), count_data()
+    assert before[0]["ImageFormatSettings.quality"] == 7
+    assert before[0]["RenderSettings.dither_intensity"] == 2
+    assert before[0]["ColorManagedViewSettings.exposure"] == 2
+    images.write_heights(tmp_path / "map", SMALL, encoding)
+    assert (settings_of(hostile_scene), count_data()) == before
+    assert bpy.context.scene == hostile_scene
+    assert [path.name for path in tmp_path.iterdir()] == ["map"]
+
+
+def test_written_file_replaces_another(tmp_path: Path) -> None:
+    (tmp_path / "map.png").write_bytes(b"old")
+    images.write_heights(tmp_path / "map.png", SMALL, "png16")
+    assert decode_png((tmp_path / "map.png").read_bytes())[2].shape == (3, 4, 1)
+
+
+@pytest.mark.parametrize("place", ["missing/map.png", "folder", "file/map.png"])
+def test_unwritable_place_is_told(tmp_path: Path, place: str) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    before = count_data()
+    with pytest.raises(
+        SkinningError, match=rf"Cannot write '{re.escape(str(tmp_path / place))}' \(.+\): choose a folder"
+    ):
+        images.write_heights(tmp_path / place, SMALL, "png16")
+    assert count_data() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
+
+
+def test_failed_encoding_is_told_and_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    (tmp_path / "map.png").write_bytes(b"old")
+    before = count_data()
+    with pytest.raises(SkinningError, match=r"folder for temporary files .*: see that it exists and has space"):
+        images.write_heights(tmp_path / "map.png", SMALL, "png16")
+    assert count_data() == before
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("map.png", b"old")]
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [
+        (lambda path, values: images.write_heights(path, values, "png16"), "Cannot write '.*map'"),
+        (lambda path, values: images.write_heights(path, values, "exr"), "Cannot write '.*map'"),
+        (lambda path, values: images.new_image("folds", values), "Cannot make image 'folds'"),
+    ],
+)
+def test_values_that_are_not_finite_are_refused(
+    tmp_path: Path, action: Callable[[Path, np.ndarray], object], words: str, wrong: float
+) -> None:
+    values = SMALL.copy()
+    values[1, 1:3] = wrong
+    before = count_data()
+    with pytest.raises(SkinningError, match=f"{words}: 2 of 12 values are not finite numbers: paint"):
+        action(tmp_path / "map", values)
+    assert count_data() == before
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_new_image_survives_saving_and_appending(tmp_path: Path) -> None:
+    path = str(tmp_path / "maps.blend")
+    values = ALL_STEPS / 65535
+    image = images.new_image("folds", values)
+    image.use_fake_user = True
+    np.testing.assert_allclose(images.read_image(image), values, rtol=0, atol=1e-6)
+    bpy.ops.wm.save_as_mainfile(filepath=path, check_existing=False)
+    bpy.ops.wm.open_mainfile(filepath=path)
+    np.testing.assert_allclose(images.read_image(bpy.data.images["folds"]), values, rtol=0, atol=1e-6)
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    with bpy.data.libraries.load(path) as (_, wanted):
+        wanted.images = ["folds"]
+    Path(path).unlink()
+    appended = bpy.data.images["folds"]
+    assert appended.library is None
+    np.testing.assert_allclose(images.read_image(appended), values, rtol=0, atol=1e-6)
+
+
+@pytest.mark.usefixtures("hostile_scene")
+def test_new_image_is_data_of_16_bits(scene: bpy.types.Scene) -> None:
+    before = settings_of(scene), count_data()
+    image = images.new_image("folds", ALL_STEPS / 65535)
+    assert (image.name, tuple(image.size), image.source) == ("folds", (512, 128), "FILE")
+    assert image.colorspace_settings.name == "Non-Color"
+    assert not image.use_half_precision
+    assert not images.is_coarse(image)
+    bits, color, samples = decode_png(image.packed_file.data)
+    assert (bits, color) == (16, GREY)
+    np.testing.assert_array_equal(samples[..., 0], ALL_STEPS)
+    bpy.data.images.remove(image)
+    assert (settings_of(scene), count_data()) == before
+
+
+def test_new_image_clips() -> None:
+    image = images.new_image("folds", np.array([[-1, 0.5, 2]]))
+    np.testing.assert_allclose(images.read_image(image), [[0, 0.5, 1]], rtol=0, atol=1e-5)
+
+
+def test_geometry_nodes_sample_an_image_as_the_array(scene: bpy.types.Scene) -> None:
+    values = np.random.default_rng(3).random((5, 8))
+    rows, columns = np.mgrid[0:4, 0:7]
+    centers = np.stack([(columns + 0.5) / 8, (rows + 0.5) / 5, 0 * rows], -1).reshape(-1, 3)
+    between = centers + np.array([0.25 / 8, 0.5 / 5, 0])  # a quarter to the next column, half to the next row
+    mesh = bpy.data.meshes.new("samples")
+    mesh.from_pydata(np.concatenate([centers, between]).tolist(), [], [])
+    obj = bpy.data.objects.new("samples", mesh)
+    scene.collection.objects.link(obj)
+    modifier = obj.modifiers.new("sample", "NODES")
+    modifier.node_group = sampling_group(images.new_image("folds", values))
+    evaluated = obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).data
+    heights = np.array([vertex.co.z for vertex in evaluated.vertices])
+    columns_blended = 0.75 * values[:, :-1] + 0.25 * values[:, 1:]
+    expected = values[:-1, :-1], (columns_blended[:-1] + columns_blended[1:]) / 2
+    np.testing.assert_allclose(heights, np.concatenate([array.ravel() for array in expected]), rtol=0, atol=2e-5)
+
+
+def sampling_group(image: bpy.types.Image) -> bpy.types.NodeTree:
+    """Nodes that raise vertices to the heights of an image at x, y."""
+    tree = bpy.data.node_groups.new("sample", "GeometryNodeTree")
+    for direction in ("INPUT", "OUTPUT"):
+        tree.interface.new_socket("Geometry", in_out=direction, socket_type="NodeSocketGeometry")
+    kinds = "NodeGroupInput", "NodeGroupOutput", "GeometryNodeInputPosition", "GeometryNodeImageTexture"
+    start, end, position, texture = (tree.nodes.new(kind) for kind in kinds)
+    offset, move = tree.nodes.new("ShaderNodeCombineXYZ"), tree.nodes.new("GeometryNodeSetPosition")
+    texture.interpolation, texture.extension = "Linear", "EXTEND"
+    texture.inputs["Image"].default_value = image
+    tree.links.new(position.outputs[0], texture.inputs["Vector"])
+    tree.links.new(texture.outputs["Color"], offset.inputs["Z"])
+    tree.links.new(start.outputs[0], move.inputs["Geometry"])
+    tree.links.new(offset.outputs[0], move.inputs["Offset"])
+    tree.links.new(move.outputs[0], end.inputs[0])
+    return tree
+
+
+@pytest.mark.parametrize(("dtype", "coarse"), [(np.uint8, True), (np.uint16, False)])
+@pytest.mark.parametrize("in_color", [False, True])
+def test_loaded_image_is_packed_data(tmp_path: Path, dtype: type, coarse: bool, in_color: bool) -> None:
+    top = np.iinfo(dtype).max
+    samples = np.arange(0, top, top // 20).astype(dtype)[:20].reshape(4, 5)
+    data = encode_png(np.repeat(samples[..., None], 3, -1) if in_color else samples)
+    (tmp_path / "map.png").write_bytes(data)
+    image = images.load_image(tmp_path / "map.png")
+    (tmp_path / "map.png").unlink()
+    assert image.packed_file.data == data
+    assert image.colorspace_settings.name == "Non-Color"
+    assert images.is_coarse(image) == coarse
+    np.testing.assert_allclose(images.read_image(image), samples / top, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("encoding", ["png16", "exr"])
+def test_written_file_loads(tmp_path: Path, encoding: images.Format) -> None:
+    images.write_heights(tmp_path / "map", SMALL, encoding)
+    image = images.load_image(tmp_path / "map")
+    assert not images.is_coarse(image)
+    np.testing.assert_allclose(images.read_image(image), SMALL, rtol=0, atol=1e-5)
+
+
+def test_relative_path_loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    images.write_heights(tmp_path / "map.png", SMALL, "png16")
+    monkeypatch.chdir(tmp_path)
+    image = images.load_image(Path("map.png"))
+    assert image.packed_file is not None
+    assert Path(image.filepath).is_absolute()
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no image", encode_png(ALL_STEPS.astype(np.uint16))[:9000]])
+def test_unreadable_file_is_told_with_its_path(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "map.png"
+    if content is not None:
+        path.write_bytes(content)
+    before = count_data()
+    with pytest.raises(SkinningError, match=rf"Cannot read .*'{re.escape(str(path))}'.*: (check|restore)"):
+        images.load_image(path)
+    assert count_data() == before
+
+
+def test_folder_is_not_an_image(tmp_path: Path) -> None:
+    with pytest.raises(SkinningError, match=f"'{re.escape(str(tmp_path))}'"):
+        images.load_image(tmp_path)
+    assert not bpy.data.images
+
+
+def test_colored_file_is_refused(tmp_path: Path) -> None:
+    samples = np.zeros((2, 2, 3), np.uint8)
+    samples[1, 0] = 10, 10, 61
+    (tmp_path / "map.png").write_bytes(encode_png(samples))
+    with pytest.raises(SkinningError, match=r"'map\.png' is colored .* up to 0.20 apart\): convert it to grey"):
+        images.load_image(tmp_path / "map.png")
+    assert not bpy.data.images
+
+
+@pytest.mark.parametrize("channel", range(3))
+def test_colors_one_step_apart_are_grey_and_two_are_not(channel: int) -> None:
+    levels = np.full(3, 100.0)
+    levels[channel] += 1
+    heights = images.read_image(painted_image(tuple(levels / 255)))
+    assert heights.shape == (3, 2)
+    assert np.abs(heights * 255 - 100).max() < 1.01
+    levels[channel] += 1
+    with pytest.raises(SkinningError, match=r"'painted\.001' is colored"):
+        images.read_image(painted_image(tuple(levels / 255)))
+
+
+@pytest.mark.parametrize("float_buffer", [False, True])
+def test_painted_image_is_read_before_it_is_saved(float_buffer: bool) -> None:
+    image = painted_image((0.2, 0.2, 0.2), float_buffer=float_buffer)
+    heights = images.read_image(image)
+    assert (heights.dtype, heights.shape) == (np.float32, (3, 2))
+    np.testing.assert_allclose(heights, 0.2, atol=1e-6)
+    assert images.is_coarse(image) != float_buffer
+
+
+def test_heights_beyond_the_range_are_clipped() -> None:
+    assert images.read_image(painted_image((1.5, 1.5, 1.5), float_buffer=True)).max() == 1
+    assert images.read_image(painted_image((-0.5, -0.5, -0.5), float_buffer=True)).min() == 0
+
+
+def test_image_that_is_not_finite_is_refused() -> None:
+    image = painted_image((np.nan, np.nan, np.nan), float_buffer=True)
+    with pytest.raises(SkinningError, match="Cannot read image 'painted': 18 of 18 values are not finite"):
+        images.read_image(image)
+
+
+@pytest.mark.parametrize(
+    ("source", "words"), [("TILED", r"tiled \(UDIM\)"), ("MOVIE", "a movie"), ("SEQUENCE", "an image sequence")]
+)
+def test_other_kinds_of_images_are_refused(source: str, words: str) -> None:
+    image = painted_image((0, 0, 0))
+    image.source = source
+    with pytest.raises(SkinningError, match=f"Image 'painted' is {words}: choose a single still image"):
+        images.read_image(image)
+
+
+def test_renders_are_refused(tmp_path: Path, scene: bpy.types.Scene) -> None:
+    settings = scene.render.image_settings
+    if hasattr(settings, "media_type"):  # 5.0 and later
+        settings.media_type = "MULTI_LAYER_IMAGE"
+    settings.file_format = "OPEN_EXR_MULTILAYER"
+    scene.render.engine = "BLENDER_WORKBENCH"
+    scene.render.resolution_x = scene.render.resolution_y = 16
+    scene.render.filepath = str(tmp_path / "layers.exr")
+    scene.camera = bpy.data.objects.new("camera", bpy.data.cameras.new("camera"))
+    scene.collection.objects.link(scene.camera)
+    bpy.ops.render.render(write_still=True)
+    with pytest.raises(SkinningError, match="is the result of a render: choose"):
+        images.read_image(bpy.data.images["Render Result"])
+    with pytest.raises(SkinningError, match=r"'layers\.exr' is an EXR of many layers: choose"):
+        images.load_image(tmp_path / "layers.exr")
+
+
+def test_missing_file_of_an_image_is_told(tmp_path: Path) -> None:
+    image = painted_image((0, 0, 0))
+    image.source = "FILE"
+    with pytest.raises(SkinningError, match="Image 'painted' is empty: choose another"):
+        images.read_image(image)
+    image.filepath = str(tmp_path / "gone.png")
+    with pytest.raises(SkinningError, match=r"'painted' from '.*gone\.png': restore that file or choose another"):
+        images.read_image(image)
+    image.pack(data=b"no image", data_len=8)
+    with pytest.raises(SkinningError, match="'painted' is packed but cannot be read: choose another"):
+        images.read_image(image)
