@@ -16,7 +16,7 @@ say = @sed -n 's/^$@:.*\#\# */== $@: /p' Makefile
 prepare = @python3 tools/environments.py
 
 .PHONY: help setup setup-all demo test test-unit test-all test-nodes test-gui lint types package test-package bench \
-  bench-particles clean
+  bench-particles bench-patterns clean
 .DEFAULT_GOAL := help
 
 help: ## This list
@@ -97,6 +97,11 @@ bench-particles: ## Measure what particles keep of a body, beside the other meth
 	$(say)
 	$(prepare) $(ENVIRONMENT)
 	$(PYTHON) benchmarks/particles.py
+
+bench-patterns: ## Measure what skin patterns cost, drawn by Python and live, beside Blender's own Armature modifier (1 minute)
+	$(say)
+	$(prepare) $(ENVIRONMENT)
+	$(PYTHON) benchmarks/patterns.py
 
 clean: ## Remove the environments, the built zip and Python's caches (at once)
 	$(say)

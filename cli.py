@@ -6,7 +6,7 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -19,6 +19,8 @@ from .tasks import bake
 from .tasks.bind import bind, describe_particles
 from .tasks.character import has_armature_modifier
 from .tasks.inspect import describe_file
+from .tasks.pattern_display import describe
+from .tasks.pattern_maps import SUFFIXES, write_maps
 
 DONE, FAILED, USAGE = 0, 1, 2
 
@@ -99,9 +101,24 @@ def _build_parser() -> argparse.ArgumentParser:
     baker.add_argument("--save", type=Path, metavar="NEW.blend", help="also save the file, playing the PC2 file")
     baker.set_defaults(run=_bake)
 
+    drawer = commands.add_parser("patterns", help="draw the height maps of skin patterns, a file a frame")
+    drawer.add_argument(
+        "--object", metavar="NAME", help="mesh whose patterns to draw; the only one that has any if not given"
+    )
+    drawer.add_argument(
+        "--frames",
+        type=_frames,
+        metavar="A-B[:STEP]",
+        help="frames to draw; the scene's if not given. Below zero: --frames=-10-20",
+    )
+    drawer.add_argument("--format", choices=tuple(SUFFIXES), default="png16", help="what to write; png16 if not given")
+    drawer.add_argument("--width", type=int, default=1024, metavar="PIXELS", help="width and height; 1024 if not given")
+    drawer.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="folder for the maps")
+    drawer.set_defaults(run=_patterns)
+
     for command in (binder, baker):
         command.add_argument("--order", choices=ORDERS, help="which comes first in DLBNT")
-    for command in (info, binder, baker):
+    for command in (info, binder, baker, drawer):
         command.add_argument("file", metavar="FILE.blend", help="file to open")
 
     joiner = commands.add_parser("join", help="join PC2 files of successive frames")
@@ -148,10 +165,13 @@ def _reason(error: RuntimeError) -> str:
 
 
 def _find_object(name: str) -> bpy.types.Object:
+    return _find_among(name, [obj for obj in bpy.context.scene.objects if has_armature_modifier(obj)])
+
+
+def _find_among(name: str, choice: list[bpy.types.Object]) -> bpy.types.Object:
     obj = bpy.data.objects.get(name)
     if obj is None:
-        known = ", ".join(obj.name for obj in bpy.context.scene.objects if has_armature_modifier(obj))
-        raise SkinningError(f"There is no object '{name}': choose one of {known}")
+        raise SkinningError(f"There is no object '{name}': choose one of {', '.join(one.name for one in choice)}")
     return obj
 
 
@@ -165,7 +185,8 @@ def _info(arguments: argparse.Namespace) -> None:
     for one in described["objects"]:
         state = f"bound by {one['method']}" if one["bound"] else one["problem"] or "can be bound"
         size = f"{one['vertices']} vertices, {one['deforming_bones']} bones of '{one['armature']}'"
-        print(f"  {one['name']}: {size}, {state}")
+        patterns = f", {one['patterns']} patterns" if one["patterns"] else ""
+        print(f"  {one['name']}: {size}, {state}{patterns}")
 
 
 def _bind(arguments: argparse.Namespace) -> None:
@@ -196,7 +217,7 @@ def _choose_order(objects: list[bpy.types.Object], order: str | None) -> None:
 def _bake(arguments: argparse.Namespace) -> None:
     _open(arguments.file)
     scene, obj = bpy.context.scene, _find_object(arguments.object)
-    frames = bake.frame_range(*(arguments.frames or (scene.frame_start, scene.frame_end, 1)))
+    frames = _choose_frames(scene, arguments.frames)
     _choose_order([obj], arguments.order)
     if arguments.method:
         bind([obj], arguments.method)
@@ -207,14 +228,46 @@ def _bake(arguments: argparse.Namespace) -> None:
         steps = bake.bake_cache(obj, scene, arguments.output, frames)
     else:
         steps = bake.bake_shape_keys(obj, scene, frames)
-    for done in steps:
-        if done % 25 == 0 or done == len(frames):
-            print(f"supple: {done} of {len(frames)} frames", file=sys.stderr)
+    _run(steps, len(frames))
     if arguments.format == "shape-keys":
         _save(arguments.output)
     elif arguments.save:
         bake.show_cache(obj, arguments.output.resolve())
         _save(arguments.save)
+
+
+def _choose_frames(scene: bpy.types.Scene, given: tuple[int, int, int] | None) -> range:
+    return bake.frame_range(*(given or (scene.frame_start, scene.frame_end, 1)))
+
+
+def _run(steps: Iterator[int], count: int) -> None:
+    """Go through all frames and tell, on stderr, how far it is."""
+    for done in steps:
+        if done % 25 == 0 or done == count:
+            print(f"supple: {done} of {count} frames", file=sys.stderr)
+
+
+def _patterns(arguments: argparse.Namespace) -> None:
+    _open(arguments.file)
+    scene = bpy.context.scene
+    obj = _find_patterned(arguments.object)
+    frames = _choose_frames(scene, arguments.frames)
+    _run(write_maps(obj, scene, frames, arguments.output, arguments.format, arguments.width), len(frames))
+    if notes := " ".join(describe(obj)):
+        print(f"supple: {obj.name}: {notes}", file=sys.stderr)
+
+
+def _find_patterned(name: str | None) -> bpy.types.Object:
+    """The mesh of this name, or the only one of the scene that has patterns."""
+    found = [obj for obj in bpy.context.scene.objects if settings_of(obj).patterns]
+    if not found:
+        raise SkinningError("No object of the scene has patterns: add some first")
+    if name is not None:
+        return _find_among(name, found)
+    if len(found) > 1:
+        known = ", ".join(obj.name for obj in found)
+        raise SkinningError(f"{len(found)} objects have patterns: give --object, one of {known}")
+    return found[0]
 
 
 _command = None

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import bpy
 from bpy.app.handlers import persistent
 
 from .bridge.meshes import local_object, read_object_ids
 from .deformers import SkinningError
-from .properties import listeners, settings_of
-from .tasks import live, nodes
+from .properties import listeners, pattern_listeners, settings_of
+from .tasks import live, nodes, pattern_display
 from .tasks.bind import count_changes, find_bound_objects, follow_settings, migrate, own_carrier
-from .tasks.stack import hand_over, take_over
+from .tasks.pattern_places import forget_outlines
+from .tasks.stack import armature_modifiers, hand_over, take_over
 
 
 class _Watch:
@@ -20,6 +23,8 @@ class _Watch:
         self.names: list[str] = []
         self.known: tuple[bytes, int] | None = None
         self.is_rendering = False
+        self.put_off: set[int] = set()
+        """`session_uid` of meshes whose changes are still to be followed."""
 
     def bound_objects(self) -> list[bpy.types.Object]:
         """Bound objects that can be changed; looked for anew when objects were added, removed, renamed or bound."""
@@ -78,12 +83,40 @@ def _find_changes(depsgraph: bpy.types.Depsgraph) -> set[bpy.types.ID]:
     return {one for one in changed if not (isinstance(one, bpy.types.Mesh) and one.shape_keys in moved)}
 
 
+def _put_off(changed: set[bpy.types.ID]) -> set[bpy.types.ID]:
+    """Leave meshes out of the changes, and come back to them, while the user moves patterns about on them.
+
+    Each step changes the mesh, and to read its weights anew takes longer than the step.
+    """
+    meshes = {one for one in changed if isinstance(one, bpy.types.Mesh)}
+    if not (meshes and pattern_display.is_changing()):
+        return changed
+    _watch.put_off |= {one.session_uid for one in meshes}
+    if not bpy.app.timers.is_registered(come_back):
+        bpy.app.timers.register(come_back, first_interval=pattern_display.SETTLED)
+    return changed - meshes
+
+
+def come_back() -> float | None:
+    """Follow changes of meshes that were put off, once patterns stay where they are. A timer."""
+    if pattern_display.is_changing():
+        return pattern_display.SETTLED
+    for mesh in bpy.data.meshes:
+        if mesh.session_uid in _watch.put_off:
+            mesh.update_tag()
+    _watch.put_off.clear()
+    return None
+
+
 @persistent
 def _on_change(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     """Follow changes of weights and bones, then the pose."""
     if _watch.is_rendering and depsgraph.mode != "RENDER":
         return  # the render has the carriers
     changed = _find_changes(depsgraph)
+    if depsgraph.mode != "RENDER":
+        _follow_meshes(changed)
+        changed = _put_off(changed)
     dragging = depsgraph.mode != "RENDER" and is_dragging()
     for obj in _watch.bound_objects():
         if settings_of(obj).evaluate == "NODES":
@@ -97,6 +130,27 @@ def _on_change(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
         _report(obj, lambda obj=obj: live.refresh(obj, depsgraph, dragging))
         if live.is_rough(obj) and not bpy.app.timers.is_registered(refine_dragged):
             bpy.app.timers.register(refine_dragged, first_interval=BETWEEN_LOOKS)
+
+
+def _follow_meshes(changed: set[bpy.types.ID]) -> None:
+    """Lay patterns anew on meshes that have changed, and follow bones that were renamed or deleted."""
+    for obj in bpy.data.objects if changed else ():
+        if obj.type != "MESH" or obj.library is not None or not settings_of(obj).patterns or obj.data.is_editmode:
+            continue
+        if obj.data in changed:
+            _show_patterns(obj, pattern_display.follow_mesh)
+        if changed.intersection(one.object.data for one in armature_modifiers(obj) if one.object is not None):
+            _show_patterns(obj, pattern_display.follow_bones)
+
+
+def _show_patterns(obj: bpy.types.Object, step: Callable[[bpy.types.Object], None] = pattern_display.update) -> None:
+    """Follow the settings of an object's patterns; what is wrong is kept for the panel."""
+    if pattern_display.is_quiet() or obj.library is not None:
+        return
+    try:
+        step(obj)
+    except SkinningError as error:
+        settings_of(obj).pattern_message = str(error)
 
 
 def is_dragging() -> bool:
@@ -125,6 +179,7 @@ def _on_setting(obj: bpy.types.Object) -> None:
 def _on_load(*_) -> None:
     live.forget_all()
     nodes.forget_all()
+    forget_outlines()
     _watch.look_again()
     _watch.is_rendering = False
     _watch.bound_objects()
@@ -180,14 +235,18 @@ def register() -> None:
     for name, handler in HANDLERS:
         getattr(bpy.app.handlers, name).append(handler)
     listeners.append(_on_setting)
+    pattern_listeners.append(_show_patterns)
 
 
 def unregister() -> None:
+    pattern_listeners.remove(_show_patterns)
     listeners.remove(_on_setting)
-    if bpy.app.timers.is_registered(refine_dragged):
-        bpy.app.timers.unregister(refine_dragged)
+    for timer in (refine_dragged, come_back):
+        if bpy.app.timers.is_registered(timer):
+            bpy.app.timers.unregister(timer)
     for name, handler in reversed(HANDLERS):
         getattr(bpy.app.handlers, name).remove(handler)
     if hasattr(bpy.data, "objects"):
         _before_save()
     live.forget_all()
+    forget_outlines()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from . import cli, operators, overlay, preview, properties, ui
+from . import cli, operators, outlines, overlay, preview, properties, ui
 
-PARTS = (properties, operators, ui, preview, overlay, cli)
+PARTS = (properties, operators, ui, preview, overlay, outlines, cli)
 
 
 def register() -> None:

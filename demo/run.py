@@ -1,4 +1,6 @@
-"""The demonstration: an arm posed past what linear skinning bears, by four methods; measured, rendered, and baked.
+"""The demonstration: an arm posed past what linear skinning bears, by four methods, and with skin patterns.
+
+What the methods make of it is measured, rendered, and baked.
 
 Run it in a Python that has Blender's module bpy: python -m demo.run --output build/demo
 """

@@ -15,6 +15,7 @@ from .arm import Arm, build_arm
 from .implicit import Array
 from .measures import largest_edge_stretch, mesh_edges, mesh_volume, smallest_section, triangulate
 from .motion import FRAME_END, FRAME_START, POSES, KeyPose
+from .patterns import render_patterns
 from .picture import render_comparison
 from .subjects import METHODS, Subject, build_subject, posed_points, time_frames
 
@@ -64,9 +65,11 @@ def show(folder: Path, vertices: int) -> None:
     with step("Rendering the comparison"):
         captions = {key: caption(POSES[key[0]], measure) for key, measure in measures.items()}
         render_comparison(subjects, captions, folder / "comparison.png")
+    with step("Laying skin patterns on an arm and rendering them"):
+        render_patterns(build_subject("DLBNT", arm), folder / "patterns.png")
     with step("Saving the arm that DLBNT deforms, and baking it"):
         save_character(subjects[METHODS.index("DLBNT")], folder)
-    for name in ("comparison.png", "arm.blend", "arm.pc2"):
+    for name in ("comparison.png", "patterns.png", "arm.blend", "arm.pc2"):
         print(f"  {folder / name}")
 
 

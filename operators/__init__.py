@@ -1,8 +1,8 @@
 """Operators: each reads its settings, calls one task, reports."""
 
-from . import bake, bind
+from . import bake, bind, pattern_maps, pattern_strokes, patterns, place_patterns
 
-PARTS = (bind, bake)
+PARTS = (bind, bake, patterns, place_patterns, pattern_strokes, pattern_maps)
 
 
 def register() -> None:

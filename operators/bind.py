@@ -71,7 +71,7 @@ class SUPPLE_OT_bind(bpy.types.Operator):
 
 
 class SUPPLE_OT_unbind(bpy.types.Operator):
-    """Give the selected characters back to their Armature modifiers, as they were before Bind"""
+    """Give the selected characters back to their Armature modifiers, as they were before Bind, without patterns"""
 
     bl_idname = "supple.unbind"
     bl_label = "Unbind"
@@ -79,8 +79,8 @@ class SUPPLE_OT_unbind(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        if not any(settings_of(obj).is_bound for obj in chosen_meshes(context)):
-            cls.poll_message_set("Select a mesh that is bound")
+        if not any(settings_of(obj).is_bound or settings_of(obj).patterns for obj in chosen_meshes(context)):
+            cls.poll_message_set("Select a mesh that is bound, or has patterns")
             return False
         return True
 

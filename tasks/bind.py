@@ -16,6 +16,8 @@ from ..properties import SETTINGS_VERSION, ObjectSettings, particle_reports, set
 from . import live, nodes
 from .bake import clear_bake
 from .character import check_armature, find_armature_modifier
+from .pattern_display import clear as clear_patterns
+from .pattern_places import check_mesh
 from .stack import find_replaced_modifier, find_supple_modifier, pass_on, read_toggles, write_toggles
 
 LOCK_KEY = "supple_locked_interface"
@@ -245,7 +247,7 @@ def make_independent(objects: Iterable[bpy.types.Object]) -> None:
         settings = settings_of(obj)
         settings.is_bound = False  # from here on no listener follows
         for name in settings.bl_rna.properties.keys():
-            if name not in ("name", "rna_type"):
+            if name not in ("name", "rna_type") and "pattern" not in name:  # patterns do without Bind
                 settings.property_unset(name)
         nodes.forget(obj)
     _note_change()
@@ -275,16 +277,22 @@ def _remove_hidden(settings: ObjectSettings) -> None:
 
 
 def unbind(objects: Iterable[bpy.types.Object]) -> None:
-    """Give characters back to their Armature modifiers, exactly as they were before Bind. Bakes are removed.
+    """Give characters back to their Armature modifiers, as they were before Bind. Bakes and patterns are removed.
 
     Raises
     ------
     SkinningError
-        Where none of the objects is bound.
+        Where none of the objects is bound or has patterns.
     """
-    bound = [obj for obj in objects if obj.type == "MESH" and settings_of(obj).is_bound]
-    if not bound:
-        raise SkinningError("Nothing to unbind: select a mesh that is bound")
+    meshes = [obj for obj in objects if obj.type == "MESH"]
+    bound = [obj for obj in meshes if settings_of(obj).is_bound]
+    patterned = [obj for obj in meshes if settings_of(obj).patterns]
+    if not (bound or patterned):
+        raise SkinningError("Nothing to unbind: select a mesh that is bound, or has patterns")
+    for obj in patterned:
+        check_mesh(obj)
+    for obj in patterned:
+        clear_patterns(obj)
     for obj in bound:
         _unbind_one(obj)
     _remove_unused()

@@ -51,5 +51,6 @@ def describe_object(obj: bpy.types.Object) -> dict[str, Any]:
         "order": settings.order,
         "linear_group": settings.linear_group,
         "bake": settings.bake,
+        "patterns": len(settings.patterns),
         "problem": problem,
     }

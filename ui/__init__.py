@@ -1,5 +1,15 @@
 """Panels: they draw, and nothing else."""
 
-from . import panels
+from . import panels, patterns
 
-register, unregister = panels.register, panels.unregister
+PARTS = (panels, patterns)
+
+
+def register() -> None:
+    for part in PARTS:
+        part.register()
+
+
+def unregister() -> None:
+    for part in reversed(PARTS):
+        part.unregister()

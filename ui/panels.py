@@ -78,9 +78,9 @@ class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
         row.operator(
             "supple.bind", text="Bind Again" if settings.is_bound else "Bind", icon="LINKED"
         ).method = settings.method
-        if settings.is_bound:
+        if settings.is_bound or settings.patterns:
             row.operator("supple.unbind", text="", icon="UNLINKED")
-            if settings.evaluate == "NODES":
+            if settings.is_bound and settings.evaluate == "NODES":
                 layout.operator("supple.make_independent", icon="DUPLICATE")
         if settings.message:
             draw_message(layout, context, settings.message)
@@ -174,6 +174,7 @@ class VIEW3D_PT_supple_bake(SupplePanel, bpy.types.Panel):
     """Bakes"""
 
     bl_label = "Bake"
+    bl_order = 2
     bl_options = {"DEFAULT_CLOSED"}
 
     @classmethod

@@ -42,7 +42,7 @@ FRAMES = range(1, 9)
 FILE_KEYS = {"file", "frame_start", "frame_end", "objects"}
 OBJECT_KEYS = {
     "name", "vertices", "vertex_groups", "shape_keys", "armature", "deforming_bones", "joints",
-    "bound", "method", "order", "evaluate", "linear_group", "bake", "problem",
+    "bound", "method", "order", "evaluate", "linear_group", "bake", "patterns", "problem",
 }  # fmt: skip
 
 
@@ -227,6 +227,7 @@ def test_info_as_json(plain, capsys):
         "evaluate": "PYTHON" if NODES_PROBLEM else "NODES",
         "linear_group": "",
         "bake": "NONE",
+        "patterns": 0,
         "problem": "",
     }
 

@@ -18,10 +18,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests" / "blender")]
+sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests" / "blender"), str(ROOT / "tests" / "gui")]
 
 import bpy
 import numpy as np
+from patterns import place_patterns
 
 import checkout
 from scenes import add_tube, distance, evaluated_points, rest_points, select, turn
@@ -111,6 +112,7 @@ RESULTS: list[tuple[str, bool]] = []
 def steps() -> Iterator[float]:
     """The tests, yielding how many seconds Blender's own loop is to run before the next step."""
     window = Window()
+    yield from place_patterns(window, check, look)
     if not importlib.import_module(f"{checkout.MODULE}.properties").NODES_PROBLEM:
         yield from session(window, "NODES")
     yield from session(window, "PYTHON")

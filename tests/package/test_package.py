@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SESSION = Path(__file__).with_name("installed_session.py")
-FILES = {"__init__", "registration", "properties", "preview", "overlay", "cli"}
+FILES = {"__init__", "registration", "properties", "preview", "overlay", "outlines", "cli"}
 FOLDERS = {"deformers", "nodes", "bridge", "tasks", "operators", "ui"}
 DOCUMENTS = {"blender_manifest.toml", "LICENSE", "README.md", "CHANGELOG.md"}
 

@@ -15,10 +15,11 @@ MAY_IMPORT = {
     "tasks": {"deformers", "nodes", "bridge", "properties"},
     "preview": {"deformers", "bridge", "tasks", "properties"},
     "overlay": {"deformers", "tasks", "properties"},
+    "outlines": {"deformers", "bridge", "tasks", "properties"},
     "cli": {"deformers", "bridge", "tasks", "properties"},
     "operators": {"deformers", "bridge", "tasks", "properties", "preview"},
     "ui": {"properties"},
-    "registration": {"properties", "preview", "overlay", "cli", "operators", "ui"},
+    "registration": {"properties", "preview", "overlay", "outlines", "cli", "operators", "ui"},
     "__init__": {"registration"},
 }
 NOT_PRODUCT = {"benchmarks", "demo", "docs", "tests", "tools"}

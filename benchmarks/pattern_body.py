@@ -1,0 +1,211 @@
+"""A human with the library's patterns on it: what benchmarks/pattern_pictures.py poses and shows.
+
+The body is MakeHuman's, with the bones of its default rig. It looks to -Y, +X is its left, lengths are meters. Angles
+are degrees about a bone's own axes at rest; of those on the left side, the right is the mirror image.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import bpy
+import bmesh
+import numpy as np
+from mathutils import Quaternion, Vector
+
+from benchmarks.particle_pictures import linear, use_nodes
+from tools import checkout
+
+Pose = dict[str, tuple[float, float, float]]
+
+SUBDIVISIONS = 2
+SKIN, CLOTH = (0.76, 0.60, 0.53), (0.30, 0.33, 0.37)
+"""Colors, sRGB."""
+
+CUTS = {
+    "top, below": ((0.0, 0.0, 1.115), (0.0, 0.0, -1.0)),
+    "top, above": ((0.0, -0.1, 1.215), (0.0, 0.45, 1.0)),
+    "top, left": ((0.165, 0.0, 1.2), (1.0, 0.0, 0.0)),
+    "top, right": ((-0.165, 0.0, 1.2), (-1.0, 0.0, 0.0)),
+    "shorts, below": ((0.0, 0.0, 0.745), (0.0, 0.0, -1.0)),
+    "shorts, above": ((0.0, 0.0, 0.868), (0.0, 0.0, 1.0)),
+    "shorts, left": ((0.25, 0.0, 0.0), (1.0, 0.0, 0.0)),
+    "shorts, right": ((-0.25, 0.0, 0.0), (-1.0, 0.0, 0.0)),
+}
+"""Planes that cut the top and the shorts out of the tights: a place, and where the outside is."""
+
+
+@dataclass(frozen=True)
+class Laid:
+    """A pattern of the library on the body.
+
+    `place`: of its center, on the skin or off it, at rest. `along`: where its picture's right side points to. `angles`:
+    where it starts and where it is complete. `scale`, `strength`: shares of what the library has. A pattern of the left
+    side is mirrored to the right.
+    """
+
+    key: str
+    bone: str
+    place: tuple[float, float, float]
+    along: tuple[float, float, float] = (1.0, 0.0, 0.0)
+    axis: str = "X"
+    direction: str = "POSITIVE"
+    angles: tuple[float, float] = (10.0, 60.0)
+    scale: float = 1.0
+    strength: float = 1.0
+    mirrored: bool = True
+
+
+PATTERNS = (
+    Laid("FOLDS_BELLY", "spine03", (0.0, -0.3, 0.96), angles=(4.0, 20.0), mirrored=False),
+    Laid("FOLDS_NECK", "neck02", (0.0, 0.08, 1.385), (-1.0, 0.0, 0.0), "X", "NEGATIVE", (2.0, 14.0), mirrored=False),
+    Laid("FOLDS_WRIST", "wrist.L", (0.402, -0.151, 0.974), (0.5, 0.62, -0.6), "Z", "NEGATIVE", (10.0, 40.0)),
+    Laid("BULGE_STEEP", "lowerarm01.L", (0.222, -0.11, 1.2), (0.66, 0.0, -0.75), angles=(15.0, 90.0)),
+    Laid("BULGE_STEEP", "foot.L", (0.15, 0.2, 0.3), (0.05, 0.0, -1.0), angles=(5.0, 35.0), scale=1.3, strength=0.6),
+    Laid("BULGE_GENTLE", "lowerleg01.L", (0.12, -0.2, 0.62), (0.1, 0.0, -1.0), angles=(15.0, 90.0)),
+    Laid(
+        "COLLAR_BONE_L",
+        "upperarm01.L",
+        (0.078, -0.085, 1.298),
+        (1.0, 0.0, 0.2),
+        axis="Z",
+        angles=(5.0, 40.0),
+        scale=0.9,
+    ),
+    Laid("RIBS_L", "upperarm01.L", (0.1, -0.17, 1.065), axis="Z", angles=(20.0, 70.0), scale=0.9),
+    Laid("SHOULDER_BLADE_L", "upperarm01.L", (0.09, 0.2, 1.2), (-1.0, 0.0, 0.0), axis="Z", angles=(10.0, 45.0)),
+)
+
+
+def find_task(name: str) -> Any:
+    """One of Supple's own modules, `tasks.<name>`."""
+    return importlib.import_module(f"{checkout.MODULE}.tasks.{name}")
+
+
+def open_body(assets: Path, method: str = "DLBNT") -> tuple[bpy.types.Object, bpy.types.Object]:
+    """Open the file of the body: the body, bound by DLBNT with its patterns on it, and its armature."""
+    bpy.ops.wm.open_mainfile(filepath=str(assets / "mh_human" / "mh_human.blend"))
+    body, armature = bpy.data.objects["mh_human_body"], bpy.data.objects["mh_human_rig"]
+    armature.animation_data_clear()
+    tights = bpy.data.objects["mh_human_tights"]
+    bpy.data.objects.remove(bpy.data.objects["mh_human_skirt"])
+    cut_clothes(cast(bpy.types.Mesh, tights.data))
+    for obj, color, roughness in ((body, SKIN, 0.6), (tights, CLOTH, 0.8)):
+        obj.data.materials.append(plain_material(obj.name, color, roughness))
+        obj.data.shade_smooth()
+        bpy.context.view_layer.objects.active = obj
+        obj.select_set(True)
+    bpy.ops.supple.bind(method=method)
+    for obj in (body, tights):
+        fine = obj.modifiers.new("Subdivision", "SUBSURF")
+        fine.levels = fine.render_levels = SUBDIVISIONS
+    shell = tights.modifiers.new("Cloth", "SOLIDIFY")
+    shell.thickness, shell.offset = 0.005, 0.6
+    add_patterns(body)
+    return body, armature
+
+
+def plain_material(name: str, color: tuple[float, float, float], roughness: float) -> bpy.types.Material:
+    """A material of one color."""
+    material = bpy.data.materials.new(name)
+    use_nodes(material)
+    shader = material.node_tree.nodes["Principled BSDF"]
+    shader.inputs["Base Color"].default_value = (*linear(np.array(color)), 1.0)
+    shader.inputs["Roughness"].default_value = roughness
+    return material
+
+
+def cut_clothes(tights: bpy.types.Mesh) -> None:
+    """Leave of the tights what a runner wears: a top and shorts."""
+    cloth = bmesh.new()
+    cloth.from_mesh(tights)
+    for place, normal in CUTS.values():
+        geometry = [*cloth.verts, *cloth.edges, *cloth.faces]
+        bmesh.ops.bisect_plane(cloth, geom=geometry, plane_co=place, plane_no=normal)
+    gone = [face for face in cloth.faces if not is_worn(face.calc_center_median())]
+    bmesh.ops.delete(cloth, geom=gone, context="FACES")
+    cloth.to_mesh(tights)
+    cloth.free()
+
+
+def is_worn(place: Vector) -> bool:
+    """Whether there is cloth at a place."""
+    return any(
+        all((place - Vector(on)).dot(Vector(out)) < 0.0 for cut, (on, out) in CUTS.items() if cut.startswith(piece))
+        for piece in ("top", "shorts")
+    )
+
+
+def add_patterns(body: bpy.types.Object) -> None:
+    """Lay PATTERNS on the body."""
+    tasks, places, library = find_task("patterns"), find_task("pattern_places"), find_task("pattern_library")
+    display = find_task("pattern_display")
+    mesh = places.outline_of(body).mesh
+    for one in PATTERNS:
+        entry = library.find_entry(one.key)
+        place = places.locate_point(mesh, np.array(one.place))
+        along = places.find_frame(mesh, place, "SURFACE") @ np.array(one.along)
+        pattern = tasks.add_pattern(
+            body, entry, library.ensure_image(entry), one.bone, one.axis, location=one.place,
+            angle=math.atan2(along[1], along[0]),
+        )  # fmt: skip
+        with display.quietly():
+            pattern.direction = one.direction
+            pattern.start, pattern.full = (math.radians(angle) for angle in one.angles)
+            pattern.size = [one.scale * side for side in pattern.size]
+            pattern.strength *= one.scale * one.strength
+        if one.mirrored:
+            tasks.mirror_pattern(body, len(body.supple.patterns) - 1)
+    display.update(body)
+    for pattern in body.supple.patterns:
+        if pattern.note:
+            print(f"{pattern.name}: {pattern.note}")
+
+
+def strike(armature: bpy.types.Object, pose: Pose) -> None:
+    """Put an armature into a pose; what is not named is at rest."""
+    for bone in armature.pose.bones:
+        name, x, y, z = bone.name, 0.0, 0.0, 0.0
+        if name in pose:
+            x, y, z = pose[name]
+        elif name.endswith(".R") and f"{name[:-2]}.L" in pose:
+            x, y, z = pose[f"{name[:-2]}.L"]
+            y, z = -y, -z
+        turn = Vector((x, y, z))
+        bone.rotation_mode = "QUATERNION"
+        bone.rotation_quaternion = (
+            Quaternion(turn.normalized(), math.radians(turn.length)) if turn.length else (1, 0, 0, 0)
+        )
+
+
+def show_patterns(body: bpy.types.Object, shown: bool) -> None:
+    """Show all patterns of a body, or none."""
+    display = find_task("pattern_display")
+    with display.quietly():
+        for pattern in body.supple.patterns:
+            pattern.show = shown
+    display.update(body)
+
+
+def show_as(body: bpy.types.Object, display: str, level: int) -> None:
+    """Show a body's patterns as "KIND", "BUMP" or "DISPLACEMENT", of a skin that is subdivided first."""
+    task = find_task("pattern_display")
+    with task.quietly():
+        body.supple.pattern_display, body.supple.pattern_level = display, level
+    task.update(body)
+
+
+def curl_fingers(amount: float, thumb: float = 1.0) -> Pose:
+    """A hand that closes to a fist."""
+    pose: Pose = {}
+    for finger in range(2, 6):
+        for joint, angle in ((1, 70.0), (2, 95.0), (3, 60.0)):
+            pose[f"finger{finger}-{joint}.L"] = (amount * angle, 0.0, 0.0)
+    pose["finger1-1.L"] = (0.0, 0.0, 0.0)
+    pose["finger1-2.L"] = (35.0 * amount * thumb, 0.0, 0.0)
+    pose["finger1-3.L"] = (50.0 * amount * thumb, 0.0, 0.0)
+    return pose

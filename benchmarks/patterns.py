@@ -1,0 +1,248 @@
+"""What skin patterns cost: maps drawn by Python, and whole steps of Blender beside its own Armature modifier.
+
+    python benchmarks/patterns.py [--only SECTION ...] [--assets FOLDER] [--rounds N]
+
+needs an interpreter that has bpy. Steps are run in turn, so that noise hits all alike: compare them with one another,
+since absolute times depend on the machine and on what else it does. A real character is measured where it is at hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
+
+import bpy
+import numpy as np
+from run import interleave, new_scene, print_table
+
+import checkout
+from bodies import SIDES, Body, add_body
+
+ASSETS = Path(__file__).resolve().parents[2] / "shared" / "assets"
+
+VERTICES, BONES = 4340, 50
+PAPER_FRAME = 19.0
+"""Milliseconds of the paper's whole frame on a CPU, with a map of 256 x 256."""
+
+DRAW_TARGETS = {256: 1.0, 1024: 12.0}
+STEP_TARGET = 4.0
+
+NO_PATTERNS = "no patterns"
+DISPLAYS = ("BUMP", "KIND", "DISPLACEMENT")
+HUMAN_PLACES = {
+    "FOLDS_BELLY": "spine04", "FOLDS_NECK": "neck01", "FOLDS_WRIST": "wrist.L", "BULGE_STEEP": "lowerarm01.L",
+    "BULGE_GENTLE": "lowerleg01.L", "COLLAR_BONE_L": "clavicle.L", "COLLAR_BONE_R": "clavicle.R", "RIBS_L": "spine02",
+    "RIBS_R": "spine01", "SHOULDER_BLADE_L": "shoulder01.L", "SHOULDER_BLADE_R": "shoulder01.R",
+}  # fmt: skip
+"""Bones of the real character that bring out the patterns of the library."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=tuple(SECTIONS), default=tuple(SECTIONS))
+    parser.add_argument("--assets", type=Path, default=ASSETS)
+    parser.add_argument("--rounds", type=int, default=8, help="rounds of six frames that a step's median is taken of")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        package = checkout.enable(Path(folder)).__name__
+        print(f"Blender {bpy.app.version_string}, Python {sys.version.split()[0]}, NumPy {np.__version__}")
+        for name in arguments.only:
+            print(f"\n## {SECTIONS[name].__doc__}\n", flush=True)
+            SECTIONS[name](package, arguments)
+        checkout.disable()
+
+
+def add_uv(body: Body) -> None:
+    """Unroll a body's tube over the middle of the UV map."""
+    layer = body.obj.data.uv_layers.new(name="UV")
+    corners = np.array([loop.vertex_index for loop in body.obj.data.loops]).reshape(-1, 4)
+    rings = body.vertex_count // SIDES
+    u, v = corners % SIDES / SIDES, corners // SIDES / (rings - 1)
+    u[(u == 0.0) & (u.max(axis=1, keepdims=True) > 0.5)] = 1.0
+    layer.uv.foreach_set("vector", (0.02 + 0.96 * np.stack([u, v], axis=-1)).astype(np.float32).ravel())
+
+
+def make_body() -> Body:
+    """A tube of the paper's size, unrolled in its UV map, in a file of its own."""
+    new_scene()
+    body = add_body(VERTICES, BONES)
+    add_uv(body)
+    return body
+
+
+def open_human(assets: Path) -> Body | None:
+    """The real character alone in its file; None where it is not at hand."""
+    file = assets / "mh_human" / "mh_human.blend"
+    if not file.is_file():
+        print(f"mh_human is not in {assets}")
+        return None
+    bpy.ops.wm.open_mainfile(filepath=str(file))
+    obj, armature = bpy.data.objects["mh_human_body"], bpy.data.objects["mh_human_rig"]
+    for other in [one for one in bpy.context.scene.objects if one not in (obj, armature)]:
+        bpy.data.objects.remove(other)
+    bpy.context.view_layer.objects.active = obj
+    obj.select_set(True)
+    return Body(obj, armature, len(obj.data.vertices))
+
+
+def add_library(package: str, body: Body) -> None:
+    """Lay the eleven patterns of the library on a body, each on a bone of its own.
+
+    On the tube they lie in the UV map and all are seen as soon as its bones turn; on the real character they lie on the
+    surface, and its motion shows what it shows.
+    """
+    add_pattern = importlib.import_module(package + ".tasks.patterns").add_pattern
+    library = importlib.import_module(package + ".tasks.pattern_library")
+    entries, bones = list(library.drawn_entries().values()), [bone.name for bone in body.armature.data.bones]
+    for number, entry in enumerate(entries):
+        image = library.ensure_image(entry)
+        if HUMAN_PLACES[entry.key] in bones:
+            add_pattern(body.obj, entry, image, HUMAN_PLACES[entry.key]).direction = "BOTH"
+            continue
+        along = (number + 0.5) / len(entries)
+        uv = (0.3 + 0.4 * (number % 2), 0.02 + 0.96 * along)
+        pattern = add_pattern(body.obj, entry, image, bones[int(along * len(bones))], uv=uv, size=(0.25, 0.12))
+        pattern.direction, pattern.start, pattern.full = "BOTH", 0.0, 0.2
+
+
+def run_draw(package: str, _arguments: argparse.Namespace) -> None:
+    """Height maps: eleven patterns of the library drawn into one, by NumPy; the paper's whole frame took 19 ms"""
+    maps = importlib.import_module(package + ".tasks.pattern_maps")
+    patterns = importlib.import_module(package + ".deformers.patterns")
+    body = make_body()
+    add_library(package, body)
+    rows = []
+    for width, target in DRAW_TARGETS.items():
+        start = time.perf_counter()
+        heights, _ = maps.bind_map(body.obj, width, width)
+        bound = time.perf_counter() - start
+        steps = {
+            "at rest": lambda heights=heights: patterns.draw_heights(heights, [0.0] * 11),
+            "half seen": lambda heights=heights: patterns.draw_heights(heights, [0.5] * 11),
+            "clipped": lambda heights=heights: patterns.draw_heights(heights, [1.5] * 11),
+        }
+        covered = sum(np.count_nonzero(one.gains) for one in heights.patterns) / width**2
+        for name, duration in interleave(steps).items():
+            rows.append(
+                (f"{width} x {width}", f"{covered:.0%}", name, duration, target, judge(duration, target), bound)
+            )
+    depsgraph, (_, laid) = bpy.context.evaluated_depsgraph_get(), maps.bind_points(body.obj)
+    for name, duration in interleave({"amounts": lambda: maps.read_amounts(body.obj, laid, depsgraph)}).items():
+        rows.append(("-", "-", name, duration, "-", "-", "-"))
+    print_table(("map", "covered", "drawn", "ms", "target", "met", "bind, s"), rows)
+
+
+def judge(duration: float, target: float) -> str:
+    return "yes" if duration <= target else f"no: {duration / target:.2g} times"
+
+
+def measure_frames(times: dict[str, list[float]], name: str) -> None:
+    """Go through frames and note the milliseconds of each step, but for the first two."""
+    for number in range(8):
+        start = time.perf_counter()
+        bpy.context.scene.frame_set(2 + (number * 7) % 28)
+        if number >= 2:
+            times.setdefault(name, []).append(1e3 * (time.perf_counter() - start))
+
+
+def time_steps(package: str, body: Body, rounds: int) -> dict[str, float]:
+    """Median milliseconds of whole frame steps: Blender's own modifier, DLBNT, and DLBNT with patterns."""
+    obj, times = body.obj, {}
+    for _ in range(rounds):
+        for name, volume in (("Armature, linear", False), ("Armature, Preserve Volume", True)):
+            obj.modifiers["Armature"].use_deform_preserve_volume = volume
+            measure_frames(times, name)
+        obj.modifiers["Armature"].use_deform_preserve_volume = False
+        for name, way in ways_to_evaluate(package).items():
+            bpy.ops.supple.bind(method="DLBNT", evaluate=way)
+            measure_frames(times, f"{name}, {NO_PATTERNS}")
+            add_library(package, body)
+            for display in DISPLAYS:
+                obj.supple.pattern_display = display
+                measure_frames(times, f"{name}, {display}")
+            bpy.ops.supple.unbind()  # takes the patterns away, too
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def ways_to_evaluate(package: str) -> dict[str, str]:
+    ways = {"DLBNT": "PYTHON", "DLBNT by nodes": "NODES"}
+    if importlib.import_module(package + ".properties").NODES_PROBLEM:
+        del ways["DLBNT by nodes"]
+    return ways
+
+
+def print_steps(package: str, body: Body, rounds: int, target: float | None = None) -> None:
+    times = time_steps(package, body, rounds)
+    rows = []
+    for name, duration in times.items():
+        base = times.get(f"{name.partition(',')[0]}, {NO_PATTERNS}")
+        row = (name, duration, "-" if base is None else duration - base, duration / times["Armature, Preserve Volume"])
+        rows.append((*row, judge(duration, target) if target and base is not None else "-"))
+    print(f"\n{body.vertex_count} vertices, {len(body.armature.data.bones)} bones; target: {target or 'none'} ms\n")
+    print_table(("step", "ms", "patterns add, ms", "to Preserve Volume", "target met"), rows)
+
+
+def run_live(package: str, arguments: argparse.Namespace) -> None:
+    """Whole live steps at the paper's size: frame_set, with DLBNT and the library's eleven patterns, all seen"""
+    print_steps(package, make_body(), arguments.rounds, STEP_TARGET)
+
+
+def run_human(package: str, arguments: argparse.Namespace) -> None:
+    """Whole live steps of a real character"""
+    if body := open_human(arguments.assets):
+        print_steps(package, body, arguments.rounds)
+
+
+def run_parts(package: str, arguments: argparse.Namespace) -> None:
+    """What of a step is patterns: no Bind; the node modifier that displaces, and the drivers, taken out in turn"""
+    rows = []
+    for make in (make_body, lambda: open_human(arguments.assets)):
+        if body := make():
+            add_library(package, body)
+            for display in DISPLAYS:
+                for level in (0, 1):
+                    if display != "BUMP" or not level:
+                        body.obj.supple.pattern_display, body.obj.supple.pattern_level = display, level
+                        rows.append((body.obj.name, display, level, *measure_parts(body, arguments.rounds)))
+    print_table(
+        ("mesh", "display", "subdivided", "step, ms", "by Blender's account, its nodes, ms", "without nodes, ms",
+         "and without drivers, ms"),
+        rows,
+    )  # fmt: skip
+
+
+def measure_parts(body: Body, rounds: int) -> tuple:
+    """A frame step, the node modifier's own time, the step without it, and that without drivers: milliseconds."""
+    times: dict[str, list[float]] = {}
+    modifier = next((one for one in body.obj.modifiers if one.name.startswith("Supple Patterns")), None)
+    drivers = list(body.obj.animation_data.drivers)
+    own = []
+    for _ in range(rounds):
+        measure_frames(times, "all")
+        if modifier is not None:
+            evaluated = body.obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
+            own.append(1e3 * evaluated.modifiers[modifier.name].execution_time)
+            modifier.show_viewport = False
+        measure_frames(times, "no nodes")
+        for curve in drivers:
+            curve.mute = True
+        measure_frames(times, "no drivers")
+        for curve in drivers:
+            curve.mute = False
+        if modifier is not None:
+            modifier.show_viewport = True
+    whole, bare, least = (statistics.median(times[name]) for name in ("all", "no nodes", "no drivers"))
+    return whole, statistics.median(own) if own else "-", bare, least
+
+
+SECTIONS = {"draw": run_draw, "live": run_live, "human": run_human, "parts": run_parts}
+
+if __name__ == "__main__":
+    main()

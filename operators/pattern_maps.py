@@ -1,0 +1,65 @@
+"""Height maps of skin patterns saved to files, with progress and Esc to cancel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
+
+from ..bridge.images import Format
+from ..deformers import SkinningError
+from ..tasks.pattern_maps import LARGEST_WIDTH, write_maps
+from .bake import RELATIVE_PATH, BakeOperator
+from .patterns import PatternOperator, find_skin
+
+FORMAT_ITEMS = (
+    ("PNG16", "PNG, 16 Bit", "Mid-grey is flat; a file beside the maps tells how high white is"),
+    ("EXR", "OpenEXR", "Heights as they are, in the object's units"),
+)
+
+
+class SUPPLE_OT_pattern_maps(PatternOperator, BakeOperator, bpy.types.Operator):
+    """Save the height map that the patterns give at each frame, to displace or bump with anywhere"""
+
+    bl_idname = "supple.pattern_maps"
+    bl_label = "Save Height Maps..."
+    bl_options = {"REGISTER"}
+
+    frame_start: IntProperty(name="Start", description="First frame; the current one if not set", default=1)
+    frame_end: IntProperty(name="End", description="Last frame; the first one if not set", default=1)
+    directory: StringProperty(
+        name="Folder", description="Folder for the maps", subtype="DIR_PATH", options=RELATIVE_PATH
+    )
+    filter_folder: BoolProperty(default=True, options={"HIDDEN"})
+    format: EnumProperty(name="Format", description="What is written", items=FORMAT_ITEMS)
+    width: IntProperty(
+        name="Width", description="Pixels of a row, and rows", default=1024, min=1, soft_min=64, max=LARGEST_WIDTH
+    )
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        return BakeOperator.execute(self, context)
+
+    def start(self, context: bpy.types.Context) -> Iterator[int]:
+        if not self.directory:
+            raise SkinningError("No folder to write to: choose one")
+        obj = cast(bpy.types.Object, find_skin(context))
+        folder, file_format = Path(bpy.path.abspath(self.directory)), cast(Format, self.format.lower())
+        return write_maps(obj, context.scene, self.frames(context), folder, file_format, self.width)
+
+    def _take_scene_range(self, context: bpy.types.Context) -> None:
+        if not self.properties.is_property_set("frame_start"):
+            self.frame_start = context.scene.frame_current
+        if not self.properties.is_property_set("frame_end"):
+            self.frame_end = self.frame_start
+
+    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
+        self._take_scene_range(context)
+        self.is_interactive = True
+        context.window_manager.fileselect_add(self)
+        return {"RUNNING_MODAL"}
+
+
+register, unregister = bpy.utils.register_classes_factory((SUPPLE_OT_pattern_maps,))

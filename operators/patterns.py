@@ -1,0 +1,269 @@
+"""Skin patterns: add, remove, mirror, and the library."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, cast
+
+import bpy
+from bpy.props import EnumProperty, FloatProperty, FloatVectorProperty, IntProperty, StringProperty
+
+from ..bridge import thumbnails
+from ..bridge.images import is_coarse, load_image
+from ..deformers import SkinningError
+from ..properties import AXIS_ITEMS, KIND_ITEMS, settings_of
+from ..tasks import pattern_library
+from ..tasks.character import has_armature_modifier
+from ..tasks.pattern_display import describe
+from ..tasks.pattern_library import LibraryEntry
+from ..tasks.pattern_settings import find_armature
+from ..tasks.patterns import add_pattern, check_index, mirror_pattern, remove_pattern
+from .bake import RELATIVE_PATH
+
+OWN_IMAGE = "IMAGE"
+
+SKIP: set[Any] = {"SKIP_SAVE"}
+"""A button starts from the default each time."""
+
+
+def find_skin(context: bpy.types.Context) -> bpy.types.Object | None:
+    """The mesh whose patterns are meant: the active one; of an armature, the one with patterns, or the only one."""
+    obj = context.active_object
+    if obj is None or obj.type == "MESH":
+        return obj
+    if obj.type != "ARMATURE":
+        return None
+    meshes = [one for one in context.view_layer.objects if has_armature_modifier(one, obj)]
+    patterned = [one for one in meshes if settings_of(one).patterns]
+    found = patterned or meshes
+    return found[0] if len(found) == 1 or patterned else None
+
+
+class PatternOperator:
+    """Mix-in: works on a mesh, or on the mesh of the active armature."""
+
+    bl_options = {"REGISTER", "UNDO"}
+    needs_pattern = True
+    """Whether there has to be a pattern already."""
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        obj = find_skin(context)
+        if obj is None:
+            cls.poll_message_set("Select a mesh that has an Armature modifier")
+            return False
+        if obj.data.is_editmode:
+            cls.poll_message_set("Leave Edit Mode first")
+            return False
+        if cls.needs_pattern and not settings_of(obj).patterns:
+            cls.poll_message_set("Add a pattern first")
+            return False
+        return True
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        obj = cast(bpy.types.Object, find_skin(context))
+        before = set(describe(obj))
+        try:
+            done = self.run(context, obj)
+        except SkinningError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        notes = " ".join(note for note in describe(obj) if note not in before)
+        self.report({"WARNING" if notes else "INFO"}, f"{done}. {notes}" if notes else done)
+        return {"FINISHED"}
+
+    def run(self, context: bpy.types.Context, obj: bpy.types.Object) -> str:
+        """Do it and say, in words, what was done."""
+        raise AssertionError("each operator has its own")
+
+    def index_of(self, obj: bpy.types.Object) -> int:
+        """The index given; that of the active pattern where none is."""
+        return self.index if self.properties.is_property_set("index") else settings_of(obj).active_pattern
+
+
+_items: list[Any] = []
+"""Kept here: Blender does not keep the texts of items that a function gives."""
+
+
+def list_presets(_self: Any, _context: bpy.types.Context | None) -> list[Any]:
+    """Items of the library, with their thumbnails, and one for an image of the user's own."""
+    entries = pattern_library.all_entries()
+    _items[:] = [
+        (entry.key, entry.label, entry.description, thumbnails.find(entry.key, entry.draw), number)
+        for number, entry in enumerate(entries.values())
+    ]
+    _items.append((OWN_IMAGE, "Own Image", "A grey image of one's own", thumbnails.NONE, len(entries)))
+    return _items
+
+
+class SUPPLE_OT_pattern_add(PatternOperator, bpy.types.Operator):
+    """Lay a pattern on the skin, tied to a joint"""
+
+    bl_idname = "supple.pattern_add"
+    bl_label = "Add Pattern"
+    needs_pattern = False
+
+    preset: EnumProperty(name="Pattern", description="Pattern of the library", items=list_presets)
+    bone: StringProperty(name="Bone", description="Bone whose turning brings the pattern out")
+    axis: EnumProperty(name="Axis", description="Which turning of the bone counts", items=AXIS_ITEMS[:3])
+    uv: FloatVectorProperty(name="UV", description="Place in the UV map", size=2, options=SKIP)
+    location: FloatVectorProperty(
+        name="Location",
+        description="Place on the mesh at rest; on the skin nearest to the bone if neither this nor UV is given",
+        subtype="TRANSLATION",
+        options=SKIP,
+    )
+    angle: FloatProperty(name="Turn", description="Turned counter-clockwise by", subtype="ANGLE", options=SKIP)
+    size: FloatVectorProperty(
+        name="Size",
+        description="Width and height: in UV units where UV is given, else in the object's; what suits the body if not",
+        size=2,
+        default=(0.1, 0.1),
+        min=0.0,
+        options=SKIP,
+    )
+    filepath: StringProperty(
+        name="Image", description="Grey image of one's own", subtype="FILE_PATH", options=RELATIVE_PATH
+    )
+    kind: EnumProperty(name="Kind", description="What an image of one's own does to the skin", items=KIND_ITEMS)
+
+    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
+        if not self.properties.is_property_set("preset"):
+            self.preset = context.window_manager.supple_preset
+        if not self.bone:
+            self.bone = guess_bone(context)
+        return cast(set[str], context.window_manager.invoke_props_dialog(self, width=320))
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        obj = cast(bpy.types.Object, find_skin(context))
+        layout.prop(self, "preset")
+        if self.preset == OWN_IMAGE:
+            layout.prop(self, "filepath")
+            layout.prop(self, "kind")
+        try:
+            layout.prop_search(self, "bone", find_armature(obj).data, "bones")
+        except SkinningError as error:
+            layout.label(text=str(error), icon="ERROR")
+        layout.prop(self, "axis")
+
+    def run(self, context: bpy.types.Context, obj: bpy.types.Object) -> str:
+        given = {
+            name: getattr(self, name)
+            for name in ("axis", "uv", "location", "angle", "size")
+            if self.properties.is_property_set(name)
+        }
+        bone = self.bone or guess_bone(context)
+        if self.preset == OWN_IMAGE:
+            if not self.filepath:
+                raise SkinningError("There is no image to add: choose one, or a pattern of the library")
+            path = Path(bpy.path.abspath(self.filepath))
+            image = load_image(path)
+            entry = LibraryEntry(OWN_IMAGE, path.stem, self.kind, "", aspect=image.size[1] / image.size[0])
+        else:
+            entry = pattern_library.find_entry(self.preset)
+            image = pattern_library.ensure_image(entry)
+        try:
+            pattern = add_pattern(obj, entry, image, bone, **given)
+        except SkinningError:
+            if not image.users:
+                bpy.data.images.remove(image)
+            raise
+        coarse = "; the image has 8 bits, whose steps may show: 16 are better" if is_coarse(image) else ""
+        return f"Added {pattern.name}, driven by {pattern.bone}{coarse}"
+
+
+def guess_bone(context: bpy.types.Context) -> str:
+    """The bone that the user has active, if any."""
+    bone = context.active_pose_bone
+    if bone is not None:
+        return bone.name
+    try:
+        active = find_armature(cast(bpy.types.Object, find_skin(context))).data.bones.active
+    except SkinningError:
+        return ""
+    return active.name if active is not None else ""
+
+
+class SUPPLE_OT_pattern_remove(PatternOperator, bpy.types.Operator):
+    """Remove a pattern from the skin"""
+
+    bl_idname = "supple.pattern_remove"
+    bl_label = "Remove Pattern"
+
+    index: IntProperty(name="Index", description="Which pattern; the active one if not given", min=0, options=SKIP)
+
+    def run(self, _context: bpy.types.Context, obj: bpy.types.Object) -> str:
+        index = self.index_of(obj)
+        name = check_index(obj, index).name
+        remove_pattern(obj, index)
+        return f"Removed {name}"
+
+
+class SUPPLE_OT_pattern_mirror(PatternOperator, bpy.types.Operator):
+    """Lay the same pattern on the other side of the body, driven by the bone of the other side"""
+
+    bl_idname = "supple.pattern_mirror"
+    bl_label = "Mirror Pattern"
+
+    index: IntProperty(name="Index", description="Which pattern; the active one if not given", min=0, options=SKIP)
+
+    def run(self, _context: bpy.types.Context, obj: bpy.types.Object) -> str:
+        pattern = mirror_pattern(obj, self.index_of(obj))
+        return f"Mirrored to {pattern.name}, driven by {pattern.bone}"
+
+
+class SUPPLE_OT_pattern_save(PatternOperator, bpy.types.Operator):
+    """Save the active pattern's picture and settings to the library, under the pattern's name"""
+
+    bl_idname = "supple.pattern_save"
+    bl_label = "Save to Library"
+
+    def run(self, _context: bpy.types.Context, obj: bpy.types.Object) -> str:
+        pattern = check_index(obj, settings_of(obj).active_pattern)
+        entry = pattern_library.describe_pattern(obj, pattern)
+        path = pattern_library.save_entry(entry, pattern.image)
+        thumbnails.forget(f"{pattern_library.SAVED}{path.stem}")
+        return f"Saved {pattern.name} to {path}"
+
+
+class SUPPLE_OT_pattern_forget(bpy.types.Operator):
+    """Delete a pattern that was saved from the library; objects that have it keep it"""
+
+    bl_idname = "supple.pattern_forget"
+    bl_label = "Remove from Library"
+
+    preset: StringProperty(name="Pattern", description="Key in the library, such as USER_Frown")
+
+    def execute(self, _context: bpy.types.Context) -> set[str]:
+        try:
+            pattern_library.remove_saved(self.preset)
+        except SkinningError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        return {"FINISHED"}
+
+
+_register_classes, _unregister_classes = bpy.utils.register_classes_factory(
+    (
+        SUPPLE_OT_pattern_add,
+        SUPPLE_OT_pattern_remove,
+        SUPPLE_OT_pattern_mirror,
+        SUPPLE_OT_pattern_save,
+        SUPPLE_OT_pattern_forget,
+    )
+)
+
+
+def register() -> None:
+    _register_classes()
+    bpy.types.WindowManager.supple_preset = EnumProperty(
+        name="Library", description="Pattern to add", items=list_presets
+    )
+
+
+def unregister() -> None:
+    del bpy.types.WindowManager.supple_preset
+    thumbnails.forget_all()
+    _unregister_classes()

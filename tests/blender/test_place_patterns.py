@@ -1,0 +1,630 @@
+"""Patterns placed by hand, without a window: what rays hit, where operators lay patterns, and what outlines show."""
+
+import itertools
+import math
+from collections.abc import Callable
+
+import bpy
+import numpy as np
+import pytest
+from mathutils import Matrix
+
+from scenes import add_face_key, add_tube, bind, evaluated_points, rest_points, turn
+from supple import outlines
+from supple.bridge.rays import telling_rest
+from supple.deformers import SkinningError
+from supple.deformers.places import locate_point
+from supple.tasks import pattern_hits
+from supple.tasks.pattern_places import outline_of
+
+RADIUS, LENGTH = 0.5, 4.0
+
+
+def add_body(rings: int = 41, sides: int = 24) -> tuple[bpy.types.Object, bpy.types.Object]:
+    """A tube with a UV map: u around it, 0.25 on top, v along it."""
+    obj, armature = add_tube(bones=2, rings=rings, sides=sides, length=LENGTH, radius=RADIUS)
+    obj.data.flip_normals()
+    layer = obj.data.uv_layers.new(name="UVMap")
+    for face in obj.data.polygons:
+        points = [obj.data.vertices[vertex].co for vertex in face.vertices]
+        turns = np.array([math.atan2(point.z, point.x) / math.tau % 1.0 for point in points])
+        turns[turns < turns.max() - 0.5] += 1.0
+        for loop, share, point in zip(face.loop_indices, turns, points, strict=True):
+            layer.data[loop].uv = (share, point.y / LENGTH)
+    return obj, armature
+
+
+def add_pattern(preset: str = "FOLDS_NECK", **given):
+    bpy.ops.supple.pattern_add(preset=preset, bone="bone.1", **given)
+    obj = bpy.context.object
+    return obj.supple.patterns[obj.supple.active_pattern]
+
+
+def bend(armature: bpy.types.Object) -> None:
+    turn(armature, "bone.1", (0.4, 0.3, 0.5))
+
+
+def depsgraph() -> bpy.types.Depsgraph:
+    return bpy.context.evaluated_depsgraph_get()
+
+
+def shown_at(obj: bpy.types.Object, pattern, where: tuple[float, float] = (0.5, 0.5)) -> np.ndarray:
+    """Where the evaluated mesh shows a place of the picture, object space."""
+    return pattern_hits.find_shown(pattern_hits.read_skin(obj, depsgraph()), pattern.number, where)[0].point
+
+
+def state(obj: bpy.types.Object) -> list[tuple]:
+    return [pattern_hits.read_state(one) for one in obj.supple.patterns]
+
+
+# Rays
+
+
+def test_a_ray_finds_the_top_of_a_tube():
+    obj, _ = add_body()
+    hit = pattern_hits.find_hit(obj, depsgraph(), (0.0, 1.02, 9.0), (0.0, 0.0, -2.0))
+    np.testing.assert_allclose(hit.point, (0.0, 1.02, RADIUS), atol=1e-5)
+    np.testing.assert_allclose(hit.rest, hit.point, atol=1e-6)
+    assert hit.normal[2] > 0.98
+    assert np.linalg.norm(hit.normal) == pytest.approx(1.0)
+
+
+def test_a_ray_beside_the_skin_or_away_from_it_hits_nothing():
+    obj, _ = add_body()
+    assert pattern_hits.find_hit(obj, depsgraph(), (2.0, 1.0, 9.0), (0.0, 0.0, -1.0)) is None
+    assert pattern_hits.find_hit(obj, depsgraph(), (0.0, 1.0, 9.0), (0.0, 0.0, 1.0)) is None
+
+
+def subdivide(obj: bpy.types.Object) -> None:
+    obj.modifiers.new("Subdivision", "SUBSURF").levels = 2
+
+
+def subdivide_first(obj: bpy.types.Object) -> None:
+    obj.modifiers.new("Subdivision", "SUBSURF").levels = 1
+    obj.modifiers.move(len(obj.modifiers) - 1, 0)
+
+
+def key(obj: bpy.types.Object) -> None:
+    add_face_key(obj).value = 0.8
+
+
+def move(obj: bpy.types.Object) -> None:
+    for one in (obj, obj.modifiers["Armature"].object):
+        one.matrix_world = Matrix.LocRotScale((3.0, -2.0, 1.0), Matrix.Rotation(1.0, 3, "X"), (2.0, -1.0, 0.5))
+
+
+@pytest.mark.parametrize(
+    ("change", "is_bound"),
+    [*itertools.product((None, subdivide, key, move), (True, False)), (subdivide_first, False)],
+)
+def test_a_ray_tells_where_a_posed_vertex_is_at_rest(change: Callable | None, is_bound: bool):
+    obj, armature = add_body()
+    if is_bound:
+        bind(obj)
+    if change is not None:
+        change(obj)
+    bend(armature)
+    bpy.context.view_layer.update()
+    posed, rest, to_world = evaluated_points(obj), rest_points(obj), np.array(obj.matrix_world)
+    count = len(rest)
+    centers = posed[:count].reshape(41, 24, 3).mean(axis=1)
+    assert np.abs(posed[:count] - rest).max() > 0.5
+    for ring, side in ((5, 6), (20, 3), (30, 17), (38, 11)):
+        vertex = 24 * ring + side
+        aim = posed[vertex]
+        out = aim - centers[ring]
+        origin = to_world[:3, :3] @ (aim + 0.4 * out) + to_world[:3, 3]
+        hit = pattern_hits.find_hit(obj, depsgraph(), origin, to_world[:3, :3] @ -out)
+        np.testing.assert_allclose(hit.point, aim, atol=2e-5)
+        np.testing.assert_allclose(hit.rest, rest[vertex], atol=2e-4)
+
+
+@pytest.mark.parametrize("was_on", [True, False])
+def test_the_flag_is_as_it_was_after_a_ray(was_on: bool):
+    obj, _ = add_body()
+    obj.add_rest_position_attribute = was_on
+    assert pattern_hits.find_hit(obj, depsgraph(), (0.0, 1.0, 9.0), (0.0, 0.0, -1.0)) is not None
+    assert obj.add_rest_position_attribute == was_on
+    during = []
+
+    def fail() -> None:
+        with telling_rest(obj):
+            during.append(obj.add_rest_position_attribute)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert during == [True]
+    assert obj.add_rest_position_attribute == was_on
+
+
+def test_a_modifier_that_makes_a_new_mesh_is_told():
+    obj, _ = add_body()
+    group = bpy.data.node_groups.new("Another", "GeometryNodeTree")
+    group.interface.new_socket("Geometry", in_out="OUTPUT", socket_type="NodeSocketGeometry")
+    cube, output = group.nodes.new("GeometryNodeMeshCube"), group.nodes.new("NodeGroupOutput")
+    group.links.new(cube.outputs[0], output.inputs[0])
+    modifier = obj.modifiers.new("Another", "NODES")
+    modifier.node_group = group
+    with pytest.raises(SkinningError, match=r"makes a new mesh.*switch it off"):
+        pattern_hits.find_hit(obj, depsgraph(), (0.0, 0.0, 9.0), (0.0, 0.0, -1.0))
+    assert not obj.add_rest_position_attribute
+    modifier.show_viewport = False
+    assert pattern_hits.find_hit(obj, depsgraph(), (0.0, 1.0, 9.0), (0.0, 0.0, -1.0)) is not None
+
+
+# Placing
+
+
+@pytest.mark.parametrize("change", [None, subdivide])
+def test_a_pattern_is_shown_where_a_ray_has_hit(change: Callable | None):
+    obj, armature = add_body()
+    bind(obj)
+    if change is not None:
+        change(obj)
+    bend(armature)
+    pattern = add_pattern(size=(1.0, 0.6))
+    hit = pattern_hits.find_hit(obj, depsgraph(), (0.05, 2.03, 9.0), (0.0, 0.0, -1.0))
+    before = shown_at(obj, pattern)
+    bpy.ops.supple.pattern_place(location=hit.rest)
+    assert np.linalg.norm(before - hit.point) > 0.1
+    np.testing.assert_allclose(shown_at(obj, pattern), hit.point, atol=1e-4)
+    np.testing.assert_allclose(pattern.location, hit.rest, atol=1e-6)
+
+
+def test_a_place_in_the_uv_map_is_one_on_the_skin():
+    obj, _ = add_body()
+    pattern = add_pattern(size=(1.0, 0.6))
+    bpy.ops.supple.pattern_place(uv=(0.25, 0.25))
+    assert pattern.space == "SURFACE"
+    np.testing.assert_allclose(pattern.location, (0.0, 1.0, RADIUS), atol=1e-5)
+    np.testing.assert_allclose(shown_at(obj, pattern), (0.0, 1.0, RADIUS), atol=1e-5)
+    np.testing.assert_allclose(pattern.uv, (0.25, 0.25), atol=1e-6)
+
+
+def test_a_place_on_the_skin_is_one_in_the_uv_map():
+    obj, _ = add_body()
+    pattern = add_pattern(uv=(0.1, 0.5), size=(0.2, 0.2))
+    bpy.ops.supple.pattern_place(location=(0.0, 1.0, 2.0 * RADIUS))
+    assert pattern.space == "UV"
+    np.testing.assert_allclose(pattern.uv, (0.25, 0.25), atol=1e-5)
+    np.testing.assert_allclose(shown_at(obj, pattern), (0.0, 1.0, RADIUS), atol=1e-4)
+
+
+def test_location_tells_which_of_overlapping_islands_is_meant():
+    obj, _ = add_body()
+    for loop in obj.data.uv_layers[0].data:
+        loop.uv.x = loop.uv.x % 0.5
+    pattern = add_pattern(size=(0.3, 0.3))
+    for height in (RADIUS, -RADIUS):
+        bpy.ops.supple.pattern_place(uv=(0.25, 0.25), location=(0.0, 1.0, height))
+        np.testing.assert_allclose(pattern.location, (0.0, 1.0, height), atol=1e-5)
+
+
+def test_turn_and_size_are_kept_unless_given():
+    add_body()
+    pattern = add_pattern(size=(1.0, 0.6), angle=0.3)
+    bpy.ops.supple.pattern_place(location=(0.0, 1.0, RADIUS))
+    assert (pattern.turn, *pattern.size) == pytest.approx((0.3, 1.0, 0.6))
+    bpy.ops.supple.pattern_place(location=(0.0, 1.0, RADIUS), angle=-0.5, size=(0.4, 0.2))
+    assert (pattern.turn, *pattern.size) == pytest.approx((-0.5, 0.4, 0.2))
+
+
+def test_size_alone_leaves_a_pattern_where_it_is():
+    obj, _ = add_body()
+    pattern = add_pattern(size=(1.0, 0.6))
+    stroke(arc(), width=0.3)
+    before = state(obj)
+    bpy.ops.supple.pattern_place(size=(0.5, 0.2))
+    assert tuple(pattern.size) == pytest.approx((0.5, 0.2))
+    pattern.size = before[0][0][pattern_hits.PLACING.index("size")]
+    assert state(obj) == before
+
+
+def test_index_tells_which_pattern_is_placed():
+    obj, _ = add_body()
+    add_pattern()
+    add_pattern("BULGE_GENTLE")
+    before = state(obj)
+    bpy.ops.supple.pattern_place(location=(0.0, 3.0, RADIUS), index=0)
+    assert state(obj)[1] == before[1]
+    np.testing.assert_allclose(obj.supple.patterns[0].location, (0.0, 3.0, RADIUS), atol=1e-5)
+    assert obj.supple.active_pattern == 0
+    bpy.ops.supple.pattern_place(location=(0.0, 2.0, RADIUS))
+    np.testing.assert_allclose(obj.supple.patterns[0].location, (0.0, 2.0, RADIUS), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, r"No place was given: give location=\(x, y, z\)"),
+        ({"uv": (0.25, 1.7)}, "no face at UV"),
+        ({"location": (0.0, 1.0, RADIUS), "size": (0.0, 0.2)}, "give it a width and a height"),
+        ({"location": (0.0, 1.0, RADIUS), "index": 4}, "none of index 4"),
+    ],
+)
+def test_what_can_not_be_is_told_and_nothing_changed(given: dict, message: str):
+    obj, _ = add_body()
+    add_pattern(size=(1.0, 0.6))
+    before = state(obj)
+    with pytest.raises(RuntimeError, match=message):
+        bpy.ops.supple.pattern_place(**given)
+    assert state(obj) == before
+
+
+def test_a_mesh_without_uv_map_has_no_place_in_it():
+    obj, _ = add_body()
+    add_pattern()
+    obj.data.uv_layers.remove(obj.data.uv_layers[0])
+    bpy.context.view_layer.update()
+    before = state(obj)
+    with pytest.raises(RuntimeError, match="no UV map"):
+        bpy.ops.supple.pattern_place(uv=(0.25, 0.25))
+    assert state(obj) == before
+
+
+@pytest.mark.parametrize("operator", ["pattern_place", "pattern_stroke"])
+@pytest.mark.parametrize(
+    ("mode", "message"), [("SCULPT", "Go to Object, Pose or Weight Paint Mode"), ("EDIT", "Leave Edit Mode first")]
+)
+def test_the_mode_has_to_fit(operator: str, mode: str, message: str):
+    add_body()
+    add_pattern()
+    bpy.ops.object.mode_set(mode=mode)
+    with pytest.raises(RuntimeError, match=message):
+        getattr(bpy.ops.supple, operator)()
+    bpy.ops.object.mode_set(mode="WEIGHT_PAINT")
+    assert getattr(bpy.ops.supple, operator).poll()
+
+
+def test_there_has_to_be_a_pattern():
+    add_body()
+    with pytest.raises(RuntimeError, match="Add a pattern first"):
+        bpy.ops.supple.pattern_place(location=(0.0, 1.0, RADIUS))
+
+
+def test_a_pattern_is_placed_in_pose_mode():
+    obj, armature = add_body()
+    pattern = add_pattern()
+    bpy.context.view_layer.objects.active = armature
+    bpy.ops.object.mode_set(mode="POSE")
+    bpy.ops.supple.pattern_place(location=(0.0, 3.0, RADIUS))
+    np.testing.assert_allclose(pattern.location, (0.0, 3.0, RADIUS), atol=1e-5)
+    assert pattern_hits.find_patterned(armature, bpy.context.view_layer) == [obj]
+
+
+def test_the_pattern_at_a_place_is_found():
+    obj, _ = add_body()
+    add_pattern(size=(0.8, 0.4))
+    bpy.ops.supple.pattern_place(location=(0.0, 1.0, RADIUS))
+    add_pattern("BULGE_GENTLE", size=(0.8, 0.4))
+    bpy.ops.supple.pattern_place(location=(0.0, 3.0, RADIUS))
+    outline = outline_of(obj)
+
+    def find(y: float) -> int:
+        place = locate_point(outline.mesh, (0.0, y, RADIUS))
+        return pattern_hits.find_covering(obj, outline, place)
+
+    assert [find(y) for y in (1.1, 2.0, 2.9)] == [0, -1, 1]
+    bpy.ops.supple.pattern_place(location=(0.0, 1.0, RADIUS))
+    assert find(1.1) == 1  # the active one comes first
+    obj.supple.active_pattern = 0
+    assert find(1.1) == 0
+    obj.supple.patterns[0].show = False
+    assert find(1.1) == 1
+
+
+def test_a_state_is_given_back():
+    obj, _ = add_body()
+    pattern = add_pattern(size=(1.0, 0.6))
+    stroke(arc())
+    before = pattern_hits.read_state(pattern)
+    bpy.ops.supple.pattern_place(uv=(0.3, 0.6), angle=1.0, size=(0.2, 0.3))
+    pattern.space = "UV"
+    assert pattern_hits.read_state(pattern) != before
+    pattern_hits.write_state(pattern, before)
+    assert pattern_hits.read_state(pattern) == before
+    assert (pattern.space, len(pattern.stroke)) == ("SURFACE", len(arc()))
+    assert obj.supple.patterns[0].flip is False
+
+
+# Strokes
+
+
+def arc(count: int = 12) -> np.ndarray:
+    """A line on the tube at rest, from its top to its side, shape (count, 3)."""
+    angles, along = np.linspace(0.5, 0.15, count) * math.pi, np.linspace(1.0, 2.2, count)
+    return np.stack([RADIUS * np.cos(angles), along, RADIUS * np.sin(angles)], axis=1)
+
+
+def stroke(points: np.ndarray, **given) -> set[str]:
+    return bpy.ops.supple.pattern_stroke(points=[{"name": "", "location": tuple(one)} for one in points], **given)
+
+
+def length_of(points: np.ndarray) -> float:
+    return float(np.linalg.norm(np.diff(points, axis=0), axis=1).sum())
+
+
+def test_a_pattern_lies_along_a_stroke_from_end_to_end():
+    obj, armature = add_body()
+    pattern = add_pattern(size=(1.0, 0.5))
+    line = arc()
+    stroke(line)
+    assert (pattern.space, pattern.note) == ("SURFACE", "")
+    length = length_of(line)
+    assert pattern.size[0] == pytest.approx(length, rel=0.02)
+    assert pattern.size[1] == pytest.approx(0.5 * length, rel=0.02)
+    for s, expected in ((0.001, line[0]), (0.999, line[-1])):
+        assert np.linalg.norm(shown_at(obj, pattern, (s, 0.5)) - expected) < 0.02 * length
+    bend(armature)
+    assert np.linalg.norm(shown_at(obj, pattern, (0.999, 0.5)) - line[-1]) > 0.05
+
+
+def test_the_picture_has_its_upper_side_to_the_left_of_a_stroke():
+    obj, _ = add_body()
+    pattern = add_pattern(size=(1.0, 0.5))
+    stroke(np.array([(0.0, 1.0, RADIUS), (0.0, 2.0, RADIUS)]))  # seen from above: up the screen, -X is to the left
+    assert shown_at(obj, pattern, (0.5, 0.8))[0] < -0.05
+    assert shown_at(obj, pattern, (0.8, 0.5))[1] > 1.7
+
+
+def test_width_is_across_the_stroke():
+    add_body()
+    pattern = add_pattern(size=(1.0, 0.5))
+    stroke(arc(), width=0.3)
+    assert pattern.size[1] == pytest.approx(0.3)
+
+
+def test_a_pattern_of_the_uv_map_keeps_its_ratio_on_the_skin():
+    add_body()
+    around, along = math.tau * RADIUS, LENGTH
+    pattern = add_pattern(uv=(0.25, 0.5), size=(0.6 / around, 0.3 / along))
+    stroke(arc())
+    assert (pattern.space, pattern.placed_in) == ("SURFACE", "SURFACE")
+    assert pattern.size[1] / pattern.size[0] == pytest.approx(0.5, rel=0.03)
+
+
+def test_a_long_stroke_is_kept_in_few_points():
+    add_body()
+    pattern = add_pattern()
+    stroke(arc(300))
+    assert len(pattern.stroke) == pattern_hits.MOST_STROKE_POINTS
+    ends = np.array([pattern.stroke[index].location for index in (0, -1)])
+    np.testing.assert_allclose(ends, arc(300)[[0, -1]], atol=1e-5)
+
+
+def test_points_are_at_even_distances():
+    line = np.array([(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (1.0, 3.0, 0.0), (1.0, 3.0, 0.0), (1.0, 4.0, 0.0)])
+    np.testing.assert_allclose(
+        pattern_hits.resample(line), [(0, 0, 0), (1, 0.25, 0), (1, 1.5, 0), (1, 2.75, 0), (1, 4, 0)]
+    )
+    assert pattern_hits.resample(line, 3).tolist() == [[0, 0, 0], [1, 1.5, 0], [1, 4, 0]]
+
+
+@pytest.mark.parametrize(
+    ("points", "message"),
+    [
+        ([], "at least 2 points: draw one"),
+        ([(0.0, 1.0, RADIUS)], "at least 2 points: draw one"),
+        ([(0.0, 1.0, RADIUS)] * 3, "no length"),
+    ],
+)
+def test_a_stroke_of_nothing_changes_nothing(points: list, message: str):
+    obj, _ = add_body()
+    add_pattern()
+    before = state(obj)
+    with pytest.raises(RuntimeError, match=message):
+        stroke(np.array(points))
+    assert state(obj) == before
+
+
+def test_a_pattern_taken_off_its_stroke_lies_as_its_middle_did():
+    obj, _ = add_body()
+    pattern = add_pattern(size=(1.0, 0.5))
+    stroke(arc(), width=0.4)
+    skin = pattern_hits.read_skin(obj, depsgraph())
+    before = pattern_hits.find_shown(skin, pattern.number)[0]
+    bpy.ops.supple.pattern_place(location=tuple(pattern.location))
+    assert len(pattern.stroke) == 0
+    skin = pattern_hits.read_skin(obj, depsgraph())
+    after = pattern_hits.find_shown(skin, pattern.number)[0]
+    np.testing.assert_allclose(after.point, before.point, atol=0.01)
+    cosines = np.sum(after.sides * before.sides, axis=1) / np.prod(
+        [np.linalg.norm(one.sides, axis=1) for one in (after, before)], axis=0
+    )
+    assert cosines.min() > math.cos(0.1)
+
+
+# Outlines
+
+SQUARE = np.array([[(0, 0), (1, 0), (1, 1)], [(0, 0), (1, 1), (0, 1)]], float)
+
+
+def spans(shapes: np.ndarray, line: list) -> float:
+    """Length of what is cut of a line."""
+    found, weights = outlines.trace_lines(shapes, np.array([line], float))
+    ends = np.einsum("sec,sci->sei", weights, shapes[found])
+    return float(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1).sum())
+
+
+@pytest.mark.parametrize(
+    ("line", "length"),
+    [
+        (((-1, 0.5), (2, 0.5)), 1.0),
+        (((0.25, 0.25), (0.5, 0.25)), 0.25),
+        (((0, 0), (1, 0)), 1.0),
+        (((0, 1e-7), (1, -1e-7)), 1.0),
+        (((1, 1), (1, 0)), 1.0),
+        (((0, 1), (1, 0)), math.sqrt(2)),
+        (((0, 1.01), (1, 1.01)), 0.0),
+        (((2, 0), (2, 1)), 0.0),
+        (((-0.5, 0.5), (0.5, -0.5)), 0.0),
+    ],
+)
+def test_lines_are_cut_by_triangles(line: tuple, length: float):
+    assert spans(SQUARE, line) == pytest.approx(length, abs=1e-3)
+    assert spans(SQUARE[:, ::-1], line) == pytest.approx(length, abs=1e-3)
+
+
+def test_collapsed_triangles_are_cut_by_no_line():
+    collapsed = np.array([[(0, 0), (1, 1), (0.5, 0.5)], [(0.2, 0.2)] * 3], float)
+    assert spans(collapsed, ((0, 0), (1, 1))) == 0.0
+    assert spans(np.empty((0, 3, 2)), ((0, 0), (1, 1))) == 0.0
+
+
+@pytest.mark.parametrize("change", [None, subdivide])
+def test_an_outline_runs_round_the_pattern(change: Callable | None):
+    obj, _ = add_body()
+    if change is not None:
+        change(obj)
+    pattern = add_pattern(size=(0.8, 0.37), angle=0.4)
+    bpy.ops.supple.pattern_place(location=(0.0, 2.02, RADIUS))
+    lines = outlines.outline_posed(pattern_hits.read_skin(obj, depsgraph()), pattern, False)
+    assert lines.shape[1:] == (2, 3)
+    assert np.linalg.norm(lines[:, 1] - lines[:, 0], axis=1).sum() == pytest.approx(2 * (0.8 + 0.37), rel=0.03)
+    away = np.hypot(lines[..., 0], lines[..., 2])
+    assert away.max() < RADIUS * 1.001
+    assert away.min() > RADIUS * 0.95
+    with_mark = outlines.outline_posed(pattern_hits.read_skin(obj, depsgraph()), pattern, True)
+    assert len(with_mark) > len(lines)
+
+
+def test_an_outline_follows_the_pose():
+    obj, armature = add_body()
+    bind(obj)
+    pattern = add_pattern(size=(0.8, 0.4))
+    bpy.ops.supple.pattern_place(location=(0.0, 3.0, RADIUS))
+    bend(armature)
+    skin = pattern_hits.read_skin(obj, depsgraph())
+    middle = outlines.outline_posed(skin, pattern, False).mean(axis=(0, 1))
+    assert np.linalg.norm(middle - shown_at(obj, pattern)) < 0.2
+    assert np.linalg.norm(middle - (0.0, 3.0, RADIUS)) > 0.25
+
+
+def test_an_outline_is_doubled_where_the_mesh_is():
+    obj, _ = add_body()
+    pattern = add_pattern(size=(0.4, 0.2))
+    bpy.ops.supple.pattern_place(location=(RADIUS, 3.0, 0.0))
+    single = outlines.outline_posed(pattern_hits.read_skin(obj, depsgraph()), pattern, False)
+    modifier = obj.modifiers.new("Array", "ARRAY")
+    modifier.count = 2
+    double = outlines.outline_posed(pattern_hits.read_skin(obj, depsgraph()), pattern, False)
+    assert len(double) == 2 * len(single) > 0
+
+
+def test_the_outline_in_the_uv_map_is_a_turned_rectangle():
+    obj, _ = add_body()
+    pattern = add_pattern(uv=(0.4, 0.5), size=(0.2, 0.1), angle=math.pi / 2)
+    lines = outlines.outline_in_uv(outline_of(obj), pattern, False)
+    expected = {(0.45, 0.4), (0.45, 0.6), (0.35, 0.6), (0.35, 0.4)}
+    assert {tuple(point) for point in np.round(lines.reshape(-1, 2), 5).tolist()} == expected
+    bare = outlines.outline_in_uv(outline_of(obj), pattern, True)[4:]
+    assert bare.shape == (2, 2, 2)  # the mark
+    assert (bare[..., 0] < 0.4).all()  # at the upper side, which a quarter turn takes to the left
+
+
+def test_the_outline_of_a_surface_pattern_lies_in_the_uv_map():
+    obj, _ = add_body()
+    pattern = add_pattern(size=(0.8, 0.4))
+    bpy.ops.supple.pattern_place(location=(0.0, 2.0, RADIUS))
+    lines = outlines.outline_in_uv(outline_of(obj), pattern, False)
+    low, high = lines.min(axis=(0, 1)), lines.max(axis=(0, 1))
+    np.testing.assert_allclose(0.5 * (low + high), (0.25, 0.5), atol=0.01)
+    np.testing.assert_allclose(high - low, (0.8 / (math.tau * RADIUS), 0.4 / LENGTH), rtol=0.03)
+    obj.data.uv_layers.remove(obj.data.uv_layers[0])
+    assert len(outlines.outline_in_uv(outline_of(obj), pattern, False)) == 0
+
+
+def test_the_active_pattern_is_told_from_others_and_hidden_ones_are_left_out():
+    obj, _ = add_body()
+    add_pattern(size=(0.4, 0.2))
+    add_pattern("BULGE_GENTLE", size=(0.4, 0.2))
+    asked = []
+
+    def find(pattern, with_mark: bool) -> np.ndarray:
+        asked.append((pattern.number, with_mark))
+        return np.full((pattern.number, 2, 3), float(pattern.number))
+
+    found = outlines.collect_lines(obj, find)
+    assert {name: len(lines) for name, lines in found.items()} == {"shadow": 2, "active": 2, "others": 1}
+    assert asked == [(1, False), (2, True)]
+    obj.supple.active_pattern = 0
+    assert {name: len(lines) for name, lines in outlines.collect_lines(obj, find).items()} == {
+        "shadow": 1, "active": 1, "others": 2
+    }  # fmt: skip
+    for pattern in obj.supple.patterns:
+        pattern.show = False
+    assert outlines.collect_lines(obj, find) == {}
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[dict]:
+    """Lines that were to be drawn, without a graphics card."""
+    found = []
+    monkeypatch.setattr(
+        outlines, "_make_batches", lambda obj, find: found.append(outlines.collect_lines(obj, find)) or found[-1]
+    )
+    return found
+
+
+def test_lines_are_made_anew_only_where_something_has_changed(made: list[dict]):
+    obj, armature = add_body()
+    bind(obj)
+    pattern = add_pattern(size=(0.4, 0.2))
+    graph = depsgraph()
+    first = outlines.update_posed(obj, graph)
+    assert outlines.update_posed(obj, graph) is first
+    obj.select_set(False)
+    bpy.context.view_layer.update()  # changes no shape
+    assert outlines.update_posed(obj, depsgraph()) is first
+    bend(armature)
+    second = outlines.update_posed(obj, depsgraph())
+    assert second is not first
+    assert np.abs(made[1]["active"] - made[0]["active"]).max() > 0.01
+    pattern.turn = 0.5
+    assert outlines.update_posed(obj, depsgraph()) is not second
+    flat = outlines.update_flat(obj)
+    bend(armature)
+    assert outlines.update_flat(obj) is flat
+    pattern.turn = 0.7
+    assert outlines.update_flat(obj) is not flat
+
+
+def test_an_object_without_patterns_costs_nothing(monkeypatch: pytest.MonkeyPatch):
+    obj, armature = add_body()
+    for name in ("read_skin", "outline_of", "update_posed", "update_flat"):
+        monkeypatch.setattr(outlines, name, lambda *_: pytest.fail("read for nothing"))
+    layer = bpy.context.view_layer
+    for active in (obj, armature, None):
+        layer.objects.active = active
+        assert pattern_hits.find_patterned(active, layer) == []
+        outlines.draw_posed()
+        outlines.draw_flat()
+
+
+def test_what_is_kept_goes_with_the_file(made: list[dict]):
+    obj, _ = add_body()
+    add_pattern()
+    outlines.update_posed(obj, depsgraph())
+    outlines.update_flat(obj)
+    assert len(made) == len(outlines.kept.posed) + len(outlines.kept.flat) == 2
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    assert outlines.kept.posed == outlines.kept.flat == {}
+
+
+def test_unregister_removes_handlers(monkeypatch: pytest.MonkeyPatch):
+    spaces, installed = (bpy.types.SpaceView3D, bpy.types.SpaceImageEditor), []
+    assert len(outlines.kept.handles) == 2
+    outlines.unregister()
+    assert not any(handler in getattr(bpy.app.handlers, name) for name, handler in outlines.HANDLERS)
+    with monkeypatch.context() as patch:
+        for space in spaces:
+            patch.setattr(space, "draw_handler_add", lambda *given: installed.append(given) or given)
+            patch.setattr(space, "draw_handler_remove", lambda handle, _region: installed.remove(handle))
+        outlines.register()
+        assert [one[0] for one in installed] == [outlines.draw_posed, outlines.draw_flat]
+        outlines.unregister()
+        assert installed == []
+    outlines.register()
+    assert len(outlines.kept.handles) == 2
+    assert all(getattr(bpy.app.handlers, name).count(handler) == 1 for name, handler in outlines.HANDLERS)

@@ -1,0 +1,199 @@
+"""The Patterns panel: the list, the library, and the active pattern."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import bpy
+
+from ..properties import ObjectSettings, PatternSettings, settings_of
+from .panels import SupplePanel, draw_message
+
+KIND_ICONS: dict[str, Any] = {"WRINKLE": "MOD_NOISE", "BULGE": "SPHERECURVE", "BONE": "BONE_DATA"}
+
+
+def find_settings(context: bpy.types.Context) -> ObjectSettings | None:
+    """Settings of the active mesh, or of a mesh with patterns that the active armature deforms."""
+    obj = context.active_object
+    if obj is None or obj.type not in ("MESH", "ARMATURE"):
+        return None
+    if obj.type == "MESH":
+        return settings_of(obj)
+    for mesh in context.view_layer.objects:
+        if mesh.type == "MESH" and settings_of(mesh).patterns and _is_deformed_by(mesh, obj):
+            return settings_of(mesh)
+    return None
+
+
+def _is_deformed_by(mesh: bpy.types.Object, armature: bpy.types.Object) -> bool:
+    return mesh.parent == armature or any(getattr(one, "object", None) == armature for one in mesh.modifiers)
+
+
+class SUPPLE_UL_patterns(bpy.types.UIList):
+    """Patterns of an object"""
+
+    def draw_item(
+        self,
+        _context: bpy.types.Context,
+        layout: bpy.types.UILayout,
+        _data: ObjectSettings,
+        item: PatternSettings,
+        _icon: int,
+        _active: ObjectSettings,
+        _active_name: str,
+    ) -> None:
+        split = layout.split(factor=0.6)
+        split.prop(item, "name", text="", emboss=False, icon=KIND_ICONS[item.kind])
+        row = split.row(align=True)
+        bone = row.row()
+        bone.active = False
+        bone.label(text=item.bone)
+        if item.note:
+            row.label(icon="ERROR")
+        row.prop(item, "show", text="", emboss=False, icon="HIDE_OFF" if item.show else "HIDE_ON")
+
+
+class VIEW3D_PT_supple_patterns(SupplePanel, bpy.types.Panel):
+    """Patterns of the skin and the library they come from"""
+
+    bl_label = "Patterns"
+    bl_order = 1
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        settings = find_settings(context)
+        if settings is None:
+            layout.label(text="Select a mesh that has an armature")
+            return
+        obj = cast(bpy.types.Object, settings.id_data)
+        if obj != context.active_object:
+            layout.label(text=obj.name, icon="OUTLINER_OB_MESH")
+        layout.template_icon_view(context.window_manager, "supple_preset", show_labels=True, scale=5.0, scale_popup=4.0)
+        row = layout.row(align=True)
+        row.scale_y = 1.2
+        row.operator("supple.pattern_add", icon="ADD").preset = context.window_manager.supple_preset
+        if context.window_manager.supple_preset.startswith("USER_"):
+            forget = row.operator("supple.pattern_forget", text="", icon="TRASH")
+            forget.preset = context.window_manager.supple_preset
+        if not settings.patterns:
+            return
+        row = layout.row()
+        row.template_list("SUPPLE_UL_patterns", "", settings, "patterns", settings, "active_pattern", rows=4, maxrows=8)
+        column = row.column(align=True)
+        column.operator("supple.pattern_remove", text="", icon="REMOVE")
+        column.separator()
+        column.operator("supple.pattern_mirror", text="", icon="MOD_MIRROR")
+        column.operator("supple.pattern_save", text="", icon="FILE_TICK")
+        if settings.pattern_message:
+            draw_message(layout, context, settings.pattern_message)
+        column = layout.column()
+        column.use_property_split = True
+        column.use_property_decorate = False
+        column.prop(settings, "pattern_display")
+        level = column.row()
+        level.active = settings.pattern_display != "BUMP"
+        level.prop(settings, "pattern_level")
+        layout.operator("supple.pattern_maps", icon="EXPORT")
+
+
+class ActivePatternPanel(SupplePanel):
+    """Mix-in: part of the active pattern's settings."""
+
+    bl_parent_id = "VIEW3D_PT_supple_patterns"
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return cls.find_pattern(context) is not None
+
+    @staticmethod
+    def find_pattern(context: bpy.types.Context) -> PatternSettings | None:
+        """The active pattern."""
+        settings = find_settings(context)
+        if settings is None or not 0 <= settings.active_pattern < len(settings.patterns):
+            return None
+        return settings.patterns[settings.active_pattern]
+
+    def start(self) -> bpy.types.UILayout:
+        """The layout, with names and values in two columns."""
+        self.layout.use_property_split = True
+        self.layout.use_property_decorate = False
+        return self.layout
+
+
+class VIEW3D_PT_supple_pattern_place(ActivePatternPanel, bpy.types.Panel):
+    """Where the active pattern lies"""
+
+    bl_label = "Place"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout, pattern = self.start(), self.find_pattern(context)
+        row = layout.row(align=True)
+        row.scale_y = 1.2
+        row.operator("supple.pattern_place", icon="RESTRICT_SELECT_OFF")
+        row.operator("supple.pattern_stroke", icon="GREASEPENCIL")
+        layout.row().prop(pattern, "space", expand=True)
+        layout.prop(pattern, "uv" if pattern.space == "UV" else "location")
+        layout.prop(pattern, "turn")
+        layout.prop(pattern, "size")
+        layout.prop(pattern, "flip")
+
+
+class VIEW3D_PT_supple_pattern_joint(ActivePatternPanel, bpy.types.Panel):
+    """What brings the active pattern out"""
+
+    bl_label = "Joint"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout, pattern = self.start(), self.find_pattern(context)
+        if pattern.note:
+            draw_message(layout, context, pattern.note)
+        armature = find_armature(pattern.id_data)
+        column = layout.column()
+        if armature is not None:
+            column.prop_search(pattern, "bone", armature.data, "bones")
+        else:
+            column.prop(pattern, "bone")
+        column.row().prop(pattern, "axis", expand=True)
+        if pattern.axis == "BETWEEN" and armature is not None:
+            column.prop_search(pattern, "other_bone", armature.data, "bones")
+        column.row().prop(pattern, "direction", expand=True)
+        column = layout.column(align=True)
+        column.prop(pattern, "law")
+        column.prop(pattern, "start")
+        column.prop(pattern, "full" if pattern.law == "RANGE" else "gain")
+
+
+class VIEW3D_PT_supple_pattern_relief(ActivePatternPanel, bpy.types.Panel):
+    """What the active pattern does to the skin"""
+
+    bl_label = "Relief"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout, pattern = self.start(), self.find_pattern(context)
+        layout.prop(pattern, "kind")
+        layout.prop(pattern, "image")
+        column = layout.column(align=True)
+        column.prop(pattern, "strength")
+        column.prop(pattern, "softness")
+        if pattern.kind == "BONE":
+            column.prop(pattern, "depth")
+
+
+def find_armature(obj: bpy.types.Object) -> bpy.types.Object | None:
+    """The armature that deforms an object, else its parent; None where there is none."""
+    for modifier in obj.modifiers:
+        if modifier.type == "ARMATURE" and modifier.object is not None:
+            return modifier.object
+    return obj.parent if obj.parent is not None and obj.parent.type == "ARMATURE" else None
+
+
+register, unregister = bpy.utils.register_classes_factory(
+    (
+        SUPPLE_UL_patterns,
+        VIEW3D_PT_supple_patterns,
+        VIEW3D_PT_supple_pattern_place,
+        VIEW3D_PT_supple_pattern_joint,
+        VIEW3D_PT_supple_pattern_relief,
+    )
+)
