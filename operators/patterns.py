@@ -9,13 +9,14 @@ import bpy
 from bpy.props import EnumProperty, FloatProperty, FloatVectorProperty, IntProperty, StringProperty
 
 from ..bridge import thumbnails
-from ..bridge.images import is_coarse, load_image
+from ..bridge.images import load_image
 from ..deformers import SkinningError
 from ..properties import AXIS_ITEMS, KIND_ITEMS, settings_of
 from ..tasks import pattern_library
 from ..tasks.character import has_armature_modifier
 from ..tasks.pattern_display import describe
 from ..tasks.pattern_library import LibraryEntry
+from ..tasks.pattern_nodes import describe_shared
 from ..tasks.pattern_settings import find_armature
 from ..tasks.patterns import add_pattern, check_index, mirror_pattern, remove_pattern
 from .bake import RELATIVE_PATH
@@ -81,19 +82,21 @@ class PatternOperator:
         return self.index if self.properties.is_property_set("index") else settings_of(obj).active_pattern
 
 
-_items: list[Any] = []
-"""Kept here: Blender does not keep the texts of items that a function gives."""
+_items: list[list[Any]] = [[]]
+"""All that `list_presets` has given: Blender goes on pointing to the texts."""
 
 
 def list_presets(_self: Any, _context: bpy.types.Context | None) -> list[Any]:
     """Items of the library, with their thumbnails, and one for an image of the user's own."""
     entries = pattern_library.all_entries()
-    _items[:] = [
+    items: list[Any] = [
         (entry.key, entry.label, entry.description, thumbnails.find(entry.key, entry.draw), number)
         for number, entry in enumerate(entries.values())
     ]
-    _items.append((OWN_IMAGE, "Own Image", "A grey image of one's own", thumbnails.NONE, len(entries)))
-    return _items
+    items.append((OWN_IMAGE, "Own Image", "A grey image of one's own", thumbnails.NONE, len(entries)))
+    if items != _items[-1]:
+        _items.append(items)
+    return _items[-1]
 
 
 class SUPPLE_OT_pattern_add(PatternOperator, bpy.types.Operator):
@@ -170,8 +173,8 @@ class SUPPLE_OT_pattern_add(PatternOperator, bpy.types.Operator):
             if not image.users:
                 bpy.data.images.remove(image)
             raise
-        coarse = "; the image has 8 bits, whose steps may show: 16 are better" if is_coarse(image) else ""
-        return f"Added {pattern.name}, driven by {pattern.bone}{coarse}"
+        shared = describe_shared(obj)
+        return f"Added {pattern.name}, driven by {pattern.bone}" + (f". {shared}" if shared else "")
 
 
 def guess_bone(context: bpy.types.Context) -> str:

@@ -209,6 +209,22 @@ def show_bumped(obj: bpy.types.Object, shown: Sequence[NodePattern]) -> list[str
     return problems
 
 
+def describe_shared(obj: bpy.types.Object) -> str:
+    """Which of an object's materials have its bumps and other objects, too, in a sentence; empty where none."""
+    groups = [one for one in find_groups(settings_of(obj).pattern_key) if one.bl_idname == "ShaderNodeTree"]
+    bumped = {slot.material for slot in obj.material_slots if slot.material and slot.material.node_tree}
+    bumped = {one for one in bumped if any(materials.find_inserted(one, group) for group in groups)}
+    others = [
+        one for one in bpy.data.objects if one != obj and any(slot.material in bumped for slot in one.material_slots)
+    ]
+    if not others:
+        return ""
+    names = ", ".join(f"'{one.name}'" for one in sorted(bumped, key=lambda one: one.name))
+    return (
+        f"Shared material {names} looks as before on {len(others)} other objects: they have no amounts of this pattern"
+    )
+
+
 def remove_bump(obj: bpy.types.Object) -> None:
     """Take the bumps out of all materials, unless a copy of the object has them, too."""
     if find_sharers(obj):

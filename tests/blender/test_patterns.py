@@ -27,7 +27,7 @@ from supple.properties import settings_of
 from supple.tasks import pattern_library
 from supple.tasks.pattern_display import clear, update
 from supple.tasks.pattern_library import LibraryEntry, ensure_image, find_entry
-from supple.tasks.pattern_nodes import find_modifier
+from supple.tasks.pattern_nodes import describe_shared, find_modifier
 from supple.tasks.patterns import add_pattern, mirror_pattern, remove_pattern
 
 FLAT = 1e-7
@@ -377,6 +377,35 @@ def test_objects_that_share_a_material_have_their_own_bumps():
     bpy.data.objects.remove(second)
     bpy.data.meshes.remove(next(mesh for mesh in bpy.data.meshes if not mesh.users))
     assert full_snapshot(first) == before
+
+
+def test_a_shared_material_is_told():
+    first, _ = add_skin()
+    make_material(first, linked=False)
+    assert describe_shared(first) == ""
+    add_own(first, "WRINKLE")
+    assert describe_shared(first) == ""
+    add_twin(first)
+    assert describe_shared(first).startswith("Shared material 'Skin' looks as before on 1 other objects")
+
+
+def test_uv_islands_that_lie_on_one_another_are_told_and_only_one_has_the_pattern():
+    obj, armature = add_skin(uv=True)
+    for polygon in obj.data.polygons:
+        loops = [obj.data.uv_layers[0].data[index] for index in polygon.loop_indices]
+        if sum(loop.uv[0] for loop in loops) / len(loops) > 0.5:
+            for loop in loops:
+                loop.uv[0] -= 0.5
+    pattern = add_own(obj, uv=(0.25, 0.5), size=(0.1, 0.1))
+    assert pattern.note.startswith("1 other UV islands lie there, too")
+    turn(armature, "bone.1", (1.5, 0, 0))
+    modifier = find_modifier(obj)
+    shown = evaluated_points(obj)
+    modifier.show_viewport = False
+    moved = np.linalg.norm(shown - evaluated_points(obj), axis=1) > 1e-4
+    sides = np.sign(rest_points(obj)[moved, 2])
+    assert len(sides) > 5
+    assert abs(sides.sum()) == len(sides)
 
 
 @pytest.mark.parametrize("shares_mesh", [False, True])
