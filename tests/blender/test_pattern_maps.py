@@ -25,6 +25,8 @@ from supple.tasks.pattern_display import quietly, update
 from supple.tasks.pattern_maps import bind_map, bind_points, draw_points, read_amounts, write_maps
 from supple.tasks.patterns import new_pattern
 
+pytestmark = pytest.mark.python_only("patterns are shown alike, whatever evaluates the skin under them")
+
 TOLERANCE = 1e-5
 """Of amounts, and of points in diagonals of the mesh."""
 SIDES, RINGS = 24, 25

@@ -22,6 +22,8 @@ from supple.properties import settings_of
 from supple.tasks.pattern_library import ensure_image, find_entry
 from supple.tasks.patterns import add_pattern
 
+pytestmark = pytest.mark.python_only("patterns are shown alike, whatever evaluates the skin under them")
+
 DISPLAYS = ("BUMP", "KIND", "DISPLACEMENT")
 ENGINES = ("workbench", "cycles", "cycles-blur")
 CASES = [

@@ -17,6 +17,8 @@ from supple.deformers.places import locate_point
 from supple.tasks import pattern_hits
 from supple.tasks.pattern_places import outline_of
 
+pytestmark = pytest.mark.python_only("patterns are shown alike, whatever evaluates the skin under them")
+
 RADIUS, LENGTH = 0.5, 4.0
 
 
