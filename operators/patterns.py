@@ -107,8 +107,8 @@ class SUPPLE_OT_pattern_add(PatternOperator, bpy.types.Operator):
     needs_pattern = False
 
     preset: EnumProperty(name="Pattern", description="Pattern of the library", items=list_presets)
-    bone: StringProperty(name="Bone", description="Bone whose turning brings the pattern out")
-    axis: EnumProperty(name="Axis", description="Which turning of the bone counts", items=AXIS_ITEMS[:3])
+    bone: StringProperty(name="Bone", description="Bone whose turning brings the pattern out", options=SKIP)
+    axis: EnumProperty(name="Axis", description="Which turning of the bone counts", items=AXIS_ITEMS[:3], options=SKIP)
     uv: FloatVectorProperty(name="UV", description="Place in the UV map", size=2, options=SKIP)
     location: FloatVectorProperty(
         name="Location",
@@ -135,6 +135,8 @@ class SUPPLE_OT_pattern_add(PatternOperator, bpy.types.Operator):
             self.preset = context.window_manager.supple_preset
         if not self.bone:
             self.bone = guess_bone(context)
+        if not self.properties.is_property_set("axis") and self.preset != OWN_IMAGE:
+            self.axis = pattern_library.find_entry(self.preset).axis
         return cast(set[str], context.window_manager.invoke_props_dialog(self, width=320))
 
     def draw(self, context: bpy.types.Context) -> None:
