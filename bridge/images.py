@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -72,13 +72,12 @@ def load_image(path: Path) -> bpy.types.Image:
         image = bpy.data.images.load(str(path.absolute()))
     except RuntimeError as error:
         raise SkinningError(f"Cannot read '{path}': check the path") from error
-    try:
+    with ExitStack() as on_failure:
+        on_failure.callback(bpy.data.images.remove, image)
         _mark_as_heights(image)
         read_image(image)
         image.pack()
-    except Exception:
-        bpy.data.images.remove(image)
-        raise
+        on_failure.pop_all()
     return image
 
 

@@ -146,7 +146,7 @@ class MouseTool(PatternOperator):
             result = self.react(context, event, np.array([event.mouse_x, event.mouse_y], float))
         except SkinningError as error:
             result, message = {"RUNNING_MODAL"}, str(error)
-        except BaseException:
+        except BaseException:  # a bug: its traceback is seen, and the tool is not left half open
             self._end(context)
             raise
         if result & {"FINISHED", "CANCELLED"}:

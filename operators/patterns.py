@@ -15,6 +15,7 @@ from ..properties import AXIS_ITEMS, KIND_ITEMS, settings_of
 from ..tasks import pattern_library
 from ..tasks.character import has_armature_modifier
 from ..tasks.pattern_display import describe
+from ..tasks.pattern_hits import find_patterned
 from ..tasks.pattern_library import LibraryEntry
 from ..tasks.pattern_nodes import describe_shared
 from ..tasks.pattern_settings import find_armature
@@ -34,10 +35,10 @@ def find_skin(context: bpy.types.Context) -> bpy.types.Object | None:
         return obj
     if obj.type != "ARMATURE":
         return None
+    if patterned := find_patterned(obj, context.view_layer):
+        return patterned[0]
     meshes = [one for one in context.view_layer.objects if has_armature_modifier(one, obj)]
-    patterned = [one for one in meshes if settings_of(one).patterns]
-    found = patterned or meshes
-    return found[0] if len(found) == 1 or patterned else None
+    return meshes[0] if len(meshes) == 1 else None
 
 
 class PatternOperator:
