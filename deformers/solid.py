@@ -74,6 +74,8 @@ class Surface:
         Of their holes.
     turned : int
         Islands that were inside out.
+    cloth : int array, shape (C, 3)
+        Triangles of the islands that are not filled.
     """
 
     points: np.ndarray
@@ -83,6 +85,7 @@ class Surface:
     solid: np.ndarray
     rims: Rims
     turned: int
+    cloth: np.ndarray
 
     @property
     def volume(self) -> float:
@@ -125,7 +128,7 @@ def find_islands(pairs: np.ndarray, count: int) -> np.ndarray:
             return np.unique(label, return_inverse=True)[1].ravel()
 
 
-def read_surface(points: np.ndarray, triangles: np.ndarray) -> Surface:
+def read_surface(points: np.ndarray, triangles: np.ndarray, largest_hole: float | np.ndarray = LARGEST_HOLE) -> Surface:
     """Find the islands of a mesh, turn those that are inside out, and leave out those that hold nothing.
 
     Parameters
@@ -133,6 +136,8 @@ def read_surface(points: np.ndarray, triangles: np.ndarray) -> Surface:
     points : float array, shape (V, 3)
         Finite, in any unit.
     triangles : int array, shape (T, 3)
+    largest_hole : float, or float array, shape (N,)
+        See `LARGEST_HOLE`; for all islands, or for each.
     """
     points = np.asarray(points, np.float64)
     welded = weld(points)
@@ -156,7 +161,7 @@ def read_surface(points: np.ndarray, triangles: np.ndarray) -> Surface:
     loop_islands = np.empty(rims.count, np.intp)
     loop_islands[rims.loops] = islands[rims.sides[:, 0]]
     holes = _sum_by(loop_islands, np.linalg.norm(held, axis=1), count)
-    solid = (np.abs(volumes) > FLAT * areas**1.5) & (holes <= LARGEST_HOLE * areas)
+    solid = (np.abs(volumes) > FLAT * areas**1.5) & (holes <= largest_hole * areas)
     kept = solid[islands[rims.sides[:, 0]]]
     return Surface(
         points=points,
@@ -166,6 +171,7 @@ def read_surface(points: np.ndarray, triangles: np.ndarray) -> Surface:
         solid=solid,
         rims=Rims(rims.sides[kept], np.unique(rims.loops[kept], return_inverse=True)[1].ravel()),
         turned=int((solid & (volumes < 0)).sum()),
+        cloth=triangles[~solid[owner]],
     )
 
 
@@ -242,6 +248,21 @@ def fill_grid(surface: Surface, step: float) -> Grid:
         step *= 1.1
     shape = np.ceil(room / step).astype(int) + 4
     low = low - (1.5 + PHASE) * step
+    return Grid(low, step, vote_inside(surface, low, step, shape))
+
+
+def vote_inside(surface: Surface, low: np.ndarray, step: float, shape: np.ndarray) -> np.ndarray:
+    """Whether a surface holds the centers of cells: bool array, shape `shape`. Cells on the rim are outside.
+
+    Parameters
+    ----------
+    surface : Surface
+    low : float array, shape (3,)
+        Center of the first cell.
+    step : float
+        Side of a cell.
+    shape : int array, shape (3,)
+    """
     places = (surface.points - low) / step
     votes = np.zeros(shape, np.int8)
     for axis in range(3):
@@ -251,7 +272,7 @@ def fill_grid(surface: Surface, step: float) -> Grid:
     for axis in range(3):
         rim = np.moveaxis(inside, axis, 0)
         rim[0] = rim[-1] = False
-    return Grid(low, step, inside)
+    return inside
 
 
 def _count_crossings(
@@ -261,8 +282,9 @@ def _count_crossings(
     u, v = (axis + 1) % 3, (axis + 2) % 3
     corners = places[triangles]  # (T, 3 corners, 3)
     flat = corners[:, :, [u, v]]
-    first = np.ceil(flat.min(axis=1)).astype(int)
-    spans = np.maximum(np.floor(flat.max(axis=1)).astype(int) - first + 1, 0)
+    first = np.maximum(np.ceil(flat.min(axis=1)).astype(int), 0)
+    last = np.minimum(np.floor(flat.max(axis=1)).astype(int), shape[[u, v]] - 1)
+    spans = np.maximum(last - first + 1, 0)
     counts = spans[:, 0] * spans[:, 1]
     which = np.repeat(np.arange(len(triangles)), counts)
     rank = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -1,0 +1,308 @@
+"""Automatic weights by heat that flows from the bones through the whole solid: they never fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .bone_claims import claim_nodes, find_nearby_seeds, find_seeds, share_ties
+from .errors import SkinningError
+from .heat_system import HeatSystem
+from .neighbors import find_nearest
+from .solid import LARGEST_HOLE, Surface, find_islands, read_surface
+from .solid_cells import SIDES, Cells, link_cells, refine_cells
+from .weighting import Solution
+
+HEAT = 1.5
+"""c in H = c / d^2: the more, the closer the skin keeps to its nearest bone. Between 1 and 2, the weights of five
+characters come nearest to those that artists gave them."""
+
+BARRIER = 0.05
+"""How well skin between two cells conducts heat: parts of a body that overlap keep their own bones."""
+
+NEAREST = 0.5
+"""Lengths of a cell up to which a bone counts as so near."""
+
+FELT = 5e-4
+"""Weight from which on a bone is looked for on the next, finer level."""
+
+SPREAD = 3
+"""Links from its nodes to which a bone is looked for in any case."""
+
+SKETCH = 3
+"""Times the side of a cell with which a sketch of the weights is found: it tells which bones can matter where."""
+
+MOST_SKETCHED = 2500
+"""Cells of a sketch from which on the solid is so bulky that larger cells do."""
+
+FINE = 1.8
+"""Cells that a limb's radius and half of a bone have to have: where they have fewer, cells are cut."""
+
+MARGIN = 2
+"""Links beyond such a limb that are cut, too."""
+
+MOST_FINE = 45_000
+"""Cells that are made by cutting a part; where there were more, they are larger."""
+
+FAINT, CLEAR = 0.005, 0.02
+"""Weights up to the first are left out, those from the second on are kept, and those between are lowered."""
+
+
+@dataclass(frozen=True)
+class Params:
+    """How finely the solid is cut.
+
+    Attributes
+    ----------
+    resolution : int
+        Cells along the longest side of the mesh.
+    detail : int
+        Cells along the side of a cell where bones are dense, as in hands and faces; 1: nowhere.
+    """
+
+    resolution: int = 96
+    detail: int = 5
+
+
+@dataclass(frozen=True)
+class Level:
+    """Weights in a solid, or in a part of it.
+
+    Attributes
+    ----------
+    cells : Cells
+    owner, distance : arrays, shape (N,)
+        The nearest bone of each node, -1 for none, and its distance.
+    usable : int array
+        Bones that run through the solid.
+    given : float32 array, shape (N, B)
+        Shares of the nearest bones.
+    weights : float32 array, shape (N, B)
+    note : str
+        What is to be told of it, or "".
+    """
+
+    cells: Cells
+    owner: np.ndarray
+    distance: np.ndarray
+    usable: np.ndarray
+    given: np.ndarray
+    weights: np.ndarray
+    note: str
+
+
+def solve(
+    points: np.ndarray,
+    triangles: np.ndarray,
+    heads: np.ndarray,
+    tails: np.ndarray,
+    params: Params | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Solution:
+    """Weights of all bones for all vertices.
+
+    Parameters
+    ----------
+    points : float array, shape (V, 3)
+        Vertices of all parts, armature space.
+    triangles : int array, shape (T, 3)
+    heads, tails : float arrays, shape (B, 3)
+        Ends of the bones, armature space.
+    params : Params, optional
+    progress : callable, optional
+        Called with the share that is done; what it raises ends the work.
+
+    Raises
+    ------
+    SkinningError
+        Where there is no surface, or no bone near it.
+
+    Notes
+    -----
+    Baran & Popovic 2007 let heat flow over the surface: it needs to be connected and closed, and vertices that see a
+    bone. Here all parts are one solid of cells, and the nearest bone is the nearest on the way through it.
+    """
+    params, tell = params or Params(), progress or (lambda _share: None)
+    points, heads, tails = (np.asarray(values, np.float64) for values in (points, heads, tails))
+    surface, level = solve_whole(points, triangles, heads, tails, params, lambda share: tell(0.6 * share))
+    weights = level.cells.read(level.weights, points)
+    parts = _find_fine_parts(level, heads, tails, params.detail)
+    for number, (chosen, factor) in enumerate(parts):
+        tell(0.6 + 0.4 * number / len(parts))
+        fine = _solve_part(surface, level, chosen, factor, heads, tails)
+        inside = np.flatnonzero(fine.cells.vertex_nodes < fine.cells.count)
+        weights[inside] = fine.cells.read(fine.weights, points[inside], fine.cells.vertex_nodes[inside])
+    tell(1.0)
+    return finish(weights, surface, level.cells.vertex_nodes == level.cells.count, level.usable, level.note)
+
+
+def solve_whole(
+    points: np.ndarray,
+    triangles: np.ndarray,
+    heads: np.ndarray,
+    tails: np.ndarray,
+    params: Params,
+    tell: Callable[[float], None],
+) -> tuple[Surface, Level]:
+    """The mesh as a solid, and weights in all of it; see `solve`."""
+    step = check_shape(points, triangles) / params.resolution
+    surface, sketch = read_solid(points, triangles, heads, tails, SKETCH * step)
+    tell(0.3)
+    if sketch.cells.count > MOST_SKETCHED:
+        step *= (sketch.cells.count / MOST_SKETCHED) ** (1.0 / 3.0)
+    cells = link_cells(surface, step)
+    tell(0.5)
+    return surface, _solve_level(cells, heads, tails, sketch, progress=lambda share: tell(0.5 + 0.5 * share))
+
+
+def check_shape(points: np.ndarray, triangles: np.ndarray) -> float:
+    """The longest side of the mesh; raises SkinningError where it can hold nothing."""
+    if not len(triangles):
+        raise SkinningError("The mesh has no faces: automatic weights need a surface, choose a mesh that has faces")
+    size = float(np.ptp(points[triangles].reshape(-1, 3), axis=0).max())
+    if not np.isfinite(size):
+        raise SkinningError("Some vertices have positions that are not numbers: repair the mesh first")
+    if not size > 0.0:
+        raise SkinningError("All vertices are at one place: choose a mesh that has a size")
+    return size
+
+
+def read_solid(
+    points: np.ndarray, triangles: np.ndarray, heads: np.ndarray, tails: np.ndarray, step: float
+) -> tuple[Surface, Level]:
+    """What of the mesh is solid, and weights in coarse cells, of side `step`.
+
+    An island with large holes is cloth; but where no bone reaches it - a skirt by itself, a trunk with no head - the
+    bones are in its middle, and it is filled.
+
+    Raises
+    ------
+    SkinningError
+        Where no bone is near.
+    """
+    surface = read_surface(points, triangles)
+    level = _solve_level(link_cells(surface, step), heads, tails)
+    nodes = level.cells.vertex_nodes
+    lost = np.unique(surface.islands[(nodes < level.cells.count) & (np.append(level.owner, 0)[nodes] < 0)])
+    if not surface.solid[lost].all():
+        holes = np.full(len(surface.solid), LARGEST_HOLE)
+        holes[lost] = np.inf
+        surface = read_surface(points, triangles, holes)
+        level = _solve_level(link_cells(surface, step), heads, tails)
+    if not level.usable.size:
+        raise SkinningError(
+            f"None of the {len(heads)} bones is in the mesh or near it: move the armature into the mesh at rest, or "
+            "choose the meshes that the bones are in"
+        )
+    return surface, level
+
+
+def _solve_level(
+    cells: Cells,
+    heads: np.ndarray,
+    tails: np.ndarray,
+    coarse: Level | None = None,
+    fixed: np.ndarray | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Level:
+    """Weights in linked cells; `coarse` tells what they are about, and what they are in cells that are `fixed`."""
+    fixed = np.zeros(cells.count, bool) if fixed is None else fixed
+    seeds, bones = find_seeds(cells, heads, tails)
+    usable, note = np.unique(bones), ""
+    if not usable.size and not fixed.any():
+        seeds, bones = find_nearby_seeds(cells, heads, tails)
+        usable, note = np.unique(bones), "No bone is inside the mesh: each place follows the bones beside it."
+    guess = None if coarse is None else coarse.cells.interpolate(coarse.weights, cells.centers)
+    if coarse is not None and fixed.any():
+        known = coarse.owner[coarse.cells.find_nodes(cells.centers[fixed])]
+        seeds, bones = np.append(seeds, np.flatnonzero(fixed)[known >= 0]), np.append(bones, known[known >= 0])
+    owner, distance = claim_nodes(cells, seeds, bones, heads, tails)
+    given = share_ties(cells, owner, distance, usable, heads, tails)
+    if guess is None:
+        guess, support = given, np.ones(given.shape, bool)
+    else:
+        support = (guess > FELT) | _spread_mask(cells.neighbors, given > 0)
+    conductance = np.where(cells.find_shared_shells(), 1.0, BARRIER)
+    conductance[cells.neighbors == cells.count] = 0.0
+    heat = HEAT * np.where(owner < 0, 0.0, cells.step / np.maximum(distance, NEAREST * cells.step)) ** 2
+    system = HeatSystem(cells.neighbors, conductance, heat, given, fixed)
+    weights = system.solve(guess, support, progress)
+    lost, found = np.flatnonzero(owner < 0), np.flatnonzero(owner >= 0)
+    if lost.size and found.size:
+        weights[lost] = weights[found[find_nearest(cells.centers[lost], cells.centers[found], 1)[0][:, 0]]]
+    return Level(cells, owner, distance, usable, given, weights, note)
+
+
+def _spread_mask(neighbors: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """A mask, shape (N, B), and what is up to `SPREAD` links from it."""
+    for _ in range(SPREAD):
+        padded = np.concatenate([mask, np.zeros_like(mask[:1])])
+        mask = mask.copy()
+        for column in neighbors.T:
+            mask |= padded[column]
+    return mask
+
+
+def _find_fine_parts(level: Level, heads: np.ndarray, tails: np.ndarray, detail: int) -> list[tuple[np.ndarray, int]]:
+    """Parts, as bool arrays of shape (N,), that are to be cut into finer cells, and into how many along each side."""
+    cells = level.cells
+    needed = np.ones(cells.count + 1)
+    seeds, bones = find_seeds(cells, heads, tails)
+    for bone in level.usable:
+        own = np.append(np.flatnonzero(level.given[:, bone]), seeds[bones == bone])
+        skin = own[cells.is_skin[own]]
+        radius = float(np.median(level.distance[skin])) if skin.size else np.inf
+        half = 0.5 * float(np.linalg.norm(tails[bone] - heads[bone])) or np.inf
+        needed[own] = np.maximum(needed[own], FINE * cells.step / min(radius, half))
+    chosen = needed > 1.0
+    for _ in range(MARGIN):
+        chosen[:-1] |= chosen[cells.neighbors].any(axis=1)
+    ends = np.stack([np.repeat(np.arange(cells.count), cells.neighbors.shape[1]), cells.neighbors.ravel()], axis=1)
+    parts = find_islands(ends[chosen[ends].all(axis=1)], cells.count)
+    found = []
+    for part in np.unique(parts[chosen[:-1]]):
+        inside = chosen[:-1] & (parts == part)
+        need = float(needed[:-1][inside].max())
+        most = int((MOST_FINE / inside.sum()) ** (1.0 / 3.0))
+        factor = min(detail, int(np.ceil(need)), most)
+        if factor > 1:
+            found.append((inside, factor))
+    return found
+
+
+def _solve_part(
+    surface: Surface, level: Level, chosen: np.ndarray, factor: int, heads: np.ndarray, tails: np.ndarray
+) -> Level:
+    """Weights in a part that is cut finely; on the rim where it goes on coarsely they are as there."""
+    cells = refine_cells(surface, level.cells, chosen, factor)
+    fixed = np.zeros(cells.count, bool)
+    goes_on = np.append(~chosen, False)
+    for side, way in enumerate(SIDES):
+        ends = np.flatnonzero(cells.neighbors[:, side] == cells.count)
+        fixed[ends] |= goes_on[level.cells.find_nodes(cells.centers[ends] + cells.step * way)]
+    felt = np.any(level.weights[chosen] > FELT, axis=0)
+    felt[find_seeds(cells, heads, tails)[1]] = True
+    owner = np.where(np.append(felt, False)[level.owner], (np.cumsum(felt) - 1)[level.owner], -1)
+    part = replace(level, owner=owner, weights=level.weights[:, felt], given=level.given[:, felt])
+    fine = _solve_level(cells, heads[felt], tails[felt], part, fixed)
+    weights = np.zeros((cells.count, len(heads)), np.float32)
+    weights[:, felt] = fine.weights
+    return replace(fine, weights=weights)
+
+
+def finish(weights: np.ndarray, surface: Surface, is_loose: np.ndarray, usable: np.ndarray, note: str) -> Solution:
+    """Leave faint weights out, give vertices at one place the same, and tell what there is to tell."""
+    weights *= np.clip((weights - FAINT) / (CLEAR - FAINT), 0.0, 1.0)
+    weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-9)
+    notes = [note] if note else []
+    if is_loose.any():
+        loose, held = np.flatnonzero(is_loose), np.flatnonzero(~is_loose)
+        weights[loose] = weights[held[find_nearest(surface.points[loose], surface.points[held], 1)[0][:, 0]]]
+        notes.append(f"Vertices that are in no face, {len(loose)}, follow the nearest ones.")
+    weights = weights[surface.welded]
+    reasons = ["outside of the mesh"] * weights.shape[1]
+    for bone in usable:
+        reasons[bone] = "" if weights[:, bone].any() else "other bones are nearer everywhere"
+    return Solution(weights, tuple(reasons), tuple(notes))

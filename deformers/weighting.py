@@ -1,0 +1,26 @@
+"""What automatic weights are made of, and what comes of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Automatic weights, and what is to be told of them.
+
+    Attributes
+    ----------
+    weights : float32 array, shape (V, B)
+        Rows sum to 1, or to 0 where no bone was found for a vertex.
+    reasons : tuple of str, length B
+        Why a bone got no weight at all; "" for one that got some.
+    notes : tuple of str
+        Sentences about the whole.
+    """
+
+    weights: np.ndarray
+    reasons: tuple[str, ...]
+    notes: tuple[str, ...]
