@@ -1,0 +1,36 @@
+"""Blender's tree of triangles tells what NumPy tells, in any unit."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from supple.bridge.visibility import make_crossing_test
+from supple.deformers.solid import find_crossed, read_surface
+from supple.deformers.surface_heat import solve
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.surfaces import make_capsule
+
+CAPSULE = make_capsule(2.0, 0.2, 0.08)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_crossed_segments(scale: float):
+    points, triangles = CAPSULE[0] * scale + 7.0 * scale, CAPSULE[1]
+    random = np.random.default_rng(1)
+    starts, ends = (random.uniform(points.min(axis=0), points.max(axis=0), (500, 3)) for _ in range(2))
+    ends[0] = starts[0]
+    short = starts + 0.99 * (ends - starts)  # NumPy's lines of sight end there
+    crossed = make_crossing_test(points, triangles)(starts, short)
+    assert crossed.dtype == bool
+    assert 100 < crossed.sum() < 400
+    np.testing.assert_array_equal(crossed, find_crossed(read_surface(points, triangles), starts, ends))
+
+
+def test_surface_heat_with_the_tree():
+    heads, tails = np.array([[0.0, 0.0, 0.1], [0.3, 0.0, 0.1]]), np.array([[0.0, 0.0, 1.9], [0.3, 0.0, 1.9]])
+    found = solve(*CAPSULE, heads, tails, make_crossing_test)
+    np.testing.assert_allclose(found.weights, solve(*CAPSULE, heads, tails).weights, atol=1e-6)
