@@ -1,0 +1,180 @@
+"""How much of a character's clothes goes through its body in a pose, with weights from the body.
+
+    python benchmarks/weight_transfer.py [--assets FOLDER] [--step 4]
+
+needs an interpreter that has bpy and the folder of real characters. Beside Supple's transfer: Blender's Data Transfer
+modifier in each of its nearest ways, and the weights that the artist made. Linear blending, each `step`-th stored pose.
+Counted are vertices that are inside the posed skin and were outside at rest; "seen" are those where the skin under them
+is not itself inside the body (an arm pressed into the side takes its sleeve along).
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import bpy
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+
+import checkout  # noqa: E402
+
+NEAREST = ("NEAREST", "EDGE_NEAREST", "EDGEINTERP_NEAREST", "POLY_NEAREST", "POLYINTERP_NEAREST")
+LIFT = 0.0015
+"""How far above the skin, as a share of the body's diagonal, it is looked whether the skin is in the body itself."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Points (V, 3), triangles (T, 3) and weights (V, B) of one object."""
+
+    points: np.ndarray
+    triangles: np.ndarray
+    weights: np.ndarray
+
+    def pick(self, chosen: np.ndarray) -> Part:
+        kept = chosen[self.triangles].all(axis=1)
+        return Part(self.points[chosen], (np.cumsum(chosen) - 1)[self.triangles[kept]], self.weights[chosen])
+
+    def pose(self, weights: np.ndarray, rest_to_pose: np.ndarray) -> np.ndarray:
+        moves = np.einsum("vb,bij->vij", weights, rest_to_pose, optimize=True)
+        return np.einsum("vij,vj->vi", moves[:, :, :3], self.points) + moves[:, :, 3]
+
+
+class Skin:
+    """Tells how far points are above a posed skin, along its normals."""
+
+    def __init__(self, points: np.ndarray, triangles: np.ndarray, tree: Callable) -> None:
+        self._points, self._triangles, self._tree = points, triangles, tree(points, triangles)
+        a, b, c = points[triangles.T]
+        faces = np.cross(b - a, c - a)
+        sums = [np.bincount(triangles.ravel(), np.repeat(faces[:, axis], 3), len(points)) for axis in range(3)]
+        self._normals = np.stack(sums, axis=1)
+
+    def place(self, triangles: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Points and unit normals, shapes (N, 3), on its triangles."""
+        corners = self._triangles[triangles]
+        normals = np.einsum("nc,nci->ni", weights, self._normals[corners])
+        lengths = np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-30)
+        return np.einsum("nc,nci->ni", weights, self._points[corners]), normals / lengths
+
+    def find_nearest(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return self._tree.find_nearest(points)
+
+    def measure(self, points: np.ndarray) -> np.ndarray:
+        """Signed distances, shape (N,), negative inside."""
+        triangles, weights, distances = self.find_nearest(points)
+        on, normals = self.place(triangles, weights)
+        return np.copysign(distances, np.einsum("ni,ni->n", points - on, normals))
+
+
+def read_parts(data: np.lib.npyio.NpzFile) -> dict[str, Part]:
+    weights = np.zeros((len(data["V"]), len(data["bone_names"])), np.float32)
+    np.add.at(weights, (data["w_vert"], data["w_bone"]), data["w_val"])
+    weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-9)
+    whole = Part(data["V"].astype(float), data["tris"], weights)
+    return {str(name): whole.pick(data["part"] == index) for index, name in enumerate(data["part_names"])}
+
+
+def read_poses(data: np.lib.npyio.NpzFile, step: int) -> np.ndarray:
+    """Rest to pose, shape (F, B, 3, 4)."""
+    poses = np.concatenate([data[f"pose_{action}"][::step] for action in data["actions"]]).astype(float)
+    return np.einsum("fbij,bjk->fbik", poses, np.linalg.inv(data["bone_rest"].astype(float)))
+
+
+def transfer_by_modifier(source: Part, target: Part, mapping: str) -> np.ndarray:
+    """Weights of Blender's Data Transfer modifier, shape (V, B)."""
+    objects = []
+    for part in (source, target):
+        mesh = bpy.data.meshes.new("Part")
+        mesh.from_pydata(part.points.tolist(), [], part.triangles.tolist())
+        objects.append(bpy.data.objects.new("Part", mesh))
+        bpy.context.scene.collection.objects.link(objects[-1])
+        for bone in range(source.weights.shape[1]):
+            objects[-1].vertex_groups.new(name=str(bone))
+    for vertex, bone in np.argwhere(source.weights > 0).tolist():
+        objects[0].vertex_groups[bone].add((vertex,), float(source.weights[vertex, bone]), "REPLACE")
+    modifier = objects[1].modifiers.new("Transfer", "DATA_TRANSFER")
+    modifier.object, modifier.use_vert_data = objects[0], True
+    modifier.data_types_verts, modifier.vert_mapping = {"VGROUP_WEIGHTS"}, mapping
+    modifier.layers_vgroup_select_src, modifier.layers_vgroup_select_dst = "ALL", "NAME"
+    mesh = objects[1].evaluated_get(bpy.context.evaluated_depsgraph_get()).data
+    weights = np.zeros((len(target.points), source.weights.shape[1]))
+    for vertex in mesh.vertices:
+        for entry in vertex.groups:
+            weights[vertex.index, entry.group] = entry.weight
+    for obj in objects:
+        bpy.data.objects.remove(obj)
+    return weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-9)
+
+
+def transfer_by_supple(package: str, source: Part, target: Part) -> np.ndarray:
+    transfer = importlib.import_module(package + ".deformers.weight_transfer")
+    nearest = importlib.import_module(package + ".bridge.nearest")
+    return transfer.transfer_weights(
+        source.points, source.triangles, source.weights, target.points, target.triangles, nearest.find_nearest_surface
+    ).weights
+
+
+def count_inside(cloth: Part, weights: np.ndarray, skins: list[Skin], poses: np.ndarray) -> tuple[float, ...]:
+    """Means over the poses: vertices inside, those seen, and the sum of the depths of these in mm."""
+    outside = skins[0].measure(cloth.points) >= 0
+    triangles, shares, _ = skins[0].find_nearest(cloth.points)
+    lift = LIFT * float(np.linalg.norm(np.ptp(skins[0].place(triangles, shares)[0], axis=0)))
+    rows = []
+    for skin, pose in zip(skins[1:], poses, strict=True):
+        heights = skin.measure(cloth.pose(weights, pose))
+        on, normals = skin.place(triangles, shares)
+        inside = (heights < 0) & outside
+        seen = inside & (skin.measure(on + lift * normals) >= 0)
+        rows.append((inside.sum(), seen.sum(), -1e3 * heights[seen].sum()))
+    return tuple(np.mean(rows, axis=0).tolist())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--assets", type=Path, default=ROOT.parent / "shared" / "assets")
+    parser.add_argument("--step", type=int, default=4, help="of the stored poses")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        package = checkout.enable(Path(folder)).__name__
+        print_table(package, np.load(arguments.assets / "mh_human" / "mh_human.npz"), arguments.step)
+        checkout.disable()
+
+
+def print_table(package: str, data: np.lib.npyio.NpzFile, step: int) -> None:
+    solid = importlib.import_module(package + ".deformers.solid")
+    nearest = importlib.import_module(package + ".bridge.nearest")
+    parts, poses = read_parts(data), read_poses(data, step)
+    body = parts.pop("mh_human_body")
+    islands = solid.find_islands(np.concatenate([body.triangles[:, :2], body.triangles[:, 1:]]), len(body.points))
+    skin = body.pick(islands == np.bincount(islands).argmax())
+    shapes = [skin.points, *(skin.pose(skin.weights, pose) for pose in poses)]
+    skins = [Skin(points, skin.triangles, nearest.SurfaceTree) for points in shapes]
+    print("| clothes | weights | inside, of vertices | seen | their depths, mm in all | seconds |\n" + "|---" * 6 + "|")
+    for name, cloth in parts.items():
+        ways: dict[str, Callable[[], np.ndarray]] = {
+            f"Data Transfer {way}": partial(transfer_by_modifier, body, cloth, way) for way in NEAREST
+        }
+        ways["the artist's"] = partial(np.copy, cloth.weights)
+        ways["Supple"] = partial(transfer_by_supple, package, body, cloth)
+        for way, find in ways.items():
+            start = time.perf_counter()
+            weights = find()
+            duration = time.perf_counter() - start
+            inside, seen, depth = count_inside(cloth, weights, skins, poses)
+            share = f"{inside:.2f} of {len(cloth.points)}"
+            print(f"| {name} | {way} | {share} | {seen:.2f} | {depth:.0f} | {duration:.2f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

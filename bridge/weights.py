@@ -1,0 +1,86 @@
+"""Vertex groups as dense arrays: read, and written so that nothing but what differs is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import bpy
+import bmesh
+import numpy as np
+
+from .meshes import mesh_of, read_vertex_groups
+
+
+def read_weights(obj: bpy.types.Object, names: Sequence[str]) -> np.ndarray:
+    """Weights of the vertex groups of these names, float32, shape (V, len(names)); 0 where there is no such group.
+
+    In Edit Mode, as edited.
+    """
+    if obj.mode == "EDIT":
+        obj.update_from_editmode()
+    entries = read_vertex_groups(mesh_of(obj))
+    result = np.zeros((len(mesh_of(obj).vertices), len(names)), np.float32)
+    column_of = {name: column for column, name in enumerate(names)}
+    columns = np.array([column_of.get(group.name, -1) for group in obj.vertex_groups] + [-1], np.intp)
+    found = columns[np.minimum(entries.groups, len(columns) - 1)]
+    kept = found >= 0
+    result[entries.vertices[kept], found[kept]] = entries.values[kept]
+    return result
+
+
+def write_weights(obj: bpy.types.Object, names: Sequence[str], weights: np.ndarray) -> None:
+    """Have the vertex groups of these names hold these weights.
+
+    Groups that are missing are made where they have a weight. A vertex with weight 0 is in no group. What is as it
+    was is not touched: 150,000 vertices of 5 weights take 1.5 s to add.
+
+    Parameters
+    ----------
+    obj : Object
+        In any mode; its mesh is one of this file.
+    names : sequence of str
+    weights : float32 array, shape (V, len(names))
+    """
+    before = read_weights(obj, names)
+    for column, name in enumerate(names):
+        group = obj.vertex_groups.get(name)
+        if group is None and not weights[:, column].any():
+            continue
+        if group is None:
+            group = obj.vertex_groups.new(name=name)
+        changed = np.flatnonzero(weights[:, column] != before[:, column])
+        if not changed.size:
+            continue
+        values = weights[changed, column]
+        if obj.mode == "EDIT":
+            _edit(obj, group.index, changed, values)
+            continue
+        for vertex, value in zip(changed[values > 0].tolist(), values[values > 0].tolist(), strict=True):
+            group.add((vertex,), value, "REPLACE")
+        if gone := changed[values <= 0].tolist():
+            group.remove(gone)
+    if obj.mode == "EDIT":
+        bmesh.update_edit_mesh(mesh_of(obj), loop_triangles=False, destructive=False)
+    else:
+        mesh_of(obj).update_tag()
+
+
+def _edit(obj: bpy.types.Object, group: int, vertices: np.ndarray, values: np.ndarray) -> None:
+    """The same in Edit Mode, where groups themselves can not be changed."""
+    edited = bmesh.from_edit_mesh(mesh_of(obj))
+    edited.verts.ensure_lookup_table()
+    layer: Any = edited.verts.layers.deform.verify()
+    for vertex, value in zip(vertices.tolist(), values.tolist(), strict=True):
+        entries = edited.verts[vertex][layer]
+        if value > 0:
+            entries[group] = value
+        elif group in entries:
+            del entries[group]
+
+
+def read_selected(mesh: bpy.types.Mesh) -> np.ndarray:
+    """Which vertices are selected, bool, shape (V,); those of an object in Edit Mode after `update_from_editmode`."""
+    selected = np.empty(len(mesh.vertices), bool)
+    mesh.vertices.foreach_get("select", selected)
+    return selected
