@@ -4,22 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from deformers.skeleton import distances_to_bones
 from deformers.surface_heat import CrossingTest, Params, solve
-
-
-def distances_to_bones(points: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> np.ndarray:
-    """Distances (V, B) of points (V, 3) from segments, shapes (B, 3)."""
-    result = np.empty((len(points), len(heads)))
-    for bone, (head, tail) in enumerate(zip(heads, tails, strict=True)):
-        axis = tail - head
-        along = np.clip((points - head) @ axis / (axis @ axis), 0.0, 1.0)
-        result[:, bone] = np.linalg.norm(points - head - along[:, None] * axis, axis=1)
-    return result
 
 
 def nearest_bone_weights(points: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> np.ndarray:
     """Weights (V, B) that are 1 for the nearest bone; bones equally near share."""
-    distances = distances_to_bones(points, heads, tails)
+    distances = distances_to_bones(points[:, None], heads, tails)
     nearest = distances.min(axis=1, keepdims=True)
     weights = (distances <= nearest * (1.0 + 1e-6)).astype(float)
     return weights / weights.sum(axis=1, keepdims=True)

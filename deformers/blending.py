@@ -332,6 +332,15 @@ def _object_space(pose: Pose) -> tuple[np.ndarray, np.ndarray | None]:
     return into[WRAP][:, :, None], np.linalg.inv(pose.object_to_armature)[:3].astype(np.float32)
 
 
+def multiply_rows(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """`left @ right` in pieces of rows that BLAS multiplies at once, in one thread."""
+    result = np.empty((len(left), right.shape[1]), np.result_type(left, right))
+    rows = max(16, PRODUCT_SIZE // max(1, right.size))
+    for start in range(0, len(left), rows):
+        np.matmul(left[start : start + rows], right, out=result[start : start + rows])
+    return result
+
+
 def _multiply(left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:
     """`left @ right` in pieces of columns that BLAS multiplies at once."""
     columns = max(256, PRODUCT_SIZE // max(1, left.size))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .neighbors import find_nearest
+from .skeleton import distances_to_bones
 from .solid_cells import Cells
 
 TIE = 0.02
@@ -16,14 +17,6 @@ BESIDE = np.array([1e-3, 0.0, 0.0])
 
 NEARBY = 0.1
 """Share of a solid's size within which bones beside it count where none is inside."""
-
-
-def distances_to_bones(points: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> np.ndarray:
-    """Distances of points from segments, shapes (N, 3), or what broadcasts to that: shape (N,)."""
-    axes = tails - heads
-    squared = np.maximum((axes * axes).sum(axis=-1), 1e-300)
-    along = np.clip(((points - heads) * axes).sum(axis=-1) / squared, 0.0, 1.0)
-    return np.linalg.norm(points - heads - along[..., None] * axes, axis=-1)
 
 
 def find_seeds(cells: Cells, heads: np.ndarray, tails: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from .blending import PRODUCT_SIZE
+from .blending import multiply_rows
 
 LEAST_BLOCK = 64
 """Cells in a block of the solver, unless two layers hold more."""
@@ -63,8 +63,8 @@ class LayeredSolver:
         self._inverses, self._reaches = [], []
         inverse = np.empty((0, 0))
         for start, block, link in zip(self._starts, self._diagonals, self._links, strict=False):
-            reach = _multiply(link, inverse)
-            own = block - _multiply(reach, link.T)
+            reach = multiply_rows(link, inverse)
+            own = block - multiply_rows(reach, link.T)
             own[np.diag_indices(len(own))] += diagonal[start : start + len(own)]
             inverse = np.linalg.inv(own)
             self._inverses.append(inverse)
@@ -74,21 +74,12 @@ class LayeredSolver:
         """The solution for right-hand sides, shape (F, B)."""
         parts = np.split(right, self._starts[1:-1])
         for block in range(1, len(parts)):
-            parts[block] = parts[block] - _multiply(self._reaches[block], parts[block - 1])
+            parts[block] = parts[block] - multiply_rows(self._reaches[block], parts[block - 1])
         for block in range(len(parts) - 1, -1, -1):
-            parts[block] = _multiply(self._inverses[block], parts[block])
+            parts[block] = multiply_rows(self._inverses[block], parts[block])
             if block + 1 < len(parts):
-                parts[block] -= _multiply(self._reaches[block + 1].T, parts[block + 1])
+                parts[block] -= multiply_rows(self._reaches[block + 1].T, parts[block + 1])
         return np.concatenate(parts)
-
-
-def _multiply(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """`left @ right` in pieces of rows that BLAS multiplies at once, in one thread."""
-    result = np.empty((len(left), right.shape[1]))
-    rows = max(8, PRODUCT_SIZE // max(1, right.size))
-    for start in range(0, len(left), rows):
-        np.matmul(left[start : start + rows], right, out=result[start : start + rows])
-    return result
 
 
 def _group_layers(layers: np.ndarray, free: np.ndarray) -> np.ndarray:

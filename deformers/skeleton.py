@@ -109,7 +109,7 @@ def find_joint_parents(
                 above = candidate
             ancestor = bone_parents[ancestor]
         sits = above >= 0 and (
-            _distances_to_bones(heads[bone], heads[[above]], tails[[above]])[0] <= JOINED * lengths[above]
+            distances_to_bones(heads[bone], heads[[above]], tails[[above]])[0] <= JOINED * lengths[above]
         )
         if not sits:
             touched = which[np.linalg.norm(tails[which] - heads[bone], axis=1) <= touching]
@@ -124,7 +124,7 @@ def _find_stand_ins(heads: np.ndarray, tails: np.ndarray, which: np.ndarray, tou
     stands_for = np.full(len(heads), -1)
     for bone in range(len(heads)):
         same_head = which[np.linalg.norm(heads[which] - heads[bone], axis=1) <= touching]
-        away = [_distances_to_bones(tails[other], heads[[bone]], tails[[bone]])[0] for other in same_head]
+        away = [distances_to_bones(tails[other], heads[[bone]], tails[[bone]])[0] for other in same_head]
         if away and min(away) <= touching:
             stands_for[bone] = same_head[int(np.argmin(away))]
     stands_for[which] = which
@@ -149,14 +149,14 @@ def _join_parts(parents: np.ndarray, which: np.ndarray, heads: np.ndarray, tails
     roots, sizes = np.unique(part[which], return_counts=True)
     for root in roots[np.argsort(sizes, kind="stable")][:-1]:
         others = which[part[which] != root]
-        nearest = others[_distances_to_bones(heads[root], heads[others], tails[others]).argmin()]
+        nearest = others[distances_to_bones(heads[root], heads[others], tails[others]).argmin()]
         parents[root] = nearest
         part[part == root] = part[nearest]
 
 
-def _distances_to_bones(point: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> np.ndarray:
-    """Distances from a point, shape (3,), to segments, shape (N, 3) each: shape (N,)."""
+def distances_to_bones(points: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> np.ndarray:
+    """Distances of points from segments, all of shape (..., 3), or what broadcasts to that: shape (...)."""
     axes = tails - heads
-    squared = np.maximum(np.einsum("ni,ni->n", axes, axes), 1e-30)
-    along = np.clip(np.einsum("ni,ni->n", point - heads, axes) / squared, 0.0, 1.0)
-    return np.linalg.norm(heads + along[:, None] * axes - point, axis=1)
+    squared = np.maximum((axes * axes).sum(axis=-1), 1e-300)
+    along = np.clip(((points - heads) * axes).sum(axis=-1) / squared, 0.0, 1.0)
+    return np.linalg.norm(points - heads - along[..., None] * axes, axis=-1)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .blending import PRODUCT_SIZE
+from .blending import multiply_rows
 from .neighbors import group_points
 
 WHOLE = 900
@@ -86,22 +86,13 @@ class Solver:
         rest = right[self._separators]
         for part in self._parts:
             own = right[part.members]
-            result[part.members] = _multiply(part.inverse, own)
-            rest[part.rim] -= _multiply(part.reach.T, own)
-        rest = _multiply(self._inverse, rest)
+            result[part.members] = multiply_rows(part.inverse, own)
+            rest[part.rim] -= multiply_rows(part.reach.T, own)
+        rest = multiply_rows(self._inverse, rest)
         for part in self._parts:
-            result[part.members] -= _multiply(part.reach, rest[part.rim])
+            result[part.members] -= multiply_rows(part.reach, rest[part.rim])
         result[self._separators] = rest
         return result
-
-
-def _multiply(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """`left @ right` in pieces of rows that BLAS multiplies at once, in one thread."""
-    result = np.empty((len(left), right.shape[1]), np.float32)
-    rows = max(16, PRODUCT_SIZE // max(1, right.size))
-    for start in range(0, len(left), rows):
-        np.matmul(left[start : start + rows], right, out=result[start : start + rows])
-    return result
 
 
 def _make_part(

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from supple.deformers import SkinningError, biharmonic_weights, solid_heat
-from supple.deformers.bone_claims import claim_nodes, distances_to_bones, find_seeds, share_ties
+from supple.deformers.bone_claims import claim_nodes, find_seeds, share_ties
 from supple.deformers.heat_system import HeatSystem
+from supple.deformers.skeleton import distances_to_bones
 from supple.deformers.solid import read_surface
 from supple.deformers.solid_cells import link_cells
 from supple.deformers.solid_smoothing import smooth_through

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from supple.deformers import substructures
+from supple.deformers import blending, substructures
 from supple.deformers.neighbors import find_pairs
 from supple.deformers.substructures import Solver
 
@@ -50,7 +50,7 @@ def test_above_the_size_of_one_inverse() -> None:
 
 
 def test_products_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(substructures, "PRODUCT_SIZE", 100)
+    monkeypatch.setattr(blending, "PRODUCT_SIZE", 100)
     check(make_system(130))
 
 
