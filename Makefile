@@ -16,7 +16,7 @@ say = @sed -n 's/^$@:.*\#\# */== $@: /p' Makefile
 prepare = @python3 tools/environments.py
 
 .PHONY: help setup setup-all demo test test-unit test-all test-nodes test-gui lint types package test-package bench \
-  bench-particles bench-patterns clean
+  bench-particles bench-patterns bench-weights clean
 .DEFAULT_GOAL := help
 
 help: ## This list
@@ -102,6 +102,12 @@ bench-patterns: ## Measure what skin patterns cost, drawn by Python and live, be
 	$(say)
 	$(prepare) $(ENVIRONMENT)
 	$(PYTHON) benchmarks/patterns.py
+
+bench-weights: ## Measure automatic weights beside Blender's own and those of artists, on real characters (6 minutes)
+	$(say)
+	$(prepare) $(ENVIRONMENT)
+	$(PYTHON) benchmarks/weights.py
+	$(PYTHON) benchmarks/weight_transfer.py
 
 clean: ## Remove the environments, the built zip and Python's caches (at once)
 	$(say)

@@ -282,8 +282,9 @@ def _count_crossings(
     u, v = (axis + 1) % 3, (axis + 2) % 3
     corners = places[triangles]  # (T, 3 corners, 3)
     flat = corners[:, :, [u, v]]
-    first = np.maximum(np.ceil(flat.min(axis=1)).astype(int), 0)
-    last = np.minimum(np.floor(flat.max(axis=1)).astype(int), shape[[u, v]] - 1)
+    low, high = (choose(choose(flat[:, 0], flat[:, 1]), flat[:, 2]) for choose in (np.minimum, np.maximum))
+    first = np.maximum(np.ceil(low).astype(int), 0)
+    last = np.minimum(np.floor(high).astype(int), shape[[u, v]] - 1)
     spans = np.maximum(last - first + 1, 0)
     counts = spans[:, 0] * spans[:, 1]
     which = np.repeat(np.arange(len(triangles)), counts)

@@ -12,19 +12,8 @@ from itertools import permutations
 import numpy as np
 
 from .neighbors import find_nearest
-from .solid import MOST_CELLS, PHASE, Surface, area_vectors, find_islands, vote_inside
-
-SAMPLES = 2
-"""Samples of the skin along a cell's side: with so many, no cell between an inside and an outside one is missed."""
-
-AGREE = 0.8
-"""Length of the mean of a cell's normals from which on its skin is one sheet."""
-
-OPPOSED = -0.2
-"""Cosine of two sheets' normals up to which they look at each other, or away from each other."""
-
-LEAST_CLEAR = 0.25
-"""Product of the lengths of two nodes' mean normals from which on it is clear where they look."""
+from .solid import MOST_CELLS, PHASE, Surface, vote_inside
+from .solid_skin import Box, Skin
 
 SIDES = np.array([(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1)])
 """Where the cells beside a cell are."""
@@ -147,36 +136,6 @@ def _walk(table: np.ndarray, nodes: np.ndarray, sides: np.ndarray, axes: np.ndar
     return reached
 
 
-@dataclass(frozen=True)
-class Samples:
-    """Places on triangles, so near to each other that none of the cells they cross is missed.
-
-    Attributes
-    ----------
-    points : float64 array, shape (S, 3)
-    triangles : int array, shape (S,)
-    """
-
-    points: np.ndarray
-    triangles: np.ndarray
-
-
-def sample_triangles(points: np.ndarray, triangles: np.ndarray, spacing: float) -> Samples:
-    """Cover triangles, shape (T, 3), by places at most `spacing` apart, their corners among them."""
-    corners = points[triangles]
-    longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1, initial=0.0)
-    counts = np.maximum(np.ceil(longest / spacing), 1).astype(int)
-    places, owners = [np.empty((0, 3))], [np.empty(0, np.intp)]
-    for count in np.unique(counts):
-        own = np.flatnonzero(counts == count)
-        first, second = (index.ravel() for index in np.indices((count + 1, count + 1)))
-        inside = first + second <= count
-        shares = np.stack([count - first - second, first, second], axis=1)[inside] / count
-        places.append(np.einsum("sc,tci->tsi", shares, corners[own]).reshape(-1, 3))
-        owners.append(np.repeat(own, len(shares)))
-    return Samples(np.concatenate(places), np.concatenate(owners))
-
-
 def find_enclosed(wall: np.ndarray) -> np.ndarray:
     """Cells that a flood from the grid's rim does not reach, walls themselves apart: bool array, shape (X, Y, Z)."""
     free = ~wall
@@ -194,40 +153,6 @@ def find_enclosed(wall: np.ndarray) -> np.ndarray:
             wet[number[reached.reshape(-1)]] = True
             np.moveaxis(outside, axis, -1)[...] = runs & wet[number].reshape(runs.shape)
     return free & ~outside
-
-
-@dataclass(frozen=True)
-class Box:
-    """A part of a lattice of cells.
-
-    Attributes
-    ----------
-    low : float64 array, shape (3,)
-        Center of its first cell.
-    step : float
-        Side of a cell.
-    shape : int array, shape (3,)
-        Cells along each axis.
-    kept : bool array, shape (X, Y, Z), or None
-        Which of its cells count; None: all.
-    inside : bool array, shape (X, Y, Z), or None
-        Cells that are known to be inside; None: those that no flood from the box's rim reaches.
-    """
-
-    low: np.ndarray
-    step: float
-    shape: np.ndarray
-    kept: np.ndarray | None = None
-    inside: np.ndarray | None = None
-
-    def find_keys(self, points: np.ndarray) -> np.ndarray:
-        """Flat indices of the cells that points, shape (N, 3), are in; -1 outside of the box."""
-        places = np.floor((points - self.low) / self.step + 0.5).astype(np.intp)
-        within = np.all((places >= 0) & (places < self.shape), axis=1)
-        keys = np.ravel_multi_index(tuple(np.where(within[:, None], places, 0).T), tuple(self.shape))
-        if self.kept is not None:
-            within &= self.kept.reshape(-1)[keys]
-        return np.where(within, keys, -1)
 
 
 def link_cells(surface: Surface, step: float) -> Cells:
@@ -273,10 +198,15 @@ def link_box(surface: Surface, box: Box) -> Cells:
     """Cut what of a mesh lies in a box into linked cells."""
     triangles = np.concatenate([surface.triangles, surface.cloth])
     is_closed = np.arange(len(triangles)) < len(surface.triangles)
-    corners = surface.points[triangles]
-    reach = box.low + box.step * (box.shape - 0.5)
-    near = ((corners.max(axis=1) >= box.low - 0.5 * box.step) & (corners.min(axis=1) <= reach)).all(axis=1)
-    skin = _Skin(surface, triangles[near], is_closed[near], box)
+    near = np.ones(len(triangles), bool)
+    for axis in range(3):
+        low = box.low[axis] - 0.5 * box.step
+        side = (surface.points[:, axis] >= low).astype(np.int8) + (
+            surface.points[:, axis] > low + box.step * box.shape[axis]
+        )
+        first, second, third = side[triangles].T
+        near &= (first != second) | (second != third) | (first == 1)
+    skin = Skin(surface, triangles[near], is_closed[near], box)
     wall = np.zeros(box.shape, bool)
     wall.reshape(-1)[skin.keys] = True
     shells, skin_shells = _find_shells(surface, skin, box)
@@ -295,7 +225,7 @@ def link_box(surface: Surface, box: Box) -> Cells:
     )
 
 
-def _find_shells(surface: Surface, skin: _Skin, box: Box) -> tuple[np.ndarray, np.ndarray]:
+def _find_shells(surface: Surface, skin: Skin, box: Box) -> tuple[np.ndarray, np.ndarray]:
     """A number for the closed islands that hold each cell, shape (X, Y, Z), 0 for none, and each node of the skin.
 
     Skin belongs to its island, whichever side of it the cell's center is on.
@@ -325,7 +255,7 @@ def _find_shells(surface: Surface, skin: _Skin, box: Box) -> tuple[np.ndarray, n
     return shells, skin_shells
 
 
-def _find_links(skin: _Skin, keys: np.ndarray, box: Box) -> np.ndarray:
+def _find_links(skin: Skin, keys: np.ndarray, box: Box) -> np.ndarray:
     """Pairs of nodes that are linked, and at which of `SIDES` the second is: int array, shape (E, 3)."""
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
@@ -366,131 +296,3 @@ def _tabulate(links: np.ndarray, count: int) -> np.ndarray:
     table[links[is_first, 0], links[is_first, 2]] = links[is_first, 1]
     table[more[:, 0], len(SIDES) + rank] = more[:, 1]
     return table
-
-
-class _Skin:
-    """The nodes that the skin runs through, ordered by their cells.
-
-    Attributes
-    ----------
-    keys : int array, shape (N,)
-        Flat indices of the cells; one comes again for each sheet of skin in it.
-    points, normals : float64 arrays, shape (N, 3)
-        Means of the skin in each.
-    vertex_nodes : int array, shape (V,)
-        The node of each vertex, -1 for one that no triangle has.
-    """
-
-    def __init__(self, surface: Surface, triangles: np.ndarray, is_closed: np.ndarray, box: Box) -> None:
-        samples = sample_triangles(surface.points, triangles, box.step / SAMPLES)
-        count = max(1, len(triangles))
-        cells = box.find_keys(samples.points)
-        places, owners = samples.points[cells >= 0], samples.triangles[cells >= 0]
-        pairs, pair_of = np.unique(cells[cells >= 0] * count + owners, return_inverse=True)
-        pair_of = pair_of.reshape(-1)
-        self._pair_triangles = pairs % count
-        self._edges = _number_edges(surface.welded[triangles])
-        self._islands = surface.islands[triangles[:, 0]]
-        self._node_islands: np.ndarray | None = None
-        self._closed_islands = np.where(surface.solid[self._islands], self._islands, -1)
-        normals = area_vectors(surface.points, triangles)
-        normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
-        normals[~is_closed] = 0.0  # cloth has no inner side
-        self._counts = np.bincount(pair_of).astype(float)
-        self._sums = np.stack([np.bincount(pair_of, places[:, axis]) for axis in range(3)], axis=1)
-        self._normals = self._counts[:, None] * normals[self._pair_triangles]
-        keys, pair_node = np.unique(pairs // count, return_inverse=True)
-        self._gather(keys, pair_node.reshape(-1))
-        self._split()
-
-        owner = np.full(len(surface.points), -1)
-        owner[surface.welded[triangles].reshape(-1)] = np.repeat(np.arange(len(triangles)), 3)
-        owner = owner[surface.welded]
-        cells = box.find_keys(surface.points[surface.welded])
-        known = (owner >= 0) & (cells >= 0)
-        self.vertex_nodes = np.full(len(owner), -1)
-        self.vertex_nodes[known] = self._pair_node[np.searchsorted(pairs, (cells * count + owner)[known])]
-
-    def _gather(self, keys: np.ndarray, pair_node: np.ndarray) -> None:
-        """Let each pair of a cell and a triangle be in a node, and find the nodes' means."""
-        self.keys, self._pair_node = keys, pair_node
-        self.islands = np.full(len(keys), -1)
-        self.islands[pair_node] = self._closed_islands[self._pair_triangles]
-        total = np.bincount(pair_node, self._counts)[:, None]
-        self.points, self.normals = (
-            np.stack([np.bincount(pair_node, values[:, axis]) for axis in range(3)], axis=1) / total
-            for values in (self._sums, self._normals)
-        )
-
-    def _split(self) -> None:
-        """Make a node of each sheet where a cell's normals do not agree; sheets with no air between them stay one."""
-        mixed = np.flatnonzero(np.linalg.norm(self.normals, axis=1)[self._pair_node] < AGREE)
-        edges = self._edges[self._pair_triangles[mixed]]
-        keys, place = np.unique(
-            self._pair_node[mixed, None] * (int(self._edges.max(initial=0)) + 1) + edges, return_inverse=True
-        )
-        links = np.stack([np.repeat(np.arange(len(mixed)), 3), len(mixed) + place.reshape(-1)], axis=1)
-        sheets = np.zeros(len(self._pair_node), np.intp)
-        sheets[mixed] = find_islands(links, len(mixed) + len(keys))[: len(mixed)]
-        count = int(sheets.max(initial=0)) + 1
-        nodes, pair_node = np.unique(self._pair_node * count + sheets, return_inverse=True)
-        self._gather(self.keys[nodes // count], pair_node.reshape(-1))
-
-        first, second = _pair_up(self.keys)
-        whole = ~self.is_apart(first, second)
-        joined = find_islands(np.stack([first[whole], second[whole]], axis=1), len(self.keys))
-        self._gather(self.keys[np.unique(joined, return_index=True)[1]], joined[self._pair_node])
-        edge_count = int(self._edges.max(initial=0)) + 1
-        self._node_edges = np.sort((self._pair_node[:, None] * edge_count + self._edges[self._pair_triangles]).ravel())
-
-    def nodes_of(self, island: int) -> np.ndarray:
-        """Nodes that skin of an island runs through, int array."""
-        if self._node_islands is None:
-            self._node_islands = np.unique(self._islands[self._pair_triangles] * len(self.keys) + self._pair_node)
-        start, end = np.searchsorted(self._node_islands, [island * len(self.keys), (island + 1) * len(self.keys)])
-        return self._node_islands[start:end] - island * len(self.keys)
-
-    def is_apart(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Which pairs of nodes, shape (E,) each, have air between if they are not of one sheet: bool array.
-
-        Skin of one island has, unless it looks away from each other: then there is flesh between. Skin of two islands
-        has if it looks at each other.
-        """
-        normals, others = self.normals[first], self.normals[second]
-        toward = np.einsum("ni,ni->n", self.points[second] - self.points[first], normals - others)
-        lengths = np.linalg.norm(normals, axis=1) * np.linalg.norm(others, axis=1)
-        opposed = (np.einsum("ni,ni->n", normals, others) < OPPOSED * lengths) & (lengths > LEAST_CLEAR)
-        of_one = (self.islands[first] == self.islands[second]) & (self.islands[first] >= 0)
-        return np.where(of_one, ~(opposed & (toward < 0)), opposed & (toward > 0))
-
-    def share_edges(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Which pairs of nodes, shape (E,) each, are parts of one sheet: bool array."""
-        count = int(self._edges.max(initial=0)) + 1
-        known = self._node_edges
-        starts = np.searchsorted(known, first * count)
-        spans = np.searchsorted(known, (first + 1) * count) - starts
-        which = np.repeat(np.arange(len(first)), spans)
-        rank = np.arange(len(which)) - np.repeat(np.cumsum(spans) - spans, spans)
-        sought = second[which] * count + known[starts[which] + rank] % count
-        found = known[np.minimum(np.searchsorted(known, sought), len(known) - 1)] == sought
-        return np.bincount(which, found, len(first)) > 0
-
-
-def _number_edges(corners: np.ndarray) -> np.ndarray:
-    """A number for each edge of triangles, shape (T, 3), of welded vertices: the same shape."""
-    sides = np.sort(np.stack([corners, np.roll(corners, -1, axis=1)], axis=2), axis=2)
-    keys = sides[..., 0] * (int(corners.max(initial=0)) + 1) + sides[..., 1]
-    return np.unique(keys, return_inverse=True)[1].reshape(keys.shape)
-
-
-def _pair_up(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """All pairs of equal ones among sorted keys."""
-    _, starts, counts = np.unique(keys, return_index=True, return_counts=True)
-    pairs = [
-        (start + first, start + second)
-        for start, count in zip(starts[counts > 1].tolist(), counts[counts > 1].tolist(), strict=True)
-        for first in range(count)
-        for second in range(first + 1, count)
-    ]  # few cells hold more than one sheet
-    found = np.array(pairs, np.intp).reshape(-1, 2)
-    return found[:, 0], found[:, 1]

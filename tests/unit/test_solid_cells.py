@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from supple.deformers.solid import read_surface
-from supple.deformers.solid_cells import SIDES, Cells, find_enclosed, link_cells, refine_cells, sample_triangles
+from supple.deformers.solid_cells import SIDES, Cells, find_enclosed, link_cells, refine_cells
+from supple.deformers.solid_skin import sample_triangles
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 

@@ -1,0 +1,287 @@
+"""How good automatic weights are, beside Blender's own and those that artists made, and what they cost.
+
+    python benchmarks/weights.py [--only SECTION ...] [--assets FOLDER]
+
+needs an interpreter that has bpy, and real characters. Weights are made by the operators that users press. A posed
+error is the distance of a skin from that with the artist's weights, both blended linearly: the mean of all vertices and
+of poses of all actions, in % of the diagonal of the character's bounding box.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
+
+import bpy
+import numpy as np
+from run import print_table
+
+import checkout
+
+ASSETS = Path(__file__).resolve().parents[2] / "shared" / "assets"
+
+ALL = ("mh_human", "mh_human_game", "kaykit_knight", "khronos_fox", "cesium_man", "fox", "human_male")
+ARTISTS = ALL[:5]
+"""Characters whose weights an artist made; those of the others are mostly Blender's own."""
+
+VARIANTS = ("raw", "joined", "welded")
+"""Parts as they were imported; in one object; in one object, with the vertices that lie at one place made one."""
+
+METHODS = ("SOLID", "SURFACE", "BIHARMONIC")
+
+POSES = 12
+"""Of each action."""
+
+WHOLE = 0.99
+"""A vertex belongs to a finger whose bones have at least this share of its artist's weights."""
+
+LEAK = 0.05
+"""Weight of another finger's bones that counts as an error."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=tuple(SECTIONS), default=tuple(SECTIONS))
+    parser.add_argument("--assets", type=Path, default=ASSETS)
+    parser.add_argument("--large", nargs=2, metavar=("CHARACTER", "METHOD"), help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        checkout.enable(Path(folder))
+        if arguments.large:
+            _measure_large(arguments.assets, *arguments.large)
+        else:
+            print(f"Blender {bpy.app.version_string}, Python {sys.version.split()[0]}, NumPy {np.__version__}")
+            for name in arguments.only:
+                print(f"\n## {SECTIONS[name].__doc__}\n", flush=True)
+                SECTIONS[name](arguments.assets)
+        checkout.disable()
+
+
+class Character:
+    """A character of the assets, opened at rest without weights.
+
+    Parameters
+    ----------
+    assets : Path
+    name : str
+    variant : str
+        One of `VARIANTS`.
+    """
+
+    def __init__(self, assets: Path, name: str, variant: str) -> None:
+        bpy.ops.wm.open_mainfile(filepath=str(assets / name / f"{name}.blend"))
+        self.data = np.load(assets / name / f"{name}.npz")
+        self.bones = [str(bone) for bone in self.data["bone_names"]]
+        self.variant = variant
+        self.armature = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
+        self.armature.data.pose_position = "REST"
+        parts = [bpy.data.objects[str(part)] for part in self.data["part_names"]]
+        self.objects = parts if variant == "raw" else [self._make_whole(variant == "welded")]
+        for obj in bpy.context.view_layer.objects:
+            obj.hide_set(False)
+            obj.select_set(obj in self.objects or obj == self.armature)
+        for obj in self.objects:
+            place = obj.matrix_world.copy()
+            obj.vertex_groups.clear()
+            obj.modifiers.clear()
+            obj.parent = None
+            obj.matrix_world = place
+        bpy.context.view_layer.objects.active = self.armature
+
+    def _make_whole(self, is_welded: bool) -> bpy.types.Object:
+        points, triangles = self.data["V"].astype(float), self.data["tris"]
+        if is_welded:
+            place = self.data["weld"]
+            points = np.zeros((int(self.data["n_welded"]), 3))
+            points[place] = self.data["V"]
+            triangles = place[triangles]
+            triangles = triangles[(triangles != np.roll(triangles, 1, axis=1)).all(axis=1)]
+        mesh = bpy.data.meshes.new("Whole")
+        mesh.from_pydata(points.tolist(), [], triangles.tolist())
+        mesh.validate()
+        obj = bpy.data.objects.new("Whole", mesh)
+        obj.matrix_world = self.armature.matrix_world
+        bpy.context.scene.collection.objects.link(obj)
+        return obj
+
+    def read_weights(self) -> np.ndarray:
+        """Weights of all bones, shape (V, B), vertices of the raw parts; rows sum to 1, or 0."""
+        found = []
+        for obj in self.objects:
+            weights = np.zeros((len(obj.data.vertices), len(self.bones)))
+            columns = {group.index: self.bones.index(group.name) for group in obj.vertex_groups}
+            for vertex in obj.data.vertices:
+                for entry in vertex.groups:
+                    weights[vertex.index, columns[entry.group]] = entry.weight
+            found.append(weights)
+        weights = np.concatenate(found)
+        weights = weights[self.data["weld"]] if self.variant == "welded" else weights
+        return _normalize(weights)
+
+    def read_artist(self) -> np.ndarray:
+        """The artist's weights, shape (V, B)."""
+        weights = np.zeros((len(self.data["V"]), len(self.bones)))
+        np.add.at(weights, (self.data["w_vert"], self.data["w_bone"]), self.data["w_val"])
+        return _normalize(weights)
+
+    def read_poses(self) -> np.ndarray:
+        """Rest to pose of all bones, shape (F, B, 4, 4)."""
+        chosen = []
+        for action in self.data["actions"]:
+            poses = self.data[f"pose_{action}"].astype(float)
+            chosen.append(poses[np.unique(np.linspace(0, len(poses) - 1, POSES).astype(int))])
+        posed = np.concatenate(chosen)
+        last = np.broadcast_to([0.0, 0.0, 0.0, 1.0], (*posed.shape[:2], 1, 4))
+        return np.concatenate([posed, last], axis=2) @ np.linalg.inv(self.data["bone_rest"].astype(float))
+
+    def weigh(self, method: str) -> float:
+        """Make weights by a method, or by Blender's own; seconds that it took."""
+        start = time.perf_counter()
+        if method == "BLENDER":
+            with suppress(RuntimeError):  # "Bone Heat Weighting: failed to find solution", and no weights
+                bpy.ops.object.parent_set(type="ARMATURE_AUTO")
+        else:
+            _call(bpy.ops.supple).weights_auto(method=method)
+        return time.perf_counter() - start
+
+
+def _call(module: Any) -> Any:
+    return module
+
+
+def _normalize(weights: np.ndarray) -> np.ndarray:
+    return weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-9)
+
+
+def measure_error(character: Character, weights: np.ndarray) -> float:
+    """The posed error of weights, %; vertices without weights stay at rest."""
+    points = character.data["V"].astype(float)
+    whole = np.concatenate([points, np.ones((len(points), 1))], axis=1)
+    artist = character.read_artist()
+    total = 0.0
+    poses = character.read_poses()
+    for pose in poses:
+        matrices = pose[:, :3]
+        right, found = (np.einsum("vij,vj->vi", np.tensordot(w, matrices, 1), whole) for w in (artist, weights))
+        found = np.where(np.any(weights, axis=1, keepdims=True), found, points)
+        total += float(np.linalg.norm(right - found, axis=1).mean())
+    return 100.0 * total / len(poses) / float(np.linalg.norm(np.ptp(points, axis=0)))
+
+
+def characters(assets: Path) -> None:
+    """Vertices without weights, and posed error in %, by method"""
+    rows = []
+    for name in ALL:
+        for variant in VARIANTS:
+            row = [name, variant]
+            for method in ("BLENDER", *METHODS):
+                character = Character(assets, name, variant)
+                seconds = character.weigh(method)
+                weights = character.read_weights()
+                bare = int((~weights.any(axis=1)).sum())
+                torn = _count_torn(character, weights)
+                error = f"{measure_error(character, weights):.2f}" if name in ARTISTS else "-"
+                row.append(f"{error} / {bare} / {torn} / {seconds:.1f} s")
+            rows.append(row)
+            print(*row, flush=True)
+    print("\nEach: posed error in % / vertices without weights / vertices at one place with other weights / time\n")
+    print_table(("character", "as", "Blender", *METHODS), rows)
+
+
+def _count_torn(character: Character, weights: np.ndarray) -> int:
+    """Vertices whose weights are not those of the first one at their place."""
+    _, first, place = np.unique(character.data["weld"], return_index=True, return_inverse=True)
+    return int((np.abs(weights - weights[first[place.reshape(-1)]]).max(axis=1) > 1e-6).sum())
+
+
+def fingers(assets: Path) -> None:
+    """Vertices of fingers that feel another finger"""
+    rows = []
+    for method in ("BLENDER", *METHODS):
+        character = Character(assets, "mh_human", "raw")
+        character.weigh(method)
+        weights, artist = character.read_weights(), character.read_artist()
+        count, felt, most = 0, 0, 0.0
+        hands: dict[str, dict[str, list[int]]] = {"L": {}, "R": {}}
+        for index, bone in enumerate(character.bones):
+            if found := re.match(r"finger(\d)-\d\.([LR])$", bone):
+                hands[found[2]].setdefault(found[1], []).append(index)
+        for hand in hands.values():
+            for finger, own in hand.items():
+                others = [bone for other, bones in hand.items() if other != finger for bone in bones]
+                leaks = weights[artist[:, own].sum(axis=1) > WHOLE][:, others].sum(axis=1)
+                count, felt = count + len(leaks), felt + int((leaks > LEAK).sum())
+                most = max(most, float(leaks.max()))
+        rows.append([method, f"{count}", f"{felt} ({100.0 * felt / count:.2f} %)", f"{most:.2f}"])
+    print_table(("method", "vertices", f"above {LEAK}", "largest"), rows)
+
+
+def large(assets: Path) -> None:
+    """Seconds and memory, read and written by the operator, each in a process of its own"""
+    rows = []
+    for method in METHODS:
+        for name in ("mh_human", "mh_human_game", "mh_human large", "mh_human_game large"):
+            answer = subprocess.run(
+                [sys.executable, __file__, "--assets", assets, "--large", name, method],
+                capture_output=True, text=True, check=True,
+            )  # fmt: skip
+            rows.append([method, name, *answer.stdout.strip().splitlines()[-1].split("|")])
+            print(*rows[-1], flush=True)
+    print()
+    print_table(("method", "character", "vertices", "bones", "solving", "in all", "memory"), rows)
+
+
+def _measure_large(assets: Path, name: str, method: str) -> None:
+    """One line: vertices, bones, seconds, megabytes."""
+    character = Character(assets, name.split()[0], "raw")
+    if name.endswith("large"):
+        for obj in character.objects:
+            bpy.context.view_layer.objects.active = obj
+            for _ in range(2 if len(obj.data.vertices) < 8000 else 1):
+                modifier = obj.modifiers.new("Fine", "SUBSURF")
+                modifier.subdivision_type, modifier.levels = "SIMPLE", 1
+                bpy.ops.object.modifier_apply(modifier=modifier.name)
+        body = max(character.objects, key=lambda obj: len(obj.data.vertices))
+        while sum(len(obj.data.vertices) for obj in character.objects) < 150_000:
+            bpy.context.view_layer.objects.active = body
+            modifier = body.modifiers.new("Fine", "SUBSURF")
+            modifier.subdivision_type, modifier.levels = "SIMPLE", 1
+            bpy.ops.object.modifier_apply(modifier=modifier.name)
+        bpy.context.view_layer.objects.active = character.armature
+    tasks = importlib.import_module(f"{checkout.MODULE}.tasks.weights")
+    solving = []
+    for key, solve in list(tasks.METHODS.items()):
+        tasks.METHODS[key] = _timed(solve, solving)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    seconds = character.weigh(method)
+    memory = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    vertices = sum(len(obj.data.vertices) for obj in character.objects)
+    deforming = int(character.data["bone_deform"].sum())
+    print(f"{vertices}|{deforming}|{sum(solving):.2f}|{seconds:.2f}|{memory:.0f} MB")
+
+
+def _timed(solve: Any, seconds: list[float]) -> Any:
+    def run(*arguments: Any) -> Any:
+        start = time.perf_counter()
+        result = solve(*arguments)
+        seconds.append(time.perf_counter() - start)
+        return result
+
+    return run
+
+
+SECTIONS = {"characters": characters, "fingers": fingers, "large": large}
+
+if __name__ == "__main__":
+    main()
