@@ -46,6 +46,9 @@ POSES = 12
 WHOLE = 0.99
 """A vertex belongs to a finger whose bones have at least this share of its artist's weights."""
 
+LARGE = 140_000
+"""Vertices that a large mesh has at least: the coarsest object is subdivided until there are so many."""
+
 LEAK = 0.05
 """Weight of another finger's bones that counts as an error."""
 
@@ -246,16 +249,10 @@ def _measure_large(assets: Path, name: str, method: str) -> None:
     """One line: vertices, bones, seconds, megabytes."""
     character = Character(assets, name.split()[0], "raw")
     if name.endswith("large"):
-        for obj in character.objects:
-            bpy.context.view_layer.objects.active = obj
-            for _ in range(2 if len(obj.data.vertices) < 8000 else 1):
-                modifier = obj.modifiers.new("Fine", "SUBSURF")
-                modifier.subdivision_type, modifier.levels = "SIMPLE", 1
-                bpy.ops.object.modifier_apply(modifier=modifier.name)
-        body = max(character.objects, key=lambda obj: len(obj.data.vertices))
-        while sum(len(obj.data.vertices) for obj in character.objects) < 150_000:
-            bpy.context.view_layer.objects.active = body
-            modifier = body.modifiers.new("Fine", "SUBSURF")
+        while sum(len(obj.data.vertices) for obj in character.objects) < LARGE:
+            coarsest = min(character.objects, key=lambda obj: len(obj.data.vertices))
+            bpy.context.view_layer.objects.active = coarsest
+            modifier = coarsest.modifiers.new("Fine", "SUBSURF")
             modifier.subdivision_type, modifier.levels = "SIMPLE", 1
             bpy.ops.object.modifier_apply(modifier=modifier.name)
         bpy.context.view_layer.objects.active = character.armature

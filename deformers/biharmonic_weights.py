@@ -54,8 +54,7 @@ def solve(
     params = params or Params()
     points, heads, tails = (np.asarray(values, np.float64) for values in (points, heads, tails))
     step = check_shape(points, triangles) / params.cells ** (1.0 / 3.0)
-    surface, _ = read_solid(points, triangles, heads, tails, step)
-    cells = link_cells(surface, step)
+    surface, cells, _ = read_solid(points, triangles, heads, tails, step)
     for _ in range(TRIES):
         step *= (cells.count / params.cells) ** (1.0 / 3.0)
         cells = link_cells(surface, step)

@@ -67,9 +67,8 @@ class HeatSystem:
         number[nodes, bones] = np.arange(len(nodes), dtype=np.int32)
         flows = self.conductance.astype(np.float32).T
         links = [
-            (number[column[nodes], bones], flow[nodes])
+            (number[column[nodes], bones], None if (flow[column < count] == 1.0).all() else flow[nodes])
             for column, flow in zip(self.neighbors.T, flows, strict=True)
-            if flow.any()
         ]
         diagonal = (self.conductance.sum(axis=1) + self.heat + 1e-9).astype(np.float32)[nodes]
         right = self.heat[nodes].astype(np.float32) * self.given[nodes, bones]
@@ -77,13 +76,16 @@ class HeatSystem:
         if self.fixed.any():
             for column, flow in zip(self.neighbors.T, flows, strict=True):
                 right += flow[nodes] * held[column[nodes], bones]
-        padded = np.zeros(len(nodes) + 1, np.float32)
+        padded, felt = np.zeros(len(nodes) + 1, np.float32), np.empty(len(nodes), np.float32)
 
         def apply(values: np.ndarray) -> np.ndarray:
             padded[:-1] = values
             result = diagonal * values
             for where, flow in links:
-                result -= flow * padded[where]
+                np.take(padded, where, out=felt, mode="clip")
+                if flow is not None:
+                    np.multiply(felt, flow, out=felt)
+                np.subtract(result, felt, out=result)
             return result
 
         result = held[:-1].astype(np.float32)

@@ -15,6 +15,9 @@ from .neighbors import find_nearest
 from .solid import MOST_CELLS, PHASE, Surface, vote_inside
 from .solid_skin import Box, Skin
 
+CHUNK = 4096
+"""Points whose values are read at once."""
+
 SIDES = np.array([(1, 0, 0), (-1, 0, 0), (0, 1, 0), (0, -1, 0), (0, 0, 1), (0, 0, -1)])
 """Where the cells beside a cell are."""
 
@@ -97,18 +100,29 @@ class Cells:
         """
         nodes = self.vertex_nodes if nodes is None else nodes
         table = np.concatenate([self.neighbors[:, : len(SIDES)], np.full((1, len(SIDES)), self.count)])
-        padded = np.concatenate([values, np.zeros_like(values[:1])])
         offsets = (points - self.low) / self.step - np.append(self.places, [[0, 0, 0]], axis=0)[nodes]
         sides = np.where(offsets >= 0, 0, 1) + 2 * np.arange(3)
-        shares = np.abs(np.clip(offsets, -1.0, 1.0))
-        result, total = np.zeros((len(points), values.shape[1]), np.float32), np.zeros(len(points), np.float32)
-        for corner in np.ndindex(2, 2, 2):
-            found = _walk(table, nodes, sides, np.flatnonzero(corner))
-            share = np.prod(np.where(corner, shares, 1.0 - shares), axis=1).astype(np.float32)
-            share[found == self.count] = 0.0
-            result += share[:, None] * padded[found]
-            total += share
-        return result / np.maximum(total, 1e-12)[:, None]
+        near = np.abs(np.clip(offsets, -1.0, 1.0)).astype(np.float32)
+        found, shares = np.empty((8, len(points)), np.intp), np.empty((8, len(points)), np.float32)
+        for number, corner in enumerate(np.ndindex(2, 2, 2)):
+            found[number] = _walk(table, nodes, sides, np.flatnonzero(corner))
+            shares[number] = np.prod(np.where(corner, near, 1.0 - near), axis=1)
+        shares[found == self.count] = 0.0
+        shares /= np.maximum(shares.sum(axis=0), 1e-12)
+        found[found == self.count] = 0
+        result = np.zeros((len(points), values.shape[1]), np.float32)
+        order = np.argsort(nodes, kind="stable")
+        for start in range(0, len(points), CHUNK):
+            rows = order[start : start + CHUNK]
+            which, places = np.unique(found[:, rows], return_inverse=True)
+            used = np.flatnonzero((values[which] != 0).any(axis=0))  # points that lie together feel few bones
+            local = values[np.ix_(which, used)]
+            places = places.reshape(8, -1)
+            total = shares[0, rows, None] * local[places[0]]
+            for number in range(1, 8):
+                total += shares[number, rows, None] * local[places[number]]
+            result[np.ix_(rows, used)] = total
+        return result
 
     def interpolate(self, values: np.ndarray, points: np.ndarray) -> np.ndarray:
         """The same for any points; those in no node take the values of the nearest one."""
@@ -178,6 +192,29 @@ def link_cells(surface: Surface, step: float) -> Cells:
     return link_box(surface, Box(low, step, np.ceil((high - low) / step).astype(int) + 3))
 
 
+def join_cells(cells: Cells, factor: int) -> Cells:
+    """Coarser cells: those of `factor` along each side as one, sheets and all."""
+    keys, node = np.unique(_key(cells.places // factor), return_inverse=True)
+    node = np.append(node.reshape(-1), len(keys))
+    first = np.unique(node[:-1], return_index=True)[1]
+    links = [
+        np.stack([node[:-1], node[cells.neighbors[:, side]], np.full(cells.count, side)], axis=1)
+        for side in range(len(SIDES))
+    ]
+    pairs = np.unique(np.concatenate(links), axis=0)
+    is_skin = np.zeros(len(keys), bool)
+    is_skin[node[:-1][cells.is_skin]] = True
+    return Cells(
+        low=cells.low + 0.5 * (factor - 1) * cells.step,
+        step=cells.step * factor,
+        places=cells.places[first] // factor,
+        neighbors=_tabulate(pairs[(pairs[:, 0] != pairs[:, 1]) & (pairs[:, 1] < len(keys))], len(keys)),
+        is_skin=is_skin,
+        vertex_nodes=node[cells.vertex_nodes],
+        shells=cells.shells[first],
+    )
+
+
 def refine_cells(surface: Surface, cells: Cells, chosen: np.ndarray, factor: int) -> Cells:
     """Cut some of the nodes' cells, bool array of shape (N,), into `factor` cells along each side."""
     places = cells.places[chosen]
@@ -198,14 +235,7 @@ def link_box(surface: Surface, box: Box) -> Cells:
     """Cut what of a mesh lies in a box into linked cells."""
     triangles = np.concatenate([surface.triangles, surface.cloth])
     is_closed = np.arange(len(triangles)) < len(surface.triangles)
-    near = np.ones(len(triangles), bool)
-    for axis in range(3):
-        low = box.low[axis] - 0.5 * box.step
-        side = (surface.points[:, axis] >= low).astype(np.int8) + (
-            surface.points[:, axis] > low + box.step * box.shape[axis]
-        )
-        first, second, third = side[triangles].T
-        near &= (first != second) | (second != third) | (first == 1)
+    near = box.find_overlaps(surface.points, triangles) == 3
     skin = Skin(surface, triangles[near], is_closed[near], box)
     wall = np.zeros(box.shape, bool)
     wall.reshape(-1)[skin.keys] = True
@@ -238,6 +268,9 @@ def _find_shells(surface: Surface, skin: Skin, box: Box) -> tuple[np.ndarray, np
     starts = np.searchsorted(owners[order], np.arange(len(surface.solid) + 1))
     for island in np.flatnonzero(surface.solid):
         triangles = surface.triangles[order[starts[island] : starts[island + 1]]]
+        triangles = triangles[box.find_overlaps(surface.points, triangles) >= 2]  # others meet no ray along an axis
+        if not len(triangles):
+            continue
         corners = (surface.points[triangles].reshape(-1, 3) - box.low) / box.step
         first = np.maximum(np.floor(corners.min(axis=0)).astype(int) - 1, 0)
         last = np.minimum(np.ceil(corners.max(axis=0)).astype(int) + 2, box.shape)

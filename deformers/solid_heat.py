@@ -12,7 +12,7 @@ from .errors import SkinningError
 from .heat_system import HeatSystem
 from .neighbors import find_nearest
 from .solid import LARGEST_HOLE, Surface, find_islands, read_surface
-from .solid_cells import SIDES, Cells, link_cells, refine_cells
+from .solid_cells import CHUNK, SIDES, Cells, join_cells, link_cells, refine_cells
 from .weighting import Solution
 
 HEAT = 1.5
@@ -34,8 +34,8 @@ SPREAD = 3
 SKETCH = 3
 """Times the side of a cell with which a sketch of the weights is found: it tells which bones can matter where."""
 
-MOST_SKETCHED = 2500
-"""Cells of a sketch from which on the solid is so bulky that larger cells do."""
+MOST_NODES = 60_000
+"""Cells of a solid that is so bulky that larger ones do."""
 
 FINE = 1.8
 """Cells that a limb's radius and half of a bone have to have: where they have fewer, cells are cut."""
@@ -148,11 +148,7 @@ def solve_whole(
 ) -> tuple[Surface, Level]:
     """The mesh as a solid, and weights in all of it; see `solve`."""
     step = check_shape(points, triangles) / params.resolution
-    surface, sketch = read_solid(points, triangles, heads, tails, SKETCH * step)
-    tell(0.3)
-    if sketch.cells.count > MOST_SKETCHED:
-        step *= (sketch.cells.count / MOST_SKETCHED) ** (1.0 / 3.0)
-    cells = link_cells(surface, step)
+    surface, cells, sketch = read_solid(points, triangles, heads, tails, step)
     tell(0.5)
     return surface, _solve_level(cells, heads, tails, sketch, progress=lambda share: tell(0.5 + 0.5 * share))
 
@@ -171,8 +167,8 @@ def check_shape(points: np.ndarray, triangles: np.ndarray) -> float:
 
 def read_solid(
     points: np.ndarray, triangles: np.ndarray, heads: np.ndarray, tails: np.ndarray, step: float
-) -> tuple[Surface, Level]:
-    """What of the mesh is solid, and weights in coarse cells, of side `step`.
+) -> tuple[Surface, Cells, Level]:
+    """What of the mesh is solid, its cells, of side `step` or larger, and a sketch of the weights in coarser ones.
 
     An island with large holes is cloth; but where no bone reaches it - a skirt by itself, a trunk with no head - the
     bones are in its middle, and it is filled.
@@ -183,20 +179,27 @@ def read_solid(
         Where no bone is near.
     """
     surface = read_surface(points, triangles)
-    level = _solve_level(link_cells(surface, step), heads, tails)
-    nodes = level.cells.vertex_nodes
-    lost = np.unique(surface.islands[(nodes < level.cells.count) & (np.append(level.owner, 0)[nodes] < 0)])
+    cells, sketch = _sketch(surface, heads, tails, step)
+    nodes = sketch.cells.vertex_nodes
+    lost = np.unique(surface.islands[(nodes < sketch.cells.count) & (np.append(sketch.owner, 0)[nodes] < 0)])
     if not surface.solid[lost].all():
         holes = np.full(len(surface.solid), LARGEST_HOLE)
         holes[lost] = np.inf
         surface = read_surface(points, triangles, holes)
-        level = _solve_level(link_cells(surface, step), heads, tails)
-    if not level.usable.size:
+        cells, sketch = _sketch(surface, heads, tails, step)
+    if not sketch.usable.size:
         raise SkinningError(
             f"None of the {len(heads)} bones is in the mesh or near it: move the armature into the mesh at rest, or "
             "choose the meshes that the bones are in"
         )
-    return surface, level
+    return surface, cells, sketch
+
+
+def _sketch(surface: Surface, heads: np.ndarray, tails: np.ndarray, step: float) -> tuple[Cells, Level]:
+    cells = link_cells(surface, step)
+    if cells.count > MOST_NODES:
+        cells = link_cells(surface, step * (cells.count / MOST_NODES) ** (1.0 / 3.0))
+    return cells, _solve_level(join_cells(cells, SKETCH), heads, tails)
 
 
 def _solve_level(
@@ -294,8 +297,9 @@ def _solve_part(
 
 def finish(weights: np.ndarray, surface: Surface, is_loose: np.ndarray, usable: np.ndarray, note: str) -> Solution:
     """Leave faint weights out, give vertices at one place the same, and tell what there is to tell."""
-    weights *= np.clip((weights - FAINT) / (CLEAR - FAINT), 0.0, 1.0)
-    weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-9)
+    for rows in np.array_split(np.arange(len(weights)), len(weights) // CHUNK + 1):
+        some = weights[rows] * np.clip((weights[rows] - FAINT) / (CLEAR - FAINT), 0.0, 1.0)
+        weights[rows] = some / np.maximum(some.sum(axis=1, keepdims=True), 1e-9)
     notes = [note] if note else []
     if is_loose.any():
         loose, held = np.flatnonzero(is_loose), np.flatnonzero(~is_loose)

@@ -45,6 +45,16 @@ class Box:
     kept: np.ndarray | None = None
     inside: np.ndarray | None = None
 
+    def find_overlaps(self, points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+        """Along how many axes each triangle, shape (T, 3), overlaps the box: int array, shape (T,)."""
+        result = np.zeros(len(triangles), np.int8)
+        for axis in range(3):
+            low = self.low[axis] - 0.5 * self.step
+            side = (points[:, axis] >= low).astype(np.int8) + (points[:, axis] > low + self.step * self.shape[axis])
+            first, second, third = side[triangles].T
+            result += (first != second) | (second != third) | (first == 1)
+        return result
+
     def find_keys(self, points: np.ndarray) -> np.ndarray:
         """Flat indices of the cells that points, shape (N, 3), are in; -1 outside of the box."""
         keys, within = np.zeros(len(points), np.intp), np.ones(len(points), bool)
@@ -207,13 +217,13 @@ def _number_edges(corners: np.ndarray) -> np.ndarray:
 
 
 def _pair_up(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """All pairs of equal ones among sorted keys."""
-    _, starts, counts = np.unique(keys, return_index=True, return_counts=True)
-    pairs = [
-        (start + first, start + second)
-        for start, count in zip(starts[counts > 1].tolist(), counts[counts > 1].tolist(), strict=True)
-        for first in range(count)
-        for second in range(first + 1, count)
-    ]  # few cells hold more than one sheet
-    found = np.array(pairs, np.intp).reshape(-1, 2)
-    return found[:, 0], found[:, 1]
+    """All pairs of equal ones among sorted keys, first and second of each."""
+    first, second = [], []
+    for offset in range(1, len(keys)):
+        equal = np.flatnonzero(keys[offset:] == keys[:-offset])
+        if not equal.size:
+            break
+        first.append(equal)
+        second.append(equal + offset)
+    none = np.empty(0, np.intp)
+    return np.concatenate([none, *first]), np.concatenate([none, *second])
