@@ -21,8 +21,11 @@ from .tasks.character import has_armature_modifier
 from .tasks.inspect import describe_file
 from .tasks.pattern_display import describe
 from .tasks.pattern_maps import SUFFIXES, write_maps
+from .tasks.weights import MODES, Options, assign_weights
 
 DONE, FAILED, USAGE = 0, 1, 2
+
+WEIGHT_METHODS = {"solid": "SOLID", "surface": "SURFACE", "bbw": "BIHARMONIC"}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -116,9 +119,39 @@ def _build_parser() -> argparse.ArgumentParser:
     drawer.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="folder for the maps")
     drawer.set_defaults(run=_patterns)
 
+    weigher = commands.add_parser("weights", help="give meshes automatic weights and save the file")
+    weigher.add_argument(
+        "--object", action="append", metavar="NAME", help="mesh to weight; all with an armature if not given"
+    )
+    weigher.add_argument(
+        "--armature", metavar="NAME", help="armature of meshes that have none; the scene's only one if not given"
+    )
+    weigher.add_argument(
+        "--method", choices=tuple(WEIGHT_METHODS), default="solid", help="how weights are found; solid if not given"
+    )
+    weigher.add_argument(
+        "--mode",
+        choices=tuple(mode.lower() for mode in MODES),
+        default="replace",
+        help="what becomes of weights that are there; replace if not given",
+    )
+    weigher.add_argument("--mirror", action="store_true", help="the same weights on both sides of the armature")
+    weigher.add_argument(
+        "--limit",
+        type=_number,
+        default=0,
+        metavar="N",
+        help="largest number of bones at a vertex; no limit if not given",
+    )
+    weigher.add_argument("--output", type=Path, required=True, metavar="NEW.blend", help="file to save")
+    weigher.add_argument(
+        "--report", choices=("text", "json"), default="text", help="how to tell what was done; as text if not given"
+    )
+    weigher.set_defaults(run=_weights)
+
     for command in (binder, baker):
         command.add_argument("--order", choices=ORDERS, help="which comes first in DLBNT")
-    for command in (info, binder, baker, drawer):
+    for command in (info, binder, baker, drawer, weigher):
         command.add_argument("file", metavar="FILE.blend", help="file to open")
 
     joiner = commands.add_parser("join", help="join PC2 files of successive frames")
@@ -136,6 +169,12 @@ def _frames(text: str) -> tuple[int, int, int]:
         raise argparse.ArgumentTypeError(f"'{text}' is no frame range: write it as 1-250 or 1-250:2")
     start, end, step = match.groups()
     return int(start), int(end or start), int(step or 1)
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of bones: give 0 or more")
+    return int(text)
 
 
 def _open(file: str) -> None:
@@ -268,6 +307,34 @@ def _find_patterned(name: str | None) -> bpy.types.Object:
         known = ", ".join(obj.name for obj in found)
         raise SkinningError(f"{len(found)} objects have patterns: give --object, one of {known}")
     return found[0]
+
+
+def _weights(arguments: argparse.Namespace) -> None:
+    _open(arguments.file)
+    scene = bpy.context.scene
+    meshes = [obj for obj in scene.objects if obj.type == "MESH"]
+    armatures = [obj for obj in scene.objects if obj.type == "ARMATURE"]
+    armature = armatures[0] if len(armatures) == 1 else None
+    if arguments.armature:
+        armature = _find_among(arguments.armature, armatures)
+    if arguments.object:
+        objects = [_find_among(name, meshes) for name in arguments.object]
+    else:
+        objects = [obj for obj in meshes if has_armature_modifier(obj)]
+    options = Options(
+        method=WEIGHT_METHODS[arguments.method],
+        mode=arguments.mode.upper(),
+        mirror=arguments.mirror,
+        limit=arguments.limit,
+    )
+    reports = assign_weights(objects, options, armature)
+    _save(arguments.output)
+    if arguments.report == "json":
+        told = {"file": str(arguments.output), "method": arguments.method, "mode": arguments.mode}
+        print(json.dumps(told | {"armatures": [report.as_json() for report in reports]}, indent=2))
+        return
+    for report in reports:
+        print("\n".join(report.describe()))
 
 
 _command = None

@@ -178,17 +178,20 @@ def draw_posed() -> None:
     for obj in shown:
         if not obj.data.is_editmode and obj.visible_get(view_layer=layer, viewport=space):
             with gpu.matrix.push_pop():
-                _come_nearer(context.region_data)
+                come_nearer(context.region_data)
                 gpu.matrix.multiply_matrix(obj.evaluated_get(layer.depsgraph).matrix_world)
                 _draw_lines(update_posed(obj, layer.depsgraph), "LESS_EQUAL")
 
 
-def _come_nearer(view: bpy.types.RegionView3D) -> None:
-    """Have what is drawn next lie before the skin: nearer to the eye, and at the same place of the picture."""
+def come_nearer(view: bpy.types.RegionView3D, toward: float = TOWARD) -> None:
+    """Have what is drawn next lie before the skin: nearer to the eye, and at the same place of the picture.
+
+    `toward` is how much nearer, in shares of the distance.
+    """
     if view.is_perspective:
-        nearer = Matrix.Scale(1.0 - TOWARD, 4)
+        nearer = Matrix.Scale(1.0 - toward, 4)
     else:
-        nearer = Matrix.Translation((0.0, 0.0, TOWARD * view.view_distance))
+        nearer = Matrix.Translation((0.0, 0.0, toward * view.view_distance))
     gpu.matrix.load_matrix(nearer @ gpu.matrix.get_model_view_matrix())
 
 

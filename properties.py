@@ -92,6 +92,10 @@ DISPLAY_ITEMS = (
     ("BUMP", "Bump", "All patterns as bumps in the materials: seen in Material Preview and in renders"),
     ("DISPLACEMENT", "Displacement", "All patterns move the skin: the mesh has to be fine enough, or subdivided"),
 )
+WEIGHT_COLOR_ITEMS = (
+    ("CHOSEN", "Chosen Bones", "From blue to red by the weight of the selected bones, or of the active vertex group"),
+    ("BONES", "All Bones", "Each bone has a color of its own, mixed by the weights"),
+)
 BAKE_ITEMS = (
     ("NONE", "Live", "The skin is deformed by Supple"),
     ("PC2", "Point Cache", "The skin is deformed by a baked point cache"),
@@ -139,6 +143,13 @@ def _show_change(settings: ObjectSettings | ParticleSettings, _context: bpy.type
     settings.id_data.update_tag()
     for listener in listeners:
         listener(settings.id_data)
+
+
+def _redraw(manager: bpy.types.WindowManager, _context: bpy.types.Context) -> None:
+    for window in manager.windows:
+        for area in window.screen.areas:
+            if area.type == "VIEW_3D":
+                area.tag_redraw()
 
 
 def _show_pattern(settings: ObjectSettings | PatternSettings, _context: bpy.types.Context) -> None:
@@ -425,6 +436,9 @@ class ObjectSettings(bpy.types.PropertyGroup):
     baked_keys: StringProperty(name="Baked Keys", options={"HIDDEN"})
     live_toggles: BoolVectorProperty(size=2, default=(True, True), options={"HIDDEN"})
     message: StringProperty(name="Message", options={"HIDDEN", "SKIP_SAVE"})
+    weights_report: StringProperty(
+        name="Weights Report", description="What came of automatic weights, or of the latest check", options={"HIDDEN"}
+    )
 
 
 def settings_of(obj: bpy.types.Object) -> ObjectSettings:
@@ -440,8 +454,16 @@ _register_classes, _unregister_classes = bpy.utils.register_classes_factory(
 def register() -> None:
     _register_classes()
     bpy.types.Object.supple = PointerProperty(type=ObjectSettings, name="Supple", description="Skin deformation")
+    bpy.types.WindowManager.supple_show_weights = BoolProperty(
+        name="Show Weights", description="Color the posed skin by weights, in Object and Pose Mode", update=_redraw
+    )
+    bpy.types.WindowManager.supple_weight_colors = EnumProperty(
+        name="Weight Colors", description="What the skin is colored by", items=WEIGHT_COLOR_ITEMS, update=_redraw
+    )
 
 
 def unregister() -> None:
+    del bpy.types.WindowManager.supple_weight_colors
+    del bpy.types.WindowManager.supple_show_weights
     del bpy.types.Object.supple
     _unregister_classes()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from . import cli, operators, outlines, overlay, preview, properties, ui
+from . import cli, operators, outlines, overlay, preview, properties, ui, weight_overlay, weight_properties
 
-PARTS = (properties, operators, ui, preview, overlay, outlines, cli)
+PARTS = (properties, weight_properties, operators, ui, preview, overlay, weight_overlay, outlines, cli)
 
 
 def register() -> None:

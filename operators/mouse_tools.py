@@ -70,7 +70,7 @@ class View:
         """The place in the window at which a point in object space is seen."""
         place = location_3d_to_region_2d(self.region, self.view, matrix @ Vector(point.tolist()))
         if place is None:
-            raise SkinningError("The pattern is behind you: turn the view towards it")
+            raise SkinningError("It is behind you: turn the view towards it")
         return np.array((place.x + self.region.x, place.y + self.region.y))
 
 
@@ -89,35 +89,21 @@ def _contains(region: bpy.types.Region, x: int, y: int) -> bool:
     return 0 <= x - region.x < region.width and 0 <= y - region.y < region.height
 
 
-class MouseTool(PatternOperator):
+class ModalTool:
     """Mix-in: runs until it is confirmed or canceled, with a text that tells the keys."""
 
     _began: ExitStack
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        if not super().poll(context):
-            return False
-        if context.mode not in MODES:
-            cls.poll_message_set("Go to Object, Pose or Weight Paint Mode first")
-            return False
-        return True
-
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         if context.window is None:
             return self.execute(context)
-        self._obj = cast(bpy.types.Object, find_skin(context))
-        self._settings = settings_of(self._obj)
         self._began = ExitStack()
         try:
-            check_index(self._obj, self._settings.active_pattern)
-            self._mesh = outline_of(self._obj).mesh
-            self.begin(context)
+            self.prepare(context)
         except SkinningError as error:
             self._began.close()
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
-        self._began.enter_context(telling_rest(self._obj))
         window, workspace, area = context.window, context.workspace, context.area
         self._began.callback(window.cursor_modal_restore)
         self._began.callback(workspace.status_text_set, None)
@@ -128,6 +114,14 @@ class MouseTool(PatternOperator):
         self.tell(context)
         context.window_manager.modal_handler_add(cast(bpy.types.Operator, self))
         return {"RUNNING_MODAL"}
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        """Do without a window what the operator's properties say."""
+        raise AssertionError("each tool has its own")
+
+    def prepare(self, context: bpy.types.Context) -> None:
+        """Look at what there is, before anything is changed."""
+        self.begin(context)
 
     def begin(self, context: bpy.types.Context) -> None:
         """Get ready to follow the mouse."""
@@ -178,6 +172,27 @@ class MouseTool(PatternOperator):
             for area in window.screen.areas:
                 if area.type in ("VIEW_3D", "IMAGE_EDITOR"):
                     area.tag_redraw()
+
+
+class MouseTool(PatternOperator, ModalTool):
+    """Mix-in: a tool for the patterns of a mesh."""
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        if not super().poll(context):
+            return False
+        if context.mode not in MODES:
+            cls.poll_message_set("Go to Object, Pose or Weight Paint Mode first")
+            return False
+        return True
+
+    def prepare(self, context: bpy.types.Context) -> None:
+        self._obj = cast(bpy.types.Object, find_skin(context))
+        self._settings = settings_of(self._obj)
+        check_index(self._obj, self._settings.active_pattern)
+        self._mesh = outline_of(self._obj).mesh
+        self.begin(context)
+        self._began.enter_context(telling_rest(self._obj))
 
     def read_skin(self, context: bpy.types.Context) -> tuple[PosedSkin, Any]:
         """The skin as it is shown now, and where it stands in the world."""

@@ -1,8 +1,8 @@
 """Panels: they draw, and nothing else."""
 
-from . import panels, patterns
+from . import panels, patterns, weights
 
-PARTS = (panels, patterns)
+PARTS = (weights, panels, patterns)
 
 
 def register() -> None:

@@ -37,10 +37,10 @@ def active_settings(context: bpy.types.Context) -> ObjectSettings | None:
 def draw_message(
     layout: bpy.types.UILayout, context: bpy.types.Context, text: str, icon: Literal["ERROR", "INFO"] = "ERROR"
 ) -> None:
-    """Draw a text over as many lines as the sidebar's width needs."""
+    """Draw a text, of one line or more, over as many lines as the sidebar's width needs."""
     width = max(20, int(context.region.width / (7.0 * context.preferences.system.ui_scale)) - 6)
     column = layout.box().column(align=True)
-    for number, line in enumerate(textwrap.wrap(text, width)):
+    for number, line in enumerate(line for part in text.splitlines() for line in textwrap.wrap(part, width)):
         column.label(text=line, icon="NONE" if number else icon)
 
 

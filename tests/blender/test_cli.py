@@ -393,6 +393,94 @@ def test_bake_to_shape_keys(tmp_path, plain):
     assert_same(live_points(plain, "DLBNT"), points)
 
 
+# weights
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Path:
+    """A file with a tube that has an armature and no weights."""
+    add_tube(rings=12, sides=8)[0].vertex_groups.clear()
+    return save(tmp_path / "bare.blend")
+
+
+@pytest.mark.parametrize("method", ("solid", "surface", "bbw"))
+def test_weights_are_saved_and_told_as_json(tmp_path, bare, method, capsys):
+    capsys.readouterr()
+    new = tmp_path / "new.blend"
+    assert main("weights", bare, "--method", method, "--limit", 1, "--output", new, "--report", "json") == DONE
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    told = json_in(captured.out)
+    (one,) = told.pop("armatures")
+    assert told == {"file": str(new), "method": method, "mode": "replace"}
+    assert (one["armature"], one["bones"], one["bones_without_weights"]) == ("Rig", 3, [])
+    assert one["objects"] == [{"name": "Tube", "vertices": 96, "weighted": 96}]
+    bpy.ops.wm.open_mainfile(filepath=str(new))
+    counts = [len(vertex.groups) for vertex in bpy.data.objects["Tube"].data.vertices]
+    assert set(counts) == {1}
+
+
+def test_weights_are_told_as_text(tmp_path, bare, capsys):
+    capsys.readouterr()
+    assert main("weights", bare, "--output", tmp_path / "new.blend") == DONE
+    assert own_output(capsys.readouterr().out) == ["'Tube': all 96 vertices have weights, by Solid Heat."]
+
+
+def test_weights_of_an_object_without_armature_are_of_the_only_one(tmp_path):
+    obj, _ = add_tube(rings=12, sides=8)
+    obj.vertex_groups.clear()
+    obj.modifiers.clear()
+    file = save(tmp_path / "loose.blend")
+    assert main("weights", file, "--object", "Tube", "--output", tmp_path / "new.blend") == DONE
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "new.blend"))
+    obj = bpy.data.objects["Tube"]
+    assert obj.modifiers[0].object == bpy.data.objects["Rig"]
+    assert len(obj.vertex_groups) == 3
+
+
+def test_weights_take_the_armature_that_is_named(tmp_path, capsys):
+    for _ in range(2):
+        obj, _ = add_tube(rings=12, sides=8)
+        obj.vertex_groups.clear()
+        obj.modifiers.clear()
+    file = save(tmp_path / "two.blend")
+    chosen = ("--object", "Tube", "--output", tmp_path / "new.blend")
+    capsys.readouterr()
+    assert_refused(main("weights", file, *chosen), capsys.readouterr(), "No armature deforms 'Tube'")
+    assert not (tmp_path / "new.blend").exists()
+    assert main("weights", file, *chosen, "--armature", "Rig.001") == DONE
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "new.blend"))
+    assert bpy.data.objects["Tube"].modifiers[0].object == bpy.data.objects["Rig.001"]
+
+
+@pytest.mark.parametrize("mode", ("add", "unweighted"))
+def test_weights_take_the_mode(tmp_path, mode):
+    obj, _ = add_tube(rings=12, sides=8)
+    obj.vertex_groups.clear()
+    obj.vertex_groups.new(name="bone.2").add(list(range(8)), 1.0, "REPLACE")
+    file = save(tmp_path / "some.blend")
+    assert main("weights", file, "--mode", mode, "--output", tmp_path / "new.blend") == DONE
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "new.blend"))
+    obj = bpy.data.objects["Tube"]
+    weight = next(one.weight for one in obj.data.vertices[0].groups if obj.vertex_groups[one.group].name == "bone.2")
+    assert weight == pytest.approx({"add": 0.5, "unweighted": 1.0}[mode], abs=0.05)
+    assert all(vertex.groups for vertex in obj.data.vertices)
+
+
+def test_weights_of_what_is_no_mesh(tmp_path, plain, capsys):
+    capsys.readouterr()
+    code = main("weights", plain, "--object", "Rig", "--output", tmp_path / "new.blend")
+    assert_refused(code, capsys.readouterr(), "'Rig' is no mesh: only meshes have weights")
+
+
+def test_weights_without_a_mesh(tmp_path, capsys):
+    file = save(tmp_path / "empty.blend")
+    capsys.readouterr()
+    code = main("weights", file, "--output", tmp_path / "new.blend")
+    assert_refused(code, capsys.readouterr(), "No mesh to weight: ")
+    assert not (tmp_path / "new.blend").exists()
+
+
 # What can go wrong
 
 
@@ -420,7 +508,7 @@ BAD_FILES = {
 
 
 @pytest.mark.parametrize("kind", BAD_FILES)
-@pytest.mark.parametrize("command", ("info", "bind", "bake"))
+@pytest.mark.parametrize("command", ("info", "bind", "bake", "weights"))
 def test_a_file_that_cannot_be_read(tmp_path, kind, command, capsys):
     file = tmp_path / "bad.blend"
     make_bad_file(kind, file)
@@ -428,6 +516,7 @@ def test_a_file_that_cannot_be_read(tmp_path, kind, command, capsys):
     settings: dict[str, tuple] = {
         "info": ("--json",),
         "bind": ("--output", tmp_path / "new"),
+        "weights": ("--output", tmp_path / "new"),
         "bake": ("--object", "Tube", "--output", tmp_path / "new"),
     }
     code = main(command, file, *settings[command])
@@ -435,7 +524,7 @@ def test_a_file_that_cannot_be_read(tmp_path, kind, command, capsys):
     assert not (tmp_path / "new").exists()
 
 
-@pytest.mark.parametrize("command", ("bind", "bake"))
+@pytest.mark.parametrize("command", ("bind", "bake", "weights"))
 def test_an_object_that_is_not_there(tmp_path, plain, command, capsys):
     capsys.readouterr()
     code = main(command, plain, "--object", "Hero", "--output", tmp_path / "new")
@@ -484,6 +573,11 @@ def test_frames_that_cannot_be_baked(tmp_path, bound, frames, message, capsys):
             ("bake", "FILE", "--object", "Tube", "--output", "new", f"--frames={text}")
             for text in ("", "all", "1-", "1-8:", "1..8", "1.5-3", "1-8:-1", "1-8 ", "1-8-9")
         ),
+        ("weights", "FILE"),
+        ("weights", "FILE", "--output", "new", "--method", "heat"),
+        ("weights", "FILE", "--output", "new", "--mode", "mix"),
+        ("weights", "FILE", "--output", "new", "--limit=-1"),
+        ("weights", "FILE", "--output", "new", "--report", "xml"),
         ("join", "--output", "new"),
         ("join", "FILE"),
     ),
@@ -519,6 +613,7 @@ def test_help(argv, capsys):
     "argv",
     (
         ("bind", "FILE", "--output", "OUT"),
+        ("weights", "FILE", "--output", "OUT"),
         ("bake", "FILE", "--object", "Tube", "--output", "OUT"),
         ("bake", "FILE", "--object", "Tube", "--output", "OUT", "--format", "shape-keys"),
         ("bake", "FILE", "--object", "Tube", "--output", "PC2", "--save", "OUT"),

@@ -9,17 +9,23 @@ import pytest
 
 import checkout
 from scenes import EVALUATE, add_tube, select
-from supple import outlines, preview
+from supple import outlines, preview, weight_overlay
 from supple.properties import NODES_PROBLEM, settings_of
 
 OPERATORS = (
     "bake_cache", "bake_shape_keys", "bind", "clear_bake", "make_independent", "pattern_add", "pattern_forget",
     "pattern_maps", "pattern_mirror", "pattern_place", "pattern_remove", "pattern_save", "pattern_stroke", "unbind",
+    "weight_lines", "weights_auto", "weights_check", "weights_clean", "weights_limit", "weights_mirror",
+    "weights_normalize", "weights_prune", "weights_select", "weights_sharpen", "weights_smooth", "weights_transfer",
 )  # fmt: skip
 WRITE_FILES_ONLY = {"pattern_forget", "pattern_maps"}
 """Operators that leave the scene as it is."""
 
-HANDLERS = (*preview.HANDLERS, *outlines.HANDLERS)
+PROPERTIES = [
+    "Object.supple", "Scene.supple_weights", "WindowManager.supple_show_weights", "WindowManager.supple_weight_colors",
+    "WindowManager.supple_preset",
+]  # fmt: skip
+HANDLERS = (*preview.HANDLERS, *outlines.HANDLERS, *weight_overlay.HANDLERS)
 
 
 def handlers() -> list[str]:
@@ -83,7 +89,7 @@ def test_handlers_outlive_opening_a_file(name):
 
 def test_the_operators_are_the_expected_ones():
     assert operators() == sorted(OPERATORS)
-    assert properties() == ["Object.supple", "WindowManager.supple_preset"]
+    assert properties() == PROPERTIES
 
 
 def test_nothing_is_left_when_disabled(disabled):
@@ -100,7 +106,7 @@ def test_enabling_twice_gives_everything_once(disabled):
         assert len(once[0]) == len(HANDLERS)
         assert "ObjectSettings" in once[1]
         assert len(once[1]) == len(set(once[1])) > len(OPERATORS)
-        assert once[2:] == (["Object.supple", "WindowManager.supple_preset"], sorted(OPERATORS))
+        assert once[2:] == (PROPERTIES, sorted(OPERATORS))
         addon_utils.disable(checkout.MODULE, default_set=True)
         assert (handlers(), classes(), properties(), operators()) == ([], [], [], [])
 
@@ -163,6 +169,9 @@ class Recorder:
         return Recorder(self.shown)
 
     row = column = box = split = _part
+
+    def operator_menu_enum(self, name: str, prop: str, **_options) -> None:
+        self.shown.append(f"{name}: {prop}")
 
     def label(self, text: str = "", **_options) -> None:
         self.shown.append(text)
@@ -251,3 +260,38 @@ def test_panels_tell_why_an_object_is_not_evaluated_by_nodes():
     assert "It has B-Bones" not in draw("VIEW3D_PT_supple_skin")
     settings_of(obj).evaluate = "PYTHON"
     assert draw("VIEW3D_PT_supple_skin")[2:4] == ["evaluate", "It has B-Bones"]
+
+
+WEIGHT_TOOLS = [
+    "supple.weight_lines",
+    "supple.weights_smooth", "supple.weights_smooth", "supple.weights_sharpen", "supple.weights_normalize",
+    "supple.weights_limit", "supple.weights_prune", "supple.weights_mirror", "supple.weights_transfer",
+    "supple.weights_clean",
+]  # fmt: skip
+WEIGHT_PARTS = ("options", "edit", "check")
+
+
+def test_weight_panels_without_a_mesh():
+    assert draw("VIEW3D_PT_supple_weights") == ["Select a mesh,", "and its armature too"]
+    assert [draw(f"VIEW3D_PT_supple_weights_{part}") for part in WEIGHT_PARTS] == [[], [], []]
+
+
+def test_weight_panels_of_a_mesh():
+    obj, armature = add_tube(rings=12, sides=8)
+    method, explained, *rest = draw("VIEW3D_PT_supple_weights")
+    assert (method, rest) == ("method", ["mode", "supple.weights_auto", "supple_show_weights"])
+    assert explained.startswith("Heat spreads from the bones through the body")
+    options = ["only_selected_bones", "use_mesh_mirror_x", "limit", "prune", "resolution"]
+    assert draw("VIEW3D_PT_supple_weights_options") == options
+    assert draw("VIEW3D_PT_supple_weights_edit") == WEIGHT_TOOLS
+    assert draw("VIEW3D_PT_supple_weights_check") == ["supple.weights_check", "supple.weights_select: kind"]
+    bpy.context.scene.supple_weights.method = "BIHARMONIC"
+    assert draw("VIEW3D_PT_supple_weights_options") == [*options[:-1], "cells"]
+    settings_of(obj).weights_report = "This is so.\nAnd that, too."
+    assert draw("VIEW3D_PT_supple_weights")[-3:-1] == ["This is so.", "And that, too."]
+    bpy.context.window_manager.supple_show_weights = True
+    assert draw("VIEW3D_PT_supple_weights")[-1] == "supple_weight_colors"
+    bpy.context.window_manager.supple_show_weights = False
+    select(armature)
+    assert "use_mesh_mirror_x" not in draw("VIEW3D_PT_supple_weights_options")
+    assert "This is so." not in draw("VIEW3D_PT_supple_weights")

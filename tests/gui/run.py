@@ -23,6 +23,7 @@ sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests" / "blender"), str(ROOT /
 import bpy
 import numpy as np
 from patterns import place_patterns
+from weights import edit_weights
 
 import checkout
 from scenes import add_tube, distance, evaluated_points, rest_points, select, turn
@@ -113,6 +114,7 @@ def steps() -> Iterator[float]:
     """The tests, yielding how many seconds Blender's own loop is to run before the next step."""
     window = Window()
     yield from place_patterns(window, check, look)
+    yield from edit_weights(window, check, look)
     if not importlib.import_module(f"{checkout.MODULE}.properties").NODES_PROBLEM:
         yield from session(window, "NODES")
     yield from session(window, "PYTHON")
@@ -401,7 +403,7 @@ def count_changed(first: np.ndarray, second: np.ndarray) -> float:
     return float((np.abs(first - second).max(axis=2) > 3 / 255).mean())
 
 
-EVALUATE_ROW, BIND_ROW = 4.4, 6.9
+EVALUATE_ROW, BIND_ROW = 5.8, 8.3
 """Where buttons are, in rows of buttons below the top of the sidebar."""
 
 

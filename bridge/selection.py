@@ -1,0 +1,32 @@
+"""Which vertices of a mesh are selected."""
+
+from __future__ import annotations
+
+import bpy
+import bmesh
+import numpy as np
+
+from .meshes import mesh_of
+
+
+def write_selected(obj: bpy.types.Object, selected: np.ndarray) -> None:
+    """Select vertices, bool, shape (V,), and no others.
+
+    In Edit Mode edges and faces follow, and vertices are what is selected from then on. In other modes the vertices
+    alone are changed, which is what a paint mask goes by: Blender 5.0.1 crashes where a script selects the edges of a
+    mesh that a script has made.
+    """
+    mesh = mesh_of(obj)
+    if obj.mode != "EDIT":
+        for vertex, is_selected in zip(mesh.vertices, selected.tolist(), strict=True):
+            vertex.select = is_selected
+        mesh.update_tag()
+        return
+    edited = bmesh.from_edit_mesh(mesh)
+    edited.select_mode = {"VERT"}
+    for element in (*edited.faces, *edited.edges):
+        element.select = False
+    for vertex, is_selected in zip(edited.verts, selected.tolist(), strict=True):
+        vertex.select = is_selected
+    edited.select_flush_mode()
+    bmesh.update_edit_mesh(mesh, loop_triangles=False, destructive=False)

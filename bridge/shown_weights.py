@@ -1,0 +1,52 @@
+"""A mesh as it is shown, with the weights that its vertices have there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+
+from .meshes import VertexGroups, mesh_of, read_points, read_triangles, read_vertex_groups
+
+
+@dataclass(frozen=True)
+class ShownShape:
+    """A mesh after all modifiers that are shown, object space.
+
+    Attributes
+    ----------
+    points, normals : float32 arrays, shape (V', 3)
+    triangles : int32 array, shape (T, 3)
+    """
+
+    points: np.ndarray
+    normals: np.ndarray
+    triangles: np.ndarray
+
+
+def read_shown_shape(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> ShownShape:
+    """The shape of a mesh object as a depsgraph has it.
+
+    A copy of the evaluated mesh is read: where the graphics card subdivides, the evaluated mesh itself is coarse.
+    """
+    evaluated = obj.evaluated_get(depsgraph)
+    mesh = evaluated.to_mesh()
+    try:
+        normals = np.empty((len(mesh.vertices), 3), np.float32)
+        mesh.vertex_normals.foreach_get("vector", normals.ravel())
+        return ShownShape(read_points(mesh), normals, read_triangles(mesh))
+    finally:
+        evaluated.to_mesh_clear()
+
+
+def read_shown_groups(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> VertexGroups:
+    """Entries of the vertex groups after all modifiers: those that add vertices mix their weights."""
+    evaluated = obj.evaluated_get(depsgraph)
+    if len(mesh_of(evaluated).vertices) == len(mesh_of(obj).vertices):
+        return read_vertex_groups(mesh_of(obj))
+    mesh = evaluated.to_mesh()
+    try:
+        return read_vertex_groups(mesh)
+    finally:
+        evaluated.to_mesh_clear()

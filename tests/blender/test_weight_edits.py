@@ -1,0 +1,638 @@
+"""Weights edited, taken over and checked: by the operators, whose results are those of the tasks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import bpy
+import bmesh
+import numpy as np
+import pytest
+
+from scenes import (
+    add_tube,
+    add_twin,
+    armature_modifier,
+    bind,
+    evaluated_points,
+    rest_points,
+    select,
+    snapshot,
+    turn,
+)
+from supple.bridge.weights import read_selected, read_weights
+from supple.deformers import weight_edits as edits
+from supple.deformers.weight_transfer import Params
+from supple.properties import settings_of
+from supple.tasks import weight_checks, weight_edits
+from supple.tasks.weight_edits import Scope
+from supple.tasks.weight_parts import read_skins
+
+BONES = ["bone.0", "bone.1", "bone.2"]
+HALF = list(range(52))
+"""Vertices of a tube's first half."""
+
+
+def add_small_tube(radius: float = 0.4) -> tuple:
+    return add_tube(rings=13, sides=8, radius=radius)
+
+
+def weights_of(obj: bpy.types.Object, names: list[str] = BONES) -> np.ndarray:
+    return read_weights(obj, names)
+
+
+def set_weights(obj: bpy.types.Object, values: np.ndarray, names: list[str] = BONES) -> None:
+    for name, column in zip(names, values.T, strict=True):
+        group = obj.vertex_groups.get(name) or obj.vertex_groups.new(name=name)
+        group.remove(list(range(len(column))))
+        for vertex in np.flatnonzero(column).tolist():
+            group.add((vertex,), float(column[vertex]), "REPLACE")
+
+
+def make_rough(obj: bpy.types.Object) -> None:
+    """Weights without any order, four bones' worth of work for each tool; rows sum to 1."""
+    values = np.random.default_rng(4).uniform(0.0, 1.0, (len(obj.data.vertices), 3)) ** 3
+    set_weights(obj, values / values.sum(axis=1, keepdims=True))
+
+
+def choose_vertices(obj: bpy.types.Object, vertices: list[int]) -> None:
+    """Select vertices in Edit Mode, and stay there."""
+    bpy.ops.object.mode_set(mode="EDIT")
+    bpy.ops.mesh.select_all(action="DESELECT")
+    edited = bmesh.from_edit_mesh(obj.data)
+    edited.verts.ensure_lookup_table()
+    for vertex in vertices:
+        edited.verts[vertex].select = True
+    bmesh.update_edit_mesh(obj.data)
+
+
+EDITS: dict[str, tuple[dict, Callable]] = {
+    "weights_smooth": (
+        {"strength": 0.7, "repeats": 3},
+        lambda objects, scope: weight_edits.smooth_weights(objects, scope, "SURFACE", 0.7, 3),
+    ),
+    "weights_sharpen": ({"amount": 0.4}, lambda objects, scope: weight_edits.sharpen_weights(objects, scope, 0.4)),
+    "weights_limit": ({"limit": 2}, lambda objects, scope: weight_edits.limit_weights(objects, scope, 2)),
+    "weights_prune": ({"threshold": 0.2}, lambda objects, scope: weight_edits.prune_weights(objects, scope, 0.2)),
+    "weights_mirror": (
+        {"direction": "POSITIVE"},
+        lambda objects, scope: weight_edits.mirror_weights(objects, scope, "POSITIVE"),
+    ),
+}
+"""Operators that change rough weights: with which properties, and the task that does the same."""
+
+
+SMOOTHINGS = ("SURFACE", "SOLID")
+
+
+def run(name: str, **properties) -> None:
+    assert getattr(bpy.ops.supple, name)(**{**EDITS[name][0], **properties}) == {"FINISHED"}
+
+
+# All edits
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_the_operator_does_what_the_task_does(name):
+    obj, _ = add_small_tube()
+    make_rough(obj)
+    twin = add_twin(obj)
+    select(obj)
+    before = weights_of(obj)
+    run(name)
+    EDITS[name][1]([twin], Scope())
+    assert (weights_of(obj) == weights_of(twin)).all()
+    assert np.abs(weights_of(obj) - before).max() > 0.05
+    assert np.abs(weights_of(obj).sum(axis=1) - 1.0).max() < 1e-5
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_only_selected_vertices_are_changed_in_edit_mode(name):
+    obj, _ = add_small_tube()
+    make_rough(obj)
+    before = weights_of(obj)
+    choose_vertices(obj, HALF)
+    run(name)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert (weights_of(obj)[52:] == before[52:]).all()
+    assert (weights_of(obj)[HALF] != before[HALF]).any()
+    make_rough(obj)
+    choose_vertices(obj, HALF)
+    run(name, selected_only=False)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert (weights_of(obj)[52:] != before[52:]).any()
+
+
+@pytest.mark.parametrize("name", EDITS)
+def test_locked_groups_are_not_touched(name):
+    obj, _ = add_small_tube()
+    make_rough(obj)
+    before = weights_of(obj)
+    obj.vertex_groups["bone.1"].lock_weight = True
+    run(name)
+    assert (weights_of(obj)[:, 1] == before[:, 1]).all()
+    assert (weights_of(obj)[:, 0] != before[:, 0]).any()
+
+
+@pytest.mark.parametrize("bones", ("ACTIVE", "SELECTED"))
+def test_other_bones_share_what_the_edited_ones_leave(bones):
+    obj, armature = add_small_tube()
+    make_rough(obj)
+    before = weights_of(obj)
+    obj.vertex_groups.active = obj.vertex_groups["bone.1"]
+    for bone in armature.pose.bones:
+        owner = bone if "select" in bone.bl_rna.properties else bone.bone
+        owner.select = bone.name == "bone.1"
+    run("weights_smooth", bones=bones)
+    found = weights_of(obj)
+    assert np.abs(found[:, 1] - before[:, 1]).max() > 0.05
+    ratio = before[:, 0] / (before[:, 0] + before[:, 2])
+    assert np.abs(found[:, 0] - ratio * (1.0 - found[:, 1])).max() < 1e-4
+    whole = before.copy()
+    (skin,) = read_skins([obj])
+    expected = edits.smooth_weights(whole, edits.find_links(skin.points, skin.triangles), 0.7, 3)
+    assert np.abs(found[:, 1] - expected[:, 1]).max() < 1e-4
+
+
+def test_a_paint_mask_limits_edits():
+    obj, _ = add_small_tube()
+    make_rough(obj)
+    choose_vertices(obj, HALF)
+    bpy.ops.object.mode_set(mode="WEIGHT_PAINT")
+    obj.data.use_paint_mask_vertex = True
+    before = weights_of(obj)
+    run("weights_sharpen")
+    assert (weights_of(obj)[52:] == before[52:]).all()
+    obj.data.use_paint_mask_vertex = False
+    run("weights_sharpen")
+    assert (weights_of(obj)[52:] != before[52:]).any()
+
+
+def test_groups_of_no_bone_are_left_alone():
+    obj, _ = add_small_tube()
+    make_rough(obj)
+    obj.vertex_groups.new(name="Pin").add(list(range(104)), 0.3, "REPLACE")
+    before = weights_of(obj, ["Pin"])
+    for name in EDITS:
+        run(name)
+    bpy.ops.supple.weights_normalize()
+    assert (weights_of(obj, ["Pin"]) == before).all()
+
+
+def test_parts_stay_together():
+    """Two halves that meet at a ring are smoothed as the whole is."""
+    obj, _ = add_small_tube()
+    make_rough(obj)
+    halves = [add_twin(obj), add_twin(obj)]
+    y = rest_points(obj)[:, 1]
+    kept = (y < 1.51, y > 1.49)
+    for half, keep in zip(halves, kept, strict=True):
+        edited = bmesh.new()
+        edited.from_mesh(half.data)
+        bmesh.ops.delete(edited, geom=[v for v, stays in zip(edited.verts, keep, strict=True) if not stays])
+        edited.to_mesh(half.data)
+    select(obj)
+    run("weights_smooth")
+    select(*halves)
+    run("weights_smooth")
+    for half, keep in zip(halves, kept, strict=True):
+        assert np.abs(weights_of(half) - weights_of(obj)[keep]).max() < 1e-5
+
+
+def test_a_bound_object_follows(silent_handlers):
+    obj, armature = add_small_tube()
+    twin = add_twin(obj)
+    turn(armature, "bone.1", (1.0, 0.0, 0.0))
+    bind(obj, method="SSD")
+    before = evaluated_points(obj)
+    for one in (obj, twin):
+        select(one)
+        bpy.ops.supple.weights_smooth(strength=1.0, repeats=20)
+    assert np.abs(evaluated_points(obj) - before).max() > 0.01
+    assert np.abs(evaluated_points(obj) - evaluated_points(twin)).max() < 1e-4
+
+
+def no_armature(obj, armature):
+    obj.modifiers.clear()
+
+
+def no_selection(obj, armature):
+    choose_vertices(obj, [])
+
+
+def all_locked(obj, armature):
+    for group in obj.vertex_groups:
+        group.lock_weight = True
+
+
+def bad_active(obj, armature):
+    obj.vertex_groups.active = obj.vertex_groups.new(name="Pin")
+
+
+def shrunk(obj, armature):
+    obj.scale = (0, 0, 0)
+
+
+BAD_INPUT: dict[Callable, tuple[dict, str]] = {
+    no_armature: ({}, "No armature deforms 'Tube': select its armature too"),
+    no_selection: ({}, "No vertex is selected: select some, or switch Selected Only off"),
+    all_locked: ({}, "No bone of 'Rig' to edit: unlock vertex groups"),
+    bad_active: ({"bones": "ACTIVE"}, "No bone of 'Rig' to edit: choose a vertex group of a bone"),
+    shrunk: ({}, "'Tube' is scaled to nothing: give it a scale other than 0"),
+}
+
+
+@pytest.mark.parametrize("name", EDITS)
+@pytest.mark.parametrize("spoil", BAD_INPUT, ids=lambda spoil: spoil.__name__)
+def test_bad_input(name, spoil):
+    obj, armature = add_small_tube()
+    make_rough(obj)
+    spoil(obj, armature)
+    bpy.context.view_layer.update()
+    before = snapshot(obj)
+    properties, message = BAD_INPUT[spoil]
+    with pytest.raises(RuntimeError, match=re.escape(message)):
+        run(name, **properties)
+    assert snapshot(obj) == before
+
+
+# Each edit by itself
+
+
+def test_smooth_takes_the_mean_of_neighbors():
+    obj, _ = add_small_tube()
+    values = np.tile([1.0, 0.0, 0.0], (104, 1))
+    values[52] = (0.0, 1.0, 0.0)
+    set_weights(obj, values)
+    bpy.ops.supple.weights_smooth(strength=1.0, repeats=1)
+    found = weights_of(obj)
+    assert found[52, 1] == pytest.approx(0.0, abs=1e-6)
+    assert 0.1 < found[53, 1] < 0.5
+    assert not found[:40, 1].any()
+
+
+def add_box(name: str, low: float, high: float, armature: bpy.types.Object) -> bpy.types.Object:
+    """A box along X with an armature."""
+    mesh = bpy.data.meshes.new(name)
+    edited = bmesh.new()
+    bmesh.ops.create_cube(edited, size=1.0)
+    bmesh.ops.subdivide_edges(edited, edges=list(edited.edges), cuts=9, use_grid_fill=True)
+    for vertex in edited.verts:
+        vertex.co = ((low + high) / 2 + vertex.co.x * (high - low), 0.3 * vertex.co.y, 0.3 * vertex.co.z)
+    edited.to_mesh(mesh)
+    obj = bpy.data.objects.new(name, mesh)
+    bpy.context.scene.collection.objects.link(obj)
+    obj.modifiers.new("Armature", "ARMATURE").object = armature
+    return obj
+
+
+@pytest.mark.parametrize("method", SMOOTHINGS)
+def test_smooth_in_the_solid_reaches_parts_side_by_side(method):
+    """Two boxes that touch within a cell and share no vertex: only through the solid do they feel each other."""
+    _, armature = add_small_tube()
+    first, second = add_box("Left", -1.0, -0.001, armature), add_box("Right", 0.001, 1.0, armature)
+    for obj, column in ((first, 0), (second, 1)):
+        set_weights(obj, np.tile(np.eye(3)[column], (len(obj.data.vertices), 1)))
+    select(first, second)
+    bpy.ops.supple.weights_smooth(method=method, strength=1.0, repeats=9)
+    left = weights_of(first)
+    near = rest_points(first)[:, 0] > -0.01
+    assert np.abs(left.sum(axis=1) - 1.0).max() < 1e-5
+    if method == "SURFACE":
+        assert (left == (1, 0, 0)).all()
+    else:
+        assert left[near, 1].min() > 0.2
+        assert left[rest_points(first)[:, 0] < -0.9, 1].max() < 0.05
+
+
+@pytest.mark.parametrize("method", SMOOTHINGS)
+def test_smoothing_of_nothing_changes_nothing(method):
+    obj, _ = add_small_tube(radius=0.15)
+    make_rough(obj)
+    before = weights_of(obj)
+    bpy.ops.supple.weights_smooth(method=method, strength=0.0)
+    assert np.abs(weights_of(obj) - before).max() < 1e-6
+
+
+def test_smooth_in_the_solid_keeps_to_what_is_chosen():
+    obj, _ = add_small_tube(radius=0.15)
+    make_rough(obj)
+    before = weights_of(obj)
+    obj.vertex_groups["bone.1"].lock_weight = True
+    choose_vertices(obj, HALF)
+    bpy.ops.supple.weights_smooth(method="SOLID", strength=1.0)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    found = weights_of(obj)
+    assert (found[52:] == before[52:]).all()
+    assert (found[:, 1] == before[:, 1]).all()
+    assert np.abs(found[HALF, 0] - before[HALF, 0]).max() > 0.05
+    assert np.abs(found.sum(axis=1) - 1.0).max() < 1e-5
+
+
+def test_normalize_brings_sums_to_one():
+    obj, _ = add_small_tube()
+    set_weights(obj, np.random.default_rng(1).uniform(0.1, 0.8, (104, 3)))
+    before = weights_of(obj)
+    (told,) = weight_edits.normalize_weights([add_twin(obj)])
+    assert told == "Normalized 104 vertices."
+    select(obj)
+    bpy.ops.supple.weights_normalize()
+    assert np.abs(weights_of(obj) - before / before.sum(axis=1, keepdims=True)).max() < 1e-5
+
+
+def test_normalize_tells_of_vertices_without_weights():
+    obj, _ = add_small_tube()
+    values = np.tile([0.5, 0.0, 0.0], (104, 1))
+    values[:3] = 0.0
+    set_weights(obj, values)
+    told = weight_edits.normalize_weights([obj])
+    assert told[1] == "3 vertices without any weight stay so: give them automatic weights."
+
+
+def test_limit_tells_what_was_lost():
+    obj, _ = add_small_tube()
+    values = np.tile([0.5, 0.5, 0.0], (104, 1))
+    values[:4], values[4:6] = (0.5, 0.3, 0.2), (0.5, 0.46, 0.04)
+    set_weights(obj, values)
+    told = weight_edits.limit_weights([obj], limit=2)
+    assert told[0] == "Limited 6 vertices."
+    assert told[1] == (
+        "6 vertices had more than 2 bones and lost at most 20 % of their weight, 14.7 % in the mean; 4 lost more than "
+        "5 %."
+    )
+    assert weights_of(obj)[0] == pytest.approx((0.625, 0.375, 0.0))
+    assert weight_edits.limit_weights([obj], limit=2)[1] == "No vertex has more than 2 bones: nothing was lost."
+
+
+def test_prune_takes_small_weights_out():
+    obj, _ = add_small_tube()
+    values = np.tile([0.98, 0.02, 0.0], (104, 1))
+    values[:10] = (0.995, 0.005, 0.0)
+    set_weights(obj, values)
+    assert weight_edits.prune_weights([obj], threshold=0.01) == [
+        "Pruned 10 vertices.",
+        "10 weights below 0.01 taken out.",
+    ]
+    assert (weights_of(obj)[:10] == (1, 0, 0)).all()
+    assert (weights_of(obj)[10:, 1] > 0).all()
+
+
+def add_sides(armature: bpy.types.Object) -> list[str]:
+    select(armature)
+    bpy.ops.object.mode_set(mode="EDIT")
+    for name, side in (("arm.L", 1), ("arm.R", -1)):
+        bone = armature.data.edit_bones.new(name)
+        bone.head, bone.tail = (0.1 * side, 1.5, 0), (0.3 * side, 1.5, 0)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    return ["bone.0", "arm.L", "arm.R"]
+
+
+@pytest.mark.parametrize("direction", ("POSITIVE", "NEGATIVE", "BOTH"))
+def test_mirror_swaps_left_and_right(direction):
+    obj, armature = add_small_tube()
+    names = add_sides(armature)
+    obj.vertex_groups.clear()
+    x = rest_points(obj)[:, 0]
+    left, right = np.where(x > 0.01, 0.6, 0.0), np.where(x < -0.01, 0.2, 0.0)
+    set_weights(obj, np.stack([1.0 - left - right, left, right], axis=1), names)
+    select(obj)
+    bpy.ops.supple.weights_mirror(direction=direction)
+    value = {"POSITIVE": 0.6, "NEGATIVE": 0.2, "BOTH": 0.4}[direction]
+    found = weights_of(obj, names)
+    assert found[x > 0.01] == pytest.approx(np.tile([1 - value, value, 0], ((x > 0.01).sum(), 1)), abs=1e-5)
+    assert found[x < -0.01] == pytest.approx(np.tile([1 - value, 0, value], ((x < -0.01).sum(), 1)), abs=1e-5)
+
+
+def test_mirror_reaches_other_objects():
+    """A left and a right glove are two meshes of one armature."""
+    obj, armature = add_small_tube()
+    names = add_sides(armature)
+    obj.vertex_groups.clear()
+    twin = add_twin(obj)
+    for one, side in ((obj, 1), (twin, -1)):
+        for vertex in one.data.vertices:
+            vertex.co.x += 2.0 * side
+    set_weights(obj, np.tile([0.25, 0.75, 0.0], (104, 1)), names)
+    select(obj, twin)
+    bpy.ops.supple.weights_mirror(direction="POSITIVE")
+    assert weights_of(twin, names) == pytest.approx(np.tile([0.25, 0.0, 0.75], (104, 1)), abs=1e-5)
+    assert weights_of(obj, names) == pytest.approx(np.tile([0.25, 0.75, 0.0], (104, 1)), abs=1e-5)
+
+
+# Transfer
+
+
+def add_sleeve(body: bpy.types.Object, size: float = 1.05) -> bpy.types.Object:
+    """A wider copy of a tube without weights and modifiers."""
+    sleeve = add_twin(body)
+    sleeve.name = "Sleeve"
+    sleeve.vertex_groups.clear()
+    sleeve.modifiers.clear()
+    for vertex in sleeve.data.vertices:
+        vertex.co.x *= size
+        vertex.co.z *= size
+    return sleeve
+
+
+def test_transfer_takes_weights_over():
+    body, armature = add_small_tube()
+    sleeve = add_sleeve(body)
+    twin = add_sleeve(body)
+    select(body, sleeve)
+    assert bpy.ops.supple.weights_transfer(reach=0.1, angle=1.0) == {"FINISHED"}
+    assert np.abs(weights_of(sleeve) - weights_of(body)).max() < 0.02
+    assert armature_modifier(sleeve).object == armature
+    told = weight_edits.transfer_weights(body, [twin], params=Params(0.1, 1.0))
+    assert told == [
+        "Weights of 'Tube' given to 104 vertices.",
+        "'Sleeve.001' was given an Armature modifier with 'Rig'.",
+    ]
+    assert (weights_of(twin) == weights_of(sleeve)).all()
+
+
+def test_transfer_fills_in_what_is_out_of_reach():
+    body, _ = add_small_tube()
+    sleeve = add_sleeve(body)
+    for vertex in sleeve.data.vertices:
+        if vertex.co.y > 1.6:
+            vertex.co.z += 3.0
+    told = weight_edits.transfer_weights(body, [sleeve], params=Params(0.05, 1.0))
+    assert any(line.startswith("'Sleeve': ") and "filled in smoothly" in line for line in told)
+    assert np.abs(weights_of(sleeve).sum(axis=1) - 1.0).max() < 1e-5
+    assert np.abs(weights_of(sleeve)[HALF] - weights_of(body)[HALF]).max() < 0.02
+
+
+def test_transfer_between_places():
+    """Both objects are somewhere else, and one is scaled: what counts is where they are in their armature."""
+    body, _ = add_small_tube()
+    sleeve = add_sleeve(body)
+    for vertex in sleeve.data.vertices:
+        vertex.co *= 0.25
+    sleeve.scale = (4, 4, 4)
+    select(body, sleeve)
+    bpy.ops.supple.weights_transfer(reach=0.1)
+    assert np.abs(weights_of(sleeve) - weights_of(body)).max() < 0.02
+
+
+def test_transfer_to_selected_vertices_only():
+    body, _ = add_small_tube()
+    sleeve = add_sleeve(body)
+    weight_edits.transfer_weights(body, [sleeve])
+    set_weights(sleeve, np.tile([0.0, 0.0, 1.0], (104, 1)))
+    for vertex in sleeve.data.vertices:
+        vertex.select = vertex.index < 52
+    weight_edits.transfer_weights(body, [sleeve], Scope(selected_only=True))
+    assert np.abs(weights_of(sleeve)[:52] - weights_of(body)[:52]).max() < 0.02
+    assert (weights_of(sleeve)[52:] == (0, 0, 1)).all()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    (
+        ("weights", "The source has no face with weights"),
+        ("armature", "'Sleeve' is deformed by 'Rig.001', and 'Tube' by 'Rig': choose the same armature"),
+        ("data", "No mesh to give the weights of 'Tube' to: select some besides, of other data"),
+    ),
+)
+def test_transfer_refuses(spoil, message):
+    body, armature = add_small_tube()
+    sleeve = add_sleeve(body)
+    if spoil == "weights":
+        body.vertex_groups.clear()
+    elif spoil == "armature":
+        other = armature.copy()
+        bpy.context.scene.collection.objects.link(other)
+        sleeve.modifiers.new("Armature", "ARMATURE").object = other
+    else:
+        sleeve.data = body.data
+    select(body, sleeve)
+    groups, modifiers = len(sleeve.vertex_groups), len(sleeve.modifiers)
+    with pytest.raises(RuntimeError, match=re.escape(message)):
+        bpy.ops.supple.weights_transfer()
+    assert (len(sleeve.vertex_groups), len(sleeve.modifiers)) == (groups, modifiers)
+
+
+def test_transfer_wants_two_meshes():
+    body, _ = add_small_tube()
+    select(body)
+    with pytest.raises(RuntimeError, match=r"poll\(\).*last, and before it those to give weights to"):
+        bpy.ops.supple.weights_transfer()
+
+
+# Groups
+
+
+@pytest.mark.parametrize("mode", ("OBJECT", "EDIT"))
+def test_empty_groups_of_bones_are_removed(mode):
+    obj, _ = add_small_tube()
+    obj.vertex_groups["bone.1"].remove(list(range(104)))
+    obj.vertex_groups["bone.2"].add(list(range(104)), 0.0, "REPLACE")
+    obj.vertex_groups.new(name="Empty Pin")
+    bpy.ops.object.mode_set(mode=mode)
+    before = weights_of(obj, ["bone.0"])
+    assert weight_edits.clean_groups([add_twin(obj)]) == ["Removed 2 empty groups: bone.1, bone.2."]
+    bpy.ops.supple.weights_clean()
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert [group.name for group in obj.vertex_groups] == ["bone.0", "Empty Pin"]
+    assert (weights_of(obj, ["bone.0"]) == before).all()
+    assert weight_edits.clean_groups([obj]) == ["All groups of bones hold weights: nothing to remove."]
+
+
+def test_empty_groups_that_are_locked_stay():
+    obj, _ = add_small_tube()
+    obj.vertex_groups["bone.1"].remove(list(range(104)))
+    obj.vertex_groups["bone.1"].lock_weight = True
+    bpy.ops.supple.weights_clean()
+    assert "bone.1" in obj.vertex_groups
+
+
+# Checks
+
+
+def make_mistakes(obj: bpy.types.Object) -> dict[str, list[int]]:
+    """Weights with a mistake of each kind; gives the vertices of each."""
+    y = rest_points(obj)[:, 1]
+    values = np.zeros((104, 3))
+    values[np.arange(104), np.minimum(y.astype(int), 2)] = 1.0
+    values[0:2] = 0.0
+    values[5] = (0.6, 0.3, 0.1)
+    values[30] = (0.5, 0.0, 0.0)
+    values[100] = (0.7, 0.0, 0.3)
+    set_weights(obj, values)
+    return {
+        "UNWEIGHTED": [0, 1],
+        "OVER_INFLUENCED": [5],
+        "SUMS": [30],
+        "FAR": [100],
+        "ISLANDS": [5, 30, 100],
+        "SEAMS": [],
+    }
+
+
+def test_check_tells_and_changes_nothing():
+    obj, _ = add_small_tube()
+    make_mistakes(obj)
+    before = snapshot(obj)
+    assert bpy.ops.supple.weights_check(limit=2) == {"FINISHED"}
+    assert snapshot(obj) == before
+    lines = settings_of(obj).weights_report.splitlines()
+    assert lines == weight_checks.check_weights([obj], 2)
+    assert lines[:4] == [
+        "'Tube', 104 vertices:",
+        "2 vertices have no weight: no bone moves them.",
+        "1 vertex has more than 2 influences.",
+        "1 vertex has weights that do not sum to 1.",
+    ]
+    assert any("bone.0: 1 vertex far from the bone" in line for line in lines)
+
+
+def test_check_of_good_weights():
+    obj, _ = add_small_tube()
+    bpy.ops.supple.weights_check()
+    assert settings_of(obj).weights_report == "'Tube', 104 vertices:\nNo mistakes found."
+
+
+def test_check_tells_of_each_object_apart():
+    obj, _ = add_small_tube()
+    twin = add_twin(obj)
+    make_mistakes(twin)
+    for vertex in twin.data.vertices:
+        vertex.co.x += 0.001
+    select(obj, twin)
+    bpy.ops.supple.weights_check()
+    assert settings_of(obj).weights_report.splitlines()[0] == "'Tube', 104 vertices:"
+    assert "no weight" not in settings_of(obj).weights_report
+    assert "2 vertices have no weight" in settings_of(twin).weights_report
+
+
+@pytest.mark.parametrize("kind", ("UNWEIGHTED", "OVER_INFLUENCED", "SUMS", "SEAMS", "FAR"))
+@pytest.mark.parametrize("mode", ("OBJECT", "EDIT", "WEIGHT_PAINT"))
+def test_what_was_found_is_selected(kind, mode):
+    obj, _ = add_small_tube()
+    wrong = make_mistakes(obj)[kind]
+    choose_vertices(obj, list(range(104)))
+    bpy.ops.object.mode_set(mode=mode)
+    assert bpy.ops.supple.weights_select(kind=kind, limit=2) == {"FINISHED"}
+    assert obj.mode == ("WEIGHT_PAINT" if mode == "WEIGHT_PAINT" else "EDIT")
+    assert obj.data.use_paint_mask_vertex == (mode == "WEIGHT_PAINT")
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert np.flatnonzero(read_selected(obj.data)).tolist() == wrong
+
+
+def test_selecting_all_mistakes():
+    obj, _ = add_small_tube()
+    make_mistakes(obj)
+    ((found, wrong),) = weight_checks.find_vertices([obj], "ANY", 2)
+    assert found == obj
+    assert set(np.flatnonzero(wrong)) >= {0, 1, 5, 30, 100}
+    assert weight_checks.select_vertices([(obj, wrong)]) == [f"{wrong.sum()} vertices selected."]
+    assert (read_selected(obj.data) == wrong).all()
+
+
+def test_selecting_stays_in_object_mode_where_nothing_can_be_found():
+    obj, armature = add_small_tube()
+    no_armature(obj, armature)
+    with pytest.raises(RuntimeError, match="No armature deforms 'Tube'"):
+        bpy.ops.supple.weights_select(kind="ANY")
+    assert obj.mode == "OBJECT"

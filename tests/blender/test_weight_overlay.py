@@ -1,0 +1,218 @@
+"""Weights as colors on the skin: what is drawn of whom, and that it is made anew only when it changes."""
+
+from collections.abc import Callable
+
+import bpy
+import gpu
+import numpy as np
+import pytest
+import test_overlay
+from mathutils import Matrix
+
+from scenes import add_tube, evaluated_points, select, turn
+from supple import weight_overlay
+from supple.bridge.shown_weights import read_shown_groups, read_shown_shape
+from supple.bridge.weights import read_weights
+from supple.tasks.chosen_bones import find_chosen_bones
+from supple.weight_overlay import UNWEIGHTED
+
+picture = test_overlay.picture
+
+
+class Compiled:
+    """Stands for a shader that there is no graphics card for."""
+
+
+@pytest.fixture
+def batches(monkeypatch: pytest.MonkeyPatch) -> list[dict]:
+    """What was to be drawn, without a graphics card."""
+    made = []
+    monkeypatch.setattr(
+        weight_overlay, "batch_for_shader", lambda _shader, _kind, attributes, indices: made.append(attributes) or made
+    )
+    return made
+
+
+def update(obj: bpy.types.Object, *chosen: str) -> None:
+    weight_overlay.update_drawn(obj, bpy.context.evaluated_depsgraph_get(), list(chosen), Compiled())
+
+
+def show() -> None:
+    bpy.context.window_manager.supple_show_weights = True
+
+
+def pose(armature: bpy.types.Object, *names: str) -> None:
+    """Go to Pose Mode with these bones selected."""
+    select(armature)
+    bpy.ops.object.mode_set(mode="POSE")
+    for bone in armature.pose.bones:
+        (bone if hasattr(bone, "select") else bone.bone).select = bone.name in names
+
+
+@pytest.mark.parametrize("chosen", [["bone.1"], ["bone.0", "bone.2"], []])
+def test_values_are_sums_of_the_chosen_bones(batches: list[dict], chosen: list[str]):
+    obj, _ = add_tube()
+    obj.vertex_groups.new(name="mask").add([0, 1], 1.0, "REPLACE")  # moves nothing
+    for group in list(obj.vertex_groups)[:3]:
+        group.remove([0, 5])
+    update(obj, *chosen)
+    expected = read_weights(obj, chosen).sum(axis=1)
+    expected[[0, 5]] = UNWEIGHTED
+    np.testing.assert_allclose(batches[0]["value"], expected, atol=1e-6)
+
+
+def test_bones_have_colors_that_mix(batches: list[dict]):
+    obj, _ = add_tube()
+    update(obj)
+    tints = batches[0]["color"]
+    assert tints.shape == (len(obj.data.vertices), 3)
+    names = ["bone.0", "bone.1", "bone.2"]
+    own = weight_overlay.color_joints(np.arange(3))
+    np.testing.assert_allclose(tints, read_weights(obj, names) @ own, atol=1e-5)
+
+
+def test_a_pose_is_followed_without_reading_weights(batches: list[dict], monkeypatch: pytest.MonkeyPatch):
+    obj, armature = add_tube()
+    update(obj, "bone.1")
+    read = []
+    monkeypatch.setattr(
+        weight_overlay, "read_shown_groups", lambda *given: read.append(given) or read_shown_groups(*given)
+    )
+    update(obj, "bone.1")
+    assert len(batches) == 1
+    turn(armature, "bone.1", (0.0, 0.0, 1.2))
+    update(obj, "bone.1")
+    assert len(batches) == 2
+    np.testing.assert_array_equal(batches[1]["pos"], evaluated_points(obj))
+    np.testing.assert_array_equal(batches[1]["value"], batches[0]["value"])
+    assert read == []
+    obj.vertex_groups["bone.1"].add([3], 0.77, "REPLACE")
+    obj.data.update_tag()
+    update(obj, "bone.1")
+    assert batches[-1]["value"][3] == pytest.approx(0.77)
+    assert len(read) == 1
+
+
+def test_another_choice_is_another_color(batches: list[dict]):
+    obj, _ = add_tube()
+    update(obj, "bone.1")
+    update(obj, "bone.2")
+    assert (batches[0]["value"] != batches[1]["value"]).any()
+    update(obj, "bone.2")
+    assert len(batches) == 2
+
+
+def test_vertices_that_modifiers_add_have_weights_too(batches: list[dict]):
+    obj, armature = add_tube()
+    obj.modifiers.new("Subdivision", "SUBSURF").levels = 1
+    turn(armature, "bone.1", (0.0, 0.0, 0.7))
+    update(obj, "bone.1")
+    count = len(obj.data.vertices)
+    assert len(batches[0]["value"]) > 3 * count
+    assert batches[0]["value"].min() >= 0
+    np.testing.assert_allclose(batches[0]["value"][:count], read_weights(obj, ["bone.1"])[:, 0], atol=0.2)
+    shape = read_shown_shape(obj, bpy.context.evaluated_depsgraph_get())
+    np.testing.assert_allclose(np.linalg.norm(shape.normals, axis=1), 1.0, atol=1e-4)
+
+
+def test_meshes_of_the_active_object_are_shown():
+    obj, armature = add_tube()
+    other, _ = add_tube()
+    assert weight_overlay.find_shown(bpy.context) == []
+    show()
+    assert weight_overlay.find_shown(bpy.context) == [other]
+    pose(armature, "bone.1")
+    assert weight_overlay.find_shown(bpy.context) == [obj]
+    assert find_chosen_bones(bpy.context.active_object) == ["bone.1"]
+    bpy.ops.object.mode_set(mode="OBJECT")
+    select(obj)
+    for mode, shown in (("WEIGHT_PAINT", []), ("EDIT", []), ("OBJECT", [obj])):
+        bpy.ops.object.mode_set(mode=mode)
+        assert weight_overlay.find_shown(bpy.context) == shown
+    bpy.ops.object.select_all(action="DESELECT")
+    bpy.context.view_layer.objects.active = None
+    assert weight_overlay.find_shown(bpy.context) == []
+
+
+def test_what_is_kept_goes_with_the_overlay(batches: list[dict]):
+    obj, _ = add_tube()
+    show()
+    update(obj, "bone.1")
+    weight_overlay.draw()
+    assert list(weight_overlay.kept.drawn) == [obj.session_uid]
+    bpy.context.window_manager.supple_show_weights = False
+    weight_overlay.draw()
+    assert weight_overlay.kept.drawn == {}
+
+
+def test_a_tool_tells_weights_sooner_than_the_mesh(batches: list[dict]):
+    obj, _ = add_tube()
+    update(obj, "bone.1")
+    groups = read_shown_groups(obj, bpy.context.evaluated_depsgraph_get())
+    groups = type(groups)(groups.vertices, groups.groups, 0.5 * groups.values)
+    end = weight_overlay.listen(obj, weight_overlay.Tool(lambda: groups, lambda: ["bone.1"]))
+    for factor, tell in ((0.5, lambda: None), (1.0, end)):
+        tell()
+        obj.data.update_tag()
+        update(obj, "bone.1")
+        np.testing.assert_allclose(batches[-1]["value"], factor * batches[0]["value"], atol=1e-6)
+    assert weight_overlay.kept.tools == {}
+
+
+def test_unregister_removes_the_handler(monkeypatch: pytest.MonkeyPatch):
+    view, installed = bpy.types.SpaceView3D, []
+    weight_overlay.unregister()
+    with monkeypatch.context() as patch:
+        patch.setattr(view, "draw_handler_add", lambda *given: installed.append(given) or given)
+        patch.setattr(view, "draw_handler_remove", lambda handle, region: installed.remove(handle))
+        weight_overlay.register()
+        assert installed == [(weight_overlay.draw, (), "WINDOW", "POST_VIEW")]
+        weight_overlay.unregister()
+        assert installed == []
+    weight_overlay.register()
+
+
+@pytest.mark.parametrize("by_bone", [False, True])
+def test_weights_go_from_blue_through_green_to_red(picture: Callable, by_bone: bool):
+    corners = np.array([(-2, -1, 0), (2, -1, 0), (2, 1, 0), (-2, 1, 0)], np.float32)
+    attributes = {
+        "pos": corners,
+        "normal": np.tile(np.float32((0, 0, 1)), (4, 1)),
+        "value": np.array([0.1, 1.0, 1.0, 0.1], np.float32),
+        "color": np.tile(np.float32((0, 1, 0)), (4, 1)),
+    }
+
+    def draw() -> None:
+        shader = weight_overlay.make_shader()
+        batch = weight_overlay.batch_for_shader(shader, "TRIS", attributes, indices=[(0, 1, 2), (0, 2, 3)])
+        gpu.state.depth_test_set("LESS_EQUAL")
+        gpu.state.depth_mask_set(True)
+        weight_overlay.draw_colored(batch, shader, by_bone)
+        gpu.matrix.multiply_matrix(Matrix.Translation((0.0, 0.0, -1.0)))
+        weight_overlay.draw_colored(batch, shader, not by_bone)  # behind: hidden
+
+    pixels = picture(draw)
+    row = pixels[test_overlay.SIZE // 2]
+    strongest = row.argmax(axis=1)[[2, test_overlay.SIZE * 4 // 9, -3]].tolist()
+    assert strongest == ([1, 1, 1] if by_bone else [2, 1, 0])
+    assert not pixels[2].any()
+
+
+def test_unweighted_skin_is_striped(picture: Callable):
+    corners = np.array([(-2, -2, 0), (2, -2, 0), (2, 2, 0), (-2, 2, 0)], np.float32)
+    attributes = {
+        "pos": corners,
+        "normal": np.tile(np.float32((0, 0, 1)), (4, 1)),
+        "value": np.full(4, UNWEIGHTED, np.float32),
+        "color": np.zeros((4, 3), np.float32),
+    }
+
+    def draw() -> None:
+        shader = weight_overlay.make_shader()
+        batch = weight_overlay.batch_for_shader(shader, "TRIS", attributes, indices=[(0, 1, 2), (0, 2, 3)])
+        weight_overlay.draw_colored(batch, shader, False)
+
+    pixels = picture(draw)
+    assert (pixels[..., 1] < 0.01).all()
+    bright = pixels[..., 0] > 0.3
+    assert 0.3 < bright.mean() < 0.7

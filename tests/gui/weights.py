@@ -1,0 +1,277 @@
+"""Weight lines dragged by the mouse in a real window, and weights as colors on the skin.
+
+What the mouse was told is compared with where the lines then run, by weights read anew from the mesh.
+"""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+import bpy
+import numpy as np
+from bpy_extras.view3d_utils import location_3d_to_region_2d
+from mathutils import Vector
+
+import checkout
+from scenes import add_tube, bind, distance, evaluated_points, select, turn
+
+WAIT = 0.4
+NEAR = 6.0
+"""Pixels from the mouse at which a handle may be let go."""
+
+
+def xdo(*arguments: object) -> None:
+    subprocess.run(["xdotool", *map(str, arguments)], check=True)
+
+
+def part(name: str) -> ModuleType:
+    """A module of the extension."""
+    return importlib.import_module(f"{checkout.MODULE}.{name}")
+
+
+class Stage:
+    """A bent tube, its armature in Pose Mode with two bones selected, and the mouse over it."""
+
+    def __init__(self, window: Any, bound: bool = False) -> None:
+        self.window = window
+        for obj in list(bpy.data.objects):
+            bpy.data.objects.remove(obj)
+        bpy.context.view_layer.update()
+        obj, armature = add_tube(bones=3, rings=61, sides=24, length=4.0, radius=0.5)
+        obj.data.flip_normals()
+        if bound:
+            bind(obj)
+        for name, angle in (("bone.1", 0.5), ("bone.2", 0.6)):
+            turn(armature, name, (0.0, 0.0, angle))
+        with bpy.context.temp_override(**window.override()):
+            bpy.ops.view3d.view_axis(type="TOP")
+            bpy.ops.view3d.view_all()
+            select(armature)
+            bpy.ops.object.mode_set(mode="POSE")
+        for bone in armature.pose.bones:
+            (bone if hasattr(bone, "select") else bone.bone).select = bone.name != "bone.0"
+        armature.data.bones.active = armature.data.bones["bone.1"]
+        window.space.region_3d.view_perspective = "ORTHO"
+        window.space.shading.type = "SOLID"
+        window.space.show_region_ui = True
+        window.space.overlay.show_wireframes = False
+        bpy.ops.ed.undo_push(message="A bent tube")
+
+    @property
+    def obj(self) -> bpy.types.Object:
+        return bpy.data.objects["Tube"]
+
+    @property
+    def weights(self) -> np.ndarray:
+        return part("bridge.weights").read_weights(self.obj, ["bone.0", "bone.1", "bone.2"])
+
+    @property
+    def running(self) -> bool:
+        return "SUPPLE_OT_weight_lines" in [one.bl_idname for one in self.window.window.modal_operators]
+
+    def start(self) -> None:
+        with bpy.context.temp_override(**self.window.override()):
+            bpy.ops.supple.weight_lines("INVOKE_DEFAULT")
+
+    def places(self, bone: str, line: int = 0) -> np.ndarray:
+        """Where in the region the handles of a line are, by the weights as they are: pixels, shape (8, 2)."""
+        tasks = part("tasks.weight_lines")
+        lines = tasks.read_lines(self.obj, bpy.data.objects["Rig"], [bone])
+        joint = lines.joints[0]
+        posed = tasks.read_posed_points(self.obj, bpy.context.evaluated_depsgraph_get()).astype(float)
+        return self.project(lines.locate(joint, joint.levels[line]).take(posed))
+
+    def project(self, points: np.ndarray) -> np.ndarray:
+        region, view, matrix = self.window.region("WINDOW"), self.window.space.region_3d, self.obj.matrix_world
+        return np.array([location_3d_to_region_2d(region, view, matrix @ Vector(point)) for point in points])
+
+    def nearest(self, bone: str, place: np.ndarray, line: int = 0) -> float:
+        """How near to a place a line runs, pixels."""
+        tasks = part("tasks.weight_lines")
+        lines = tasks.read_lines(self.obj, bpy.data.objects["Rig"], [bone])
+        edges, shares = lines.trace(lines.joints[0], lines.joints[0].levels[line])
+        posed = tasks.read_posed_points(self.obj, bpy.context.evaluated_depsgraph_get()).astype(float)
+        ends = (1 - shares[..., None]) * posed[edges[:, :, 0]] + shares[..., None] * posed[edges[:, :, 1]]
+        return float(np.linalg.norm(self.project(ends.reshape(-1, 3)) - place, axis=1).min())
+
+    def go(self, place: np.ndarray) -> None:
+        self.window.move("WINDOW", place[0], place[1] + 1)  # a screen's lowest row is one less than its height
+
+    def drag(self, *places: np.ndarray, key: str = "") -> Iterator[float]:
+        self.go(places[0])
+        yield WAIT
+        if key:
+            xdo("keydown", key)
+        xdo("mousedown", 1)
+        for place in places[1:]:
+            yield 0.2
+            self.go(place)
+        yield WAIT
+
+    def let_go(self, key: str = "") -> Iterator[float]:
+        xdo("mouseup", 1)
+        if key:
+            xdo("keyup", key)
+        yield WAIT
+
+
+def edit_weights(
+    window: Any, check: Callable[[str, bool], None], look: Callable[[Any, str], np.ndarray]
+) -> Iterator[float]:
+    """Edit weights by lines, and look at them as colors."""
+    for bound in (False, True):
+        yield from drag_handles(window, check, look, bound)
+    yield from confirm_and_undo(window, check, look)
+    yield from show_weights(window, check, look)
+
+
+def drag_handles(window: Any, check: Any, look: Any, bound: bool) -> Iterator[float]:
+    """A line goes where the mouse takes it, there only, and the skin with it; Esc gives all back."""
+    kind = "bound" if bound else "plain"
+    stage = Stage(window, bound)
+    yield 1.0
+    before, shape = stage.weights, evaluated_points(stage.obj)
+    stage.start()
+    yield WAIT
+    check(f"the tool runs on a {kind} skin", stage.running)
+    look(window, f"weights-{kind}-1-started")
+    handle, other = stage.places("bone.1")[0], stage.places("bone.1")[4]
+    ahead = stage.places("bone.1", 2)[0] - handle
+    target = handle + 60.0 * ahead / np.linalg.norm(ahead)
+    yield from stage.drag(handle, handle + 0.3 * (target - handle), handle + 0.7 * (target - handle), target)
+    look(window, f"weights-{kind}-2-dragging")
+    check("weights change while a handle is dragged", bool((stage.weights != before).any()))
+    check("... and the skin follows", distance(shape, evaluated_points(stage.obj)) > 1e-3)
+    yield from stage.let_go()
+    away = stage.nearest("bone.1", target)
+    check(f"the line runs where it was let go ({away:.1f} pixels)", away <= NEAR)
+    heights = np.array([vertex.co.z for vertex in stage.obj.data.vertices])
+    change = np.abs(stage.weights - before).max(axis=1)
+    check("... and stays on the other side", change[heights < -0.3].max() < 0.2 * change[heights > 0.3].max())
+    check("weights still sum to 1", bool(np.allclose(stage.weights.sum(axis=1), 1.0, atol=1e-5)))
+    check("the other end of the handle's ring is where it was", stage.nearest("bone.1", other) <= NEAR)
+
+    once = stage.weights
+    middle, red = stage.places("bone.2")[0], stage.places("bone.2", 2)[0]
+    yield from stage.drag(middle, middle)  # the joint under the mouse shows its falloff
+    yield from stage.let_go()
+    yield from stage.drag(red, 0.5 * (red + middle))
+    yield from stage.let_go()
+    look(window, f"weights-{kind}-3-falloff")
+    closer = np.linalg.norm(stage.places("bone.2", 2)[0] - stage.places("bone.2")[0]) / np.linalg.norm(red - middle)
+    check(f"a red handle changes the falloff ({closer:.2f})", 0.35 < closer < 0.7)
+    check("... and leaves the line", stage.nearest("bone.2", middle) <= NEAR)
+    xdo("key", "ctrl+z")
+    yield WAIT
+    check("Ctrl Z takes back the latest drag alone", bool(np.allclose(stage.weights, once, atol=1e-6)))
+
+    xdo("key", "Escape")
+    yield WAIT
+    check("Esc gives all weights back", bool((stage.weights == before).all()))
+    check("... and the skin", distance(shape, evaluated_points(stage.obj)) < 1e-6)
+    check("... and ends the tool", not stage.running)
+
+
+def confirm_and_undo(window: Any, check: Any, look: Any) -> Iterator[float]:
+    """Enter keeps all as one step of undo; whole lines; the wheel zooms; Esc while dragging goes back one drag."""
+    stage = Stage(window)
+    yield 1.0
+    before = stage.weights
+    stage.start()
+    yield WAIT
+    first = stage.places("bone.1")
+    between = 0.5 * (first[0] + first[1])
+    ahead = stage.places("bone.1", 2)[0] - first[0]
+    target = between + 40.0 * ahead / np.linalg.norm(ahead)
+    yield from stage.drag(between, 0.5 * (between + target), target)
+    look(window, "weights-4-whole-line")
+    yield from stage.let_go()
+    away = max(stage.nearest("bone.1", first[handle] + target - between) for handle in (0, 1, 7))
+    check(f"a line that is dragged goes as a whole ({away:.1f} pixels)", away <= 2 * NEAR)
+    whole = stage.weights
+    yield from stage.drag(stage.places("bone.1")[0], stage.places("bone.1")[0] + (20, 20))
+    xdo("key", "Escape")
+    yield WAIT
+    yield from stage.let_go()
+    check("Esc while dragging takes back this drag alone", stage.running and bool((stage.weights == whole).all()))
+    zoom = window.space.region_3d.view_distance
+    stage.go(np.array((100.0, 100.0)))
+    xdo("click", 4)
+    yield WAIT
+    check("the wheel zooms", window.space.region_3d.view_distance != zoom)
+    check("... and changes no weight", bool((stage.weights == whole).all()))
+    xdo("keydown", "ctrl", "click", 4, "click", 4, "keyup", "ctrl")
+    yield WAIT
+    check("Ctrl and the wheel change the falloff", bool((stage.weights != whole).any()))
+    done = stage.weights
+    xdo("key", "Return")
+    yield WAIT
+    check("Enter ends the tool and keeps the weights", not stage.running and bool((stage.weights == done).all()))
+    look(window, "weights-5-confirmed")
+    moves = [
+        {"name": "", "bone": one.bone, "line": one.line, "offsets": list(one.offsets), "widths": list(one.widths)}
+        for one in bpy.context.window_manager.operators[-1].properties.moves
+    ]
+    xdo("key", "ctrl+z")
+    yield 1.0
+    check("one undo takes it all back", bool((stage.weights == before).all()))
+    repeated = part("tasks.weight_lines").read_lines(stage.obj, bpy.data.objects["Rig"], ["bone.1", "bone.2"])
+    part("tasks.weight_lines").set_moves(
+        repeated, {(one["bone"], one["line"]): (one["offsets"], one["widths"]) for one in moves}
+    )
+    repeated.write()
+    check("what the operator remembers does the same", bool(np.allclose(stage.weights, done, atol=1e-5)))
+    repeated.restore()
+    xdo("key", "ctrl+shift+z")
+    yield 1.0
+    check("redo brings it again", bool(np.allclose(stage.weights, done, atol=1e-6)))
+    with bpy.context.temp_override(**window.override()):
+        bpy.ops.object.mode_set(mode="OBJECT")
+
+
+def show_weights(window: Any, check: Any, look: Any) -> Iterator[float]:
+    """Weights are colors on the posed skin, follow it, and are an overlay."""
+    stage = Stage(window)
+    stage.go(np.array((60.0, 60.0)))
+    manager = bpy.context.window_manager
+    yield 1.0
+    bare = look(window, "weights-6-bare")
+    manager.supple_show_weights = True
+    yield WAIT
+    shown = look(window, "weights-7-shown")
+    check("weights are shown in Pose Mode", count_changed(bare, shown) > 0.02)
+    turn(bpy.data.objects["Rig"], "bone.1", (0.0, 0.0, -0.5))
+    yield WAIT
+    posed = look(window, "weights-8-posed")
+    check("... where the pose takes them", count_changed(shown, posed) > 0.02)
+    turn(bpy.data.objects["Rig"], "bone.1", (0.0, 0.0, 0.5))
+    bpy.ops.supple.weight_lines(bone="bone.1", offset=0.4)
+    yield WAIT
+    check("... and where the weights went", count_changed(shown, look(window, "weights-9-changed")) > 0.002)
+    with bpy.context.temp_override(**window.override()):
+        bpy.ops.object.mode_set(mode="OBJECT")
+        select(stage.obj)
+    stage.obj.vertex_groups.active_index = 2
+    yield WAIT
+    one = look(window, "weights-10-object-mode")
+    check("... in Object Mode too", count_changed(bare, one) > 0.02)
+    manager.supple_weight_colors = "BONES"
+    yield WAIT
+    check("... each bone in its color", count_changed(one, look(window, "weights-11-by-bone")) > 0.02)
+    window.space.overlay.show_overlays = False
+    yield WAIT
+    without = look(window, "weights-12-without-overlays")
+    manager.supple_show_weights = False
+    yield WAIT
+    check("they are an overlay", count_changed(without, look(window, "weights-13-without-any")) < 0.005)
+    window.space.overlay.show_overlays = True
+    manager.supple_weight_colors = "CHOSEN"
+
+
+def count_changed(first: np.ndarray, second: np.ndarray) -> float:
+    """Share of the pixels that differ clearly."""
+    return float((np.abs(first - second).max(axis=2) > 0.1).mean())

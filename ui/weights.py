@@ -1,0 +1,138 @@
+"""The Weights panel: automatic weights, what came of them, and tools to edit weights."""
+
+from __future__ import annotations
+
+import bpy
+
+from ..properties import settings_of
+from ..weight_properties import WeightSettings
+from .panels import SupplePanel, draw_message
+
+
+def find_skinned(context: bpy.types.Context) -> bpy.types.Object | None:
+    """The active object where it can have weights, or is an armature that gives some."""
+    obj = context.active_object
+    return obj if obj is not None and obj.type in ("MESH", "ARMATURE") else None
+
+
+def settings_of_scene(context: bpy.types.Context) -> WeightSettings:
+    """What is chosen for automatic weights."""
+    return context.scene.supple_weights
+
+
+class WeightsSubpanel(SupplePanel):
+    """Mix-in: a part of the Weights panel that is closed at first."""
+
+    bl_parent_id = "VIEW3D_PT_supple_weights"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return find_skinned(context) is not None
+
+
+class VIEW3D_PT_supple_weights(SupplePanel, bpy.types.Panel):
+    """Automatic weights, and what came of them"""
+
+    bl_label = "Weights"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        obj = find_skinned(context)
+        if obj is None:
+            column = layout.column(align=True)
+            column.label(text="Select a mesh,")
+            column.label(text="and its armature too")
+            return
+        settings = settings_of_scene(context)
+        column = layout.column()
+        column.prop(settings, "method")
+        method = settings.bl_rna.properties["method"].enum_items[settings.method]
+        draw_message(column, context, method.description, icon="INFO")
+        row = column.row()
+        row.use_property_split = False
+        row.prop(settings, "mode", expand=True)
+        row = layout.row()
+        row.scale_y = 1.4
+        operator = row.operator("supple.weights_auto", icon="MOD_VERTEX_WEIGHT")
+        for name in ("method", "mode", "only_selected_bones", "limit", "prune", "resolution", "cells"):
+            setattr(operator, name, getattr(settings, name))
+        if settings_of(obj).weights_report:
+            draw_message(layout, context, settings_of(obj).weights_report, icon="INFO")
+        column = layout.column()
+        column.prop(context.window_manager, "supple_show_weights")
+        if context.window_manager.supple_show_weights:
+            column.prop(context.window_manager, "supple_weight_colors", text="Colors")
+
+
+class VIEW3D_PT_supple_weights_options(WeightsSubpanel, bpy.types.Panel):
+    """What automatic weights offer to choose besides"""
+
+    bl_label = "Options"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        settings = settings_of_scene(context)
+        column = layout.column()
+        column.prop(settings, "only_selected_bones")
+        obj = find_skinned(context)
+        if obj is not None and obj.type == "MESH":
+            column.prop(obj, "use_mesh_mirror_x", text="Mirror")
+        column.prop(settings, "limit")
+        column.prop(settings, "prune")
+        if settings.method == "SOLID":
+            column.prop(settings, "resolution")
+        elif settings.method == "BIHARMONIC":
+            column.prop(settings, "cells")
+
+
+class VIEW3D_PT_supple_weights_edit(WeightsSubpanel, bpy.types.Panel):
+    """Tools that change weights: those of selected vertices in Edit Mode and where a paint mask is on, else all"""
+
+    bl_label = "Edit"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        row = self.layout.row()
+        row.scale_y = 1.2
+        row.operator("supple.weight_lines", icon="CURVE_BEZCIRCLE")
+        column = self.layout.column(align=True)
+        row = column.row(align=True)
+        row.operator("supple.weights_smooth", text="Smooth Skin", icon="MOD_SMOOTH").method = "SURFACE"
+        row.operator("supple.weights_smooth", text="Smooth Body", icon="META_BALL").method = "SOLID"
+        row = column.row(align=True)
+        row.operator("supple.weights_sharpen", icon="SHARPCURVE")
+        row.operator("supple.weights_normalize", icon="NORMALIZE_FCURVES")
+        row = column.row(align=True)
+        row.operator("supple.weights_limit", icon="FILTER")
+        row.operator("supple.weights_prune", icon="X")
+        column = self.layout.column(align=True)
+        row = column.row(align=True)
+        row.operator("supple.weights_mirror", icon="MOD_MIRROR")
+        row.operator("supple.weights_transfer", icon="MOD_DATA_TRANSFER")
+        column.operator("supple.weights_clean", icon="TRASH")
+
+
+class VIEW3D_PT_supple_weights_check(WeightsSubpanel, bpy.types.Panel):
+    """What is wrong with weights, and where"""
+
+    bl_label = "Check"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        row = self.layout.row(align=True)
+        row.operator("supple.weights_check", icon="VIEWZOOM")
+        row.operator_menu_enum("supple.weights_select", "kind", icon="RESTRICT_SELECT_OFF")
+
+
+register, unregister = bpy.utils.register_classes_factory(
+    (
+        VIEW3D_PT_supple_weights,
+        VIEW3D_PT_supple_weights_options,
+        VIEW3D_PT_supple_weights_edit,
+        VIEW3D_PT_supple_weights_check,
+    )
+)
