@@ -8,12 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from .biharmonic import TOLERANCE, minimize
-from .bone_claims import find_nearby_seeds, find_seeds
+from .bone_claims import claim_nodes, find_nearby_seeds, find_seeds, share_ties
 from .neighbors import find_nearest
 from .solid import find_islands
 from .solid_cells import Cells, link_cells
-from .solid_heat import check_shape, finish, read_solid
+from .solid_heat import NO_BONE_INSIDE, Level, check_shape, cut_part, find_fine_parts, finish, read_solid
 from .weighting import Solution
+
+MOST_FINE = 20_000
+"""Cells that are made by cutting a part, about half of them in the solid; where there were more, they are larger."""
+
+NEED = 2.0
+"""Times finer cells that a part has to need to be cut."""
 
 TRIES = 3
 """How often the side of a cell is changed to come near to the number of cells."""
@@ -27,11 +33,14 @@ class Params:
     ----------
     cells : int
         About how many there are.
+    detail : int
+        Cells along the side of a cell where bones are dense, as in hands and faces; 1: nowhere.
     tolerance : float
         The energy is proved to be above the least one by at most this share of it.
     """
 
     cells: int = 5000
+    detail: int = 6
     tolerance: float = TOLERANCE
 
 
@@ -51,7 +60,7 @@ def solve(
     the bone's, and bones that share a cell share its weight. Parts that overlap and have bones of their own do not feel
     each other, as with heat.
     """
-    params = params or Params()
+    params, tell = params or Params(), progress or (lambda _share: None)
     points, heads, tails = (np.asarray(values, np.float64) for values in (points, heads, tails))
     step = check_shape(points, triangles) / params.cells ** (1.0 / 3.0)
     surface, cells, _ = read_solid(points, triangles, heads, tails, step)
@@ -62,24 +71,49 @@ def solve(
     note = ""
     if not seeds.size:
         seeds, bones = find_nearby_seeds(cells, heads, tails)
-        note = "No bone is inside the mesh: each place follows the bones beside it."
-    given = np.zeros((cells.count, len(heads)))
-    given[seeds, bones] = 1.0
-    given /= np.maximum(given.sum(axis=1, keepdims=True), 1.0)
-    fixed = given.any(axis=1)
+        note = NO_BONE_INSIDE
+    usable = np.unique(bones)
+    coarse = _minimize(cells, _hold(cells, seeds, bones, len(heads)), params.tolerance, lambda share: tell(0.4 * share))
+    weights = cells.read(coarse, points)
+
+    owner, distance = claim_nodes(cells, seeds, bones, heads, tails)
+    given = share_ties(cells, owner, distance, usable, heads, tails)
+    level = Level(cells, owner, distance, usable, given, coarse, note)
+    parts = find_fine_parts(level, heads, tails, params.detail, MOST_FINE, NEED)
+    for number, (chosen, factor) in enumerate(parts):
+        tell(0.4 + 0.6 * number / len(parts))
+        fine, rim = cut_part(surface, cells, chosen, factor)
+        held = _hold(fine, *find_seeds(fine, heads, tails), len(heads))
+        around = cells.interpolate(coarse, fine.centers[rim]).astype(np.float64)
+        held[rim] = around / around.sum(axis=1, keepdims=True)
+        inside = np.flatnonzero(fine.vertex_nodes < fine.count)
+        weights[inside] = fine.read(_minimize(fine, held, params.tolerance), points[inside], fine.vertex_nodes[inside])
+    tell(1.0)
+    return finish(weights, surface, cells.vertex_nodes == cells.count, usable, note)
+
+
+def _hold(cells: Cells, seeds: np.ndarray, bones: np.ndarray, bone_count: int) -> np.ndarray:
+    """Weights of the nodes that bones run through, float64, shape (N, B): shared by several, 0 elsewhere."""
+    held = np.zeros((cells.count, bone_count))
+    held[seeds, bones] = 1.0
+    return held / np.maximum(held.sum(axis=1, keepdims=True), 1.0)
+
+
+def _minimize(
+    cells: Cells, held: np.ndarray, tolerance: float, progress: Callable[[float], None] | None = None
+) -> np.ndarray:
+    """The smoothest weights of nodes, float32, shape (N, B), where some are held; of what none reach, the nearest."""
+    fixed = np.any(held, axis=1)
     links = _cut_links(cells, fixed)
     parts = _find_parts(links)
     reached = np.isin(parts, parts[fixed])
-    place = np.append(np.cumsum(reached) - 1, -1)
-    place[:-1][~reached] = -1
-    place[place < 0] = reached.sum()
-    weights = np.zeros((cells.count, len(heads)), np.float32)
-    weights[reached] = minimize(place[links[reached]], fixed[reached], given[reached], params.tolerance, progress)
+    place = np.append(np.where(reached, np.cumsum(reached) - 1, reached.sum()), reached.sum())
+    weights = np.zeros(held.shape, np.float32)
+    weights[reached] = minimize(place[links[reached]], fixed[reached], held[reached], tolerance, progress)
     lost, found = np.flatnonzero(~reached), np.flatnonzero(reached)
     if lost.size:
         weights[lost] = weights[found[find_nearest(cells.centers[lost], cells.centers[found], 1)[0][:, 0]]]
-    is_loose = cells.vertex_nodes == cells.count
-    return finish(cells.read(weights, points), surface, is_loose, np.unique(bones), note)
+    return weights
 
 
 def _cut_links(cells: Cells, fixed: np.ndarray) -> np.ndarray:

@@ -46,6 +46,8 @@ MARGIN = 2
 MOST_FINE = 45_000
 """Cells that are made by cutting a part; where there were more, they are larger."""
 
+NO_BONE_INSIDE = "No bone is inside the mesh: each place follows the bones beside it."
+
 FAINT, CLEAR = 0.005, 0.02
 """Weights up to the first are left out, those from the second on are kept, and those between are lowered."""
 
@@ -128,7 +130,7 @@ def solve(
     points, heads, tails = (np.asarray(values, np.float64) for values in (points, heads, tails))
     surface, level = solve_whole(points, triangles, heads, tails, params, lambda share: tell(0.6 * share))
     weights = level.cells.read(level.weights, points)
-    parts = _find_fine_parts(level, heads, tails, params.detail)
+    parts = find_fine_parts(level, heads, tails, params.detail)
     for number, (chosen, factor) in enumerate(parts):
         tell(0.6 + 0.4 * number / len(parts))
         fine = _solve_part(surface, level, chosen, factor, heads, tails)
@@ -216,7 +218,7 @@ def _solve_level(
     usable, note = np.unique(bones), ""
     if not usable.size and not fixed.any():
         seeds, bones = find_nearby_seeds(cells, heads, tails)
-        usable, note = np.unique(bones), "No bone is inside the mesh: each place follows the bones beside it."
+        usable, note = np.unique(bones), NO_BONE_INSIDE
     guess = None if coarse is None else coarse.cells.interpolate(coarse.weights, cells.centers)
     if coarse is not None and fixed.any():
         known = coarse.owner[coarse.cells.find_nodes(cells.centers[fixed])]
@@ -248,8 +250,13 @@ def _spread_mask(neighbors: np.ndarray, mask: np.ndarray) -> np.ndarray:
     return mask
 
 
-def _find_fine_parts(level: Level, heads: np.ndarray, tails: np.ndarray, detail: int) -> list[tuple[np.ndarray, int]]:
-    """Parts, as bool arrays of shape (N,), that are to be cut into finer cells, and into how many along each side."""
+def find_fine_parts(
+    level: Level, heads: np.ndarray, tails: np.ndarray, detail: int, most_cells: int = MOST_FINE, need: float = 1.0
+) -> list[tuple[np.ndarray, int]]:
+    """Parts, as bool arrays of shape (N,), that are to be cut into finer cells, and into how many along each side.
+
+    Those count that need more than `need` cells along a cell's side, of at most `detail` and in all `most_cells`.
+    """
     cells = level.cells
     needed = np.ones(cells.count + 1)
     seeds, bones = find_seeds(cells, heads, tails)
@@ -259,7 +266,7 @@ def _find_fine_parts(level: Level, heads: np.ndarray, tails: np.ndarray, detail:
         radius = float(np.median(level.distance[skin])) if skin.size else np.inf
         half = 0.5 * float(np.linalg.norm(tails[bone] - heads[bone])) or np.inf
         needed[own] = np.maximum(needed[own], FINE * cells.step / min(radius, half))
-    chosen = needed > 1.0
+    chosen = needed > need
     for _ in range(MARGIN):
         chosen[:-1] |= chosen[cells.neighbors].any(axis=1)
     ends = np.stack([np.repeat(np.arange(cells.count), cells.neighbors.shape[1]), cells.neighbors.ravel()], axis=1)
@@ -267,29 +274,34 @@ def _find_fine_parts(level: Level, heads: np.ndarray, tails: np.ndarray, detail:
     found = []
     for part in np.unique(parts[chosen[:-1]]):
         inside = chosen[:-1] & (parts == part)
-        need = float(needed[:-1][inside].max())
-        most = int((MOST_FINE / inside.sum()) ** (1.0 / 3.0))
-        factor = min(detail, int(np.ceil(need)), most)
+        most = int((most_cells / inside.sum()) ** (1.0 / 3.0))
+        factor = min(detail, int(np.ceil(needed[:-1][inside].max())), most)
         if factor > 1:
             found.append((inside, factor))
     return found
 
 
+def cut_part(surface: Surface, cells: Cells, chosen: np.ndarray, factor: int) -> tuple[Cells, np.ndarray]:
+    """A part, bool array of shape (N,), cut finely, and which of its nodes are on the rim where the rest goes on."""
+    fine = refine_cells(surface, cells, chosen, factor)
+    rim = np.zeros(fine.count, bool)
+    goes_on = np.append(~chosen, False)
+    for side, way in enumerate(SIDES):
+        ends = np.flatnonzero(fine.neighbors[:, side] == fine.count)
+        rim[ends] |= goes_on[cells.find_nodes(fine.centers[ends] + fine.step * way)]
+    return fine, rim
+
+
 def _solve_part(
     surface: Surface, level: Level, chosen: np.ndarray, factor: int, heads: np.ndarray, tails: np.ndarray
 ) -> Level:
-    """Weights in a part that is cut finely; on the rim where it goes on coarsely they are as there."""
-    cells = refine_cells(surface, level.cells, chosen, factor)
-    fixed = np.zeros(cells.count, bool)
-    goes_on = np.append(~chosen, False)
-    for side, way in enumerate(SIDES):
-        ends = np.flatnonzero(cells.neighbors[:, side] == cells.count)
-        fixed[ends] |= goes_on[level.cells.find_nodes(cells.centers[ends] + cells.step * way)]
+    """Weights in a part that is cut finely; on the rim they are as in the rest."""
+    cells, rim = cut_part(surface, level.cells, chosen, factor)
     felt = np.any(level.weights[chosen] > FELT, axis=0)
     felt[find_seeds(cells, heads, tails)[1]] = True
     owner = np.where(np.append(felt, False)[level.owner], (np.cumsum(felt) - 1)[level.owner], -1)
     part = replace(level, owner=owner, weights=level.weights[:, felt], given=level.given[:, felt])
-    fine = _solve_level(cells, heads[felt], tails[felt], part, fixed)
+    fine = _solve_level(cells, heads[felt], tails[felt], part, rim)
     weights = np.zeros((cells.count, len(heads)), np.float32)
     weights[:, felt] = fine.weights
     return replace(fine, weights=weights)
