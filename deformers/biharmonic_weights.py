@@ -76,9 +76,9 @@ def solve(
     coarse = _minimize(cells, _hold(cells, seeds, bones, len(heads)), params.tolerance, lambda share: tell(0.4 * share))
     weights = cells.read(coarse, points)
 
-    owner, distance = claim_nodes(cells, seeds, bones, heads, tails)
-    given = share_ties(cells, owner, distance, usable, heads, tails)
-    level = Level(cells, owner, distance, usable, given, coarse, note)
+    claims = claim_nodes(cells, seeds, bones, heads, tails)
+    given = share_ties(cells, claims, usable, heads, tails)
+    level = Level(cells, claims.owner, claims.distance, usable, given, coarse, note)
     parts = find_fine_parts(level, heads, tails, params.detail, MOST_FINE, NEED)
     for number, (chosen, factor) in enumerate(parts):
         tell(0.4 + 0.6 * number / len(parts))

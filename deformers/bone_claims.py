@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from .neighbors import find_nearest
@@ -50,13 +52,34 @@ def find_nearby_seeds(cells: Cells, heads: np.ndarray, tails: np.ndarray) -> tup
     return found[:, 0], found[:, 1]
 
 
-def claim_nodes(
-    cells: Cells, seeds: np.ndarray, bones: np.ndarray, heads: np.ndarray, tails: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The nearest bone of each node, int array, shape (N,), and its distance: -1 and infinity where none is reached.
+@dataclass(frozen=True)
+class Claims:
+    """Which bone is nearest to each node, on the way through the solid.
 
-    A bone is handed on along links as long as none is nearer; first within the shells of skin that it runs through,
-    then to what no bone has been handed to: clothes around a body, and overlapping parts that have no bone.
+    Attributes
+    ----------
+    owner : int array, shape (N,)
+        -1 where none was handed to.
+    distance : float64 array, shape (N,)
+        From the center of the node's cell; infinite where none was handed to.
+    is_air : bool array, shape (N,)
+        Nodes between a body and what is worn over it.
+    """
+
+    owner: np.ndarray
+    distance: np.ndarray
+    is_air: np.ndarray
+
+    def find_gaps(self, neighbors: np.ndarray) -> np.ndarray:
+        """Which links, bool array of shape (N, K), lead into such air or out of it."""
+        return np.append(self.is_air, False)[neighbors] != self.is_air[:, None]
+
+
+def claim_nodes(cells: Cells, seeds: np.ndarray, bones: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> Claims:
+    """Hand bones on from node to node along links, as long as none is nearer.
+
+    First within the shells of skin that a bone runs through; then over skin that none has been handed to, as of
+    clothes; then to what is left.
 
     Parameters
     ----------
@@ -71,9 +94,13 @@ def claim_nodes(
     _offer(owner, distance, seeds, bones, away)
     within = np.where(cells.find_shared_shells(), cells.neighbors, cells.count)
     _hand_on(cells, within, owner, distance, heads, tails)
-    beyond = np.where(owner[cells.neighbors] >= 0, cells.count, cells.neighbors)
-    _hand_on(cells, beyond, owner, distance, heads, tails)
-    return owner[:-1], distance[:-1]
+    is_skin = np.append(cells.is_skin, False)
+    bare = np.where((owner[cells.neighbors] < 0) & is_skin[cells.neighbors], cells.neighbors, cells.count)
+    _hand_on(cells, bare, owner, distance, heads, tails)
+    is_air = owner[:-1] < 0
+    left = np.where(owner[cells.neighbors] < 0, cells.neighbors, cells.count)
+    _hand_on(cells, left, owner, distance, heads, tails)
+    return Claims(owner[:-1], distance[:-1], is_air & (owner[:-1] >= 0) & ~cells.is_skin)
 
 
 def _offer(
@@ -101,20 +128,18 @@ def _hand_on(
         frontier = _offer(owner, distance, takers, offered, away)
 
 
-def share_ties(
-    cells: Cells, owner: np.ndarray, distance: np.ndarray, usable: np.ndarray, heads: np.ndarray, tails: np.ndarray
-) -> np.ndarray:
+def share_ties(cells: Cells, claims: Claims, usable: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> np.ndarray:
     """Shares of the bones in each node, float32, shape (N, B): all that are as near as the nearest have one.
 
     Parameters
     ----------
     cells : Cells
-    owner, distance : arrays, shape (N,)
-        As `claim_nodes` gives them.
+    claims : Claims
     usable : int array
         Bones that may share.
     heads, tails : float64 arrays, shape (B, 3)
     """
+    owner, distance = claims.owner, claims.distance
     shares = np.zeros((cells.count + 1, len(heads)), np.float32)
     shares[np.arange(cells.count), owner] = 1.0
     shares[np.flatnonzero(owner < 0)] = 0.0

@@ -19,7 +19,7 @@ HEAT = 1.5
 """c in H = c / d^2: the more, the closer the skin keeps to its nearest bone. Between 1 and 2, the weights of five
 characters come nearest to those that artists gave them."""
 
-BARRIER = 0.05
+BARRIER = 0.005
 """How well skin between two cells conducts heat: parts of a body that overlap keep their own bones."""
 
 NEAREST = 0.5
@@ -223,14 +223,15 @@ def _solve_level(
     if coarse is not None and fixed.any():
         known = coarse.owner[coarse.cells.find_nodes(cells.centers[fixed])]
         seeds, bones = np.append(seeds, np.flatnonzero(fixed)[known >= 0]), np.append(bones, known[known >= 0])
-    owner, distance = claim_nodes(cells, seeds, bones, heads, tails)
-    given = share_ties(cells, owner, distance, usable, heads, tails)
+    claims = claim_nodes(cells, seeds, bones, heads, tails)
+    owner, distance = claims.owner, claims.distance
+    given = share_ties(cells, claims, usable, heads, tails)
     if guess is None:
         guess, support = given, np.ones(given.shape, bool)
     else:
         support = (guess > FELT) | _spread_mask(cells.neighbors, given > 0)
     conductance = np.where(cells.find_shared_shells(), 1.0, BARRIER)
-    conductance[cells.neighbors == cells.count] = 0.0
+    conductance[(cells.neighbors == cells.count) | claims.find_gaps(cells.neighbors)] = 0.0
     heat = HEAT * np.where(owner < 0, 0.0, cells.step / np.maximum(distance, NEAREST * cells.step)) ** 2
     system = HeatSystem(cells.neighbors, conductance, heat, given, fixed)
     weights = system.solve(guess, support, progress)

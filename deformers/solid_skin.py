@@ -110,6 +110,8 @@ class Skin:
         Flat indices of the cells; one comes again for each sheet of skin in it.
     points, normals : float64 arrays, shape (N, 3)
         Means of the skin in each.
+    islands : int array, shape (N,)
+        The largest closed island that has skin in each, 0 for the largest of all, and so on; beyond the last, cloth.
     vertex_nodes : int array, shape (V,)
         The node of each vertex, -1 for one that no triangle has.
     """
@@ -125,11 +127,13 @@ class Skin:
         self._edges = _number_edges(surface.welded[triangles])
         self._islands = surface.islands[triangles[:, 0]]
         self._node_islands: np.ndarray | None = None
-        self._closed_islands = np.where(surface.solid[self._islands], self._islands, -1)
+        self._is_closed = is_closed
         normals = area_vectors(surface.points, triangles)
         normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
         normals[~is_closed] = 0.0  # cloth has no inner side
         self._counts = np.bincount(pair_of).astype(float)
+        sizes = np.bincount(self._islands[self._pair_triangles], self._counts, minlength=len(surface.solid))
+        self._ranks = np.argsort(np.argsort(-sizes, kind="stable"), kind="stable")
         self._sums = np.stack([np.bincount(pair_of, places[:, axis]) for axis in range(3)], axis=1)
         self._normals = self._counts[:, None] * normals[self._pair_triangles]
         keys, pair_node = np.unique(pairs // count, return_inverse=True)
@@ -147,8 +151,10 @@ class Skin:
     def _gather(self, keys: np.ndarray, pair_node: np.ndarray) -> None:
         """Let each pair of a cell and a triangle be in a node, and find the nodes' means."""
         self.keys, self._pair_node = keys, pair_node
-        self.islands = np.full(len(keys), -1)
-        self.islands[pair_node] = self._closed_islands[self._pair_triangles]
+        ranks = self._ranks[self._islands[self._pair_triangles]]
+        self.islands = np.full(len(keys), len(self._ranks))
+        closed = self._is_closed[self._pair_triangles]
+        np.minimum.at(self.islands, pair_node[closed], ranks[closed])
         total = np.bincount(pair_node, self._counts)[:, None]
         self.points, self.normals = (
             np.stack([np.bincount(pair_node, values[:, axis]) for axis in range(3)], axis=1) / total
@@ -173,8 +179,9 @@ class Skin:
         whole = ~self.is_apart(first, second)
         joined = find_islands(np.stack([first[whole], second[whole]], axis=1), len(self.keys))
         self._gather(self.keys[np.unique(joined, return_index=True)[1]], joined[self._pair_node])
-        edge_count = int(self._edges.max(initial=0)) + 1
-        self._node_edges = np.sort((self._pair_node[:, None] * edge_count + self._edges[self._pair_triangles]).ravel())
+        edges = self._pair_node[:, None] * (int(self._edges.max(initial=0)) + 1) + self._edges[self._pair_triangles]
+        main = self._ranks[self._islands[self._pair_triangles]] == self.islands[self._pair_node]
+        self._node_edges = np.sort(edges[main | ~self._is_closed[self._pair_triangles]].ravel())
 
     def nodes_of(self, island: int) -> np.ndarray:
         """Nodes that skin of an island runs through, int array."""
@@ -193,11 +200,11 @@ class Skin:
         toward = np.einsum("ni,ni->n", self.points[second] - self.points[first], normals - others)
         lengths = np.linalg.norm(normals, axis=1) * np.linalg.norm(others, axis=1)
         opposed = (np.einsum("ni,ni->n", normals, others) < OPPOSED * lengths) & (lengths > LEAST_CLEAR)
-        of_one = (self.islands[first] == self.islands[second]) & (self.islands[first] >= 0)
+        of_one = (self.islands[first] == self.islands[second]) & (self.islands[first] < len(self._ranks))
         return np.where(of_one, ~(opposed & (toward < 0)), opposed & (toward > 0))
 
     def share_edges(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """Which pairs of nodes, shape (E,) each, are parts of one sheet: bool array."""
+        """Which pairs of nodes, shape (E,) each, are parts of one sheet of their islands: bool array."""
         count = int(self._edges.max(initial=0)) + 1
         known = self._node_edges
         starts = np.searchsorted(known, first * count)

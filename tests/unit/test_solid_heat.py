@@ -81,7 +81,8 @@ def test_a_bone_is_nearest_on_the_way_through_the_solid() -> None:
     heads = np.array([(-0.11, 0, 0.4), (0.11, 0, 0.8)])
     tails = np.array([(-0.11, 0, 0.9), (0.11, 0, 0.9)])
     seeds, bones = find_seeds(cells, heads, tails)
-    owner, distance = claim_nodes(cells, seeds, bones, heads, tails)
+    claims = claim_nodes(cells, seeds, bones, heads, tails)
+    owner, distance = claims.owner, claims.distance
     assert np.isfinite(distance).all()
     points = mesh[0]
     foot = (points[:, 0] < 0) & (points[:, 2] < 0.1)
@@ -94,8 +95,8 @@ def test_bones_at_one_place_share() -> None:
     cells = link_cells(read_surface(*LIMB), 0.1)
     heads, tails = HEADS[[0, 0, 1]], TAILS[[0, 0, 1]]
     seeds, bones = find_seeds(cells, heads, tails)
-    owner, distance = claim_nodes(cells, seeds, bones, heads, tails)
-    shares = share_ties(cells, owner, distance, np.arange(3), heads, tails)
+    claims = claim_nodes(cells, seeds, bones, heads, tails)
+    shares = share_ties(cells, claims, np.arange(3), heads, tails)
     np.testing.assert_allclose(shares[:, 0], shares[:, 1], atol=1e-6)
     low = cells.centers[:, 2] < -0.3
     np.testing.assert_allclose(shares[low], [[0.5, 0.5, 0.0]] * low.sum(), atol=1e-6)
@@ -162,6 +163,18 @@ def test_a_part_inside_another_keeps_its_own_bone() -> None:
     away = np.linalg.norm(trunk[0][:, :2] - (0.3, 0.0), axis=1) > 0.4
     assert weights[: len(trunk[0])][away, 0].min() > 0.75
     assert weights[len(trunk[0]) :, 1].mean() > 0.8
+
+
+def test_clothes_over_prongs_do_not_join_them() -> None:
+    fork, mitten = make_fork(0.1, prong=0.1), make_box((0.5, 0.4, 0.8), 0.1)
+    mesh = join(fork, (mitten[0] + [[0, 0, 0.75]], mitten[1]))
+    heads = np.array([(0, 0, 0.1), (-0.1, 0, 0.3), (0.1, 0, 0.3)])
+    tails = np.array([(0, 0, 0.3), (-0.1, 0, 1.0), (0.1, 0, 1.0)])
+    weights = solve(mesh, heads, tails)
+    points = mesh[0]
+    left = (points[:, 0] < 0) & (points[:, 2] > 0.9)
+    assert weights[: len(fork[0])][left[: len(fork[0])], 1].min() > 0.8
+    assert weights[len(fork[0]) :][left[len(fork[0]) :], 1].mean() > 0.6
 
 
 @pytest.mark.parametrize("method", SOLVERS)
