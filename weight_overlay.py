@@ -181,12 +181,15 @@ def listen(obj: bpy.types.Object, tool: Tool) -> Callable[[], None]:
 
 
 def find_shown(context: bpy.types.Context) -> list[bpy.types.Object]:
-    """Meshes whose weights are to be drawn."""
+    """Meshes whose weights are to be drawn: the active one and the selected ones, or those of the active armature."""
     active = context.active_object
     if not context.window_manager.supple_show_weights or active is None or active.mode not in MODES:
         return []
     layer = context.view_layer
-    meshes = find_meshes(active, layer) or ([active] if active.type == "MESH" and active.vertex_groups else [])
+    meshes = find_meshes(active, layer)
+    if active.type == "MESH":
+        others = [one for one in context.selected_objects if one.type == "MESH" and one != active]
+        meshes = [one for one in (active, *others) if one.vertex_groups]
     return [one for one in meshes if one.mode == "OBJECT"]
 
 

@@ -125,6 +125,8 @@ def test_meshes_of_the_active_object_are_shown():
     assert weight_overlay.find_shown(bpy.context) == [obj]
     assert find_chosen_bones(bpy.context.active_object) == ["bone.1"]
     bpy.ops.object.mode_set(mode="OBJECT")
+    select(obj, other)
+    assert weight_overlay.find_shown(bpy.context) == [obj, other]
     select(obj)
     for mode, shown in (("WEIGHT_PAINT", []), ("EDIT", []), ("OBJECT", [obj])):
         bpy.ops.object.mode_set(mode=mode)
