@@ -14,8 +14,8 @@ from .solid import find_islands, weld
 ODD = 1e-3
 """How far a vertex's sum of weights may be from 1, and copies of a vertex from each other."""
 
-SEEN = 0.01
-"""Weight from which a vertex belongs to a bone's region: less moves nothing that is seen."""
+SEEN = 0.05
+"""Weight from which a vertex belongs to a bone's region: less hardly moves what is seen."""
 
 STRAY = 0.1
 """Share of a bone's weight on a part below which a region of its own is a stray patch."""
