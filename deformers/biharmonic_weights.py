@@ -9,10 +9,20 @@ import numpy as np
 
 from .biharmonic import TOLERANCE, minimize
 from .bone_claims import claim_nodes, find_nearby_seeds, find_seeds, share_ties
-from .neighbors import find_nearest
-from .solid import find_islands
+from .errors import SkinningError
 from .solid_cells import Cells, link_cells
-from .solid_heat import NO_BONE_INSIDE, Level, check_shape, cut_part, find_fine_parts, finish, read_solid
+from .solid_heat import (
+    NO_BONE_INSIDE,
+    Level,
+    check_shape,
+    cut_part,
+    dress,
+    find_fine_parts,
+    find_rim_seeds,
+    finish,
+    read_solid,
+    tell_no_bone,
+)
 from .weighting import Solution
 
 MOST_FINE = 20_000
@@ -72,24 +82,50 @@ def solve(
     if not seeds.size:
         seeds, bones = find_nearby_seeds(cells, heads, tails)
         note = NO_BONE_INSIDE
+    if not seeds.size:
+        raise SkinningError(tell_no_bone(len(heads)))
     usable = np.unique(bones)
-    coarse = _minimize(cells, _hold(cells, seeds, bones, len(heads)), params.tolerance, lambda share: tell(0.4 * share))
-    weights = cells.read(coarse, points)
-
-    claims = claim_nodes(cells, seeds, bones, heads, tails)
-    given = share_ties(cells, claims, usable, heads, tails)
-    level = Level(cells, claims.owner, claims.distance, usable, given, coarse, note)
+    level = _solve_level(cells, seeds, bones, heads, tails, params.tolerance, lambda share: tell(0.4 * share))
+    weights = cells.read(level.weights, points)
     parts = find_fine_parts(level, heads, tails, params.detail, MOST_FINE, NEED)
     for number, (chosen, factor) in enumerate(parts):
         tell(0.4 + 0.6 * number / len(parts))
         fine, rim = cut_part(surface, cells, chosen, factor)
-        held = _hold(fine, *find_seeds(fine, heads, tails), len(heads))
-        around = cells.interpolate(coarse, fine.centers[rim]).astype(np.float64)
-        held[rim] = around / around.sum(axis=1, keepdims=True)
+        seeds, bones = find_seeds(fine, heads, tails)
+        part = _solve_level(fine, seeds, bones, heads, tails, params.tolerance, rim=rim, coarse=level)
         inside = np.flatnonzero(fine.vertex_nodes < fine.count)
-        weights[inside] = fine.read(_minimize(fine, held, params.tolerance), points[inside], fine.vertex_nodes[inside])
+        weights[inside] = fine.read(part.weights, points[inside], fine.vertex_nodes[inside])
     tell(1.0)
     return finish(weights, surface, cells.vertex_nodes == cells.count, usable, note)
+
+
+def _solve_level(
+    cells: Cells,
+    seeds: np.ndarray,
+    bones: np.ndarray,
+    heads: np.ndarray,
+    tails: np.ndarray,
+    tolerance: float,
+    progress: Callable[[float], None] | None = None,
+    rim: np.ndarray | None = None,
+    coarse: Level | None = None,
+) -> Level:
+    """The smoothest weights of a body's nodes, and weights of its clothes; on the rim, those of coarser nodes."""
+    held = _hold(cells, seeds, bones, len(heads))
+    if coarse is not None and rim is not None:
+        around = coarse.cells.interpolate(coarse.weights, cells.centers[rim]).astype(np.float64)
+        held[rim] = around / np.maximum(around.sum(axis=1, keepdims=True), 1e-9)
+        more = find_rim_seeds(cells, rim, coarse)
+        seeds, bones = np.append(seeds, more[0]), np.append(bones, more[1])
+    claims = claim_nodes(cells, seeds, bones, heads, tails)
+    given = share_ties(cells, claims, np.unique(bones), heads, tails)
+    weights = held.astype(np.float32)
+    body, fixed = claims.is_body, np.any(held, axis=1) & claims.is_body
+    place = np.append(np.where(body, np.cumsum(body) - 1, body.sum()), body.sum())
+    links = np.where(cells.find_open_links(), cells.neighbors, cells.count)
+    weights[body] = minimize(place[links[body]], fixed[body], held[body], tolerance, progress)
+    weights = dress(cells, claims, given, weights, rim)
+    return Level(cells, claims, np.unique(bones), given, weights, "")
 
 
 def _hold(cells: Cells, seeds: np.ndarray, bones: np.ndarray, bone_count: int) -> np.ndarray:
@@ -97,35 +133,3 @@ def _hold(cells: Cells, seeds: np.ndarray, bones: np.ndarray, bone_count: int) -
     held = np.zeros((cells.count, bone_count))
     held[seeds, bones] = 1.0
     return held / np.maximum(held.sum(axis=1, keepdims=True), 1.0)
-
-
-def _minimize(
-    cells: Cells, held: np.ndarray, tolerance: float, progress: Callable[[float], None] | None = None
-) -> np.ndarray:
-    """The smoothest weights of nodes, float32, shape (N, B), where some are held; of what none reach, the nearest."""
-    fixed = np.any(held, axis=1)
-    links = _cut_links(cells, fixed)
-    parts = _find_parts(links)
-    reached = np.isin(parts, parts[fixed])
-    place = np.append(np.where(reached, np.cumsum(reached) - 1, reached.sum()), reached.sum())
-    weights = np.zeros(held.shape, np.float32)
-    weights[reached] = minimize(place[links[reached]], fixed[reached], held[reached], tolerance, progress)
-    lost, found = np.flatnonzero(~reached), np.flatnonzero(reached)
-    if lost.size:
-        weights[lost] = weights[found[find_nearest(cells.centers[lost], cells.centers[found], 1)[0][:, 0]]]
-    return weights
-
-
-def _cut_links(cells: Cells, fixed: np.ndarray) -> np.ndarray:
-    """The cells' links, int array of shape (N, K), less those between shells of skin that both have bones."""
-    within = np.where(cells.find_shared_shells(), cells.neighbors, cells.count)
-    parts = _find_parts(within)
-    has_bones = np.append(np.isin(parts, parts[fixed]), False)
-    apart = has_bones[cells.neighbors] & has_bones[:-1, None] & (within == cells.count)
-    return np.where(apart, cells.count, cells.neighbors)
-
-
-def _find_parts(links: np.ndarray) -> np.ndarray:
-    """Number the parts that links, shape (N, K), connect: int array, shape (N,)."""
-    pairs = np.stack([np.repeat(np.arange(len(links)), links.shape[1]), links.ravel()], axis=1)
-    return find_islands(pairs[pairs[:, 1] < len(links)], len(links))

@@ -8,16 +8,20 @@ import numpy as np
 
 from .neighbors import find_nearest
 from .skeleton import distances_to_bones
+from .solid import find_islands
 from .solid_cells import Cells
 
 TIE = 0.02
 """Lengths of a cell within which bones that touch each other are equally near."""
 
 
+GOOD_DEAL = 0.25
+"""Share of a bone from which on a part that holds it is one of its own."""
+
 BESIDE = np.array([1e-3, 0.0, 0.0])
 """Lengths of a cell: bones in the middle of a character, where cells meet, run through those on both sides."""
 
-NEARBY = 0.1
+NEARBY = 0.5
 """Share of a solid's size within which bones beside it count where none is inside."""
 
 
@@ -62,24 +66,20 @@ class Claims:
         -1 where none was handed to.
     distance : float64 array, shape (N,)
         From the center of the node's cell; infinite where none was handed to.
-    is_air : bool array, shape (N,)
-        Nodes between a body and what is worn over it.
+    is_body : bool array, shape (N,)
+        Nodes of parts that have bones of their own; others are clothes, what else has no bone, and air below these.
     """
 
     owner: np.ndarray
     distance: np.ndarray
-    is_air: np.ndarray
-
-    def find_gaps(self, neighbors: np.ndarray) -> np.ndarray:
-        """Which links, bool array of shape (N, K), lead into such air or out of it."""
-        return np.append(self.is_air, False)[neighbors] != self.is_air[:, None]
+    is_body: np.ndarray
 
 
 def claim_nodes(cells: Cells, seeds: np.ndarray, bones: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> Claims:
     """Hand bones on from node to node along links, as long as none is nearer.
 
-    First within the shells of skin that a bone runs through; then over skin that none has been handed to, as of
-    clothes; then to what is left.
+    First within the parts that bones run through; then to those that none does. A bone that only sticks out into a
+    part, as a toe's into a sock, is none of it.
 
     Parameters
     ----------
@@ -90,17 +90,32 @@ def claim_nodes(cells: Cells, seeds: np.ndarray, bones: np.ndarray, heads: np.nd
         In the space of the cells.
     """
     owner, distance = np.full(cells.count + 1, -1), np.full(cells.count + 1, np.inf)
-    away = distances_to_bones(cells.centers[seeds], heads[bones], tails[bones])
-    _offer(owner, distance, seeds, bones, away)
-    within = np.where(cells.find_shared_shells(), cells.neighbors, cells.count)
+    within = np.where(cells.find_open_links(), cells.neighbors, cells.count)
+    own = _is_main(number_parts(within)[seeds], bones)
+    seeds, bones = seeds[own], bones[own]
+    _offer(owner, distance, seeds, bones, distances_to_bones(cells.centers[seeds], heads[bones], tails[bones]))
     _hand_on(cells, within, owner, distance, heads, tails)
-    is_skin = np.append(cells.is_skin, False)
-    bare = np.where((owner[cells.neighbors] < 0) & is_skin[cells.neighbors], cells.neighbors, cells.count)
-    _hand_on(cells, bare, owner, distance, heads, tails)
-    is_air = owner[:-1] < 0
+    is_body = owner[:-1] >= 0
     left = np.where(owner[cells.neighbors] < 0, cells.neighbors, cells.count)
     _hand_on(cells, left, owner, distance, heads, tails)
-    return Claims(owner[:-1], distance[:-1], is_air & (owner[:-1] >= 0) & ~cells.is_skin)
+    return Claims(owner[:-1], distance[:-1], is_body)
+
+
+def number_parts(links: np.ndarray) -> np.ndarray:
+    """Number the parts that links, shape (N, K), connect: int array, shape (N,)."""
+    pairs = np.stack([np.repeat(np.arange(len(links)), links.shape[1]), links.ravel()], axis=1)
+    return find_islands(pairs[pairs[:, 1] < len(links)], len(links))
+
+
+def _is_main(parts: np.ndarray, bones: np.ndarray) -> np.ndarray:
+    """Which seeds, shape (S,), are in parts that hold a good deal of some bone, or more of it than any other part."""
+    count = int(parts.max(initial=0)) + 1
+    pairs, sizes = np.unique(bones * count + parts, return_counts=True)
+    totals, largest = np.zeros((2, int(bones.max(initial=0)) + 1))
+    np.add.at(totals, pairs // count, sizes)
+    np.maximum.at(largest, pairs // count, sizes)
+    counts = (sizes >= GOOD_DEAL * totals[pairs // count]) | (sizes == largest[pairs // count])
+    return np.isin(parts, pairs[counts] % count)
 
 
 def _offer(

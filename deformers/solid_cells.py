@@ -67,9 +67,14 @@ class Cells:
         """A number for each node's cell, shape (N,)."""
         return _key(self.places)
 
-    def find_shared_shells(self) -> np.ndarray:
-        """Which of `neighbors` the same islands hold, bool array, shape (N, K)."""
-        return np.append(self.shells, -1)[self.neighbors] == self.shells[:, None]
+    def find_open_links(self) -> np.ndarray:
+        """Which of `neighbors` no skin of a closed island lies before, bool array, shape (N, K).
+
+        Deep inside, shells differ where one that is open ends, as tights do at the waist: there is no skin.
+        """
+        shells, is_skin = np.append(self.shells, -1), np.append(self.is_skin, True)
+        deep = ~(is_skin[self.neighbors] | self.is_skin[:, None])
+        return (self.neighbors < self.count) & (deep | (shells[self.neighbors] == self.shells[:, None]))
 
     def find_nodes(self, points: np.ndarray, order: np.ndarray | None = None) -> np.ndarray:
         """The node in whose cell each point, shape (N, 3), is; `count` where there is none.

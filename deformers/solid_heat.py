@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .bone_claims import claim_nodes, find_nearby_seeds, find_seeds, share_ties
+from .bone_claims import Claims, claim_nodes, find_nearby_seeds, find_seeds, share_ties
 from .errors import SkinningError
 from .heat_system import HeatSystem
 from .neighbors import find_nearest
@@ -20,7 +20,7 @@ HEAT = 1.5
 characters come nearest to those that artists gave them."""
 
 BARRIER = 0.005
-"""How well skin between two cells conducts heat: parts of a body that overlap keep their own bones."""
+"""How well skin between two parts that both have bones conducts heat: parts that overlap keep their own."""
 
 NEAREST = 0.5
 """Lengths of a cell up to which a bone counts as so near."""
@@ -75,8 +75,7 @@ class Level:
     Attributes
     ----------
     cells : Cells
-    owner, distance : arrays, shape (N,)
-        The nearest bone of each node, -1 for none, and its distance.
+    claims : Claims
     usable : int array
         Bones that run through the solid.
     given : float32 array, shape (N, B)
@@ -87,8 +86,7 @@ class Level:
     """
 
     cells: Cells
-    owner: np.ndarray
-    distance: np.ndarray
+    claims: Claims
     usable: np.ndarray
     given: np.ndarray
     weights: np.ndarray
@@ -183,18 +181,23 @@ def read_solid(
     surface = read_surface(points, triangles)
     cells, sketch = _sketch(surface, heads, tails, step)
     nodes = sketch.cells.vertex_nodes
-    lost = np.unique(surface.islands[(nodes < sketch.cells.count) & (np.append(sketch.owner, 0)[nodes] < 0)])
+    lost = np.unique(surface.islands[(nodes < sketch.cells.count) & (np.append(sketch.claims.owner, 0)[nodes] < 0)])
     if not surface.solid[lost].all():
         holes = np.full(len(surface.solid), LARGEST_HOLE)
         holes[lost] = np.inf
         surface = read_surface(points, triangles, holes)
         cells, sketch = _sketch(surface, heads, tails, step)
     if not sketch.usable.size:
-        raise SkinningError(
-            f"None of the {len(heads)} bones is in the mesh or near it: move the armature into the mesh at rest, or "
-            "choose the meshes that the bones are in"
-        )
+        raise SkinningError(tell_no_bone(len(heads)))
     return surface, cells, sketch
+
+
+def tell_no_bone(count: int) -> str:
+    """What to do where no bone is near."""
+    return (
+        f"None of the {count} bones is in the mesh or near it: move the armature into the mesh at rest, or choose the "
+        "meshes that the bones are in"
+    )
 
 
 def _sketch(surface: Surface, heads: np.ndarray, tails: np.ndarray, step: float) -> tuple[Cells, Level]:
@@ -221,24 +224,62 @@ def _solve_level(
         usable, note = np.unique(bones), NO_BONE_INSIDE
     guess = None if coarse is None else coarse.cells.interpolate(coarse.weights, cells.centers)
     if coarse is not None and fixed.any():
-        known = coarse.owner[coarse.cells.find_nodes(cells.centers[fixed])]
-        seeds, bones = np.append(seeds, np.flatnonzero(fixed)[known >= 0]), np.append(bones, known[known >= 0])
+        more = find_rim_seeds(cells, fixed, coarse)
+        seeds, bones = np.append(seeds, more[0]), np.append(bones, more[1])
     claims = claim_nodes(cells, seeds, bones, heads, tails)
-    owner, distance = claims.owner, claims.distance
     given = share_ties(cells, claims, usable, heads, tails)
     if guess is None:
         guess, support = given, np.ones(given.shape, bool)
     else:
         support = (guess > FELT) | _spread_mask(cells.neighbors, given > 0)
-    conductance = np.where(cells.find_shared_shells(), 1.0, BARRIER)
-    conductance[(cells.neighbors == cells.count) | claims.find_gaps(cells.neighbors)] = 0.0
-    heat = HEAT * np.where(owner < 0, 0.0, cells.step / np.maximum(distance, NEAREST * cells.step)) ** 2
-    system = HeatSystem(cells.neighbors, conductance, heat, given, fixed)
-    weights = system.solve(guess, support, progress)
-    lost, found = np.flatnonzero(owner < 0), np.flatnonzero(owner >= 0)
+    in_body = np.append(claims.is_body, False)[cells.neighbors] & claims.is_body[:, None]
+    conductance = in_body * np.where(cells.find_open_links(), 1.0, BARRIER)
+    body = HeatSystem(cells.neighbors, conductance, _find_heat(cells, claims), given, fixed | ~claims.is_body)
+    weights = dress(cells, claims, given, body.solve(guess, support, progress), fixed)
+    return Level(cells, claims, usable, given, weights, note)
+
+
+def _find_heat(cells: Cells, claims: Claims) -> np.ndarray:
+    """H of each node."""
+    near = np.maximum(claims.distance, NEAREST * cells.step)
+    return HEAT * np.where(claims.owner < 0, 0.0, cells.step / near) ** 2
+
+
+def find_rim_seeds(cells: Cells, rim: np.ndarray, coarse: Level) -> tuple[np.ndarray, np.ndarray]:
+    """As `find_seeds`: nodes on the rim of a part, and the bones that they have in the rest, where that is a body."""
+    nodes = np.flatnonzero(rim)
+    around = coarse.cells.find_nodes(cells.centers[nodes])
+    known = np.append(coarse.claims.is_body, False)[around]
+    return nodes[known], coarse.claims.owner[around[known]]
+
+
+def dress(
+    cells: Cells, claims: Claims, given: np.ndarray, weights: np.ndarray, fixed: np.ndarray | None = None
+) -> np.ndarray:
+    """Weights, float32 of shape (N, B), of a body, and of what is around it: clothes follow the skin below them.
+
+    They feel the body's heat and their bones', and it feels none of theirs: a sock joins no toes.
+
+    Parameters
+    ----------
+    cells : Cells
+    claims : Claims
+    given : float32 array, shape (N, B)
+        Shares of the nearest bones.
+    weights : float32 array, shape (N, B)
+        Of the nodes that are a body.
+    fixed : bool array, shape (N,), optional
+        Other nodes whose weights are known.
+    """
+    if not claims.is_body.all():
+        known = claims.is_body if fixed is None else claims.is_body | fixed
+        around = 1.0 * (cells.neighbors < cells.count)
+        support = _spread_mask(cells.neighbors, (weights > FELT) | (given > 0))
+        weights = HeatSystem(cells.neighbors, around, _find_heat(cells, claims), given, known).solve(weights, support)
+    lost, found = np.flatnonzero(claims.owner < 0), np.flatnonzero(claims.owner >= 0)
     if lost.size and found.size:
         weights[lost] = weights[found[find_nearest(cells.centers[lost], cells.centers[found], 1)[0][:, 0]]]
-    return Level(cells, owner, distance, usable, given, weights, note)
+    return weights
 
 
 def _spread_mask(neighbors: np.ndarray, mask: np.ndarray) -> np.ndarray:
@@ -264,7 +305,7 @@ def find_fine_parts(
     for bone in level.usable:
         own = np.append(np.flatnonzero(level.given[:, bone]), seeds[bones == bone])
         skin = own[cells.is_skin[own]]
-        radius = float(np.median(level.distance[skin])) if skin.size else np.inf
+        radius = float(np.median(level.claims.distance[skin])) if skin.size else np.inf
         half = 0.5 * float(np.linalg.norm(tails[bone] - heads[bone])) or np.inf
         needed[own] = np.maximum(needed[own], FINE * cells.step / min(radius, half))
     chosen = needed > need
@@ -300,8 +341,9 @@ def _solve_part(
     cells, rim = cut_part(surface, level.cells, chosen, factor)
     felt = np.any(level.weights[chosen] > FELT, axis=0)
     felt[find_seeds(cells, heads, tails)[1]] = True
-    owner = np.where(np.append(felt, False)[level.owner], (np.cumsum(felt) - 1)[level.owner], -1)
-    part = replace(level, owner=owner, weights=level.weights[:, felt], given=level.given[:, felt])
+    owner = np.where(np.append(felt, False)[level.claims.owner], (np.cumsum(felt) - 1)[level.claims.owner], -1)
+    claims = replace(level.claims, owner=owner, is_body=level.claims.is_body & (owner >= 0))
+    part = replace(level, claims=claims, weights=level.weights[:, felt], given=level.given[:, felt])
     fine = _solve_level(cells, heads[felt], tails[felt], part, rim)
     weights = np.zeros((cells.count, len(heads)), np.float32)
     weights[:, felt] = fine.weights
