@@ -204,14 +204,20 @@ def _reason(error: RuntimeError) -> str:
 
 
 def _find_object(name: str) -> bpy.types.Object:
-    return _find_among(name, [obj for obj in bpy.context.scene.objects if has_armature_modifier(obj)])
+    """The object of this name, of whatever kind; raises SkinningError where there is none."""
+    return bpy.data.objects.get(name) or _find_among(
+        name, [obj for obj in bpy.context.scene.objects if has_armature_modifier(obj)], "has no Armature modifier"
+    )
 
 
-def _find_among(name: str, choice: list[bpy.types.Object]) -> bpy.types.Object:
-    obj = bpy.data.objects.get(name)
-    if obj is None:
-        raise SkinningError(f"There is no object '{name}': choose one of {', '.join(one.name for one in choice)}")
-    return obj
+def _find_among(name: str, choice: list[bpy.types.Object], lack: str) -> bpy.types.Object:
+    """The one of this name; raises SkinningError where there is none, or it lacks what the others have."""
+    for one in choice:
+        if one.name == name:
+            return one
+    wrong = f"'{name}' {lack}" if name in bpy.data.objects else f"There is no object '{name}'"
+    known = ", ".join(one.name for one in choice)
+    raise SkinningError(f"{wrong}: choose one of {known}" if choice else f"{wrong}, and no other is there to choose")
 
 
 def _info(arguments: argparse.Namespace) -> None:
@@ -302,7 +308,7 @@ def _find_patterned(name: str | None) -> bpy.types.Object:
     if not found:
         raise SkinningError("No object of the scene has patterns: add some first")
     if name is not None:
-        return _find_among(name, found)
+        return bpy.data.objects.get(name) or _find_among(name, found, "has no patterns")
     if len(found) > 1:
         known = ", ".join(obj.name for obj in found)
         raise SkinningError(f"{len(found)} objects have patterns: give --object, one of {known}")
@@ -316,11 +322,12 @@ def _weights(arguments: argparse.Namespace) -> None:
     armatures = [obj for obj in scene.objects if obj.type == "ARMATURE"]
     armature = armatures[0] if len(armatures) == 1 else None
     if arguments.armature:
-        armature = _find_among(arguments.armature, armatures)
+        armature = _find_among(arguments.armature, armatures, "is no armature of the scene")
     if arguments.object:
-        objects = [_find_among(name, meshes) for name in arguments.object]
+        objects = [_find_among(name, meshes, "is no mesh of the scene") for name in arguments.object]
     else:
         objects = [obj for obj in meshes if has_armature_modifier(obj)]
+    _check_deformed(objects, armature)
     options = Options(
         method=WEIGHT_METHODS[arguments.method],
         mode=arguments.mode.upper(),
@@ -335,6 +342,19 @@ def _weights(arguments: argparse.Namespace) -> None:
         return
     for report in reports:
         print("\n".join(report.describe()))
+
+
+def _check_deformed(objects: list[bpy.types.Object], armature: bpy.types.Object | None) -> None:
+    """Refuse meshes whose armature can not be told, by the options that would tell it."""
+    if not objects:
+        raise SkinningError(
+            "No mesh to weight, as none has an Armature modifier: name meshes by --object, and their armature by "
+            "--armature"
+        )
+    for obj in objects:
+        is_child = obj.parent is not None and obj.parent.type == "ARMATURE"
+        if armature is None and not has_armature_modifier(obj) and not is_child:
+            raise SkinningError(f"No armature deforms '{obj.name}': name one by --armature")
 
 
 _command = None

@@ -62,7 +62,8 @@ class BakeOperator:
                 setattr(self, name, getattr(context.scene, name))
 
     def execute(self, context: bpy.types.Context) -> set[str]:
-        if self.is_interactive:
+        is_interactive, self.is_interactive = self.is_interactive, False  # Repeat Last and Redo execute this instance
+        if is_interactive:
             return self.run_modal(context)
         try:
             for _ in self.start(context):

@@ -130,6 +130,9 @@ class ModalTool:
         """Follow an event; `mouse` is its place in the window."""
         raise AssertionError("each tool has its own")
 
+    def restore(self) -> None:
+        """Take back what is not yet confirmed."""
+
     def keys(self) -> str:
         """What keys do now."""
         raise AssertionError("each tool has its own")
@@ -140,8 +143,11 @@ class ModalTool:
             result = self.react(context, event, np.array([event.mouse_x, event.mouse_y], float))
         except SkinningError as error:
             result, message = {"RUNNING_MODAL"}, str(error)
-        except BaseException:  # a bug: its traceback is seen, and the tool is not left half open
-            self._end(context)
+        except BaseException:  # a bug: its traceback is seen, and neither the tool nor its work is left half done
+            try:
+                self.restore()
+            finally:
+                self._end(context)
             raise
         if result & {"FINISHED", "CANCELLED"}:
             self._end(context)

@@ -202,7 +202,8 @@ class SUPPLE_OT_weights_transfer(EditOperator, bpy.types.Operator):
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         active = context.active_object
-        if active is None or active.type != "MESH" or len(chosen_meshes(context)) < 2:
+        meshes = chosen_meshes(context)
+        if active not in meshes or len(meshes) < 2:
             cls.poll_message_set(
                 "Select a mesh that has an Armature modifier last, and before it those to give weights to"
             )

@@ -280,13 +280,16 @@ class SUPPLE_OT_weight_lines(ModalTool, bpy.types.Operator):
         if self._shown.grip is not None:
             self._undo(context)
             return {"RUNNING_MODAL"}
-        self._lines.restore()
+        self.restore()
         return {"CANCELLED"}
+
+    def restore(self) -> None:
+        self._lines.restore()
 
     def _finish(self, context: bpy.types.Context) -> set[str]:
         """Keep what was done, also for the panel that does it again."""
         if not any(joint.is_moved for joint in self._lines.joints):
-            self._lines.restore()
+            self.restore()
             return {"CANCELLED"}
         for joint in self._lines.joints:
             for line in np.flatnonzero(joint.offsets.any(axis=1) | (joint.widths != 1.0).any(axis=1)).tolist():

@@ -28,13 +28,18 @@ def chosen_armature(context: bpy.types.Context) -> bpy.types.Object | None:
 
 
 def chosen_meshes(context: bpy.types.Context) -> list[bpy.types.Object]:
-    """The selected meshes and the active one; where none is, all that the active armature deforms."""
+    """The selected meshes, and the active one while it is edited or painted.
+
+    Where nothing is selected, the active mesh; where no mesh is, all visible ones that the active armature deforms.
+    """
     active = context.active_object
     meshes = [obj for obj in context.selected_objects if obj.type == "MESH"]
-    if active is not None and active.type == "MESH" and active not in meshes:
-        meshes.append(active)
-    if not meshes and active is not None and active.type == "ARMATURE":
-        return [obj for obj in context.view_layer.objects if has_armature_modifier(obj, active)]
+    if active is None or active in meshes:
+        return meshes
+    if active.type == "MESH" and (active.mode != "OBJECT" or (not context.selected_objects and active.visible_get())):
+        return [*meshes, active]
+    if active.type == "ARMATURE" and not meshes:
+        return [obj for obj in context.view_layer.objects if has_armature_modifier(obj, active) and obj.visible_get()]
     return meshes
 
 
@@ -80,8 +85,10 @@ class Computation:
         self.is_canceled = True
 
     def wait(self) -> Any:
-        """The result, once it is there; raises what the function raised."""
+        """The result, once it is there; raises what the function raised, and CanceledError where it was to stop."""
         self._thread.join()
+        if self.is_canceled:
+            raise CanceledError
         if self._error is not None:
             raise self._error
         return self._result
@@ -114,13 +121,14 @@ class SUPPLE_OT_weights_auto(WeightOptions, bpy.types.Operator):
         return self.execute(context)
 
     def execute(self, context: bpy.types.Context) -> set[str]:
+        is_interactive, self.is_interactive = self.is_interactive, False  # Repeat Last and Redo execute this instance
         meshes = chosen_meshes(context)
         if not self.properties.is_property_set("mirror"):
             self.mirror = any(obj.use_mesh_mirror_x for obj in meshes)
         options = weights.Options(**{one.name: getattr(self, one.name) for one in fields(weights.Options)})
         try:
             self._jobs = weights.prepare(meshes, options, chosen_armature(context))
-            if self.is_interactive:
+            if is_interactive:
                 return self.run_modal(context)
             return self.finish(weights.compute_all(self._jobs))
         except SkinningError as error:
@@ -130,7 +138,7 @@ class SUPPLE_OT_weights_auto(WeightOptions, bpy.types.Operator):
     def finish(self, results: list[weights.Result]) -> set[str]:
         """Write what was computed, and tell of it."""
         for report in weights.apply(self._jobs, results):
-            self.report({"INFO"}, " ".join(report.describe()))
+            self.report({"INFO"}, " ".join(report.summarize()))
         return {"FINISHED"}
 
     def run_modal(self, context: bpy.types.Context) -> set[str]:

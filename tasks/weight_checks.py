@@ -58,7 +58,8 @@ def check_weights(objects: Iterable[bpy.types.Object], limit: int = 4) -> list[s
         if len(lines) > MOST_LINES:
             lines[MOST_LINES - 1 :] = [f"{len(lines) - MOST_LINES + 1} more of this kind."]
         lines = [f"'{part.obj.name}', {count(len(part.points), 'vertex')}:", *lines]
-        settings_of(part.obj).weights_report = "\n".join(lines)
+        for obj in (part.obj, *part.sharers):
+            settings_of(obj).weights_report = "\n".join(lines)
         told += lines
     return told
 

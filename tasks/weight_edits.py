@@ -19,6 +19,8 @@ from ..deformers.weight_mirror import mirror_weights as mirror
 from ..deformers.weight_mirror import pair_names
 from ..deformers.weight_transfer import Params as TransferParams
 from ..deformers.weight_transfer import transfer_weights as transfer
+from ..properties import settings_of
+from .weight_copies import complete_sides, read_copies
 from .weight_parts import (
     Skin,
     add_armature_modifier,
@@ -113,6 +115,9 @@ def _smooth_surface(target: Target, strength: float, repeats: int) -> np.ndarray
 def _smooth_solid(target: Target, strength: float, repeats: int) -> np.ndarray:
     """Each repeat spreads weights by as much as a step to neighboring cells: so far as the root of their number."""
     points, before = target.skin.points, target.skin.weights
+    if not len(target.skin.triangles):
+        names = list_names([f"'{part.obj.name}'" for part in target.skin.parts])
+        raise SkinningError(f"{names}: no faces, and no inside to smooth through. Add faces, or smooth on the surface")
     spread = smooth_through(points, target.skin.triangles, before, repeats**0.5)
     free = ~target.locked
     mixed = before[:, free] + np.float32(strength) * (spread[:, free] - before[:, free])
@@ -220,17 +225,28 @@ def _edit(
     objects: Iterable[bpy.types.Object], scope: Scope, change: Callable[[Target], Edited], what: str
 ) -> list[str]:
     """Edit the weights of meshes, those of each armature together, and write them when all went well."""
-    targets = [_aim(skin, scope) for skin in read_skins(objects, needs_faces=False)]
-    targets = [target for target in targets if target.chosen.any()]
-    if not targets:
-        raise SkinningError("No vertex is selected: select some, or switch Selected Only off")
+    targets = _keep_chosen([_aim(skin, scope) for skin in read_skins(objects, needs_faces=False)])
     return _write([(target, *change(target)) for target in targets], what)
+
+
+def _keep_chosen(targets: list[Target]) -> list[Target]:
+    """Those with any vertex that may change; raises SkinningError where none has."""
+    kept = [target for target in targets if target.chosen.any()]
+    if kept:
+        return kept
+    if not any(len(target.chosen) for target in targets):
+        names = list_names([f"'{part.obj.name}'" for target in targets for part in target.skin.parts])
+        raise SkinningError(f"No vertices in {names}: choose a mesh that has some")
+    raise SkinningError("No vertex is selected: select some, or switch Selected Only off")
 
 
 def _aim(skin: Skin, scope: Scope) -> Target:
     chosen = np.ones(len(skin.points), bool)
     if scope.selected_only:
         chosen = np.concatenate([read_selected(mesh_of(part.obj)) for part in skin.parts])
+        if chosen.any():  # with a vertex those at its place, or a pose would tear them apart
+            place = weld(skin.points)
+            chosen = np.isin(place, place[chosen])
     picked = np.ones(len(skin.names), bool)
     if scope.bones != "ALL":
         names = _find_active(skin) if scope.bones == "ACTIVE" else read_selected_bones(skin.armature)
@@ -258,7 +274,7 @@ def _write(plan: list[tuple[Target, np.ndarray, list[str]]], what: str) -> list[
     for target, edited, notes in plan:
         skin = target.skin
         if not target.picked.all():
-            edited = weight_edits.merge_weights(skin.weights, edited, columns=target.picked, **target.masks)
+            edited = _keep_others(target, edited)
         for part, rows in zip(skin.parts, skin.rows, strict=True):
             vertices = np.count_nonzero((edited[rows] != part.weights).any(axis=1))
             changed += vertices
@@ -266,6 +282,18 @@ def _write(plan: list[tuple[Target, np.ndarray, list[str]]], what: str) -> list[
                 write_weights(part.obj, skin.names, edited[rows])
         told += [end_sentence(note) for note in notes]
     return [f"{what} {count(changed, 'vertex')}.", *told]
+
+
+def _keep_others(target: Target, edited: np.ndarray) -> np.ndarray:
+    """Edited weights where only picked bones are edited: the others share what these leave.
+
+    Where the others have nothing to be shared by, they share it as edited: else one bone could lose nothing there.
+    """
+    before = target.skin.weights
+    others = np.flatnonzero(~target.picked & ~target.locked)
+    bare = np.flatnonzero(target.chosen & ~before[:, others].any(axis=1))
+    before[np.ix_(bare, others)] = edited[np.ix_(bare, others)]
+    return weight_edits.merge_weights(before, edited, columns=target.picked, **target.masks)
 
 
 def transfer_weights(
@@ -299,50 +327,59 @@ def transfer_weights(
                 f"'{obj.name}' is deformed by '{armature.name}', and '{source.name}' by '{origin.armature.name}': "
                 "choose the same armature in their modifiers"
             )
-    plan = []
+    targets = []
     for obj in objects:
         (skin,) = read_skins([obj], origin.armature, needs_faces=False)
-        target = _aim(skin, scope)
-        if target.chosen.any():
-            plan.append((target, *_transfer_one(origin, target, params or TransferParams())))
-    if not plan:
-        raise SkinningError("No vertex is selected: select some, or switch Selected Only off")
+        targets.append(_aim(skin, scope))
+    plan = [(target, *_transfer_one(origin, target, params or TransferParams())) for target in _keep_chosen(targets)]
     told = _write(plan, f"Weights of '{source.name}' given to")
-    for obj in (part.obj for target, *_ in plan for part in target.skin.parts):
+    for target, edited, notes in plan:
+        (part,) = target.skin.parts
+        obj = part.obj
         if lacks_modifier(obj, origin.armature):
             add_armature_modifier(obj, origin.armature)
             told.append(f"'{obj.name}' was given an Armature modifier with '{origin.armature.name}'.")
+        pairs = pair_names(origin.names, bpy.utils.flip_name)
+        told += complete_sides(obj, origin.armature, origin.names, np.array(edited.any(axis=0)), pairs)
+        report = [f"'{obj.name}': weights transferred from '{source.name}'.", *map(end_sentence, notes)]
+        settings_of(obj).weights_report = "\n".join(report)
     return told
 
 
 def _transfer_one(origin: Skin, target: Target, params: TransferParams) -> Edited:
+    """Weights, and how many vertices have no match on the source."""
     skin = target.skin
     found = transfer(
         origin.points, origin.triangles, origin.weights, skin.points, skin.triangles, find_nearest_surface, params
     )
     weights = weight_edits.merge_weights(skin.weights, found.weights, **target.masks)
-    return weights, [f"'{skin.parts[0].obj.name}': {note}" for note in found.notes]
+    name, lost = skin.parts[0].obj.name, np.count_nonzero(~found.matched)
+    notes = [f"{count(lost, 'vertex')} of {len(weights):,} have no match", *found.notes] if lost else found.notes
+    return weights, [f"'{name}': {note}" for note in notes]
 
 
 def clean_groups(objects: Iterable[bpy.types.Object]) -> list[str]:
-    """Remove vertex groups that bones are named after and no vertex has a weight in; locked ones stay.
+    """Remove vertex groups that bones are named after and no vertex has a weight in.
 
-    Gives what is to be told.
+    Locked ones stay, and those that copies of a Mirror modifier follow. Gives what is to be told.
     """
     plan: list[tuple[bpy.types.Object, list[str]]] = []
     for obj in own_meshes(objects):
-        bones: Any = find_armature(obj).data.bones
+        armature = find_armature(obj)
+        bones: Any = armature.data.bones
         if obj.mode == "EDIT":
             obj.update_from_editmode()
         entries = read_vertex_groups(mesh_of(obj))
-        used = set(np.unique(entries.groups[entries.values > 0]).tolist())
+        groups = [group.name for group in obj.vertex_groups]
+        held = np.isin(np.arange(len(groups)), entries.groups[entries.values > 0])
+        used = read_copies(obj, armature).add_twins(held, pair_names(groups, bpy.utils.flip_name))
         plan.append(
             (
                 obj,
                 [
                     one.name
                     for one in obj.vertex_groups
-                    if one.name in bones and one.index not in used and not one.lock_weight
+                    if one.name in bones and not used[one.index] and not one.lock_weight
                 ],
             )
         )

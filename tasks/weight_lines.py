@@ -13,7 +13,6 @@ from ..bridge.meshes import (
     VertexGroups,
     mesh_of,
     read_evaluated_points,
-    read_points,
     read_triangles,
     read_vertex_groups,
 )
@@ -32,6 +31,7 @@ from ..deformers.weight_lines import (
     move_weights,
 )
 from .character import find_armature_modifier, object_to_armature
+from .weight_parts import read_rest_points
 
 REACH = 1.5
 """How far from a joint weights may change, in lengths of the longer one of its two bones."""
@@ -122,7 +122,7 @@ class WeightLines:
 
     def _read(self, obj: bpy.types.Object) -> None:
         mesh = mesh_of(obj)
-        self.points = read_points(mesh).astype(np.float64)
+        self.points = read_rest_points(obj).astype(np.float64)
         if not np.isfinite(self.points).all():
             raise SkinningError(f"'{obj.name}' has vertices whose places are not numbers: delete them first")
         self.triangles = read_triangles(mesh)
@@ -307,7 +307,8 @@ def _find_parents(skeleton: Skeleton) -> np.ndarray:
 def _check(obj: bpy.types.Object, bones: Sequence[str]) -> None:
     if obj.data.is_editmode:
         raise SkinningError(f"'{obj.name}' is in Edit Mode: leave it first")
-    if obj.library is not None or obj.data.library is not None:
+    data = obj.data
+    if obj.library is not None or data.library is not None or data.override_library is not None:
         raise SkinningError(f"'{obj.name}' is linked from another file: make it local first")
     if not bones:
         raise SkinningError("No bone is chosen: select bones in Pose Mode, or a vertex group of a bone")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -19,6 +19,10 @@ from ..properties import settings_of
 from .character import changes_topology, object_to_armature
 from .chosen_bones import is_selected
 from .stack import armature_modifiers, find_replaced_modifier
+from .weight_reports import list_names
+
+NEAR = 0.5
+"""How far a bone may be from the box around the skin, in diagonals of that box, to be taken for one of its bones."""
 
 FLAT = 1e-12
 """Volume of a unit cube in another space, from its edges' lengths made 1, below which that space is flat."""
@@ -39,6 +43,8 @@ class Part:
         As they are, by deforming bone.
     locked : bool array, shape (B,)
         Bones whose vertex group is locked.
+    sharers : tuple of Object
+        Other meshes that were given and have the same data, and so the same weights.
     """
 
     obj: bpy.types.Object
@@ -46,6 +52,7 @@ class Part:
     triangles: np.ndarray
     weights: np.ndarray
     locked: np.ndarray
+    sharers: tuple[bpy.types.Object, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -173,10 +180,20 @@ def read_skins(
     SkinningError
         Where weights can not be computed or can not be written.
     """
+    objects = list(objects)
     by_armature: dict[bpy.types.Object, list[bpy.types.Object]] = {}
     for obj in own_meshes(objects):
         by_armature.setdefault(find_armature(obj, given), []).append(obj)
-    return [_read_skin(armature, members, needs_faces) for armature, members in by_armature.items()]
+    skins = [_read_skin(armature, members, needs_faces) for armature, members in by_armature.items()]
+    return [
+        replace(skin, parts=tuple(replace(part, sharers=_find_sharers(part.obj, objects)) for part in skin.parts))
+        for skin in skins
+    ]
+
+
+def _find_sharers(obj: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> tuple[bpy.types.Object, ...]:
+    """Those of objects that share a mesh's data, itself not among them."""
+    return tuple(dict.fromkeys(one for one in objects if one.data == obj.data and one != obj))
 
 
 def _read_skin(armature: bpy.types.Object, objects: Sequence[bpy.types.Object], needs_faces: bool) -> Skin:
@@ -236,7 +253,7 @@ def read_part(obj: bpy.types.Object, armature: bpy.types.Object, names: Sequence
     weights = read_weights(obj, names)  # first: it brings the mesh up to date in Edit Mode
     space = object_to_armature(obj, armature)
     _check_space(obj, space)
-    points = _read_rest_points(obj).astype(np.float64)
+    points = read_rest_points(obj).astype(np.float64)
     if wrong := np.count_nonzero(~np.isfinite(points).all(axis=1)):
         raise SkinningError(
             f"{wrong} of the {len(points)} vertices of '{obj.name}' {'is' if wrong == 1 else 'are'} nowhere (their "
@@ -261,7 +278,7 @@ def _check_space(obj: bpy.types.Object, space: Matrix) -> None:
         raise SkinningError(f"'{obj.name}' is scaled to nothing: give it a scale other than 0")
 
 
-def _read_rest_points(obj: bpy.types.Object) -> np.ndarray:
+def read_rest_points(obj: bpy.types.Object) -> np.ndarray:
     """The shape without keys, shape (V, 3), object space."""
     mesh = mesh_of(obj)
     keys = mesh.shape_keys
@@ -273,3 +290,35 @@ def _read_rest_points(obj: bpy.types.Object) -> np.ndarray:
 def read_selected_bones(armature: bpy.types.Object) -> set[str]:
     """Names of the selected bones of an armature that is not in Edit Mode."""
     return {bone.name for bone in armature.pose.bones if is_selected(bone)}
+
+
+def check_sharers(skin: Skin) -> None:
+    """Raise SkinningError where a mesh is to have the weights of two armatures."""
+    for part in skin.parts:
+        for obj in part.sharers:
+            if (other := find_armature(obj, skin.armature)) != skin.armature:
+                raise SkinningError(
+                    f"'{obj.name}' shares the mesh and the weights of '{part.obj.name}', but is deformed by "
+                    f"'{other.name}', not by '{skin.armature.name}': select only one of them, or give it a mesh of its "
+                    "own, by Object > Relations > Make Single User"
+                )
+
+
+def check_near(skin: Skin) -> None:
+    """Raise SkinningError where the skin has no size, or all bones are far away from it."""
+    points, envelopes = skin.points, skin.skeleton.envelopes
+    low, high = points.min(axis=0), points.max(axis=0)
+    size = float(np.linalg.norm(high - low))
+    names = list_names([f"'{part.obj.name}'" for part in skin.parts])
+    if size == 0.0:
+        raise SkinningError(f"All vertices of {names} are at one place: choose a mesh that has a size")
+    along = np.linspace(0.0, 1.0, 9)[:, None, None]
+    samples = (1.0 - along) * envelopes.heads + along * envelopes.tails
+    gaps = np.linalg.norm(samples - np.clip(samples, low, high), axis=2).min(axis=0)
+    nearest = int(gaps.argmin())
+    if not np.isfinite(gaps).all() or gaps[nearest] > NEAR * size:
+        raise SkinningError(
+            f"No deforming bone of '{skin.armature.name}' is in or near {names}: the nearest, "
+            f"'{skin.names[nearest]}', is {gaps[nearest]:.3g} away from what measures {size:.3g} across (in the "
+            "armature's space). Move or scale the armature into the mesh"
+        )

@@ -50,6 +50,17 @@ class Report:
             lines.append(f"{count(len(bones), 'bone')} of {self.bones} got no weights ({reason}): {list_names(bones)}.")
         return [*lines, *self.notes]
 
+    def summarize(self) -> list[str]:
+        """Sentences that sum up: only of parts that are not whole each has its own."""
+        if len(self.parts) == 1:
+            return self.describe()
+        total, weighted = sum(part[1] for part in self.parts), sum(part[2] for part in self.parts)
+        found = count(weighted, "vertex") if weighted == total else f"{weighted:,} of {count(total, 'vertex')}"
+        method = METHOD_NAMES[self.method]
+        partial = [_describe_part(*part, method) for part in self.parts if not 0 < part[1] == part[2]]
+        first = f"{found} of {len(self.parts)} meshes have weights, by {method}."
+        return [first, *partial, *self.describe()[len(self.parts) :]]
+
     def as_json(self) -> dict[str, Any]:
         """The same in plain strings, numbers, lists and dicts."""
         return {

@@ -17,15 +17,19 @@ from ..bridge.nearest import find_nearest_surface
 from ..bridge.visibility import make_crossing_test
 from ..bridge.weights import write_weights
 from ..deformers import SkinningError, biharmonic_weights, solid_heat, surface_heat, weight_edits
+from ..deformers.solid import weld
 from ..deformers.weight_mirror import mirror_weights, pair_names
 from ..deformers.weighting import Solution
 from ..properties import settings_of
 from ..weight_properties import MODE_ITEMS
+from .weight_copies import Copies, complete_sides, join_copies, read_copies
 from .weight_edits import describe_loss
 from .weight_parts import (
     Part,
     Skin,
     add_armature_modifier,
+    check_near,
+    check_sharers,
     lacks_modifier,
     read_selected_bones,
     read_skins,
@@ -43,8 +47,8 @@ BLOCK = 16_384
 TOO_SMALL = "all its weights are smaller than what is kept"
 """Why a bone has no weights that a method has found some for."""
 
-NEAR = 0.5
-"""How far a bone may be from the box around the skin, in diagonals of that box, to be taken for one of its bones."""
+SOLVED = 0.9
+"""Share of the time after which weights are found, but not yet merged into those there are."""
 
 
 def _solve_solid(points, triangles, heads, tails, options: Options, progress) -> Solution:
@@ -134,6 +138,8 @@ class Job:
         Bones whose groups are locked in all parts: others find their weights as if these were not there.
     pairs : int array, shape (B,)
         The bone of the other side.
+    copies : tuple of Copies
+        What Mirror modifiers make of each part.
     missing : tuple of Object
         Meshes that nothing deforms by the armature yet.
     notes : tuple of str
@@ -145,6 +151,7 @@ class Job:
     chosen: np.ndarray
     locked: np.ndarray
     pairs: np.ndarray
+    copies: tuple[Copies, ...]
     missing: tuple[bpy.types.Object, ...]
     notes: tuple[str, ...]
 
@@ -219,7 +226,8 @@ def _prepare_skin(skin: Skin, options: Options) -> Job:
     locked = np.all([part.locked for part in skin.parts], axis=0)
     if not (chosen & ~locked).any():
         raise SkinningError("The vertex groups of all bones that are to get weights are locked: unlock some")
-    _check_near(skin)
+    check_near(skin)
+    check_sharers(skin)
     envelopes = skin.skeleton.envelopes
     points = np.flatnonzero((envelopes.heads == envelopes.tails).all(axis=1))
     notes = []
@@ -231,32 +239,21 @@ def _prepare_skin(skin: Skin, options: Options) -> Job:
         for part in skin.parts
         if part.locked.any()
     ]
-    missing = tuple(part.obj for part in skin.parts if lacks_modifier(part.obj, skin.armature))
-    return Job(skin, options, chosen, locked, pair_names(skin.names, bpy.utils.flip_name), missing, tuple(notes))
+    objects = [obj for part in skin.parts for obj in (part.obj, *part.sharers)]
+    return Job(
+        skin=skin,
+        options=options,
+        chosen=chosen,
+        locked=locked,
+        pairs=pair_names(skin.names, bpy.utils.flip_name),
+        copies=tuple(read_copies(part.obj, skin.armature) for part in skin.parts),
+        missing=tuple(obj for obj in objects if lacks_modifier(obj, skin.armature)),
+        notes=tuple(notes),
+    )
 
 
 def _locked_names(skin: Skin, part: Part) -> list[str]:
     return [name for name, is_locked in zip(skin.names, part.locked, strict=True) if is_locked]
-
-
-def _check_near(skin: Skin) -> None:
-    """Raise SkinningError where the skin has no size, or all bones are far away from it."""
-    points, envelopes = skin.points, skin.skeleton.envelopes
-    low, high = points.min(axis=0), points.max(axis=0)
-    size = float(np.linalg.norm(high - low))
-    names = list_names([f"'{part.obj.name}'" for part in skin.parts])
-    if size == 0.0:
-        raise SkinningError(f"All vertices of {names} are at one place: choose a mesh that has a size")
-    along = np.linspace(0.0, 1.0, 9)[:, None, None]
-    samples = (1.0 - along) * envelopes.heads + along * envelopes.tails
-    gaps = np.linalg.norm(samples - np.clip(samples, low, high), axis=2).min(axis=0)
-    nearest = int(gaps.argmin())
-    if not np.isfinite(gaps).all() or gaps[nearest] > NEAR * size:
-        raise SkinningError(
-            f"No deforming bone of '{skin.armature.name}' is in or near {names}: the nearest, "
-            f"'{skin.names[nearest]}', is {gaps[nearest]:.3g} away from what measures {size:.3g} across (in the "
-            "armature's space). Move or scale the armature into the mesh"
-        )
 
 
 def compute_all(jobs: list[Job], progress: Progress | None = None) -> list[Result]:
@@ -270,20 +267,26 @@ def compute_all(jobs: list[Job], progress: Progress | None = None) -> list[Resul
 def compute(job: Job, progress: Progress | None = None) -> Result:
     """Compute the weights of one armature's skin; touches nothing of Blender's."""
     skin, limit = job.skin, job.options.limit
-    found, reasons, notes = _solve(job, progress)
-    loss, short = np.zeros(len(found), np.float32), 0
-    for part, rows in zip(skin.parts, skin.rows, strict=True):
+    found, reasons, notes = _solve(job, cut_progress(progress, 0.0, SOLVED))
+    tell = cut_progress(progress, SOLVED, 1.0) or (lambda done: None)
+    closed = _close_seams(skin) if job.options.mode == "UNWEIGHTED" else None
+    loss, short, used = np.zeros(len(found), np.float32), 0, np.zeros(len(skin.names), bool)
+    for part, rows, copies in zip(skin.parts, skin.rows, job.copies, strict=True):
+        before = part.weights if closed is None else closed[rows]
         for start in range(rows.start, rows.stop, BLOCK):
+            tell(start / len(found))
             block = slice(start, min(start + BLOCK, rows.stop))
-            existing = part.weights[block.start - rows.start : block.stop - rows.start]
+            existing = before[block.start - rows.start : block.stop - rows.start]
             found[block], loss[block] = _merge(job, existing, found[block], part.locked)
         if part.locked.any():
             short += np.count_nonzero(abs(found[rows].sum(axis=1) - 1.0) > SHORT)
+        used |= copies.add_twins(np.array(found[rows].any(axis=0)), job.pairs)
+    tell(1.0)
     if limit:
         notes.append(describe_loss(loss, limit))
     if short:
         notes.append(f"{count(short, 'vertex')} do not sum to 1, for locked groups: unlock these, and normalize")
-    lost = job.chosen & ~job.locked & ~found.any(axis=0)
+    lost = job.chosen & ~job.locked & ~used
     told = np.where(lost, np.where(reasons == "", TOO_SMALL, reasons), "")
     return Result(found, tuple(told.tolist()), tuple(end_sentence(note) for note in notes))
 
@@ -291,16 +294,38 @@ def compute(job: Job, progress: Progress | None = None) -> Result:
 def _solve(job: Job, progress: Progress | None) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """Weights, shape (V, B), why bones have none, shape (B,), and notes, without regard to the weights there are."""
     skin, options, envelopes = job.skin, job.options, job.skin.skeleton.envelopes
-    points, triangles, free = skin.points, skin.triangles, ~job.locked
+    points, triangles = join_copies(skin, job.copies)
+    free = ~job.locked
     heads, tails = envelopes.heads[free], envelopes.tails[free]
     solution = METHODS[options.method](points, triangles, heads, tails, options, progress)
-    found, reasons = solution.weights, np.array(solution.reasons, object)
+    found, reasons, notes = solution.weights, np.array(solution.reasons, object), list(solution.notes)
     if not free.all():
         found, reasons = np.zeros((len(points), len(free)), np.float32), np.full(len(free), "", object)
         found[:, free], reasons[free] = solution.weights, solution.reasons
     if options.mirror:
-        found = mirror_weights(found, points, triangles, job.pairs, find_nearest_surface, "BOTH").weights
-    return found, reasons, list(solution.notes)
+        mirrored = mirror_weights(found, points, triangles, job.pairs, find_nearest_surface, "BOTH")
+        mirrored.weights[mirrored.far] = found[mirrored.far]
+        found = mirrored.weights
+        if far := np.count_nonzero(mirrored.far[: skin.rows[-1].stop]):
+            notes.append(f"{count(far, 'vertex')} with nothing on the other side of X: not mirrored")
+    return found[: skin.rows[-1].stop], reasons, notes
+
+
+def _close_seams(skin: Skin) -> np.ndarray:
+    """Weights as they are, shape (V, B), where vertices that have none take those of others at their place.
+
+    They would be torn off these, which stay as they are. Locked groups stay too.
+    """
+    weights = skin.weights
+    bare = weights.sum(axis=1) < weight_edits.LEAST_SUM
+    place, held = weld(skin.points), np.flatnonzero(~bare)
+    giver = np.full(len(weights), -1)
+    giver[place[held[::-1]]] = held[::-1]
+    for part, rows in zip(skin.parts, skin.rows, strict=True):
+        taking = rows.start + np.flatnonzero(bare[rows] & (giver[place[rows]] >= 0))
+        free = np.flatnonzero(~part.locked)
+        weights[np.ix_(taking, free)] = weights[np.ix_(giver[place[taking]], free)]
+    return weights
 
 
 def _merge(
@@ -344,6 +369,7 @@ def _apply_one(job: Job, result: Result) -> Report:
     for part, rows in zip(skin.parts, skin.rows, strict=True):
         weights = result.weights[rows]
         write_weights(part.obj, skin.names, weights)
+        notes += complete_sides(part.obj, armature, skin.names, np.array(weights.any(axis=0)), job.pairs)
         parts.append((part.obj.name, len(weights), int((weights > 0).any(axis=1).sum())))
     for obj in job.missing:
         add_armature_modifier(obj, armature)
@@ -351,7 +377,10 @@ def _apply_one(job: Job, result: Result) -> Report:
     reasons = {name: why for name, why in zip(skin.names, result.reasons, strict=True) if why}
     report = Report(armature.name, job.options.method, len(skin.names), tuple(parts), reasons, tuple(notes))
     for part in skin.parts:
-        settings_of(part.obj).weights_report = "\n".join(report.describe(part.obj.name))
+        told = "\n".join(report.describe(part.obj.name))
+        settings_of(part.obj).weights_report = told
+        for obj in part.sharers:
+            settings_of(obj).weights_report = f"'{obj.name}' shares the mesh of '{part.obj.name}'.\n{told}"
     if armature.library is None:
         settings_of(armature).weights_report = "\n".join(report.describe())
     return report

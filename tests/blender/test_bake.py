@@ -30,6 +30,7 @@ from scenes import (
     turn,
 )
 from supple.deformers import SkinningError
+from supple.operators.bake import BakeOperator
 from supple.tasks import bake
 
 FRAMES = range(1, 11)
@@ -803,3 +804,23 @@ def test_a_cache_that_cannot_be_shown(tmp_path, content, message):
         bake.show_cache(obj, tmp_path / "a.pc2")
     assert changes(before, everything(obj)) == {}
     assert_live(obj, armature)
+
+
+def test_a_bake_from_the_window_is_repeated_in_one_go():
+    """Blender executes the same instance again on Repeat Last, and ends where that runs on."""
+    ran = []
+
+    class Bake(BakeOperator):
+        def start(self, context):
+            ran.append("at once")
+            return iter(())
+
+        def run_modal(self, context):
+            ran.append("frame by frame")
+            return {"RUNNING_MODAL"}
+
+    operator = Bake()
+    operator.is_interactive = True
+    assert operator.execute(bpy.context) == {"RUNNING_MODAL"}
+    assert operator.execute(bpy.context) == {"FINISHED"}
+    assert ran == ["frame by frame", "at once"]

@@ -446,7 +446,9 @@ def test_weights_take_the_armature_that_is_named(tmp_path, capsys):
     file = save(tmp_path / "two.blend")
     chosen = ("--object", "Tube", "--output", tmp_path / "new.blend")
     capsys.readouterr()
-    assert_refused(main("weights", file, *chosen), capsys.readouterr(), "No armature deforms 'Tube'")
+    assert_refused(
+        main("weights", file, *chosen), capsys.readouterr(), "No armature deforms 'Tube': name one by --armature"
+    )
     assert not (tmp_path / "new.blend").exists()
     assert main("weights", file, *chosen, "--armature", "Rig.001") == DONE
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "new.blend"))
@@ -470,14 +472,22 @@ def test_weights_take_the_mode(tmp_path, mode):
 def test_weights_of_what_is_no_mesh(tmp_path, plain, capsys):
     capsys.readouterr()
     code = main("weights", plain, "--object", "Rig", "--output", tmp_path / "new.blend")
-    assert_refused(code, capsys.readouterr(), "'Rig' is no mesh: only meshes have weights")
+    assert_refused(code, capsys.readouterr(), "'Rig' is no mesh of the scene: choose one of Tube")
+
+
+def test_weights_of_what_is_no_armature(tmp_path, plain, capsys):
+    for name, problem in (("Tube", "'Tube' is no armature of the scene"), ("Hero", "There is no object 'Hero'")):
+        capsys.readouterr()
+        code = main("weights", plain, "--object", "Tube", "--armature", name, "--output", tmp_path / "new.blend")
+        assert_refused(code, capsys.readouterr(), f"{problem}: choose one of Rig")
+    assert not (tmp_path / "new.blend").exists()
 
 
 def test_weights_without_a_mesh(tmp_path, capsys):
     file = save(tmp_path / "empty.blend")
     capsys.readouterr()
     code = main("weights", file, "--output", tmp_path / "new.blend")
-    assert_refused(code, capsys.readouterr(), "No mesh to weight: ")
+    assert_refused(code, capsys.readouterr(), "No mesh to weight", "name meshes by --object", "--armature")
     assert not (tmp_path / "new.blend").exists()
 
 

@@ -155,6 +155,59 @@ def test_other_bones_share_what_the_edited_ones_leave(bones):
     assert np.abs(found[:, 1] - expected[:, 1]).max() < 1e-4
 
 
+def test_a_bone_gives_weight_away_where_no_other_has_any():
+    obj, _ = add_small_tube()
+    y = rest_points(obj)[:, 1]
+    set_weights(obj, np.stack([y < 1.4, y > 1.4, np.zeros(104)], axis=1))
+    before = weights_of(obj)
+    obj.vertex_groups.active = obj.vertex_groups["bone.1"]
+    run("weights_smooth", bones="ACTIVE")
+    found = weights_of(obj)
+    (skin,) = read_skins([obj])
+    expected = edits.smooth_weights(before, edits.find_links(skin.points, skin.triangles), 0.7, 3)
+    assert (expected[y > 1.4, 1] < 0.9).any()
+    assert np.abs(found - expected)[y > 1.4].max() < 1e-5
+
+
+def normalize(body, obj):
+    bpy.ops.supple.weights_normalize()
+
+
+def transfer(body, obj):
+    bpy.ops.object.mode_set(mode="OBJECT")
+    weight_edits.transfer_weights(body, [obj], Scope(selected_only=True))
+
+
+def assert_closed(obj: bpy.types.Object) -> None:
+    """Vertices at one place have the same weights."""
+    _, first, inverse = np.unique(rest_points(obj).round(4), axis=0, return_index=True, return_inverse=True)
+    assert len(first) < len(obj.data.vertices)
+    found = weights_of(obj)
+    assert (found == found[first[inverse.ravel()]]).all()
+
+
+@pytest.mark.parametrize("name", (*EDITS, normalize, transfer), ids=str)
+def test_edits_of_selected_vertices_tear_no_seam(name):
+    body, _ = add_small_tube()
+    obj = add_twin(body)
+    select(obj)
+    make_rough(obj)
+    set_weights(obj, weights_of(obj) * (0.5 if name is normalize else 1.0))
+    edited = bmesh.new()
+    edited.from_mesh(obj.data)
+    bmesh.ops.split_edges(edited, edges=list(edited.edges))
+    edited.to_mesh(obj.data)
+    before = weights_of(obj)
+    choose_vertices(obj, list(range(0, len(before), 3)))
+    if callable(name):
+        name(body, obj)
+    else:
+        run(name)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert (weights_of(obj) != before).any()
+    assert_closed(obj)
+
+
 def test_a_paint_mask_limits_edits():
     obj, _ = add_small_tube()
     make_rough(obj)
@@ -234,12 +287,17 @@ def shrunk(obj, armature):
     obj.scale = (0, 0, 0)
 
 
+def empty(obj, armature):
+    obj.data.clear_geometry()
+
+
 BAD_INPUT: dict[Callable, tuple[dict, str]] = {
     no_armature: ({}, "No armature deforms 'Tube': select its armature too"),
     no_selection: ({}, "No vertex is selected: select some, or switch Selected Only off"),
     all_locked: ({}, "No bone of 'Rig' to edit: unlock vertex groups"),
     bad_active: ({"bones": "ACTIVE"}, "No bone of 'Rig' to edit: choose a vertex group of a bone"),
     shrunk: ({}, "'Tube' is scaled to nothing: give it a scale other than 0"),
+    empty: ({}, "No vertices in 'Tube': choose a mesh that has some"),
 }
 
 
@@ -328,6 +386,16 @@ def test_smooth_in_the_solid_keeps_to_what_is_chosen():
     assert (found[:, 1] == before[:, 1]).all()
     assert np.abs(found[HALF, 0] - before[HALF, 0]).max() > 0.05
     assert np.abs(found.sum(axis=1) - 1.0).max() < 1e-5
+
+
+def test_smooth_in_the_solid_wants_faces():
+    add_small_tube()
+    bpy.ops.object.mode_set(mode="EDIT")
+    bpy.ops.mesh.delete(type="ONLY_FACE")
+    bpy.ops.object.mode_set(mode="OBJECT")
+    with pytest.raises(RuntimeError, match="'Tube': no faces, and no inside to smooth through"):
+        bpy.ops.supple.weights_smooth(method="SOLID")
+    assert bpy.ops.supple.weights_smooth(method="SURFACE") == {"FINISHED"}
 
 
 def test_normalize_brings_sums_to_one():
@@ -458,9 +526,43 @@ def test_transfer_fills_in_what_is_out_of_reach():
         if vertex.co.y > 1.6:
             vertex.co.z += 3.0
     told = weight_edits.transfer_weights(body, [sleeve], params=Params(0.05, 1.0))
-    assert any(line.startswith("'Sleeve': ") and "filled in smoothly" in line for line in told)
+    assert re.fullmatch(r"'Sleeve': \d+ vertices of 104 have no match\.", told[1])
+    assert told[2].startswith("'Sleeve': ")
+    assert "filled in smoothly" in told[2]
+    assert settings_of(sleeve).weights_report.splitlines() == [
+        "'Sleeve': weights transferred from 'Tube'.",
+        *told[1:3],
+    ]
     assert np.abs(weights_of(sleeve).sum(axis=1) - 1.0).max() < 1e-5
     assert np.abs(weights_of(sleeve)[HALF] - weights_of(body)[HALF]).max() < 0.02
+
+
+def test_transfer_from_far_away_is_told():
+    body, _ = add_small_tube()
+    sleeve = add_sleeve(body)
+    sleeve.location.x = 20.0
+    bpy.context.view_layer.update()
+    weight_edits.transfer_weights(body, [sleeve])
+    assert "'Sleeve': 104 vertices of 104 have no match." in settings_of(sleeve).weights_report.splitlines()
+
+
+def test_transfer_wants_its_source_selected():
+    body, _ = add_small_tube()
+    select(add_sleeve(body), add_sleeve(body))
+    bpy.context.view_layer.objects.active = body
+    with pytest.raises(RuntimeError, match=r"poll\(\).*last, and before it those to give weights to"):
+        bpy.ops.supple.weights_transfer()
+
+
+def test_transfer_to_a_half_mesh_makes_groups_of_the_other_side():
+    body, armature = add_small_tube()
+    names = add_sides(armature)
+    body.vertex_groups.clear()
+    set_weights(body, np.tile([0.5, 0.5, 0.0], (104, 1)), names)
+    sleeve = add_sleeve(body)
+    sleeve.modifiers.new("Mirror", "MIRROR")
+    weight_edits.transfer_weights(body, [sleeve])
+    assert sorted(group.name for group in sleeve.vertex_groups) == ["arm.L", "arm.R", "bone.0"]
 
 
 def test_transfer_between_places():
@@ -539,6 +641,21 @@ def test_empty_groups_of_bones_are_removed(mode):
     assert weight_edits.clean_groups([obj]) == ["All groups of bones hold weights: nothing to remove."]
 
 
+def test_empty_groups_that_mirrored_copies_follow_stay():
+    obj, armature = add_small_tube()
+    names = add_sides(armature)
+    select(obj)
+    obj.vertex_groups.clear()
+    set_weights(obj, np.tile([0.5, 0.5, 0.0], (104, 1)), names)
+    modifier = obj.modifiers.new("Mirror", "MIRROR")
+    obj.modifiers.move(1, 0)
+    bpy.ops.supple.weights_clean()
+    assert "arm.R" in obj.vertex_groups
+    modifier.use_mirror_vertex_groups = False
+    bpy.ops.supple.weights_clean()
+    assert [group.name for group in obj.vertex_groups] == ["bone.0", "arm.L"]
+
+
 def test_empty_groups_that_are_locked_stay():
     obj, _ = add_small_tube()
     obj.vertex_groups["bone.1"].remove(list(range(104)))
@@ -604,6 +721,14 @@ def test_check_tells_of_each_object_apart():
     assert settings_of(obj).weights_report.splitlines()[0] == "'Tube', 104 vertices:"
     assert "no weight" not in settings_of(obj).weights_report
     assert "2 vertices have no weight" in settings_of(twin).weights_report
+
+
+def test_check_tells_objects_of_one_mesh_the_same():
+    obj, _ = add_small_tube()
+    sharer = obj.copy()
+    bpy.context.scene.collection.objects.link(sharer)
+    weight_checks.check_weights([obj, sharer])
+    assert settings_of(sharer).weights_report == settings_of(obj).weights_report != ""
 
 
 @pytest.mark.parametrize("kind", ("UNWEIGHTED", "OVER_INFLUENCED", "SUMS", "SEAMS", "FAR"))

@@ -1,5 +1,8 @@
 """Lines of weight on meshes: read, moved, given back; by the task and by the operator."""
 
+from contextlib import ExitStack
+from types import SimpleNamespace
+
 import bpy
 import numpy as np
 import pytest
@@ -8,6 +11,8 @@ from scenes import add_tube, add_twin, bind, distance, evaluated_points, select,
 from supple.bridge.weights import read_weights
 from supple.deformers import SkinningError
 from supple.deformers.weight_lines import HANDLES
+from supple.operators.mouse_tools import ModalTool
+from supple.operators.weight_lines import SUPPLE_OT_weight_lines
 from supple.tasks.chosen_bones import find_chosen_bones, find_meshes
 from supple.tasks.weight_line_mirror import add_mirrored, mirror_moves
 from supple.tasks.weight_lines import move_line, read_lines, read_posed_points, set_moves
@@ -291,6 +296,58 @@ def test_the_operator_finds_mesh_and_bones():
     changed = (weights_of(obj) != before).any(axis=0)
     assert changed.all()
     bpy.ops.object.mode_set(mode="OBJECT")
+
+
+def test_the_shape_without_keys_counts():
+    obj, _ = add_tube()
+    twin = add_twin(obj)
+    obj.shape_key_add(name="Basis")
+    for vertex in obj.data.vertices:
+        vertex.co *= 2.0
+    for one in (obj, twin):
+        move_line(one, "bone.1", 0.2)
+    np.testing.assert_array_equal(weights_of(obj), weights_of(twin))
+
+
+def test_overridden_meshes_are_refused(tmp_path):
+    add_tube()
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "library.blend"))
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    with bpy.data.libraries.load(str(tmp_path / "library.blend"), link=True) as (_, linked):
+        linked.objects = ["Tube", "Rig"]
+    obj = linked.objects[0].copy()
+    bpy.context.scene.collection.objects.link(obj)
+    obj.data = linked.objects[0].data.override_create()
+    assert obj.library is None
+    assert obj.data.library is None
+    with pytest.raises(SkinningError, match="linked from another file: make it local first"):
+        read_lines(obj, bones=["bone.1"])
+
+
+def test_a_tool_that_fails_gives_all_back():
+    obj, _ = add_tube()
+    before = weights_of(obj)
+    lines = read_lines(obj, bones=["bone.1"])
+
+    class FailingTool(ModalTool):
+        _began = ExitStack()
+
+        def react(self, context, event, mouse):
+            set_moves(lines, {("bone.1", 0): ([0.2] * HANDLES, [1.0] * HANDLES)})
+            lines.write()
+            raise ZeroDivisionError
+
+        def restore(self):
+            SUPPLE_OT_weight_lines.restore(SimpleNamespace(_lines=lines))
+
+        def redraw(self, context):
+            ended.append(self)
+
+    tool, ended = FailingTool(), []
+    with pytest.raises(ZeroDivisionError):
+        tool.modal(bpy.context, SimpleNamespace(mouse_x=0, mouse_y=0))
+    assert ended == [tool]
+    np.testing.assert_array_equal(weights_of(obj), before)
 
 
 def test_the_operator_tells_what_is_wrong():

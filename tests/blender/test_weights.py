@@ -29,6 +29,9 @@ from supple.deformers import SkinningError
 from supple.operators.weights import CanceledError, Computation
 from supple.properties import settings_of
 from supple.tasks import weights
+from supple.tasks.weight_copies import join_copies, read_copies
+from supple.tasks.weight_parts import read_skins
+from supple.tasks.weight_reports import Report
 from supple.tasks.weights import Options, assign_weights
 
 BONES = [f"bone.{bone}" for bone in range(3)]
@@ -140,6 +143,36 @@ def test_unweighted_leaves_vertices_with_weights_alone():
     assert weights_of(obj)[40:, 1].max() > 0.8
 
 
+def split_all_edges(obj: bpy.types.Object) -> None:
+    edited = bmesh.new()
+    edited.from_mesh(obj.data)
+    bmesh.ops.split_edges(edited, edges=list(edited.edges))
+    edited.to_mesh(obj.data)
+
+
+def find_first_copies(obj: bpy.types.Object) -> np.ndarray:
+    """For each vertex the first one at its place."""
+    _, first, inverse = np.unique(rest_points(obj).round(4), axis=0, return_index=True, return_inverse=True)
+    assert len(first) < len(obj.data.vertices)
+    return first[inverse.ravel()]
+
+
+@pytest.mark.parametrize("locked", (False, True))
+def test_unweighted_copies_take_the_weights_at_their_place(locked):
+    obj, _ = add_bare_tube()
+    split_all_edges(obj)
+    first = find_first_copies(obj)
+    set_weight(obj, "bone.2", 1.0, np.unique(first)[:52].tolist())
+    obj.vertex_groups["bone.2"].lock_weight = locked
+    before = weights_of(obj)
+    auto(mode="UNWEIGHTED")
+    if locked:
+        assert (weights_of(obj)[:, 2] == before[:, 2]).all()
+    else:
+        assert (weights_of(obj) == weights_of(obj)[first]).all()
+        assert_whole(obj)
+
+
 def test_only_selected_bones_are_written():
     obj, armature = add_bare_tube()
     for name in BONES:
@@ -221,16 +254,11 @@ def test_parts_are_one_body():
 @pytest.mark.parametrize("method", METHODS)
 def test_split_vertices_get_the_same_weights(method):
     obj, _ = add_bare_tube()
-    edited = bmesh.new()
-    edited.from_mesh(obj.data)
-    bmesh.ops.split_edges(edited, edges=list(edited.edges))
-    edited.to_mesh(obj.data)
+    split_all_edges(obj)
     auto(method=method)
     assert_whole(obj)
-    points, found = rest_points(obj), weights_of(obj)
-    _, first, inverse = np.unique(points.round(4), axis=0, return_index=True, return_inverse=True)
-    assert len(first) < len(points)
-    assert (found == found[first[inverse.ravel()]]).all()
+    found = weights_of(obj)
+    assert (found == found[find_first_copies(obj)]).all()
 
 
 def test_loose_vertices_and_empty_meshes_go_along():
@@ -305,14 +333,69 @@ def test_a_child_that_its_armature_deforms_is_given_no_modifier():
     assert not obj.modifiers
 
 
+def add_sharer(obj: bpy.types.Object) -> bpy.types.Object:
+    """Another object of the same mesh."""
+    sharer = obj.copy()
+    bpy.context.scene.collection.objects.link(sharer)
+    return sharer
+
+
 def test_shared_data_is_weighted_once():
-    obj, _ = add_bare_tube()
-    twin = obj.copy()
-    bpy.context.scene.collection.objects.link(twin)
+    obj, armature = add_bare_tube()
+    twin = add_sharer(obj)
+    twin.modifiers.clear()
     select(obj, twin)
     auto()
     assert_whole(obj)
-    assert "Tube.001" not in settings_of(obj).weights_report
+    assert armature_modifier(twin).object == armature
+    told = settings_of(obj).weights_report.splitlines()
+    assert told == [
+        "'Tube': all 104 vertices have weights, by Solid Heat.",
+        "'Tube.001' was given an Armature modifier with 'Rig'.",
+    ]
+    assert settings_of(twin).weights_report.splitlines() == ["'Tube.001' shares the mesh of 'Tube'.", *told]
+
+
+def test_shared_data_of_two_armatures_is_refused():
+    obj, armature = add_bare_tube()
+    twin = add_sharer(obj)
+    other = armature.copy()
+    bpy.context.scene.collection.objects.link(other)
+    armature_modifier(twin).object = other
+    select(obj, twin)
+    with pytest.raises(
+        RuntimeError, match=r"'Tube\.001' shares the mesh.*by 'Rig\.001', not by 'Rig': select only one"
+    ):
+        auto()
+    assert not obj.vertex_groups
+
+
+def test_an_active_mesh_that_is_not_selected_is_left_alone():
+    obj, _ = add_bare_tube()
+    twin = add_twin(obj)
+    select(twin)
+    bpy.context.view_layer.objects.active = obj
+    auto()
+    assert_whole(twin)
+    assert not obj.vertex_groups
+    twin.select_set(False)
+    auto()
+    assert_whole(obj)
+
+
+@pytest.mark.parametrize("active", ("mesh", "armature"))
+def test_a_hidden_mesh_is_left_alone(active):
+    obj, armature = add_bare_tube()
+    twin = add_twin(obj)
+    select(twin if active == "mesh" else armature)
+    twin.hide_set(True)
+    if active == "mesh":
+        with pytest.raises(RuntimeError, match=r"poll\(\).*Select a mesh"):
+            auto()
+    else:
+        auto()
+        assert_whole(obj)
+    assert not twin.vertex_groups
 
 
 def test_edit_mode():
@@ -418,13 +501,13 @@ def test_a_bound_object_follows_its_new_weights(silent_handlers):
 # Mirror
 
 
-def add_side_bones(armature: bpy.types.Object) -> None:
+def add_side_bones(armature: bpy.types.Object, lean: float = 0.05) -> None:
     """Bones to both sides of the tube's middle, a little out of line."""
     select(armature)
     bpy.ops.object.mode_set(mode="EDIT")
     for name, side in (("wing.L", 1), ("wing.R", -1)):
         bone = armature.data.edit_bones.new(name)
-        bone.head, bone.tail = (0.1 * side, 1.5, 0.0), (0.35 * side, 1.5 + 0.05 * side, 0.0)
+        bone.head, bone.tail = (0.1 * side, 1.5, 0.0), (0.35 * side, 1.5 + lean * side, 0.0)
     bpy.ops.object.mode_set(mode="OBJECT")
 
 
@@ -444,6 +527,106 @@ def test_the_mirror(chosen):
         assert apart > 0.01
     else:
         assert apart < 1e-5
+
+
+def test_what_has_no_other_side_is_not_mirrored():
+    """A sword in the left hand."""
+    obj, armature = add_bare_tube()
+    add_side_bones(armature)
+    faces = np.array([[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]])
+    corners = np.array([[x, y, z] for x in (0.6, 2.0) for y in (1.4, 1.6) for z in (-0.1, 0.1)])
+    sword = add_mesh("Sword", corners, faces)
+    sword.modifiers.new("Armature", "ARMATURE").object = armature
+    names = [*BONES, "wing.L", "wing.R"]
+    select(obj, sword)
+    auto()
+    before = weights_of(sword, names)
+    auto(mirror=True)
+    assert (weights_of(sword, names) == before).all()
+    assert "8 vertices with nothing on the other side of X: not mirrored." in settings_of(sword).weights_report
+
+
+def add_half_tube() -> tuple:
+    """The left half of a bare tube with a Mirror modifier, and an armature with symmetric bones."""
+    obj, armature = add_bare_tube()
+    add_side_bones(armature, lean=0.0)
+    edited = bmesh.new()
+    edited.from_mesh(obj.data)
+    bmesh.ops.delete(edited, geom=[vertex for vertex in edited.verts if vertex.co.x < -0.01])
+    edited.to_mesh(obj.data)
+    modifier = obj.modifiers.new("Mirror", "MIRROR")
+    obj.modifiers.move(1, 0)
+    select(obj)
+    return obj, armature, modifier
+
+
+@pytest.mark.parametrize("mirror", (False, True))
+def test_both_sides_of_a_half_mesh_have_bones(mirror):
+    obj, armature, _ = add_half_tube()
+    auto(prune=0.3, mirror=mirror)
+    names = [*BONES, "wing.L", "wing.R"]
+    assert weights_of(obj, names)[:, 3].max() > 0.3
+    assert not weights_of(obj, names)[:, 4].any()
+    assert settings_of(obj).weights_report.splitlines() == [
+        "'Tube': all 65 vertices have weights, by Solid Heat.",
+        "'Tube' was given 1 empty group for what its Mirror modifier adds: wing.R.",
+    ]
+    rest = evaluated_points(obj)
+    moved = []
+    for name, angle in (("wing.L", 0.7), ("wing.R", -0.7)):
+        turn(armature, name, (0.0, 0.0, angle))
+        moved.append(evaluated_points(obj))
+        turn(armature, name)
+    assert np.abs(moved[1] - rest).max() > 0.05
+    other = np.linalg.norm(rest[:, None] * (-1, 1, 1) - rest[None], axis=2).argmin(axis=1)
+    assert np.abs(moved[0] * (-1, 1, 1) - moved[1][other]).max() < 1e-4
+
+
+def test_the_seam_of_a_half_mesh_is_symmetric():
+    obj, _, modifier = add_half_tube()
+    auto(prune=0.0)
+    seam = np.abs(rest_points(obj)[:, 0]) < 1e-4
+    sides = weights_of(obj, ["wing.L", "wing.R"])[seam]
+    assert sides.max() > 0.05
+    assert np.abs(sides[:, 0] - sides[:, 1]).max() < 0.02
+    obj.vertex_groups.clear()
+    modifier.use_mirror_vertex_groups = False
+    auto(prune=0.3)
+    assert "wing.R" not in obj.vertex_groups
+
+
+@pytest.mark.parametrize("axes", ((True, False, False), (True, True, False), (False, True, False)))
+@pytest.mark.parametrize("around", (False, True))
+def test_copies_are_where_blender_puts_them(axes, around):
+    obj, armature, modifier = add_half_tube()
+    modifier.use_axis, modifier.use_mirror_merge = axes, False
+    obj.location, obj.rotation_euler, obj.scale = (1, 2, 3), (0.1, 0.2, 0.3), (1, 2, 1)
+    armature.location = (0, 0, 1)
+    if around:
+        modifier.mirror_object = bpy.data.objects.new("Plane", None)
+        bpy.context.scene.collection.objects.link(modifier.mirror_object)
+        modifier.mirror_object.location, modifier.mirror_object.rotation_euler = (3, 0, 0), (0.5, 0.6, 0.7)
+    bpy.context.view_layer.update()
+    (skin,) = read_skins([obj])
+    points, triangles = join_copies(skin, [read_copies(obj, armature)])
+    armature_modifier(obj).show_viewport = False
+    space = np.array(armature.matrix_world.inverted() @ obj.matrix_world)
+    expected = evaluated_points(obj) @ space[:3, :3].T + space[:3, 3]
+    assert points.shape == expected.shape
+    assert np.linalg.norm(points[:, None] - expected[None], axis=2).min(axis=0).max() < 1e-4
+    assert triangles.max() == len(points) - 1
+    obj.modifiers.move(0, 1)
+    assert read_copies(obj, armature).places == ()
+
+
+def test_copies_on_the_mesh_itself_are_no_second_skin():
+    obj, armature = add_bare_tube()
+    obj.modifiers.new("Mirror", "MIRROR")
+    obj.modifiers.move(1, 0)
+    (skin,) = read_skins([obj])
+    copies = read_copies(obj, armature)
+    assert len(copies.places) == 1
+    assert len(join_copies(skin, [copies])[1]) == len(skin.triangles)
 
 
 # What is told
@@ -473,6 +656,21 @@ def test_the_report_tells_of_vertices_and_bones():
         "bones_without_weights": [{"name": "root", "reason": report.reasons["root"]}],
         "notes": list(report.notes),
     }
+
+
+def test_what_is_told_of_many_meshes_is_summed_up():
+    parts = (("Body", 17_000, 17_000), ("Hat", 500, 500), ("Rope", 30, 12), ("Nothing", 0, 0))
+    report = Report("Rig", "SOLID", 3, parts[:2], notes=("All is well.",))
+    assert report.summarize() == ["17,500 vertices of 2 meshes have weights, by Solid Heat.", "All is well."]
+    assert Report("Rig", "SOLID", 3, parts, {"root": "far away"}).summarize() == [
+        "17,512 of 17,530 vertices of 4 meshes have weights, by Solid Heat.",
+        "'Rope': 12 of 30 vertices have weights, by Solid Heat; 18 have none.",
+        "'Nothing' has no vertices.",
+        "1 bone of 3 got no weights (far away): root.",
+    ]
+    assert Report("Rig", "SOLID", 3, parts[:1]).summarize() == [
+        "'Body': all 17,000 vertices have weights, by Solid Heat."
+    ]
 
 
 def test_bones_that_are_left_nothing_are_told_of():
@@ -679,6 +877,25 @@ def test_a_computation_stops_when_told():
     with pytest.raises(CanceledError):
         computation.wait()
     assert not computation.is_running
+
+
+def test_merging_can_be_canceled(monkeypatch):
+    obj, _ = add_bare_tube()
+    jobs = weights.prepare([obj], Options(resolution=COARSE))
+    monkeypatch.setattr(weights, "BLOCK", 26)
+    told: list[float] = []
+    weights.compute_all(jobs, told.append)
+    assert len([done for done in told if done > weights.SOLVED]) == 4
+    assert told[-1] == 1.0
+
+
+def test_what_is_done_when_told_to_stop_is_not_kept():
+    computation = Computation(lambda progress: progress(1.0))
+    while computation.is_running:
+        pass
+    computation.cancel()
+    with pytest.raises(CanceledError):
+        computation.wait()
 
 
 def test_what_is_wrong_in_a_thread_is_told():

@@ -123,10 +123,37 @@ def edit_weights(
     window: Any, check: Callable[[str, bool], None], look: Callable[[Any, str], np.ndarray]
 ) -> Iterator[float]:
     """Edit weights by lines, and look at them as colors."""
+    yield from repeat_automatic_weights(window, check)
     for bound in (False, True):
         yield from drag_handles(window, check, look, bound)
     yield from confirm_and_undo(window, check, look)
     yield from show_weights(window, check, look)
+
+
+def repeat_automatic_weights(window: Any, check: Any) -> Iterator[float]:
+    """Automatic weights run beside the window; repeated, they run in one go."""
+    stage = Stage(window)
+    with bpy.context.temp_override(**window.override()):
+        bpy.ops.object.mode_set(mode="OBJECT")
+    select(stage.obj)
+    stage.obj.vertex_groups.clear()
+    yield 1.0
+    with bpy.context.temp_override(**window.override()):
+        bpy.ops.supple.weights_auto("INVOKE_DEFAULT", True, resolution=48)
+    running = [one.bl_idname for one in window.window.modal_operators]
+    check("automatic weights run beside the window", "SUPPLE_OT_weights_auto" in running)
+    for _ in range(40):
+        yield WAIT
+        if not window.window.modal_operators:
+            break
+    found = stage.weights
+    check("... and come to an end", bool(np.allclose(found.sum(axis=1), 1.0, atol=1e-5)))
+    stage.obj.vertex_groups.clear()
+    with bpy.context.temp_override(**window.override()):
+        bpy.ops.screen.repeat_last()
+    check("Repeat Last does the same in one go", bool(np.allclose(stage.weights, found, atol=1e-5)))
+    yield WAIT
+    check("... and leaves nothing running", not window.window.modal_operators)
 
 
 def drag_handles(window: Any, check: Any, look: Any, bound: bool) -> Iterator[float]:
