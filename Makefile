@@ -35,30 +35,30 @@ demo: ## Run the demonstration and say where its pictures are (30 seconds)
 	$(prepare) $(ENVIRONMENT)
 	$(PYTHON) -m demo.run
 
-test: ## Run the tests that need no window, on one Blender (3 minutes)
+test: ## Run the tests that need no window, on one Blender (4 minutes)
 	$(say)
 	$(prepare) $(ENVIRONMENT)
 	$(PYTHON) $(PYTEST) tests/unit
 	$(PYTHON) $(PYTEST) tests/blender
 
-test-unit: ## Run only the tests that need no Blender (40 seconds)
+test-unit: ## Run only the tests that need no Blender (50 seconds)
 	$(say)
 	$(prepare) $(ENVIRONMENT)
 	$(PYTHON) $(PYTEST) tests/unit
 
-test-all: ## Run `test` on each Blender from 4.2 LTS to 5.2 LTS; needs Python 3.11 and 3.13 (15 minutes)
+test-all: ## Run `test` on each Blender from 4.2 LTS to 5.2 LTS; needs Python 3.11 and 3.13 (19 minutes)
 	$(say)
 	$(prepare) $(BLENDERS:%=bpy-%)
 	@failed=; for blender in $(BLENDERS); do \
 	  echo "-- Blender $$blender"; $(MAKE) --no-print-directory test ENVIRONMENT=bpy-$$blender || failed="$$failed $$blender"; \
 	done; test -z "$$failed" || { echo "failed on Blender$$failed"; exit 1; }
 
-test-nodes: ## Run the Blender tests with all binds evaluated by nodes, on Blender 5.2; needs Python 3.13 (4 minutes)
+test-nodes: ## Run the Blender tests with all binds evaluated by nodes, on Blender 5.2; needs Python 3.13 (5 minutes)
 	$(say)
 	$(prepare) bpy-5.2
 	.venv/bpy-5.2/bin/python $(PYTEST) tests/blender --evaluate NODES --ignore-glob "*/test_nodes*"
 
-test-gui: ## Run the tests in a Blender with a window: make test-gui BLENDER="/path/to/blender --python" (2 minutes)
+test-gui: ## Run the tests in a Blender with a window: make test-gui BLENDER="/path/to/blender --python" (3 minutes)
 	$(say)
 	@mkdir -p dist
 	$(BLENDER) tests/gui/run.py > dist/test-gui.log 2>&1; code=$$?; cat dist/test-gui.log; exit $$code
