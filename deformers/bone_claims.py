@@ -14,7 +14,6 @@ from .solid_cells import Cells
 TIE = 0.02
 """Lengths of a cell within which bones that touch each other are equally near."""
 
-
 GOOD_DEAL = 0.25
 """Share of a bone from which on a part that holds it is one of its own."""
 

@@ -299,9 +299,8 @@ def _find_links(skin: Skin, keys: np.ndarray, box: Box) -> np.ndarray:
     ordered = keys[order]
     strides = np.array([box.shape[1] * box.shape[2], box.shape[2], 1])
     skin_count = len(skin.keys)
-    counts = np.bincount(np.searchsorted(skin.keys, skin.keys), minlength=skin_count)
-    is_split = np.zeros(len(keys), bool)
-    is_split[:skin_count] = counts[np.searchsorted(skin.keys, skin.keys)] > 1
+    _, place, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    is_split = counts[place.reshape(-1)] > 1
     links = []
     for axis, stride in enumerate(strides):  # cells on the rim of a box are empty: none has a neighbor beyond it
         starts = np.searchsorted(ordered, ordered + stride)

@@ -126,7 +126,7 @@ def solve(
     """
     params, tell = params or Params(), progress or (lambda _share: None)
     points, heads, tails = (np.asarray(values, np.float64) for values in (points, heads, tails))
-    surface, level = solve_whole(points, triangles, heads, tails, params, lambda share: tell(0.6 * share))
+    surface, level = _solve_whole(points, triangles, heads, tails, params, lambda share: tell(0.6 * share))
     weights = level.cells.read(level.weights, points)
     parts = find_fine_parts(level, heads, tails, params.detail)
     for number, (chosen, factor) in enumerate(parts):
@@ -138,7 +138,7 @@ def solve(
     return finish(weights, surface, level.cells.vertex_nodes == level.cells.count, level.usable, level.note)
 
 
-def solve_whole(
+def _solve_whole(
     points: np.ndarray,
     triangles: np.ndarray,
     heads: np.ndarray,

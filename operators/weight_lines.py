@@ -91,15 +91,10 @@ class SUPPLE_OT_weight_lines(ModalTool, bpy.types.Operator):
         moves = {(one.bone, one.line): (tuple(one.offsets), tuple(one.widths)) for one in self.moves}
         try:
             lines = self._read_lines(context, list(dict.fromkeys(bone for bone, _ in moves)))
-            set_moves(lines, moves)
+            set_moves(lines, moves, self.offset, self.width)
         except SkinningError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
-        for joint in lines.joints:
-            for line in range(joint.field.line_count):
-                if not moves or (lines.names[joint.bone], line) in moves:
-                    joint.offsets[line] += self.offset
-                    joint.widths[line] *= self.width
         lines.write()
         self.report({"INFO"}, describe_result(lines))
         return {"FINISHED"}

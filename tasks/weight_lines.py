@@ -343,8 +343,15 @@ Moves = Mapping[tuple[str, int], tuple[Sequence[float], Sequence[float]]]
 """For bones, and the numbers of their lines: offsets of the handles, object units, and factors of their falloff."""
 
 
-def set_moves(lines: WeightLines, moves: Moves) -> None:
+def set_moves(lines: WeightLines, moves: Moves, offset: float = 0.0, width: float = 1.0) -> None:
     """Move handles; `lines.write` shows it.
+
+    Parameters
+    ----------
+    lines : WeightLines
+    moves : Moves
+    offset, width : float
+        What all handles of the lines that are moved have besides; those of all lines where there are no moves.
 
     Raises
     ------
@@ -356,6 +363,11 @@ def set_moves(lines: WeightLines, moves: Moves) -> None:
         if not 0 <= line < joint.field.line_count:
             raise SkinningError(f"'{bone}' has {joint.field.line_count} lines, and no number {line}: count from 0")
         joint.offsets[line], joint.widths[line] = offsets, widths
+    for joint in lines.joints:
+        for line in range(joint.field.line_count):
+            if not moves or (lines.names[joint.bone], line) in moves:
+                joint.offsets[line] += offset
+                joint.widths[line] *= width
 
 
 def move_line(

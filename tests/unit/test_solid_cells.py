@@ -92,22 +92,21 @@ def test_cells_are_symmetric_about_the_plane_of_x() -> None:
 
 @pytest.mark.parametrize("gap", [0.05, 0.02, 0.002])
 def test_prongs_nearer_than_a_cell_are_linked_through_their_base_alone(gap: float) -> None:
-    cells = make_cells(make_fork(gap), 0.08)
-    rows, columns = np.nonzero(cells.neighbors < cells.count)
-    left = np.zeros(cells.count, bool)
-    points = make_fork(gap)[0]
+    points, triangles = make_fork(gap)
+    cells = make_cells((points, triangles), 0.08)
     assert (cells.vertex_nodes < cells.count).all()
-    high = np.flatnonzero(cells.centers[:, 2] > 0.45)
-    start = int(cells.vertex_nodes[(points[:, 0] < 0) & (points[:, 2] > 0.9)][0])
-    left[start] = True
-    for _ in range(200):
-        reached = cells.neighbors[left].ravel()
-        reached = reached[reached < cells.count]
-        left[reached[np.isin(reached, high)]] = True
-    assert left[cells.vertex_nodes[(points[:, 0] < 0) & (points[:, 2] > 0.9)]].all()
-    assert not left[cells.vertex_nodes[(points[:, 0] > 0) & (points[:, 2] > 0.9)]].any()
-    assert len(rows)
-    assert len(columns)
+    left, right = (cells.vertex_nodes[(side * points[:, 0] > 0) & (points[:, 2] > 0.9)] for side in (-1, 1))
+    high = np.append(cells.centers[:, 2] > 0.45, False)
+    reached = np.zeros(cells.count + 1, bool)
+    reached[left[0]] = True
+    for _ in range(cells.count):
+        before = reached.sum()
+        reached[cells.neighbors[reached[:-1]]] = True
+        reached &= high
+        if reached.sum() == before:
+            break
+    assert reached[left].all()
+    assert not reached[right].any()
 
 
 def test_boxes_side_by_side_that_touch_stay_apart_and_overlapping_ones_are_other_shells() -> None:
