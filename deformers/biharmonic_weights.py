@@ -122,7 +122,7 @@ def _solve_level(
     weights = held.astype(np.float32)
     body, fixed = claims.is_body, np.any(held, axis=1) & claims.is_body
     place = np.append(np.where(body, np.cumsum(body) - 1, body.sum()), body.sum())
-    links = np.where(cells.find_open_links(), cells.neighbors, cells.count)
+    links = np.where(cells.open_links, cells.neighbors, cells.count)
     weights[body] = minimize(place[links[body]], fixed[body], held[body], tolerance, progress)
     weights = dress(cells, claims, given, weights, rim)
     return Level(cells, claims, np.unique(bones), given, weights, "")

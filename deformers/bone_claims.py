@@ -8,8 +8,7 @@ import numpy as np
 
 from .neighbors import find_nearest
 from .skeleton import distances_to_bones
-from .solid import find_islands
-from .solid_cells import Cells
+from .solid_cells import Cells, number_parts
 
 TIE = 0.02
 """Lengths of a cell within which bones that touch each other are equally near."""
@@ -89,7 +88,7 @@ def claim_nodes(cells: Cells, seeds: np.ndarray, bones: np.ndarray, heads: np.nd
         In the space of the cells.
     """
     owner, distance = np.full(cells.count + 1, -1), np.full(cells.count + 1, np.inf)
-    within = np.where(cells.find_open_links(), cells.neighbors, cells.count)
+    within = np.where(cells.open_links, cells.neighbors, cells.count)
     own = _is_main(number_parts(within)[seeds], bones)
     seeds, bones = seeds[own], bones[own]
     _offer(owner, distance, seeds, bones, distances_to_bones(cells.centers[seeds], heads[bones], tails[bones]))
@@ -98,12 +97,6 @@ def claim_nodes(cells: Cells, seeds: np.ndarray, bones: np.ndarray, heads: np.nd
     left = np.where(owner[cells.neighbors] < 0, cells.neighbors, cells.count)
     _hand_on(cells, left, owner, distance, heads, tails)
     return Claims(owner[:-1], distance[:-1], is_body)
-
-
-def number_parts(links: np.ndarray) -> np.ndarray:
-    """Number the parts that links, shape (N, K), connect: int array, shape (N,)."""
-    pairs = np.stack([np.repeat(np.arange(len(links)), links.shape[1]), links.ravel()], axis=1)
-    return find_islands(pairs[pairs[:, 1] < len(links)], len(links))
 
 
 def _is_main(parts: np.ndarray, bones: np.ndarray) -> np.ndarray:

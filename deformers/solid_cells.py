@@ -7,12 +7,13 @@ closer than a cell is wide, one cell holds skin of both: it becomes two nodes, a
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import permutations
 
 import numpy as np
 
 from .neighbors import find_nearest
-from .solid import MOST_CELLS, PHASE, Surface, vote_inside
+from .solid import MOST_CELLS, PHASE, Surface, find_islands, vote_inside
 from .solid_skin import Box, Skin
 
 CHUNK = 4096
@@ -67,14 +68,19 @@ class Cells:
         """A number for each node's cell, shape (N,)."""
         return _key(self.places)
 
-    def find_open_links(self) -> np.ndarray:
+    @cached_property
+    def open_links(self) -> np.ndarray:
         """Which of `neighbors` no skin of a closed island lies before, bool array, shape (N, K).
 
-        Deep inside, shells differ where one that is open ends, as tights do at the waist: there is no skin.
+        Shells differ, too, where an island that is open ends, as tights do at the waist. No skin goes through the flesh
+        there: deep inside all links are open, and what open links connect is one part, its skin as well.
         """
         shells, is_skin = np.append(self.shells, -1), np.append(self.is_skin, True)
         deep = ~(is_skin[self.neighbors] | self.is_skin[:, None])
-        return (self.neighbors < self.count) & (deep | (shells[self.neighbors] == self.shells[:, None]))
+        is_linked = self.neighbors < self.count
+        is_open = is_linked & (deep | (shells[self.neighbors] == self.shells[:, None]))
+        parts = number_parts(np.where(is_open, self.neighbors, self.count))
+        return is_linked & (np.append(parts, -1)[self.neighbors] == parts[:, None])
 
     def find_nodes(self, points: np.ndarray, order: np.ndarray | None = None) -> np.ndarray:
         """The node in whose cell each point, shape (N, 3), is; `count` where there is none.
@@ -136,6 +142,12 @@ class Cells:
         if lost.size:
             nodes[lost] = find_nearest(points[lost], self.centers, 1)[0][:, 0]
         return self.read(values, points, nodes)
+
+
+def number_parts(links: np.ndarray) -> np.ndarray:
+    """Number the parts that links, shape (N, K), connect: int array, shape (N,)."""
+    pairs = np.stack([np.repeat(np.arange(len(links)), links.shape[1]), links.ravel()], axis=1)
+    return find_islands(pairs[pairs[:, 1] < len(links)], len(links))
 
 
 def _key(places: np.ndarray) -> np.ndarray:

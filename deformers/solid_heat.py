@@ -233,7 +233,7 @@ def _solve_level(
     else:
         support = (guess > FELT) | _spread_mask(cells.neighbors, given > 0)
     in_body = np.append(claims.is_body, False)[cells.neighbors] & claims.is_body[:, None]
-    conductance = in_body * np.where(cells.find_open_links(), 1.0, BARRIER)
+    conductance = in_body * np.where(cells.open_links, 1.0, BARRIER)
     body = HeatSystem(cells.neighbors, conductance, _find_heat(cells, claims), given, fixed | ~claims.is_body)
     weights = dress(cells, claims, given, body.solve(guess, support, progress), fixed)
     return Level(cells, claims, usable, given, weights, note)

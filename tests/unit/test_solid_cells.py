@@ -114,8 +114,8 @@ def test_boxes_side_by_side_that_touch_stay_apart_and_overlapping_ones_are_other
     cells = make_cells(join(box, (box[0] + [[0.53, 0.02, 0.03]], box[1])), 0.1)
     deep = cells.shells[~cells.is_skin]
     assert len(np.unique(deep)) == 3  # the one, the other, both
-    assert cells.find_open_links().any()
-    assert not cells.find_open_links().all()
+    assert cells.open_links.any()
+    assert not cells.open_links.all()
 
 
 def test_cloth_is_linked_to_the_skin_below() -> None:

@@ -177,6 +177,39 @@ def test_clothes_over_prongs_do_not_join_them() -> None:
     assert weights[len(fork[0]) :][left[len(fork[0]) :], 1].mean() > 0.6
 
 
+def make_sleeve(width: float, height: float, top: float) -> Mesh:
+    """A box of skin around the limb that has no upper end."""
+    points, triangles = make_box((width, width, height), 0.1)
+    kept = points[triangles][:, :, 2].min(axis=1) < 0.5 * height - 1e-9
+    return points + np.array([0, 0, top - 0.5 * height]), triangles[kept]
+
+
+@pytest.mark.parametrize("method", SOLVERS)
+def test_clothes_are_as_soft_as_the_skin_below(method: str) -> None:
+    sleeve = make_sleeve(0.6, 2.4, 1.2)
+    weights = solve(join(LIMB, sleeve), method=method)
+    body, cloth = weights[: len(LIMB[0])], weights[len(LIMB[0]) :]
+    for height in (-0.2, -0.1, 0.1, 0.2):
+        below = body[np.abs(LIMB[0][:, 2] - height) < 1e-6, 1].mean()
+        over = cloth[np.abs(sleeve[0][:, 2] - height) < 0.051, 1].mean()
+        assert over == pytest.approx(below, abs=0.15)
+
+
+@pytest.mark.parametrize("method", SOLVERS)
+def test_a_body_does_not_feel_the_clothes_that_end_on_it(method: str) -> None:
+    sleeve = make_sleeve(0.5, 1.1, 0.05)
+    alone, dressed = solve(LIMB, method=method), solve(join(LIMB, sleeve), method=method)
+    np.testing.assert_allclose(dressed[: len(alone)], alone, atol=0.12)
+
+
+@pytest.mark.parametrize("method", SOLVERS)
+def test_a_bone_that_sticks_out_does_not_own_the_clothes(method: str) -> None:
+    sleeve = make_sleeve(1.0, 2.4, 1.2)
+    heads, tails = np.append(HEADS, [(-0.15, 0, 0.5)], axis=0), np.append(TAILS, [(0.3, 0, 0.5)], axis=0)
+    weights = solve(join(LIMB, sleeve), heads, tails, method)[len(LIMB[0]) :]
+    assert weights[sleeve[0][:, 2] < -0.6, 0].min() > 0.7
+
+
 @pytest.mark.parametrize("method", SOLVERS)
 def test_a_part_that_no_bone_reaches_follows_the_nearest(method: str) -> None:
     button = make_box((0.1, 0.1, 0.1), 0.05)
