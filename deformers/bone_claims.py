@@ -8,7 +8,7 @@ import numpy as np
 
 from .neighbors import find_nearest
 from .skeleton import distances_to_bones
-from .solid_cells import Cells, number_parts
+from .solid_cells import Cells
 
 TIE = 0.02
 """Lengths of a cell within which bones that touch each other are equally near."""
@@ -89,7 +89,7 @@ def claim_nodes(cells: Cells, seeds: np.ndarray, bones: np.ndarray, heads: np.nd
     """
     owner, distance = np.full(cells.count + 1, -1), np.full(cells.count + 1, np.inf)
     within = np.where(cells.open_links, cells.neighbors, cells.count)
-    own = _is_main(number_parts(within)[seeds], bones)
+    own = _is_main(cells.parts[seeds], bones)
     seeds, bones = seeds[own], bones[own]
     _offer(owner, distance, seeds, bones, distances_to_bones(cells.centers[seeds], heads[bones], tails[bones]))
     _hand_on(cells, within, owner, distance, heads, tails)

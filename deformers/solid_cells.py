@@ -69,18 +69,23 @@ class Cells:
         return _key(self.places)
 
     @cached_property
-    def open_links(self) -> np.ndarray:
-        """Which of `neighbors` no skin of a closed island lies before, bool array, shape (N, K).
+    def parts(self) -> np.ndarray:
+        """A number for what no skin of a closed island parts, int array, shape (N,).
 
         Shells differ, too, where an island that is open ends, as tights do at the waist. No skin goes through the flesh
-        there: deep inside all links are open, and what open links connect is one part, its skin as well.
+        there: deep inside all links count.
         """
         shells, is_skin = np.append(self.shells, -1), np.append(self.is_skin, True)
         deep = ~(is_skin[self.neighbors] | self.is_skin[:, None])
-        is_linked = self.neighbors < self.count
-        is_open = is_linked & (deep | (shells[self.neighbors] == self.shells[:, None]))
-        parts = number_parts(np.where(is_open, self.neighbors, self.count))
-        return is_linked & (np.append(parts, -1)[self.neighbors] == parts[:, None])
+        is_open = (self.neighbors < self.count) & (deep | (shells[self.neighbors] == self.shells[:, None]))
+        is_open[:, 1 : len(SIDES) : 2] = False  # each link is at both of its ends: once is enough
+        nodes, columns = np.nonzero(is_open)
+        return find_islands(np.stack([nodes, self.neighbors[nodes, columns]], axis=1), self.count)
+
+    @property
+    def open_links(self) -> np.ndarray:
+        """Which of `neighbors` are of the same part, bool array, shape (N, K)."""
+        return np.append(self.parts, -1)[self.neighbors] == self.parts[:, None]
 
     def find_nodes(self, points: np.ndarray, order: np.ndarray | None = None) -> np.ndarray:
         """The node in whose cell each point, shape (N, 3), is; `count` where there is none.
@@ -142,12 +147,6 @@ class Cells:
         if lost.size:
             nodes[lost] = find_nearest(points[lost], self.centers, 1)[0][:, 0]
         return self.read(values, points, nodes)
-
-
-def number_parts(links: np.ndarray) -> np.ndarray:
-    """Number the parts that links, shape (N, K), connect: int array, shape (N,)."""
-    pairs = np.stack([np.repeat(np.arange(len(links)), links.shape[1]), links.ravel()], axis=1)
-    return find_islands(pairs[pairs[:, 1] < len(links)], len(links))
 
 
 def _key(places: np.ndarray) -> np.ndarray:
