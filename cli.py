@@ -13,15 +13,15 @@ from typing import NoReturn
 import bpy
 
 from .deformers import DEFORMERS, SkinningError
-from .deformers.dlbnt import ORDERS
-from .properties import EVALUATE_ITEMS, settings_of
-from .tasks import bake
-from .tasks.bind import bind, describe_particles
+from .deformers.skinning.dlbnt import ORDERS
+from .settings.objects import EVALUATE_ITEMS, settings_of
 from .tasks.character import has_armature_modifier
-from .tasks.inspect import describe_file
-from .tasks.pattern_display import describe
-from .tasks.pattern_maps import SUFFIXES, write_maps
-from .tasks.weights import MODES, Options, assign_weights
+from .tasks.patterns.display import describe
+from .tasks.patterns.maps import SUFFIXES, write_maps
+from .tasks.skin import bake
+from .tasks.skin.bind import bind, describe_particles
+from .tasks.skin.inspect import describe_file
+from .tasks.weights.automatic import MODES, Options, assign_weights
 
 DONE, FAILED, USAGE = 0, 1, 2
 

@@ -9,10 +9,13 @@ from bpy.app.handlers import persistent
 
 from .bridge.meshes import local_object, read_object_ids
 from .deformers import SkinningError
-from .properties import listeners, pattern_listeners, settings_of
-from .tasks import live, nodes, pattern_display
-from .tasks.bind import count_changes, find_bound_objects, follow_settings, migrate, own_carrier
-from .tasks.pattern_places import forget_outlines
+from .settings.events import listeners, pattern_listeners
+from .settings.objects import settings_of
+from .tasks.patterns import display as pattern_display
+from .tasks.patterns.placing import forget_outlines
+from .tasks.skin import by_nodes as nodes
+from .tasks.skin import live
+from .tasks.skin.bind import count_changes, find_bound_objects, follow_settings, migrate, own_carrier
 from .tasks.stack import armature_modifiers, hand_over, take_over
 
 

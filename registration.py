@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from . import cli, operators, outlines, overlay, preview, properties, ui, weight_overlay, weight_properties
+from . import cli, operators, preview, settings, ui, viewport
 
-PARTS = (properties, weight_properties, operators, ui, preview, overlay, weight_overlay, outlines, cli)
+PARTS = (settings, operators, ui, preview, viewport, cli)
 
 
 def register() -> None:

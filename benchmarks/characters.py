@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.shapes import Shape, rotation
 from benchmarks.skin_measures import cap_holes
-from deformers.skeleton import find_joint_parents
+from deformers.rig.skeleton import find_joint_parents
 from demo.measures import mesh_edges, mesh_volume
 
 CHARACTERS = ("mh_human", "cesium_man", "khronos_fox", "kaykit_knight")

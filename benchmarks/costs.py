@@ -24,8 +24,10 @@ from benchmarks.skins import (
     print_table,
 )
 from benchmarks.surfaces import make_box
-from deformers import fill, hexagonal_fill, particle_forces
-from deformers.solid import read_surface
+from deformers.geometry.solid import read_surface
+from deformers.particles import fill
+from deformers.particles import fill_2010 as hexagonal_fill
+from deformers.particles import forces_2010 as particle_forces
 from demo.measures import mesh_volume
 
 COUNTS = (307, 618, 1313, 2861, 3638, 6000)

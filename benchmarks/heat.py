@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from deformers.skeleton import distances_to_bones
-from deformers.surface_heat import CrossingTest, Params, solve
+from deformers.automatic_weights.surface_heat import CrossingTest, Params, solve
+from deformers.rig.skeleton import distances_to_bones
 
 
 def nearest_bone_weights(points: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> np.ndarray:

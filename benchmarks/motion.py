@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.characters import CHARACTERS, CLOSED, Part, read_character
 from benchmarks.skin_measures import count_inverted, edge_stretches, measure_distortion, second_differences
 from benchmarks.skins import Skin, bind_skin, count_particles, label, methods, print_table
-from deformers.neighbors import find_nearest
+from deformers.geometry.neighbors import find_nearest
 
 LEAST_EDGE = 0.003
 """Edges shorter than this share of the diagonal count as so long where their stretch is compared."""

@@ -27,7 +27,7 @@ from benchmarks import shapes
 from benchmarks.shapes import Shape, rotation
 from benchmarks.skins import bind_skin, count_particles
 from benchmarks.winding import measure_windings
-from deformers.neighbors import find_nearest
+from deformers.geometry.neighbors import find_nearest
 from demo.measures import mesh_volume, smallest_section
 from demo.picture import add_camera, add_text
 

@@ -19,7 +19,7 @@ from benchmarks.pattern_body import (
     strike,
 )
 from benchmarks.pattern_scenes import Studio, View
-from deformers.pattern_library import PRESETS, draw_preset
+from deformers.patterns.library import PRESETS, draw_preset
 
 WIDTH, GAP, HEADER = 1500.0, 10.0, 60.0
 TITLE_SIZE, LABEL_SIZE = 30.0, 26.0

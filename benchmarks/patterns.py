@@ -98,8 +98,8 @@ def add_library(package: str, body: Body) -> None:
     On the tube they lie in the UV map and all are seen as soon as its bones turn; on the real character they lie on the
     surface, and its motion shows what it shows.
     """
-    add_pattern = importlib.import_module(package + ".tasks.patterns").add_pattern
-    library = importlib.import_module(package + ".tasks.pattern_library")
+    add_pattern = importlib.import_module(package + ".tasks.patterns.edit").add_pattern
+    library = importlib.import_module(package + ".tasks.patterns.library")
     entries, bones = list(library.drawn_entries().values()), [bone.name for bone in body.armature.data.bones]
     for number, entry in enumerate(entries):
         image = library.ensure_image(entry)
@@ -114,8 +114,8 @@ def add_library(package: str, body: Body) -> None:
 
 def run_draw(package: str, _arguments: argparse.Namespace) -> None:
     """Height maps: eleven patterns of the library drawn into one, by NumPy; the paper's whole frame took 19 ms"""
-    maps = importlib.import_module(package + ".tasks.pattern_maps")
-    patterns = importlib.import_module(package + ".deformers.patterns")
+    maps = importlib.import_module(package + ".tasks.patterns.maps")
+    patterns = importlib.import_module(package + ".deformers.patterns.heights")
     body = make_body()
     add_library(package, body)
     rows = []

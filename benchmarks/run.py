@@ -68,7 +68,7 @@ def interleave(steps: dict[str, Callable[[], None]], rounds: int = 40) -> dict[s
 
 def kernels(package: str, body: Body) -> dict[str, Callable[[], None]]:
     """For each method: deform the body's rest points by the pose of the current frame, with no Blender in between."""
-    live = importlib.import_module(package + ".tasks.live")
+    live = importlib.import_module(package + ".tasks.skin.live")
     armatures = importlib.import_module(package + ".bridge.armatures")
     steps = {}
     for method, order in METHODS:
@@ -221,7 +221,7 @@ def run_scale(package: str, largest: int) -> None:
 
 
 def _binding_bytes(package: str, body: Body) -> int:
-    live = importlib.import_module(package + ".tasks.live")
+    live = importlib.import_module(package + ".tasks.skin.live")
     binding = live.prepare(body.obj, body.obj.modifiers["Armature"], "DLBNT").binding
     blocks = sum(block.weights.nbytes + block.points.nbytes for block in binding.blocks)
     return blocks + binding.places.nbytes + binding.scratch.nbytes

@@ -28,7 +28,7 @@ from benchmarks.weight_scenes import (
     select,
 )
 from bridge.meshes import read_points
-from deformers.neighbors import find_nearest
+from deformers.geometry.neighbors import find_nearest
 
 WIDTH, GAP, HEADER = 1500.0, 10.0, 84.0
 TITLE_SIZE, LABEL_SIZE = 27.0, 24.0

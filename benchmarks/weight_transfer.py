@@ -118,7 +118,7 @@ def transfer_by_modifier(source: Part, target: Part, mapping: str) -> np.ndarray
 
 
 def transfer_by_supple(package: str, source: Part, target: Part) -> np.ndarray:
-    transfer = importlib.import_module(package + ".deformers.weight_transfer")
+    transfer = importlib.import_module(package + ".deformers.weight_editing.transfer")
     nearest = importlib.import_module(package + ".bridge.nearest")
     return transfer.transfer_weights(
         source.points, source.triangles, source.weights, target.points, target.triangles, nearest.find_nearest_surface
@@ -152,7 +152,7 @@ def main() -> None:
 
 
 def print_table(package: str, data: np.lib.npyio.NpzFile, step: int) -> None:
-    solid = importlib.import_module(package + ".deformers.solid")
+    solid = importlib.import_module(package + ".deformers.geometry.solid")
     nearest = importlib.import_module(package + ".bridge.nearest")
     parts, poses = read_parts(data), read_poses(data, step)
     body = parts.pop("mh_human_body")

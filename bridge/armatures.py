@@ -9,8 +9,8 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ..deformers.rest import Joints, Pose
-from ..deformers.skeleton import find_joint_parents
+from ..deformers.rig.rest import Joints, Pose
+from ..deformers.rig.skeleton import find_joint_parents
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ..deformers.patterns import Response
+from ..deformers.patterns.heights import Response
 from .carriers import find_socket_id
 
 ROTATION_MODE = "SWING_TWIST_Y"

@@ -7,7 +7,7 @@ from typing import Literal
 import bpy
 import numpy as np
 
-from ..deformers.influences import Influences
+from ..deformers.rig.influences import Influences
 from ..nodes.skin import JOINT_ATTRIBUTE, WEIGHT_ATTRIBUTE
 
 PREFIXES = (JOINT_ATTRIBUTE.format(""), WEIGHT_ATTRIBUTE.format(""))

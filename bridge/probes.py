@@ -7,7 +7,7 @@ from typing import Any, cast
 import bpy
 import numpy as np
 
-from ..deformers.skeleton import Chains
+from ..deformers.rig.skeleton import Chains
 from ..nodes.bones import PARENT
 from ..nodes.probes import BONE, CENTER, FIRST, LAST, LEVEL, POINTS, REST_INVERSE, SHARE
 from .armatures import Skeleton

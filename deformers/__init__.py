@@ -10,9 +10,10 @@ A deformer is a module with a frozen `Params` and the functions
 A new deformer is a new file and one line of `DEFORMERS`.
 """
 
-from . import dlb, dlbnt, particles, particles_2010, ssd
 from .errors import SkinningError
-from .rest import Joints, Pose, Rest, Weights
+from .particles import particles, particles_2010
+from .rig.rest import Joints, Pose, Rest, Weights
+from .skinning import dlb, dlbnt, ssd
 
 DEFORMERS = {"SSD": ssd, "DLB": dlb, "DLBNT": dlbnt, "PARTICLES": particles, "PARTICLES_2010": particles_2010}
 

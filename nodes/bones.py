@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..deformers.skeleton import Chains
+from ..deformers.rig.skeleton import Chains
 from .graph import Graph, Value
 
 MATRIX, PARENT = "matrix", "parent"

@@ -1,4 +1,4 @@
-"""What a method does to each joint, as nodes: the same steps as `deformers/dlb.py`, `dlbnt.py` and `polar.py`.
+"""What a method does to each joint, as nodes: the same steps as `dlb`, `dlbnt` and `polar` in `deformers/skinning`.
 
 Input and output are points, one for each joint, with attributes. Numbers are single precision here.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..deformers.polar import ALIKE, APART, KNOWN, RIGID, SINGULAR
+from ..deformers.skinning.polar import ALIKE, APART, KNOWN, RIGID, SINGULAR
 from .bones import MATRIX, PARENT
 from .graph import Graph, Value
 
@@ -110,7 +110,7 @@ def build_split(name: str, polar: Any, method: str, order: str) -> Any:
 
 
 def build_polar(name: str) -> Any:
-    """The group that finds a rotation for each joint's matrix: `deformers/polar.py` as nodes."""
+    """The group that finds a rotation for each joint's matrix: `deformers.skinning.polar` as nodes."""
     graph = Graph(name)
     joints, levels = graph.input("Joints", "GEOMETRY"), graph.input("Levels", "INT")
     matrix = graph.input("Matrix", "MATRIX")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ..deformers.patterns import BASES, SHARPEST, TINY
+from ..deformers.patterns.heights import BASES, SHARPEST, TINY
 from .graph import Graph, Value
 from .groups import ensure_group
 

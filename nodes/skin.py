@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..deformers.blending import LEAST_NORM, LEAST_WEIGHT
+from ..deformers.rig.rest import LEAST_WEIGHT
+from ..deformers.skinning.blending import LEAST_NORM
 from .bones import MATRIX
 from .graph import Graph, Value
 from .joints import DUAL, REAL, SCALARS, STRETCH

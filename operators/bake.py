@@ -11,8 +11,8 @@ import bpy
 from bpy.props import BoolProperty, IntProperty, StringProperty
 
 from ..deformers import SkinningError
-from ..properties import settings_of
-from ..tasks import bake
+from ..settings.objects import settings_of
+from ..tasks.skin import bake
 
 RELATIVE_PATH: set[Any] = {"PATH_SUPPORTS_BLEND_RELATIVE"} if bpy.app.version >= (4, 5, 0) else set()
 """Blender from 4.5 on warns of paths relative to the file where a property does not say that it takes them."""

@@ -6,9 +6,9 @@ import bpy
 from bpy.props import EnumProperty
 
 from ..deformers import SkinningError
-from ..properties import EVALUATE_ITEMS, METHOD_ITEMS, settings_of
-from ..tasks.bind import bind, describe_particles, make_independent, unbind
+from ..settings.objects import EVALUATE_ITEMS, METHOD_ITEMS, settings_of
 from ..tasks.character import has_armature_modifier
+from ..tasks.skin.bind import bind, describe_particles, make_independent, unbind
 
 
 def chosen_meshes(context: bpy.types.Context) -> list[bpy.types.Object]:

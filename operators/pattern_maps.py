@@ -11,7 +11,7 @@ from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
 from ..bridge.images import Format
 from ..deformers import SkinningError
-from ..tasks.pattern_maps import LARGEST_WIDTH, write_maps
+from ..tasks.patterns.maps import LARGEST_WIDTH, write_maps
 from .bake import RELATIVE_PATH, BakeOperator
 from .patterns import PatternOperator, find_skin
 

@@ -11,11 +11,13 @@ from bpy.props import CollectionProperty, FloatProperty, IntProperty
 from gpu_extras.batch import batch_for_shader
 
 from ..deformers import SkinningError
-from ..properties import StrokePoint, settings_of
-from ..tasks import pattern_hits
-from ..tasks.pattern_hits import Hit
-from ..tasks.patterns import check_index
-from .mouse_tools import NAVIGATION, PRESSED, THRESHOLD, MouseTool, View, find_view
+from ..settings.objects import settings_of
+from ..settings.patterns import StrokePoint
+from ..tasks.patterns import hits as pattern_hits
+from ..tasks.patterns.edit import check_index
+from ..tasks.patterns.hits import Hit
+from ..viewport.view import View, find_view
+from .mouse_tools import NAVIGATION, PRESSED, THRESHOLD, MouseTool, cast_mouse
 
 SHORTEST = 8.0
 """Pixels of a stroke that is meant."""
@@ -120,7 +122,7 @@ class SUPPLE_OT_pattern_stroke(MouseTool, bpy.types.Operator):
         step = float(np.linalg.norm(mouse - self._at))
         if step < THRESHOLD and not is_last:
             return
-        hit = cast(View, self._view).cast(mouse, self._skin, self._matrix)
+        hit = cast_mouse(cast(View, self._view), mouse, self._skin, self._matrix)
         if hit is None or (self._hits and not step):
             return
         self._gone += step

@@ -11,15 +11,16 @@ from bpy.props import EnumProperty, FloatProperty, FloatVectorProperty, IntPrope
 from ..bridge import thumbnails
 from ..bridge.images import load_image
 from ..deformers import SkinningError
-from ..properties import AXIS_ITEMS, KIND_ITEMS, settings_of
-from ..tasks import pattern_library
+from ..settings.objects import settings_of
+from ..settings.patterns import AXIS_ITEMS, KIND_ITEMS
 from ..tasks.character import has_armature_modifier
-from ..tasks.pattern_display import describe
-from ..tasks.pattern_hits import find_patterned
-from ..tasks.pattern_library import LibraryEntry
-from ..tasks.pattern_nodes import describe_shared
-from ..tasks.pattern_settings import find_armature
-from ..tasks.patterns import add_pattern, check_index, mirror_pattern, remove_pattern
+from ..tasks.patterns import library as pattern_library
+from ..tasks.patterns.display import describe
+from ..tasks.patterns.edit import add_pattern, check_index, mirror_pattern, remove_pattern
+from ..tasks.patterns.hits import find_patterned
+from ..tasks.patterns.library import LibraryEntry
+from ..tasks.patterns.nodes import describe_shared
+from ..tasks.patterns.read import find_armature
 from .bake import RELATIVE_PATH
 
 OWN_IMAGE = "IMAGE"

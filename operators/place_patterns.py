@@ -10,14 +10,15 @@ import numpy as np
 from bpy.props import FloatProperty, FloatVectorProperty, IntProperty
 
 from ..deformers import SkinningError
-from ..deformers.places import Place, locate_point, locate_uv
-from ..properties import settings_of
-from ..tasks import pattern_hits
-from ..tasks.pattern_display import quietly, update
-from ..tasks.pattern_nodes import find_modifier
-from ..tasks.pattern_places import outline_of
-from ..tasks.patterns import check_index
-from .mouse_tools import NAVIGATION, PRESSED, THRESHOLD, MouseTool, View, find_view
+from ..deformers.patterns.surface_points import Place, locate_point, locate_uv
+from ..settings.objects import settings_of
+from ..tasks.patterns import hits as pattern_hits
+from ..tasks.patterns.display import quietly, update
+from ..tasks.patterns.edit import check_index
+from ..tasks.patterns.nodes import find_modifier
+from ..tasks.patterns.placing import outline_of
+from ..viewport.view import View, find_view
+from .mouse_tools import NAVIGATION, PRESSED, THRESHOLD, MouseTool, cast_mouse
 
 PRECISE = 0.1
 """Share of the mouse's way that counts while Shift is held."""
@@ -154,7 +155,7 @@ class SUPPLE_OT_pattern_place(MouseTool, bpy.types.Operator):
                 return locate_uv(self._mesh, view.to_uv(mouse), near=np.array(self.pattern.location))
             except SkinningError:
                 return None
-        hit = view.cast(mouse, *self.read_skin(context))
+        hit = cast_mouse(view, mouse, *self.read_skin(context))
         return None if hit is None else locate_point(self._mesh, hit.rest)
 
     def _drag(self, context: bpy.types.Context, mouse: np.ndarray, precise: bool) -> None:

@@ -9,9 +9,10 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty
 
 from ..deformers import SkinningError
-from ..deformers.weight_transfer import Params
-from ..tasks import weight_checks, weight_edits
-from ..tasks.weight_edits import Scope
+from ..deformers.weight_editing.transfer import Params
+from ..tasks.weights import checks as weight_checks
+from ..tasks.weights import edits as weight_edits
+from ..tasks.weights.edits import Scope
 from .weights import SELECT, chosen_meshes
 
 BONES_ITEMS = (

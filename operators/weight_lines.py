@@ -9,13 +9,14 @@ import numpy as np
 from bpy.props import BoolProperty, CollectionProperty, FloatProperty, FloatVectorProperty, IntProperty, StringProperty
 
 from ..deformers import SkinningError
-from ..deformers.weight_lines import FARTHEST, HANDLES, WIDEST
+from ..deformers.weight_editing.lines import FARTHEST, HANDLES, WIDEST
 from ..tasks.chosen_bones import find_armature, find_chosen_bones, find_meshes
-from ..tasks.weight_line_mirror import add_mirrored, mirror_moves
-from ..tasks.weight_lines import Joint, WeightLines, read_lines, set_moves
-from ..weight_overlay import Tool, listen
-from .mouse_tools import MODES, NAVIGATION, PRESSED, ModalTool, View, find_view
-from .weight_lines_in_view import Grip, LinesInView
+from ..tasks.weights.line_mirror import add_mirrored, mirror_moves
+from ..tasks.weights.lines import Joint, WeightLines, read_lines, set_moves
+from ..viewport.view import View, find_view
+from ..viewport.weight_line_view import Grip, LinesInView
+from ..viewport.weights import Tool, listen
+from .mouse_tools import MODES, NAVIGATION, PRESSED, ModalTool
 
 PRECISE = 0.1
 """Share of the mouse's way that counts while Shift is held."""

@@ -11,9 +11,9 @@ import bpy
 from bpy.props import BoolProperty
 
 from ..deformers import SkinningError
-from ..tasks import weights
+from ..settings.weights import WeightOptions
 from ..tasks.character import has_armature_modifier
-from ..weight_properties import WeightOptions
+from ..tasks.weights import automatic as weights
 
 BETWEEN_LOOKS = 0.1
 """Seconds between two looks whether the computing is done."""

@@ -11,9 +11,9 @@ from mathutils import Matrix
 from ..bridge.armatures import Skeleton, read_segment_indices, read_skeleton
 from ..bridge.meshes import VertexGroups, mesh_of, read_points, read_triangles, read_vertex_groups
 from ..deformers import Rest, SkinningError, Weights
-from ..deformers.bendy import straight_segment_indices
-from ..deformers.envelopes import envelope_weights
-from ..properties import settings_of
+from ..deformers.rig.bendy import straight_segment_indices
+from ..deformers.rig.envelopes import envelope_weights
+from ..settings.objects import settings_of
 from .stack import armature_modifiers
 
 TOPOLOGY_CHANGING = {

@@ -8,7 +8,7 @@ import bpy
 
 from ..bridge.carriers import is_supple_modifier
 from ..deformers import SkinningError
-from ..properties import settings_of
+from ..settings.objects import settings_of
 
 
 def find_supple_modifier(obj: bpy.types.Object) -> bpy.types.Modifier:

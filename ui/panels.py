@@ -7,15 +7,9 @@ from typing import Literal
 
 import bpy
 
-from ..properties import (
-    NODES_PROBLEM,
-    PARTICLE_METHODS,
-    ObjectSettings,
-    ParticleReport,
-    ParticleSettings,
-    particle_reports,
-    settings_of,
-)
+from ..settings.objects import NODES_PROBLEM, PARTICLE_METHODS, ObjectSettings, settings_of
+from ..settings.particles import ParticleSettings
+from ..settings.reports import ParticleReport, particle_reports
 
 SLOW = "For study, and slow: each pose takes seconds. To go on working, choose Particles"
 

@@ -6,7 +6,8 @@ from typing import Any, cast
 
 import bpy
 
-from ..properties import ObjectSettings, PatternSettings, settings_of
+from ..settings.objects import ObjectSettings, settings_of
+from ..settings.patterns import PatternSettings
 from .panels import SupplePanel, draw_message
 
 KIND_ICONS: dict[str, Any] = {"WRINKLE": "MOD_NOISE", "BULGE": "SPHERECURVE", "BONE": "BONE_DATA"}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import bpy
 
-from ..properties import settings_of
-from ..weight_properties import WeightSettings
+from ..settings.objects import settings_of
+from ..settings.weights import WeightSettings
 from .panels import SupplePanel, draw_message
 
 

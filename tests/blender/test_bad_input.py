@@ -23,8 +23,8 @@ from scenes import (
     turn,
 )
 from supple.deformers import SkinningError
-from supple.properties import settings_of
-from supple.tasks.bind import bind
+from supple.settings.objects import settings_of
+from supple.tasks.skin.bind import bind
 from supple.tasks.stack import find_supple_modifier
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")

@@ -31,7 +31,7 @@ from scenes import (
 )
 from supple.deformers import SkinningError
 from supple.operators.bake import BakeOperator
-from supple.tasks import bake
+from supple.tasks.skin import bake
 
 FRAMES = range(1, 11)
 TOLERANCE = 1e-5

@@ -22,8 +22,8 @@ from scenes import (
     turn,
 )
 from supple.deformers import SkinningError
-from supple.properties import settings_of
-from supple.tasks.bind import bind, unbind
+from supple.settings.objects import settings_of
+from supple.tasks.skin.bind import bind, unbind
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 TOLERANCE = 1e-5

@@ -33,7 +33,7 @@ from scenes import (
 from supple import cli
 from supple.bridge.point_caches import read_samples
 from supple.nodes.groups import is_deformation
-from supple.properties import NODES_PROBLEM, settings_of
+from supple.settings.objects import NODES_PROBLEM, settings_of
 
 DONE, FAILED, USAGE = 0, 1, 2
 TOLERANCE = 1e-5

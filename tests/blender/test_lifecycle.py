@@ -28,9 +28,10 @@ from scenes import (
     turn,
     without_blenders_own,
 )
-from supple.properties import settings_of
-from supple.tasks import live, nodes
-from supple.tasks.bind import bind, find_bound_objects, unbind
+from supple.settings.objects import settings_of
+from supple.tasks.skin import by_nodes as nodes
+from supple.tasks.skin import live
+from supple.tasks.skin.bind import bind, find_bound_objects, unbind
 from supple.tasks.stack import find_supple_modifier
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")

@@ -29,7 +29,7 @@ from scenes import (
     turn,
 )
 from supple.nodes.groups import is_deformation
-from supple.properties import NODES_PROBLEM, settings_of
+from supple.settings.objects import NODES_PROBLEM, settings_of
 
 pytestmark = [
     pytest.mark.skipif(bool(NODES_PROBLEM), reason=NODES_PROBLEM),

@@ -26,8 +26,8 @@ from scenes import (
 )
 from supple.deformers import SkinningError
 from supple.nodes.groups import is_deformation
-from supple.properties import NODES_PROBLEM, settings_of
-from supple.tasks.bind import make_independent, unbind
+from supple.settings.objects import NODES_PROBLEM, settings_of
+from supple.tasks.skin.bind import make_independent, unbind
 
 pytestmark = [
     pytest.mark.skipif(bool(NODES_PROBLEM), reason=NODES_PROBLEM),

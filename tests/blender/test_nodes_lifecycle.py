@@ -27,8 +27,8 @@ from scenes import (
     turn,
 )
 from supple.nodes.groups import is_deformation
-from supple.properties import NODES_PROBLEM, settings_of
-from supple.tasks.bind import unbind
+from supple.settings.objects import NODES_PROBLEM, settings_of
+from supple.tasks.skin.bind import unbind
 
 pytestmark = [
     pytest.mark.skipif(bool(NODES_PROBLEM), reason=NODES_PROBLEM),

@@ -10,11 +10,11 @@ import bpy
 import pytest
 
 from scenes import add_tube, add_twin, armature_modifier, bind, distance, evaluated_points, select, snapshot, turn
-from supple import properties
 from supple.deformers import SkinningError
-from supple.properties import settings_of
-from supple.tasks import bind as tasks
-from supple.tasks import nodes
+from supple.settings import objects as properties
+from supple.settings.objects import settings_of
+from supple.tasks.skin import bind as tasks
+from supple.tasks.skin import by_nodes as nodes
 
 REASON = properties.NODES_PROBLEM or "Nodes that read bones need Blender 5.1 or later"
 needs_nodes = pytest.mark.skipif(bool(properties.NODES_PROBLEM), reason=properties.NODES_PROBLEM)

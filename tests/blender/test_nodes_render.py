@@ -18,7 +18,7 @@ from pictures import (
 )
 
 from scenes import bind, distance, points_at
-from supple.properties import NODES_PROBLEM, settings_of
+from supple.settings.objects import NODES_PROBLEM, settings_of
 
 pytestmark = pytest.mark.skipif(bool(NODES_PROBLEM), reason=NODES_PROBLEM)
 

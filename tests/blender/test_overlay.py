@@ -10,10 +10,10 @@ import pytest
 from mathutils import Matrix
 
 from scenes import add_tube, select, turn
-from supple import overlay
 from supple.deformers import Pose, SkinningError
-from supple.tasks import live
-from supple.tasks.particles import PlacedParticles, find_shown_objects, read_particles
+from supple.tasks.skin import live
+from supple.tasks.skin.particles import PlacedParticles, find_shown_objects, read_particles
+from supple.viewport import particles as overlay
 
 SIZE = 64
 """Of the pictures, in pixels; one is 1 / 16 of a unit."""

@@ -32,16 +32,10 @@ from supple.bridge.meshes import read_triangles
 from supple.bridge.point_caches import open_cache, read_samples
 from supple.deformers import DEFORMERS, SkinningError
 from supple.operators.bind import describe_bind
-from supple.properties import (
-    METHOD_ITEMS,
-    NODES_PROBLEM,
-    PARTICLE_METHODS,
-    ParticleReport,
-    particle_reports,
-    settings_of,
-)
-from supple.tasks import bake, live
-from supple.tasks.bind import bind, make_independent, unbind
+from supple.settings.objects import METHOD_ITEMS, NODES_PROBLEM, PARTICLE_METHODS, settings_of
+from supple.settings.reports import ParticleReport, particle_reports
+from supple.tasks.skin import bake, live
+from supple.tasks.skin.bind import bind, make_independent, unbind
 from supple.ui.panels import describe
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")

@@ -19,11 +19,11 @@ from supple import cli
 from supple.bridge.charts import PREFIX
 from supple.bridge.images import new_image, read_image
 from supple.deformers import SkinningError
-from supple.deformers.patterns import KINDS, draw_heights, measure_range
-from supple.tasks import pattern_maps
-from supple.tasks.pattern_display import quietly, update
-from supple.tasks.pattern_maps import bind_map, bind_points, draw_points, read_amounts, write_maps
-from supple.tasks.patterns import new_pattern
+from supple.deformers.patterns.heights import KINDS, draw_heights, measure_range
+from supple.tasks.patterns import maps as pattern_maps
+from supple.tasks.patterns.display import quietly, update
+from supple.tasks.patterns.edit import new_pattern
+from supple.tasks.patterns.maps import bind_map, bind_points, draw_points, read_amounts, write_maps
 
 pytestmark = pytest.mark.python_only("patterns are shown alike, whatever evaluates the skin under them")
 

@@ -23,12 +23,12 @@ from supple.bridge.carriers import read_input
 from supple.bridge.images import new_image
 from supple.deformers import SkinningError
 from supple.nodes.patterns import amount_input
-from supple.properties import settings_of
-from supple.tasks import pattern_library
-from supple.tasks.pattern_display import clear, update
-from supple.tasks.pattern_library import LibraryEntry, ensure_image, find_entry
-from supple.tasks.pattern_nodes import describe_shared, find_modifier
-from supple.tasks.patterns import add_pattern, mirror_pattern, remove_pattern
+from supple.settings.objects import settings_of
+from supple.tasks.patterns import library as pattern_library
+from supple.tasks.patterns.display import clear, update
+from supple.tasks.patterns.edit import add_pattern, mirror_pattern, remove_pattern
+from supple.tasks.patterns.library import LibraryEntry, ensure_image, find_entry
+from supple.tasks.patterns.nodes import describe_shared, find_modifier
 
 FLAT = 1e-7
 

@@ -18,9 +18,9 @@ from pictures import (
 )
 
 from scenes import add_tube, bind, distance, evaluated_points, points_at
-from supple.properties import settings_of
-from supple.tasks.pattern_library import ensure_image, find_entry
-from supple.tasks.patterns import add_pattern
+from supple.settings.objects import settings_of
+from supple.tasks.patterns.edit import add_pattern
+from supple.tasks.patterns.library import ensure_image, find_entry
 
 pytestmark = pytest.mark.python_only("patterns are shown alike, whatever evaluates the skin under them")
 

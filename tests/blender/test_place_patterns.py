@@ -10,12 +10,12 @@ import pytest
 from mathutils import Matrix
 
 from scenes import add_face_key, add_tube, bind, evaluated_points, rest_points, turn
-from supple import outlines
 from supple.bridge.rays import telling_rest
 from supple.deformers import SkinningError
-from supple.deformers.places import locate_point
-from supple.tasks import pattern_hits
-from supple.tasks.pattern_places import outline_of
+from supple.deformers.patterns.surface_points import locate_point
+from supple.tasks.patterns import hits as pattern_hits
+from supple.tasks.patterns.placing import outline_of
+from supple.viewport import outlines
 
 pytestmark = pytest.mark.python_only("patterns are shown alike, whatever evaluates the skin under them")
 

@@ -9,8 +9,10 @@ import pytest
 
 import checkout
 from scenes import EVALUATE, add_tube, select
-from supple import outlines, preview, weight_overlay
-from supple.properties import NODES_PROBLEM, settings_of
+from supple import preview
+from supple.settings.objects import NODES_PROBLEM, settings_of
+from supple.viewport import outlines
+from supple.viewport import weights as weight_overlay
 
 OPERATORS = (
     "bake_cache", "bake_shape_keys", "bind", "clear_bake", "make_independent", "pattern_add", "pattern_forget",

@@ -1,18 +1,12 @@
 """Blender's tree of triangles tells what NumPy tells, in any unit."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-from supple.bridge.visibility import make_crossing_test
-from supple.deformers.solid import find_crossed, read_surface
-from supple.deformers.surface_heat import solve
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
 from benchmarks.surfaces import make_capsule
+from supple.bridge.visibility import make_crossing_test
+from supple.deformers.automatic_weights.surface_heat import solve
+from supple.deformers.geometry.solid import find_crossed, read_surface
 
 CAPSULE = make_capsule(2.0, 0.2, 0.08)
 

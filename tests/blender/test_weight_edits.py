@@ -22,12 +22,13 @@ from scenes import (
     turn,
 )
 from supple.bridge.weights import read_selected, read_weights
-from supple.deformers import weight_edits as edits
-from supple.deformers.weight_transfer import Params
-from supple.properties import settings_of
-from supple.tasks import weight_checks, weight_edits
-from supple.tasks.weight_edits import Scope
-from supple.tasks.weight_parts import read_skins
+from supple.deformers.weight_editing import edits
+from supple.deformers.weight_editing.transfer import Params
+from supple.settings.objects import settings_of
+from supple.tasks.weights import checks as weight_checks
+from supple.tasks.weights import edits as weight_edits
+from supple.tasks.weights.edits import Scope
+from supple.tasks.weights.parts import read_skins
 
 BONES = ["bone.0", "bone.1", "bone.2"]
 HALF = list(range(52))

@@ -10,12 +10,12 @@ import pytest
 from scenes import add_tube, add_twin, bind, distance, evaluated_points, select, turn
 from supple.bridge.weights import read_weights
 from supple.deformers import SkinningError
-from supple.deformers.weight_lines import HANDLES
+from supple.deformers.weight_editing.lines import HANDLES
 from supple.operators.mouse_tools import ModalTool
 from supple.operators.weight_lines import SUPPLE_OT_weight_lines
 from supple.tasks.chosen_bones import find_chosen_bones, find_meshes
-from supple.tasks.weight_line_mirror import add_mirrored, mirror_moves
-from supple.tasks.weight_lines import move_line, read_lines, read_posed_points, set_moves
+from supple.tasks.weights.line_mirror import add_mirrored, mirror_moves
+from supple.tasks.weights.lines import move_line, read_lines, read_posed_points, set_moves
 
 NAMES = ["bone.0", "bone.1", "bone.2"]
 

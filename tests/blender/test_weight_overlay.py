@@ -10,11 +10,11 @@ import test_overlay
 from mathutils import Matrix
 
 from scenes import add_tube, evaluated_points, select, turn
-from supple import weight_overlay
 from supple.bridge.shown_weights import read_shown_groups, read_shown_shape
 from supple.bridge.weights import read_weights
 from supple.tasks.chosen_bones import find_chosen_bones
-from supple.weight_overlay import UNWEIGHTED
+from supple.viewport import weights as weight_overlay
+from supple.viewport.weights import UNWEIGHTED
 
 picture = test_overlay.picture
 

@@ -27,12 +27,12 @@ from scenes import (
 from supple.bridge.weights import read_weights
 from supple.deformers import SkinningError
 from supple.operators.weights import CanceledError, Computation
-from supple.properties import settings_of
-from supple.tasks import weights
-from supple.tasks.weight_copies import join_copies, read_copies
-from supple.tasks.weight_parts import read_skins
-from supple.tasks.weight_reports import Report
-from supple.tasks.weights import Options, assign_weights
+from supple.settings.objects import settings_of
+from supple.tasks.weights import automatic as weights
+from supple.tasks.weights.automatic import Options, assign_weights
+from supple.tasks.weights.copies import join_copies, read_copies
+from supple.tasks.weights.parts import read_skins
+from supple.tasks.weights.reports import Report
 
 BONES = [f"bone.{bone}" for bone in range(3)]
 METHODS = ("SOLID", "SURFACE", "BIHARMONIC")

@@ -72,7 +72,7 @@ class Stage:
 
     @property
     def state(self) -> tuple:
-        return tuple(part("tasks.pattern_hits").read_state(one) for one in self.obj.supple.patterns)
+        return tuple(part("tasks.patterns.hits").read_state(one) for one in self.obj.supple.patterns)
 
     def start(self, operator: str) -> None:
         with bpy.context.temp_override(**self.window.override()):
@@ -98,7 +98,7 @@ class Stage:
 
     def seen(self, where: tuple[float, float] = (0.5, 0.5)) -> np.ndarray:
         """Where in the region a place of the picture is shown, by the evaluated mesh: pixels."""
-        hits = part("tasks.pattern_hits")
+        hits = part("tasks.patterns.hits")
         graph = bpy.context.evaluated_depsgraph_get()
         shown, *_ = hits.find_shown(hits.read_skin(self.obj, graph), self.pattern.number, where)
         return self.project(shown.point)

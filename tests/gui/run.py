@@ -94,7 +94,7 @@ def setup_scene(window: Window) -> tuple[bpy.types.Object, bpy.types.Object]:
 def reference(obj: bpy.types.Object, armature: bpy.types.Object) -> np.ndarray:
     """What the deformers make of the pose as it is now, with no live preview in between."""
     package = checkout.MODULE
-    live = importlib.import_module(f"{package}.tasks.live")
+    live = importlib.import_module(f"{package}.tasks.skin.live")
     stack = importlib.import_module(f"{package}.tasks.stack")
     bridge = importlib.import_module(f"{package}.bridge.armatures")
     prepared = live.prepare(obj, stack.find_replaced_modifier(obj), obj.supple.method)

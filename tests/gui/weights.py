@@ -79,7 +79,7 @@ class Stage:
 
     def places(self, bone: str, line: int = 0) -> np.ndarray:
         """Where in the region the handles of a line are, by the weights as they are: pixels, shape (8, 2)."""
-        tasks = part("tasks.weight_lines")
+        tasks = part("tasks.weights.lines")
         lines = tasks.read_lines(self.obj, bpy.data.objects["Rig"], [bone])
         joint = lines.joints[0]
         posed = tasks.read_posed_points(self.obj, bpy.context.evaluated_depsgraph_get()).astype(float)
@@ -91,7 +91,7 @@ class Stage:
 
     def nearest(self, bone: str, place: np.ndarray, line: int = 0) -> float:
         """How near to a place a line runs, pixels."""
-        tasks = part("tasks.weight_lines")
+        tasks = part("tasks.weights.lines")
         lines = tasks.read_lines(self.obj, bpy.data.objects["Rig"], [bone])
         edges, shares = lines.trace(lines.joints[0], lines.joints[0].levels[line])
         posed = tasks.read_posed_points(self.obj, bpy.context.evaluated_depsgraph_get()).astype(float)
@@ -246,8 +246,8 @@ def confirm_and_undo(window: Any, check: Any, look: Any) -> Iterator[float]:
     xdo("key", "ctrl+z")
     yield 1.0
     check("one undo takes it all back", bool((stage.weights == before).all()))
-    repeated = part("tasks.weight_lines").read_lines(stage.obj, bpy.data.objects["Rig"], ["bone.1", "bone.2"])
-    part("tasks.weight_lines").set_moves(
+    repeated = part("tasks.weights.lines").read_lines(stage.obj, bpy.data.objects["Rig"], ["bone.1", "bone.2"])
+    part("tasks.weights.lines").set_moves(
         repeated, {(one["bone"], one["line"]): (one["offsets"], one["widths"]) for one in moves}
     )
     repeated.write()

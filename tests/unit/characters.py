@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from supple.deformers import DEFORMERS, Joints, Pose, Rest, Weights
-from supple.deformers.dlbnt import Params as DlbntParams
+from supple.deformers.skinning.dlbnt import Params as DlbntParams
 
 METHODS = ("SSD", "DLB", "DLBNT-GH", "DLBNT-HG")
 MIRROR_X = np.diag([-1.0, 1.0, 1.0])

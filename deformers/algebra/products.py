@@ -1,0 +1,25 @@
+"""Matrix products in pieces of a size that one thread does best."""
+
+from __future__ import annotations
+
+import numpy as np
+
+PRODUCT_SIZE = 250_000
+"""Multiplications in one matrix product: OpenBLAS hands larger ones to threads, whose start costs more than they save
+(and many times that on a busy machine)."""
+
+
+def multiply_rows(left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """`left @ right` in pieces of rows that BLAS multiplies at once, in one thread."""
+    result = np.empty((len(left), right.shape[1]), np.result_type(left, right))
+    rows = max(16, PRODUCT_SIZE // max(1, right.size))
+    for start in range(0, len(left), rows):
+        np.matmul(left[start : start + rows], right, out=result[start : start + rows])
+    return result
+
+
+def multiply_columns(left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:
+    """`left @ right` in pieces of columns that BLAS multiplies at once."""
+    columns = max(256, PRODUCT_SIZE // max(1, left.size))
+    for start in range(0, right.shape[1], columns):
+        np.matmul(left, right[:, start : start + columns], out=out[:, start : start + columns])

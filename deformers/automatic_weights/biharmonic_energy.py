@@ -1,0 +1,258 @@
+"""Bounded biharmonic weights over the cells of a solid: the smoothest weights that stay within 0 and 1 and sum to 1.
+
+Jacobson, Baran, Popovic, Sorkine: Bounded Biharmonic Weights for Real-Time Deformation, 2011: over
+all bones, the least half integral of (laplacian of w)^2 with w given on the bones, 0 <= w <= 1 and sum 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ..algebra.block_tridiagonal import LayeredSolver, count_links
+from ..errors import SkinningError
+from ..geometry.solid import find_islands
+
+TOLERANCE = 1e-3
+"""How far above the least energy the result may be, as a share of it."""
+
+LEAST_TOLERANCE = 1e-10
+"""Below it, rounding hides whether the energy is the least."""
+
+MOST_STEPS = 1000
+"""Steps after which the best weights so far are taken."""
+
+CHECK = 5
+"""Steps from one look at the bounds of the energy to the next."""
+
+RELAXATION = 1.8
+"""How far beyond its minimum each step goes; 1 is no further."""
+
+STIFFNESS = 2.0
+"""The first penalty of weights that leave their bounds, one cell away from a fixed one."""
+
+IMBALANCE = 5.0
+"""Residuals further apart than this change the penalty, by this much at most."""
+
+ROUNDING = 1e-14
+"""Energy of a cell that counts as none."""
+
+PRECISION = 1e-10
+"""To what sum the weights of a cell are brought to 1."""
+
+
+def minimize(
+    neighbors: np.ndarray,
+    fixed: np.ndarray,
+    given: np.ndarray,
+    tolerance: float = TOLERANCE,
+    progress: Callable[[float], None] | None = None,
+) -> np.ndarray:
+    """Find the smoothest weights of cells within the bounds, all bones at once.
+
+    Parameters
+    ----------
+    neighbors : int array, shape (N, K)
+        The cells that each cell is linked to, N where there is none. Links go both ways and are one cell long.
+    fixed : bool array, shape (N,)
+        Cells whose weights are given: at least one in each part of the solid.
+    given : float array, shape (N, B)
+        Weights of the fixed cells: not negative, sum 1. Other rows are not read. Bones without any get none anywhere.
+    tolerance : float
+        The energy is proved to be above the least one by at most this share of it.
+    progress : callable, optional
+        Gets numbers from 0 to 1.
+
+    Returns
+    -------
+    float32 array, shape (N, B)
+        Not negative, rows sum to 1.
+
+    Raises
+    ------
+    SkinningError
+        For arrays that do not fit, and for a part of the solid without a fixed cell.
+
+    Notes
+    -----
+    The paper solves each bone by itself and divides by the sum at the end, which is not the optimum of the problem that
+    it states. Here all bones are solved together by ADMM: a step minimizes the energy with a penalty for leaving the
+    last weights within bounds, then moves each cell's weights to the nearest ones within bounds (a projection onto the
+    simplex). The penalty falls with the square of the distance from the fixed cells, where weights turn less sharply.
+
+    The energy is convex: at any weights x, the tangent plane of the energy is below it everywhere, so the least value
+    of the plane within bounds (in each cell: all weight on the bone with the least slope) is below the least energy.
+    With the energy of the best weights so far it encloses the optimum. The steps end when the two are near enough, or
+    after `MOST_STEPS`. All is in double precision: the energy of a long smooth part is too small for less.
+    """
+    neighbors, fixed = np.asarray(neighbors, np.intp), np.asarray(fixed)
+    given = np.array(given, np.float64, ndmin=2)
+    _check(neighbors, fixed, given)
+    given[~fixed] = 0.0
+    given[fixed] /= given[fixed].sum(axis=1, keepdims=True)
+    result = given.astype(np.float32)
+    done = size = 0
+
+    def tell(share: float) -> None:
+        if progress:
+            progress((done + share * size) / len(neighbors))
+
+    places = np.empty(len(neighbors) + 1, np.intp)
+    for cells in find_parts(neighbors, fixed):
+        bones, size = np.flatnonzero(given[cells].any(axis=0)), len(cells)
+        if len(bones) == 1:
+            result[cells, bones] = 1.0
+        elif not fixed[cells].all():
+            places[cells], places[-1] = np.arange(size), size
+            part = np.ix_(cells, bones)
+            result[part] = _solve(
+                places[neighbors[cells]], fixed[cells], given[part], max(tolerance, LEAST_TOLERANCE), tell
+            )
+        done += size
+    if progress:
+        progress(1.0)
+    return result
+
+
+def energy(neighbors: np.ndarray, weights: np.ndarray) -> float:
+    """The energy of weights, shape (N, B): half the sum of their squared Laplacians, as cells have size 1."""
+    return 0.5 * float((_apply_laplacian(np.asarray(neighbors), np.asarray(weights, np.float64)) ** 2).sum())
+
+
+def _apply_laplacian(neighbors: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Degree minus adjacency times values, shape (N, B), whose slope across the boundary is zero."""
+    count = len(values)
+    padded = np.concatenate([values, np.zeros((1, values.shape[1]))])
+    result = (neighbors < count).sum(axis=1)[:, None] * values
+    for column in neighbors.T:
+        result -= padded[column]
+    return result
+
+
+def _check(neighbors: np.ndarray, fixed: np.ndarray, given: np.ndarray) -> None:
+    count = len(neighbors)
+    if neighbors.ndim != 2 or fixed.shape != (count,) or fixed.dtype != bool or len(given) != count:
+        shapes = f"{neighbors.shape}, {fixed.shape} and {given.shape}"
+        raise SkinningError(f"Neighbors, fixed and given of shapes {shapes} do not fit: make them of the same cells")
+    if neighbors.size and (neighbors.min() < 0 or neighbors.max() > count):
+        raise SkinningError(f"There are {count} cells, but neighbors from {neighbors.min()} to {neighbors.max()}")
+    cells = np.broadcast_to(np.arange(count)[:, None], neighbors.shape)[neighbors < count]
+    ends = neighbors[neighbors < count]
+    if (np.sort(cells * count + ends) != np.sort(ends * count + cells)).any():
+        raise SkinningError("A cell is linked to one that is not linked to it: make all links go both ways")
+    own = given[fixed]
+    if not (np.isfinite(own).all() and (own >= 0).all() and (np.abs(own.sum(axis=1) - 1.0) < 1e-5).all()):
+        raise SkinningError("Weights of fixed cells are negative or do not sum to 1: normalize them")
+
+
+def find_parts(neighbors: np.ndarray, fixed: np.ndarray) -> list[np.ndarray]:
+    """The cells of each part of the solid that links hold together: no bone has a share in a part without its cells."""
+    count = len(neighbors)
+    first, place = np.nonzero(neighbors < count)
+    islands = find_islands(np.column_stack([first, neighbors[first, place]]), count)
+    sizes = np.bincount(islands)
+    apart = np.bincount(islands, fixed)[islands] == 0
+    if apart.any():
+        raise SkinningError(
+            f"{apart.sum()} of {count} cells are in parts of the solid without a bone (the first is cell "
+            f"{apart.argmax()}): fix a cell in each part, or leave it out"
+        )
+    return np.split(np.argsort(islands, kind="stable"), np.cumsum(sizes)[:-1])
+
+
+def _solve(
+    neighbors: np.ndarray,
+    fixed: np.ndarray,
+    given: np.ndarray,
+    tolerance: float,
+    progress: Callable[[float], None],
+) -> np.ndarray:
+    """The weights of the cells of a part, shape (N, B), where some are free and each bone has a fixed one."""
+    solver = LayeredSolver(neighbors, ~fixed)
+    free = solver.cells
+    bounds = Bounds(neighbors, free, given)
+    pull = _apply_laplacian(neighbors, _apply_laplacian(neighbors, given))[free]
+    penalty = STIFFNESS / count_links(neighbors, np.flatnonzero(fixed))[free, None] ** 2.0
+    scale = np.sqrt(penalty)
+
+    solver.factor(np.zeros(len(free)))  # without bounds: where to start from
+    weights, shifts = project_rows(solver.solve(-pull), np.zeros((len(free), 1)))
+    solver.factor(penalty[:, 0])
+    excess = np.zeros_like(weights)  # scaled multipliers
+    first_gap = 0.0
+    for step in range(MOST_STEPS):
+        smooth = solver.solve(penalty * (weights - excess) - pull)
+        before = weights
+        target = RELAXATION * smooth + (1.0 - RELAXATION) * before + excess
+        weights, shifts = project_rows(target, shifts)
+        excess = target - weights
+        if step % CHECK:
+            continue
+        gap = bounds.tighten(smooth, weights)
+        if gap <= tolerance:
+            break
+        first_gap = first_gap or gap
+        progress(max(step / MOST_STEPS, float(np.log(first_gap / gap) / np.log(first_gap / tolerance))))
+        primal = _norm(scale * (smooth - weights)) / _norm(scale * weights)
+        dual = _norm(scale * (weights - before)) / _norm(scale * excess)
+        ratio = np.sqrt(primal / dual)
+        if step and not 1.0 / IMBALANCE < ratio < IMBALANCE:
+            change = np.clip(ratio, 1.0 / IMBALANCE, IMBALANCE)
+            penalty *= change
+            scale *= np.sqrt(change)
+            excess /= change
+            solver.factor(penalty[:, 0])
+    return bounds.best
+
+
+def _norm(values: np.ndarray) -> float:
+    return max(float(np.linalg.norm(values)), 1e-30)
+
+
+def project_rows(values: np.ndarray, shifts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rows nearest to those of `values`, shape (F, B), that are not negative and sum to 1.
+
+    They are `max(values - highest - shift, 0)`. The shifts, shape (F, 1), are found by Newton's method from those
+    given: the sum is convex and in pieces a line, and each step but the first leaves out a bone or is the last.
+    """
+    values = values - values.max(axis=1, keepdims=True)
+    shifts = np.clip(shifts, -1.0, -1.0 / values.shape[1])
+    result = values
+    for _ in range(values.shape[1] + 2):
+        result = np.maximum(values - shifts, 0.0)
+        changes = (result.sum(axis=1, keepdims=True) - 1.0) / np.count_nonzero(result, axis=1)[:, None]
+        if np.abs(changes).max() < PRECISION:
+            break
+        shifts = np.maximum(shifts + changes, -1.0)
+    return result, shifts
+
+
+class Bounds:
+    """Encloses the least energy between that of the best weights found and a bound from below.
+
+    Attributes
+    ----------
+    best : float array, shape (N, B)
+    """
+
+    def __init__(self, neighbors: np.ndarray, free: np.ndarray, given: np.ndarray) -> None:
+        self.best = given
+        self._neighbors = neighbors
+        self._free = free
+        self.lower, self.upper = 0.0, np.inf
+
+    def tighten(self, smooth: np.ndarray, weights: np.ndarray) -> float:
+        """Take in weights of the free cells, (F, B), any and within the bounds: the gap as a share of the energy."""
+        all_weights = self.best.copy()
+        all_weights[self._free] = smooth
+        curvature = _apply_laplacian(self._neighbors, all_weights)
+        slopes = _apply_laplacian(self._neighbors, curvature)[self._free]
+        lower = 0.5 * (curvature**2).sum() - ((slopes * smooth).sum(axis=1) - slopes.min(axis=1)).sum()
+        self.lower = max(self.lower, lower)
+        all_weights[self._free] = weights
+        upper = energy(self._neighbors, all_weights)
+        if upper < self.upper:
+            self.upper, self.best = upper, all_weights
+        above = self.upper - self.lower - ROUNDING * len(self.best)
+        return max(above, 0.0) / max(self.upper, 1e-300)

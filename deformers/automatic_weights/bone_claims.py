@@ -1,0 +1,169 @@
+"""Which bone is nearest to each cell of a solid, on the way through the solid."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..geometry.neighbors import find_nearest
+from ..geometry.solid_cells import Cells
+from ..rig.skeleton import distances_to_bones
+
+TIE = 0.02
+"""Lengths of a cell within which bones that touch each other are equally near."""
+
+GOOD_DEAL = 0.25
+"""Share of a bone from which on a part that holds it is one of its own."""
+
+BESIDE = np.array([1e-3, 0.0, 0.0])
+"""Lengths of a cell: bones in the middle of a character, where cells meet, run through those on both sides."""
+
+NEARBY = 0.5
+"""Share of a solid's size within which bones beside it count where none is inside."""
+
+
+def find_seeds(cells: Cells, heads: np.ndarray, tails: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes that bones run through, and the bone of each: int arrays, shape (S,)."""
+    keys = cells.keys
+    order = np.argsort(keys, kind="stable")
+    nodes, bones = [np.empty(0, np.intp)], [np.empty(0, np.intp)]
+    for bone, (head, tail) in enumerate(zip(heads, tails, strict=True)):
+        count = int(np.ceil(2.0 * np.linalg.norm(tail - head) / cells.step)) + 1
+        points = head + np.linspace(0.0, 1.0, count)[:, None] * (tail - head)
+        both = np.concatenate([points - BESIDE * cells.step, points + BESIDE * cells.step])
+        found = np.unique(cells.find_nodes(both, order))
+        found = found[found < cells.count]
+        nodes.append(found)
+        bones.append(np.full(len(found), bone))
+    return np.concatenate(nodes), np.concatenate(bones)
+
+
+def find_nearby_seeds(cells: Cells, heads: np.ndarray, tails: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The nearest node of each bone that is within the solid's box, as `find_seeds`: for a cape, or a mask."""
+    centers = cells.centers
+    low, high = centers.min(axis=0), centers.max(axis=0)
+    room = NEARBY * (high - low).max()
+    bones = np.repeat(np.arange(len(heads)), 9)
+    shares = np.tile(np.linspace(0.0, 1.0, 9), len(heads))[:, None]
+    places = heads[bones] * (1.0 - shares) + tails[bones] * shares
+    near = ((places >= low - room) & (places <= high + room)).all(axis=1)
+    if not near.any():
+        return np.empty(0, np.intp), np.empty(0, np.intp)
+    found = np.unique(np.stack([find_nearest(places[near], centers, 1)[0][:, 0], bones[near]], axis=1), axis=0)
+    return found[:, 0], found[:, 1]
+
+
+@dataclass(frozen=True)
+class Claims:
+    """Which bone is nearest to each node, on the way through the solid.
+
+    Attributes
+    ----------
+    owner : int array, shape (N,)
+        -1 where none was handed to.
+    distance : float64 array, shape (N,)
+        From the center of the node's cell; infinite where none was handed to.
+    is_body : bool array, shape (N,)
+        Nodes of parts that have bones of their own; others are clothes, what else has no bone, and air below these.
+    """
+
+    owner: np.ndarray
+    distance: np.ndarray
+    is_body: np.ndarray
+
+
+def claim_nodes(cells: Cells, seeds: np.ndarray, bones: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> Claims:
+    """Hand bones on from node to node along links, as long as none is nearer.
+
+    First within the parts that bones run through; then to those that none does. A bone that only sticks out into a
+    part, as a toe's into a sock, is none of it.
+
+    Parameters
+    ----------
+    cells : Cells
+    seeds, bones : int arrays, shape (S,)
+        As `find_seeds` gives them.
+    heads, tails : float64 arrays, shape (B, 3)
+        In the space of the cells.
+    """
+    owner, distance = np.full(cells.count + 1, -1), np.full(cells.count + 1, np.inf)
+    within = np.where(cells.open_links, cells.neighbors, cells.count)
+    own = _is_main(cells.parts[seeds], bones)
+    seeds, bones = seeds[own], bones[own]
+    _offer(owner, distance, seeds, bones, distances_to_bones(cells.centers[seeds], heads[bones], tails[bones]))
+    _hand_on(cells, within, owner, distance, heads, tails)
+    is_body = owner[:-1] >= 0
+    left = np.where(owner[cells.neighbors] < 0, cells.neighbors, cells.count)
+    _hand_on(cells, left, owner, distance, heads, tails)
+    return Claims(owner[:-1], distance[:-1], is_body)
+
+
+def _is_main(parts: np.ndarray, bones: np.ndarray) -> np.ndarray:
+    """Which seeds, shape (S,), are in parts that hold a good deal of some bone, or more of it than any other part."""
+    count = int(parts.max(initial=0)) + 1
+    pairs, sizes = np.unique(bones * count + parts, return_counts=True)
+    totals, largest = np.zeros((2, int(bones.max(initial=0)) + 1))
+    np.add.at(totals, pairs // count, sizes)
+    np.maximum.at(largest, pairs // count, sizes)
+    counts = (sizes >= GOOD_DEAL * totals[pairs // count]) | (sizes == largest[pairs // count])
+    return np.isin(parts, pairs[counts] % count)
+
+
+def _offer(
+    owner: np.ndarray, distance: np.ndarray, nodes: np.ndarray, bones: np.ndarray, away: np.ndarray
+) -> np.ndarray:
+    """Let nodes, shape (N,), take bones that are nearer than theirs, the first of equals; which have done so."""
+    better = away < distance[nodes] * (1.0 - 1e-9)
+    nodes, bones, away = nodes[better], bones[better], away[better]
+    order = np.lexsort((-bones, -away))  # of several that are written to one place, the last stays
+    owner[nodes[order]], distance[nodes[order]] = bones[order], away[order]
+    return np.unique(nodes)
+
+
+def _hand_on(
+    cells: Cells, links: np.ndarray, owner: np.ndarray, distance: np.ndarray, heads: np.ndarray, tails: np.ndarray
+) -> None:
+    """Hand bones on along links, shape (N, K), until nothing changes."""
+    centers = cells.centers
+    frontier = np.flatnonzero(owner[:-1] >= 0)
+    while frontier.size:
+        givers, takers = np.repeat(frontier, links.shape[1]), links[frontier].ravel()
+        kept = (takers < cells.count) & (owner[givers] != owner[takers])
+        takers, offered = takers[kept], owner[givers[kept]]
+        away = distances_to_bones(centers[takers], heads[offered], tails[offered])
+        frontier = _offer(owner, distance, takers, offered, away)
+
+
+def share_ties(cells: Cells, claims: Claims, usable: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> np.ndarray:
+    """Shares of the bones in each node, float32, shape (N, B): all that are as near as the nearest have one.
+
+    Parameters
+    ----------
+    cells : Cells
+    claims : Claims
+    usable : int array
+        Bones that may share.
+    heads, tails : float64 arrays, shape (B, 3)
+    """
+    owner, distance = claims.owner, claims.distance
+    shares = np.zeros((cells.count + 1, len(heads)), np.float32)
+    shares[np.arange(cells.count), owner] = 1.0
+    shares[np.flatnonzero(owner < 0)] = 0.0
+    centers, near = cells.centers, TIE * cells.step
+    order = np.argsort(owner, kind="stable")
+    starts = np.searchsorted(owner[order], np.arange(len(heads) + 1))
+    touching = _measure_gaps(heads[usable], tails[usable]) <= near
+    for first, second in usable[np.argwhere(touching)]:
+        nodes = order[starts[first] : starts[first + 1]]
+        if first != second and nodes.size:
+            away = distances_to_bones(centers[nodes], heads[second], tails[second])
+            shares[nodes[away <= distance[nodes] + near], second] = 1.0
+    return shares[:-1] / np.maximum(shares[:-1].sum(axis=1, keepdims=True), 1.0)
+
+
+def _measure_gaps(heads: np.ndarray, tails: np.ndarray) -> np.ndarray:
+    """About how far segments are apart, shape (B, B): by places along the first of each two."""
+    places = heads[:, None] + np.linspace(0.0, 1.0, 9)[:, None] * (tails - heads)[:, None]
+    away = distances_to_bones(places[:, None], heads[None, :, None], tails[None, :, None]).min(axis=2)
+    return np.minimum(away, away.T)

@@ -1,0 +1,374 @@
+"""Automatic weights on the surface: heat from the bones that each vertex sees (Baran & Popovic 2007)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..algebra.nested_dissection import factorize
+from ..errors import SkinningError
+from ..geometry.mesh_laplacian import drop_degenerate, make_laplacian
+from ..geometry.solid import area_vectors, find_crossed, find_islands, read_surface, weld
+from .solution import Solution
+
+AS_NEAR = 1e-3
+"""Bones no farther than the nearest one by this share are as near, and share the heat."""
+
+CANDIDATES = 8
+"""Bones that are tried for each vertex, the nearest ones: what sees none of them gets its heat from its neighbors."""
+
+START = 1e-3
+"""Share of the way to the bone after which a ray starts: past the vertex's own triangles."""
+
+LEAST_VOLUME = 1e-3
+"""Volume, for an area of 1, from which an island has an inner side. A ball has 0.094."""
+
+END = 1e-2
+"""Share of the way before the bone that does not count: a bone may lie on the skin."""
+
+LARGEST_OPENING = 0.15
+"""Share of its area by which an island that has an inner side may be open to one side: a cap or a card is more."""
+
+LEAST_DISTANCE = 1e-6
+"""From a bone, as a share of the surface's size: a vertex on a bone is heated, but not without limit."""
+
+LEAST_FACING = 5e-4
+"""Keeps a bone right behind a vertex at 2000 times its distance, not at an infinite one."""
+
+MOST_VALUES = 8_000_000
+"""Unknowns that are solved at once."""
+
+SLICE = 16_384
+"""Vertices whose distances are found at once."""
+
+CrossingTest = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""Which segments, from starts to ends of shapes (N, 3), a surface crosses: bool, shape (N,)."""
+
+
+@dataclass(frozen=True)
+class Params:
+    """How heat flows.
+
+    Attributes
+    ----------
+    heat : float
+        c in H = c / d^2: the more, the closer each vertex keeps to its nearest bone. Baran & Popovic have 1 (with areas
+        of another definition); about 4 agrees best with what artists painted, and with Blender.
+    inward : bool
+        Bones on the inner side of a vertex count as nearer than those on its outer side.
+    least : float
+        Weights below are 0.
+    """
+
+    heat: float = 4.0
+    inward: bool = True
+    least: float = 1e-3
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where heat comes from.
+
+    Attributes
+    ----------
+    distances : float64 array, shape (V,)
+        To the nearest bone that a vertex sees; infinite where it sees none.
+    vertices, bones : int arrays, shape (S,)
+        Which vertex is heated by which bone.
+    shares : float64 array, shape (S,)
+        1 divided by the number of bones that heat the vertex.
+    """
+
+    distances: np.ndarray
+    vertices: np.ndarray
+    bones: np.ndarray
+    shares: np.ndarray
+
+
+def solve(
+    points: np.ndarray,
+    triangles: np.ndarray,
+    heads: np.ndarray,
+    tails: np.ndarray,
+    make_crossing_test: Callable[[np.ndarray, np.ndarray], CrossingTest] | None = None,
+    fallback: np.ndarray | None = None,
+    params: Params = Params(),
+    progress: Callable[[float], None] | None = None,
+) -> Solution:
+    """Weights where heat comes to rest that flows from the bones over the surface.
+
+    Parameters
+    ----------
+    points : float array, shape (V, 3)
+        Armature space, any unit.
+    triangles : int array, shape (T, 3)
+    heads, tails : float arrays, shape (B, 3)
+        Armature space. A bone without length is a point.
+    make_crossing_test : callable, optional
+        Takes points (P, 3) and triangles (N, 3) and returns the test of which segments they are crossed by. Without
+        it NumPy does that, and the whole takes up to 10 times as long.
+    fallback : float32 array, shape (V, B), optional
+        Weights for islands of which no vertex sees a bone.
+    params : Params
+    progress : callable, optional
+        Called with 0..1; may raise.
+
+    Returns
+    -------
+    Solution
+        Vertices at one place have the same weights.
+
+    Raises
+    ------
+    SkinningError
+        Without bones or triangles, or where coordinates are not finite.
+
+    Notes
+    -----
+    (L + A H) w = A H p (Baran & Popovic 2007, section 4), for all bones at once: L the Laplacian by cotangents, A the
+    areas of the vertices, H = c / d^2 with d the distance to the nearest bone that is seen, p 1 for that bone.
+    Deviations:
+
+    - where no bone is seen H is 0, and heat comes from the neighbors alone
+    - d is divided by (1 + cosine) / 2 of the angle between the inward normal and the way to the bone, as Blender does:
+      a thigh sees the other leg's bone too, but outward
+    - a vertex's sight is barred by its own island alone: a skirt sees the bones in the legs, teeth see the jaw
+    - an island that sees no bone takes other weights and is told of
+    """
+    _check(points, triangles, heads, tails)
+    tell = progress or (lambda share: None)
+    middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
+    size = float(np.ptp(points, axis=0).max()) or float(np.abs(tails - heads).max()) or 1.0
+    places, place_of = np.unique(weld(points), return_inverse=True)
+    place_of = place_of.ravel()
+    spots = (points[places] - middle) / size
+    corners = drop_degenerate(place_of[triangles])
+    islands = find_islands(np.concatenate([corners[:, :2], corners[:, 1:]]), len(spots))
+
+    sources = find_sources(
+        spots,
+        (heads - middle) / size,
+        (tails - middle) / size,
+        find_inward(spots, corners, islands) if params.inward else None,
+        _Sight(spots, corners, islands, make_crossing_test or _make_crossing_test),
+        lambda share: tell(0.7 * share),
+    )
+    seeing = np.zeros(islands.max() + 1, bool)
+    seeing[islands[sources.vertices]] = True
+    blind = ~seeing[islands]
+    weights = _settle(spots, corners, sources, blind, len(heads), params, lambda share: tell(0.7 + 0.3 * share))
+    if fallback is not None:
+        weights[blind] = fallback[places[blind]]
+    reasons = _explain(weights, sources)
+    if len(places) != len(points):
+        weights = weights[place_of]
+    tell(1.0)
+    return Solution(weights, reasons, _note(int((~seeing).sum()), int(blind[place_of].sum()), fallback is not None))
+
+
+def _check(points: np.ndarray, triangles: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> None:
+    if not len(triangles):
+        raise SkinningError("No faces for heat to flow over: choose a mesh that has some")
+    if not len(heads):
+        raise SkinningError("No bone deforms: switch Deform on for some of the armature's bones")
+    if (wrong := int((~np.isfinite(points)).any(axis=1).sum())) > 0:
+        raise SkinningError(f"{wrong} vertices have coordinates that are no numbers: delete them")
+    if not (np.isfinite(heads).all() and np.isfinite(tails).all()):
+        raise SkinningError("Bones have coordinates that are no numbers: delete these bones")
+
+
+def _make_crossing_test(points: np.ndarray, triangles: np.ndarray) -> CrossingTest:
+    surface = replace(read_surface(points, triangles), triangles=triangles)  # what holds nothing hides too
+    return lambda starts, ends: find_crossed(surface, starts, ends)
+
+
+class _Sight:
+    """Tells what vertices see past their own islands."""
+
+    def __init__(
+        self,
+        points: np.ndarray,
+        triangles: np.ndarray,
+        islands: np.ndarray,
+        make_crossing_test: Callable[[np.ndarray, np.ndarray], CrossingTest],
+    ) -> None:
+        self._points, self._islands = points, islands
+        owner = islands[triangles[:, 0]]
+        order = np.argsort(owner, kind="stable")
+        numbers, starts = np.unique(owner[order], return_index=True)
+        self._tests: dict[int, CrossingTest] = {}
+        for number, part in zip(numbers.tolist(), np.split(triangles[order], starts[1:]), strict=True):
+            used, corners = np.unique(part, return_inverse=True)
+            self._tests[number] = make_crossing_test(points[used], corners.reshape(-1, 3))
+
+    def find_seeing(self, vertices: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """Those of the vertices, shape (N,), that see their targets, shape (N, 3)."""
+        ways = targets - self._points[vertices]
+        starts, ends = self._points[vertices] + START * ways, targets - END * ways
+        owner = self._islands[vertices]
+        order = np.argsort(owner, kind="stable")
+        numbers, bounds = np.unique(owner[order], return_index=True)
+        hidden = np.zeros(len(vertices), bool)
+        for number, rays in zip(numbers.tolist(), np.split(order, bounds[1:]), strict=True):
+            if number in self._tests:
+                hidden[rays] = self._tests[number](starts[rays], ends[rays])
+        return vertices[~hidden]
+
+
+def find_inward(points: np.ndarray, triangles: np.ndarray, islands: np.ndarray) -> np.ndarray:
+    """Normals of vertices, shape (V, 3), that point into their island; 0 where an island has no inner side.
+
+    Parameters
+    ----------
+    points : float64 array, shape (V, 3)
+    triangles : int array, shape (T, 3)
+    islands : int array, shape (V,)
+        The island of each vertex.
+    """
+    normals = area_vectors(points, triangles)
+    owner = islands[triangles[:, 0]]
+    count = int(islands.max()) + 1
+    middles = _sum_rows(islands, points, count) / np.bincount(islands)[:, None]
+    volumes = np.einsum("ti,ti->t", points[triangles[:, 0]] - middles[owner], normals) / 3.0
+    volumes = np.bincount(owner, volumes, minlength=count)
+    areas = np.bincount(owner, np.linalg.norm(normals, axis=1), minlength=count)
+    openings = np.linalg.norm(_sum_rows(owner, normals, count), axis=1)  # a closed surface's normals cancel out
+    closed = (openings <= LARGEST_OPENING * areas) & (np.abs(volumes) > LEAST_VOLUME * areas**1.5)
+    way = np.where(closed, -np.sign(volumes), 0.0)
+    sums = _sum_rows(triangles.ravel(), np.repeat(normals * way[owner][:, None], 3, axis=0), len(points))
+    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+    return np.divide(sums, lengths, out=np.zeros_like(sums), where=lengths > 0)
+
+
+def _sum_rows(owner: np.ndarray, values: np.ndarray, count: int) -> np.ndarray:
+    return np.stack([np.bincount(owner, column, minlength=count) for column in values.T], axis=1)
+
+
+def find_sources(
+    points: np.ndarray,
+    heads: np.ndarray,
+    tails: np.ndarray,
+    inward: np.ndarray | None,
+    sight: _Sight,
+    progress: Callable[[float], None],
+) -> Sources:
+    """The nearest bones that each vertex sees.
+
+    Parameters
+    ----------
+    points : float64 array, shape (V, 3)
+    heads, tails : float64 arrays, shape (B, 3)
+    inward : float64 array, shape (V, 3), or None
+        Normals by which bones on the outer side count as farther.
+    sight : _Sight
+    progress : callable
+
+    Notes
+    -----
+    Bones are tried in the order of their distance, so that most vertices cast one ray.
+    """
+    best = np.full(len(points), np.inf)
+    found = [np.empty((2, 0), np.intp)]
+    for start in range(0, len(points), SLICE):
+        part = slice(start, start + SLICE)
+        bones, distances, feet = _rank_bones(points[part], heads, tails, None if inward is None else inward[part])
+        own = best[part]  # a view: what is found is kept
+        for rank in range(bones.shape[1]):
+            asking = np.flatnonzero(distances[:, rank] <= own * (1.0 + AS_NEAR))
+            if not len(asking):
+                break
+            seen = sight.find_seeing(start + asking, feet[asking, rank]) - start
+            own[seen] = np.minimum(own[seen], distances[seen, rank])
+            found.append(np.stack([seen + start, bones[seen, rank]]))
+        progress(min(1.0, (start + SLICE) / len(points)))
+    vertices, numbers = np.concatenate(found, axis=1)
+    return Sources(best, vertices, numbers, 1.0 / np.bincount(vertices, minlength=1)[vertices])
+
+
+def _rank_bones(
+    points: np.ndarray, heads: np.ndarray, tails: np.ndarray, inward: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The nearest bones of each point, nearest first, shape (V, N), their distances, and the nearest points on them.
+
+    Distances are those that count: longer for bones on the outer side.
+    """
+    axes = tails - heads
+    squares = np.maximum(np.einsum("bi,bi->b", axes, axes), LEAST_DISTANCE**2)
+    along = points @ axes.T - np.einsum("bi,bi->b", heads, axes)
+    shares = np.clip(along / squares, 0.0, 1.0)
+    distances = np.einsum("vi,vi->v", points, points)[:, None] - 2.0 * (points @ heads.T)
+    distances += np.einsum("bi,bi->b", heads, heads)
+    distances -= shares * (2.0 * along - shares * squares)
+    distances = np.sqrt(np.maximum(distances, LEAST_DISTANCE**2))
+    if inward is not None:
+        toward = inward @ heads.T - np.einsum("vi,vi->v", inward, points)[:, None] + shares * (inward @ axes.T)
+        cosines = np.where(inward.any(axis=1, keepdims=True), toward / distances, 1.0)
+        distances /= np.maximum(0.5 * (cosines + 1.0), LEAST_FACING)
+    count = min(CANDIDATES, len(heads))
+    bones = np.argpartition(distances, count - 1, axis=1)[:, :count]
+    near = np.take_along_axis(distances, bones, axis=1)
+    order = np.lexsort((bones, near))
+    bones = np.take_along_axis(bones, order, axis=1)
+    feet = heads[bones] + np.take_along_axis(shares, bones, axis=1)[..., None] * axes[bones]
+    return bones, np.take_along_axis(near, order, axis=1), feet
+
+
+def _settle(
+    points: np.ndarray,
+    triangles: np.ndarray,
+    sources: Sources,
+    blind: np.ndarray,
+    bone_count: int,
+    params: Params,
+    progress: Callable[[float], None],
+) -> np.ndarray:
+    """Solve for all bones: float32, shape (V, B), rows that sum to 1, and to 0 for those that are `blind`."""
+    laplacian = make_laplacian(points, triangles)
+    heat = params.heat * laplacian.areas / sources.distances**2
+    diagonal = laplacian.diagonal + np.where(blind, 1.0, heat)
+    factor = factorize(
+        points,
+        laplacian.edges,
+        -laplacian.strengths,
+        diagonal,
+        precision=np.float32,
+        progress=lambda share: progress(0.4 * share),
+    )
+    weights = np.empty((len(points), bone_count), np.float32)
+    step = max(1, MOST_VALUES // len(points))
+    for first in range(0, bone_count, step):
+        last = min(first + step, bone_count)
+        given = np.zeros((len(points), last - first), np.float32)
+        mine = (sources.bones >= first) & (sources.bones < last)
+        vertices = sources.vertices[mine]
+        given[vertices, sources.bones[mine] - first] = sources.shares[mine] * heat[vertices]
+        weights[:, first:last] = factor.solve(given)
+        progress(0.4 + 0.6 * last / bone_count)
+    return _prune(weights, params.least)
+
+
+def _prune(weights: np.ndarray, least: float) -> np.ndarray:
+    strongest = weights.max(axis=1, keepdims=True)
+    weights[(weights < least) & (weights < strongest)] = 0.0
+    totals = weights.sum(axis=1, dtype=np.float64, keepdims=True)
+    weights /= np.where(totals > 0, totals, 1.0).astype(np.float32)
+    return weights
+
+
+def _explain(weights: np.ndarray, sources: Sources) -> tuple[str, ...]:
+    heated = np.bincount(sources.bones, minlength=weights.shape[1]) > 0
+    words = {True: "its heat fades before it counts", False: "everywhere another bone is nearer, or skin hides it"}
+    return tuple(
+        "" if some else words[heat] for some, heat in zip(weights.max(axis=0) > 0, heated.tolist(), strict=True)
+    )
+
+
+def _note(islands: int, vertices: int, filled: bool) -> tuple[str, ...]:
+    if not islands:
+        return ()
+    which = (
+        f"{islands} island{'s' if islands > 1 else ''} ({vertices} vertices) see{'' if islands > 1 else 's'} no bone"
+    )
+    return (f"{which}: " + ("weights of solid heat were taken" if filled else "left without weights, try solid heat"),)

@@ -1,0 +1,367 @@
+"""Fill a solid with particles: few large ones where it is thick, small ones where it is thin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..geometry.lattice import hexagonal_packing
+from ..geometry.neighbors import find_nearest, find_pairs, group_points
+from ..geometry.solid import Grid, Surface, area_vectors, distances_within, fill_grid, find_crossed
+
+LARGEST_RATIO = 4.0
+"""Largest radius over smallest."""
+
+ACROSS = 3.0
+"""Radii in the largest ball that fits into the body at a place."""
+
+SLOPE = 0.5
+"""Most that the radius grows over a distance."""
+
+ROOM = 1.3
+"""A ball fills a place this near, in its radii: edges and corners are not thin, though no large ball holds them."""
+
+WIDE = 1.8
+"""The same where the question is what limb a place belongs to: that of a cube's corner is the cube."""
+
+CELL = 1.0
+"""Side of a grid's cell in smallest radii."""
+
+FIRST_CELLS = 8000
+"""Cells that the grid holds from which the smallest radius is found."""
+
+DEEPEST = 16
+"""Cells within which distances to the skin are measured on the fine grid: the largest ball that a radius asks for."""
+
+SHALLOW = 5
+"""Cells within which they are measured cell by cell."""
+
+COVER = 2.2
+"""Skin farther from all particles than this, in radii there, is bare."""
+
+UNDER = 0.3
+"""Least depth of a particle, in radii."""
+
+SKIN_DEPTH = 0.5
+"""How far below bare skin its particles are put, in radii."""
+
+CROWDED = 0.8
+"""Particles nearer than this share of the sum of their radii are one too many."""
+
+CLOSE = 0.35
+"""Share by which the number of particles may differ from the one asked for."""
+
+TRIES = 4
+"""Times that the filling is done anew to come nearer to it."""
+
+LEAST_COVER = 0.15
+"""Least radius, for one particle on an area of 1."""
+
+PACKED = 4.0 * np.sqrt(2.0)
+"""Volume that a sphere of radius 1 takes in a close packing."""
+
+
+@dataclass(frozen=True)
+class Fill:
+    """Particles in a solid.
+
+    Attributes
+    ----------
+    points : float64 array, shape (P, 3)
+        Centers, in the space and unit of the surface.
+    radii : float64 array, shape (P,)
+    volumes : float64 array, shape (P,)
+        The share of the solid that each stands for.
+    thickness : float64 array, shape (P,)
+        Radius of the limb around each: of the largest ball that fits into it.
+    grid : Grid
+    limb_grid : Grid
+        Of cells twice as large.
+    limbs : float32 array, shape (X, Y, Z)
+        The same for its cells, and for those next to them.
+    smallest_radius : float
+    """
+
+    points: np.ndarray
+    radii: np.ndarray
+    volumes: np.ndarray
+    thickness: np.ndarray
+    grid: Grid
+    limb_grid: Grid
+    limbs: np.ndarray
+    smallest_radius: float
+
+    def limbs_at(self, points: np.ndarray) -> np.ndarray:
+        """Radius of the limb around points, shape (N, 3), on the skin or inside: shape (N,)."""
+        return self.limb_grid.sample(self.limbs, points)
+
+
+def fill_solid(surface: Surface, smallest_radius: float, count: int) -> Fill:
+    """Fill a surface with particles whose radii follow the local thickness.
+
+    Parameters
+    ----------
+    surface : Surface
+        With at least one triangle.
+    smallest_radius : float
+        In the surface's unit; 0: what gives about `count` particles.
+    count : int
+
+    Notes
+    -----
+    Yamamoto & Tokoi choose between two radii by how near the surface is, which saves few particles in a limb. Here
+    the radius is a share of the largest ball that fits into the limb, at its skin as well as at its core.
+    """
+    coarse = _fill_coarsely(surface)
+    if smallest_radius > 0:
+        return _fill(surface, smallest_radius, *coarse)
+    radius = _find_smallest_radius(surface, *coarse, count)
+    fill = _fill(surface, radius, *coarse)
+    for _ in range(TRIES):
+        excess = len(fill.points) / count
+        if abs(excess - 1.0) <= CLOSE:
+            break
+        radius *= excess**0.4
+        fill = _fill(surface, radius, *coarse)
+    return fill
+
+
+def _fill(surface: Surface, smallest_radius: float, coarse: Grid, coarse_depths: np.ndarray) -> Fill:
+    """Fill a surface with particles of at least a radius."""
+    grid = fill_grid(surface, CELL * smallest_radius)
+    depths = _find_depths(grid)
+    half, half_depths = _halve(grid, depths)
+    balls = _double(find_balls(half, half_depths, np.sqrt(2.0), ROOM), grid.inside)
+    radii = _grade(grid, np.clip(balls / ACROSS, smallest_radius, LARGEST_RATIO * smallest_radius))
+    points, sizes = _pack(surface, grid, depths, radii, smallest_radius)
+    points, sizes = _cover(surface, points, sizes, grid, radii, smallest_radius)
+    order = np.concatenate(group_points(points))
+    points, sizes = points[order], sizes[order]
+    limbs = _find_limbs(half, half_depths, coarse, coarse_depths)
+    thickness = np.maximum(half.sample(limbs, points), 0.5 * smallest_radius)
+    return Fill(points, sizes, _share_volume(grid, sizes), thickness, grid, half, limbs, smallest_radius)
+
+
+def _find_limbs(grid: Grid, depths: np.ndarray, coarse: Grid, coarse_depths: np.ndarray) -> np.ndarray:
+    """The radius of the limb around each cell: where it is too thick to be measured, that of the coarse grid."""
+    limbs = _largest_near(find_balls(grid, depths, 2.0**0.25, WIDE))
+    deep = np.nonzero(limbs >= 0.5 * depths.max(initial=0.0))
+    coarse_limbs = _largest_near(find_balls(coarse, coarse_depths, 2.0**0.25, WIDE))
+    limbs[deep] = np.maximum(limbs[deep], coarse.sample(coarse_limbs, grid.centers(np.stack(deep, axis=1))))
+    return np.float32(2.0**0.125) * limbs  # the middle of the step in which the radius lies
+
+
+def _fill_coarsely(surface: Surface) -> tuple[Grid, np.ndarray]:
+    """A grid of about FIRST_CELLS cells in the surface, and how deep each is, however deep."""
+    volume = max(surface.volume, 1e-9 * float(np.prod(np.ptp(surface.points, axis=0)))) or 1.0
+    grid = fill_grid(surface, float(np.cbrt(volume / FIRST_CELLS)))
+    reach = distances_within(~grid.inside, min(120, min(grid.inside.shape) // 2 + 1))
+    return grid, grid.step * np.maximum(reach - 0.5, 0.0).astype(np.float32)
+
+
+def _find_depths(grid: Grid) -> np.ndarray:
+    """Distance of each cell's center to the skin, float32, at most DEEPEST cells: below, of a coarser grid."""
+    depths = distances_within(~grid.inside, SHALLOW)
+    whole = _halve(grid, grid.inside, np.min)[1]
+    deep = 2.0 * distances_within(~whole, DEEPEST // 2)
+    depths = np.where(depths < SHALLOW, depths, np.maximum(_double(deep, grid.inside), SHALLOW))
+    return grid.step * np.maximum(depths - 0.5, 0.0).astype(np.float32)
+
+
+def _halve(grid: Grid, values: np.ndarray, choose: Callable = np.max) -> tuple[Grid, np.ndarray]:
+    """A grid of cells twice as large, inside where any of its 8 parts is, and what `choose` makes of their values."""
+    shape = tuple(-(-size // 2) for size in grid.inside.shape)
+    room = [(0, 2 * half - size) for half, size in zip(shape, grid.inside.shape, strict=True)]
+
+    def fold(array: np.ndarray) -> np.ndarray:
+        return np.pad(array, room).reshape(shape[0], 2, shape[1], 2, shape[2], 2)
+
+    inside = np.asarray(fold(grid.inside).any(axis=(1, 3, 5)))
+    return Grid(grid.low + 0.5 * grid.step, 2.0 * grid.step, inside), choose(fold(values), axis=(1, 3, 5))
+
+
+def _double(values: np.ndarray, inside: np.ndarray) -> np.ndarray:
+    """Values of the cells of `_halve` at their parts; 0 outside."""
+    for axis in range(3):
+        values = np.repeat(values, 2, axis=axis)
+    return values[tuple(slice(size) for size in inside.shape)] * inside
+
+
+def find_smallest_radius(surface: Surface, count: int) -> float:
+    """About the smallest radius that leads to `count` particles, in the surface's unit."""
+    return _find_smallest_radius(surface, *_fill_coarsely(surface), count)
+
+
+def _find_smallest_radius(surface: Surface, grid: Grid, depths: np.ndarray, count: int) -> float:
+    """The same on a coarse grid, by halving; not so small that the skin of a plate alone would take far more."""
+    area = float(np.linalg.norm(area_vectors(surface.points, surface.triangles), axis=1).sum())
+    least = LEAST_COVER * float(np.sqrt(area / count))
+    balls = find_balls(grid, depths, np.sqrt(2.0), ROOM)
+    held = balls[grid.inside].astype(float)
+    if not held.size:
+        return max(grid.step, least)
+    low, high = 0.01 * grid.step, 30.0 * grid.step
+    for _ in range(40):
+        radius = np.sqrt(low * high)
+        radii = np.clip(held / ACROSS, radius, LARGEST_RATIO * radius)
+        needed = (grid.step**3 / (PACKED * radii**3)).sum()
+        low, high = (radius, high) if needed > count else (low, radius)
+    return max(float(np.sqrt(low * high)), least)
+
+
+def find_balls(grid: Grid, depths: np.ndarray, ratio: float, room: float) -> np.ndarray:
+    """Radius of the largest ball inside the solid that holds each cell (local thickness), float32; 0 outside.
+
+    Parameters
+    ----------
+    depths : float32 array, shape (X, Y, Z)
+        Distance of each cell to the nearest one outside, in the grid's unit.
+    ratio : float
+        Between one radius that is looked for and the next.
+    room : float
+        How near, in its radii, a ball fills a place.
+    """
+    balls = np.where(grid.inside, np.maximum(depths, 0.5 * grid.step), 0.0).astype(np.float32)
+    reach = depths / grid.step
+    level = 1.0
+    while level <= reach.max(initial=0.0):
+        cap = int(np.ceil(room * level))
+        near = distances_within(reach >= level, cap) <= room * level
+        np.maximum(balls, np.where(near & grid.inside, np.float32(level * grid.step), 0.0), out=balls)
+        level *= ratio
+    return balls
+
+
+def _grade(grid: Grid, radii: np.ndarray) -> np.ndarray:
+    """Lower radii so that they grow at most by SLOPE; outside of the solid each cell gets the least of what is near."""
+    radii = np.where(grid.inside, radii, np.float32(radii.max())).astype(np.float32)
+    for _ in range(DEEPEST):
+        before = radii.copy()
+        for axis in range(3):
+            near = np.moveaxis(radii, axis, 0)
+            np.minimum(near[1:], near[:-1] + np.float32(SLOPE * grid.step), out=near[1:])
+            np.minimum(near[:-1], near[1:] + np.float32(SLOPE * grid.step), out=near[:-1])
+        if (before == radii).all():
+            break
+    return radii
+
+
+def _largest_near(values: np.ndarray) -> np.ndarray:
+    """The largest value of each cell and its 26 neighbors."""
+    result = values
+    for axis in range(3):
+        near = np.moveaxis(result, axis, 0)
+        grown = near.copy()
+        np.maximum(grown[1:], near[:-1], out=grown[1:])
+        np.maximum(grown[:-1], near[1:], out=grown[:-1])
+        result = np.moveaxis(grown, 0, axis)
+    return result
+
+
+def _find_outside(surface: Surface, grid: Grid, depths: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Which points are outside though their cells are inside: skin is between them and the cell's center."""
+    cells = grid.cells(points)
+    shallow = np.flatnonzero(depths[cells] < 1.5 * grid.step)
+    centers = grid.centers(np.stack(cells, axis=1)[shallow])
+    outside = np.zeros(len(points), bool)
+    outside[shallow] = find_crossed(surface, centers, centers + 1.02 * (points[shallow] - centers))
+    return outside
+
+
+def _pack(
+    surface: Surface, grid: Grid, depths: np.ndarray, radii: np.ndarray, smallest: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Close packings of each size where the radius is about that, the largest first: centers and radii."""
+    steps = np.rint(2.0 * np.log2(radii / smallest)).astype(int)
+    points, sizes = np.empty((0, 3)), np.empty(0)
+    for step in range(int(steps.max(initial=0)), -1, -1):
+        size = smallest * 2.0 ** (0.5 * step)
+        where = np.argwhere(grid.inside & (steps == step))
+        if not len(where):
+            continue
+        low = grid.centers(where.min(axis=0)) - 0.5 * grid.step
+        high = grid.centers(where.max(axis=0)) + 0.5 * grid.step
+        room = np.maximum(high - low, 1e-12)
+        spare = 0.5 * np.mod(room, size * np.array([1.0, np.sqrt(3.0), np.sqrt(8.0 / 3.0)]))  # centered in its box
+        new = hexagonal_packing(low + spare, high, size)
+        cells = grid.cells(new)
+        new = new[grid.inside[cells] & (steps[cells] == step) & (depths[cells] >= UNDER * size)]
+        new = new[~_find_outside(surface, grid, depths, new)]
+        if len(points) and len(new):
+            near, away = find_nearest(new, points, 4)
+            new = new[(away >= CROWDED * (size + sizes[near])).all(axis=1)]
+        points, sizes = np.concatenate([points, new]), np.concatenate([sizes, np.full(len(new), size)])
+    return points, sizes
+
+
+def sample_skin(surface: Surface, spacing: float) -> tuple[np.ndarray, np.ndarray]:
+    """Points all over a surface, no farther apart than `spacing`, and their outward normals: shapes (N, 3)."""
+    vectors = area_vectors(surface.points, surface.triangles)
+    areas = np.linalg.norm(vectors, axis=1)
+    normals = vectors / np.maximum(areas, 1e-300)[:, None]
+    corners = surface.points[surface.triangles]
+    longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
+    cuts = np.maximum(1, np.ceil(longest / spacing)).astype(int)
+    points, ways = [], []
+    for cut in np.unique(cuts):
+        own = cuts == cut
+        first, second = np.meshgrid(np.arange(cut), np.arange(cut), indexing="ij")
+        inner = first + second < cut
+        share = np.stack([first[inner], second[inner]], axis=1) / cut + 1.0 / (3.0 * cut)
+        shares = np.concatenate([1.0 - share.sum(axis=1, keepdims=True), share], axis=1)
+        points.append(np.einsum("sc,tci->tsi", shares, corners[own]).reshape(-1, 3))
+        ways.append(np.repeat(normals[own], len(shares), axis=0))
+    return np.concatenate(points), np.concatenate(ways)
+
+
+def _cover(
+    surface: Surface, points: np.ndarray, sizes: np.ndarray, grid: Grid, graded: np.ndarray, smallest: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Add particles under skin that is bare; `graded` are the radii of the grid's cells."""
+    skin, normals = sample_skin(surface, 2.0 * smallest)
+    kept = np.unique(np.floor(skin / (1.5 * smallest)), axis=0, return_index=True)[1]
+    skin, normals = skin[kept], normals[kept]
+    radii = graded[grid.cells(skin - smallest * normals)]
+    for _ in range(8):
+        if len(points):
+            away = find_nearest(skin, points, 1)[1][:, 0]
+            bare = away > COVER * radii
+            skin, normals, radii = skin[bare], normals[bare], radii[bare]
+        if not len(skin):
+            break
+        depth = SKIN_DEPTH * radii[:, None] * normals
+        new = skin - depth
+        beyond = find_crossed(surface, skin - 1e-3 * depth, new)
+        new[beyond] = skin[beyond]  # the body is thinner than that
+        chosen = thin_out(new, radii, 2.0 * CROWDED)
+        points = np.concatenate([points, new[chosen]])
+        sizes = np.concatenate([sizes, radii[chosen].astype(float)])
+    return points, sizes
+
+
+def thin_out(points: np.ndarray, radii: np.ndarray, factor: float) -> np.ndarray:
+    """Indices of points of which no two are nearer than `factor` times the smaller radius, and none can be added."""
+    cells = np.floor(points / (factor * radii[:, None]))  # one of each cell of its own size goes first
+    key = np.concatenate([cells, radii[:, None]], axis=1)
+    _, first = np.unique(key, axis=0, return_index=True)
+    first = np.sort(first)
+    pairs = find_pairs(points[first], radii[first], 0.5 * factor)
+    alive, taken = np.ones(len(first), bool), np.zeros(len(first), bool)
+    while True:
+        open_pairs = pairs[alive[pairs].all(axis=1)]
+        blocked = np.zeros(len(first), bool)
+        blocked[open_pairs[:, 1]] = True
+        new = alive & ~blocked & ~taken
+        if not new.any():
+            return first[taken]
+        taken |= new
+        alive[pairs[new[pairs[:, 0]], 1]] = False
+        alive[pairs[new[pairs[:, 1]], 0]] &= taken[pairs[new[pairs[:, 1]], 0]]
+
+
+def _share_volume(grid: Grid, sizes: np.ndarray) -> np.ndarray:
+    """Volume of the solid, divided among the particles by what each takes in a close packing."""
+    shares = sizes**3
+    return shares * (max(grid.inside.sum(), 1) * grid.step**3 / shares.sum())

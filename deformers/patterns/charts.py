@@ -1,0 +1,227 @@
+"""Charts of the skin: where on a mesh a picture lies, by its UV map or on the surface itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..errors import SkinningError
+from ..geometry.neighbors import find_nearest
+from ..geometry.unfolding import MISFIT, project, unfold
+from ..geometry.vectors import carry, measure_lengths, normalize
+from .chart_mesh import ChartMesh, meet_uv_box
+from .strokes import trace_stroke
+from .surface_points import Place, surface_frame
+
+TOUCH = 1e-9
+"""Faces that reach less than this into the picture's square only touch it."""
+
+REACH = 1.05
+"""Shares of the rectangle's half diagonal that are unfolded."""
+
+SMOOTH = 0.5
+"""Length over which a stroke is smoothed, in shares of the picture's extent across it."""
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Where a picture lies on the skin: it fills the square from 0 to 1.
+
+    Attributes
+    ----------
+    faces : int array, shape (N,)
+        Those that it touches, ascending.
+    corners : int array, shape (M,)
+        All corners of these faces, face by face.
+    coordinates : float64 array, shape (M, 2)
+        (s, t) of each corner; outside of 0 to 1 on faces that are partly covered.
+    is_cut : bool
+        Whether a UV seam, or the place where an unfolded surface meets itself, runs through the picture.
+    """
+
+    faces: np.ndarray
+    corners: np.ndarray
+    coordinates: np.ndarray
+    is_cut: bool
+
+
+def chart_by_uv(mesh: ChartMesh, place: Place, turn: float, size: Sequence[float], flip: bool = False) -> Chart:
+    """Lay a picture in the UV map, on the island of its center.
+
+    Parameters
+    ----------
+    mesh : ChartMesh
+    place : Place
+        The picture's center.
+    turn : float
+        Radians, counter-clockwise in the UV map.
+    size : float array, shape (2,)
+        Width and height, UV units.
+    flip : bool
+        Whether the picture is mirrored, left for right.
+
+    Notes
+    -----
+    The way of the paper on skin patterns: what lies beyond the island's rim is cut off.
+    """
+    width, height = _check_size(size, turn)
+    if mesh.uv is None or mesh.islands is None or mesh.seams is None or place.uv is None:
+        raise SkinningError("The mesh has no UV map: unwrap it, or lay the pattern on the surface")
+    uv, center = mesh.uv, place.uv
+    right = np.array([np.cos(turn), np.sin(turn)])
+    up = np.array([-right[1], right[0]])
+    axes = np.stack([right / width * (-1.0 if flip else 1.0), up / height], axis=1)
+    reach = 0.5 * (np.abs(right) * width + np.abs(up) * height)
+    near = meet_uv_box(mesh, center - reach, center + reach)
+    near &= mesh.islands[mesh.triangle_faces] == place.island
+
+    def to_chart(corners: np.ndarray) -> np.ndarray:
+        return (uv[corners] - center) @ axes + 0.5
+
+    chart = _make_chart(mesh, np.flatnonzero(near), to_chart)
+    seams = chart.corners[mesh.seams[chart.corners]]
+    sides = np.stack([to_chart(seams), to_chart(mesh.following(seams))], axis=1)
+    return replace(chart, is_cut=bool(_meet_square(sides[:, [0, 1, 1]]).any()))
+
+
+def chart_by_surface(mesh: ChartMesh, place: Place, turn: float, size: Sequence[float], flip: bool = False) -> Chart:
+    """Lay a picture on the surface itself, which is unfolded about the picture's center.
+
+    Parameters
+    ----------
+    mesh : ChartMesh
+    place : Place
+        The picture's center.
+    turn : float
+        Radians, counter-clockwise seen from outside; 0: upright, as `surface_frame` has it.
+    size : float array, shape (2,)
+        Width and height on the surface, object units.
+    flip : bool
+        Whether the picture is mirrored, left for right.
+    """
+    extent = _check_size(size, turn)
+    right, up = surface_frame(place)
+    corners = mesh.corner_points[mesh.corners_of(np.array([place.face]))]
+    shape = mesh.points[corners] - place.point
+    normal = normalize(np.cross(shape, np.roll(shape, -1, axis=0)).sum(axis=0))
+    tangent = carry(np.cos(turn) * right + np.sin(turn) * up, place.normal, normal)
+    seeds = np.unique(corners)
+    reach = REACH * 0.5 * float(np.hypot(extent[0], extent[1]))
+    near = np.flatnonzero(measure_lengths(mesh.centers - place.point) <= reach + mesh.radii)
+    coordinates = project(mesh.points[seeds] - place.point, normal, tangent)
+    return _chart_unfolded(mesh, near, seeds, coordinates, reach, 0.0, extent, flip)
+
+
+def chart_by_stroke(mesh: ChartMesh, points: np.ndarray, size: Sequence[float], flip: bool = False) -> Chart:
+    """Lay a picture along a stroke on the surface: it bends with the stroke.
+
+    Parameters
+    ----------
+    mesh : ChartMesh
+    points : float array, shape (K, 3)
+        At least 2, on the surface or near it, object space.
+    size : float array, shape (2,)
+        Extent along the stroke, about its middle, and across it, object units. The picture's t runs to the left of the
+        stroke seen from outside.
+    flip : bool
+        Whether the picture is mirrored, end for end.
+    """
+    extent = _check_size(size)
+    points = np.asarray(points, np.float64)
+    if points.ndim != 2 or points.shape[1] != 3 or len(points) < 2:
+        raise SkinningError(f"A stroke of shape {points.shape} cannot be followed: draw it with at least 2 points")
+    if not np.isfinite(points).all():
+        raise SkinningError("The stroke holds values that are not numbers: draw it again")
+    stroke = trace_stroke(
+        points, SMOOTH * extent[1], mesh.points, mesh.triangle_points, mesh.normals, mesh.centers, mesh.radii
+    )
+    beyond = max(0.5 * (extent[0] - stroke.length), 0.0)
+    reach = REACH * float(np.hypot(beyond, 0.5 * extent[1]))
+    around = np.maximum(stroke.points.min(axis=0) - mesh.centers, mesh.centers - stroke.points.max(axis=0))
+    near = np.flatnonzero(around.max(axis=1) <= reach + mesh.radii)
+    near = near[find_nearest(mesh.centers[near], stroke.points, 1)[1][:, 0] <= reach + mesh.radii[near]]
+    seeds = np.unique(mesh.corner_points[mesh.corners_of(np.unique(mesh.triangle_faces[stroke.triangles]))])
+    return _chart_unfolded(
+        mesh, near, seeds, stroke.place(mesh.points[seeds]), reach, 0.5 * stroke.length, extent, flip
+    )
+
+
+def _check_size(size: Sequence[float] | np.ndarray, turn: float = 0.0) -> np.ndarray:
+    if not np.isfinite(turn):
+        raise SkinningError(f"The pattern's turn is {turn}: give it an angle")
+    size = np.asarray(size, np.float64)
+    if size.shape != (2,) or not np.isfinite(size).all() or (size <= 0).any():
+        raise SkinningError(f"The pattern's size is {size.tolist()}: give it a width and a height above 0")
+    return size
+
+
+def _make_chart(mesh: ChartMesh, triangles: np.ndarray, to_chart: Callable[[np.ndarray], np.ndarray]) -> Chart:
+    """The chart of the faces of triangles, shape (N,), that meet the picture; `to_chart` gives corners' (s, t)."""
+    meet = _meet_square(to_chart(mesh.triangles[triangles]))
+    faces = np.unique(mesh.triangle_faces[triangles[meet]])
+    if not len(faces):
+        raise SkinningError("The pattern lies on no face: move it onto the mesh or make it larger")
+    corners = mesh.corners_of(faces)
+    return Chart(faces, corners, to_chart(corners), False)
+
+
+def _meet_square(shapes: np.ndarray) -> np.ndarray:
+    """Which triangles, shape (N, 3, 2), overlap the square from 0 to 1, by the axis that would separate them."""
+    low, high = shapes.min(axis=1), shapes.max(axis=1)
+    meet = ((high > TOUCH) & (low < 1.0 - TOUCH)).all(axis=1)
+    for corner in range(3):
+        way = shapes[:, (corner + 1) % 3] - shapes[:, corner]
+        normal = np.stack([-way[:, 1], way[:, 0]], axis=1)
+        heights = np.einsum("nci,ni->nc", shapes - shapes[:, corner, None], normal)
+        middle = np.einsum("ni,ni->n", 0.5 - shapes[:, corner], normal)
+        reach = 0.5 * np.abs(normal).sum(axis=1) - TOUCH * np.abs(normal).max(axis=1)
+        meet &= (heights.max(axis=1) >= middle - reach) & (heights.min(axis=1) <= middle + reach)
+    return meet
+
+
+def _chart_unfolded(
+    mesh: ChartMesh,
+    near: np.ndarray,
+    seeds: np.ndarray,
+    coordinates: np.ndarray,
+    reach: float,
+    half_length: float,
+    size: np.ndarray,
+    flip: bool,
+) -> Chart:
+    """The chart over the faces of triangles that are `near`, int array, the seeds' among them, unfolded from these."""
+    touched = np.zeros(len(mesh.face_starts), bool)
+    touched[mesh.triangle_faces[near]] = True
+    used = np.zeros(len(mesh.points), bool)
+    used[mesh.corner_points[mesh.corners_of(np.flatnonzero(touched))]] = True
+    flat = unfold(mesh.connection, np.flatnonzero(used), seeds, coordinates, reach, half_length)
+    triangles = np.flatnonzero(touched[mesh.triangle_faces])
+    shapes, flats = mesh.points[mesh.triangle_points[triangles]], flat[mesh.triangle_points[triangles]]
+    lengths = np.sqrt(np.square(shapes - np.roll(shapes, 1, axis=1)).sum(axis=2))
+    torn = (np.abs(flats - np.roll(flats, 1, axis=1)) > MISFIT * lengths).any(axis=1)
+    scale = np.array([-1.0 if flip else 1.0, 1.0]) / size
+
+    def to_chart(corners: np.ndarray) -> np.ndarray:
+        places = flat[mesh.corner_points[corners]]
+        return np.stack([np.real(places), np.imag(places)], axis=-1) * scale + 0.5
+
+    inside = (np.abs(to_chart(mesh.triangles[triangles[torn]]) - 0.5) < 0.5).all(axis=2).any()
+    touched[mesh.triangle_faces[triangles[torn]]] = False
+    whole = triangles[touched[mesh.triangle_faces[triangles]]]
+    return replace(_make_chart(mesh, whole, to_chart), is_cut=bool(inside))
+
+
+def assign_layers(charts: Sequence[Chart]) -> list[int]:
+    """Give each chart the first layer on which no chart before it has any of its faces."""
+    layers: list[set[int]] = []
+    result = []
+    for chart in charts:
+        faces = set(chart.faces.tolist())
+        layer = next((number for number, taken in enumerate(layers) if taken.isdisjoint(faces)), len(layers))
+        if layer == len(layers):
+            layers.append(set())
+        layers[layer] |= faces
+        result.append(layer)
+    return result

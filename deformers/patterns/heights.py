@@ -1,0 +1,351 @@
+"""Skin patterns: height maps that come and go with the joints' angles.
+
+Suzuki & Oshita, "Pattern-based skin deformation of human model". A pattern is a grey picture laid on the skin; the
+angle of a joint says how much of it is seen. Angles are in radians and 0 at rest, heights in the object's units.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import SkinningError
+from ..geometry.vectors import smooth_step
+
+KINDS = ("WRINKLE", "BULGE", "BONE")
+AXES = ("X", "Y", "Z")
+LAWS = ("RANGE", "LOG")
+DIRECTIONS = ("POSITIVE", "NEGATIVE", "BOTH")
+
+BASES = {"WRINKLE": 0.5, "BULGE": 0.0, "BONE": 0.0}
+"""Grey value of each kind where the skin is flat."""
+
+TINY = 1e-6
+"""Least number that is divided by."""
+
+SHARPEST = 1e-4
+"""Width of an edge that is not softened, in shares of the picture."""
+
+
+@dataclass(frozen=True)
+class Response:
+    """How much of a pattern an angle brings out.
+
+    Attributes
+    ----------
+    law : str
+        "RANGE": 0 at `start`, 1 from `full` on, smooth between. "LOG", the paper's: `gain * log(angle - start + 1)`.
+    direction : str
+        Which way of turning counts: "POSITIVE", "NEGATIVE" or "BOTH".
+    start, full : float
+        Angles, radians.
+    gain : float
+        The paper's k.
+    """
+
+    law: str = "RANGE"
+    direction: str = "POSITIVE"
+    start: float = 0.0
+    full: float = np.pi / 2
+    gain: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name, known in (("law", LAWS), ("direction", DIRECTIONS)):
+            if getattr(self, name) not in known:
+                raise SkinningError(f"A pattern has no {name} '{getattr(self, name)}': choose {', '.join(known)}")
+        if not np.isfinite((self.start, self.full, self.gain)).all():
+            raise SkinningError("A pattern's angles and gain must be numbers: set them again")
+        if self.law == "RANGE" and self.full <= self.start:
+            raise SkinningError(
+                f"The pattern is complete at {np.degrees(self.full):.1f} degrees, before it starts at "
+                f"{np.degrees(self.start):.1f}: make the full angle the larger one"
+            )
+
+
+@dataclass(frozen=True)
+class Relief:
+    """A pattern's height map and what its heights mean.
+
+    Attributes
+    ----------
+    kind : str
+        "WRINKLE", "BULGE" or "BONE".
+    strength : float
+        Height of a full step of grey, from 0 to 1, in the object's units.
+    softness : float
+        Width of the edge over which the pattern fades out, 0 to 1: in shares of half of the picture.
+    depth : float
+        Of a bone: how deep it lies at rest. At 1 it is just under the skin, at 0, the paper's, in full view.
+    """
+
+    kind: str
+    strength: float = 1.0
+    softness: float = 0.0
+    depth: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise SkinningError(f"There is no kind of pattern '{self.kind}': choose {', '.join(KINDS)}")
+        if not np.isfinite((self.strength, self.softness, self.depth)).all():
+            raise SkinningError("A pattern's strength, soft edge and depth must be numbers: set them again")
+
+
+def measure_joint_angles(rotations: np.ndarray) -> np.ndarray:
+    """Angles of joints about their bones' axes: a twist about Y, and the two parts of the swing that is left.
+
+    Parameters
+    ----------
+    rotations : array, shape (..., 4)
+        Unit quaternions (w, x, y, z): the bone's rotation against its rest and its parent.
+
+    Returns
+    -------
+    float64 array, shape (..., 3)
+        About X, Y and Z, radians, from -pi to pi. Each is the whole angle where the others are zero; none jumps as long
+        as neither swing nor twist reaches pi.
+
+    Notes
+    -----
+    The split is that of Blender's driver variables in mode "Swing and Y Twist": q = swing * twist, with the twist
+    2 atan2(y, w) and the parts of the swing 2 asin of its vector's.
+    """
+    rotations = np.asarray(rotations, np.float64)
+    w, x, y, z = np.moveaxis(np.where(rotations[..., :1] < 0.0, -rotations, rotations), -1, 0)
+    half = np.arctan2(y, w)
+    cos, sin = np.cos(half), np.sin(half)
+    swing = np.stack([x * cos + z * sin, half, z * cos - x * sin], axis=-1)
+    swing[..., (0, 2)] = np.arcsin(np.clip(swing[..., (0, 2)], -1.0, 1.0))
+    return 2.0 * swing
+
+
+def respond(response: Response, angles: np.ndarray | float) -> np.ndarray:
+    """Amount of a pattern at angles, radians; any shape.
+
+    Notes
+    -----
+    "LOG" is the factor k log(theta + 1) of equations 1 to 3, theta counted from the start angle. It has a corner there;
+    "RANGE" joins with its first two derivatives zero at both ends.
+    """
+    turned = np.asarray(angles, np.float64)
+    turned = {"POSITIVE": turned, "NEGATIVE": -turned, "BOTH": np.abs(turned)}[response.direction]
+    if response.law == "LOG":
+        return response.gain * np.log1p(np.maximum(turned - response.start, 0.0))
+    share = np.clip((turned - response.start) / (response.full - response.start), 0.0, 1.0)
+    return share**3 * (share * (6.0 * share - 15.0) + 10.0)
+
+
+def raise_values(kind: str, values: np.ndarray, amount: float, depth: float = 0.0) -> np.ndarray:
+    """Grey values of a pattern at an amount: what equations 1 to 3 call C_out.
+
+    Parameters
+    ----------
+    kind : str
+    values : array, any shape
+        Grey values of the pattern, 0 to 1.
+    amount : float
+        k log(theta + 1), or what another law gives.
+    depth : float
+        Of a bone, see `Relief`.
+
+    Returns
+    -------
+    array, the same shape
+        From 0 to 1.
+
+    Notes
+    -----
+    Equation 3 is printed as a product, as equation 2; the text says twice that the heights are raised by a constant
+    amount, so that a bone keeps its shape. This follows the text. `depth` goes beyond it: at 0 a bone is in full view
+    at rest and a cliff rises around it, at 1 it rises through the skin, which rounds where it comes out.
+    """
+    if kind == "WRINKLE":
+        return np.clip(amount * (values - 0.5) + 0.5, 0.0, 1.0)
+    if kind == "BULGE":
+        return np.clip(amount * values, 0.0, 1.0)
+    heights = np.asarray(values - depth + amount)
+    _rise(heights, amount, depth, np.empty_like(heights))
+    return np.where(values > 0.0, heights, 0.0)
+
+
+def _rise(heights: np.ndarray, amount: float, depth: float, scratch: np.ndarray) -> None:
+    """Clip heights over the skin to 0 to 1, in place; softly where they come out, by how deep the rest still lies."""
+    share = min(max(amount, 0.0), 1.0)
+    width = share * (1.0 - share) * depth
+    np.add(heights, width, out=scratch)
+    scratch /= max(2.0 * width, TINY)
+    np.clip(scratch, 0.0, 1.0, out=scratch)
+    np.square(scratch, out=scratch)
+    scratch *= width
+    heights -= width
+    np.maximum(heights, 0.0, out=heights)
+    heights += scratch
+    np.minimum(heights, 1.0, out=heights)
+
+
+def soften_edges(places: np.ndarray, softness: float) -> np.ndarray:
+    """How much of a pattern is left near its edges: 0 on them and outside, 1 farther in.
+
+    Parameters
+    ----------
+    places : array, shape (..., 2)
+        Where in the picture, which fills 0 to 1.
+    softness : float
+        See `Relief`.
+    """
+    inside = np.minimum(places, 1.0 - places).min(axis=-1)
+    return smooth_step(inside / max(0.5 * softness, SHARPEST))
+
+
+def sample_values(values: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Values of a picture, shape (H, W), bottom row first, at places, shape (N, 2): bilinear, shape (N,).
+
+    Beyond its outermost pixels' centers the picture goes on as it ends.
+    """
+    height, width = values.shape
+    x = np.clip(places[:, 0] * width - 0.5, 0.0, width - 1.0)
+    y = np.clip(places[:, 1] * height - 0.5, 0.0, height - 1.0)
+    left = np.minimum(x.astype(np.intp), max(width - 2, 0))
+    below = np.minimum(y.astype(np.intp), max(height - 2, 0))
+    right, above = np.minimum(left + 1, width - 1), np.minimum(below + 1, height - 1)
+    x, y = x - left, y - below
+    lower = values[below, left] * (1.0 - x) + values[below, right] * x
+    upper = values[above, left] * (1.0 - x) + values[above, right] * x
+    return lower * (1.0 - y) + upper * y
+
+
+@dataclass(frozen=True)
+class LaidPattern:
+    """A pattern laid on some of a number of samples: pixels of a map, or points of a mesh.
+
+    Attributes
+    ----------
+    relief : Relief
+    window : tuple of slices
+        Which of the samples, rows and columns.
+    values : float32 array, the window's shape
+        Grey values there, less what the kind's law takes off: the base, or a bone's depth.
+    gains : float32 array, the window's shape
+        What a step of grey is worth, in the object's units: the strength, 0 where the pattern does not reach.
+    shapes : float32 array, the window's shape
+        Heights at amount 1, as long as no value is clipped.
+    """
+
+    relief: Relief
+    window: tuple[slice, slice]
+    values: np.ndarray
+    gains: np.ndarray
+    shapes: np.ndarray
+
+
+@dataclass(frozen=True)
+class HeightMap:
+    """Patterns laid on a map of height H and width W.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        (H, W), or (1, N) for N points.
+    patterns : tuple of LaidPattern
+    """
+
+    shape: tuple[int, int]
+    patterns: tuple[LaidPattern, ...]
+
+
+def lay_pattern(
+    relief: Relief, picture: np.ndarray, shape: tuple[int, int], samples: np.ndarray, places: np.ndarray
+) -> LaidPattern:
+    """Lay a pattern on a map.
+
+    Parameters
+    ----------
+    relief : Relief
+    picture : array, shape (h, w)
+        Grey values, 0 to 1, bottom row first.
+    shape : tuple of int
+        Of the map, (H, W).
+    samples : int array, shape (N,)
+        Which samples of the map, counted row by row from the bottom, the pattern touches, each once.
+    places : array, shape (N, 2)
+        Where in the picture each of them lies.
+    """
+    if picture.ndim != 2 or picture.size == 0:
+        raise SkinningError(f"A pattern needs a grey picture, not an array of shape {picture.shape}")
+    rows, columns = np.divmod(samples, shape[1])
+    low, left = (int(one.min(initial=0)) for one in (rows, columns)) if len(samples) else (0, 0)
+    high, right = (int(one.max(initial=-1)) + 1 for one in (rows, columns))
+    values, gains = np.zeros((2, high - low, right - left), np.float32)
+    inside = (rows - low, columns - left)
+    sampled = sample_values(picture, places)
+    reached = relief.strength * soften_edges(places, relief.softness)
+    values[inside] = sampled - (relief.depth if relief.kind == "BONE" else BASES[relief.kind])
+    gains[inside] = np.where(sampled > 0.0, reached, 0.0) if relief.kind == "BONE" else reached
+    return LaidPattern(relief, (slice(low, high), slice(left, right)), values, gains, values * gains)
+
+
+def draw_heights(heights: HeightMap, amounts: Sequence[float]) -> np.ndarray:
+    """Heights of all patterns at their amounts: float32, shape (H, W), bottom row first, in the object's units.
+
+    Parameters
+    ----------
+    heights : HeightMap
+    amounts : sequence of float
+        One for each pattern, see `respond`.
+
+    Notes
+    -----
+    Each pattern's values are clipped to 0 to 1 (equations 1 to 3), its base taken off, its edge softened. What patterns
+    give to one place is added, so that their order does not matter; the sum is not clipped.
+    """
+    if len(amounts) != len(heights.patterns):
+        raise SkinningError(f"{len(heights.patterns)} patterns but {len(amounts)} amounts: give one for each")
+    drawn = np.zeros(heights.shape, np.float32)
+    largest = max((one.values.size for one in heights.patterns), default=0)
+    scratch = np.empty((2, largest), np.float32)
+    for pattern, amount in zip(heights.patterns, amounts, strict=True):
+        shape = pattern.values.shape
+        raised, spare = scratch[:, : pattern.values.size].reshape(2, *shape)
+        _raise_laid(pattern, float(amount), raised, spare)
+        drawn[pattern.window] += raised
+    return drawn
+
+
+def _raise_laid(pattern: LaidPattern, amount: float, out: np.ndarray, scratch: np.ndarray) -> None:
+    """Heights of one pattern: what `raise_values` does, for values that have the base or depth taken off already."""
+    kind = pattern.relief.kind
+    if kind == "BONE":
+        np.add(pattern.values, np.float32(amount), out=out)
+        _rise(out, amount, pattern.relief.depth, scratch)
+        out *= pattern.gains
+    elif (-1.0 if kind == "WRINKLE" else 0.0) <= amount <= 1.0:
+        np.multiply(pattern.shapes, np.float32(amount), out=out)  # nothing is clipped
+    else:
+        np.multiply(pattern.values, np.float32(amount), out=out)
+        np.clip(out, 0.0 - BASES[kind], 1.0 - BASES[kind], out=out)
+        out *= pattern.gains
+
+
+def measure_range(heights: HeightMap) -> float:
+    """The largest height, up or down, that the patterns can give together, in the object's units; 0 for none."""
+    total = np.zeros(heights.shape, np.float32)
+    for pattern in heights.patterns:
+        total[pattern.window] += np.abs(pattern.gains) * np.float32(1.0 - BASES[pattern.relief.kind])
+    return float(total.max(initial=0.0))
+
+
+def displace_points(points: np.ndarray, normals: np.ndarray, heights: np.ndarray) -> np.ndarray:
+    """Points moved along their normals: equation 4, P_out = P_in + N h.
+
+    Parameters
+    ----------
+    points, normals : arrays, shape (V, 3)
+        Normals of length 1.
+    heights : array, shape (V,)
+
+    Returns
+    -------
+    array, shape (V, 3)
+    """
+    return points + normals * heights[:, None]

@@ -1,0 +1,5 @@
+"""What every deformer is given: a character at rest and its pose.
+
+`rest` holds `Rest`, `Joints`, `Weights` and `Pose`; `skeleton` says which joint is joined to which. `envelopes` and
+`bendy` are weights as Blender makes them, `influences` weights as nodes read them.
+"""

@@ -1,0 +1,172 @@
+"""What a deformer is given: the character at rest and, for each frame, its pose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import SkinningError
+
+LARGEST = 1e18
+"""Entries of pose matrices from here on count as infinite: their squares no longer fit in single precision."""
+
+LEAST_WEIGHT = 1e-4
+"""Vertices whose weights sum to less stay at rest, as under Blender's Armature modifier."""
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Sparse weights, ordered by vertex: entry n says that vertex `vertices[n]` follows joint `joints[n]`.
+
+    Sums need not be 1: `bind` normalizes. A pair may be listed more than once; its weights add up.
+
+    Attributes
+    ----------
+    vertices : int array, shape (N,)
+        Ascending.
+    joints : int array, shape (N,)
+    values : float array, shape (N,)
+        Negative ones count as 0.
+    """
+
+    vertices: np.ndarray
+    joints: np.ndarray
+    values: np.ndarray
+
+    def by_vertex(self) -> Weights:
+        """The same, ordered by vertex."""
+        order = np.argsort(self.vertices, kind="stable")
+        return Weights(self.vertices[order], self.joints[order], self.values[order])
+
+    @classmethod
+    def from_dense(cls, dense: np.ndarray) -> Weights:
+        """The same from an array of shape (V, B)."""
+        dense = np.asarray(dense)
+        vertices, joints = np.nonzero(dense)
+        return cls(vertices, joints, dense[vertices, joints])
+
+
+@dataclass(frozen=True)
+class Joints:
+    """The skeleton that the skin follows.
+
+    Attributes
+    ----------
+    centers : float array, shape (B, 3)
+        Rest position of each joint's center of rotation (the bone's head), armature space.
+    parents : int array, shape (B,)
+        Index of the joint each is joined to, -1 for a root. Any order, no cycles.
+    tails : float array, shape (B, 3), or None
+        The other end of each joint's bone at rest, armature space, for the methods that ask how near a bone is.
+    """
+
+    centers: np.ndarray
+    parents: np.ndarray
+    tails: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Rest:
+    """A character at rest.
+
+    Attributes
+    ----------
+    points : float array, shape (V, 3)
+        Vertices in object space.
+    weights : Weights
+    joints : Joints
+    linear : float array, shape (V,), or None
+        0 where a vertex is blended by the method itself, 1 where linearly (SSD), between: a mix of both results.
+    strength : float array, shape (V,), or None
+        How much of the deformation each vertex takes, 0 to 1 (a modifier's vertex group). None: all of it.
+    triangles : int array, shape (T, 3), or None
+        The surface, for the methods that fill it. Counter-clockwise seen from outside.
+    solid : float array, shape (V,), or None
+        How much a vertex follows what fills the surface, 0 to 1; its other part follows the joints. None: all of it.
+    object_to_armature : float array, shape (4, 4), or None
+        From object to armature space at rest, for the methods that measure the surface. None: they are the same.
+    """
+
+    points: np.ndarray
+    weights: Weights
+    joints: Joints
+    linear: np.ndarray | None = None
+    strength: np.ndarray | None = None
+    triangles: np.ndarray | None = None
+    solid: np.ndarray | None = None
+    object_to_armature: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        vertex_count, joint_count = len(self.points), len(self.joints.parents)
+        if self.points.shape != (vertex_count, 3):
+            raise SkinningError(f"Points have shape {self.points.shape}, not (V, 3)")
+        weights = self.weights
+        if not len(weights.vertices) == len(weights.joints) == len(weights.values):
+            raise SkinningError(
+                f"{len(weights.vertices)} vertices, {len(weights.joints)} joints and {len(weights.values)} values of "
+                "weights: give one of each per entry"
+            )
+        if len(weights.vertices) and (weights.vertices[0] < 0 or (np.diff(weights.vertices) < 0).any()):
+            raise SkinningError("Weights are not ordered by vertex: sort their entries")
+        if len(weights.vertices) and weights.vertices[-1] >= vertex_count:
+            raise SkinningError(
+                f"{vertex_count} vertices but weights for vertex {weights.vertices[-1]}: read the weights again"
+            )
+        wrong = weights.joints[(weights.joints < 0) | (weights.joints >= joint_count)]
+        if wrong.size:
+            raise SkinningError(f"{joint_count} joints but a weight for joint {wrong[0]}: bind again")
+        if not np.isfinite(weights.values).all():
+            raise SkinningError("Some weights are not numbers: normalize the vertex groups and bind again")
+        if not np.isfinite(self.points).all():
+            raise SkinningError("Some vertices have positions that are not numbers: repair the mesh and bind again")
+        triangles = self.triangles
+        if triangles is not None and triangles.size and not 0 <= triangles.min() <= triangles.max() < vertex_count:
+            raise SkinningError(f"{vertex_count} vertices but a triangle of vertex {triangles.max()}: bind again")
+        for name, values in (("linear", self.linear), ("strength", self.strength), ("solid", self.solid)):
+            if values is not None and len(values) != vertex_count:
+                raise SkinningError(f"{vertex_count} vertices but {len(values)} values of {name}: bind again")
+            if values is not None and not np.isfinite(values).all():
+                raise SkinningError(f"Some values of {name} are not numbers: repair the vertex group and bind again")
+
+
+@dataclass(frozen=True)
+class Pose:
+    """Where the joints are in one frame.
+
+    Attributes
+    ----------
+    rest_to_pose : float array, shape (B, 4, 4)
+        Carries rest positions to posed positions in armature space, column vectors: `pose @ inverse(rest)`.
+    object_to_armature : float array, shape (4, 4), or None
+        From the mesh object's space to the armature's in this frame. None: they are the same.
+    """
+
+    rest_to_pose: np.ndarray
+    object_to_armature: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        if self.rest_to_pose.ndim != 3 or self.rest_to_pose.shape[1:] != (4, 4):
+            raise SkinningError(f"Pose matrices have shape {self.rest_to_pose.shape}, not (B, 4, 4)")
+        if not (np.abs(self.rest_to_pose) < LARGEST).all():
+            raise SkinningError(
+                "The pose holds values that are not numbers (NaN or infinite): check the drivers and constraints of "
+                "the armature"
+            )
+        way = self.object_to_armature
+        if way is not None and not (np.isfinite(way).all() and np.linalg.matrix_rank(way) == 4):
+            raise SkinningError("The object or the armature is scaled to nothing: give both a scale that is not zero")
+
+
+def normalize_weights(weights: Weights, vertex_count: int, joint_count: int) -> Weights:
+    """Make each vertex's weights sum to 1; vertices with none follow an extra joint that stays at rest."""
+    positive = np.maximum(weights.values, 0.0)
+    totals = np.bincount(weights.vertices, positive, minlength=vertex_count)
+    loose = totals <= LEAST_WEIGHT
+    kept = (positive > 0) & ~loose[weights.vertices]
+    vertices = weights.vertices[kept]
+    unweighted = np.flatnonzero(loose)
+    vertices = np.concatenate([vertices, unweighted])
+    joints = np.concatenate([weights.joints[kept], np.full(len(unweighted), joint_count)])
+    values = np.concatenate([weights.values[kept] / totals[weights.vertices[kept]], np.ones(len(unweighted))])
+    return Weights(vertices, joints, values)

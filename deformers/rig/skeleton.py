@@ -1,0 +1,162 @@
+"""The joint hierarchy: which joint is joined to which, and sums along its chains."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import SkinningError
+
+JOINED = 0.05
+"""A head this near to another bone, in lengths of that bone, counts as sitting on it."""
+
+
+class Chains:
+    """Sums and products over each joint's ancestors, all joints at once.
+
+    A walk from the roots down touches the joints one level after the other; pointer jumping (each joint adds its
+    parent's partial result, then skips to its grandparent's, ...) needs only log2(depth) vectorized steps.
+
+    Parameters
+    ----------
+    parents : int array, shape (B,)
+        -1 for a root.
+
+    Raises
+    ------
+    SkinningError
+        Where the parents run in a circle, or are no joints.
+    """
+
+    def __init__(self, parents: np.ndarray) -> None:
+        self.parents = np.asarray(parents)
+        self.is_root = self.parents < 0
+        count = len(self.parents)
+        if ((self.parents < -1) | (self.parents >= count)).any():
+            raise SkinningError(f"{count} joints but a parent outside of them: bind again")
+        jump = np.append(np.where(self.is_root, count, self.parents), count)  # `count`: a neutral row above the roots
+        self._jumps = []
+        while (jump < count).any():
+            if 2 ** len(self._jumps) > count:
+                raise SkinningError("The joints are parented in a circle: bind again")
+            self._jumps.append(jump)
+            jump = jump[jump]
+
+    @property
+    def level_count(self) -> int:
+        """Joints in the longest chain from a root down."""
+        return int(self.sum(np.ones(len(self.parents), np.intp)).max(initial=0))
+
+    def of_parents(self, values: np.ndarray, root: np.ndarray | float) -> np.ndarray:
+        """Each joint's parent's row of `values`, shape (B, ...); `root` for a root."""
+        return np.concatenate([values, np.broadcast_to(root, (1, *values.shape[1:]))])[self.parents]
+
+    def sum(self, values: np.ndarray) -> np.ndarray:
+        """Sum of `values`, shape (B, ...), over each joint and its ancestors."""
+        total = np.concatenate([values, np.zeros_like(values[:1])])
+        for jump in self._jumps:
+            total = total + total[jump]
+        return total[:-1]
+
+
+def find_joint_parents(
+    heads: np.ndarray, tails: np.ndarray, bone_parents: np.ndarray, deforming: np.ndarray
+) -> np.ndarray:
+    """Find the joint that each deforming bone is joined to where the bone tree need not be the skeleton.
+
+    A deforming parent is the joint's parent. Else (Rigify: deforming bones hang on control bones) the way up the bone
+    tree leads to the nearest deforming bone, where a control bone that lies on a deforming bone stands for it. If the
+    bone's head does not sit on the one found, a deforming bone whose tail is at the head goes first. Parts of the
+    skeleton that are still apart are then joined, the smaller to the larger, at the bone nearest to the part's root.
+
+    Parameters
+    ----------
+    heads, tails : float arrays, shape (N, 3)
+        All bones at rest, armature space.
+    bone_parents : int array, shape (N,)
+        The bone tree, -1 for none.
+    deforming : bool array, shape (N,)
+
+    Returns
+    -------
+    int array, shape (N,)
+        The joint parent's index; -1 for the root and for bones that do not deform.
+
+    Notes
+    -----
+    Kurihara & Nishita, eq 15, wants the joint that a bone is joined to; the paper knows no control bones.
+    """
+    which = np.flatnonzero(deforming)
+    parents = np.full(len(heads), -1)
+    if not which.size:
+        return parents
+    lengths = np.linalg.norm(tails - heads, axis=1)
+    touching = max(1e-6, 1e-3 * float(np.median(lengths[which])))
+    stands_for = _find_stand_ins(heads, tails, which, touching)
+
+    loose = []
+    for bone in which:
+        parent = bone_parents[bone]
+        if parent >= 0 and deforming[parent]:
+            parents[bone] = parent
+        else:
+            loose.append(bone)
+    for bone in loose:
+        above = -1
+        ancestor = bone_parents[bone]
+        while ancestor >= 0 and above < 0:
+            candidate = int(stands_for[ancestor])
+            if candidate >= 0 and not _is_above(bone, candidate, parents):
+                above = candidate
+            ancestor = bone_parents[ancestor]
+        sits = above >= 0 and (
+            distances_to_bones(heads[bone], heads[[above]], tails[[above]])[0] <= JOINED * lengths[above]
+        )
+        if not sits:
+            touched = which[np.linalg.norm(tails[which] - heads[bone], axis=1) <= touching]
+            above = next((other for other in touched if not _is_above(bone, other, parents)), above)
+        parents[bone] = above
+    _join_parts(parents, which, heads, tails)
+    return parents
+
+
+def _find_stand_ins(heads: np.ndarray, tails: np.ndarray, which: np.ndarray, touching: float) -> np.ndarray:
+    """The deforming bone that each bone is or lies on (same head, its tail on the bone), -1 for none: shape (N,)."""
+    stands_for = np.full(len(heads), -1)
+    for bone in range(len(heads)):
+        same_head = which[np.linalg.norm(heads[which] - heads[bone], axis=1) <= touching]
+        away = [distances_to_bones(tails[other], heads[[bone]], tails[[bone]])[0] for other in same_head]
+        if away and min(away) <= touching:
+            stands_for[bone] = same_head[int(np.argmin(away))]
+    stands_for[which] = which
+    return stands_for
+
+
+def _is_above(bone: int, other: int, parents: np.ndarray) -> bool:
+    """Whether `bone` is `other` or one of its ancestors: joining it below `other` would close a circle."""
+    while other >= 0 and other != bone:
+        other = parents[other]
+    return other == bone
+
+
+def _join_parts(parents: np.ndarray, which: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> None:
+    """Join the parts of the skeleton that are apart, the smallest first, to the bone nearest to their root."""
+    part = np.arange(len(parents))
+    for bone in which:
+        root = bone
+        while parents[root] >= 0:
+            root = parents[root]
+        part[bone] = root
+    roots, sizes = np.unique(part[which], return_counts=True)
+    for root in roots[np.argsort(sizes, kind="stable")][:-1]:
+        others = which[part[which] != root]
+        nearest = others[distances_to_bones(heads[root], heads[others], tails[others]).argmin()]
+        parents[root] = nearest
+        part[part == root] = part[nearest]
+
+
+def distances_to_bones(points: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> np.ndarray:
+    """Distances of points from segments, all of shape (..., 3), or what broadcasts to that: shape (...)."""
+    axes = tails - heads
+    squared = np.maximum((axes * axes).sum(axis=-1), 1e-300)
+    along = np.clip(((points - heads) * axes).sum(axis=-1) / squared, 0.0, 1.0)
+    return np.linalg.norm(points - heads - along[..., None] * axes, axis=-1)

@@ -1,0 +1,394 @@
+"""The blend of joints over vertices, which SSD, DLB and DLBNT share: blocks of dense products.
+
+Every such method is a row of *stages*. A stage gives each joint 12 coefficients; their weighted sums over a vertex's
+joints are, for a linear stage, the entries of the vertex's affine transform (eq 1), for a rigid stage the vertex's
+dual quaternion (eq 8).
+
+As the signs of the dual quaternions belong to the joints, both sums are one matrix product, weights (V, B) times
+coefficients (B, 10 to 34). The vertices are sorted by their strongest joint and cut into blocks: a block feels few
+joints, so a small dense product does it, and the arithmetic per vertex runs on whole rows while they are in the cache.
+
+Two layouts make those rows cheap. An affine transform A is kept as its *cyclic diagonals*: rows (A00, A11, A22),
+(A01, A12, A20), (A02, A10, A21) and the translation. Vectors are kept *wrapped*, as (x, y, z, x, y). Then A @ v is the
+sum of three elementwise products of three rows each, and a cross product the difference of two.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..algebra.products import multiply_columns
+from ..errors import SkinningError
+from ..rig.rest import Pose, Rest, Weights, normalize_weights
+from ..rig.skeleton import Chains
+
+BLOCK_SIZE = 5000
+"""Vertices in a block: smaller ones pay for calls, larger ones leave the cache, powers of 2 collide in it."""
+
+BLOCK_JOINTS = 48
+"""Joints that lead the vertices of a block, about: with more, most of its dense weights are zero."""
+
+LEAST_NORM = 1e-4
+"""Squared norms of blended dual quaternions are kept above: opposite rotations in equal parts have no right direction,
+and must not throw the vertex away."""
+
+SCRATCH_ROWS = 36 + 52 + 32 + 32
+"""Rows of a block that the longest run takes: sums of three stages, one rigid and two linear ones on four columns."""
+
+CYCLIC_ROWS = np.array([0, 1, 2, 0, 1, 2, 0, 1, 2])
+CYCLIC_COLUMNS = np.array([0, 1, 2, 1, 2, 0, 2, 0, 1])
+WRAP = np.array([0, 1, 2, 0, 1])
+WRAPPED_QUATERNIONS = np.array([0, 1, 2, 3, 1, 2, 4, 5, 6, 7])
+IDENTITY_COLUMNS = np.eye(3, 4, dtype=np.float32)[WRAP][:, :, None]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step of a method.
+
+    Attributes
+    ----------
+    coefficients : float array, shape (B, 12) or (B, 10)
+        From `linear_stage` or `rigid_stage`.
+    rigid : bool
+    """
+
+    coefficients: np.ndarray
+    rigid: bool
+
+
+def linear_stage(matrices: np.ndarray) -> Stage:
+    """Blend affine transforms, shape (B, 3, 4) or (B, 4, 4), entry by entry."""
+    diagonals = matrices[:, CYCLIC_ROWS, CYCLIC_COLUMNS]
+    return Stage(np.concatenate([diagonals, matrices[:, :3, 3]], axis=1), rigid=False)
+
+
+def rigid_stage(dual_quaternions: np.ndarray) -> Stage:
+    """Blend dual quaternions, shape (B, 8), whose signs agree."""
+    return Stage(dual_quaternions[:, WRAPPED_QUATERNIONS], rigid=True)
+
+
+IDENTITY_COEFFICIENTS = {
+    False: linear_stage(np.eye(4)[None]).coefficients,
+    True: rigid_stage(np.eye(1, 8)).coefficients,
+}
+
+
+@dataclass(frozen=True)
+class Block:
+    """Vertices that follow much the same joints.
+
+    Attributes
+    ----------
+    joints : int array, shape (b,)
+    weights : float32 array, shape (b, n)
+        Dense; each column sums to 1.
+    points : float32 array, shape (5, 1, n)
+        Rest positions, wrapped, object space.
+    linear, strength : float32 arrays, shape (n,), or None
+        As in `Rest`; None where it is 0, or 1, for all vertices of the block.
+    """
+
+    joints: np.ndarray
+    weights: np.ndarray
+    points: np.ndarray
+    linear: np.ndarray | None
+    strength: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class Binding:
+    """What SSD, DLB and DLBNT keep from a character at rest.
+
+    Attributes
+    ----------
+    params : the method's Params
+    centers : float64 array, shape (B, 3)
+    chains : Chains
+    blocks : tuple of Block
+    places : int array, shape (V,)
+        Where each vertex stands in the order of the blocks.
+    scratch : float32 array
+        Memory that every call of `skin` overwrites; a binding serves one thread at a time.
+    """
+
+    params: Any
+    centers: np.ndarray
+    chains: Chains
+    blocks: tuple[Block, ...]
+    places: np.ndarray
+    scratch: np.ndarray
+
+    def check(self, pose: Pose) -> None:
+        """Raise SkinningError where a pose is not one of these joints."""
+        if len(pose.rest_to_pose) != len(self.centers):
+            raise SkinningError(f"{len(self.centers)} joints but a pose of {len(pose.rest_to_pose)}: bind again")
+
+
+def bind(rest: Rest, params: Any) -> Binding:
+    """Sort the vertices into blocks.
+
+    Parameters
+    ----------
+    rest : Rest
+    params : the method's Params
+        Kept for `deform`.
+
+    Raises
+    ------
+    SkinningError
+        Where the joints are parented in a circle.
+    """
+    vertex_count, joint_count = len(rest.points), len(rest.joints.parents)
+    weights = normalize_weights(rest.weights, vertex_count, joint_count)
+    strongest = _strongest_joints(weights, vertex_count)
+    order = np.argsort(strongest, kind="stable")
+    places = np.empty(vertex_count, np.intp)
+    places[order] = np.arange(vertex_count)
+
+    most = min(BLOCK_SIZE, BLOCK_JOINTS * vertex_count // max(1, len(np.unique(strongest))))
+    block_count = max(1, -(-vertex_count // max(1, most)))
+    size = max(1, -(-vertex_count // block_count))
+    rows = places[weights.vertices]
+    by_block = np.argsort((rows // size).astype(np.min_scalar_type(block_count)), kind="stable")
+    bounds = np.searchsorted(rows[by_block] // size, np.arange(block_count + 1))
+    blocks = []
+    for index in range(block_count):
+        entries = by_block[bounds[index] : bounds[index + 1]]
+        members = order[index * size : (index + 1) * size]
+        blocks.append(_make_block(rest, members, weights, entries, rows[entries] - index * size, joint_count))
+    return Binding(
+        params=params,
+        centers=np.asarray(rest.joints.centers, np.float64),
+        chains=Chains(rest.joints.parents),
+        blocks=tuple(blocks),
+        places=places,
+        scratch=np.empty(SCRATCH_ROWS * size, np.float32),
+    )
+
+
+def with_points(binding: Binding, points: np.ndarray) -> Binding:
+    """The same binding for another shape of the same vertices, `points` of shape (V, 3), object space."""
+    order = np.empty(len(points), np.intp)
+    order[binding.places] = np.arange(len(points))
+    blocks, start = [], 0
+    for block in binding.blocks:
+        end = start + block.weights.shape[1]
+        blocks.append(replace(block, points=_wrap_points(points[order[start:end]])))
+        start = end
+    return replace(binding, blocks=tuple(blocks))
+
+
+def _wrap_points(points: np.ndarray) -> np.ndarray:
+    """Points, shape (n, 3), as a block keeps them: float32, shape (5, 1, n)."""
+    return points.astype(np.float32).T[WRAP][:, None].copy()
+
+
+def _strongest_joints(weights: Weights, vertex_count: int) -> np.ndarray:
+    starts = np.flatnonzero(np.diff(weights.vertices, prepend=-1))
+    best = np.zeros(vertex_count)
+    best[weights.vertices[starts]] = np.maximum.reduceat(weights.values, starts) if len(starts) else 0.0
+    strongest = np.zeros(vertex_count, np.min_scalar_type(int(weights.joints.max(initial=0))))
+    leading = weights.values == best[weights.vertices]
+    strongest[weights.vertices[leading]] = weights.joints[leading]
+    return strongest
+
+
+def _make_block(
+    rest: Rest, members: np.ndarray, weights: Weights, entries: np.ndarray, columns: np.ndarray, joint_count: int
+) -> Block:
+    """The block of vertices `members`, whose weights are `entries`, each in its column."""
+    joints = np.flatnonzero(np.bincount(weights.joints[entries], minlength=joint_count + 1))
+    local = np.empty(joint_count + 1, np.intp)
+    local[joints] = np.arange(len(joints))
+    shape = (len(joints), len(members))
+    flat = local[weights.joints[entries]] * len(members) + columns
+    dense = np.bincount(flat, weights.values[entries], minlength=shape[0] * shape[1])
+    return Block(
+        joints=joints,
+        weights=dense.astype(np.float32).reshape(shape),
+        points=_wrap_points(rest.points[members]),
+        linear=_part(rest.linear, members, 0.0),
+        strength=_part(rest.strength, members, 1.0),
+    )
+
+
+def _part(values: np.ndarray | None, members: np.ndarray, neutral: float) -> np.ndarray | None:
+    if values is None or (values[members] == neutral).all():
+        return None
+    return values[members].astype(np.float32)
+
+
+def skin_points(binding: Binding, pose: Pose, stages: list[Stage]) -> np.ndarray:
+    """Posed positions of the rest points.
+
+    Returns
+    -------
+    float32 array, shape (V, 3)
+        Object space.
+    """
+    rows = _skin_rows(binding, pose, stages, columns=1)
+    result = np.empty((len(binding.places), 3), np.float32)
+    for axis in range(3):
+        result[:, axis] = rows[axis, 0][binding.places]
+    return result
+
+
+def skin_transforms(binding: Binding, pose: Pose, stages: list[Stage]) -> np.ndarray:
+    """Where each vertex's space goes: to be applied to any incoming position of the vertex.
+
+    Returns
+    -------
+    float32 array, shape (V, 4, 4)
+        Object space to object space, column vectors. Column-major in memory, as Blender keeps matrices: the transpose
+        of the last two axes is contiguous.
+    """
+    rows = _skin_rows(binding, pose, stages, columns=4)
+    result = np.empty((len(binding.places), 4, 4), np.float32)
+    result[:, :, 3] = (0.0, 0.0, 0.0, 1.0)
+    for column in range(4):
+        for axis in range(3):
+            result[:, column, axis] = rows[axis, column][binding.places]
+    return result.transpose(0, 2, 1)
+
+
+def _skin_rows(binding: Binding, pose: Pose, stages: list[Stage], columns: int) -> np.ndarray:
+    """Posed points (1 column) or the 4 columns of the transforms, shape (3, columns, V), in the order of the blocks.
+
+    Whole rows, because they are put back into the order of the vertices one by one in half the time that it takes to
+    transpose the blocks and move short rows.
+    """
+    rows = np.empty((3, columns, len(binding.places)), np.float32)
+    start = 0
+    for posed in _skin_blocks(binding, pose, stages, transforms=columns == 4):
+        end = start + posed.shape[-1]
+        rows[:, :, start:end] = posed
+        start = end
+    return rows
+
+
+def _skin_blocks(binding: Binding, pose: Pose, stages: list[Stage], transforms: bool) -> Iterator[np.ndarray]:
+    """Yield each block's result, shape (3, C, n): C is 1 for points, 4 for the columns of transforms."""
+    into, back = _object_space(pose)
+    mixed = any(block.linear is not None for block in binding.blocks)
+    if mixed:
+        stages = [*stages, linear_stage(pose.rest_to_pose)]
+    coefficients = np.concatenate(
+        [np.concatenate([stage.coefficients, IDENTITY_COEFFICIENTS[stage.rigid]]) for stage in stages], axis=1
+    ).astype(np.float32)
+
+    for block in binding.blocks:
+        count = block.weights.shape[1]
+        memory = _Scratch(binding.scratch)
+        sums = memory.take(coefficients.shape[1], count)
+        multiply_columns(np.take(coefficients, block.joints, axis=0).T, block.weights, out=sums)
+        if transforms:
+            start = into
+        elif pose.object_to_armature is None:
+            start = block.points
+        else:
+            start = (into[:3, :3, 0] @ block.points[:3, 0] + into[:3, 3])[WRAP][:, None]
+        posed = _run(stages[: len(stages) - mixed], sums, start, memory)
+        if block.linear is not None:
+            posed += block.linear * (_apply(sums[-12:], start, memory)[:3] - posed)
+        if block.strength is not None:
+            posed = start[:3] + block.strength * (posed - start[:3])
+        if back is not None:
+            posed = np.tensordot(back[:, :3], posed, axes=1)
+            posed[:, -1] += back[:, 3:]
+        yield posed
+
+
+def _object_space(pose: Pose) -> tuple[np.ndarray, np.ndarray | None]:
+    """The way into armature space as wrapped columns, shape (5, 4, 1), and back, shape (3, 4): None for no way."""
+    if pose.object_to_armature is None:
+        return IDENTITY_COLUMNS, None
+    into = pose.object_to_armature[:3].astype(np.float32)
+    return into[WRAP][:, :, None], np.linalg.inv(pose.object_to_armature)[:3].astype(np.float32)
+
+
+class _Scratch:
+    """Hands out pieces of one array: fresh memory of this size would be mapped anew at each call."""
+
+    def __init__(self, memory: np.ndarray) -> None:
+        self._memory = memory
+        self._used = 0
+
+    def take(self, *shape: int) -> np.ndarray:
+        start = self._used
+        self._used += math.prod(shape)
+        return self._memory[start : self._used].reshape(shape)
+
+
+def _run(stages: list[Stage], sums: np.ndarray, start: np.ndarray, memory: _Scratch) -> np.ndarray:
+    """Put `start`, wrapped columns of shape (5, C, n), through the stages: shape (3, C, n)."""
+    state, row = start, 0
+    for stage in stages:
+        blended = sums[row : row + stage.coefficients.shape[1]]
+        row += len(blended)
+        state = _move_rigidly(blended, state, memory) if stage.rigid else _apply(blended, state, memory)
+    return state[:3]
+
+
+def _apply(affine: np.ndarray, state: np.ndarray, memory: _Scratch) -> np.ndarray:
+    """Apply cyclic diagonals, shape (12, n), to wrapped columns, shape (5, C, n or 1): shape (5, C, n)."""
+    columns, count = state.shape[1], affine.shape[1]
+    diagonals = affine.reshape(4, 3, 1, count)
+    result = memory.take(5, columns, count)
+    product = memory.take(3, columns, count)
+    out = result[:3]
+    np.multiply(diagonals[0], state[0:3], out=out)
+    out += np.multiply(diagonals[1], state[1:4], out=product)
+    out += np.multiply(diagonals[2], state[2:5], out=product)
+    out[:, -1] += affine[9:]
+    result[3:] = result[:2]
+    return result
+
+
+def _move_rigidly(blended: np.ndarray, state: np.ndarray, memory: _Scratch) -> np.ndarray:
+    """Normalize sums of dual quaternions and move points and vectors by them (eq 5-8).
+
+    Parameters
+    ----------
+    blended : float32 array, shape (10, n)
+        w and wrapped r of the real part, w' and r' of the dual part.
+    state : float32 array, shape (5, C, n or 1)
+        Wrapped columns, the last a point, the others vectors.
+
+    Returns
+    -------
+    float32 array, shape (5, C, n)
+
+    Notes
+    -----
+    q v q* / |q|^2, written out with the translation 2 q' q*: v + 2 / |q|^2 (r x u + w r' - w' r) with
+    u = r x v + w v + r'. For vectors the dual part is left out.
+    """
+    columns, count = state.shape[1], blended.shape[1]
+    w, r, dual_w, dual_r = blended[0], blended[1:6, None], blended[6], blended[7:10]
+    scale = np.einsum("in,in->n", blended[:4], blended[:4])
+    np.maximum(scale, LEAST_NORM, out=scale)
+    np.divide(2.0, scale, out=scale)
+
+    product = memory.take(3, columns, count)
+    inner = memory.take(5, columns, count)
+    u = np.multiply(r[1:4], state[2:5], out=inner[:3])
+    u -= np.multiply(r[2:5], state[1:4], out=product)
+    u += np.multiply(w, state[:3], out=product)
+    u[:, -1] += dual_r
+    inner[3:] = inner[:2]
+
+    result = memory.take(5, columns, count)
+    out = np.multiply(r[1:4], inner[2:5], out=result[:3])
+    out -= np.multiply(r[2:5], inner[1:4], out=product)
+    out[:, -1] += np.multiply(w, dual_r, out=product[:, -1])
+    out[:, -1] -= np.multiply(dual_w, blended[1:4], out=product[:, -1])
+    out *= scale
+    out += state[:3]
+    result[3:] = result[:2]
+    return result

@@ -1,0 +1,118 @@
+"""DLBNT: dual quaternion linear blending with non-rigid transforms (Kurihara & Nishita, section 3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import SkinningError
+from ..rig.rest import Pose
+from .blending import Binding, Stage, bind, skin_points, skin_transforms, with_points
+from .dlb import blend_rigid, blend_stretches
+from .polar import decompose_polar, find_rigid
+
+__all__ = ["Params", "bind", "deform", "find_stages", "split_transforms", "vertex_transforms", "with_points"]
+
+ORDERS = ("GH", "HG")
+
+
+@dataclass(frozen=True)
+class Params:
+    """What can be chosen.
+
+    Attributes
+    ----------
+    order : str
+        "GH": stretch first, then turn (M = G H, eq 9). "HG": turn first, then stretch (M = H G, eq 17).
+    """
+
+    order: str = "GH"
+
+    def __post_init__(self) -> None:
+        if self.order not in ORDERS:
+            raise SkinningError(f"Order is {self.order!r}: choose one of {', '.join(ORDERS)}")
+
+
+def deform(binding: Binding, pose: Pose) -> np.ndarray:
+    """Posed positions, float32, shape (V, 3), object space (eq 10-11)."""
+    return skin_points(binding, pose, find_stages(binding, pose))
+
+
+def vertex_transforms(binding: Binding, pose: Pose) -> np.ndarray:
+    """Where each vertex's space goes, float32, shape (V, 4, 4): `blending.skin_transforms` tells the layout."""
+    return skin_transforms(binding, pose, find_stages(binding, pose))
+
+
+def split_transforms(binding: Binding, pose: Pose) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Split each joint's transform M into a rigid part G and a stretch H that agree along the skeleton.
+
+    Parameters
+    ----------
+    binding : Binding
+    pose : Pose
+        Of as many joints as were bound.
+
+    Returns
+    -------
+    rotations, rigid_translations, stretches, stretch_translations : float64 arrays
+        Shapes (B, 3, 3), (B, 3), (B, 3, 3), (B, 3). M = G H or, by the order, M = H G.
+
+    Notes
+    -----
+    M = G H: the parent's H and the joint's own carry the joint's center o to the same place (eq 15). Eq 16 then reads
+    t_h = t_h of the parent + (S of the parent - S) o: a sum along the chain. At the root t_h = 0.
+
+    M = H G (eq 17; the paper gives no formulas): the same condition at the place x = G o where the center is when H
+    comes to act. It reads t_g = t_g of the parent + (R of the parent - R) o + d, where d is, before the parent's
+    stretch, the offset of the joint's posed center from where the parent takes it: none for joints that hold together.
+    Below a parent scaled by s < 1 the offset is multiplied by s instead of divided by it, and H takes the rest: it must
+    not run away where s goes to zero. At the root H leaves the posed center where it is.
+    """
+    return _split_gh(binding, pose) if binding.params.order == "GH" else _split_hg(binding, pose)
+
+
+def _split_gh(binding: Binding, pose: Pose) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    chains, centers = binding.chains, binding.centers
+    rotations, stretches = decompose_polar(pose.rest_to_pose[:, :3, :3], chains.parents)
+    change = chains.of_parents(stretches, np.eye(3)) - stretches
+    steps = np.where(chains.is_root[:, None], 0.0, _transform(change, centers))
+    stretch_translations = chains.sum(steps)
+    rigid_translations = pose.rest_to_pose[:, :3, 3] - _transform(rotations, stretch_translations)
+    return rotations, rigid_translations, stretches, stretch_translations
+
+
+def _split_hg(binding: Binding, pose: Pose) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    chains, centers = binding.chains, binding.centers
+    linear, translations = pose.rest_to_pose[:, :3, :3], pose.rest_to_pose[:, :3, 3]
+    back, stretches = decompose_polar(linear.transpose(0, 2, 1), chains.parents)  # of M^T, as H stands to the left
+    rotations, stretches = back.transpose(0, 2, 1), stretches.transpose(0, 2, 1)
+    from_parents = _transform(chains.of_parents(linear, np.eye(3)), centers) + chains.of_parents(translations, 0.0)
+    offsets = _transform(linear, centers) + translations - from_parents
+    change = chains.of_parents(rotations, np.eye(3)) - rotations
+    unstretch = _damped_inverses(chains.of_parents(stretches, np.eye(3)))
+    rigid_translations = chains.sum(_transform(change, centers) + _transform(unstretch, offsets))
+    stretch_translations = translations - _transform(stretches, rigid_translations)
+    return rotations, rigid_translations, stretches, stretch_translations
+
+
+def _transform(matrices: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Each joint's matrix, shape (B, 3, 3), times its vector, shape (B, 3)."""
+    return np.einsum("bij,bj->bi", matrices, vectors)
+
+
+def _damped_inverses(matrices: np.ndarray) -> np.ndarray:
+    """Inverses, shape (B, 3, 3), of what enlarges; scales s < 1 are multiplied by s instead of divided by it."""
+    left, scales, right = np.linalg.svd(matrices)
+    return ((left * (scales / np.maximum(1.0, scales**2))[:, None]) @ right).transpose(0, 2, 1)
+
+
+def find_stages(binding: Binding, pose: Pose) -> list[Stage]:
+    """The stages that blend a pose: of rigid joints one, else the stretch and the rigid motion by the order."""
+    binding.check(pose)
+    linear, translations = pose.rest_to_pose[:, :3, :3], pose.rest_to_pose[:, :3, 3]
+    if find_rigid(linear).all():
+        return [blend_rigid(binding, linear, translations)]
+    rotations, rigid_translations, stretches, stretch_translations = split_transforms(binding, pose)
+    stages = [blend_stretches(stretches, stretch_translations), blend_rigid(binding, rotations, rigid_translations)]
+    return stages if binding.params.order == "GH" else stages[::-1]

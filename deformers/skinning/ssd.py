@@ -1,0 +1,32 @@
+"""SSD: skeleton subspace deformation, also called linear blend skinning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..rig.rest import Pose
+from .blending import Binding, Stage, bind, linear_stage, skin_points, skin_transforms, with_points
+
+__all__ = ["Params", "bind", "deform", "vertex_transforms", "with_points"]
+
+
+@dataclass(frozen=True)
+class Params:
+    """SSD has nothing to choose."""
+
+
+def deform(binding: Binding, pose: Pose) -> np.ndarray:
+    """Posed positions, float32, shape (V, 3), object space (eq 1)."""
+    return skin_points(binding, pose, _stages(binding, pose))
+
+
+def vertex_transforms(binding: Binding, pose: Pose) -> np.ndarray:
+    """Where each vertex's space goes, float32, shape (V, 4, 4): `blending.skin_transforms` tells the layout."""
+    return skin_transforms(binding, pose, _stages(binding, pose))
+
+
+def _stages(binding: Binding, pose: Pose) -> list[Stage]:
+    binding.check(pose)
+    return [linear_stage(pose.rest_to_pose)]

@@ -1,0 +1,352 @@
+"""Edits of weights: smooth, sharpen, normalize, limit, prune, and automatic weights merged into those there are.
+
+In all of them weights are float32, shape (V, B). Columns that are `locked`, bool of shape (B,), are never changed: the
+others share what these leave. Only rows that are `chosen`, bool of shape (V,), are changed: None for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+from ..geometry.mesh_laplacian import drop_degenerate, find_edges
+from ..geometry.solid import weld
+
+Mode = Literal["REPLACE", "ADD", "UNWEIGHTED"]
+
+LEAST_SUM = 1e-4
+"""A vertex whose weights sum to less has none."""
+
+LEAST_LENGTH = 1e-3
+"""Of an edge, as a share of the mean length: what is shorter ties no more firmly."""
+
+SLICE_VALUES = 4_000_000
+"""Weights that are edited at once."""
+
+
+@dataclass(frozen=True)
+class Links:
+    """Which points of a skin are neighbors, seams closed.
+
+    Attributes
+    ----------
+    welded : int array, shape (V,)
+        The first vertex at the place of each; only these have links.
+    targets : int array, shape (L,)
+        Neighbors of the first vertex, then of the second, and so on.
+    starts : int array, shape (V + 1,)
+        Where each vertex's neighbors begin in `targets`.
+    shares : float32 array, shape (L,)
+        How much of a vertex's surroundings each neighbor is: in inverse proportion to its distance, sum 1.
+    """
+
+    welded: np.ndarray
+    targets: np.ndarray
+    starts: np.ndarray
+    shares: np.ndarray
+
+
+def find_links(points: np.ndarray, triangles: np.ndarray) -> Links:
+    """The neighbors of each point along the edges of triangles.
+
+    Parameters
+    ----------
+    points : float array, shape (V, 3)
+        Any unit.
+    triangles : int array, shape (T, 3)
+    """
+    welded = weld(np.asarray(points, np.float64))
+    edges, _ = find_edges(drop_degenerate(welded[triangles]))
+    lengths = np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1)
+    closeness = 1.0 / np.maximum(lengths, LEAST_LENGTH * (lengths.mean() if len(lengths) else 1.0))
+    sources = np.concatenate([edges[:, 0], edges[:, 1]])
+    order = np.argsort(sources, kind="stable")
+    closeness = np.concatenate([closeness, closeness])[order]
+    sources = sources[order]
+    shares = closeness / np.bincount(sources, closeness, minlength=len(points))[sources]
+    return Links(
+        welded,
+        np.concatenate([edges[:, 1], edges[:, 0]])[order],
+        np.searchsorted(sources, np.arange(len(points) + 1)),
+        shares.astype(np.float32),
+    )
+
+
+def smooth_weights(
+    weights: np.ndarray,
+    links: Links,
+    strength: float = 0.5,
+    repeats: int = 1,
+    locked: np.ndarray | None = None,
+    chosen: np.ndarray | None = None,
+) -> np.ndarray:
+    """Bring weights nearer to the mean of their neighbors'.
+
+    Parameters
+    ----------
+    weights : float32 array, shape (V, B)
+    links : Links
+        Vertices at one place end with the same weights where any of them is chosen.
+    strength : float
+        0 changes nothing, 1 takes the mean.
+    repeats : int
+    locked, chosen : bool arrays, optional
+
+    Returns
+    -------
+    float32 array, shape (V, B)
+        Rows sum to what they did; vertices without weights stay so.
+
+    Notes
+    -----
+    Vertices that are not chosen, and locked columns, are read but not written: at the border weights stay continuous.
+    """
+    result = weights.copy()
+    marked = np.zeros(len(weights), bool)
+    marked[links.welded[slice(None) if chosen is None else chosen]] = True
+    free = _free_columns(weights, locked)
+    rows = np.flatnonzero(marked & (np.diff(links.starts) > 0))
+    current = _average_copies(_take(weights, np.arange(len(weights)), free), links.welded)
+    rooms = _sum(current)[rows]
+    for _ in range(repeats):
+        following = current[rows]
+        for part, mean in _neighbor_means(current, links, rows):
+            mixed = following[part] + np.float32(strength) * (mean - following[part])
+            following[part] = _scale_to(mixed, rooms[part], following[part])
+        current[rows] = following
+    copies = np.flatnonzero(marked[links.welded])
+    result[np.ix_(copies, np.flatnonzero(free))] = current[links.welded[copies]]
+    return result
+
+
+def _average_copies(weights: np.ndarray, welded: np.ndarray) -> np.ndarray:
+    """Weights, shape (V, B), that are at each first vertex the mean over those at its place that have any."""
+    if (welded == np.arange(len(welded))).all():
+        return weights
+    order = np.argsort(welded, kind="stable")
+    firsts, starts = np.unique(welded[order], return_index=True)
+    weighted = np.bincount(welded, weights.any(axis=1), minlength=len(welded))[firsts]
+    result = weights.copy()
+    result[firsts] = np.add.reduceat(weights[order], starts, axis=0) / np.maximum(weighted, 1)[:, None]
+    return result
+
+
+def _neighbor_means(weights: np.ndarray, links: Links, rows: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+    """Parts of `rows`, and the mean weights around them, shape (part, B)."""
+    counts = np.diff(links.starts)[rows]
+    ends = np.cumsum(counts)
+    most = max(1, SLICE_VALUES // max(1, weights.shape[1]))
+    bounds = np.unique(np.searchsorted(ends, np.arange(0, ends[-1] + most, most)) if len(ends) else [0])
+    bounds = np.unique(np.append(bounds, len(rows)))
+    for low, high in pairwise(bounds.tolist()):
+        first = np.cumsum(counts[low:high]) - counts[low:high]
+        spots = np.repeat(links.starts[rows[low:high]] - first, counts[low:high]) + np.arange(counts[low:high].sum())
+        gathered = weights[links.targets[spots]]
+        gathered *= links.shares[spots, None]
+        yield slice(low, high), np.add.reduceat(gathered, first, axis=0)
+
+
+def sharpen_weights(
+    weights: np.ndarray, amount: float = 0.5, locked: np.ndarray | None = None, chosen: np.ndarray | None = None
+) -> np.ndarray:
+    """Strengthen each vertex's strong weights at the cost of its weak ones.
+
+    Parameters
+    ----------
+    weights : float32 array, shape (V, B)
+    amount : float
+        0 changes nothing; at 1 the strongest takes all.
+    locked, chosen : bool arrays, optional
+
+    Returns
+    -------
+    float32 array, shape (V, B)
+        Rows sum to what they did.
+
+    Notes
+    -----
+    Weights are raised to 1 / (1 - amount) and scaled: where two are equal, they stay equal.
+    """
+    free, rows = _free_columns(weights, locked), _rows(weights, chosen)
+
+    def sharpen(some: np.ndarray) -> np.ndarray:
+        part = _take(weights, some, free)
+        strongest = part.max(axis=1, keepdims=True, initial=0.0)
+        ratios = np.divide(part, strongest, out=np.zeros_like(part), where=strongest > 0)
+        raised = np.floor(ratios) if amount >= 1.0 else ratios ** np.float32(1.0 / (1.0 - amount))
+        return _scale_to(raised, _sum(part), part)
+
+    return _edit_rows(weights, rows, free, sharpen)
+
+
+def normalize_rows(
+    weights: np.ndarray, locked: np.ndarray | None = None, chosen: np.ndarray | None = None
+) -> np.ndarray:
+    """Scale the weights of each vertex that has some to the sum 1, negative ones taken for 0.
+
+    Where locked columns sum to more than 1, the others become 0; where nothing is left to scale, a vertex stays as it
+    is. `blending.normalize_weights` does this for the sparse weights that are deformed by.
+    """
+    free, rows = _free_columns(weights, locked), _rows(weights, chosen)
+
+    def normalize(some: np.ndarray) -> np.ndarray:
+        part = np.maximum(_take(weights, some, free), 0.0)
+        return _scale_to(part, _rooms(weights, some, free), part)
+
+    return _edit_rows(weights, rows, free, normalize)
+
+
+def limit_influences(
+    weights: np.ndarray, count: int, locked: np.ndarray | None = None, chosen: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Keep the `count` strongest weights of each vertex; what is left is scaled to the sum that there was.
+
+    Parameters
+    ----------
+    weights : float32 array, shape (V, B)
+    count : int
+        At least 1. Locked weights count and stay: where they are as many, all others go, and the sum falls.
+    locked, chosen : bool arrays, optional
+
+    Returns
+    -------
+    weights : float32 array, shape (V, B)
+        Of weights that are equal, those of the first columns are kept.
+    loss : float32 array, shape (V,)
+        The share of each vertex's weight that was taken away, before the rest was scaled.
+    """
+    free, rows = _free_columns(weights, locked), _rows(weights, chosen)
+    loss = np.zeros(len(weights), np.float32)
+
+    def limit(some: np.ndarray) -> np.ndarray:
+        part = _take(weights, some, free)
+        fixed = _take(weights, some, ~free)
+        limited = _keep_strongest(part, np.maximum(count - np.count_nonzero(fixed > 0, axis=1), 0))
+        before = _sum(part)
+        totals = before + _sum(fixed)
+        loss[some] = np.divide(before - _sum(limited), totals, out=np.zeros_like(totals), where=totals > 0)
+        return _scale_to(limited, before, limited)
+
+    return _edit_rows(weights, rows, free, limit), loss
+
+
+def _keep_strongest(weights: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+    """Weights, shape (N, B), with as many per row as `allowed`, shape (N,), and 0 for the others."""
+    kept = weights > 0
+    for number in np.unique(allowed):
+        many = np.flatnonzero((allowed == number) & (np.count_nonzero(kept, axis=1) > number))
+        order = np.argsort(-weights[many], axis=1, kind="stable")[:, :number]
+        kept[many] = False
+        kept[many[:, None], order] = True
+    return np.where(kept, weights, np.float32(0.0))
+
+
+def prune_weights(
+    weights: np.ndarray, threshold: float, locked: np.ndarray | None = None, chosen: np.ndarray | None = None
+) -> np.ndarray:
+    """Take away weights below a threshold; what is left is scaled to the sum that there was.
+
+    A vertex's strongest weight that is not locked stays, however small.
+    """
+    free, rows = _free_columns(weights, locked), _rows(weights, chosen)
+
+    def prune(some: np.ndarray) -> np.ndarray:
+        part = _take(weights, some, free)
+        kept = (part >= threshold) | (part >= part.max(axis=1, keepdims=True, initial=0.0))
+        return _scale_to(np.where(kept, part, np.float32(0.0)), _sum(part), part)
+
+    return _edit_rows(weights, rows, free, prune)
+
+
+def merge_weights(
+    existing: np.ndarray,
+    found: np.ndarray,
+    mode: Mode = "REPLACE",
+    columns: np.ndarray | None = None,
+    locked: np.ndarray | None = None,
+    chosen: np.ndarray | None = None,
+) -> np.ndarray:
+    """Put automatic weights into those there are.
+
+    Parameters
+    ----------
+    existing, found : float32 arrays, shape (V, B)
+        A vertex for which nothing was found stays as it is.
+    mode : str
+        "REPLACE": the written columns take what was found, at most what locked ones leave, and the others are scaled
+        to the rest; where these have nothing, the written ones take it all. "ADD": what was found is added on the
+        written columns, and all that are not locked are scaled. "UNWEIGHTED": "REPLACE" for vertices without weights.
+    columns : bool array, shape (B,), optional
+        Bones that are written; all.
+    locked, chosen : bool arrays, optional
+
+    Returns
+    -------
+    float32 array, shape (V, B)
+        Rows that are written sum to 1.
+    """
+    free, rows = _free_columns(existing, locked), _rows(existing, chosen)
+    rows = rows[_sum(found)[rows] > LEAST_SUM]
+    if mode == "UNWEIGHTED":
+        rows = rows[_sum(existing)[rows] < LEAST_SUM]
+    elif mode not in ("REPLACE", "ADD"):
+        raise ValueError(f"{mode} is no mode: REPLACE, ADD or UNWEIGHTED")
+    written = (np.ones(len(free), bool) if columns is None else columns)[free]
+
+    def merge(some: np.ndarray) -> np.ndarray:
+        rooms = _rooms(existing, some, free)
+        before = _take(existing, some, free)
+        mixed = np.where(written, _take(found, some, free), np.float32(0.0))
+        if mode == "ADD":
+            mixed += before
+        elif not written.all():
+            mixed = _scale_to(mixed, np.minimum(_sum(mixed), rooms), mixed)
+            rest = np.where(written, np.float32(0.0), before)
+            mixed += _scale_to(rest, rooms - _sum(mixed), rest)
+        return _scale_to(mixed, rooms, before)
+
+    return _edit_rows(existing, rows, free, merge)
+
+
+def _free_columns(weights: np.ndarray, locked: np.ndarray | None) -> np.ndarray:
+    return np.ones(weights.shape[1], bool) if locked is None else ~locked
+
+
+def _rows(weights: np.ndarray, chosen: np.ndarray | None) -> np.ndarray:
+    return np.arange(len(weights)) if chosen is None else np.flatnonzero(chosen)
+
+
+def _take(weights: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """A copy of some rows and columns, in one go: all weights may be some 100 MB."""
+    return weights[rows] if columns.all() else weights[np.ix_(rows, np.flatnonzero(columns))]
+
+
+def _rooms(weights: np.ndarray, rows: np.ndarray, free: np.ndarray) -> np.ndarray:
+    """What locked columns leave of 1, shape (rows,)."""
+    return np.maximum(1.0 - _sum(_take(weights, rows, ~free)), 0.0)
+
+
+def _sum(weights: np.ndarray) -> np.ndarray:
+    return weights.sum(axis=1, dtype=np.float64)
+
+
+def _scale_to(weights: np.ndarray, sums: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
+    """Rows scaled to these sums; rows of `otherwise` where there is nothing to scale."""
+    now = _sum(weights)
+    some = now > 0
+    factors = np.divide(sums, now, out=np.zeros(len(now)), where=some).astype(np.float32)
+    return np.where(some[:, None], weights * factors[:, None], otherwise)
+
+
+def _edit_rows(
+    weights: np.ndarray, rows: np.ndarray, free: np.ndarray, edit: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
+    """A copy in which `edit` has given the free columns of some rows, part by part."""
+    result = weights.copy()
+    for some in np.array_split(rows, 1 + rows.size * weights.shape[1] // SLICE_VALUES):
+        result[some[:, None], np.flatnonzero(free)] = edit(some)
+    return result

@@ -1,0 +1,62 @@
+"""Weights smoothed through the solid: sides that face each other across a limb even out, as do parts side by side."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..automatic_weights.heat_system import HeatSystem
+from ..automatic_weights.solid_heat import check_shape
+from ..geometry.solid import read_surface
+from ..geometry.solid_cells import link_cells
+
+RESOLUTION = 96
+"""Cells along the longest side of the mesh."""
+
+TOLERANCE = 1e-6
+"""Largest change of a weight in the solver's last step."""
+
+
+def smooth_through(points: np.ndarray, triangles: np.ndarray, weights: np.ndarray, reach: float = 2.0) -> np.ndarray:
+    """Weights as they would be if they spread through the solid for a while.
+
+    Parameters
+    ----------
+    points : float array, shape (V, 3)
+        Any space.
+    triangles : int array, shape (T, 3)
+    weights : float32 array, shape (V, B)
+    reach : float
+        How far weights spread, in cells: some hundredth of the mesh's size each.
+
+    Returns
+    -------
+    float32 array, shape (V, B)
+        Rows have the sums that they had. Vertices that are in no face stay as they are.
+
+    Notes
+    -----
+    One implicit step of diffusion, (1 + reach^2 L) w = w0, in which cells without vertices have no weights to keep.
+    """
+    step = check_shape(points, triangles) / RESOLUTION
+    surface = read_surface(points, triangles)
+    cells = link_cells(surface, step)
+    nodes = cells.vertex_nodes
+    held = np.flatnonzero(nodes < cells.count)
+    counts = np.bincount(nodes[held], minlength=cells.count)
+    used = np.flatnonzero((weights[held] > 0).any(axis=0))
+    means = np.zeros((cells.count, len(used)), np.float32)
+    np.add.at(means, nodes[held], weights[np.ix_(held, used)])
+    means /= np.maximum(counts, 1)[:, None]
+    system = HeatSystem(
+        neighbors=cells.neighbors,
+        conductance=reach**2 * (cells.neighbors < cells.count),
+        heat=(counts > 0).astype(np.float32),
+        given=means,
+        fixed=np.zeros(cells.count, bool),
+    )
+    smooth = system.solve(means, np.ones(means.shape, bool), tolerance=TOLERANCE)
+    result = np.array(weights, np.float32)
+    result[np.ix_(held, used)] = cells.read(smooth, points)[held]
+    sums = weights.sum(axis=1, keepdims=True)
+    result *= sums / np.maximum(result.sum(axis=1, keepdims=True), 1e-12)
+    return result[surface.welded]

@@ -1,0 +1,22 @@
+"""What Supple stores: on an object, in a scene, in the window manager.
+
+`objects` holds `object.supple` and `settings_of(obj)`, with `particles` and `patterns` inside; `weights` holds
+`scene.supple_weights`. `events` passes changes on to whoever listens, `reports` keeps what is never saved.
+
+Property groups have no methods: Blender 4.2 keeps an unregistered class, and a method keeps its module alive with it;
+Blender as a module then crashes when Python ends.
+"""
+
+from . import objects, weights
+
+PARTS = (objects, weights)
+
+
+def register() -> None:
+    for part in PARTS:
+        part.register()
+
+
+def unregister() -> None:
+    for part in reversed(PARTS):
+        part.unregister()

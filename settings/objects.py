@@ -1,0 +1,162 @@
+"""What Supple keeps on an object, and how it is shown."""
+
+from __future__ import annotations
+
+import bpy
+from bpy.props import (
+    BoolProperty,
+    BoolVectorProperty,
+    CollectionProperty,
+    EnumProperty,
+    FloatVectorProperty,
+    IntProperty,
+    PointerProperty,
+    StringProperty,
+)
+
+from .events import redraw, show_change, show_pattern
+from .particles import ParticleSettings
+from .patterns import PatternSettings, StrokePoint
+
+SETTINGS_VERSION = 2
+
+METHOD_ITEMS = (
+    ("SSD", "SSD", "Linear blending: fast, collapses at bent elbows and twisted wrists"),
+    ("DLB", "DLB", "Dual quaternion blending: keeps volume, as Preserve Volume does, without its tears"),
+    ("DLBNT", "DLBNT", "Dual quaternion blending with non-rigid transforms: keeps volume and follows scaled bones"),
+    ("PARTICLES", "Particles", "A solid body of particles under the skin: bends and twists as flesh, keeps its volume"),
+    (
+        "PARTICLES_2010",
+        "Yamamoto & Tokoi 2010",
+        "Particles as they were published: for study, slow, takes seconds for each pose",
+    ),
+)
+PARTICLE_METHODS = ("PARTICLES", "PARTICLES_2010")
+"""Methods that fill the body with particles."""
+
+NODES_PROBLEM = (
+    ""
+    if hasattr(bpy.types, "GeometryNodeBoneInfo") and hasattr(bpy.types, "FunctionNodeMatrixSVD")
+    else "Nodes that read bones need Blender 5.1 or later"
+)
+"""Why this Blender can not evaluate by nodes; empty where it can."""
+
+EVALUATE_ITEMS = (
+    ("NODES", "Nodes", "The node modifier deforms the skin: also where Supple is not installed (Blender 5.1 or later)"),
+    (
+        "PYTHON",
+        "Python",
+        "Supple deforms the skin, while it is installed: in every Blender, with B-Bones and envelopes",
+    ),
+)
+ORDER_ITEMS = (
+    ("GH", "Stretch First", "M = G H: the skin is stretched at rest, then turned with the bones"),
+    ("HG", "Turn First", "M = H G: the skin is turned with the bones, then stretched where it is"),
+)
+DISPLAY_ITEMS = (
+    ("KIND", "By Kind", "Folds and bones as bumps in the materials, bulges as displacement"),
+    ("BUMP", "Bump", "All patterns as bumps in the materials: seen in Material Preview and in renders"),
+    ("DISPLACEMENT", "Displacement", "All patterns move the skin: the mesh has to be fine enough, or subdivided"),
+)
+WEIGHT_COLOR_ITEMS = (
+    ("CHOSEN", "Chosen Bones", "From blue to red by the weight of the selected bones, or of the active vertex group"),
+    ("BONES", "All Bones", "Each bone has a color of its own, mixed by the weights"),
+)
+BAKE_ITEMS = (
+    ("NONE", "Live", "The skin is deformed by Supple"),
+    ("PC2", "Point Cache", "The skin is deformed by a baked point cache"),
+    ("SHAPE_KEYS", "Shape Keys", "The skin is deformed by baked shape keys"),
+)
+
+
+class ObjectSettings(bpy.types.PropertyGroup):
+    """`object.supple`"""
+
+    method: EnumProperty(
+        name="Method",
+        description="How the joints' transforms are blended over the skin",
+        items=METHOD_ITEMS,
+        default="DLBNT",
+        update=show_change,
+    )
+    order: EnumProperty(
+        name="Order",
+        description="Which comes first where bones are scaled",
+        items=ORDER_ITEMS,
+        default="GH",
+        update=show_change,
+    )
+    evaluate: EnumProperty(
+        name="Evaluate",
+        description="What computes the deformation",
+        items=EVALUATE_ITEMS,
+        default="PYTHON" if NODES_PROBLEM else "NODES",
+        update=show_change,
+    )
+    linear_group: StringProperty(
+        name="Linear Group",
+        description="Vertex group that mixes in linear blending: 0 follows the method, 1 is linear",
+        update=show_change,
+    )
+    particles: PointerProperty(type=ParticleSettings)
+    patterns: CollectionProperty(type=PatternSettings)
+    active_pattern: IntProperty(name="Active Pattern", options={"HIDDEN"})
+    pattern_display: EnumProperty(
+        name="Show As", description="How patterns are shown", items=DISPLAY_ITEMS, update=show_pattern
+    )
+    pattern_level: IntProperty(
+        name="Subdivide",
+        description="How often the skin is subdivided before patterns displace it, after all other modifiers",
+        min=0,
+        max=6,
+        update=show_pattern,
+    )
+    pattern_key: StringProperty(options={"HIDDEN"})
+    pattern_count: IntProperty(options={"HIDDEN"})
+    pattern_state: StringProperty(options={"HIDDEN"})
+    pattern_message: StringProperty(options={"HIDDEN", "SKIP_SAVE"})
+    evaluate_problem: StringProperty(name="Why Not Nodes", options={"HIDDEN"})
+    version: IntProperty(default=SETTINGS_VERSION, options={"HIDDEN"})
+    is_bound: BoolProperty(name="Bound", options={"HIDDEN"})
+    armature_modifier: StringProperty(name="Armature Modifier", options={"HIDDEN"})
+    carrier: PointerProperty(type=bpy.types.Object, options={"HIDDEN"})
+    watcher: PointerProperty(type=bpy.types.Object, options={"HIDDEN"})
+    bound_groups: StringProperty(name="Bound Groups", options={"HIDDEN"})
+    bound_space: FloatVectorProperty(name="Bound Space", size=(4, 4), subtype="MATRIX", options={"HIDDEN"})
+    is_handed_over: BoolProperty(name="Handed Over", options={"HIDDEN"})
+    bake: EnumProperty(name="Bake", items=BAKE_ITEMS, options={"HIDDEN"})
+    cache_modifier: StringProperty(name="Cache Modifier", options={"HIDDEN"})
+    baked_keys: StringProperty(name="Baked Keys", options={"HIDDEN"})
+    live_toggles: BoolVectorProperty(size=2, default=(True, True), options={"HIDDEN"})
+    message: StringProperty(name="Message", options={"HIDDEN", "SKIP_SAVE"})
+    weights_report: StringProperty(
+        name="Weights Report", description="What came of automatic weights, or of the latest check", options={"HIDDEN"}
+    )
+
+
+def settings_of(obj: bpy.types.Object) -> ObjectSettings:
+    """Supple's settings of an object."""
+    return obj.supple
+
+
+_register_classes, _unregister_classes = bpy.utils.register_classes_factory(
+    (StrokePoint, PatternSettings, ParticleSettings, ObjectSettings)
+)
+
+
+def register() -> None:
+    _register_classes()
+    bpy.types.Object.supple = PointerProperty(type=ObjectSettings, name="Supple", description="Skin deformation")
+    bpy.types.WindowManager.supple_show_weights = BoolProperty(
+        name="Show Weights", description="Color the posed skin by weights, in Object and Pose Mode", update=redraw
+    )
+    bpy.types.WindowManager.supple_weight_colors = EnumProperty(
+        name="Weight Colors", description="What the skin is colored by", items=WEIGHT_COLOR_ITEMS, update=redraw
+    )
+
+
+def unregister() -> None:
+    del bpy.types.WindowManager.supple_weight_colors
+    del bpy.types.WindowManager.supple_show_weights
+    del bpy.types.Object.supple
+    _unregister_classes()

@@ -1,0 +1,33 @@
+"""What can be told of bound objects while Blender runs: never saved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass
+class ParticleReport:
+    """What can be told of an object's particles.
+
+    Attributes
+    ----------
+    count : int
+    solid_share : float or None
+        Share of the skin that follows particles, 0 to 1; None where the method does not tell.
+    messages : tuple of str
+        What could not be filled, and what is done instead.
+    milliseconds : float or None
+        What the latest pose took.
+    volume : float or None
+        Volume in the latest pose, at rest 1; None where it was not measured.
+    """
+
+    count: int
+    solid_share: float | None = None
+    messages: tuple[str, ...] = ()
+    milliseconds: float | None = None
+    volume: float | None = None
+
+
+particle_reports: dict[int, ParticleReport] = {}
+"""Of the objects that Python deforms by a method of particles, by `session_uid`; never saved."""

@@ -1,0 +1,188 @@
+"""The library of patterns: those that Supple draws, and those that the user has saved."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, fields
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ...bridge.images import load_image, new_image, read_image, write_heights
+from ...deformers import SkinningError
+from ...deformers.patterns.heights import AXES, KINDS
+from ...deformers.patterns.library import PRESETS, draw_preset
+from ...settings.patterns import PatternSettings
+from .placing import find_place, find_sides, outline_of
+
+MADE_KEY = "supple_preset"
+"""Custom property of images that Supple has put into the file: which entry of the library they are."""
+
+RESOLUTION = 256
+"""Columns of the pictures that Supple draws."""
+
+SAVED = "USER_"
+"""Begins the keys of what the user has saved."""
+
+
+@dataclass(frozen=True)
+class LibraryEntry:
+    """A pattern of the library and what it is usually like.
+
+    Attributes
+    ----------
+    key, label, kind, description : str
+    width : float
+        On the body, in shares of its height.
+    aspect : float
+        Height over width.
+    strength : float
+        In shares of the width.
+    axis : str
+    start, full : float
+        Angles, radians.
+    draw : callable
+        Gives the grey picture, shape (H, W), bottom row first; `resolution` columns of it.
+    """
+
+    key: str
+    label: str
+    kind: str
+    description: str
+    width: float = 0.1
+    aspect: float = 1.0
+    strength: float = 0.05
+    axis: str = "X"
+    start: float = 0.0
+    full: float = np.pi / 2
+    draw: Callable[[int], np.ndarray] = field(repr=False, default=lambda _resolution: np.zeros((8, 8), np.float32))
+
+
+def drawn_entries() -> dict[str, LibraryEntry]:
+    """What Supple draws itself, by key."""
+    names = [one.name for one in fields(LibraryEntry) if one.name not in ("key", "description", "draw")]
+    return {
+        key: LibraryEntry(
+            key,
+            description=f"{preset.description}. Driven by the {preset.place}",
+            draw=partial(draw_preset, key),
+            **{name: getattr(preset, name) for name in names},
+        )
+        for key, preset in PRESETS.items()
+    }
+
+
+def find_folder(create: bool = False) -> Path:
+    """Where the user's patterns are kept."""
+    package = __package__.removesuffix(".tasks.patterns")
+    return Path(bpy.utils.extension_path_user(package, path="patterns", create=create))
+
+
+def saved_entries() -> dict[str, LibraryEntry]:
+    """What the user has saved, by key; files that are none are passed over."""
+    found = {}
+    folder = find_folder()
+    for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
+        try:
+            told: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            key = f"{SAVED}{path.stem}"
+            entry = LibraryEntry(key, draw=partial(_read_saved, path.with_suffix(".png")), **told)
+        except (OSError, ValueError, TypeError):
+            continue
+        if entry.kind in KINDS:
+            found[key] = entry
+    return found
+
+
+def _read_saved(path: Path, _resolution: int) -> np.ndarray:
+    image = load_image(path)
+    try:
+        return read_image(image)
+    finally:
+        bpy.data.images.remove(image)
+
+
+def all_entries() -> dict[str, LibraryEntry]:
+    """The whole library by key."""
+    return drawn_entries() | saved_entries()
+
+
+def find_entry(key: str) -> LibraryEntry:
+    """An entry of the library; raises SkinningError where there is none."""
+    entries = all_entries()
+    if key not in entries:
+        raise SkinningError(f"There is no pattern '{key}' in the library: choose one of {', '.join(entries)}")
+    return entries[key]
+
+
+def ensure_image(entry: LibraryEntry) -> bpy.types.Image:
+    """The picture of an entry in this file, drawn where it is not there yet."""
+    for image in bpy.data.images:
+        if image.library is None and image.get(MADE_KEY) == entry.key:
+            return image
+    image = new_image(f"Supple {entry.label}", entry.draw(RESOLUTION))
+    image[MADE_KEY] = entry.key
+    return image
+
+
+def describe_pattern(obj: bpy.types.Object, pattern: PatternSettings) -> LibraryEntry:
+    """A pattern of an object as an entry of the library, measured by how large it lies there.
+
+    Raises
+    ------
+    SkinningError
+        Where it does not lie on the object.
+    """
+    mesh = outline_of(obj).mesh
+    sides = np.linalg.norm(find_sides(mesh, find_place(mesh, pattern), pattern), axis=1)
+    body = float(np.ptp(mesh.points, axis=0).max())
+    axis = pattern.axis if pattern.axis in AXES else AXES[0]
+    return LibraryEntry(
+        key="",
+        label=pattern.name,
+        kind=pattern.kind,
+        description=f"Saved from {obj.name}",
+        width=float(sides[0]) / body,
+        aspect=float(sides[1] / sides[0]),
+        strength=pattern.strength / float(sides[0]),
+        axis=axis,
+        start=pattern.start,
+        full=pattern.full,
+    )
+
+
+def save_entry(entry: LibraryEntry, image: bpy.types.Image) -> Path:
+    """Save a pattern to the user's library, over one of the same name.
+
+    Raises
+    ------
+    SkinningError
+        Where its picture can not be read, or the folder not be written to.
+    """
+    values = read_image(image)
+    name = bpy.path.clean_name(entry.label).strip("_")
+    if not name:
+        raise SkinningError("A pattern in the library needs a name: give it one")
+    path = find_folder(create=True) / f"{name}.png"
+    write_heights(path, values, "png16")
+    told = asdict(entry)
+    for one in ("key", "draw"):
+        del told[one]
+    try:
+        path.with_suffix(".json").write_text(json.dumps(told, indent=2), encoding="utf-8")
+    except OSError as error:
+        raise SkinningError(f"Cannot write '{path.with_suffix('.json')}' ({error.strerror}): free it first") from error
+    return path
+
+
+def remove_saved(key: str) -> None:
+    """Delete a pattern from the user's library; raises SkinningError where it is none of the user's."""
+    if key not in saved_entries():
+        raise SkinningError(f"There is no saved pattern '{key}': only patterns that you have saved can be removed")
+    path = find_folder() / f"{key.removeprefix(SAVED)}.json"
+    for one in (path, path.with_suffix(".png")):
+        one.unlink(missing_ok=True)

@@ -1,0 +1,285 @@
+"""Skin patterns drawn by Python: their amounts in a pose, their heights on the skin, and as files, a map a frame."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ...bridge.drivers import read_angle_between, read_rotation
+from ...bridge.images import Format, read_image, write_heights
+from ...bridge.meshes import mesh_of, read_face_corners
+from ...bridge.point_caches import open_replacing
+from ...deformers import SkinningError
+from ...deformers.patterns.heights import (
+    AXES,
+    KINDS,
+    HeightMap,
+    draw_heights,
+    lay_pattern,
+    measure_joint_angles,
+    measure_range,
+    respond,
+)
+from ...deformers.patterns.rasters import rasterize
+from .display import describe, lay_out_all
+from .nodes import LaidOut
+from .placing import Outline, outline_of
+
+SUFFIXES: dict[Format, str] = {"png16": ".png", "exr": ".exr"}
+MEANINGS: dict[Format, str] = {"png16": "height = (value - 0.5) * 2 * range", "exr": "height = value"}
+LARGEST_WIDTH = 16384
+
+
+def read_amounts(obj: bpy.types.Object, laid: Sequence[LaidOut], depsgraph: bpy.types.Depsgraph) -> list[float]:
+    """How much of each pattern a depsgraph's pose brings out: what the drivers of the object give.
+
+    Raises
+    ------
+    SkinningError
+        Where the armature is not evaluated.
+    """
+    amounts = []
+    for one in laid:
+        joint = one.joint
+        armature = joint.armature.evaluated_get(depsgraph)
+        if not armature.is_evaluated:
+            raise SkinningError(
+                f"'{joint.armature.name}' and '{obj.name}' are switched off in this view layer: switch one of them and "
+                "its collection on to draw patterns"
+            )
+        if joint.axis == "BETWEEN":
+            angle = read_angle_between(armature, joint)
+        else:
+            angle = measure_joint_angles(read_rotation(armature, joint.bone))[AXES.index(joint.axis)]
+        amounts.append(float(respond(one.response, angle)))
+    return amounts
+
+
+def bind_map(
+    obj: bpy.types.Object, width: int, height: int, kinds: Collection[str] = KINDS
+) -> tuple[HeightMap, list[LaidOut]]:
+    """Lay an object's patterns on a picture that fills its UV map from 0 to 1.
+
+    Patterns on faces that share a place of the UV map are all drawn there.
+
+    Parameters
+    ----------
+    obj : Object
+    width, height : int
+        Pixels.
+    kinds : collection of str
+        Which kinds of patterns are drawn, however they are shown.
+
+    Returns
+    -------
+    HeightMap
+    list of LaidOut
+        The pattern of each of the map's.
+
+    Raises
+    ------
+    SkinningError
+        Where there is no UV map, or no pattern to draw.
+    """
+    outline = outline_of(obj)
+    if outline.mesh.uv is None:
+        raise SkinningError(f"'{obj.name}' has no UV map to draw into: unwrap it, or show the patterns without files")
+    if not (1 <= width <= LARGEST_WIDTH and 1 <= height <= LARGEST_WIDTH):
+        raise SkinningError(f"A map of {width} x {height} pixels can not be drawn: choose from 1 to {LARGEST_WIDTH}")
+    laid, shape = _find_shown(obj, outline, kinds), (height, width)
+    spots = [rasterize(outline.mesh, one.chart, width, height) for one in laid]
+    if not any(len(pixels) for pixels, _ in spots):
+        raise SkinningError(
+            f"No pattern of '{obj.name}' covers a pixel of the UV map from 0 to 1: unwrap the mesh into that square, "
+            "or choose a larger width"
+        )
+    patterns = [
+        lay_pattern(one.relief, read_image(one.settings.image), shape, *spot)
+        for one, spot in zip(laid, spots, strict=True)
+    ]
+    return HeightMap(shape, tuple(patterns)), laid
+
+
+def bind_points(obj: bpy.types.Object, kinds: Collection[str] = KINDS) -> tuple[HeightMap, list[LaidOut]]:
+    """Lay an object's patterns on its faces' corners: a map of shape (1, C), of which `draw_points` is made.
+
+    Raises
+    ------
+    SkinningError
+        Where there is no pattern to draw.
+    """
+    outline = outline_of(obj)
+    laid, shape = _find_shown(obj, outline, kinds), (1, len(outline.mesh.corner_faces))
+    patterns = [
+        lay_pattern(one.relief, read_image(one.settings.image), shape, one.chart.corners, one.chart.coordinates)
+        for one in laid
+    ]
+    return HeightMap(shape, tuple(patterns)), laid
+
+
+def draw_points(obj: bpy.types.Object, heights: HeightMap, amounts: Sequence[float]) -> np.ndarray:
+    """Heights at an object's vertices, shape (V,), in its units: the means over their corners, as nodes make them."""
+    mesh = mesh_of(obj)
+    (corners, _), count = read_face_corners(mesh), len(mesh.vertices)
+    total = np.bincount(corners, draw_heights(heights, amounts)[0], count)
+    return total / np.maximum(np.bincount(corners, minlength=count), 1)
+
+
+def _find_shown(obj: bpy.types.Object, outline: Outline, kinds: Collection[str]) -> list[LaidOut]:
+    """The patterns that are shown, of these kinds; raises SkinningError where there are none."""
+    if unknown := set(kinds) - set(KINDS):
+        raise SkinningError(f"There is no kind of pattern '{min(unknown)}': choose {', '.join(KINDS)}")
+    laid = [one for one in lay_out_all(obj, outline) if one.settings.kind in kinds]
+    if not laid:
+        notes = " ".join(describe(obj))
+        raise SkinningError(f"'{obj.name}' has no pattern to draw: {notes or 'add one, or show those it has'}")
+    return laid
+
+
+def write_maps(
+    obj: bpy.types.Object,
+    scene: bpy.types.Scene,
+    frames: Sequence[int],
+    folder: Path,
+    file_format: Format = "png16",
+    width: int = 1024,
+    kinds: Collection[str] = KINDS,
+) -> Iterator[int]:
+    """Write a height map a frame, and yield how many are done.
+
+    Files are `<object>_<frame>.png` or `.exr`, and `<object>_heights.json` beside them tells what they mean. All appear
+    at the end, when they are whole; if it ends before, nothing is left. A frame has the same bytes in any run.
+
+    Parameters
+    ----------
+    obj : Object
+    scene : Scene
+    frames : sequence of int
+    folder : Path
+        Made where it is not there.
+    file_format : str
+        "png16": 0.5 + height / (2 range), with the range the largest height that the patterns can ever give. "exr":
+        the height itself. In the object's units.
+    width : int
+        Pixels of a row, and rows.
+    kinds : collection of str
+        Which kinds of patterns are drawn, however they are shown.
+
+    Raises
+    ------
+    SkinningError
+        Where patterns can not be drawn, or files not be written.
+    """
+    if file_format not in SUFFIXES:
+        raise SkinningError(f"There is no format '{file_format}' for height maps: choose {', '.join(SUFFIXES)}")
+    if not frames:
+        raise SkinningError("There are no frames to draw: choose at least one")
+    heights, laid = bind_map(obj, width, width, kinds)
+    largest, name = measure_range(heights), bpy.path.clean_name(obj.name)
+    told = _describe_maps(obj, heights, laid, largest, file_format)
+    current, sub = scene.frame_current, scene.frame_subframe
+    try:
+        with _staged(folder) as staging:
+            for done, frame in enumerate(frames, start=1):
+                scene.frame_set(frame)
+                depsgraph = bpy.context.evaluated_depsgraph_get()
+                try:
+                    drawn = draw_heights(heights, read_amounts(obj, laid, depsgraph))
+                except SkinningError as error:
+                    raise SkinningError(f"Frame {frame}: {error}") from error
+                values = drawn if file_format == "exr" else _to_grey(drawn, largest)
+                write_heights(staging / map_name(name, frame, file_format), values, file_format)
+                yield done
+            _write_sidecar(folder, staging, name, told, frames, file_format)
+    finally:
+        scene.frame_set(current, subframe=sub)
+
+
+def _to_grey(drawn: np.ndarray, largest: float) -> np.ndarray:
+    return 0.5 + drawn.astype(np.float64) / (2.0 * largest) if largest else np.full(drawn.shape, 0.5)
+
+
+def map_name(name: str, frame: int, file_format: Format) -> str:
+    """Name of a frame's file, numbered as Blender numbers frames: -0003, 0001, 12345."""
+    return f"{name}_{'-' if frame < 0 else ''}{abs(frame):04}{SUFFIXES[file_format]}"
+
+
+def sidecar_name(name: str) -> str:
+    """Name of the file that tells what the maps mean."""
+    return f"{name}_heights.json"
+
+
+@contextmanager
+def _staged(folder: Path) -> Iterator[Path]:
+    """Give a folder for files that are moved to `folder` at the end; where it ends before, nothing is left of them."""
+    is_new = not folder.exists()
+    try:
+        if is_new:
+            folder.mkdir()
+        try:
+            with tempfile.TemporaryDirectory(prefix=".supple-", dir=folder) as staging:
+                yield Path(staging)
+                for path in sorted(Path(staging).iterdir()):
+                    path.replace(folder / path.name)
+        except BaseException:  # whatever ends it early, also the generator being closed
+            if is_new:
+                with suppress(OSError):  # others may have put something there
+                    folder.rmdir()
+            raise
+    except OSError as error:
+        raise SkinningError(
+            f"Cannot write '{folder}' ({error.strerror}): choose a folder that can be written to"
+        ) from error
+
+
+def _describe_maps(
+    obj: bpy.types.Object, heights: HeightMap, laid: Sequence[LaidOut], largest: float, file_format: Format
+) -> dict[str, Any]:
+    """All that is true of all frames, in plain numbers, strings, lists and dicts."""
+    return {
+        "object": obj.name,
+        "format": file_format,
+        "meaning": MEANINGS[file_format],
+        "units": "object",
+        "range": largest,
+        "width": heights.shape[1],
+        "height": heights.shape[0],
+        "patterns": [
+            {
+                "name": one.settings.name,
+                "image": one.settings.image.name,
+                "armature": one.joint.armature.name,
+                "bone": one.joint.bone,
+                "other_bone": one.joint.other_bone,
+                "axis": one.joint.axis,
+                **asdict(one.response),
+                **asdict(one.relief),
+                "pixels": int(np.count_nonzero(drawn.gains)),
+            }
+            for one, drawn in zip(laid, heights.patterns, strict=True)
+        ],
+    }
+
+
+def _write_sidecar(
+    folder: Path, staging: Path, name: str, told: dict[str, Any], frames: Sequence[int], file_format: Format
+) -> None:
+    """Tell of these frames, and of those of an earlier run that mean the same and are still there."""
+    known = set(frames)
+    try:
+        before = json.loads((folder / sidecar_name(name)).read_text(encoding="utf-8"))
+        earlier = before.pop("frames")
+        if before == told:
+            known |= {frame for frame in earlier if (folder / map_name(name, frame, file_format)).is_file()}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        pass  # there is none, or it is none of ours
+    with open_replacing(staging / sidecar_name(name)) as stream:
+        stream.write(json.dumps({**told, "frames": sorted(known)}, indent=2).encode())

@@ -1,0 +1,303 @@
+"""Bakes: a frame range as shape keys or as a PC2 point cache, which render the same where Supple is not installed.
+
+Both are generators that yield after each frame: an operator can show progress between two frames and stop by closing
+the generator, which takes back what was made so far.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+import bpy
+import numpy as np
+
+from ...bridge.animation import key_spike, remove_curves
+from ...bridge.carriers import add_modifier, is_supple_modifier, remove_modifier
+from ...bridge.meshes import read_evaluated_points, read_key_points, write_key_points
+from ...bridge.point_caches import CacheHeader, open_cache, open_replacing, read_samples, write_sample
+from ...deformers import SkinningError
+from ...deformers.rig.rest import LARGEST
+from ...settings.objects import settings_of
+from ..stack import find_supple_modifier, pass_toggles, read_toggles, write_toggles
+from . import live
+
+CACHE_MODIFIER = "Supple Bake"
+
+
+def frame_range(start: int, end: int, step: int) -> range:
+    """The frames to bake, both ends included; raises SkinningError where there are none."""
+    if step < 1:
+        raise SkinningError(f"Frame step is {step}: choose 1 or more")
+    if end < start:
+        raise SkinningError(f"Frame range {start} to {end} runs backwards: choose an end that is not before the start")
+    return range(start, end + 1, step)
+
+
+def check_bakeable(obj: bpy.types.Object | None) -> None:
+    """Raise SkinningError where an object can not be baked."""
+    if obj is None or obj.type != "MESH" or not settings_of(obj).is_bound:
+        raise SkinningError("Nothing to bake: select a mesh and bind it first")
+    if obj.mode == "EDIT":
+        raise SkinningError(f"'{obj.name}' is in Edit Mode: leave it first")
+    find_supple_modifier(obj)
+
+
+def bake_cache(obj: bpy.types.Object, scene: bpy.types.Scene, path: Path, frames: range) -> Iterator[int]:
+    """Write a PC2 file, frame by frame, and yield how many frames are done.
+
+    The file appears under its name only when it is whole. The same frames give the same bytes, in one run or several.
+
+    Raises
+    ------
+    SkinningError
+        Where the object can not be deformed, or the file not be written.
+    """
+    check_bakeable(obj)
+    with open_replacing(path) as stream, _without_baked_keys(obj):
+        stream.write(CacheHeader(len(obj.data.vertices), frames.start, frames.step, len(frames)).pack())
+        with closing(_posed_frames(obj, scene, frames)) as posed:
+            for done, (_, points) in enumerate(posed, start=1):
+                write_sample(stream, points)
+                yield done
+
+
+@contextmanager
+def _without_baked_keys(obj: bpy.types.Object) -> Iterator[None]:
+    """Mute, for a while, the keys of an earlier bake: they would be in every frame."""
+    names, keys = settings_of(obj).baked_keys.split("\n"), obj.data.shape_keys
+    muted = [key for key in keys.key_blocks if key.name in names and not key.mute] if keys is not None else []
+    for key in muted:
+        key.mute = True
+    try:
+        yield
+    finally:
+        for key in muted:
+            key.mute = False
+
+
+def show_cache(obj: bpy.types.Object, path: Path) -> None:
+    """Deform the object by a baked PC2 file, through a Mesh Cache modifier, instead of live.
+
+    Raises
+    ------
+    SkinningError
+        Where the file can not be read, or is not a PC2 file.
+    """
+    with open_cache(path) as (header, _):
+        pass
+    clear_bake(obj)
+    settings = settings_of(obj)
+    supple = find_supple_modifier(obj)
+    settings.live_toggles = read_toggles(supple)
+    modifier = add_modifier(obj, CACHE_MODIFIER, "MESH_CACHE", obj.modifiers.find(supple.name) + 1)
+    modifier.cache_format = "PC2"
+    modifier.filepath = bpy.path.relpath(str(path)) if bpy.data.filepath else str(path)
+    modifier.frame_scale = 1.0 / header.frame_step
+    modifier.frame_start = header.frame_start / header.frame_step  # counted in samples
+    pass_toggles(supple, modifier)
+    settings.cache_modifier = modifier.name
+    settings.bake = "PC2"
+
+
+def _find_cache_modifier(obj: bpy.types.Object) -> bpy.types.Modifier | None:
+    """The Mesh Cache modifier of a bake: by its name, else, renamed, the one right below Supple's."""
+    named = obj.modifiers.get(settings_of(obj).cache_modifier)
+    if named is not None:
+        return named
+    for above, modifier in zip(obj.modifiers, obj.modifiers[1:], strict=False):
+        if is_supple_modifier(above) and modifier.type == "MESH_CACHE":
+            return modifier
+    return None
+
+
+def join_caches(parts: Sequence[Path], path: Path) -> None:
+    """Join PC2 files of successive frame ranges into one: the same bytes as a bake in one go.
+
+    Raises
+    ------
+    SkinningError
+        Where they do not follow on each other, or can not be read or written.
+    """
+    headers = []
+    for part in parts:
+        with open_cache(part) as (header, _):
+            headers.append(header)
+    first, expected = headers[0], headers[0].frame_start
+    for part, header in zip(parts, headers, strict=True):
+        if (header.point_count, header.frame_step) != (first.point_count, first.frame_step):
+            raise SkinningError(
+                f"'{part.name}' has other points or another frame step than '{parts[0].name}': bake it again"
+            )
+        if header.frame_start != expected:
+            raise SkinningError(
+                f"'{part.name}' starts at frame {header.frame_start:g}, not {expected:g}: give all parts, in order"
+            )
+        expected += header.sample_count * header.frame_step
+    with open_replacing(path) as stream:
+        samples = sum(header.sample_count for header in headers)
+        stream.write(CacheHeader(first.point_count, first.frame_start, first.frame_step, samples).pack())
+        for part in parts:
+            for points in read_samples(part):
+                write_sample(stream, points)
+
+
+def bake_shape_keys(obj: bpy.types.Object, scene: bpy.types.Scene, frames: range) -> Iterator[int]:
+    """Add a shape key for each frame, keyed to be on in that frame, and yield how many are done.
+
+    Keys that the mesh has already stay live: what they add is left out of the baked ones.
+
+    Raises
+    ------
+    SkinningError
+        Where the object can not be deformed, or shape keys can not hold its deformation.
+    """
+    check_bakeable(obj)
+    _check_keys_can_hold(obj)
+    clear_bake(obj)
+    settings = settings_of(obj)
+    had_keys, active_index = obj.data.shape_keys is not None, obj.active_shape_key_index
+    names = [] if had_keys else [obj.shape_key_add(name="Basis").name]
+    settings.baked_keys = "\n".join(names)
+    basis = read_key_points(obj.data.shape_keys.reference_key, len(obj.data.vertices))
+    try:
+        with closing(_posed_frames(obj, scene, frames)) as posed:
+            for done, (frame, points) in enumerate(posed, start=1):
+                mixed = _points_above(obj) if had_keys else basis
+                key = obj.shape_key_add(name=f"Supple {frame}", from_mix=False)
+                key.value = 0.0
+                obj.active_shape_key_index = active_index
+                names.append(key.name)
+                settings.baked_keys = "\n".join(names)
+                write_key_points(key, points - mixed + basis)
+                yield done
+    except BaseException:  # whatever ends it early, also the generator being closed
+        clear_bake(obj)
+        raise
+    key_blocks = obj.data.shape_keys.key_blocks
+    for frame, name in zip(frames, names if had_keys else names[1:], strict=True):
+        key_spike(obj.data.shape_keys, key_blocks[name], "value", frame, frames)
+    supple = find_supple_modifier(obj)
+    settings.live_toggles = read_toggles(supple)
+    write_toggles(supple, (False, False))
+    settings.bake = "SHAPE_KEYS"
+    scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
+
+
+def clear_bake(obj: bpy.types.Object) -> None:
+    """Remove a bake and deform the object live again; a PC2 file stays where it is."""
+    settings = settings_of(obj)
+    if settings.bake != "NONE":
+        toggles, supple = tuple(settings.live_toggles), None
+        cache = _find_cache_modifier(obj) if settings.bake == "PC2" else None
+        if cache is not None:
+            toggles = read_toggles(cache)
+        with suppress(SkinningError):  # the user may have removed Supple's modifier
+            supple = find_supple_modifier(obj)
+            write_toggles(supple, toggles)
+        if cache is not None:
+            remove_modifier(obj, cache, supple)
+    _remove_baked_keys(obj)
+    settings.bake = "NONE"
+
+
+def _remove_baked_keys(obj: bpy.types.Object) -> None:
+    settings, keys = settings_of(obj), obj.data.shape_keys
+    if settings.baked_keys and keys is not None:
+        found = [keys.key_blocks[name] for name in settings.baked_keys.split("\n") if name in keys.key_blocks]
+        remove_curves(keys, {key.path_from_id("value") for key in found})
+        active = obj.active_shape_key.name if obj.active_shape_key else ""
+        for key in reversed(found):
+            obj.shape_key_remove(key)
+        if obj.data.shape_keys is not None:
+            obj.active_shape_key_index = max(0, obj.data.shape_keys.key_blocks.find(active))
+    settings.baked_keys = ""
+
+
+def _check_keys_can_hold(obj: bpy.types.Object) -> None:
+    if obj.data.users > 1:
+        raise SkinningError(
+            f"The mesh of '{obj.name}' is used by {obj.data.users} objects, which would all get the shape keys: make "
+            "it single-user, or bake to a point cache"
+        )
+    if obj.data.library is not None:
+        raise SkinningError(f"The mesh of '{obj.name}' is linked from another file: bake to a point cache instead")
+    keys = obj.data.shape_keys
+    if keys is not None and not keys.use_relative:
+        raise SkinningError(f"'{obj.name}' has absolute shape keys: switch Relative on, or bake to a point cache")
+    if obj.show_only_shape_key:
+        raise SkinningError(f"'{obj.name}' shows one shape key only: switch the pin off in the Shape Keys panel")
+    above = obj.modifiers[: obj.modifiers.find(find_supple_modifier(obj).name)]
+    for modifier in above:
+        if modifier.show_viewport or modifier.show_render:
+            raise SkinningError(
+                f"Modifier '{modifier.name}' stands above Supple and would act on the baked keys once more: bake to a "
+                "point cache instead"
+            )
+
+
+def _posed_frames(
+    obj: bpy.types.Object, scene: bpy.types.Scene, frames: range
+) -> Generator[tuple[int, np.ndarray], None, None]:
+    """Go through the frames and yield each with the points that Supple's modifier passes on, shape (V, 3)."""
+    current, sub = scene.frame_current, scene.frame_subframe
+    try:
+        with _stack_down_to(obj, find_supple_modifier(obj)), live.at_bake_quality(obj):
+            for frame in frames:
+                scene.frame_set(frame)
+                depsgraph = bpy.context.evaluated_depsgraph_get()
+                try:
+                    live.refresh(obj, depsgraph)
+                    depsgraph.update()
+                    points = _read_posed(obj, depsgraph)
+                except SkinningError as error:
+                    raise SkinningError(f"Frame {frame}: {error}") from error
+                yield frame, points
+    finally:
+        scene.frame_set(current, subframe=sub)
+
+
+def _read_posed(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
+    """The evaluated points of an object; raises SkinningError where they are not those of its own vertices."""
+    if not obj.evaluated_get(depsgraph).is_evaluated:
+        raise SkinningError(
+            f"'{obj.name}' is switched off in this view layer: switch it and its collection on to bake it"
+        )
+    points = read_evaluated_points(obj, depsgraph)
+    if not (np.abs(points) < LARGEST).all():
+        raise SkinningError(
+            f"'{obj.name}' has positions that are not numbers (NaN or infinite): check the drivers and constraints of "
+            "the armature"
+        )
+    if len(points) != len(obj.data.vertices):
+        raise SkinningError(
+            f"'{obj.name}' has {len(obj.data.vertices)} vertices, but {len(points)} reach Supple: move modifiers that "
+            "change their number below it"
+        )
+    return points
+
+
+def _points_above(obj: bpy.types.Object) -> np.ndarray:
+    """The points that reach Supple's modifier in the current frame, shape (V, 3)."""
+    supple = find_supple_modifier(obj)
+    supple.show_viewport = False
+    try:
+        return read_evaluated_points(obj, bpy.context.evaluated_depsgraph_get())
+    finally:
+        supple.show_viewport = True
+
+
+@contextmanager
+def _stack_down_to(obj: bpy.types.Object, last: bpy.types.Modifier) -> Iterator[None]:
+    """Evaluate, for a while, only the modifiers that render down to `last`, and `last` itself."""
+    names, end = [modifier.name for modifier in obj.modifiers], obj.modifiers.find(last.name)
+    before = [modifier.show_viewport for modifier in obj.modifiers]
+    for index, modifier in enumerate(obj.modifiers):
+        modifier.show_viewport = index == end or (index < end and modifier.show_render)
+    try:
+        yield
+    finally:
+        for name, shown in zip(names, before, strict=True):
+            if name in obj.modifiers:
+                obj.modifiers[name].show_viewport = shown

@@ -1,0 +1,360 @@
+"""Bind and unbind: put Supple in the place of a character's Armature modifier, and take it out again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+import bpy
+
+from ...bridge import carriers
+from ...bridge.meshes import mesh_of, read_points
+from ...bridge.probes import remove_unused_probes
+from ...deformers import SkinningError
+from ...nodes.groups import remove_unused_groups
+from ...settings.objects import SETTINGS_VERSION, ObjectSettings, settings_of
+from ...settings.reports import particle_reports
+from ..character import check_armature, find_armature_modifier
+from ..patterns.display import clear as clear_patterns
+from ..patterns.placing import check_mesh
+from ..stack import find_replaced_modifier, find_supple_modifier, pass_on, read_toggles, write_toggles
+from . import by_nodes as nodes
+from . import live
+from .bake import clear_bake
+
+LOCK_KEY = "supple_locked_interface"
+"""Custom property of a scene whose Lock Interface Bind has switched on."""
+
+
+_changes = 0
+
+
+def count_changes() -> int:
+    """Another number each time that an object was bound or unbound."""
+    return _changes
+
+
+def _note_change() -> None:
+    global _changes
+    _changes += 1
+
+
+def _remove_unused() -> None:
+    """Remove node groups and probes that no modifier uses any more."""
+    remove_unused_groups()
+    remove_unused_probes()
+
+
+def find_bound_objects() -> list[bpy.types.Object]:
+    """All bound objects of the file that can be changed (linked ones can not)."""
+    return [obj for obj in bpy.data.objects if obj.type == "MESH" and settings_of(obj).is_bound and obj.library is None]
+
+
+def bind(
+    objects: Iterable[bpy.types.Object],
+    method: str,
+    evaluate: str | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> None:
+    """Deform characters by Supple instead of by their Armature modifiers.
+
+    Where one of the objects can not be bound, none is. A bound object is bound anew.
+
+    Parameters
+    ----------
+    objects : Objects
+        Meshes with an Armature modifier.
+    method : str
+        Key of `DEFORMERS`.
+    evaluate : str, optional
+        "NODES" or "PYTHON". If not given, what each object's settings say, and Python where nodes can not do it.
+    progress : callable, optional
+        Called with the share that is done, 0 to 1.
+
+    Raises
+    ------
+    SkinningError
+        Where an object can not be bound; nothing is changed then.
+    """
+    objects = list(objects)
+    if not objects:
+        raise SkinningError("Nothing to bind: select a mesh that has an Armature modifier")
+    checked = [(obj, check_bindable(obj)) for obj in objects]
+    prepared = []
+    for obj, modifier in checked:
+        if progress is not None:
+            progress(len(prepared) / len(checked))
+        prepared.append(prepare(obj, modifier, method, evaluate))
+    for (obj, modifier), (setup, problem) in zip(checked, prepared, strict=True):
+        _bind_one(obj, modifier, setup, problem)
+    _remove_unused()
+
+
+def describe_particles(obj: bpy.types.Object) -> str:
+    """What Bind has filled an object with, in a sentence or more; empty where its method knows no particles."""
+    report = particle_reports.get(obj.session_uid)
+    if report is None:
+        return ""
+    words = [f"{report.count:,} particles"]
+    if report.solid_share is not None:
+        words.append(f"{report.solid_share:.0%} of the skin is solid".replace("%", " %"))
+    return " ".join(f"{sentence.removesuffix('.')}." for sentence in (", ".join(words), *report.messages))
+
+
+def prepare(
+    obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier, method: str, evaluate: str | None
+) -> tuple[live.LiveObject | nodes.NodeSetup, str]:
+    """What binds an object, and why it is not evaluated by nodes, if it was to be."""
+    if evaluate == "NODES":
+        return nodes.prepare(obj, modifier, method), ""
+    problem = ""
+    if evaluate is None and settings_of(obj).evaluate == "NODES":
+        try:
+            return nodes.prepare(obj, modifier, method), ""
+        except SkinningError as error:
+            problem = str(error)
+    return live.prepare(obj, modifier, method), problem
+
+
+def check_bindable(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
+    """Whether an object is one to bind; what `live.prepare` can still find is in its weights and bones.
+
+    Returns
+    -------
+    ArmatureModifier
+        The one to replace.
+
+    Raises
+    ------
+    SkinningError
+        With what is in the way and what to do.
+    """
+    if obj.type != "MESH":
+        raise SkinningError(f"'{obj.name}' is not a mesh: select a mesh that has an Armature modifier")
+    if obj.library is not None:
+        raise SkinningError(
+            f"'{obj.name}' is linked from another file: make a library override of it, or make it local"
+        )
+    if obj.mode == "EDIT":
+        raise SkinningError(f"'{obj.name}' is in Edit Mode: leave it first")
+    if not obj.data.vertices:
+        raise SkinningError(f"'{obj.name}' has no vertices: select another mesh")
+    has_supple = settings_of(obj).is_bound or any(carriers.is_supple_modifier(one) for one in obj.modifiers)
+    modifier = find_replaced_modifier(obj) if has_supple else find_armature_modifier(obj)
+    if not has_supple and not (modifier.show_viewport or modifier.show_render):
+        raise SkinningError(f"Armature modifier '{modifier.name}' of '{obj.name}' is switched off: switch it on first")
+    return modifier
+
+
+def _bind_one(
+    obj: bpy.types.Object,
+    modifier: bpy.types.ArmatureModifier,
+    setup: live.LiveObject | nodes.NodeSetup,
+    problem: str,
+) -> None:
+    settings = settings_of(obj)
+    supple = next((other for other in obj.modifiers if carriers.is_supple_modifier(other)), None)
+    if not settings.is_bound:
+        settings.live_toggles = read_toggles(supple or modifier)
+    settings.is_bound = False  # what changes here is not for the listeners
+    if supple is None:
+        supple = carriers.add_supple_modifier(obj, obj.modifiers.find(modifier.name))
+        supple.show_in_editmode = modifier.show_in_editmode
+        write_toggles(supple, settings.live_toggles)
+        write_toggles(modifier, (False, False))
+    if isinstance(setup, nodes.NodeSetup):
+        settings.method, settings.evaluate, groups = setup.method, "NODES", setup.character.groups
+        nodes.apply(obj, supple, setup)
+        _remove_hidden(settings)
+        live.forget(obj)
+        settings.property_unset("bound_space")
+        settings.particles.property_unset("bound_count")
+    else:
+        settings.method, settings.evaluate, groups = setup.choices.method, "PYTHON", setup.groups
+        nodes.remove(obj)
+        supple.node_group = carriers.ensure_node_group()
+        if settings.carrier is None or len(settings.carrier.data.vertices) != len(obj.data.vertices):
+            _remove_hidden(settings)
+        _give_hidden(obj, check_armature(obj, modifier))
+        live.keep(obj, setup)
+        settings.bound_space = setup.bound_space
+    settings.version = SETTINGS_VERSION
+    settings.is_bound = True
+    _note_change()
+    settings.is_handed_over = False
+    settings.armature_modifier = modifier.name
+    settings.bound_groups = "\n".join(groups)
+    settings.evaluate_problem = problem
+    settings.message = ""
+    if settings.evaluate == "PYTHON":
+        _lock_interface(obj)
+    else:
+        _unlock_interface(obj)
+
+
+def follow_settings(obj: bpy.types.Object) -> None:
+    """Bring a bound object to what its settings have become; where nodes can not do it, Python goes on."""
+    settings = settings_of(obj)
+    if not settings.is_bound or obj.library is not None:
+        return
+    by_nodes = nodes.is_evaluated_by_nodes(obj)
+    if not by_nodes and settings.evaluate == "PYTHON":
+        if not _has_method_for_nodes_to_try(obj):
+            return  # the live preview compares the settings itself
+        _set_evaluate(settings, "NODES")
+    try:
+        modifier = check_bindable(obj)
+        if settings.evaluate == "PYTHON":
+            setup, problem = live.prepare(obj, modifier, settings.method), ""
+        else:
+            setup, problem = prepare(obj, modifier, settings.method, None)
+    except SkinningError:
+        _set_evaluate(settings, "NODES" if by_nodes else "PYTHON")
+        raise
+    _bind_one(obj, modifier, setup, problem)
+    _remove_unused()
+
+
+def _has_method_for_nodes_to_try(obj: bpy.types.Object) -> bool:
+    """Whether nodes were to evaluate an object and could not, and its method is another one since."""
+    known = live.find(obj)
+    has_changed = known is not None and known.choices.method != settings_of(obj).method
+    return has_changed and settings_of(obj).evaluate_problem != "" and obj.mode != "EDIT"
+
+
+def _set_evaluate(settings: ObjectSettings, evaluate: str) -> None:
+    """Choose what evaluates, without a word to the listeners."""
+    settings.is_bound = False
+    settings.evaluate = evaluate
+    settings.is_bound = True
+
+
+def make_independent(objects: Iterable[bpy.types.Object]) -> None:
+    """Hand characters over: Supple's settings are dropped, the node modifier stays and deforms them by itself.
+
+    Raises
+    ------
+    SkinningError
+        Where one of the objects is not evaluated by nodes; nothing is changed then.
+    """
+    bound = [obj for obj in objects if obj.type == "MESH" and settings_of(obj).is_bound]
+    if not bound:
+        raise SkinningError("Nothing to make independent: select a mesh that is bound")
+    for obj in bound:
+        if settings_of(obj).evaluate != "NODES":
+            raise SkinningError(f"'{obj.name}' is deformed by Python, which needs Supple: choose Evaluate: Nodes first")
+        if settings_of(obj).bake != "NONE":
+            raise SkinningError(f"'{obj.name}' is deformed by a bake: go back to live first")
+    for obj in bound:
+        settings = settings_of(obj)
+        settings.is_bound = False  # from here on no listener follows
+        for name in settings.bl_rna.properties.keys():
+            if name not in ("name", "rna_type") and "pattern" not in name:  # patterns do without Bind
+                settings.property_unset(name)
+        nodes.forget(obj)
+    _note_change()
+
+
+def _give_hidden(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    """See that a bound object has a carrier and a watcher, and that its node modifier knows them."""
+    settings = settings_of(obj)
+    if settings.carrier is None:
+        settings.carrier = carriers.new_carrier(obj, read_points(mesh_of(obj)))
+    if settings.watcher is None:
+        settings.watcher = carriers.new_watcher(obj)
+    carriers.watch(settings.watcher, armature)
+    supple = find_supple_modifier(obj)
+    carriers.write_input(supple, carriers.CARRIER_SOCKET, settings.carrier)
+    carriers.write_input(supple, carriers.WATCHER_SOCKET, settings.watcher)
+
+
+def _remove_hidden(settings: ObjectSettings) -> None:
+    """Remove the carrier and the watcher, unless a fresh copy of the object, or its original, uses them too."""
+    others = [settings_of(obj) for obj in find_bound_objects() if settings_of(obj) != settings]
+    for name in ("carrier", "watcher"):
+        hidden = getattr(settings, name)
+        settings.property_unset(name)
+        if hidden is not None and all(getattr(other, name) != hidden for other in others):
+            carriers.remove_hidden(hidden)
+
+
+def unbind(objects: Iterable[bpy.types.Object]) -> None:
+    """Give characters back to their Armature modifiers, as they were before Bind. Bakes and patterns are removed.
+
+    Raises
+    ------
+    SkinningError
+        Where none of the objects is bound or has patterns.
+    """
+    meshes = [obj for obj in objects if obj.type == "MESH"]
+    bound = [obj for obj in meshes if settings_of(obj).is_bound]
+    patterned = [obj for obj in meshes if settings_of(obj).patterns]
+    if not (bound or patterned):
+        raise SkinningError("Nothing to unbind: select a mesh that is bound, or has patterns")
+    for obj in patterned:
+        check_mesh(obj)
+    for obj in patterned:
+        clear_patterns(obj)
+    for obj in bound:
+        _unbind_one(obj)
+    _remove_unused()
+
+
+def _unbind_one(obj: bpy.types.Object) -> None:
+    settings = settings_of(obj)
+    clear_bake(obj)
+    pass_on(obj)
+    replaced = None
+    with suppress(SkinningError):  # the user may have removed it
+        replaced = find_replaced_modifier(obj)
+        if not settings.is_handed_over:  # Supple's own was removed, and could not hand over
+            write_toggles(replaced, settings.live_toggles)
+    for modifier in [modifier for modifier in obj.modifiers if carriers.is_supple_modifier(modifier)]:
+        carriers.remove_modifier(obj, modifier, replaced)
+    _remove_hidden(settings)
+    nodes.remove(obj)
+    live.forget(obj)
+    _note_change()
+    for name in (
+        "is_bound", "is_handed_over", "armature_modifier", "bound_groups", "bound_space", "live_toggles", "message",
+        "evaluate_problem",
+    ):  # fmt: skip
+        settings.property_unset(name)
+    settings.particles.property_unset("bound_count")
+    _unlock_interface(obj)
+
+
+def migrate(obj: bpy.types.Object) -> None:
+    """Bring settings that an older Supple has saved up to date."""
+    settings = settings_of(obj)
+    if settings.version < 2:
+        settings.evaluate = "PYTHON"  # there were no nodes yet
+    if settings.version != SETTINGS_VERSION:
+        settings.version = SETTINGS_VERSION
+
+
+def own_carrier(obj: bpy.types.Object, taken: set[bpy.types.Object]) -> None:
+    """Give a copy of a bound object a carrier of its own, where it shares one with an object already in `taken`."""
+    settings = settings_of(obj)
+    if settings.carrier is None:
+        return
+    if settings.carrier in taken or settings.carrier.library is not None:
+        settings.carrier = settings.watcher = None
+        _give_hidden(obj, check_armature(obj, find_replaced_modifier(obj)))
+    taken.add(settings.carrier)
+
+
+def _lock_interface(obj: bpy.types.Object) -> None:
+    """Lock the interface while rendering: viewport and render write the same carrier."""
+    for scene in obj.users_scene:
+        if not scene.render.use_lock_interface:
+            scene.render.use_lock_interface = True
+            scene[LOCK_KEY] = True
+
+
+def _unlock_interface(obj: bpy.types.Object) -> None:
+    """Undo `_lock_interface` in scenes where no object is bound any more."""
+    for scene in obj.users_scene:
+        if LOCK_KEY in scene and not any(scene in other.users_scene for other in find_bound_objects()):
+            scene.render.use_lock_interface = False
+            del scene[LOCK_KEY]

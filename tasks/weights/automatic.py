@@ -1,0 +1,389 @@
+"""Automatic weights: read, computed without Blender, and written in one go.
+
+`prepare` reads all that counts, `compute` is pure NumPy and may run in a thread of its own, `apply` writes. Where
+something is wrong, nothing is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+
+from ...bridge.meshes import mesh_of
+from ...bridge.nearest import find_nearest_surface
+from ...bridge.visibility import make_crossing_test
+from ...bridge.weights import write_weights
+from ...deformers import SkinningError
+from ...deformers.automatic_weights import bounded_biharmonic as biharmonic_weights
+from ...deformers.automatic_weights import solid_heat, surface_heat
+from ...deformers.automatic_weights.solution import Solution
+from ...deformers.geometry.solid import weld
+from ...deformers.weight_editing import edits as weight_edits
+from ...deformers.weight_editing.mirror import mirror_weights, pair_names
+from ...settings.objects import settings_of
+from ...settings.weights import MODE_ITEMS
+from .copies import Copies, complete_sides, join_copies, read_copies
+from .edits import describe_loss
+from .parts import (
+    Part,
+    Skin,
+    add_armature_modifier,
+    check_near,
+    check_sharers,
+    lacks_modifier,
+    read_selected_bones,
+    read_skins,
+)
+from .reports import Report, count, end_sentence, list_names
+
+Progress = Callable[[float], None]
+
+SHORT = 1e-3
+"""How far a vertex's sum of weights may be from 1."""
+
+BLOCK = 16_384
+"""Vertices whose weights are merged at once: all would take several times the memory of what comes of it."""
+
+TOO_SMALL = "all its weights are smaller than what is kept"
+"""Why a bone has no weights that a method has found some for."""
+
+SOLVED = 0.9
+"""Share of the time after which weights are found, but not yet merged into those there are."""
+
+
+def _solve_solid(points, triangles, heads, tails, options: Options, progress) -> Solution:
+    params = solid_heat.Params(options.resolution) if options.resolution else None
+    return solid_heat.solve(points, triangles, heads, tails, params, progress)
+
+
+def _solve_surface(points, triangles, heads, tails, options: Options, progress) -> Solution:
+    """Surface heat; what sees no bone takes the solid's weights, which are found only if need be."""
+
+    def solve(fallback: np.ndarray | None, start: float, end: float) -> Solution:
+        return surface_heat.solve(
+            points, triangles, heads, tails, make_crossing_test, fallback, progress=cut_progress(progress, start, end)
+        )
+
+    found = solve(None, 0.0, 0.5)
+    if found.weights.any(axis=1).all():
+        return found
+    solid = _solve_solid(points, triangles, heads, tails, options, cut_progress(progress, 0.5, 0.75))
+    return solve(solid.weights, 0.75, 1.0)
+
+
+def _solve_biharmonic(points, triangles, heads, tails, options: Options, progress) -> Solution:
+    params = biharmonic_weights.Params(options.cells) if options.cells else None
+    return biharmonic_weights.solve(points, triangles, heads, tails, params, progress)
+
+
+def cut_progress(progress: Progress | None, start: float, end: float) -> Progress | None:
+    """What a step tells, which takes from `start` to `end` of the whole."""
+    return None if progress is None else lambda done: progress(start + (end - start) * done)
+
+
+METHODS: dict[str, Callable[..., Solution]] = {
+    "SOLID": _solve_solid,
+    "SURFACE": _solve_surface,
+    "BIHARMONIC": _solve_biharmonic,
+}
+MODES = tuple(item[0] for item in MODE_ITEMS)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a user can choose of automatic weights.
+
+    Attributes
+    ----------
+    method : str
+        Key of `METHODS`.
+    mode : Mode
+        "REPLACE" takes the computed weights, "ADD" adds them to those there are, "UNWEIGHTED" gives them to vertices
+        that have none.
+    only_selected_bones : bool
+        Leave the weights of other bones as they are.
+    mirror : bool
+        Make the weights the same on both sides of the armature's X axis.
+    limit : int
+        Largest number of bones at a vertex; 0 for no limit.
+    prune : float
+        Weights below this are left out.
+    resolution : int
+        Cells along the longest side of the solid, for solid heat; 0 for the method's own choice.
+    cells : int
+        About how many cells the solid is cut into, for biharmonic weights; 0 for the method's own choice.
+    """
+
+    method: str = "SOLID"
+    mode: weight_edits.Mode = "REPLACE"
+    only_selected_bones: bool = False
+    mirror: bool = False
+    limit: int = 0
+    prune: float = 0.001
+    resolution: int = 0
+    cells: int = 0
+
+
+@dataclass(frozen=True)
+class Job:
+    """All that the weights of one armature's skin are computed from.
+
+    Attributes
+    ----------
+    skin : Skin
+    options : Options
+    chosen : bool array, shape (B,)
+        Bones that are to get weights.
+    locked : bool array, shape (B,)
+        Bones whose groups are locked in all parts: others find their weights as if these were not there.
+    pairs : int array, shape (B,)
+        The bone of the other side.
+    copies : tuple of Copies
+        What Mirror modifiers make of each part.
+    missing : tuple of Object
+        Meshes that nothing deforms by the armature yet.
+    notes : tuple of str
+        What is to be told before anything was computed.
+    """
+
+    skin: Skin
+    options: Options
+    chosen: np.ndarray
+    locked: np.ndarray
+    pairs: np.ndarray
+    copies: tuple[Copies, ...]
+    missing: tuple[bpy.types.Object, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What was computed for a job.
+
+    Attributes
+    ----------
+    weights : float32 array, shape (V, B)
+        Of all parts.
+    reasons : tuple of str, length B
+        Why a bone got no weight; "" for one that got some, and for one that was not to get any.
+    notes : tuple of str
+    """
+
+    weights: np.ndarray
+    reasons: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def assign_weights(
+    objects: Iterable[bpy.types.Object],
+    options: Options | None = None,
+    armature: bpy.types.Object | None = None,
+    progress: Progress | None = None,
+) -> list[Report]:
+    """Give meshes automatic weights: those of one armature as one solid.
+
+    Parameters
+    ----------
+    objects : Objects
+        Meshes.
+    options : Options, optional
+    armature : Object, optional
+        Armature of the meshes that have none; it is given to them as a modifier.
+    progress : callable, optional
+        Called with the share that is done, 0 to 1; what it raises ends the computing, and nothing is changed then.
+
+    Returns
+    -------
+    list of Report
+        One for each armature.
+
+    Raises
+    ------
+    SkinningError
+        Where a mesh can not be weighted; nothing is changed then.
+    """
+    jobs = prepare(objects, options or Options(), armature)
+    return apply(jobs, compute_all(jobs, progress))
+
+
+def prepare(
+    objects: Iterable[bpy.types.Object], options: Options, armature: bpy.types.Object | None = None
+) -> list[Job]:
+    """Read all that weights are computed from; nothing is changed."""
+    return [_prepare_skin(skin, options) for skin in read_skins(objects, armature)]
+
+
+def _prepare_skin(skin: Skin, options: Options) -> Job:
+    chosen = np.ones(len(skin.names), bool)
+    if options.only_selected_bones:
+        selected = read_selected_bones(skin.armature)
+        chosen = np.array([name in selected for name in skin.names])
+        if not chosen.any():
+            raise SkinningError(
+                f"No deforming bone of '{skin.armature.name}' is selected: select some in Pose Mode, or choose all "
+                "bones"
+            )
+    locked = np.all([part.locked for part in skin.parts], axis=0)
+    if not (chosen & ~locked).any():
+        raise SkinningError("The vertex groups of all bones that are to get weights are locked: unlock some")
+    check_near(skin)
+    check_sharers(skin)
+    envelopes = skin.skeleton.envelopes
+    points = np.flatnonzero((envelopes.heads == envelopes.tails).all(axis=1))
+    notes = []
+    if points.size:
+        named = list_names([skin.names[bone] for bone in points])
+        notes.append(f"{count(points.size, 'bone')} without length taken for points: {named}.")
+    notes += [
+        f"Locked groups of '{part.obj.name}' were left as they are: {list_names(_locked_names(skin, part))}."
+        for part in skin.parts
+        if part.locked.any()
+    ]
+    objects = [obj for part in skin.parts for obj in (part.obj, *part.sharers)]
+    return Job(
+        skin=skin,
+        options=options,
+        chosen=chosen,
+        locked=locked,
+        pairs=pair_names(skin.names, bpy.utils.flip_name),
+        copies=tuple(read_copies(part.obj, skin.armature) for part in skin.parts),
+        missing=tuple(obj for obj in objects if lacks_modifier(obj, skin.armature)),
+        notes=tuple(notes),
+    )
+
+
+def _locked_names(skin: Skin, part: Part) -> list[str]:
+    return [name for name, is_locked in zip(skin.names, part.locked, strict=True) if is_locked]
+
+
+def compute_all(jobs: list[Job], progress: Progress | None = None) -> list[Result]:
+    """Compute one job after the other; touches nothing of Blender's."""
+    results = []
+    for number, job in enumerate(jobs):
+        results.append(compute(job, cut_progress(progress, number / len(jobs), (number + 1) / len(jobs))))
+    return results
+
+
+def compute(job: Job, progress: Progress | None = None) -> Result:
+    """Compute the weights of one armature's skin; touches nothing of Blender's."""
+    skin, limit = job.skin, job.options.limit
+    found, reasons, notes = _solve(job, cut_progress(progress, 0.0, SOLVED))
+    tell = cut_progress(progress, SOLVED, 1.0) or (lambda done: None)
+    closed = _close_seams(skin) if job.options.mode == "UNWEIGHTED" else None
+    loss, short, used = np.zeros(len(found), np.float32), 0, np.zeros(len(skin.names), bool)
+    for part, rows, copies in zip(skin.parts, skin.rows, job.copies, strict=True):
+        before = part.weights if closed is None else closed[rows]
+        for start in range(rows.start, rows.stop, BLOCK):
+            tell(start / len(found))
+            block = slice(start, min(start + BLOCK, rows.stop))
+            existing = before[block.start - rows.start : block.stop - rows.start]
+            found[block], loss[block] = _merge(job, existing, found[block], part.locked)
+        if part.locked.any():
+            short += np.count_nonzero(abs(found[rows].sum(axis=1) - 1.0) > SHORT)
+        used |= copies.add_twins(np.array(found[rows].any(axis=0)), job.pairs)
+    tell(1.0)
+    if limit:
+        notes.append(describe_loss(loss, limit))
+    if short:
+        notes.append(f"{count(short, 'vertex')} do not sum to 1, for locked groups: unlock these, and normalize")
+    lost = job.chosen & ~job.locked & ~used
+    told = np.where(lost, np.where(reasons == "", TOO_SMALL, reasons), "")
+    return Result(found, tuple(told.tolist()), tuple(end_sentence(note) for note in notes))
+
+
+def _solve(job: Job, progress: Progress | None) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Weights, shape (V, B), why bones have none, shape (B,), and notes, without regard to the weights there are."""
+    skin, options, envelopes = job.skin, job.options, job.skin.skeleton.envelopes
+    points, triangles = join_copies(skin, job.copies)
+    free = ~job.locked
+    heads, tails = envelopes.heads[free], envelopes.tails[free]
+    solution = METHODS[options.method](points, triangles, heads, tails, options, progress)
+    found, reasons, notes = solution.weights, np.array(solution.reasons, object), list(solution.notes)
+    if not free.all():
+        found, reasons = np.zeros((len(points), len(free)), np.float32), np.full(len(free), "", object)
+        found[:, free], reasons[free] = solution.weights, solution.reasons
+    if options.mirror:
+        mirrored = mirror_weights(found, points, triangles, job.pairs, find_nearest_surface, "BOTH")
+        mirrored.weights[mirrored.far] = found[mirrored.far]
+        found = mirrored.weights
+        if far := np.count_nonzero(mirrored.far[: skin.rows[-1].stop]):
+            notes.append(f"{count(far, 'vertex')} with nothing on the other side of X: not mirrored")
+    return found[: skin.rows[-1].stop], reasons, notes
+
+
+def _close_seams(skin: Skin) -> np.ndarray:
+    """Weights as they are, shape (V, B), where vertices that have none take those of others at their place.
+
+    They would be torn off these, which stay as they are. Locked groups stay too.
+    """
+    weights = skin.weights
+    bare = weights.sum(axis=1) < weight_edits.LEAST_SUM
+    place, held = weld(skin.points), np.flatnonzero(~bare)
+    giver = np.full(len(weights), -1)
+    giver[place[held[::-1]]] = held[::-1]
+    for part, rows in zip(skin.parts, skin.rows, strict=True):
+        taking = rows.start + np.flatnonzero(bare[rows] & (giver[place[rows]] >= 0))
+        free = np.flatnonzero(~part.locked)
+        weights[np.ix_(taking, free)] = weights[np.ix_(giver[place[taking]], free)]
+    return weights
+
+
+def _merge(
+    job: Job, existing: np.ndarray, found: np.ndarray, locked: np.ndarray
+) -> tuple[np.ndarray, np.ndarray | float]:
+    """Weights, shape (V, B), of some vertices as they are to be, and the shares, shape (V,), that the limit took."""
+    options = job.options
+    found = weight_edits.prune_weights(found, options.prune)
+    weights = weight_edits.merge_weights(existing, found, options.mode, job.chosen, locked)
+    if not options.limit:
+        return weights, 0.0
+    changed = (weights != existing).any(axis=1)
+    return weight_edits.limit_influences(weights, options.limit, locked, changed)
+
+
+def apply(jobs: list[Job], results: list[Result]) -> list[Report]:
+    """Write what was computed, and keep the report in the objects' settings.
+
+    Raises
+    ------
+    SkinningError
+        Where a mesh is not as it was read; nothing is changed then.
+    """
+    for job in jobs:
+        for part in job.skin.parts:
+            _check_unchanged(part)
+    return [_apply_one(job, result) for job, result in zip(jobs, results, strict=True)]
+
+
+def _check_unchanged(part: Part) -> None:
+    vertices, read = len(mesh_of(part.obj).vertices), len(part.points)
+    if vertices != read:
+        raise SkinningError(
+            f"'{part.obj.name}' has {vertices} vertices but had {read} when its weights were begun: begin again"
+        )
+
+
+def _apply_one(job: Job, result: Result) -> Report:
+    skin, armature = job.skin, job.skin.armature
+    parts, notes = [], [*job.notes, *result.notes]
+    for part, rows in zip(skin.parts, skin.rows, strict=True):
+        weights = result.weights[rows]
+        write_weights(part.obj, skin.names, weights)
+        notes += complete_sides(part.obj, armature, skin.names, np.array(weights.any(axis=0)), job.pairs)
+        parts.append((part.obj.name, len(weights), int((weights > 0).any(axis=1).sum())))
+    for obj in job.missing:
+        add_armature_modifier(obj, armature)
+        notes.append(f"'{obj.name}' was given an Armature modifier with '{armature.name}'.")
+    reasons = {name: why for name, why in zip(skin.names, result.reasons, strict=True) if why}
+    report = Report(armature.name, job.options.method, len(skin.names), tuple(parts), reasons, tuple(notes))
+    for part in skin.parts:
+        told = "\n".join(report.describe(part.obj.name))
+        settings_of(part.obj).weights_report = told
+        for obj in part.sharers:
+            settings_of(obj).weights_report = f"'{obj.name}' shares the mesh of '{part.obj.name}'.\n{told}"
+    if armature.library is None:
+        settings_of(armature).weights_report = "\n".join(report.describe())
+    return report

@@ -1,0 +1,112 @@
+"""Copies of a mesh that Mirror modifiers make, and the vertex groups of the other side that these follow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ...deformers.geometry.solid import weld
+from ..character import object_to_armature
+from ..stack import armature_modifiers
+from .parts import Skin
+from .reports import count, list_names
+
+
+@dataclass(frozen=True)
+class Copies:
+    """What Mirror modifiers make of a mesh before an armature deforms it.
+
+    Attributes
+    ----------
+    places : tuple of float64 array, shape (4, 4)
+        From the mesh's places to those of each copy, armature space.
+    swaps_sides : bool
+        Whether copies follow the bones of the other side: they need these bones' groups, though empty ones.
+    """
+
+    places: tuple[np.ndarray, ...]
+    swaps_sides: bool
+
+    def add_twins(self, used: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+        """Bones with weight, bool of shape (B,), and with them those of the other side that copies follow."""
+        return used | used[pairs] if self.swaps_sides else used
+
+
+def read_copies(obj: bpy.types.Object, armature: bpy.types.Object) -> Copies:
+    """The copies that Mirror modifiers above an armature's modifier make."""
+    space = np.array(object_to_armature(obj, armature), np.float64)
+    places, swaps_sides = [np.eye(4)], False
+    for modifier in _find_mirrors(obj, armature):
+        around: Any = modifier.mirror_object
+        to_plane = np.eye(4)
+        if around is not None:
+            to_plane = np.array(around.matrix_world.inverted_safe() @ obj.matrix_world, np.float64)
+        to_plane = to_plane @ np.linalg.pinv(space)
+        for axis in np.flatnonzero(modifier.use_axis).tolist():
+            flip = np.eye(4)
+            flip[axis, axis] = -1.0
+            across = np.linalg.pinv(to_plane) @ flip @ to_plane
+            places += [across @ place for place in places]
+            swaps_sides |= modifier.use_mirror_vertex_groups
+    return Copies(tuple(places[1:]), swaps_sides)
+
+
+def _find_mirrors(obj: bpy.types.Object, armature: bpy.types.Object) -> list[Any]:
+    """Mirror modifiers whose copies the armature deforms; a mesh that it deforms as its child comes before all."""
+    found = armature_modifiers(obj)
+    own = [one for one in found if one.object == armature] or [one for one in found if one.object is None]
+    if not own and obj.parent == armature and obj.parent_type == "ARMATURE":
+        return []
+    above = obj.modifiers[: obj.modifiers.find(own[0].name)] if own else list(obj.modifiers)
+    return [one for one in above if one.type == "MIRROR" and (one.show_viewport or one.show_render)]
+
+
+def join_copies(skin: Skin, copies: Sequence[Copies]) -> tuple[np.ndarray, np.ndarray]:
+    """Points, shape (V', 3), and triangles of a skin, and after them those of its parts' copies.
+
+    Triangles of a copy whose corners are all at places of what was there before it are left out: where a whole mesh is
+    mirrored onto itself there is no second skin.
+    """
+    points, triangles, starts = [skin.points], [skin.triangles], [0]
+    end = len(points[0])
+    for part, own in zip(skin.parts, copies, strict=True):
+        for place in own.places:
+            points.append(part.points @ place[:3, :3].T + place[:3, 3])
+            corners = part.triangles + end
+            triangles.append(corners[:, ::-1] if np.linalg.det(place[:3, :3]) < 0 else corners)
+            starts.append(end)
+            end += len(part.points)
+    if len(points) == 1:
+        return points[0], triangles[0]
+    together = np.concatenate(points)
+    first = weld(together)
+    kept = [(first[corners] >= start).any(axis=1) for corners, start in zip(triangles, starts, strict=True)]
+    return together, np.concatenate(triangles)[np.concatenate(kept)]
+
+
+def complete_sides(
+    obj: bpy.types.Object, armature: bpy.types.Object, names: Sequence[str], used: np.ndarray, pairs: np.ndarray
+) -> list[str]:
+    """Give a mesh the empty groups that its mirrored copies follow; tells of it.
+
+    Parameters
+    ----------
+    obj, armature : Object
+    names : sequence of str, length B
+    used : bool array, shape (B,)
+        Bones that the mesh has weights for.
+    pairs : int array, shape (B,)
+        The bone of the other side.
+    """
+    wanted = read_copies(obj, armature).add_twins(used, pairs)
+    made = [name for name, one in zip(names, wanted, strict=True) if one and name not in obj.vertex_groups]
+    for name in made:
+        obj.vertex_groups.new(name=name)
+    if not made:
+        return []
+    told = count(len(made), "empty group")
+    return [f"'{obj.name}' was given {told} for what its Mirror modifier adds: {list_names(made)}."]

@@ -1,0 +1,100 @@
+"""What is told of weights: sentences, and what they are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...settings.weights import METHOD_ITEMS
+
+METHOD_NAMES = {item[0]: item[1] for item in METHOD_ITEMS}
+
+NAMED = 5
+"""Names that a sentence tells; of more it tells the number."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What came of the weights of one armature's skin.
+
+    Attributes
+    ----------
+    armature : str
+    method : str
+    bones : int
+        Deforming bones.
+    parts : tuple of (str, int, int)
+        Name, number of vertices, and how many of them have weights, of each mesh.
+    reasons : dict of str to str
+        Bones that got nothing, and why.
+    notes : tuple of str
+    """
+
+    armature: str
+    method: str
+    bones: int
+    parts: tuple[tuple[str, int, int], ...]
+    reasons: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def describe(self, part: str | None = None) -> list[str]:
+        """Sentences, of all parts or of one."""
+        told = [one for one in self.parts if part in (None, one[0])]
+        lines = [_describe_part(*one, METHOD_NAMES[self.method]) for one in told]
+        by_reason: dict[str, list[str]] = {}
+        for bone, reason in self.reasons.items():
+            by_reason.setdefault(reason, []).append(bone)
+        for reason, bones in by_reason.items():
+            lines.append(f"{count(len(bones), 'bone')} of {self.bones} got no weights ({reason}): {list_names(bones)}.")
+        return [*lines, *self.notes]
+
+    def summarize(self) -> list[str]:
+        """Sentences that sum up: only of parts that are not whole each has its own."""
+        if len(self.parts) == 1:
+            return self.describe()
+        total, weighted = sum(part[1] for part in self.parts), sum(part[2] for part in self.parts)
+        found = count(weighted, "vertex") if weighted == total else f"{weighted:,} of {count(total, 'vertex')}"
+        method = METHOD_NAMES[self.method]
+        partial = [_describe_part(*part, method) for part in self.parts if not 0 < part[1] == part[2]]
+        first = f"{found} of {len(self.parts)} meshes have weights, by {method}."
+        return [first, *partial, *self.describe()[len(self.parts) :]]
+
+    def as_json(self) -> dict[str, Any]:
+        """The same in plain strings, numbers, lists and dicts."""
+        return {
+            "armature": self.armature,
+            "method": self.method,
+            "bones": self.bones,
+            "objects": [dict(zip(("name", "vertices", "weighted"), part, strict=True)) for part in self.parts],
+            "bones_without_weights": [{"name": name, "reason": why} for name, why in self.reasons.items()],
+            "notes": list(self.notes),
+        }
+
+
+def _describe_part(name: str, vertices: int, weighted: int, method: str) -> str:
+    if not vertices:
+        return f"'{name}' has no vertices."
+    if weighted == vertices:
+        return f"'{name}': all {vertices:,} vertices have weights, by {method}."
+    return (
+        f"'{name}': {weighted:,} of {vertices:,} vertices have weights, by {method}; {vertices - weighted:,} have none."
+    )
+
+
+def count(number: int | np.integer, thing: str) -> str:
+    """A number with its thing, as in "1 bone", "2 bones" and "3 vertices"."""
+    things = "vertices" if thing == "vertex" else f"{thing}s"
+    return f"{number:,} {thing if number == 1 else things}"
+
+
+def list_names(names: list[str]) -> str:
+    """Names in a row; of many, the first ones and how many there are besides."""
+    shown = ", ".join(names[:NAMED])
+    return f"{shown} and {len(names) - NAMED} more" if len(names) > NAMED else shown
+
+
+def end_sentence(text: str) -> str:
+    """A sentence with its full stop."""
+    return text if text.endswith(".") else f"{text}."

@@ -1,0 +1,730 @@
+"""Particle skinning: what it promises about poses, spaces, parts, and shapes that it can not fill."""
+
+import signal
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+
+from benchmarks.shapes import Shape, arm, box
+from benchmarks.winding import measure_windings
+from demo.measures import largest_edge_stretch, mesh_edges, mesh_volume, smallest_section
+from supple.deformers import Joints, Pose, Rest, SkinningError, Weights
+from supple.deformers.particles import particles as method
+from supple.deformers.particles.particles import Binding, Params
+from supple.deformers.skinning import dlbnt
+
+from ..characters import about, rotation
+
+BOX, ARM = box(0.15), arm(0.016)
+FEW = Params(count=200)
+STILL = np.tile(np.eye(4), (2, 1, 1))
+MOVE = about(rotation((3, -1, 2), 130), np.zeros(3), (2, 1, -3))
+SPACE = about(0.4 * rotation((1, 2, 3), 50), np.zeros(3), (0.4, -0.7, 1.1))
+
+
+def make_rest(shape: Shape, **parts: np.ndarray | None) -> Rest:
+    joints = Joints(shape.heads, shape.parents, shape.tails)
+    rest = Rest(shape.points, Weights.from_dense(shape.weights), joints, triangles=shape.triangles)
+    return replace(rest, **parts)
+
+
+REST = make_rest(BOX)
+
+
+def bend(degrees: float, shape: Shape = BOX, axis: object = (0, 1, 0), scale: object = 1.0) -> np.ndarray:
+    return shape.pose({1: rotation(axis, degrees) @ np.diag(np.ones(3) * scale)})
+
+
+BEND, SCALED = bend(70), bend(70, scale=(1.3, 0.8, 1.2))
+
+
+def transform(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
+    return points @ matrix[:3, :3].T + matrix[:3, 3]
+
+
+def apply(transforms: np.ndarray, points: np.ndarray) -> np.ndarray:
+    return np.einsum("vij,vj->vi", transforms[:, :3, :3], points) + transforms[:, :3, 3]
+
+
+def within(actual: np.ndarray, expected: np.ndarray, part: float = 1e-6) -> None:
+    """Equal up to a part of the extent."""
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=part * np.ptp(expected, axis=0).max())
+
+
+def skin(rest: Rest, matrices: np.ndarray, space: np.ndarray | None = None) -> np.ndarray:
+    return dlbnt.deform(dlbnt.bind(rest, dlbnt.Params()), Pose(matrices, space))
+
+
+def volume(shape: Shape, points: np.ndarray) -> float:
+    """As a ratio to that at rest."""
+    return mesh_volume(points.astype(float), shape.triangles) / mesh_volume(shape.points, shape.triangles)
+
+
+def section(shape: Shape, posed: np.ndarray, start: object, end: object) -> float:
+    ends = np.asarray(start, float), np.asarray(end, float)
+    return smallest_section(shape.points, posed.astype(float), shape.triangles, *ends)[0]
+
+
+@pytest.fixture(scope="module")
+def binding() -> Binding:
+    return method.bind(REST, FEW)
+
+
+@pytest.fixture(scope="module")
+def bent(binding: Binding) -> np.ndarray:
+    return method.deform(binding, Pose(BEND))
+
+
+@pytest.fixture(scope="module")
+def arm_binding() -> Binding:
+    return method.bind(make_rest(ARM), Params(count=250))
+
+
+# --- exact ---
+
+
+@pytest.mark.parametrize("shape", [BOX, ARM], ids=["box", "arm"])
+@pytest.mark.parametrize(
+    "matrix",
+    [np.eye(4), MOVE, about(rotation((1, 0, 2), 180), np.zeros(3)), about(1.7 * rotation((3, -1, 2), 70), np.ones(3))],
+    ids=["rest", "moved", "half turn", "scaled evenly"],
+)
+def test_rest_and_motion_as_a_whole(shape: Shape, matrix: np.ndarray) -> None:
+    result = method.bind(make_rest(shape), FEW)
+    matrix = matrix.copy()
+    matrix[:3, 3] *= 0.2 * shape.diagonal
+    whole = Pose(np.array([matrix, matrix]))
+    within(method.deform(result, whole), transform(matrix, shape.points))
+    within(apply(method.vertex_transforms(result, whole), shape.points), transform(matrix, shape.points))
+    within(method.pose_particles(result, whole), transform(matrix, method.particles(result).points))
+
+
+def with_params(binding: Binding, **changes: float) -> Binding:
+    """The same binding at another quality."""
+    return replace(binding, params=replace(binding.params, **changes))
+
+
+def test_far_away(binding: Binding) -> None:
+    """A hundred sizes away, single precision has 1e-5 of the size left, for DLBNT as for the particles."""
+    matrix = MOVE.copy()
+    matrix[:3, 3] = [200, -150, 100]
+    whole = np.array([matrix, matrix])
+    expected = transform(matrix, BOX.points)
+    error = np.abs(method.deform(binding, Pose(whole)) - expected).max()
+    assert error < 1.5 * np.abs(skin(REST, whole) - expected).max() + 1e-5
+    assert error < 4e-5 * 2.5
+
+
+def test_a_bend_far_away(binding: Binding, bent: np.ndarray) -> None:
+    away = np.eye(4)
+    away[:3, 3] = [200, -150, 100]
+    within(method.deform(binding, Pose(away @ BEND)) - away[:3, 3], bent, 5e-5)
+
+
+def test_frames_do_not_depend_on_each_other(binding: Binding, bent: np.ndarray) -> None:
+    assert method.deform(binding, Pose(BEND)).tobytes() == bent.tobytes()
+    scaled = method.deform(binding, Pose(SCALED)).tobytes()
+    transforms = method.vertex_transforms(binding, Pose(BEND)).tobytes()
+    assert method.deform(binding, Pose(BEND)).tobytes() == bent.tobytes()
+    fresh = method.bind(REST, FEW)
+    assert method.vertex_transforms(fresh, Pose(BEND)).tobytes() == transforms
+    assert method.deform(fresh, Pose(SCALED)).tobytes() == scaled
+    assert method.deform(fresh, Pose(BEND)).tobytes() == bent.tobytes()
+
+
+def test_inputs_are_kept() -> None:
+    arrays = [REST.points, REST.triangles, REST.weights.values, REST.joints.centers, SPACE, BEND]
+    before = [np.array(array) for array in arrays]
+    result = method.bind(replace(REST, object_to_armature=SPACE), FEW)
+    method.deform(result, Pose(BEND, SPACE))
+    method.vertex_transforms(result, Pose(BEND, SPACE))
+    for array, original in zip(arrays, before, strict=True):
+        np.testing.assert_array_equal(array, original)
+
+
+# --- transforms, groups, shapes ---
+
+RAMP = np.linspace(0, 1, len(BOX.points))
+
+
+@pytest.mark.parametrize("matrices", [BEND, SCALED], ids=["bent", "scaled"])
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {},
+        {"linear": RAMP},
+        {"strength": RAMP},
+        {"solid": RAMP},
+        {"linear": RAMP, "strength": RAMP[::-1], "solid": RAMP},
+    ],
+    ids=["plain", "linear", "strength", "solid", "all"],
+)
+def test_transforms_carry_points(parts: dict, matrices: np.ndarray) -> None:
+    result, pose = method.bind(replace(REST, **parts), FEW), Pose(matrices)
+    transforms, posed = method.vertex_transforms(result, pose), method.deform(result, pose)
+    assert transforms.dtype == posed.dtype == np.float32
+    assert transforms.transpose(0, 2, 1).flags.c_contiguous
+    np.testing.assert_array_equal(transforms[:, 3], np.tile([0, 0, 0, 1], (len(BOX.points), 1)))
+    within(apply(transforms, BOX.points), posed, 1e-5)
+
+
+@pytest.mark.parametrize("matrices", [BEND, SCALED], ids=["bent", "scaled"])
+def test_transforms_carry_points_of_an_uneven_object(matrices: np.ndarray) -> None:
+    space = about(np.diag([0.5, 1.0, 2.0]) @ rotation((0, 0, 1), 20), np.zeros(3), (0.1, 0, 0))
+    points = transform(np.linalg.inv(space), BOX.points)
+    result = method.bind(replace(REST, points=points, object_to_armature=space), FEW)
+    pose = Pose(matrices, space)
+    within(apply(method.vertex_transforms(result, pose), points), method.deform(result, pose), 1e-5)
+
+
+def test_groups(binding: Binding, bent: np.ndarray) -> None:
+    count, pose = len(BOX.points), Pose(BEND)
+
+    def deform(**parts: np.ndarray) -> np.ndarray:
+        return method.deform(method.bind(replace(REST, **parts), replace(FEW, volume=0.0)), pose)
+
+    np.testing.assert_array_equal(deform(solid=np.zeros(count)), skin(REST, BEND))
+    within(deform(strength=np.zeros(count)), BOX.points)
+    raw = method.deform(with_params(binding, volume=0.0), pose)
+    within(deform(strength=np.full(count, 0.5)), 0.5 * (BOX.points + raw))
+    within(deform(solid=np.full(count, 9.0)), raw)
+    linear = method.bind(replace(REST, linear=np.ones(count)), FEW)  # the weights alone are the particles'
+    within(method.deform(linear, pose), dlbnt.deform(linear.base, Pose(np.concatenate([BEND, np.eye(4)[None]]))))
+    half = (BOX.points[:, 1] > 0).astype(float)
+    mixed = deform(solid=half)
+    np.testing.assert_array_equal(mixed[half == 0], skin(REST, BEND)[half == 0])
+    assert np.abs(mixed[half == 1] - skin(REST, BEND)[half == 1]).max() > 0.02
+
+
+def test_solid_of_nothing_is_dlbnt_with_volume() -> None:
+    """The volume step moves only what the particles have moved."""
+    result = method.bind(replace(REST, solid=np.zeros(len(BOX.points))), FEW)
+    for matrices in (BEND, SCALED):
+        np.testing.assert_array_equal(method.deform(result, Pose(matrices)), skin(REST, matrices))
+    assert result.solid_share == 0
+
+
+def test_another_shape(binding: Binding) -> None:
+    shape = BOX.points * [1.0, 1.1, 0.9] + [0, 0.05, 0]
+    moved = method.with_points(binding, shape)
+    within(method.deform(moved, Pose(STILL)), shape)
+    within(method.deform(moved, Pose(np.array([MOVE, MOVE]))), transform(MOVE, shape))
+    raw = with_params(moved, volume=0.0)
+    transforms = method.vertex_transforms(with_params(binding, volume=0.0), Pose(BEND))
+    within(apply(transforms, shape), method.deform(raw, Pose(BEND)), 1e-5)
+    assert method.measure_volume(moved, shape) == pytest.approx(1.0)
+    assert method.measure_volume(moved, method.deform(moved, Pose(BEND))) == pytest.approx(1.0, abs=1e-3)
+    assert method.measure_volume(binding, shape) == pytest.approx(0.99)
+
+
+def test_vertices_without_weights_stay() -> None:
+    points = np.concatenate([BOX.points, [[0.3, 0.2, 0.4], [5.0, 5, 5]]])
+    loose = replace(REST, points=points)
+    result = method.bind(loose, FEW)
+    for matrices in (BEND, SCALED, np.array([MOVE, MOVE])):
+        within(method.deform(result, Pose(matrices))[-2:], points[-2:])
+    shown = BOX.weights.copy()
+    shown[BOX.points[:, 0] > 1.2] = 0.0
+    result = method.bind(replace(REST, weights=Weights.from_dense(shown)), FEW)
+    assert np.isfinite(method.deform(result, Pose(BEND))).all()
+
+
+# --- spaces ---
+
+
+def test_object_that_moves_against_its_armature(binding: Binding) -> None:
+    """Moved, turned and scaled evenly by D, it bends about the bones as they are then: D M D^-1."""
+    for change in (MOVE, SPACE, about(3.0 * np.eye(3), np.zeros(3), (9, 0, 0))):
+        carried = change @ BEND @ np.linalg.inv(change)
+        within(method.deform(binding, Pose(carried, change)), method.deform(binding, Pose(BEND)), 1e-5)
+
+
+@pytest.mark.parametrize("space", [MOVE, SPACE], ids=["turned", "scaled evenly"])
+def test_bound_in_another_object_space(space: np.ndarray) -> None:
+    """Object space is that of the particles: moving, turning and scaling the object evenly changes nothing there."""
+    into = np.linalg.norm(space[0, :3])
+    joints = Joints(transform(space, BOX.heads), BOX.parents, transform(space, BOX.tails))
+    other = method.bind(replace(REST, joints=joints, object_to_armature=space), FEW)
+    plain = method.bind(REST, FEW)
+    assert into > 0
+    assert other.count == plain.count
+    for matrices in (BEND, SCALED):
+        pose = Pose(space @ matrices @ np.linalg.inv(space), space)
+        within(method.deform(other, pose), method.deform(plain, Pose(matrices)), 1e-5)
+        within(method.pose_particles(other, pose), method.pose_particles(plain, Pose(matrices)), 1e-5)
+
+
+@pytest.mark.parametrize("scales", [(1, 2, 0.5), (3, 3, 1)])
+def test_unevenly_scaled_object(scales: tuple) -> None:
+    """What the armature carries along as a whole is carried exactly; a bend keeps the volume that is seen."""
+    space = about(np.diag(scales) @ rotation((0, 0, 1), 30), np.zeros(3), (0.1, 0.2, 0))
+    points = transform(np.linalg.inv(space), BOX.points)
+    result = method.bind(replace(REST, points=points, object_to_armature=space), FEW)
+    carried = transform(space, method.deform(result, Pose(np.array([MOVE, MOVE]), space)))
+    within(carried, transform(MOVE, BOX.points), 2e-6)
+    posed = transform(space, method.deform(result, Pose(BEND, space)))
+    plain = method.deform(method.bind(REST, FEW), Pose(BEND))
+    assert volume(BOX, posed) == pytest.approx(1.0, abs=1e-3)
+    apart = np.sqrt(((posed - plain) ** 2).sum(axis=1).mean())
+    assert apart < 0.03 * BOX.diagonal  # the particles lie otherwise, the body bends the same
+
+
+@pytest.mark.parametrize("factor", [2.0**-10, 2.0**10, 1e-3, 1e3])
+def test_unit_does_not_matter(factor: float, bent: np.ndarray) -> None:
+    joints = Joints(factor * BOX.heads, BOX.parents, factor * BOX.tails)
+    result = method.bind(replace(REST, points=factor * BOX.points, joints=joints), FEW)
+    matrices = BEND.copy()
+    matrices[:, :3, 3] *= factor
+    within(method.deform(result, Pose(matrices)), factor * bent, 1e-5 if factor in (2.0**-10, 2.0**10) else 0.02)
+
+
+# --- parts ---
+
+
+def join(*shapes: Shape) -> Shape:
+    """All on the bones of the first one."""
+    starts = np.cumsum([0, *(len(shape.points) for shape in shapes)])
+    return replace(
+        shapes[0],
+        points=np.concatenate([shape.points for shape in shapes]),
+        weights=np.concatenate([shape.weights for shape in shapes]),
+        triangles=np.concatenate([s.triangles + start for s, start in zip(shapes, starts, strict=False)]),
+    )
+
+
+def make_part(offset: object, scale: float, weights: object) -> Shape:
+    points = scale * BOX.points + np.asarray(offset, float)
+    return replace(BOX, points=points, weights=np.tile(np.asarray(weights, float), (len(points), 1)))
+
+
+@pytest.mark.parametrize("offset", [(0, 0, 1.5), (0.6, 0.3, 0.2)], ids=["apart", "overlapping"])
+def test_a_part_of_one_bone_stays_rigid(offset: object) -> None:
+    both = join(BOX, make_part(offset, 0.4, (0, 1)))
+    result = method.bind(make_rest(both), Params(count=300))
+    assert result.messages == ()
+    part = slice(len(BOX.points), None)
+    for degrees in (40, 100):
+        matrices = bend(degrees)
+        posed = method.deform(result, Pose(matrices))
+        within(posed[part], transform(matrices[1], both.points[part]))
+        assert np.isfinite(posed).all()
+        assert largest_edge_stretch(both.points, posed, mesh_edges(both.triangles)) < 5
+
+
+def test_overlapping_shells_that_both_bend() -> None:
+    both = join(BOX, replace(BOX, points=0.8 * BOX.points + [0.1, 0.3, 0.3]))
+    result = method.bind(make_rest(both), Params(count=300))
+    posed = method.deform(result, Pose(BEND))
+    within(method.deform(result, Pose(STILL)), both.points)
+    assert largest_edge_stretch(both.points, posed, mesh_edges(both.triangles)) < 3
+    assert volume(both, posed) == pytest.approx(1.0, abs=2e-3)
+
+
+def make_voxels(cells: set[tuple[int, int, int]], size: float) -> tuple[np.ndarray, np.ndarray]:
+    """The closed surface of cells."""
+    corners, quads = [], []
+    for cell, axis, side in product(sorted(cells), range(3), (0, 1)):
+        beside = list(cell)
+        beside[axis] += 2 * side - 1
+        if tuple(beside) in cells:
+            continue
+        ring = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])[:: 1 if side else -1]
+        quad = np.zeros((4, 3), int)
+        quad[:, [(axis + 1) % 3, (axis + 2) % 3]] = ring
+        quad[:, axis] = side
+        quads.append(len(corners) + np.arange(4))
+        corners.extend((np.array(cell) + quad).tolist())
+    points, places = np.unique(np.array(corners), axis=0, return_inverse=True)
+    faces = places.reshape(-1)[np.array(quads)]
+    return size * points, np.concatenate([faces[:, [0, 1, 2]], faces[:, [0, 2, 3]]])
+
+
+def make_two_fingers() -> Shape:
+    """A palm of 7 x 4 x 3 cells and two fingers of 3 x 10 x 3, one cell apart, along y."""
+    cells = set(product(range(7), range(4), range(3)))
+    cells |= set(product((0, 1, 2, 4, 5, 6), range(4, 14), range(3)))
+    points, triangles = make_voxels(cells, 0.1)
+    share = np.clip((points[:, 1] - 0.35) / 0.3, 0, 1)
+    left = points[:, 0] < 0.35
+    weights = np.stack([1 - share, share * left, share * ~left], axis=1)
+    heads = np.array([[0.35, 0, 0.15], [0.15, 0.5, 0.15], [0.55, 0.5, 0.15]])
+    tails = np.array([[0.35, 0.4, 0.15], [0.15, 1.4, 0.15], [0.55, 1.4, 0.15]])
+    return Shape(points, triangles, weights, heads, tails, np.array([-1, 0, 0]))
+
+
+@pytest.mark.parametrize("degrees", [30, 80])
+def test_fingers_side_by_side_do_not_move_each_other(degrees: float) -> None:
+    hand = make_two_fingers()
+    result = method.bind(make_rest(hand), Params(count=400))
+    assert result.messages == ()
+    posed = method.deform(result, Pose(hand.pose({1: rotation((1, 0, 0), degrees)})))
+    far = (hand.points[:, 0] > 0.35) & (hand.points[:, 1] > 0.9)
+    moved = np.linalg.norm(posed - hand.points, axis=1)
+    assert moved[(hand.points[:, 0] < 0.35) & (hand.points[:, 1] > 0.9)].min() > 0.1
+    assert moved[far].max() < 1e-3 * 1.4
+    tip = far & (hand.points[:, 1] > 1.2)
+    assert moved[tip].max() < 2e-4 * 1.4
+
+
+# --- what can not be filled ---
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"triangles": None}, "no faces"),
+        ({"triangles": np.zeros((0, 3), int)}, "no faces"),
+        ({"triangles": np.zeros((5, 3), int)}, "no faces"),
+        ({"triangles": BOX.triangles[:1]}, "closed"),
+        ({"triangles": BOX.triangles[: len(BOX.triangles) // 3]}, "closed"),
+        ({"points": BOX.points * [1, 1, 0]}, "closed"),
+        ({"points": BOX.points * 0}, "no faces"),
+        ({"points": BOX.points * 0 + 7}, "no faces"),
+    ],
+    ids=["None", "no faces", "no corners", "one face", "a third", "sheet", "point", "point elsewhere"],
+)
+def test_what_can_not_be_filled_is_dlbnt(parts: dict, message: str) -> None:
+    rest = replace(REST, **parts)
+    result = method.bind(rest, FEW)
+    assert result.count == 0
+    assert result.body is None
+    for matrices in (BEND, SCALED):
+        np.testing.assert_array_equal(method.deform(result, Pose(matrices)), skin(rest, matrices))
+        transforms = method.vertex_transforms(result, Pose(matrices))
+        expected = dlbnt.vertex_transforms(dlbnt.bind(rest, dlbnt.Params()), Pose(matrices))
+        np.testing.assert_array_equal(transforms, expected)
+    assert method.measure_volume(result, rest.points) is None
+    assert len(method.particles(result).points) == len(method.pose_particles(result, Pose(BEND))) == 0
+    within(method.deform(method.with_points(result, BOX.points), Pose(STILL)), BOX.points)
+    assert len(result.messages) == 1
+    assert message in result.messages[0]
+    assert "DLBNT" in result.messages[0]
+
+
+def test_too_few_particles_are_dlbnt() -> None:
+    result = method.bind(REST, Params(smallest_radius=0.6))
+    assert result.count == 0
+    assert len(result.messages) == 1
+    assert "smaller radius" in result.messages[0]
+    assert "DLBNT" in result.messages[0]
+    np.testing.assert_array_equal(method.deform(result, Pose(BEND)), skin(REST, BEND))
+
+
+def test_messages() -> None:
+    top = (BOX.points[BOX.triangles][:, :, 2] > 0.49).all(axis=1)
+    used, places = np.unique(BOX.triangles[top], return_inverse=True)
+    sheet = replace(
+        BOX, points=BOX.points[used] + [0, 0, 3.0], triangles=places.reshape(-1, 3), weights=BOX.weights[used]
+    )
+    (message,) = method.bind(make_rest(join(BOX, sheet)), FEW).messages
+    assert "1 of 2" in message
+    assert "open" in message
+    (message,) = method.bind(replace(REST, triangles=BOX.triangles[:, ::-1]), FEW).messages
+    assert "inside out" in message
+    assert method.bind(REST, FEW).messages == ()
+
+
+def test_a_flat_part_is_no_body() -> None:
+    """Its volume is 0 but for rounding, wherever it is."""
+    flat = replace(BOX, points=BOX.points * [0.5, 0.5, 0] + [0.1, 0.2, 3.0])
+    result = method.bind(make_rest(join(BOX, flat)), FEW)
+    assert len(result.messages) == 1
+    assert (np.abs(method.particles(result).points[:, 2]) < 1).all()
+
+
+def test_vertices_without_faces_are_no_parts() -> None:
+    """Loose vertices are not cloth."""
+    points = np.concatenate([BOX.points, np.full((3, 3), 2.0)])
+    assert method.bind(replace(REST, points=points), FEW).messages == ()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="Windows has no timer that stops a test")
+@pytest.mark.parametrize("thickness", [1e-3, 1e-5])
+def test_a_plate_is_filled_in_reasonable_time(thickness: float) -> None:
+    """It takes a second; what is to be seen is that it ends at all."""
+
+    def stop(*_: object) -> None:
+        raise TimeoutError
+
+    plate = replace(REST, points=BOX.points * [1, 1, thickness])
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 60.0)
+    try:
+        result = method.bind(plate, Params(count=100))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    assert result.count < 400
+    assert np.isfinite(method.deform(result, Pose(BEND))).all()
+    within(method.deform(result, Pose(STILL)), plate.points)
+
+
+def test_inside_out_deforms_alike(bent: np.ndarray) -> None:
+    turned = method.bind(replace(REST, triangles=BOX.triangles[:, ::-1]), FEW)
+    within(method.deform(turned, Pose(BEND)), bent)
+
+
+def test_split_vertices_stay_together(binding: Binding) -> None:
+    """Vertices at one place with the same weights go the same way."""
+    corners = BOX.triangles.ravel()
+    split = Rest(
+        BOX.points[corners],
+        Weights.from_dense(BOX.weights[corners]),
+        REST.joints,
+        triangles=np.arange(len(corners)).reshape(-1, 3),
+    )
+    result = method.bind(split, FEW)
+    assert result.count == binding.count
+    posed = method.deform(with_params(result, volume=0.0), Pose(BEND))
+    spread = [np.ptp(posed[corners == vertex], axis=0).max() for vertex in range(0, len(BOX.points), 5)]
+    assert max(spread) < 1e-5
+
+
+@pytest.mark.parametrize("volume_share", [0.0, 1.0])
+def test_split_vertices_do_not_tear_apart(volume_share: float) -> None:
+    """The volume step moves along normals, which at a hard edge differ between vertices at one place."""
+    corners = BOX.triangles.ravel()
+    split = Rest(
+        BOX.points[corners],
+        Weights.from_dense(BOX.weights[corners]),
+        REST.joints,
+        triangles=np.arange(len(corners)).reshape(-1, 3),
+    )
+    posed = method.deform(method.bind(split, replace(FEW, volume=volume_share)), Pose(bend(100)))
+    spread = [np.ptp(posed[corners == vertex], axis=0).max() for vertex in range(0, len(BOX.points), 5)]
+    assert max(spread) < 1e-5
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_points_that_are_no_numbers_are_refused(wrong: float) -> None:
+    points = BOX.points.copy()
+    points[3, 1] = wrong
+    with pytest.raises(SkinningError, match="not numbers"):
+        replace(REST, points=points)
+    with pytest.raises(SkinningError, match="not numbers"):
+        replace(REST, solid=np.full(len(points), wrong))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "name"),
+    [
+        ({"stiffness": 0.0}, "Stiffness is 0.0: choose 0.01 to 100"),
+        ({"stiffness": -1.0}, "Stiffness"),
+        ({"stiffness": 101.0}, "Stiffness"),
+        ({"stiffness": np.nan}, "Stiffness is nan"),
+        ({"iterations": 0}, "Iterations is 0: choose 1 to 1000"),
+        ({"iterations": 1001}, "Iterations"),
+        ({"smallest_radius": -0.1}, "Smallest radius is -0.1"),
+        ({"smallest_radius": np.nan}, "Smallest radius is nan"),
+        ({"smallest_radius": np.inf}, "Smallest radius is inf"),
+        ({"count": 19}, "Count is 19: choose 20 to 50000"),
+        ({"count": 100_001}, "Count"),
+        ({"volume": -0.1}, "Volume"),
+        ({"volume": 1.1}, "Volume is 1.1: choose 0 to 1"),
+        ({"volume": np.nan}, "Volume"),
+    ],
+)
+def test_wrong_parameters_are_refused(wrong: dict, name: str) -> None:
+    with pytest.raises(SkinningError, match="choose") as caught:
+        Params(**wrong)
+    assert name in str(caught.value)
+
+
+def test_limits_are_allowed() -> None:
+    Params(stiffness=0.01, iterations=1, smallest_radius=0.0, count=20, volume=0.0)
+    Params(stiffness=100.0, iterations=1000, smallest_radius=5.0, count=50_000, volume=1.0)
+
+
+def test_circles_are_refused() -> None:
+    joints = replace(REST.joints, parents=np.array([1, 0]))
+    with pytest.raises(SkinningError, match="circle"):
+        method.bind(replace(REST, joints=joints), FEW)
+
+
+def test_pose_of_another_armature_is_refused(binding: Binding) -> None:
+    for function in (method.deform, method.vertex_transforms, method.pose_particles):
+        with pytest.raises(SkinningError, match="joints"):
+            function(binding, Pose(np.tile(np.eye(4), (3, 1, 1))))
+
+
+def test_no_tails_and_no_joints(bent: np.ndarray) -> None:
+    """Bones without an end are long, as these are."""
+    no_tails = replace(REST, joints=replace(REST.joints, tails=None))
+    within(method.deform(method.bind(no_tails, FEW), Pose(BEND)), bent, 0.02)
+    joints = Joints(np.zeros((0, 3)), np.zeros(0, int), np.zeros((0, 3)))
+    still = Rest(BOX.points, Weights.from_dense(np.zeros((len(BOX.points), 0))), joints, triangles=BOX.triangles)
+    within(method.deform(method.bind(still, FEW), Pose(np.zeros((0, 4, 4)))), BOX.points)
+
+
+# --- poses ---
+
+
+@pytest.mark.parametrize(
+    "matrices",
+    [
+        BOX.pose({1: np.zeros((3, 3))}),
+        BOX.pose({1: np.diag([0.0, 1, 1])}),
+        BOX.pose({1: np.diag([-1.0, 1, 1])}),
+        BOX.pose({0: np.diag([-1.0, 1, 1]), 1: rotation((0, 1, 0), 50)}),
+        BOX.pose({1: 1e-6 * np.eye(3)}),
+        BOX.pose({1: 1e3 * np.eye(3)}),
+        BOX.pose({1: rotation((0, 1, 0), 70)}, {1: np.array([1e6, 0, 0])}),
+        np.zeros((2, 4, 4)),
+    ],
+    ids=["nothing left", "flattened", "mirrored", "mirrored root", "tiny", "large", "torn off", "all zero"],
+)
+def test_any_pose_is_finite(binding: Binding, matrices: np.ndarray) -> None:
+    assert np.isfinite(method.deform(binding, Pose(matrices))).all()
+    assert np.isfinite(method.vertex_transforms(binding, Pose(matrices))).all()
+    assert np.isfinite(method.pose_particles(binding, Pose(matrices))).all()
+
+
+@pytest.mark.parametrize(
+    "matrices",
+    [
+        BOX.pose({1: 1e9 * np.eye(3)}),
+        BOX.pose({0: 1e10 * np.eye(3)}),
+        BOX.pose({1: 1e15 * np.eye(3)}),
+        BOX.pose({1: rotation((0, 1, 0), 70)}, {1: np.array([5e13, 0, 0])}),
+        BOX.pose({1: rotation((0, 1, 0), 70)}, {1: np.array([5e17, 0, 0])}),
+    ],
+    ids=["1e9", "all 1e10", "1e15", "torn off by 5e13", "by 5e17"],
+)
+def test_a_pose_of_any_size_that_is_allowed_is_finite(binding: Binding, matrices: np.ndarray) -> None:
+    """DLBNT stands all that `Pose` lets through."""
+    assert np.isfinite(skin(REST, matrices)).all()
+    assert np.isfinite(method.deform(binding, Pose(matrices))).all()
+
+
+@pytest.mark.parametrize("degrees", [90, 180, 270, 359, 540])
+def test_twist(binding: Binding, degrees: float) -> None:
+    matrices = bend(degrees, axis=(1, 0, 0))
+    posed = method.deform(binding, Pose(matrices))
+    stretch = largest_edge_stretch(BOX.points, posed, mesh_edges(BOX.triangles))
+    assert stretch < 1.3 * largest_edge_stretch(BOX.points, skin(REST, matrices), mesh_edges(BOX.triangles)) + 0.2
+    assert volume(BOX, posed) == pytest.approx(1.0, abs=2e-3)
+    assert section(BOX, posed, (-1.2, 0, 0), (1.2, 0, 0)) > 0.85
+
+
+@pytest.mark.parametrize("axis", [(0, 1, 0), (0, 0, 1)])
+def test_bend_keeps_volume_and_section(binding: Binding, axis: object) -> None:
+    matrices = bend(90, axis=axis)
+    posed = method.deform(binding, Pose(matrices))
+    assert volume(BOX, posed) == pytest.approx(1.0, abs=1e-3)
+    assert method.measure_volume(binding, posed) == pytest.approx(volume(BOX, posed), abs=1e-5)
+    assert section(BOX, posed, (-1.2, 0, 0), (1.2, 0, 0)) >= 0.9
+    assert abs(volume(BOX, skin(REST, matrices)) - 1) > 1e-3
+
+
+def test_sharp_weights_bend_as_well() -> None:
+    sharp = BOX.sharply()
+    result = method.bind(make_rest(sharp), FEW)
+    for axis in ((0, 1, 0), (0, 0, 1)):
+        posed = method.deform(result, Pose(bend(90, axis=axis)))
+        assert section(BOX, posed, (-1.2, 0, 0), (1.2, 0, 0)) >= 0.85
+        assert volume(BOX, posed) == pytest.approx(1.0, abs=2e-3)
+
+
+def test_an_elbow_overlaps_less(arm_binding: Binding) -> None:
+    matrices = bend(150, ARM, (1, 0, 0))
+    overlap = []
+    for posed in (method.deform(arm_binding, Pose(matrices)), skin(make_rest(ARM), matrices)):
+        windings = measure_windings(posed.astype(float), ARM.triangles, 100)
+        overlap.append(windings.twice / mesh_volume(ARM.points, ARM.triangles))
+    assert overlap[0] < 0.5 * overlap[1]
+    assert overlap[0] < 0.047
+
+
+def test_volume_can_be_left_off(binding: Binding) -> None:
+    pose = Pose(bend(100, axis=(0, 0, 1)))
+    lacks = []
+    for share in (0.0, 0.5, 1.0):
+        posed = method.deform(with_params(binding, volume=share), pose)
+        lacks.append(abs(volume(BOX, posed) - 1))
+        fresh = method.bind(REST, replace(FEW, volume=share))
+        assert method.deform(fresh, pose).tobytes() == posed.tobytes()
+    assert lacks[2] < 0.1 * lacks[0]
+    assert lacks[1] == pytest.approx(0.5 * lacks[0], rel=0.1)
+
+
+@pytest.mark.parametrize("scale", [(1.3, 1.3, 1.3), (0.7, 0.7, 0.7), (1.5, 1, 1), (1, 1.4, 0.8)])
+@pytest.mark.parametrize("degrees", [0, 60])
+def test_scaled_bones_scale_the_volume(arm_binding: Binding, scale: tuple, degrees: float) -> None:
+    matrices = bend(degrees, ARM, (1, 0, 0), scale)
+    expected = volume(ARM, skin(make_rest(ARM), matrices))
+    assert abs(expected - 1) > 0.03
+    assert volume(ARM, method.deform(arm_binding, Pose(matrices))) == pytest.approx(expected, rel=0.03)
+
+
+def test_stiffness_leads_to_the_joints() -> None:
+    matrices, apart = bend(70), []
+    for stiffness in (0.1, 0.3, 1.0, 3.0, 10.0, 100.0):
+        result = method.bind(REST, replace(FEW, stiffness=stiffness, iterations=16, volume=0.0))
+        posed = method.deform(result, Pose(matrices))
+        apart.append(np.sqrt(((posed - skin(REST, matrices)) ** 2).sum(axis=1).mean()))
+    assert (np.diff(apart) < 0).all()
+    assert apart[-1] < 0.3 * apart[2]
+
+
+# --- iterations ---
+
+POSES = [bend(60), bend(110), bend(60, axis=(1, 0, 0)), bend(90, axis=(0, 0, 1)), bend(160, axis=(1, 0, 0))]
+
+
+def distances_to(binding: Binding, reference: int, counts: tuple[int, ...]) -> np.ndarray:
+    """Rms distance to the pose after `reference` iterations, on average of poses, in sizes."""
+    result = np.zeros(len(counts))
+    for matrices in POSES:
+        rest = method.deform(with_params(binding, iterations=reference), Pose(matrices))
+        for place, count in enumerate(counts):
+            posed = method.deform(with_params(binding, iterations=count), Pose(matrices))
+            result[place] += np.sqrt(((posed - rest) ** 2).sum(axis=1).mean()) / BOX.diagonal / len(POSES)
+    return result
+
+
+def test_more_iterations_come_nearer_to_rest(binding: Binding) -> None:
+    away = distances_to(binding, 80, (4, 8, 16, 32))
+    assert (np.diff(away) < 0).all()
+    assert away[-1] < 0.5 * away[0]
+
+
+def test_eight_iterations_are_near(binding: Binding) -> None:
+    assert distances_to(binding, 80, (8,))[0] < 0.01
+    same = method.bind(REST, replace(FEW, iterations=12))
+    other = with_params(binding, iterations=12)
+    assert method.deform(same, Pose(BEND)).tobytes() == method.deform(other, Pose(BEND)).tobytes()
+
+
+# --- what is shown ---
+
+
+def test_particles_are_shown_as_they_are(binding: Binding) -> None:
+    shown = method.particles(binding)
+    assert binding.count == len(shown.points) == len(shown.radii) == len(shown.joints)
+    assert 140 < binding.count < 270
+    within(method.pose_particles(binding, Pose(STILL)), shown.points)
+    assert (np.abs(shown.points) < [1.35, 0.7, 0.6]).all()
+    assert shown.radii.max() <= 4.001 * shown.radii.min()
+    np.testing.assert_array_equal(shown.joints[shown.points[:, 0] < -0.6], 0)
+    np.testing.assert_array_equal(shown.joints[shown.points[:, 0] > 0.6], 1)
+    posed = method.pose_particles(binding, Pose(BEND))
+    ends = np.abs(shown.points[:, 0]) > 1.0
+    carried = [transform(BEND[joint], point) for joint, point in zip(shown.joints, shown.points, strict=True)]
+    assert np.linalg.norm(posed - carried, axis=1)[ends].max() < 0.4
+
+
+def test_radius_is_in_object_space() -> None:
+    space = about(0.1 * np.eye(3), np.zeros(3))
+    plain = method.bind(REST, Params(smallest_radius=0.15))
+    joints = Joints(0.1 * BOX.heads, BOX.parents, 0.1 * BOX.tails)
+    scaled = method.bind(replace(REST, joints=joints, object_to_armature=space), Params(smallest_radius=0.15))
+    for result in (plain, scaled):
+        assert method.particles(result).radii.min() == pytest.approx(0.15, rel=1e-5)
+    assert plain.count == scaled.count
+
+
+def test_volume_is_measured(binding: Binding) -> None:
+    assert method.measure_volume(binding, BOX.points) == pytest.approx(1.0)
+    assert method.measure_volume(binding, 2 * BOX.points + 3) == pytest.approx(8.0)

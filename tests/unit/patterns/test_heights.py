@@ -1,0 +1,546 @@
+"""Skin patterns: the paper's equations against numbers worked out by hand, and maps against slow scalar code."""
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from supple.deformers.errors import SkinningError
+from supple.deformers.patterns.heights import (
+    BASES,
+    KINDS,
+    HeightMap,
+    Relief,
+    Response,
+    displace_points,
+    draw_heights,
+    lay_pattern,
+    measure_joint_angles,
+    measure_range,
+    raise_values,
+    respond,
+    sample_values,
+    soften_edges,
+)
+from supple.deformers.patterns.library import PRESETS, draw_preset
+
+HALF_LOG = 0.6487212707001282
+"""The angle, radians, of which log(angle + 1) is 1/2: the square root of e, less 1."""
+
+AMOUNTS = (-3.0, -1.0, -0.4, 0.0, 1e-4, 0.3, 0.5, 0.999, 1.0, 1.7, 40.0)
+
+
+# Equations 1 to 4
+
+
+def test_equation_1_by_hand() -> None:
+    amount = respond(Response("LOG", gain=0.8), HALF_LOG)
+    assert amount == pytest.approx(0.4, abs=1e-6)  # 0.8 * 1/2
+    # 0.4 * (0.9 - 0.5) + 0.5 = 0.66; 0.4 * (0.1 - 0.5) + 0.5 = 0.34; mid-grey stays
+    assert raise_values("WRINKLE", np.array([0.9, 0.1, 0.5]), float(amount)) == pytest.approx(
+        [0.66, 0.34, 0.5], abs=1e-6
+    )
+
+
+def test_equation_2_by_hand() -> None:
+    amount = respond(Response("LOG", gain=1.5), HALF_LOG)
+    assert amount == pytest.approx(0.75, abs=1e-6)  # 1.5 * 1/2
+    # 0.75 * 0.6 = 0.45; 0.75 * 1 = 0.75; black stays
+    assert raise_values("BULGE", np.array([0.6, 1.0, 0.0]), float(amount)) == pytest.approx([0.45, 0.75, 0.0], abs=1e-6)
+
+
+def test_equation_3_by_hand() -> None:
+    amount = respond(Response("LOG", gain=0.6), HALF_LOG)
+    # 0.6 * 1/2 = 0.3 on all that is not black: 0.2 + 0.3 = 0.5; 0.001 + 0.3 = 0.301; 0.9 + 0.3 is clamped to 1
+    values = np.array([0.0, 0.001, 0.2, 0.9])
+    assert raise_values("BONE", values, float(amount)) == pytest.approx([0.0, 0.301, 0.5, 1.0], abs=1e-6)
+
+
+def test_equation_3_keeps_the_shape_as_the_text_says() -> None:
+    values = np.array([0.1, 0.25, 0.4])
+    raised = raise_values("BONE", values, 0.3)
+    # by the printed product 0.3 C the differences would shrink to 0.045
+    assert np.diff(raised) == pytest.approx([0.15, 0.15], abs=1e-6)
+
+
+def test_equation_4_by_hand() -> None:
+    points = np.array([[1.0, 2.0, 3.0], [0.0, 0.0, 1.0]])
+    normals = np.array([[0.0, 1.0, 0.0], [0.6, 0.0, 0.8]])
+    # (1, 2 + 0.25, 3); 0.5 against (0.6, 0, 0.8): (-0.3, 0, 1 - 0.4)
+    moved = displace_points(points, normals, np.array([0.25, -0.5]))
+    assert moved == pytest.approx(np.array([[1.0, 2.25, 3.0], [-0.3, 0.0, 0.6]]), abs=1e-6)
+    assert points[0].tolist() == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize(("kind", "top", "bottom"), (("WRINKLE", 1.0, 0.0), ("BULGE", 1.0, 0.0), ("BONE", 1.0, 0.0)))
+def test_values_are_clamped(kind, top, bottom) -> None:
+    values = np.array([0.0, 0.2, 0.8, 1.0])
+    raised = raise_values(kind, values, 5.0)
+    # 5 * (0.8 - 0.5) + 0.5 = 2; 5 * 0.8 = 4; 0.8 + 5 = 5.8
+    assert raised[2:].tolist() == [top, top]
+    # 5 * (0 - 0.5) + 0.5 = -2; 5 * 0 = 0; black
+    assert raised[0] == bottom
+    assert raise_values(kind, values, -5.0)[3] == bottom
+
+
+def test_a_negative_amount_turns_folds_round() -> None:
+    # -1 * (0.9 - 0.5) + 0.5 = 0.1
+    assert raise_values("WRINKLE", np.array([0.9]), -1.0) == pytest.approx([0.1], abs=1e-6)
+
+
+# Angles
+
+
+def turn(axis, angle: float) -> np.ndarray:
+    """Rotation matrix by Rodrigues' formula, float64."""
+    x, y, z = np.asarray(axis, np.float64) / np.linalg.norm(axis)
+    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    return np.eye(3) + math.sin(angle) * cross + (1 - math.cos(angle)) * cross @ cross
+
+
+def to_quaternion(matrix: np.ndarray) -> np.ndarray:
+    """(w, x, y, z) of a rotation: the eigenvector of the largest eigenvalue of Davenport's matrix."""
+    skew = np.array([matrix[2, 1] - matrix[1, 2], matrix[0, 2] - matrix[2, 0], matrix[1, 0] - matrix[0, 1]])
+    key = np.empty((4, 4))
+    key[0, 0] = np.trace(matrix)
+    key[0, 1:] = key[1:, 0] = skew
+    key[1:, 1:] = matrix + matrix.T - np.trace(matrix) * np.eye(3)
+    return np.linalg.eigh(key)[1][:, -1]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_angles_of_a_swing_after_a_twist(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    way, swing, twist = rng.uniform(-np.pi, np.pi), rng.uniform(0.0, 3.1), rng.uniform(-3.1, 3.1)
+    axis = np.array([math.cos(way), 0.0, math.sin(way)])
+    rotation = turn(axis, swing) @ turn((0, 1, 0), twist)
+    expected = (
+        2 * math.asin(math.sin(swing / 2) * axis[0]),
+        twist,
+        2 * math.asin(math.sin(swing / 2) * axis[2]),
+    )
+    assert measure_joint_angles(to_quaternion(rotation)) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("axis", range(3))
+def test_one_axis_is_its_whole_angle_and_leaks_nowhere(axis: int) -> None:
+    angles = np.radians(np.linspace(-179.0, 179.0, 717))
+    rotations = np.array([to_quaternion(turn(np.eye(3)[axis], angle)) for angle in angles])
+    measured = measure_joint_angles(rotations)
+    assert measured.shape == (717, 3)
+    expected = np.zeros((717, 3))
+    expected[:, axis] = angles
+    assert measured == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("swing", (0.0, 0.7, -1.9))
+@pytest.mark.parametrize("about", (0, 2))
+def test_a_twist_does_not_move_the_angles_of_the_swing(swing: float, about: int) -> None:
+    twists = np.radians(np.linspace(-179.0, 179.0, 359))
+    base = turn(np.eye(3)[about], swing)
+    measured = measure_joint_angles(np.array([to_quaternion(base @ turn((0, 1, 0), twist)) for twist in twists]))
+    assert measured[:, 1] == pytest.approx(twists, abs=1e-9)
+    assert measured[:, about] == pytest.approx(np.full(359, swing), abs=1e-9)
+    assert measured[:, 2 - about] == pytest.approx(np.zeros(359), abs=1e-9)
+
+
+def test_angles_are_smooth_on_a_way_through_large_rotations() -> None:
+    times = np.linspace(0.0, 1.0, 4001)
+    path = [
+        turn((math.cos(3 * t), 0, math.sin(3 * t)), math.radians(179) * math.sin(math.pi * (2 * t - 1)))
+        @ turn((0, 1, 0), math.radians(179) * (2 * t - 1))
+        for t in times
+    ]
+    measured = measure_joint_angles(np.array([to_quaternion(one) for one in path]))
+    assert np.ptp(measured, axis=0).min() > 2.0
+    # at most some 30 radians a unit of time, and a jump would be 2 pi
+    assert np.abs(np.diff(measured, axis=0)).max() < 0.05
+
+
+def test_a_quaternion_and_its_negative_are_one_rotation() -> None:
+    rotations = np.random.default_rng(3).normal(size=(5, 7, 4))
+    rotations /= np.linalg.norm(rotations, axis=-1, keepdims=True)
+    before = rotations.copy()
+    assert measure_joint_angles(rotations).shape == (5, 7, 3)
+    assert (measure_joint_angles(rotations) == measure_joint_angles(-rotations)).all()
+    assert (rotations == before).all()
+
+
+def test_rest_is_zero() -> None:
+    assert (measure_joint_angles(np.array([1.0, 0.0, 0.0, 0.0])) == 0.0).all()
+
+
+# Responses
+
+
+def test_range_by_hand() -> None:
+    response = Response("RANGE", "POSITIVE", 0.2, 1.2)
+    # t^3 (6 t^2 - 15 t + 10) at 1/4: 1/64 * (3/8 - 15/4 + 10) = 53/512; at 1/2: 1/2; at 3/4: 1 - 53/512
+    expected = [0.0, 0.0, 53 / 512, 0.5, 459 / 512, 1.0, 1.0]
+    assert respond(response, np.array([-1.0, 0.2, 0.45, 0.7, 0.95, 1.2, 3.0])) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(("start", "full"), ((0.0, math.pi / 2), (-0.5, 0.1), (0.3, 0.35)))
+@pytest.mark.parametrize("direction", ("POSITIVE", "NEGATIVE"))
+def test_range_has_no_corner(start, full, direction) -> None:
+    width = full - start
+    angles, step = np.linspace(start - width, full + width, 3001, retstep=True)
+    amounts = respond(Response("RANGE", direction, start, full), angles if direction == "POSITIVE" else -angles)
+    bends = np.diff(amounts, 2) / step**2
+    # its third derivative is at most 60, in widths: a corner would make a jump of 1 / step, one of curvature 1
+    assert np.abs(np.diff(bends)).max() <= 1.01 * 60 / width**3 * step + 1e-6 / width**2
+    assert np.abs(bends).max() == pytest.approx(10 / math.sqrt(3) / width**2, rel=1e-3)  # it is no straight line
+    assert (np.diff(amounts) >= 0.0).all()
+    assert (amounts[0], amounts[-1]) == (0.0, 1.0)
+
+
+def test_log_is_that_of_the_paper() -> None:
+    angles = np.linspace(0.0, math.pi, 50)
+    expected = [0.7 * math.log(angle + 1.0) for angle in angles]
+    assert respond(Response("LOG", gain=0.7), angles) == pytest.approx(expected, abs=1e-12)
+
+
+def test_log_counts_from_its_start() -> None:
+    response = Response("LOG", "POSITIVE", start=0.3, gain=-2.0)
+    # nothing up to 0.3; then log(1/2 + 1) * -2 = -0.8109302162
+    assert respond(response, np.array([-1.0, 0.3, 0.8])) == pytest.approx([0.0, 0.0, -0.8109302162], abs=1e-9)
+
+
+@pytest.mark.parametrize("law", ("RANGE", "LOG"))
+def test_directions(law: str) -> None:
+    angles = np.linspace(-2.0, 2.0, 41)
+    positive, negative, both = (respond(Response(law, one), angles) for one in ("POSITIVE", "NEGATIVE", "BOTH"))
+    assert (positive[angles < 0] == 0.0).all()
+    assert (positive[angles > 0] > 0.0).all()
+    assert negative == pytest.approx(positive[::-1], abs=1e-12)
+    assert both == pytest.approx(positive + negative, abs=1e-12)
+
+
+def test_a_response_takes_any_shape() -> None:
+    angles = np.random.default_rng(0).normal(size=(2, 3, 4))
+    before = angles.copy()
+    assert respond(Response(), angles).shape == (2, 3, 4)
+    assert respond(Response(), 0.4).shape == ()
+    assert (angles == before).all()
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    (
+        ({"law": "LINEAR"}, "no law 'LINEAR': choose RANGE, LOG"),
+        ({"direction": "UP"}, "no direction 'UP': choose POSITIVE, NEGATIVE, BOTH"),
+        ({"start": math.nan}, "angles and gain must be numbers"),
+        ({"full": math.inf}, "angles and gain must be numbers"),
+        ({"gain": math.nan}, "angles and gain must be numbers"),
+        ({"start": 1.0, "full": 1.0}, "complete at 57.3 degrees, before it starts at 57.3"),
+        (
+            {"start": 1.0, "full": 0.5},
+            "complete at 28.6 degrees, before it starts at 57.3: make the full angle the larger",
+        ),
+    ),
+)
+def test_responses_that_make_no_sense(values, message) -> None:
+    with pytest.raises(SkinningError, match=message):
+        Response(**values)
+
+
+def test_log_has_no_full_angle() -> None:
+    assert respond(Response("LOG", start=1.0, full=0.0), 1.0) == 0.0
+
+
+# Kinds
+
+
+def test_bases_are_flat_at_rest() -> None:
+    values = np.linspace(0.0, 1.0, 101)
+    for kind in KINDS:
+        assert np.abs(raise_values(kind, values, 0.0, depth=1.0) - BASES[kind]).max() <= 1e-7
+
+
+@pytest.mark.parametrize("key", PRESETS)
+def test_the_library_is_flat_at_rest(key: str) -> None:
+    relief = Relief(PRESETS[key].kind, strength=1.0, softness=0.2)
+    heights = cover(relief, draw_preset(key, 64), (40, 50))
+    assert np.abs(draw_heights(heights, [0.0])).max() <= 1e-7
+    assert np.abs(draw_heights(heights, [1.0])).max() > 0.3
+
+
+@pytest.mark.parametrize("depth", (0.0, 0.2, 0.7, 1.0))
+def test_bones_rise_and_never_sink_as_the_amount_grows(depth: float) -> None:
+    values = np.linspace(0.0, 1.0, 101)
+    raised = np.array([raise_values("BONE", values, amount, depth) for amount in np.linspace(-0.2, 1.4, 801)])
+    steps = np.diff(raised, axis=0)
+    assert (steps >= -1e-12).all()
+    assert steps.max() <= (1.0 + 2.0 * depth) * 0.002 + 1e-12  # it has no jump
+    assert (np.diff(raised[:, 1:], axis=1) >= -1e-12).all()  # and what is higher stays higher
+    assert ((raised >= 0.0) & (raised <= 1.0)).all()
+    assert np.ptp(raised, axis=0)[1:].min() > 0.0
+
+
+def test_a_bone_just_under_the_skin_is_itself_at_full_amount() -> None:
+    values = np.linspace(0.0, 1.0, 101)
+    assert raise_values("BONE", values, 1.0, depth=1.0) == pytest.approx(values, abs=1e-12)
+
+
+@pytest.mark.parametrize("depth", (0.3, 0.6, 1.0))
+def test_bones_at_any_depth_are_those_of_a_loop(depth: float) -> None:
+    values = np.linspace(0.0, 1.0, 51)
+    for amount in AMOUNTS:
+        expected = [raise_slowly(value, amount, depth) for value in values]
+        assert raise_values("BONE", values, amount, depth) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("amount", (-0.3, 0.0, 0.2, 0.5, 0.8, 1.0, 2.0))
+def test_a_bone_in_full_view_is_literally_equation_3(amount: float) -> None:
+    values = np.linspace(0.0, 1.0, 101)
+    expected = [0.0 if value == 0.0 else min(max(value + amount, 0.0), 1.0) for value in values]
+    assert raise_values("BONE", values, amount, depth=0.0) == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_bone_comes_out_round() -> None:
+    values = np.linspace(0.01, 1.0, 1001)
+    # half way up from depth 1 the skin is met at 1/2, and rounded over a width of 1/4 on either side of it
+    raised = raise_values("BONE", values, 0.5, depth=1.0)
+    slopes = np.diff(raised) / np.diff(values)
+    middles = 0.5 * (values[1:] + values[:-1])
+    # (r + w)^2 / (4 w) has the slope (r + w) / (2 w), with r the height over the skin
+    assert slopes == pytest.approx(np.clip((middles - 0.5 + 0.25) / 0.5, 0.0, 1.0), abs=2e-3)
+
+
+def test_values_are_not_changed_in_place() -> None:
+    values = np.linspace(0.0, 1.0, 11)
+    before = values.copy()
+    for kind in KINDS:
+        raise_values(kind, values, 0.4, 1.0)
+    assert (values == before).all()
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    (
+        ({"kind": "DENT"}, "no kind of pattern 'DENT': choose WRINKLE, BULGE, BONE"),
+        ({"kind": "BONE", "strength": math.nan}, "strength, soft edge and depth must be numbers"),
+        ({"kind": "BONE", "softness": math.inf}, "strength, soft edge and depth must be numbers"),
+        ({"kind": "BONE", "depth": math.nan}, "strength, soft edge and depth must be numbers"),
+    ),
+)
+def test_reliefs_that_make_no_sense(values, message) -> None:
+    with pytest.raises(SkinningError, match=message):
+        Relief(**values)
+
+
+# Pictures
+
+
+def sample_slowly(values: np.ndarray, s: float, t: float) -> float:
+    """Bilinear, one place at a time, from the middles of pixels, outermost pixels going on for ever."""
+    height, width = values.shape
+    x, y = s * width - 0.5, t * height - 0.5
+    column, row = math.floor(x), math.floor(y)
+    total = 0.0
+    for up, along in itertools.product((0, 1), (0, 1)):
+        share = (x - column if along else 1 - x + column) * (y - row if up else 1 - y + row)
+        total += share * values[min(max(row + up, 0), height - 1), min(max(column + along, 0), width - 1)]
+    return total
+
+
+def soften_slowly(s: float, t: float, softness: float) -> float:
+    share = min(max(min(s, 1 - s, t, 1 - t) / max(0.5 * softness, 1e-4), 0.0), 1.0)
+    return share * share * (3 - 2 * share)
+
+
+@pytest.mark.parametrize("shape", ((1, 1), (1, 5), (5, 1), (2, 2), (7, 4)))
+def test_samples_are_those_of_a_loop(shape: tuple[int, int]) -> None:
+    rng = np.random.default_rng(sum(shape))
+    picture = rng.uniform(size=shape)
+    edges = np.array(list(itertools.product((-0.3, 0.0, 0.5, 1.0, 1.3), repeat=2)))
+    places = np.concatenate([rng.uniform(-0.2, 1.2, (200, 2)), edges])
+    assert sample_values(picture, places) == pytest.approx([sample_slowly(picture, *one) for one in places], abs=1e-12)
+
+
+def test_samples_at_the_middles_of_pixels_are_the_pixels() -> None:
+    picture = np.arange(12.0).reshape(3, 4)
+    places = np.array([[(column + 0.5) / 4, (row + 0.5) / 3] for row in range(3) for column in range(4)])
+    assert sample_values(picture, places) == pytest.approx(np.arange(12.0), abs=1e-12)
+
+
+@pytest.mark.parametrize("softness", (0.0, 0.1, 0.5, 1.0))
+def test_edges_fade_out(softness: float) -> None:
+    rng = np.random.default_rng(8)
+    places = rng.uniform(-0.2, 1.2, (500, 2))
+    expected = [soften_slowly(*one, softness) for one in places]
+    assert soften_edges(places, softness) == pytest.approx(expected, abs=1e-12)
+    assert soften_edges(np.array([0.0, 0.5]), softness) == 0.0
+    assert soften_edges(np.array([0.5, 0.5]), softness) == 1.0
+    # half way through the soft edge half is left
+    assert soften_edges(np.array([0.5, 0.25 * softness]), softness) == pytest.approx(
+        0.5 if softness else 0.0, abs=1e-12
+    )
+
+
+# Maps
+
+
+def cover(relief: Relief, picture: np.ndarray, shape: tuple[int, int]) -> HeightMap:
+    """A map that a picture fills."""
+    rows, columns = np.divmod(np.arange(shape[0] * shape[1]), shape[1])
+    places = np.stack([(columns + 0.5) / shape[1], (rows + 0.5) / shape[0]], axis=1)
+    return HeightMap(shape, (lay_pattern(relief, picture, shape, np.arange(len(places)), places),))
+
+
+def draw_slowly(layout, shape: tuple[int, int], amounts) -> np.ndarray:
+    """All patterns' heights, pixel by pixel: equations 1 to 3 as they are read, less the base, softened, scaled."""
+    drawn = np.zeros(shape)
+    for (relief, picture, samples, places), amount in zip(layout, amounts, strict=True):
+        for sample, (s, t) in zip(samples, places, strict=True):
+            grey = sample_slowly(picture, s, t)
+            if relief.kind == "WRINKLE":
+                height = min(max(amount * (grey - 0.5) + 0.5, 0.0), 1.0) - 0.5
+            elif relief.kind == "BULGE":
+                height = min(max(amount * grey, 0.0), 1.0)
+            else:
+                height = raise_slowly(grey, amount, relief.depth)
+            drawn[divmod(sample, shape[1])] += height * soften_slowly(s, t, relief.softness) * relief.strength
+    return drawn
+
+
+def raise_slowly(grey: float, amount: float, depth: float) -> float:
+    if grey <= 0.0:
+        return 0.0
+    out = grey - depth + amount
+    width = depth * amount * (1.0 - amount) if 0.0 < amount < 1.0 else 0.0
+    if out <= -width:
+        return 0.0
+    return min(out if out >= width else (out + width) ** 2 / (4.0 * width), 1.0)
+
+
+def make_layout(seed: int = 4) -> tuple[tuple[int, int], list]:
+    """Nine patterns of all kinds over parts of a map of 11 x 13 pixels, some of them over one another."""
+    rng, shape, layout = np.random.default_rng(seed), (11, 13), []
+    for number in range(9):
+        picture = rng.uniform(size=rng.integers(3, 7, 2))
+        picture[:2] *= number % 2  # black, half of them
+        count = int(rng.integers(1, 100))
+        samples = np.sort(rng.choice(shape[0] * shape[1], count, replace=False))
+        softness, depth = (0.0, 0.3, 1.0)[(number + number // 3) % 3], (1.0, 0.0, 0.6)[number // 3]
+        relief = Relief(KINDS[number % 3], rng.uniform(-2.0, 2.0), softness, depth)
+        layout.append((relief, picture, samples, rng.uniform(-0.1, 1.1, (count, 2))))
+    return shape, layout
+
+
+def lay(shape: tuple[int, int], layout: list) -> HeightMap:
+    return HeightMap(shape, tuple(lay_pattern(one[0], one[1], shape, *one[2:]) for one in layout))
+
+
+def test_the_layout_overlaps() -> None:
+    shape, layout = make_layout()
+    counts = np.bincount(np.concatenate([one[2] for one in layout]), minlength=shape[0] * shape[1])
+    assert counts.max() >= 4
+
+
+@pytest.mark.parametrize("amount", AMOUNTS)
+def test_a_map_is_what_slow_code_draws(amount: float) -> None:
+    shape, layout = make_layout()
+    amounts = [amount] * len(layout)
+    drawn = draw_heights(lay(shape, layout), amounts)
+    assert drawn.dtype == np.float32
+    assert drawn == pytest.approx(draw_slowly(layout, shape, amounts), abs=3e-6)
+
+
+def test_a_map_with_an_amount_for_each() -> None:
+    shape, layout = make_layout()
+    for seed in range(5):
+        amounts = np.random.default_rng(seed).uniform(-1.5, 2.0, len(layout))
+        expected = draw_slowly(layout, shape, amounts)
+        assert np.abs(expected).max() > 0.3
+        assert draw_heights(lay(shape, layout), amounts) == pytest.approx(expected, abs=3e-6)
+
+
+def test_the_order_of_patterns_does_not_matter() -> None:
+    shape, layout = make_layout()
+    amounts = np.random.default_rng(1).uniform(-1.5, 2.0, len(layout))
+    drawn = draw_heights(lay(shape, layout), amounts)
+    order = np.random.default_rng(2).permutation(len(layout))
+    again = draw_heights(lay(shape, [layout[one] for one in order]), amounts[order])
+    assert again == pytest.approx(drawn, abs=1e-6)
+
+
+def test_drawing_twice_gives_the_same_and_changes_nothing() -> None:
+    shape, layout = make_layout()
+    heights = lay(shape, layout)
+    before = [one.values.tobytes() + one.gains.tobytes() + one.shapes.tobytes() for one in heights.patterns]
+    first = draw_heights(heights, [0.7] * 9)
+    draw_heights(heights, [3.0] * 9)
+    assert draw_heights(heights, [0.7] * 9).tobytes() == first.tobytes()
+    assert [one.values.tobytes() + one.gains.tobytes() + one.shapes.tobytes() for one in heights.patterns] == before
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_map_has_what_raise_values_gives(kind: str) -> None:
+    picture = np.random.default_rng(6).uniform(size=(9, 9))
+    relief = Relief(kind, strength=0.03, depth=0.8)
+    heights = cover(relief, picture, (9, 9))
+    for amount in AMOUNTS:
+        expected = 0.03 * (raise_values(kind, picture, amount, 0.8) - BASES[kind])
+        assert draw_heights(heights, [amount]) == pytest.approx(expected, abs=1e-7)
+
+
+def test_a_bone_stays_flat_where_its_picture_is_black() -> None:
+    heights = cover(Relief("BONE", 0.5, depth=0.0), np.array([[0.0, 0.0, 0.0, 0.4]]), (1, 4))
+    # 0.5 * (0.4 + 0.3)
+    assert draw_heights(heights, [0.3]) == pytest.approx(np.array([[0.0, 0.0, 0.0, 0.35]]), abs=1e-6)
+
+
+def test_a_pattern_on_no_pixel_draws_nothing() -> None:
+    nowhere = lay_pattern(Relief("BULGE"), np.ones((2, 2)), (4, 4), np.zeros(0, int), np.zeros((0, 2)))
+    assert (draw_heights(HeightMap((4, 4), (nowhere,)), [1.0]) == 0.0).all()
+    assert (draw_heights(HeightMap((4, 4), ()), []) == np.zeros((4, 4))).all()
+
+
+@pytest.mark.parametrize("count", (0, 8, 10))
+def test_amounts_have_to_fit(count: int) -> None:
+    shape, layout = make_layout()
+    with pytest.raises(SkinningError, match=f"9 patterns but {count} amounts: give one for each"):
+        draw_heights(lay(shape, layout), [1.0] * count)
+
+
+@pytest.mark.parametrize("shape", ((4,), (4, 4, 3), (0, 4), (4, 0)))
+def test_a_pattern_needs_a_picture(shape: tuple) -> None:
+    with pytest.raises(SkinningError, match="needs a grey picture, not an array of shape"):
+        lay_pattern(Relief("BULGE"), np.zeros(shape), (4, 4), np.arange(4), np.zeros((4, 2)))
+
+
+# Range
+
+
+def test_range_is_never_left() -> None:
+    for seed in range(6):
+        shape, layout = make_layout(seed)
+        heights = lay(shape, layout)
+        limit = measure_range(heights)
+        for amounts in np.random.default_rng(seed).choice(AMOUNTS, (200, 9)):
+            assert np.abs(draw_heights(heights, amounts)).max() <= limit * (1 + 1e-6)
+
+
+@pytest.mark.parametrize(("kind", "largest"), (("WRINKLE", 0.5), ("BULGE", 1.0), ("BONE", 1.0)))
+@pytest.mark.parametrize("strength", (2.0, -2.0))
+def test_range_is_reached(kind: str, largest: float, strength: float) -> None:
+    heights = cover(Relief(kind, strength), np.ones((4, 4)), (4, 4))
+    limit = measure_range(heights)
+    assert limit == pytest.approx(2.0 * largest, abs=1e-6)
+    assert np.abs(draw_heights(heights, [2.0])).max() == pytest.approx(limit, abs=1e-6)
+
+
+def test_ranges_of_patterns_over_one_another_add() -> None:
+    (one,) = cover(Relief("BULGE", 0.2), np.ones((4, 4)), (4, 4)).patterns
+    (two,) = cover(Relief("WRINKLE", -0.6), np.ones((4, 4)), (4, 4)).patterns
+    assert measure_range(HeightMap((4, 4), (one, two))) == pytest.approx(0.5, abs=1e-6)  # 0.2 + 0.6 / 2
+    apart = replace(two, window=(slice(4, 8), slice(0, 4)))
+    assert measure_range(HeightMap((8, 4), (one, apart))) == pytest.approx(0.3, abs=1e-6)
+
+
+def test_nothing_has_no_range() -> None:
+    assert measure_range(HeightMap((4, 4), ())) == 0.0
+    assert isinstance(measure_range(HeightMap((4, 4), ())), float)
