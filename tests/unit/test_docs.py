@@ -122,3 +122,162 @@ def test_a_missing_file_is_found() -> None:
 def test_every_page_is_listed() -> None:
     listed = re.findall(r"\]\(([\w./-]+\.md)", read_page("docs/README.md"))
     assert {path.name for path in ROOT.glob("docs/*.md")} - {"README.md"} <= set(listed)
+
+
+# What a page puts in italics is a label
+
+PANELS = ("settings", "operators", "ui")
+OTHERS = ("deformers", "nodes", "bridge", "tasks")
+"""Where methods, the library's patterns and the names of modifiers and node groups come from."""
+
+BLENDERS_OWN = {
+    *("Edit", "Preferences", "Get Extensions", "Install from Disk", "Auto Run Python Scripts", "Lock Interface"),
+    *("Bind To", "Preserve Volume", "Multi Modifier", "With Automatic Weights", "Deform", "Vertex Mapping", "Curved"),
+    *("Non-Color", "Swing and Y Twist", "Solid"),
+}
+"""Labels of Blender's that pages name."""
+
+NAMING = {"name", "text", "label", "bl_label", "bl_category"}
+LABEL_TABLES = {"panel", "button"}
+"""Headings of tables' first columns that hold labels."""
+
+
+def text_of(node: ast.AST) -> str:
+    """What a string says, with `...` for what is filled in; empty for all else."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(part.value if isinstance(part, ast.Constant) else "..." for part in node.values)
+    return ""
+
+
+def texts_of(value: ast.AST) -> list[str]:
+    """The same of each of two texts that depend on a condition."""
+    return [text_of(value.body), text_of(value.orelse)] if isinstance(value, ast.IfExp) else [text_of(value)]
+
+
+def labels_of(node: ast.AST) -> Iterator[str]:
+    """Yield what a piece of the source names: properties, panels, operators, methods, items of a menu."""
+    if isinstance(node, ast.Call):
+        keywords = {keyword.arg: keyword.value for keyword in node.keywords}
+        if "HIDDEN" not in ast.dump(keywords.get("options", node.func)):
+            yield from (text for key in NAMING & keywords.keys() for text in texts_of(keywords[key]))
+        if "Preset" in ast.dump(node.func) and node.args:
+            yield text_of(node.args[0])
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id in NAMING:
+        yield text_of(node.value)
+    if isinstance(node, ast.Tuple | ast.Call):
+        items = node.elts if isinstance(node, ast.Tuple) else node.args
+        key = (text_of(items[0]) or getattr(items[0], "id", "")) if items else ""
+        label, tooltip = [*map(text_of, items), "", "", ""][1:3]
+        if key.isupper() and " " in tooltip:
+            yield label
+
+
+def find_labels() -> set[str]:
+    """Every label of the panels, and of methods; names of modifiers, node groups and other data-blocks."""
+    found = set()
+    for part in (*PANELS, *OTHERS):
+        for path in sorted((ROOT / part).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                labels = {label for label in labels_of(node) if re.search(r"[A-Za-z+-]", label)}
+                if part in PANELS or (part == "deformers" and isinstance(node, ast.Call)):
+                    found |= labels
+                if part in OTHERS and text_of(node).startswith("Supple"):
+                    found.add(text_of(node))
+    return found
+
+
+def italics(text: str) -> Iterator[tuple[int, str]]:
+    """Yield what stands in italics, with its line; labels in the first column of tables count with them."""
+    text = blank(r"`[^`]*`", without_blocks(text))
+    for line, found in numbered(r"(?<![*\w])\*(?![* ])([^*|]+?)\*(?![*\w])", text):
+        yield line, " ".join(found[1].split())
+    heading = None
+    for line, row in enumerate(text.splitlines(), 1):
+        first = row.split("|")[1].strip() if row.startswith("|") else None
+        if first is None:
+            heading = None
+        elif heading is None:
+            heading = first
+        elif heading in LABEL_TABLES and not set(first) <= set("-:"):
+            for label in first.replace("*", "").split(", "):
+                yield line, label
+
+
+def unknown_labels(text: str, page: str, labels: set[str]) -> list[str]:
+    """Labels that a page names and that no panel, operator, menu or modifier has. `A > B` and `A: B` name two."""
+    return [
+        f"{page}:{line}: *{label}*"
+        for line, found in italics(text)
+        for label in re.split(r" > |: ", found)
+        if label not in labels and label.removesuffix("...").rstrip() + " ..." not in labels
+    ]
+
+
+@pytest.fixture(scope="module")
+def labels() -> set[str]:
+    return find_labels() | BLENDERS_OWN
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_labels_are_those_of_the_panels(page: str, labels: set[str]) -> None:
+    assert unknown_labels(read_page(page), page, labels) == []
+
+
+def test_labels_are_found(labels: set[str]) -> None:
+    assert {"Bind", "Particles", "DLBNT", "Automatic Weights", "Keep Volume", "Supple", "Belly Folds"} <= labels
+    assert not {"Leave Out Below", "SSD kernel", "heads", ""} & labels
+
+
+def test_an_unknown_label_is_found(labels: set[str]) -> None:
+    table = "| panel | |\n|---|---|\n| Show Weights, Nothing | |"
+    text = f"Press *Bind*,\nthen *Leave Out\nBelow*.\n\n{table}\n*Supple > Skins*"
+    assert unknown_labels(text, "page", labels) == ["page:2: *Leave Out Below*", "page:8: *Skins*", "page:7: *Nothing*"]
+
+
+# What a page quotes as a message is one
+
+
+END = r"(?<!\.)\. "
+"""What parts sentences: not the last of three dots."""
+
+
+def find_messages() -> list[re.Pattern[str]]:
+    """Every text of the product, sentence by sentence, with anything where a value is filled in."""
+    texts = {
+        text_of(node)
+        for part in ("deformers", "tasks", "bridge", "operators")
+        for path in (ROOT / part).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    }
+    sentences = {sentence for text in texts for sentence in re.split(END, text) if " " in sentence}
+    return [
+        re.compile(re.escape(re.sub(r"(?<!\.)\.$", "", sentence)).replace(r"\.\.\.", ".+")) for sentence in sentences
+    ]
+
+
+def quoted_messages(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the messages in a page's tables, a quoted cell that has no other text, with their lines."""
+    for line, found in numbered(r'\| "([^"|]+)" (?=\|)', text):
+        yield line, found[1]
+
+
+def unknown_messages(text: str, messages: list[re.Pattern[str]]) -> list[str]:
+    return [
+        f"{line}: {sentence}"
+        for line, message in quoted_messages(text)
+        for sentence in re.split(END, message)
+        if not any(known.fullmatch(sentence) for known in messages)
+    ]
+
+
+def test_messages_are_those_of_the_product() -> None:
+    messages = find_messages()
+    assert {page: unknown_messages(read_page(page), messages) for page in PAGES} == {page: [] for page in PAGES}
+    assert sum(len(list(quoted_messages(read_page(page)))) for page in PAGES) > 5
+
+
+def test_an_unknown_message_is_found() -> None:
+    messages = [re.compile("Only .+ fit"), re.compile("Close it")]
+    assert unknown_messages('| a | "Only 3 fit. Close it" |\n| b | "Only" |', messages) == ["2: Only"]
