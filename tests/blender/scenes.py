@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import bpy
 import numpy as np
@@ -76,6 +77,42 @@ def play(armature: bpy.types.Object, action: bpy.types.Action) -> None:
 def armature_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
     """The Armature modifier of a mesh."""
     return next(modifier for modifier in obj.modifiers if modifier.type == "ARMATURE")
+
+
+def update() -> None:
+    """Let Blender evaluate what has changed."""
+    bpy.context.view_layer.update()
+
+
+def push(message: str) -> None:
+    """Add a step to the undo history."""
+    bpy.ops.ed.undo_push(message=message)
+
+
+def undo(times: int = 1) -> None:
+    """Go back in the undo history."""
+    for _ in range(times):
+        assert bpy.ops.ed.undo() == {"FINISHED"}
+
+
+def redo(times: int = 1) -> None:
+    """Go forward in the undo history."""
+    for _ in range(times):
+        assert bpy.ops.ed.redo() == {"FINISHED"}
+
+
+def save(path: Path, **settings: bool) -> Path:
+    """Save the file that is open, and return the path."""
+    bpy.ops.wm.save_as_mainfile(filepath=str(path), **settings)
+    return path
+
+
+def edit_bones(armature: bpy.types.Object, change: Callable) -> None:
+    """Change the bones of an armature in Edit Mode: ``change(edit_bones)``."""
+    select(armature)
+    bpy.ops.object.mode_set(mode="EDIT")
+    change(armature.data.edit_bones)
+    bpy.ops.object.mode_set(mode="OBJECT")
 
 
 def select(*objects: bpy.types.Object) -> None:

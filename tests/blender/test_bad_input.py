@@ -16,11 +16,13 @@ from scenes import (
     armature_modifier,
     diagonal,
     distance,
+    edit_bones,
     evaluated_points,
     rest_points,
     select,
     snapshot,
     turn,
+    update,
 )
 from supple.deformers import SkinningError
 from supple.settings.objects import settings_of
@@ -29,10 +31,6 @@ from supple.tasks.stack import find_supple_modifier
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 TOLERANCE = 1e-5
-
-
-def update() -> None:
-    bpy.context.view_layer.update()
 
 
 def bend(armature: bpy.types.Object, angle: float = 70.0) -> None:
@@ -226,13 +224,6 @@ def test_the_one_of_two_armature_modifiers_that_is_on_is_replaced():
 
 
 # Bones that change
-
-
-def edit_bones(armature: bpy.types.Object, change: Callable) -> None:
-    select(armature)
-    bpy.ops.object.mode_set(mode="EDIT")
-    change(armature.data.edit_bones)
-    bpy.ops.object.mode_set(mode="OBJECT")
 
 
 def rename_in_edit_mode(bones) -> None:

@@ -27,6 +27,7 @@ from scenes import (
     bind,
     distance,
     points_at,
+    save,
     supple_modifier,
     without_blenders_own,
 )
@@ -57,11 +58,6 @@ def add_character() -> bpy.types.Object:
     scene = bpy.context.scene
     scene.frame_start, scene.frame_end = FRAMES[0], FRAMES[-1]
     return obj
-
-
-def save(path: Path, **settings: bool) -> Path:
-    bpy.ops.wm.save_as_mainfile(filepath=str(path), **settings)
-    return path
 
 
 @pytest.fixture

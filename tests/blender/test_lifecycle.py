@@ -4,7 +4,6 @@ import json
 import subprocess
 import sys
 from math import radians
-from pathlib import Path
 
 import bpy
 import addon_utils
@@ -22,10 +21,15 @@ from scenes import (
     diagonal,
     distance,
     evaluated_points,
+    push,
+    redo,
     rest_points,
+    save,
     select,
     snapshot,
     turn,
+    undo,
+    update,
     without_blenders_own,
 )
 from supple.settings.objects import settings_of
@@ -36,10 +40,6 @@ from supple.tasks.stack import find_supple_modifier
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 TOLERANCE = 1e-5
-
-
-def update() -> None:
-    bpy.context.view_layer.update()
 
 
 def bend(armature: bpy.types.Object, angle: float) -> None:
@@ -77,20 +77,6 @@ def assert_tube_follows() -> None:
 
 
 # Undo
-
-
-def push(message: str) -> None:
-    bpy.ops.ed.undo_push(message=message)
-
-
-def undo(times: int = 1) -> None:
-    for _ in range(times):
-        assert bpy.ops.ed.undo() == {"FINISHED"}
-
-
-def redo(times: int = 1) -> None:
-    for _ in range(times):
-        assert bpy.ops.ed.redo() == {"FINISHED"}
 
 
 def test_undo_and_redo_of_poses():
@@ -358,10 +344,6 @@ def test_muted_in_the_viewport_the_mesh_is_at_rest_and_unmuted_follows():
 
 
 # Files
-
-
-def save(path: Path) -> None:
-    bpy.ops.wm.save_as_mainfile(filepath=str(path))
 
 
 @pytest.mark.parametrize("method", ["SSD", "DLBNT"])

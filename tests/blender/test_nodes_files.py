@@ -18,11 +18,16 @@ from scenes import (
     distance,
     evaluated_points,
     points_at,
+    push,
+    redo,
     rest_points,
+    save,
     select,
     snapshot,
     supple_modifier,
     turn,
+    undo,
+    update,
 )
 from supple.deformers import SkinningError
 from supple.nodes.groups import is_deformation
@@ -36,10 +41,6 @@ pytestmark = [
 TOLERANCE = 1e-5
 """In diagonals of the posed mesh."""
 METHODS = (("SSD", "GH"), ("DLB", "GH"), ("DLBNT", "GH"), ("DLBNT", "HG"))
-
-
-def update() -> None:
-    bpy.context.view_layer.update()
 
 
 def bend(armature: bpy.types.Object, angle: float) -> None:
@@ -72,18 +73,6 @@ def assert_tube_alike(obj: str = "Tube", twin: str = "Twin") -> None:
 
 
 # Undo
-
-
-def push(message: str) -> None:
-    bpy.ops.ed.undo_push(message=message)
-
-
-def undo() -> None:
-    assert bpy.ops.ed.undo() == {"FINISHED"}
-
-
-def redo() -> None:
-    assert bpy.ops.ed.redo() == {"FINISHED"}
 
 
 def test_undo_and_redo_of_bind():
@@ -148,10 +137,6 @@ def test_undo_and_redo_of_what_nodes_cannot_follow():
 
 
 # Files
-
-
-def save(path: Path) -> None:
-    bpy.ops.wm.save_as_mainfile(filepath=str(path))
 
 
 def start_anew() -> None:

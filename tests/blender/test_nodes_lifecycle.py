@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import radians
 
 import bpy
@@ -18,6 +17,7 @@ from scenes import (
     armature_modifier,
     bind,
     distance,
+    edit_bones,
     evaluated_points,
     points_at,
     rest_points,
@@ -25,6 +25,7 @@ from scenes import (
     snapshot,
     supple_modifier,
     turn,
+    update,
 )
 from supple.nodes.groups import is_deformation
 from supple.settings.objects import NODES_PROBLEM, settings_of
@@ -37,10 +38,6 @@ pytestmark = [
 TOLERANCE = 1e-5
 """In diagonals of the posed mesh."""
 METHODS = (("SSD", "GH"), ("DLB", "GH"), ("DLBNT", "GH"), ("DLBNT", "HG"))
-
-
-def update() -> None:
-    bpy.context.view_layer.update()
 
 
 def bend(armature: bpy.types.Object, angle: float) -> None:
@@ -239,13 +236,6 @@ def test_binding_again_brings_an_inner_group_back(which):
 
 
 # Bones and weights that change, against Blender's own modifier
-
-
-def edit_bones(armature: bpy.types.Object, change: Callable) -> None:
-    select(armature)
-    bpy.ops.object.mode_set(mode="EDIT")
-    change(armature.data.edit_bones)
-    bpy.ops.object.mode_set(mode="OBJECT")
 
 
 def linear_tube() -> tuple[bpy.types.Object, bpy.types.Object, bpy.types.Object]:

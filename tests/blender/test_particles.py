@@ -25,6 +25,7 @@ from scenes import (
     select,
     snapshot,
     turn,
+    update,
 )
 from supple import cli, preview
 from supple.bridge.armatures import read_skeleton
@@ -84,10 +85,6 @@ def fill(*objects: bpy.types.Object, method: str = "PARTICLES") -> None:
     """Bind by particles, whatever --evaluate says: nodes do not know them."""
     bind(objects, method, "PYTHON")
     update()
-
-
-def update() -> None:
-    bpy.context.view_layer.update()
 
 
 def bend(armature: bpy.types.Object, angle: float = 80.0) -> None:
