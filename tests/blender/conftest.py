@@ -49,6 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == "supple"]:
         del sys.modules[name]
     sys.meta_path.insert(0, EnabledModules())
+    config.pluginmanager.register(importlib.import_module("shared_fixtures"))
 
 
 def pytest_unconfigure() -> None:

@@ -1,13 +1,12 @@
-"""Files and actions that Supple can not work with: each is refused in words, and nothing is changed or broken."""
+"""Objects and actions that Supple cannot work with: each is refused in words, and nothing is changed or broken."""
 
 from collections.abc import Callable
-from math import inf, nan, radians
-from pathlib import Path
+from math import inf, nan
 
 import bpy
-import bmesh
 import numpy as np
 import pytest
+from scenes_twins import TOLERANCE, all_weights_zero, assert_follows, bend, bent_tube
 
 from scenes import (
     EVALUATE,
@@ -15,8 +14,6 @@ from scenes import (
     add_twin,
     armature_modifier,
     diagonal,
-    distance,
-    edit_bones,
     evaluated_points,
     rest_points,
     select,
@@ -30,27 +27,6 @@ from supple.tasks.skin.bind import bind
 from supple.tasks.stack import find_supple_modifier
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
-TOLERANCE = 1e-5
-
-
-def bend(armature: bpy.types.Object, angle: float = 70.0) -> None:
-    turn(armature, "bone.1", (radians(angle), radians(20), 0))
-
-
-def bound_tube(method: str = "SSD") -> tuple[bpy.types.Object, bpy.types.Object, bpy.types.Object]:
-    """A bound and bent tube, its armature, and a twin under Blender's own modifier."""
-    obj, armature = add_tube()
-    twin = add_twin(obj)
-    select(obj)
-    bpy.ops.supple.bind(method=method, evaluate=EVALUATE)
-    bend(armature)
-    assert distance(evaluated_points(twin), rest_points(obj)) > 0.1
-    return obj, armature, twin
-
-
-def assert_follows(obj: bpy.types.Object, twin: bpy.types.Object) -> None:
-    assert settings_of(obj).message == ""
-    assert distance(evaluated_points(twin), evaluated_points(obj)) <= TOLERANCE
 
 
 # What Bind refuses
@@ -88,11 +64,6 @@ def no_bones(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
     empty = bpy.data.objects.new("Boneless", bpy.data.armatures.new("Boneless"))
     bpy.context.scene.collection.objects.link(empty)
     armature_modifier(obj).object = empty
-
-
-def all_weights_zero(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
-    for group in obj.vertex_groups:
-        group.add(list(range(len(obj.data.vertices))), 0.0, "REPLACE")
 
 
 def empty_groups(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
@@ -223,215 +194,6 @@ def test_the_one_of_two_armature_modifiers_that_is_on_is_replaced():
     assert_follows(obj, twin)
 
 
-# Bones that change
-
-
-def rename_in_edit_mode(bones) -> None:
-    bones["bone.1"].name = "elbow"
-
-
-@pytest.mark.parametrize("segments", [1, 3])
-@pytest.mark.parametrize("where", ["bone", "edit bone"])
-@pytest.mark.parametrize("evaluate", [update, lambda: bpy.context.scene.frame_set(5)], ids=["update", "frame"])
-def test_renamed_bones_keep_working(segments, where, evaluate):
-    obj, armature = add_tube()
-    for bone in armature.data.bones:
-        bone.bbone_segments = segments
-    update()
-    twin = add_twin(obj)
-    select(obj)
-    bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE)
-    bend(armature)
-    if where == "bone":
-        armature.data.bones["bone.1"].name = "elbow"
-    else:
-        edit_bones(armature, rename_in_edit_mode)
-    assert "elbow" in obj.vertex_groups
-    turn(armature, "elbow", (0.3, 0.1, 0.2))
-    evaluate()
-    assert_follows(obj, twin)
-    assert distance(rest_points(obj), evaluated_points(obj)) > 0.02
-
-
-@pytest.mark.parametrize("name", ["bone.0", "bone.2"])
-@pytest.mark.parametrize("evaluate", [update, lambda: bpy.context.scene.frame_set(5)], ids=["update", "frame"])
-def test_deleted_bones_are_reported_and_the_rest_can_be_bound_again(name, evaluate):
-    obj, armature, twin = bound_tube()
-    edit_bones(armature, lambda bones: bones.remove(bones[name]))
-    evaluate()
-    message = settings_of(obj).message
-    assert all(words in message for words in (name, "'Rig'", "bring them back or bind again"))
-    assert np.isfinite(evaluated_points(obj)).all()
-    select(obj)
-    bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE)
-    turn(armature, "bone.1", (0.6, 0, 0.1))
-    assert_follows(obj, twin)
-
-
-def test_deform_switched_off_is_reported_and_switching_on_cures():
-    obj, armature, twin = bound_tube()
-    armature.data.bones["bone.2"].use_deform = False
-    update()
-    assert "bone.2" in settings_of(obj).message
-    armature.data.bones["bone.2"].use_deform = True
-    bend(armature, angle=30)
-    assert_follows(obj, twin)
-
-
-def test_a_bone_added_is_followed():
-    obj, armature, twin = bound_tube()
-
-    def add(bones) -> None:
-        bone = bones.new("extra")
-        bone.head, bone.tail, bone.parent = (0, 1, 0), (0, 1.5, 0.2), bones["bone.0"]
-
-    edit_bones(armature, add)
-    for one in (obj, twin):
-        one.vertex_groups.new(name="extra").add(list(range(100, 200)), 0.8, "REPLACE")
-        one.data.update_tag()
-    turn(armature, "extra", (0.5, 0.5, 0))
-    assert_follows(obj, twin)
-
-
-# Vertices that change
-
-
-def resize(mesh: bpy.types.Mesh, grow: bool) -> None:
-    shape = bmesh.new()
-    shape.from_mesh(mesh)
-    if grow:
-        bmesh.ops.create_cube(shape, size=0.5)
-    else:
-        shape.verts.ensure_lookup_table()
-        bmesh.ops.delete(shape, geom=shape.verts[-40:], context="VERTS")
-    shape.to_mesh(mesh)
-    shape.free()
-    mesh.update()
-
-
-@pytest.mark.parametrize("grow", [True, False], ids=["added", "removed"])
-@pytest.mark.parametrize("evaluate", [update, lambda: bpy.context.scene.frame_set(5)], ids=["update", "frame"])
-def test_another_number_of_vertices(grow, evaluate):
-    """Python knows nothing better than to show the mesh undeformed; nodes go on with the weights that are there."""
-    obj, armature, twin = bound_tube(method="SSD" if EVALUATE == "NODES" else "DLBNT")
-    for one in (obj, twin):
-        resize(one.data, grow)
-    evaluate()
-    count = len(obj.data.vertices)
-    if EVALUATE == "NODES":
-        assert_follows(obj, twin)
-    else:
-        assert f"'Tube' has {count} vertices but was bound with 496: bind again" in settings_of(obj).message
-        assert np.array_equal(evaluated_points(obj), rest_points(obj))
-    select(obj)
-    bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE)
-    bend(armature, angle=40)
-    assert_follows(obj, twin)
-    assert len(evaluated_points(obj)) == count
-
-
-def test_edit_mode_changes_the_rest_shape():
-    obj, _, twin = bound_tube()
-    for one in (obj, twin):
-        select(one)
-        bpy.ops.object.mode_set(mode="EDIT")
-        update()
-        shape = bmesh.from_edit_mesh(one.data)
-        for vertex in shape.verts:
-            vertex.co.x *= 1.5
-        bmesh.update_edit_mesh(one.data)
-        update()
-        bpy.ops.object.mode_set(mode="OBJECT")
-    update()
-    assert_follows(obj, twin)
-    assert rest_points(obj)[:, 0].max() == pytest.approx(0.6)
-
-
-def test_vertices_added_in_edit_mode_are_reported_or_followed():
-    obj, _, twin = bound_tube()
-    for one in (twin, obj):
-        select(one)
-        bpy.ops.object.mode_set(mode="EDIT")
-        bpy.ops.mesh.select_all(action="SELECT")
-        bpy.ops.mesh.subdivide()
-        update()
-        bpy.ops.object.mode_set(mode="OBJECT")
-        update()
-    if EVALUATE == "NODES":
-        assert_follows(obj, twin)
-        return
-    assert "bind again" in settings_of(obj).message
-    assert np.array_equal(evaluated_points(obj), rest_points(obj))
-
-
-def test_sculpting_changes_the_rest_shape():
-    obj, armature, twin = bound_tube()
-    for one in (obj, twin):
-        select(one)
-        bpy.ops.object.mode_set(mode="SCULPT")
-        update()
-        one.data.vertices.foreach_set("co", (rest_points(one) * (1.5, 1, 1)).astype(np.float32).ravel())
-        bpy.ops.object.mode_set(mode="OBJECT")
-    bend(armature, angle=50)
-    assert_follows(obj, twin)
-
-
-# Weights that change
-
-
-def add_weights(obj: bpy.types.Object) -> None:
-    obj.vertex_groups["bone.0"].add(list(range(250, 400)), 0.6, "REPLACE")
-
-
-def remove_weights(obj: bpy.types.Object) -> None:
-    obj.vertex_groups["bone.1"].remove(list(range(0, 496, 2)))
-
-
-def rename_group(obj: bpy.types.Object) -> None:
-    obj.vertex_groups["bone.0"].name = "something else"
-
-
-def remove_group(obj: bpy.types.Object) -> None:
-    obj.vertex_groups.remove(obj.vertex_groups["bone.0"])
-
-
-def swap_groups(obj: bpy.types.Object) -> None:
-    first, second = obj.vertex_groups["bone.0"], obj.vertex_groups["bone.2"]
-    first.name, second.name, first.name = "for a while", "bone.0", "bone.2"
-
-
-@pytest.mark.parametrize("change", [add_weights, remove_weights, rename_group, remove_group, swap_groups])
-@pytest.mark.parametrize("mode", ["OBJECT", "WEIGHT_PAINT"])
-@pytest.mark.parametrize("evaluate", [update, lambda: bpy.context.scene.frame_set(5)], ids=["update", "frame"])
-def test_changed_weights_are_followed(change, mode, evaluate):
-    obj, _, twin = bound_tube()
-    before = evaluated_points(twin)
-    bpy.ops.object.mode_set(mode=mode)
-    for one in (obj, twin):
-        change(one)
-        one.data.update_tag()
-    evaluate()
-    assert distance(before, evaluated_points(twin)) > 0.01
-    assert_follows(obj, twin)
-
-
-def test_weights_painted_away_are_reported_and_come_back():
-    obj, armature, twin = bound_tube()
-    shown = evaluated_points(obj)
-    all_weights_zero(obj, armature)
-    obj.data.update_tag()
-    update()
-    assert "No vertex of 'Tube' has a weight" in settings_of(obj).message
-    assert np.array_equal(evaluated_points(obj), shown)
-    for group in twin.vertex_groups:
-        group.add(list(range(496)), 0.5, "REPLACE")
-        obj.vertex_groups[group.name].add(list(range(496)), 0.5, "REPLACE")
-    for one in (obj, twin):
-        one.data.update_tag()
-    update()
-    assert_follows(obj, twin)
-
-
 # Parts that are deleted
 
 
@@ -480,7 +242,7 @@ def lost(lose: Callable, *words: str):
 @pytest.mark.parametrize(("lose", "words"), [lost(*loss) for loss in LOSSES])
 @pytest.mark.parametrize("evaluate", [update, lambda: bpy.context.scene.frame_set(5)], ids=["update", "frame"])
 def test_a_lost_part_is_reported(lose, words, evaluate):
-    obj, armature, _ = bound_tube()
+    obj, armature, _ = bent_tube()
     lose(obj, armature)
     obj.update_tag()
     evaluate()
@@ -493,7 +255,7 @@ def test_a_lost_part_is_reported(lose, words, evaluate):
     "lose", [lost(lose) for lose, _ in LOSSES if lose not in (delete_armature, delete_armature_modifier)]
 )
 def test_binding_again_brings_a_lost_part_back(lose):
-    obj, armature, twin = bound_tube()
+    obj, armature, twin = bent_tube()
     lose(obj, armature)
     update()
     select(obj)
@@ -505,7 +267,7 @@ def test_binding_again_brings_a_lost_part_back(lose):
 
 @pytest.mark.parametrize("lose", [lost(lose) for lose, _ in LOSSES])
 def test_unbind_works_without_a_lost_part(lose):
-    obj, armature, _ = bound_tube()
+    obj, armature, _ = bent_tube()
     lose(obj, armature)
     update()
     select(obj)
@@ -532,7 +294,7 @@ def test_toggles_survive_the_loss_of_the_node_modifier():
 
 
 def test_an_armature_modifier_added_anew_can_be_bound_after_unbind():
-    obj, armature, twin = bound_tube()
+    obj, armature, twin = bent_tube()
     delete_armature_modifier(obj, armature)
     update()
     select(obj)
@@ -546,7 +308,7 @@ def test_an_armature_modifier_added_anew_can_be_bound_after_unbind():
 @follows_makers
 @pytest.mark.parametrize("kind", ["SUBSURF", "MIRROR"])
 def test_a_modifier_that_is_put_above_a_bound_object_is_named(kind):
-    obj, armature, _ = bound_tube()
+    obj, armature, _ = bent_tube()
     above(kind)(obj, armature)
     if kind == "SUBSURF":
         obj.modifiers["Maker"].levels = 1
@@ -561,7 +323,7 @@ def test_a_modifier_that_is_put_above_a_bound_object_is_named(kind):
 
 
 def test_a_linear_group_that_does_not_exist_is_reported_and_the_last_shape_kept():
-    obj, armature, twin = bound_tube()
+    obj, armature, twin = bent_tube()
     shown = evaluated_points(obj)
     settings_of(obj).linear_group = "gone"
     update()
@@ -608,7 +370,7 @@ def test_a_pose_of_no_numbers_keeps_the_last_shape(channel, value, keyed):
 @pytest.mark.parametrize("method", ["SSD", "DLB", "DLBNT"])
 def test_a_pose_too_large_to_compute_with(scale, method):
     """Blender turns infinite scales into the largest number there is: a shape that is finite, or the last one."""
-    obj, armature, twin = bound_tube(method)
+    obj, armature, twin = bent_tube(method)
     armature.pose.bones["bone.1"].scale = (scale, scale, scale)
     update()
     assert np.isfinite(evaluated_points(obj)).all()
@@ -640,7 +402,7 @@ def test_zero_scale_is_finite(scale, name, method, order):
 
 @pytest.mark.parametrize("axes", [1, 2, 3])
 def test_zero_scale_of_the_armature_object(axes):
-    obj, armature, _ = bound_tube(method="DLBNT")
+    obj, armature, _ = bent_tube(method="DLBNT")
     armature.scale = [0 if axis < axes else 1 for axis in range(3)]
     update()
     assert np.isfinite(evaluated_points(obj)).all()
@@ -648,101 +410,3 @@ def test_zero_scale_of_the_armature_object(axes):
     update()
     assert settings_of(obj).message == ""
     assert np.isfinite(evaluated_points(obj)).all()
-
-
-# Linked files
-
-
-@pytest.fixture
-def library(tmp_path) -> Path:
-    """A file with a tube that is bound by DLB, and one that is not."""
-    path = tmp_path / "library.blend"
-    obj, _ = add_tube()
-    twin = add_twin(obj)
-    twin.name = "Free"
-    select(obj)
-    bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE)
-    bpy.ops.wm.save_as_mainfile(filepath=str(path))
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-    return path
-
-
-def link(path: Path, *names: str) -> list[bpy.types.Object]:
-    with bpy.data.libraries.load(str(path), link=True) as (_, wanted):
-        wanted.objects = list(names)
-    for obj in wanted.objects:
-        bpy.context.scene.collection.objects.link(obj)
-    update()
-    return wanted.objects
-
-
-@pytest.mark.parametrize("name", ["Free", "Tube"])
-def test_a_linked_object_is_refused(library, name):
-    (obj,) = link(library, name)
-    select(obj)
-    before = snapshot(obj)
-    with pytest.raises(
-        RuntimeError, match="is linked from another file: make a library override of it, or make it loc"
-    ):
-        bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE)
-    assert snapshot(obj) == before
-
-
-@pytest.mark.python_only("nodes deform a linked character themselves")
-def test_a_linked_bound_character_is_deformed_by_blenders_own_modifier(library):
-    obj, twin, armature = link(library, "Tube", "Free", "Rig")
-    override = armature.override_create(remap_local_usages=False)
-    bpy.context.scene.collection.objects.link(override)
-    for frame in (1, 2, 3):
-        bpy.context.scene.frame_set(frame)
-    assert settings_of(obj).is_bound
-    assert armature_modifier(obj).show_viewport
-    assert armature_modifier(obj).show_render
-    assert not find_supple_modifier(obj).show_viewport
-    assert np.array_equal(evaluated_points(obj), evaluated_points(twin))
-
-
-def overridden(path: Path, *names: str) -> list[bpy.types.Object]:
-    """Library overrides of objects that refer to each other, as Make Library Override gives them."""
-    linked = link(path, *names)
-    overrides = [obj.override_create(remap_local_usages=True) for obj in linked]
-    for old, new in zip(linked, overrides, strict=True):
-        if new.name not in bpy.context.scene.collection.objects:
-            bpy.context.scene.collection.objects.link(new)
-        if old.name in [obj.name for obj in bpy.context.scene.collection.objects if obj.library]:
-            bpy.context.scene.collection.objects.unlink(old)
-    update()
-    return overrides
-
-
-def test_an_override_of_a_bound_character_deforms(library):
-    obj, twin, armature = overridden(library, "Tube", "Free", "Rig")
-    for one in (obj, twin):
-        if armature_modifier(one).object != armature:
-            armature_modifier(one).object = armature
-    update()
-    settings_of(obj).method = "DLBNT"
-    bend(armature)
-    assert settings_of(obj).message == ""
-    assert distance(rest_points(obj), evaluated_points(twin)) > 0.1
-    assert distance(evaluated_points(twin), evaluated_points(obj)) > 0.01, "DLBNT, not the Armature modifier"
-    settings_of(obj).method = "SSD"
-    update()
-    assert_follows(obj, twin)
-    assert EVALUATE == "NODES" or settings_of(obj).carrier.library is None
-
-
-@pytest.mark.python_only("nodes need attributes on the mesh, which is linked")
-def test_an_override_can_be_bound(library):
-    obj, armature = overridden(library, "Free", "Rig")
-    if armature_modifier(obj).object != armature:
-        armature_modifier(obj).object = armature
-    select(obj)
-    bend(armature)
-    expected = evaluated_points(obj)
-    assert bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE) == {"FINISHED"}
-    update()
-    assert settings_of(obj).message == ""
-    assert find_supple_modifier(obj).show_viewport
-    assert distance(expected, evaluated_points(obj)) <= TOLERANCE
-    assert distance(rest_points(obj), evaluated_points(obj)) > 0.1

@@ -17,13 +17,11 @@ from typing import Any
 import bpy
 import numpy as np
 import pytest
+from scenes_cli import DONE, FAILED, FRAMES, USAGE, add_character, assert_refused, main, own_output
 
 import checkout
 from scenes import (
-    add_face_key,
     add_tube,
-    animate_key,
-    animate_tube,
     bind,
     distance,
     points_at,
@@ -31,51 +29,17 @@ from scenes import (
     supple_modifier,
     without_blenders_own,
 )
-from supple import cli
 from supple.bridge.point_caches import read_samples
 from supple.nodes.groups import is_deformation
 from supple.settings.objects import NODES_PROBLEM, settings_of
 
-DONE, FAILED, USAGE = 0, 1, 2
 TOLERANCE = 1e-5
 """In diagonals of the posed mesh."""
-FRAMES = range(1, 9)
 FILE_KEYS = {"file", "frame_start", "frame_end", "objects"}
 OBJECT_KEYS = {
     "name", "vertices", "vertex_groups", "shape_keys", "armature", "deforming_bones", "joints",
     "bound", "method", "order", "evaluate", "linear_group", "bake", "patterns", "problem",
 }  # fmt: skip
-
-
-# Files
-
-
-def add_character() -> bpy.types.Object:
-    """A small animated tube with a keyframed face key, in a scene of eight frames."""
-    obj, armature = add_tube(rings=12, sides=8)
-    animate_tube(armature)
-    animate_key(add_face_key(obj))
-    scene = bpy.context.scene
-    scene.frame_start, scene.frame_end = FRAMES[0], FRAMES[-1]
-    return obj
-
-
-@pytest.fixture
-def plain(tmp_path: Path) -> Path:
-    """A file with an unbound character."""
-    add_character()
-    return save(tmp_path / "plain.blend")
-
-
-@pytest.fixture
-def bound(tmp_path: Path) -> Path:
-    """A file with a character that is bound by DLB."""
-    bind(add_character(), method="DLB")
-    return save(tmp_path / "bound.blend")
-
-
-def main(*argv: str | Path) -> int:
-    return cli.main([str(argument) for argument in argv])
 
 
 def live_points(file: Path, method: str) -> np.ndarray:
@@ -90,22 +54,6 @@ def assert_same(live: np.ndarray, points: Sequence[np.ndarray]) -> None:
     assert max(distance(live[0], one) for one in live) > 100 * TOLERANCE
     for expected, one in zip(live, points, strict=True):
         assert distance(expected, one) <= TOLERANCE
-
-
-def own_output(out: str) -> list[str]:
-    """Lines on stdout that are not Blender's."""
-    lines = out.splitlines()
-    return [line for line in lines if "Read blend: " not in line and not line.startswith(("Info: ", "Error: "))]
-
-
-def assert_refused(code: int, captured: Any, *parts: str) -> None:
-    """One line on stderr that says what is wrong, and nothing on stdout."""
-    assert code == FAILED
-    (line,) = captured.err.splitlines()
-    assert line.startswith("supple: error: ")
-    for part in parts:
-        assert part in line
-    assert own_output(captured.out) == []
 
 
 # Other processes
@@ -159,13 +107,15 @@ def json_in(out: str) -> Any:
     return json.loads("\n".join(lines[lines.index("{") :]))
 
 
-def test_other_processes_do_the_same(tmp_path, plain):
-    described = start(tmp_path / "first", "info", plain, "--json")
-    binding = start(tmp_path / "second", "bind", plain, "--method", "DLBNT", "--output", tmp_path / "by process.blend")
+def test_other_processes_do_the_same(tmp_path, plain_file):
+    described = start(tmp_path / "first", "info", plain_file, "--json")
+    binding = start(
+        tmp_path / "second", "bind", plain_file, "--method", "DLBNT", "--output", tmp_path / "by process.blend"
+    )
     code, out, err = finish(described)
     assert (code, err) == (DONE, "")
     told = json_in(out)
-    assert told["file"] == str(plain)
+    assert told["file"] == str(plain_file)
     assert [one["name"] for one in told["objects"]] == ["Tube"]
     code, _, err = finish(binding)
     assert (code, err) == (DONE, "")
@@ -180,7 +130,7 @@ def test_other_processes_do_the_same(tmp_path, plain):
     assert main("join", tmp_path / "early", tmp_path / "late", "--output", tmp_path / "joined") == DONE
     assert main(*bake, "--frames", "1-8", "--output", tmp_path / "whole") == DONE
     assert (tmp_path / "joined").read_bytes() == (tmp_path / "whole").read_bytes()
-    assert_same(live_points(plain, "DLBNT"), list(read_samples(tmp_path / "whole")))
+    assert_same(live_points(plain_file, "DLBNT"), list(read_samples(tmp_path / "whole")))
 
 
 def test_another_process_fails_with_the_same_codes(tmp_path):
@@ -199,16 +149,16 @@ def test_another_process_fails_with_the_same_codes(tmp_path):
 # info
 
 
-def test_info_as_json(plain, capsys):
+def test_info_as_json(plain_file, capsys):
     capsys.readouterr()
-    assert main("info", plain, "--json") == DONE
+    assert main("info", plain_file, "--json") == DONE
     captured = capsys.readouterr()
     told = json.loads(captured.out)
     assert captured.err == ""
     assert set(told) == FILE_KEYS
     (one,) = told["objects"]
     assert set(one) == OBJECT_KEYS
-    assert (told["file"], told["frame_start"], told["frame_end"]) == (str(plain), 1, 8)
+    assert (told["file"], told["frame_start"], told["frame_end"]) == (str(plain_file), 1, 8)
     assert one == {
         "name": "Tube",
         "vertices": 96,
@@ -253,39 +203,39 @@ def test_info_tells_what_is_bound_and_baked_and_what_cannot_be(tmp_path, capsys)
     assert len(lines) == 3
 
 
-def test_info_changes_nothing(bound):
-    before = bound.read_bytes()
-    assert main("info", bound) == DONE
-    assert bound.read_bytes() == before
+def test_info_changes_nothing(bound_file):
+    before = bound_file.read_bytes()
+    assert main("info", bound_file) == DONE
+    assert bound_file.read_bytes() == before
 
 
 # bind
 
 
 @pytest.mark.parametrize("method", ("SSD", "DLB", "DLBNT"))
-def test_bind_saves_a_file_that_is_live(tmp_path, plain, method):
-    before = plain.read_bytes()
-    assert main("bind", plain, "--object", "Tube", "--method", method, "--output", tmp_path / "new.blend") == DONE
-    assert plain.read_bytes() == before
+def test_bind_saves_a_file_that_is_live(tmp_path, plain_file, method):
+    before = plain_file.read_bytes()
+    assert main("bind", plain_file, "--object", "Tube", "--method", method, "--output", tmp_path / "new.blend") == DONE
+    assert plain_file.read_bytes() == before
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "new.blend"))
     obj = bpy.data.objects["Tube"]
     assert (settings_of(obj).is_bound, settings_of(obj).method) == (True, method)
     assert supple_modifier(obj).show_viewport
     points = [points_at(obj, frame) for frame in FRAMES]
-    assert_same(live_points(plain, method), points)
+    assert_same(live_points(plain_file, method), points)
 
 
-def test_bind_takes_the_order(tmp_path, plain):
-    assert main("bind", plain, "--order", "HG", "--output", tmp_path / "new.blend") == DONE
+def test_bind_takes_the_order(tmp_path, plain_file):
+    assert main("bind", plain_file, "--order", "HG", "--output", tmp_path / "new.blend") == DONE
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "new.blend"))
     settings = settings_of(bpy.data.objects["Tube"])
     assert (settings.method, settings.order) == ("DLBNT", "HG")
 
 
 @pytest.mark.parametrize("evaluate", ("nodes", "python"))
-def test_bind_takes_what_evaluates(tmp_path, plain, capsys, evaluate):
+def test_bind_takes_what_evaluates(tmp_path, plain_file, capsys, evaluate):
     capsys.readouterr()
-    code = main("bind", plain, "--method", "DLBNT", "--evaluate", evaluate, "--output", tmp_path / "new.blend")
+    code = main("bind", plain_file, "--method", "DLBNT", "--evaluate", evaluate, "--output", tmp_path / "new.blend")
     if evaluate == "nodes" and NODES_PROBLEM:
         assert_refused(code, capsys.readouterr(), "need Blender 5.1 or later")
         assert not (tmp_path / "new.blend").exists()
@@ -296,7 +246,7 @@ def test_bind_takes_what_evaluates(tmp_path, plain, capsys, evaluate):
     assert settings_of(obj).evaluate == evaluate.upper()
     assert is_deformation(supple_modifier(obj).node_group) == (evaluate == "nodes")
     points = [points_at(obj, frame) for frame in FRAMES]
-    assert_same(live_points(plain, "DLBNT"), points)
+    assert_same(live_points(plain_file, "DLBNT"), points)
 
 
 @pytest.mark.parametrize("named", ((), ("Tube",), ("Tube", "Tube.001")))
@@ -331,17 +281,17 @@ def test_bind_without_a_character(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("step", (1, 2))
-def test_two_ranges_join_to_the_bytes_of_one(tmp_path, bound, step):
+def test_two_ranges_join_to_the_bytes_of_one(tmp_path, bound_file, step):
     for name, frames in (("late", "5-8"), ("early", "1-4"), ("whole", "1-8")):
         frames = frames if step == 1 else f"{frames}:{step}"
-        assert main("bake", bound, "--object", "Tube", "--frames", frames, "--output", tmp_path / name) == DONE
+        assert main("bake", bound_file, "--object", "Tube", "--frames", frames, "--output", tmp_path / name) == DONE
     assert main("join", tmp_path / "early", tmp_path / "late", "--output", tmp_path / "joined") == DONE
     assert (tmp_path / "joined").read_bytes() == (tmp_path / "whole").read_bytes()
-    assert_same(live_points(bound, "DLB")[::step], list(read_samples(tmp_path / "whole")))
+    assert_same(live_points(bound_file, "DLB")[::step], list(read_samples(tmp_path / "whole")))
 
 
 @pytest.mark.parametrize("method", ("SSD", "DLB", "DLBNT"))
-@pytest.mark.parametrize("source", ("plain", "bound"))
+@pytest.mark.parametrize("source", ("plain_file", "bound_file"))
 def test_bake_by_a_method_whatever_the_file_is_bound_by(tmp_path, request, source, method, capsys):
     file = request.getfixturevalue(source)
     capsys.readouterr()
@@ -352,41 +302,41 @@ def test_bake_by_a_method_whatever_the_file_is_bound_by(tmp_path, request, sourc
 
 
 @pytest.mark.parametrize("text", ("3", "3-3", "3-4:2"))
-def test_a_single_frame(tmp_path, bound, text):
-    assert main("bake", bound, "--object", "Tube", "--frames", text, "--output", tmp_path / "a.pc2") == DONE
+def test_a_single_frame(tmp_path, bound_file, text):
+    assert main("bake", bound_file, "--object", "Tube", "--frames", text, "--output", tmp_path / "a.pc2") == DONE
     (points,) = read_samples(tmp_path / "a.pc2")
-    assert distance(live_points(bound, "DLB")[2], points) <= TOLERANCE
+    assert distance(live_points(bound_file, "DLB")[2], points) <= TOLERANCE
 
 
-def test_frames_before_zero(tmp_path, bound):
-    assert main("bake", bound, "--object", "Tube", "--frames=-3--1", "--output", tmp_path / "a.pc2") == DONE
+def test_frames_before_zero(tmp_path, bound_file):
+    assert main("bake", bound_file, "--object", "Tube", "--frames=-3--1", "--output", tmp_path / "a.pc2") == DONE
     assert len(list(read_samples(tmp_path / "a.pc2"))) == 3
 
 
 @pytest.mark.parametrize("folder", ("", "elsewhere"))
-def test_bake_and_save_a_file_that_plays_the_cache(tmp_path, plain, folder):
+def test_bake_and_save_a_file_that_plays_the_cache(tmp_path, plain_file, folder):
     (tmp_path / folder).mkdir(exist_ok=True)
     cache, new = tmp_path / "a.pc2", tmp_path / folder / "new.blend"
-    assert main("bake", plain, "--object", "Tube", "--method", "DLBNT", "--output", cache, "--save", new) == DONE
+    assert main("bake", plain_file, "--object", "Tube", "--method", "DLBNT", "--output", cache, "--save", new) == DONE
     bpy.ops.wm.open_mainfile(filepath=str(new))
     obj = bpy.data.objects["Tube"]
     assert settings_of(obj).bake == "PC2"
     assert not supple_modifier(obj).show_render
     points = [points_at(obj, frame) for frame in FRAMES]
-    assert_same(live_points(plain, "DLBNT"), points)
+    assert_same(live_points(plain_file, "DLBNT"), points)
 
 
-def test_bake_to_shape_keys(tmp_path, plain):
+def test_bake_to_shape_keys(tmp_path, plain_file):
     new = tmp_path / "new.blend"
     options = ("--object", "Tube", "--method", "DLBNT", "--format", "shape-keys", "--frames", "1-8", "--output", new)
-    assert main("bake", plain, *options) == DONE
+    assert main("bake", plain_file, *options) == DONE
     bpy.ops.wm.open_mainfile(filepath=str(new))
     obj = bpy.data.objects["Tube"]
     assert settings_of(obj).bake == "SHAPE_KEYS"
     assert [key.name for key in obj.data.shape_keys.key_blocks][2:] == [f"Supple {frame}" for frame in FRAMES]
     assert not supple_modifier(obj).show_render
     points = [points_at(obj, frame) for frame in FRAMES]
-    assert_same(live_points(plain, "DLBNT"), points)
+    assert_same(live_points(plain_file, "DLBNT"), points)
 
 
 # weights
@@ -465,16 +415,16 @@ def test_weights_take_the_mode(tmp_path, mode):
     assert all(vertex.groups for vertex in obj.data.vertices)
 
 
-def test_weights_of_what_is_no_mesh(tmp_path, plain, capsys):
+def test_weights_of_what_is_no_mesh(tmp_path, plain_file, capsys):
     capsys.readouterr()
-    code = main("weights", plain, "--object", "Rig", "--output", tmp_path / "new.blend")
+    code = main("weights", plain_file, "--object", "Rig", "--output", tmp_path / "new.blend")
     assert_refused(code, capsys.readouterr(), "'Rig' is no mesh of the scene: choose one of Tube")
 
 
-def test_weights_of_what_is_no_armature(tmp_path, plain, capsys):
+def test_weights_of_what_is_no_armature(tmp_path, plain_file, capsys):
     for name, problem in (("Tube", "'Tube' is no armature of the scene"), ("Hero", "There is no object 'Hero'")):
         capsys.readouterr()
-        code = main("weights", plain, "--object", "Tube", "--armature", name, "--output", tmp_path / "new.blend")
+        code = main("weights", plain_file, "--object", "Tube", "--armature", name, "--output", tmp_path / "new.blend")
         assert_refused(code, capsys.readouterr(), f"{problem}: choose one of Rig")
     assert not (tmp_path / "new.blend").exists()
 
@@ -485,180 +435,3 @@ def test_weights_without_a_mesh(tmp_path, capsys):
     code = main("weights", file, "--output", tmp_path / "new.blend")
     assert_refused(code, capsys.readouterr(), "No mesh to weight", "name meshes by --object", "--armature")
     assert not (tmp_path / "new.blend").exists()
-
-
-# What can go wrong
-
-
-def make_bad_file(kind: str, path: Path) -> None:
-    add_character()
-    if kind == "text":
-        path.write_text("This is no Blender file\n" * 40)
-    elif kind == "empty":
-        path.touch()
-    elif kind == "folder":
-        path.mkdir()
-    elif kind != "missing":
-        save(path, compress=kind == "truncated and compressed")
-        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-
-
-BAD_FILES = {
-    "missing": "There is no file '{}': check the path",
-    "folder": "There is no file '{}': check the path",
-    "text": "Cannot open '{}' (",
-    "empty": "Cannot open '{}' (",
-    "truncated": "Cannot open '{}' (",
-    "truncated and compressed": "Cannot open '{}' (",
-}
-
-
-@pytest.mark.parametrize("kind", BAD_FILES)
-@pytest.mark.parametrize("command", ("info", "bind", "bake", "weights"))
-def test_a_file_that_cannot_be_read(tmp_path, kind, command, capsys):
-    file = tmp_path / "bad.blend"
-    make_bad_file(kind, file)
-    capsys.readouterr()
-    settings: dict[str, tuple] = {
-        "info": ("--json",),
-        "bind": ("--output", tmp_path / "new"),
-        "weights": ("--output", tmp_path / "new"),
-        "bake": ("--object", "Tube", "--output", tmp_path / "new"),
-    }
-    code = main(command, file, *settings[command])
-    assert_refused(code, capsys.readouterr(), BAD_FILES[kind].format(file))
-    assert not (tmp_path / "new").exists()
-
-
-@pytest.mark.parametrize("command", ("bind", "bake", "weights"))
-def test_an_object_that_is_not_there(tmp_path, plain, command, capsys):
-    capsys.readouterr()
-    code = main(command, plain, "--object", "Hero", "--output", tmp_path / "new")
-    assert_refused(code, capsys.readouterr(), "There is no object 'Hero': choose one of Tube")
-    assert not (tmp_path / "new").exists()
-
-
-@pytest.mark.parametrize("name", ("Tube", "Rig"))
-def test_an_object_that_is_not_bound(tmp_path, plain, name, capsys):
-    capsys.readouterr()
-    code = main("bake", plain, "--object", name, "--output", tmp_path / "a.pc2")
-    assert_refused(code, capsys.readouterr(), f"'{name}' is not bound: give --method")
-    assert not (tmp_path / "a.pc2").exists()
-
-
-@pytest.mark.parametrize(
-    ("frames", "message"),
-    (
-        ("8-1", "Frame range 8 to 1 runs backwards"),
-        ("1-8:0", "Frame step is 0: choose 1 or more"),
-        ("=-1--3", "Frame range -1 to -3 runs backwards"),
-    ),
-)
-def test_frames_that_cannot_be_baked(tmp_path, bound, frames, message, capsys):
-    capsys.readouterr()
-    chosen = [f"--frames{frames}"] if frames.startswith("=") else ["--frames", frames]
-    code = main("bake", bound, "--object", "Tube", *chosen, "--output", tmp_path / "a.pc2")
-    assert_refused(code, capsys.readouterr(), message)
-    assert not (tmp_path / "a.pc2").exists()
-
-
-@pytest.mark.parametrize(
-    "argv",
-    (
-        (),
-        ("dance",),
-        ("info",),
-        ("bind", "FILE"),
-        ("bind", "FILE", "--output", "new", "--method", "LBS"),
-        ("bind", "FILE", "--output", "new", "--order", "GG"),
-        ("bake", "FILE", "--output", "new"),
-        ("bake", "FILE", "--object", "Tube"),
-        ("bake", "FILE", "--object", "Tube", "--output", "new", "--method", "LBS"),
-        ("bake", "FILE", "--object", "Tube", "--output", "new", "--format", "abc"),
-        *(
-            ("bake", "FILE", "--object", "Tube", "--output", "new", f"--frames={text}")
-            for text in ("", "all", "1-", "1-8:", "1..8", "1.5-3", "1-8:-1", "1-8 ", "1-8-9")
-        ),
-        ("weights", "FILE"),
-        ("weights", "FILE", "--output", "new", "--method", "heat"),
-        ("weights", "FILE", "--output", "new", "--mode", "mix"),
-        ("weights", "FILE", "--output", "new", "--limit=-1"),
-        ("weights", "FILE", "--output", "new", "--report", "xml"),
-        ("join", "--output", "new"),
-        ("join", "FILE"),
-    ),
-    ids=" ".join,
-)
-def test_wrong_usage(tmp_path, plain, argv, capsys):
-    capsys.readouterr()
-    code = main(*({"FILE": plain, "new": tmp_path / "new"}.get(text, text) for text in argv))
-    captured = capsys.readouterr()
-    assert code == USAGE
-    *_, line = captured.err.splitlines()
-    assert line.startswith("supple: error: ")
-    assert captured.err.startswith("usage: supple")
-    assert captured.out == ""
-    assert not (tmp_path / "new").exists()
-
-
-def test_wrong_frames_are_told_how_to_be_written(tmp_path, bound, capsys):
-    assert main("bake", bound, "--object", "Tube", "--output", tmp_path / "new", "--frames", "one") == USAGE
-    assert "'one' is no frame range: write it as 1-250 or 1-250:2" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("argv", (("--help",), ("bake", "--help")))
-def test_help(argv, capsys):
-    assert main(*argv) == DONE
-    captured = capsys.readouterr()
-    assert captured.out.startswith("usage: supple")
-    assert captured.err == ""
-
-
-@pytest.mark.parametrize("where", ("nowhere/new", "file/new", "folder"))
-@pytest.mark.parametrize(
-    "argv",
-    (
-        ("bind", "FILE", "--output", "OUT"),
-        ("weights", "FILE", "--output", "OUT"),
-        ("bake", "FILE", "--object", "Tube", "--output", "OUT"),
-        ("bake", "FILE", "--object", "Tube", "--output", "OUT", "--format", "shape-keys"),
-        ("bake", "FILE", "--object", "Tube", "--output", "PC2", "--save", "OUT"),
-        ("join", "PC2", "--output", "OUT"),
-    ),
-    ids=" ".join,
-)
-def test_an_output_that_cannot_be_written(tmp_path, bound, argv, where, capsys):
-    (tmp_path / "file").touch()
-    (tmp_path / "folder").mkdir()
-    if argv[0] == "join":
-        assert main("bake", bound, "--object", "Tube", "--output", tmp_path / "a.pc2") == DONE
-    before = set(os.listdir(tmp_path))
-    capsys.readouterr()
-    names = {"FILE": bound, "OUT": tmp_path / where, "PC2": tmp_path / "a.pc2"}
-    code = main(*(names.get(text, text) for text in argv))
-    captured = capsys.readouterr()
-    assert code == FAILED
-    *progress, line = captured.err.splitlines()
-    assert line.startswith(f"supple: error: Cannot write '{tmp_path / where}' (")
-    assert line.endswith("a folder that can be written to")
-    assert set(progress) <= {"supple: 8 of 8 frames"}
-    assert own_output(captured.out) == []
-    assert set(os.listdir(tmp_path)) - before <= {"a.pc2"}
-    assert os.listdir(tmp_path / "folder") == []
-
-
-@pytest.mark.parametrize("wrong", ("order", "missing", "text"))
-def test_parts_that_cannot_be_joined(tmp_path, bound, wrong, capsys):
-    for name, frames in (("early", "1-4"), ("late", "5-8")):
-        assert main("bake", bound, "--object", "Tube", "--frames", frames, "--output", tmp_path / name) == DONE
-    parts = {
-        "order": (("late", "early"), "'early' starts at frame 1, not 9: give all parts, in order"),
-        "missing": (("early", "later"), "Cannot read '"),
-        "text": (("early", "text"), "'text' is not a PC2 file"),
-    }
-    (tmp_path / "text").write_text("This is no point cache\n" * 10)
-    names, message = parts[wrong]
-    capsys.readouterr()
-    code = main("join", *(tmp_path / name for name in names), "--output", tmp_path / "joined")
-    assert_refused(code, capsys.readouterr(), message)
-    assert not (tmp_path / "joined").exists()

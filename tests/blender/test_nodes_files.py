@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from math import radians
 from pathlib import Path
 
 import bpy
 import numpy as np
 import pytest
+from scenes_nodes import TOLERANCE, assert_alike, assert_tube_alike, bend, bound_tube
 
 from scenes import (
     add_tube,
@@ -20,12 +20,10 @@ from scenes import (
     points_at,
     push,
     redo,
-    rest_points,
     save,
     select,
     snapshot,
     supple_modifier,
-    turn,
     undo,
     update,
 )
@@ -38,40 +36,7 @@ pytestmark = [
     pytest.mark.skipif(bool(NODES_PROBLEM), reason=NODES_PROBLEM),
     pytest.mark.usefixtures("silent_handlers"),
 ]
-TOLERANCE = 1e-5
 """In diagonals of the posed mesh."""
-METHODS = (("SSD", "GH"), ("DLB", "GH"), ("DLBNT", "GH"), ("DLBNT", "HG"))
-
-
-def bend(armature: bpy.types.Object, angle: float) -> None:
-    """Bend, twist and shear; by the order of the bones, whatever they are called."""
-    names = armature.pose.bones.keys()
-    turn(armature, names[1], (radians(angle), radians(0.3 * angle), 0), (1.2, 0.9, 1.1))
-    turn(armature, names[-1], (radians(angle), 0, 0.2), (0.9, 1.3, 1.0))
-
-
-def bound_tube(method: str = "DLBNT") -> tuple[bpy.types.Object, bpy.types.Object, bpy.types.Object]:
-    """A tube bound by nodes, its armature, and a twin that Python deforms by the same method."""
-    obj, armature = add_tube()
-    twin = add_twin(obj)
-    twin.name = "Twin"
-    bind(twin, method=method, evaluate="PYTHON")
-    bind(obj, method=method, evaluate="NODES")
-    return obj, armature, twin
-
-
-def assert_alike(obj: bpy.types.Object, twin: bpy.types.Object) -> None:
-    update()
-    assert [settings_of(one).message for one in (obj, twin)] == ["", ""]
-    assert distance(evaluated_points(twin), evaluated_points(obj)) <= TOLERANCE
-    assert distance(rest_points(obj), evaluated_points(obj)) > 0.01
-
-
-def assert_tube_alike(obj: str = "Tube", twin: str = "Twin") -> None:
-    """By name: undo and opening a file make new Python objects of all data."""
-    assert_alike(bpy.data.objects[obj], bpy.data.objects[twin])
-
-
 # Undo
 
 

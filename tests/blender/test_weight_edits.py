@@ -1,4 +1,4 @@
-"""Weights edited, taken over and checked: by the operators, whose results are those of the tasks."""
+"""Weights edited: by the operators, whose results are those of the tasks."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import bpy
 import bmesh
 import numpy as np
 import pytest
+from scenes_weight_edits import HALF, add_sides, add_small_tube, choose_vertices, no_armature, set_weights
+from scenes_weights import weights_of
 
 from scenes import (
-    add_tube,
     add_twin,
-    armature_modifier,
     bind,
     evaluated_points,
     rest_points,
@@ -21,51 +21,16 @@ from scenes import (
     snapshot,
     turn,
 )
-from supple.bridge.weights import read_selected, read_weights
 from supple.deformers.weight_editing import edits
-from supple.deformers.weight_editing.transfer import Params
-from supple.settings.objects import settings_of
-from supple.tasks.weights import checks as weight_checks
 from supple.tasks.weights import edits as weight_edits
 from supple.tasks.weights.edits import Scope
 from supple.tasks.weights.parts import read_skins
-
-BONES = ["bone.0", "bone.1", "bone.2"]
-HALF = list(range(52))
-"""Vertices of a tube's first half."""
-
-
-def add_small_tube(radius: float = 0.4) -> tuple:
-    return add_tube(rings=13, sides=8, radius=radius)
-
-
-def weights_of(obj: bpy.types.Object, names: list[str] = BONES) -> np.ndarray:
-    return read_weights(obj, names)
-
-
-def set_weights(obj: bpy.types.Object, values: np.ndarray, names: list[str] = BONES) -> None:
-    for name, column in zip(names, values.T, strict=True):
-        group = obj.vertex_groups.get(name) or obj.vertex_groups.new(name=name)
-        group.remove(list(range(len(column))))
-        for vertex in np.flatnonzero(column).tolist():
-            group.add((vertex,), float(column[vertex]), "REPLACE")
 
 
 def make_rough(obj: bpy.types.Object) -> None:
     """Weights without any order, four bones' worth of work for each tool; rows sum to 1."""
     values = np.random.default_rng(4).uniform(0.0, 1.0, (len(obj.data.vertices), 3)) ** 3
     set_weights(obj, values / values.sum(axis=1, keepdims=True))
-
-
-def choose_vertices(obj: bpy.types.Object, vertices: list[int]) -> None:
-    """Select vertices in Edit Mode, and stay there."""
-    bpy.ops.object.mode_set(mode="EDIT")
-    bpy.ops.mesh.select_all(action="DESELECT")
-    edited = bmesh.from_edit_mesh(obj.data)
-    edited.verts.ensure_lookup_table()
-    for vertex in vertices:
-        edited.verts[vertex].select = True
-    bmesh.update_edit_mesh(obj.data)
 
 
 EDITS: dict[str, tuple[dict, Callable]] = {
@@ -82,8 +47,6 @@ EDITS: dict[str, tuple[dict, Callable]] = {
     ),
 }
 """Operators that change rough weights: with which properties, and the task that does the same."""
-
-
 SMOOTHINGS = ("SURFACE", "SOLID")
 
 
@@ -267,10 +230,6 @@ def test_a_bound_object_follows(silent_handlers):
     assert np.abs(evaluated_points(obj) - evaluated_points(twin)).max() < 1e-4
 
 
-def no_armature(obj, armature):
-    obj.modifiers.clear()
-
-
 def no_selection(obj, armature):
     choose_vertices(obj, [])
 
@@ -447,16 +406,6 @@ def test_prune_takes_small_weights_out():
     assert (weights_of(obj)[10:, 1] > 0).all()
 
 
-def add_sides(armature: bpy.types.Object) -> list[str]:
-    select(armature)
-    bpy.ops.object.mode_set(mode="EDIT")
-    for name, side in (("arm.L", 1), ("arm.R", -1)):
-        bone = armature.data.edit_bones.new(name)
-        bone.head, bone.tail = (0.1 * side, 1.5, 0), (0.3 * side, 1.5, 0)
-    bpy.ops.object.mode_set(mode="OBJECT")
-    return ["bone.0", "arm.L", "arm.R"]
-
-
 @pytest.mark.parametrize("direction", ("POSITIVE", "NEGATIVE", "BOTH"))
 def test_mirror_swaps_left_and_right(direction):
     obj, armature = add_small_tube()
@@ -487,140 +436,6 @@ def test_mirror_reaches_other_objects():
     bpy.ops.supple.weights_mirror(direction="POSITIVE")
     assert weights_of(twin, names) == pytest.approx(np.tile([0.25, 0.0, 0.75], (104, 1)), abs=1e-5)
     assert weights_of(obj, names) == pytest.approx(np.tile([0.25, 0.75, 0.0], (104, 1)), abs=1e-5)
-
-
-# Transfer
-
-
-def add_sleeve(body: bpy.types.Object, size: float = 1.05) -> bpy.types.Object:
-    """A wider copy of a tube without weights and modifiers."""
-    sleeve = add_twin(body)
-    sleeve.name = "Sleeve"
-    sleeve.vertex_groups.clear()
-    sleeve.modifiers.clear()
-    for vertex in sleeve.data.vertices:
-        vertex.co.x *= size
-        vertex.co.z *= size
-    return sleeve
-
-
-def test_transfer_takes_weights_over():
-    body, armature = add_small_tube()
-    sleeve = add_sleeve(body)
-    twin = add_sleeve(body)
-    select(body, sleeve)
-    assert bpy.ops.supple.weights_transfer(reach=0.1, angle=1.0) == {"FINISHED"}
-    assert np.abs(weights_of(sleeve) - weights_of(body)).max() < 0.02
-    assert armature_modifier(sleeve).object == armature
-    told = weight_edits.transfer_weights(body, [twin], params=Params(0.1, 1.0))
-    assert told == [
-        "Weights of 'Tube' given to 104 vertices.",
-        "'Sleeve.001' was given an Armature modifier with 'Rig'.",
-    ]
-    assert (weights_of(twin) == weights_of(sleeve)).all()
-
-
-def test_transfer_fills_in_what_is_out_of_reach():
-    body, _ = add_small_tube()
-    sleeve = add_sleeve(body)
-    for vertex in sleeve.data.vertices:
-        if vertex.co.y > 1.6:
-            vertex.co.z += 3.0
-    told = weight_edits.transfer_weights(body, [sleeve], params=Params(0.05, 1.0))
-    assert re.fullmatch(r"'Sleeve': \d+ vertices of 104 have no match\.", told[1])
-    assert told[2].startswith("'Sleeve': ")
-    assert "filled in smoothly" in told[2]
-    assert settings_of(sleeve).weights_report.splitlines() == [
-        "'Sleeve': weights transferred from 'Tube'.",
-        *told[1:3],
-    ]
-    assert np.abs(weights_of(sleeve).sum(axis=1) - 1.0).max() < 1e-5
-    assert np.abs(weights_of(sleeve)[HALF] - weights_of(body)[HALF]).max() < 0.02
-
-
-def test_transfer_from_far_away_is_told():
-    body, _ = add_small_tube()
-    sleeve = add_sleeve(body)
-    sleeve.location.x = 20.0
-    bpy.context.view_layer.update()
-    weight_edits.transfer_weights(body, [sleeve])
-    assert "'Sleeve': 104 vertices of 104 have no match." in settings_of(sleeve).weights_report.splitlines()
-
-
-def test_transfer_wants_its_source_selected():
-    body, _ = add_small_tube()
-    select(add_sleeve(body), add_sleeve(body))
-    bpy.context.view_layer.objects.active = body
-    with pytest.raises(RuntimeError, match=r"poll\(\).*last, and before it those to give weights to"):
-        bpy.ops.supple.weights_transfer()
-
-
-def test_transfer_to_a_half_mesh_makes_groups_of_the_other_side():
-    body, armature = add_small_tube()
-    names = add_sides(armature)
-    body.vertex_groups.clear()
-    set_weights(body, np.tile([0.5, 0.5, 0.0], (104, 1)), names)
-    sleeve = add_sleeve(body)
-    sleeve.modifiers.new("Mirror", "MIRROR")
-    weight_edits.transfer_weights(body, [sleeve])
-    assert sorted(group.name for group in sleeve.vertex_groups) == ["arm.L", "arm.R", "bone.0"]
-
-
-def test_transfer_between_places():
-    """Both objects are somewhere else, and one is scaled: what counts is where they are in their armature."""
-    body, _ = add_small_tube()
-    sleeve = add_sleeve(body)
-    for vertex in sleeve.data.vertices:
-        vertex.co *= 0.25
-    sleeve.scale = (4, 4, 4)
-    select(body, sleeve)
-    bpy.ops.supple.weights_transfer(reach=0.1)
-    assert np.abs(weights_of(sleeve) - weights_of(body)).max() < 0.02
-
-
-def test_transfer_to_selected_vertices_only():
-    body, _ = add_small_tube()
-    sleeve = add_sleeve(body)
-    weight_edits.transfer_weights(body, [sleeve])
-    set_weights(sleeve, np.tile([0.0, 0.0, 1.0], (104, 1)))
-    for vertex in sleeve.data.vertices:
-        vertex.select = vertex.index < 52
-    weight_edits.transfer_weights(body, [sleeve], Scope(selected_only=True))
-    assert np.abs(weights_of(sleeve)[:52] - weights_of(body)[:52]).max() < 0.02
-    assert (weights_of(sleeve)[52:] == (0, 0, 1)).all()
-
-
-@pytest.mark.parametrize(
-    ("spoil", "message"),
-    (
-        ("weights", "The source has no face with weights"),
-        ("armature", "'Sleeve' is deformed by 'Rig.001', and 'Tube' by 'Rig': choose the same armature"),
-        ("data", "No mesh to give the weights of 'Tube' to: select some besides, of other data"),
-    ),
-)
-def test_transfer_refuses(spoil, message):
-    body, armature = add_small_tube()
-    sleeve = add_sleeve(body)
-    if spoil == "weights":
-        body.vertex_groups.clear()
-    elif spoil == "armature":
-        other = armature.copy()
-        bpy.context.scene.collection.objects.link(other)
-        sleeve.modifiers.new("Armature", "ARMATURE").object = other
-    else:
-        sleeve.data = body.data
-    select(body, sleeve)
-    groups, modifiers = len(sleeve.vertex_groups), len(sleeve.modifiers)
-    with pytest.raises(RuntimeError, match=re.escape(message)):
-        bpy.ops.supple.weights_transfer()
-    assert (len(sleeve.vertex_groups), len(sleeve.modifiers)) == (groups, modifiers)
-
-
-def test_transfer_wants_two_meshes():
-    body, _ = add_small_tube()
-    select(body)
-    with pytest.raises(RuntimeError, match=r"poll\(\).*last, and before it those to give weights to"):
-        bpy.ops.supple.weights_transfer()
 
 
 # Groups
@@ -663,102 +478,3 @@ def test_empty_groups_that_are_locked_stay():
     obj.vertex_groups["bone.1"].lock_weight = True
     bpy.ops.supple.weights_clean()
     assert "bone.1" in obj.vertex_groups
-
-
-# Checks
-
-
-def make_mistakes(obj: bpy.types.Object) -> dict[str, list[int]]:
-    """Weights with a mistake of each kind; gives the vertices of each."""
-    y = rest_points(obj)[:, 1]
-    values = np.zeros((104, 3))
-    values[np.arange(104), np.minimum(y.astype(int), 2)] = 1.0
-    values[0:2] = 0.0
-    values[5] = (0.6, 0.3, 0.1)
-    values[30] = (0.5, 0.0, 0.0)
-    values[100] = (0.7, 0.0, 0.3)
-    set_weights(obj, values)
-    return {
-        "UNWEIGHTED": [0, 1],
-        "OVER_INFLUENCED": [5],
-        "SUMS": [30],
-        "FAR": [100],
-        "ISLANDS": [5, 30, 100],
-        "SEAMS": [],
-    }
-
-
-def test_check_tells_and_changes_nothing():
-    obj, _ = add_small_tube()
-    make_mistakes(obj)
-    before = snapshot(obj)
-    assert bpy.ops.supple.weights_check(limit=2) == {"FINISHED"}
-    assert snapshot(obj) == before
-    lines = settings_of(obj).weights_report.splitlines()
-    assert lines == weight_checks.check_weights([obj], 2)
-    assert lines[:4] == [
-        "'Tube', 104 vertices:",
-        "2 vertices have no weight: no bone moves them.",
-        "1 vertex has more than 2 influences.",
-        "1 vertex has weights that do not sum to 1.",
-    ]
-    assert any("bone.0: 1 vertex far from the bone" in line for line in lines)
-
-
-def test_check_of_good_weights():
-    obj, _ = add_small_tube()
-    bpy.ops.supple.weights_check()
-    assert settings_of(obj).weights_report == "'Tube', 104 vertices:\nNo mistakes found."
-
-
-def test_check_tells_of_each_object_apart():
-    obj, _ = add_small_tube()
-    twin = add_twin(obj)
-    make_mistakes(twin)
-    for vertex in twin.data.vertices:
-        vertex.co.x += 0.001
-    select(obj, twin)
-    bpy.ops.supple.weights_check()
-    assert settings_of(obj).weights_report.splitlines()[0] == "'Tube', 104 vertices:"
-    assert "no weight" not in settings_of(obj).weights_report
-    assert "2 vertices have no weight" in settings_of(twin).weights_report
-
-
-def test_check_tells_objects_of_one_mesh_the_same():
-    obj, _ = add_small_tube()
-    sharer = obj.copy()
-    bpy.context.scene.collection.objects.link(sharer)
-    weight_checks.check_weights([obj, sharer])
-    assert settings_of(sharer).weights_report == settings_of(obj).weights_report != ""
-
-
-@pytest.mark.parametrize("kind", ("UNWEIGHTED", "OVER_INFLUENCED", "SUMS", "SEAMS", "FAR"))
-@pytest.mark.parametrize("mode", ("OBJECT", "EDIT", "WEIGHT_PAINT"))
-def test_what_was_found_is_selected(kind, mode):
-    obj, _ = add_small_tube()
-    wrong = make_mistakes(obj)[kind]
-    choose_vertices(obj, list(range(104)))
-    bpy.ops.object.mode_set(mode=mode)
-    assert bpy.ops.supple.weights_select(kind=kind, limit=2) == {"FINISHED"}
-    assert obj.mode == ("WEIGHT_PAINT" if mode == "WEIGHT_PAINT" else "EDIT")
-    assert obj.data.use_paint_mask_vertex == (mode == "WEIGHT_PAINT")
-    bpy.ops.object.mode_set(mode="OBJECT")
-    assert np.flatnonzero(read_selected(obj.data)).tolist() == wrong
-
-
-def test_selecting_all_mistakes():
-    obj, _ = add_small_tube()
-    make_mistakes(obj)
-    ((found, wrong),) = weight_checks.find_vertices([obj], "ANY", 2)
-    assert found == obj
-    assert set(np.flatnonzero(wrong)) >= {0, 1, 5, 30, 100}
-    assert weight_checks.select_vertices([(obj, wrong)]) == [f"{wrong.sum()} vertices selected."]
-    assert (read_selected(obj.data) == wrong).all()
-
-
-def test_selecting_stays_in_object_mode_where_nothing_can_be_found():
-    obj, armature = add_small_tube()
-    no_armature(obj, armature)
-    with pytest.raises(RuntimeError, match="No armature deforms 'Tube'"):
-        bpy.ops.supple.weights_select(kind="ANY")
-    assert obj.mode == "OBJECT"

@@ -1,65 +1,42 @@
-"""Particle skinning: what it promises about poses, spaces, parts, and shapes that it can not fill."""
+"""Particle skinning: what it promises about poses, transforms, spaces and iterations."""
 
-import signal
 from dataclasses import replace
-from itertools import product
 
 import numpy as np
 import pytest
 
-from benchmarks.shapes import Shape, arm, box
+from benchmarks.shapes import Shape
 from benchmarks.winding import measure_windings
 from demo.measures import largest_edge_stretch, mesh_edges, mesh_volume, smallest_section
-from supple.deformers import Joints, Pose, Rest, SkinningError, Weights
+from supple.deformers import Joints, Pose, Weights
 from supple.deformers.particles import particles as method
 from supple.deformers.particles.particles import Binding, Params
 from supple.deformers.skinning import dlbnt
 
 from ..characters import about, rotation
+from .volumes_to_fill import (
+    ARM,
+    BEND,
+    BOX,
+    FEW,
+    REST,
+    SCALED,
+    STILL,
+    bend,
+    make_rest,
+    skin,
+    transform,
+    volume,
+    with_params,
+    within,
+)
 
-BOX, ARM = box(0.15), arm(0.016)
-FEW = Params(count=200)
-STILL = np.tile(np.eye(4), (2, 1, 1))
 MOVE = about(rotation((3, -1, 2), 130), np.zeros(3), (2, 1, -3))
 SPACE = about(0.4 * rotation((1, 2, 3), 50), np.zeros(3), (0.4, -0.7, 1.1))
 
 
-def make_rest(shape: Shape, **parts: np.ndarray | None) -> Rest:
-    joints = Joints(shape.heads, shape.parents, shape.tails)
-    rest = Rest(shape.points, Weights.from_dense(shape.weights), joints, triangles=shape.triangles)
-    return replace(rest, **parts)
-
-
-REST = make_rest(BOX)
-
-
-def bend(degrees: float, shape: Shape = BOX, axis: object = (0, 1, 0), scale: object = 1.0) -> np.ndarray:
-    return shape.pose({1: rotation(axis, degrees) @ np.diag(np.ones(3) * scale)})
-
-
-BEND, SCALED = bend(70), bend(70, scale=(1.3, 0.8, 1.2))
-
-
-def transform(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
-    return points @ matrix[:3, :3].T + matrix[:3, 3]
-
-
 def apply(transforms: np.ndarray, points: np.ndarray) -> np.ndarray:
     return np.einsum("vij,vj->vi", transforms[:, :3, :3], points) + transforms[:, :3, 3]
-
-
-def within(actual: np.ndarray, expected: np.ndarray, part: float = 1e-6) -> None:
-    """Equal up to a part of the extent."""
-    np.testing.assert_allclose(actual, expected, rtol=0, atol=part * np.ptp(expected, axis=0).max())
-
-
-def skin(rest: Rest, matrices: np.ndarray, space: np.ndarray | None = None) -> np.ndarray:
-    return dlbnt.deform(dlbnt.bind(rest, dlbnt.Params()), Pose(matrices, space))
-
-
-def volume(shape: Shape, points: np.ndarray) -> float:
-    """As a ratio to that at rest."""
-    return mesh_volume(points.astype(float), shape.triangles) / mesh_volume(shape.points, shape.triangles)
 
 
 def section(shape: Shape, posed: np.ndarray, start: object, end: object) -> float:
@@ -68,21 +45,11 @@ def section(shape: Shape, posed: np.ndarray, start: object, end: object) -> floa
 
 
 @pytest.fixture(scope="module")
-def binding() -> Binding:
-    return method.bind(REST, FEW)
-
-
-@pytest.fixture(scope="module")
-def bent(binding: Binding) -> np.ndarray:
-    return method.deform(binding, Pose(BEND))
-
-
-@pytest.fixture(scope="module")
 def arm_binding() -> Binding:
     return method.bind(make_rest(ARM), Params(count=250))
 
 
-# --- exact ---
+# exact
 
 
 @pytest.mark.parametrize("shape", [BOX, ARM], ids=["box", "arm"])
@@ -99,11 +66,6 @@ def test_rest_and_motion_as_a_whole(shape: Shape, matrix: np.ndarray) -> None:
     within(method.deform(result, whole), transform(matrix, shape.points))
     within(apply(method.vertex_transforms(result, whole), shape.points), transform(matrix, shape.points))
     within(method.pose_particles(result, whole), transform(matrix, method.particles(result).points))
-
-
-def with_params(binding: Binding, **changes: float) -> Binding:
-    """The same binding at another quality."""
-    return replace(binding, params=replace(binding.params, **changes))
 
 
 def test_far_away(binding: Binding) -> None:
@@ -144,7 +106,8 @@ def test_inputs_are_kept() -> None:
         np.testing.assert_array_equal(array, original)
 
 
-# --- transforms, groups, shapes ---
+# transforms, groups, shapes
+
 
 RAMP = np.linspace(0, 1, len(BOX.points))
 
@@ -231,7 +194,7 @@ def test_vertices_without_weights_stay() -> None:
     assert np.isfinite(method.deform(result, Pose(BEND))).all()
 
 
-# --- spaces ---
+# spaces
 
 
 def test_object_that_moves_against_its_armature(binding: Binding) -> None:
@@ -280,285 +243,7 @@ def test_unit_does_not_matter(factor: float, bent: np.ndarray) -> None:
     within(method.deform(result, Pose(matrices)), factor * bent, 1e-5 if factor in (2.0**-10, 2.0**10) else 0.02)
 
 
-# --- parts ---
-
-
-def join(*shapes: Shape) -> Shape:
-    """All on the bones of the first one."""
-    starts = np.cumsum([0, *(len(shape.points) for shape in shapes)])
-    return replace(
-        shapes[0],
-        points=np.concatenate([shape.points for shape in shapes]),
-        weights=np.concatenate([shape.weights for shape in shapes]),
-        triangles=np.concatenate([s.triangles + start for s, start in zip(shapes, starts, strict=False)]),
-    )
-
-
-def make_part(offset: object, scale: float, weights: object) -> Shape:
-    points = scale * BOX.points + np.asarray(offset, float)
-    return replace(BOX, points=points, weights=np.tile(np.asarray(weights, float), (len(points), 1)))
-
-
-@pytest.mark.parametrize("offset", [(0, 0, 1.5), (0.6, 0.3, 0.2)], ids=["apart", "overlapping"])
-def test_a_part_of_one_bone_stays_rigid(offset: object) -> None:
-    both = join(BOX, make_part(offset, 0.4, (0, 1)))
-    result = method.bind(make_rest(both), Params(count=300))
-    assert result.messages == ()
-    part = slice(len(BOX.points), None)
-    for degrees in (40, 100):
-        matrices = bend(degrees)
-        posed = method.deform(result, Pose(matrices))
-        within(posed[part], transform(matrices[1], both.points[part]))
-        assert np.isfinite(posed).all()
-        assert largest_edge_stretch(both.points, posed, mesh_edges(both.triangles)) < 5
-
-
-def test_overlapping_shells_that_both_bend() -> None:
-    both = join(BOX, replace(BOX, points=0.8 * BOX.points + [0.1, 0.3, 0.3]))
-    result = method.bind(make_rest(both), Params(count=300))
-    posed = method.deform(result, Pose(BEND))
-    within(method.deform(result, Pose(STILL)), both.points)
-    assert largest_edge_stretch(both.points, posed, mesh_edges(both.triangles)) < 3
-    assert volume(both, posed) == pytest.approx(1.0, abs=2e-3)
-
-
-def make_voxels(cells: set[tuple[int, int, int]], size: float) -> tuple[np.ndarray, np.ndarray]:
-    """The closed surface of cells."""
-    corners, quads = [], []
-    for cell, axis, side in product(sorted(cells), range(3), (0, 1)):
-        beside = list(cell)
-        beside[axis] += 2 * side - 1
-        if tuple(beside) in cells:
-            continue
-        ring = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])[:: 1 if side else -1]
-        quad = np.zeros((4, 3), int)
-        quad[:, [(axis + 1) % 3, (axis + 2) % 3]] = ring
-        quad[:, axis] = side
-        quads.append(len(corners) + np.arange(4))
-        corners.extend((np.array(cell) + quad).tolist())
-    points, places = np.unique(np.array(corners), axis=0, return_inverse=True)
-    faces = places.reshape(-1)[np.array(quads)]
-    return size * points, np.concatenate([faces[:, [0, 1, 2]], faces[:, [0, 2, 3]]])
-
-
-def make_two_fingers() -> Shape:
-    """A palm of 7 x 4 x 3 cells and two fingers of 3 x 10 x 3, one cell apart, along y."""
-    cells = set(product(range(7), range(4), range(3)))
-    cells |= set(product((0, 1, 2, 4, 5, 6), range(4, 14), range(3)))
-    points, triangles = make_voxels(cells, 0.1)
-    share = np.clip((points[:, 1] - 0.35) / 0.3, 0, 1)
-    left = points[:, 0] < 0.35
-    weights = np.stack([1 - share, share * left, share * ~left], axis=1)
-    heads = np.array([[0.35, 0, 0.15], [0.15, 0.5, 0.15], [0.55, 0.5, 0.15]])
-    tails = np.array([[0.35, 0.4, 0.15], [0.15, 1.4, 0.15], [0.55, 1.4, 0.15]])
-    return Shape(points, triangles, weights, heads, tails, np.array([-1, 0, 0]))
-
-
-@pytest.mark.parametrize("degrees", [30, 80])
-def test_fingers_side_by_side_do_not_move_each_other(degrees: float) -> None:
-    hand = make_two_fingers()
-    result = method.bind(make_rest(hand), Params(count=400))
-    assert result.messages == ()
-    posed = method.deform(result, Pose(hand.pose({1: rotation((1, 0, 0), degrees)})))
-    far = (hand.points[:, 0] > 0.35) & (hand.points[:, 1] > 0.9)
-    moved = np.linalg.norm(posed - hand.points, axis=1)
-    assert moved[(hand.points[:, 0] < 0.35) & (hand.points[:, 1] > 0.9)].min() > 0.1
-    assert moved[far].max() < 1e-3 * 1.4
-    tip = far & (hand.points[:, 1] > 1.2)
-    assert moved[tip].max() < 2e-4 * 1.4
-
-
-# --- what can not be filled ---
-
-
-@pytest.mark.parametrize(
-    ("parts", "message"),
-    [
-        ({"triangles": None}, "no faces"),
-        ({"triangles": np.zeros((0, 3), int)}, "no faces"),
-        ({"triangles": np.zeros((5, 3), int)}, "no faces"),
-        ({"triangles": BOX.triangles[:1]}, "closed"),
-        ({"triangles": BOX.triangles[: len(BOX.triangles) // 3]}, "closed"),
-        ({"points": BOX.points * [1, 1, 0]}, "closed"),
-        ({"points": BOX.points * 0}, "no faces"),
-        ({"points": BOX.points * 0 + 7}, "no faces"),
-    ],
-    ids=["None", "no faces", "no corners", "one face", "a third", "sheet", "point", "point elsewhere"],
-)
-def test_what_can_not_be_filled_is_dlbnt(parts: dict, message: str) -> None:
-    rest = replace(REST, **parts)
-    result = method.bind(rest, FEW)
-    assert result.count == 0
-    assert result.body is None
-    for matrices in (BEND, SCALED):
-        np.testing.assert_array_equal(method.deform(result, Pose(matrices)), skin(rest, matrices))
-        transforms = method.vertex_transforms(result, Pose(matrices))
-        expected = dlbnt.vertex_transforms(dlbnt.bind(rest, dlbnt.Params()), Pose(matrices))
-        np.testing.assert_array_equal(transforms, expected)
-    assert method.measure_volume(result, rest.points) is None
-    assert len(method.particles(result).points) == len(method.pose_particles(result, Pose(BEND))) == 0
-    within(method.deform(method.with_points(result, BOX.points), Pose(STILL)), BOX.points)
-    assert len(result.messages) == 1
-    assert message in result.messages[0]
-    assert "DLBNT" in result.messages[0]
-
-
-def test_too_few_particles_are_dlbnt() -> None:
-    result = method.bind(REST, Params(smallest_radius=0.6))
-    assert result.count == 0
-    assert len(result.messages) == 1
-    assert "smaller radius" in result.messages[0]
-    assert "DLBNT" in result.messages[0]
-    np.testing.assert_array_equal(method.deform(result, Pose(BEND)), skin(REST, BEND))
-
-
-def test_messages() -> None:
-    top = (BOX.points[BOX.triangles][:, :, 2] > 0.49).all(axis=1)
-    used, places = np.unique(BOX.triangles[top], return_inverse=True)
-    sheet = replace(
-        BOX, points=BOX.points[used] + [0, 0, 3.0], triangles=places.reshape(-1, 3), weights=BOX.weights[used]
-    )
-    (message,) = method.bind(make_rest(join(BOX, sheet)), FEW).messages
-    assert "1 of 2" in message
-    assert "open" in message
-    (message,) = method.bind(replace(REST, triangles=BOX.triangles[:, ::-1]), FEW).messages
-    assert "inside out" in message
-    assert method.bind(REST, FEW).messages == ()
-
-
-def test_a_flat_part_is_no_body() -> None:
-    """Its volume is 0 but for rounding, wherever it is."""
-    flat = replace(BOX, points=BOX.points * [0.5, 0.5, 0] + [0.1, 0.2, 3.0])
-    result = method.bind(make_rest(join(BOX, flat)), FEW)
-    assert len(result.messages) == 1
-    assert (np.abs(method.particles(result).points[:, 2]) < 1).all()
-
-
-def test_vertices_without_faces_are_no_parts() -> None:
-    """Loose vertices are not cloth."""
-    points = np.concatenate([BOX.points, np.full((3, 3), 2.0)])
-    assert method.bind(replace(REST, points=points), FEW).messages == ()
-
-
-@pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="Windows has no timer that stops a test")
-@pytest.mark.parametrize("thickness", [1e-3, 1e-5])
-def test_a_plate_is_filled_in_reasonable_time(thickness: float) -> None:
-    """It takes a second; what is to be seen is that it ends at all."""
-
-    def stop(*_: object) -> None:
-        raise TimeoutError
-
-    plate = replace(REST, points=BOX.points * [1, 1, thickness])
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, 60.0)
-    try:
-        result = method.bind(plate, Params(count=100))
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
-    assert result.count < 400
-    assert np.isfinite(method.deform(result, Pose(BEND))).all()
-    within(method.deform(result, Pose(STILL)), plate.points)
-
-
-def test_inside_out_deforms_alike(bent: np.ndarray) -> None:
-    turned = method.bind(replace(REST, triangles=BOX.triangles[:, ::-1]), FEW)
-    within(method.deform(turned, Pose(BEND)), bent)
-
-
-def test_split_vertices_stay_together(binding: Binding) -> None:
-    """Vertices at one place with the same weights go the same way."""
-    corners = BOX.triangles.ravel()
-    split = Rest(
-        BOX.points[corners],
-        Weights.from_dense(BOX.weights[corners]),
-        REST.joints,
-        triangles=np.arange(len(corners)).reshape(-1, 3),
-    )
-    result = method.bind(split, FEW)
-    assert result.count == binding.count
-    posed = method.deform(with_params(result, volume=0.0), Pose(BEND))
-    spread = [np.ptp(posed[corners == vertex], axis=0).max() for vertex in range(0, len(BOX.points), 5)]
-    assert max(spread) < 1e-5
-
-
-@pytest.mark.parametrize("volume_share", [0.0, 1.0])
-def test_split_vertices_do_not_tear_apart(volume_share: float) -> None:
-    """The volume step moves along normals, which at a hard edge differ between vertices at one place."""
-    corners = BOX.triangles.ravel()
-    split = Rest(
-        BOX.points[corners],
-        Weights.from_dense(BOX.weights[corners]),
-        REST.joints,
-        triangles=np.arange(len(corners)).reshape(-1, 3),
-    )
-    posed = method.deform(method.bind(split, replace(FEW, volume=volume_share)), Pose(bend(100)))
-    spread = [np.ptp(posed[corners == vertex], axis=0).max() for vertex in range(0, len(BOX.points), 5)]
-    assert max(spread) < 1e-5
-
-
-@pytest.mark.parametrize("wrong", [np.nan, np.inf])
-def test_points_that_are_no_numbers_are_refused(wrong: float) -> None:
-    points = BOX.points.copy()
-    points[3, 1] = wrong
-    with pytest.raises(SkinningError, match="not numbers"):
-        replace(REST, points=points)
-    with pytest.raises(SkinningError, match="not numbers"):
-        replace(REST, solid=np.full(len(points), wrong))
-
-
-@pytest.mark.parametrize(
-    ("wrong", "name"),
-    [
-        ({"stiffness": 0.0}, "Stiffness is 0.0: choose 0.01 to 100"),
-        ({"stiffness": -1.0}, "Stiffness"),
-        ({"stiffness": 101.0}, "Stiffness"),
-        ({"stiffness": np.nan}, "Stiffness is nan"),
-        ({"iterations": 0}, "Iterations is 0: choose 1 to 1000"),
-        ({"iterations": 1001}, "Iterations"),
-        ({"smallest_radius": -0.1}, "Smallest radius is -0.1"),
-        ({"smallest_radius": np.nan}, "Smallest radius is nan"),
-        ({"smallest_radius": np.inf}, "Smallest radius is inf"),
-        ({"count": 19}, "Count is 19: choose 20 to 50000"),
-        ({"count": 100_001}, "Count"),
-        ({"volume": -0.1}, "Volume"),
-        ({"volume": 1.1}, "Volume is 1.1: choose 0 to 1"),
-        ({"volume": np.nan}, "Volume"),
-    ],
-)
-def test_wrong_parameters_are_refused(wrong: dict, name: str) -> None:
-    with pytest.raises(SkinningError, match="choose") as caught:
-        Params(**wrong)
-    assert name in str(caught.value)
-
-
-def test_limits_are_allowed() -> None:
-    Params(stiffness=0.01, iterations=1, smallest_radius=0.0, count=20, volume=0.0)
-    Params(stiffness=100.0, iterations=1000, smallest_radius=5.0, count=50_000, volume=1.0)
-
-
-def test_circles_are_refused() -> None:
-    joints = replace(REST.joints, parents=np.array([1, 0]))
-    with pytest.raises(SkinningError, match="circle"):
-        method.bind(replace(REST, joints=joints), FEW)
-
-
-def test_pose_of_another_armature_is_refused(binding: Binding) -> None:
-    for function in (method.deform, method.vertex_transforms, method.pose_particles):
-        with pytest.raises(SkinningError, match="joints"):
-            function(binding, Pose(np.tile(np.eye(4), (3, 1, 1))))
-
-
-def test_no_tails_and_no_joints(bent: np.ndarray) -> None:
-    """Bones without an end are long, as these are."""
-    no_tails = replace(REST, joints=replace(REST.joints, tails=None))
-    within(method.deform(method.bind(no_tails, FEW), Pose(BEND)), bent, 0.02)
-    joints = Joints(np.zeros((0, 3)), np.zeros(0, int), np.zeros((0, 3)))
-    still = Rest(BOX.points, Weights.from_dense(np.zeros((len(BOX.points), 0))), joints, triangles=BOX.triangles)
-    within(method.deform(method.bind(still, FEW), Pose(np.zeros((0, 4, 4)))), BOX.points)
-
-
-# --- poses ---
+# poses
 
 
 @pytest.mark.parametrize(
@@ -668,7 +353,8 @@ def test_stiffness_leads_to_the_joints() -> None:
     assert apart[-1] < 0.3 * apart[2]
 
 
-# --- iterations ---
+# iterations
+
 
 POSES = [bend(60), bend(110), bend(60, axis=(1, 0, 0)), bend(90, axis=(0, 0, 1)), bend(160, axis=(1, 0, 0))]
 
@@ -697,7 +383,7 @@ def test_eight_iterations_are_near(binding: Binding) -> None:
     assert method.deform(same, Pose(BEND)).tobytes() == method.deform(other, Pose(BEND)).tobytes()
 
 
-# --- what is shown ---
+# what is shown
 
 
 def test_particles_are_shown_as_they_are(binding: Binding) -> None:

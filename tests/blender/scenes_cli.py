@@ -1,0 +1,49 @@
+"""What tests of the command line share: files to work on, and what was written where."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import bpy
+
+from scenes import (
+    add_face_key,
+    add_tube,
+    animate_key,
+    animate_tube,
+)
+from supple import cli
+
+DONE, FAILED, USAGE = 0, 1, 2
+FRAMES = range(1, 9)
+
+
+def add_character() -> bpy.types.Object:
+    """A small animated tube with a keyframed face key, in a scene of eight frames."""
+    obj, armature = add_tube(rings=12, sides=8)
+    animate_tube(armature)
+    animate_key(add_face_key(obj))
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = FRAMES[0], FRAMES[-1]
+    return obj
+
+
+def main(*argv: str | Path) -> int:
+    return cli.main([str(argument) for argument in argv])
+
+
+def own_output(out: str) -> list[str]:
+    """Lines on stdout that are not Blender's."""
+    lines = out.splitlines()
+    return [line for line in lines if "Read blend: " not in line and not line.startswith(("Info: ", "Error: "))]
+
+
+def assert_refused(code: int, captured: Any, *parts: str) -> None:
+    """One line on stderr that says what is wrong, and nothing on stdout."""
+    assert code == FAILED
+    (line,) = captured.err.splitlines()
+    assert line.startswith("supple: error: ")
+    for part in parts:
+        assert part in line
+    assert own_output(captured.out) == []

@@ -1,0 +1,109 @@
+"""What tests of patterns on objects share: a skin with a UV map, and what patterns move."""
+
+import math
+
+import bpy
+import numpy as np
+
+from scenes import (
+    add_tube,
+    evaluated_points,
+    snapshot,
+)
+from supple.bridge.carriers import read_input
+from supple.bridge.images import new_image
+from supple.nodes.patterns import amount_input
+from supple.settings.objects import settings_of
+from supple.tasks.patterns.edit import add_pattern
+from supple.tasks.patterns.library import LibraryEntry
+from supple.tasks.patterns.nodes import find_modifier
+
+
+def add_skin(uv: bool = False, **settings) -> tuple:
+    """A fine tube, with a UV map if told so, and its armature."""
+    obj, armature = add_tube(**{"rings": 48, "sides": 32} | settings)
+    for polygon in obj.data.polygons:
+        polygon.use_smooth = True
+    if uv:
+        add_uv(obj)
+    return obj, armature
+
+
+def add_uv(obj: bpy.types.Object) -> None:
+    """A UV map of the tube: u around it, with a seam where x is largest, v along it."""
+    layer = obj.data.uv_layers.new(name="UVMap")
+    length = obj.data.vertices[-1].co.y
+    for polygon in obj.data.polygons:
+        corners = [obj.data.loops[loop].vertex_index for loop in polygon.loop_indices]
+        angles = [math.atan2(obj.data.vertices[one].co.z, obj.data.vertices[one].co.x) % math.tau for one in corners]
+        if max(angles) - min(angles) > math.pi:
+            angles = [angle or math.tau for angle in angles]
+        for loop, vertex, angle in zip(polygon.loop_indices, corners, angles, strict=True):
+            layer.data[loop].uv = (angle / math.tau, obj.data.vertices[vertex].co.y / length)
+
+
+def add_own(obj: bpy.types.Object, kind: str = "BULGE", bone: str = "bone.1", values=None, **given):
+    """A pattern with a picture of its own: a round hill if not told otherwise."""
+    if values is None:
+        x, y = np.meshgrid(*2 * [np.linspace(-1, 1, 32)])
+        values = np.clip(1.0 - x**2 - y**2, 0.0, 1.0) * (0.5 if kind == "WRINKLE" else 1.0)
+        values += 0.5 if kind == "WRINKLE" else 0.0
+    entry = LibraryEntry("IMAGE", "Hill", kind, "", start=0.2, full=1.2)
+    return add_pattern(obj, entry, new_image("Hill", values), bone, **given)
+
+
+def full_snapshot(*objects: bpy.types.Object) -> dict:
+    """`snapshot`, and all else that patterns touch."""
+    state = snapshot(*objects)
+    state |= {name: sorted(one.name for one in getattr(bpy.data, name)) for name in ("images", "materials", "textures")}
+    for material in bpy.data.materials:
+        tree = material.node_tree
+        if tree is not None:
+            state[f"{material.name} nodes"] = sorted(node.name for node in tree.nodes)
+            state[f"{material.name} links"] = sorted(
+                (one.from_node.name, one.from_socket.identifier, one.to_node.name, one.to_socket.identifier)
+                for one in tree.links
+            )
+    for obj in objects:
+        data = obj.animation_data
+        state[f"{obj.name} drivers"] = (
+            sorted((one.data_path, one.array_index) for one in data.drivers) if data else None
+        )
+        state[f"{obj.name} keys"] = sorted(key for key in obj.keys() if key != "supple")
+        state[f"{obj.name} slots"] = [slot.material and slot.material.name for slot in obj.material_slots]
+    return state
+
+
+def moved_by_patterns(obj: bpy.types.Object) -> float:
+    """Largest distance by which an object's patterns displace it now."""
+    modifier = find_modifier(obj)
+    shown = evaluated_points(obj)
+    modifier.show_viewport = False
+    plain = evaluated_points(obj)
+    modifier.show_viewport = True
+    return float(np.linalg.norm(shown - plain, axis=1).max())
+
+
+def amounts(obj: bpy.types.Object) -> list[float]:
+    """What the drivers have made of the pose, for each pattern that is shown."""
+    evaluated = obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    modifier = find_modifier(evaluated)
+    if modifier is not None:
+        shown = [one.number for one in settings_of(obj).patterns if one.show and one.driven]
+        names = {item.name for item in modifier.node_group.interface.items_tree}
+        return [read_input(modifier, amount_input(one)) for one in shown if amount_input(one) in names]
+    names = sorted(key for key in evaluated.keys() if "_amounts_" in key)
+    return [value for name in names for value in evaluated[name]]
+
+
+def make_material(obj: bpy.types.Object, linked: bool) -> bpy.types.Material:
+    material = bpy.data.materials.new("Skin")
+    if bpy.app.version < (5, 0):
+        material.use_nodes = True
+    obj.data.materials.append(material)
+    if linked:
+        tree = material.node_tree
+        bump = tree.nodes.new("ShaderNodeBump")
+        shader = next(node for node in tree.nodes if node.type == "BSDF_PRINCIPLED")
+        tree.links.new(bump.outputs["Normal"], shader.inputs["Normal"])
+    return material

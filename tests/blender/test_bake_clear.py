@@ -1,0 +1,218 @@
+"""Bakes that are cleared, made over one another, canceled or stopped: nothing is lost, nothing is left."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+import bpy
+import numpy as np
+import pytest
+from scenes_bake import (
+    FACE_KEYS,
+    FRAMES,
+    KINDS,
+    TOLERANCE,
+    add_character,
+    assert_live,
+    assert_plays,
+    bake_with,
+    changes,
+    everything,
+    live_points,
+    steps_of,
+)
+
+from scenes import (
+    EVALUATE,
+    bind,
+    distance,
+    evaluated_points,
+    supple_modifier,
+)
+from supple.deformers import SkinningError
+from supple.tasks.skin import bake
+
+# Back to live
+
+
+TOGGLES = {"all": (True, True), "render only": (False, True), "viewport only": (True, False)}
+
+
+@pytest.mark.parametrize("toggles", TOGGLES)
+@pytest.mark.parametrize("face", FACE_KEYS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_clear_bake_gives_everything_back(tmp_path, kind, face, toggles):
+    obj, armature = add_character(face)
+    bind(obj)
+    modifier = supple_modifier(obj)
+    modifier.show_viewport, modifier.show_render = TOGGLES[toggles]
+    before = everything(obj)
+    bake_with(kind, obj, tmp_path / "a.pc2")
+    assert changes(before, everything(obj))
+    assert bpy.ops.supple.clear_bake() == {"FINISHED"}
+    assert changes(before, everything(obj)) == {}
+    assert obj.supple.bake == "NONE"
+    assert (tmp_path / "a.pc2").exists() == (kind == "PC2")
+    if toggles != "render only":
+        assert_live(obj, armature)
+
+
+@pytest.mark.parametrize("face", FACE_KEYS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_unbind_after_a_bake_gives_everything_back(tmp_path, kind, face):
+    obj, _ = add_character(face)
+    before = everything(obj)
+    bind(obj)
+    bake_with(kind, obj, tmp_path / "a.pc2")
+    bpy.ops.supple.unbind()
+    assert changes(before, everything(obj)) == {}
+
+
+@pytest.mark.parametrize("second", KINDS)
+@pytest.mark.parametrize("first", KINDS)
+@pytest.mark.parametrize("face", ("no keys", "keyed"))
+def test_a_bake_over_a_bake(tmp_path, face, first, second):
+    obj, armature = add_character(face)
+    bind(obj)
+    before, old = everything(obj), live_points(obj)
+    bake_with(first, obj, tmp_path / "a.pc2")
+    armature.pose.bones["bone.1"].scale = (0.6, 1.0, 1.0)
+    armature.pose.bones["bone.1"].keyframe_insert("scale", frame=2)
+    bake_with(second, obj, tmp_path / "a.pc2")
+    played = live_points(obj)
+    bpy.ops.supple.clear_bake()
+    live = live_points(obj)
+    assert distance(old[1], live[1]) > 100 * TOLERANCE
+    for frame, expected, points in zip(FRAMES, live, played, strict=True):
+        assert distance(expected, points) <= TOLERANCE, frame
+    assert changes(before, everything(obj)) == {}
+
+
+@pytest.mark.parametrize("how", ("removed", "renamed"))
+def test_a_cache_modifier_that_the_user_has_changed(tmp_path, how):
+    obj, armature = add_character()
+    before = everything(obj)
+    bind(obj)
+    bake_with("PC2", obj, tmp_path / "a.pc2")
+    if how == "removed":
+        obj.modifiers.remove(obj.modifiers[bake.CACHE_MODIFIER])
+    else:
+        obj.modifiers[bake.CACHE_MODIFIER].name = "Mine"
+    bpy.ops.supple.clear_bake()
+    assert_live(obj, armature)
+    bpy.context.scene.frame_set(6, subframe=0.5)
+    bpy.ops.supple.unbind()
+    assert changes(before, everything(obj)) == {}
+
+
+def test_a_modifier_of_the_user_with_the_same_name_is_kept(tmp_path):
+    obj, _ = add_character()
+    bind(obj)
+    obj.modifiers.new(bake.CACHE_MODIFIER, "CAST").factor = 0.1
+    before = everything(obj)
+    live = live_points(obj)
+    bake_with("PC2", obj, tmp_path / "a.pc2")
+    assert_plays(obj, live)
+    bpy.ops.supple.clear_bake()
+    assert changes(before, everything(obj)) == {}
+
+
+def test_baked_keys_that_the_user_has_removed_or_renamed(tmp_path):
+    obj, armature = add_character("keyed")
+    bind(obj)
+    bake_with("SHAPE_KEYS", obj, tmp_path)
+    obj.shape_key_remove(obj.data.shape_keys.key_blocks["Supple 3"])
+    obj.data.shape_keys.key_blocks["Supple 4"].name = "Mine"
+    bpy.ops.supple.clear_bake()
+    assert [key.name for key in obj.data.shape_keys.key_blocks] == ["Basis", "Smile", "Frown", "Mine"]
+    assert_live(obj, armature)
+
+
+def test_clear_bake_wants_a_bake():
+    obj, _ = add_character()
+    bind(obj)
+    with pytest.raises(RuntimeError, match="Select a mesh that Supple has baked"):
+        bpy.ops.supple.clear_bake()
+
+
+# Bakes that end early
+
+
+@pytest.mark.parametrize("face", FACE_KEYS)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("done", (0, 1, 4))
+def test_a_canceled_bake_leaves_nothing(tmp_path, kind, face, done):
+    obj, armature = add_character(face)
+    bind(obj)
+    before, points = everything(obj), evaluated_points(obj)
+    steps = steps_of(kind, obj, tmp_path / "a.pc2")
+    for number in range(1, done + 1):
+        assert next(steps) == number
+    steps.close()
+    assert os.listdir(tmp_path) == []
+    assert changes(before, everything(obj)) == {}
+    assert obj.supple.bake == "NONE"
+    assert obj.supple.baked_keys == ""
+    assert np.array_equal(evaluated_points(obj), points)
+    assert_live(obj, armature)
+
+
+def test_a_canceled_bake_keeps_the_file_that_was_there(tmp_path):
+    obj, _ = add_character()
+    bind(obj)
+    live = live_points(obj)
+    bake_with("PC2", obj, tmp_path / "a.pc2")
+    whole = (tmp_path / "a.pc2").read_bytes()
+    steps = steps_of("PC2", obj, tmp_path / "a.pc2", range(4, 8))
+    next(steps)
+    steps.close()
+    assert os.listdir(tmp_path) == ["a.pc2"]
+    assert (tmp_path / "a.pc2").read_bytes() == whole
+    assert_plays(obj, live)
+
+
+def break_pose(armature: bpy.types.Object, frame: int) -> None:
+    """Scale two bones in a chain, at one frame, by so much that their product is infinite."""
+    for name in ("bone.0", "bone.1"):
+        bone = armature.pose.bones[name]
+        for at, scale in ((frame - 1, 1.0), (frame, 1e30), (frame + 1, 1.0)):
+            bone.scale = (scale, scale, scale)
+            bone.keyframe_insert("scale", frame=at)
+    bpy.context.scene.frame_set(6, subframe=0.5)
+
+
+@pytest.mark.parametrize("face", ("no keys", "keyed"))
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("frame", (1, 4, 10))
+def test_a_frame_that_cannot_be_skinned_is_named(tmp_path, kind, face, frame):
+    obj, armature = add_character(face)
+    break_pose(armature, frame)
+    bind(obj)
+    before, points = everything(obj), evaluated_points(obj)
+    what = "'Tube' has positions" if EVALUATE == "NODES" else "The pose holds values"
+    with pytest.raises(SkinningError, match=f"^Frame {frame}: {what} that are not numbers"):
+        list(steps_of(kind, obj, tmp_path / "a.pc2"))
+    assert os.listdir(tmp_path) == []
+    assert changes(before, everything(obj)) == {}
+    assert (obj.supple.bake, obj.supple.baked_keys, obj.supple.message) == ("NONE", "", "")
+    assert np.array_equal(evaluated_points(obj), points)
+    assert_live(obj, armature)
+
+
+def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
+    obj, _ = add_character()
+    bind(obj)
+    before = everything(obj)
+    write, written = bake.write_sample, []
+
+    def write_until_full(stream, points):
+        written.append(write(stream, points))
+        if len(written) == 3:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(bake, "write_sample", write_until_full)
+    with pytest.raises(SkinningError, match=r"Cannot write '.*a\.pc2' \(No space left on device\)"):
+        list(steps_of("PC2", obj, tmp_path / "a.pc2"))
+    assert os.listdir(tmp_path) == []
+    assert changes(before, everything(obj)) == {}

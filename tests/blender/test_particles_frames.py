@@ -1,0 +1,227 @@
+"""Particles over frames and files: posed, baked, rendered, saved, undone, copied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import bpy
+import numpy as np
+import pytest
+from scenes_particles import (
+    COUNT,
+    FRAMES,
+    SHOWN,
+    add_animated_body,
+    add_body,
+    add_dlbnt_twin,
+    bend,
+    fill,
+    particles_of,
+    read_cache,
+)
+
+from scenes import (
+    add_twin,
+    distance,
+    evaluated_points,
+    points_at,
+    select,
+    update,
+)
+from supple import cli, preview
+from supple.settings.objects import settings_of
+from supple.settings.reports import particle_reports
+from supple.tasks.skin import bake
+
+pytestmark = pytest.mark.usefixtures("silent_handlers")
+
+
+# Frames
+
+
+def test_frames_do_not_depend_on_each_other():
+    obj = add_animated_body()
+    fill(obj)
+    forward = [points_at(obj, frame) for frame in FRAMES]
+    for frame in (5, 2, 8, 1):
+        assert np.array_equal(points_at(obj, frame), forward[frame - 1])
+
+
+def test_baked_frames_are_the_live_ones(tmp_path, fillings):
+    obj = add_animated_body()
+    fill(obj)
+    shown = [points_at(obj, frame) for frame in FRAMES]
+    list(bake.bake_cache(obj, bpy.context.scene, tmp_path / "baked.pc2", FRAMES))
+    for points, expected in zip(read_cache(tmp_path / "baked.pc2"), shown, strict=True):
+        assert np.array_equal(points, expected)
+    list(bake.bake_shape_keys(obj, bpy.context.scene, FRAMES))
+    for frame, expected in zip(FRAMES, shown, strict=True):
+        assert distance(expected, points_at(obj, frame)) < 1e-5
+    assert len(fillings) == 1
+
+
+def test_a_bake_has_its_own_iterations(tmp_path):
+    obj = add_animated_body()
+    fill(obj)
+    shown = points_at(obj, 4)
+    settings_of(obj).particles.iterations_bake = 24
+    list(bake.bake_cache(obj, bpy.context.scene, tmp_path / "baked.pc2", range(4, 5)))
+    assert np.array_equal(evaluated_points(obj), shown)
+    baked = read_cache(tmp_path / "baked.pc2")[0]
+    assert distance(shown, baked) > SHOWN
+    settings_of(obj).particles.iterations = 24
+    assert np.array_equal(points_at(obj, 4), baked)
+
+
+def test_two_ranges_join_to_the_bytes_of_one(tmp_path):
+    obj = add_animated_body()
+    fill(obj)
+    for name, frames in (("late", range(5, 9)), ("early", range(1, 5)), ("whole", FRAMES)):
+        list(bake.bake_cache(obj, bpy.context.scene, tmp_path / name, frames))
+        bpy.context.scene.frame_set(3)
+    bake.join_caches([tmp_path / "early", tmp_path / "late"], tmp_path / "joined")
+    assert (tmp_path / "joined").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+@pytest.mark.parametrize("is_bound", [False, True], ids=["bound by the bake", "bound before"])
+def test_machines_share_a_headless_bake(tmp_path, capfd, is_bound):
+    """Also of a file in which the object wanders through its armature: it is filled alike at each frame."""
+    obj = add_animated_body()
+    wander(obj)
+    bpy.context.scene.frame_set(2)
+    if is_bound:
+        fill(obj)
+    path = str(tmp_path / "body.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    for name, frames in (("whole", "1-8"), ("early", "1-4"), ("late", "5-8")):
+        method = [] if is_bound else ["--method", "PARTICLES"]
+        target = str(tmp_path / f"{name}.pc2")
+        assert cli.main(["bake", path, "--object", "Tube", *method, "--frames", frames, "--output", target]) == 0
+    said = capfd.readouterr().err
+    assert is_bound or " particles, " in said
+    parts = [str(tmp_path / f"{name}.pc2") for name in ("early", "late")]
+    assert cli.main(["join", *parts, "--output", str(tmp_path / "joined.pc2")]) == 0
+    assert (tmp_path / "joined.pc2").read_bytes() == (tmp_path / "whole.pc2").read_bytes()
+
+
+def wander(obj: bpy.types.Object) -> None:
+    """Keyframe the object's place, turn and size within its armature's space."""
+    for frame, shift in ((1, 0.0), (8, 0.4)):
+        obj.location, obj.rotation_euler, obj.scale = (shift, 0, 0), (0, 0.5 * shift, shift), (1 + shift,) * 3
+        for path in ("location", "rotation_euler", "scale"):
+            obj.keyframe_insert(path, frame=frame)
+
+
+def test_an_object_that_moves_within_its_armature(fillings):
+    obj = add_animated_body()
+    twin = add_dlbnt_twin(obj)
+    for one in (obj, twin):
+        wander(one)
+    fill(obj)
+    shapes = [points_at(obj, frame) for frame in FRAMES]
+    assert len(fillings) == 1
+    assert settings_of(obj).message == ""
+    assert all(distance(points_at(twin, frame), shapes[frame - 1]) < 0.15 for frame in FRAMES)
+    assert np.array_equal(points_at(obj, 3), shapes[2])
+
+
+class ParticleEngine(bpy.types.RenderEngine):
+    """Renders nothing: takes down the tube's points."""
+
+    bl_idname = "SUPPLE_TEST_PARTICLES"
+    bl_label = "Particles"
+    seen: list[np.ndarray] = []
+
+    def render(self, depsgraph: bpy.types.Depsgraph) -> None:
+        for obj in depsgraph.objects:
+            if obj.type == "MESH" and obj.name == "Tube":
+                self.seen.append(np.array([vertex.co for vertex in obj.data.vertices], np.float32))
+
+
+@pytest.fixture
+def engine(scene: bpy.types.Scene) -> Iterator[type[ParticleEngine]]:
+    bpy.utils.register_class(ParticleEngine)
+    scene.render.engine = ParticleEngine.bl_idname
+    scene.camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
+    scene.collection.objects.link(scene.camera)
+    yield ParticleEngine
+    bpy.utils.unregister_class(ParticleEngine)
+
+
+def test_a_render_has_the_points_of_the_viewport(tmp_path, monkeypatch, engine):
+    obj = add_animated_body()
+    fill(obj)
+    scene = bpy.context.scene
+    scene.frame_end, scene.render.filepath = 3, str(tmp_path / "picture")
+    scene.render.resolution_x = scene.render.resolution_y = 8
+    shown = [points_at(obj, frame) for frame in range(1, 4)]
+    engine.seen.clear()
+    monkeypatch.setattr(preview, "is_dragging", lambda: True)
+    bpy.ops.render.render(animation=True)
+    assert len(engine.seen) == 3
+    for rendered, expected in zip(engine.seen, shown, strict=True):
+        assert np.array_equal(rendered, expected)
+
+
+# Files and undo
+
+
+def test_a_saved_file_goes_on(tmp_path):
+    obj, armature = add_body()
+    obj.location = (0.3, 0, 0)
+    fill(obj)
+    bend(armature)
+    settings_of(obj).particles.stiffness = 2.0
+    update()
+    shown, count = evaluated_points(obj), settings_of(obj).particles.count
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "body.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "body.blend"))
+    obj = bpy.data.objects["Tube"]
+    update()
+    assert np.array_equal(evaluated_points(obj), shown)
+    assert settings_of(obj).particles.count == count
+    assert settings_of(obj).particles.stiffness == 2.0
+    bend(bpy.data.objects["Rig"], 81)
+    bend(bpy.data.objects["Rig"])
+    assert np.array_equal(evaluated_points(obj), shown)
+    assert particles_of(obj).count == settings_of(obj).particles.count == count
+
+
+def test_undo():
+    obj, armature = add_body()
+    bend(armature)
+    bpy.ops.ed.undo_push(message="built")
+    select(obj)
+    bpy.ops.supple.bind(method="PARTICLES")
+    bpy.ops.ed.undo_push(message="bind")
+    bound, count = evaluated_points(obj), settings_of(obj).particles.count
+    settings_of(obj).particles.target_count = 3 * COUNT
+    bpy.ops.ed.undo_push(message="count")  # as in the user interface: before the handlers have filled the mesh anew
+    update()
+    finer, more = evaluated_points(obj), settings_of(obj).particles.count
+    assert more > 2 * count
+    bpy.ops.ed.undo()
+    obj = bpy.data.objects["Tube"]
+    assert np.array_equal(evaluated_points(obj), bound)
+    assert settings_of(obj).particles.count == count
+    bpy.ops.ed.redo()
+    obj = bpy.data.objects["Tube"]
+    assert np.array_equal(evaluated_points(obj), finer)
+    assert settings_of(obj).particles.count == more
+    bpy.ops.ed.undo()
+    bpy.ops.ed.undo()
+    assert not settings_of(bpy.data.objects["Tube"]).is_bound
+    assert settings_of(bpy.data.objects["Tube"]).particles.count == 0
+
+
+def test_a_copy_has_its_own_particles():
+    obj, armature = add_body()
+    fill(obj)
+    copy = add_twin(obj)
+    update()
+    settings_of(copy).particles.target_count = 3 * COUNT
+    bend(armature)
+    assert settings_of(copy).particles.count > 2 * settings_of(obj).particles.count > 0
+    bpy.data.objects.remove(copy)
+    update()
+    assert set(particle_reports) == {obj.session_uid}

@@ -1,0 +1,207 @@
+"""Outlines of patterns on the skin and in the UV map."""
+
+import math
+from collections.abc import Callable
+
+import bpy
+import numpy as np
+import pytest
+from scenes_placing import LENGTH, RADIUS, add_body, add_pattern, bend, depsgraph, shown_at, subdivide
+
+from scenes import bind
+from supple.tasks.patterns import hits as pattern_hits
+from supple.tasks.patterns.placing import outline_of
+from supple.viewport import outlines
+
+pytestmark = pytest.mark.python_only("patterns are shown alike, whatever evaluates the skin under them")
+SQUARE = np.array([[(0, 0), (1, 0), (1, 1)], [(0, 0), (1, 1), (0, 1)]], float)
+
+
+def spans(shapes: np.ndarray, line: list) -> float:
+    """Length of what is cut of a line."""
+    found, weights = outlines.trace_lines(shapes, np.array([line], float))
+    ends = np.einsum("sec,sci->sei", weights, shapes[found])
+    return float(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1).sum())
+
+
+@pytest.mark.parametrize(
+    ("line", "length"),
+    [
+        (((-1, 0.5), (2, 0.5)), 1.0),
+        (((0.25, 0.25), (0.5, 0.25)), 0.25),
+        (((0, 0), (1, 0)), 1.0),
+        (((0, 1e-7), (1, -1e-7)), 1.0),
+        (((1, 1), (1, 0)), 1.0),
+        (((0, 1), (1, 0)), math.sqrt(2)),
+        (((0, 1.01), (1, 1.01)), 0.0),
+        (((2, 0), (2, 1)), 0.0),
+        (((-0.5, 0.5), (0.5, -0.5)), 0.0),
+    ],
+)
+def test_lines_are_cut_by_triangles(line: tuple, length: float):
+    assert spans(SQUARE, line) == pytest.approx(length, abs=1e-3)
+    assert spans(SQUARE[:, ::-1], line) == pytest.approx(length, abs=1e-3)
+
+
+def test_collapsed_triangles_are_cut_by_no_line():
+    collapsed = np.array([[(0, 0), (1, 1), (0.5, 0.5)], [(0.2, 0.2)] * 3], float)
+    assert spans(collapsed, ((0, 0), (1, 1))) == 0.0
+    assert spans(np.empty((0, 3, 2)), ((0, 0), (1, 1))) == 0.0
+
+
+@pytest.mark.parametrize("change", [None, subdivide])
+def test_an_outline_runs_round_the_pattern(change: Callable | None):
+    obj, _ = add_body()
+    if change is not None:
+        change(obj)
+    pattern = add_pattern(size=(0.8, 0.37), angle=0.4)
+    bpy.ops.supple.pattern_place(location=(0.0, 2.02, RADIUS))
+    lines = outlines.outline_posed(pattern_hits.read_skin(obj, depsgraph()), pattern, False)
+    assert lines.shape[1:] == (2, 3)
+    assert np.linalg.norm(lines[:, 1] - lines[:, 0], axis=1).sum() == pytest.approx(2 * (0.8 + 0.37), rel=0.03)
+    away = np.hypot(lines[..., 0], lines[..., 2])
+    assert away.max() < RADIUS * 1.001
+    assert away.min() > RADIUS * 0.95
+    with_mark = outlines.outline_posed(pattern_hits.read_skin(obj, depsgraph()), pattern, True)
+    assert len(with_mark) > len(lines)
+
+
+def test_an_outline_follows_the_pose():
+    obj, armature = add_body()
+    bind(obj)
+    pattern = add_pattern(size=(0.8, 0.4))
+    bpy.ops.supple.pattern_place(location=(0.0, 3.0, RADIUS))
+    bend(armature)
+    skin = pattern_hits.read_skin(obj, depsgraph())
+    middle = outlines.outline_posed(skin, pattern, False).mean(axis=(0, 1))
+    assert np.linalg.norm(middle - shown_at(obj, pattern)) < 0.2
+    assert np.linalg.norm(middle - (0.0, 3.0, RADIUS)) > 0.25
+
+
+def test_an_outline_is_doubled_where_the_mesh_is():
+    obj, _ = add_body()
+    pattern = add_pattern(size=(0.4, 0.2))
+    bpy.ops.supple.pattern_place(location=(RADIUS, 3.0, 0.0))
+    single = outlines.outline_posed(pattern_hits.read_skin(obj, depsgraph()), pattern, False)
+    modifier = obj.modifiers.new("Array", "ARRAY")
+    modifier.count = 2
+    double = outlines.outline_posed(pattern_hits.read_skin(obj, depsgraph()), pattern, False)
+    assert len(double) == 2 * len(single) > 0
+
+
+def test_the_outline_in_the_uv_map_is_a_turned_rectangle():
+    obj, _ = add_body()
+    pattern = add_pattern(uv=(0.4, 0.5), size=(0.2, 0.1), angle=math.pi / 2)
+    lines = outlines.outline_in_uv(outline_of(obj), pattern, False)
+    expected = {(0.45, 0.4), (0.45, 0.6), (0.35, 0.6), (0.35, 0.4)}
+    assert {tuple(point) for point in np.round(lines.reshape(-1, 2), 5).tolist()} == expected
+    bare = outlines.outline_in_uv(outline_of(obj), pattern, True)[4:]
+    assert bare.shape == (2, 2, 2)  # the mark
+    assert (bare[..., 0] < 0.4).all()  # at the upper side, which a quarter turn takes to the left
+
+
+def test_the_outline_of_a_surface_pattern_lies_in_the_uv_map():
+    obj, _ = add_body()
+    pattern = add_pattern(size=(0.8, 0.4))
+    bpy.ops.supple.pattern_place(location=(0.0, 2.0, RADIUS))
+    lines = outlines.outline_in_uv(outline_of(obj), pattern, False)
+    low, high = lines.min(axis=(0, 1)), lines.max(axis=(0, 1))
+    np.testing.assert_allclose(0.5 * (low + high), (0.25, 0.5), atol=0.01)
+    np.testing.assert_allclose(high - low, (0.8 / (math.tau * RADIUS), 0.4 / LENGTH), rtol=0.03)
+    obj.data.uv_layers.remove(obj.data.uv_layers[0])
+    assert len(outlines.outline_in_uv(outline_of(obj), pattern, False)) == 0
+
+
+def test_the_active_pattern_is_told_from_others_and_hidden_ones_are_left_out():
+    obj, _ = add_body()
+    add_pattern(size=(0.4, 0.2))
+    add_pattern("BULGE_GENTLE", size=(0.4, 0.2))
+    asked = []
+
+    def find(pattern, with_mark: bool) -> np.ndarray:
+        asked.append((pattern.number, with_mark))
+        return np.full((pattern.number, 2, 3), float(pattern.number))
+
+    found = outlines.collect_lines(obj, find)
+    assert {name: len(lines) for name, lines in found.items()} == {"shadow": 2, "active": 2, "others": 1}
+    assert asked == [(1, False), (2, True)]
+    obj.supple.active_pattern = 0
+    assert {name: len(lines) for name, lines in outlines.collect_lines(obj, find).items()} == {
+        "shadow": 1, "active": 1, "others": 2
+    }  # fmt: skip
+    for pattern in obj.supple.patterns:
+        pattern.show = False
+    assert outlines.collect_lines(obj, find) == {}
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[dict]:
+    """Lines that were to be drawn, without a graphics card."""
+    found = []
+    monkeypatch.setattr(
+        outlines, "_make_batches", lambda obj, find: found.append(outlines.collect_lines(obj, find)) or found[-1]
+    )
+    return found
+
+
+def test_lines_are_made_anew_only_where_something_has_changed(made: list[dict]):
+    obj, armature = add_body()
+    bind(obj)
+    pattern = add_pattern(size=(0.4, 0.2))
+    graph = depsgraph()
+    first = outlines.update_posed(obj, graph)
+    assert outlines.update_posed(obj, graph) is first
+    obj.select_set(False)
+    bpy.context.view_layer.update()  # changes no shape
+    assert outlines.update_posed(obj, depsgraph()) is first
+    bend(armature)
+    second = outlines.update_posed(obj, depsgraph())
+    assert second is not first
+    assert np.abs(made[1]["active"] - made[0]["active"]).max() > 0.01
+    pattern.turn = 0.5
+    assert outlines.update_posed(obj, depsgraph()) is not second
+    flat = outlines.update_flat(obj)
+    bend(armature)
+    assert outlines.update_flat(obj) is flat
+    pattern.turn = 0.7
+    assert outlines.update_flat(obj) is not flat
+
+
+def test_an_object_without_patterns_costs_nothing(monkeypatch: pytest.MonkeyPatch):
+    obj, armature = add_body()
+    for name in ("read_skin", "outline_of", "update_posed", "update_flat"):
+        monkeypatch.setattr(outlines, name, lambda *_: pytest.fail("read for nothing"))
+    layer = bpy.context.view_layer
+    for active in (obj, armature, None):
+        layer.objects.active = active
+        assert pattern_hits.find_patterned(active, layer) == []
+        outlines.draw_posed()
+        outlines.draw_flat()
+
+
+def test_what_is_kept_goes_with_the_file(made: list[dict]):
+    obj, _ = add_body()
+    add_pattern()
+    outlines.update_posed(obj, depsgraph())
+    outlines.update_flat(obj)
+    assert len(made) == len(outlines.kept.posed) + len(outlines.kept.flat) == 2
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    assert outlines.kept.posed == outlines.kept.flat == {}
+
+
+def test_unregister_removes_handlers(monkeypatch: pytest.MonkeyPatch):
+    spaces, installed = (bpy.types.SpaceView3D, bpy.types.SpaceImageEditor), []
+    assert len(outlines.kept.handles) == 2
+    outlines.unregister()
+    assert not any(handler in getattr(bpy.app.handlers, name) for name, handler in outlines.HANDLERS)
+    with monkeypatch.context() as patch:
+        for space in spaces:
+            patch.setattr(space, "draw_handler_add", lambda *given: installed.append(given) or given)
+            patch.setattr(space, "draw_handler_remove", lambda handle, _region: installed.remove(handle))
+        outlines.register()
+        assert [one[0] for one in installed] == [outlines.draw_posed, outlines.draw_flat]
+        outlines.unregister()
+        assert installed == []
+    outlines.register()
+    assert len(outlines.kept.handles) == 2
+    assert all(getattr(bpy.app.handlers, name).count(handler) == 1 for name, handler in outlines.HANDLERS)

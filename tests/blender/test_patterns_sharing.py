@@ -1,0 +1,248 @@
+"""Skin patterns taken away without a trace, on objects that share data, in files, and on what changes."""
+
+import bpy
+import numpy as np
+import pytest
+from scenes_patterns import add_own, add_skin, amounts, full_snapshot, make_material, moved_by_patterns
+
+from scenes import (
+    add_twin,
+    bind,
+    distance,
+    evaluated_points,
+    rest_points,
+    select,
+    turn,
+)
+from supple.settings.objects import settings_of
+from supple.tasks.patterns.display import clear
+from supple.tasks.patterns.edit import remove_pattern
+from supple.tasks.patterns.nodes import describe_shared, find_modifier
+
+# Removing
+
+
+@pytest.mark.parametrize("material", ["none", "empty slot", "plain", "with a normal"])
+@pytest.mark.parametrize("way", ["remove", "unbind", "clear"])
+def test_all_that_patterns_added_is_gone_again(material, way):
+    obj, armature = add_skin(uv=True)
+    obj.modifiers.new("Subdivision", "SUBSURF")
+    if material == "empty slot":
+        obj.data.materials.append(None)
+    elif material != "none":
+        make_material(obj, material == "with a normal")
+    if way == "remove":
+        obj.driver_add("location", 0)
+    before = full_snapshot(obj)
+    if way == "unbind":
+        bind(obj)
+    for preset in ("FOLDS_BELLY", "BULGE_STEEP", "RIBS_L"):
+        bpy.ops.supple.pattern_add(preset=preset, bone="bone.1")
+    turn(armature, "bone.1", (0.5, 0, 0))
+    assert full_snapshot(obj) != before
+    turn(armature, "bone.1")
+    armature.pose.bones["bone.1"].rotation_mode = "QUATERNION"
+    if way == "remove":
+        for index in (2, 0, 0):
+            bpy.ops.supple.pattern_remove(index=index)
+    elif way == "unbind":
+        bpy.ops.supple.unbind()
+    else:
+        assert clear(obj) == 3
+    assert full_snapshot(obj) == before
+    assert not settings_of(obj).patterns
+
+
+def test_what_was_linked_to_the_normal_goes_through_the_bumps():
+    obj, _ = add_skin()
+    tree = make_material(obj, linked=True).node_tree
+    add_own(obj, "WRINKLE")
+    shader = next(node for node in tree.nodes if node.type == "BSDF_PRINCIPLED")
+    group = shader.inputs["Normal"].links[0].from_node
+    assert group.bl_idname == "ShaderNodeGroup"
+    assert group.inputs["Normal"].links[0].from_node.bl_idname == "ShaderNodeBump"
+
+
+def test_removing_one_leaves_the_others_as_they_are():
+    obj, armature = add_skin()
+    add_own(obj, location=(0, 0.6, 0.4))
+    add_own(obj, location=(0, 2.4, 0.4))
+    turn(armature, "bone.1", (1.5, 0, 0))
+    both = evaluated_points(obj)
+    remove_pattern(obj, 0)
+    one = evaluated_points(obj)
+    assert distance(both, one) > 0.001
+    far = rest_points(obj)[:, 1] > 1.8
+    assert np.abs(both - one)[far].max() <= 1e-6
+    assert [pattern.name for pattern in settings_of(obj).patterns] == ["Hill.001"]
+
+
+# Objects that share things
+
+
+def test_objects_that_share_a_material_have_their_own_bumps():
+    first, _ = add_skin()
+    material = make_material(first, linked=True)
+    before = full_snapshot(first)
+    second = add_twin(first)
+    for obj in (first, second):
+        add_own(obj, "WRINKLE")
+    groups = [node for node in material.node_tree.nodes if node.bl_idname == "ShaderNodeGroup"]
+    assert len(groups) == 2
+    clear(first)
+    groups = [node for node in material.node_tree.nodes if node.bl_idname == "ShaderNodeGroup"]
+    assert [node.node_tree.name for node in groups] == [f"Supple Bump {second.name}"]
+    clear(second)
+    for image in list(bpy.data.images):
+        bpy.data.images.remove(image)
+    bpy.data.objects.remove(second)
+    bpy.data.meshes.remove(next(mesh for mesh in bpy.data.meshes if not mesh.users))
+    assert full_snapshot(first) == before
+
+
+def test_a_shared_material_is_told():
+    first, _ = add_skin()
+    make_material(first, linked=False)
+    assert describe_shared(first) == ""
+    add_own(first, "WRINKLE")
+    assert describe_shared(first) == ""
+    add_twin(first)
+    assert describe_shared(first).startswith("Shared material 'Skin' looks as before on 1 other objects")
+
+
+def test_uv_islands_that_lie_on_one_another_are_told_and_only_one_has_the_pattern():
+    obj, armature = add_skin(uv=True)
+    for polygon in obj.data.polygons:
+        loops = [obj.data.uv_layers[0].data[index] for index in polygon.loop_indices]
+        if sum(loop.uv[0] for loop in loops) / len(loops) > 0.5:
+            for loop in loops:
+                loop.uv[0] -= 0.5
+    pattern = add_own(obj, uv=(0.25, 0.5), size=(0.1, 0.1))
+    assert pattern.note.startswith("1 other UV islands lie there, too")
+    turn(armature, "bone.1", (1.5, 0, 0))
+    modifier = find_modifier(obj)
+    shown = evaluated_points(obj)
+    modifier.show_viewport = False
+    moved = np.linalg.norm(shown - evaluated_points(obj), axis=1) > 1e-4
+    sides = np.sign(rest_points(obj)[moved, 2])
+    assert len(sides) > 5
+    assert abs(sides.sum()) == len(sides)
+
+
+@pytest.mark.parametrize("shares_mesh", [False, True])
+def test_a_copy_is_edited_without_touching_the_original(shares_mesh):
+    obj, armature = add_skin()
+    add_own(obj, location=(0, 1.5, 0.4))
+    add_own(obj, "WRINKLE", location=(0, 1.5, -0.4))
+    settings_of(obj).pattern_display = "DISPLACEMENT"
+    turn(armature, "bone.1", (1.5, 0, 0))
+    copy = obj.copy()
+    if not shares_mesh:
+        copy.data = obj.data.copy()
+    bpy.context.scene.collection.objects.link(copy)
+    before = evaluated_points(obj)
+    assert distance(before, evaluated_points(copy)) <= 1e-6
+    settings_of(copy).patterns[0].location = (0, 2.5, 0.4)
+    assert distance(before, evaluated_points(copy)) > 0.004
+    assert distance(before, evaluated_points(obj)) <= 1e-6
+    clear(copy)
+    assert distance(before, evaluated_points(obj)) <= 1e-6
+    assert settings_of(obj).patterns[0].note == ""
+
+
+def test_patterns_survive_saving_and_opening(tmp_path):
+    obj, armature = add_skin()
+    add_own(obj, location=(0, 1.5, 0.4))
+    turn(armature, "bone.1", (1.5, 0, 0))
+    before = evaluated_points(obj)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "file.blend"))
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "file.blend"))
+    obj = bpy.data.objects["Tube"]
+    assert distance(before, evaluated_points(obj)) <= 1e-6
+    settings_of(obj).patterns[0].strength *= 2.0
+    assert distance(before, evaluated_points(obj)) > 0.004
+    clear(obj)
+    assert find_modifier(obj) is None
+
+
+def test_an_appended_object_brings_its_patterns(tmp_path):
+    obj, armature = add_skin()
+    add_own(obj, location=(0, 1.5, 0.4))
+    add_own(obj, "WRINKLE")
+    turn(armature, "bone.1", (1.5, 0, 0))
+    before = evaluated_points(obj)
+    path = str(tmp_path / "file.blend")
+    bpy.ops.wm.save_as_mainfile(filepath=path)
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    found = []
+    for _ in range(2):
+        with bpy.data.libraries.load(path) as (_, wanted):
+            wanted.objects = ["Tube", "Rig"]
+        for one in wanted.objects:
+            bpy.context.scene.collection.objects.link(one)
+        found.append(wanted.objects[0])
+    for one in found:
+        assert distance(before, evaluated_points(one)) <= 1e-6
+    settings_of(found[1]).patterns[0].strength = 0.2
+    assert distance(before, evaluated_points(found[0])) <= 1e-6
+    assert distance(before, evaluated_points(found[1])) > 0.01
+
+
+def test_undo_takes_back_what_was_added():
+    bpy.ops.ed.undo_push(message="Before")
+    obj, armature = add_skin()
+    bpy.ops.ed.undo_push(message="Tube")
+    before = full_snapshot(obj)
+    bpy.ops.supple.pattern_add(preset="BULGE_STEEP", bone="bone.1")
+    bpy.ops.ed.undo_push(message="Pattern")
+    assert bpy.ops.ed.undo() == {"FINISHED"}
+    obj, armature = bpy.data.objects["Tube"], bpy.data.objects["Rig"]
+    assert full_snapshot(obj) == before
+    bpy.ops.ed.redo()
+    obj, armature = bpy.data.objects["Tube"], bpy.data.objects["Rig"]
+    turn(armature, "bone.1", (2.3, 0, 0))
+    assert moved_by_patterns(obj) > 0.01
+
+
+# Following changes
+
+
+def test_a_changed_mesh_has_its_patterns_laid_anew():
+    obj, armature = add_skin()
+    pattern = add_own(obj, location=(0, 1.5, 0.4))
+    turn(armature, "bone.1", (1.5, 0, 0))
+    state = settings_of(obj).pattern_state
+    bpy.ops.object.mode_set(mode="EDIT")
+    bpy.ops.mesh.select_all(action="SELECT")
+    bpy.ops.mesh.subdivide(number_cuts=1)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    bpy.context.view_layer.update()
+    assert settings_of(obj).pattern_state != state
+    assert pattern.note == ""
+    assert moved_by_patterns(obj) > 0.5 * pattern.strength
+
+
+def test_a_renamed_bone_goes_on_driving():
+    obj, armature = add_skin()
+    add_own(obj)
+    armature.data.bones["bone.1"].name = "Elbow"
+    bpy.context.view_layer.update()
+    turn(armature, "Elbow", (1.5, 0, 0))
+    assert amounts(obj)[0] == 1.0
+    assert (settings_of(obj).patterns[0].bone, settings_of(obj).patterns[0].note) == ("Elbow", "")
+    assert moved_by_patterns(obj) > 0.001
+
+
+def test_a_deleted_bone_is_noted_and_the_others_stay():
+    obj, armature = add_skin()
+    add_own(obj)
+    add_own(obj, bone="bone.2")
+    select(armature)
+    bpy.ops.object.mode_set(mode="EDIT")
+    armature.data.edit_bones.remove(armature.data.edit_bones["bone.1"])
+    bpy.ops.object.mode_set(mode="OBJECT")
+    bpy.context.view_layer.update()
+    notes = [pattern.note for pattern in settings_of(obj).patterns]
+    assert notes == ["'Rig' has no bone 'bone.1': choose another one", ""]
+    turn(armature, "bone.2", (1.5, 0, 0))
+    assert amounts(obj)[0] == 1.0

@@ -1,0 +1,132 @@
+"""A bound character in frames of any order, and with its modifier muted."""
+
+import bpy
+import numpy as np
+import pytest
+from scenes_twins import TOLERANCE, animate, assert_follows, bend, bound_tube
+
+from scenes import (
+    distance,
+    evaluated_points,
+    rest_points,
+    update,
+)
+from supple.tasks.skin import by_nodes as nodes
+from supple.tasks.skin import live
+from supple.tasks.stack import find_supple_modifier
+
+pytestmark = pytest.mark.usefixtures("silent_handlers")
+
+
+# Playback
+
+
+@pytest.mark.parametrize("method", ["SSD", "DLBNT"])
+@pytest.mark.parametrize("keyed", [False, True], ids=["plain", "with an animated key"])
+def test_frames_in_any_order_give_the_same(method, keyed):
+    obj, armature, twin = bound_tube(method)
+    animate(armature)
+    if keyed:
+        for one in (obj, twin):
+            one.shape_key_add(name="Basis")
+            key = one.shape_key_add(name="Puff")
+            for point in key.data:
+                point.co.x *= 1.5
+            for frame, value in ((1, 0.0), (20, 1.0)):
+                key.value = value
+                key.keyframe_insert("value", frame=frame)
+    scene, shapes = bpy.context.scene, {}
+    for frame in range(1, 21):
+        scene.frame_set(frame)
+        shapes[frame] = evaluated_points(obj)
+        if method == "SSD":
+            assert distance(evaluated_points(twin), shapes[frame]) <= TOLERANCE
+    assert distance(shapes[1], shapes[10]) > 0.1
+    for frame in (20, 3, 11, 3, 1, 19):
+        scene.frame_set(frame)
+        assert np.array_equal(evaluated_points(obj), shapes[frame])
+
+
+@pytest.fixture
+def binds(monkeypatch) -> list[str]:
+    """Grows by the name of each object that is bound anew."""
+    names = []
+
+    def count(prepare):
+        return lambda obj, *arguments: names.append(obj.name) or prepare(obj, *arguments)
+
+    for module in (live, nodes):
+        monkeypatch.setattr(module, "prepare", count(module.prepare))
+    return names
+
+
+@pytest.mark.parametrize("last", [None, 0.0, 1.0], ids=["plain", "with a held key", "with an animated key"])
+def test_playback_does_not_bind_again(last, binds):
+    obj, armature, _ = bound_tube()
+    animate(armature)
+    if last is not None:
+        obj.shape_key_add(name="Basis")
+        key = obj.shape_key_add(name="Puff")
+        for frame, value in ((1, 0.0), (20, last)):
+            key.value = value
+            key.keyframe_insert("value", frame=frame)
+    bpy.context.scene.frame_set(1)
+    update()
+    assert binds
+    binds.clear()
+    before = evaluated_points(obj)
+    for frame in range(2, 8):
+        bpy.context.scene.frame_set(frame)
+        update()
+    assert distance(before, evaluated_points(obj)) > 0.01
+    assert not binds
+
+
+@pytest.mark.parametrize("driven", [False, True], ids=["slider", "driven by a bone"])
+def test_a_face_key_that_moves_does_not_bind_again(driven, binds):
+    obj, armature, twin = bound_tube()
+    keys = []
+    for one in (obj, twin):
+        one.shape_key_add(name="Basis")
+        keys.append(one.shape_key_add(name="Puff"))
+        for point in keys[-1].data:
+            point.co.x *= 1.5
+        if driven:
+            driver = keys[-1].driver_add("value").driver
+            variable = driver.variables.new()
+            variable.targets[0].id = armature
+            variable.targets[0].data_path = 'pose.bones["bone.1"].rotation_euler[0]'
+            driver.expression = variable.name
+    bend(armature, 10)
+    update()
+    assert binds
+    binds.clear()
+    before = evaluated_points(obj)
+    for step in range(2, 6):
+        if driven:
+            bend(armature, 10 * step)
+        else:
+            for key in keys:
+                key.value = 0.1 * step
+        assert_follows(obj, twin)
+    assert distance(before, evaluated_points(obj)) > 0.01
+    assert not binds
+
+
+# Toggles
+
+
+def test_muted_in_the_viewport_the_mesh_is_at_rest_and_unmuted_follows():
+    obj, armature, twin = bound_tube()
+    bend(armature, 60)
+    supple = find_supple_modifier(obj)
+    supple.show_viewport = False
+    update()
+    assert np.array_equal(evaluated_points(obj), rest_points(obj))
+    bend(armature, 90)
+    assert np.array_equal(evaluated_points(obj), rest_points(obj))
+    supple.show_viewport = True
+    assert_follows(obj, twin)
+    supple.show_render = False
+    bend(armature, 30)
+    assert_follows(obj, twin)

@@ -1,0 +1,301 @@
+"""Automatic weights of several meshes: what is weighted together, what apart, and where objects stand."""
+
+from __future__ import annotations
+
+import bpy
+import bmesh
+import numpy as np
+import pytest
+from scenes_weights import (
+    BONES,
+    METHODS,
+    add_bare_tube,
+    add_mesh,
+    assert_whole,
+    auto,
+    find_first_copies,
+    split_all_edges,
+    weights_of,
+)
+
+from scenes import (
+    add_face_key,
+    add_tube,
+    add_twin,
+    armature_modifier,
+    bind,
+    evaluated_points,
+    rest_points,
+    select,
+    turn,
+)
+from supple.settings.objects import settings_of
+
+
+def test_parts_are_one_body():
+    """Two halves of a tube get at their seam, and elsewhere, what the whole tube gets."""
+    obj, _ = add_bare_tube()
+    halves = [add_twin(obj), add_twin(obj)]
+    select(obj)
+    points = rest_points(obj)
+    kept = (points[:, 1] < 1.51, points[:, 1] > 1.49)
+    for half, keep in zip(halves, kept, strict=True):
+        edited = bmesh.new()
+        edited.from_mesh(half.data)
+        bmesh.ops.delete(edited, geom=[v for v, stays in zip(edited.verts, keep, strict=True) if not stays])
+        edited.to_mesh(half.data)
+    auto()
+    select(*halves)
+    auto()
+    for half, keep in zip(halves, kept, strict=True):
+        assert np.abs(weights_of(half) - weights_of(obj)[keep]).max() < 0.01
+    seams = [weights_of(half)[abs(rest_points(half)[:, 1] - 1.5) < 0.01] for half in halves]
+    assert len(seams[0]) == 8
+    assert (seams[0] == seams[1]).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_split_vertices_get_the_same_weights(method):
+    obj, _ = add_bare_tube()
+    split_all_edges(obj)
+    auto(method=method)
+    assert_whole(obj)
+    found = weights_of(obj)
+    assert (found == found[find_first_copies(obj)]).all()
+
+
+def test_loose_vertices_and_empty_meshes_go_along():
+    obj, armature = add_bare_tube()
+    empty, loose = add_mesh("Nothing", np.zeros((0, 3)), np.zeros((0, 3), int)), add_bare_tube()[0]
+    for one in (empty, loose):
+        one.modifiers.clear()
+        one.modifiers.new("Armature", "ARMATURE").object = armature
+    loose.data.clear_geometry()
+    loose.data.from_pydata([(0, 0.5, 0), (0, 2.5, 0)], [(0, 1)], [])
+    select(obj, loose, empty)
+    auto()
+    assert_whole(obj)
+    assert weights_of(loose).argmax(axis=1).tolist() == [0, 2]
+    assert settings_of(empty).weights_report.startswith("'Nothing' has no vertices.")
+
+
+def test_an_armature_weights_all_its_meshes():
+    obj, armature = add_bare_tube()
+    twin = add_twin(obj)
+    select(armature)
+    auto()
+    assert_whole(obj)
+    assert_whole(twin)
+    assert "'Tube': all" in settings_of(armature).weights_report
+    assert "'Tube.001': all" in settings_of(armature).weights_report
+
+
+def test_meshes_of_several_armatures_are_weighted_apart():
+    obj, _ = add_bare_tube()
+    other, rig = add_bare_tube(bones=2)
+    obj.location = rig.location = other.location = (5, 0, 0)
+    first_rig = armature_modifier(obj).object
+    first_rig.location = (5, 0, 0)
+    select(obj, other)
+    auto()
+    assert_whole(obj)
+    assert_whole(other, BONES[:2])
+    assert "bone.2" not in other.vertex_groups
+
+
+@pytest.mark.parametrize("active", ("mesh", "armature"))
+def test_a_mesh_without_armature_is_given_the_selected_one(active):
+    obj, armature = add_bare_tube()
+    obj.modifiers.clear()
+    select(*((obj, armature) if active == "mesh" else (armature, obj)))
+    auto()
+    assert_whole(obj)
+    assert armature_modifier(obj).object == armature
+    assert "was given an Armature modifier with 'Rig'" in settings_of(obj).weights_report
+    auto()
+    assert len(obj.modifiers) == 1
+    assert "was given" not in settings_of(obj).weights_report
+
+
+def test_a_new_armature_modifier_stands_where_it_works():
+    obj, armature = add_bare_tube()
+    obj.modifiers.clear()
+    for kind in ("SOLIDIFY", "MIRROR", "LATTICE", "SUBSURF"):
+        obj.modifiers.new(kind, kind)
+    select(obj, armature)
+    auto()
+    assert [one.type for one in obj.modifiers] == ["SOLIDIFY", "MIRROR", "LATTICE", "ARMATURE", "SUBSURF"]
+
+
+def test_a_child_that_its_armature_deforms_is_given_no_modifier():
+    obj, armature = add_bare_tube()
+    obj.modifiers.clear()
+    obj.parent, obj.parent_type = armature, "ARMATURE"
+    auto()
+    assert_whole(obj)
+    assert not obj.modifiers
+
+
+def add_sharer(obj: bpy.types.Object) -> bpy.types.Object:
+    """Another object of the same mesh."""
+    sharer = obj.copy()
+    bpy.context.scene.collection.objects.link(sharer)
+    return sharer
+
+
+def test_shared_data_is_weighted_once():
+    obj, armature = add_bare_tube()
+    twin = add_sharer(obj)
+    twin.modifiers.clear()
+    select(obj, twin)
+    auto()
+    assert_whole(obj)
+    assert armature_modifier(twin).object == armature
+    told = settings_of(obj).weights_report.splitlines()
+    assert told == [
+        "'Tube': all 104 vertices have weights, by Solid Heat.",
+        "'Tube.001' was given an Armature modifier with 'Rig'.",
+    ]
+    assert settings_of(twin).weights_report.splitlines() == ["'Tube.001' shares the mesh of 'Tube'.", *told]
+
+
+def test_shared_data_of_two_armatures_is_refused():
+    obj, armature = add_bare_tube()
+    twin = add_sharer(obj)
+    other = armature.copy()
+    bpy.context.scene.collection.objects.link(other)
+    armature_modifier(twin).object = other
+    select(obj, twin)
+    with pytest.raises(
+        RuntimeError, match=r"'Tube\.001' shares the mesh.*by 'Rig\.001', not by 'Rig': select only one"
+    ):
+        auto()
+    assert not obj.vertex_groups
+
+
+def test_an_active_mesh_that_is_not_selected_is_left_alone():
+    obj, _ = add_bare_tube()
+    twin = add_twin(obj)
+    select(twin)
+    bpy.context.view_layer.objects.active = obj
+    auto()
+    assert_whole(twin)
+    assert not obj.vertex_groups
+    twin.select_set(False)
+    auto()
+    assert_whole(obj)
+
+
+@pytest.mark.parametrize("active", ("mesh", "armature"))
+def test_a_hidden_mesh_is_left_alone(active):
+    obj, armature = add_bare_tube()
+    twin = add_twin(obj)
+    select(twin if active == "mesh" else armature)
+    twin.hide_set(True)
+    if active == "mesh":
+        with pytest.raises(RuntimeError, match=r"poll\(\).*Select a mesh"):
+            auto()
+    else:
+        auto()
+        assert_whole(obj)
+    assert not twin.vertex_groups
+
+
+def test_edit_mode():
+    obj, _ = add_bare_tube()
+    twin = add_twin(obj)
+    select(obj)
+    bpy.ops.object.mode_set(mode="EDIT")
+    auto()
+    assert obj.mode == "EDIT"
+    bpy.ops.object.mode_set(mode="OBJECT")
+    select(twin)
+    auto()
+    assert_whole(obj)
+    assert (weights_of(obj) == weights_of(twin)).all()
+
+
+@pytest.mark.parametrize("mode", ("WEIGHT_PAINT", "SCULPT"))
+def test_other_modes(mode):
+    obj, _ = add_bare_tube()
+    bpy.ops.object.mode_set(mode=mode)
+    auto()
+    assert obj.mode == mode
+    assert_whole(obj)
+
+
+def test_the_shape_without_keys_and_pose_counts():
+    obj, armature = add_bare_tube()
+    auto()
+    before = weights_of(obj)
+    add_face_key(obj, size=2.0).value = 1.0
+    obj.active_shape_key_index = 1
+    turn(armature, "bone.1", (1.0, 0.0, 0.0))
+    auto()
+    assert (weights_of(obj) == before).all()
+
+
+def test_the_places_of_objects_count():
+    obj, armature = add_bare_tube()
+    auto()
+    before = weights_of(obj)
+    obj.data.transform(obj.matrix_world.inverted())
+    armature.location = obj.location = (3.0, -2.0, 1.0)
+    armature.rotation_euler = obj.rotation_euler = (0.4, 0.5, 0.6)
+    armature.scale = (0.01, 0.01, 0.01)
+    obj.scale = (0.02, 0.02, 0.02)
+    obj.data.transform(obj.matrix_world.inverted() @ obj.matrix_world)
+    for vertex in obj.data.vertices:
+        vertex.co *= 0.5
+    auto()
+    assert np.abs(weights_of(obj) - before).max() < 0.01
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_mirrored_object(method):
+    """Scaled by -1, a mesh is inside out in its own space and not in the world."""
+    obj, _ = add_bare_tube()
+    auto(method=method)
+    before = weights_of(obj)
+    obj.scale.x = -1.0
+    auto(method=method)
+    assert np.abs(weights_of(obj) - before).max() < 0.1  # the cells lie elsewhere
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("length", (0.001, 1000.0))
+def test_tiny_and_huge(method, length):
+    obj, _ = add_bare_tube(length=length, radius=length / 8)
+    auto(method=method)
+    assert_whole(obj)
+    y = rest_points(obj)[:, 1] / length
+    assert (weights_of(obj)[y < 0.1].argmax(axis=1) == 0).all()
+    assert (weights_of(obj)[y > 0.9].argmax(axis=1) == 2).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_two_hundred_islands(method):
+    _, armature = add_bare_tube()
+    corners = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)]) * 0.05
+    faces = np.array([[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]])
+    places = np.random.default_rng(6).uniform((-0.4, 0, -0.4), (0.4, 3, 0.4), (200, 3))
+    points = (places[:, None] + corners).reshape(-1, 3)
+    obj = add_mesh("Dice", points, (np.arange(200)[:, None, None] * 8 + faces).reshape(-1, 4))
+    select(obj, armature)
+    auto(method=method)
+    assert_whole(obj)
+
+
+def test_a_bound_object_follows_its_new_weights(silent_handlers):
+    """Against Blender's own modifier, on a twin that is weighted anew and was never bound."""
+    obj, armature = add_tube(rings=13, sides=8)
+    twin = add_twin(obj)
+    turn(armature, "bone.1", (1.0, 0.0, 0.0))
+    bind(obj, method="SSD")
+    before = evaluated_points(obj)
+    for one in (obj, twin):
+        select(one)
+        auto()
+    assert settings_of(obj).message == ""
+    assert np.abs(evaluated_points(obj) - before).max() > 0.01
+    assert np.abs(evaluated_points(obj) - evaluated_points(twin)).max() < 1e-4

@@ -1,0 +1,223 @@
+"""Automatic weights: what is reported, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+
+import bpy
+import pytest
+from scenes_weights import BONES, COARSE, FEW, add_bare_tube, assert_whole, auto, empty, select_bones, weights_of
+
+from scenes import (
+    add_twin,
+    armature_modifier,
+    select,
+    snapshot,
+)
+from supple.settings.objects import settings_of
+from supple.tasks.weights import automatic as weights
+from supple.tasks.weights.automatic import Options, assign_weights
+from supple.tasks.weights.reports import Report
+
+# What is told
+
+
+def test_the_report_tells_of_vertices_and_bones():
+    obj, armature = add_bare_tube()
+    select(armature)
+    bpy.ops.object.mode_set(mode="EDIT")
+    root = armature.data.edit_bones.new("root")
+    root.head, root.tail = (0, -2, 0), (0, -2, 1)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    select(obj)
+    (report,) = assign_weights([obj], Options(resolution=COARSE, cells=FEW))
+    assert report.parts == (("Tube", 104, 104),)
+    assert report.bones == 4
+    assert set(report.reasons) == {"root"}
+    lines = settings_of(obj).weights_report.splitlines()
+    assert lines == report.describe()
+    assert lines[0] == "'Tube': all 104 vertices have weights, by Solid Heat."
+    assert lines[1] == f"1 bone of 4 got no weights ({report.reasons['root']}): root."
+    assert json.loads(json.dumps(report.as_json())) == {
+        "armature": "Rig",
+        "method": "SOLID",
+        "bones": 4,
+        "objects": [{"name": "Tube", "vertices": 104, "weighted": 104}],
+        "bones_without_weights": [{"name": "root", "reason": report.reasons["root"]}],
+        "notes": list(report.notes),
+    }
+
+
+def test_what_is_told_of_many_meshes_is_summed_up():
+    parts = (("Body", 17_000, 17_000), ("Hat", 500, 500), ("Rope", 30, 12), ("Nothing", 0, 0))
+    report = Report("Rig", "SOLID", 3, parts[:2], notes=("All is well.",))
+    assert report.summarize() == ["17,500 vertices of 2 meshes have weights, by Solid Heat.", "All is well."]
+    assert Report("Rig", "SOLID", 3, parts, {"root": "far away"}).summarize() == [
+        "17,512 of 17,530 vertices of 4 meshes have weights, by Solid Heat.",
+        "'Rope': 12 of 30 vertices have weights, by Solid Heat; 18 have none.",
+        "'Nothing' has no vertices.",
+        "1 bone of 3 got no weights (far away): root.",
+    ]
+    assert Report("Rig", "SOLID", 3, parts[:1]).summarize() == [
+        "'Body': all 17,000 vertices have weights, by Solid Heat."
+    ]
+
+
+def test_bones_that_are_left_nothing_are_told_of():
+    """A short bone across a joint of longer ones is nowhere stronger than both."""
+    obj, armature = add_bare_tube()
+    select(armature)
+    bpy.ops.object.mode_set(mode="EDIT")
+    bone = armature.data.edit_bones.new("short")
+    bone.head, bone.tail = (0, 0.95, 0), (0, 1.05, 0)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    assert assign_weights([obj], Options(resolution=COARSE))[0].reasons == {}
+    (report,) = assign_weights([obj], Options(resolution=COARSE, prune=0.5))
+    assert report.reasons == {"short": weights.TOO_SMALL}
+    assert not weights_of(obj, ["short"]).any()
+
+
+def test_bones_without_length_are_told_of():
+    obj, armature = add_bare_tube()
+    armature.scale = obj.scale = (1, 1, 1)
+    select(armature)
+    bpy.ops.object.mode_set(mode="EDIT")
+    bone = armature.data.edit_bones.new("point")
+    bone.head, bone.tail = (0, 1.5, 0), (0, 1.5 + 2e-6, 0)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    select(obj)
+    auto()
+    assert_whole(obj, [*BONES, "point"])
+
+
+# What is refused
+
+
+def remove_faces(obj, armature):
+    obj.data.clear_geometry()
+    obj.data.from_pydata([(0, 0, 0), (0, 1, 0)], [], [])
+
+
+def lose_a_vertex(obj, armature):
+    obj.data.vertices[3].co.x = math.nan
+
+
+def shrink(obj, armature):
+    for vertex in obj.data.vertices:
+        vertex.co = (0, 1, 0)
+
+
+def switch_bones_off(obj, armature):
+    for bone in armature.data.bones:
+        bone.use_deform = False
+
+
+def move_armature_away(obj, armature):
+    armature.location = (0, 0, 20)
+
+
+def flatten(obj, armature):
+    obj.scale = (1, 0, 1)
+
+
+def flatten_armature(obj, armature):
+    armature.scale = (0, 0, 0)
+
+
+def remove_modifier(obj, armature):
+    obj.modifiers.clear()
+
+
+def add_other_armature(obj, armature):
+    other = armature.copy()
+    bpy.context.scene.collection.objects.link(other)
+    obj.modifiers.new("Other", "ARMATURE").object = other
+
+
+def edit_bones(obj, armature):
+    select(armature, obj)
+    bpy.ops.object.mode_set(mode="EDIT")
+
+
+def lock_all(obj, armature):
+    for name in BONES:
+        obj.vertex_groups.new(name=name).lock_weight = True
+
+
+def select_no_bone(obj, armature):
+    select_bones(armature)
+
+
+BAD_INPUT: dict[Callable, str] = {
+    remove_faces: "'Tube' has no faces, and no inside: add faces, or transfer",
+    empty: "'Tube' has no faces",
+    lose_a_vertex: "1 of the 104 vertices of 'Tube' is nowhere (their coordinates are no numbers): delete them",
+    shrink: "All vertices of 'Tube' are at one place: choose a mesh that has a size",
+    switch_bones_off: "'Rig' has no deforming bone: switch Deform on",
+    move_armature_away: "No deforming bone of 'Rig' is in or near 'Tube': the nearest, 'bone.",
+    flatten: "'Tube' is scaled to nothing: give it a scale other than 0",
+    flatten_armature: "'Rig' is scaled to nothing: give it a scale other than 0",
+    remove_modifier: "No armature deforms 'Tube': select its armature too",
+    add_other_armature: "'Tube' has Armature modifiers of 2 armatures ('Rig', 'Rig.001'): switch off all but one",
+    edit_bones: "The bones of 'Rig' are being edited: leave its Edit Mode first",
+    lock_all: "The vertex groups of all bones that are to get weights are locked: unlock some",
+    select_no_bone: "No deforming bone of 'Rig' is selected: select some in Pose Mode",
+}
+
+
+@pytest.mark.parametrize("spoil", BAD_INPUT, ids=lambda spoil: spoil.__name__)
+def test_bad_input(spoil):
+    obj, armature = add_bare_tube()
+    spoil(obj, armature)
+    bpy.context.view_layer.update()
+    before = snapshot(obj)
+    with pytest.raises(RuntimeError, match=re.escape(BAD_INPUT[spoil])):
+        auto(only_selected_bones=spoil is select_no_bone)
+    if spoil is not lose_a_vertex:  # which is not equal to itself
+        assert snapshot(obj) == before
+    assert not weights_of(obj).any()
+    assert settings_of(obj).weights_report == ""
+
+
+def test_one_bad_mesh_keeps_all_from_being_changed():
+    obj, armature = add_bare_tube()
+    twin = add_twin(obj)
+    flatten(twin, armature)
+    select(obj, twin)
+    with pytest.raises(RuntimeError, match=r"'Tube\.001' is scaled to nothing"):
+        auto()
+    assert not obj.vertex_groups
+
+
+def test_linked_meshes_are_refused(tmp_path):
+    add_bare_tube()
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "library.blend"))
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    with bpy.data.libraries.load(str(tmp_path / "library.blend"), link=True) as (_, linked):
+        linked.objects = ["Tube", "Rig"]
+    for obj in linked.objects:
+        bpy.context.scene.collection.objects.link(obj)
+    select(bpy.data.objects["Tube"])
+    with pytest.raises(RuntimeError, match=r"'Tube' is linked from another file.*: make it local first"):
+        auto()
+    assert not bpy.data.objects["Tube"].vertex_groups
+
+
+def test_a_linked_armature_serves_a_mesh_of_this_file(tmp_path):
+    add_bare_tube()
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "library.blend"))
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    with bpy.data.libraries.load(str(tmp_path / "library.blend"), link=True) as (_, linked):
+        linked.objects = ["Rig"]
+    rig = linked.objects[0]
+    bpy.context.scene.collection.objects.link(rig)
+    obj, own = add_bare_tube()
+    armature_modifier(obj).object = rig
+    bpy.data.objects.remove(own)
+    select(obj)
+    auto()
+    assert_whole(obj)
+    assert settings_of(rig).weights_report == ""
