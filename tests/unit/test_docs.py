@@ -1,9 +1,12 @@
 """What the pages say of the repository and of the panels, against both. Read from the source; nothing runs."""
 
 import ast
+import importlib.util
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -281,3 +284,61 @@ def test_messages_are_those_of_the_product() -> None:
 def test_an_unknown_message_is_found() -> None:
     messages = [re.compile("Only .+ fit"), re.compile("Close it")]
     assert unknown_messages('| a | "Only 3 fit. Close it" |\n| b | "Only" |', messages) == ["2: Only"]
+
+
+# The command line
+
+
+def read_commands() -> tuple[set[str], set[str]]:
+    """Commands of the command line, and the options of all of them."""
+    commands, options = set(), set()
+    for node in ast.walk(ast.parse((ROOT / "cli.py").read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+            name = text_of(node.args[0])
+            if node.func.attr == "add_parser":
+                commands.add(name)
+            elif node.func.attr == "add_argument" and name.startswith("--"):
+                options.add(name)
+    return commands, options
+
+
+def test_commands_and_options_are_described() -> None:
+    commands, options = read_commands()
+    assert "weights" in commands
+    assert "--report" in options
+    page = read_page("docs/headless.md")
+    assert {name for name in commands if f"\n### {name}\n" not in page} == set()
+    assert {name for name in options if f"`{name}" not in page} == set()
+    assert set(re.findall(r"(?:\[|`)(--[a-z-]+)", page)) <= options | {"--help", "--factory-startup"}
+
+
+# The picture of the packages
+
+
+@pytest.fixture(scope="module")
+def drawing() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("draw_packages", ROOT / "tools" / "draw_packages.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_picture_shows_the_table(drawing: ModuleType) -> None:
+    drawn = drawing.BOXES.keys() | drawing.NOT_DRAWN
+    parts = {name for name in drawn if name not in drawing.read_table()}
+    assert drawn - parts == drawing.read_table().keys(), "give each package a box in tools/draw_packages.py"
+    assert all(any(name.startswith(f"{part}/") for name in drawn) for part in parts)
+    assert drawing.PICTURE.read_text(encoding="utf-8") == drawing.draw(), "run python tools/draw_packages.py"
+
+
+def test_arrows_of_the_picture_point_down(drawing: ModuleType) -> None:
+    boxes = drawing.BOXES
+    assert all(boxes[above].bottom < boxes[below].y for above, below in drawing.read_links())
+
+
+def test_arrows_of_the_picture_reach_all_that_may_be_imported(drawing: ModuleType) -> None:
+    links = set(drawing.read_links())
+    assert ("operators", "tasks") not in links
+    assert {"tasks", "bridge", "settings", "nodes", "deformers"} <= set(drawing.find_reached("operators", links))
+    assert set(drawing.find_reached("ui", links)) == {"settings", "deformers"}

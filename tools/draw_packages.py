@@ -1,0 +1,199 @@
+"""Draw the packages and what each may import: docs/images/packages.svg, from the table in tests/unit/test_layers.py.
+
+python tools/draw_packages.py
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+TABLE = ROOT / "tests" / "unit" / "test_layers.py"
+PICTURE = ROOT / "docs" / "images" / "packages.svg"
+
+WIDTH = 1180
+NOT_DRAWN = {"__init__", "deformers/errors"}
+"""What stands in the text of a box instead."""
+
+FONT = "font-family='Helvetica Neue, Helvetica, Arial, sans-serif'"
+INK, SOFT, LINE = "#1f2430", "#5b6375", "#8a93a6"
+PALETTE = {
+    "start": ("#eef0f4", "#b9c0cd"),
+    "interface": ("#e3eefb", "#8db4e2"),
+    "tasks": ("#e2f3e6", "#86c497"),
+    "data": ("#fdf1d9", "#e0b562"),
+    "methods": ("#efe8fa", "#b39ddb"),
+}
+"""Fill and border of the boxes of a layer."""
+TIP = (
+    "<marker id='tip' viewBox='0 0 10 10' refX='9' refY='5' markerWidth='7' markerHeight='7' orient='auto'>"
+    f"<path d='M0 0 L10 5 L0 10 z' fill='{LINE}'/></marker>"
+)
+
+
+@dataclass(frozen=True)
+class Box:
+    """A package in the picture; one that others are drawn in has a light fill."""
+
+    title: str
+    line: str
+    x: int
+    y: int
+    width: int
+    height: int
+    layer: str
+    holds_others: bool = False
+
+    @property
+    def right(self) -> int:
+        return self.x + self.width
+
+    @property
+    def bottom(self) -> int:
+        return self.y + self.height
+
+
+def tall(title: str, line: str, x: int, y: int, width: int, layer: str) -> Box:
+    return Box(title, line, x, y, width, 54, layer)
+
+
+# Rows of MAY_IMPORT. A name that ends in a slash is the top folder of a package that has others in it.
+BOXES = {
+    "registration": tall("registration", "the parts in order; called by __init__", 440, 24, 300, "start"),
+    "ui": tall("ui", "panels: draw, nothing else", 30, 128, 250, "interface"),
+    "operators": tall("operators", "buttons: read settings, call one task, report", 330, 128, 400, "interface"),
+    "cli": tall("cli", "the command line", 970, 128, 180, "interface"),
+    "viewport": tall("viewport", "drawing over the 3D View", 330, 232, 250, "interface"),
+    "preview": tall("preview", "handlers: poses as they change", 620, 232, 280, "interface"),
+    "tasks": Box("tasks", "what a user can do, on Blender's objects", 330, 336, 820, 296, "tasks", True),
+    "tasks/skin": tall("skin", "bind, live, by nodes, bake", 356, 388, 330, "tasks"),
+    "tasks/patterns": tall("patterns", "lay, show, place, save", 356, 474, 330, "tasks"),
+    "tasks/weights": tall("weights", "find, edit, check, copy", 794, 474, 330, "tasks"),
+    "tasks/": tall("character, stack, chosen_bones", "ground that all tasks share", 356, 560, 768, "tasks"),
+    "settings": tall("settings", "what is stored in the file", 30, 692, 250, "data"),
+    "bridge": tall("bridge", "Blender's data as arrays, and back", 330, 692, 400, "data"),
+    "nodes": tall("nodes", "methods and patterns as node groups", 330, 796, 400, "data"),
+    "deformers": Box("deformers", "the methods; all raise errors.SkinningError", 30, 930, 1120, 454, "methods", True),
+    "deformers/": tall("__init__", "DEFORMERS: the table of methods", 56, 982, 300, "methods"),
+    "deformers/particles": tall("particles", "a solid under the skin", 56, 1066, 300, "methods"),
+    "deformers/skinning": tall("skinning", "blends of joints: SSD, DLB, DLBNT", 56, 1150, 300, "methods"),
+    "deformers/rig": tall("rig", "rest, pose, skeleton, influences", 56, 1234, 300, "methods"),
+    "deformers/automatic_weights": tall("automatic_weights", "weights from bones and skin", 396, 1150, 240, "methods"),
+    "deformers/algebra": tall("algebra", "sparse solvers, products", 396, 1234, 240, "methods"),
+    "deformers/weight_editing": tall("weight_editing", "smooth, mirror, transfer", 656, 1066, 230, "methods"),
+    "deformers/patterns": tall("patterns", "height maps on the skin", 906, 1066, 220, "methods"),
+    "deformers/geometry": tall("geometry", "meshes and solids", 396, 1318, 730, "methods"),
+}
+
+
+def read_table() -> dict[str, set[str]]:
+    """MAY_IMPORT of the layer test."""
+    for node in ast.parse(TABLE.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "MAY_IMPORT":
+            source = ast.unparse(node.value).replace("set()", "()")
+            return {name: set(below) for name, below in ast.literal_eval(source).items()}
+    raise LookupError(f"{TABLE.name} has no MAY_IMPORT")
+
+
+def read_links() -> list[tuple[str, str]]:
+    """What each package may import, without what it reaches by another one."""
+    links = {(name, other) for name, below in read_table().items() for other in below}
+    links = {(_whole(name, other), _whole(other, name)) for name, other in links if not NOT_DRAWN & {name, other}}
+    reached = {name: set(find_reached(name, links)) for name, _ in links}
+    return sorted(
+        (name, other)
+        for name, other in links
+        if not any(other in reached.get(between, ()) for start, between in links if start == name)
+    )
+
+
+def _whole(name: str, other: str) -> str:
+    """A package that another one imports from is one box, whatever is in it."""
+    part = name.partition("/")[0]
+    return name if part == other.partition("/")[0] else part
+
+
+def find_reached(name: str, links: set[tuple[str, str]]) -> Iterator[str]:
+    """Yield all that arrows lead to from a package, by way of others too."""
+    for start, other in links:
+        if start == name:
+            yield other
+            yield from find_reached(other, links)
+
+
+def draw_box(box: Box) -> Iterator[str]:
+    fill, border = PALETTE[box.layer]
+    opacity = " fill-opacity='0.45'" if box.holds_others else ""
+    yield (
+        f"<rect x='{box.x}' y='{box.y}' width='{box.width}' height='{box.height}' rx='9' fill='{fill}'{opacity} "
+        f"stroke='{border}' stroke-width='1.5'/>"
+    )
+    if box.holds_others:
+        yield (
+            f"<text x='{box.x + 26}' y='{box.y + 34}' {FONT} font-size='18' font-weight='bold' fill='{INK}'>"
+            f"{escape(box.title)}<tspan dx='14' font-size='14' font-weight='normal' fill='{SOFT}'>"
+            f"{escape(box.line)}</tspan></text>"
+        )
+        return
+    middle = box.x + box.width // 2
+    for text, y, style in (
+        (box.title, 23, f"font-size='16' font-weight='bold' fill='{INK}'"),
+        (box.line, 43, f"font-size='13.5' fill='{SOFT}'"),
+    ):
+        yield f"<text x='{middle}' y='{box.y + y}' text-anchor='middle' {FONT} {style}>{escape(text)}</text>"
+
+
+def draw_link(above: Box, below: Box) -> str:
+    """An arrow down: straight where one box is over the other, else a curve."""
+    left, right = max(above.x, below.x), min(above.right, below.right)
+    if right - left > 40:
+        start = end = (left + right) // 2
+    else:
+        start = min(max(below.x + below.width // 2, above.x + 36), above.right - 36)
+        end = min(max(above.x + above.width // 2, below.x + 36), below.right - 36)
+    bend = (below.y + above.bottom) // 2
+    tip = below.y - 2
+    return (
+        f"<path d='M{start} {above.bottom} C{start} {bend} {end} {bend} {end} {tip}' fill='none' stroke='{LINE}' "
+        "stroke-width='1.8' marker-end='url(#tip)'/>"
+    )
+
+
+def draw_notes() -> Iterator[str]:
+    y = BOXES["deformers"].y - 34
+    yield f"<path d='M30 {y} H1150' stroke='{LINE}' stroke-width='1.2' stroke-dasharray='7 6'/>"
+    notes = (
+        (790, 712, "An arrow leads down to what a package may import."),
+        (790, 733, "What it reaches by another arrow is left out;"),
+        (790, 754, "the whole table is in tests/unit/test_layers.py."),
+        (790, y - 12, "Above this line Blender is known,"),
+        (790, y + 22, "below it NumPy alone."),
+    )
+    for x, height, text in notes:
+        yield f"<text x='{x}' y='{height}' {FONT} font-size='13.5' fill='{SOFT}'>{escape(text)}</text>"
+
+
+def draw() -> str:
+    """The whole picture, as SVG."""
+    height = max(box.bottom for box in BOXES.values()) + 24
+    lines = [
+        f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {WIDTH} {height}' width='{WIDTH}' height='{height}'>",
+        "<title>The packages of Supple, and what each may import</title>",
+        f"<defs>{TIP}</defs>",
+        f"<rect width='{WIDTH}' height='{height}' fill='#ffffff'/>",
+        *(line for box in BOXES.values() if box.holds_others for line in draw_box(box)),
+        *(draw_link(BOXES[above], BOXES[below]) for above, below in read_links()),
+        *(line for box in BOXES.values() if not box.holds_others for line in draw_box(box)),
+        *draw_notes(),
+        "</svg>",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    PICTURE.write_text(draw(), encoding="utf-8")
+    print(PICTURE.relative_to(ROOT))
