@@ -12,8 +12,8 @@ from typing import NoReturn
 
 import bpy
 
-from .deformers import DEFORMERS, SkinningError
-from .deformers.skinning.dlbnt import ORDERS
+from .deformers import DEFAULT_METHOD, METHODS, SkinningError
+from .deformers.skinning.dlbnt import ORDER
 from .settings.objects import EVALUATE_ITEMS, settings_of
 from .tasks.character import has_armature_modifier
 from .tasks.patterns.display import describe
@@ -78,7 +78,9 @@ def _build_parser() -> argparse.ArgumentParser:
     binder.add_argument(
         "--object", action="append", metavar="NAME", help="mesh to bind; all with an armature if not given"
     )
-    binder.add_argument("--method", choices=tuple(DEFORMERS), default="DLBNT", help="how to blend; DLBNT if not given")
+    binder.add_argument(
+        "--method", choices=tuple(METHODS), default=DEFAULT_METHOD, help=f"how to blend; {DEFAULT_METHOD} if not given"
+    )
     binder.add_argument(
         "--evaluate",
         type=str.upper,
@@ -90,7 +92,7 @@ def _build_parser() -> argparse.ArgumentParser:
 
     baker = commands.add_parser("bake", help="bake a character's frames")
     baker.add_argument("--object", required=True, metavar="NAME", help="mesh to bake")
-    baker.add_argument("--method", choices=tuple(DEFORMERS), help="bind by this method for this bake")
+    baker.add_argument("--method", choices=tuple(METHODS), help="bind by this method for this bake")
     baker.add_argument(
         "--frames",
         type=_frames,
@@ -150,7 +152,7 @@ def _build_parser() -> argparse.ArgumentParser:
     weigher.set_defaults(run=_weights)
 
     for command in (binder, baker):
-        command.add_argument("--order", choices=ORDERS, help="which comes first in DLBNT")
+        command.add_argument("--order", choices=ORDER.keys, help="which comes first in DLBNT")
     for command in (info, binder, baker, drawer, weigher):
         command.add_argument("file", metavar="FILE.blend", help="file to open")
 

@@ -24,6 +24,7 @@ from benchmarks.shapes import Shape, rotation
 from benchmarks.skin_measures import measure_bumps, measure_detail_change
 from benchmarks.skins import bind_skin, bind_variants, label, methods, print_table
 from benchmarks.winding import measure_windings
+from deformers import METHODS
 from demo.measures import mesh_volume, smallest_section
 
 ASSETS = Path(__file__).resolve().parents[2] / "shared" / "assets"
@@ -32,7 +33,7 @@ ASSETS = Path(__file__).resolve().parents[2] / "shared" / "assets"
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=tuple(SECTIONS), default=tuple(SECTIONS))
-    parser.add_argument("--methods", nargs="+", choices=skins.METHODS, default=skins.METHODS)
+    parser.add_argument("--methods", nargs="+", choices=tuple(METHODS), default=tuple(METHODS))
     parser.add_argument("--set", nargs="+", default=(), metavar="METHOD.NAME=VALUE", help="parameters other than usual")
     parser.add_argument("--assets", type=Path, default=ASSETS)
     parser.add_argument("--step", type=int, default=4, help="measure every nth of a real character's poses")

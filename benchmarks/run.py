@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
 
@@ -29,7 +30,6 @@ PAPER_TABLE_1 = {
     (2537, 67): (556, 446, 400),
     (22487, 71): (63, 46, 42),
 }
-METHODS = (("SSD", "GH"), ("DLB", "GH"), ("DLBNT", "GH"), ("DLBNT", "HG"))
 
 
 def main() -> None:
@@ -71,15 +71,23 @@ def kernels(package: str, body: Body) -> dict[str, Callable[[], None]]:
     live = importlib.import_module(package + ".tasks.skin.live")
     armatures = importlib.import_module(package + ".bridge.armatures")
     steps = {}
-    for method, order in METHODS:
-        body.obj.supple.order = order
-        prepared = live.prepare(body.obj, body.obj.modifiers["Armature"], method)
+    for method, params in blending_variants(package):
+        for choice in method.choices:
+            setattr(body.obj.supple, choice.property_name, getattr(params, choice.name))
+        prepared = live.prepare(body.obj, body.obj.modifiers["Armature"], method.key)
         evaluated = body.armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
         pose = armatures.read_pose(evaluated, prepared.skeleton, None)
-        label = f"{method} {order}" if method == "DLBNT" else method
+        label = method.name_variant(params)
         steps[label] = lambda prepared=prepared, pose=pose: prepared.deformer.deform(prepared.binding, pose)
-    body.obj.supple.order = "GH"
+        for choice in method.choices:
+            body.obj.supple.property_unset(choice.property_name)
     return steps
+
+
+def blending_variants(package: str) -> list[tuple[Any, Any]]:
+    """Each method that blends joint transforms, with each combination of its choices: (Method, Params)."""
+    methods = importlib.import_module(package + ".deformers").METHODS.values()
+    return [(method, params) for method in methods if not method.fills_solid for params in method.variants()]
 
 
 def steps_of_frames(body: Body, configure: Callable[[], None]) -> Callable[[], None]:
@@ -178,8 +186,9 @@ def run_paper(package: str, _largest: int) -> None:
     )
 
 
-def run_live(_package: str, _largest: int) -> None:
+def run_live(package: str, _largest: int) -> None:
     """Whole live step: read the pose, deform, write, evaluate again; against Blender's own step"""
+    methods = tuple(dict.fromkeys(method.key for method, _ in blending_variants(package)))
     rows = []
     for scaled in (False, True):
         new_scene()
@@ -188,7 +197,7 @@ def run_live(_package: str, _largest: int) -> None:
             if keyed:
                 body.obj.shape_key_add(name="Basis")
                 body.obj.shape_key_add(name="Face").value = 0.5
-            times = time_live(body, ("SSD", "DLB", "DLBNT"))
+            times = time_live(body, methods)
             for name, duration in times.items():
                 rows.append(
                     ("scaled" if scaled else "rigid", "yes" if keyed else "no", name, duration,
@@ -274,12 +283,13 @@ def run_groups(package: str, _largest: int) -> None:
     """Building the node groups of DLBNT"""
     armatures = importlib.import_module(package + ".bridge.armatures")
     groups = importlib.import_module(package + ".nodes.groups")
+    params = importlib.import_module(package + ".deformers").METHODS["DLBNT"].params()
     rows = []
     for bones in (20, 71, 163, 300):
         new_scene()
         skeleton = armatures.read_skeleton(add_body(960, bones).armature)
         start = time.perf_counter()
-        groups.ensure_deformation("Rig", skeleton.names, skeleton.joints.parents, "DLBNT", "GH")
+        groups.ensure_deformation("Rig", skeleton.names, skeleton.joints.parents, "DLBNT", params)
         duration = time.perf_counter() - start
         rows.append((bones, sum(len(group.nodes) for group in bpy.data.node_groups), duration))
     print_table(("bones", "nodes", "seconds"), rows)

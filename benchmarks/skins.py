@@ -13,15 +13,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.shapes import Shape
-from deformers import DEFORMERS, Joints, Pose, Rest, Weights
+from deformers import DEFORMERS, METHODS, Joints, Pose, Rest, Weights
 
 LABELS = {"SSD": "LBS", "DLB": "DQS"}
-METHODS = ("SSD", "DLB", "DLBNT", "PARTICLES", "PARTICLES_2010")
-"""What is measured where it is in `DEFORMERS`."""
-
-SLOW = ("PARTICLES_2010",)
-"""What settles each pose over thousands of steps."""
-
 chosen: list[str] = list(METHODS)
 """The methods that the command line asks for."""
 
@@ -30,8 +24,8 @@ settings: dict[str, dict[str, Any]] = {}
 
 
 def methods(slow: bool = False) -> list[str]:
-    """Names of the deformers to measure, those of the checkout only; the slow ones where `slow`."""
-    return [name for name in METHODS if name in chosen and name in DEFORMERS and (slow or name not in SLOW)]
+    """Keys of the methods to measure; the slow ones where `slow`."""
+    return [method.key for method in METHODS.values() if method.key in chosen and (slow or not method.is_slow)]
 
 
 def label(method: str) -> str:

@@ -1,20 +1,38 @@
 """Skin deformers in NumPy: nothing here knows Blender.
 
-A deformer is a module with a frozen `Params` and the functions
+A deformer is a module with its facts, `INFO` (a `Method`), a frozen `Params`, and the functions
 
     binding = bind(rest, params)                    once, slow
     points = deform(binding, pose)                  for each pose: (V, 3)
     transforms = vertex_transforms(binding, pose)   the same for any incoming positions: (V, 4, 4)
     binding = with_points(binding, points)          another shape of the same vertices, as face keys make it
 
-A new deformer is a new file and one line of `DEFORMERS`.
+A new deformer is a new file and its entry in `DEFORMERS`: menus, the command line, benchmarks and tests follow.
 """
 
 from .errors import SkinningError
+from .method import Choice, Method
 from .particles import particles, particles_2010
 from .rig.rest import Joints, Pose, Rest, Weights
 from .skinning import dlb, dlbnt, ssd
 
-DEFORMERS = {"SSD": ssd, "DLB": dlb, "DLBNT": dlbnt, "PARTICLES": particles, "PARTICLES_2010": particles_2010}
+DEFORMERS = {module.INFO.key: module for module in (ssd, dlb, dlbnt, particles, particles_2010)}
+"""The modules by their methods' keys, in the order of menus."""
 
-__all__ = ["DEFORMERS", "Joints", "Pose", "Rest", "SkinningError", "Weights"]
+METHODS: dict[str, Method] = {key: module.INFO for key, module in DEFORMERS.items()}
+"""What each method says about itself."""
+
+DEFAULT_METHOD = dlbnt.INFO.key
+
+__all__ = [
+    "DEFAULT_METHOD",
+    "DEFORMERS",
+    "METHODS",
+    "Choice",
+    "Joints",
+    "Method",
+    "Pose",
+    "Rest",
+    "SkinningError",
+    "Weights",
+]

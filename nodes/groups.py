@@ -10,9 +10,11 @@ from typing import Any
 import bpy
 import numpy as np
 
+from ..deformers import METHODS
 from .bones import build_bones
 from .graph import GROUP_NODES, Graph
-from .joints import build_joints, build_negation, build_polar, build_split
+from .joints import Split, build_joints, build_negation, build_polar, build_split
+from .methods import NODE_METHODS
 from .probes import build_probe_joints
 from .skin import INPUTS, build_skin
 
@@ -21,9 +23,6 @@ VERSION = 2
 PART_KEY = "supple_part"
 """What a group is for: groups of one part and version are alike."""
 
-
-METHODS = ("SSD", "DLB", "DLBNT")
-"""Methods that exist as nodes."""
 
 DEFORMATION = "deformation"
 """First word of the part of a group that deforms a mesh by itself."""
@@ -57,18 +56,18 @@ def _is_whole(group: Any) -> bool:
     return all(one is not None and _is_whole(one) for one in inner)
 
 
-def ensure_probe_deformation(method: str, order: str) -> Any:
-    """The group that deforms a mesh by a probe's joints: one for each method and order."""
-    label = _label(method, order)
+def ensure_probe_deformation(method: str, params: Any) -> Any:
+    """The group that deforms a mesh by a probe's joints: one for each method and each choice in its `Params`."""
+    label = METHODS[method].name_variant(params)
     return ensure_group(
         f"{DEFORMATION} {label} by probe",
         f"Supple {label} by Probe",
-        partial(_build_deformation, joints_group=_ensure_probe_joints, method=method, order=order),
+        partial(_build_deformation, joints_group=_ensure_probe_joints, method=method, params=params),
     )
 
 
-def ensure_deformation(rig: str, bones: Sequence[str], parents: np.ndarray, method: str, order: str) -> Any:
-    """The group that a node modifier deforms a mesh by, one for each skeleton, method and order.
+def ensure_deformation(rig: str, bones: Sequence[str], parents: np.ndarray, method: str, params: Any) -> Any:
+    """The group that a node modifier deforms a mesh by, one for each skeleton, method and choice in its `Params`.
 
     Parameters
     ----------
@@ -78,18 +77,16 @@ def ensure_deformation(rig: str, bones: Sequence[str], parents: np.ndarray, meth
         Deforming bones, in the order of the joints.
     parents : int array, shape (B,)
         Joint that each is joined to, -1 for a root.
-    method, order : str
-        As in `build_skin`.
+    method : str
+        Key of `NODE_METHODS`.
+    params : Params
+        The method's.
     """
-    label, skeleton = _label(method, order), fingerprint(bones, parents)
+    label, skeleton = METHODS[method].name_variant(params), fingerprint(bones, parents)
     build_joints_group = partial(build_bones, bones=bones, parents=parents)
     joints_group = partial(ensure_group, f"bones {skeleton}", f"Supple Bones {rig}", build_joints_group)
-    build = partial(_build_deformation, joints_group=joints_group, method=method, order=order)
+    build = partial(_build_deformation, joints_group=joints_group, method=method, params=params)
     return ensure_group(f"{DEFORMATION} {label} {skeleton}", f"Supple {label} {rig}", build)
-
-
-def _label(method: str, order: str) -> str:
-    return f"{method} {order}" if method == "DLBNT" else method
 
 
 def _ensure_probe_joints() -> Any:
@@ -109,10 +106,11 @@ def remove_unused_groups() -> None:
             bpy.data.node_groups.remove(group)
 
 
-def _build_deformation(name: str, *, joints_group: Callable[[], Any], method: str, order: str) -> Any:
-    label = _label(method, order)
+def _build_deformation(name: str, *, joints_group: Callable[[], Any], method: str, params: Any) -> Any:
+    label, steps = METHODS[method].name_variant(params), NODE_METHODS[method](params)
     source = joints_group()
-    skin_group = ensure_group(f"skin {label}", f"Supple Skin {label}", partial(build_skin, method=method, order=order))
+    build = partial(build_skin, make_moves=steps.make_moves, mixes_linear=steps.split is not None)
+    skin_group = ensure_group(f"skin {label}", f"Supple Skin {label}", build)
 
     graph = Graph(name)
     graph.tree.is_modifier = True
@@ -122,8 +120,8 @@ def _build_deformation(name: str, *, joints_group: Callable[[], Any], method: st
     read = {one: inputs.get(one) or graph.input(one, "OBJECT", item.description) for one, item in sockets.items()}
     with graph.frame("Where the bones are"):
         joints = graph.call(source, **read)
-    if method != "SSD":
-        joint_group = _ensure_joints(label, method, order)
+    if steps.split is not None:
+        joint_group = _ensure_joints(label, steps.split)
         with graph.frame("What each joint does: stretch and turn"):
             joints = graph.call(joint_group, **joints)
     with graph.frame("How the skin follows"):
@@ -135,9 +133,9 @@ def _build_deformation(name: str, *, joints_group: Callable[[], Any], method: st
     return graph.finish()
 
 
-def _ensure_joints(label: str, method: str, order: str) -> Any:
+def _ensure_joints(label: str, steps: Split) -> Any:
     polar = ensure_group("polar", "Supple Polar", build_polar)
-    build = partial(build_split, polar=polar, method=method, order=order)
+    build = partial(build_split, polar=polar, split=steps)
     split = ensure_group(f"split {label}", f"Supple Split {label}", build)
     negation = ensure_group("negation", "Supple Signs", build_negation)
     return ensure_group(

@@ -5,6 +5,7 @@ Input and output are points, one for each joint, with attributes. Numbers are si
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..deformers.skinning.polar import ALIKE, APART, KNOWN, RIGID, SINGULAR
@@ -87,7 +88,11 @@ def build_negation(name: str) -> Any:
     return graph.finish()
 
 
-def build_split(name: str, polar: Any, method: str, order: str) -> Any:
+Split = Callable[[Graph, Value, Value, Any, Value, Value], Value]
+"""Steps that split joints: from the joints, their centers, `build_polar`'s group, the levels and the linear parts."""
+
+
+def build_split(name: str, polar: Any, split: Split) -> Any:
     """The group that splits each joint's transform into a rigid part and a stretch.
 
     Parameters
@@ -96,15 +101,12 @@ def build_split(name: str, polar: Any, method: str, order: str) -> Any:
         Of the new group.
     polar : node group
         From `build_polar`.
-    method : str
-        "DLB" or "DLBNT".
-    order : str
-        "GH" or "HG", of DLBNT.
+    split : callable
+        The method's steps.
     """
     graph = Graph(name)
     joints, center = graph.input("Joints", "GEOMETRY"), graph.input("Center", "VECTOR")
     levels, linear = graph.input("Levels", "INT"), graph.input("Linear", "MATRIX")
-    split = {"DLB": _split_dlb, "GH": _split_gh, "HG": _split_hg}[method if method == "DLB" else order]
     graph.output("Joints", split(graph, joints, center, polar, levels, linear))
     return graph.finish()
 
@@ -215,7 +217,7 @@ def _symmetric(graph: Graph, diagonal: Any, pairs: dict[tuple[int, int], Value])
     return graph.add("FunctionNodeCombineMatrix", *entries)
 
 
-def _split_dlb(graph: Graph, joints: Value, center: Value, polar: Any, levels: Value, linear: Value) -> Value:
+def split_dlb(graph: Graph, joints: Value, center: Value, polar: Any, levels: Value, linear: Value) -> Value:
     """Each joint stretches about its own center (`dlb.py`)."""
     with graph.frame("DLB: each joint stretches about its own center"):
         joints = graph.call(polar, Joints=joints, Levels=levels, Matrix=linear)["Joints"]
@@ -229,7 +231,7 @@ def _split_dlb(graph: Graph, joints: Value, center: Value, polar: Any, levels: V
         )
 
 
-def _split_gh(graph: Graph, joints: Value, center: Value, polar: Any, levels: Value, linear: Value) -> Value:
+def split_gh(graph: Graph, joints: Value, center: Value, polar: Any, levels: Value, linear: Value) -> Value:
     """`dlbnt._split_gh`."""
     with graph.frame("M = G H: stretch, then turn (eq 9); stretches agree at the joints (eq 13-16)"):
         joints = graph.call(polar, Joints=joints, Levels=levels, Matrix=linear)["Joints"]
@@ -248,7 +250,7 @@ def _split_gh(graph: Graph, joints: Value, center: Value, polar: Any, levels: Va
         )
 
 
-def _split_hg(graph: Graph, joints: Value, center: Value, polar: Any, levels: Value, linear: Value) -> Value:
+def split_hg(graph: Graph, joints: Value, center: Value, polar: Any, levels: Value, linear: Value) -> Value:
     """`dlbnt._split_hg`."""
     with graph.frame("M = H G: turn, then stretch (eq 17); both agree at the joints"):
         joints = graph.call(polar, Joints=joints, Levels=levels, Matrix=linear.transposed())["Joints"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..deformers.rig.rest import LEAST_WEIGHT
 from ..deformers.skinning.blending import LEAST_NORM
 from .bones import MATRIX
 from .graph import Graph, Value
-from .joints import DUAL, REAL, SCALARS, STRETCH
+from .joints import DUAL, REAL, SCALARS
 
 JOINT_ATTRIBUTE, WEIGHT_ATTRIBUTE = "supple_joint_{}", "supple_weight_{}"
 """Attributes of the character's mesh: the joint and the weight of each influence, counted from 0."""
@@ -26,17 +27,21 @@ INPUTS = (
 """Inputs of the node modifier besides the geometry."""
 
 
-def build_skin(name: str, method: str, order: str) -> Any:
+Move = Callable[[Graph, Value, Value, Value], Value]
+"""A step that moves points: from the joints, the number of influences and the points, where the points go."""
+
+
+def build_skin(name: str, make_moves: Callable[[Value], Sequence[Move]], mixes_linear: bool) -> Any:
     """The group that moves the vertices of a mesh by its joints.
 
     Parameters
     ----------
     name : str
         Of the new group.
-    method : str
-        Key of `DEFORMERS`.
-    order : str
-        "GH" or "HG", of DLBNT.
+    make_moves : callable
+        Gives the method's moves, in order, for the value that tells whether any joint is stretched.
+    mixes_linear : bool
+        Whether a vertex group can mix in linear blending.
     """
     graph = Graph(name)
     geometry = graph.input("Geometry", "GEOMETRY")
@@ -50,17 +55,12 @@ def build_skin(name: str, method: str, order: str) -> Any:
         position = graph.add("GeometryNodeInputPosition")
         start = graph.switch(differs, position, to_armature.move(position))
 
-    moves = {
-        "SSD": (_blend_matrices(MATRIX, "Blend the joints' matrices (eq 1)", None),),
-        "DLB": (_blend_matrices(STRETCH, "Stretch: blend H (eq 10)", is_stretched), _move_rigidly),
-        "DLBNT": (_blend_matrices(STRETCH, "Stretch: blend H (eq 10)", is_stretched), _move_rigidly),
-    }[method]
     posed = start
-    for move in moves[::-1] if order == "HG" else moves:
+    for move in make_moves(is_stretched):
         posed = move(graph, joints, influences, posed)
 
-    if method != "SSD":
-        posed_linearly = _blend_matrices(MATRIX, "Linear Group: mix in linear blending", None)
+    if mixes_linear:
+        posed_linearly = blend_matrices(MATRIX, "Linear Group: mix in linear blending", None)
         linear = posed_linearly(graph, joints, influences, start)
         with graph.frame("Linear Group"):
             share = graph.add("ShaderNodeClamp", graph.attribute(linear_group, "FLOAT"))
@@ -98,7 +98,7 @@ def _influence(graph: Graph, iteration: Value) -> tuple[Value, Value]:
     return graph.attribute(joint, "INT"), graph.attribute(weight, "FLOAT")
 
 
-def _blend_matrices(name: str, label: str, is_needed: Value | None):
+def blend_matrices(name: str, label: str, is_needed: Value | None) -> Move:
     """The step that moves points by the weighted sum of a matrix of the joints, divided by the sum of the weights."""
 
     def move(graph: Graph, joints: Value, influences: Value, start: Value) -> Value:
@@ -114,7 +114,7 @@ def _blend_matrices(name: str, label: str, is_needed: Value | None):
     return move
 
 
-def _move_rigidly(graph: Graph, joints: Value, influences: Value, start: Value) -> Value:
+def move_rigidly(graph: Graph, joints: Value, influences: Value, start: Value) -> Value:
     """The step that blends dual quaternions and moves points by them (eq 5-8): `blending._move_rigidly`."""
     with graph.frame("Blend the dual quaternions (eq 8)"):
         zero = graph.vector(0.0, 0.0, 0.0)

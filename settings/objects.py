@@ -14,25 +14,16 @@ from bpy.props import (
     StringProperty,
 )
 
+from ..deformers import DEFAULT_METHOD, METHODS
+from .choices import METHOD_ITEMS, choice_properties
 from .events import redraw, show_change, show_pattern
 from .particles import ParticleSettings
 from .patterns import PatternSettings, StrokePoint
 
 SETTINGS_VERSION = 2
 
-METHOD_ITEMS = (
-    ("SSD", "SSD", "Linear blending: fast, collapses at bent elbows and twisted wrists"),
-    ("DLB", "DLB", "Dual quaternion blending: keeps volume, as Preserve Volume does, without its tears"),
-    ("DLBNT", "DLBNT", "Dual quaternion blending with non-rigid transforms: keeps volume and follows scaled bones"),
-    ("PARTICLES", "Particles", "A solid body of particles under the skin: bends and twists as flesh, keeps its volume"),
-    (
-        "PARTICLES_2010",
-        "Yamamoto & Tokoi 2010",
-        "Particles as they were published: for study, slow, takes seconds for each pose",
-    ),
-)
-PARTICLE_METHODS = ("PARTICLES", "PARTICLES_2010")
-"""Methods that fill the body with particles."""
+PARTICLE_METHODS = tuple(method.key for method in METHODS.values() if method.fills_solid)
+"""Methods that fill the solid inside a skin with particles."""
 
 NODES_PROBLEM = (
     ""
@@ -48,10 +39,6 @@ EVALUATE_ITEMS = (
         "Python",
         "Supple deforms the skin, while it is installed: in every Blender, with B-Bones and envelopes",
     ),
-)
-ORDER_ITEMS = (
-    ("GH", "Stretch First", "M = G H: the skin is stretched at rest, then turned with the bones"),
-    ("HG", "Turn First", "M = H G: the skin is turned with the bones, then stretched where it is"),
 )
 DISPLAY_ITEMS = (
     ("KIND", "By Kind", "Folds and bones as bumps in the materials, bulges as displacement"),
@@ -76,14 +63,7 @@ class ObjectSettings(bpy.types.PropertyGroup):
         name="Method",
         description="How the joints' transforms are blended over the skin",
         items=METHOD_ITEMS,
-        default="DLBNT",
-        update=show_change,
-    )
-    order: EnumProperty(
-        name="Order",
-        description="Which comes first where bones are scaled",
-        items=ORDER_ITEMS,
-        default="GH",
+        default=DEFAULT_METHOD,
         update=show_change,
     )
     evaluate: EnumProperty(
@@ -132,6 +112,10 @@ class ObjectSettings(bpy.types.PropertyGroup):
     weights_report: StringProperty(
         name="Weights Report", description="What came of automatic weights, or of the latest check", options={"HIDDEN"}
     )
+
+
+CHOICES = choice_properties(method for method in METHODS.values() if not method.fills_solid)
+ObjectSettings.__annotations__ |= {name: f"CHOICES[{name!r}]" for name in CHOICES}
 
 
 def settings_of(obj: bpy.types.Object) -> ObjectSettings:

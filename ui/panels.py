@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import textwrap
+from itertools import groupby
 from typing import Literal
 
 import bpy
 
-from ..settings.objects import NODES_PROBLEM, PARTICLE_METHODS, ObjectSettings, settings_of
+from ..settings.choices import METHODS, Method
+from ..settings.objects import NODES_PROBLEM, ObjectSettings, settings_of
 from ..settings.particles import ParticleSettings
 from ..settings.reports import ParticleReport, particle_reports
 
 SLOW = "For study, and slow: each pose takes seconds. To go on working, choose Particles"
+MOMENTS = ("", "_dragging", "_bake")
+"""Endings of the properties of one choice: each moment that has a value of its own."""
 
 
 class SupplePanel:
@@ -48,6 +52,19 @@ def draw_evaluate(layout: bpy.types.UILayout, context: bpy.types.Context, settin
         draw_message(layout, context, problem, icon="INFO")
 
 
+def draw_choices(layout: bpy.types.UILayout, store: bpy.types.PropertyGroup, method: Method) -> None:
+    """What a method lets choose, in its order: a column for each group of choices."""
+    for group, choices in groupby(method.choices, key=lambda choice: choice.group):
+        column = layout.column(align=True) if group else layout
+        for choice in choices:
+            row = column.row() if choice.overruled_by else column
+            if choice.overruled_by:
+                row.enabled = getattr(store, choice.overruled_by) == 0
+            for moment in MOMENTS:
+                if hasattr(store, choice.property_name + moment):
+                    row.prop(store, choice.property_name + moment)
+
+
 class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
     """Method and Bind"""
 
@@ -63,8 +80,9 @@ class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
             return
         column = layout.column()
         column.prop(settings, "method")
-        if settings.method == "DLBNT":
-            column.prop(settings, "order")
+        method = METHODS[settings.method]
+        if not method.fills_solid:
+            draw_choices(column, settings, method)
         draw_evaluate(column, context, settings)
         column.prop_search(settings, "linear_group", context.active_object, "vertex_groups")
         row = layout.row(align=True)
@@ -103,7 +121,7 @@ class VIEW3D_PT_supple_particles(SupplePanel, bpy.types.Panel):
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         settings = active_settings(context)
-        return settings is not None and settings.method in PARTICLE_METHODS
+        return settings is not None and METHODS[settings.method].fills_solid
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
@@ -111,12 +129,10 @@ class VIEW3D_PT_supple_particles(SupplePanel, bpy.types.Panel):
         layout.use_property_decorate = False
         settings = active_settings(context)
         self.draw_result(context)
-        if settings.method == "PARTICLES":
-            self.draw_choices(settings.particles)
-        else:
+        method = METHODS[settings.method]
+        if method.is_slow:
             draw_message(layout, context, SLOW, icon="INFO")
-            layout.prop(settings.particles, "fill")
-            layout.prop(settings.particles, "radius")
+        draw_choices(layout, settings.particles, method)
         layout.prop_search(settings.particles, "group", context.active_object, "vertex_groups")
         self.draw_overlay(settings.particles)
 
@@ -129,20 +145,6 @@ class VIEW3D_PT_supple_particles(SupplePanel, bpy.types.Panel):
         self.layout.label(text=describe(report or ParticleReport(active_settings(context).particles.count)))
         for message in report.messages if report else ():
             draw_message(self.layout, context, message, icon="INFO")
-
-    def draw_choices(self, particles: ParticleSettings) -> None:
-        """How finely the mesh is filled, how the flesh behaves, and how exactly it is solved."""
-        column = self.layout.column(align=True)
-        column.prop(particles, "smallest_radius")
-        row = column.row()
-        row.enabled = particles.smallest_radius == 0.0
-        row.prop(particles, "target_count")
-        column = self.layout.column(align=True)
-        column.prop(particles, "stiffness")
-        column.prop(particles, "volume")
-        column = self.layout.column(align=True)
-        for name in ("iterations", "iterations_dragging", "iterations_bake"):
-            column.prop(particles, name)
 
     def draw_overlay(self, particles: ParticleSettings) -> None:
         """Whether and how the particles are drawn."""

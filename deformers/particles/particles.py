@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import SkinningError
 from ..geometry.solid import Surface, read_surface
+from ..method import Choice, Method
 from ..rig.rest import Joints, Pose, Rest, Weights, normalize_weights
 from ..skinning import blending, dlbnt
 from ..skinning.blending import linear_stage, skin_points, skin_transforms
@@ -33,13 +34,55 @@ EVEN = 1e-4
 
 IDENTITY = Pose(np.eye(4)[None])
 
-RANGES = {
-    "stiffness": (0.01, 100.0),
-    "iterations": (1, 1000),
-    "smallest_radius": (0.0, 1e30),
-    "count": (LEAST_PARTICLES, MOST_PARTICLES),
-    "volume": (0.0, 1.0),
-}
+CHOICES = (
+    Choice(
+        name="smallest_radius",
+        label="Smallest Radius",
+        tooltip="Radius of the smallest particles: thinner parts follow the joints. 0 finds it by the number",
+        slider=(None, 1.0),
+        unit="DISTANCE",
+        group="size",
+    ),
+    Choice(
+        name="count",
+        label="Particles",
+        tooltip="How many particles there should be, about, where Smallest Radius is 0",
+        lowest=LEAST_PARTICLES,
+        highest=MOST_PARTICLES,
+        slider=(None, 10_000),
+        overruled_by="smallest_radius",
+        stored_as="target_count",
+        group="size",
+    ),
+    Choice(
+        name="stiffness",
+        label="Stiffness",
+        tooltip="How much the flesh keeps to its bones: 1 is flesh, less is softer",
+        lowest=0.01,
+        highest=100.0,
+        slider=(0.1, 10.0),
+        group="flesh",
+    ),
+    Choice(
+        name="volume",
+        label="Keep Volume",
+        tooltip="Share of the lost or gained volume that is made good",
+        highest=1.0,
+        unit="FACTOR",
+        per_pose=True,
+        group="flesh",
+    ),
+    Choice(
+        name="iterations",
+        label="Iterations",
+        tooltip="More let the particles come nearer to rest and take longer; in the viewport and in renders",
+        lowest=1,
+        highest=1000,
+        slider=(None, 32),
+        per_pose=True,
+        group="accuracy",
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -66,10 +109,18 @@ class Params:
     volume: float = 1.0
 
     def __post_init__(self) -> None:
-        for name, (low, high) in RANGES.items():
-            value = getattr(self, name)
-            if not low <= value <= high:
-                raise SkinningError(f"{name.replace('_', ' ').capitalize()} is {value}: choose {low:g} to {high:g}")
+        for choice in CHOICES:
+            choice.check(getattr(self, choice.name))
+
+
+INFO = Method(
+    key="PARTICLES",
+    label="Particles",
+    tooltip="A solid body of particles under the skin: bends and twists as flesh, keeps its volume",
+    params=Params,
+    choices=CHOICES,
+    fills_solid=True,
+)
 
 
 @dataclass(frozen=True)

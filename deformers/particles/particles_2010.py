@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import SkinningError
 from ..geometry.neighbors import find_nearest
+from ..method import Choice, Method
 from ..rig.rest import Pose, Rest
 from ..skinning import blending, dlbnt
 from .fill_2010 import SPHERE_SPACE, count_places, fill_two_levels, fill_uniform, surface_bounds, surface_volume
@@ -43,6 +44,24 @@ NEAR = 16
 """Particles among which those of a vertex are chosen: more than can be equally near."""
 
 
+FILL = Choice(
+    name="fill",
+    label="Fill",
+    tooltip="How the mesh is filled",
+    items=(
+        ("UNIFORM", "Uniform", "Particles of one size"),
+        ("TWO_LEVEL", "Two Levels", "Particles of three times the radius in the core"),
+    ),
+)
+RADIUS = Choice(
+    name="radius",
+    label="Radius",
+    tooltip="Radius of the small particles. 0 finds one that gives some 1000",
+    slider=(None, 1.0),
+    unit="DISTANCE",
+)
+
+
 @dataclass(frozen=True)
 class Params:
     """What can be chosen.
@@ -60,10 +79,20 @@ class Params:
     radius: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.fill not in FILLS:
-            raise SkinningError(f"Fill is {self.fill!r}: choose one of {', '.join(FILLS)}")
+        FILL.check(self.fill)
         if not (np.isfinite(self.radius) and self.radius >= 0.0):
             raise SkinningError(f"Radius is {self.radius}: choose a length above 0, or 0 for an automatic one")
+
+
+INFO = Method(
+    key="PARTICLES_2010",
+    label="Yamamoto & Tokoi 2010",
+    tooltip="Particles as they were published: for study, slow, takes seconds for each pose",
+    params=Params,
+    choices=(FILL, RADIUS),
+    fills_solid=True,
+    is_slow=True,
+)
 
 
 class Particles(NamedTuple):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..method import Method
 from ..rig.rest import Pose
 from ..rig.skeleton import Chains
 from .blending import Binding, Stage, bind, linear_stage, rigid_stage, skin_points, skin_transforms, with_points
@@ -13,6 +14,7 @@ from .dual_quaternions import dual_quaternions_from_rigid
 from .polar import decompose_polar, find_rigid
 
 __all__ = [
+    "INFO",
     "Params",
     "align_signs",
     "bind",
@@ -27,6 +29,15 @@ __all__ = [
 @dataclass(frozen=True)
 class Params:
     """DLB has nothing to choose."""
+
+
+INFO = Method(
+    key="DLB",
+    label="DLB",
+    tooltip="Dual quaternion blending: keeps volume, as Preserve Volume does, without its tears",
+    params=Params,
+    has_nodes=True,
+)
 
 
 def deform(binding: Binding, pose: Pose) -> np.ndarray:

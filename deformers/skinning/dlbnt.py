@@ -6,15 +6,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import SkinningError
+from ..method import Choice, Method
 from ..rig.rest import Pose
 from .blending import Binding, Stage, bind, skin_points, skin_transforms, with_points
 from .dlb import blend_rigid, blend_stretches
 from .polar import decompose_polar, find_rigid
 
-__all__ = ["Params", "bind", "deform", "find_stages", "split_transforms", "vertex_transforms", "with_points"]
+__all__ = ["INFO", "Params", "bind", "deform", "find_stages", "split_transforms", "vertex_transforms", "with_points"]
 
-ORDERS = ("GH", "HG")
+ORDER = Choice(
+    name="order",
+    label="Order",
+    tooltip="Which comes first where bones are scaled",
+    items=(
+        ("GH", "Stretch First", "M = G H: the skin is stretched at rest, then turned with the bones"),
+        ("HG", "Turn First", "M = H G: the skin is turned with the bones, then stretched where it is"),
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -30,8 +38,17 @@ class Params:
     order: str = "GH"
 
     def __post_init__(self) -> None:
-        if self.order not in ORDERS:
-            raise SkinningError(f"Order is {self.order!r}: choose one of {', '.join(ORDERS)}")
+        ORDER.check(self.order)
+
+
+INFO = Method(
+    key="DLBNT",
+    label="DLBNT",
+    tooltip="Dual quaternion blending with non-rigid transforms: keeps volume and follows scaled bones",
+    params=Params,
+    choices=(ORDER,),
+    has_nodes=True,
+)
 
 
 def deform(binding: Binding, pose: Pose) -> np.ndarray:

@@ -6,15 +6,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..method import Method
 from ..rig.rest import Pose
 from .blending import Binding, Stage, bind, linear_stage, skin_points, skin_transforms, with_points
 
-__all__ = ["Params", "bind", "deform", "vertex_transforms", "with_points"]
+__all__ = ["INFO", "Params", "bind", "deform", "vertex_transforms", "with_points"]
 
 
 @dataclass(frozen=True)
 class Params:
     """SSD has nothing to choose."""
+
+
+INFO = Method(
+    key="SSD",
+    label="SSD",
+    tooltip="Linear blending: fast, collapses at bent elbows and twisted wrists",
+    params=Params,
+    has_nodes=True,
+)
 
 
 def deform(binding: Binding, pose: Pose) -> np.ndarray:

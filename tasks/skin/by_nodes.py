@@ -18,9 +18,10 @@ from ...bridge.armatures import Skeleton, read_skeleton
 from ...bridge.influences import remove_influences, write_influences
 from ...bridge.meshes import mesh_of, read_face_corners, read_key_values
 from ...bridge.probes import ensure_probe
-from ...deformers import SkinningError
+from ...deformers import METHODS, SkinningError
 from ...deformers.rig.influences import Influences, pack_influences, pack_interpolable_influences
-from ...nodes.groups import METHODS, VERSION, VERSION_KEY, ensure_deformation, ensure_probe_deformation, is_deformation
+from ...nodes.groups import VERSION, VERSION_KEY, ensure_deformation, ensure_probe_deformation, is_deformation
+from ...settings.choices import read_params
 from ...settings.objects import NODES_PROBLEM, settings_of
 from ..character import (
     Character,
@@ -53,7 +54,9 @@ class NodeSetup:
     ----------
     character : Character
     influences : Influences
-    method, order : str
+    method : str
+    params : Params
+        The method's.
     inputs : dict
         Values of the modifier's inputs, by name.
     """
@@ -61,7 +64,7 @@ class NodeSetup:
     character: Character
     influences: Influences
     method: str
-    order: str
+    params: Any
     inputs: dict[str, Any]
 
 
@@ -100,10 +103,9 @@ def prepare(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier, method:
     """
     if NODES_PROBLEM:
         raise SkinningError(NODES_PROBLEM)
-    if method not in METHODS:
-        raise SkinningError(
-            f"{method} cannot be evaluated by nodes: evaluate by Python, or choose {', '.join(METHODS)}"
-        )
+    if not METHODS[method].has_nodes:
+        others = ", ".join(other.key for other in METHODS.values() if other.has_nodes)
+        raise SkinningError(f"{method} cannot be evaluated by nodes: evaluate by Python, or choose {others}")
     armature = check_armature(obj, modifier)
     _check_mesh(obj)
     _check_modifiers_above(obj, modifier)
@@ -125,7 +127,7 @@ def prepare(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier, method:
         character=character,
         influences=_pack(obj, modifier, character),
         method=method,
-        order=settings.order,
+        params=read_params(settings, method),
         inputs={
             "Armature": armature,
             "Linear Group": settings.linear_group,
@@ -209,11 +211,11 @@ def apply(obj: bpy.types.Object, supple: bpy.types.Modifier, setup: NodeSetup) -
     skeleton, armature = setup.character.skeleton, setup.inputs["Armature"]
     inputs = setup.inputs | {"Influences": len(setup.influences.joints)}
     if skeleton.bendy:
-        group = ensure_probe_deformation(setup.method, setup.order)
+        group = ensure_probe_deformation(setup.method, setup.params)
         inputs["Probe"] = ensure_probe(armature, skeleton)
     else:
         parents = skeleton.joints.parents
-        group = ensure_deformation(armature.name, skeleton.names, parents, setup.method, setup.order)
+        group = ensure_deformation(armature.name, skeleton.names, parents, setup.method, setup.params)
     if supple.node_group != group:
         supple.node_group = group
     write_influences(mesh_of(obj), setup.influences)
@@ -320,7 +322,7 @@ def _read_surroundings(
     settings = settings_of(obj)
     return (
         settings.method,
-        settings.order,
+        read_params(settings, settings.method),
         settings.linear_group,
         supple.node_group.get(VERSION_KEY) == VERSION,
         tuple((one.type, getattr(one, "use_mirror_vertex_groups", False)) for one in modifiers_above(obj, supple)),

@@ -16,8 +16,8 @@ from ...bridge import carriers
 from ...bridge.armatures import Skeleton, read_pose, read_pose_names, read_skeleton
 from ...bridge.meshes import FaceKeys, mesh_of, read_key_values, read_points
 from ...deformers import DEFORMERS, Pose, Rest, SkinningError
+from ...settings.choices import BAKING, DRAGGING, read_params, read_pose_choices
 from ...settings.objects import PARTICLE_METHODS, settings_of
-from ...settings.particles import choices_of
 from ...settings.reports import ParticleReport, particle_reports
 from ..character import (
     check_armature,
@@ -36,9 +36,6 @@ SAME_SPACE = 1e-7
 RESHAPING_MODES = {"EDIT", "SCULPT"}
 """Object modes in which the rest shape changes under the user's hand."""
 
-QUALITY = ("iterations", "volume")
-"""What of a method's Params holds for each pose by itself: a change needs no new binding."""
-
 
 @dataclass(frozen=True)
 class Choices:
@@ -46,7 +43,7 @@ class Choices:
 
     method: str
     params: Any
-    """The method's Params, without a choice of quality."""
+    """The method's Params, without what holds for each pose by itself."""
     linear_group: str
     solid_group: str
     armature: str
@@ -229,12 +226,9 @@ def refresh(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, is_dragging: 
 
 def _choose_quality(obj: bpy.types.Object, live: LiveObject, is_dragging: bool) -> Any:
     """The Params that an object is deformed with at this moment."""
-    particles, params = settings_of(obj).particles, live.choices.params
-    iterations = particles.iterations_dragging if is_dragging else particles.iterations
-    if obj.session_uid in _baked:
-        iterations = particles.iterations_bake
-    values = {"iterations": iterations, "volume": particles.volume}
-    return replace(params, **{one.name: values[one.name] for one in fields(params) if one.name in QUALITY})
+    moment = BAKING if obj.session_uid in _baked else DRAGGING if is_dragging else ""
+    chosen = read_pose_choices(settings_of(obj), live.choices.method, moment)
+    return replace(live.choices.params, **chosen)
 
 
 def _mix_keys(obj: bpy.types.Object, live: LiveObject, values: tuple[float, ...]) -> np.ndarray:
@@ -381,9 +375,7 @@ def _read_bound_space(obj: bpy.types.Object) -> Matrix | None:
 
 def _read_choices(obj: bpy.types.Object, armature: bpy.types.Object, method: str) -> Choices:
     settings = settings_of(obj)
-    values = {"order": settings.order, **choices_of(settings.particles)}
-    kind = DEFORMERS[method].Params
-    params = kind(**{one.name: values[one.name] for one in fields(kind) if one.name not in QUALITY})
+    params = read_params(settings, method)
     solid_group = settings.particles.group if method in PARTICLE_METHODS else ""
     return Choices(method, params, settings.linear_group, solid_group, armature.name_full)
 

@@ -7,9 +7,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from supple.deformers import DEFORMERS, Joints, Pose, Rest, Weights
-from supple.deformers.skinning.dlbnt import Params as DlbntParams
+from supple.deformers import METHODS as ALL
 
-METHODS = ("SSD", "DLB", "DLBNT-GH", "DLBNT-HG")
+VARIANTS = {
+    method.name_variant(params).replace(" ", "-"): (method.key, params)
+    for method in ALL.values()
+    if not method.fills_solid
+    for params in method.variants()
+}
+METHODS = tuple(VARIANTS)
+"""The methods that blend joint transforms, with each combination of their choices: "SSD", ..., "DLBNT-GH", ..."""
+
 MIRROR_X = np.diag([-1.0, 1.0, 1.0])
 
 
@@ -99,10 +107,9 @@ def make_tree(random: np.random.Generator, count: int) -> np.ndarray:
 
 
 def bind(character: Character, method: str, **parts: np.ndarray):
-    """The module of a method and its binding."""
-    name, _, order = method.partition("-")
-    module = DEFORMERS[name]
-    return module, module.bind(character.rest(**parts), DlbntParams(order) if order else module.Params())
+    """The module of one of METHODS and its binding."""
+    key, params = VARIANTS[method]
+    return DEFORMERS[key], DEFORMERS[key].bind(character.rest(**parts), params)
 
 
 def deform(character: Character, method: str, rest_to_pose: np.ndarray, **parts: np.ndarray) -> np.ndarray:

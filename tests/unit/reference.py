@@ -6,6 +6,8 @@ and translations from a walk over the joints, and points are carried by the prod
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -219,6 +221,37 @@ def blend_rigid(quaternions: list[DualQuaternion], weights: np.ndarray, point: n
     return transform_point(DualQuaternion(real, dual), point)
 
 
+Move = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""Where a vertex goes: of its weights, shape (B,), and its position, shape (3,), in armature space."""
+
+
+def prepare_ssd(rest_to_pose: np.ndarray, _centers: np.ndarray, _parents: np.ndarray) -> Move:
+    return partial(blend_linear, rest_to_pose)
+
+
+def prepare_dlb(rest_to_pose: np.ndarray, centers: np.ndarray, parents: np.ndarray) -> Move:
+    rigid, stretch = split_about_centers(rest_to_pose, centers, parents)
+    quaternions = find_dual_quaternions(rigid, parents)
+    return lambda row, start: blend_rigid(quaternions, row, blend_linear(stretch, row, start))
+
+
+def prepare_dlbnt(order: str, rest_to_pose: np.ndarray, centers: np.ndarray, parents: np.ndarray) -> Move:
+    rigid, stretch = split(rest_to_pose, centers, parents, order)
+    quaternions = find_dual_quaternions(rigid, parents)
+    if order == "GH":
+        return lambda row, start: blend_rigid(quaternions, row, blend_linear(stretch, row, start))
+    return lambda row, start: blend_linear(stretch, row, blend_rigid(quaternions, row, start))
+
+
+METHODS: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], Move]] = {
+    "SSD": prepare_ssd,
+    "DLB": prepare_dlb,
+    "DLBNT-GH": partial(prepare_dlbnt, "GH"),
+    "DLBNT-HG": partial(prepare_dlbnt, "HG"),
+}
+"""By method and choices: from the joints' transforms, centers and parents, what moves a vertex."""
+
+
 def skin(
     method: str,
     points: np.ndarray,
@@ -234,18 +267,14 @@ def skin(
 
     Parameters
     ----------
-    method : "SSD", "DLB", "DLBNT-GH" or "DLBNT-HG"
+    method : key of METHODS
     points : shape (V, 3)
     weights : shape (V, B)
         Dense; rows of any sum.
-    others : as in `deformers.rest`
+    others : as in `deformers.rig.rest`
     """
     into = np.eye(4) if object_to_armature is None else object_to_armature
-    if method.startswith("DLBNT"):
-        rigid, stretch = split(rest_to_pose, centers, parents, method[-2:])
-    else:
-        rigid, stretch = split_about_centers(rest_to_pose, centers, parents)
-    quaternions = find_dual_quaternions(rigid, parents)
+    move = METHODS[method](rest_to_pose, centers, parents)
 
     result = np.array(points, np.float64)
     for vertex, point in enumerate(np.asarray(points, np.float64)):
@@ -253,12 +282,7 @@ def skin(
             continue
         row = weights[vertex] / weights[vertex].sum()
         start = apply(into, point)
-        if method == "SSD":
-            posed = blend_linear(rest_to_pose, row, start)
-        elif method == "DLBNT-HG":
-            posed = blend_linear(stretch, row, blend_rigid(quaternions, row, start))
-        else:
-            posed = blend_rigid(quaternions, row, blend_linear(stretch, row, start))
+        posed = move(row, start)
         if linear is not None:
             posed = (1 - linear[vertex]) * posed + linear[vertex] * blend_linear(rest_to_pose, row, start)
         if strength is not None:

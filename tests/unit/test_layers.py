@@ -12,12 +12,14 @@ ROOT = Path(__file__).resolve().parents[2]
 # it, `part/` for the modules in its top folder.
 MAY_IMPORT = {
     "deformers/errors": set(),
+    "deformers/method": {"deformers/errors"},
     "deformers/geometry": {"deformers/errors"},
     "deformers/algebra": {"deformers/geometry"},
     "deformers/rig": {"deformers/errors"},
-    "deformers/skinning": {"deformers/errors", "deformers/algebra", "deformers/rig"},
+    "deformers/skinning": {"deformers/errors", "deformers/method", "deformers/algebra", "deformers/rig"},
     "deformers/particles": {
         "deformers/errors",
+        "deformers/method",
         "deformers/geometry",
         "deformers/algebra",
         "deformers/rig",
@@ -31,7 +33,13 @@ MAY_IMPORT = {
     },
     "deformers/weight_editing": {"deformers/errors", "deformers/geometry", "deformers/automatic_weights"},
     "deformers/patterns": {"deformers/errors", "deformers/geometry"},
-    "deformers/": {"deformers/errors", "deformers/rig", "deformers/skinning", "deformers/particles"},
+    "deformers/": {
+        "deformers/errors",
+        "deformers/method",
+        "deformers/rig",
+        "deformers/skinning",
+        "deformers/particles",
+    },
     "nodes": {"deformers"},
     "bridge": {"deformers", "nodes"},
     "settings": {"deformers"},

@@ -1,0 +1,67 @@
+"""The choices of the methods of skinning as properties: made from what each method says about itself, and read back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import bpy
+from bpy.props import EnumProperty, FloatProperty, IntProperty
+
+from ..deformers import METHODS, Choice, Method
+from ..deformers.method import UNLIMITED
+from .events import show_change
+
+METHOD_ITEMS = tuple((method.key, method.label, method.tooltip) for method in METHODS.values())
+
+DRAGGING, BAKING = "dragging", "bake"
+"""Moments at which a choice may have a value of its own: in a property named for both, such as `iterations_bake`."""
+
+
+def choice_properties(methods: Iterable[Method]) -> dict[str, Any]:
+    """The choices of some methods as properties, by name.
+
+    A group of properties takes them as annotations in words, which Blender evaluates. Properties themselves would live
+    as long as the class, with the modules that they call: see `settings` on Blender 4.2.
+    """
+    return {choice.property_name: _make_property(method, choice) for method in methods for choice in method.choices}
+
+
+def _make_property(method: Method, choice: Choice) -> Any:
+    default = method.default_of(choice)
+    common: dict[str, Any] = {"name": choice.label, "description": choice.tooltip, "default": default}
+    if choice.items:
+        return EnumProperty(items=choice.items, update=show_change, **common)
+    slider = zip(("soft_min", "soft_max"), choice.slider, strict=True)
+    limits: dict[str, Any] = {"min": choice.lowest} | {name: end for name, end in slider if end is not None}
+    if choice.highest < UNLIMITED:
+        limits["max"] = choice.highest
+    if isinstance(default, int):
+        return IntProperty(update=show_change, **common, **limits)
+    fine: dict[str, Any] = {"precision": 4, "step": 1} if choice.unit == "DISTANCE" else {}
+    return FloatProperty(subtype=choice.unit, update=show_change, **common, **limits, **fine)
+
+
+def store_of(settings: Any, method: Method) -> bpy.types.PropertyGroup:
+    """Where an object's settings keep the choices of a method."""
+    return settings.particles if method.fills_solid else settings
+
+
+def read_params(settings: Any, key: str) -> Any:
+    """A method's `Params` as they are chosen, but for what holds for each pose by itself: that has its defaults."""
+    method = METHODS[key]
+    store = store_of(settings, method)
+    chosen = {one.name: getattr(store, one.property_name) for one in method.choices if not one.per_pose}
+    return method.params(**chosen)
+
+
+def read_pose_choices(settings: Any, key: str, moment: str = "") -> dict[str, Any]:
+    """What is chosen, by fields of `Params`, that holds for each pose by itself, at a moment such as `DRAGGING`."""
+    method = METHODS[key]
+    store = store_of(settings, method)
+    chosen = {}
+    for choice in method.choices:
+        if choice.per_pose:
+            own = f"{choice.property_name}_{moment}"
+            chosen[choice.name] = getattr(store, own if hasattr(store, own) else choice.property_name)
+    return chosen
