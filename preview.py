@@ -9,7 +9,7 @@ from bpy.app.handlers import persistent
 
 from .bridge.meshes import local_object, read_object_ids
 from .deformers import SkinningError
-from .settings.events import listeners, pattern_listeners
+from .settings.events import are_muted, listeners, pattern_listeners
 from .settings.objects import settings_of
 from .tasks.patterns import display as pattern_display
 from .tasks.patterns.placing import forget_outlines
@@ -148,7 +148,7 @@ def _follow_meshes(changed: set[bpy.types.ID]) -> None:
 
 def _show_patterns(obj: bpy.types.Object, step: Callable[[bpy.types.Object], None] = pattern_display.update) -> None:
     """Follow the settings of an object's patterns; what is wrong is kept for the panel."""
-    if pattern_display.is_quiet() or obj.library is not None:
+    if are_muted() or obj.library is not None:
         return
     try:
         step(obj)

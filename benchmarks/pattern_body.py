@@ -153,7 +153,7 @@ def add_patterns(body: bpy.types.Object) -> None:
             body, entry, library.ensure_image(entry), one.bone, one.axis, location=one.place,
             angle=math.atan2(along[1], along[0]),
         )  # fmt: skip
-        with display.quietly():
+        with display.muted():
             pattern.direction = one.direction
             pattern.start, pattern.full = (math.radians(angle) for angle in one.angles)
             pattern.size = [one.scale * side for side in pattern.size]
@@ -185,7 +185,7 @@ def strike(armature: bpy.types.Object, pose: Pose) -> None:
 def show_patterns(body: bpy.types.Object, shown: bool) -> None:
     """Show all patterns of a body, or none."""
     display = find_task("pattern_display")
-    with display.quietly():
+    with display.muted():
         for pattern in body.supple.patterns:
             pattern.show = shown
     display.update(body)
@@ -194,7 +194,7 @@ def show_patterns(body: bpy.types.Object, shown: bool) -> None:
 def show_as(body: bpy.types.Object, display: str, level: int) -> None:
     """Show a body's patterns as "KIND", "BUMP" or "DISPLACEMENT", of a skin that is subdivided first."""
     task = find_task("pattern_display")
-    with task.quietly():
+    with task.muted():
         body.supple.pattern_display, body.supple.pattern_level = display, level
     task.update(body)
 

@@ -11,9 +11,10 @@ from bpy.props import FloatProperty, FloatVectorProperty, IntProperty
 
 from ..deformers import SkinningError
 from ..deformers.patterns.surface_points import Place, locate_point, locate_uv
+from ..settings.events import muted
 from ..settings.objects import settings_of
 from ..tasks.patterns import hits as pattern_hits
-from ..tasks.patterns.display import quietly, update
+from ..tasks.patterns.display import update
 from ..tasks.patterns.edit import check_index
 from ..tasks.patterns.nodes import find_modifier
 from ..tasks.patterns.placing import outline_of
@@ -247,7 +248,7 @@ class SUPPLE_OT_pattern_place(MouseTool, bpy.types.Operator):
 
     def _show_turned(self, context: bpy.types.Context) -> None:
         values = dict(zip(pattern_hits.PLACING, self._saved[0], strict=True))
-        with quietly():
+        with muted():
             if self._action == "TURN":
                 self.pattern.stroke.clear()
                 self.pattern.turn = values["turn"] + self._angle

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import bpy
 import numpy as np
@@ -17,6 +15,7 @@ from ...bridge.meshes import mesh_of
 from ...deformers import SkinningError
 from ...deformers.patterns.charts import assign_layers
 from ...nodes.groups import remove_unused_groups
+from ...settings.events import muted
 from ...settings.objects import settings_of
 from ...settings.patterns import PatternSettings
 from .library import MADE_KEY
@@ -34,24 +33,6 @@ from .nodes import (
 )
 from .placing import Outline, find_place, follow_space, make_chart, outline_of
 from .read import check_image, find_armature, find_joint, follow_renamed, read_relief, read_response
-
-_quiet = False
-
-
-def is_quiet() -> bool:
-    """Whether settings are being changed by Supple itself."""
-    return _quiet
-
-
-@contextmanager
-def quietly() -> Iterator[None]:
-    """Change settings, for a while, without a word to the listeners."""
-    global _quiet
-    before, _quiet = _quiet, True
-    try:
-        yield
-    finally:
-        _quiet = before
 
 
 def lay_out(obj: bpy.types.Object, outline: Outline, pattern: PatternSettings) -> LaidOut:
@@ -71,7 +52,7 @@ def lay_out(obj: bpy.types.Object, outline: Outline, pattern: PatternSettings) -
 def lay_out_all(obj: bpy.types.Object, outline: Outline) -> list[LaidOut]:
     """Those of an object's patterns that are shown; what is wrong with others is noted in them."""
     found = []
-    with quietly():
+    with muted():
         for pattern in settings_of(obj).patterns:
             note = ""
             try:
@@ -115,7 +96,7 @@ def update(obj: bpy.types.Object) -> None:
     _note_change()
     outline = outline_of(obj)
     laid = lay_out_all(obj, outline)
-    with quietly():
+    with muted():
         _own_key(obj)
         layers = assign_layers([one.chart for one in laid])
         _write_charts(obj, outline, laid, layers)
@@ -182,7 +163,7 @@ def follow_bones(obj: bpy.types.Object) -> None:
     named = {name for one in settings_of(obj).patterns for name in (one.bone, one.other_bone) if name}
     if all(name in bones for name in named):
         return
-    with quietly():
+    with muted():
         for pattern in settings_of(obj).patterns:
             follow_renamed(obj, pattern)
     update(obj)
@@ -210,7 +191,7 @@ def clear(obj: bpy.types.Object) -> int:
     count = len(settings.patterns)
     if not (count or settings.pattern_key):
         return 0
-    with quietly():
+    with muted():
         images = {one.image for one in settings.patterns if one.image is not None}
         _clear_shown(obj)
         if not find_sharers(obj):

@@ -10,9 +10,10 @@ import bpy
 import numpy as np
 
 from ...deformers import SkinningError
+from ...settings.events import muted
 from ...settings.objects import settings_of
 from ...settings.patterns import PatternSettings
-from .display import lay_out, quietly, remove_unused_images, update
+from .display import lay_out, remove_unused_images, update
 from .library import LibraryEntry
 from .placing import Outline, find_frame, find_place, mirror_place, outline_of
 from .read import find_armature, find_joint
@@ -29,7 +30,7 @@ def check_index(obj: bpy.types.Object, index: int) -> PatternSettings:
 def new_pattern(obj: bpy.types.Object, name: str) -> PatternSettings:
     """Add an entry to an object's patterns; it is not shown before `update`."""
     settings = settings_of(obj)
-    with quietly():
+    with muted():
         pattern = settings.patterns.add()
         settings.pattern_count += 1
         pattern.number = settings.pattern_count
@@ -55,7 +56,7 @@ def remove_pattern(obj: bpy.types.Object, index: int) -> None:
         Where there is none of this index.
     """
     settings, image = settings_of(obj), check_index(obj, index).image
-    with quietly():
+    with muted():
         settings.patterns.remove(index)
         settings.active_pattern = max(0, min(settings.active_pattern, len(settings.patterns) - 1))
     update(obj)
@@ -105,7 +106,7 @@ def add_pattern(
     armature = find_armature(obj)
     pattern = new_pattern(obj, entry.label)
     try:
-        with quietly():
+        with muted():
             for name in ("kind", "axis", "start", "full"):
                 setattr(pattern, name, getattr(entry, name))
             pattern.axis = axis or entry.axis
@@ -122,7 +123,7 @@ def add_pattern(
             fit_pattern(obj, outline, pattern, entry, size)
             lay_out(obj, outline, pattern)
     except SkinningError:
-        with quietly():
+        with muted():
             settings_of(obj).patterns.remove(len(settings_of(obj).patterns) - 1)
         raise
     update(obj)
@@ -175,7 +176,7 @@ def mirror_pattern(obj: bpy.types.Object, index: int) -> PatternSettings:
     pattern = new_pattern(obj, flipped if flipped != source.name else re.sub(r"\.\d{3}$", "", source.name))
     source = settings_of(obj).patterns[index]  # adding one may have moved it in memory
     try:
-        with quietly():
+        with muted():
             for name in COPIED:
                 setattr(pattern, name, getattr(source, name))
             for name in ("bone", "other_bone"):
@@ -185,7 +186,7 @@ def mirror_pattern(obj: bpy.types.Object, index: int) -> PatternSettings:
             mirror_place(outline.mesh, source, pattern)
             lay_out(obj, outline, pattern)
     except SkinningError:
-        with quietly():
+        with muted():
             settings_of(obj).patterns.remove(len(settings_of(obj).patterns) - 1)
             settings_of(obj).active_pattern = index
         raise

@@ -16,10 +16,11 @@ from ...deformers.patterns.chart_mesh import ChartMesh
 from ...deformers.patterns.charts import SMOOTH
 from ...deformers.patterns.strokes import trace_stroke
 from ...deformers.patterns.surface_points import Place, locate_point, locate_uv, surface_frame
+from ...settings.events import muted
 from ...settings.objects import settings_of
 from ...settings.patterns import PatternSettings
 from ..character import has_armature_modifier
-from .display import quietly, update
+from .display import update
 from .placing import Outline, find_place, find_sides, make_chart, outline_of
 
 CENTER = np.array([0.5, 0.5])
@@ -207,7 +208,7 @@ def read_state(pattern: PatternSettings) -> tuple:
 
 def write_state(pattern: PatternSettings, state: tuple) -> None:
     """Lay a pattern where it was; it is not shown there before `update`."""
-    with quietly():
+    with muted():
         for name, value in zip(PLACING, state[0], strict=True):
             setattr(pattern, name, value)
         _write_stroke(pattern, state[1])
@@ -223,7 +224,7 @@ def put(pattern: PatternSettings, place: Place) -> None:
     """Take the center of a pattern to a place; it is not shown there before `update`."""
     if pattern.space == "UV" and place.uv is None:
         raise SkinningError("The mesh has no UV map: unwrap it first, or set Place In to Surface")
-    with quietly():
+    with muted():
         pattern.stroke.clear()
         pattern.location = place.point
         if place.uv is not None:
@@ -266,7 +267,7 @@ def place_pattern(
             put(pattern, locate_uv(outline.mesh, uv, near))
         elif location is not None:
             put(pattern, locate_point(outline.mesh, near))
-        with quietly():
+        with muted():
             pattern.turn = pattern.turn if angle is None else angle
             pattern.size = pattern.size if size is None else size
         make_chart(outline, pattern)
@@ -337,7 +338,7 @@ def lay_along(
     segment = np.clip(np.searchsorted(stroke.lengths, 0.5 * stroke.length) - 1, 0, len(stroke.points) - 2)
     along = surface_frame(middle) @ (stroke.points[segment + 1] - stroke.points[segment])
     try:
-        with quietly():
+        with muted():
             pattern.space = pattern.placed_in = "SURFACE"
             put(pattern, middle)
             pattern.turn = math.atan2(along[1], along[0])  # how it lies should it be taken off the stroke

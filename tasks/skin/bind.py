@@ -12,6 +12,7 @@ from ...bridge.meshes import mesh_of, read_points
 from ...bridge.probes import remove_unused_probes
 from ...deformers import SkinningError
 from ...nodes.groups import remove_unused_groups
+from ...settings.events import muted
 from ...settings.objects import SETTINGS_VERSION, ObjectSettings, settings_of
 from ...settings.reports import particle_reports
 from ..character import check_armature, find_armature_modifier
@@ -152,44 +153,76 @@ def _bind_one(
     setup: live.LiveObject | nodes.NodeSetup,
     problem: str,
 ) -> None:
+    """Bind one object by what `prepare` has found; where that fails, an object that was not bound is as it was."""
     settings = settings_of(obj)
     supple = next((other for other in obj.modifiers if carriers.is_supple_modifier(other)), None)
-    if not settings.is_bound:
-        settings.live_toggles = read_toggles(supple or modifier)
-    settings.is_bound = False  # what changes here is not for the listeners
-    if supple is None:
-        supple = carriers.add_supple_modifier(obj, obj.modifiers.find(modifier.name))
-        supple.show_in_editmode = modifier.show_in_editmode
-        write_toggles(supple, settings.live_toggles)
-        write_toggles(modifier, (False, False))
-    if isinstance(setup, nodes.NodeSetup):
-        settings.method, settings.evaluate, groups = setup.method, "NODES", setup.character.groups
-        nodes.apply(obj, supple, setup)
-        _remove_hidden(settings)
-        live.forget(obj)
-        settings.property_unset("bound_space")
-        settings.particles.property_unset("bound_count")
-    else:
-        settings.method, settings.evaluate, groups = setup.choices.method, "PYTHON", setup.groups
-        nodes.remove(obj)
-        supple.node_group = carriers.ensure_node_group()
-        if settings.carrier is None or len(settings.carrier.data.vertices) != len(obj.data.vertices):
-            _remove_hidden(settings)
-        _give_hidden(obj, check_armature(obj, modifier))
-        live.keep(obj, setup)
-        settings.bound_space = setup.bound_space
-    settings.version = SETTINGS_VERSION
-    settings.is_bound = True
+    is_new = supple is None and not settings.is_bound
+    with muted():
+        try:
+            if not settings.is_bound:
+                settings.live_toggles = read_toggles(supple or modifier)
+            if supple is None:
+                supple = _add_modifier(obj, modifier)
+            settings.version = SETTINGS_VERSION
+            settings.armature_modifier = modifier.name
+            settings.is_bound = True
+            if isinstance(setup, nodes.NodeSetup):
+                _give_to_nodes(obj, supple, setup)
+            else:
+                _give_to_python(obj, supple, modifier, setup)
+        except BaseException:
+            if is_new:
+                _unbind_one(obj)
+                _remove_unused()
+            raise
+        settings.is_handed_over = False
+        settings.evaluate_problem = problem
+        settings.message = ""
     _note_change()
-    settings.is_handed_over = False
-    settings.armature_modifier = modifier.name
-    settings.bound_groups = "\n".join(groups)
-    settings.evaluate_problem = problem
-    settings.message = ""
     if settings.evaluate == "PYTHON":
         _lock_interface(obj)
     else:
         _unlock_interface(obj)
+
+
+def _add_modifier(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier) -> bpy.types.Modifier:
+    """Put Supple's modifier into the place of an Armature modifier."""
+    supple = carriers.add_supple_modifier(obj, obj.modifiers.find(modifier.name))
+    supple.show_in_editmode = modifier.show_in_editmode
+    write_toggles(supple, settings_of(obj).live_toggles)
+    write_toggles(modifier, (False, False))
+    return supple
+
+
+def _give_to_nodes(obj: bpy.types.Object, supple: bpy.types.Modifier, setup: nodes.NodeSetup) -> None:
+    """Have the node modifier deform an object by itself."""
+    settings = settings_of(obj)
+    settings.method, settings.evaluate = setup.method, "NODES"
+    settings.bound_groups = "\n".join(setup.character.groups)
+    nodes.apply(obj, supple, setup)
+    _remove_hidden(settings)
+    live.forget(obj)
+    settings.property_unset("bound_space")
+    settings.particles.property_unset("bound_count")
+
+
+def _give_to_python(
+    obj: bpy.types.Object,
+    supple: bpy.types.Modifier,
+    modifier: bpy.types.ArmatureModifier,
+    setup: live.LiveObject,
+) -> None:
+    """Have Python deform an object, through a carrier."""
+    settings = settings_of(obj)
+    settings.method, settings.evaluate = setup.choices.method, "PYTHON"
+    settings.bound_groups = "\n".join(setup.groups)
+    nodes.remove(obj)
+    supple.node_group = carriers.ensure_node_group()
+    if settings.carrier is None or len(settings.carrier.data.vertices) != len(obj.data.vertices):
+        _remove_hidden(settings)
+    _give_hidden(obj, check_armature(obj, modifier))
+    live.keep(obj, setup)
+    settings.bound_space = setup.bound_space
 
 
 def follow_settings(obj: bpy.types.Object) -> None:
@@ -223,10 +256,9 @@ def _has_method_for_nodes_to_try(obj: bpy.types.Object) -> bool:
 
 
 def _set_evaluate(settings: ObjectSettings, evaluate: str) -> None:
-    """Choose what evaluates, without a word to the listeners."""
-    settings.is_bound = False
-    settings.evaluate = evaluate
-    settings.is_bound = True
+    """Choose what evaluates; nothing follows yet."""
+    with muted():
+        settings.evaluate = evaluate
 
 
 def make_independent(objects: Iterable[bpy.types.Object]) -> None:
@@ -247,10 +279,10 @@ def make_independent(objects: Iterable[bpy.types.Object]) -> None:
             raise SkinningError(f"'{obj.name}' is deformed by a bake: go back to live first")
     for obj in bound:
         settings = settings_of(obj)
-        settings.is_bound = False  # from here on no listener follows
-        for name in settings.bl_rna.properties.keys():
-            if name not in ("name", "rna_type") and "pattern" not in name:  # patterns do without Bind
-                settings.property_unset(name)
+        with muted():
+            for name in settings.bl_rna.properties.keys():
+                if name not in ("name", "rna_type") and "pattern" not in name:  # patterns do without Bind
+                    settings.property_unset(name)
         nodes.forget(obj)
     _note_change()
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from scenes import add_tube
 from supple.bridge.images import new_image
-from supple.tasks.patterns.display import quietly, update
+from supple.settings.events import muted
+from supple.tasks.patterns.display import update
 from supple.tasks.patterns.edit import new_pattern
 from supple.tasks.patterns.maps import write_maps
 
@@ -65,7 +66,7 @@ def add_pattern(obj: bpy.types.Object, kind: str, **values: Any):
         "strength": 0.1,
         **values,
     }
-    with quietly():
+    with muted():
         for name, value in chosen.items():
             setattr(pattern, name, value)
     return pattern
