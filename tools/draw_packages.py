@@ -16,7 +16,7 @@ TABLE = ROOT / "tests" / "unit" / "test_layers.py"
 PICTURE = ROOT / "docs" / "images" / "packages.svg"
 
 WIDTH = 1180
-NOT_DRAWN = {"__init__", "deformers/errors"}
+NOT_DRAWN = {"__init__", "deformers/errors", "deformers/method"}
 """What stands in the text of a box instead."""
 
 FONT = "font-family='Helvetica Neue, Helvetica, Arial, sans-serif'"
@@ -77,7 +77,16 @@ BOXES = {
     "settings": tall("settings", "what is stored in the file", 30, 692, 250, "data"),
     "bridge": tall("bridge", "Blender's data as arrays, and back", 330, 692, 400, "data"),
     "nodes": tall("nodes", "methods and patterns as node groups", 330, 796, 400, "data"),
-    "deformers": Box("deformers", "the methods; all raise errors.SkinningError", 30, 930, 1120, 454, "methods", True),
+    "deformers": Box(
+        "deformers",
+        "the methods, each described by method.Method; all raise errors.SkinningError",
+        30,
+        930,
+        1120,
+        454,
+        "methods",
+        True,
+    ),
     "deformers/": tall("__init__", "DEFORMERS: the table of methods", 56, 982, 300, "methods"),
     "deformers/particles": tall("particles", "a solid under the skin", 56, 1066, 300, "methods"),
     "deformers/skinning": tall("skinning", "blends of joints: SSD, DLB, DLBNT", 56, 1150, 300, "methods"),
