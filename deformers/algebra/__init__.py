@@ -1,5 +1,8 @@
-"""Linear algebra that NumPy lacks: exact sparse solvers, and products sized for one thread.
+"""Linear algebra that NumPy lacks: sparse solvers, and products sized for one thread.
 
-`nested_dissection` takes any symmetric matrix, `block_tridiagonal` a box of cells whose penalty changes,
-`schur_complement` a constant matrix that must answer at once. `products` cuts dense products into pieces.
+Each direct solver is a module with `factorize(...)`, which gives an object whose `solve(right)` takes right-hand sides
+(N, K). `nested_dissection` takes any sparse, symmetric, positive definite matrix over points: surfaces, and clouds of
+particles, for which larger leaves answer three right-hand sides sooner. `block_tridiagonal` takes the squared Laplacian
+of linked cells, which ties too many of them for separators to be small, and adds one diagonal after another to it.
+`conjugate_gradients` takes any positive definite operator, and is for what needs few digits or has too many unknowns.
 """

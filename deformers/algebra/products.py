@@ -10,7 +10,9 @@ PRODUCT_SIZE = 250_000
 
 
 def multiply_rows(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """`left @ right` in pieces of rows that BLAS multiplies at once, in one thread."""
+    """Multiply matrices, shapes (N, M) and (M, K), in pieces of rows that BLAS multiplies in one thread: (N, K)."""
+    if left.size * right.shape[1] <= PRODUCT_SIZE:
+        return left @ right
     result = np.empty((len(left), right.shape[1]), np.result_type(left, right))
     rows = max(16, PRODUCT_SIZE // max(1, right.size))
     for start in range(0, len(left), rows):
@@ -19,7 +21,7 @@ def multiply_rows(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def multiply_columns(left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:
-    """`left @ right` in pieces of columns that BLAS multiplies at once."""
+    """Multiply matrices, shapes (N, M) and (M, K), in pieces of columns, likewise: into `out`, shape (N, K)."""
     columns = max(256, PRODUCT_SIZE // max(1, left.size))
     for start in range(0, right.shape[1], columns):
         np.matmul(left, right[:, start : start + columns], out=out[:, start : start + columns])

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..algebra.block_tridiagonal import LayeredSolver, count_links
+from ..algebra.block_tridiagonal import assemble, count_links, factorize
 from ..errors import SkinningError
 from ..geometry.solid import find_islands
 
@@ -169,20 +169,20 @@ def _solve(
     progress: Callable[[float], None],
 ) -> np.ndarray:
     """The weights of the cells of a part, shape (N, B), where some are free and each bone has a fixed one."""
-    solver = LayeredSolver(neighbors, ~fixed)
-    free = solver.cells
+    matrix = assemble(neighbors, ~fixed)
+    free = matrix.cells
     bounds = Bounds(neighbors, free, given)
     pull = _apply_laplacian(neighbors, _apply_laplacian(neighbors, given))[free]
     penalty = STIFFNESS / count_links(neighbors, np.flatnonzero(fixed))[free, None] ** 2.0
     scale = np.sqrt(penalty)
 
-    solver.factor(np.zeros(len(free)))  # without bounds: where to start from
-    weights, shifts = project_rows(solver.solve(-pull), np.zeros((len(free), 1)))
-    solver.factor(penalty[:, 0])
+    start = factorize(matrix, np.zeros(len(free))).solve(-pull)  # without bounds
+    weights, shifts = project_rows(start, np.zeros((len(free), 1)))
+    factor = factorize(matrix, penalty[:, 0])
     excess = np.zeros_like(weights)  # scaled multipliers
     first_gap = 0.0
     for step in range(MOST_STEPS):
-        smooth = solver.solve(penalty * (weights - excess) - pull)
+        smooth = factor.solve(penalty * (weights - excess) - pull)
         before = weights
         target = RELAXATION * smooth + (1.0 - RELAXATION) * before + excess
         weights, shifts = project_rows(target, shifts)
@@ -202,7 +202,7 @@ def _solve(
             penalty *= change
             scale *= np.sqrt(change)
             excess /= change
-            solver.factor(penalty[:, 0])
+            factor = factorize(matrix, penalty[:, 0])
     return bounds.best
 
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..algebra import conjugate_gradients
+
 TOLERANCE = 3e-4
 """Largest change of a weight in the last step of the solver."""
 
@@ -89,39 +91,34 @@ class HeatSystem:
             return result
 
         result = held[:-1].astype(np.float32)
-        result[nodes, bones] = np.maximum(
-            _descend(apply, right, diagonal, guess[nodes, bones], progress, tolerance), 0.0
+        found = conjugate_gradients.solve(
+            apply,
+            right,
+            guess[nodes, bones].astype(np.float32),
+            lambda residual: residual / diagonal,
+            _make_stop_rule(tolerance, progress),
+            MOST_STEPS,
         )
+        result[nodes, bones] = np.maximum(found, 0.0)
         return result
 
 
-def _descend(
-    apply: Callable[[np.ndarray], np.ndarray],
-    right: np.ndarray,
-    diagonal: np.ndarray,
-    values: np.ndarray,
-    progress: Callable[[float], None] | None,
-    tolerance: float,
-) -> np.ndarray:
-    """Conjugate gradients from `values`, all arrays of shape (E,)."""
-    values = values.astype(np.float32)
-    left = right - apply(values)
-    change = left / diagonal
-    way, product = change.copy(), float(left @ change)
-    first, done = float(np.abs(change).max(initial=0.0)), 0.0
-    for _ in range(MOST_STEPS):
+def _make_stop_rule(
+    tolerance: float, progress: Callable[[float], None] | None
+) -> Callable[[int, np.ndarray, np.ndarray], bool]:
+    """Done as soon as no weight changes by more than the tolerance; progress goes with the logarithm of the change."""
+    first = done = 0.0
+
+    def is_done(step: int, change: np.ndarray, _product: np.ndarray) -> bool:
+        nonlocal first, done
         size = float(np.abs(change).max(initial=0.0))
+        if not step:
+            first = size
         if size < tolerance:
-            break
+            return True
         if progress is not None:
             done = max(done, float(np.log(first / size) / np.log(first / tolerance)))
             progress(done)
-        image = apply(way)
-        length = product / float(way @ image)
-        values += length * way
-        left -= length * image
-        change = left / diagonal
-        following = float(left @ change)
-        way = change + (following / product) * way
-        product = following
-    return values
+        return False
+
+    return is_done

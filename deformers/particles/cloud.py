@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..algebra.schur_complement import Solver
+from ..algebra.nested_dissection import FEW_SIDES_LEAF, NestedDissectionFactor, factorize
 from ..geometry.neighbors import find_nearest, find_pairs
 from ..geometry.solid import Surface, find_crossed
 from ..geometry.vectors import smooth_step
@@ -66,8 +66,8 @@ class Cloud:
         w_ij and w_ji of the link from i to j.
     smoothing : float32 array, shape (P,)
         Weight of the neighbors' rotations beside a particle's own F.
-    solver : Solver
-        Of L + diag(b).
+    factor : NestedDissectionFactor
+        Of L + diag(b), float32.
     """
 
     points: np.ndarray
@@ -78,7 +78,7 @@ class Cloud:
     own: np.ndarray
     back: np.ndarray
     smoothing: np.ndarray
-    solver: Solver
+    factor: NestedDissectionFactor
 
     def find_near(self) -> np.ndarray:
         """Pairs of particles that are linked, directly or through one other, or the same: i P + j, ascending."""
@@ -113,14 +113,15 @@ class _Links:
         count = len(self.points)
         return np.bincount(self.pairs[:, 0], values, count) + np.bincount(self.pairs[:, 1], values, count)
 
-    def solver(self, hold: np.ndarray) -> Solver:
-        """Of L + diag(hold), shape (P,)."""
-        return Solver(self.points, self.pairs, -(self.forward + self.back), self.diagonal + hold)
+    def factorize(self, hold: np.ndarray) -> NestedDissectionFactor:
+        """Factorize L + diag(hold), shape (P,)."""
+        values, diagonal = -(self.forward + self.back), self.diagonal + hold
+        return factorize(self.points, self.pairs, values, diagonal, np.float32, leaf=FEW_SIDES_LEAF)
 
     def smooth(self, weights: np.ndarray, hold: np.ndarray) -> np.ndarray:
         """Weights, shape (P, B), smoothed over the links as far as `hold`, shape (P,), lets them; sums of 1."""
         hold = hold + 1e-9 * self.diagonal.max(initial=1.0)
-        dense = self.solver(hold).solve((hold[:, None] * weights).astype(np.float32))
+        dense = self.factorize(hold).solve((hold[:, None] * weights).astype(np.float32))
         dense = np.maximum(dense.astype(float), 0.0)
         return dense / np.maximum(dense.sum(axis=1, keepdims=True), 1e-12)
 
@@ -185,7 +186,7 @@ def make_cloud(
         own=own,
         back=back,
         smoothing=smoothing.astype(np.float32),
-        solver=links.solver(pull),
+        factor=links.factorize(pull),
     )
 
 

@@ -130,7 +130,7 @@ def _iterate(
         share = np.float32(STRETCH / (1.0 + STRETCH)) * sound
         targets = rotations + share * (keep_volume(gradients, 1.0 + pressure) - rotations)
         right = pulled - near.sum_turned(targets)
-        offsets = cloud.solver.solve(np.ascontiguousarray(right.T)).T
+        offsets = cloud.factor.solve(np.ascontiguousarray(right.T)).T
     gradients = near.gradients(outer + near.sum_outer(near.steps(offsets)), rotations)
     return offsets, turn_toward(rotations, gradients + cloud.smoothing * near.mean(rotations))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..algebra import conjugate_gradients
 from ..errors import SkinningError
 from ..geometry.mesh_laplacian import Laplacian, drop_degenerate, make_laplacian
 from ..geometry.solid import area_vectors, find_islands, weld
@@ -285,24 +286,25 @@ def _solve(
     tell: Callable[[float], None],
 ) -> np.ndarray:
     """Values, shape (V, B), with no residual in free rows, by conjugate gradients on all columns at once."""
-    values = start.copy()
     scale = np.where(free, 1.0 / np.maximum(diagonal, 1e-300), 0.0)[:, None]
-    residual = np.where(free[:, None], -apply(values), 0.0)
-    step = scale * residual
-    first = product = np.einsum("nb,nb->b", residual, step)
-    for count in range(most_steps):
+    first = np.empty(0)
+
+    def is_done(step: int, _change: np.ndarray, product: np.ndarray) -> bool:
+        nonlocal first
+        first = product if not step else first
         if (product <= CLOSE**2 * first).all():
-            break
-        tell(count / most_steps)
-        image = np.where(free[:, None], apply(step), 0.0)
-        length = product / np.maximum(np.einsum("nb,nb->b", step, image), 1e-300)
-        values += length * step
-        residual -= length * image
-        conditioned = scale * residual
-        following = np.einsum("nb,nb->b", residual, conditioned)
-        step = conditioned + following / np.maximum(product, 1e-300) * step
-        product = following
-    return values
+            return True
+        tell(step / most_steps)
+        return False
+
+    return conjugate_gradients.solve(
+        lambda values: np.where(free[:, None], apply(values), 0.0),
+        np.zeros_like(start),
+        start,
+        lambda residual: scale * residual,
+        is_done,
+        most_steps,
+    )
 
 
 def _check(

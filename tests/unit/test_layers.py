@@ -14,7 +14,7 @@ MAY_IMPORT = {
     "deformers/errors": set(),
     "deformers/method": {"deformers/errors"},
     "deformers/geometry": {"deformers/errors"},
-    "deformers/algebra": {"deformers/geometry"},
+    "deformers/algebra": set(),
     "deformers/rig": {"deformers/errors"},
     "deformers/skinning": {"deformers/errors", "deformers/method", "deformers/algebra", "deformers/rig"},
     "deformers/particles": {
@@ -31,7 +31,12 @@ MAY_IMPORT = {
         "deformers/algebra",
         "deformers/rig",
     },
-    "deformers/weight_editing": {"deformers/errors", "deformers/geometry", "deformers/automatic_weights"},
+    "deformers/weight_editing": {
+        "deformers/errors",
+        "deformers/geometry",
+        "deformers/algebra",
+        "deformers/automatic_weights",
+    },
     "deformers/patterns": {"deformers/errors", "deformers/geometry"},
     "deformers/": {
         "deformers/errors",

@@ -5,8 +5,6 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from supple.deformers.algebra import block_tridiagonal as layered_solver
-from supple.deformers.algebra.block_tridiagonal import LayeredSolver
 from supple.deformers.automatic_weights import biharmonic_energy as biharmonic
 from supple.deformers.automatic_weights.biharmonic_energy import energy, minimize
 from supple.deformers.errors import SkinningError
@@ -363,34 +361,6 @@ def test_part_without_a_bone() -> None:
     inside[..., 4] = False
     with pytest.raises(SkinningError, match=r"16 of 32 cells .* cell 4\): fix a cell"):
         minimize(*make_case(inside, at(0, 0, 1)))
-
-
-@pytest.mark.parametrize("least", [1, 20, 10_000])
-def test_solver(monkeypatch: pytest.MonkeyPatch, least: int) -> None:
-    """Of a solid with branches and holes, against a dense solve."""
-    monkeypatch.setattr(layered_solver, "LEAST_BLOCK", least)
-    random = np.random.default_rng(2)
-    inside = random.uniform(size=(7, 8, 9)) < 0.6
-    inside[::3] = inside[:, 4] = True
-    inside[:, :, 6] = False
-    inside[3, 3, 6] = True
-    _, neighbors = link_cells(inside)
-    largest = max(biharmonic.find_parts(neighbors, np.ones(len(neighbors), bool)), key=len)
-    inside[inside] = np.isin(np.arange(len(neighbors)), largest)
-    _, neighbors = link_cells(inside)
-    free = random.uniform(size=len(neighbors)) < 0.9
-    solver = LayeredSolver(neighbors, free)
-    np.testing.assert_array_equal(np.sort(solver.cells), np.flatnonzero(free))
-    diagonal = random.uniform(0.1, 1.0, len(solver.cells))
-    right = random.normal(size=(len(diagonal), 4))
-    matrix = make_laplacian(neighbors)
-    matrix = (matrix @ matrix)[np.ix_(solver.cells, solver.cells)]
-    before = right.copy()
-    for _ in range(2):
-        solver.factor(diagonal)
-        np.testing.assert_allclose(solver.solve(right), np.linalg.solve(matrix + np.diag(diagonal), right), atol=1e-9)
-        diagonal *= 0.3
-    np.testing.assert_array_equal(right, before)
 
 
 @pytest.mark.parametrize("bones", [1, 2, 7, 60])
