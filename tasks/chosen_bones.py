@@ -11,7 +11,7 @@ from ..deformers import SkinningError
 from .character import find_armature_modifier, has_armature_modifier
 
 
-def find_armature(active: bpy.types.Object | None) -> bpy.types.Object | None:
+def find_active_armature(active: bpy.types.Object | None) -> bpy.types.Object | None:
     """The active armature, or that of the active mesh."""
     if active is None or active.type == "ARMATURE":
         return active
@@ -23,7 +23,7 @@ def find_armature(active: bpy.types.Object | None) -> bpy.types.Object | None:
         return None
 
 
-def find_meshes(
+def find_deformed_meshes(
     active: bpy.types.Object | None, layer: bpy.types.ViewLayer, bones: Sequence[str] = ()
 ) -> list[bpy.types.Object]:
     """The active mesh if it has an armature; else all visible ones that the active armature deforms.
@@ -31,7 +31,7 @@ def find_meshes(
     Selected ones come first, then large ones. Where bones are given, meshes without their groups are left out, as
     long as any has them.
     """
-    armature = find_armature(active)
+    armature = find_active_armature(active)
     if active is None or armature is None:
         return []
     if active.type == "MESH":
@@ -45,7 +45,7 @@ def find_meshes(
 
 def find_chosen_bones(active: bpy.types.Object | None) -> list[str]:
     """Names of the selected bones of an armature that is active or in Pose Mode, else the active vertex group's."""
-    armature = find_armature(active)
+    armature = find_active_armature(active)
     if active is None:
         return []
     if armature is not None and (active.type == "ARMATURE" or armature.mode == "POSE"):

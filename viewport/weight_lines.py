@@ -1,4 +1,4 @@
-"""How lines of weight and their handles are drawn in 3D Views while they are moved."""
+"""How weight lines and their handles are drawn in 3D Views while they are moved."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ import gpu
 import numpy as np
 from gpu_extras.batch import batch_for_shader
 
+from ..deformers.weight_editing.line_picking import project_points
 from .outlines import come_nearer
 
-HIDDEN = 0.1
-"""How much of a line is seen through the body."""
+HIDDEN_OPACITY = 0.1
+"""Of lines behind the skin."""
 
-OTHERS = 0.45
-"""How much is seen of the lines of joints that are not under the mouse."""
+INACTIVE_OPACITY = 0.45
+"""Of lines of joints that are not under the mouse."""
 
 COLORS = ((1.0, 1.0, 1.0), (0.25, 0.55, 1.0), (1.0, 0.4, 0.2))
-"""Of the line itself, and of those beside it towards the parent and towards the child."""
+"""Of a line itself, and of those beside it towards the parent and towards the child."""
 
 WIDTHS = (3.0, 1.8, 1.8)
 """Of the same lines, pixels."""
@@ -29,11 +30,11 @@ WIDTHS = (3.0, 1.8, 1.8)
 RADII = (6.5, 4.5, 4.5)
 """Of their handles, pixels."""
 
-LIT = (1.0, 0.85, 0.1)
-"""Of the handle under the mouse."""
+HIGHLIGHT = (1.0, 0.85, 0.1)
+"""Color of the handle under the mouse."""
 
 CORNERS = 24
-"""Of a handle."""
+"""Of the disc that a handle is drawn as."""
 
 
 @dataclass
@@ -43,7 +44,7 @@ class Drawing:
     Attributes
     ----------
     lines : list of 3 float32 arrays, shape (S, 2, 3)
-        Pieces of the line and of the two beside it, world space.
+        Segments of the line and of the two beside it, world space.
     handles : list of 3 float64 arrays, shape (H, 3)
         World space.
     is_active : bool
@@ -63,20 +64,20 @@ class LineDrawings:
     ----------
     update : callable
         Called before each drawing: brings what follows up to date.
-    sees : callable
-        Tells of a region, its view and a place in world space whether the place is in sight.
+    is_in_sight : callable
+        Whether a view of a region shows a point in world space: takes the region, its view and the point.
     drawings : list of Drawing
-    rail : float32 array, shape (S, 2, 3)
-        The way that a handle is dragged on, world space.
-    lit : tuple of (joint, line, handle) or None
+    path : float32 array, shape (S, 2, 3)
+        The path that a handle is dragged on, world space.
+    highlighted : tuple of (joint, line, handle) or None
         Which handle is under the mouse.
     """
 
     update: Callable[[], None]
-    sees: Callable[[Any, Any, np.ndarray], bool]
+    is_in_sight: Callable[[Any, Any, np.ndarray], bool]
     drawings: list[Drawing] = field(default_factory=list)
-    rail: np.ndarray = field(default_factory=lambda: np.empty((0, 2, 3), np.float32))
-    lit: tuple[int, int, int] | None = None
+    path: np.ndarray = field(default_factory=lambda: np.empty((0, 2, 3), np.float32))
+    highlighted: tuple[int, int, int] | None = None
 
     def __post_init__(self) -> None:
         add = bpy.types.SpaceView3D.draw_handler_add
@@ -100,11 +101,11 @@ class LineDrawings:
         try:
             with gpu.matrix.push_pop():
                 come_nearer(bpy.context.region_data)
-                for depth, seen in (("GREATER", HIDDEN), ("LESS_EQUAL", 1.0)):
+                for depth, opacity in (("GREATER", HIDDEN_OPACITY), ("LESS_EQUAL", 1.0)):
                     gpu.state.depth_test_set(depth)
                     for drawing in self.drawings:
-                        _draw_joint(shader, drawing, seen)
-                    _draw_pieces(shader, self.rail, (*LIT, 0.9 * seen), 1.2)
+                        _draw_joint(shader, drawing, opacity)
+                    _draw_segments(shader, self.path, (*HIGHLIGHT, 0.9 * opacity), 1.2)
         finally:
             gpu.state.depth_test_set(before[0])
             gpu.state.depth_mask_set(before[1])
@@ -118,15 +119,15 @@ class LineDrawings:
             for line in (1, 2, 0):
                 if not drawing.is_active and line:
                     continue
-                places = project(region, view, drawing.handles[line])
-                for handle, (place, world) in enumerate(zip(places, drawing.handles[line], strict=True)):
-                    is_lit = self.lit == (joint, line, handle)
-                    if not np.isfinite(place).all() or not (is_lit or self.sees(region, view, world)):
+                pixels = project(region, view, drawing.handles[line])
+                for handle, (pixel, point) in enumerate(zip(pixels, drawing.handles[line], strict=True)):
+                    is_highlighted = self.highlighted == (joint, line, handle)
+                    if not np.isfinite(pixel).all() or not (is_highlighted or self.is_in_sight(region, view, point)):
                         continue
-                    color = LIT if is_lit else COLORS[line]
-                    radius = scale * RADII[line] * (1.25 if is_lit else 1.0)
-                    for one, size in (((0.0, 0.0, 0.0), radius + 1.5 * scale), (color, radius)):
-                        disc, tints = _build_disc(place, size, (*one, 1.0 if drawing.is_active else OTHERS))
+                    color = HIGHLIGHT if is_highlighted else COLORS[line]
+                    radius = scale * RADII[line] * (1.25 if is_highlighted else 1.0)
+                    for fill, size in (((0.0, 0.0, 0.0), radius + 1.5 * scale), (color, radius)):
+                        disc, tints = _build_disc(pixel, size, (*fill, 1.0 if drawing.is_active else INACTIVE_OPACITY))
                         points.append(disc)
                         colors.append(tints)
         if not points:
@@ -139,23 +140,23 @@ class LineDrawings:
         gpu.state.blend_set(before)
 
 
-def _draw_joint(shader: gpu.types.GPUShader, drawing: Drawing, seen: float) -> None:
-    alpha = seen * (1.0 if drawing.is_active else OTHERS)
+def _draw_joint(shader: gpu.types.GPUShader, drawing: Drawing, opacity: float) -> None:
+    alpha = opacity * (1.0 if drawing.is_active else INACTIVE_OPACITY)
     for line in (1, 2, 0):
-        _draw_pieces(shader, drawing.lines[line], (0.0, 0.0, 0.0, 0.6 * alpha), WIDTHS[line] + 2.0)
-        _draw_pieces(shader, drawing.lines[line], (*COLORS[line], alpha), WIDTHS[line])
+        _draw_segments(shader, drawing.lines[line], (0.0, 0.0, 0.0, 0.6 * alpha), WIDTHS[line] + 2.0)
+        _draw_segments(shader, drawing.lines[line], (*COLORS[line], alpha), WIDTHS[line])
 
 
-def _draw_pieces(shader: gpu.types.GPUShader, pieces: np.ndarray, color: tuple, width: float) -> None:
-    if not len(pieces):
+def _draw_segments(shader: gpu.types.GPUShader, segments: np.ndarray, color: tuple, width: float) -> None:
+    if not len(segments):
         return
     shader.uniform_float("color", color)
     shader.uniform_float("lineWidth", width * bpy.context.preferences.system.ui_scale)
-    batch_for_shader(shader, "LINES", {"pos": pieces.reshape(-1, 3)}).draw(shader)
+    batch_for_shader(shader, "LINES", {"pos": segments.reshape(-1, 3)}).draw(shader)
 
 
 def _build_disc(center: np.ndarray, radius: float, color: tuple) -> tuple[np.ndarray, np.ndarray]:
-    """A disc with a soft rim, as triangles: places (N, 2) and colors (N, 4)."""
+    """A disc with a soft rim, as triangles: points (N, 2), pixels, and colors (N, 4)."""
     angles = np.linspace(0.0, 2.0 * math.pi, CORNERS + 1)
     ring = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     inner, outer = center + (radius - 0.6) * ring, center + (radius + 0.6) * ring
@@ -169,9 +170,5 @@ def _build_disc(center: np.ndarray, radius: float, color: tuple) -> tuple[np.nda
 
 
 def project(region: bpy.types.Region, view: bpy.types.RegionView3D, points: np.ndarray) -> np.ndarray:
-    """Where in a region points, shape (N, 3), world space, are seen: pixels, (N, 2); infinite behind the eye."""
-    matrix = np.array(view.perspective_matrix)
-    clip = np.concatenate([points, np.ones((len(points), 1))], axis=1) @ matrix.T
-    depth = np.where(clip[:, 3:] > 1e-9, clip[:, 3:], np.nan)
-    places = 0.5 * (1.0 + clip[:, :2] / depth) * (region.width, region.height)
-    return np.where(np.isnan(places), np.inf, places)
+    """Pixels of a region, shape (..., 2), at which it shows points, shape (..., 3), world space; infinite if behind."""
+    return project_points(points, np.array(view.perspective_matrix), (region.width, region.height))

@@ -18,7 +18,7 @@ from gpu_extras.batch import batch_for_shader
 
 from ..bridge.meshes import VertexGroups
 from ..bridge.shown_weights import ShownShape, read_shown_groups, read_shown_shape
-from ..tasks.chosen_bones import find_armature, find_chosen_bones, find_meshes
+from ..tasks.chosen_bones import find_active_armature, find_chosen_bones, find_deformed_meshes
 from .outlines import come_nearer
 from .particles import color_joints
 
@@ -186,7 +186,7 @@ def find_shown(context: bpy.types.Context) -> list[bpy.types.Object]:
     if not context.window_manager.supple_show_weights or active is None or active.mode not in MODES:
         return []
     layer = context.view_layer
-    meshes = find_meshes(active, layer)
+    meshes = find_deformed_meshes(active, layer)
     if active.type == "MESH":
         others = [one for one in context.selected_objects if one.type == "MESH" and one != active]
         meshes = [one for one in (active, *others) if one.vertex_groups]
@@ -257,7 +257,7 @@ def update_drawn(
     if drawn.groups is None:
         tool = kept.tools.get(obj.session_uid) if count == len(obj.data.vertices) else None
         drawn.groups, drawn.colors = tool.read() if tool else read_shown_groups(obj, depsgraph), None
-    armature = find_armature(obj)
+    armature = find_active_armature(obj)
     names = [group.name for group in obj.vertex_groups]
     is_bone = names if armature is None else {bone.name for bone in armature.data.bones if bone.use_deform}
     bones = [index for index, name in enumerate(names) if name in is_bone]

@@ -1,56 +1,94 @@
-"""Lines on a surface where values of its vertices pass a level, and places on them."""
+"""Lines on a surface where values of its vertices pass a level, and points on them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 
 @dataclass(frozen=True)
 class Segments:
-    """Pieces of lines, one on each triangle that is crossed.
+    """Segments of lines, one on each triangle that a line crosses.
 
     Attributes
     ----------
     triangles : int array, shape (S,)
     edges : int array, shape (S, 2, 2)
-        The two edges that each piece runs between: start and end, the smaller vertex first.
+        The two edges that each segment runs between: start and end, the smaller vertex first.
     shares : float64 array, shape (S, 2)
-        Where on these edges, 0 at the first vertex, 1 at the second.
+        Where on these edges it starts and ends: 0 at the first vertex, 1 at the second.
     """
 
     triangles: np.ndarray
     edges: np.ndarray
     shares: np.ndarray
 
-    def take(self, values: np.ndarray) -> np.ndarray:
-        """Values of vertices, shape (V, ...), at the starts and ends of the pieces: shape (S, 2, ...)."""
-        ends = values[self.edges]
-        shares = self.shares.reshape(*self.shares.shape, *[1] * (values.ndim - 1))
-        return (1.0 - shares) * ends[:, :, 0] + shares * ends[:, :, 1]
+    def interpolate(self, values: np.ndarray) -> np.ndarray:
+        """Values of vertices, shape (V, ...), at the starts and ends of the segments: shape (S, 2, ...)."""
+        return interpolate_edges(values, self.edges, self.shares)
 
 
 @dataclass(frozen=True)
-class Spots:
-    """Places on the skin, each a blend of four vertices.
+class LinePoints:
+    """Points on segments of lines, each a blend of four vertices.
 
     Attributes
     ----------
     vertices : int array, shape (N, 4)
     weights : float64 array, shape (N, 4)
+        Rows sum to 1.
     """
 
     vertices: np.ndarray
     weights: np.ndarray
 
-    def take(self, values: np.ndarray) -> np.ndarray:
-        """Values of vertices, shape (V, ...), at the places: shape (N, ...)."""
+    def interpolate(self, values: np.ndarray) -> np.ndarray:
+        """Values of vertices, shape (V, ...), at the points: shape (N, ...)."""
         return np.einsum("nk,nk...->n...", self.weights, values[self.vertices])
 
 
+class Chain(NamedTuple):
+    """A line, as segments in a row.
+
+    Attributes
+    ----------
+    segments : int array, shape (N,)
+        Indices of the segments, in order.
+    is_reversed : bool array, shape (N,)
+        Which of them run against the line.
+    is_closed : bool
+        Whether the line ends where it starts.
+    """
+
+    segments: np.ndarray
+    is_reversed: np.ndarray
+    is_closed: bool
+
+
+def interpolate_edges(values: np.ndarray, edges: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Values of vertices at points of edges.
+
+    Parameters
+    ----------
+    values : float array, shape (V, ...)
+    edges : int array, shape (S, 2, 2)
+        For each of two points its edge, as two vertices.
+    shares : float array, shape (S, 2)
+        Where on the edges the points are: 0 at the first vertex, 1 at the second.
+
+    Returns
+    -------
+    float array, shape (S, 2, ...)
+    """
+    ends = values[edges]
+    shares = shares.reshape(*shares.shape, *[1] * (values.ndim - 1))
+    return (1.0 - shares) * ends[:, :, 0] + shares * ends[:, :, 1]
+
+
 def trace_segments(values: np.ndarray, triangles: np.ndarray, level: float) -> Segments:
-    """Trace where values of vertices, straight on each triangle, pass a level: greater ones lie on the left.
+    """Trace where values of vertices, linear on each triangle, pass a level: greater values lie on the left.
 
     Parameters
     ----------
@@ -75,31 +113,24 @@ def trace_segments(values: np.ndarray, triangles: np.ndarray, level: float) -> S
     return Segments(crossed, edges, (level - ends[..., 0]) / (ends[..., 1] - ends[..., 0]))
 
 
-def chain_segments(segments: Segments) -> list[tuple[np.ndarray, np.ndarray, bool]]:
-    """Join pieces to lines.
-
-    Returns
-    -------
-    list of (order, turned, is_closed)
-        For each line its pieces in order, int array; which of them run backwards, bool array; and whether it ends
-        where it starts.
-    """
+def chain_segments(segments: Segments) -> list[Chain]:
+    """Join segments, S of them, to lines."""
     flat = segments.edges.reshape(-1, 2)
     nodes = np.unique(flat, axis=0, return_inverse=True)[1].reshape(-1, 2)
     at_node: dict[int, list[int]] = {}
-    for piece, pair in enumerate(nodes.tolist()):
+    for segment, pair in enumerate(nodes.tolist()):
         for node in pair:
-            at_node.setdefault(node, []).append(piece)
+            at_node.setdefault(node, []).append(segment)
     free = np.ones(len(nodes), bool)
-    ends = [node for node, pieces in at_node.items() if len(pieces) == 1]
+    ends = [node for node, found in at_node.items() if len(found) == 1]
     chains = []
-    for start in [*ends, *nodes[:, 0].tolist()]:  # a loop over pieces: few lie on lines
-        node, order, turned = start, [], []
-        while (piece := next((one for one in at_node[node] if free[one]), -1)) >= 0:
-            free[piece] = False
-            order.append(piece)
-            turned.append(bool(nodes[piece, 0] != node))
-            node = int(nodes[piece, 0] if turned[-1] else nodes[piece, 1])
+    for start in [*ends, *nodes[:, 0].tolist()]:  # a loop over segments: few triangles are crossed
+        node, order, is_reversed = start, [], []
+        while (segment := next((index for index in at_node[node] if free[index]), -1)) >= 0:
+            free[segment] = False
+            order.append(segment)
+            is_reversed.append(bool(nodes[segment, 0] != node))
+            node = int(nodes[segment, 0] if is_reversed[-1] else nodes[segment, 1])
         if order:
-            chains.append((np.array(order), np.array(turned), node == start))
+            chains.append(Chain(np.array(order), np.array(is_reversed), node == start))
     return chains

@@ -1,64 +1,65 @@
-"""Cubic splines of even steps: around a line with handles, and in a table of values along and around a limb."""
+"""Uniform cubic splines: along a line with handles, and in a table of values along and around a limb."""
 
 from __future__ import annotations
 
 import numpy as np
 
 COLUMNS, ROWS = 61, 12
-"""Of the table of shares: along the limb and around it."""
+"""Size of the table of shares: along the limb and around it."""
 
-DENSE = 6.0
+LINE_DENSITY = 6.0
 """How many times finer the table is at the line than far from it, about."""
 
-STIFF = 0.01
-"""How much the table keeps even where no skin tells, against one cell of skin."""
+SMOOTHING = 0.01
+"""Weight of the smoothness of the table, against that of one cell of skin: it fills the cells without skin."""
 
 SAMPLES = 60_000
-"""Places on the skin that fill the table."""
+"""Number of surface points that fill the table."""
 
 
-def spline_basis(turns: np.ndarray, count: int, is_closed: bool) -> np.ndarray:
-    """What each handle of a line counts at places along it.
+def spline_basis(fractions: np.ndarray, count: int, is_closed: bool) -> np.ndarray:
+    """The weight of each handle of a line at positions along the line.
 
     Parameters
     ----------
-    turns : float array, shape (N,)
-        Places, 0 at the start of the line and 1 at its end.
+    fractions : float array, shape (N,)
+        Positions along the line, 0 at its start and 1 at its end.
     count : int
-        Handles, evenly along the line: see `handle_turns`.
+        Number of handles, evenly spaced: see `find_handle_fractions`.
     is_closed : bool
 
     Returns
     -------
     float64 array, shape (N, count)
-        1 at the handle itself, 0 at all others, rows sum to 1. Between are Catmull-Rom splines: smooth, and beyond the
-        second handle to either side nothing is felt.
+        1 at the handle itself, 0 at all others, rows sum to 1. Between are Catmull-Rom splines: smooth, and a handle
+        has no weight beyond the second handle to either side.
     """
-    if not is_closed:  # there and back again: a spline without slope at its ends
-        both = spline_basis(0.5 * np.asarray(turns) - 0.25 / count, 2 * count, True)
+    if not is_closed:  # mirrored to a closed line: the spline has no slope at its ends
+        both = spline_basis(0.5 * np.asarray(fractions) - 0.25 / count, 2 * count, True)
         return both[:, :count] + both[:, count:][:, ::-1]
-    places = np.asarray(turns) % 1.0 * count
-    first = np.floor(places)
-    t = places - first
+    positions = np.asarray(fractions) % 1.0 * count
+    first = np.floor(positions)
+    t = positions - first
     weights = np.stack(
         [t * t * (2 - t) - t, t * t * (3 * t - 5) + 2, t * t * (4 - 3 * t) + t, t * t * (t - 1)],
         axis=1,
     )
-    result = np.zeros((len(places), count))
+    result = np.zeros((len(positions), count))
     for step in range(4):
-        np.add.at(result, (np.arange(len(places)), (first.astype(np.intp) + step - 1) % count), 0.5 * weights[:, step])
+        columns = (first.astype(np.intp) + step - 1) % count
+        np.add.at(result, (np.arange(len(positions)), columns), 0.5 * weights[:, step])
     return result
 
 
-def handle_turns(count: int, is_closed: bool) -> np.ndarray:
-    """Places of the handles along a line, float64, shape (count,)."""
+def find_handle_fractions(count: int, is_closed: bool) -> np.ndarray:
+    """Positions of handles along a line, 0 at its start and 1 at its end: float64, shape (count,)."""
     return np.arange(count) / count if is_closed else (np.arange(count) + 0.5) / count
 
 
-def blend_cubic(places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Cubic B-splines at places on the number line: four neighbors each and their weights, shape (N, 4)."""
-    first = np.floor(places)
-    t = places - first
+def blend_cubic(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Cubic B-splines at values, shape (N,): the four nearest integers and their weights, shapes (N, 4)."""
+    first = np.floor(values)
+    t = values - first
     weights = np.stack(
         [(1 - t) ** 3, 3 * t**3 - 6 * t**2 + 4, -3 * t**3 + 3 * t**2 + 3 * t + 1, t**3],
         axis=1,
@@ -67,8 +68,8 @@ def blend_cubic(places: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _to_column(shares_of_reach: np.ndarray) -> np.ndarray:
-    """Where in a table, 0 to COLUMNS - 1, distances lie that are given in shares of the reach, -1 to 1."""
-    bent = np.arcsinh(DENSE * shares_of_reach) / np.arcsinh(DENSE)
+    """Columns of a table, 0 to COLUMNS - 1, for distances in shares of the reach, -1 to 1."""
+    bent = np.arcsinh(LINE_DENSITY * shares_of_reach) / np.arcsinh(LINE_DENSITY)
     return 0.5 * (COLUMNS - 1) * (1.0 + np.clip(bent, -1.0, 1.0))
 
 
@@ -76,44 +77,63 @@ def fill_tables(
     points: np.ndarray,
     triangles: np.ndarray,
     shares: np.ndarray,
-    far: np.ndarray,
-    place: np.ndarray,
+    distances: np.ndarray,
+    around: np.ndarray,
     lines: np.ndarray,
     closed: tuple[bool, ...],
 ) -> np.ndarray:
-    """Smooth shares along the limb for each vertex, shape (N, COLUMNS): `LineField.table`."""
+    """Fit smooth tables of shares, and interpolate them around the limb for each vertex.
+
+    Parameters
+    ----------
+    points : float array, shape (N, 3)
+    triangles : int array, shape (M, 3)
+    shares : float array, shape (N,)
+    distances : float array, shape (N,)
+        From the nearest line, in shares of the reach, -1 to 1.
+    around : complex array, shape (N,)
+        `LineField.around`.
+    lines : int array, shape (N,)
+        Which line is nearest.
+    closed : tuple of bool
+        Whether each line is.
+
+    Returns
+    -------
+    float64 array, shape (N, COLUMNS)
+        `LineField.table`.
+    """
     result = np.zeros((len(points), COLUMNS))
     for line, is_closed in enumerate(closed):
-        mine = triangles[(lines[triangles] == line).all(axis=1)]
+        near = triangles[(lines[triangles] == line).all(axis=1)]
         own = np.flatnonzero(lines == line)
         scale = ROWS / (2 * np.pi) if is_closed else (ROWS - 1) / np.pi
-        far_there, angles, told, areas = _sample(points, mine, shares, far, place)
-        table = _fit_table(far_there, angles, told, areas, scale, is_closed)
-        rows, weights = blend_cubic(np.angle(place[own]) % (2 * np.pi) * scale)
+        table = _fit_table(*_sample(points, near, shares, distances, around), scale, is_closed)
+        rows, weights = blend_cubic(np.angle(around[own]) % (2 * np.pi) * scale)
         rows = rows % ROWS if is_closed else np.clip(rows, 0, ROWS - 1)
         result[own] = np.einsum("nk,nkc->nc", weights, table[rows])
     return result
 
 
 def _sample(
-    points: np.ndarray, triangles: np.ndarray, shares: np.ndarray, far: np.ndarray, place: np.ndarray
+    points: np.ndarray, triangles: np.ndarray, shares: np.ndarray, distances: np.ndarray, around: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Places spread over triangles: distance, angle, share and area of each, shape (N,)."""
+    """Surface points spread over triangles: distance, angle, share and area of each, shape (N,)."""
     order = int(np.clip(np.sqrt(2.0 * SAMPLES / max(len(triangles), 1)), 3, 24))
     i, j = np.divmod(np.arange(order * order), order)
     i, j = i[i + j < order], j[i + j < order]
     inner = np.stack([i + 1 / 3, j + 1 / 3, order - i - j - 2 / 3], axis=1) / order
     shapes = points[triangles]
     areas = 0.5 * np.linalg.norm(np.cross(shapes[:, 1] - shapes[:, 0], shapes[:, 2] - shapes[:, 0]), axis=1)
-    far, angle, share = ((inner @ one[triangles].T).ravel() for one in (far, place, shares))
+    far, angle, share = ((inner @ values[triangles].T).ravel() for values in (distances, around, shares))
     return far, np.angle(angle) % (2 * np.pi), share, np.tile(areas, len(inner))
 
 
 def _fit_table(
-    far: np.ndarray, angles: np.ndarray, shares: np.ndarray, areas: np.ndarray, scale: float, is_closed: bool
+    distances: np.ndarray, angles: np.ndarray, shares: np.ndarray, areas: np.ndarray, scale: float, is_closed: bool
 ) -> np.ndarray:
-    """Mean shares of samples on a grid, shape (ROWS, COLUMNS), even where there are none, rising along the limb."""
-    columns, rows = _to_column(far), angles * scale
+    """Mean shares of samples on a grid, shape (ROWS, COLUMNS): smooth where there are none, rising along the limb."""
+    columns, rows = _to_column(distances), angles * scale
     left, low = np.minimum(columns.astype(np.intp), COLUMNS - 2), np.floor(rows).astype(np.intp)
     total, amount = np.zeros(ROWS * COLUMNS), np.zeros(ROWS * COLUMNS)
     for row, row_share in ((low, 1.0 - (rows - low)), (low + 1, rows - low)):
@@ -122,16 +142,16 @@ def _fit_table(
             weight = areas * row_share * column_share
             total += np.bincount(row * COLUMNS + column, weight * shares, ROWS * COLUMNS)
             amount += np.bincount(row * COLUMNS + column, weight, ROWS * COLUMNS)
-    felt = amount > 0
-    unit = amount[felt].mean() if felt.any() else 1.0
-    matrix = np.diag(amount / unit + 1e-9) + STIFF * _evenness(is_closed)
+    is_filled = amount > 0
+    unit = amount[is_filled].mean() if is_filled.any() else 1.0
+    matrix = np.diag(amount / unit + 1e-9) + SMOOTHING * _build_grid_laplacian(is_closed)
     table = np.linalg.solve(matrix, total / unit).reshape(ROWS, COLUMNS)
     rising = np.maximum.accumulate(table, axis=1)
     falling = np.minimum.accumulate(table[:, ::-1], axis=1)[:, ::-1]
     return np.clip(0.5 * (rising + falling), 0.0, 1.0)
 
 
-def _evenness(is_closed: bool) -> np.ndarray:
+def _build_grid_laplacian(is_closed: bool) -> np.ndarray:
     """Sum of squared differences of neighbors in a table, as a matrix."""
     index = np.arange(ROWS * COLUMNS).reshape(ROWS, COLUMNS)
     along = np.stack([index[:, :-1].ravel(), index[:, 1:].ravel()])
@@ -147,8 +167,8 @@ def _evenness(is_closed: bool) -> np.ndarray:
     return matrix
 
 
-def read_table(table: np.ndarray, far: np.ndarray) -> np.ndarray:
-    """Shares at distances, in shares of the reach, each in its own row of a table: shape (N,)."""
-    indices, weights = blend_cubic(_to_column(far))
+def read_table(table: np.ndarray, distances: np.ndarray) -> np.ndarray:
+    """Shares at distances, shape (N,) in shares of the reach, each from its own row of a table: shape (N,)."""
+    indices, weights = blend_cubic(_to_column(distances))
     indices = np.clip(indices, 0, COLUMNS - 1)
     return np.einsum("nk,nk->n", weights, np.take_along_axis(table, indices, axis=1))

@@ -8,32 +8,32 @@ import numpy as np
 
 from .vectors import measure_lengths
 
-MOST_ROUNDS = 2000
-"""Of the front; one goes about one edge further, and corrects what was told before."""
+MAX_ROUNDS = 2000
+"""Of the front: each round goes about one edge further, and corrects distances found before."""
 
-AT_ONCE = 2000
+BATCH = 2000
 """Vertices that values are carried to together: the next in order of distance."""
 
-SAME = 1e-9
-"""Shares of the reach by which a shorter way is no news."""
+TOLERANCE = 1e-9
+"""A path must be shorter by this share of the reach to replace another."""
 
 
 @dataclass(frozen=True)
 class Distances:
-    """How far vertices are from lines, and over which edge the shortest way comes.
+    """How far vertices are from lines, and which edge the shortest path crosses last.
 
     Attributes
     ----------
     values : float64 array, shape (V,)
         In units of the points; infinite beyond the reach.
     segments : int array, shape (V,)
-        Of the lines: the one that a vertex beside a line starts from, -1 for all others.
+        For a vertex beside a line the segment that is nearest to it, -1 for all others.
     shares : float64 array, shape (V,)
-        Where on that segment, 0 at its start, 1 at its end.
+        Where on that segment: 0 at its start, 1 at its end.
     edges : int array, shape (V, 2)
-        Vertices of the edge that the way comes over; undefined where it starts at a segment or does not come.
+        Vertices of the edge that the path crosses; undefined for vertices beside a line or out of reach.
     blends : float64 array, shape (V,)
-        Where on that edge, 0 at its first vertex, 1 at its second.
+        Where on that edge: 0 at its first vertex, 1 at its second.
     """
 
     values: np.ndarray
@@ -60,9 +60,9 @@ def march_distances(
     segment_points : float array, shape (S, 2, 3)
         Start and end of each segment of the lines.
     segment_triangles : int array, shape (S,)
-        On which triangle each lies.
+        The triangle that each lies on.
     reach : float
-        How far to go, in units of the points.
+        Largest distance to measure, in units of the points.
 
     Returns
     -------
@@ -70,10 +70,10 @@ def march_distances(
 
     Notes
     -----
-    Kimmel & Sethian 1998, "Computing geodesic paths on manifolds": a vertex's distance is the least that a flat front
-    over the opposite edge of one of its triangles brings. Theirs takes vertices in order of distance; here all
-    triangles at the front are looked at together, until nothing becomes shorter, which costs a few looks more and no
-    loop over vertices. Wide angles are not split: there ways are up to some percent too long.
+    Kimmel & Sethian 1998, "Computing geodesic paths on manifolds": a vertex's distance is the least that a straight
+    front over the opposite edge of one of its triangles gives. They visit vertices in order of distance; here all
+    triangles at the front are updated together until no distance shrinks: more updates, but no loop over vertices.
+    Obtuse angles are not split: there paths are up to some percent too long.
     """
     count = len(points)
     values, blends = np.full(count, np.inf), np.zeros(count)
@@ -83,27 +83,27 @@ def march_distances(
     flat = _flatten(points, corners)
     usable = np.flatnonzero(flat[2] > 0)
     corners, flat = corners[usable], flat[:, usable]
-    ways_on, firsts = _list_ways_on(corners, count)
+    next_triangles, firsts = _list_next_triangles(corners, count)
     changed = np.flatnonzero(np.isfinite(values))
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         if not changed.size:
             break
         counts = firsts[changed + 1] - firsts[changed]
         skipped = firsts[changed] - (np.cumsum(counts) - counts)
-        active = ways_on[np.repeat(skipped, counts) + np.arange(counts.sum())]
+        active = next_triangles[np.repeat(skipped, counts) + np.arange(counts.sum())]
         ends, tip = corners[active, :2], corners[active, 2]
-        ways, blend = _cross_edge(values[ends], flat[:, active])
-        shorter = (ways < values[tip] - SAME * reach) & (ways <= reach)
-        ways, blend, ends, tip = ways[shorter], blend[shorter], ends[shorter], tip[shorter]
-        np.minimum.at(values, tip, ways)
-        best = ways == values[tip]
+        paths, blend = _cross_edge(values[ends], flat[:, active])
+        shorter = (paths < values[tip] - TOLERANCE * reach) & (paths <= reach)
+        paths, blend, ends, tip = paths[shorter], blend[shorter], ends[shorter], tip[shorter]
+        np.minimum.at(values, tip, paths)
+        best = paths == values[tip]
         edges[tip[best]], blends[tip[best]], segments[tip[best]] = ends[best], blend[best], -1
         changed = np.unique(tip)
     return Distances(values, segments, shares, edges, blends)
 
 
-def _list_ways_on(corners: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """For each vertex the triangles, of corners (N, 3), that it is at the first edge of; where its list starts."""
+def _list_next_triangles(corners: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """For each vertex the triangles, of corners (N, 3), whose first edge it is on; and where its list starts."""
     ends = corners[:, :2].T.ravel()
     order = np.argsort(ends, kind="stable")
     return order % len(corners), np.searchsorted(ends[order], np.arange(count + 1))
@@ -116,13 +116,13 @@ def _start_beside(
     segment_triangles: np.ndarray,
     values: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Set the distances of the vertices of triangles that lines run over; their segments, and where on those."""
+    """Set the distances of the vertices of triangles that lines cross; return their segments, and where on those."""
     segments, shares = np.full(len(points), -1), np.zeros(len(points))
     beside = triangles[segment_triangles]
-    start, way = segment_points[:, None, 0], (segment_points[:, 1] - segment_points[:, 0])[:, None]
-    square = np.maximum(np.square(way).sum(axis=2), 1e-300)
-    along = np.clip(((points[beside] - start) * way).sum(axis=2) / square, 0.0, 1.0)
-    away = np.linalg.norm(points[beside] - start - along[..., None] * way, axis=2)
+    start, offset = segment_points[:, None, 0], (segment_points[:, 1] - segment_points[:, 0])[:, None]
+    square = np.maximum(np.square(offset).sum(axis=2), 1e-300)
+    along = np.clip(((points[beside] - start) * offset).sum(axis=2) / square, 0.0, 1.0)
+    away = np.linalg.norm(points[beside] - start - along[..., None] * offset, axis=2)
     np.minimum.at(values, beside, away)
     row, corner = np.nonzero(away == values[beside])
     segments[beside[row, corner]], shares[beside[row, corner]] = row, along[row, corner]
@@ -139,9 +139,9 @@ def _flatten(points: np.ndarray, corners: np.ndarray) -> np.ndarray:
 
 
 def _cross_edge(known: np.ndarray, flat: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The shortest ways to third corners over points of the opposite edges, and where on these they cross.
+    """The shortest paths to third corners over points of the opposite edges, and where they cross these.
 
-    `known`, shape (N, 2), are distances at the ends of the edges, between which they go straight.
+    `known`, shape (N, 2), are distances at the ends of the edges, linear between them; `flat` is of `_flatten`.
     """
     x, y, length = flat
     first, second = known.T
@@ -156,13 +156,13 @@ def _cross_edge(known: np.ndarray, flat: np.ndarray) -> tuple[np.ndarray, np.nda
 
 
 def carry_values(distances: Distances, starts: np.ndarray) -> np.ndarray:
-    """Carry values of the vertices beside the lines to all within reach, unchanged along the shortest ways.
+    """Carry values of the vertices beside the lines to all within reach, unchanged along the shortest paths.
 
     Parameters
     ----------
     distances : Distances
     starts : float array, shape (V, C)
-        Of the vertices that have a segment; the others are not looked at.
+        Values of the vertices that have a segment; the other rows do not count.
 
     Returns
     -------
@@ -173,13 +173,13 @@ def carry_values(distances: Distances, starts: np.ndarray) -> np.ndarray:
     result = np.where(known[:, None], starts, 0.0)
     far = np.flatnonzero(distances.is_reached & ~known)
     far = far[np.argsort(distances.values[far], kind="stable")]
-    size = AT_ONCE
+    size = BATCH
     while far.size:
         waiting = far[:size]
         edges, blends = distances.edges[waiting], distances.blends[waiting]
         has_first, has_second = known[edges[:, 0]], known[edges[:, 1]]
         ready = (has_first | (blends == 1.0)) & (has_second | (blends == 0.0))
-        if not ready.any() and size >= far.size:  # ways that run through each other: the end that is known tells alone
+        if not ready.any() and size >= far.size:  # paths that wait for each other: the known end alone counts
             ready = has_first | has_second
             blends = np.where(has_first & has_second, blends, np.where(has_first, 0.0, 1.0))
         if not ready.any():

@@ -1,5 +1,5 @@
 """Weights of a character's meshes.
 
-`automatic.assign_weights` finds them, `edits` changes them, `checks` tells what is wrong, `lines` moves them along
-the skin. Behind them stand `parts`, `copies`, `line_mirror` and `reports`.
+`automatic.assign_weights` computes them, `edits` changes them, `checks` reports mistakes, `lines` moves weight lines.
+Behind them stand `parts`, `copies`, `line_mirror`, `group_writer` and `reports`.
 """

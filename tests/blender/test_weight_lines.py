@@ -1,4 +1,4 @@
-"""Lines of weight on meshes: read, moved, given back; by the task and by the operator."""
+"""Weight lines of meshes: read, moved, given back; by the task and by the operator."""
 
 from contextlib import ExitStack
 from types import SimpleNamespace
@@ -10,11 +10,11 @@ import pytest
 from scenes import add_tube, add_twin, bind, distance, evaluated_points, select, turn
 from supple.bridge.weights import read_weights
 from supple.deformers import SkinningError
-from supple.deformers.weight_editing.lines import HANDLES
+from supple.deformers.weight_editing.line_fields import HANDLES
 from supple.operators.mouse_tools import ModalTool
 from supple.operators.weight_lines import SUPPLE_OT_weight_lines
-from supple.tasks.chosen_bones import find_chosen_bones, find_meshes
-from supple.tasks.weights.line_mirror import add_mirrored, mirror_moves
+from supple.tasks.chosen_bones import find_chosen_bones, find_deformed_meshes
+from supple.tasks.weights.line_mirror import LineMirror, add_mirrored
 from supple.tasks.weights.lines import move_line, read_lines, read_posed_points, set_moves
 
 NAMES = ["bone.0", "bone.1", "bone.2"]
@@ -65,7 +65,7 @@ def test_lines_that_are_not_moved_change_nothing():
     assert groups_of(obj) == before
 
 
-def test_the_way_by_which_a_line_was_dragged_does_not_matter():
+def test_how_a_line_was_dragged_does_not_matter():
     obj, _ = add_tube()
     twin = add_twin(obj)
     move_line(obj, "bone.1", [0.3, 0.1, 0, 0, 0, 0, 0, 0.1])
@@ -195,13 +195,13 @@ def test_a_group_that_was_missing_comes_and_goes():
 @pytest.mark.parametrize(
     ("bone", "message"),
     [
-        ("bone.0", "has no deforming parent"),
-        ("bone.7", "is no deforming bone"),
-        ("bone.1", "'bone.1' is locked, unlock it first"),
-        ("bone.2", "has no weight here"),
+        ("bone.0", "'bone.0' has no deforming parent to exchange weight with"),
+        ("bone.7", "'bone.7' is no deforming bone"),
+        ("bone.1", "The line of 'bone.1' cannot move: unlock its vertex group"),
+        ("bone.2", "'bone.2' and the bones below it have no weight on 'Tube': give them some first"),
     ],
 )
-def test_what_can_not_be_moved_is_told(bone: str, message: str):
+def test_a_message_says_why_a_line_cannot_move(bone: str, message: str):
     obj, _ = add_tube()
     obj.vertex_groups["bone.1"].lock_weight = True
     obj.vertex_groups.remove(obj.vertex_groups["bone.2"])
@@ -216,9 +216,9 @@ def test_wrong_numbers_are_refused():
     obj, _ = add_tube()
     with pytest.raises(SkinningError, match="8 handles"):
         move_line(obj, "bone.1", [0.1, 0.2])
-    with pytest.raises(SkinningError, match="has 1 lines, and no number 3"):
+    with pytest.raises(SkinningError, match="has 1 lines, and none of index 3"):
         move_line(obj, "bone.1", 0.1, line=3)
-    with pytest.raises(SkinningError, match="No bone is chosen"):
+    with pytest.raises(SkinningError, match="No bone is selected"):
         read_lines(obj)
 
 
@@ -226,8 +226,8 @@ def test_one_of_several_bones_may_have_no_line():
     obj, armature = add_tube()
     lines = read_lines(obj, armature, NAMES)
     assert [lines.names[joint.bone] for joint in lines.joints] == NAMES[1:]
-    assert len(lines.notes) == 1
-    assert "'bone.0' has no deforming parent" in lines.notes[0]
+    assert list(lines.problems) == ["bone.0"]
+    assert "'bone.0' has no deforming parent" in lines.problems["bone.0"]
 
 
 def test_handles_lie_on_the_posed_skin():
@@ -236,11 +236,12 @@ def test_handles_lie_on_the_posed_skin():
     turn(armature, "bone.1", (0.0, 0.0, 1.2))
     posed = read_posed_points(obj, bpy.context.evaluated_depsgraph_get())
     np.testing.assert_array_equal(posed, evaluated_points(obj))
-    places = lines.locate(lines.joints[0], 0.5).take(posed.astype(float))
-    assert places.shape == (HANDLES, 3)
-    assert np.linalg.norm(places - (0.0, 1.0, 0.0), axis=1).max() < 0.7
-    edges, shares = lines.trace(lines.joints[0], 0.5)
-    assert edges.shape == (*shares.shape, 2)
+    handles = lines.locate(lines.joints[0], 0.5).interpolate(posed.astype(float))
+    assert handles.shape == (HANDLES, 3)
+    assert np.linalg.norm(handles - (0.0, 1.0, 0.0), axis=1).max() < 0.7
+    line = lines.trace(lines.joints[0], 0.5)
+    assert line.edges.shape == (*line.shares.shape, 2)
+    assert line.interpolate(posed).shape == (len(line.triangles), 2, 3)
 
 
 def test_subdivided_skin_keeps_its_own_vertices():
@@ -291,7 +292,7 @@ def test_the_operator_finds_mesh_and_bones():
     for number, bone in enumerate(armature.pose.bones):
         (bone if hasattr(bone, "select") else bone.bone).select = number > 0
     assert find_chosen_bones(armature) == ["bone.1", "bone.2"]
-    assert find_meshes(armature, bpy.context.view_layer, ["bone.1"]) == [obj]
+    assert find_deformed_meshes(armature, bpy.context.view_layer, ["bone.1"]) == [obj]
     bpy.ops.supple.weight_lines(offset=0.1)
     changed = (weights_of(obj) != before).any(axis=0)
     assert changed.all()
@@ -350,7 +351,7 @@ def test_a_tool_that_fails_gives_all_back():
     np.testing.assert_array_equal(weights_of(obj), before)
 
 
-def test_the_operator_tells_what_is_wrong():
+def test_the_operator_reports_what_is_wrong():
     obj, _ = add_tube()
     with pytest.raises(RuntimeError, match=r"'bone\.0' has no deforming parent"):
         bpy.ops.supple.weight_lines(bone="bone.0", offset=0.1)
@@ -370,17 +371,17 @@ def test_lines_of_a_real_character(asset, name: str, bone: str):
     lines = read_lines(obj, bones=[bone])
     joint = lines.joints[0]
     assert joint.field.closed == (True,)
-    before = lines.read_shares(joint).copy()
-    joint.offsets[:] = 0.1 * joint.field.reach
+    before = lines.find_shares(joint).copy()
+    set_moves(lines, {}, offset=0.1 * joint.field.reach)
     lines.write()
-    after = lines.read_shares(joint)
+    after = lines.find_shares(joint)
     assert (after - before).max() < 0.06  # towards the child: nothing to speak of is gained
     assert (after - before).min() < -0.2
     expected = np.full((1, HANDLES), 0.1 * joint.field.reach)
     distances = np.zeros(len(lines.points))
     distances[joint.field.vertices] = joint.field.distances
-    there = lines.locate(joint, 0.5).take(distances)
-    np.testing.assert_allclose(there, expected[0], atol=0.03 * joint.field.reach)
+    found = lines.locate(joint, 0.5).interpolate(distances)
+    np.testing.assert_allclose(found, expected[0], atol=0.03 * joint.field.reach)
 
 
 def test_both_sides_move_alike(asset):
@@ -391,19 +392,19 @@ def test_both_sides_move_alike(asset):
     assert bones == ["lowerarm_l", "spine_02", "lowerarm_r"]
     lines = read_lines(obj, armature, bones)
     left, right = lines.find_joint("lowerarm_l"), lines.find_joint("lowerarm_r")
-    left.offsets[0], left.widths[0] = 0.03 * np.sin(np.arange(8)), np.linspace(0.8, 1.3, 8)
-    mirror_moves(lines, left, armature)
-    mirror_moves(lines, lines.find_joint("spine_02"), armature)  # is its own other side: nothing to do
+    set_moves(lines, {("lowerarm_l", 0): (0.03 * np.sin(np.arange(8)), np.linspace(0.8, 1.3, 8))})
+    mirror = LineMirror(lines)
+    mirror.mirror_moves(left)
+    mirror.mirror_moves(lines.find_joint("spine_02"))  # is its own other side: nothing to do
     lines.write()
-    assert not lines.find_joint("spine_02").is_moved
+    assert not lines.moves[lines.find_joint("spine_02").bone].is_moved
     flip = np.array((-1.0, 1.0, 1.0))
     for level in left.levels:
-        edges, shares = lines.trace(left, level)
-        ends = (1 - shares[..., None]) * lines.points[edges[:, :, 0]] + shares[..., None] * lines.points[edges[:, :, 1]]
-        places = lines.locate(right, level).take(lines.points) * flip
+        ends = lines.trace(left, level).interpolate(lines.points)
+        handles = lines.locate(right, level).interpolate(lines.points) * flip
         steps = np.linspace(0.0, 1.0, 9)[:, None, None]
         line = ((1.0 - steps) * ends[:, 0] + steps * ends[:, 1]).reshape(-1, 1, 3)
-        away = np.linalg.norm(line - places, axis=2).min(axis=0)
+        away = np.linalg.norm(line - handles, axis=2).min(axis=0)
         assert away.max() < 0.005
         assert np.median(away) < 0.002
     lines.restore()

@@ -83,7 +83,7 @@ class Stage:
         lines = tasks.read_lines(self.obj, bpy.data.objects["Rig"], [bone])
         joint = lines.joints[0]
         posed = tasks.read_posed_points(self.obj, bpy.context.evaluated_depsgraph_get()).astype(float)
-        return self.project(lines.locate(joint, joint.levels[line]).take(posed))
+        return self.project(lines.locate(joint, joint.levels[line]).interpolate(posed))
 
     def project(self, points: np.ndarray) -> np.ndarray:
         region, view, matrix = self.window.region("WINDOW"), self.window.space.region_3d, self.obj.matrix_world
@@ -93,9 +93,8 @@ class Stage:
         """How near to a place a line runs, pixels."""
         tasks = part("tasks.weights.lines")
         lines = tasks.read_lines(self.obj, bpy.data.objects["Rig"], [bone])
-        edges, shares = lines.trace(lines.joints[0], lines.joints[0].levels[line])
         posed = tasks.read_posed_points(self.obj, bpy.context.evaluated_depsgraph_get()).astype(float)
-        ends = (1 - shares[..., None]) * posed[edges[:, :, 0]] + shares[..., None] * posed[edges[:, :, 1]]
+        ends = lines.trace(lines.joints[0], lines.joints[0].levels[line]).interpolate(posed)
         return float(np.linalg.norm(self.project(ends.reshape(-1, 3)) - place, axis=1).min())
 
     def go(self, place: np.ndarray) -> None:

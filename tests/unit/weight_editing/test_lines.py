@@ -1,21 +1,25 @@
-"""Lines of weight: where they run, coordinates around them, and weights that follow moved lines."""
+"""Weight lines: where they run, coordinates around them, and weights that follow moved lines."""
 
 import numpy as np
 import pytest
 
-from supple.deformers import SkinningError
 from supple.deformers.geometry.iso_lines import chain_segments, trace_segments
-from supple.deformers.geometry.line_splines import handle_turns, spline_basis
+from supple.deformers.geometry.line_splines import find_handle_fractions, spline_basis
 from supple.deformers.geometry.surface_distances import carry_values, march_distances
-from supple.deformers.weight_editing.lines import (
+from supple.deformers.weight_editing.line_fields import (
     HANDLES,
     LineField,
+    LineProblem,
+    MissingLineError,
     build_field,
     choose_level,
+)
+from supple.deformers.weight_editing.line_moves import (
+    HandleMoves,
     locate_handles,
     move_shares,
     move_weights,
-    trace_rail,
+    trace_handle_path,
 )
 
 LENGTH, RADIUS = 3.0, 0.4
@@ -45,29 +49,34 @@ def make_field(**shape: float) -> tuple[LineField, np.ndarray]:
     return field, points[field.vertices]
 
 
-def still(field: LineField) -> tuple[np.ndarray, np.ndarray]:
-    return np.zeros((field.line_count, HANDLES)), np.ones((field.line_count, HANDLES))
+def still(field: LineField) -> HandleMoves:
+    return HandleMoves.none(field.line_count)
+
+
+def move(field: LineField, offset: float | np.ndarray = 0.0, width: float | np.ndarray = 1.0) -> HandleMoves:
+    """Handles moved by these numbers."""
+    return HandleMoves(still(field).offsets + offset, still(field).widths * width)
 
 
 @pytest.mark.parametrize("level", [0.1, 0.5, 0.73])
 def test_a_line_runs_where_values_pass_the_level(level: float):
     points, triangles = make_tube()
     segments = trace_segments(ramp(points[:, 1]), triangles, level)
-    np.testing.assert_allclose(segments.take(ramp(points[:, 1])), level, atol=1e-12)
-    ends = segments.take(points)
-    way, outward = ends[:, 1] - ends[:, 0], ends[:, 0] * (1.0, 0.0, 1.0)
-    left = np.cross(outward, way)
-    assert (left[np.linalg.norm(way, axis=1) > 1e-9, 1] > 0).all()  # greater values on the left
+    np.testing.assert_allclose(segments.interpolate(ramp(points[:, 1])), level, atol=1e-12)
+    ends = segments.interpolate(points)
+    step, outward = ends[:, 1] - ends[:, 0], ends[:, 0] * (1.0, 0.0, 1.0)
+    left = np.cross(outward, step)
+    assert (left[np.linalg.norm(step, axis=1) > 1e-9, 1] > 0).all()  # greater values on the left
 
 
 def test_a_line_around_a_tube_is_closed():
     points, triangles = make_tube()
     segments = trace_segments(points[:, 1], triangles, 1.52)
-    ((order, turned, is_closed),) = chain_segments(segments)
+    ((order, is_reversed, is_closed),) = chain_segments(segments)
     assert is_closed
     assert sorted(order.tolist()) == list(range(len(segments.triangles)))
-    ends = segments.take(points)[order]
-    ends[turned] = ends[turned, ::-1]
+    ends = segments.interpolate(points)[order]
+    ends[is_reversed] = ends[is_reversed, ::-1]
     np.testing.assert_allclose(ends[:, 1], np.roll(ends[:, 0], -1, axis=0), atol=1e-12)
 
 
@@ -90,7 +99,7 @@ def test_a_line_through_vertices_is_one_line():
 def test_distances_go_along_the_surface(rings: int, sides: int):
     points, triangles = make_tube(rings, sides)
     segments = trace_segments(points[:, 1], triangles, 1.52)
-    found = march_distances(points, triangles, segments.take(points), segments.triangles, 1.0)
+    found = march_distances(points, triangles, segments.interpolate(points), segments.triangles, 1.0)
     expected = np.abs(points[:, 1] - 1.52)
     assert (found.is_reached == (expected <= 1.0)).all()
     np.testing.assert_allclose(found.values[found.is_reached], expected[found.is_reached], atol=1e-9)
@@ -103,7 +112,7 @@ def test_distances_from_a_point_are_nearly_straight():
     low, right, up, far = index[:-1, :-1].ravel(), index[:-1, 1:].ravel(), index[1:, :-1].ravel(), index[1:, 1:].ravel()
     triangles = np.concatenate([np.stack([low, right, far], 1), np.stack([low, far, up], 1)])
     segments = trace_segments(np.linalg.norm(points, axis=1), triangles, 0.2)
-    found = march_distances(points, triangles, segments.take(points), segments.triangles, 2.0)
+    found = march_distances(points, triangles, segments.interpolate(points), segments.triangles, 2.0)
     expected = np.abs(np.linalg.norm(points, axis=1) - 0.2)
     outside = np.linalg.norm(points, axis=1) > 0.2
     np.testing.assert_allclose(found.values[outside], expected[outside], rtol=0.03, atol=0.01)
@@ -112,7 +121,7 @@ def test_distances_from_a_point_are_nearly_straight():
 def test_values_are_carried_straight_away_from_the_line():
     points, triangles = make_tube()
     segments = trace_segments(points[:, 1], triangles, 1.52)
-    found = march_distances(points, triangles, segments.take(points), segments.triangles, 1.0)
+    found = march_distances(points, triangles, segments.interpolate(points), segments.triangles, 1.0)
     carried = carry_values(found, points)
     reached = found.is_reached
     np.testing.assert_allclose(carried[reached][:, [0, 2]], points[reached][:, [0, 2]], atol=1e-6)
@@ -121,8 +130,8 @@ def test_values_are_carried_straight_away_from_the_line():
 
 @pytest.mark.parametrize("is_closed", [True, False])
 def test_handles_are_met_and_sum_to_one(is_closed: bool):
-    turns = handle_turns(HANDLES, is_closed)
-    np.testing.assert_allclose(spline_basis(turns, HANDLES, is_closed), np.eye(HANDLES), atol=1e-12)
+    fractions = find_handle_fractions(HANDLES, is_closed)
+    np.testing.assert_allclose(spline_basis(fractions, HANDLES, is_closed), np.eye(HANDLES), atol=1e-12)
     fine = np.linspace(0.0, 1.0, 2001)
     basis = spline_basis(fine, HANDLES, is_closed)
     np.testing.assert_allclose(basis.sum(axis=1), 1.0, atol=1e-12)
@@ -132,7 +141,7 @@ def test_handles_are_met_and_sum_to_one(is_closed: bool):
         np.testing.assert_allclose(basis[0], basis[-1], atol=1e-12)
 
 
-def test_a_field_tells_distance_and_place_around():
+def test_a_field_holds_distance_and_angle_around():
     field, points = make_field()
     assert field.closed == (True,)
     np.testing.assert_allclose(field.distances, points[:, 1] - 1.5, atol=1e-9)
@@ -149,14 +158,13 @@ def test_what_is_not_moved_stays_to_the_last_bit(skew: float):
     noise = np.random.default_rng(1).uniform(0.0, 0.2, len(points))
     shares = np.clip(ramp(points[:, 1]) + noise - 0.1, 0.0, 1.0)
     field = build_field(points, triangles, shares, 0.5, 1.0)
-    np.testing.assert_array_equal(move_shares(field, *still(field)), shares[field.vertices])
+    np.testing.assert_array_equal(move_shares(field, still(field)), shares[field.vertices])
 
 
 @pytest.mark.parametrize(("offset", "width"), [(0.2, 1.0), (-0.25, 1.0), (0.0, 2.0), (0.0, 0.5), (0.1, 1.5)])
 def test_whole_lines_take_the_shares_along(offset: float, width: float):
     field, points = make_field()
-    offsets, widths = still(field)
-    moved = move_shares(field, offsets + offset, widths * width)
+    moved = move_shares(field, move(field, offset, width))
     expected = ramp(points[:, 1], 1.5 + offset, 0.6 * width)
     near = np.abs(field.distances) < 0.5 * field.reach
     np.testing.assert_allclose(moved[near], expected[near], atol=0.012)
@@ -164,15 +172,15 @@ def test_whole_lines_take_the_shares_along(offset: float, width: float):
 
 def test_a_handle_moves_the_line_there_and_not_across():
     field, points = make_field()
-    offsets, widths = still(field)
-    offsets[0, 2] = 0.2
-    moved = move_shares(field, offsets, widths)
-    places = locate_handles(field, moved, 0.5, offsets).take(points)
-    np.testing.assert_allclose(places[:, 1], 1.5 + offsets[0], atol=0.005)
+    moves = still(field)
+    moves.offsets[0, 2] = 0.2
+    moved = move_shares(field, moves)
+    handles = locate_handles(field, moved, 0.5, moves.offsets).interpolate(points)
+    np.testing.assert_allclose(handles[:, 1], 1.5 + moves.offsets[0], atol=0.005)
     change = np.abs(moved - field.shares)
-    turns = np.angle(field.around * np.conj(field.find_turns(0)[2])) / (2 * np.pi) * HANDLES
-    assert change[np.abs(turns) < 0.5].max() > 0.3
-    assert change[np.abs(turns) > 3.0].max() < 0.03
+    steps = np.angle(field.around * np.conj(field.find_handle_angles(0)[2])) / (2 * np.pi) * HANDLES
+    assert change[np.abs(steps) < 0.5].max() > 0.3
+    assert change[np.abs(steps) > 3.0].max() < 0.03
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -180,7 +188,7 @@ def test_moved_shares_stay_in_order_along_the_limb(seed: int):
     field, points = make_field()
     random = np.random.default_rng(seed)
     offsets, widths = random.uniform(-0.3, 0.3, (1, HANDLES)), np.exp(random.uniform(-0.7, 0.7, (1, HANDLES)))
-    moved = move_shares(field, offsets, widths)
+    moved = move_shares(field, HandleMoves(offsets, widths))
     assert (moved >= 0).all()
     assert (moved <= 1).all()
     order = np.lexsort((points[:, 1], np.round(np.angle(field.around), 6)))
@@ -190,12 +198,11 @@ def test_moved_shares_stay_in_order_along_the_limb(seed: int):
 
 def test_further_means_less_for_the_child():
     field, _ = make_field()
-    offsets, widths = still(field)
-    moved = [move_shares(field, offsets + step, widths) for step in np.linspace(-0.3, 0.3, 13)]
+    moved = [move_shares(field, move(field, step)) for step in np.linspace(-0.3, 0.3, 13)]
     assert (np.diff(moved, axis=0) <= 1e-6).all()
 
 
-def test_a_turned_tube_gives_turned_shares():
+def test_a_mirrored_tube_gives_mirrored_shares():
     """Toward the child on one tube is toward the parent on the same tube seen from its other end."""
     points, triangles = make_tube()
     mirrored = points * (1.0, -1.0, 1.0) + (0.0, LENGTH, 0.0)
@@ -203,15 +210,14 @@ def test_a_turned_tube_gives_turned_shares():
         build_field(points, triangles, ramp(points[:, 1]), 0.5, 1.0),
         build_field(mirrored, triangles[:, ::-1], 1.0 - ramp(mirrored[:, 1]), 0.5, 1.0),
     ]
-    one, other = (move_shares(field, still(field)[0] + 0.2, 1.3 * still(field)[1]) for field in fields)
-    np.testing.assert_allclose(one, other, atol=1e-9)
+    first, second = (move_shares(field, move(field, 0.2, 1.3)) for field in fields)
+    np.testing.assert_allclose(first, second, atol=1e-9)
 
 
 def test_falloff_is_smooth():
     points, triangles = make_tube(rings=301)
     field = build_field(points, triangles, ramp(points[:, 1]), 0.5, 1.0)
-    offsets, widths = still(field)
-    moved = move_shares(field, offsets + 0.15, 1.4 * widths)
+    moved = move_shares(field, move(field, 0.15, 1.4))
     on_top = np.abs(np.angle(field.around)) < 1e-6
     profile = moved[on_top][np.argsort(field.distances[on_top])]
     assert len(profile) > 200
@@ -225,17 +231,17 @@ def test_an_open_line_has_handles_within():
     half = triangles[(points[triangles][:, :, 0] > -0.1).all(axis=1)]
     field = build_field(points, half, ramp(points[:, 1]), 0.5, 1.0)
     assert field.closed == (False,)
-    offsets, widths = still(field)
-    offsets[0, 0] = 0.2
-    moved = move_shares(field, offsets, widths)
-    places = locate_handles(field, moved, 0.5, offsets).take(points[field.vertices])
-    np.testing.assert_allclose(places[:, 1], 1.5 + offsets[0], atol=0.02)
+    moves = still(field)
+    moves.offsets[0, 0] = 0.2
+    moved = move_shares(field, moves)
+    handles = locate_handles(field, moved, 0.5, moves.offsets).interpolate(points[field.vertices])
+    np.testing.assert_allclose(handles[:, 1], 1.5 + moves.offsets[0], atol=0.02)
 
 
-def test_a_rail_runs_along_the_limb():
+def test_a_handle_path_runs_along_the_limb():
     field, points = make_field()
-    segments, distances = trace_rail(field, 0, 3)
-    ends = segments.take(points)
+    segments, distances = trace_handle_path(field, 0, 3)
+    ends = segments.interpolate(points)
     np.testing.assert_allclose(ends[..., 1] - 1.5, distances, atol=1e-9)
     assert distances.min() < -0.9
     assert distances.max() > 0.9
@@ -248,9 +254,7 @@ def test_two_lines_of_one_joint_move_apart():
     shares = np.concatenate([ramp(points[:, 1]), ramp(points[:, 1], 1.2)])
     field = build_field(both, np.concatenate([triangles, triangles + len(points)]), shares, 0.5, 1.0)
     assert field.line_count == 2
-    offsets, widths = still(field)
-    offsets[1] = 0.2
-    change = np.abs(move_shares(field, offsets, widths) - field.shares)
+    change = np.abs(move_shares(field, move(field, np.array([[0.0], [0.2]]))) - field.shares)
     lines = field.vertices >= len(points)
     moved = lines == lines[field.lines == 1][0]
     assert change[~moved].max() == 0.0
@@ -271,17 +275,21 @@ def test_a_line_runs_at_a_half_where_there_is_one(shares: list, level: float):
     assert choose_level(np.array(shares), np.ones(2, bool)) == pytest.approx(level)
 
 
-@pytest.mark.parametrize(("shares", "message"), [([0.0, 0.01], "no weight here"), ([0.9, 1.0], "all the weight")])
-def test_without_a_passage_there_is_no_line(shares: list, message: str):
-    with pytest.raises(SkinningError, match=message):
+@pytest.mark.parametrize(
+    ("shares", "problem"), [([0.0, 0.01], LineProblem.NO_WEIGHT), ([0.9, 1.0], LineProblem.ALL_WEIGHT)]
+)
+def test_without_a_passage_there_is_no_line(shares: list, problem: LineProblem):
+    with pytest.raises(MissingLineError) as caught:
         choose_level(np.array(shares), np.ones(2, bool))
+    assert caught.value.problem is problem
     points, triangles = make_tube(5, 6)
-    with pytest.raises(SkinningError, match="nowhere on this mesh"):
+    with pytest.raises(MissingLineError) as caught:
         build_field(points, triangles, np.ones(len(points)), 0.5, 1.0)
+    assert caught.value.problem is LineProblem.NO_CROSSING
 
 
 SIDE = np.array([False, False, True, True, False])
-"""Of five bones: grandparent, parent, child, its child, and another one that hangs on the grandparent."""
+"""Of five bones: grandparent, parent, child, its child, and another child of the grandparent."""
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,264 @@
+"""Weight lines of one joint, and coordinates along and around the limb on the skin near them.
+
+At a joint the child's side is the child bone with its descendants, and a vertex's share is how much of its weight is on
+that side. The line runs where the share is a half.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+from ..geometry.iso_lines import Chain, chain_segments, trace_segments
+from ..geometry.line_splines import fill_tables, find_handle_fractions, spline_basis
+from ..geometry.surface_distances import Distances, carry_values, march_distances
+from ..geometry.vectors import smooth_step
+
+HANDLES = 8
+"""Handles of each line."""
+
+LEVEL = 0.5
+"""Share at which the line runs, where the skin has such a share."""
+
+SMALLEST_PEAK = 0.05
+"""A side whose greatest share is smaller has no line."""
+
+SHORTEST_LINE = 0.2
+"""Lines shorter than this share of the longest are specks, which cannot be moved."""
+
+
+class LineProblem(Enum):
+    """Why a bone has no weight line that can be moved."""
+
+    NOT_DEFORMING = "the bone is not a deforming bone"
+    NO_PARENT = "no deforming bone is its parent"
+    LOCKED = "the vertex group of the bone is locked"
+    PARENT_LOCKED = "the vertex group of its parent is locked"
+    NO_WEIGHT = "its side has next to no weight"
+    ALL_WEIGHT = "its side has all the weight"
+    NO_CROSSING = "no triangle connects the two sides"
+
+
+class MissingLineError(Exception):
+    """A bone has no weight line that can be moved.
+
+    Parameters
+    ----------
+    problem : LineProblem
+    """
+
+    def __init__(self, problem: LineProblem) -> None:
+        super().__init__(problem.value)
+        self.problem = problem
+
+
+@dataclass(frozen=True)
+class LineField:
+    """The lines of one joint, and the skin around them in coordinates along and around the limb.
+
+    Vertices and triangles are those within reach, N and M of them, with indices of their own.
+
+    Attributes
+    ----------
+    vertices : int array, shape (N,)
+        Their indices in the mesh.
+    triangles : int array, shape (M, 3)
+    shares : float64 array, shape (N,)
+        Share of the weight on the child's side.
+    level : float
+        Share at which the lines run.
+    distances : float64 array, shape (N,)
+        From the nearest line along the surface, in units of the points: negative on the parent's side.
+    lines : int array, shape (N,)
+        Index of the nearest line.
+    around : complex128 array, shape (N,)
+        The position around the limb, of length 1: its angle goes once around the circle from the start of the nearest
+        line to its end; half around where that line is open.
+    closed : tuple of bool
+        Whether each line is.
+    lengths : tuple of float
+        Of the lines.
+    basis : float64 array, shape (N, L * HANDLES)
+        Weights of the handles of the lines.
+    fades : float64 array, shape (N,)
+        1 near the lines, smoothly to 0 at the end of the reach.
+    table : float64 array, shape (N, COLUMNS)
+        Smooth shares along the limb at the vertex's position around it, rising from the parent's side to the child's.
+    reach : float
+        Largest distance at which weights may change.
+    """
+
+    vertices: np.ndarray
+    triangles: np.ndarray
+    shares: np.ndarray
+    level: float
+    distances: np.ndarray
+    lines: np.ndarray
+    around: np.ndarray
+    closed: tuple[bool, ...]
+    lengths: tuple[float, ...]
+    basis: np.ndarray
+    fades: np.ndarray
+    table: np.ndarray
+    reach: float
+
+    @property
+    def line_count(self) -> int:
+        return len(self.closed)
+
+    def find_handle_angles(self, line: int) -> np.ndarray:
+        """Positions of the handles of a line in `around`, complex128, shape (HANDLES,)."""
+        closed = self.closed[line]
+        return np.exp((2j if closed else 1j) * np.pi * find_handle_fractions(HANDLES, closed))
+
+
+def choose_level(shares: np.ndarray, is_weighted: np.ndarray) -> float:
+    """The share at which a line runs: a half, or half of the greatest share where that is no greater.
+
+    Parameters
+    ----------
+    shares : float array, shape (V,)
+        Share of each vertex's weight on the child's side.
+    is_weighted : bool array, shape (V,)
+        Vertices that count.
+
+    Raises
+    ------
+    MissingLineError
+        Where no vertex, or every vertex, is on the child's side.
+    """
+    greatest = float(shares[is_weighted].max(initial=0.0))
+    if greatest < SMALLEST_PEAK:
+        raise MissingLineError(LineProblem.NO_WEIGHT)
+    level = LEVEL if greatest > LEVEL else 0.5 * greatest
+    if float(shares[is_weighted].min(initial=1.0)) >= level:
+        raise MissingLineError(LineProblem.ALL_WEIGHT)
+    return level
+
+
+def build_field(points: np.ndarray, triangles: np.ndarray, shares: np.ndarray, level: float, reach: float) -> LineField:
+    """Find a joint's lines, and coordinates around them.
+
+    Parameters
+    ----------
+    points : float array, shape (V, 3)
+        At rest.
+    triangles : int array, shape (T, 3)
+        Welded: triangles that meet have vertices in common.
+    shares : float array, shape (V,)
+        Share of each vertex's weight on the child's side.
+    level : float
+        Share at which the lines run.
+    reach : float
+        Largest distance from the lines at which weights may change, in units of the points; longer where lines are
+        long.
+
+    Returns
+    -------
+    LineField
+
+    Raises
+    ------
+    MissingLineError
+        Where no line runs.
+
+    Notes
+    -----
+    After Bang & Lee 2018, "Spline interface for intuitive skinning weight editing", who draw splines on the surface
+    and compute new weights from them, by functions fitted to the weights before. Here weights are not computed from
+    nothing: each vertex keeps its difference from a smooth table of shares over (distance, angle around the limb), and
+    the table is moved under it.
+    """
+    points = np.asarray(points, np.float64)
+    segments = trace_segments(shares, triangles, level)
+    ends = segments.interpolate(points)
+    chains = _drop_specks(chain_segments(segments), ends)
+    if not chains:
+        raise MissingLineError(LineProblem.NO_CROSSING)
+    lengths, angles = _measure_chains(chains, ends)
+    reach = max(reach, 0.5 * max(lengths))
+    order = np.concatenate([chain.segments for chain in chains])
+    line_of = np.repeat(np.arange(len(chains)), [len(chain.segments) for chain in chains])
+    found = march_distances(points, triangles, ends[order], segments.triangles[order], reach)
+    carried = _carry(found, angles, line_of, len(chains), np.where(shares >= level, 1.0, -1.0))
+    vertices = np.flatnonzero(found.is_reached)
+    index_of = np.full(len(points), -1)
+    index_of[vertices] = np.arange(len(vertices))
+    local = index_of[triangles]
+    local = local[(local >= 0).all(axis=1)]
+    signs, around, lines = (values[vertices] for values in carried)
+    distances = signs * found.values[vertices]
+    closed = tuple(chain.is_closed for chain in chains)
+    own_shares = np.asarray(shares, np.float64)[vertices]
+    table = fill_tables(points[vertices], local, own_shares, distances / reach, around, lines, closed)
+    far = np.clip(2.0 * np.abs(distances) / reach - 1.0, 0.0, 1.0)
+    return LineField(
+        vertices=vertices,
+        triangles=local,
+        shares=own_shares,
+        level=level,
+        distances=distances,
+        lines=lines,
+        around=around,
+        closed=closed,
+        lengths=tuple(lengths),
+        basis=_build_basis(around, lines, closed),
+        fades=1.0 - smooth_step(far),
+        table=table,
+        reach=reach,
+    )
+
+
+def _build_basis(around: np.ndarray, lines: np.ndarray, closed: tuple[bool, ...]) -> np.ndarray:
+    """`LineField.basis`."""
+    basis = np.zeros((len(around), HANDLES * len(closed)))
+    for line, is_closed in enumerate(closed):
+        own = np.flatnonzero(lines == line)
+        fractions = np.angle(around[own]) / (2 * np.pi if is_closed else np.pi)
+        fractions = fractions if is_closed else np.clip(fractions, 0.0, 1.0)
+        basis[own, HANDLES * line : HANDLES * (line + 1)] = spline_basis(fractions, HANDLES, is_closed)
+    return basis
+
+
+def _drop_specks(chains: list[Chain], ends: np.ndarray) -> list[Chain]:
+    """Lines that are no specks, the longest first."""
+    sizes = [float(np.linalg.norm(ends[chain.segments, 1] - ends[chain.segments, 0], axis=1).sum()) for chain in chains]
+    ranked = sorted(range(len(chains)), key=lambda index: -sizes[index])
+    return [chains[index] for index in ranked if sizes[index] > SHORTEST_LINE * max(sizes) > 0]
+
+
+def _measure_chains(chains: list[Chain], ends: np.ndarray) -> tuple[list[float], np.ndarray]:
+    """Lengths of lines, and `around` at the starts and ends of their segments, shape (S, 2).
+
+    A closed line starts at its highest point.
+    """
+    lengths, around = [], []
+    for order, is_reversed, is_closed in chains:
+        steps = np.linalg.norm(ends[order, 1] - ends[order, 0], axis=1)
+        stops = np.concatenate([[0.0], np.cumsum(steps)])
+        lengths.append(float(stops[-1]))
+        starts = np.where(is_reversed[:, None], ends[order, 1], ends[order, 0])
+        first = stops[starts[:, 2].argmax()] if is_closed else 0.0
+        angles = (stops - first) / stops[-1] * (2.0 if is_closed else 1.0) * np.pi
+        pairs = np.stack([angles[:-1], angles[1:]], axis=1)
+        around.append(np.exp(1j * np.where(is_reversed[:, None], pairs[:, ::-1], pairs)))
+    return lengths, np.concatenate(around)
+
+
+def _carry(
+    distances: Distances, angles: np.ndarray, line_of: np.ndarray, count: int, signs: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sides, `around` and lines of all vertices within reach, shape (V,) each, from those beside the lines."""
+    beside = np.flatnonzero(distances.segments >= 0)
+    segments, share = distances.segments[beside], distances.shares[beside]
+    around = (1.0 - share) * angles[segments, 0] + share * angles[segments, 1]
+    starts = np.zeros((len(signs), 3 + count))
+    starts[beside, 0], starts[beside, 1], starts[beside, 2] = signs[beside], around.real, around.imag
+    starts[beside, 3 + line_of[segments]] = 1.0
+    carried = carry_values(distances, starts)
+    around = carried[:, 1] + 1j * carried[:, 2]
+    size = np.abs(around)
+    around = np.where(size > 0, around / np.where(size > 0, size, 1.0), 1.0)
+    return np.where(carried[:, 0] >= 0, 1.0, -1.0), around, carried[:, 3:].argmax(axis=1)
