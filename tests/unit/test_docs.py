@@ -184,9 +184,8 @@ def find_labels() -> set[str]:
     for part in (*PANELS, *OTHERS):
         for path in sorted((ROOT / part).rglob("*.py")):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                labels = {label for label in labels_of(node) if re.search(r"[A-Za-z+-]", label)}
-                if part in PANELS or (part == "deformers" and isinstance(node, ast.Call | ast.Tuple)):
-                    found |= labels
+                if part in (*PANELS, "deformers"):
+                    found |= {label for label in labels_of(node) if re.match(r"[A-Z]|[+-]", label)}
                 if part in OTHERS and text_of(node).startswith("Supple"):
                     found.add(text_of(node))
     return found
