@@ -21,9 +21,6 @@ from supple.settings.objects import settings_of
 TOLERANCE = 1e-5
 
 
-METHODS = (("SSD", "GH"), ("DLB", "GH"), ("DLBNT", "GH"), ("DLBNT", "HG"))
-
-
 def bend(armature: bpy.types.Object, angle: float) -> None:
     """Bend, twist and shear; by the order of the bones, whatever they are called."""
     names = armature.pose.bones.keys()

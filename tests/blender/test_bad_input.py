@@ -6,6 +6,7 @@ from math import inf, nan
 import bpy
 import numpy as np
 import pytest
+from scenes_methods import BLEND_KEYS, BLENDS, choose, parametrize_blends
 from scenes_twins import TOLERANCE, all_weights_zero, assert_follows, bend, bent_tube
 
 from scenes import (
@@ -367,7 +368,7 @@ def test_a_pose_of_no_numbers_keeps_the_last_shape(channel, value, keyed):
 
 
 @pytest.mark.parametrize("scale", [pytest.param(inf, marks=keeps_no_shape), 1e38, 1e20])
-@pytest.mark.parametrize("method", ["SSD", "DLB", "DLBNT"])
+@pytest.mark.parametrize("method", BLEND_KEYS)
 def test_a_pose_too_large_to_compute_with(scale, method):
     """Blender turns infinite scales into the largest number there is: a shape that is finite, or the last one."""
     obj, armature, twin = bent_tube(method)
@@ -382,11 +383,11 @@ def test_a_pose_too_large_to_compute_with(scale, method):
 
 @pytest.mark.parametrize("scale", [(0, 1, 1), (1, 0, 0), (0, 0, 0)], ids=["one axis", "two axes", "all axes"])
 @pytest.mark.parametrize("name", ["bone.0", "bone.1"])
-@pytest.mark.parametrize(("method", "order"), [("SSD", "GH"), ("DLB", "GH"), ("DLBNT", "GH"), ("DLBNT", "HG")])
-def test_zero_scale_is_finite(scale, name, method, order):
+@parametrize_blends(BLENDS)
+def test_zero_scale_is_finite(scale, name, method, params):
     obj, armature = add_tube()
     twin = add_twin(obj)
-    settings_of(obj).order = order
+    choose(obj, method, params)
     select(obj)
     bpy.ops.supple.bind(method=method, evaluate=EVALUATE)
     turn(armature, name, (0.5, 0.3, 0), scale)

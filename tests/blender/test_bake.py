@@ -20,6 +20,7 @@ from scenes_bake import (
     read_cache,
     steps_of,
 )
+from scenes_methods import BLEND_KEYS
 
 from scenes import (
     bind,
@@ -34,7 +35,7 @@ from supple.tasks.skin import bake
 
 
 @pytest.mark.parametrize("face", FACE_KEYS)
-@pytest.mark.parametrize("method", ("SSD", "DLB", "DLBNT"))
+@pytest.mark.parametrize("method", BLEND_KEYS)
 def test_a_cache_holds_the_live_points(tmp_path, method, face):
     obj, _ = add_character(face)
     bind(obj, method=method)
@@ -142,7 +143,7 @@ def test_a_saved_file_finds_its_cache_by_a_relative_path(tmp_path):
 
 
 @pytest.mark.parametrize("face", FACE_KEYS)
-@pytest.mark.parametrize("method", ("SSD", "DLB", "DLBNT"))
+@pytest.mark.parametrize("method", BLEND_KEYS)
 def test_shape_keys_play_what_was_live(tmp_path, method, face):
     obj, _ = add_character(face)
     bind(obj, method=method)

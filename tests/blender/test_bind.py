@@ -19,6 +19,7 @@ from scenes_bind import (
     with_lattice_above,
     with_modifier_group,
 )
+from scenes_methods import BLENDS, choose, name_of, parametrize_blends
 from scenes_twins import TOLERANCE
 
 from scenes import (
@@ -39,7 +40,6 @@ from supple.settings.objects import settings_of
 from supple.tasks.skin.bind import bind, unbind
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
-METHODS = (("SSD", "GH"), ("DLB", "GH"), ("DLBNT", "GH"), ("DLBNT", "HG"))
 
 
 def unbind_by_operator(*objects: bpy.types.Object) -> None:
@@ -51,12 +51,12 @@ def unbind_by_operator(*objects: bpy.types.Object) -> None:
 # What Bind does
 
 
-@pytest.mark.parametrize(("method", "order"), METHODS)
-def test_operator_and_task_give_the_same(method, order):
+@parametrize_blends(BLENDS)
+def test_operator_and_task_give_the_same(method, params):
     obj, armature = add_tube()
     twin = add_twin(obj)
     for one in (obj, twin):
-        settings_of(one).order = order
+        choose(one, method, params)
     bind_by_operator(obj, method=method)
     bind([twin], method, EVALUATE)
     bend(armature)
@@ -70,11 +70,12 @@ def test_methods_and_orders_differ_where_they_should():
     bind_by_operator(obj)
     bend(armature, angle=100)
     results = {}
-    for method, order in METHODS:
-        settings_of(obj).method, settings_of(obj).order = method, order
+    for method, params in BLENDS:
+        choose(obj, method, params)
+        settings_of(obj).method = method
         bpy.context.view_layer.update()
-        results[method, order] = evaluated_points(obj)
-    pairs = [(a, b) for a in METHODS for b in METHODS if a < b]
+        results[name_of(method, params)] = evaluated_points(obj)
+    pairs = [(a, b) for a in results for b in results if a < b]
     assert all(distance(results[a], results[b]) > 1e-3 for a, b in pairs)
 
 

@@ -18,6 +18,7 @@ import bpy
 import numpy as np
 import pytest
 from scenes_cli import DONE, FAILED, FRAMES, USAGE, add_character, assert_refused, main, own_output
+from scenes_methods import BLEND_KEYS
 
 import checkout
 from scenes import (
@@ -212,7 +213,7 @@ def test_info_changes_nothing(bound_file):
 # bind
 
 
-@pytest.mark.parametrize("method", ("SSD", "DLB", "DLBNT"))
+@pytest.mark.parametrize("method", BLEND_KEYS)
 def test_bind_saves_a_file_that_is_live(tmp_path, plain_file, method):
     before = plain_file.read_bytes()
     assert main("bind", plain_file, "--object", "Tube", "--method", method, "--output", tmp_path / "new.blend") == DONE
@@ -290,7 +291,7 @@ def test_two_ranges_join_to_the_bytes_of_one(tmp_path, bound_file, step):
     assert_same(live_points(bound_file, "DLB")[::step], list(read_samples(tmp_path / "whole")))
 
 
-@pytest.mark.parametrize("method", ("SSD", "DLB", "DLBNT"))
+@pytest.mark.parametrize("method", BLEND_KEYS)
 @pytest.mark.parametrize("source", ("plain_file", "bound_file"))
 def test_bake_by_a_method_whatever_the_file_is_bound_by(tmp_path, request, source, method, capsys):
     file = request.getfixturevalue(source)

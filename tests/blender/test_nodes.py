@@ -2,11 +2,13 @@
 
 from itertools import pairwise
 from math import pi, radians
+from typing import Any
 
 import bpy
 import numpy as np
 import pytest
 from mathutils import Euler, Matrix
+from scenes_methods import NODE_BLENDS, choose, parametrize_blends
 
 from scenes import (
     CHARACTERS,
@@ -28,7 +30,9 @@ from scenes import (
     supple_modifier,
     turn,
 )
+from supple.deformers import METHODS
 from supple.nodes.groups import is_deformation
+from supple.nodes.methods import NODE_METHODS
 from supple.settings.objects import NODES_PROBLEM, settings_of
 
 pytestmark = [
@@ -37,17 +41,17 @@ pytestmark = [
 ]
 TOLERANCE = 1e-5
 """In diagonals of the posed mesh."""
-METHODS = (("SSD", "GH"), ("DLB", "GH"), ("DLBNT", "GH"), ("DLBNT", "HG"))
-every_method = pytest.mark.parametrize(("method", "order"), METHODS, ids=["SSD", "DLB", "DLBNT-GH", "DLBNT-HG"])
+every_method = parametrize_blends(NODE_BLENDS)
 
 
 def bind_both(
-    obj: bpy.types.Object, method: str, order: str = "GH", linear_group: str = ""
+    obj: bpy.types.Object, method: str, params: Any = None, linear_group: str = ""
 ) -> tuple[bpy.types.Object, bpy.types.Object]:
     """The object, bound by nodes, and a twin of it, bound by Python."""
     twin = add_twin(obj)
     for one in (obj, twin):
-        settings_of(one).order, settings_of(one).linear_group = order, linear_group
+        choose(one, method, params or METHODS[method].params())
+        settings_of(one).linear_group = linear_group
     bind(obj, method=method, evaluate="NODES")
     bind(twin, method=method, evaluate="PYTHON")
     assert is_deformation(supple_modifier(obj).node_group)
@@ -65,19 +69,23 @@ def assert_alike(obj: bpy.types.Object, twin: bpy.types.Object) -> None:
     assert len(expected) != len(rest_points(obj)) or distance(expected, rest_points(obj)) > 0.01
 
 
+def test_nodes_are_those_that_methods_declare():
+    assert set(NODE_METHODS) == {method.key for method in METHODS.values() if method.has_nodes}
+
+
 # Real characters
 
 
 @every_method
 @pytest.mark.parametrize("name", CHARACTERS)
-def test_real_characters(asset, name, method, order):
+def test_real_characters(asset, name, method, params):
     bpy.ops.wm.open_mainfile(filepath=str(asset(name)))
     meshes = skinned_meshes()
     armature, action = armature_modifier(meshes[0]).object, longest_action()
     play(armature, action)
     frames = frames_of(action)
     for obj in meshes:
-        settings_of(obj).order = order
+        choose(obj, method, params)
     points = {}
     for evaluate in ("PYTHON", "NODES"):
         bind(*meshes, method=method, evaluate=evaluate)
@@ -137,9 +145,9 @@ def strike(armature: bpy.types.Object, pose: dict) -> None:
 
 @every_method
 @pytest.mark.parametrize("pose", POSES)
-def test_poses(pose, method, order):
+def test_poses(pose, method, params):
     obj, armature = add_tube()
-    obj, twin = bind_both(obj, method, order)
+    obj, twin = bind_both(obj, method, params)
     strike(armature, POSES[pose])
     assert_alike(obj, twin)
     strike(armature, BENT)
@@ -149,10 +157,10 @@ def test_poses(pose, method, order):
 @every_method
 @pytest.mark.parametrize("scale", [(1, 1, 1), (1.1, 0.9, 1), (-1, 1.05, 1)], ids=["rigid", "scaled", "mirrored"])
 @pytest.mark.parametrize("angles", [(0, 100, 0), (70, 0, 10), (-90, 150, 0)], ids=["twist", "coil", "both"])
-def test_turned_more_than_half_around_along_a_chain(angles, scale, method, order):
+def test_turned_more_than_half_around_along_a_chain(angles, scale, method, params):
     """Seven bones, the last turned by up to a thousand degrees from the first: each sign follows from the parent's."""
     obj, armature = add_tube(bones=7, rings=71, length=7.0)
-    obj, twin = bind_both(obj, method, order)
+    obj, twin = bind_both(obj, method, params)
     turn(armature, "bone.0", (0, 0, 0), scale)
     for bone in range(1, 7):
         turn(armature, f"bone.{bone}", [radians(angle) for angle in angles], (1, 1, 1) if scale[0] < 0 else scale)
@@ -162,7 +170,7 @@ def test_turned_more_than_half_around_along_a_chain(angles, scale, method, order
 @every_method
 @pytest.mark.parametrize("pose", ["rigid", "scaled unevenly", "sheared", "root mirrored", "one axis of zero"])
 @pytest.mark.parametrize("segments", [2, 5])
-def test_b_bones(segments, pose, method, order):
+def test_b_bones(segments, pose, method, params):
     """Only the last two bones have segments, eased and scaled along."""
     obj, armature = add_tube()
     for name in ("bone.1", "bone.2"):
@@ -171,7 +179,7 @@ def test_b_bones(segments, pose, method, order):
         bone.bbone_easein, bone.bbone_curveoutx, bone.bbone_rollout = 0.4, 0.2, 0.5
         bone.bbone_scaleout = (1.3, 1.0, 1.2)
     bpy.context.view_layer.update()
-    obj, twin = bind_both(obj, method, order)
+    obj, twin = bind_both(obj, method, params)
     strike(armature, POSES[pose])
     assert_alike(obj, twin)
     strike(armature, BENT)
@@ -267,34 +275,34 @@ DRESSES = (
 
 @every_method
 @pytest.mark.parametrize("dress", DRESSES)
-def test_weights_and_groups(dress, method, order):
+def test_weights_and_groups(dress, method, params):
     obj, armature = add_tube()
     dress(obj)
-    obj, twin = bind_both(obj, method, order, "linear" if "linear" in obj.vertex_groups else "")
+    obj, twin = bind_both(obj, method, params, "linear" if "linear" in obj.vertex_groups else "")
     strike(armature, POSES["scaled unevenly"])
     assert_alike(obj, twin)
 
 
 @every_method
-def test_many_influences(method, order):
+def test_many_influences(method, params):
     """Every vertex feels all of nine bones."""
     obj, armature = add_tube(bones=9, length=4.5)
     along = rest_points(obj)[:, 1]
     for bone, group in enumerate(obj.vertex_groups):
         for vertex, y in enumerate(along):
             group.add([vertex], float(np.exp(-((y - 0.5 * bone - 0.25) ** 2))), "REPLACE")
-    obj, twin = bind_both(obj, method, order)
+    obj, twin = bind_both(obj, method, params)
     for bone in range(9):
         turn(armature, f"bone.{bone}", (0.3, 0.1 * bone, 0), (1.05, 0.95, 1))
     assert_alike(obj, twin)
 
 
 @every_method
-def test_animated_face_keys(method, order):
+def test_animated_face_keys(method, params):
     obj, armature = add_tube()
     animate_tube(armature)
     animate_key(add_face_key(obj))
-    obj, twin = bind_both(obj, method, order)
+    obj, twin = bind_both(obj, method, params)
     for frame in (1, 3, 6, 8):
         bpy.context.scene.frame_set(frame)
         assert_alike(obj, twin)
@@ -317,22 +325,22 @@ TRANSFORMS = {
 @every_method
 @pytest.mark.parametrize("parented", [False, True], ids=["free", "parented"])
 @pytest.mark.parametrize("matrices", TRANSFORMS)
-def test_object_transforms(matrices, parented, method, order):
+def test_object_transforms(matrices, parented, method, params):
     obj, armature = add_tube()
     if parented:
         obj.parent = armature
     obj.matrix_local, armature.matrix_world = TRANSFORMS[matrices]
-    obj, twin = bind_both(obj, method, order)
+    obj, twin = bind_both(obj, method, params)
     strike(armature, POSES["scaled unevenly"])
     assert_alike(obj, twin)
 
 
 @every_method
 @pytest.mark.parametrize("who", ["mesh", "armature"])
-def test_animated_object_transforms(who, method, order):
+def test_animated_object_transforms(who, method, params):
     obj, armature = add_tube()
     animate_tube(armature)
-    obj, twin = bind_both(obj, method, order)
+    obj, twin = bind_both(obj, method, params)
     for mover in (obj, twin) if who == "mesh" else (armature,):
         for frame, value in ((1, 0.0), (8, 0.4)):
             mover.location, mover.rotation_euler, mover.scale = (value, 0, value), (value, 0, 0), (1 + value, 1, 1)

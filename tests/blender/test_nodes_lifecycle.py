@@ -5,7 +5,8 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
-from scenes_nodes import METHODS, TOLERANCE, assert_alike, bend, bound_tube
+from scenes_methods import NODE_BLENDS, choose, parametrize_blends
+from scenes_nodes import TOLERANCE, assert_alike, bend, bound_tube
 
 from scenes import (
     add_chain,
@@ -45,9 +46,9 @@ def influences_of(obj: bpy.types.Object) -> list[str]:
     return [attribute.name for attribute in obj.data.attributes if attribute.name.startswith("supple")]
 
 
-@pytest.mark.parametrize(("method", "order"), METHODS, ids=["SSD", "DLB", "DLBNT-GH", "DLBNT-HG"])
+@parametrize_blends(NODE_BLENDS)
 @pytest.mark.parametrize("segments", [1, 3], ids=["", "B-Bones"])
-def test_switching_at_any_time(segments, method, order):
+def test_switching_at_any_time(segments, method, params):
     obj, armature = add_tube()
     for bone in armature.data.bones:
         bone.bbone_segments = segments
@@ -55,7 +56,7 @@ def test_switching_at_any_time(segments, method, order):
     animate_tube(armature)
     before = snapshot(obj)
     frames = (1, 3, 6, 8)
-    settings_of(obj).order = order
+    choose(obj, method, params)
     bind(obj, method=method, evaluate="PYTHON")
     expected = {frame: points_at(obj, frame) for frame in frames}
     for evaluate, frame in zip(("NODES", "PYTHON", "NODES", "NODES", "PYTHON", "NODES"), frames * 2, strict=False):
@@ -76,10 +77,11 @@ def test_switching_at_any_time(segments, method, order):
 def test_switching_with_other_changes_in_between():
     obj, armature, twin = bound_tube("SSD")
     bend(armature, 60)
-    for step, (method, order) in enumerate(METHODS * 2):
+    for step, (method, params) in enumerate(NODE_BLENDS * 2):
         settings_of(obj).evaluate = "PYTHON" if step % 3 else "NODES"
         for one in (obj, twin):
-            settings_of(one).method, settings_of(one).order = method, order
+            choose(one, method, params)
+            settings_of(one).method = method
             one.vertex_groups["bone.0"].add(list(range(50 * step, 50 * step + 90)), 0.6, "REPLACE")
             one.data.update_tag()
         assert_alike(obj, twin)
@@ -101,17 +103,25 @@ def test_evaluate_chosen_before_bind():
     assert not bpy.data.node_groups, "settings of an object that is not bound change nothing"
 
 
-@pytest.mark.parametrize(("method", "order"), METHODS, ids=["SSD", "DLB", "DLBNT-GH", "DLBNT-HG"])
+def test_a_method_does_not_follow_the_choices_of_another():
+    obj, armature, twin = bound_tube("DLB")
+    for one in (obj, twin):
+        settings_of(one).order = "HG"
+    bend(armature, 40)
+    assert_alike(obj, twin)
+
+
+@parametrize_blends(NODE_BLENDS)
 @pytest.mark.parametrize("keyed", [False, True], ids=["", "with a face key"])
 @pytest.mark.parametrize("segments", [1, 3], ids=["", "B-Bones"])
-def test_unbind_gives_everything_back(segments, keyed, method, order):
+def test_unbind_gives_everything_back(segments, keyed, method, params):
     obj, armature = add_tube()
     for bone in armature.data.bones:
         bone.bbone_segments = segments
     obj.data.attributes.new("wear", "FLOAT", "POINT")
     if keyed:
         add_face_key(obj).value = 0.6
-    settings_of(obj).order = order
+    choose(obj, method, params)
     update()
     before, shown = snapshot(obj), evaluated_points(obj)
     bind(obj, method=method, evaluate="NODES")

@@ -10,6 +10,7 @@ from typing import Any
 
 import bpy
 import pytest
+from scenes_methods import NODE_BLENDS, choose, parametrize_blends
 
 from scenes import (
     add_tube,
@@ -159,17 +160,15 @@ def test_weights_that_do_not_sum_to_1_are_averaged_as_blender_does(maker):
 
 
 @pytest.mark.parametrize("maker", ["subdivision", "multiresolution", "geometry nodes", "array", "thickness", "cut"])
-@pytest.mark.parametrize(
-    ("method", "order"), (("DLB", "GH"), ("DLBNT", "GH"), ("DLBNT", "HG")), ids=["DLB", "DLBNT-GH", "DLBNT-HG"]
-)
-def test_a_modifier_above_gives_what_it_gives_applied(maker, method, order):
+@parametrize_blends(tuple(blend for blend in NODE_BLENDS if blend[0] != "SSD"))
+def test_a_modifier_above_gives_what_it_gives_applied(maker, method, params):
     obj, armature = add_tube()
     MAKERS[maker](obj)
     applied = add_twin(obj)
     select(applied)
     bpy.ops.object.modifier_apply(modifier="Maker")
     for one, evaluate in ((obj, "NODES"), (applied, "PYTHON")):
-        settings_of(one).order = order
+        choose(one, method, params)
         bind(one, method=method, evaluate=evaluate)
     strike(armature, 1.2)
     assert len(evaluated_points(obj)) == len(rest_points(applied)) != len(rest_points(obj))

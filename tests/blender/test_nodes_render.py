@@ -16,6 +16,7 @@ from pictures import (
     render_animation,
     render_elsewhere,
 )
+from scenes_methods import NODE_BLENDS, choose, name_of
 
 from scenes import bind, distance, points_at
 from supple.settings.objects import NODES_PROBLEM, settings_of
@@ -23,7 +24,8 @@ from supple.settings.objects import NODES_PROBLEM, settings_of
 pytestmark = pytest.mark.skipif(bool(NODES_PROBLEM), reason=NODES_PROBLEM)
 
 ENGINES = ("workbench", "cycles", "cycles-blur")
-KINDS = ("SSD", "DLB", "DLBNT-GH", "DLBNT-HG", "B-Bones", "linear group", "subdivided", "made independent")
+BLENDS = {name_of(*blend): blend for blend in NODE_BLENDS}
+KINDS = (*BLENDS, "B-Bones", "linear group", "subdivided", "made independent")
 CASES = [f"{kind} {engine}" for kind in KINDS for engine in ENGINES]
 
 
@@ -41,7 +43,8 @@ def prepare_case(kind: str, engine: str) -> bpy.types.Object:
     if kind == "subdivided":
         obj.modifiers.new("Above", "SUBSURF").levels = 1
         obj.modifiers.move(1, 0)
-    settings_of(obj).order = "HG" if kind.endswith("HG") else "GH"
+    if kind in BLENDS:
+        choose(obj, *BLENDS[kind])
     prepare_pictures(engine)
     bpy.context.view_layer.update()
     return obj
@@ -59,7 +62,7 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
         obj = prepare_case(kind, engine)
         if kind == "SSD":
             render_animation(here / f"Blender's own {engine}")
-        bind(obj, method=kind.partition("-")[0] if kind.startswith(("SSD", "DLB")) else "DLBNT", evaluate="NODES")
+        bind(obj, method=BLENDS[kind][0] if kind in BLENDS else "DLBNT", evaluate="NODES")
         if kind == "made independent":
             bpy.ops.supple.make_independent()
         render_animation(here / case)

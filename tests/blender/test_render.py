@@ -32,6 +32,7 @@ from pictures import (
     render_animation,
     render_elsewhere,
 )
+from scenes_methods import BLENDS, choose, name_of, parametrize_blends
 
 from scenes import (
     add_face_key,
@@ -187,19 +188,19 @@ def assert_same_points(
 
 @pytest.mark.usefixtures("points_engine")
 @pytest.mark.parametrize("face", FACE_KEYS)
-@pytest.mark.parametrize("method", ("SSD", "DLB", "DLBNT-GH", "DLBNT-HG"))
-def test_render_and_viewport_have_the_points_of_the_reference(tmp_path, method, face):
+@parametrize_blends(BLENDS)
+def test_render_and_viewport_have_the_points_of_the_reference(tmp_path, method, params, face):
     obj, armature = add_character(face)
     obj.location, obj.scale = (0.3, 0.0, 0.0), (1.2, 1.0, 0.9)
     for frame, turned in ((1, 0.0), (8, 0.7)):
         armature.rotation_euler.x = turned
         armature.keyframe_insert("rotation_euler", frame=frame)
-    obj.supple.order = method[-2:] if method.startswith("DLBNT") else "GH"
-    bind(obj, method=method.partition("-")[0])
+    choose(obj, method, params)
+    bind(obj, method=method)
     expected = viewport_points(obj)
     for time in times():
         points_at(obj, time)
-        assert distance(reference_points(obj, method), expected[obj.name, time]) <= TOLERANCE
+        assert distance(reference_points(obj, name_of(method, params)), expected[obj.name, time]) <= TOLERANCE
     assert distance(expected[obj.name, FRAMES[0]], expected[obj.name, FRAMES[1]]) > 100 * TOLERANCE
     bpy.context.scene.frame_set(7)
     assert_same_points(render_points(tmp_path), expected)
