@@ -78,25 +78,20 @@ BOXES = {
     "bridge": tall("bridge", "Blender's data as arrays, and back", 330, 692, 400, "data"),
     "nodes": tall("nodes", "methods and patterns as node groups", 330, 796, 400, "data"),
     "deformers": Box(
-        "deformers",
-        "the methods, each described by method.Method; all raise errors.SkinningError",
-        30,
-        930,
-        1120,
-        454,
-        "methods",
-        True,
+        "deformers", "the methods; errors.py and method.py serve them", 30, 930, 1120, 414, "methods", True
     ),
-    "deformers/": tall("__init__", "DEFORMERS: the table of methods", 56, 982, 300, "methods"),
-    "deformers/particles": tall("particles", "a solid under the skin", 56, 1066, 300, "methods"),
-    "deformers/skinning": tall("skinning", "blends of joints: SSD, DLB, DLBNT", 56, 1150, 300, "methods"),
-    "deformers/rig": tall("rig", "rest, pose, skeleton, influences", 56, 1234, 300, "methods"),
-    "deformers/automatic_weights": tall("automatic_weights", "weights from bones and skin", 396, 1150, 240, "methods"),
-    "deformers/algebra": tall("algebra", "sparse solvers, products", 396, 1234, 240, "methods"),
-    "deformers/weight_editing": tall("weight_editing", "smooth, mirror, transfer", 656, 1066, 230, "methods"),
-    "deformers/patterns": tall("patterns", "height maps on the skin", 906, 1066, 220, "methods"),
-    "deformers/geometry": tall("geometry", "meshes and solids", 396, 1318, 730, "methods"),
+    "deformers/": tall("__init__", "DEFORMERS: the table of methods", 56, 982, 380, "methods"),
+    "deformers/particles": tall("particles", "a solid under the skin", 56, 1066, 380, "methods"),
+    "deformers/weight_editing": tall("weight_editing", "smooth, mirror, transfer", 686, 1066, 210, "methods"),
+    "deformers/skinning": tall("skinning", "blends of joints: SSD, DLB, DLBNT", 56, 1150, 330, "methods"),
+    "deformers/automatic_weights": tall("automatic_weights", "from bones and skin", 446, 1150, 210, "methods"),
+    "deformers/patterns": tall("patterns", "height maps on the skin", 926, 1150, 200, "methods"),
+    "deformers/rig": tall("rig", "rest, pose, skeleton", 56, 1264, 155, "methods"),
+    "deformers/algebra": tall("algebra", "sparse solvers", 231, 1264, 155, "methods"),
+    "deformers/geometry": tall("geometry", "meshes, solids, distances", 400, 1264, 726, "methods"),
 }
+LANES = {("deformers/particles", "deformers/geometry"): 418}
+"""Where an arrow goes down beside the boxes between, as x."""
 
 
 def read_table() -> dict[str, set[str]]:
@@ -156,10 +151,12 @@ def draw_box(box: Box) -> Iterator[str]:
         yield f"<text x='{middle}' y='{box.y + y}' text-anchor='middle' {FONT} {style}>{escape(text)}</text>"
 
 
-def draw_link(above: Box, below: Box) -> str:
+def draw_link(above: Box, below: Box, lane: int | None = None) -> str:
     """An arrow down: straight where one box is over the other, else a curve."""
     left, right = max(above.x, below.x), min(above.right, below.right)
-    if right - left > 40:
+    if lane is not None:
+        start = end = lane
+    elif right - left > 40:
         start = end = (left + right) // 2
     else:
         start = min(max(below.x + below.width // 2, above.x + 36), above.right - 36)
@@ -195,7 +192,7 @@ def draw() -> str:
         f"<defs>{TIP}</defs>",
         f"<rect width='{WIDTH}' height='{height}' fill='#ffffff'/>",
         *(line for box in BOXES.values() if box.holds_others for line in draw_box(box)),
-        *(draw_link(BOXES[above], BOXES[below]) for above, below in read_links()),
+        *(draw_link(BOXES[above], BOXES[below], LANES.get((above, below))) for above, below in read_links()),
         *(line for box in BOXES.values() if not box.holds_others for line in draw_box(box)),
         *draw_notes(),
         "</svg>",
