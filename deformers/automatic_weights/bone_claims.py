@@ -64,13 +64,13 @@ class Claims:
         -1 where none was handed to.
     distance : float64 array, shape (N,)
         From the center of the node's cell; infinite where none was handed to.
-    is_body : bool array, shape (N,)
+    has_own_bones : bool array, shape (N,)
         Nodes of parts that have bones of their own; others are clothes, what else has no bone, and air below these.
     """
 
     owner: np.ndarray
     distance: np.ndarray
-    is_body: np.ndarray
+    has_own_bones: np.ndarray
 
 
 def claim_nodes(cells: Cells, seeds: np.ndarray, bones: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> Claims:
@@ -93,10 +93,10 @@ def claim_nodes(cells: Cells, seeds: np.ndarray, bones: np.ndarray, heads: np.nd
     seeds, bones = seeds[own], bones[own]
     _offer(owner, distance, seeds, bones, distances_to_bones(cells.centers[seeds], heads[bones], tails[bones]))
     _hand_on(cells, within, owner, distance, heads, tails)
-    is_body = owner[:-1] >= 0
+    has_own_bones = owner[:-1] >= 0
     left = np.where(owner[cells.neighbors] < 0, cells.neighbors, cells.count)
     _hand_on(cells, left, owner, distance, heads, tails)
-    return Claims(owner[:-1], distance[:-1], is_body)
+    return Claims(owner[:-1], distance[:-1], has_own_bones)
 
 
 def _is_main(parts: np.ndarray, bones: np.ndarray) -> np.ndarray:

@@ -8,30 +8,31 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import SkinningError
+from ..geometry.solid import measure_size
 from ..geometry.solid_cells import Cells, link_cells
 from .biharmonic_energy import TOLERANCE, minimize
 from .bone_claims import claim_nodes, find_nearby_seeds, find_seeds, share_ties
-from .solid_heat import (
+from .levels import (
     NO_BONE_INSIDE,
     Level,
-    check_shape,
     cut_part,
-    dress,
+    describe_no_bone,
     find_fine_parts,
     find_rim_seeds,
-    finish,
+    make_solution,
     read_solid,
-    tell_no_bone,
+    read_weights,
+    weight_clothes,
 )
 from .solution import Solution
 
 MOST_FINE = 20_000
 """Cells that are made by cutting a part, about half of them in the solid; where there were more, they are larger."""
 
-NEED = 2.0
-"""Times finer cells that a part has to need to be cut."""
+LEAST_REFINEMENT = 2.0
+"""Finer cells along the side of a cell: parts that need no more are not cut."""
 
-TRIES = 3
+TRIALS = 3
 """How often the side of a cell is changed to come near to the number of cells."""
 
 
@@ -62,19 +63,35 @@ def solve(
     params: Params | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Solution:
-    """Weights of all bones for all vertices; as `solid_heat.solve`.
+    """Find the weights of all bones for all vertices.
+
+    Parameters
+    ----------
+    points : float array, shape (V, 3)
+        Vertices of all parts, armature space.
+    triangles : int array, shape (T, 3)
+    heads, tails : float arrays, shape (B, 3)
+        Ends of the bones, armature space.
+    params : Params, optional
+    progress : callable, optional
+        Called with the share that is done; what it raises ends the work.
+
+    Raises
+    ------
+    SkinningError
+        Where there is no surface, or no bone near it.
 
     Notes
     -----
     The paper cuts the volume into tetrahedra whose corners lie on the bones; here cells that a bone runs through are
-    the bone's, and bones that share a cell share its weight. Parts that overlap and have bones of their own do not feel
-    each other, as with heat.
+    the bone's, and bones that share a cell share its weight. Parts that overlap and have bones of their own have no
+    influence on each other, as with heat.
     """
-    params, tell = params or Params(), progress or (lambda _share: None)
+    params, progress = params or Params(), progress or (lambda _share: None)
     points, heads, tails = (np.asarray(values, np.float64) for values in (points, heads, tails))
-    step = check_shape(points, triangles) / params.cells ** (1.0 / 3.0)
+    step = measure_size(points, triangles) / params.cells ** (1.0 / 3.0)
     surface, cells, _ = read_solid(points, triangles, heads, tails, step)
-    for _ in range(TRIES):
+    for _ in range(TRIALS):
         step *= (cells.count / params.cells) ** (1.0 / 3.0)
         cells = link_cells(surface, step)
     seeds, bones = find_seeds(cells, heads, tails)
@@ -83,20 +100,18 @@ def solve(
         seeds, bones = find_nearby_seeds(cells, heads, tails)
         note = NO_BONE_INSIDE
     if not seeds.size:
-        raise SkinningError(tell_no_bone(len(heads)))
+        raise SkinningError(describe_no_bone(len(heads)))
     usable = np.unique(bones)
-    level = _solve_level(cells, seeds, bones, heads, tails, params.tolerance, lambda share: tell(0.4 * share))
-    weights = cells.read(level.weights, points)
-    parts = find_fine_parts(level, heads, tails, params.detail, MOST_FINE, NEED)
-    for number, (chosen, factor) in enumerate(parts):
-        tell(0.4 + 0.6 * number / len(parts))
+    level = _solve_level(cells, seeds, bones, heads, tails, params.tolerance, lambda share: progress(0.4 * share))
+
+    def solve_part(chosen: np.ndarray, factor: int) -> Level:
         fine, rim = cut_part(surface, cells, chosen, factor)
-        seeds, bones = find_seeds(fine, heads, tails)
-        part = _solve_level(fine, seeds, bones, heads, tails, params.tolerance, rim=rim, coarse=level)
-        inside = np.flatnonzero(fine.vertex_nodes < fine.count)
-        weights[inside] = fine.read(part.weights, points[inside], fine.vertex_nodes[inside])
-    tell(1.0)
-    return finish(weights, surface, cells.vertex_nodes == cells.count, usable, note)
+        inner = find_seeds(fine, heads, tails)
+        return _solve_level(fine, *inner, heads, tails, params.tolerance, rim=rim, coarse=level)
+
+    parts = find_fine_parts(level, heads, tails, params.detail, MOST_FINE, LEAST_REFINEMENT)
+    weights = read_weights(points, level, parts, solve_part, lambda share: progress(0.4 + 0.6 * share))
+    return make_solution(weights, surface, cells.vertex_nodes == cells.count, usable, note)
 
 
 def _solve_level(
@@ -110,7 +125,7 @@ def _solve_level(
     rim: np.ndarray | None = None,
     coarse: Level | None = None,
 ) -> Level:
-    """The smoothest weights of a body's nodes, and weights of its clothes; on the rim, those of coarser nodes."""
+    """The smoothest weights of nodes that have bones, and weights of their clothes; on the rim, those of `coarse`."""
     held = _hold(cells, seeds, bones, len(heads))
     if coarse is not None and rim is not None:
         around = coarse.cells.interpolate(coarse.weights, cells.centers[rim]).astype(np.float64)
@@ -120,11 +135,12 @@ def _solve_level(
     claims = claim_nodes(cells, seeds, bones, heads, tails)
     given = share_ties(cells, claims, np.unique(bones), heads, tails)
     weights = held.astype(np.float32)
-    body, fixed = claims.is_body, np.any(held, axis=1) & claims.is_body
-    place = np.append(np.where(body, np.cumsum(body) - 1, body.sum()), body.sum())
+    solid = claims.has_own_bones
+    fixed = np.any(held, axis=1) & solid
+    index = np.append(np.where(solid, np.cumsum(solid) - 1, solid.sum()), solid.sum())
     links = np.where(cells.open_links, cells.neighbors, cells.count)
-    weights[body] = minimize(place[links[body]], fixed[body], held[body], tolerance, progress)
-    weights = dress(cells, claims, given, weights, rim)
+    weights[solid] = minimize(index[links[solid]], fixed[solid], held[solid], tolerance, progress)
+    weights = weight_clothes(cells, claims, given, weights, rim)
     return Level(cells, claims, np.unique(bones), given, weights, "")
 
 

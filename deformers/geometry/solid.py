@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..errors import SkinningError
 from .neighbors import group_points
 
 WELD = 1e-6
@@ -112,6 +113,29 @@ def weld(points: np.ndarray) -> np.ndarray:
     flat = (cells[:, 0] << 42) | (cells[:, 1] << 21) | cells[:, 2]
     _, first, inverse = np.unique(flat, return_index=True, return_inverse=True)
     return first[inverse.ravel()]
+
+
+def measure_size(points: np.ndarray, triangles: np.ndarray) -> float:
+    """Measure the longest side of a mesh, in the unit of its points.
+
+    Parameters
+    ----------
+    points : float array, shape (V, 3)
+    triangles : int array, shape (T, 3)
+
+    Raises
+    ------
+    SkinningError
+        Where the mesh has no faces, or no size.
+    """
+    if not len(triangles):
+        raise SkinningError("The mesh has no faces: automatic weights need a surface, choose a mesh that has faces")
+    size = float(np.ptp(points[triangles].reshape(-1, 3), axis=0).max())
+    if not np.isfinite(size):
+        raise SkinningError("Some vertices have positions that are not numbers: repair the mesh first")
+    if not size > 0.0:
+        raise SkinningError("All vertices are at the same position: choose a mesh that has a size")
+    return size
 
 
 def find_islands(pairs: np.ndarray, count: int) -> np.ndarray:

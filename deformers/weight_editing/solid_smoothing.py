@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..automatic_weights.heat_system import HeatSystem
-from ..automatic_weights.solid_heat import check_shape
-from ..geometry.solid import read_surface
+from ..geometry.solid import measure_size, read_surface
 from ..geometry.solid_cells import link_cells
 
 RESOLUTION = 96
@@ -37,7 +36,7 @@ def smooth_through(points: np.ndarray, triangles: np.ndarray, weights: np.ndarra
     -----
     One implicit step of diffusion, (1 + reach^2 L) w = w0, in which cells without vertices have no weights to keep.
     """
-    step = check_shape(points, triangles) / RESOLUTION
+    step = measure_size(points, triangles) / RESOLUTION
     surface = read_surface(points, triangles)
     cells = link_cells(surface, step)
     nodes = cells.vertex_nodes

@@ -259,14 +259,14 @@ def test_vertices_of_no_face_follow_the_nearest_and_are_told() -> None:
     points = np.append(LIMB[0], [(0, 0, 1.3)], axis=0)
     found = SOLVERS["solid"](points, LIMB[1], HEADS, TAILS)
     assert found.weights[-1, 1] > 0.95
-    assert "in no face, 1," in found.notes[0]
+    assert "in no face (1)" in found.notes[0]
 
 
 @pytest.mark.parametrize(
     ("points", "triangles", "heads", "message"),
     [
         (LIMB[0], LIMB[1][:0], HEADS, "no faces"),
-        (LIMB[0] * 0.0, LIMB[1], HEADS, "at one place"),
+        (LIMB[0] * 0.0, LIMB[1], HEADS, "at the same position"),
         (LIMB[0] * np.nan, LIMB[1], HEADS, "not numbers"),
         (LIMB[0], LIMB[1], HEADS + 99.0, "None of the 2 bones"),
     ],
