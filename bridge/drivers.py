@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 
 from ..deformers.patterns.heights import Response
-from .carriers import find_socket_id
+from .modifiers import find_socket_id
 
 ROTATION_MODE = "SWING_TWIST_Y"
 LONGEST = 255

@@ -11,9 +11,9 @@ import bpy
 import numpy as np
 
 from ...bridge import drivers, materials
-from ...bridge.carriers import PATTERNS_NAME, read_input, write_input
 from ...bridge.charts import PREFIX, chart_name
 from ...bridge.drivers import Joint
+from ...bridge.modifiers import PATTERNS_NAME, read_input, write_input
 from ...deformers.patterns.charts import Chart
 from ...deformers.patterns.heights import Relief, Response
 from ...nodes.groups import VERSION

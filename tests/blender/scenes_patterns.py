@@ -10,8 +10,8 @@ from scenes import (
     evaluated_points,
     snapshot,
 )
-from supple.bridge.carriers import read_input
 from supple.bridge.images import new_image
+from supple.bridge.modifiers import read_input
 from supple.nodes.patterns import amount_input
 from supple.settings.objects import settings_of
 from supple.tasks.patterns.edit import add_pattern

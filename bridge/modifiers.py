@@ -1,0 +1,74 @@
+"""Modifiers: the inputs of node modifiers, and the stack that they stand in."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import bpy
+
+from ..nodes.carrier import GROUP_NAME
+from ..nodes.groups import VERSION_KEY
+
+PATTERNS_NAME = "Supple Patterns"
+"""Name of the modifier that displaces patterns."""
+
+
+def find_socket_id(group: bpy.types.NodeTree, name: str) -> str:
+    """Identifier of a group input by its name."""
+    return next(
+        item.identifier
+        for item in group.interface.items_tree
+        if item.item_type == "SOCKET" and item.in_out == "INPUT" and item.name == name
+    )
+
+
+def read_input(modifier: bpy.types.Modifier, name: str) -> Any:
+    """Value of a node modifier's input."""
+    identifier = find_socket_id(modifier.node_group, name)
+    if hasattr(modifier, "properties"):  # 5.2 and later
+        return getattr(modifier.properties.inputs, identifier).value
+    return modifier[identifier]
+
+
+def write_input(modifier: bpy.types.Modifier, name: str, value: Any) -> None:
+    """Set a node modifier's input."""
+    identifier = find_socket_id(modifier.node_group, name)
+    if hasattr(modifier, "properties"):  # 5.2 and later
+        getattr(modifier.properties.inputs, identifier).value = value
+    else:
+        modifier[identifier] = value
+    modifier.id_data.update_tag()
+
+
+def is_supple_modifier(modifier: bpy.types.Modifier) -> bool:
+    """Whether a modifier is the one that Bind has put into the stack, also if it or its node group was changed."""
+    if modifier.type != "NODES":
+        return False
+    if modifier.node_group is None:
+        return modifier.name.startswith(GROUP_NAME) and not modifier.name.startswith(PATTERNS_NAME)
+    return VERSION_KEY in modifier.node_group
+
+
+def add_supple_modifier(obj: bpy.types.Object, index: int) -> bpy.types.Modifier:
+    """Put the node modifier into the stack at `index`; it has no node group yet."""
+    return add_modifier(obj, GROUP_NAME, "NODES", index)
+
+
+def add_modifier(
+    obj: bpy.types.Object, name: str, kind: Literal["NODES", "MESH_CACHE"], index: int
+) -> bpy.types.Modifier:
+    """Put a new modifier into the stack at `index`; the active modifier stays the active one."""
+    active = obj.modifiers.active.name if obj.modifiers.active else ""
+    obj.modifiers.new(name, kind)
+    obj.modifiers.move(len(obj.modifiers) - 1, index)
+    obj.modifiers.active = obj.modifiers.get(active) or obj.modifiers[index]
+    return obj.modifiers[index]
+
+
+def remove_modifier(obj: bpy.types.Object, modifier: bpy.types.Modifier, successor: bpy.types.Modifier | None) -> None:
+    """Remove a modifier; if it was the active one, `successor` is now."""
+    active = obj.modifiers.active
+    name = active.name if active and active != modifier else successor.name if successor else ""
+    obj.modifiers.remove(modifier)
+    if name in obj.modifiers:
+        obj.modifiers.active = obj.modifiers[name]
