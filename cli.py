@@ -13,6 +13,7 @@ from typing import NoReturn
 import bpy
 
 from .deformers import DEFAULT_METHOD, METHODS, SkinningError
+from .deformers.automatic_weights import METHODS as AUTOMATIC_WEIGHTS
 from .deformers.skinning.dlbnt import ORDER
 from .settings.objects import EVALUATE_ITEMS, settings_of
 from .tasks.character import has_armature_modifier
@@ -25,7 +26,8 @@ from .tasks.weights.automatic import MODES, Options, assign_weights
 
 DONE, FAILED, USAGE = 0, 1, 2
 
-WEIGHT_METHODS = {"solid": "SOLID", "surface": "SURFACE", "bbw": "BIHARMONIC"}
+WEIGHT_METHODS = {word: method.key for method in AUTOMATIC_WEIGHTS.values() for word in method.words}
+"""The methods of automatic weights by their words, former ones too."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -129,13 +131,17 @@ def _build_parser() -> argparse.ArgumentParser:
         "--armature", metavar="NAME", help="armature of meshes that have none; the scene's only one if not given"
     )
     weigher.add_argument(
-        "--method", choices=tuple(WEIGHT_METHODS), default="solid", help="how weights are found; solid if not given"
+        "--method",
+        choices=tuple(WEIGHT_METHODS),
+        metavar=f"{{{','.join(method.words[0] for method in AUTOMATIC_WEIGHTS.values())}}}",
+        default="solid",
+        help="how weights are computed; solid if not given",
     )
     weigher.add_argument(
         "--mode",
         choices=tuple(mode.lower() for mode in MODES),
         default="replace",
-        help="what becomes of weights that are there; replace if not given",
+        help="how new weights combine with existing ones; replace if not given",
     )
     weigher.add_argument("--mirror", action="store_true", help="the same weights on both sides of the armature")
     weigher.add_argument(

@@ -23,7 +23,7 @@ def heat_weights(points: np.ndarray, triangles: np.ndarray, heads: np.ndarray, t
     measured on them stays comparable.
     """
     params = Params(heat=1.0, inward=False)
-    return solve(points, triangles, heads, tails, _see_all, params=params).weights.astype(float)
+    return solve(points, triangles, heads, tails, make_crossing_test=_see_all, params=params).weights.astype(float)
 
 
 def _see_all(points: np.ndarray, triangles: np.ndarray) -> CrossingTest:

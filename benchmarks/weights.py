@@ -29,6 +29,9 @@ from run import print_table
 
 import checkout
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from deformers.automatic_weights import METHODS
+
 ASSETS = Path(__file__).resolve().parents[2] / "shared" / "assets"
 
 ALL = ("mh_human", "mh_human_game", "kaykit_knight", "khronos_fox", "cesium_man", "fox", "human_male")
@@ -37,8 +40,6 @@ ARTISTS = ALL[:5]
 
 VARIANTS = ("raw", "joined", "welded")
 """Parts as they were imported; in one object; in one object, with the vertices that lie at one place made one."""
-
-METHODS = ("SOLID", "SURFACE", "BIHARMONIC")
 
 POSES = 12
 """Of each action."""
@@ -256,10 +257,9 @@ def _measure_large(assets: Path, name: str, method: str) -> None:
             modifier.subdivision_type, modifier.levels = "SIMPLE", 1
             bpy.ops.object.modifier_apply(modifier=modifier.name)
         bpy.context.view_layer.objects.active = character.armature
-    tasks = importlib.import_module(f"{checkout.MODULE}.tasks.weights")
+    automatic = importlib.import_module(f"{checkout.MODULE}.tasks.weights.automatic")
     solving = []
-    for key, solve in list(tasks.METHODS.items()):
-        tasks.METHODS[key] = _timed(solve, solving)
+    automatic.run_method = _timed(automatic.run_method, solving)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     seconds = character.weigh(method)
     memory = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024

@@ -11,7 +11,7 @@ import bpy
 from bpy.props import BoolProperty
 
 from ..deformers import SkinningError
-from ..settings.weights import WeightOptions
+from ..settings.weights import CHOICES, WeightOptions
 from ..tasks.character import has_armature_modifier
 from ..tasks.weights import automatic as weights
 
@@ -125,7 +125,9 @@ class SUPPLE_OT_weights_auto(WeightOptions, bpy.types.Operator):
         meshes = chosen_meshes(context)
         if not self.properties.is_property_set("mirror"):
             self.mirror = any(obj.use_mesh_mirror_x for obj in meshes)
-        options = weights.Options(**{one.name: getattr(self, one.name) for one in fields(weights.Options)})
+        names = [option.name for option in fields(weights.Options) if option.name != "choices"]
+        choices = {name: getattr(self, name) for name in CHOICES}
+        options = weights.Options(choices=choices, **{name: getattr(self, name) for name in names})
         try:
             self._jobs = weights.prepare(meshes, options, chosen_armature(context))
             if is_interactive:

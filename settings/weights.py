@@ -1,66 +1,65 @@
-"""What is chosen for weights in the panel, and offered by operators."""
+"""Settings of automatic weights, in the panel and of the operator."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, PointerProperty
 
-METHOD_ITEMS = (
-    (
-        "SOLID",
-        "Solid Heat",
-        "Heat spreads from the bones through the body: any mesh, any number of parts, none left out",
-    ),
-    ("SURFACE", "Surface Heat", "Heat spreads over the skin, from the bones it sees: for one clean, closed skin"),
-    ("BIHARMONIC", "Bounded Biharmonic", "The smoothest weights through the body: takes some seconds, for final work"),
-)
+from ..deformers import Choice
+from ..deformers.automatic_weights import METHODS
+
+METHOD_ITEMS = tuple((method.key, method.label, method.tooltip) for method in METHODS.values())
 MODE_ITEMS = (
-    ("REPLACE", "Replace", "Weights that are there make way for the new ones"),
-    ("ADD", "Add", "New weights are added to those that are there, and both brought to the sum 1"),
-    ("UNWEIGHTED", "Fill", "Only vertices without any weight get new ones"),
+    ("REPLACE", "Replace", "Replace existing weights"),
+    ("ADD", "Add", "Add new weights to the existing ones, and normalize the sum"),
+    ("UNWEIGHTED", "Fill", "Weight only vertices that have no weights"),
 )
 
 
 class WeightOptions:
-    """Mix-in: what automatic weights offer to choose."""
+    """Mix-in: the settings of automatic weights; those of single methods are added below."""
 
-    method: EnumProperty(name="Method", description="How weights are found", items=METHOD_ITEMS)
-    mode: EnumProperty(name="Mode", description="What becomes of weights that are there", items=MODE_ITEMS)
+    method: EnumProperty(name="Method", description="How weights are computed", items=METHOD_ITEMS)
+    mode: EnumProperty(name="Mode", description="How new weights combine with existing ones", items=MODE_ITEMS)
     only_selected_bones: BoolProperty(
-        name="Selected Bones", description="Leave the weights of bones that are not selected as they are"
+        name="Selected Bones",
+        description="Weight only the selected bones: other bones keep their weights",
     )
     limit: IntProperty(
         name="Limit",
-        description="Largest number of bones at a vertex; 0 for as many as there are. Games mostly take 4",
+        description="Most bones that influence a vertex; 0 for no limit. Most game engines take 4",
         default=0,
         min=0,
         soft_max=8,
     )
     prune: FloatProperty(
         name="Prune Below",
-        description="Smaller weights are left out, and the others take their share",
+        description="Remove smaller weights, and normalize the others",
         default=0.001,
         min=0.0,
         max=0.5,
         precision=3,
         step=1,
     )
-    resolution: IntProperty(
-        name="Resolution",
-        description="Cells along the longest side of the body. 0 finds it by itself; more tell thin parts apart",
+
+
+def _make_property(choice: Choice) -> Any:
+    return IntProperty(
+        name=choice.label,
+        description=choice.tooltip,
         default=0,
         min=0,
-        soft_max=256,
-        max=1024,
+        soft_max=int(choice.slider[1] or choice.highest),
+        max=int(choice.highest),
     )
-    cells: IntProperty(
-        name="Cells",
-        description="About how many cells the body is cut into. 0 takes 5000; more are finer and take longer",
-        default=0,
-        min=0,
-        soft_max=50_000,
-        max=1_000_000,
-    )
+
+
+CHOICES = {choice.property_name: _make_property(choice) for method in METHODS.values() for choice in method.choices}
+"""Properties of the methods' choices: 0 stands for the method's default. See `choices.choice_properties`."""
+
+WeightOptions.__annotations__ |= {name: f"CHOICES[{name!r}]" for name in CHOICES}
 
 
 class WeightSettings(WeightOptions, bpy.types.PropertyGroup):
@@ -73,7 +72,7 @@ _register_classes, _unregister_classes = bpy.utils.register_classes_factory((Wei
 def register() -> None:
     _register_classes()
     bpy.types.Scene.supple_weights = PointerProperty(
-        type=WeightSettings, name="Supple Weights", description="How automatic weights are found"
+        type=WeightSettings, name="Supple Weights", description="Settings of automatic weights"
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bpy
 
 from ..settings.objects import settings_of
-from ..settings.weights import WeightSettings
+from ..settings.weights import CHOICES, METHODS, WeightSettings
 from .panels import SupplePanel, draw_message
 
 
@@ -58,7 +58,7 @@ class VIEW3D_PT_supple_weights(SupplePanel, bpy.types.Panel):
         row = layout.row()
         row.scale_y = 1.4
         operator = row.operator("supple.weights_auto", icon="MOD_VERTEX_WEIGHT")
-        for name in ("method", "mode", "only_selected_bones", "limit", "prune", "resolution", "cells"):
+        for name in ("method", "mode", "only_selected_bones", "limit", "prune", *CHOICES):
             setattr(operator, name, getattr(settings, name))
         if settings_of(obj).weights_report:
             draw_message(layout, context, settings_of(obj).weights_report, icon="INFO")
@@ -85,10 +85,8 @@ class VIEW3D_PT_supple_weights_options(WeightsSubpanel, bpy.types.Panel):
             column.prop(obj, "use_mesh_mirror_x", text="Mirror")
         column.prop(settings, "limit")
         column.prop(settings, "prune")
-        if settings.method == "SOLID":
-            column.prop(settings, "resolution")
-        elif settings.method == "BIHARMONIC":
-            column.prop(settings, "cells")
+        for choice in METHODS[settings.method].choices:
+            column.prop(settings, choice.property_name)
 
 
 class VIEW3D_PT_supple_weights_edit(WeightsSubpanel, bpy.types.Panel):

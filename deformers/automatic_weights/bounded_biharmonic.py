@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import SkinningError
 from ..geometry.solid import measure_size
 from ..geometry.solid_cells import Cells, link_cells
+from ..method import Choice
 from .biharmonic_energy import TOLERANCE, minimize
 from .bone_claims import claim_nodes, find_nearby_seeds, find_seeds, share_ties
 from .levels import (
@@ -24,6 +25,7 @@ from .levels import (
     read_weights,
     weight_clothes,
 )
+from .method import WeightMethod
 from .solution import Solution
 
 MOST_FINE = 20_000
@@ -53,6 +55,24 @@ class Params:
     cells: int = 5000
     detail: int = 6
     tolerance: float = TOLERANCE
+
+
+CELLS = Choice(
+    "cells",
+    "Cells",
+    "About how many cells the mesh is cut into. 0 is automatic (5000); more are finer and take longer",
+    highest=1_000_000,
+    slider=(None, 50_000),
+)
+
+INFO = WeightMethod(
+    "BIHARMONIC",
+    "Bounded Biharmonic",
+    "The smoothest weights through the inside of the mesh: takes some seconds, for final work",
+    words=("biharmonic", "bbw"),
+    params=Params,
+    choices=(CELLS,),
+)
 
 
 def solve(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..geometry.solid import Surface, measure_size
+from ..method import Choice
 from .bone_claims import find_seeds
 from .levels import (
     LEAST_INFLUENCE,
@@ -19,6 +20,7 @@ from .levels import (
     read_weights,
     solve_heat,
 )
+from .method import WeightMethod
 from .solution import Solution
 
 
@@ -36,6 +38,24 @@ class Params:
 
     resolution: int = 96
     detail: int = 5
+
+
+RESOLUTION = Choice(
+    "resolution",
+    "Resolution",
+    "Cells along the longest side of the mesh. 0 is automatic; higher values tell thin parts apart",
+    highest=1024,
+    slider=(None, 256),
+)
+
+INFO = WeightMethod(
+    "SOLID",
+    "Solid Heat",
+    "Heat spreads from the bones through the inside of the mesh: for any mesh, in any number of parts",
+    words=("solid",),
+    params=Params,
+    choices=(RESOLUTION,),
+)
 
 
 def solve(

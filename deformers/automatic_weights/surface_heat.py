@@ -11,6 +11,7 @@ from ..algebra.nested_dissection import factorize
 from ..errors import SkinningError
 from ..geometry.mesh_laplacian import drop_degenerate, make_laplacian
 from ..geometry.solid import area_vectors, find_crossed, find_islands, read_surface, weld
+from .method import WeightMethod
 from .solution import Solution
 
 AS_NEAR = 1e-3
@@ -67,6 +68,16 @@ class Params:
     least: float = 1e-3
 
 
+INFO = WeightMethod(
+    "SURFACE",
+    "Surface Heat",
+    "Heat spreads over the skin from the bones that it sees: for one clean, closed mesh",
+    words=("surface",),
+    params=Params,
+    casts_rays=True,
+)
+
+
 @dataclass(frozen=True)
 class Sources:
     """Where heat comes from.
@@ -92,10 +103,10 @@ def solve(
     triangles: np.ndarray,
     heads: np.ndarray,
     tails: np.ndarray,
+    params: Params | None = None,
+    progress: Callable[[float], None] | None = None,
     make_crossing_test: Callable[[np.ndarray, np.ndarray], CrossingTest] | None = None,
     fallback: np.ndarray | None = None,
-    params: Params = Params(),
-    progress: Callable[[float], None] | None = None,
 ) -> Solution:
     """Weights where heat comes to rest that flows from the bones over the surface.
 
@@ -106,14 +117,14 @@ def solve(
     triangles : int array, shape (T, 3)
     heads, tails : float arrays, shape (B, 3)
         Armature space. A bone without length is a point.
+    params : Params, optional
+    progress : callable, optional
+        Called with the share that is done; what it raises ends the work.
     make_crossing_test : callable, optional
         Takes points (P, 3) and triangles (N, 3) and returns the test of which segments they are crossed by. Without
         it NumPy does that, and the whole takes up to 10 times as long.
     fallback : float32 array, shape (V, B), optional
         Weights for islands of which no vertex sees a bone.
-    params : Params
-    progress : callable, optional
-        Called with 0..1; may raise.
 
     Returns
     -------
@@ -138,6 +149,7 @@ def solve(
     - an island that sees no bone takes other weights and is told of
     """
     _check(points, triangles, heads, tails)
+    params = params or Params()
     tell = progress or (lambda share: None)
     middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
     size = float(np.ptp(points, axis=0).max()) or float(np.abs(tails - heads).max()) or 1.0

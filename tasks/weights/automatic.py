@@ -6,8 +6,9 @@ something is wrong, nothing is changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 import bpy
 import numpy as np
@@ -17,8 +18,7 @@ from ...bridge.nearest import find_nearest_surface
 from ...bridge.visibility import make_crossing_test
 from ...bridge.weights import write_weights
 from ...deformers import SkinningError
-from ...deformers.automatic_weights import bounded_biharmonic as biharmonic_weights
-from ...deformers.automatic_weights import solid_heat, surface_heat
+from ...deformers.automatic_weights import DEFAULT_METHOD, SOLVERS
 from ...deformers.automatic_weights.solution import Solution
 from ...deformers.geometry.solid import weld
 from ...deformers.weight_editing import edits as weight_edits
@@ -54,41 +54,11 @@ SOLVED = 0.9
 """Share of the time after which weights are found, but not yet merged into those there are."""
 
 
-def _solve_solid(points, triangles, heads, tails, options: Options, progress) -> Solution:
-    params = solid_heat.Params(options.resolution) if options.resolution else None
-    return solid_heat.solve(points, triangles, heads, tails, params, progress)
-
-
-def _solve_surface(points, triangles, heads, tails, options: Options, progress) -> Solution:
-    """Surface heat; what sees no bone takes the solid's weights, which are found only if need be."""
-
-    def solve(fallback: np.ndarray | None, start: float, end: float) -> Solution:
-        return surface_heat.solve(
-            points, triangles, heads, tails, make_crossing_test, fallback, progress=cut_progress(progress, start, end)
-        )
-
-    found = solve(None, 0.0, 0.5)
-    if found.weights.any(axis=1).all():
-        return found
-    solid = _solve_solid(points, triangles, heads, tails, options, cut_progress(progress, 0.5, 0.75))
-    return solve(solid.weights, 0.75, 1.0)
-
-
-def _solve_biharmonic(points, triangles, heads, tails, options: Options, progress) -> Solution:
-    params = biharmonic_weights.Params(options.cells) if options.cells else None
-    return biharmonic_weights.solve(points, triangles, heads, tails, params, progress)
-
-
 def cut_progress(progress: Progress | None, start: float, end: float) -> Progress | None:
-    """What a step tells, which takes from `start` to `end` of the whole."""
+    """The progress of a step that takes from `start` to `end` of the whole."""
     return None if progress is None else lambda done: progress(start + (end - start) * done)
 
 
-METHODS: dict[str, Callable[..., Solution]] = {
-    "SOLID": _solve_solid,
-    "SURFACE": _solve_surface,
-    "BIHARMONIC": _solve_biharmonic,
-}
 MODES = tuple(item[0] for item in MODE_ITEMS)
 
 
@@ -99,7 +69,7 @@ class Options:
     Attributes
     ----------
     method : str
-        Key of `METHODS`.
+        Key of `SOLVERS`.
     mode : Mode
         "REPLACE" takes the computed weights, "ADD" adds them to those there are, "UNWEIGHTED" gives them to vertices
         that have none.
@@ -111,20 +81,17 @@ class Options:
         Largest number of bones at a vertex; 0 for no limit.
     prune : float
         Weights below this are left out.
-    resolution : int
-        Cells along the longest side of the solid, for solid heat; 0 for the method's own choice.
-    cells : int
-        About how many cells the solid is cut into, for biharmonic weights; 0 for the method's own choice.
+    choices : mapping of str to int
+        What is chosen for methods, by name of their choices; 0 or left out for a method's default.
     """
 
-    method: str = "SOLID"
+    method: str = DEFAULT_METHOD
     mode: weight_edits.Mode = "REPLACE"
     only_selected_bones: bool = False
     mirror: bool = False
     limit: int = 0
     prune: float = 0.001
-    resolution: int = 0
-    cells: int = 0
+    choices: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -300,7 +267,7 @@ def _solve(job: Job, progress: Progress | None) -> tuple[np.ndarray, np.ndarray,
     points, triangles = join_copies(skin, job.copies)
     free = ~job.locked
     heads, tails = envelopes.heads[free], envelopes.tails[free]
-    solution = METHODS[options.method](points, triangles, heads, tails, options, progress)
+    solution = run_method(options, points, triangles, heads, tails, progress)
     found, reasons, notes = solution.weights, np.array(solution.reasons, object), list(solution.notes)
     if not free.all():
         found, reasons = np.zeros((len(points), len(free)), np.float32), np.full(len(free), "", object)
@@ -312,6 +279,28 @@ def _solve(job: Job, progress: Progress | None) -> tuple[np.ndarray, np.ndarray,
         if far := np.count_nonzero(mirrored.far[: skin.rows[-1].stop]):
             notes.append(f"{count(far, 'vertex')} with nothing on the other side of X: not mirrored")
     return found[: skin.rows[-1].stop], reasons, notes
+
+
+def run_method(
+    options: Options,
+    points: np.ndarray,
+    triangles: np.ndarray,
+    heads: np.ndarray,
+    tails: np.ndarray,
+    progress: Progress | None,
+) -> Solution:
+    """Find weights by the chosen method; what sees no bone takes those of the default method, found only if need be."""
+    solver = SOLVERS[options.method]
+    solve = partial(solver.solve, points, triangles, heads, tails, solver.INFO.make_params(options.choices))
+    if not solver.INFO.casts_rays:
+        return solve(progress)
+    solve = partial(solve, make_crossing_test=make_crossing_test)
+    found = solve(cut_progress(progress, 0.0, 0.5))
+    if found.weights.any(axis=1).all():
+        return found
+    default = replace(options, method=DEFAULT_METHOD)
+    fallback = run_method(default, points, triangles, heads, tails, cut_progress(progress, 0.5, 0.75))
+    return solve(cut_progress(progress, 0.75, 1.0), fallback=fallback.weights)
 
 
 def _close_seams(skin: Skin) -> np.ndarray:

@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...settings.weights import METHOD_ITEMS
-
-METHOD_NAMES = {item[0]: item[1] for item in METHOD_ITEMS}
+from ...deformers.automatic_weights import METHODS
 
 NAMED = 5
 """Names that a sentence tells; of more it tells the number."""
@@ -42,7 +40,7 @@ class Report:
     def describe(self, part: str | None = None) -> list[str]:
         """Sentences, of all parts or of one."""
         told = [one for one in self.parts if part in (None, one[0])]
-        lines = [_describe_part(*one, METHOD_NAMES[self.method]) for one in told]
+        lines = [_describe_part(*one, METHODS[self.method].label) for one in told]
         by_reason: dict[str, list[str]] = {}
         for bone, reason in self.reasons.items():
             by_reason.setdefault(reason, []).append(bone)
@@ -56,7 +54,7 @@ class Report:
             return self.describe()
         total, weighted = sum(part[1] for part in self.parts), sum(part[2] for part in self.parts)
         found = count(weighted, "vertex") if weighted == total else f"{weighted:,} of {count(total, 'vertex')}"
-        method = METHOD_NAMES[self.method]
+        method = METHODS[self.method].label
         partial = [_describe_part(*part, method) for part in self.parts if not 0 < part[1] == part[2]]
         first = f"{found} of {len(self.parts)} meshes have weights, by {method}."
         return [first, *partial, *self.describe()[len(self.parts) :]]

@@ -13,11 +13,11 @@ from scenes import (
 from supple.bridge.weights import read_weights
 
 BONES = [f"bone.{bone}" for bone in range(3)]
-METHODS = ("SOLID", "SURFACE", "BIHARMONIC")
 COARSE = 24
 """Cells along a tube: enough for a tube."""
 FEW = 600
 """Cells of a tube for biharmonic weights."""
+COARSE_AND_FEW = {"resolution": COARSE, "cells": FEW}
 
 
 def add_bare_tube(**shape: float) -> tuple:
@@ -29,7 +29,7 @@ def add_bare_tube(**shape: float) -> tuple:
 
 def auto(**options) -> set[str]:
     """The operator, on a coarse grid where nothing else is asked for."""
-    return bpy.ops.supple.weights_auto(**{"resolution": COARSE, "cells": FEW, **options})
+    return bpy.ops.supple.weights_auto(**(COARSE_AND_FEW | options))
 
 
 def weights_of(obj: bpy.types.Object, names: list[str] = BONES) -> np.ndarray:

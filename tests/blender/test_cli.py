@@ -350,7 +350,7 @@ def bare(tmp_path: Path) -> Path:
     return save(tmp_path / "bare.blend")
 
 
-@pytest.mark.parametrize("method", ("solid", "surface", "bbw"))
+@pytest.mark.parametrize("method", ("solid", "surface", "biharmonic", "bbw"))
 def test_weights_are_saved_and_told_as_json(tmp_path, bare, method, capsys):
     capsys.readouterr()
     new = tmp_path / "new.blend"

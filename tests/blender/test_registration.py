@@ -282,7 +282,7 @@ def test_weight_panels_of_a_mesh():
     obj, armature = add_tube(rings=12, sides=8)
     method, explained, *rest = draw("VIEW3D_PT_supple_weights")
     assert (method, rest) == ("method", ["mode", "supple.weights_auto", "supple_show_weights"])
-    assert explained.startswith("Heat spreads from the bones through the body")
+    assert explained.startswith("Heat spreads from the bones through the inside of the mesh")
     options = ["only_selected_bones", "use_mesh_mirror_x", "limit", "prune", "resolution"]
     assert draw("VIEW3D_PT_supple_weights_options") == options
     assert draw("VIEW3D_PT_supple_weights_edit") == WEIGHT_TOOLS

@@ -26,5 +26,5 @@ def test_crossed_segments(scale: float):
 
 def test_surface_heat_with_the_tree():
     heads, tails = np.array([[0.0, 0.0, 0.1], [0.3, 0.0, 0.1]]), np.array([[0.0, 0.0, 1.9], [0.3, 0.0, 1.9]])
-    found = solve(*CAPSULE, heads, tails, make_crossing_test)
+    found = solve(*CAPSULE, heads, tails, make_crossing_test=make_crossing_test)
     np.testing.assert_allclose(found.weights, solve(*CAPSULE, heads, tails).weights, atol=1e-6)

@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 from scenes_weights import (
     BONES,
-    COARSE,
-    FEW,
-    METHODS,
+    COARSE_AND_FEW,
     add_bare_tube,
     assert_whole,
     auto,
@@ -28,6 +26,7 @@ from scenes import (
     select,
 )
 from supple.deformers import SkinningError
+from supple.deformers.automatic_weights import METHODS
 from supple.operators.weights import CanceledError, Computation
 from supple.settings.objects import settings_of
 from supple.tasks.weights import automatic as weights
@@ -60,13 +59,14 @@ def test_the_operator_does_what_the_task_does():
     obj, _ = add_bare_tube()
     twin = add_twin(obj)
     select(obj)
-    chosen = {"method": "SOLID", "mode": "REPLACE", "limit": 2, "prune": 0.02, "resolution": 32, "cells": 300}
-    auto(**chosen)
-    assign_weights([twin], Options(**chosen))
+    chosen = {"method": "SOLID", "mode": "REPLACE", "limit": 2, "prune": 0.02}
+    choices = {"resolution": 32, "cells": 300}
+    auto(**chosen, **choices)
+    assign_weights([twin], Options(choices=choices, **chosen))
     assert weights_of(obj).any()
     assert (weights_of(obj) == weights_of(twin)).all()
     select(twin)
-    auto(**{**chosen, "limit": 1})
+    auto(**{**chosen, **choices, "limit": 1})
     assert not (weights_of(obj) == weights_of(twin)).all()
 
 
@@ -174,7 +174,7 @@ def test_small_weights_are_left_out():
 
 def test_what_is_computed_in_a_thread_is_the_same():
     obj, _ = add_bare_tube()
-    jobs = weights.prepare([obj], Options(resolution=COARSE, cells=FEW))
+    jobs = weights.prepare([obj], Options(choices=COARSE_AND_FEW))
     steps = []
     computation = Computation(
         lambda progress: weights.compute_all(jobs, lambda done: (steps.append(done), progress(done)))
@@ -198,7 +198,7 @@ def test_computing_can_be_canceled(method):
             raise StopError
 
     with pytest.raises(StopError):
-        assign_weights([obj], Options(method=method, resolution=COARSE, cells=FEW), progress=stop)
+        assign_weights([obj], Options(method=method, choices=COARSE_AND_FEW), progress=stop)
     assert not obj.vertex_groups
 
 
@@ -216,7 +216,7 @@ def test_a_computation_stops_when_told():
 
 def test_merging_can_be_canceled(monkeypatch):
     obj, _ = add_bare_tube()
-    jobs = weights.prepare([obj], Options(resolution=COARSE))
+    jobs = weights.prepare([obj], Options(choices=COARSE_AND_FEW))
     monkeypatch.setattr(weights, "BLOCK", 26)
     told: list[float] = []
     weights.compute_all(jobs, told.append)
@@ -243,7 +243,7 @@ def test_what_is_wrong_in_a_thread_is_told():
 
 def test_a_mesh_that_changed_meanwhile_is_left_alone():
     obj, _ = add_bare_tube()
-    jobs = weights.prepare([obj], Options(resolution=COARSE, cells=FEW))
+    jobs = weights.prepare([obj], Options(choices=COARSE_AND_FEW))
     results = weights.compute_all(jobs)
     obj.data.vertices.add(1)
     with pytest.raises(SkinningError, match="'Tube' has 105 vertices but had 104"):

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from scenes_weights import (
     BONES,
-    METHODS,
     add_bare_tube,
     add_mesh,
     assert_whole,
@@ -29,6 +28,7 @@ from scenes import (
     select,
     turn,
 )
+from supple.deformers.automatic_weights import METHODS
 from supple.settings.objects import settings_of
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import bpy
 import pytest
-from scenes_weights import BONES, COARSE, FEW, add_bare_tube, assert_whole, auto, empty, select_bones, weights_of
+from scenes_weights import BONES, COARSE_AND_FEW, add_bare_tube, assert_whole, auto, empty, select_bones, weights_of
 
 from scenes import (
     add_twin,
@@ -33,7 +33,7 @@ def test_the_report_tells_of_vertices_and_bones():
     root.head, root.tail = (0, -2, 0), (0, -2, 1)
     bpy.ops.object.mode_set(mode="OBJECT")
     select(obj)
-    (report,) = assign_weights([obj], Options(resolution=COARSE, cells=FEW))
+    (report,) = assign_weights([obj], Options(choices=COARSE_AND_FEW))
     assert report.parts == (("Tube", 104, 104),)
     assert report.bones == 4
     assert set(report.reasons) == {"root"}
@@ -74,8 +74,8 @@ def test_bones_that_are_left_nothing_are_told_of():
     bone = armature.data.edit_bones.new("short")
     bone.head, bone.tail = (0, 0.95, 0), (0, 1.05, 0)
     bpy.ops.object.mode_set(mode="OBJECT")
-    assert assign_weights([obj], Options(resolution=COARSE))[0].reasons == {}
-    (report,) = assign_weights([obj], Options(resolution=COARSE, prune=0.5))
+    assert assign_weights([obj], Options(choices=COARSE_AND_FEW))[0].reasons == {}
+    (report,) = assign_weights([obj], Options(choices=COARSE_AND_FEW, prune=0.5))
     assert report.reasons == {"short": weights.TOO_SMALL}
     assert not weights_of(obj, ["short"]).any()
 

@@ -27,6 +27,7 @@ MAY_IMPORT = {
     },
     "deformers/automatic_weights": {
         "deformers/errors",
+        "deformers/method",
         "deformers/geometry",
         "deformers/algebra",
         "deformers/rig",

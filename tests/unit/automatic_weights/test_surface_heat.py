@@ -179,11 +179,14 @@ def test_skin_hides_bones():
         return lambda starts, ends: find_crossed(surface, starts, ends)
 
     outward = Params(inward=False)
-    found = solve(points, triangles, heads, tails, make_crossing_test, params=outward).weights
+    found = solve(points, triangles, heads, tails, make_crossing_test=make_crossing_test, params=outward).weights
     assert asked == [len(triangles)]
     assert found[inner, 0].min() > 0.95
     np.testing.assert_array_equal(solve(points, triangles, heads, tails, params=outward).weights, found)
-    assert solve(points, triangles, heads, tails, never_crossed, params=outward).weights[inner, 0].max() < 0.5
+    assert (
+        solve(points, triangles, heads, tails, make_crossing_test=never_crossed, params=outward).weights[inner, 0].max()
+        < 0.5
+    )
 
 
 def test_lines_of_sight_end_before_the_bone():
@@ -199,7 +202,7 @@ def test_lines_of_sight_end_before_the_bone():
 
         return find_crossed
 
-    assert solve(points, triangles, HEADS, TAILS, make_crossing_test).notes == ()
+    assert solve(points, triangles, HEADS, TAILS, make_crossing_test=make_crossing_test).notes == ()
 
 
 def test_other_islands_hide_nothing():
@@ -257,14 +260,14 @@ def test_islands_that_see_no_bone():
         return lambda starts, ends: np.full(len(starts), (starts[:, 0] > 0.2).any())
 
     fallback = np.random.default_rng(4).uniform(size=(len(points), 2)).astype(np.float32)
-    found = solve(points, triangles, HEADS, TAILS, make_crossing_test, fallback)
+    found = solve(points, triangles, HEADS, TAILS, make_crossing_test=make_crossing_test, fallback=fallback)
     np.testing.assert_array_equal(found.weights[is_far], fallback[is_far])
     assert found.notes == ("1 island (54 vertices) sees no bone: weights of solid heat were taken",)
-    bare = solve(points, triangles, HEADS, TAILS, make_crossing_test)
+    bare = solve(points, triangles, HEADS, TAILS, make_crossing_test=make_crossing_test)
     assert not bare.weights[is_far].any()
     assert bare.notes == ("1 island (54 vertices) sees no bone: left without weights, try solid heat",)
     alone = solve(*tube, HEADS, TAILS, params=EXACT).weights
-    whole = solve(points, triangles, HEADS, TAILS, make_crossing_test, params=EXACT).weights
+    whole = solve(points, triangles, HEADS, TAILS, make_crossing_test=make_crossing_test, params=EXACT).weights
     np.testing.assert_allclose(whole[~is_far], alone, atol=1e-5)
 
 
@@ -276,7 +279,7 @@ def test_vertices_that_see_no_bone_get_heat_from_their_neighbors():
         joint = points[:, 2].mean()
         return lambda starts, ends: starts[:, 2] < joint + 0.1
 
-    found = solve(points, triangles, HEADS, TAILS, make_crossing_test, params=EXACT)
+    found = solve(points, triangles, HEADS, TAILS, make_crossing_test=make_crossing_test, params=EXACT)
     assert found.weights[points[:, 2] < 0.5, 1].min() > 0.999
     assert found.notes == ()
 
