@@ -58,9 +58,9 @@ class Params:
 
 
 CELLS = Choice(
-    "cells",
-    "Cells",
-    "About how many cells the mesh is cut into. 0 is automatic (5000); more are finer and take longer",
+    name="cells",
+    label="Cells",
+    tooltip="About how many cells the mesh is cut into. 0 is automatic (5000); more are finer and take longer",
     highest=1_000_000,
     slider=(None, 50_000),
 )

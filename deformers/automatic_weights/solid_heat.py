@@ -41,9 +41,9 @@ class Params:
 
 
 RESOLUTION = Choice(
-    "resolution",
-    "Resolution",
-    "Cells along the longest side of the mesh. 0 is automatic; higher values tell thin parts apart",
+    name="resolution",
+    label="Resolution",
+    tooltip="Cells along the longest side of the mesh. 0 is automatic; higher values tell thin parts apart",
     highest=1024,
     slider=(None, 256),
 )
