@@ -17,8 +17,8 @@ from .deformers.automatic_weights import METHODS as AUTOMATIC_WEIGHTS
 from .deformers.skinning.dlbnt import ORDER
 from .settings.objects import EVALUATE_ITEMS, settings_of
 from .tasks.character import has_armature_modifier
-from .tasks.patterns.display import describe
 from .tasks.patterns.maps import SUFFIXES, write_maps
+from .tasks.patterns.show import describe
 from .tasks.skin import bake
 from .tasks.skin.bind import bind, describe_particles
 from .tasks.skin.inspect import describe_file

@@ -11,8 +11,8 @@ from .bridge.meshes import local_object, read_object_ids
 from .deformers import SkinningError
 from .settings.events import are_muted, listeners, pattern_listeners
 from .settings.objects import settings_of
-from .tasks.patterns import display as pattern_display
-from .tasks.patterns.placing import forget_outlines
+from .tasks.patterns import show as pattern_display
+from .tasks.patterns.layout import forget_charts
 from .tasks.skin import by_nodes as nodes
 from .tasks.skin import live
 from .tasks.skin.bind import count_changes, find_bound_objects, follow_settings, migrate, own_carrier
@@ -182,7 +182,7 @@ def _on_setting(obj: bpy.types.Object) -> None:
 def _on_load(*_) -> None:
     live.forget_all()
     nodes.forget_all()
-    forget_outlines()
+    forget_charts()
     _watch.look_again()
     _watch.is_rendering = False
     _watch.bound_objects()
@@ -252,4 +252,4 @@ def unregister() -> None:
     if hasattr(bpy.data, "objects"):
         _before_save()
     live.forget_all()
-    forget_outlines()
+    forget_charts()

@@ -86,6 +86,11 @@ def find_task(name: str) -> Any:
     return importlib.import_module(f"{checkout.MODULE}.tasks.{name}")
 
 
+def muted() -> Any:
+    """Supple's own context, in which settings change without being shown."""
+    return importlib.import_module(f"{checkout.MODULE}.settings.events").muted()
+
+
 def open_body(assets: Path, method: str = "DLBNT") -> tuple[bpy.types.Object, bpy.types.Object]:
     """Open the file of the body: the body, bound by DLBNT with its patterns on it, and its armature."""
     bpy.ops.wm.open_mainfile(filepath=str(assets / "mh_human" / "mh_human.blend"))
@@ -142,25 +147,24 @@ def is_worn(place: Vector) -> bool:
 
 def add_patterns(body: bpy.types.Object) -> None:
     """Lay PATTERNS on the body."""
-    tasks, places, library = find_task("patterns"), find_task("pattern_places"), find_task("pattern_library")
-    display = find_task("pattern_display")
-    mesh = places.outline_of(body).mesh
+    edit, layout, library = (find_task(f"patterns.{name}") for name in ("edit", "layout", "library"))
+    mesh = layout.charts_of(body).mesh
     for one in PATTERNS:
         entry = library.find_entry(one.key)
-        place = places.locate_point(mesh, np.array(one.place))
-        along = places.find_frame(mesh, place, "SURFACE") @ np.array(one.along)
-        pattern = tasks.add_pattern(
+        center = layout.locate_point(mesh, np.array(one.place))
+        along = layout.find_frame(mesh, center, "SURFACE") @ np.array(one.along)
+        pattern = edit.add_pattern(
             body, entry, library.ensure_image(entry), one.bone, one.axis, location=one.place,
             angle=math.atan2(along[1], along[0]),
         )  # fmt: skip
-        with display.muted():
+        with muted():
             pattern.direction = one.direction
             pattern.start, pattern.full = (math.radians(angle) for angle in one.angles)
             pattern.size = [one.scale * side for side in pattern.size]
             pattern.strength *= one.scale * one.strength
         if one.mirrored:
-            tasks.mirror_pattern(body, len(body.supple.patterns) - 1)
-    display.update(body)
+            edit.mirror_pattern(body, len(body.supple.patterns) - 1)
+    find_task("patterns.show").update(body)
     for pattern in body.supple.patterns:
         if pattern.note:
             print(f"{pattern.name}: {pattern.note}")
@@ -184,19 +188,17 @@ def strike(armature: bpy.types.Object, pose: Pose) -> None:
 
 def show_patterns(body: bpy.types.Object, shown: bool) -> None:
     """Show all patterns of a body, or none."""
-    display = find_task("pattern_display")
-    with display.muted():
+    with muted():
         for pattern in body.supple.patterns:
             pattern.show = shown
-    display.update(body)
+    find_task("patterns.show").update(body)
 
 
 def show_as(body: bpy.types.Object, display: str, level: int) -> None:
     """Show a body's patterns as "KIND", "BUMP" or "DISPLACEMENT", of a skin that is subdivided first."""
-    task = find_task("pattern_display")
-    with task.muted():
+    with muted():
         body.supple.pattern_display, body.supple.pattern_level = display, level
-    task.update(body)
+    find_task("patterns.show").update(body)
 
 
 def curl_fingers(amount: float, thumb: float = 1.0) -> Pose:

@@ -1,7 +1,7 @@
-"""Charts of patterns on a mesh: what is read to make them, and the attributes that hold them.
+"""Charts of patterns on a mesh: what is read to make them, and the attributes that store them.
 
-An attribute holds charts that share no face, for each corner of a face (x, y, number): where in the picture the corner
-lies, and the pattern's number; (0, 0, 0) where there is none.
+An attribute stores charts that share no face, for each corner of a face (s, t, number): the corner's coordinates in the
+height map, and the pattern's number; (0, 0, 0) where there is none.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PREFIX = "supple_"
 
 def read_uv(mesh: bpy.types.Mesh) -> np.ndarray | None:
     """The UV map that renders use, float64, shape (C, 2); None where there is none."""
-    layer = next((one for one in mesh.uv_layers if one.active_render), None)
+    layer = next((layer for layer in mesh.uv_layers if layer.active_render), None)
     if layer is None:
         return None
     uv = np.empty((len(mesh.loops), 2), np.float32)
@@ -27,16 +27,26 @@ def read_uv(mesh: bpy.types.Mesh) -> np.ndarray | None:
     return uv.astype(np.float64)
 
 
-def read_outline(mesh: bpy.types.Mesh) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
-    """Points at rest, corners' vertices, faces' first corners and the UV map: what charts are made of."""
+def read_chart_arrays(mesh: bpy.types.Mesh) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
+    """What charts are made of.
+
+    Returns
+    -------
+    points : float array, shape (V, 3)
+        At rest, object space.
+    corner_vertices : int array, shape (C,)
+    face_starts : int array, shape (F,)
+        The first corner of each face.
+    uv : float64 array, shape (C, 2), or None
+    """
     corners, starts = read_face_corners(mesh)
     return read_points(mesh), corners, starts, read_uv(mesh)
 
 
-def fingerprint(outline: tuple[np.ndarray | None, ...]) -> int:
-    """A number that differs where the mesh has changed."""
+def fingerprint(arrays: tuple[np.ndarray | None, ...]) -> int:
+    """A number that differs where any of the arrays, of any shape, has changed."""
     code = 0
-    for array in outline:
+    for array in arrays:
         if array is not None:
             code = zlib.crc32(np.ascontiguousarray(array), code)
     return code
@@ -48,7 +58,16 @@ def chart_name(key: str, layer: int) -> str:
 
 
 def write_charts(mesh: bpy.types.Mesh, key: str, layers: Sequence[np.ndarray]) -> None:
-    """Store layers of charts, float32, shape (C, 3) each, and remove those there are no more of."""
+    """Store layers of charts in a mesh, and remove layers of the same key beyond them.
+
+    Parameters
+    ----------
+    mesh : Mesh
+    key : str
+        Of the object whose patterns they are.
+    layers : sequence of float32 arrays, shape (C, 3)
+        (s, t, number) of each corner.
+    """
     for index, values in enumerate(layers):
         name = chart_name(key, index)
         attribute = mesh.attributes.get(name)

@@ -12,13 +12,11 @@ from ..deformers.patterns.heights import Response
 from .modifiers import find_socket_id
 
 ROTATION_MODE = "SWING_TWIST_Y"
-LONGEST = 255
-"""Characters that Blender keeps of a driver's expression."""
 
 
 @dataclass(frozen=True)
-class Joint:
-    """What of a joint is measured.
+class DrivingJoint:
+    """The joint, and its axis, whose rotation drives a pattern.
 
     Attributes
     ----------
@@ -39,19 +37,25 @@ class Joint:
 
 
 def measure_rest(armature: bpy.types.Object, bone: str, other: str) -> float:
-    """Angle between two bones at rest, radians."""
+    """Angle between two bones at rest, radians.
+
+    Parameters
+    ----------
+    armature : Object
+    bone, other : str
+    """
     first, second = (armature.data.bones[name].matrix_local.to_quaternion() for name in (bone, other))
     return _angle_between(first, second)
 
 
 def read_rotation(armature: bpy.types.Object, bone: str) -> np.ndarray:
-    """How an evaluated armature's bone is turned against its rest and its parent: quaternion (w, x, y, z)."""
+    """Rotation of an evaluated armature's bone against its rest and its parent: quaternion (w, x, y, z), shape (4,)."""
     pose_bone = armature.pose.bones[bone]
     local = armature.convert_space(pose_bone=pose_bone, matrix=pose_bone.matrix, from_space="POSE", to_space="LOCAL")
     return np.array(local.to_quaternion(), np.float64)
 
 
-def read_angle_between(armature: bpy.types.Object, joint: Joint) -> float:
+def read_angle_between(armature: bpy.types.Object, joint: DrivingJoint) -> float:
     """Angle between two bones of an evaluated armature beyond that at rest, radians."""
     first, second = (armature.pose.bones[name].matrix.to_quaternion() for name in (joint.bone, joint.other_bone))
     return _angle_between(first, second) - joint.rest
@@ -68,19 +72,31 @@ def write_expression(response: Response, rest: float) -> str:
     ----------
     response : Response
     rest : float
-        What is taken off the angle first, radians.
+        Subtracted from the angle first, radians.
     """
     angle = f"(a-{rest:.7g})" if rest else "a"
     angle = {"POSITIVE": angle, "NEGATIVE": f"(-{angle})", "BOTH": f"abs({angle})"}[response.direction]
-    turned = f"({angle}-({response.start:.7g}))"
+    rotated = f"({angle}-({response.start:.7g}))"
     if response.law == "LOG":
-        return f"{response.gain:.7g}*log(max({turned},0)+1)"
-    share = f"clamp({turned}/{response.full - response.start:.7g})"
+        return f"{response.gain:.7g}*log(max({rotated},0)+1)"
+    share = f"clamp({rotated}/{response.full - response.start:.7g})"
     return f"pow({share},3)*({share}*(6*{share}-15)+10)"
 
 
-def drive_amount(obj: bpy.types.Object, path: str, slot: int, joint: Joint, response: Response) -> None:
-    """Have a property of an object, or an entry of one, follow a joint."""
+def drive_amount(obj: bpy.types.Object, path: str, slot: int, joint: DrivingJoint, response: Response) -> None:
+    """Drive a property of an object, or an entry of it, by a joint.
+
+    Parameters
+    ----------
+    obj : Object
+    path : str
+        Data path of the property.
+    slot : int
+        Index of the entry.
+    joint : DrivingJoint
+    response : Response
+        How much of the pattern an angle brings out.
+    """
     driver = _ensure_driver(obj, path, slot).driver
     variable = _only_variable(driver)
     if joint.axis == "BETWEEN":
@@ -101,7 +117,16 @@ def drive_amount(obj: bpy.types.Object, path: str, slot: int, joint: Joint, resp
 
 
 def read_bones(obj: bpy.types.Object, path: str, slot: int) -> list[str]:
-    """Bones that a driven property follows, as Blender names them now; none where it has no driver."""
+    """Bones that drive a property of an object, by their present names; none where it has no driver.
+
+    Parameters
+    ----------
+    obj : Object
+    path : str
+        Data path of the property.
+    slot : int
+        Index of the entry.
+    """
     for curve in obj.animation_data.drivers if obj.animation_data is not None else ():
         if (curve.data_path, curve.array_index) == (path, slot) and curve.driver.variables:
             return [target.bone_target for target in curve.driver.variables[0].targets]
@@ -125,7 +150,16 @@ def input_path(modifier: bpy.types.Modifier, socket: str) -> str:
 
 
 def keep_drivers(obj: bpy.types.Object, start: str, used: set[tuple[str, int]]) -> None:
-    """Of an object's drivers whose data paths start so, remove all but those of the paths and indices given."""
+    """Remove an object's drivers that are used no more.
+
+    Parameters
+    ----------
+    obj : Object
+    start : str
+        Drivers whose data path does not start so are left alone.
+    used : set of (str, int)
+        Data paths and indices of the drivers that stay.
+    """
     data = obj.animation_data
     for curve in list(data.drivers) if data is not None else ():
         if curve.data_path.startswith(start) and (curve.data_path, curve.array_index) not in used:
@@ -133,11 +167,11 @@ def keep_drivers(obj: bpy.types.Object, start: str, used: set[tuple[str, int]]) 
 
 
 def remove_drivers(obj: bpy.types.Object, starts: tuple[str, ...]) -> None:
-    """Remove the drivers of an object whose data paths start so, and the last trace of there having been any."""
+    """Remove the drivers of an object whose data paths start so, and its animation data where nothing else is in it."""
     data = obj.animation_data
     if data is None:
         return
-    for curve in [one for one in data.drivers if one.data_path.startswith(starts)]:
+    for curve in [curve for curve in data.drivers if curve.data_path.startswith(starts)]:
         data.drivers.remove(curve)
     if not (data.drivers or data.action or data.nla_tracks):
         obj.animation_data_clear()

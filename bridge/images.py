@@ -21,7 +21,7 @@ from .point_caches import open_replacing
 Format = Literal["png16", "exr"]
 
 STEPS = 65535  # of 16 bits
-GREY_TOLERANCE = 1.5 / 255  # one step of 8 bits, as lossy files make it, and the rounding of it
+GRAY_TOLERANCE = 1.5 / 255  # one step of 8 bits, as lossy files make it, and the rounding of it
 DATA = "Non-Color"  # by its name: up to 4.5 `is_data = True` shows this name and goes on converting the pixels
 ENCODINGS = {"png16": ("PNG", "16"), "exr": ("OPEN_EXR", "32")}
 NOT_STILL = {
@@ -66,7 +66,7 @@ def load_image(path: Path) -> bpy.types.Image:
     Raises
     ------
     SkinningError
-        Where the file can not be read, or is nothing that ``read_image`` takes.
+        Where the file can not be read, or ``read_image`` refuses it.
     """
     try:
         image = bpy.data.images.load(str(path.absolute()))
@@ -82,7 +82,7 @@ def load_image(path: Path) -> bpy.types.Image:
 
 
 def read_image(image: bpy.types.Image) -> np.ndarray:
-    """Heights of a grey image as its pixels have them, float32, shape (H, W), clipped to 0..1; alpha is ignored.
+    """Heights of a gray image as its pixels have them, float32, shape (H, W), clipped to 0..1; alpha is ignored.
 
     The color space should be Non-Color. Else Image Texture nodes see other heights than these in 8-bit images, and
     both see other heights than the file's in 16-bit ones.
@@ -103,10 +103,10 @@ def read_image(image: bpy.types.Image) -> np.ndarray:
     channels = pixels[..., :3]
     _check_finite(channels, f"read image '{image.name}'")
     difference = np.ptp(channels, axis=-1).max()
-    if difference > GREY_TOLERANCE:
+    if difference > GRAY_TOLERANCE:
         raise SkinningError(
             f"Image '{image.name}' is colored (red, green and blue are up to {difference:.2f} apart): "
-            "convert it to grey"
+            "convert it to gray"
         )
     return channels[..., 0].clip(0, 1)
 
@@ -126,7 +126,7 @@ def write_heights(path: Path, values: np.ndarray, format: Format) -> None:  # no
     values : ndarray, shape (H, W)
         Heights.
     format : str
-        ``"png16"``: grey of 16 bits, clipped to 0..1 and rounded to steps of 1/65535. ``"exr"``: float32, as they are.
+        ``"png16"``: gray of 16 bits, clipped to 0..1 and rounded to steps of 1/65535. ``"exr"``: float32, as they are.
 
     Raises
     ------
@@ -139,7 +139,7 @@ def write_heights(path: Path, values: np.ndarray, format: Format) -> None:  # no
 
 
 def _mark_as_heights(image: bpy.types.Image) -> None:
-    """Have an image without changes by hand taken for numbers; those changes would be lost."""
+    """Have an image read as plain numbers; changes by hand that are not saved would be lost."""
     image.colorspace_settings.name = DATA
     image.use_half_precision = False  # the viewport would round heights to 2048 steps
 
@@ -148,7 +148,7 @@ def _check_finite(values: np.ndarray, action: str) -> np.ndarray:
     wrong = np.count_nonzero(~np.isfinite(values))
     if wrong:
         raise SkinningError(
-            f"Cannot {action}: {wrong} of {values.size} values are not finite numbers: paint or make it again"
+            f"Cannot {action}: {wrong} of {values.size} values are not finite numbers: repair the image"
         )
     return values
 
@@ -165,9 +165,9 @@ def _say_unreadable(image: bpy.types.Image) -> str:
 def _encode(values: np.ndarray, encoding: Format) -> bytes:
     """Heights, shape (H, W), as the content of a file.
 
-    ``save_render`` with a scene of its own is the way to one 16-bit channel (``Image.save`` writes three). Of an image
+    ``save_render`` with a scene of its own is what writes one 16-bit channel (``Image.save`` writes three). Of an image
     that is Non-Color it writes the very numbers, clipped for PNG: neither view transform nor dithering touches them.
-    They are rounded to 16 bits before, since Blender makes grey of three channels in float32.
+    They are rounded to 16 bits before, since Blender converts three channels to gray in float32.
     """
     if encoding == "png16":
         values = np.rint(values.astype(np.float64) * STEPS) / STEPS
@@ -185,7 +185,7 @@ def _encode(values: np.ndarray, encoding: Format) -> bytes:
                 return file.read_bytes()
         except (OSError, RuntimeError) as error:
             raise SkinningError(
-                f"Cannot write an image to the folder for temporary files ({error}): see that it exists and has space"
+                f"Cannot write an image to the folder for temporary files ({error}): check that it exists and has space"
             ) from error
 
 

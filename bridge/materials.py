@@ -1,4 +1,4 @@
-"""A node group before the normals of materials' shaders, put in and taken out again."""
+"""A node group before the normals of materials' shaders: inserted and removed."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def ensure_materials(obj: bpy.types.Object) -> list[bpy.types.Material]:
 
 
 def remove_made_material(obj: bpy.types.Object) -> None:
-    """Take away the material that `ensure_materials` has given."""
+    """Remove the material that `ensure_materials` has given."""
     for index, slot in reversed(list(enumerate(obj.material_slots))):
         material = slot.material
         if material is None or MADE_KEY not in material:
             continue
         if material[MADE_KEY] == WITH_SLOT:
             cast(Any, obj.data).materials.pop(index=index)
-            obj.data = obj.data  # takes the object's empty slot away, which pop leaves
+            obj.data = obj.data  # removes the object's empty slot, which pop leaves
         else:
             slot.material = None
         if not material.users:
@@ -67,7 +67,7 @@ def find_inserted(material: bpy.types.Material, group: Any) -> list[Any]:
 
 
 def insert_group(material: bpy.types.Material, group: Any) -> bool:
-    """Put a group between the shaders of a material and what their normals are linked from; whether there was any."""
+    """Insert a group between the shaders of a material and the sources of their normals: whether there is a shader."""
     tree = cast(Any, material.node_tree)
     nodes: dict[Any, Any] = {}
     for socket in find_normals(material):
@@ -86,7 +86,7 @@ def insert_group(material: bpy.types.Material, group: Any) -> bool:
 
 
 def remove_group(material: bpy.types.Material, group: Any) -> None:
-    """Take a group out of a material, and link again what it stood between."""
+    """Remove a group from a material, and link again what it was inserted between."""
     tree = cast(Any, material.node_tree)
     for node in find_inserted(material, group):
         source = node.inputs[NORMAL].links[0].from_socket if node.inputs[NORMAL].is_linked else None

@@ -1,48 +1,29 @@
-"""The skin as it is shown: what rays are cast at, and what lines are drawn on."""
+"""The posed skin as arrays: what rays are cast at, and what outlines are drawn on.
+
+The skin is read anew while it moves under the mouse. To test all 100,000 triangles of a mesh at once, as
+`deformers.patterns.picking.cast_ray` does, takes two thirds of the time of reading them, and to build a `mathutils`
+BVHTree of them five times as long as that. `Object.ray_cast` caches a tree, but of the evaluated mesh, which is coarse
+where the graphics card subdivides.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import bpy
 import numpy as np
 
+from ..deformers.patterns.picking import PosedSkin
 from .charts import chart_name
 
 REST = "rest_position"
-"""Attribute in which Blender brings positions before shape keys and modifiers through the modifier stack."""
-
-
-@dataclass(frozen=True)
-class PosedSkin:
-    """A mesh after all modifiers that are shown.
-
-    Attributes
-    ----------
-    points : float64 array, shape (V, 3)
-        Object space.
-    triangles : int array, shape (T, 3)
-        Vertices, counter-clockwise seen from outside.
-    corners : int array, shape (T, 3)
-        The triangles' corners, as indices of the mesh's corners.
-    charts : tuple of float32 arrays, shape (C, 3)
-        Layers of charts, as `bridge.charts` has them.
-    rest : float64 array, shape (V, 3), or None
-        Where the points are at rest, object space; None where modifiers do not tell, or nobody has asked.
-    """
-
-    points: np.ndarray
-    triangles: np.ndarray
-    corners: np.ndarray
-    charts: tuple[np.ndarray, ...]
-    rest: np.ndarray | None
+"""Attribute in which Blender keeps positions before shape keys and modifiers, through the modifier stack."""
 
 
 @contextmanager
-def telling_rest(obj: bpy.types.Object) -> Iterator[None]:
-    """Have an object's modifiers tell, for a while, where points of the skin are at rest."""
+def with_rest_positions(obj: bpy.types.Object) -> Iterator[None]:
+    """Have an object's modifiers keep, for a while, the positions of the skin at rest."""
     before = obj.add_rest_position_attribute
     if not before:
         obj.add_rest_position_attribute = True
@@ -54,7 +35,7 @@ def telling_rest(obj: bpy.types.Object) -> Iterator[None]:
 
 
 def read_posed_skin(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, key: str = "") -> PosedSkin:
-    """A mesh object as a depsgraph has it, with the charts of the object that has this key.
+    """Read a mesh object as a depsgraph has it, with the charts of the object that has this key.
 
     A copy of the evaluated mesh is read: where the graphics card subdivides, the evaluated mesh itself is coarse.
     """

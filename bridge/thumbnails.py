@@ -1,4 +1,4 @@
-"""Small pictures of the library's patterns, for menus."""
+"""Thumbnails of the library's patterns, for menus."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 SIZE = 96
 STEEPNESS = 0.08
-"""Height of white over black, in widths of the picture."""
+"""Height of white over black, in widths of the thumbnail."""
 
 SKIN = np.array([0.95, 0.79, 0.69])
 NONE = 0
@@ -19,7 +19,7 @@ _shown: Any = None
 
 
 def find(key: str, draw: Any) -> int:
-    """Icon of a picture: `draw(columns)` gives its grey values, shape (H, W), where it is not known yet."""
+    """Icon of a height map: `draw(columns)` gives its gray values, shape (H, W), where the icon does not exist yet."""
     global _shown
     if _shown is None:
         _shown = bpy.utils.previews.new()
@@ -45,18 +45,18 @@ def forget_all() -> None:
 
 
 def fit(values: np.ndarray) -> np.ndarray:
-    """A picture of any shape (H, W) as one of (SIZE, SIZE), in the middle, with its proportions kept."""
+    """Fit a height map of any shape (H, W) into one of shape (SIZE, SIZE), in the middle, with its proportions kept."""
     height, width = values.shape
     longest = max(height, width)
-    places = (np.arange(SIZE) + 0.5) / SIZE * longest
-    rows, columns = places - 0.5 * (longest - height), places - 0.5 * (longest - width)
+    centers = (np.arange(SIZE) + 0.5) / SIZE * longest
+    rows, columns = centers - 0.5 * (longest - height), centers - 0.5 * (longest - width)
     inside = ((rows >= 0) & (rows < height))[:, None] & ((columns >= 0) & (columns < width))
     chosen = values[np.clip(rows.astype(int), 0, height - 1)][:, np.clip(columns.astype(int), 0, width - 1)]
     return np.where(inside, chosen, values[0, 0])
 
 
 def shade(values: np.ndarray) -> np.ndarray:
-    """A relief, lit from the upper left: RGBA, shape (H, W, 4)."""
+    """Shade a height map, shape (H, W), lit from the upper left: RGBA, shape (H, W, 4)."""
     up, right = np.gradient(values * STEEPNESS * len(values))
     light = (right - up + 2.0) / np.sqrt(6.0 * (right**2 + up**2 + 1.0))
     color = np.clip(light, 0.05, 1.0)[..., None] * SKIN

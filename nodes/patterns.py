@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ..deformers.patterns.heights import BASES, SHARPEST, TINY
+from ..deformers.patterns.heights import BASES, LEAST_DIVISOR, SHARPEST_EDGE
 from .graph import Graph, Value
 from .groups import ensure_group
 
@@ -220,14 +220,14 @@ def _build_height(name: str, *, kind: str, tree: str) -> Any:
     total = graph.input("Sum", "VALUE", "Height of other patterns")
     x, y, owner = chart.components()
     inside = x.minimum(1.0 - x).minimum(y.minimum(1.0 - y))
-    share = (inside / (softness * 0.5).maximum(SHARPEST)).clamped()
+    share = (inside / (softness * 0.5).maximum(SHARPEST_EDGE)).clamped()
     edge = share * share * (3.0 - share * 2.0)
     is_own = graph.add("ShaderNodeMath", owner, number, 0.5, operation="COMPARE")
     if kind == "BONE":
         is_bone = graph.add("ShaderNodeMath", grey, 0.0, operation="GREATER_THAN")
         risen, seen = grey - depth + amount, amount.clamped()
         width = seen * (1.0 - seen) * depth
-        passed = ((risen + width) / (width * 2.0).maximum(TINY)).clamped()
+        passed = ((risen + width) / (width * 2.0).maximum(LEAST_DIVISOR)).clamped()
         raised = (width * passed * passed + (risen - width).maximum(0.0)).minimum(1.0) * is_bone
     else:
         base = BASES[kind]

@@ -1,23 +1,19 @@
-"""Tools that follow the mouse over the 3D View and the UV editor: where it is, and what runs until it is confirmed."""
+"""Tools that follow the mouse over the 3D View and the UV editor until they are confirmed or canceled."""
 
 from __future__ import annotations
 
 from contextlib import ExitStack
-from typing import Any, cast
+from typing import cast
 
 import bpy
-import numpy as np
 
-from ..bridge.rays import PosedSkin, telling_rest
 from ..deformers import SkinningError
 from ..settings.objects import settings_of
 from ..settings.patterns import PatternSettings
-from ..tasks.patterns import hits as pattern_hits
 from ..tasks.patterns.edit import check_index
-from ..tasks.patterns.hits import Hit
-from ..tasks.patterns.placing import outline_of
-from ..viewport.view import View
-from .patterns import PatternOperator, find_skin
+from ..viewport.pattern_view import PatternView
+from ..viewport.view import Mouse, read_mouse
+from .patterns import PatternOperator, find_pattern_mesh
 
 MODES = ("OBJECT", "POSE", "PAINT_WEIGHT")
 
@@ -26,18 +22,13 @@ NAVIGATION = ("MIDDLEMOUSE", "WHEEL", "TRACKPAD", "MOUSEROTATE", "MOUSESMARTZOOM
 
 PRESSED = ("PRESS", "DOUBLE_CLICK")
 
-THRESHOLD = 3.0
-"""Pixels that the mouse goes before it drags a pattern that a click has chosen; also between points of a stroke."""
+CONFIRM = ("RET", "NUMPAD_ENTER", "SPACE")
 
-
-def cast_mouse(view: View, mouse: np.ndarray, skin: PosedSkin, matrix: Any) -> Hit | None:
-    """Where the skin of an object, which stands in the world by a matrix, is seen at a place in the window."""
-    to_object = np.array(matrix.inverted_safe())
-    return pattern_hits.cast_ray(skin, *pattern_hits.to_object_space(to_object, *view.ray(mouse)))
+CANCEL = ("ESC", "RIGHTMOUSE")
 
 
 class ModalTool:
-    """Mix-in: runs until it is confirmed or canceled, with a text that tells the keys."""
+    """Mix-in: runs until it is confirmed or canceled, with a text that lists the keys."""
 
     _began: ExitStack
 
@@ -58,27 +49,27 @@ class ModalTool:
             self._began.callback(area.header_text_set, None)
         window.cursor_modal_set("CROSSHAIR")
         self._area = area
-        self.tell(context)
+        self.show_message(context)
         context.window_manager.modal_handler_add(cast(bpy.types.Operator, self))
         return {"RUNNING_MODAL"}
 
     def execute(self, context: bpy.types.Context) -> set[str]:
-        """Do without a window what the operator's properties say."""
+        """Do what the operator's properties say, without a window."""
         raise AssertionError("each tool has its own")
 
     def prepare(self, context: bpy.types.Context) -> None:
-        """Look at what there is, before anything is changed."""
+        """Read the scene, before anything is changed."""
         self.begin(context)
 
     def begin(self, context: bpy.types.Context) -> None:
         """Get ready to follow the mouse."""
 
-    def react(self, context: bpy.types.Context, event: bpy.types.Event, mouse: np.ndarray) -> set[str]:
-        """Follow an event; `mouse` is its place in the window."""
+    def react(self, context: bpy.types.Context, event: bpy.types.Event, mouse: Mouse) -> set[str]:
+        """Follow an event; `mouse` is its position in the window."""
         raise AssertionError("each tool has its own")
 
     def restore(self) -> None:
-        """Take back what is not yet confirmed."""
+        """Undo what is not yet confirmed."""
 
     def keys(self) -> str:
         """What keys do now."""
@@ -87,10 +78,10 @@ class ModalTool:
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         message = None
         try:
-            result = self.react(context, event, np.array([event.mouse_x, event.mouse_y], float))
+            result = self.react(context, event, read_mouse(event))
         except SkinningError as error:
             result, message = {"RUNNING_MODAL"}, str(error)
-        except BaseException:  # a bug: its traceback is seen, and neither the tool nor its work is left half done
+        except BaseException:  # a bug: it is raised, and neither the tool nor its work is left half done
             try:
                 self.restore()
             finally:
@@ -99,19 +90,19 @@ class ModalTool:
         if result & {"FINISHED", "CANCELLED"}:
             self._end(context)
         elif "PASS_THROUGH" not in result:
-            self.tell(context, message)
+            self.show_message(context, message)
         return result
 
     def cancel(self, context: bpy.types.Context) -> None:
-        """Blender ends the tool, as when another file is opened."""
+        """End the tool because Blender wants it, as when another file is opened."""
         self._end(context)
 
     def _end(self, context: bpy.types.Context) -> None:
         self._began.close()
         self.redraw(context)
 
-    def tell(self, context: bpy.types.Context, message: str | None = None) -> None:
-        """Show what keys do now, and what is wrong."""
+    def show_message(self, context: bpy.types.Context, message: str | None = None) -> None:
+        """Show what keys do now, and a message on what is wrong."""
         context.workspace.status_text_set(self.keys())
         if self._area is not None:
             self._area.header_text_set(message or self.describe())
@@ -127,7 +118,7 @@ class ModalTool:
                     area.tag_redraw()
 
 
-class MouseTool(PatternOperator, ModalTool):
+class PatternTool(PatternOperator, ModalTool):
     """Mix-in: a tool for the patterns of a mesh."""
 
     @classmethod
@@ -135,24 +126,19 @@ class MouseTool(PatternOperator, ModalTool):
         if not super().poll(context):
             return False
         if context.mode not in MODES:
-            cls.poll_message_set("Go to Object, Pose or Weight Paint Mode first")
+            cls.poll_message_set("Switch to Object, Pose or Weight Paint Mode first")
             return False
         return True
 
     def prepare(self, context: bpy.types.Context) -> None:
-        self._obj = cast(bpy.types.Object, find_skin(context))
+        self._obj = cast(bpy.types.Object, find_pattern_mesh(context))
         self._settings = settings_of(self._obj)
         check_index(self._obj, self._settings.active_pattern)
-        self._mesh = outline_of(self._obj).mesh
+        self._scene = PatternView(self._obj)
         self.begin(context)
-        self._began.enter_context(telling_rest(self._obj))
-
-    def read_skin(self, context: bpy.types.Context) -> tuple[PosedSkin, Any]:
-        """The skin as it is shown now, and where it stands in the world."""
-        depsgraph = context.evaluated_depsgraph_get()
-        return pattern_hits.read_skin(self._obj, depsgraph), self._obj.evaluated_get(depsgraph).matrix_world
+        self._began.enter_context(self._scene.keep_rest())
 
     @property
     def pattern(self) -> PatternSettings:
-        """The one that is being placed."""
-        return self._settings.patterns[self._settings.active_pattern]
+        """The active pattern."""
+        return self._scene.pattern

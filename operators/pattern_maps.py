@@ -13,30 +13,35 @@ from ..bridge.images import Format
 from ..deformers import SkinningError
 from ..tasks.patterns.maps import LARGEST_WIDTH, write_maps
 from .bake import RELATIVE_PATH, BakeOperator
-from .patterns import PatternOperator, find_skin
+from .patterns import PatternOperator, find_pattern_mesh
 
 FORMAT_ITEMS = (
-    ("PNG16", "PNG, 16 Bit", "Mid-grey is flat; a file beside the maps tells how high white is"),
-    ("EXR", "OpenEXR", "Heights as they are, in the object's units"),
+    ("PNG16", "PNG, 16 Bit", "Mid-gray is flat; a file beside the height maps says how high white is"),
+    ("EXR", "OpenEXR", "Heights in the object's units"),
 )
 
 
 class SUPPLE_OT_pattern_maps(PatternOperator, BakeOperator, bpy.types.Operator):
-    """Save the height map that the patterns give at each frame, to displace or bump with anywhere"""
+    """Save the height map of all patterns at each frame, to displace or bump with in any application"""
 
     bl_idname = "supple.pattern_maps"
     bl_label = "Save Height Maps..."
     bl_options = {"REGISTER"}
 
-    frame_start: IntProperty(name="Start", description="First frame; the current one if not set", default=1)
-    frame_end: IntProperty(name="End", description="Last frame; the first one if not set", default=1)
+    frame_start: IntProperty(name="Start", description="First frame; the current frame if not set", default=1)
+    frame_end: IntProperty(name="End", description="Last frame; the first frame if not set", default=1)
     directory: StringProperty(
-        name="Folder", description="Folder for the maps", subtype="DIR_PATH", options=RELATIVE_PATH
+        name="Folder", description="Folder for the height maps", subtype="DIR_PATH", options=RELATIVE_PATH
     )
     filter_folder: BoolProperty(default=True, options={"HIDDEN"})
-    format: EnumProperty(name="Format", description="What is written", items=FORMAT_ITEMS)
+    format: EnumProperty(name="Format", description="File format of the height maps", items=FORMAT_ITEMS)
     width: IntProperty(
-        name="Width", description="Pixels of a row, and rows", default=1024, min=1, soft_min=64, max=LARGEST_WIDTH
+        name="Width",
+        description="Width and height, in pixels",
+        default=1024,
+        min=1,
+        soft_min=64,
+        max=LARGEST_WIDTH,
     )
 
     def execute(self, context: bpy.types.Context) -> set[str]:
@@ -45,7 +50,7 @@ class SUPPLE_OT_pattern_maps(PatternOperator, BakeOperator, bpy.types.Operator):
     def start(self, context: bpy.types.Context) -> Iterator[int]:
         if not self.directory:
             raise SkinningError("No folder to write to: choose one")
-        obj = cast(bpy.types.Object, find_skin(context))
+        obj = cast(bpy.types.Object, find_pattern_mesh(context))
         folder, file_format = Path(bpy.path.abspath(self.directory)), cast(Format, self.format.lower())
         return write_maps(obj, context.scene, self.frames(context), folder, file_format, self.width)
 

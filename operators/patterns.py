@@ -9,28 +9,25 @@ import bpy
 from bpy.props import EnumProperty, FloatProperty, FloatVectorProperty, IntProperty, StringProperty
 
 from ..bridge import thumbnails
-from ..bridge.images import load_image
 from ..deformers import SkinningError
 from ..settings.objects import settings_of
 from ..settings.patterns import AXIS_ITEMS, KIND_ITEMS
 from ..tasks.character import has_armature_modifier
-from ..tasks.patterns import library as pattern_library
-from ..tasks.patterns.display import describe
-from ..tasks.patterns.edit import add_pattern, check_index, mirror_pattern, remove_pattern
-from ..tasks.patterns.hits import find_patterned
-from ..tasks.patterns.library import LibraryEntry
-from ..tasks.patterns.nodes import describe_shared
-from ..tasks.patterns.read import find_armature
+from ..tasks.patterns import library
+from ..tasks.patterns.edit import add_from_file, add_from_library, check_index, mirror_pattern, remove_pattern
+from ..tasks.patterns.library import OWN_IMAGE
+from ..tasks.patterns.meaning import find_driving_armature
+from ..tasks.patterns.node_setup import describe_shared
+from ..tasks.patterns.picking import find_patterned
+from ..tasks.patterns.show import describe
 from .bake import RELATIVE_PATH
-
-OWN_IMAGE = "IMAGE"
 
 SKIP: set[Any] = {"SKIP_SAVE"}
 """A button starts from the default each time."""
 
 
-def find_skin(context: bpy.types.Context) -> bpy.types.Object | None:
-    """The mesh whose patterns are meant: the active one; of an armature, the one with patterns, or the only one."""
+def find_pattern_mesh(context: bpy.types.Context) -> bpy.types.Object | None:
+    """The mesh whose patterns are edited: the active mesh; of an armature, its mesh with patterns, or its only mesh."""
     obj = context.active_object
     if obj is None or obj.type == "MESH":
         return obj
@@ -38,12 +35,12 @@ def find_skin(context: bpy.types.Context) -> bpy.types.Object | None:
         return None
     if patterned := find_patterned(obj, context.view_layer):
         return patterned[0]
-    meshes = [one for one in context.view_layer.objects if has_armature_modifier(one, obj)]
+    meshes = [mesh for mesh in context.view_layer.objects if has_armature_modifier(mesh, obj)]
     return meshes[0] if len(meshes) == 1 else None
 
 
 class PatternOperator:
-    """Mix-in: works on a mesh, or on the mesh of the active armature."""
+    """Mix-in: works on the active mesh, or on a mesh of the active armature."""
 
     bl_options = {"REGISTER", "UNDO"}
     needs_pattern = True
@@ -51,7 +48,7 @@ class PatternOperator:
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        obj = find_skin(context)
+        obj = find_pattern_mesh(context)
         if obj is None:
             cls.poll_message_set("Select a mesh that has an Armature modifier")
             return False
@@ -64,7 +61,7 @@ class PatternOperator:
         return True
 
     def execute(self, context: bpy.types.Context) -> set[str]:
-        obj = cast(bpy.types.Object, find_skin(context))
+        obj = cast(bpy.types.Object, find_pattern_mesh(context))
         before = set(describe(obj))
         try:
             done = self.run(context, obj)
@@ -76,61 +73,68 @@ class PatternOperator:
         return {"FINISHED"}
 
     def run(self, context: bpy.types.Context, obj: bpy.types.Object) -> str:
-        """Do it and say, in words, what was done."""
+        """Do it: the message on what was done."""
         raise AssertionError("each operator has its own")
 
     def index_of(self, obj: bpy.types.Object) -> int:
-        """The index given; that of the active pattern where none is."""
+        """The index that was given, else that of the active pattern."""
         return self.index if self.properties.is_property_set("index") else settings_of(obj).active_pattern
 
 
 _items: list[list[Any]] = [[]]
-"""All that `list_presets` has given: Blender goes on pointing to the texts."""
+"""All that `list_presets` has returned: Blender keeps pointers to the texts."""
 
 
 def list_presets(_self: Any, _context: bpy.types.Context | None) -> list[Any]:
-    """Items of the library, with their thumbnails, and one for an image of the user's own."""
-    entries = pattern_library.all_entries()
+    """Items of the library, with their thumbnails, and an item for an image of the user's own."""
+    entries = library.all_entries()
     items: list[Any] = [
         (entry.key, entry.label, entry.description, thumbnails.find(entry.key, entry.draw), number)
         for number, entry in enumerate(entries.values())
     ]
-    items.append((OWN_IMAGE, "Own Image", "A grey image of one's own", thumbnails.NONE, len(entries)))
+    items.append((OWN_IMAGE, "Own Image", "Choose a gray image file", thumbnails.NONE, len(entries)))
     if items != _items[-1]:
         _items.append(items)
     return _items[-1]
 
 
 class SUPPLE_OT_pattern_add(PatternOperator, bpy.types.Operator):
-    """Lay a pattern on the skin, tied to a joint"""
+    """Add a pattern to the skin, driven by a bone"""
 
     bl_idname = "supple.pattern_add"
     bl_label = "Add Pattern"
     needs_pattern = False
 
     preset: EnumProperty(name="Pattern", description="Pattern of the library", items=list_presets)
-    bone: StringProperty(name="Bone", description="Bone whose turning brings the pattern out", options=SKIP)
-    axis: EnumProperty(name="Axis", description="Which turning of the bone counts", items=AXIS_ITEMS[:3], options=SKIP)
-    uv: FloatVectorProperty(name="UV", description="Place in the UV map", size=2, options=SKIP)
+    bone: StringProperty(name="Bone", description="Bone whose rotation brings the pattern out", options=SKIP)
+    axis: EnumProperty(
+        name="Axis",
+        description="Axis of the bone's rotation that drives the pattern",
+        items=AXIS_ITEMS[:3],
+        options=SKIP,
+    )
+    uv: FloatVectorProperty(name="UV", description="Center of the pattern in the UV map", size=2, options=SKIP)
     location: FloatVectorProperty(
         name="Location",
-        description="Place on the mesh at rest; on the skin nearest to the bone if neither this nor UV is given",
+        description="Center on the mesh at rest; the skin nearest to the bone if neither this nor UV is set",
         subtype="TRANSLATION",
         options=SKIP,
     )
-    angle: FloatProperty(name="Turn", description="Turned counter-clockwise by", subtype="ANGLE", options=SKIP)
+    angle: FloatProperty(
+        name="Rotation", description="Counter-clockwise rotation of the pattern", subtype="ANGLE", options=SKIP
+    )
     size: FloatVectorProperty(
         name="Size",
-        description="Width and height: in UV units where UV is given, else in the object's; what suits the body if not",
+        description="Width and height, in UV units if UV is set, else the object's. Chosen to fit the body if not set",
         size=2,
         default=(0.1, 0.1),
         min=0.0,
         options=SKIP,
     )
     filepath: StringProperty(
-        name="Image", description="Grey image of one's own", subtype="FILE_PATH", options=RELATIVE_PATH
+        name="Image", description="Gray image file whose values are heights", subtype="FILE_PATH", options=RELATIVE_PATH
     )
-    kind: EnumProperty(name="Kind", description="What an image of one's own does to the skin", items=KIND_ITEMS)
+    kind: EnumProperty(name="Kind", description="What the image does to the skin", items=KIND_ITEMS)
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         if not self.properties.is_property_set("preset"):
@@ -138,19 +142,19 @@ class SUPPLE_OT_pattern_add(PatternOperator, bpy.types.Operator):
         if not self.bone:
             self.bone = guess_bone(context)
         if not self.properties.is_property_set("axis") and self.preset != OWN_IMAGE:
-            self.axis = pattern_library.find_entry(self.preset).axis
+            self.axis = library.find_entry(self.preset).axis
         return cast(set[str], context.window_manager.invoke_props_dialog(self, width=320))
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
         layout.use_property_split = True
-        obj = cast(bpy.types.Object, find_skin(context))
+        obj = cast(bpy.types.Object, find_pattern_mesh(context))
         layout.prop(self, "preset")
         if self.preset == OWN_IMAGE:
             layout.prop(self, "filepath")
             layout.prop(self, "kind")
         try:
-            layout.prop_search(self, "bone", find_armature(obj).data, "bones")
+            layout.prop_search(self, "bone", find_driving_armature(obj).data, "bones")
         except SkinningError as error:
             layout.label(text=str(error), icon="ERROR")
         layout.prop(self, "axis")
@@ -162,32 +166,23 @@ class SUPPLE_OT_pattern_add(PatternOperator, bpy.types.Operator):
             if self.properties.is_property_set(name)
         }
         bone = self.bone or guess_bone(context)
-        if self.preset == OWN_IMAGE:
-            if not self.filepath:
-                raise SkinningError("There is no image to add: choose one, or a pattern of the library")
-            path = Path(bpy.path.abspath(self.filepath))
-            image = load_image(path)
-            entry = LibraryEntry(OWN_IMAGE, path.stem, self.kind, "", aspect=image.size[1] / image.size[0])
+        if self.preset != OWN_IMAGE:
+            pattern = add_from_library(obj, library.find_entry(self.preset), bone, **given)
+        elif self.filepath:
+            pattern = add_from_file(obj, Path(bpy.path.abspath(self.filepath)), self.kind, bone, **given)
         else:
-            entry = pattern_library.find_entry(self.preset)
-            image = pattern_library.ensure_image(entry)
-        try:
-            pattern = add_pattern(obj, entry, image, bone, **given)
-        except SkinningError:
-            if not image.users:
-                bpy.data.images.remove(image)
-            raise
+            raise SkinningError("There is no image to add: choose an image file, or a pattern of the library")
         shared = describe_shared(obj)
         return f"Added {pattern.name}, driven by {pattern.bone}" + (f". {shared}" if shared else "")
 
 
 def guess_bone(context: bpy.types.Context) -> str:
-    """The bone that the user has active, if any."""
+    """The active bone, empty where there is none."""
     bone = context.active_pose_bone
     if bone is not None:
         return bone.name
     try:
-        active = find_armature(cast(bpy.types.Object, find_skin(context))).data.bones.active
+        active = find_driving_armature(cast(bpy.types.Object, find_pattern_mesh(context))).data.bones.active
     except SkinningError:
         return ""
     return active.name if active is not None else ""
@@ -199,7 +194,9 @@ class SUPPLE_OT_pattern_remove(PatternOperator, bpy.types.Operator):
     bl_idname = "supple.pattern_remove"
     bl_label = "Remove Pattern"
 
-    index: IntProperty(name="Index", description="Which pattern; the active one if not given", min=0, options=SKIP)
+    index: IntProperty(
+        name="Index", description="Index of the pattern; the active pattern if not set", min=0, options=SKIP
+    )
 
     def run(self, _context: bpy.types.Context, obj: bpy.types.Object) -> str:
         index = self.index_of(obj)
@@ -209,12 +206,14 @@ class SUPPLE_OT_pattern_remove(PatternOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_pattern_mirror(PatternOperator, bpy.types.Operator):
-    """Lay the same pattern on the other side of the body, driven by the bone of the other side"""
+    """Add the same pattern on the other side of the body, driven by the bone of the other side"""
 
     bl_idname = "supple.pattern_mirror"
     bl_label = "Mirror Pattern"
 
-    index: IntProperty(name="Index", description="Which pattern; the active one if not given", min=0, options=SKIP)
+    index: IntProperty(
+        name="Index", description="Index of the pattern; the active pattern if not set", min=0, options=SKIP
+    )
 
     def run(self, _context: bpy.types.Context, obj: bpy.types.Object) -> str:
         pattern = mirror_pattern(obj, self.index_of(obj))
@@ -222,30 +221,30 @@ class SUPPLE_OT_pattern_mirror(PatternOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_pattern_save(PatternOperator, bpy.types.Operator):
-    """Save the active pattern's picture and settings to the library, under the pattern's name"""
+    """Save the active pattern's height map and settings to the library, under the pattern's name"""
 
     bl_idname = "supple.pattern_save"
     bl_label = "Save to Library"
 
     def run(self, _context: bpy.types.Context, obj: bpy.types.Object) -> str:
         pattern = check_index(obj, settings_of(obj).active_pattern)
-        entry = pattern_library.describe_pattern(obj, pattern)
-        path = pattern_library.save_entry(entry, pattern.image)
-        thumbnails.forget(f"{pattern_library.SAVED}{path.stem}")
+        entry = library.describe_pattern(obj, pattern)
+        path = library.save_entry(entry, pattern.image)
+        thumbnails.forget(f"{library.SAVED}{path.stem}")
         return f"Saved {pattern.name} to {path}"
 
 
 class SUPPLE_OT_pattern_forget(bpy.types.Operator):
-    """Delete a pattern that was saved from the library; objects that have it keep it"""
+    """Delete a saved pattern from the library; objects that use it keep it"""
 
     bl_idname = "supple.pattern_forget"
     bl_label = "Remove from Library"
 
-    preset: StringProperty(name="Pattern", description="Key in the library, such as USER_Frown")
+    preset: StringProperty(name="Pattern", description="Key of the pattern in the library, such as USER_Frown")
 
     def execute(self, _context: bpy.types.Context) -> set[str]:
         try:
-            pattern_library.remove_saved(self.preset)
+            library.remove_saved(self.preset)
         except SkinningError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}

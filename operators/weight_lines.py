@@ -153,7 +153,7 @@ class SUPPLE_OT_weight_lines(ModalTool, bpy.types.Operator):
             self.redraw(context)
             return {"RUNNING_MODAL"}
         if self._tool.hover(find_view(context.screen, event.mouse_x, event.mouse_y), mouse):
-            self.tell(context)
+            self.show_message(context)
             self.redraw(context)
         return {"PASS_THROUGH"}
 

@@ -1,8 +1,9 @@
-"""What Supple keeps of each skin pattern on an object."""
+"""What Supple stores of each skin pattern on an object."""
 
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import bpy
 from bpy.props import (
@@ -19,32 +20,38 @@ from bpy.props import (
 from .events import show_pattern
 
 KIND_ITEMS = (
-    ("WRINKLE", "Folds", "Goes out where the picture is lighter than mid-grey, and in where it is darker"),
-    ("BULGE", "Bulge", "Swells by the picture: black is flat"),
-    ("BONE", "Bone", "Rises through the skin and keeps its shape: black is flat"),
+    ("WRINKLE", "Folds", "Raise the skin where the height map is lighter than mid-gray, and lower it where darker"),
+    ("BULGE", "Bulge", "Swell the skin by the height map: black is flat"),
+    ("BONE", "Bone", "Push a shape up through the skin without changing the shape: black is flat"),
 )
 AXIS_ITEMS = (
-    ("X", "X", "How far the bone is swung about its own X axis, against its rest and its parent"),
-    ("Y", "Y", "How far the bone is twisted about its own length, against its rest and its parent"),
-    ("Z", "Z", "How far the bone is swung about its own Z axis, against its rest and its parent"),
-    ("BETWEEN", "Pair", "Angle between the bone and another one, beyond that at rest"),
+    ("X", "X", "Swing of the bone about its own X axis, against its rest and its parent"),
+    ("Y", "Y", "Twist of the bone about its own length, against its rest and its parent"),
+    ("Z", "Z", "Swing of the bone about its own Z axis, against its rest and its parent"),
+    ("BETWEEN", "Pair", "Angle between the bone and another bone, beyond the angle at rest"),
 )
 DIRECTION_ITEMS = (
-    ("POSITIVE", "+", "Turning by positive angles brings the pattern out"),
-    ("NEGATIVE", "-", "Turning by negative angles brings the pattern out"),
-    ("BOTH", "Both", "Turning either way brings the pattern out"),
+    ("POSITIVE", "+", "Positive angles bring the pattern out"),
+    ("NEGATIVE", "-", "Negative angles bring the pattern out"),
+    ("BOTH", "Both", "Positive and negative angles bring the pattern out"),
 )
 LAW_ITEMS = (
-    ("RANGE", "From To", "Nothing up to one angle, all from another one on, and smooth between"),
+    ("RANGE", "From To", "Nothing up to the start angle, everything from the full angle on, and smooth between"),
     ("LOG", "Logarithm", "As published: gain times log(angle + 1), counted from the start angle in radians"),
 )
 SPACE_ITEMS = (
-    ("SURFACE", "Surface", "The pattern lies on the skin, in its true size, across seams; no UV map is needed"),
-    ("UV", "UV Map", "The pattern lies in the UV map and ends at its seams"),
+    ("SURFACE", "Surface", "Lie on the skin in true size and across seams; needs no UV map"),
+    ("UV", "UV Map", "Lie in the UV map and end at its seams"),
 )
 
+Bool, Enum, Float, FloatVector, Pointer, String = (
+    partial(kind, update=show_pattern)
+    for kind in (BoolProperty, EnumProperty, FloatProperty, FloatVectorProperty, PointerProperty, StringProperty)
+)
+"""Properties whose changes are shown on the object."""
 
-def _is_grey_source(_settings: PatternSettings, image: bpy.types.Image) -> bool:
+
+def _is_still_image(_settings: PatternSettings, image: bpy.types.Image) -> bool:
     """Whether an image may be offered as a height map."""
     return image.source in ("FILE", "GENERATED")
 
@@ -58,104 +65,91 @@ class StrokePoint(bpy.types.PropertyGroup):
 class PatternSettings(bpy.types.PropertyGroup):
     """`object.supple.patterns[...]`"""
 
-    name: StringProperty(name="Name", description="Name of the pattern", default="Pattern", update=show_pattern)
+    name: String(name="Name", description="Name of the pattern", default="Pattern")
     number: IntProperty(options={"HIDDEN"})
-    show: BoolProperty(name="Show", description="Show this pattern", default=True, update=show_pattern)
-    kind: EnumProperty(
-        name="Kind", description="What the picture does to the skin", items=KIND_ITEMS, update=show_pattern
-    )
-    image: PointerProperty(
-        name="Picture",
-        description="Grey height map",
+    show: Bool(name="Show", description="Show this pattern on the skin", default=True)
+    kind: Enum(name="Kind", description="What the height map does to the skin", items=KIND_ITEMS)
+    image: Pointer(
+        name="Height Map",
+        description="Gray image whose values are heights",
         type=bpy.types.Image,
-        poll=_is_grey_source,
-        update=show_pattern,
+        poll=_is_still_image,
     )
-    bone: StringProperty(name="Bone", description="Bone whose turning brings the pattern out", update=show_pattern)
-    other_bone: StringProperty(
-        name="Other Bone", description="Bone that the angle is measured against", update=show_pattern
+    bone: String(name="Bone", description="Bone whose rotation brings the pattern out")
+    other_bone: String(name="Other Bone", description="Bone that the angle is measured against")
+    axis: Enum(name="Axis", description="Axis of the bone's rotation that drives the pattern", items=AXIS_ITEMS)
+    direction: Enum(
+        name="Direction", description="Direction of rotation that brings the pattern out", items=DIRECTION_ITEMS
     )
-    axis: EnumProperty(name="Axis", description="Which turning counts", items=AXIS_ITEMS, update=show_pattern)
-    direction: EnumProperty(
-        name="Direction", description="Which way of turning counts", items=DIRECTION_ITEMS, update=show_pattern
-    )
-    law: EnumProperty(name="Law", description="How much an angle brings out", items=LAW_ITEMS, update=show_pattern)
-    start: FloatProperty(
+    law: Enum(name="Law", description="How much of the pattern an angle brings out", items=LAW_ITEMS)
+    start: Float(
         name="Start",
-        description="Angle up to which nothing is seen",
+        description="Angle at which the pattern begins to appear",
         subtype="ANGLE",
         min=-math.pi,
         max=math.pi,
-        update=show_pattern,
     )
-    full: FloatProperty(
+    full: Float(
         name="Full",
-        description="Angle from which on all is seen",
+        description="Angle from which on the whole pattern is seen",
         subtype="ANGLE",
         default=math.pi / 2,
         min=-math.pi,
         max=math.pi,
-        update=show_pattern,
     )
-    gain: FloatProperty(
-        name="Gain",
-        description="Factor k of k log(angle + 1)",
-        default=1.0,
-        soft_min=-4,
-        soft_max=4,
-        update=show_pattern,
-    )
-    strength: FloatProperty(
+    gain: Float(name="Gain", description="Factor k of k log(angle + 1)", default=1.0, soft_min=-4, soft_max=4)
+    strength: Float(
         name="Strength",
-        description="Height from black to white, in the object's units; negative turns it round",
+        description="Height of white above black, in the object's units; negative values push in what came out",
         default=0.01,
         subtype="DISTANCE",
         precision=4,
         step=1,
-        update=show_pattern,
     )
-    softness: FloatProperty(
+    softness: Float(
         name="Soft Edge",
-        description="How far in from its edges the pattern fades out: 1 reaches its middle",
+        description="How far the pattern fades out from its edges: 1 reaches its middle",
         default=0.2,
         min=0.0,
         max=1.0,
         subtype="FACTOR",
-        update=show_pattern,
     )
-    depth: FloatProperty(
+    depth: Float(
         name="Depth",
-        description="How deep the bone lies at rest: at 1 just under the skin, at 0 in full view",
+        description="Depth of the bone at rest: at 1 just under the skin, at 0 fully visible",
         default=1.0,
         min=0.0,
         max=1.0,
         subtype="FACTOR",
-        update=show_pattern,
     )
-    space: EnumProperty(name="Place In", description="Where it lies", items=SPACE_ITEMS, update=show_pattern)
-    location: FloatVectorProperty(
+    space: Enum(name="Place On", description="What the pattern is laid on", items=SPACE_ITEMS)
+    location: FloatVector(
         name="Location",
-        description="Place of the center on the mesh at rest",
+        description="Center of the pattern on the mesh at rest",
         subtype="TRANSLATION",
         precision=4,
-        update=show_pattern,
     )
-    uv: FloatVectorProperty(
-        name="UV", description="Place of the center in the UV map", size=2, precision=4, step=1, update=show_pattern
-    )
-    turn: FloatProperty(name="Turn", description="Turned counter-clockwise by", subtype="ANGLE", update=show_pattern)
-    size: FloatVectorProperty(
+    uv: FloatVector(name="UV", description="Center of the pattern in the UV map", size=2, precision=4, step=1)
+    turn: Float(name="Rotation", description="Counter-clockwise rotation of the pattern", subtype="ANGLE")
+    size: FloatVector(
         name="Size",
-        description="Width and height: in the object's units, in a UV map in its own",
+        description="Width and height, in the object's units or those of the UV map",
         size=2,
         default=(0.1, 0.1),
         precision=4,
         step=1,
-        update=show_pattern,
     )
-    flip: BoolProperty(name="Flip", description="Mirror the picture left to right", update=show_pattern)
+    flip: Bool(name="Flip", description="Mirror the height map left to right")
     stroke: CollectionProperty(type=StrokePoint, options={"HIDDEN"})
     placed_in: StringProperty(options={"HIDDEN"})
     driven: StringProperty(options={"HIDDEN"})
     slot: IntProperty(options={"HIDDEN"})
     note: StringProperty(options={"HIDDEN"})
+
+
+def driving_armature(obj: bpy.types.Object) -> bpy.types.Object | None:
+    """The armature whose bones drive an object's patterns: of its first Armature modifier, else its parent."""
+    for modifier in obj.modifiers:
+        if modifier.type == "ARMATURE" and modifier.object is not None:
+            return modifier.object
+    return obj.parent if obj.parent is not None and obj.parent.type == "ARMATURE" else None

@@ -7,7 +7,7 @@ from typing import Any, cast
 import bpy
 
 from ..settings.objects import ObjectSettings, settings_of
-from ..settings.patterns import PatternSettings
+from ..settings.patterns import PatternSettings, driving_armature
 from .panels import SupplePanel, draw_message
 
 KIND_ICONS: dict[str, Any] = {"WRINKLE": "MOD_NOISE", "BULGE": "SPHERECURVE", "BONE": "BONE_DATA"}
@@ -27,7 +27,7 @@ def find_settings(context: bpy.types.Context) -> ObjectSettings | None:
 
 
 def _is_deformed_by(mesh: bpy.types.Object, armature: bpy.types.Object) -> bool:
-    return mesh.parent == armature or any(getattr(one, "object", None) == armature for one in mesh.modifiers)
+    return mesh.parent == armature or any(getattr(modifier, "object", None) == armature for modifier in mesh.modifiers)
 
 
 class SUPPLE_UL_patterns(bpy.types.UIList):
@@ -55,7 +55,7 @@ class SUPPLE_UL_patterns(bpy.types.UIList):
 
 
 class VIEW3D_PT_supple_patterns(SupplePanel, bpy.types.Panel):
-    """Patterns of the skin and the library they come from"""
+    """Height maps on the skin that joints bring out, and the library of patterns"""
 
     bl_label = "Patterns"
     bl_order = 1
@@ -123,9 +123,9 @@ class ActivePatternPanel(SupplePanel):
 
 
 class VIEW3D_PT_supple_pattern_place(ActivePatternPanel, bpy.types.Panel):
-    """Where the active pattern lies"""
+    """Location, rotation and size of the active pattern"""
 
-    bl_label = "Place"
+    bl_label = "Placement"
 
     def draw(self, context: bpy.types.Context) -> None:
         layout, pattern = self.start(), self.find_pattern(context)
@@ -141,7 +141,7 @@ class VIEW3D_PT_supple_pattern_place(ActivePatternPanel, bpy.types.Panel):
 
 
 class VIEW3D_PT_supple_pattern_joint(ActivePatternPanel, bpy.types.Panel):
-    """What brings the active pattern out"""
+    """The bone whose rotation brings the active pattern out"""
 
     bl_label = "Joint"
 
@@ -149,7 +149,7 @@ class VIEW3D_PT_supple_pattern_joint(ActivePatternPanel, bpy.types.Panel):
         layout, pattern = self.start(), self.find_pattern(context)
         if pattern.note:
             draw_message(layout, context, pattern.note)
-        armature = find_armature(pattern.id_data)
+        armature = driving_armature(pattern.id_data)
         column = layout.column()
         if armature is not None:
             column.prop_search(pattern, "bone", armature.data, "bones")
@@ -166,7 +166,7 @@ class VIEW3D_PT_supple_pattern_joint(ActivePatternPanel, bpy.types.Panel):
 
 
 class VIEW3D_PT_supple_pattern_relief(ActivePatternPanel, bpy.types.Panel):
-    """What the active pattern does to the skin"""
+    """Height map of the active pattern, and how it shapes the skin"""
 
     bl_label = "Relief"
 
@@ -179,14 +179,6 @@ class VIEW3D_PT_supple_pattern_relief(ActivePatternPanel, bpy.types.Panel):
         column.prop(pattern, "softness")
         if pattern.kind == "BONE":
             column.prop(pattern, "depth")
-
-
-def find_armature(obj: bpy.types.Object) -> bpy.types.Object | None:
-    """The armature that deforms an object, else its parent; None where there is none."""
-    for modifier in obj.modifiers:
-        if modifier.type == "ARMATURE" and modifier.object is not None:
-            return modifier.object
-    return obj.parent if obj.parent is not None and obj.parent.type == "ARMATURE" else None
 
 
 register, unregister = bpy.utils.register_classes_factory(

@@ -1,7 +1,8 @@
 """What Supple draws over the 3D View and the UV editor.
 
-`particles`, `weights` and `outlines` are overlays: each follows its objects once it is registered. `view` is what
-lies under the mouse. `weight_lines` and `weight_line_view` draw and pick lines of weight for their tool.
+`particles`, `weights` and `outlines` are overlays: each follows its objects once it is registered. `drawing` has what
+they share. For tools that follow the mouse, `view` leads from its position to rays and UVs, `pattern_view` and
+`weight_line_view` to what lies under it; `weight_lines` draws.
 """
 
 from . import outlines, particles, weights

@@ -1,32 +1,37 @@
 """Outlines of patterns: on the posed skin in the 3D View, and in the UV map in the UV editor.
 
-What is drawn on the skin is read from the evaluated mesh, whose faces tell where in which picture they lie: lines
-follow all that deforms, subdivides or multiplies the mesh. They are made anew when the depsgraph has changed a shape,
+What is drawn on the skin is read from the evaluated mesh, whose corners have coordinates in the height maps: lines
+follow all that deforms, subdivides or multiplies the mesh. They are made again when the depsgraph has changed a shape,
 not at each redraw, and are not drawn while an animation plays.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import bpy
 import gpu
 import numpy as np
 from bpy.app.handlers import persistent
-from gpu_extras.batch import batch_for_shader
-from mathutils import Matrix
 
-from ..bridge.rays import PosedSkin
 from ..deformers import SkinningError
+from ..deformers.patterns.outlines import list_lines, outline_by_chart, outline_in_uv, outline_on_skin
 from ..settings.objects import settings_of
 from ..settings.patterns import PatternSettings
-from ..tasks.patterns.hits import find_chart_triangles, find_patterned, find_weights, read_skin
-from ..tasks.patterns.placing import Outline, make_chart, outline_of, read_placing
-
-TOWARD = 4e-3
-"""How much nearer to the eye lines are drawn than the skin, in shares of the distance."""
+from ..tasks.patterns.layout import MeshCharts, charts_of, describe_layout, make_chart
+from ..tasks.patterns.picking import find_patterned, read_skin
+from .drawing import (
+    ObjectCache,
+    Overlay,
+    bind_line_shader,
+    draw_lines,
+    drawing_state,
+    find_view,
+    forget_on_load,
+    make_line_batch,
+    shift_toward_eye,
+)
 
 LAYERS = {
     "shadow": ((0.0, 0.0, 0.0, 0.5), 3.5),
@@ -36,18 +41,9 @@ LAYERS = {
 """Color and width in pixels of lines, in the order of drawing: the active pattern has a dark rim, and none of
 Blender's own colors of what is selected."""
 
-BESIDE = 1e-5
-"""How far beside a triangle a line may run, in shares of its height, and still be cut by it: many run along edges."""
-
-SHORTEST = 1e-4
-"""Shares of a line that is drawn: shorter ones lie beside a triangle."""
-
-ARROW = 0.12
-"""Size of the mark that tells a picture's upper side, in shares of its shorter side."""
-
 
 @dataclass
-class Lines:
+class DrawnOutlines:
     """What was made of an object's patterns when last drawn.
 
     Attributes
@@ -62,205 +58,104 @@ class Lines:
     batches: dict[str, gpu.types.GPUBatch]
 
 
-@dataclass
-class Kept:
-    """What is kept between redraws, by `session_uid` of the objects."""
-
-    posed: dict[int, Lines] = field(default_factory=dict)
-    flat: dict[int, Lines] = field(default_factory=dict)
-    handles: list = field(default_factory=list)
+posed_cache: ObjectCache[DrawnOutlines] = ObjectCache()
+uv_cache: ObjectCache[DrawnOutlines] = ObjectCache()
 
 
-kept = Kept()
-
-
-def list_borders(aspect: float) -> tuple[np.ndarray, np.ndarray]:
-    """Lines in the picture's square, shape (N, 2, 2) each: its border, and the mark that tells which way is up.
-
-    `aspect` is the picture's height over its width.
-    """
-    corners = np.array([(0, 0), (1, 0), (1, 1), (0, 1)], float)
-    border = np.stack([corners, np.roll(corners, -1, axis=0)], axis=1)
-    reach = ARROW * np.array([min(1.0, aspect), min(1.0, 1.0 / aspect)])
-    tip = np.array([0.5, 1.0 - 0.4 * reach[1]])
-    feet = tip + reach * np.array([[-1, -1], [1, -1]])
-    return border, np.stack([feet, np.stack([tip, tip])], axis=1)
-
-
-def trace_lines(shapes: np.ndarray, lines: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Cut lines of the picture's plane by triangles.
-
-    Parameters
-    ----------
-    shapes : float64 array, shape (T, 3, 2)
-        (s, t) of the triangles' corners.
-    lines : float64 array, shape (N, 2, 2)
-        Start and end of each line.
-
-    Returns
-    -------
-    triangles : int array, shape (S,)
-        On which each piece lies.
-    weights : float64 array, shape (S, 2, 3)
-        Barycentric coordinates of its ends.
-    """
-    which, weights = [], []
-    for start, end in lines:
-        at_start, at_end = (find_weights(shapes, one) + BESIDE for one in (start, end))
-        rising, falling = at_start < at_end, at_start > at_end
-        with np.errstate(divide="ignore", invalid="ignore"):
-            zero = at_start / (at_start - at_end)
-        low = np.maximum(np.where(rising, zero, 0.0).max(axis=1), 0.0)
-        high = np.minimum(np.where(falling, zero, 1.0).min(axis=1), 1.0)
-        outside = ~(rising | falling) & ~(at_start >= 0)
-        found = np.flatnonzero((high - low > SHORTEST) & ~outside.any(axis=1))
-        which.append(found)
-        ends = np.stack([low, high], axis=1)[found, :, None]
-        weights.append(at_start[found, None] * (1 - ends) + at_end[found, None] * ends - BESIDE)
-    return np.concatenate(which), np.concatenate(weights)
-
-
-def outline_posed(skin: PosedSkin, pattern: PatternSettings, with_mark: bool) -> np.ndarray:
-    """Lines of a pattern's outline on the skin as it is shown: object space, shape (S, 2, 3)."""
-    triangles, shapes = find_chart_triangles(skin, pattern.number)
-    found, weights = trace_lines(shapes, _choose_lines(pattern, with_mark))
-    return np.einsum("sec,sci->sei", weights, skin.points[skin.triangles[triangles[found]]])
-
-
-def outline_in_uv(outline: Outline, pattern: PatternSettings, with_mark: bool) -> np.ndarray:
-    """Lines of a pattern's outline in the UV map, shape (S, 2, 2); none where the mesh has no UV map.
+def outline_pattern_in_uv(charts: MeshCharts, pattern: PatternSettings, with_mark: bool) -> np.ndarray:
+    """Pieces of a pattern's outline in the UV map, float array, shape (S, 2, 2); none where the mesh has no UV map.
 
     Raises
     ------
     SkinningError
-        Where the pattern can not be laid there.
+        Where the pattern can not be laid on the mesh.
     """
-    mesh = outline.mesh
-    if mesh.uv is None:
+    lines = list_lines(pattern.size, with_mark)
+    if charts.mesh.uv is None:
         return np.empty((0, 2, 2))
-    lines = _choose_lines(pattern, with_mark)
     if pattern.space == "UV":
-        cos, sin = math.cos(pattern.turn), math.sin(pattern.turn)
-        sides = np.array([[cos, sin], [-sin, cos]]) * np.array(pattern.size)[:, None]
-        return np.array(pattern.uv) + (lines - 0.5) @ sides
-    chart = make_chart(outline, pattern)
-    touched = np.zeros(len(mesh.face_starts), bool)
-    touched[chart.faces] = True
-    corners = mesh.triangles[touched[mesh.triangle_faces]]
-    found, weights = trace_lines(chart.coordinates[np.searchsorted(chart.corners, corners)], lines)
-    return np.einsum("sec,sci->sei", weights, mesh.uv[corners[found]])
-
-
-def _choose_lines(pattern: PatternSettings, with_mark: bool) -> np.ndarray:
-    width, height = pattern.size
-    border, mark = list_borders(height / width if width > 0 and height > 0 else 1.0)
-    return np.concatenate([border, mark]) if with_mark else border
+        return outline_in_uv(np.array(pattern.uv), pattern.turn, pattern.size, lines)
+    return outline_by_chart(charts.mesh, make_chart(charts, pattern), lines)
 
 
 def describe(obj: bpy.types.Object) -> tuple:
     """All that an object's outlines depend on, besides its shape."""
     settings = settings_of(obj)
-    patterns = tuple((one.show, one.number, read_placing(one)) for one in settings.patterns)
+    patterns = tuple((pattern.show, pattern.number, describe_layout(pattern)) for pattern in settings.patterns)
     return settings.pattern_key, settings.pattern_state, settings.active_pattern, patterns
 
 
 def draw_posed() -> None:
     """Draw outlines in a 3D View."""
     context = bpy.context
-    space, layer = context.space_data, context.view_layer
+    layer, space = context.view_layer, find_view(context)
     shown = find_patterned(context.active_object, layer)
-    uids = {obj.session_uid for obj in shown}
-    for uid in [uid for uid in kept.posed if uid not in uids]:
-        del kept.posed[uid]
-    if not shown or not isinstance(space, bpy.types.SpaceView3D) or not space.overlay.show_overlays:
-        return
-    if layer.depsgraph is None or context.screen.is_animation_playing:
+    posed_cache.keep_only(shown)
+    if not shown or space is None or layer.depsgraph is None or context.screen.is_animation_playing:
         return
     for obj in shown:
         if not obj.data.is_editmode and obj.visible_get(view_layer=layer, viewport=space):
             with gpu.matrix.push_pop():
-                come_nearer(context.region_data)
+                shift_toward_eye(context.region_data)
                 gpu.matrix.multiply_matrix(obj.evaluated_get(layer.depsgraph).matrix_world)
-                _draw_lines(update_posed(obj, layer.depsgraph), "LESS_EQUAL")
+                _draw_layers(update_posed(obj, layer.depsgraph), "LESS_EQUAL")
 
 
-def come_nearer(view: bpy.types.RegionView3D, toward: float = TOWARD) -> None:
-    """Have what is drawn next lie before the skin: nearer to the eye, and at the same place of the picture.
-
-    `toward` is how much nearer, in shares of the distance.
-    """
-    if view.is_perspective:
-        nearer = Matrix.Scale(1.0 - toward, 4)
-    else:
-        nearer = Matrix.Translation((0.0, 0.0, toward * view.view_distance))
-    gpu.matrix.load_matrix(nearer @ gpu.matrix.get_model_view_matrix())
-
-
-def draw_flat() -> None:
+def draw_in_uv_editor() -> None:
     """Draw outlines in a UV editor."""
     context = bpy.context
     space = context.space_data
     shown = find_patterned(context.active_object, context.view_layer)[:1]
-    uids = {obj.session_uid for obj in shown}
-    for uid in [uid for uid in kept.flat if uid not in uids]:
-        del kept.flat[uid]
+    uv_cache.keep_only(shown)
     if not isinstance(space, bpy.types.SpaceImageEditor) or space.mode != "UV" or not space.overlay.show_overlays:
         return
     for obj in shown:
         if not obj.data.is_editmode:
-            _draw_lines(update_flat(obj), "NONE")
+            _draw_layers(update_in_uv(obj), "NONE")
 
 
-def _draw_lines(lines: Lines, depth: str) -> None:
-    shader = gpu.shader.from_builtin("POLYLINE_UNIFORM_COLOR")
-    before = gpu.state.depth_test_get(), gpu.state.depth_mask_get(), gpu.state.blend_get()
-    gpu.state.depth_test_set(depth)
-    gpu.state.depth_mask_set(False)  # or rims would hide lines
-    gpu.state.blend_set("ALPHA")
+def _draw_layers(drawn: DrawnOutlines, depth: str) -> None:
     scale = bpy.context.preferences.system.ui_scale
-    try:
-        shader.bind()
-        shader.uniform_float("viewportSize", gpu.state.viewport_get()[2:])
+    with drawing_state(depth, mask=False):  # with depth written, rims would hide lines
+        shader = bind_line_shader()
         for name, (color, width) in LAYERS.items():
-            if name in lines.batches:
-                shader.uniform_float("color", color)
-                shader.uniform_float("lineWidth", width * scale)
-                lines.batches[name].draw(shader)
-    finally:
-        gpu.state.depth_test_set(before[0])
-        gpu.state.depth_mask_set(before[1])
-        gpu.state.blend_set(before[2])
+            if name in drawn.batches:
+                draw_lines(shader, drawn.batches[name], color, width * scale)
 
 
-def update_posed(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> Lines:
-    """Lines on an object's skin, made anew where that is needed."""
-    key, known = describe(obj), kept.posed.get(obj.session_uid)
+def update_posed(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> DrawnOutlines:
+    """Outlines on an object's skin, made again where that is needed."""
+    key, known = describe(obj), posed_cache.get(obj.session_uid)
     if known is None or known.key != key:
         skin = read_skin(obj, depsgraph)
-        known = kept.posed[obj.session_uid] = Lines(key, _make_batches(obj, lambda *one: outline_posed(skin, *one)))
+
+        def find(pattern: PatternSettings, with_mark: bool) -> np.ndarray:
+            return outline_on_skin(skin, pattern.number, list_lines(pattern.size, with_mark))
+
+        known = posed_cache[obj.session_uid] = DrawnOutlines(key, _make_batches(obj, find))
     return known
 
 
-def update_flat(obj: bpy.types.Object) -> Lines:
-    """Lines in an object's UV map, made anew where that is needed."""
-    key, known = describe(obj), kept.flat.get(obj.session_uid)
+def update_in_uv(obj: bpy.types.Object) -> DrawnOutlines:
+    """Outlines in an object's UV map, made again where that is needed."""
+    key, known = describe(obj), uv_cache.get(obj.session_uid)
     if known is None or known.key != key:
-        known = kept.flat[obj.session_uid] = Lines(key, _make_flat_batches(obj))
+        known = uv_cache[obj.session_uid] = DrawnOutlines(key, _make_uv_batches(obj))
     return known
 
 
-def _make_flat_batches(obj: bpy.types.Object) -> dict[str, gpu.types.GPUBatch]:
+def _make_uv_batches(obj: bpy.types.Object) -> dict[str, gpu.types.GPUBatch]:
     try:
-        outline = outline_of(obj)
+        charts = charts_of(obj)
     except SkinningError:
         return {}  # the panel has the message
-    return _make_batches(obj, lambda *one: outline_in_uv(outline, *one))
+    return _make_batches(obj, lambda pattern, with_mark: outline_pattern_in_uv(charts, pattern, with_mark))
 
 
 def collect_lines(obj: bpy.types.Object, find: Callable[[PatternSettings, bool], np.ndarray]) -> dict[str, np.ndarray]:
-    """Lines by the names of `LAYERS`, float32, shape (S, 2, 2 or 3), without empty ones.
+    """Lines by the names of `LAYERS`, float32, shape (S, 2, 2 or 3), without empty layers.
 
-    `find` gives those of a pattern, with the mark if asked for it.
+    `find` gives the lines of a pattern, with the mark if asked for it.
     """
     settings = settings_of(obj)
     found: dict[str, list[np.ndarray]] = {name: [] for name in LAYERS}
@@ -280,48 +175,24 @@ def collect_lines(obj: bpy.types.Object, find: Callable[[PatternSettings, bool],
 def _make_batches(
     obj: bpy.types.Object, find: Callable[[PatternSettings, bool], np.ndarray]
 ) -> dict[str, gpu.types.GPUBatch]:
-    shader = gpu.shader.from_builtin("POLYLINE_UNIFORM_COLOR")
-    batches = {}
-    for name, lines in collect_lines(obj, find).items():
-        points = np.zeros((2 * len(lines), 3), np.float32)
-        points[:, : lines.shape[2]] = lines.reshape(-1, lines.shape[2])
-        batches[name] = batch_for_shader(shader, "LINES", {"pos": points})
-    return batches
+    return {name: make_line_batch(lines) for name, lines in collect_lines(obj, find).items()}
 
 
 @persistent
 def _on_change(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     """Forget lines on skins that may have changed."""
-    if kept.posed and any(one.is_updated_geometry for one in depsgraph.updates):
-        kept.posed.clear()
-
-
-@persistent
-def _forget(*_) -> None:
-    kept.posed.clear()
-    kept.flat.clear()
+    if posed_cache and any(update.is_updated_geometry for update in depsgraph.updates):
+        posed_cache.clear()
 
 
 HANDLERS = (
     ("frame_change_post", _on_change),
     ("depsgraph_update_post", _on_change),
-    ("load_post", _forget),
-    ("undo_post", _forget),
-    ("redo_post", _forget),
+    *forget_on_load(posed_cache, uv_cache),
 )
-
-
-def register() -> None:
-    for name, handler in HANDLERS:
-        getattr(bpy.app.handlers, name).append(handler)
-    for space, draw in ((bpy.types.SpaceView3D, draw_posed), (bpy.types.SpaceImageEditor, draw_flat)):
-        kept.handles.append((space, space.draw_handler_add(draw, (), "WINDOW", "POST_VIEW")))
-
-
-def unregister() -> None:
-    while kept.handles:
-        space, handle = kept.handles.pop()
-        space.draw_handler_remove(handle, "WINDOW")
-    for name, handler in reversed(HANDLERS):
-        getattr(bpy.app.handlers, name).remove(handler)
-    _forget()
+overlay = Overlay(
+    ((bpy.types.SpaceView3D, draw_posed), (bpy.types.SpaceImageEditor, draw_in_uv_editor)),
+    HANDLERS,
+    (posed_cache, uv_cache),
+)
+register, unregister = overlay.register, overlay.unregister

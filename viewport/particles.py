@@ -6,8 +6,6 @@ pose is four corners for each.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -19,17 +17,25 @@ from gpu_extras.batch import batch_for_shader
 from ..deformers import SkinningError
 from ..settings.objects import settings_of
 from ..tasks.skin.particles import PlacedParticles, find_shown_objects, read_particles
+from .drawing import (
+    LazyShader,
+    ObjectCache,
+    Overlay,
+    color_joints,
+    declare_rows,
+    draw_frontmost,
+    drawing_state,
+    find_view,
+    write_rows,
+)
 
 CORNERS = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1)], np.float32)
-"""Of the square that a sphere is painted on."""
+"""Corners of the square that a sphere is painted on."""
 
 TRIANGLES = np.array([(0, 1, 2), (0, 2, 3)], np.int32)
 
 OPACITY = 0.7
-"""Of the spheres nearest to the eye: bones drawn in front are to be seen through them."""
-
-GOLDEN_RATIO = 0.618034
-"""Turns of the circle of hues from one joint to the next: neighbors differ, and so do all of a hand."""
+"""Opacity of the spheres nearest to the eye: bones behind them can be seen."""
 
 RAMP = np.array(
     [(0.84, 0.19, 0.15), (0.99, 0.68, 0.38), (1.0, 1.0, 0.75), (0.57, 0.77, 0.87), (0.27, 0.46, 0.71)], np.float32
@@ -37,7 +43,7 @@ RAMP = np.array(
 """Colors from the smallest radius to the largest, even steps to the eye."""
 
 VIEW_TO_OBJECT = ("viewToX", "viewToY", "viewToZ")
-"""Rows of the matrix from view to object space, as the shader knows them."""
+"""Names in the shader of the rows of the matrix from view to object space."""
 
 VERTEX_SOURCE = """
 void main()
@@ -52,10 +58,10 @@ void main()
   toward = normalize(toward);
   vec3 side = abs(toward.z) < 0.8 ? vec3(0.0, 0.0, 1.0) : vec3(1.0, 0.0, 0.0);
   side = normalize(cross(toward, side));
-  place = ball.xyz + size * (corner.x * side + corner.y * cross(toward, side));
+  position = ball.xyz + size * (corner.x * side + corner.y * cross(toward, side));
   sphere = ball;
   tint = color;
-  gl_Position = ModelViewProjectionMatrix * vec4(place, 1.0);
+  gl_Position = ModelViewProjectionMatrix * vec4(position, 1.0);
   gl_Position.z = FRONT * gl_Position.z - (1.0 - FRONT) * gl_Position.w;
 }
 """
@@ -69,10 +75,10 @@ void main()
 {
   vec3 toward = -vec3(viewToX.z, viewToY.z, viewToZ.z);
   if (isPerspective) {
-    toward = place - vec3(viewToX.w, viewToY.w, viewToZ.w);
+    toward = position - vec3(viewToX.w, viewToY.w, viewToZ.w);
   }
   toward = normalize(toward);
-  vec3 offset = place - sphere.xyz;
+  vec3 offset = position - sphere.xyz;
   float middle = dot(offset, toward);
   float inside = middle * middle - dot(offset, offset) + sphere.w * sphere.w;
   if (inside < 0.0) {
@@ -92,7 +98,7 @@ void main()
 
 
 @dataclass
-class Drawn:
+class DrawnParticles:
     """What was made of an object's particles when last drawn."""
 
     particles: PlacedParticles
@@ -100,30 +106,10 @@ class Drawn:
     batch: gpu.types.GPUBatch
 
 
-class Kept:
-    """What is kept between redraws."""
-
-    def __init__(self) -> None:
-        self.handle = None
-        self.shader: gpu.types.GPUShader | None = None
-        self.is_tried = False
-        self.drawn: dict[int, Drawn] = {}
-
-    def ensure_shader(self) -> gpu.types.GPUShader | None:
-        """The shader; None where it could not be made, which is told once and not at every redraw."""
-        if not self.is_tried:
-            self.is_tried = True
-            self.shader = make_shader()
-        return self.shader
-
-
-kept = Kept()
-
-
 def make_shader() -> gpu.types.GPUShader:
     """Compile the shader of the spheres."""
     between = cast(Any, gpu.types.GPUStageInterfaceInfo)("supple_sphere")
-    between.smooth("VEC3", "place")
+    between.smooth("VEC3", "position")
     between.flat("VEC4", "sphere")
     between.flat("VEC4", "tint")
     info = gpu.types.GPUShaderCreateInfo()
@@ -132,8 +118,7 @@ def make_shader() -> gpu.types.GPUShader:
         info.depth_write("ANY")
         info.define("WRITES_DEPTH", "1")
     info.push_constant("MAT4", "ModelViewProjectionMatrix")
-    for name in VIEW_TO_OBJECT:  # three rows, as the 128 bytes that all graphics cards have are too few for a matrix
-        info.push_constant("VEC4", name)
+    declare_rows(info, VIEW_TO_OBJECT)
     info.push_constant("BOOL", "isPerspective")
     info.vertex_in(0, "VEC4", "ball")
     info.vertex_in(1, "VEC4", "color")
@@ -177,52 +162,29 @@ def choose_colors(particles: PlacedParticles, color: str) -> np.ndarray:
     return color_radii(particles.radii) if color == "RADIUS" else color_joints(particles.joints)
 
 
-def color_joints(joints: np.ndarray) -> np.ndarray:
-    """A hue for each joint, the same in every file, float, shape (P, 3)."""
-    hues = (np.asarray(joints)[:, None] * GOLDEN_RATIO) % 1.0
-    steps = (6.0 * hues + np.array((5.0, 3.0, 1.0))) % 6.0
-    return 0.95 - 0.6 * np.clip(np.minimum(steps, 4.0 - steps), 0.0, 1.0)
-
-
 def color_radii(radii: np.ndarray) -> np.ndarray:
-    """Warm for the smallest, cool for the largest, even steps for even ratios, float, shape (P, 3)."""
+    """A color for each radius, float array (P,), from warm for the smallest to cool for the largest: shape (P, 3)."""
     sizes = np.log(np.asarray(radii, float))
     low, high = (sizes.min(), sizes.max()) if len(sizes) else (0.0, 0.0)
     shares = (sizes - low) / (high - low) if high - low > 1e-6 else np.zeros(len(sizes))
-    places = np.linspace(0.0, 1.0, len(RAMP))
-    return np.stack([np.interp(shares, places, channel) for channel in RAMP.T], axis=1)
+    steps = np.linspace(0.0, 1.0, len(RAMP))
+    return np.stack([np.interp(shares, steps, channel) for channel in RAMP.T], axis=1)
 
 
 def draw() -> None:
     """Draw the particles of all objects that show them in this 3D View."""
     shown = find_shown_objects()
-    uids = {obj.session_uid for obj in shown}
-    kept.drawn = {uid: drawn for uid, drawn in kept.drawn.items() if uid in uids}
-    space, layer = bpy.context.space_data, bpy.context.view_layer
-    if not shown or not isinstance(space, bpy.types.SpaceView3D) or not space.overlay.show_overlays:
+    cache.keep_only(shown)
+    space, layer = find_view(bpy.context), bpy.context.view_layer
+    if not shown or space is None:
         return
-    shader, depsgraph = kept.ensure_shader(), layer.depsgraph
-    if shader is None or depsgraph is None:
+    compiled, depsgraph = lazy_shader.get(), layer.depsgraph
+    if compiled is None or depsgraph is None:
         return
-    with drawing_state():
+    with drawing_state("LESS_EQUAL", mask=True):
         for obj in shown:
             if obj.visible_get(view_layer=layer, viewport=space):
-                _draw_object(obj, depsgraph, shader)
-
-
-@contextmanager
-def drawing_state() -> Iterator[None]:
-    """Depth as among solid things, colors blended, for a while."""
-    before = gpu.state.depth_test_get(), gpu.state.depth_mask_get(), gpu.state.blend_get()
-    gpu.state.depth_test_set("LESS_EQUAL")
-    gpu.state.depth_mask_set(True)
-    gpu.state.blend_set("ALPHA")
-    try:
-        yield
-    finally:
-        gpu.state.depth_test_set(before[0])
-        gpu.state.depth_mask_set(before[1])
-        gpu.state.blend_set(before[2])
+                _draw_object(obj, depsgraph, compiled)
 
 
 def _draw_object(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, shader: gpu.types.GPUShader) -> None:
@@ -237,19 +199,16 @@ def _draw_object(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, shader: 
 def draw_spheres(batch: gpu.types.GPUBatch, shader: gpu.types.GPUShader) -> None:
     """Draw squares with the matrices that are set: the model's is that of the object."""
     shader.bind()
-    view_to_object = gpu.matrix.get_model_view_matrix().inverted_safe()
-    for number, name in enumerate(VIEW_TO_OBJECT):
-        shader.uniform_float(name, view_to_object[number])
+    write_rows(shader, VIEW_TO_OBJECT, gpu.matrix.get_model_view_matrix().inverted_safe())
     shader.uniform_bool("isPerspective", gpu.matrix.get_projection_matrix()[3][3] == 0.0)
-    gpu.state.color_mask_set(False, False, False, False)
-    batch.draw(shader)  # depth alone, so that what is behind a sphere does not shine through it
-    gpu.state.color_mask_set(True, True, True, True)
-    batch.draw(shader)
+    draw_frontmost(batch, shader)
 
 
-def update_drawn(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, shader: gpu.types.GPUShader) -> Drawn | None:
-    """What to draw of an object, made anew where its particles or their colors have changed."""
-    drawn = kept.drawn.get(obj.session_uid)
+def update_drawn(
+    obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, shader: gpu.types.GPUShader
+) -> DrawnParticles | None:
+    """What to draw of an object, made again where its particles or their colors have changed."""
+    drawn = cache.get(obj.session_uid)
     color = settings_of(obj).particles.color
     try:
         particles = read_particles(obj, depsgraph, None if drawn is None else drawn.particles)
@@ -259,17 +218,12 @@ def update_drawn(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, shader: 
         return None
     if drawn is None or drawn.particles is not particles or drawn.color != color:
         attributes, triangles = build_squares(particles, choose_colors(particles, color))
-        drawn = Drawn(particles, color, batch_for_shader(shader, "TRIS", attributes, indices=triangles))
-        kept.drawn[obj.session_uid] = drawn
+        drawn = DrawnParticles(particles, color, batch_for_shader(shader, "TRIS", attributes, indices=triangles))
+        cache[obj.session_uid] = drawn
     return drawn
 
 
-def register() -> None:
-    kept.handle = bpy.types.SpaceView3D.draw_handler_add(draw, (), "WINDOW", "POST_VIEW")
-
-
-def unregister() -> None:
-    bpy.types.SpaceView3D.draw_handler_remove(kept.handle, "WINDOW")
-    kept.handle = None
-    kept.drawn.clear()
-    kept.shader, kept.is_tried = None, False
+cache: ObjectCache[DrawnParticles] = ObjectCache()
+lazy_shader = LazyShader(make_shader)
+overlay = Overlay(((bpy.types.SpaceView3D, draw),), caches=(cache,), shader=lazy_shader)
+register, unregister = overlay.register, overlay.unregister

@@ -1,4 +1,4 @@
-"""Editors' regions as the mouse sees them: from the window to rays, UVs and back."""
+"""Editors' regions under the mouse: from pixels of the window to rays and UVs, and back."""
 
 from __future__ import annotations
 
@@ -12,10 +12,18 @@ from mathutils import Vector
 
 from ..deformers import SkinningError
 
+Mouse = np.ndarray
+"""Position in the window, pixels: float64 array, shape (2,)."""
+
+
+def read_mouse(event: bpy.types.Event) -> Mouse:
+    """Where the mouse was at an event."""
+    return np.array([event.mouse_x, event.mouse_y], float)
+
 
 @dataclass(frozen=True)
 class View:
-    """An editor's region that patterns can be placed in."""
+    """The main region of a 3D View or a UV editor."""
 
     area: bpy.types.Area
     region: bpy.types.Region
@@ -29,37 +37,50 @@ class View:
     def view(self) -> bpy.types.RegionView3D:
         return cast(bpy.types.RegionView3D, self.region.data)
 
-    def locate(self, mouse: np.ndarray) -> np.ndarray:
-        """A place in the window as one in the region, pixels."""
+    def locate(self, mouse: Mouse) -> np.ndarray:
+        """A position in the window as a position in the region: pixels, shape (2,)."""
         return mouse - (self.region.x, self.region.y)
 
-    def to_uv(self, mouse: np.ndarray) -> np.ndarray:
-        """The UV at a place in the window."""
+    def to_uv(self, mouse: Mouse) -> np.ndarray:
+        """The UV at a position in the window, shape (2,)."""
         region = self.region
         low = np.array(region.view2d.region_to_view(0, 0))
         high = np.array(region.view2d.region_to_view(region.width, region.height))
         return low + (high - low) * self.locate(mouse) / (region.width, region.height)
 
-    def ray(self, mouse: np.ndarray) -> tuple[Vector, Vector]:
-        """Origin and direction, in the world, of the ray that is seen as a point in the window."""
-        where = (self.region, self.view, self.locate(mouse).tolist())
-        return region_2d_to_origin_3d(*where), region_2d_to_vector_3d(*where)
+    def ray(self, mouse: Mouse) -> tuple[Vector, Vector]:
+        """Origin and direction, world space, of the ray through a position in the window."""
+        pixel = (self.region, self.view, self.locate(mouse).tolist())
+        return region_2d_to_origin_3d(*pixel), region_2d_to_vector_3d(*pixel)
 
     def project(self, point: np.ndarray, matrix: Any) -> np.ndarray:
-        """The place in the window at which a point in object space is seen."""
-        place = location_3d_to_region_2d(self.region, self.view, matrix @ Vector(point.tolist()))
-        if place is None:
-            raise SkinningError("It is behind you: turn the view towards it")
-        return np.array((place.x + self.region.x, place.y + self.region.y))
+        """The position in the window, shape (2,), at which a point is seen.
+
+        Parameters
+        ----------
+        point : float array, shape (3,)
+            Object space.
+        matrix : Matrix
+            From object to world space.
+
+        Raises
+        ------
+        SkinningError
+            Where the point is behind the eye.
+        """
+        pixel = location_3d_to_region_2d(self.region, self.view, matrix @ Vector(point.tolist()))
+        if pixel is None:
+            raise SkinningError("The pattern is behind the view: rotate the view toward it")
+        return np.array((pixel.x + self.region.x, pixel.y + self.region.y))
 
 
 def find_view(screen: bpy.types.Screen, x: int, y: int) -> View | None:
-    """The 3D View or UV editor at a place in the window, unless a sidebar or header of it is there."""
+    """The 3D View or UV editor at a position in the window, pixels; None over its sidebars and headers."""
     for area in screen.areas:
         if area.type != "VIEW_3D" and area.ui_type != "UV":
             continue
-        inside = [one for one in area.regions if one.width > 1 and one.height > 1 and _contains(one, x, y)]
-        if inside and all(one.type == "WINDOW" for one in inside):
+        inside = [region for region in area.regions if min(region.width, region.height) > 1 and _contains(region, x, y)]
+        if inside and all(region.type == "WINDOW" for region in inside):
             return View(area, inside[0])
     return None
 

@@ -14,7 +14,7 @@ from ..tasks.weights.line_mirror import LineMirror
 from ..tasks.weights.lines import WeightLines
 from .view import View
 from .weight_line_view import LinePick, LinesInView
-from .weights import Tool, listen
+from .weights import WeightsTool, show_tool
 
 PRECISE_SHARE = 0.1
 """Share of the mouse's movement that counts while Shift is held."""
@@ -84,7 +84,7 @@ class WeightLineTool:
         self._past: list[dict[int, HandleMoves]] = []
         self._drag: Drag | None = None
         self._view = LinesInView(lines, context.evaluated_depsgraph_get(), _find_active_joint(lines))
-        self._stop_listening = listen(lines.obj, Tool(lines.read_groups, self._find_side))
+        self._stop_listening = show_tool(lines.obj, WeightsTool(lines.read_groups, self._find_side))
 
     def remove(self) -> None:
         self._stop_listening()

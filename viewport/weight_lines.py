@@ -13,7 +13,7 @@ import numpy as np
 from gpu_extras.batch import batch_for_shader
 
 from ..deformers.weight_editing.line_picking import project_points
-from .outlines import come_nearer
+from .drawing import bind_line_shader, drawing_state, shift_toward_eye
 
 HIDDEN_OPACITY = 0.1
 """Of lines behind the skin."""
@@ -92,24 +92,14 @@ class LineDrawings:
 
     def _draw_lines(self) -> None:
         self.update()
-        before = gpu.state.depth_test_get(), gpu.state.depth_mask_get(), gpu.state.blend_get()
-        gpu.state.depth_mask_set(False)
-        gpu.state.blend_set("ALPHA")
-        shader = gpu.shader.from_builtin("POLYLINE_UNIFORM_COLOR")
-        shader.bind()
-        shader.uniform_float("viewportSize", gpu.state.viewport_get()[2:])
-        try:
-            with gpu.matrix.push_pop():
-                come_nearer(bpy.context.region_data)
-                for depth, opacity in (("GREATER", HIDDEN_OPACITY), ("LESS_EQUAL", 1.0)):
-                    gpu.state.depth_test_set(depth)
+        shader = bind_line_shader()
+        with gpu.matrix.push_pop():
+            shift_toward_eye(bpy.context.region_data)
+            for depth, opacity in (("GREATER", HIDDEN_OPACITY), ("LESS_EQUAL", 1.0)):
+                with drawing_state(depth, mask=False):
                     for drawing in self.drawings:
                         _draw_joint(shader, drawing, opacity)
                     _draw_segments(shader, self.path, (*HIGHLIGHT, 0.9 * opacity), 1.2)
-        finally:
-            gpu.state.depth_test_set(before[0])
-            gpu.state.depth_mask_set(before[1])
-            gpu.state.blend_set(before[2])
 
     def _draw_handles(self) -> None:
         region, view = bpy.context.region, bpy.context.region_data
@@ -132,12 +122,10 @@ class LineDrawings:
                         colors.append(tints)
         if not points:
             return
-        before = gpu.state.blend_get()
-        gpu.state.blend_set("ALPHA")
         shader = gpu.shader.from_builtin("SMOOTH_COLOR")
         data = {"pos": np.concatenate(points).astype(np.float32), "color": np.concatenate(colors).astype(np.float32)}
-        batch_for_shader(shader, "TRIS", data).draw(shader)
-        gpu.state.blend_set(before)
+        with drawing_state():
+            batch_for_shader(shader, "TRIS", data).draw(shader)
 
 
 def _draw_joint(shader: gpu.types.GPUShader, drawing: Drawing, opacity: float) -> None:

@@ -7,7 +7,7 @@ when the depsgraph says that it has changed: a pose changes no weights.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, cast
 
 import bpy
@@ -15,24 +15,36 @@ import gpu
 import numpy as np
 from bpy.app.handlers import persistent
 from gpu_extras.batch import batch_for_shader
+from mathutils import Matrix
 
 from ..bridge.meshes import VertexGroups
 from ..bridge.shown_weights import ShownShape, read_shown_groups, read_shown_shape
 from ..tasks.chosen_bones import find_active_armature, find_chosen_bones, find_deformed_meshes
-from .outlines import come_nearer
-from .particles import color_joints
+from .drawing import (
+    LazyShader,
+    ObjectCache,
+    Overlay,
+    color_joints,
+    declare_rows,
+    draw_frontmost,
+    drawing_state,
+    find_view,
+    forget_on_load,
+    shift_toward_eye,
+    write_rows,
+)
 
-TOWARD = 5e-4
-"""How much nearer to the eye colors are drawn than the skin, in shares of the distance: less than clothes are."""
+COLOR_SHIFT = 5e-4
+"""How much nearer to the eye colors are drawn than the skin, as a fraction of the distance: less than clothes are."""
 
 MODES = ("OBJECT", "POSE")
 """Modes of the active object in which weights are drawn."""
 
 UNWEIGHTED = -1.0
-"""Value of vertices that no bone moves."""
+"""Value of vertices without weights."""
 
 TO_VIEW = ("toViewX", "toViewY", "toViewZ")
-"""Rows of the matrix from object to view space, as the shader knows them."""
+"""Names in the shader of the rows of the matrix from object to view space."""
 
 VERTEX_SOURCE = """
 void main()
@@ -71,14 +83,14 @@ void main()
 
 
 @dataclass
-class Drawn:
+class DrawnWeights:
     """What was made of an object when last drawn.
 
     Attributes
     ----------
     shape : ShownShape or None
     groups : VertexGroups or None
-        None each where it has to be read anew.
+        Each is None where it has to be read again.
     key : tuple
         All else that colors depend on.
     colors : tuple of float32 arrays
@@ -94,8 +106,8 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class Tool:
-    """What a tool tells that changes weights all the time, and knows sooner than the mesh.
+class WeightsTool:
+    """A tool that changes weights while it runs, and has them sooner than the mesh.
 
     Attributes
     ----------
@@ -109,17 +121,9 @@ class Tool:
     choose: Callable[[], list[str]]
 
 
-@dataclass
-class Kept:
-    """What is kept between redraws."""
-
-    drawn: dict[int, Drawn] = field(default_factory=dict)
-    tools: dict[int, Tool] = field(default_factory=dict)
-    shader: gpu.types.GPUShader | None = None
-    handles: list = field(default_factory=list)
-
-
-kept = Kept()
+cache: ObjectCache[DrawnWeights] = ObjectCache()
+tools: dict[int, WeightsTool] = {}
+"""Tools that change weights now, by the `session_uid` of their objects."""
 
 
 def make_shader() -> gpu.types.GPUShader:
@@ -130,8 +134,7 @@ def make_shader() -> gpu.types.GPUShader:
     between.smooth("FLOAT", "shade")
     info = gpu.types.GPUShaderCreateInfo()
     info.push_constant("MAT4", "ModelViewProjectionMatrix")
-    for name in TO_VIEW:  # three rows, as the 128 bytes that all graphics cards have are too few for a matrix
-        info.push_constant("VEC4", name)
+    declare_rows(info, TO_VIEW)
     info.push_constant("BOOL", "byBone")
     info.vertex_in(0, "VEC3", "pos")
     info.vertex_in(1, "VEC3", "normal")
@@ -145,7 +148,7 @@ def make_shader() -> gpu.types.GPUShader:
 
 
 def color_weights(groups: VertexGroups, count: int, bones: list[int], chosen: list[int]) -> tuple:
-    """What the shader colors vertices by.
+    """Find the values and tints by which the shader colors vertices.
 
     Parameters
     ----------
@@ -154,7 +157,7 @@ def color_weights(groups: VertexGroups, count: int, bones: list[int], chosen: li
     count : int
         Vertices.
     bones, chosen : lists of int
-        Groups of deforming bones, and those of the chosen ones.
+        Groups of deforming bones, and of the chosen bones.
 
     Returns
     -------
@@ -163,7 +166,7 @@ def color_weights(groups: VertexGroups, count: int, bones: list[int], chosen: li
     tints : float32 array, shape (V', 3)
         The bones' own colors, mixed by their weights.
     """
-    is_bone, is_chosen = (np.isin(groups.groups, one) for one in (bones, chosen))
+    is_bone, is_chosen = (np.isin(groups.groups, indices) for indices in (bones, chosen))
     values = np.bincount(groups.vertices[is_chosen], groups.values[is_chosen], count)
     total = np.bincount(groups.vertices[is_bone], groups.values[is_bone], count)
     hues = color_joints(groups.groups[is_bone]) * groups.values[is_bone][:, None]
@@ -173,11 +176,11 @@ def color_weights(groups: VertexGroups, count: int, bones: list[int], chosen: li
     return values.astype(np.float32), tints.astype(np.float32)
 
 
-def listen(obj: bpy.types.Object, tool: Tool) -> Callable[[], None]:
-    """Have a tool tell of an object's weights, until what is returned is called."""
+def show_tool(obj: bpy.types.Object, tool: WeightsTool) -> Callable[[], None]:
+    """Draw an object's weights as a tool has them, until what is returned is called."""
     uid = obj.session_uid
-    kept.tools[uid] = tool
-    return lambda: kept.tools.pop(uid, None) and None
+    tools[uid] = tool
+    return lambda: tools.pop(uid, None) and None
 
 
 def find_shown(context: bpy.types.Context) -> list[bpy.types.Object]:
@@ -188,74 +191,58 @@ def find_shown(context: bpy.types.Context) -> list[bpy.types.Object]:
     layer = context.view_layer
     meshes = find_deformed_meshes(active, layer)
     if active.type == "MESH":
-        others = [one for one in context.selected_objects if one.type == "MESH" and one != active]
-        meshes = [one for one in (active, *others) if one.vertex_groups]
-    return [one for one in meshes if one.mode == "OBJECT"]
+        others = [obj for obj in context.selected_objects if obj.type == "MESH" and obj != active]
+        meshes = [obj for obj in (active, *others) if obj.vertex_groups]
+    return [obj for obj in meshes if obj.mode == "OBJECT"]
 
 
 def draw() -> None:
     """Draw weights in a 3D View."""
     context = bpy.context
-    space, layer = context.space_data, context.view_layer
+    space, layer = find_view(context), context.view_layer
     shown = find_shown(context)
-    uids = {obj.session_uid for obj in shown}
-    for uid in [uid for uid in kept.drawn if uid not in uids]:
-        del kept.drawn[uid]
-    if not shown or not isinstance(space, bpy.types.SpaceView3D) or not space.overlay.show_overlays:
-        return
-    if layer.depsgraph is None:
+    cache.keep_only(shown)
+    if not shown or space is None or layer.depsgraph is None:
         return
     by_bone = context.window_manager.supple_weight_colors == "BONES"
-    tool = next((kept.tools[uid] for uid in uids if uid in kept.tools), None)
+    tool = next((tools[obj.session_uid] for obj in shown if obj.session_uid in tools), None)
     chosen = tool.choose() if tool else find_chosen_bones(context.active_object)
-    before = gpu.state.depth_test_get(), gpu.state.depth_mask_get(), gpu.state.blend_get()
-    gpu.state.depth_test_set("LESS_EQUAL")
-    gpu.state.depth_mask_set(True)
-    gpu.state.blend_set("ALPHA")
-    try:
+    compiled = lazy_shader.get()
+    if compiled is None:
+        return
+    with drawing_state("LESS_EQUAL", mask=True):
         for obj in shown:
             if obj.visible_get(view_layer=layer, viewport=space):
-                _draw_object(obj, layer.depsgraph, chosen, by_bone)
-    finally:
-        gpu.state.depth_test_set(before[0])
-        gpu.state.depth_mask_set(before[1])
-        gpu.state.blend_set(before[2])
+                batch = update_drawn(obj, layer.depsgraph, chosen, compiled).batch
+                if batch is not None:
+                    _draw_batch(batch, obj.evaluated_get(layer.depsgraph).matrix_world, compiled, by_bone)
 
 
-def _draw_object(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, chosen: list[str], by_bone: bool) -> None:
-    kept.shader = shader = kept.shader or make_shader()
-    batch = update_drawn(obj, depsgraph, chosen, shader).batch
-    if batch is None:
-        return
+def _draw_batch(batch: gpu.types.GPUBatch, to_world: Matrix, shader: gpu.types.GPUShader, by_bone: bool) -> None:
     with gpu.matrix.push_pop():
-        come_nearer(bpy.context.region_data, TOWARD)
-        gpu.matrix.multiply_matrix(obj.evaluated_get(depsgraph).matrix_world)
+        shift_toward_eye(bpy.context.region_data, COLOR_SHIFT)
+        gpu.matrix.multiply_matrix(to_world)
         draw_colored(batch, shader, by_bone)
 
 
 def draw_colored(batch: gpu.types.GPUBatch, shader: gpu.types.GPUShader, by_bone: bool) -> None:
     """Draw colored skin with the matrices that are set: the model's is that of the object."""
     shader.bind()
-    to_view = gpu.matrix.get_model_view_matrix()
-    for number, name in enumerate(TO_VIEW):
-        shader.uniform_float(name, to_view[number])
+    write_rows(shader, TO_VIEW, gpu.matrix.get_model_view_matrix())
     shader.uniform_bool("byBone", by_bone)
-    gpu.state.color_mask_set(False, False, False, False)
-    batch.draw(shader)  # depth alone, so that what is behind does not shine through
-    gpu.state.color_mask_set(True, True, True, True)
-    batch.draw(shader)
+    draw_frontmost(batch, shader)
 
 
 def update_drawn(
     obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, chosen: list[str], shader: gpu.types.GPUShader
-) -> Drawn:
-    """What to draw of an object, made anew where shape, weights or choice have changed."""
-    drawn = kept.drawn.setdefault(obj.session_uid, Drawn())
+) -> DrawnWeights:
+    """What to draw of an object, made again where shape, weights or choice have changed."""
+    drawn = cache.setdefault(obj.session_uid, DrawnWeights())
     if drawn.shape is None:
         drawn.shape, drawn.batch = read_shown_shape(obj, depsgraph), None
     count = len(drawn.shape.points)
     if drawn.groups is None:
-        tool = kept.tools.get(obj.session_uid) if count == len(obj.data.vertices) else None
+        tool = tools.get(obj.session_uid) if count == len(obj.data.vertices) else None
         drawn.groups, drawn.colors = tool.read() if tool else read_shown_groups(obj, depsgraph), None
     armature = find_active_armature(obj)
     names = [group.name for group in obj.vertex_groups]
@@ -277,40 +264,20 @@ def update_drawn(
 @persistent
 def _on_change(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     """Forget shapes that may have changed, and weights where a mesh itself has."""
-    for update in depsgraph.updates if kept.drawn else ():
+    for update in depsgraph.updates if cache else ():
         if not update.is_updated_geometry:
             continue
-        for drawn in kept.drawn.values():
+        for drawn in cache.values():
             drawn.shape = None
             if isinstance(update.id, bpy.types.Mesh):
                 drawn.groups = None
 
 
-@persistent
-def _forget(*_) -> None:
-    kept.drawn.clear()
-    kept.tools.clear()
-
-
+lazy_shader = LazyShader(make_shader)
 HANDLERS = (
     ("frame_change_post", _on_change),
     ("depsgraph_update_post", _on_change),
-    ("load_post", _forget),
-    ("undo_post", _forget),
-    ("redo_post", _forget),
+    *forget_on_load(cache, tools),
 )
-
-
-def register() -> None:
-    for name, handler in HANDLERS:
-        getattr(bpy.app.handlers, name).append(handler)
-    kept.handles.append(bpy.types.SpaceView3D.draw_handler_add(draw, (), "WINDOW", "POST_VIEW"))
-
-
-def unregister() -> None:
-    while kept.handles:
-        bpy.types.SpaceView3D.draw_handler_remove(kept.handles.pop(), "WINDOW")
-    for name, handler in reversed(HANDLERS):
-        getattr(bpy.app.handlers, name).remove(handler)
-    _forget()
-    kept.shader = None
+overlay = Overlay(((bpy.types.SpaceView3D, draw),), HANDLERS, (cache, tools), lazy_shader)
+register, unregister = overlay.register, overlay.unregister

@@ -9,28 +9,28 @@ import numpy as np
 
 from .vectors import measure_lengths
 
-UPWIND = 0.3
-"""A neighbor is upwind where it is nearer to the start by this share of the edge: those beside tell little."""
+UPWIND_SLOPE = 0.3
+"""A neighbor is upwind where it is nearer to the start by at least this fraction of the edge between them."""
 
-BEND = 1.5
-"""How much longer the way to a vertex may be than what of it lies in the tangent plane."""
+LARGEST_BEND = 1.5
+"""How many times longer an offset to a vertex may be than its projection into the tangent plane."""
 
-MISFIT = 2.5
-"""An edge this many times as long in the plane as in space is where two fronts meet: nothing passes across it."""
+LARGEST_STRETCH = 2.5
+"""An edge that is more times longer in the plane than in space is where two fronts meet: nothing passes across it."""
 
-ROUNDABOUT = 1.45
-"""How much longer a way along edges may be than the straight one: across the diagonals of squares it is 1.41."""
+LARGEST_DETOUR = 1.45
+"""How many times longer a path along edges may be than the straight line: across diagonals of squares it is 1.41."""
 
-SWEEPS = 8
-"""Averages over all neighbors at the end."""
+RELAXATIONS = 8
+"""How often vertices are moved to the average of their neighbors at the end."""
 
 
 @dataclass(frozen=True)
 class Connection:
-    """The directed edges of a surface, sorted by the vertex that they leave, and how its tangent planes hang together.
+    """The directed edges of a surface, sorted by the vertex that they leave, and how its tangent planes are connected.
 
     Each vertex has a plane of complex numbers, in which its edges leave at the angles between them, scaled to make a
-    full turn inside of the surface: that plane is flat wherever the surface can be unfolded, creases included.
+    full circle inside of the surface: that plane is flat wherever the surface can be unfolded, creases included.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Connection:
     leaving : complex array, shape (E,)
         The edge in the plane of its vertex, as long as in space.
     arriving : complex array, shape (E,)
-        The edge the other way round, from the neighbor to the vertex, in the plane of the neighbor.
+        The reverse edge, from the neighbor to the vertex, in the plane of the neighbor.
     """
 
     starts: np.ndarray
@@ -54,15 +54,20 @@ class Connection:
 
 
 def connect(points: np.ndarray, triangles: np.ndarray, normals: np.ndarray) -> Connection:
-    """Find how the tangent planes of a surface hang together.
+    """Find how the tangent planes of a surface are connected.
 
     Parameters
     ----------
     points : float64 array, shape (V, 3)
+        Object space.
     triangles : int array, shape (T, 3)
         Of three different vertices each, counter-clockwise seen from outside.
     normals : float64 array, shape (V, 3)
-        For vertices whose triangles are not one fan.
+        Unit length; used at vertices whose triangles are not a single fan.
+
+    Returns
+    -------
+    Connection
 
     Notes
     -----
@@ -79,32 +84,32 @@ def connect(points: np.ndarray, triangles: np.ndarray, normals: np.ndarray) -> C
 
     begins = np.concatenate([low[firsts], high[firsts]])
     ranks = np.argsort(begins, kind="stable")
-    places = np.empty_like(ranks)
-    places[ranks] = np.arange(len(ranks))
-    reverse = np.roll(places, len(firsts))[ranks]
+    positions = np.empty_like(ranks)
+    positions[ranks] = np.arange(len(ranks))
+    reverse = np.roll(positions, len(firsts))[ranks]
     begins, ends = begins[ranks], np.concatenate([high[firsts], low[firsts]])[ranks]
-    edges = places[sides + len(firsts) * (tails > heads)]
+    edges = positions[sides + len(firsts) * (tails > heads)]
 
     first, second = order[bounds[:-1][shares == 2]], order[bounds[:-1][shares == 2] + 1]
     opposite = tails[first] != tails[second]
     twins = np.full(len(tails), -1)
     twins[first[opposite]], twins[second[opposite]] = second[opposite], first[opposite]
 
-    ways = points[ends] - points[begins]
-    lengths = measure_lengths(ways)
-    angles = _turn_fans(points, triangles, twins, edges, reverse)
+    offsets = points[ends] - points[begins]
+    lengths = measure_lengths(offsets)
+    angles = _measure_fans(points, triangles, twins, edges, reverse)
     loose = np.isnan(angles)
     if loose.any():
-        projected = _project_angles(ways, normals[begins], np.searchsorted(begins, begins))
+        projected = _project_angles(offsets, normals[begins], np.searchsorted(begins, begins))
         known = np.flatnonzero(~loose)
-        offsets = np.zeros(len(points))
-        offsets[begins[known]] = (angles - projected)[known]
-        angles[loose] = (projected + offsets[begins])[loose]
+        differences = np.zeros(len(points))
+        differences[begins[known]] = (angles - projected)[known]
+        angles[loose] = (projected + differences[begins])[loose]
     leaving = lengths * np.exp(1j * angles)
     return Connection(np.searchsorted(begins, np.arange(len(points) + 1)), ends, lengths, leaving, leaving[reverse])
 
 
-def _turn_fans(
+def _measure_fans(
     points: np.ndarray, triangles: np.ndarray, twins: np.ndarray, edges: np.ndarray, reverse: np.ndarray
 ) -> np.ndarray:
     """Angle of each directed edge in the plane of its vertex: float array, shape (E,), NaN beside the vertex's fan.
@@ -145,20 +150,20 @@ def _turn_fans(
     return angles
 
 
-def _project_angles(ways: np.ndarray, normals: np.ndarray, starts: np.ndarray) -> np.ndarray:
+def _project_angles(offsets: np.ndarray, normals: np.ndarray, starts: np.ndarray) -> np.ndarray:
     """Angles of edges about normals, shape (E, 3), from the edges at `starts`: shape (E,)."""
-    flat = ways - normals * np.einsum("ei,ei->e", ways, normals)[:, None]
+    flat = offsets - normals * np.einsum("ei,ei->e", offsets, normals)[:, None]
     zero = flat[starts]
-    turn = np.einsum("ei,ei->e", np.cross(zero, flat), normals)
-    return np.arctan2(turn, np.einsum("ei,ei->e", zero, flat))
+    sines = np.einsum("ei,ei->e", np.cross(zero, flat), normals)
+    return np.arctan2(sines, np.einsum("ei,ei->e", zero, flat))
 
 
-def project(ways: np.ndarray, normal: np.ndarray, tangent: np.ndarray) -> np.ndarray:
-    """Lay ways down in a tangent plane and keep their lengths.
+def project(offsets: np.ndarray, normal: np.ndarray, tangent: np.ndarray) -> np.ndarray:
+    """Project offsets into a tangent plane and keep their lengths, up to `LARGEST_BEND`.
 
     Parameters
     ----------
-    ways : float array, shape (N, 3)
+    offsets : float array, shape (N, 3)
     normal, tangent : float arrays, shape (3,) or (N, 3)
         Of unit length; the tangent is the real axis.
 
@@ -166,11 +171,11 @@ def project(ways: np.ndarray, normal: np.ndarray, tangent: np.ndarray) -> np.nda
     -------
     complex array, shape (N,)
     """
-    flat = np.einsum("ni,ni->n", ways, np.broadcast_to(tangent, ways.shape)) + 1j * np.einsum(
-        "ni,ni->n", ways, np.broadcast_to(np.cross(normal, tangent), ways.shape)
+    flat = np.einsum("ni,ni->n", offsets, np.broadcast_to(tangent, offsets.shape)) + 1j * np.einsum(
+        "ni,ni->n", offsets, np.broadcast_to(np.cross(normal, tangent), offsets.shape)
     )
-    lengths = measure_lengths(ways)
-    return flat * np.clip(lengths / np.maximum(np.abs(flat), 1e-300), 1.0, BEND)
+    lengths = measure_lengths(offsets)
+    return flat * np.clip(lengths / np.maximum(np.abs(flat), 1e-300), 1.0, LARGEST_BEND)
 
 
 def unfold(
@@ -181,17 +186,17 @@ def unfold(
     reach: float,
     half_length: float = 0.0,
 ) -> np.ndarray:
-    """Give the vertices of a region their place in the plane.
+    """Give the vertices of a region their positions in the plane.
 
     Parameters
     ----------
     connection : Connection
     region : int array, shape (N,)
-        Ascending, with all seeds. A vertex that no edges join to a seed is not reached.
+        Vertices, ascending, with all seeds. A vertex that no edges join to a seed is not reached.
     seeds : int array, shape (S,)
         All vertices of some faces.
     coordinates : complex array, shape (S,)
-        Their place, object units.
+        Their positions in the plane, object units.
     reach : float
         How far the plane is wanted, object units.
     half_length : float
@@ -206,39 +211,39 @@ def unfold(
     -----
     Schmidt, Grimm & Wyvill 2006 (Interactive decal compositing with discrete exponential maps) with the averages over
     all upwind neighbors of Schmidt 2013 (Stroke parameterization). Tangent planes are those of `Connection`, not planes
-    in space: what can be unfolded is, whatever its creases. At the end each vertex goes to the average of what all of
-    its neighbors say, some times: that is what keeps triangles from folding.
+    in space: what can be unfolded is, whatever its creases. At the end each vertex is moved a few times to the average
+    of what all of its neighbors predict: that keeps triangles from folding.
     """
     local = _cut_out(connection, region)
     owner = np.repeat(np.arange(len(region)), np.diff(local.starts))
     own = np.searchsorted(region, seeds)
     flat = np.full(len(region), np.nan + 0j)
     flat[own] = coordinates
-    turns = np.full(len(region), np.nan + 0j)
-    turns[own] = _fit_turns(local, owner, flat)[own]
+    rotations = np.full(len(region), np.nan + 0j)
+    rotations[own] = _fit_rotations(local, owner, flat)[own]
 
     distances = np.full(len(region), np.inf)
     distances[own] = np.abs(coordinates - np.clip(np.real(coordinates), -half_length, half_length))
-    distances = _spread_distances(local, distances, ROUNDABOUT * reach)
+    distances = _spread_distances(local, distances, LARGEST_DETOUR * reach)
     reached = np.isfinite(distances)
     if not reached.all():
         return unfold(connection, region[reached], seeds, coordinates, reach, half_length)
-    _march(local, owner, distances, flat, turns)
-    _relax(local, owner, own, flat, turns)
+    _march(local, owner, distances, flat, rotations)
+    _relax(local, owner, own, flat, rotations)
     result = np.full(len(connection.starts) - 1, np.nan + 0j)
     result[region] = flat
     return result
 
 
 def _cut_out(connection: Connection, region: np.ndarray) -> Connection:
-    """The connection among the vertices of a region, which are numbered by their place in it."""
-    names = np.full(len(connection.starts) - 1, -1)
-    names[region] = np.arange(len(region))
+    """The connection among the vertices of a region, which are numbered by their index in it."""
+    indices = np.full(len(connection.starts) - 1, -1)
+    indices[region] = np.arange(len(region))
     counts = connection.starts[region + 1] - connection.starts[region]
-    which = np.repeat(connection.starts[region] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
-    ends = names[connection.ends[which]]
+    chosen = np.repeat(connection.starts[region] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+    ends = indices[connection.ends[chosen]]
     inside = ends >= 0
-    kept = which[inside]
+    kept = chosen[inside]
     owner = np.repeat(np.arange(len(region)), counts)[inside]
     return Connection(
         np.searchsorted(owner, np.arange(len(region) + 1)),
@@ -258,27 +263,27 @@ def _unit(values: np.ndarray) -> np.ndarray:
     return values / np.maximum(np.abs(values), 1e-300)
 
 
-def _fit_turns(local: Connection, owner: np.ndarray, flat: np.ndarray) -> np.ndarray:
-    """What turns each vertex's plane into the common one, by its edges to neighbors whose place is known."""
+def _fit_rotations(local: Connection, owner: np.ndarray, flat: np.ndarray) -> np.ndarray:
+    """Rotations from each vertex's plane to the common plane, by its edges to neighbors whose position is known."""
     known = np.flatnonzero(~np.isnan(flat[owner]) & ~np.isnan(flat[local.ends]))
     steps = flat[local.ends[known]] - flat[owner[known]]
     return _unit(_sum_by(owner[known], _unit(steps) * np.conj(_unit(local.leaving[known])), len(flat)))
 
 
 def _spread_distances(local: Connection, distances: np.ndarray, limit: float) -> np.ndarray:
-    """Lengths of the shortest ways along edges, shape (N,), to where distances are given; infinite far beyond a limit.
+    """Lengths of the shortest paths along edges, shape (N,), to where distances are given; infinite far beyond a limit.
 
-    Two edges beyond it have theirs: the other corners of faces that have one within.
+    Vertices up to two edges beyond the limit have theirs: the other corners of faces that have a corner within it.
     """
     active = np.flatnonzero(np.isfinite(distances))
     last = 0
     while len(active):
         counts = local.starts[active + 1] - local.starts[active]
         edges = np.repeat(local.starts[active] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
-        ways, ends = np.repeat(distances[active], counts) + local.lengths[edges], local.ends[edges]
-        nearer = ways < distances[ends]
-        ways, ends = ways[nearer], ends[nearer]
-        np.minimum.at(distances, ends, ways)
+        paths, ends = np.repeat(distances[active], counts) + local.lengths[edges], local.ends[edges]
+        nearer = paths < distances[ends]
+        paths, ends = paths[nearer], ends[nearer]
+        np.minimum.at(distances, ends, paths)
         fresh = np.zeros(len(distances), bool)
         fresh[ends] = True
         active = np.flatnonzero(fresh & (distances <= limit))
@@ -288,14 +293,16 @@ def _spread_distances(local: Connection, distances: np.ndarray, limit: float) ->
     return distances
 
 
-def _march(local: Connection, owner: np.ndarray, distances: np.ndarray, flat: np.ndarray, turns: np.ndarray) -> None:
-    """Fill in places and turns, shape (N,) each, away from where they are known, one rank of vertices at a time.
+def _march(
+    local: Connection, owner: np.ndarray, distances: np.ndarray, flat: np.ndarray, rotations: np.ndarray
+) -> None:
+    """Fill in positions and rotations, shape (N,) each, away from where they are known, rank after rank of vertices.
 
-    Where two fronts meet, a vertex goes with the neighbor on its shortest way and with those that agree.
+    Where two fronts meet, a vertex follows the neighbor on its shortest path and the neighbors that agree with it.
     """
     with np.errstate(invalid="ignore"):
         descents = (distances[owner] - distances[local.ends]) / local.lengths
-    upwind = np.flatnonzero((descents >= UPWIND) & np.isnan(flat[owner]))
+    upwind = np.flatnonzero((descents >= UPWIND_SLOPE) & np.isnan(flat[owner]))
     ends, sides = local.ends[upwind], owner[upwind]
     ranks = np.zeros(len(flat), np.intp)
     bounds = np.flatnonzero(np.diff(sides, prepend=-1))
@@ -312,27 +319,27 @@ def _march(local: Connection, owner: np.ndarray, distances: np.ndarray, flat: np
     transport = -arriving * np.conj(local.leaving[upwind]) / lengths**2
     starts = np.flatnonzero(np.diff(sides, prepend=-1))
     rows, counts = sides[starts], np.diff(np.append(starts, len(sides)))
-    by_way = np.lexsort((distances[ends] + lengths, np.repeat(np.arange(len(rows)), counts)))
-    nearest = np.repeat(by_way[starts], counts)
+    by_path = np.lexsort((distances[ends] + lengths, np.repeat(np.arange(len(rows)), counts)))
+    nearest = np.repeat(by_path[starts], counts)
     levels = np.searchsorted(ranks[rows], np.arange(1, ranks.max(initial=0) + 2))
     spans = np.append(starts, len(sides))
     for low, high in pairwise(levels):
         first = spans[low]
         part = slice(first, spans[high])
         near, cuts, target = ends[part], starts[low:high] - first, rows[low:high]
-        turn = turns[near]
-        told = flat[near] + turn * arriving[part]
-        shares = weights[part] * (np.abs(told - told[nearest[part] - first]) <= lengths[part])
-        turns[target] = _unit(np.add.reduceat(turn * transport[part] * shares, cuts))
-        flat[target] = np.add.reduceat(told * shares, cuts) / np.add.reduceat(shares, cuts)
+        rotation = rotations[near]
+        predicted = flat[near] + rotation * arriving[part]
+        shares = weights[part] * (np.abs(predicted - predicted[nearest[part] - first]) <= lengths[part])
+        rotations[target] = _unit(np.add.reduceat(rotation * transport[part] * shares, cuts))
+        flat[target] = np.add.reduceat(predicted * shares, cuts) / np.add.reduceat(shares, cuts)
 
 
-def _relax(local: Connection, owner: np.ndarray, fixed: np.ndarray, flat: np.ndarray, turns: np.ndarray) -> None:
-    """Move all but the fixed vertices to the average of what their neighbors say, `SWEEPS` times."""
-    steps = 0.5 * (turns[local.ends] * local.arriving - turns[owner] * local.leaving)
-    for _ in range(SWEEPS):
+def _relax(local: Connection, owner: np.ndarray, fixed: np.ndarray, flat: np.ndarray, rotations: np.ndarray) -> None:
+    """Move all but the fixed vertices to the average of what their neighbors predict, `RELAXATIONS` times."""
+    steps = 0.5 * (rotations[local.ends] * local.arriving - rotations[owner] * local.leaving)
+    for _ in range(RELAXATIONS):
         others = flat[local.ends]
-        weights = np.where(np.abs(flat[owner] - others) <= MISFIT * local.lengths, 1.0 / local.lengths, 0.0)
+        weights = np.where(np.abs(flat[owner] - others) <= LARGEST_STRETCH * local.lengths, 1.0 / local.lengths, 0.0)
         totals = np.bincount(owner, weights, len(flat))
         moved = _sum_by(owner, weights * (others + steps), len(flat))
         free = totals > 0

@@ -1,4 +1,4 @@
-"""The mesh that pictures are laid on: its triangles, normals and UV islands, at rest."""
+"""The mesh that height maps are laid on: its triangles, normals and UV islands, at rest."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ..geometry.solid import find_islands, weld
 from ..geometry.unfolding import Connection, connect
 from ..geometry.vectors import normalize
 
-SAME_UV = 1e-5
-"""UVs nearer than this are one place of the map."""
+UV_TOLERANCE = 1e-5
+"""UVs nearer than this are the same."""
 
 
 @dataclass(frozen=True)
 class ChartMesh:
-    """A mesh at rest and what charts ask of it. Made by `make_chart_mesh`, once.
+    """A mesh at rest with all that charts need of it. Made once, by `make_chart_mesh`.
 
     Attributes
     ----------
@@ -28,10 +28,10 @@ class ChartMesh:
         The first corner of each face; its other corners follow, counter-clockwise seen from outside.
     uv : float64 array, shape (C, 2), or None
     corner_points : int array, shape (C,)
-        The first vertex at the place of each corner's: split vertices are one.
+        The first vertex at each corner's position: split vertices count as welded.
     corner_faces : int array, shape (C,)
     triangles : int array, shape (T, 3)
-        Corners of the faces cut into fans, without those that have two corners at one place.
+        Corners of the faces cut into fans, without those that have two corners at one position.
     triangle_points : int array, shape (T, 3)
         The corners' `corner_points`.
     triangle_faces : int array, shape (T,)
@@ -40,7 +40,7 @@ class ChartMesh:
     radii : float64 array, shape (T,)
         Of spheres about the centers that hold the triangles.
     normals : float64 array, shape (V, 3)
-        Unit normals, weighted by area; those of `corner_points` count.
+        Unit normals, weighted by area; valid for `corner_points`.
     connection : Connection
         Of the points along the triangles' edges.
     islands : int array, shape (F,), or None
@@ -87,7 +87,7 @@ class ChartMesh:
 def make_chart_mesh(
     points: np.ndarray, corner_vertices: np.ndarray, face_starts: np.ndarray, uv: np.ndarray | None = None
 ) -> ChartMesh:
-    """Find out what charts ask of a mesh.
+    """Work out what charts need of a mesh.
 
     Parameters
     ----------
@@ -97,6 +97,10 @@ def make_chart_mesh(
     face_starts : int array, shape (F,)
         Ascending, from 0.
     uv : float array, shape (C, 2), or None
+
+    Returns
+    -------
+    ChartMesh
 
     Raises
     ------
@@ -187,15 +191,15 @@ def _find_uv_islands(
     starts = np.cumsum(sizes) - sizes
     following = np.arange(len(corner_faces)) + 1
     following[starts + sizes - 1] = starts
-    turned = corner_points > corner_points[following]
-    low = np.where(turned, following, np.arange(len(following)))
-    high = np.where(turned, np.arange(len(following)), following)
+    swapped = corner_points > corner_points[following]
+    low = np.where(swapped, following, np.arange(len(following)))
+    high = np.where(swapped, np.arange(len(following)), following)
     keys = corner_points[low] * (corner_points.max() + 1) + corner_points[high]
     order = np.argsort(keys, kind="stable")
     pairs = np.stack([order[:-1], order[1:]], axis=1)[keys[order[:-1]] == keys[order[1:]]]
     same = np.ones(len(pairs), bool)
     for end in (low, high):
-        same &= (np.abs(uv[end[pairs[:, 0]]] - uv[end[pairs[:, 1]]]) <= SAME_UV).all(axis=1)
+        same &= (np.abs(uv[end[pairs[:, 0]]] - uv[end[pairs[:, 1]]]) <= UV_TOLERANCE).all(axis=1)
     seams = np.zeros(len(corner_faces), bool)
     seams[pairs[~same].ravel()] = True
     rims = np.ones(len(corner_faces), bool)
@@ -209,7 +213,23 @@ def _find_uv_boxes(uv: np.ndarray, triangles: np.ndarray) -> np.ndarray:
 
 
 def meet_uv_box(mesh: ChartMesh, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Which triangles have UVs that may lie in a box: bool array, shape (T,)."""
+    """Find the triangles whose UVs may lie in a box.
+
+    Parameters
+    ----------
+    mesh : ChartMesh
+    low, high : float arrays, shape (2,)
+        Least and greatest UV of the box.
+
+    Returns
+    -------
+    bool array, shape (T,)
+
+    Raises
+    ------
+    SkinningError
+        Where the mesh has no UV map.
+    """
     if mesh.uv_boxes is None:
         raise SkinningError("The mesh has no UV map: unwrap it, or lay the pattern on the surface")
     left, bottom, right, top = mesh.uv_boxes

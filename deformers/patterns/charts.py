@@ -1,4 +1,4 @@
-"""Charts of the skin: where on a mesh a picture lies, by its UV map or on the surface itself."""
+"""Charts of the skin: where on a mesh a height map lies, by the UV map or on the surface itself."""
 
 from __future__ import annotations
 
@@ -9,36 +9,36 @@ import numpy as np
 
 from ..errors import SkinningError
 from ..geometry.neighbors import find_nearest
-from ..geometry.unfolding import MISFIT, project, unfold
+from ..geometry.unfolding import LARGEST_STRETCH, project, unfold
 from ..geometry.vectors import carry, measure_lengths, normalize
 from .chart_mesh import ChartMesh, meet_uv_box
 from .strokes import trace_stroke
-from .surface_points import Place, surface_frame
+from .surface_points import SurfacePoint, surface_frame
 
-TOUCH = 1e-9
-"""Faces that reach less than this into the picture's square only touch it."""
+TOUCH_TOLERANCE = 1e-9
+"""Faces that reach less than this into the height map's square only touch it."""
 
-REACH = 1.05
-"""Shares of the rectangle's half diagonal that are unfolded."""
+UNFOLDED_REACH = 1.05
+"""How far the surface is unfolded about the center, in half diagonals of the rectangle."""
 
-SMOOTH = 0.5
-"""Length over which a stroke is smoothed, in shares of the picture's extent across it."""
+STROKE_SMOOTHING = 0.5
+"""Length over which a stroke is smoothed, as a fraction of the height map's extent across it."""
 
 
 @dataclass(frozen=True)
 class Chart:
-    """Where a picture lies on the skin: it fills the square from 0 to 1.
+    """Where a height map lies on the skin: it fills the square from 0 to 1.
 
     Attributes
     ----------
     faces : int array, shape (N,)
-        Those that it touches, ascending.
+        Faces that it touches, ascending.
     corners : int array, shape (M,)
         All corners of these faces, face by face.
     coordinates : float64 array, shape (M, 2)
         (s, t) of each corner; outside of 0 to 1 on faces that are partly covered.
     is_cut : bool
-        Whether a UV seam, or the place where an unfolded surface meets itself, runs through the picture.
+        Whether a UV seam, or a line where the unfolded surface meets itself, runs through the height map.
     """
 
     faces: np.ndarray
@@ -47,38 +47,49 @@ class Chart:
     is_cut: bool
 
 
-def chart_by_uv(mesh: ChartMesh, place: Place, turn: float, size: Sequence[float], flip: bool = False) -> Chart:
-    """Lay a picture in the UV map, on the island of its center.
+def chart_by_uv(
+    mesh: ChartMesh, center: SurfacePoint, rotation: float, size: Sequence[float], flip: bool = False
+) -> Chart:
+    """Lay a height map in the UV map, on the island of its center.
 
     Parameters
     ----------
     mesh : ChartMesh
-    place : Place
-        The picture's center.
-    turn : float
+    center : SurfacePoint
+        The height map's center.
+    rotation : float
         Radians, counter-clockwise in the UV map.
     size : float array, shape (2,)
         Width and height, UV units.
     flip : bool
-        Whether the picture is mirrored, left for right.
+        Whether the height map is mirrored, left for right.
+
+    Returns
+    -------
+    Chart
+
+    Raises
+    ------
+    SkinningError
+        Where the mesh has no UV map, or no face lies under the height map.
 
     Notes
     -----
-    The way of the paper on skin patterns: what lies beyond the island's rim is cut off.
+    As in the paper on skin patterns: what lies beyond the island's rim is cut off.
     """
-    width, height = _check_size(size, turn)
-    if mesh.uv is None or mesh.islands is None or mesh.seams is None or place.uv is None:
+    width, height = _check_size(size, rotation)
+    if mesh.uv is None or mesh.islands is None or mesh.seams is None or center.uv is None:
         raise SkinningError("The mesh has no UV map: unwrap it, or lay the pattern on the surface")
-    uv, center = mesh.uv, place.uv
-    right = np.array([np.cos(turn), np.sin(turn)])
+    uv, middle = mesh.uv, center.uv
+    right = np.array([np.cos(rotation), np.sin(rotation)])
     up = np.array([-right[1], right[0]])
     axes = np.stack([right / width * (-1.0 if flip else 1.0), up / height], axis=1)
     reach = 0.5 * (np.abs(right) * width + np.abs(up) * height)
-    near = meet_uv_box(mesh, center - reach, center + reach)
-    near &= mesh.islands[mesh.triangle_faces] == place.island
+    near = meet_uv_box(mesh, middle - reach, middle + reach)
+    near &= mesh.islands[mesh.triangle_faces] == center.island
 
     def to_chart(corners: np.ndarray) -> np.ndarray:
-        return (uv[corners] - center) @ axes + 0.5
+        return (uv[corners] - middle) @ axes + 0.5
 
     chart = _make_chart(mesh, np.flatnonzero(near), to_chart)
     seams = chart.corners[mesh.seams[chart.corners]]
@@ -86,36 +97,42 @@ def chart_by_uv(mesh: ChartMesh, place: Place, turn: float, size: Sequence[float
     return replace(chart, is_cut=bool(_meet_square(sides[:, [0, 1, 1]]).any()))
 
 
-def chart_by_surface(mesh: ChartMesh, place: Place, turn: float, size: Sequence[float], flip: bool = False) -> Chart:
-    """Lay a picture on the surface itself, which is unfolded about the picture's center.
+def chart_by_surface(
+    mesh: ChartMesh, center: SurfacePoint, rotation: float, size: Sequence[float], flip: bool = False
+) -> Chart:
+    """Lay a height map on the surface itself, which is unfolded about the height map's center.
 
     Parameters
     ----------
     mesh : ChartMesh
-    place : Place
-        The picture's center.
-    turn : float
+    center : SurfacePoint
+        The height map's center.
+    rotation : float
         Radians, counter-clockwise seen from outside; 0: upright, as `surface_frame` has it.
     size : float array, shape (2,)
         Width and height on the surface, object units.
     flip : bool
-        Whether the picture is mirrored, left for right.
+        Whether the height map is mirrored, left for right.
+
+    Returns
+    -------
+    Chart
     """
-    extent = _check_size(size, turn)
-    right, up = surface_frame(place)
-    corners = mesh.corner_points[mesh.corners_of(np.array([place.face]))]
-    shape = mesh.points[corners] - place.point
+    extent = _check_size(size, rotation)
+    right, up = surface_frame(center)
+    corners = mesh.corner_points[mesh.corners_of(np.array([center.face]))]
+    shape = mesh.points[corners] - center.position
     normal = normalize(np.cross(shape, np.roll(shape, -1, axis=0)).sum(axis=0))
-    tangent = carry(np.cos(turn) * right + np.sin(turn) * up, place.normal, normal)
+    tangent = carry(np.cos(rotation) * right + np.sin(rotation) * up, center.normal, normal)
     seeds = np.unique(corners)
-    reach = REACH * 0.5 * float(np.hypot(extent[0], extent[1]))
-    near = np.flatnonzero(measure_lengths(mesh.centers - place.point) <= reach + mesh.radii)
-    coordinates = project(mesh.points[seeds] - place.point, normal, tangent)
+    reach = UNFOLDED_REACH * 0.5 * float(np.hypot(extent[0], extent[1]))
+    near = np.flatnonzero(measure_lengths(mesh.centers - center.position) <= reach + mesh.radii)
+    coordinates = project(mesh.points[seeds] - center.position, normal, tangent)
     return _chart_unfolded(mesh, near, seeds, coordinates, reach, 0.0, extent, flip)
 
 
 def chart_by_stroke(mesh: ChartMesh, points: np.ndarray, size: Sequence[float], flip: bool = False) -> Chart:
-    """Lay a picture along a stroke on the surface: it bends with the stroke.
+    """Lay a height map along a stroke on the surface: it bends with the stroke.
 
     Parameters
     ----------
@@ -123,10 +140,19 @@ def chart_by_stroke(mesh: ChartMesh, points: np.ndarray, size: Sequence[float], 
     points : float array, shape (K, 3)
         At least 2, on the surface or near it, object space.
     size : float array, shape (2,)
-        Extent along the stroke, about its middle, and across it, object units. The picture's t runs to the left of the
-        stroke seen from outside.
+        Extent along the stroke, about its middle, and across it, object units. Seen from outside, the height
+        map's t runs to the left of the stroke.
     flip : bool
-        Whether the picture is mirrored, end for end.
+        Whether the height map is mirrored, end for end.
+
+    Returns
+    -------
+    Chart
+
+    Raises
+    ------
+    SkinningError
+        Where the stroke can not be followed, or no face lies under the height map.
     """
     extent = _check_size(size)
     points = np.asarray(points, np.float64)
@@ -135,22 +161,22 @@ def chart_by_stroke(mesh: ChartMesh, points: np.ndarray, size: Sequence[float], 
     if not np.isfinite(points).all():
         raise SkinningError("The stroke holds values that are not numbers: draw it again")
     stroke = trace_stroke(
-        points, SMOOTH * extent[1], mesh.points, mesh.triangle_points, mesh.normals, mesh.centers, mesh.radii
+        points, STROKE_SMOOTHING * extent[1], mesh.points, mesh.triangle_points, mesh.normals, mesh.centers, mesh.radii
     )
     beyond = max(0.5 * (extent[0] - stroke.length), 0.0)
-    reach = REACH * float(np.hypot(beyond, 0.5 * extent[1]))
+    reach = UNFOLDED_REACH * float(np.hypot(beyond, 0.5 * extent[1]))
     around = np.maximum(stroke.points.min(axis=0) - mesh.centers, mesh.centers - stroke.points.max(axis=0))
     near = np.flatnonzero(around.max(axis=1) <= reach + mesh.radii)
     near = near[find_nearest(mesh.centers[near], stroke.points, 1)[1][:, 0] <= reach + mesh.radii[near]]
     seeds = np.unique(mesh.corner_points[mesh.corners_of(np.unique(mesh.triangle_faces[stroke.triangles]))])
     return _chart_unfolded(
-        mesh, near, seeds, stroke.place(mesh.points[seeds]), reach, 0.5 * stroke.length, extent, flip
+        mesh, near, seeds, stroke.flatten(mesh.points[seeds]), reach, 0.5 * stroke.length, extent, flip
     )
 
 
-def _check_size(size: Sequence[float] | np.ndarray, turn: float = 0.0) -> np.ndarray:
-    if not np.isfinite(turn):
-        raise SkinningError(f"The pattern's turn is {turn}: give it an angle")
+def _check_size(size: Sequence[float] | np.ndarray, rotation: float = 0.0) -> np.ndarray:
+    if not np.isfinite(rotation):
+        raise SkinningError(f"The pattern's rotation is {rotation}: give it an angle")
     size = np.asarray(size, np.float64)
     if size.shape != (2,) or not np.isfinite(size).all() or (size <= 0).any():
         raise SkinningError(f"The pattern's size is {size.tolist()}: give it a width and a height above 0")
@@ -158,7 +184,7 @@ def _check_size(size: Sequence[float] | np.ndarray, turn: float = 0.0) -> np.nda
 
 
 def _make_chart(mesh: ChartMesh, triangles: np.ndarray, to_chart: Callable[[np.ndarray], np.ndarray]) -> Chart:
-    """The chart of the faces of triangles, shape (N,), that meet the picture; `to_chart` gives corners' (s, t)."""
+    """The chart of the faces of triangles, shape (N,), that meet the height map; `to_chart` gives corners' (s, t)."""
     meet = _meet_square(to_chart(mesh.triangles[triangles]))
     faces = np.unique(mesh.triangle_faces[triangles[meet]])
     if not len(faces):
@@ -170,13 +196,13 @@ def _make_chart(mesh: ChartMesh, triangles: np.ndarray, to_chart: Callable[[np.n
 def _meet_square(shapes: np.ndarray) -> np.ndarray:
     """Which triangles, shape (N, 3, 2), overlap the square from 0 to 1, by the axis that would separate them."""
     low, high = shapes.min(axis=1), shapes.max(axis=1)
-    meet = ((high > TOUCH) & (low < 1.0 - TOUCH)).all(axis=1)
+    meet = ((high > TOUCH_TOLERANCE) & (low < 1.0 - TOUCH_TOLERANCE)).all(axis=1)
     for corner in range(3):
-        way = shapes[:, (corner + 1) % 3] - shapes[:, corner]
-        normal = np.stack([-way[:, 1], way[:, 0]], axis=1)
+        edge = shapes[:, (corner + 1) % 3] - shapes[:, corner]
+        normal = np.stack([-edge[:, 1], edge[:, 0]], axis=1)
         heights = np.einsum("nci,ni->nc", shapes - shapes[:, corner, None], normal)
         middle = np.einsum("ni,ni->n", 0.5 - shapes[:, corner], normal)
-        reach = 0.5 * np.abs(normal).sum(axis=1) - TOUCH * np.abs(normal).max(axis=1)
+        reach = 0.5 * np.abs(normal).sum(axis=1) - TOUCH_TOLERANCE * np.abs(normal).max(axis=1)
         meet &= (heights.max(axis=1) >= middle - reach) & (heights.min(axis=1) <= middle + reach)
     return meet
 
@@ -191,7 +217,7 @@ def _chart_unfolded(
     size: np.ndarray,
     flip: bool,
 ) -> Chart:
-    """The chart over the faces of triangles that are `near`, int array, the seeds' among them, unfolded from these."""
+    """The chart over the faces of triangles `near`, int array, which touch the seeds, too; unfolded from the seeds."""
     touched = np.zeros(len(mesh.face_starts), bool)
     touched[mesh.triangle_faces[near]] = True
     used = np.zeros(len(mesh.points), bool)
@@ -200,12 +226,12 @@ def _chart_unfolded(
     triangles = np.flatnonzero(touched[mesh.triangle_faces])
     shapes, flats = mesh.points[mesh.triangle_points[triangles]], flat[mesh.triangle_points[triangles]]
     lengths = np.sqrt(np.square(shapes - np.roll(shapes, 1, axis=1)).sum(axis=2))
-    torn = (np.abs(flats - np.roll(flats, 1, axis=1)) > MISFIT * lengths).any(axis=1)
+    torn = (np.abs(flats - np.roll(flats, 1, axis=1)) > LARGEST_STRETCH * lengths).any(axis=1)
     scale = np.array([-1.0 if flip else 1.0, 1.0]) / size
 
     def to_chart(corners: np.ndarray) -> np.ndarray:
-        places = flat[mesh.corner_points[corners]]
-        return np.stack([np.real(places), np.imag(places)], axis=-1) * scale + 0.5
+        positions = flat[mesh.corner_points[corners]]
+        return np.stack([np.real(positions), np.imag(positions)], axis=-1) * scale + 0.5
 
     inside = (np.abs(to_chart(mesh.triangles[triangles[torn]]) - 0.5) < 0.5).all(axis=2).any()
     touched[mesh.triangle_faces[triangles[torn]]] = False
@@ -214,7 +240,7 @@ def _chart_unfolded(
 
 
 def assign_layers(charts: Sequence[Chart]) -> list[int]:
-    """Give each chart the first layer on which no chart before it has any of its faces."""
+    """Give each chart the first layer on which no earlier chart has any of its faces: the layers' indices."""
     layers: list[set[int]] = []
     result = []
     for chart in charts:

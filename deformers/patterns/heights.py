@@ -1,7 +1,7 @@
 """Skin patterns: height maps that come and go with the joints' angles.
 
-Suzuki & Oshita, "Pattern-based skin deformation of human model". A pattern is a grey picture laid on the skin; the
-angle of a joint says how much of it is seen. Angles are in radians and 0 at rest, heights in the object's units.
+Suzuki & Oshita, "Pattern-based skin deformation of human model". A pattern is a height map laid on the skin; the
+angle of a joint sets how much of it is seen. Angles are in radians and 0 at rest, heights in the object's units.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ LAWS = ("RANGE", "LOG")
 DIRECTIONS = ("POSITIVE", "NEGATIVE", "BOTH")
 
 BASES = {"WRINKLE": 0.5, "BULGE": 0.0, "BONE": 0.0}
-"""Grey value of each kind where the skin is flat."""
+"""Gray value of each kind where the skin is flat."""
 
-TINY = 1e-6
-"""Least number that is divided by."""
+LEAST_DIVISOR = 1e-6
+"""Divisors are at least this."""
 
-SHARPEST = 1e-4
-"""Width of an edge that is not softened, in shares of the picture."""
+SHARPEST_EDGE = 1e-4
+"""Width of an edge that is not softened, as a fraction of the height map."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Response:
     law : str
         "RANGE": 0 at `start`, 1 from `full` on, smooth between. "LOG", the paper's: `gain * log(angle - start + 1)`.
     direction : str
-        Which way of turning counts: "POSITIVE", "NEGATIVE" or "BOTH".
+        Sign of the rotation that counts: "POSITIVE", "NEGATIVE" or "BOTH".
     start, full : float
         Angles, radians.
     gain : float
@@ -66,16 +66,16 @@ class Response:
 
 @dataclass(frozen=True)
 class Relief:
-    """A pattern's height map and what its heights mean.
+    """What the gray values of a pattern's height map mean.
 
     Attributes
     ----------
     kind : str
         "WRINKLE", "BULGE" or "BONE".
     strength : float
-        Height of a full step of grey, from 0 to 1, in the object's units.
+        Height of a full step of gray, from 0 to 1, in the object's units.
     softness : float
-        Width of the edge over which the pattern fades out, 0 to 1: in shares of half of the picture.
+        Width of the edge over which the pattern fades out, as a fraction of half of the height map.
     depth : float
         Of a bone: how deep it lies at rest. At 1 it is just under the skin, at 0, the paper's, in full view.
     """
@@ -93,7 +93,7 @@ class Relief:
 
 
 def measure_joint_angles(rotations: np.ndarray) -> np.ndarray:
-    """Angles of joints about their bones' axes: a twist about Y, and the two parts of the swing that is left.
+    """Measure joints' rotations about their bones' axes: a twist about Y, and the two parts of the swing that is left.
 
     Parameters
     ----------
@@ -121,31 +121,42 @@ def measure_joint_angles(rotations: np.ndarray) -> np.ndarray:
 
 
 def respond(response: Response, angles: np.ndarray | float) -> np.ndarray:
-    """Amount of a pattern at angles, radians; any shape.
+    """Find how much of a pattern angles bring out.
+
+    Parameters
+    ----------
+    response : Response
+    angles : float array, any shape
+        Radians.
+
+    Returns
+    -------
+    float64 array, the same shape
+        Amounts: 0 for nothing, 1 for all of the pattern.
 
     Notes
     -----
     "LOG" is the factor k log(theta + 1) of equations 1 to 3, theta counted from the start angle. It has a corner there;
     "RANGE" joins with its first two derivatives zero at both ends.
     """
-    turned = np.asarray(angles, np.float64)
-    turned = {"POSITIVE": turned, "NEGATIVE": -turned, "BOTH": np.abs(turned)}[response.direction]
+    rotated = np.asarray(angles, np.float64)
+    rotated = {"POSITIVE": rotated, "NEGATIVE": -rotated, "BOTH": np.abs(rotated)}[response.direction]
     if response.law == "LOG":
-        return response.gain * np.log1p(np.maximum(turned - response.start, 0.0))
-    share = np.clip((turned - response.start) / (response.full - response.start), 0.0, 1.0)
+        return response.gain * np.log1p(np.maximum(rotated - response.start, 0.0))
+    share = np.clip((rotated - response.start) / (response.full - response.start), 0.0, 1.0)
     return share**3 * (share * (6.0 * share - 15.0) + 10.0)
 
 
 def raise_values(kind: str, values: np.ndarray, amount: float, depth: float = 0.0) -> np.ndarray:
-    """Grey values of a pattern at an amount: what equations 1 to 3 call C_out.
+    """Find the gray values of a pattern at an amount: what equations 1 to 3 call C_out.
 
     Parameters
     ----------
     kind : str
     values : array, any shape
-        Grey values of the pattern, 0 to 1.
+        Gray values of the pattern, 0 to 1.
     amount : float
-        k log(theta + 1), or what another law gives.
+        k log(theta + 1), or by another law, see `respond`.
     depth : float
         Of a bone, see `Relief`.
 
@@ -174,7 +185,7 @@ def _rise(heights: np.ndarray, amount: float, depth: float, scratch: np.ndarray)
     share = min(max(amount, 0.0), 1.0)
     width = share * (1.0 - share) * depth
     np.add(heights, width, out=scratch)
-    scratch /= max(2.0 * width, TINY)
+    scratch /= max(2.0 * width, LEAST_DIVISOR)
     np.clip(scratch, 0.0, 1.0, out=scratch)
     np.square(scratch, out=scratch)
     scratch *= width
@@ -184,28 +195,32 @@ def _rise(heights: np.ndarray, amount: float, depth: float, scratch: np.ndarray)
     np.minimum(heights, 1.0, out=heights)
 
 
-def soften_edges(places: np.ndarray, softness: float) -> np.ndarray:
-    """How much of a pattern is left near its edges: 0 on them and outside, 1 farther in.
+def soften_edges(coordinates: np.ndarray, softness: float) -> np.ndarray:
+    """Find what is left of a pattern near its edges: 0 on them and outside, 1 farther in.
 
     Parameters
     ----------
-    places : array, shape (..., 2)
-        Where in the picture, which fills 0 to 1.
+    coordinates : array, shape (..., 2)
+        (s, t) in the height map, which fills 0 to 1.
     softness : float
         See `Relief`.
+
+    Returns
+    -------
+    array, shape (...,)
     """
-    inside = np.minimum(places, 1.0 - places).min(axis=-1)
-    return smooth_step(inside / max(0.5 * softness, SHARPEST))
+    inside = np.minimum(coordinates, 1.0 - coordinates).min(axis=-1)
+    return smooth_step(inside / max(0.5 * softness, SHARPEST_EDGE))
 
 
-def sample_values(values: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """Values of a picture, shape (H, W), bottom row first, at places, shape (N, 2): bilinear, shape (N,).
+def sample_values(values: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
+    """Sample a height map, shape (H, W), bottom row first, at (s, t), shape (N, 2): bilinear, shape (N,).
 
-    Beyond its outermost pixels' centers the picture goes on as it ends.
+    Beyond the centers of its outermost pixels the height map goes on with their values.
     """
     height, width = values.shape
-    x = np.clip(places[:, 0] * width - 0.5, 0.0, width - 1.0)
-    y = np.clip(places[:, 1] * height - 0.5, 0.0, height - 1.0)
+    x = np.clip(coordinates[:, 0] * width - 0.5, 0.0, width - 1.0)
+    y = np.clip(coordinates[:, 1] * height - 0.5, 0.0, height - 1.0)
     left = np.minimum(x.astype(np.intp), max(width - 2, 0))
     below = np.minimum(y.astype(np.intp), max(height - 2, 0))
     right, above = np.minimum(left + 1, width - 1), np.minimum(below + 1, height - 1)
@@ -225,9 +240,9 @@ class LaidPattern:
     window : tuple of slices
         Which of the samples, rows and columns.
     values : float32 array, the window's shape
-        Grey values there, less what the kind's law takes off: the base, or a bone's depth.
+        Gray values there, less what the kind's law takes off: the base, or a bone's depth.
     gains : float32 array, the window's shape
-        What a step of grey is worth, in the object's units: the strength, 0 where the pattern does not reach.
+        Height of a full step of gray, in the object's units: the strength, 0 where the pattern does not reach.
     shapes : float32 array, the window's shape
         Heights at amount 1, as long as no value is clipped.
     """
@@ -255,54 +270,72 @@ class HeightMap:
 
 
 def lay_pattern(
-    relief: Relief, picture: np.ndarray, shape: tuple[int, int], samples: np.ndarray, places: np.ndarray
+    relief: Relief, image: np.ndarray, shape: tuple[int, int], samples: np.ndarray, coordinates: np.ndarray
 ) -> LaidPattern:
     """Lay a pattern on a map.
 
     Parameters
     ----------
     relief : Relief
-    picture : array, shape (h, w)
-        Grey values, 0 to 1, bottom row first.
+    image : array, shape (h, w)
+        Gray values, 0 to 1, bottom row first.
     shape : tuple of int
         Of the map, (H, W).
     samples : int array, shape (N,)
-        Which samples of the map, counted row by row from the bottom, the pattern touches, each once.
-    places : array, shape (N, 2)
-        Where in the picture each of them lies.
+        The samples of the map that the pattern touches, counted row by row from the bottom, each once.
+    coordinates : array, shape (N, 2)
+        (s, t) in the image of each of them.
+
+    Returns
+    -------
+    LaidPattern
+
+    Raises
+    ------
+    SkinningError
+        Where the image has not two dimensions.
     """
-    if picture.ndim != 2 or picture.size == 0:
-        raise SkinningError(f"A pattern needs a grey picture, not an array of shape {picture.shape}")
+    if image.ndim != 2 or image.size == 0:
+        raise SkinningError(f"A pattern needs a gray image, not an array of shape {image.shape}: give one of (H, W)")
     rows, columns = np.divmod(samples, shape[1])
-    low, left = (int(one.min(initial=0)) for one in (rows, columns)) if len(samples) else (0, 0)
-    high, right = (int(one.max(initial=-1)) + 1 for one in (rows, columns))
+    low, left = (int(indices.min(initial=0)) for indices in (rows, columns)) if len(samples) else (0, 0)
+    high, right = (int(indices.max(initial=-1)) + 1 for indices in (rows, columns))
     values, gains = np.zeros((2, high - low, right - left), np.float32)
     inside = (rows - low, columns - left)
-    sampled = sample_values(picture, places)
-    reached = relief.strength * soften_edges(places, relief.softness)
+    sampled = sample_values(image, coordinates)
+    reached = relief.strength * soften_edges(coordinates, relief.softness)
     values[inside] = sampled - (relief.depth if relief.kind == "BONE" else BASES[relief.kind])
     gains[inside] = np.where(sampled > 0.0, reached, 0.0) if relief.kind == "BONE" else reached
     return LaidPattern(relief, (slice(low, high), slice(left, right)), values, gains, values * gains)
 
 
 def draw_heights(heights: HeightMap, amounts: Sequence[float]) -> np.ndarray:
-    """Heights of all patterns at their amounts: float32, shape (H, W), bottom row first, in the object's units.
+    """Draw the heights of all patterns at their amounts, bottom row first, in the object's units.
 
     Parameters
     ----------
     heights : HeightMap
     amounts : sequence of float
-        One for each pattern, see `respond`.
+        Of each pattern, see `respond`.
+
+    Returns
+    -------
+    float32 array, shape (H, W)
+
+    Raises
+    ------
+    SkinningError
+        Where there are more or fewer amounts than patterns.
 
     Notes
     -----
-    Each pattern's values are clipped to 0 to 1 (equations 1 to 3), its base taken off, its edge softened. What patterns
-    give to one place is added, so that their order does not matter; the sum is not clipped.
+    Each pattern's values are clipped to 0 to 1 (equations 1 to 3), its base taken off, its edge softened. The heights
+    of patterns that overlap are added, so that their order does not matter; the sum is not clipped.
     """
     if len(amounts) != len(heights.patterns):
         raise SkinningError(f"{len(heights.patterns)} patterns but {len(amounts)} amounts: give one for each")
     drawn = np.zeros(heights.shape, np.float32)
-    largest = max((one.values.size for one in heights.patterns), default=0)
+    largest = max((pattern.values.size for pattern in heights.patterns), default=0)
     scratch = np.empty((2, largest), np.float32)
     for pattern, amount in zip(heights.patterns, amounts, strict=True):
         shape = pattern.values.shape
@@ -328,7 +361,7 @@ def _raise_laid(pattern: LaidPattern, amount: float, out: np.ndarray, scratch: n
 
 
 def measure_range(heights: HeightMap) -> float:
-    """The largest height, up or down, that the patterns can give together, in the object's units; 0 for none."""
+    """Find the largest height, up or down, that patterns can give together, in the object's units; 0 for no pattern."""
     total = np.zeros(heights.shape, np.float32)
     for pattern in heights.patterns:
         total[pattern.window] += np.abs(pattern.gains) * np.float32(1.0 - BASES[pattern.relief.kind])
@@ -336,13 +369,14 @@ def measure_range(heights: HeightMap) -> float:
 
 
 def displace_points(points: np.ndarray, normals: np.ndarray, heights: np.ndarray) -> np.ndarray:
-    """Points moved along their normals: equation 4, P_out = P_in + N h.
+    """Move points along their normals: equation 4, P_out = P_in + N h.
 
     Parameters
     ----------
     points, normals : arrays, shape (V, 3)
         Normals of length 1.
     heights : array, shape (V,)
+        In the points' units.
 
     Returns
     -------

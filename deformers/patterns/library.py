@@ -28,26 +28,27 @@ from .shapes import (
     draw_muscle,
 )
 
-Relief = Callable[[np.ndarray, np.ndarray], np.ndarray]
+ReliefFormula = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""Heights by (x, y), as `Preset` describes them."""
 
 LEAST_RESOLUTION = 8
 
 MARGIN = 1 / 16
-"""Share of a map's width and height, on each side, that stays at the base: half a pixel of the smallest map."""
+"""Fraction of a map's width and height, on each side, that stays at the base: half a pixel of the smallest map."""
 
 STEPS = 65535
 """Heights of a map are whole numbers of 1/STEPS from its base, which is what a 16-bit image holds."""
 
-REFERENCE = 256
+REFERENCE_RESOLUTION = 256
 """Columns of the map on which a pattern's highest point is found, so that maps of all sizes are scaled alike."""
 
-DEEPEST = 0.485
-"""Depth of the deepest fold on that map. A larger one sees more of its bottom, and must not cut it off at 0."""
+DEEPEST_FOLD = 0.485
+"""Depth of the deepest fold on that map. A larger map samples more of its bottom, and must not cut it off at 0."""
 
 
 @dataclass(frozen=True)
 class Preset:
-    """A pattern and how it is worn; directions are as seen from outside of the body, which stands upright.
+    """A pattern and its usual settings; directions are as seen from outside of the body, which stands upright.
 
     Attributes
     ----------
@@ -57,20 +58,20 @@ class Preset:
     description : str
         Where on the body it goes.
     width : float
-        Extent along u on the body, in shares of the body's height.
+        Extent along u on the body, as a fraction of the body's height.
     aspect : float
         Extent along v over extent along u.
     strength : float
-        Height from 0 to 1 at the full amount, in shares of `width`.
+        Height from 0 to 1 at the full amount, as a fraction of `width`.
     axis : str
-        Axis of the bone whose turn drives it: "X", "Y" (twist) or "Z".
+        Axis of the bone about which a rotation drives it: "X", "Y" (twist) or "Z".
     start, full : float
         Angles at which it begins and is complete, in radians.
-    place : str
+    region : str
         The joint that usually drives it.
     relief : callable
         (x, y) to heights from the base, to any scale: x of shape (1, W) and y of shape (H, 1) are measured from the
-        middle of the map in shares of its width, so that |x| <= 1/2 and |y| <= aspect/2.
+        middle of the map in widths of it, so that |x| <= 1/2 and |y| <= aspect/2.
     """
 
     label: str
@@ -82,8 +83,8 @@ class Preset:
     axis: str
     start: float
     full: float
-    place: str
-    relief: Relief
+    region: str
+    relief: ReliefFormula
 
 
 def draw_preset(key: str, resolution: int = 256) -> np.ndarray:
@@ -92,7 +93,7 @@ def draw_preset(key: str, resolution: int = 256) -> np.ndarray:
     Parameters
     ----------
     key : str
-        One of `PRESETS`.
+        A key of `PRESETS`.
     resolution : int
         Columns of the map, at least 8. The shape does not depend on it.
 
@@ -119,7 +120,7 @@ def draw_preset(key: str, resolution: int = 256) -> np.ndarray:
             f"A skin pattern of {resolution} pixels is too small: draw it with {LEAST_RESOLUTION} or more"
         )
     preset = PRESETS[key]
-    highest = DEEPEST if preset.kind == "WRINKLE" else 1.0
+    highest = DEEPEST_FOLD if preset.kind == "WRINKLE" else 1.0
     steps = np.rint(_draw_relief(key, resolution) * (highest / _find_peak(key) * STEPS))
     return np.clip(BASES[preset.kind] + steps / STEPS, 0.0, 1.0).astype(np.float32)
 
@@ -129,7 +130,7 @@ def _draw_relief(key: str, resolution: int) -> np.ndarray:
     preset = PRESETS[key]
     rows = max(LEAST_RESOLUTION, round(resolution * preset.aspect))
     u, v = _find_centers(resolution)[None, :], _find_centers(rows)[:, None]
-    window = [smooth_step((0.5 - MARGIN - np.abs(place)) / MARGIN) for place in (u, v)]
+    window = [smooth_step((0.5 - MARGIN - np.abs(axis)) / MARGIN) for axis in (u, v)]
     return preset.relief(u, v * preset.aspect) * window[0] * window[1]
 
 
@@ -140,19 +141,19 @@ def _find_centers(count: int) -> np.ndarray:
 
 @cache
 def _find_peak(key: str) -> float:
-    return float(np.abs(_draw_relief(key, REFERENCE)).max())
+    return float(np.abs(_draw_relief(key, REFERENCE_RESOLUTION)).max())
 
 
 def _make_sides(key: str, left: Preset) -> dict[str, Preset]:
-    """The left side's preset, whose texts say {side} where the right's differ, and its mirror image."""
+    """The left side's preset, whose texts have {side} where the right's differ, and its mirror image."""
     sides = {}
     for word, relief in (("left", left.relief), ("right", partial(_mirror, left.relief))):
-        texts = {name: getattr(left, name).format(side=word) for name in ("description", "place")}
+        texts = {name: getattr(left, name).format(side=word) for name in ("description", "region")}
         sides[f"{key}_{word[0].upper()}"] = replace(left, label=f"{left.label} {word.title()}", relief=relief, **texts)
     return sides
 
 
-def _mirror(relief: Relief, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def _mirror(relief: ReliefFormula, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return relief(-x, y)
 
 

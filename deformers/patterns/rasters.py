@@ -1,4 +1,4 @@
-"""Charts as pixels of the UV map's picture."""
+"""Charts as pixels of an image that fills the UV map."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ MOST_PIXELS = 1_000_000
 def rasterize(
     mesh: ChartMesh, chart: Chart, width: int, height: int, margin: float = 2.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Find the pixels of the UV map's picture that a chart covers.
+    """Find the pixels that a chart covers in an image that fills the UV map.
 
     Parameters
     ----------
     mesh : ChartMesh
     chart : Chart
     width, height : int
-        Pixels of the picture, which fills UVs from 0 to 1.
+        Pixels of the image, which fills UVs from 0 to 1.
     margin : float
-        Pixels up to this far outside of a face get what it has at its edge, for filters that look across a seam. What
-        lies in a face is never drawn over by its neighbors.
+        Pixels up to this far outside of a face get what the face has at its edge, for filters that look across a seam.
+        Pixels inside of a face are never overwritten by its neighbors.
 
     Returns
     -------
@@ -34,25 +34,32 @@ def rasterize(
         row * width + column, ascending; row 0 is the lowest.
     coordinates : float64 array, shape (P, 2)
         (s, t) at their centers, from 0 to 1.
+
+    Raises
+    ------
+    SkinningError
+        Where the mesh has no UV map, or the image no pixels.
     """
     if mesh.uv is None or mesh.rims is None:
-        raise SkinningError("The mesh has no UV map: unwrap it, or do without a picture")
+        raise SkinningError("The mesh has no UV map: unwrap it, or do without a height map")
     if width < 1 or height < 1 or not margin >= 0:
-        raise SkinningError(f"A picture of {width} x {height} pixels with a margin of {margin}: choose numbers above 0")
+        raise SkinningError(
+            f"A height map of {width} x {height} pixels with a margin of {margin}: choose numbers above 0"
+        )
     values = np.zeros_like(mesh.uv)
     values[chart.corners] = chart.coordinates
     touched = np.zeros(len(mesh.face_starts), bool)
     touched[chart.faces] = True
     corners = mesh.triangles[touched[mesh.triangle_faces]]
-    picture = np.array([width, height])
-    places = mesh.uv * picture - 0.5
-    parts = _draw_triangles(places[corners], values[corners], picture, 0.0)
+    extent = np.array([width, height])
+    positions = mesh.uv * extent - 0.5
+    parts = _draw_triangles(positions[corners], values[corners], extent, 0.0)
     rims = chart.corners[mesh.rims[chart.corners]]
     after = mesh.following(rims)
-    turns = _cross(places[chart.corners], places[mesh.following(chart.corners)])
-    turns = np.bincount(mesh.corner_faces[chart.corners], turns, len(mesh.face_starts))[mesh.corner_faces[rims]]
+    areas = _cross(positions[chart.corners], positions[mesh.following(chart.corners)])
+    areas = np.bincount(mesh.corner_faces[chart.corners], areas, len(mesh.face_starts))[mesh.corner_faces[rims]]
     sides = np.stack([rims, after, after], axis=1)
-    parts += _draw_triangles(places[sides], values[sides], picture, margin, np.sign(turns))
+    parts += _draw_triangles(positions[sides], values[sides], extent, margin, np.sign(areas))
     pixels, distances, coordinates = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     order = np.lexsort((distances, pixels))
     order = order[np.flatnonzero(np.diff(pixels[order], prepend=-1))]
@@ -61,41 +68,41 @@ def rasterize(
 
 
 def _draw_triangles(
-    shapes: np.ndarray, values: np.ndarray, picture: np.ndarray, margin: float, turns: np.ndarray | None = None
+    shapes: np.ndarray, values: np.ndarray, extent: np.ndarray, margin: float, signs: np.ndarray | None = None
 ) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Pixels within a margin of triangles, shape (T, 3, 2): lists of their indices, squared distances and (s, t).
 
-    With `turns`, shape (T,), only those to the right of the triangles' first side where it is 1, to the left where -1.
+    With `signs`, shape (T,), only those to the right of the triangles' first side where it is 1, to the left where -1.
     """
     low, high = _find_boxes(shapes, values)
     low = np.maximum(np.ceil(low - margin - 1e-9), 0).astype(np.intp)
-    high = np.minimum(np.floor(high + margin + 1e-9), picture - 1).astype(np.intp)
+    high = np.minimum(np.floor(high + margin + 1e-9), extent - 1).astype(np.intp)
     spans = np.maximum(high - low + 1, 0)
     counts = spans.prod(axis=1)
     parts = []
     for part in np.split(np.arange(len(counts)), np.flatnonzero(np.diff(np.cumsum(counts) // MOST_PIXELS)) + 1):
-        which = np.repeat(part, counts[part])
-        rank = np.arange(len(which)) - np.repeat(np.cumsum(counts[part]) - counts[part], counts[part])
-        places = low[which] + np.stack([rank % spans[which, 0], rank // spans[which, 0]], axis=1)
-        weights = nearest_weights(shapes[which], places)
-        distances = np.square(np.einsum("nc,nci->ni", weights, shapes[which]) - places).sum(axis=1)
+        triangles = np.repeat(part, counts[part])
+        rank = np.arange(len(triangles)) - np.repeat(np.cumsum(counts[part]) - counts[part], counts[part])
+        positions = low[triangles] + np.stack([rank % spans[triangles, 0], rank // spans[triangles, 0]], axis=1)
+        weights = nearest_weights(shapes[triangles], positions)
+        distances = np.square(np.einsum("nc,nci->ni", weights, shapes[triangles]) - positions).sum(axis=1)
         near = distances <= margin * margin + 1e-12
-        if turns is not None:
-            start, way = shapes[:, 0], shapes[:, 1] - shapes[:, 0]
-            near &= turns[which] * _cross(way[which], places - start[which]) < 0
+        if signs is not None:
+            start, side = shapes[:, 0], shapes[:, 1] - shapes[:, 0]
+            near &= signs[triangles] * _cross(side[triangles], positions - start[triangles]) < 0
         near = np.flatnonzero(near)
-        coordinates = np.einsum("nc,nci->ni", weights[near], values[which[near]])
-        parts.append((places[near, 1] * picture[0] + places[near, 0], distances[near], coordinates))
+        coordinates = np.einsum("nc,nci->ni", weights[near], values[triangles[near]])
+        parts.append((positions[near, 1] * extent[0] + positions[near, 0], distances[near], coordinates))
     return parts
 
 
 def _find_boxes(shapes: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Boxes about the parts of triangles, shape (T, 3, 2), where (s, t) is from 0 to 1: low and high, shape (T, 2)."""
     low, high = shapes.min(axis=1), shapes.max(axis=1)
-    ways, steps = shapes[:, 1:] - shapes[:, :1], values[:, 1:] - values[:, :1]
+    edges, steps = shapes[:, 1:] - shapes[:, :1], values[:, 1:] - values[:, :1]
     whole = np.abs(np.linalg.det(steps)) > 1e-9 * np.square(steps).sum(axis=(1, 2))
     square = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
-    ends = shapes[whole, :1] + (square - values[whole, :1]) @ np.linalg.solve(steps[whole], ways[whole])
+    ends = shapes[whole, :1] + (square - values[whole, :1]) @ np.linalg.solve(steps[whole], edges[whole])
     low[whole] = np.maximum(low[whole], ends.min(axis=1))
     high[whole] = np.minimum(high[whole], ends.max(axis=1))
     return low, high

@@ -13,25 +13,25 @@ import numpy as np
 from ..geometry.vectors import smooth_step
 
 SWELL = 0.8
-"""Height of the swells beside a crease, in shares of its depth."""
+"""Height of the swells beside a crease, as a fraction of its depth."""
 
 WEAR = 0.5
-"""How round the bottom of a crease is, in shares of its half width: 0 would be a knife's cut."""
+"""How round the bottom of a crease is, as a fraction of its half width: 0 would be a knife's cut."""
 
 
 # --- Lines and profiles ---
 
 
 def _interpolate(
-    places: np.ndarray, start: float, end: float, knots: tuple[tuple[float, ...], ...]
+    positions: np.ndarray, start: float, end: float, knots: tuple[tuple[float, ...], ...]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Natural cubic splines through evenly spaced knots, straight beyond their ends.
 
     Parameters
     ----------
-    places : float array, any shape
+    positions : float array, any shape
     start, end : float
-        Places of the first and the last knot.
+        Positions of the first and the last knot.
     knots : C rows of K values
         At least 3 knots.
 
@@ -46,19 +46,19 @@ def _interpolate(
     bends[:, 1:-1] = np.linalg.solve(system, 6.0 * np.diff(heights, 2).T).T
 
     unit = (end - start) / last
-    inside = np.clip((places - start) / unit, 0.0, last)
+    inside = np.clip((positions - start) / unit, 0.0, last)
     span = np.minimum(inside.astype(int), last - 1)
     step = inside - span
     cubic = (bends[:, span + 1] - bends[:, span]) / 6.0
     linear = heights[:, span + 1] - heights[:, span] - bends[:, span] / 2.0 - cubic
     values = heights[:, span] + step * (linear + step * (bends[:, span] / 2.0 + step * cubic))
     slopes = (linear + step * (bends[:, span] + step * 3.0 * cubic)) / unit
-    return values + slopes * (places - start - unit * inside), slopes
+    return values + slopes * (positions - start - unit * inside), slopes
 
 
-def _fade(places: np.ndarray, start: float, end: float, rise: float, fall: float) -> np.ndarray:
+def _fade(positions: np.ndarray, start: float, end: float, rise: float, fall: float) -> np.ndarray:
     """0 outside of start..end, 1 inside, and smooth over the lengths of the rise and the fall."""
-    return smooth_step((places - start) / rise) * smooth_step((end - places) / fall)
+    return smooth_step((positions - start) / rise) * smooth_step((end - positions) / fall)
 
 
 def _unite(heights: list[np.ndarray]) -> np.ndarray:

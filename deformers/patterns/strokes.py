@@ -1,4 +1,4 @@
-"""Strokes: lines that are laid on a surface, and where the points beside them are in the plane."""
+"""Strokes: lines that are laid on a surface, and how the surface beside them is laid in the plane."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from ..geometry.unfolding import project
 from ..geometry.vectors import measure_lengths, nearest_weights, normalize
 
 STEP = 0.5
-"""Length of a stroke's steps, in shares of the radius of the triangles about it."""
+"""Length of a stroke's steps, as a fraction of the radius of the triangles about it."""
 
 MOST_STEPS = 1000
 """Steps of a stroke."""
+
+MOST_POINTS = 24
+"""Points that are stored of a stroke."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +30,11 @@ class Stroke:
     points : float64 array, shape (K, 3)
         On the surface, object space.
     normals : float64 array, shape (K, 3)
-        Of the surface there.
+        Of the surface there, unit length.
     triangles : int array, shape (K,)
-        Where each point lies.
+        On which each point lies.
     lengths : float64 array, shape (K,)
-        The way to each point along the stroke, ascending from 0.
+        Length of the stroke up to each point, ascending from 0.
     """
 
     points: np.ndarray
@@ -44,23 +47,41 @@ class Stroke:
         """Of all of it."""
         return float(self.lengths[-1])
 
-    def place(self, points: np.ndarray) -> np.ndarray:
-        """Where points beside the stroke, shape (N, 3), are in the plane: along it from its middle + i to its left."""
-        ways, spans = np.diff(self.points, axis=0), np.diff(self.lengths)
+    def find_middle(self) -> tuple[np.ndarray, np.ndarray]:
+        """The point half way along the stroke, float64 array, shape (3,), and the offset of its step there, (3,)."""
+        half = 0.5 * self.length
+        middle = np.array([np.interp(half, self.lengths, self.points[:, axis]) for axis in range(3)])
+        step = np.clip(np.searchsorted(self.lengths, half) - 1, 0, len(self.points) - 2)
+        return middle, self.points[step + 1] - self.points[step]
+
+    def flatten(self, points: np.ndarray) -> np.ndarray:
+        """Lay points beside the stroke in the plane.
+
+        Parameters
+        ----------
+        points : float array, shape (N, 3)
+            Object space.
+
+        Returns
+        -------
+        complex array, shape (N,)
+            Real: along the stroke, from its middle. Imaginary: to its left. Object units.
+        """
+        steps, spans = np.diff(self.points, axis=0), np.diff(self.lengths)
         nearest = find_nearest(points, self.points, 1)[0][:, 0]
-        sides = np.clip(np.stack([nearest - 1, nearest], axis=1), 0, len(ways) - 1)
+        sides = np.clip(np.stack([nearest - 1, nearest], axis=1), 0, len(steps) - 1)
         offsets = points[:, None] - self.points[sides]
-        along = np.clip(np.einsum("nki,nki->nk", offsets, ways[sides]) / spans[sides] ** 2, 0.0, 1.0)
-        squares = np.square(offsets - along[:, :, None] * ways[sides]).sum(axis=2)
-        which = squares.argmin(axis=1)[:, None]
-        best = np.take_along_axis(sides, which, axis=1)[:, 0]
-        share = np.take_along_axis(along, which, axis=1)[:, 0]
-        tangents = (ways / spans[:, None])[best]
+        along = np.clip(np.einsum("nki,nki->nk", offsets, steps[sides]) / spans[sides] ** 2, 0.0, 1.0)
+        squares = np.square(offsets - along[:, :, None] * steps[sides]).sum(axis=2)
+        nearer = squares.argmin(axis=1)[:, None]
+        best = np.take_along_axis(sides, nearer, axis=1)[:, 0]
+        share = np.take_along_axis(along, nearer, axis=1)[:, 0]
+        tangents = (steps / spans[:, None])[best]
         normals = self.normals[best] * (1 - share)[:, None] + self.normals[best + 1] * share[:, None]
         normals = normalize(normals - tangents * np.einsum("ni,ni->n", normals, tangents)[:, None])
-        base = self.points[best] + share[:, None] * ways[best]
+        base = self.points[best] + share[:, None] * steps[best]
         aside = project(points - base, normals, tangents)
-        ends = ((best == 0) & (share <= 0)) | ((best == len(ways) - 1) & (share >= 1))
+        ends = ((best == 0) & (share <= 0)) | ((best == len(steps) - 1) & (share >= 1))
         aside = np.where(ends, aside, 1j * np.copysign(np.abs(aside), aside.imag))
         return self.lengths[best] + share * spans[best] - 0.5 * self.length + aside
 
@@ -79,11 +100,15 @@ def trace_stroke(
     Parameters
     ----------
     line : float array, shape (K, 3)
-        Near the surface.
+        Near the surface, object space.
     smooth : float
         Length over which the line is smoothed, object units: a hand trembles, and beside a kink the plane folds.
-    points, triangles, normals, centers, radii
+    points, triangles, normals, centers, radii : arrays, shapes (V, 3), (T, 3), (V, 3), (T, 3), (T,)
         The surface, as `ChartMesh` has it.
+
+    Returns
+    -------
+    Stroke
 
     Raises
     ------
@@ -94,31 +119,79 @@ def trace_stroke(
     total = spans.sum()
     if total <= 0:
         raise SkinningError("The stroke has no length: draw it longer")
-    off = min(measure_lengths(centers - end).min() for end in line[[0, -1]])
+    gap = min(measure_lengths(centers - end).min() for end in line[[0, -1]])
     around = np.maximum(line.min(axis=0) - centers, centers - line.max(axis=0)).max(axis=1)
-    near = np.flatnonzero(around <= radii + off + spans.max())
+    near = np.flatnonzero(around <= radii + gap + spans.max())
     step = max(float(np.median(radii[near])) * STEP, total / MOST_STEPS)
     stops = np.linspace(0.0, total, int(np.ceil(total / step)) + 1)
-    places = np.concatenate([[0.0], np.cumsum(spans)])
-    samples = np.stack([np.interp(stops, places, line[:, axis]) for axis in range(3)], axis=1)
+    lengths = np.concatenate([[0.0], np.cumsum(spans)])
+    samples = np.stack([np.interp(stops, lengths, line[:, axis]) for axis in range(3)], axis=1)
     for _ in range(2):
         samples = _smooth(samples, round(0.5 * smooth / stops[1]))
-    which, weights = _find_nearest_triangles(samples, points[triangles[near]], centers[near], radii[near])
-    found = np.einsum("nc,nci->ni", weights, points[triangles[near[which]]])
-    moved = np.append(True, measure_lengths(np.diff(found, axis=0)) > 1e-6 * total)
-    which, weights, found = near[which[moved]], weights[moved], found[moved]
-    if len(found) < 2:
+    found, weights = _find_nearest_triangles(samples, points[triangles[near]], centers[near], radii[near])
+    laid = np.einsum("nc,nci->ni", weights, points[triangles[near[found]]])
+    moved = np.append(True, measure_lengths(np.diff(laid, axis=0)) > 1e-6 * total)
+    found, weights, laid = near[found[moved]], weights[moved], laid[moved]
+    if len(laid) < 2:
         raise SkinningError("The stroke has no length on the mesh: draw it on the skin")
-    lengths = np.concatenate([[0.0], np.cumsum(measure_lengths(np.diff(found, axis=0)))])
-    return Stroke(found, normalize(np.einsum("nc,nci->ni", weights, normals[triangles[which]])), which, lengths)
+    lengths = np.concatenate([[0.0], np.cumsum(measure_lengths(np.diff(laid, axis=0)))])
+    return Stroke(laid, normalize(np.einsum("nc,nci->ni", weights, normals[triangles[found]])), found, lengths)
+
+
+def resample(points: np.ndarray, count: int = MOST_POINTS) -> np.ndarray:
+    """Find points at even distances along a polyline.
+
+    Parameters
+    ----------
+    points : float array, shape (K, n)
+        Positions, and after the first three numbers whatever else is interpolated with them.
+    count : int
+
+    Returns
+    -------
+    float64 array, shape (count, n)
+        Fewer points where there were fewer.
+    """
+    points = np.asarray(points, np.float64)
+    lengths = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points[:, :3], axis=0), axis=1))])
+    stops = np.linspace(0.0, lengths[-1], min(count, len(points)))
+    return np.stack([np.interp(stops, lengths, column) for column in points.T], axis=1)
+
+
+def measure_line(points: np.ndarray) -> float:
+    """Length of a polyline, shape (K, 3), as a stroke: the trembling of a hand does not make it longer."""
+    return float(np.linalg.norm(np.diff(resample(points), axis=0), axis=1).sum())
+
+
+def draw_band(points: np.ndarray, aspect: float) -> np.ndarray:
+    """Draw a stroke's middle and the borders of what is laid along it.
+
+    Parameters
+    ----------
+    points : float array, shape (K, 6)
+        Positions and unit normals of the surface, object space.
+    aspect : float
+        Width of the band over the stroke's length.
+
+    Returns
+    -------
+    float64 array, shape (3, L, 3)
+        The middle, the left and the right border, object space.
+    """
+    drawn = resample(points)
+    line, normals = drawn[:, :3], drawn[:, 3:]
+    left = np.cross(normals, np.gradient(line, axis=0))
+    left /= np.maximum(np.linalg.norm(left, axis=1, keepdims=True), 1e-12)
+    half = 0.5 * aspect * measure_line(line)
+    return np.stack([line + offset * left for offset in (0.0, half, -half)])
 
 
 def _smooth(samples: np.ndarray, reach: int) -> np.ndarray:
     """Each sample, shape (K, 3), as the mean of those up to `reach` to both sides; of fewer toward the ends."""
-    place = np.arange(len(samples))
-    reaches = np.minimum(reach, np.minimum(place, place[::-1]))
+    indices = np.arange(len(samples))
+    reaches = np.minimum(reach, np.minimum(indices, indices[::-1]))
     sums = np.concatenate([np.zeros((1, 3)), np.cumsum(samples, axis=0)])
-    return (sums[place + reaches + 1] - sums[place - reaches]) / (2 * reaches + 1)[:, None]
+    return (sums[indices + reaches + 1] - sums[indices - reaches]) / (2 * reaches + 1)[:, None]
 
 
 def _find_nearest_triangles(
@@ -129,8 +202,8 @@ def _find_nearest_triangles(
     for group in group_points(samples):
         middle = samples[group].mean(axis=0)
         reach = measure_lengths(samples[group] - middle).max()
-        away = measure_lengths(centers - middle)
-        close = np.flatnonzero(away - radii <= (away + radii).min() + 2.0 * reach)
+        to_middle = measure_lengths(centers - middle)
+        close = np.flatnonzero(to_middle - radii <= (to_middle + radii).min() + 2.0 * reach)
         distances = np.sqrt(np.square(samples[group, None] - centers[close]).sum(axis=2))
         limits = (distances + radii[close]).min(axis=1, keepdims=True)
         row, column = np.nonzero(distances - radii[close] <= limits)

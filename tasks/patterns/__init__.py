@@ -1,5 +1,6 @@
 """Skin patterns on an object.
 
-`edit` adds, removes and mirrors, `display.update` shows what the settings say, `hits` finds what lies under the
-mouse, `maps` draws files. Behind them stand `read`, `placing`, `library` and `nodes`.
+The doors: `edit` adds, removes and mirrors patterns, `place` moves them and lays them along strokes, `show.update`
+brings Blender to what the settings say, `maps` writes height maps, `library` holds what can be added.
+`picking` finds what a ray hits. Behind them: `meaning` and `layout` read the settings, `node_setup` writes nodes.
 """

@@ -1,34 +1,39 @@
-"""Skin patterns on an object: added, removed and mirrored."""
+"""Patterns added to an object, removed and mirrored."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import bpy
 import numpy as np
 
+from ...bridge.images import load_image
 from ...deformers import SkinningError
+from ...deformers.patterns.chart_mesh import ChartMesh
 from ...settings.events import muted
 from ...settings.objects import settings_of
 from ...settings.patterns import PatternSettings
-from .display import lay_out, remove_unused_images, update
-from .library import LibraryEntry
-from .placing import Outline, find_frame, find_place, mirror_place, outline_of
-from .read import find_armature, find_joint
+from .layout import charts_of, find_center, find_frame, mirror_layout
+from .library import OWN_IMAGE, LibraryEntry, ensure_image
+from .meaning import find_driving_armature, find_joint
+from .show import lay_out, remove_unused_images, update
 
 
 def check_index(obj: bpy.types.Object, index: int) -> PatternSettings:
     """A pattern by its index; raises SkinningError where there is none."""
     count = len(settings_of(obj).patterns)
     if not 0 <= index < count:
-        raise SkinningError(f"'{obj.name}' has {count} patterns, and none of index {index}: choose one in the list")
+        raise SkinningError(
+            f"'{obj.name}' has {count} patterns, and none of index {index}: choose a pattern in the list"
+        )
     return settings_of(obj).patterns[index]
 
 
 def new_pattern(obj: bpy.types.Object, name: str) -> PatternSettings:
-    """Add an entry to an object's patterns; it is not shown before `update`."""
+    """Add a pattern to an object's list; it is not shown before `update`."""
     settings = settings_of(obj)
     with muted():
         pattern = settings.patterns.add()
@@ -40,7 +45,7 @@ def new_pattern(obj: bpy.types.Object, name: str) -> PatternSettings:
 
 
 def _find_name(patterns: Any, name: str) -> str:
-    taken, number, found = {one.name for one in patterns}, 0, name
+    taken, number, found = {pattern.name for pattern in patterns}, 0, name
     while found in taken:
         number += 1
         found = f"{name}.{number:03}"
@@ -48,12 +53,12 @@ def _find_name(patterns: Any, name: str) -> str:
 
 
 def remove_pattern(obj: bpy.types.Object, index: int) -> None:
-    """Remove one of an object's patterns.
+    """Remove a pattern of an object.
 
     Raises
     ------
     SkinningError
-        Where there is none of this index.
+        Where there is no pattern of this index.
     """
     settings, image = settings_of(obj), check_index(obj, index).image
     with muted():
@@ -75,25 +80,26 @@ def add_pattern(
     angle: float = 0.0,
     size: Sequence[float] | None = None,
 ) -> PatternSettings:
-    """Lay a new pattern on an object.
+    """Add a pattern to an object.
 
     Parameters
     ----------
     obj : Object
         A mesh with an armature.
     entry : LibraryEntry
-        What the pattern is usually like.
+        The pattern's usual settings.
     image : Image
     bone : str
-        Bone whose turning brings it out.
+        Bone whose rotation brings it out.
     axis : str
         "X", "Y" or "Z"; the entry's if empty.
     uv : sequence of 2 floats, optional
-        Place of its center in the UV map.
+        Position of its center in the UV map.
     location : sequence of 3 floats, optional
-        Place of its center on the mesh at rest, object space; the skin nearest to the bone's head without any place.
+        Position of its center on the mesh at rest, object space; the skin nearest to the bone's head where neither
+        this nor `uv` is given.
     angle : float
-        Turned counter-clockwise by, radians.
+        Rotation, counter-clockwise, radians.
     size : sequence of 2 floats, optional
         Width and height, in the UV map's units with `uv`, else in the object's; the entry's if not given.
 
@@ -102,8 +108,8 @@ def add_pattern(
     SkinningError
         Where it can not be shown; nothing is changed then.
     """
-    outline = outline_of(obj)
-    armature = find_armature(obj)
+    charts = charts_of(obj)
+    armature = find_driving_armature(obj)
     pattern = new_pattern(obj, entry.label)
     try:
         with muted():
@@ -120,8 +126,8 @@ def add_pattern(
             else:
                 head = armature.matrix_world @ armature.data.bones[bone].head_local
                 pattern.location = obj.matrix_world.inverted_safe() @ head
-            fit_pattern(obj, outline, pattern, entry, size)
-            lay_out(obj, outline, pattern)
+            fit_pattern(charts.mesh, pattern, entry, size)
+            lay_out(obj, charts, pattern)
     except SkinningError:
         with muted():
             settings_of(obj).patterns.remove(len(settings_of(obj).patterns) - 1)
@@ -130,24 +136,62 @@ def add_pattern(
     return pattern
 
 
+def add_from_library(obj: bpy.types.Object, entry: LibraryEntry, bone: str, **layout: Any) -> PatternSettings:
+    """Add a pattern of the library to an object: `add_pattern` with the entry's image, which is removed on failure."""
+    return _add_with_image(obj, entry, ensure_image(entry), bone, layout)
+
+
+def add_from_file(obj: bpy.types.Object, path: Path, kind: str, bone: str, **layout: Any) -> PatternSettings:
+    """Add a pattern of the user's own to an object.
+
+    Parameters
+    ----------
+    obj : Object
+        A mesh with an armature.
+    path : Path
+        Of a gray image.
+    kind : str
+        What the image does to the skin, "WRINKLE", "BULGE" or "BONE".
+    bone : str
+        Bone whose rotation brings it out.
+    **layout
+        Further arguments of `add_pattern`.
+
+    Raises
+    ------
+    SkinningError
+        Where the image can not be read, or the pattern not be shown; nothing is changed then.
+    """
+    image = load_image(path)
+    entry = LibraryEntry(OWN_IMAGE, path.stem, kind, "", aspect=image.size[1] / image.size[0])
+    return _add_with_image(obj, entry, image, bone, layout)
+
+
+def _add_with_image(
+    obj: bpy.types.Object, entry: LibraryEntry, image: bpy.types.Image, bone: str, layout: dict[str, Any]
+) -> PatternSettings:
+    try:
+        return add_pattern(obj, entry, image, bone, **layout)
+    except SkinningError:
+        if not image.users:
+            bpy.data.images.remove(image)
+        raise
+
+
 def fit_pattern(
-    obj: bpy.types.Object,
-    outline: Outline,
-    pattern: PatternSettings,
-    entry: LibraryEntry,
-    size: Sequence[float] | None = None,
+    mesh: ChartMesh, pattern: PatternSettings, entry: LibraryEntry, size: Sequence[float] | None = None
 ) -> None:
-    """Give a pattern, where it lies, its size and strength: those of its entry on a body as large as the object."""
-    place = find_place(outline.mesh, pattern)
-    pattern.location = place.point
-    if place.uv is not None:
-        pattern.uv = place.uv
-    width = entry.width * float(np.ptp(outline.mesh.points, axis=0).max())
-    frame = find_frame(outline.mesh, place, pattern.space)
+    """Give a pattern, where it lies, its size and strength: those of its entry on a body as large as the mesh."""
+    center = find_center(mesh, pattern)
+    pattern.location = center.position
+    if center.uv is not None:
+        pattern.uv = center.uv
+    width = entry.width * float(np.ptp(mesh.points, axis=0).max())
+    frame = find_frame(mesh, center, pattern.space)
     cos, sin = np.cos(pattern.turn), np.sin(pattern.turn)
     units = np.linalg.norm(np.array([[cos, sin], [-sin, cos]]) @ frame, axis=1)
     if not (units > 0.0).all():
-        raise SkinningError("The UV map is squashed to nothing there: unwrap the mesh anew, or choose another place")
+        raise SkinningError("The UV map has no area there: unwrap the mesh again, or choose another location")
     pattern.size = size if size is not None else (width / units[0], width * entry.aspect / units[1])
     pattern.strength = entry.strength * pattern.size[0] * float(units[0])
 
@@ -156,25 +200,26 @@ COPIED = (
     "kind", "image", "bone", "other_bone", "axis", "direction", "law", "start", "full", "gain", "strength", "softness",
     "depth", "space", "placed_in",
 )  # fmt: skip
-"""Settings that a mirrored pattern takes over, before what is mirrored of them."""
+"""Settings that a mirrored pattern takes over, before those of them that are mirrored."""
 
-TURNED_ROUND = {"POSITIVE": "NEGATIVE", "NEGATIVE": "POSITIVE", "BOTH": "BOTH"}
+OPPOSITE = {"POSITIVE": "NEGATIVE", "NEGATIVE": "POSITIVE", "BOTH": "BOTH"}
 
 
 def mirror_pattern(obj: bpy.types.Object, index: int) -> PatternSettings:
-    """Lay the same pattern on the other side, driven by the bone of the other side.
+    """Add the same pattern on the other side, driven by the bone of the other side.
 
-    Turning about X has the same sign on both sides, about Y and Z the other one, as in Blender's own mirrored poses.
+    Rotations about X have the same sign on both sides, those about Y and Z the opposite, as in Blender's own mirrored
+    poses.
 
     Raises
     ------
     SkinningError
         Where there is no other side; nothing is changed then.
     """
-    source, outline = check_index(obj, index), outline_of(obj)
+    source, charts = check_index(obj, index), charts_of(obj)
     flipped = bpy.utils.flip_name(source.name)
     pattern = new_pattern(obj, flipped if flipped != source.name else re.sub(r"\.\d{3}$", "", source.name))
-    source = settings_of(obj).patterns[index]  # adding one may have moved it in memory
+    source = settings_of(obj).patterns[index]  # adding a pattern may have moved it in memory
     try:
         with muted():
             for name in COPIED:
@@ -182,9 +227,9 @@ def mirror_pattern(obj: bpy.types.Object, index: int) -> PatternSettings:
             for name in ("bone", "other_bone"):
                 setattr(pattern, name, bpy.utils.flip_name(getattr(source, name)))
             if pattern.axis in "YZ" and pattern.bone != source.bone:
-                pattern.direction = TURNED_ROUND[source.direction]
-            mirror_place(outline.mesh, source, pattern)
-            lay_out(obj, outline, pattern)
+                pattern.direction = OPPOSITE[source.direction]
+            mirror_layout(charts.mesh, source, pattern)
+            lay_out(obj, charts, pattern)
     except SkinningError:
         with muted():
             settings_of(obj).patterns.remove(len(settings_of(obj).patterns) - 1)

@@ -17,36 +17,39 @@ from ...deformers import SkinningError
 from ...deformers.patterns.heights import AXES, KINDS
 from ...deformers.patterns.library import PRESETS, draw_preset
 from ...settings.patterns import PatternSettings
-from .placing import find_place, find_sides, outline_of
+from .layout import charts_of, find_center, find_sides
 
 MADE_KEY = "supple_preset"
-"""Custom property of images that Supple has put into the file: which entry of the library they are."""
+"""Custom property of images that Supple has put into the file: the key of the library's entry."""
 
 RESOLUTION = 256
-"""Columns of the pictures that Supple draws."""
+"""Columns of the height maps that Supple draws."""
 
 SAVED = "USER_"
-"""Begins the keys of what the user has saved."""
+"""Start of the keys of patterns that the user has saved."""
+
+OWN_IMAGE = "IMAGE"
+"""Key of the entry for an image of the user's own."""
 
 
 @dataclass(frozen=True)
 class LibraryEntry:
-    """A pattern of the library and what it is usually like.
+    """A pattern of the library and its usual settings.
 
     Attributes
     ----------
     key, label, kind, description : str
     width : float
-        On the body, in shares of its height.
+        On the body, as a fraction of the body's height.
     aspect : float
         Height over width.
     strength : float
-        In shares of the width.
+        As a fraction of the width.
     axis : str
     start, full : float
         Angles, radians.
     draw : callable
-        Gives the grey picture, shape (H, W), bottom row first; `resolution` columns of it.
+        Gives the height map, shape (H, W), bottom row first; `resolution` columns of it.
     """
 
     key: str
@@ -64,11 +67,11 @@ class LibraryEntry:
 
 def drawn_entries() -> dict[str, LibraryEntry]:
     """What Supple draws itself, by key."""
-    names = [one.name for one in fields(LibraryEntry) if one.name not in ("key", "description", "draw")]
+    names = [field.name for field in fields(LibraryEntry) if field.name not in ("key", "description", "draw")]
     return {
         key: LibraryEntry(
             key,
-            description=f"{preset.description}. Driven by the {preset.place}",
+            description=f"{preset.description}. Driven by the {preset.region}",
             draw=partial(draw_preset, key),
             **{name: getattr(preset, name) for name in names},
         )
@@ -77,20 +80,20 @@ def drawn_entries() -> dict[str, LibraryEntry]:
 
 
 def find_folder(create: bool = False) -> Path:
-    """Where the user's patterns are kept."""
+    """The folder of the user's patterns."""
     package = __package__.removesuffix(".tasks.patterns")
     return Path(bpy.utils.extension_path_user(package, path="patterns", create=create))
 
 
 def saved_entries() -> dict[str, LibraryEntry]:
-    """What the user has saved, by key; files that are none are passed over."""
+    """Patterns that the user has saved, by key; other files are ignored."""
     found = {}
     folder = find_folder()
     for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
         try:
-            told: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            saved: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             key = f"{SAVED}{path.stem}"
-            entry = LibraryEntry(key, draw=partial(_read_saved, path.with_suffix(".png")), **told)
+            entry = LibraryEntry(key, draw=partial(_read_saved, path.with_suffix(".png")), **saved)
         except (OSError, ValueError, TypeError):
             continue
         if entry.kind in KINDS:
@@ -120,7 +123,7 @@ def find_entry(key: str) -> LibraryEntry:
 
 
 def ensure_image(entry: LibraryEntry) -> bpy.types.Image:
-    """The picture of an entry in this file, drawn where it is not there yet."""
+    """The image of an entry in this file, drawn where the file does not have it yet."""
     for image in bpy.data.images:
         if image.library is None and image.get(MADE_KEY) == entry.key:
             return image
@@ -130,23 +133,23 @@ def ensure_image(entry: LibraryEntry) -> bpy.types.Image:
 
 
 def describe_pattern(obj: bpy.types.Object, pattern: PatternSettings) -> LibraryEntry:
-    """A pattern of an object as an entry of the library, measured by how large it lies there.
+    """Describe an object's pattern as an entry of the library, with the size that it has on the object.
 
     Raises
     ------
     SkinningError
-        Where it does not lie on the object.
+        Where the pattern does not lie on the object.
     """
-    mesh = outline_of(obj).mesh
-    sides = np.linalg.norm(find_sides(mesh, find_place(mesh, pattern), pattern), axis=1)
-    body = float(np.ptp(mesh.points, axis=0).max())
+    mesh = charts_of(obj).mesh
+    sides = np.linalg.norm(find_sides(mesh, find_center(mesh, pattern), pattern), axis=1)
+    height = float(np.ptp(mesh.points, axis=0).max())
     axis = pattern.axis if pattern.axis in AXES else AXES[0]
     return LibraryEntry(
         key="",
         label=pattern.name,
         kind=pattern.kind,
         description=f"Saved from {obj.name}",
-        width=float(sides[0]) / body,
+        width=float(sides[0]) / height,
         aspect=float(sides[1] / sides[0]),
         strength=pattern.strength / float(sides[0]),
         axis=axis,
@@ -156,33 +159,35 @@ def describe_pattern(obj: bpy.types.Object, pattern: PatternSettings) -> Library
 
 
 def save_entry(entry: LibraryEntry, image: bpy.types.Image) -> Path:
-    """Save a pattern to the user's library, over one of the same name.
+    """Save a pattern to the user's library, where it replaces a pattern of the same name: the path of its image.
 
     Raises
     ------
     SkinningError
-        Where its picture can not be read, or the folder not be written to.
+        Where its image can not be read, or the folder not be written to.
     """
     values = read_image(image)
     name = bpy.path.clean_name(entry.label).strip("_")
     if not name:
-        raise SkinningError("A pattern in the library needs a name: give it one")
+        raise SkinningError("A pattern in the library needs a name: name the pattern first")
     path = find_folder(create=True) / f"{name}.png"
     write_heights(path, values, "png16")
-    told = asdict(entry)
-    for one in ("key", "draw"):
-        del told[one]
+    saved = asdict(entry)
+    for field_name in ("key", "draw"):
+        del saved[field_name]
     try:
-        path.with_suffix(".json").write_text(json.dumps(told, indent=2), encoding="utf-8")
+        path.with_suffix(".json").write_text(json.dumps(saved, indent=2), encoding="utf-8")
     except OSError as error:
-        raise SkinningError(f"Cannot write '{path.with_suffix('.json')}' ({error.strerror}): free it first") from error
+        raise SkinningError(
+            f"Cannot write '{path.with_suffix('.json')}' ({error.strerror}): make it writable"
+        ) from error
     return path
 
 
 def remove_saved(key: str) -> None:
-    """Delete a pattern from the user's library; raises SkinningError where it is none of the user's."""
+    """Delete a pattern from the user's library; raises SkinningError where the user has saved none of this key."""
     if key not in saved_entries():
         raise SkinningError(f"There is no saved pattern '{key}': only patterns that you have saved can be removed")
     path = find_folder() / f"{key.removeprefix(SAVED)}.json"
-    for one in (path, path.with_suffix(".png")):
-        one.unlink(missing_ok=True)
+    for file in (path, path.with_suffix(".png")):
+        file.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Skin patterns drawn by Python: their amounts in a pose, their heights on the skin, and as files, a map a frame."""
+"""Skin patterns drawn by Python: their amounts in a pose, their heights on the skin, and height maps as files."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from ...deformers.patterns.heights import (
     respond,
 )
 from ...deformers.patterns.rasters import rasterize
-from .display import describe, lay_out_all
-from .nodes import LaidOut
-from .placing import Outline, outline_of
+from .layout import MeshCharts, charts_of
+from .node_setup import ShownPattern
+from .show import describe, lay_out_all
 
 SUFFIXES: dict[Format, str] = {"png16": ".png", "exr": ".exr"}
 MEANINGS: dict[Format, str] = {"png16": "height = (value - 0.5) * 2 * range", "exr": "height = value"}
 LARGEST_WIDTH = 16384
 
 
-def read_amounts(obj: bpy.types.Object, laid: Sequence[LaidOut], depsgraph: bpy.types.Depsgraph) -> list[float]:
-    """How much of each pattern a depsgraph's pose brings out: what the drivers of the object give.
+def read_amounts(obj: bpy.types.Object, laid: Sequence[ShownPattern], depsgraph: bpy.types.Depsgraph) -> list[float]:
+    """Find how much of each pattern a depsgraph's pose brings out: the same as the object's drivers.
 
     Raises
     ------
@@ -47,28 +47,28 @@ def read_amounts(obj: bpy.types.Object, laid: Sequence[LaidOut], depsgraph: bpy.
         Where the armature is not evaluated.
     """
     amounts = []
-    for one in laid:
-        joint = one.joint
+    for pattern in laid:
+        joint = pattern.joint
         armature = joint.armature.evaluated_get(depsgraph)
         if not armature.is_evaluated:
             raise SkinningError(
-                f"'{joint.armature.name}' and '{obj.name}' are switched off in this view layer: switch one of them and "
-                "its collection on to draw patterns"
+                f"'{joint.armature.name}' and '{obj.name}' are disabled in this view layer: enable one of them and its "
+                "collection to draw patterns"
             )
         if joint.axis == "BETWEEN":
             angle = read_angle_between(armature, joint)
         else:
             angle = measure_joint_angles(read_rotation(armature, joint.bone))[AXES.index(joint.axis)]
-        amounts.append(float(respond(one.response, angle)))
+        amounts.append(float(respond(pattern.response, angle)))
     return amounts
 
 
 def bind_map(
     obj: bpy.types.Object, width: int, height: int, kinds: Collection[str] = KINDS
-) -> tuple[HeightMap, list[LaidOut]]:
-    """Lay an object's patterns on a picture that fills its UV map from 0 to 1.
+) -> tuple[HeightMap, list[ShownPattern]]:
+    """Lay an object's patterns on a height map that fills its UV map from 0 to 1.
 
-    Patterns on faces that share a place of the UV map are all drawn there.
+    Where faces overlap in the UV map, the patterns of all of them are drawn.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def bind_map(
     Returns
     -------
     HeightMap
-    list of LaidOut
+    list of ShownPattern
         The pattern of each of the map's.
 
     Raises
@@ -89,26 +89,28 @@ def bind_map(
     SkinningError
         Where there is no UV map, or no pattern to draw.
     """
-    outline = outline_of(obj)
-    if outline.mesh.uv is None:
-        raise SkinningError(f"'{obj.name}' has no UV map to draw into: unwrap it, or show the patterns without files")
+    charts = charts_of(obj)
+    if charts.mesh.uv is None:
+        raise SkinningError(
+            f"'{obj.name}' has no UV map to draw into: unwrap it, or use the patterns without height maps"
+        )
     if not (1 <= width <= LARGEST_WIDTH and 1 <= height <= LARGEST_WIDTH):
-        raise SkinningError(f"A map of {width} x {height} pixels can not be drawn: choose from 1 to {LARGEST_WIDTH}")
-    laid, shape = _find_shown(obj, outline, kinds), (height, width)
-    spots = [rasterize(outline.mesh, one.chart, width, height) for one in laid]
-    if not any(len(pixels) for pixels, _ in spots):
+        raise SkinningError(f"A height map of {width} x {height} pixels can not be drawn: choose 1 to {LARGEST_WIDTH}")
+    laid, shape = _find_shown(obj, charts, kinds), (height, width)
+    covered = [rasterize(charts.mesh, pattern.chart, width, height) for pattern in laid]
+    if not any(len(pixels) for pixels, _ in covered):
         raise SkinningError(
             f"No pattern of '{obj.name}' covers a pixel of the UV map from 0 to 1: unwrap the mesh into that square, "
             "or choose a larger width"
         )
     patterns = [
-        lay_pattern(one.relief, read_image(one.settings.image), shape, *spot)
-        for one, spot in zip(laid, spots, strict=True)
+        lay_pattern(pattern.relief, read_image(pattern.settings.image), shape, *samples)
+        for pattern, samples in zip(laid, covered, strict=True)
     ]
     return HeightMap(shape, tuple(patterns)), laid
 
 
-def bind_points(obj: bpy.types.Object, kinds: Collection[str] = KINDS) -> tuple[HeightMap, list[LaidOut]]:
+def bind_points(obj: bpy.types.Object, kinds: Collection[str] = KINDS) -> tuple[HeightMap, list[ShownPattern]]:
     """Lay an object's patterns on its faces' corners: a map of shape (1, C), of which `draw_points` is made.
 
     Raises
@@ -116,11 +118,11 @@ def bind_points(obj: bpy.types.Object, kinds: Collection[str] = KINDS) -> tuple[
     SkinningError
         Where there is no pattern to draw.
     """
-    outline = outline_of(obj)
-    laid, shape = _find_shown(obj, outline, kinds), (1, len(outline.mesh.corner_faces))
+    charts = charts_of(obj)
+    laid, shape = _find_shown(obj, charts, kinds), (1, len(charts.mesh.corner_faces))
     patterns = [
-        lay_pattern(one.relief, read_image(one.settings.image), shape, one.chart.corners, one.chart.coordinates)
-        for one in laid
+        lay_pattern(shown.relief, read_image(shown.settings.image), shape, shown.chart.corners, shown.chart.coordinates)
+        for shown in laid
     ]
     return HeightMap(shape, tuple(patterns)), laid
 
@@ -133,14 +135,14 @@ def draw_points(obj: bpy.types.Object, heights: HeightMap, amounts: Sequence[flo
     return total / np.maximum(np.bincount(corners, minlength=count), 1)
 
 
-def _find_shown(obj: bpy.types.Object, outline: Outline, kinds: Collection[str]) -> list[LaidOut]:
+def _find_shown(obj: bpy.types.Object, charts: MeshCharts, kinds: Collection[str]) -> list[ShownPattern]:
     """The patterns that are shown, of these kinds; raises SkinningError where there are none."""
     if unknown := set(kinds) - set(KINDS):
         raise SkinningError(f"There is no kind of pattern '{min(unknown)}': choose {', '.join(KINDS)}")
-    laid = [one for one in lay_out_all(obj, outline) if one.settings.kind in kinds]
+    laid = [pattern for pattern in lay_out_all(obj, charts) if pattern.settings.kind in kinds]
     if not laid:
         notes = " ".join(describe(obj))
-        raise SkinningError(f"'{obj.name}' has no pattern to draw: {notes or 'add one, or show those it has'}")
+        raise SkinningError(f"'{obj.name}' has no pattern to draw: {notes or 'add a pattern, or show those it has'}")
     return laid
 
 
@@ -155,7 +157,7 @@ def write_maps(
 ) -> Iterator[int]:
     """Write a height map a frame, and yield how many are done.
 
-    Files are `<object>_<frame>.png` or `.exr`, and `<object>_heights.json` beside them tells what they mean. All appear
+    Files are `<object>_<frame>.png` or `.exr`, and `<object>_heights.json` beside them says what they mean. All appear
     at the end, when they are whole; if it ends before, nothing is left. A frame has the same bytes in any run.
 
     Parameters
@@ -184,7 +186,7 @@ def write_maps(
         raise SkinningError("There are no frames to draw: choose at least one")
     heights, laid = bind_map(obj, width, width, kinds)
     largest, name = measure_range(heights), bpy.path.clean_name(obj.name)
-    told = _describe_maps(obj, heights, laid, largest, file_format)
+    description = _describe_maps(obj, heights, laid, largest, file_format)
     current, sub = scene.frame_current, scene.frame_subframe
     try:
         with _staged(folder) as staging:
@@ -195,15 +197,15 @@ def write_maps(
                     drawn = draw_heights(heights, read_amounts(obj, laid, depsgraph))
                 except SkinningError as error:
                     raise SkinningError(f"Frame {frame}: {error}") from error
-                values = drawn if file_format == "exr" else _to_grey(drawn, largest)
+                values = drawn if file_format == "exr" else _to_gray(drawn, largest)
                 write_heights(staging / map_name(name, frame, file_format), values, file_format)
                 yield done
-            _write_sidecar(folder, staging, name, told, frames, file_format)
+            _write_sidecar(folder, staging, name, description, frames, file_format)
     finally:
         scene.frame_set(current, subframe=sub)
 
 
-def _to_grey(drawn: np.ndarray, largest: float) -> np.ndarray:
+def _to_gray(drawn: np.ndarray, largest: float) -> np.ndarray:
     return 0.5 + drawn.astype(np.float64) / (2.0 * largest) if largest else np.full(drawn.shape, 0.5)
 
 
@@ -213,13 +215,13 @@ def map_name(name: str, frame: int, file_format: Format) -> str:
 
 
 def sidecar_name(name: str) -> str:
-    """Name of the file that tells what the maps mean."""
+    """Name of the file that says what the height maps mean."""
     return f"{name}_heights.json"
 
 
 @contextmanager
 def _staged(folder: Path) -> Iterator[Path]:
-    """Give a folder for files that are moved to `folder` at the end; where it ends before, nothing is left of them."""
+    """Give a folder for files that are moved to `folder` at the end; on any failure nothing is left of them."""
     is_new = not folder.exists()
     try:
         if is_new:
@@ -241,7 +243,7 @@ def _staged(folder: Path) -> Iterator[Path]:
 
 
 def _describe_maps(
-    obj: bpy.types.Object, heights: HeightMap, laid: Sequence[LaidOut], largest: float, file_format: Format
+    obj: bpy.types.Object, heights: HeightMap, laid: Sequence[ShownPattern], largest: float, file_format: Format
 ) -> dict[str, Any]:
     """All that is true of all frames, in plain numbers, strings, lists and dicts."""
     return {
@@ -254,32 +256,32 @@ def _describe_maps(
         "height": heights.shape[0],
         "patterns": [
             {
-                "name": one.settings.name,
-                "image": one.settings.image.name,
-                "armature": one.joint.armature.name,
-                "bone": one.joint.bone,
-                "other_bone": one.joint.other_bone,
-                "axis": one.joint.axis,
-                **asdict(one.response),
-                **asdict(one.relief),
+                "name": pattern.settings.name,
+                "image": pattern.settings.image.name,
+                "armature": pattern.joint.armature.name,
+                "bone": pattern.joint.bone,
+                "other_bone": pattern.joint.other_bone,
+                "axis": pattern.joint.axis,
+                **asdict(pattern.response),
+                **asdict(pattern.relief),
                 "pixels": int(np.count_nonzero(drawn.gains)),
             }
-            for one, drawn in zip(laid, heights.patterns, strict=True)
+            for pattern, drawn in zip(laid, heights.patterns, strict=True)
         ],
     }
 
 
 def _write_sidecar(
-    folder: Path, staging: Path, name: str, told: dict[str, Any], frames: Sequence[int], file_format: Format
+    folder: Path, staging: Path, name: str, description: dict[str, Any], frames: Sequence[int], file_format: Format
 ) -> None:
-    """Tell of these frames, and of those of an earlier run that mean the same and are still there."""
+    """Describe these frames, and those of an earlier run that mean the same and still exist."""
     known = set(frames)
     try:
         before = json.loads((folder / sidecar_name(name)).read_text(encoding="utf-8"))
         earlier = before.pop("frames")
-        if before == told:
+        if before == description:
             known |= {frame for frame in earlier if (folder / map_name(name, frame, file_format)).is_file()}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         pass  # there is none, or it is none of ours
     with open_replacing(staging / sidecar_name(name)) as stream:
-        stream.write(json.dumps({**told, "frames": sorted(known)}, indent=2).encode())
+        stream.write(json.dumps({**description, "frames": sorted(known)}, indent=2).encode())

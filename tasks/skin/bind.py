@@ -16,8 +16,8 @@ from ...settings.events import muted
 from ...settings.objects import SETTINGS_VERSION, ObjectSettings, settings_of
 from ...settings.reports import particle_reports
 from ..character import check_armature, find_armature_modifier
-from ..patterns.display import clear as clear_patterns
-from ..patterns.placing import check_mesh
+from ..patterns.layout import check_mesh
+from ..patterns.show import clear as clear_patterns
 from ..stack import find_replaced_modifier, find_supple_modifier, pass_on, read_toggles, write_toggles
 from . import by_nodes as nodes
 from . import live

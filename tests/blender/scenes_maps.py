@@ -11,9 +11,9 @@ import numpy as np
 from scenes import add_tube
 from supple.bridge.images import new_image
 from supple.settings.events import muted
-from supple.tasks.patterns.display import update
 from supple.tasks.patterns.edit import new_pattern
 from supple.tasks.patterns.maps import write_maps
+from supple.tasks.patterns.show import update
 
 TOLERANCE = 1e-5
 """Of amounts, and of points in diagonals of the mesh."""

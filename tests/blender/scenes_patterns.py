@@ -16,7 +16,7 @@ from supple.nodes.patterns import amount_input
 from supple.settings.objects import settings_of
 from supple.tasks.patterns.edit import add_pattern
 from supple.tasks.patterns.library import LibraryEntry
-from supple.tasks.patterns.nodes import find_modifier
+from supple.tasks.patterns.node_setup import find_modifier
 
 
 def add_skin(uv: bool = False, **settings) -> tuple:

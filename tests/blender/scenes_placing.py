@@ -6,7 +6,8 @@ import bpy
 import numpy as np
 
 from scenes import add_tube, turn
-from supple.tasks.patterns import hits as pattern_hits
+from supple.deformers.patterns.picking import find_shown
+from supple.tasks.patterns.picking import read_skin
 
 RADIUS, LENGTH = 0.5, 4.0
 
@@ -41,7 +42,7 @@ def depsgraph() -> bpy.types.Depsgraph:
 
 def shown_at(obj: bpy.types.Object, pattern, where: tuple[float, float] = (0.5, 0.5)) -> np.ndarray:
     """Where the evaluated mesh shows a place of the picture, object space."""
-    return pattern_hits.find_shown(pattern_hits.read_skin(obj, depsgraph()), pattern.number, where)[0].point
+    return find_shown(read_skin(obj, depsgraph()), pattern.number, where)[0].point
 
 
 def subdivide(obj: bpy.types.Object) -> None:

@@ -169,7 +169,7 @@ def test_written_file_replaces_another(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["missing/map.png", "folder", "file/map.png"])
-def test_unwritable_place_is_told(tmp_path: Path, place: str) -> None:
+def test_unwritable_place_is_reported(tmp_path: Path, place: str) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "file").touch()
     before = count_data()
@@ -185,7 +185,7 @@ def test_failed_encoding_is_told_and_leaves_the_old_file(tmp_path: Path, monkeyp
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
     (tmp_path / "map.png").write_bytes(b"old")
     before = count_data()
-    with pytest.raises(SkinningError, match=r"folder for temporary files .*: see that it exists and has space"):
+    with pytest.raises(SkinningError, match=r"folder for temporary files .*: check that it exists and has space"):
         images.write_heights(tmp_path / "map.png", SMALL, "png16")
     assert count_data() == before
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("map.png", b"old")]
@@ -206,7 +206,7 @@ def test_values_that_are_not_finite_are_refused(
     values = SMALL.copy()
     values[1, 1:3] = wrong
     before = count_data()
-    with pytest.raises(SkinningError, match=f"{words}: 2 of 12 values are not finite numbers: paint"):
+    with pytest.raises(SkinningError, match=f"{words}: 2 of 12 values are not finite numbers: repair"):
         action(tmp_path / "map", values)
     assert count_data() == before
     assert list(tmp_path.iterdir()) == []
@@ -338,7 +338,7 @@ def test_colored_file_is_refused(tmp_path: Path) -> None:
     samples = np.zeros((2, 2, 3), np.uint8)
     samples[1, 0] = 10, 10, 61
     (tmp_path / "map.png").write_bytes(encode_png(samples))
-    with pytest.raises(SkinningError, match=r"'map\.png' is colored .* up to 0.20 apart\): convert it to grey"):
+    with pytest.raises(SkinningError, match=r"'map\.png' is colored .* up to 0.20 apart\): convert it to gray"):
         images.load_image(tmp_path / "map.png")
     assert not bpy.data.images
 
@@ -402,7 +402,7 @@ def test_renders_are_refused(tmp_path: Path, scene: bpy.types.Scene) -> None:
         images.load_image(tmp_path / "layers.exr")
 
 
-def test_missing_file_of_an_image_is_told(tmp_path: Path) -> None:
+def test_missing_file_of_an_image_is_reported(tmp_path: Path) -> None:
     image = painted_image((0, 0, 0))
     image.source = "FILE"
     with pytest.raises(SkinningError, match="Image 'painted' is empty: choose another"):

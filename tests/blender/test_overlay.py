@@ -14,6 +14,7 @@ from supple.deformers import Pose, SkinningError
 from supple.tasks.skin import live
 from supple.tasks.skin.particles import PlacedParticles, find_shown_objects, read_particles
 from supple.viewport import particles as overlay
+from supple.viewport.drawing import LazyShader, color_joints, drawing_state
 
 SIZE = 64
 """Of the pictures, in pixels; one is 1 / 16 of a unit."""
@@ -170,17 +171,17 @@ def test_no_particles_are_no_squares():
     attributes, triangles = overlay.build_squares(place(np.empty((0, 3)), []), np.empty((0, 3)))
     assert len(triangles) == 0
     assert all(len(array) == 0 for array in attributes.values())
-    assert overlay.color_radii(np.empty(0)).shape == overlay.color_joints(np.empty(0, int)).shape == (0, 3)
+    assert overlay.color_radii(np.empty(0)).shape == color_joints(np.empty(0, int)).shape == (0, 3)
 
 
 def test_bones_have_distinct_stable_colors():
-    colors = overlay.color_joints(np.arange(12))
+    colors = color_joints(np.arange(12))
     apart = np.linalg.norm(colors[:, None] - colors, axis=2)
     assert apart[~np.eye(12, dtype=bool)].min() > 0.1
     assert min(apart[i, i + 1] for i in range(11)) > 0.5
     assert colors.min() >= 0.0
     assert colors.max() <= 1.0
-    np.testing.assert_array_equal(overlay.color_joints(np.array([7, 3])), colors[[7, 3]])
+    np.testing.assert_array_equal(color_joints(np.array([7, 3])), colors[[7, 3]])
 
 
 def test_radii_go_from_warm_to_cool():
@@ -234,18 +235,18 @@ def test_an_object_that_can_not_be_posed_is_skipped(batches: list[dict]):
     assert batches == []
 
 
-def test_what_is_kept_goes_with_the_overlay(batches: list[dict]):
+def test_the_cache_goes_with_the_overlay(batches: list[dict]):
     obj, _ = bind_tube()
     overlay.update_drawn(obj, bpy.context.evaluated_depsgraph_get(), Compiled())
-    assert obj.session_uid in overlay.kept.drawn
+    assert obj.session_uid in overlay.cache
     obj.supple.particles.show = False
     overlay.draw()
-    assert overlay.kept.drawn == {}
+    assert overlay.cache == {}
 
 
 def test_unregister_removes_the_handler(monkeypatch: pytest.MonkeyPatch):
     view, installed = bpy.types.SpaceView3D, []
-    assert overlay.kept.handle is not None
+    assert len(overlay.overlay.handles) == 1
     overlay.unregister()
     with monkeypatch.context() as patch:
         patch.setattr(view, "draw_handler_add", lambda *given: installed.append(given) or given)
@@ -254,9 +255,9 @@ def test_unregister_removes_the_handler(monkeypatch: pytest.MonkeyPatch):
         assert installed == [(overlay.draw, (), "WINDOW", "POST_VIEW")]
         overlay.unregister()
         assert installed == []
-    assert overlay.kept.handle is None
+    assert overlay.overlay.handles == []
     overlay.register()
-    assert overlay.kept.handle is not None
+    assert len(overlay.overlay.handles) == 1
 
 
 class Noted:
@@ -331,7 +332,7 @@ def draw_particles(particles: PlacedParticles, to_world: Matrix | None = None) -
         shader = overlay.make_shader()
         attributes, triangles = overlay.build_squares(particles, np.eye(3)[particles.joints])
         gpu.matrix.multiply_matrix(to_world or Matrix())
-        with overlay.drawing_state():
+        with drawing_state("LESS_EQUAL", mask=True):
             overlay.draw_spheres(overlay.batch_for_shader(shader, "TRIS", attributes, indices=triangles), shader)
 
     return draw
@@ -399,7 +400,7 @@ def gpu_square(height: float) -> Callable[[], None]:
     def draw() -> None:
         shader = gpu.shader.from_builtin("UNIFORM_COLOR")
         batch = overlay.batch_for_shader(shader, "TRIS", {"pos": corners}, indices=[(0, 1, 2), (0, 2, 3)])
-        with overlay.drawing_state():
+        with drawing_state("LESS_EQUAL", mask=True):
             shader.uniform_float("color", (1.0, 1.0, 1.0, 1.0))
             batch.draw(shader)
 
@@ -449,7 +450,7 @@ def test_nothing_is_drawn_where_it_is_hidden(picture: Callable, hide: str):
 
 def test_a_shader_that_fails_is_tried_once(picture: Callable, monkeypatch: pytest.MonkeyPatch):
     bind_tube()
-    monkeypatch.setattr(overlay, "kept", overlay.Kept())
+    monkeypatch.setattr(overlay, "lazy_shader", LazyShader(overlay.make_shader))
     monkeypatch.setattr(overlay, "FRAGMENT_SOURCE", "no shader")
     with pytest.raises(Exception, match="Shader"):
         picture(draw_in_view())

@@ -13,8 +13,8 @@ from scenes_maps import TOLERANCE, add_body, add_overlapping, add_pattern, evalu
 from scenes import animate_tube
 from supple.bridge.charts import PREFIX
 from supple.bridge.images import new_image
-from supple.tasks.patterns.display import update
 from supple.tasks.patterns.maps import bind_points, read_amounts
+from supple.tasks.patterns.show import update
 
 pytestmark = pytest.mark.python_only("patterns are shown alike, whatever evaluates the skin under them")
 

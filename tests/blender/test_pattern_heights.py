@@ -9,8 +9,8 @@ from scenes_maps import TOLERANCE, add_body, add_overlapping, add_pattern, evalu
 
 from scenes import diagonal, evaluated_points, turn
 from supple.deformers.patterns.heights import KINDS
-from supple.tasks.patterns.display import update
 from supple.tasks.patterns.maps import bind_points, draw_points, read_amounts
+from supple.tasks.patterns.show import update
 
 pytestmark = pytest.mark.python_only("patterns are shown alike, whatever evaluates the skin under them")
 

@@ -15,7 +15,7 @@ from scenes_maps import FRAMES, add_body, add_pattern, hills, unmap, write_all
 from scenes import select
 from supple import cli
 from supple.bridge.images import new_image, read_image
-from supple.tasks.patterns.display import update
+from supple.tasks.patterns.show import update
 
 pytestmark = pytest.mark.python_only("patterns are shown alike, whatever evaluates the skin under them")
 DONE, FAILED, USAGE = 0, 1, 2
@@ -112,7 +112,7 @@ def test_the_command_tells_of_patterns_that_are_left_out(animated_body, tmp_path
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "hero.blend"))
     capsys.readouterr()
     assert main(tmp_path / "hero.blend", "--frames", "1", "--width", "16", "--output", tmp_path / "maps") == DONE
-    assert "supple: Tube: Wrinkle: 'Rig' has no bone 'gone': choose another one." in capsys.readouterr().err
+    assert "supple: Tube: Wrinkle: 'Rig' has no bone 'gone': choose another bone." in capsys.readouterr().err
 
 
 def test_the_command_asks_which_object(animated_body, tmp_path, capsys):
@@ -127,7 +127,7 @@ def test_the_command_asks_which_object(animated_body, tmp_path, capsys):
     code = main(tmp_path / "two.blend", "--object", "Hero", "--output", tmp_path / "maps")
     assert_refused(code, capsys.readouterr(), "There is no object 'Hero': choose one of Tube, Tube.001")
     code = main(tmp_path / "two.blend", "--object", "Tube.002", "--output", tmp_path / "maps")
-    assert_refused(code, capsys.readouterr(), "'Tube.002' has no pattern to draw: add one")
+    assert_refused(code, capsys.readouterr(), "'Tube.002' has no pattern to draw: add a pattern")
     code = main(tmp_path / "two.blend", "--object", "Rig", "--output", tmp_path / "maps")
     assert_refused(code, capsys.readouterr(), "'Rig' is not a mesh")
     assert not (tmp_path / "maps").exists()
@@ -146,8 +146,8 @@ def test_the_command_without_patterns(tmp_path, capsys):
     (
         (("--frames", "8-1"), "Frame range 8 to 1 runs backwards"),
         (("--frames", "1-8:0"), "Frame step is 0: choose 1 or more"),
-        (("--width", "0"), "A map of 0 x 0 pixels can not be drawn"),
-        (("--width", "-5"), "A map of -5 x -5 pixels can not be drawn"),
+        (("--width", "0"), "A height map of 0 x 0 pixels can not be drawn"),
+        (("--width", "-5"), "A height map of -5 x -5 pixels can not be drawn"),
     ),
 )
 def test_the_command_refuses(file, tmp_path, argv, message, capsys):

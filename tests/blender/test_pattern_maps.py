@@ -17,8 +17,8 @@ from scenes import bind, select, turn
 from supple.deformers import SkinningError
 from supple.deformers.patterns.heights import KINDS, draw_heights, measure_range
 from supple.tasks.patterns import maps as pattern_maps
-from supple.tasks.patterns.display import update
 from supple.tasks.patterns.maps import bind_map, bind_points, read_amounts, write_maps
+from supple.tasks.patterns.show import update
 
 pytestmark = pytest.mark.python_only("patterns are shown alike, whatever evaluates the skin under them")
 
@@ -81,7 +81,7 @@ def test_exr_holds_the_heights(animated_body, scene, tmp_path):
     assert max(largest) > 0.01
 
 
-def test_png_holds_them_by_the_range_that_is_told(animated_body, tmp_path):
+def test_png_holds_them_by_the_range_that_is_reported(animated_body, tmp_path):
     write_all(animated_body, tmp_path / "png")
     write_all(animated_body, tmp_path / "exr", file_format="exr")
     told = told_in(tmp_path / "png")
@@ -142,7 +142,7 @@ def test_bytes_are_the_same_in_any_run(animated_body, tmp_path, file_format):
     assert len({(whole / name).read_bytes() for name in names}) == len(names)
 
 
-def test_frames_that_mean_something_else_are_not_told(animated_body, tmp_path):
+def test_frames_that_mean_something_else_are_not_listed(animated_body, tmp_path):
     write_all(animated_body, tmp_path, [1, 2])
     animated_body.supple.patterns[0].strength = 0.4
     write_all(animated_body, tmp_path, [3])
@@ -273,10 +273,10 @@ def edit(obj: bpy.types.Object) -> None:
     ("spoil", "message"),
     (
         (unmap, "'Tube' has no UV map to draw into: unwrap it"),
-        (hide_all, "'Tube' has no pattern to draw: add one, or show those it has"),
-        (break_all, "'Tube' has no pattern to draw: Wrinkle: 'Rig' has no bone 'gone': choose another one"),
+        (hide_all, "'Tube' has no pattern to draw: add a pattern, or show those it has"),
+        (break_all, "'Tube' has no pattern to draw: Wrinkle: 'Rig' has no bone 'gone': choose another bone"),
         (push_out, "No pattern of 'Tube' covers a pixel of the UV map from 0 to 1: unwrap the mesh into that square"),
-        (exclude_all, "Frame 1: 'Rig' and 'Tube' are switched off in this view layer"),
+        (exclude_all, "Frame 1: 'Rig' and 'Tube' are disabled in this view layer"),
         (edit, "'Tube' is in Edit Mode: leave it first"),
     ),
 )
@@ -293,8 +293,8 @@ def test_what_can_not_be_drawn(animated_body, tmp_path, spoil: Callable, message
     (
         ({"file_format": "jpeg"}, "There is no format 'jpeg' for height maps: choose png16, exr"),
         ({"frames": []}, "There are no frames to draw: choose at least one"),
-        ({"width": 0}, "A map of 0 x 0 pixels can not be drawn: choose from 1 to 16384"),
-        ({"width": 20000}, "A map of 20000 x 20000 pixels can not be drawn"),
+        ({"width": 0}, "A height map of 0 x 0 pixels can not be drawn: choose 1 to 16384"),
+        ({"width": 20000}, "A height map of 20000 x 20000 pixels can not be drawn"),
         ({"kinds": ["DENT"]}, "There is no kind of pattern 'DENT': choose WRINKLE, BULGE, BONE"),
         ({"kinds": []}, "'Tube' has no pattern to draw"),
     ),

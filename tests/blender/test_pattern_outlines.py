@@ -9,44 +9,17 @@ import pytest
 from scenes_placing import LENGTH, RADIUS, add_body, add_pattern, bend, depsgraph, shown_at, subdivide
 
 from scenes import bind
-from supple.tasks.patterns import hits as pattern_hits
-from supple.tasks.patterns.placing import outline_of
+from supple.deformers.patterns.outlines import list_lines, outline_on_skin
+from supple.deformers.patterns.picking import PosedSkin
+from supple.tasks.patterns.layout import charts_of
+from supple.tasks.patterns.picking import find_patterned, read_skin
 from supple.viewport import outlines
 
 pytestmark = pytest.mark.python_only("patterns are shown alike, whatever evaluates the skin under them")
-SQUARE = np.array([[(0, 0), (1, 0), (1, 1)], [(0, 0), (1, 1), (0, 1)]], float)
 
 
-def spans(shapes: np.ndarray, line: list) -> float:
-    """Length of what is cut of a line."""
-    found, weights = outlines.trace_lines(shapes, np.array([line], float))
-    ends = np.einsum("sec,sci->sei", weights, shapes[found])
-    return float(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1).sum())
-
-
-@pytest.mark.parametrize(
-    ("line", "length"),
-    [
-        (((-1, 0.5), (2, 0.5)), 1.0),
-        (((0.25, 0.25), (0.5, 0.25)), 0.25),
-        (((0, 0), (1, 0)), 1.0),
-        (((0, 1e-7), (1, -1e-7)), 1.0),
-        (((1, 1), (1, 0)), 1.0),
-        (((0, 1), (1, 0)), math.sqrt(2)),
-        (((0, 1.01), (1, 1.01)), 0.0),
-        (((2, 0), (2, 1)), 0.0),
-        (((-0.5, 0.5), (0.5, -0.5)), 0.0),
-    ],
-)
-def test_lines_are_cut_by_triangles(line: tuple, length: float):
-    assert spans(SQUARE, line) == pytest.approx(length, abs=1e-3)
-    assert spans(SQUARE[:, ::-1], line) == pytest.approx(length, abs=1e-3)
-
-
-def test_collapsed_triangles_are_cut_by_no_line():
-    collapsed = np.array([[(0, 0), (1, 1), (0.5, 0.5)], [(0.2, 0.2)] * 3], float)
-    assert spans(collapsed, ((0, 0), (1, 1))) == 0.0
-    assert spans(np.empty((0, 3, 2)), ((0, 0), (1, 1))) == 0.0
+def outline_posed(skin: PosedSkin, pattern, with_mark: bool) -> np.ndarray:
+    return outline_on_skin(skin, pattern.number, list_lines(pattern.size, with_mark))
 
 
 @pytest.mark.parametrize("change", [None, subdivide])
@@ -56,13 +29,13 @@ def test_an_outline_runs_round_the_pattern(change: Callable | None):
         change(obj)
     pattern = add_pattern(size=(0.8, 0.37), angle=0.4)
     bpy.ops.supple.pattern_place(location=(0.0, 2.02, RADIUS))
-    lines = outlines.outline_posed(pattern_hits.read_skin(obj, depsgraph()), pattern, False)
+    lines = outline_posed(read_skin(obj, depsgraph()), pattern, False)
     assert lines.shape[1:] == (2, 3)
     assert np.linalg.norm(lines[:, 1] - lines[:, 0], axis=1).sum() == pytest.approx(2 * (0.8 + 0.37), rel=0.03)
     away = np.hypot(lines[..., 0], lines[..., 2])
     assert away.max() < RADIUS * 1.001
     assert away.min() > RADIUS * 0.95
-    with_mark = outlines.outline_posed(pattern_hits.read_skin(obj, depsgraph()), pattern, True)
+    with_mark = outline_posed(read_skin(obj, depsgraph()), pattern, True)
     assert len(with_mark) > len(lines)
 
 
@@ -72,8 +45,8 @@ def test_an_outline_follows_the_pose():
     pattern = add_pattern(size=(0.8, 0.4))
     bpy.ops.supple.pattern_place(location=(0.0, 3.0, RADIUS))
     bend(armature)
-    skin = pattern_hits.read_skin(obj, depsgraph())
-    middle = outlines.outline_posed(skin, pattern, False).mean(axis=(0, 1))
+    skin = read_skin(obj, depsgraph())
+    middle = outline_posed(skin, pattern, False).mean(axis=(0, 1))
     assert np.linalg.norm(middle - shown_at(obj, pattern)) < 0.2
     assert np.linalg.norm(middle - (0.0, 3.0, RADIUS)) > 0.25
 
@@ -82,20 +55,20 @@ def test_an_outline_is_doubled_where_the_mesh_is():
     obj, _ = add_body()
     pattern = add_pattern(size=(0.4, 0.2))
     bpy.ops.supple.pattern_place(location=(RADIUS, 3.0, 0.0))
-    single = outlines.outline_posed(pattern_hits.read_skin(obj, depsgraph()), pattern, False)
+    single = outline_posed(read_skin(obj, depsgraph()), pattern, False)
     modifier = obj.modifiers.new("Array", "ARRAY")
     modifier.count = 2
-    double = outlines.outline_posed(pattern_hits.read_skin(obj, depsgraph()), pattern, False)
+    double = outline_posed(read_skin(obj, depsgraph()), pattern, False)
     assert len(double) == 2 * len(single) > 0
 
 
 def test_the_outline_in_the_uv_map_is_a_turned_rectangle():
     obj, _ = add_body()
     pattern = add_pattern(uv=(0.4, 0.5), size=(0.2, 0.1), angle=math.pi / 2)
-    lines = outlines.outline_in_uv(outline_of(obj), pattern, False)
+    lines = outlines.outline_pattern_in_uv(charts_of(obj), pattern, False)
     expected = {(0.45, 0.4), (0.45, 0.6), (0.35, 0.6), (0.35, 0.4)}
     assert {tuple(point) for point in np.round(lines.reshape(-1, 2), 5).tolist()} == expected
-    bare = outlines.outline_in_uv(outline_of(obj), pattern, True)[4:]
+    bare = outlines.outline_pattern_in_uv(charts_of(obj), pattern, True)[4:]
     assert bare.shape == (2, 2, 2)  # the mark
     assert (bare[..., 0] < 0.4).all()  # at the upper side, which a quarter turn takes to the left
 
@@ -104,12 +77,12 @@ def test_the_outline_of_a_surface_pattern_lies_in_the_uv_map():
     obj, _ = add_body()
     pattern = add_pattern(size=(0.8, 0.4))
     bpy.ops.supple.pattern_place(location=(0.0, 2.0, RADIUS))
-    lines = outlines.outline_in_uv(outline_of(obj), pattern, False)
+    lines = outlines.outline_pattern_in_uv(charts_of(obj), pattern, False)
     low, high = lines.min(axis=(0, 1)), lines.max(axis=(0, 1))
     np.testing.assert_allclose(0.5 * (low + high), (0.25, 0.5), atol=0.01)
     np.testing.assert_allclose(high - low, (0.8 / (math.tau * RADIUS), 0.4 / LENGTH), rtol=0.03)
     obj.data.uv_layers.remove(obj.data.uv_layers[0])
-    assert len(outlines.outline_in_uv(outline_of(obj), pattern, False)) == 0
+    assert len(outlines.outline_pattern_in_uv(charts_of(obj), pattern, False)) == 0
 
 
 def test_the_active_pattern_is_told_from_others_and_hidden_ones_are_left_out():
@@ -160,38 +133,38 @@ def test_lines_are_made_anew_only_where_something_has_changed(made: list[dict]):
     assert np.abs(made[1]["active"] - made[0]["active"]).max() > 0.01
     pattern.turn = 0.5
     assert outlines.update_posed(obj, depsgraph()) is not second
-    flat = outlines.update_flat(obj)
+    flat = outlines.update_in_uv(obj)
     bend(armature)
-    assert outlines.update_flat(obj) is flat
+    assert outlines.update_in_uv(obj) is flat
     pattern.turn = 0.7
-    assert outlines.update_flat(obj) is not flat
+    assert outlines.update_in_uv(obj) is not flat
 
 
 def test_an_object_without_patterns_costs_nothing(monkeypatch: pytest.MonkeyPatch):
     obj, armature = add_body()
-    for name in ("read_skin", "outline_of", "update_posed", "update_flat"):
+    for name in ("read_skin", "charts_of", "update_posed", "update_in_uv"):
         monkeypatch.setattr(outlines, name, lambda *_: pytest.fail("read for nothing"))
     layer = bpy.context.view_layer
     for active in (obj, armature, None):
         layer.objects.active = active
-        assert pattern_hits.find_patterned(active, layer) == []
+        assert find_patterned(active, layer) == []
         outlines.draw_posed()
-        outlines.draw_flat()
+        outlines.draw_in_uv_editor()
 
 
-def test_what_is_kept_goes_with_the_file(made: list[dict]):
+def test_the_caches_go_with_the_file(made: list[dict]):
     obj, _ = add_body()
     add_pattern()
     outlines.update_posed(obj, depsgraph())
-    outlines.update_flat(obj)
-    assert len(made) == len(outlines.kept.posed) + len(outlines.kept.flat) == 2
+    outlines.update_in_uv(obj)
+    assert len(made) == len(outlines.posed_cache) + len(outlines.uv_cache) == 2
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-    assert outlines.kept.posed == outlines.kept.flat == {}
+    assert outlines.posed_cache == outlines.uv_cache == {}
 
 
 def test_unregister_removes_handlers(monkeypatch: pytest.MonkeyPatch):
     spaces, installed = (bpy.types.SpaceView3D, bpy.types.SpaceImageEditor), []
-    assert len(outlines.kept.handles) == 2
+    assert len(outlines.overlay.handles) == 2
     outlines.unregister()
     assert not any(handler in getattr(bpy.app.handlers, name) for name, handler in outlines.HANDLERS)
     with monkeypatch.context() as patch:
@@ -199,9 +172,9 @@ def test_unregister_removes_handlers(monkeypatch: pytest.MonkeyPatch):
             patch.setattr(space, "draw_handler_add", lambda *given: installed.append(given) or given)
             patch.setattr(space, "draw_handler_remove", lambda handle, _region: installed.remove(handle))
         outlines.register()
-        assert [one[0] for one in installed] == [outlines.draw_posed, outlines.draw_flat]
+        assert [one[0] for one in installed] == [outlines.draw_posed, outlines.draw_in_uv_editor]
         outlines.unregister()
         assert installed == []
     outlines.register()
-    assert len(outlines.kept.handles) == 2
+    assert len(outlines.overlay.handles) == 2
     assert all(getattr(bpy.app.handlers, name).count(handler) == 1 for name, handler in outlines.HANDLERS)

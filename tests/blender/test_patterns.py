@@ -19,10 +19,10 @@ from scenes import (
     turn,
 )
 from supple.settings.objects import settings_of
-from supple.tasks.patterns import library as pattern_library
+from supple.tasks.patterns import library
 from supple.tasks.patterns.edit import add_pattern, mirror_pattern
 from supple.tasks.patterns.library import ensure_image, find_entry
-from supple.tasks.patterns.nodes import find_modifier
+from supple.tasks.patterns.node_setup import find_modifier
 
 FLAT = 1e-7
 
@@ -30,7 +30,7 @@ FLAT = 1e-7
 # Adding
 
 
-@pytest.mark.parametrize("preset", list(pattern_library.drawn_entries()))
+@pytest.mark.parametrize("preset", list(library.drawn_entries()))
 def test_each_pattern_of_the_library_is_flat_at_rest_and_comes_out_with_its_joint(preset):
     obj, armature = add_skin()
     bpy.ops.supple.pattern_add(preset=preset, bone="bone.1")
@@ -266,7 +266,7 @@ def test_a_pattern_saved_to_the_library_comes_back_the_same(tmp_path, monkeypatc
     pattern = add_own(obj, location=(0, 1.5, 0.4))
     pattern.name, pattern.axis, pattern.start = "My Hill", "Z", 0.3
     bpy.ops.supple.pattern_save()
-    assert "USER_My_Hill" in pattern_library.all_entries()
+    assert "USER_My_Hill" in library.all_entries()
     bpy.ops.supple.pattern_add(preset="USER_My_Hill", bone="bone.2")
     first, again = settings_of(obj).patterns
     for name in ("kind", "axis", "start", "full"):
@@ -276,7 +276,7 @@ def test_a_pattern_saved_to_the_library_comes_back_the_same(tmp_path, monkeypatc
     values = [np.array(one.image.pixels[:]).reshape(32, 32, -1)[..., 0] for one in (first, again)]
     assert np.abs(values[0] - values[1]).max() <= 1e-5
     bpy.ops.supple.pattern_forget(preset="USER_My_Hill")
-    assert "USER_My_Hill" not in pattern_library.all_entries()
+    assert "USER_My_Hill" not in library.all_entries()
     with pytest.raises(RuntimeError, match="There is no saved pattern 'USER_My_Hill'"):
         bpy.ops.supple.pattern_forget(preset="USER_My_Hill")
 

@@ -13,9 +13,9 @@ from scenes import (
 from supple.bridge.images import new_image
 from supple.deformers import SkinningError
 from supple.settings.objects import settings_of
-from supple.tasks.patterns.display import update
 from supple.tasks.patterns.edit import add_pattern, mirror_pattern
 from supple.tasks.patterns.library import ensure_image, find_entry
+from supple.tasks.patterns.show import update
 
 
 def stretched_uv(obj):
@@ -27,7 +27,7 @@ def stretched_uv(obj):
 BAD = {
     "no armature": (lambda obj, _: obj.modifiers.clear(), {}, "'Tube' has no armature to drive patterns: parent it"),
     "no bone": (lambda *_: None, {"bone": ""}, "No bone drives the pattern: choose one"),
-    "another bone": (lambda *_: None, {"bone": "Tail"}, "'Rig' has no bone 'Tail': choose another one"),
+    "another bone": (lambda *_: None, {"bone": "Tail"}, "'Rig' has no bone 'Tail': choose another bone"),
     "no UV map": (lambda *_: None, {"uv": (0.5, 0.5)}, "The mesh has no UV map: unwrap it, or lay the pattern on the"),
     "beside the UV map": (lambda obj, _: add_uv(obj), {"uv": (1.5, 0.5)}, "There is no face at UV"),
     "UV map of no size": (lambda obj, _: stretched_uv(obj), {"uv": (0.5, 0.5)}, "UV"),
@@ -54,11 +54,11 @@ def test_bad_input_is_refused_and_nothing_is_changed(case):
 
 def test_the_operator_says_what_is_wrong_and_leaves_no_picture_behind():
     obj, _ = add_skin()
-    with pytest.raises(RuntimeError, match="'Rig' has no bone 'Tail': choose another one"):
+    with pytest.raises(RuntimeError, match="'Rig' has no bone 'Tail': choose another bone"):
         bpy.ops.supple.pattern_add(preset="RIBS_L", bone="Tail")
     assert not bpy.data.images
     assert not settings_of(obj).patterns
-    with pytest.raises(RuntimeError, match="There is no image to add: choose one"):
+    with pytest.raises(RuntimeError, match="There is no image to add: choose an image file"):
         bpy.ops.supple.pattern_add(preset="IMAGE", bone="bone.1")
     with pytest.raises(RuntimeError, match="Cannot read"):
         bpy.ops.supple.pattern_add(preset="IMAGE", bone="bone.1", filepath="/nowhere/at/all.png")
@@ -79,8 +79,8 @@ def test_edit_mode_has_to_be_left_first():
     ("name", "value", "note"),
     [
         ("full", 0.1, "complete at 5.7 degrees, before it starts at 11.5: make the full angle the larger one"),
-        ("image", None, "The pattern has no picture: choose one"),
-        ("bone", "Tail", "has no bone 'Tail': choose another one"),
+        ("image", None, "The pattern has no height map: choose an image"),
+        ("bone", "Tail", "has no bone 'Tail': choose another bone"),
         ("axis", "BETWEEN", "No bone drives the pattern: choose one"),
         ("size", (0.0, 0.1), "size"),
         ("space", "UV", "The mesh has no UV map: unwrap it first"),
@@ -107,7 +107,7 @@ def test_pictures_that_are_no_height_maps_are_noted():
     colored = bpy.data.images.new("Colored", 8, 8, is_data=True)
     colored.pixels[:] = [1.0, 0.2, 0.0, 1.0] * 64
     pattern.image = colored
-    assert "convert it to grey" in pattern.note
+    assert "convert it to gray" in pattern.note
     bent = new_image("Bent", np.ones((8, 8)))
     bent.colorspace_settings.name = "sRGB"
     pattern.image = bent
@@ -121,7 +121,7 @@ def test_a_material_that_can_not_bump_is_told_and_displacement_goes_on():
     add_own(obj, "WRINKLE")
     message = settings_of(obj).pattern_message
     assert message == (
-        "Material 'Skin' has no shader that takes a normal: give it one, or show patterns as Displacement."
+        "Material 'Skin' has no shader with a Normal input: add a Principled BSDF, or show patterns as Displacement."
     )
     settings_of(obj).pattern_display = "DISPLACEMENT"
     assert settings_of(obj).pattern_message == ""
@@ -130,11 +130,11 @@ def test_a_material_that_can_not_bump_is_told_and_displacement_goes_on():
 
 
 @pytest.mark.skipif(bpy.app.version >= (5, 0), reason="materials always have nodes from Blender 5.0 on")
-def test_a_material_without_nodes_is_told():
+def test_a_material_without_nodes_is_reported():
     obj, _ = add_skin()
     make_material(obj, linked=False).use_nodes = False
     add_own(obj, "WRINKLE")
-    assert settings_of(obj).pattern_message.startswith("Material 'Skin' has no nodes: switch Use Nodes on")
+    assert settings_of(obj).pattern_message.startswith("Material 'Skin' has no nodes: enable Use Nodes")
 
 
 @pytest.mark.parametrize("operator", ["pattern_remove", "pattern_mirror", "pattern_save"])
@@ -147,7 +147,7 @@ def test_operators_need_a_pattern(operator):
 def test_an_index_that_is_not_there_is_refused():
     obj, _ = add_skin()
     add_own(obj)
-    with pytest.raises(RuntimeError, match="'Tube' has 1 patterns, and none of index 3: choose one in the list"):
+    with pytest.raises(RuntimeError, match="'Tube' has 1 patterns, and none of index 3: choose a pattern in the list"):
         bpy.ops.supple.pattern_remove(index=3)
 
 

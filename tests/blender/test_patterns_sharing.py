@@ -15,9 +15,9 @@ from scenes import (
     turn,
 )
 from supple.settings.objects import settings_of
-from supple.tasks.patterns.display import clear
 from supple.tasks.patterns.edit import remove_pattern
-from supple.tasks.patterns.nodes import describe_shared, find_modifier
+from supple.tasks.patterns.node_setup import describe_shared, find_modifier
+from supple.tasks.patterns.show import clear
 
 # Removing
 
@@ -100,14 +100,14 @@ def test_objects_that_share_a_material_have_their_own_bumps():
     assert full_snapshot(first) == before
 
 
-def test_a_shared_material_is_told():
+def test_a_shared_material_is_reported():
     first, _ = add_skin()
     make_material(first, linked=False)
     assert describe_shared(first) == ""
     add_own(first, "WRINKLE")
     assert describe_shared(first) == ""
     add_twin(first)
-    assert describe_shared(first).startswith("Shared material 'Skin' looks as before on 1 other objects")
+    assert describe_shared(first).startswith("Shared material 'Skin' looks unchanged on 1 other objects")
 
 
 def test_uv_islands_that_lie_on_one_another_are_told_and_only_one_has_the_pattern():
@@ -118,7 +118,7 @@ def test_uv_islands_that_lie_on_one_another_are_told_and_only_one_has_the_patter
             for loop in loops:
                 loop.uv[0] -= 0.5
     pattern = add_own(obj, uv=(0.25, 0.5), size=(0.1, 0.1))
-    assert pattern.note.startswith("1 other UV islands lie there, too")
+    assert pattern.note.startswith("1 other UV islands overlap it")
     turn(armature, "bone.1", (1.5, 0, 0))
     modifier = find_modifier(obj)
     shown = evaluated_points(obj)
@@ -243,6 +243,6 @@ def test_a_deleted_bone_is_noted_and_the_others_stay():
     bpy.ops.object.mode_set(mode="OBJECT")
     bpy.context.view_layer.update()
     notes = [pattern.note for pattern in settings_of(obj).patterns]
-    assert notes == ["'Rig' has no bone 'bone.1': choose another one", ""]
+    assert notes == ["'Rig' has no bone 'bone.1': choose another bone", ""]
     turn(armature, "bone.2", (1.5, 0, 0))
     assert amounts(obj)[0] == 1.0

@@ -11,17 +11,20 @@ from mathutils import Matrix
 from scenes_placing import LENGTH, RADIUS, add_body, add_pattern, bend, depsgraph, shown_at, subdivide
 
 from scenes import add_face_key, bind, evaluated_points, rest_points
-from supple.bridge.rays import telling_rest
+from supple.bridge.rays import with_rest_positions
 from supple.deformers import SkinningError
+from supple.deformers.patterns.picking import find_shown
+from supple.deformers.patterns.strokes import MOST_POINTS, resample
 from supple.deformers.patterns.surface_points import locate_point
-from supple.tasks.patterns import hits as pattern_hits
-from supple.tasks.patterns.placing import outline_of
+from supple.tasks.patterns.layout import charts_of
+from supple.tasks.patterns.picking import find_covering, find_hit, find_patterned, read_skin
+from supple.tasks.patterns.place import LAYOUT_SETTINGS, read_layout, write_layout
 
 pytestmark = pytest.mark.python_only("patterns are shown alike, whatever evaluates the skin under them")
 
 
 def state(obj: bpy.types.Object) -> list[tuple]:
-    return [pattern_hits.read_state(one) for one in obj.supple.patterns]
+    return [read_layout(one) for one in obj.supple.patterns]
 
 
 # Rays
@@ -29,7 +32,7 @@ def state(obj: bpy.types.Object) -> list[tuple]:
 
 def test_a_ray_finds_the_top_of_a_tube():
     obj, _ = add_body()
-    hit = pattern_hits.find_hit(obj, depsgraph(), (0.0, 1.02, 9.0), (0.0, 0.0, -2.0))
+    hit = find_hit(obj, depsgraph(), (0.0, 1.02, 9.0), (0.0, 0.0, -2.0))
     np.testing.assert_allclose(hit.point, (0.0, 1.02, RADIUS), atol=1e-5)
     np.testing.assert_allclose(hit.rest, hit.point, atol=1e-6)
     assert hit.normal[2] > 0.98
@@ -38,8 +41,8 @@ def test_a_ray_finds_the_top_of_a_tube():
 
 def test_a_ray_beside_the_skin_or_away_from_it_hits_nothing():
     obj, _ = add_body()
-    assert pattern_hits.find_hit(obj, depsgraph(), (2.0, 1.0, 9.0), (0.0, 0.0, -1.0)) is None
-    assert pattern_hits.find_hit(obj, depsgraph(), (0.0, 1.0, 9.0), (0.0, 0.0, 1.0)) is None
+    assert find_hit(obj, depsgraph(), (2.0, 1.0, 9.0), (0.0, 0.0, -1.0)) is None
+    assert find_hit(obj, depsgraph(), (0.0, 1.0, 9.0), (0.0, 0.0, 1.0)) is None
 
 
 def subdivide_first(obj: bpy.types.Object) -> None:
@@ -77,7 +80,7 @@ def test_a_ray_tells_where_a_posed_vertex_is_at_rest(change: Callable | None, is
         aim = posed[vertex]
         out = aim - centers[ring]
         origin = to_world[:3, :3] @ (aim + 0.4 * out) + to_world[:3, 3]
-        hit = pattern_hits.find_hit(obj, depsgraph(), origin, to_world[:3, :3] @ -out)
+        hit = find_hit(obj, depsgraph(), origin, to_world[:3, :3] @ -out)
         np.testing.assert_allclose(hit.point, aim, atol=2e-5)
         np.testing.assert_allclose(hit.rest, rest[vertex], atol=2e-4)
 
@@ -86,12 +89,12 @@ def test_a_ray_tells_where_a_posed_vertex_is_at_rest(change: Callable | None, is
 def test_the_flag_is_as_it_was_after_a_ray(was_on: bool):
     obj, _ = add_body()
     obj.add_rest_position_attribute = was_on
-    assert pattern_hits.find_hit(obj, depsgraph(), (0.0, 1.0, 9.0), (0.0, 0.0, -1.0)) is not None
+    assert find_hit(obj, depsgraph(), (0.0, 1.0, 9.0), (0.0, 0.0, -1.0)) is not None
     assert obj.add_rest_position_attribute == was_on
     during = []
 
     def fail() -> None:
-        with telling_rest(obj):
+        with with_rest_positions(obj):
             during.append(obj.add_rest_position_attribute)
             raise ZeroDivisionError
 
@@ -101,7 +104,7 @@ def test_the_flag_is_as_it_was_after_a_ray(was_on: bool):
     assert obj.add_rest_position_attribute == was_on
 
 
-def test_a_modifier_that_makes_a_new_mesh_is_told():
+def test_a_modifier_that_makes_a_new_mesh_is_reported():
     obj, _ = add_body()
     group = bpy.data.node_groups.new("Another", "GeometryNodeTree")
     group.interface.new_socket("Geometry", in_out="OUTPUT", socket_type="NodeSocketGeometry")
@@ -109,11 +112,11 @@ def test_a_modifier_that_makes_a_new_mesh_is_told():
     group.links.new(cube.outputs[0], output.inputs[0])
     modifier = obj.modifiers.new("Another", "NODES")
     modifier.node_group = group
-    with pytest.raises(SkinningError, match=r"makes a new mesh.*switch it off"):
-        pattern_hits.find_hit(obj, depsgraph(), (0.0, 0.0, 9.0), (0.0, 0.0, -1.0))
+    with pytest.raises(SkinningError, match=r"makes a new mesh.*disable it"):
+        find_hit(obj, depsgraph(), (0.0, 0.0, 9.0), (0.0, 0.0, -1.0))
     assert not obj.add_rest_position_attribute
     modifier.show_viewport = False
-    assert pattern_hits.find_hit(obj, depsgraph(), (0.0, 1.0, 9.0), (0.0, 0.0, -1.0)) is not None
+    assert find_hit(obj, depsgraph(), (0.0, 1.0, 9.0), (0.0, 0.0, -1.0)) is not None
 
 
 # Placing
@@ -127,7 +130,7 @@ def test_a_pattern_is_shown_where_a_ray_has_hit(change: Callable | None):
         change(obj)
     bend(armature)
     pattern = add_pattern(size=(1.0, 0.6))
-    hit = pattern_hits.find_hit(obj, depsgraph(), (0.05, 2.03, 9.0), (0.0, 0.0, -1.0))
+    hit = find_hit(obj, depsgraph(), (0.05, 2.03, 9.0), (0.0, 0.0, -1.0))
     before = shown_at(obj, pattern)
     bpy.ops.supple.pattern_place(location=hit.rest)
     assert np.linalg.norm(before - hit.point) > 0.1
@@ -180,7 +183,7 @@ def test_size_alone_leaves_a_pattern_where_it_is():
     before = state(obj)
     bpy.ops.supple.pattern_place(size=(0.5, 0.2))
     assert tuple(pattern.size) == pytest.approx((0.5, 0.2))
-    pattern.size = before[0][0][pattern_hits.PLACING.index("size")]
+    pattern.size = before[0][0][LAYOUT_SETTINGS.index("size")]
     assert state(obj) == before
 
 
@@ -200,7 +203,7 @@ def test_index_tells_which_pattern_is_placed():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({}, r"No place was given: give location=\(x, y, z\)"),
+        ({}, r"No location was given: give location=\(x, y, z\)"),
         ({"uv": (0.25, 1.7)}, "no face at UV"),
         ({"location": (0.0, 1.0, RADIUS), "size": (0.0, 0.2)}, "give it a width and a height"),
         ({"location": (0.0, 1.0, RADIUS), "index": 4}, "none of index 4"),
@@ -228,7 +231,7 @@ def test_a_mesh_without_uv_map_has_no_place_in_it():
 
 @pytest.mark.parametrize("operator", ["pattern_place", "pattern_stroke"])
 @pytest.mark.parametrize(
-    ("mode", "message"), [("SCULPT", "Go to Object, Pose or Weight Paint Mode"), ("EDIT", "Leave Edit Mode first")]
+    ("mode", "message"), [("SCULPT", "Switch to Object, Pose or Weight Paint Mode"), ("EDIT", "Leave Edit Mode first")]
 )
 def test_the_mode_has_to_fit(operator: str, mode: str, message: str):
     add_body()
@@ -253,7 +256,7 @@ def test_a_pattern_is_placed_in_pose_mode():
     bpy.ops.object.mode_set(mode="POSE")
     bpy.ops.supple.pattern_place(location=(0.0, 3.0, RADIUS))
     np.testing.assert_allclose(pattern.location, (0.0, 3.0, RADIUS), atol=1e-5)
-    assert pattern_hits.find_patterned(armature, bpy.context.view_layer) == [obj]
+    assert find_patterned(armature, bpy.context.view_layer) == [obj]
 
 
 def test_the_pattern_at_a_place_is_found():
@@ -262,11 +265,11 @@ def test_the_pattern_at_a_place_is_found():
     bpy.ops.supple.pattern_place(location=(0.0, 1.0, RADIUS))
     add_pattern("BULGE_GENTLE", size=(0.8, 0.4))
     bpy.ops.supple.pattern_place(location=(0.0, 3.0, RADIUS))
-    outline = outline_of(obj)
+    outline = charts_of(obj)
 
     def find(y: float) -> int:
         place = locate_point(outline.mesh, (0.0, y, RADIUS))
-        return pattern_hits.find_covering(obj, outline, place)
+        return find_covering(obj, outline, place)
 
     assert [find(y) for y in (1.1, 2.0, 2.9)] == [0, -1, 1]
     bpy.ops.supple.pattern_place(location=(0.0, 1.0, RADIUS))
@@ -281,12 +284,12 @@ def test_a_state_is_given_back():
     obj, _ = add_body()
     pattern = add_pattern(size=(1.0, 0.6))
     stroke(arc())
-    before = pattern_hits.read_state(pattern)
+    before = read_layout(pattern)
     bpy.ops.supple.pattern_place(uv=(0.3, 0.6), angle=1.0, size=(0.2, 0.3))
     pattern.space = "UV"
-    assert pattern_hits.read_state(pattern) != before
-    pattern_hits.write_state(pattern, before)
-    assert pattern_hits.read_state(pattern) == before
+    assert read_layout(pattern) != before
+    write_layout(pattern, before)
+    assert read_layout(pattern) == before
     assert (pattern.space, len(pattern.stroke)) == ("SURFACE", len(arc()))
     assert obj.supple.patterns[0].flip is False
 
@@ -351,17 +354,15 @@ def test_a_long_stroke_is_kept_in_few_points():
     add_body()
     pattern = add_pattern()
     stroke(arc(300))
-    assert len(pattern.stroke) == pattern_hits.MOST_STROKE_POINTS
+    assert len(pattern.stroke) == MOST_POINTS
     ends = np.array([pattern.stroke[index].location for index in (0, -1)])
     np.testing.assert_allclose(ends, arc(300)[[0, -1]], atol=1e-5)
 
 
 def test_points_are_at_even_distances():
     line = np.array([(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (1.0, 3.0, 0.0), (1.0, 3.0, 0.0), (1.0, 4.0, 0.0)])
-    np.testing.assert_allclose(
-        pattern_hits.resample(line), [(0, 0, 0), (1, 0.25, 0), (1, 1.5, 0), (1, 2.75, 0), (1, 4, 0)]
-    )
-    assert pattern_hits.resample(line, 3).tolist() == [[0, 0, 0], [1, 1.5, 0], [1, 4, 0]]
+    np.testing.assert_allclose(resample(line), [(0, 0, 0), (1, 0.25, 0), (1, 1.5, 0), (1, 2.75, 0), (1, 4, 0)])
+    assert resample(line, 3).tolist() == [[0, 0, 0], [1, 1.5, 0], [1, 4, 0]]
 
 
 @pytest.mark.parametrize(
@@ -385,12 +386,12 @@ def test_a_pattern_taken_off_its_stroke_lies_as_its_middle_did():
     obj, _ = add_body()
     pattern = add_pattern(size=(1.0, 0.5))
     stroke(arc(), width=0.4)
-    skin = pattern_hits.read_skin(obj, depsgraph())
-    before = pattern_hits.find_shown(skin, pattern.number)[0]
+    skin = read_skin(obj, depsgraph())
+    before = find_shown(skin, pattern.number)[0]
     bpy.ops.supple.pattern_place(location=tuple(pattern.location))
     assert len(pattern.stroke) == 0
-    skin = pattern_hits.read_skin(obj, depsgraph())
-    after = pattern_hits.find_shown(skin, pattern.number)[0]
+    skin = read_skin(obj, depsgraph())
+    after = find_shown(skin, pattern.number)[0]
     np.testing.assert_allclose(after.point, before.point, atol=0.01)
     cosines = np.sum(after.sides * before.sides, axis=1) / np.prod(
         [np.linalg.norm(one.sides, axis=1) for one in (after, before)], axis=0

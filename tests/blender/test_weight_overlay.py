@@ -14,6 +14,7 @@ from supple.bridge.shown_weights import read_shown_groups, read_shown_shape
 from supple.bridge.weights import read_weights
 from supple.tasks.chosen_bones import find_chosen_bones
 from supple.viewport import weights as weight_overlay
+from supple.viewport.drawing import color_joints
 from supple.viewport.weights import UNWEIGHTED
 
 picture = test_overlay.picture
@@ -67,7 +68,7 @@ def test_bones_have_colors_that_mix(batches: list[dict]):
     tints = batches[0]["color"]
     assert tints.shape == (len(obj.data.vertices), 3)
     names = ["bone.0", "bone.1", "bone.2"]
-    own = weight_overlay.color_joints(np.arange(3))
+    own = color_joints(np.arange(3))
     np.testing.assert_allclose(tints, read_weights(obj, names) @ own, atol=1e-5)
 
 
@@ -136,29 +137,29 @@ def test_meshes_of_the_active_object_are_shown():
     assert weight_overlay.find_shown(bpy.context) == []
 
 
-def test_what_is_kept_goes_with_the_overlay(batches: list[dict]):
+def test_the_cache_goes_with_the_overlay(batches: list[dict]):
     obj, _ = add_tube()
     show()
     update(obj, "bone.1")
     weight_overlay.draw()
-    assert list(weight_overlay.kept.drawn) == [obj.session_uid]
+    assert list(weight_overlay.cache) == [obj.session_uid]
     bpy.context.window_manager.supple_show_weights = False
     weight_overlay.draw()
-    assert weight_overlay.kept.drawn == {}
+    assert weight_overlay.cache == {}
 
 
-def test_a_tool_tells_weights_sooner_than_the_mesh(batches: list[dict]):
+def test_a_tool_has_weights_sooner_than_the_mesh(batches: list[dict]):
     obj, _ = add_tube()
     update(obj, "bone.1")
     groups = read_shown_groups(obj, bpy.context.evaluated_depsgraph_get())
     groups = type(groups)(groups.vertices, groups.groups, 0.5 * groups.values)
-    end = weight_overlay.listen(obj, weight_overlay.Tool(lambda: groups, lambda: ["bone.1"]))
+    end = weight_overlay.show_tool(obj, weight_overlay.WeightsTool(lambda: groups, lambda: ["bone.1"]))
     for factor, tell in ((0.5, lambda: None), (1.0, end)):
         tell()
         obj.data.update_tag()
         update(obj, "bone.1")
         np.testing.assert_allclose(batches[-1]["value"], factor * batches[0]["value"], atol=1e-6)
-    assert weight_overlay.kept.tools == {}
+    assert weight_overlay.tools == {}
 
 
 def test_unregister_removes_the_handler(monkeypatch: pytest.MonkeyPatch):

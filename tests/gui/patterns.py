@@ -72,7 +72,7 @@ class Stage:
 
     @property
     def state(self) -> tuple:
-        return tuple(part("tasks.patterns.hits").read_state(one) for one in self.obj.supple.patterns)
+        return tuple(part("tasks.patterns.place").read_layout(one) for one in self.obj.supple.patterns)
 
     def start(self, operator: str) -> None:
         with bpy.context.temp_override(**self.window.override()):
@@ -98,9 +98,8 @@ class Stage:
 
     def seen(self, where: tuple[float, float] = (0.5, 0.5)) -> np.ndarray:
         """Where in the region a place of the picture is shown, by the evaluated mesh: pixels."""
-        hits = part("tasks.patterns.hits")
-        graph = bpy.context.evaluated_depsgraph_get()
-        shown, *_ = hits.find_shown(hits.read_skin(self.obj, graph), self.pattern.number, where)
+        skin = part("tasks.patterns.picking").read_skin(self.obj, bpy.context.evaluated_depsgraph_get())
+        shown, *_ = part("deformers.patterns.picking").find_shown(skin, self.pattern.number, where)
         return self.project(shown.point)
 
     def project(self, point: np.ndarray) -> np.ndarray:
@@ -404,7 +403,7 @@ def place_in_uv_editor(window: Any, check: Any, look: Any) -> Iterator[float]:
         message = ""
     except RuntimeError as error:
         message = str(error)
-    check("a pattern on the surface stays there", "switch Place In to UV Map" in message and stage.state == before)
+    check("a pattern on the surface stays there", "set Place On to UV Map" in message and stage.state == before)
     stage.pattern.space = "UV"
     yield WAIT
     size = np.array(stage.pattern.size)

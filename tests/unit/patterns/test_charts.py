@@ -1,4 +1,4 @@
-"""Where pictures lie in UV maps, against numbers worked out by hand and against brute force."""
+"""Where height maps lie in UV maps, against numbers worked out by hand and against brute force."""
 
 from __future__ import annotations
 
@@ -98,17 +98,17 @@ def test_an_edge_with_equal_uvs_at_one_end_only_is_a_seam():
     assert mesh.seams.sum() == 2
 
 
-def test_locate_uv_finds_the_place():
-    place = locate_uv(FLAT, (0.37, 0.81))
-    assert np.allclose(place.point, [0.37, 0.81, 0])
-    assert np.allclose(place.uv, [0.37, 0.81])
-    assert np.allclose(place.normal, [0, 0, 1])
-    assert place.face == 8 * 10 + 3
-    assert place.overlaps == 0
+def test_locate_uv_finds_the_point():
+    surface_point = locate_uv(FLAT, (0.37, 0.81))
+    assert np.allclose(surface_point.position, [0.37, 0.81, 0])
+    assert np.allclose(surface_point.uv, [0.37, 0.81])
+    assert np.allclose(surface_point.normal, [0, 0, 1])
+    assert surface_point.face == 8 * 10 + 3
+    assert surface_point.overlaps == 0
 
 
 def test_locate_uv_names_the_uv_where_no_face_is():
-    with pytest.raises(SkinningError, match=r"no face at UV \(1\.200, 0\.500\): choose a place on an island"):
+    with pytest.raises(SkinningError, match=r"no face at UV \(1\.200, 0\.500\): choose a UV on an island"):
         locate_uv(FLAT, (1.2, 0.5))
 
 
@@ -120,11 +120,11 @@ def test_locate_uv_needs_a_map_and_numbers():
 
 
 @pytest.mark.parametrize(("near", "height"), [(None, 0), ((0, 0, 0.9), 1), ((0, 0.5, 1.6), 2)])
-def test_where_islands_overlap_the_nearest_is_meant(near, height):
-    place = locate_uv(make_stack(), (0.25, 0.5), near)
+def test_where_islands_overlap_the_nearest_is_taken(near, height):
+    surface_point = locate_uv(make_stack(), (0.25, 0.5), near)
     x = 0.75 if height == 1 else 0.25  # the middle one is mirrored
-    assert np.allclose(place.point, [x, 0.5, height])
-    assert place.overlaps == 2
+    assert np.allclose(surface_point.position, [x, 0.5, height])
+    assert surface_point.overlaps == 2
 
 
 def test_locate_point_finds_the_nearest_of_a_cube():
@@ -132,7 +132,7 @@ def test_locate_point_finds_the_nearest_of_a_cube():
     random = np.random.default_rng(0)
     for point in random.uniform(-2, 3, (200, 3)):
         inside = ((point > 0) & (point < 1)).all()
-        found = locate_point(mesh, point).point
+        found = locate_point(mesh, point).position
         if inside:
             assert np.isclose(np.linalg.norm(found - point), min(point.min(), (1 - point).min()))
         else:
@@ -140,15 +140,15 @@ def test_locate_point_finds_the_nearest_of_a_cube():
 
 
 def test_locate_point_has_the_uv_and_its_overlaps():
-    place = locate_point(make_stack(), (0.2, 0.6, 1.3))
-    assert np.allclose(place.point, [0.2, 0.6, 1.0])
-    assert np.allclose(place.uv, [0.8, 0.6])
-    assert place.overlaps == 2
+    surface_point = locate_point(make_stack(), (0.2, 0.6, 1.3))
+    assert np.allclose(surface_point.position, [0.2, 0.6, 1.0])
+    assert np.allclose(surface_point.uv, [0.8, 0.6])
+    assert surface_point.overlaps == 2
     assert locate_point(make_chart_mesh(*make_sheet()), (0.2, 0.6, 1.3)).uv is None
 
 
-def test_locate_point_wants_a_point():
-    with pytest.raises(SkinningError, match="point of 3 numbers"):
+def test_locate_point_wants_a_position():
+    with pytest.raises(SkinningError, match="position of 3 numbers"):
         locate_point(FLAT, (0, 0, np.inf))
 
 
@@ -164,11 +164,11 @@ def test_uv_frame_is_what_one_unit_of_uv_is_in_space():
 def test_uv_frame_bears_one_bad_corner(bad):
     points, corners, starts = make_sheet(5, 5)
     uv = points[corners, :2].copy()
-    place = locate_uv(make_chart_mesh(points, corners, starts, uv), (0.5, 0.5))
-    uv[4 * place.face + 2] = bad
+    surface_point = locate_uv(make_chart_mesh(points, corners, starts, uv), (0.5, 0.5))
+    uv[4 * surface_point.face + 2] = bad
     mesh = make_chart_mesh(points, corners, starts, uv)
-    place = locate_point(mesh, (0.5, 0.3, 0.0))
-    assert np.allclose(uv_frame(mesh, place), [[1, 0, 0], [0, 1, 0]])
+    surface_point = locate_point(mesh, (0.5, 0.3, 0.0))
+    assert np.allclose(uv_frame(mesh, surface_point), [[1, 0, 0], [0, 1, 0]])
 
 
 def test_uv_frame_refuses_a_collapsed_map():
@@ -200,7 +200,7 @@ def test_surface_frame_on_a_slope_is_as_upright_as_the_slope():
 
 
 @pytest.mark.parametrize(
-    ("turn", "flip", "uv", "expected"),
+    ("rotation", "flip", "uv", "expected"),
     [
         (0.0, False, (0.7, 0.5), (1.0, 0.5)),
         (0.0, True, (0.7, 0.5), (0.0, 0.5)),
@@ -210,36 +210,36 @@ def test_surface_frame_on_a_slope_is_as_upright_as_the_slope():
         (np.pi, False, (0.4, 0.4), (0.75, 1.0)),
     ],
 )
-def test_chart_by_uv_worked_by_hand(turn, flip, uv, expected):
-    chart = chart_by_uv(FLAT, locate_uv(FLAT, (0.5, 0.5)), turn, (0.4, 0.2), flip)
+def test_chart_by_uv_worked_by_hand(rotation, flip, uv, expected):
+    chart = chart_by_uv(FLAT, locate_uv(FLAT, (0.5, 0.5)), rotation, (0.4, 0.2), flip)
     at = np.isclose(FLAT.uv[chart.corners], uv).all(axis=1)
     assert at.any()
     assert np.allclose(chart.coordinates[at], expected)
 
 
 @pytest.mark.parametrize(
-    ("turn", "size"),
+    ("rotation", "size"),
     [(0.0, (0.5, 0.15)), (0.4, (0.5, 0.15)), (2.0, (0.5, 0.15)), (0.75, (0.5, 0.5)), (1.0, (0.2, 0.3))],
 )
-def test_a_chart_has_the_faces_that_it_really_touches(turn, size):
+def test_a_chart_has_the_faces_that_it_really_touches(rotation, size):
     center = np.array([0.43, 0.51])
-    chart = chart_by_uv(FLAT, locate_uv(FLAT, center), turn, size)
+    chart = chart_by_uv(FLAT, locate_uv(FLAT, center), rotation, size)
     s, t = np.meshgrid(np.linspace(-0.5, 0.5, 1501), np.linspace(-0.5, 0.5, 1501))
-    x = center[0] + s * size[0] * np.cos(turn) - t * size[1] * np.sin(turn)
-    y = center[1] + s * size[0] * np.sin(turn) + t * size[1] * np.cos(turn)
+    x = center[0] + s * size[0] * np.cos(rotation) - t * size[1] * np.sin(rotation)
+    y = center[1] + s * size[0] * np.sin(rotation) + t * size[1] * np.cos(rotation)
     expected = np.unique(np.floor(y * 10).astype(int) * 10 + np.floor(x * 10).astype(int))
     assert chart.faces.tolist() == expected.tolist()
     assert chart.corners.tolist() == (4 * np.repeat(expected, 4) + np.tile(np.arange(4), len(expected))).tolist()
 
 
-def test_a_face_much_larger_than_the_picture_counts():
+def test_a_face_much_larger_than_the_pattern_counts():
     mesh = make_flat(1)
     chart = chart_by_uv(mesh, locate_uv(mesh, (0.3, 0.6)), 0.0, (0.01, 0.01))
     assert chart.faces.tolist() == [0]
     assert np.allclose(chart.coordinates[0], [-29.5, -59.5])
 
 
-def test_a_face_beside_whose_long_side_the_picture_lies_does_not_count():
+def test_a_face_beside_whose_long_side_the_pattern_lies_does_not_count():
     points = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], float)
     corners = np.array([0, 1, 2, 0, 2, 3])
     mesh = make_chart_mesh(points, corners, np.array([0, 3]), points[corners, :2])
@@ -258,10 +258,10 @@ def test_a_face_beside_whose_long_side_the_picture_lies_does_not_count():
 )
 def test_a_chart_stays_on_its_island_and_says_when_it_is_cut(center, size, cut):
     mesh = make_flat(10, gap=5)
-    place = locate_uv(mesh, center)
-    chart = chart_by_uv(mesh, place, 0.0, size)
+    surface_point = locate_uv(mesh, center)
+    chart = chart_by_uv(mesh, surface_point, 0.0, size)
     assert chart.is_cut is cut
-    assert (mesh.islands[chart.faces] == place.island).all()
+    assert (mesh.islands[chart.faces] == surface_point.island).all()
 
 
 def test_overlapping_islands_do_not_share_a_chart():
@@ -279,8 +279,8 @@ def test_bad_sizes_are_refused(lay, size):
 
 
 @pytest.mark.parametrize("lay", [chart_by_uv, chart_by_surface])
-def test_bad_turns_are_refused(lay):
-    with pytest.raises(SkinningError, match="turn"):
+def test_bad_rotations_are_refused(lay):
+    with pytest.raises(SkinningError, match="rotation"):
         lay(FLAT, locate_uv(FLAT, (0.5, 0.5)), np.nan, (1, 1))
 
 
@@ -290,7 +290,7 @@ def test_chart_by_uv_needs_a_map():
         chart_by_uv(mesh, locate_point(mesh, (0.5, 0.5, 0)), 0.0, (1, 1))
 
 
-def test_a_place_without_faces_is_refused():
+def test_a_uv_without_faces_is_refused():
     points, corners, starts = make_sheet(1, 1)
     mesh = make_chart_mesh(points, corners, starts, np.full((4, 2), 0.5))
     away = locate_point(mesh, (0.5, 0.5, 0))
@@ -307,11 +307,13 @@ def test_layers_are_the_first_that_have_room():
     assert assign_layers([]) == []
 
 
-def make_turned(mirrored: bool, turn: float = 0.3, count: int = 6) -> ChartMesh:
+def make_turned(mirrored: bool, rotation: float = 0.3, count: int = 6) -> ChartMesh:
     """An uneven sheet that lies turned in the UV map, partly outside."""
     points, corners, starts = make_sheet(count, count)
     points[:, :2] += np.random.default_rng(2).uniform(-0.04, 0.04, (len(points), 2))
-    turned = (points[:, :2] - 0.5) @ np.array([[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]]) * 0.9 + 0.4
+    turned = (points[:, :2] - 0.5) @ np.array(
+        [[np.cos(rotation), np.sin(rotation)], [-np.sin(rotation), np.cos(rotation)]]
+    ) * 0.9 + 0.4
     if mirrored:
         turned = turned[:, ::-1]
     return make_chart_mesh(points, corners, starts, turned[corners])
@@ -323,18 +325,18 @@ def draw_by_hand(mesh: ChartMesh, chart: Chart, width: int, height: int, margin:
     values[chart.corners] = chart.coordinates
     result = {}
     for pixel in range(width * height):
-        place = np.array([pixel % width + 0.5, pixel // width + 0.5])
+        center = np.array([pixel % width + 0.5, pixel // width + 0.5])
         best = margin + 2e-9
         for triangle in mesh.triangles[np.isin(mesh.triangle_faces, chart.faces)]:
             shape = mesh.uv[triangle] * [width, height]
-            shares = np.linalg.solve(np.vstack([shape.T, np.ones(3)]), [*place, 1.0])
+            shares = np.linalg.solve(np.vstack([shape.T, np.ones(3)]), [*center, 1.0])
             candidates = [shares] if (shares >= 0).all() else []
             for a, b in ((0, 1), (1, 2), (2, 0)):
-                way = shape[b] - shape[a]
-                along = np.clip((place - shape[a]) @ way / (way @ way), 0, 1)
+                side = shape[b] - shape[a]
+                along = np.clip((center - shape[a]) @ side / (side @ side), 0, 1)
                 candidates.append(np.eye(3)[a] * (1 - along) + np.eye(3)[b] * along)
             for shares in candidates:
-                distance = np.linalg.norm(shares @ shape - place)
+                distance = np.linalg.norm(shares @ shape - center)
                 if distance < best - 1e-9:
                     best, result[pixel] = distance, shares @ values[triangle]
     return {pixel: st for pixel, st in result.items() if ((st >= 0) & (st <= 1)).all()}
@@ -342,12 +344,12 @@ def draw_by_hand(mesh: ChartMesh, chart: Chart, width: int, height: int, margin:
 
 @pytest.mark.parametrize("margin", [0.0, 2.0])
 @pytest.mark.parametrize(
-    ("size", "turn", "mirrored"), [((0.5, 0.3), 0.4, False), ((2.0, 2.0), 0.0, False), ((0.8, 0.9), 1.0, True)]
+    ("size", "rotation", "mirrored"), [((0.5, 0.3), 0.4, False), ((2.0, 2.0), 0.0, False), ((0.8, 0.9), 1.0, True)]
 )
-def test_rasterize_against_brute_force(margin, size, turn, mirrored, monkeypatch):
+def test_rasterize_against_brute_force(margin, size, rotation, mirrored, monkeypatch):
     mesh = make_turned(mirrored)
     width, height = 20, 16
-    chart = chart_by_uv(mesh, locate_uv(mesh, (0.4, 0.4)), turn, size)
+    chart = chart_by_uv(mesh, locate_uv(mesh, (0.4, 0.4)), rotation, size)
     expected = draw_by_hand(mesh, chart, width, height, margin)
     pixels, coordinates = rasterize(mesh, chart, width, height, margin)
     assert pixels.tolist() == sorted(expected)
@@ -386,7 +388,7 @@ def test_a_margin_lies_outside_of_the_rim_only():
     assert set(pixels % 40) == {39}
 
 
-def test_rasterize_needs_a_map_and_a_picture():
+def test_rasterize_needs_a_map_and_pixels():
     mesh = make_chart_mesh(*make_sheet())
     chart = chart_by_surface(mesh, locate_point(mesh, (0.5, 0.5, 0)), 0.0, (0.5, 0.5))
     with pytest.raises(SkinningError, match="no UV map"):

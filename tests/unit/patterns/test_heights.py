@@ -38,7 +38,7 @@ AMOUNTS = (-3.0, -1.0, -0.4, 0.0, 1e-4, 0.3, 0.5, 0.999, 1.0, 1.7, 40.0)
 def test_equation_1_by_hand() -> None:
     amount = respond(Response("LOG", gain=0.8), HALF_LOG)
     assert amount == pytest.approx(0.4, abs=1e-6)  # 0.8 * 1/2
-    # 0.4 * (0.9 - 0.5) + 0.5 = 0.66; 0.4 * (0.1 - 0.5) + 0.5 = 0.34; mid-grey stays
+    # 0.4 * (0.9 - 0.5) + 0.5 = 0.66; 0.4 * (0.1 - 0.5) + 0.5 = 0.34; mid-gray stays
     assert raise_values("WRINKLE", np.array([0.9, 0.1, 0.5]), float(amount)) == pytest.approx(
         [0.66, 0.34, 0.5], abs=1e-6
     )
@@ -93,7 +93,7 @@ def test_a_negative_amount_turns_folds_round() -> None:
 # Angles
 
 
-def turn(axis, angle: float) -> np.ndarray:
+def rotate(axis, angle: float) -> np.ndarray:
     """Rotation matrix by Rodrigues' formula, float64."""
     x, y, z = np.asarray(axis, np.float64) / np.linalg.norm(axis)
     cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
@@ -113,9 +113,9 @@ def to_quaternion(matrix: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("seed", range(40))
 def test_angles_of_a_swing_after_a_twist(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    way, swing, twist = rng.uniform(-np.pi, np.pi), rng.uniform(0.0, 3.1), rng.uniform(-3.1, 3.1)
-    axis = np.array([math.cos(way), 0.0, math.sin(way)])
-    rotation = turn(axis, swing) @ turn((0, 1, 0), twist)
+    heading, swing, twist = rng.uniform(-np.pi, np.pi), rng.uniform(0.0, 3.1), rng.uniform(-3.1, 3.1)
+    axis = np.array([math.cos(heading), 0.0, math.sin(heading)])
+    rotation = rotate(axis, swing) @ rotate((0, 1, 0), twist)
     expected = (
         2 * math.asin(math.sin(swing / 2) * axis[0]),
         twist,
@@ -127,7 +127,7 @@ def test_angles_of_a_swing_after_a_twist(seed: int) -> None:
 @pytest.mark.parametrize("axis", range(3))
 def test_one_axis_is_its_whole_angle_and_leaks_nowhere(axis: int) -> None:
     angles = np.radians(np.linspace(-179.0, 179.0, 717))
-    rotations = np.array([to_quaternion(turn(np.eye(3)[axis], angle)) for angle in angles])
+    rotations = np.array([to_quaternion(rotate(np.eye(3)[axis], angle)) for angle in angles])
     measured = measure_joint_angles(rotations)
     assert measured.shape == (717, 3)
     expected = np.zeros((717, 3))
@@ -139,8 +139,8 @@ def test_one_axis_is_its_whole_angle_and_leaks_nowhere(axis: int) -> None:
 @pytest.mark.parametrize("about", (0, 2))
 def test_a_twist_does_not_move_the_angles_of_the_swing(swing: float, about: int) -> None:
     twists = np.radians(np.linspace(-179.0, 179.0, 359))
-    base = turn(np.eye(3)[about], swing)
-    measured = measure_joint_angles(np.array([to_quaternion(base @ turn((0, 1, 0), twist)) for twist in twists]))
+    base = rotate(np.eye(3)[about], swing)
+    measured = measure_joint_angles(np.array([to_quaternion(base @ rotate((0, 1, 0), twist)) for twist in twists]))
     assert measured[:, 1] == pytest.approx(twists, abs=1e-9)
     assert measured[:, about] == pytest.approx(np.full(359, swing), abs=1e-9)
     assert measured[:, 2 - about] == pytest.approx(np.zeros(359), abs=1e-9)
@@ -149,8 +149,8 @@ def test_a_twist_does_not_move_the_angles_of_the_swing(swing: float, about: int)
 def test_angles_are_smooth_on_a_way_through_large_rotations() -> None:
     times = np.linspace(0.0, 1.0, 4001)
     path = [
-        turn((math.cos(3 * t), 0, math.sin(3 * t)), math.radians(179) * math.sin(math.pi * (2 * t - 1)))
-        @ turn((0, 1, 0), math.radians(179) * (2 * t - 1))
+        rotate((math.cos(3 * t), 0, math.sin(3 * t)), math.radians(179) * math.sin(math.pi * (2 * t - 1)))
+        @ rotate((0, 1, 0), math.radians(179) * (2 * t - 1))
         for t in times
     ]
     measured = measure_joint_angles(np.array([to_quaternion(one) for one in path]))
@@ -335,7 +335,7 @@ def test_reliefs_that_make_no_sense(values, message) -> None:
 
 
 def sample_slowly(values: np.ndarray, s: float, t: float) -> float:
-    """Bilinear, one place at a time, from the middles of pixels, outermost pixels going on for ever."""
+    """Bilinear, one point at a time, from the middles of pixels, outermost pixels going on for ever."""
     height, width = values.shape
     x, y = s * width - 0.5, t * height - 0.5
     column, row = math.floor(x), math.floor(y)
@@ -354,24 +354,26 @@ def soften_slowly(s: float, t: float, softness: float) -> float:
 @pytest.mark.parametrize("shape", ((1, 1), (1, 5), (5, 1), (2, 2), (7, 4)))
 def test_samples_are_those_of_a_loop(shape: tuple[int, int]) -> None:
     rng = np.random.default_rng(sum(shape))
-    picture = rng.uniform(size=shape)
+    image = rng.uniform(size=shape)
     edges = np.array(list(itertools.product((-0.3, 0.0, 0.5, 1.0, 1.3), repeat=2)))
-    places = np.concatenate([rng.uniform(-0.2, 1.2, (200, 2)), edges])
-    assert sample_values(picture, places) == pytest.approx([sample_slowly(picture, *one) for one in places], abs=1e-12)
+    coordinates = np.concatenate([rng.uniform(-0.2, 1.2, (200, 2)), edges])
+    assert sample_values(image, coordinates) == pytest.approx(
+        [sample_slowly(image, *one) for one in coordinates], abs=1e-12
+    )
 
 
 def test_samples_at_the_middles_of_pixels_are_the_pixels() -> None:
-    picture = np.arange(12.0).reshape(3, 4)
-    places = np.array([[(column + 0.5) / 4, (row + 0.5) / 3] for row in range(3) for column in range(4)])
-    assert sample_values(picture, places) == pytest.approx(np.arange(12.0), abs=1e-12)
+    image = np.arange(12.0).reshape(3, 4)
+    coordinates = np.array([[(column + 0.5) / 4, (row + 0.5) / 3] for row in range(3) for column in range(4)])
+    assert sample_values(image, coordinates) == pytest.approx(np.arange(12.0), abs=1e-12)
 
 
 @pytest.mark.parametrize("softness", (0.0, 0.1, 0.5, 1.0))
 def test_edges_fade_out(softness: float) -> None:
     rng = np.random.default_rng(8)
-    places = rng.uniform(-0.2, 1.2, (500, 2))
-    expected = [soften_slowly(*one, softness) for one in places]
-    assert soften_edges(places, softness) == pytest.approx(expected, abs=1e-12)
+    coordinates = rng.uniform(-0.2, 1.2, (500, 2))
+    expected = [soften_slowly(*one, softness) for one in coordinates]
+    assert soften_edges(coordinates, softness) == pytest.approx(expected, abs=1e-12)
     assert soften_edges(np.array([0.0, 0.5]), softness) == 0.0
     assert soften_edges(np.array([0.5, 0.5]), softness) == 1.0
     # half way through the soft edge half is left
@@ -383,33 +385,33 @@ def test_edges_fade_out(softness: float) -> None:
 # Maps
 
 
-def cover(relief: Relief, picture: np.ndarray, shape: tuple[int, int]) -> HeightMap:
-    """A map that a picture fills."""
+def cover(relief: Relief, image: np.ndarray, shape: tuple[int, int]) -> HeightMap:
+    """A map that a image fills."""
     rows, columns = np.divmod(np.arange(shape[0] * shape[1]), shape[1])
-    places = np.stack([(columns + 0.5) / shape[1], (rows + 0.5) / shape[0]], axis=1)
-    return HeightMap(shape, (lay_pattern(relief, picture, shape, np.arange(len(places)), places),))
+    coordinates = np.stack([(columns + 0.5) / shape[1], (rows + 0.5) / shape[0]], axis=1)
+    return HeightMap(shape, (lay_pattern(relief, image, shape, np.arange(len(coordinates)), coordinates),))
 
 
 def draw_slowly(layout, shape: tuple[int, int], amounts) -> np.ndarray:
     """All patterns' heights, pixel by pixel: equations 1 to 3 as they are read, less the base, softened, scaled."""
     drawn = np.zeros(shape)
-    for (relief, picture, samples, places), amount in zip(layout, amounts, strict=True):
-        for sample, (s, t) in zip(samples, places, strict=True):
-            grey = sample_slowly(picture, s, t)
+    for (relief, image, samples, coordinates), amount in zip(layout, amounts, strict=True):
+        for sample, (s, t) in zip(samples, coordinates, strict=True):
+            gray = sample_slowly(image, s, t)
             if relief.kind == "WRINKLE":
-                height = min(max(amount * (grey - 0.5) + 0.5, 0.0), 1.0) - 0.5
+                height = min(max(amount * (gray - 0.5) + 0.5, 0.0), 1.0) - 0.5
             elif relief.kind == "BULGE":
-                height = min(max(amount * grey, 0.0), 1.0)
+                height = min(max(amount * gray, 0.0), 1.0)
             else:
-                height = raise_slowly(grey, amount, relief.depth)
+                height = raise_slowly(gray, amount, relief.depth)
             drawn[divmod(sample, shape[1])] += height * soften_slowly(s, t, relief.softness) * relief.strength
     return drawn
 
 
-def raise_slowly(grey: float, amount: float, depth: float) -> float:
-    if grey <= 0.0:
+def raise_slowly(gray: float, amount: float, depth: float) -> float:
+    if gray <= 0.0:
         return 0.0
-    out = grey - depth + amount
+    out = gray - depth + amount
     width = depth * amount * (1.0 - amount) if 0.0 < amount < 1.0 else 0.0
     if out <= -width:
         return 0.0
@@ -420,13 +422,13 @@ def make_layout(seed: int = 4) -> tuple[tuple[int, int], list]:
     """Nine patterns of all kinds over parts of a map of 11 x 13 pixels, some of them over one another."""
     rng, shape, layout = np.random.default_rng(seed), (11, 13), []
     for number in range(9):
-        picture = rng.uniform(size=rng.integers(3, 7, 2))
-        picture[:2] *= number % 2  # black, half of them
+        image = rng.uniform(size=rng.integers(3, 7, 2))
+        image[:2] *= number % 2  # black, half of them
         count = int(rng.integers(1, 100))
         samples = np.sort(rng.choice(shape[0] * shape[1], count, replace=False))
         softness, depth = (0.0, 0.3, 1.0)[(number + number // 3) % 3], (1.0, 0.0, 0.6)[number // 3]
         relief = Relief(KINDS[number % 3], rng.uniform(-2.0, 2.0), softness, depth)
-        layout.append((relief, picture, samples, rng.uniform(-0.1, 1.1, (count, 2))))
+        layout.append((relief, image, samples, rng.uniform(-0.1, 1.1, (count, 2))))
     return shape, layout
 
 
@@ -479,15 +481,15 @@ def test_drawing_twice_gives_the_same_and_changes_nothing() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_map_has_what_raise_values_gives(kind: str) -> None:
-    picture = np.random.default_rng(6).uniform(size=(9, 9))
+    image = np.random.default_rng(6).uniform(size=(9, 9))
     relief = Relief(kind, strength=0.03, depth=0.8)
-    heights = cover(relief, picture, (9, 9))
+    heights = cover(relief, image, (9, 9))
     for amount in AMOUNTS:
-        expected = 0.03 * (raise_values(kind, picture, amount, 0.8) - BASES[kind])
+        expected = 0.03 * (raise_values(kind, image, amount, 0.8) - BASES[kind])
         assert draw_heights(heights, [amount]) == pytest.approx(expected, abs=1e-7)
 
 
-def test_a_bone_stays_flat_where_its_picture_is_black() -> None:
+def test_a_bone_stays_flat_where_its_image_is_black() -> None:
     heights = cover(Relief("BONE", 0.5, depth=0.0), np.array([[0.0, 0.0, 0.0, 0.4]]), (1, 4))
     # 0.5 * (0.4 + 0.3)
     assert draw_heights(heights, [0.3]) == pytest.approx(np.array([[0.0, 0.0, 0.0, 0.35]]), abs=1e-6)
@@ -507,8 +509,8 @@ def test_amounts_have_to_fit(count: int) -> None:
 
 
 @pytest.mark.parametrize("shape", ((4,), (4, 4, 3), (0, 4), (4, 0)))
-def test_a_pattern_needs_a_picture(shape: tuple) -> None:
-    with pytest.raises(SkinningError, match="needs a grey picture, not an array of shape"):
+def test_a_pattern_needs_an_image(shape: tuple) -> None:
+    with pytest.raises(SkinningError, match="needs a gray image, not an array of shape"):
         lay_pattern(Relief("BULGE"), np.zeros(shape), (4, 4), np.arange(4), np.zeros((4, 2)))
 
 

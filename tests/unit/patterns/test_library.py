@@ -17,7 +17,7 @@ OUTWARD = [key for key in KEYS if PRESETS[key].kind != "WRINKLE"]
 def test_library_is_that_of_the_paper() -> None:
     kinds = {key: preset.kind for key, preset in PRESETS.items()}
     assert list(kinds.items()) == [
-        *((f"FOLDS_{place}", "WRINKLE") for place in ("BELLY", "NECK", "WRIST")),
+        *((f"FOLDS_{region}", "WRINKLE") for region in ("BELLY", "NECK", "WRIST")),
         *((f"BULGE_{shape}", "BULGE") for shape in ("STEEP", "GENTLE")),
         *((f"{bone}_{side}", "BONE") for bone in ("COLLAR_BONE", "RIBS", "SHOULDER_BLADE") for side in "LR"),
     ]
@@ -30,7 +30,7 @@ def test_preset_fits_a_body(key: str) -> None:
     assert 0.001 < preset.width * preset.strength * 1.7 < 0.025, "meters on a body of 1.7 m"
     assert preset.axis in ("X", "Y", "Z")
     assert 0.0 < preset.start < preset.full < np.pi
-    for text in (preset.label, preset.description, preset.place):
+    for text in (preset.label, preset.description, preset.region):
         assert text
         assert not text.endswith(".")
         assert "{" not in text

@@ -47,15 +47,15 @@ def make_sphere(count: int = 48) -> ChartMesh:
     """A ball of radius 1 with its poles on the Z axis."""
 
     def shape(x: np.ndarray, y: np.ndarray) -> list:
-        turn, rise = 2 * np.pi * x, np.pi * (y - 0.5)
-        return [np.cos(turn) * np.cos(rise), np.sin(turn) * np.cos(rise), np.sin(rise)]
+        rotation, rise = 2 * np.pi * x, np.pi * (y - 0.5)
+        return [np.cos(rotation) * np.cos(rise), np.sin(rotation) * np.cos(rise), np.sin(rise)]
 
     return make_chart_mesh(*make_sheet(2 * count, count, shape))
 
 
-def flat_chart(offsets: np.ndarray, turn: float, size: tuple, flip: bool) -> np.ndarray:
+def flat_chart(offsets: np.ndarray, rotation: float, size: tuple, flip: bool) -> np.ndarray:
     """(s, t) in a plane of what is `offsets`, shape (N, 2), from the center."""
-    along = np.array([np.cos(turn), np.sin(turn)])
+    along = np.array([np.cos(rotation), np.sin(rotation)])
     s = offsets @ along / size[0] * (-1 if flip else 1)
     t = offsets @ np.array([-along[1], along[0]]) / size[1]
     return np.stack([s, t], axis=1) + 0.5
@@ -66,10 +66,10 @@ def corner_points(mesh: ChartMesh, chart: Chart) -> np.ndarray:
 
 
 def measure(mesh: ChartMesh, chart: Chart, size: tuple) -> tuple[np.ndarray, np.ndarray]:
-    """Edge lengths, chart over space, shape (N, 3), and signed areas, (N,), of triangles inside of the picture."""
-    places = np.full((len(mesh.corner_faces), 2), np.nan)
-    places[chart.corners] = chart.coordinates
-    flat = places[mesh.triangles]
+    """Edge lengths, chart over space, shape (N, 3), and signed areas, (N,), of triangles inside of the pattern."""
+    coordinates = np.full((len(mesh.corner_faces), 2), np.nan)
+    coordinates[chart.corners] = chart.coordinates
+    flat = coordinates[mesh.triangles]
     inside = ((flat > 0) & (flat < 1)).all(axis=(1, 2))
     flat, solid = flat[inside] * size, mesh.points[mesh.triangle_points[inside]]
     lengths = [np.linalg.norm(shape - np.roll(shape, 1, axis=1), axis=2) for shape in (flat, solid)]
@@ -77,12 +77,12 @@ def measure(mesh: ChartMesh, chart: Chart, size: tuple) -> tuple[np.ndarray, np.
     return lengths[0] / lengths[1], first[:, 0] * second[:, 1] - first[:, 1] * second[:, 0]
 
 
-@pytest.mark.parametrize("turn", [0.0, 0.7, 3.0, -1.2])
+@pytest.mark.parametrize("rotation", [0.0, 0.7, 3.0, -1.2])
 @pytest.mark.parametrize("flip", [False, True])
-def test_a_plane_is_exact(turn, flip):
+def test_a_plane_is_exact(rotation, flip):
     mesh = make_flat()
-    chart = chart_by_surface(mesh, locate_point(mesh, (0.43, 0.52, 0.1)), turn, SIZE, flip)
-    expected = flat_chart(corner_points(mesh, chart)[:, :2] - [0.43, 0.52], turn, SIZE, flip)
+    chart = chart_by_surface(mesh, locate_point(mesh, (0.43, 0.52, 0.1)), rotation, SIZE, flip)
+    expected = flat_chart(corner_points(mesh, chart)[:, :2] - [0.43, 0.52], rotation, SIZE, flip)
     assert len(chart.faces) > 30
     assert np.allclose(chart.coordinates, expected, atol=1e-6)
     assert not chart.is_cut
@@ -104,8 +104,8 @@ def test_a_crease_is_exact(angle):
     points, corners, starts = make_sheet(8, 8, bend)
     flat = make_sheet(8, 8, lambda x, y: [x, y])[0]
     mesh = make_chart_mesh(points, corners, starts)
-    place = locate_point(mesh, (0.45, 0.52, 0))
-    chart = chart_by_surface(mesh, place, 0.0, (0.4, 0.4))
+    surface_point = locate_point(mesh, (0.45, 0.52, 0))
+    chart = chart_by_surface(mesh, surface_point, 0.0, (0.4, 0.4))
     offsets = flat[corners[chart.corners]] - [0.45, 0.52]
     turned = np.angle((chart.coordinates - 0.5) @ [1, 1j] * np.conj(offsets @ [1, 1j]))
     assert len(chart.faces) >= 16
@@ -117,10 +117,10 @@ def test_split_vertices_have_the_same_chart():
     mesh = make_cylinder()
     points, corners = mesh.points, mesh.corner_vertices
     other = make_chart_mesh(points[corners], np.arange(len(corners)), mesh.face_starts)
-    place = locate_point(mesh, (1.0, 0.03, 1.02))
+    surface_point = locate_point(mesh, (1.0, 0.03, 1.02))
     stroke = np.array([[0.29, -0.05, 0.9], [0.3, 0.0, 1.0], [0.29, 0.05, 1.2]])
     for chart, split in (
-        (chart_by_surface(mesh, place, 0.2, SIZE), chart_by_surface(other, place, 0.2, SIZE)),
+        (chart_by_surface(mesh, surface_point, 0.2, SIZE), chart_by_surface(other, surface_point, 0.2, SIZE)),
         (chart_by_stroke(mesh, stroke, SIZE), chart_by_stroke(other, stroke, SIZE)),
     ):
         assert chart.corners.tolist() == split.corners.tolist()
@@ -143,12 +143,12 @@ def test_a_cylinder_is_unrolled(angle):
     assert not chart.is_cut
 
 
-def test_a_picture_wider_than_the_way_round_is_cut():
+def test_a_pattern_wider_than_the_way_round_is_cut():
     mesh = make_cylinder()
-    place = locate_point(mesh, (0.0, -1.0, 1.03))
+    surface_point = locate_point(mesh, (0.0, -1.0, 1.03))
     around = 2 * np.pi * 0.3
-    assert not chart_by_surface(mesh, place, 0.0, (0.9 * around, 0.2)).is_cut
-    chart = chart_by_surface(mesh, place, 0.0, (1.3 * around, 0.2))
+    assert not chart_by_surface(mesh, surface_point, 0.0, (0.9 * around, 0.2)).is_cut
+    chart = chart_by_surface(mesh, surface_point, 0.0, (1.3 * around, 0.2))
     assert chart.is_cut
     ratios, _ = measure(mesh, chart, (1.3 * around, 0.2))
     assert ratios.max() < 2.5
@@ -158,12 +158,12 @@ def test_a_picture_wider_than_the_way_round_is_cut():
 @pytest.mark.parametrize("point", [(1.0, 0.2, 0.3), (0.5, 0.5, 0.9), (0.0, 0.1, -1.0)])
 def test_distances_from_the_center_of_a_sphere_are_arcs(point):
     mesh = make_sphere()
-    place = locate_point(mesh, point)
+    surface_point = locate_point(mesh, point)
     size = (1.2, 1.2)
-    chart = chart_by_surface(mesh, place, 0.4, size)
+    chart = chart_by_surface(mesh, surface_point, 0.4, size)
     inside = ((chart.coordinates > 0) & (chart.coordinates < 1)).all(axis=1)
     points = corner_points(mesh, chart)[inside]
-    arcs = np.arccos(np.clip(points @ (place.point / np.linalg.norm(place.point)), -1, 1))
+    arcs = np.arccos(np.clip(points @ (surface_point.position / np.linalg.norm(surface_point.position)), -1, 1))
     lengths = np.linalg.norm((chart.coordinates[inside] - 0.5) * size, axis=1)
     assert inside.sum() > 200
     assert np.abs(lengths - arcs).max() < 0.02 * 0.85
@@ -191,7 +191,7 @@ def test_a_sheet_close_by_is_not_part_of_the_surface():
     assert chart.faces.max() < len(starts)
 
 
-def test_a_small_picture_in_a_large_face_reaches_over_its_edge():
+def test_a_small_pattern_in_a_large_face_reaches_over_its_edge():
     mesh = make_chart_mesh(*make_sheet(2, 1, lambda x, y: [x, y, 0 * x]))
     chart = chart_by_surface(mesh, locate_point(mesh, (0.49, 0.5, 0)), 0.0, (0.04, 0.02))
     assert chart.faces.tolist() == [0, 1]
@@ -226,38 +226,40 @@ def test_edges_share_a_full_turn_about_a_vertex():
     connection = connect(points, triangles, points / np.sqrt(3))
     for start in connection.starts[:-1]:
         leaving = connection.leaving[start : start + 3]
-        turns = np.sort(np.angle(leaving / leaving[0]))
-        assert np.allclose(turns, [-2 * np.pi / 3, 0, 2 * np.pi / 3])
+        angles = np.sort(np.angle(leaving / leaving[0]))
+        assert np.allclose(angles, [-2 * np.pi / 3, 0, 2 * np.pi / 3])
         assert np.allclose(np.abs(leaving), np.sqrt(8))
 
 
-@pytest.mark.parametrize(("way", "expected"), [((3, 4, 0), 3 + 4j), ((3, 0, 3), np.sqrt(18)), ((0, -0.1, 9), -0.15j)])
-def test_project_keeps_lengths_within_reason(way, expected):
+@pytest.mark.parametrize(
+    ("offset", "expected"), [((3, 4, 0), 3 + 4j), ((3, 0, 3), np.sqrt(18)), ((0, -0.1, 9), -0.15j)]
+)
+def test_project_keeps_lengths_within_reason(offset, expected):
     normal, tangent = np.array([0.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0])
-    assert np.allclose(project(np.array([way], float), normal, tangent), [expected])
+    assert np.allclose(project(np.array([offset], float), normal, tangent), [expected])
 
 
-@pytest.mark.parametrize("turn", [0.0, 0.6, 2.5])
+@pytest.mark.parametrize("rotation", [0.0, 0.6, 2.5])
 @pytest.mark.parametrize("flip", [False, True])
-def test_a_straight_stroke_in_a_plane_is_exact(turn, flip):
+def test_a_straight_stroke_in_a_plane_is_exact(rotation, flip):
     mesh = make_flat()
-    middle, half = np.array([0.5, 0.48]), 0.2 * np.array([np.cos(turn), np.sin(turn)])
+    middle, half = np.array([0.5, 0.48]), 0.2 * np.array([np.cos(rotation), np.sin(rotation)])
     line = np.append(np.linspace(middle - half, middle + half, 5), np.full((5, 1), 0.001), axis=1)
     size = (0.5, 0.2)  # longer than the stroke
     chart = chart_by_stroke(mesh, line, size, flip)
-    expected = flat_chart(corner_points(mesh, chart)[:, :2] - middle, turn, size, flip)
+    expected = flat_chart(corner_points(mesh, chart)[:, :2] - middle, rotation, size, flip)
     assert np.allclose(chart.coordinates, expected, atol=1e-6)
     assert not chart.is_cut
 
 
-def test_a_stroke_drawn_the_other_way_turns_the_picture_round():
+def test_a_stroke_drawn_the_other_way_rotates_the_pattern():
     mesh = make_flat()
     line = np.array([[0.3, 0.4, 0], [0.7, 0.6, 0]])
     there, back = chart_by_stroke(mesh, line, SIZE), chart_by_stroke(mesh, line[::-1], SIZE)
     assert np.allclose(there.coordinates, 1 - back.coordinates)
 
 
-def test_a_picture_bends_with_its_stroke():
+def test_a_pattern_bends_with_its_stroke():
     """Along a quarter of a circle, s is its angle and t the distance from it, inward on the left."""
     mesh = make_flat(40)
     angles = np.linspace(0, np.pi / 2, 30)

@@ -1,4 +1,4 @@
-"""Nodes, modifiers, materials and drivers of an object's patterns."""
+"""What shows an object's patterns in Blender: node groups, the node modifier, materials and drivers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from ...bridge import drivers, materials
 from ...bridge.charts import PREFIX, chart_name
-from ...bridge.drivers import Joint
+from ...bridge.drivers import DrivingJoint
 from ...bridge.modifiers import PATTERNS_NAME, read_input, write_input
 from ...deformers.patterns.charts import Chart
 from ...deformers.patterns.heights import Relief, Response
@@ -23,56 +23,56 @@ from ...settings.objects import settings_of
 from ...settings.patterns import PatternSettings
 
 KEY, SIGNATURE = "supple_patterns", "supple_signature"
-"""Custom properties of the node groups of an object's patterns: whose they are, and what they were built from."""
+"""Custom properties of the node groups of an object's patterns: the object's key, and what they were built from."""
 
 SLOTS, MOST_PROPERTIES = 3, 8
 """Amounts in a property or attribute, and how many of them EEVEE passes to a material."""
 
 
 @dataclass(frozen=True)
-class LaidOut:
+class ShownPattern:
     """A pattern with all that shows it.
 
     Attributes
     ----------
     settings : PatternSettings
-    joint : Joint
+    joint : DrivingJoint
     response : Response
     relief : Relief
     chart : Chart
     """
 
     settings: PatternSettings
-    joint: Joint
+    joint: DrivingJoint
     response: Response
     relief: Relief
     chart: Chart
 
 
-def describe_nodes(obj: bpy.types.Object, laid: Sequence[LaidOut], layers: Sequence[int]) -> list[NodePattern]:
-    """Patterns as their nodes are to have them.
+def describe_nodes(obj: bpy.types.Object, laid: Sequence[ShownPattern], layers: Sequence[int]) -> list[NodePattern]:
+    """Describe patterns for their nodes.
 
     Amounts are driven in inputs of the node modifier where there is one, else in custom properties of the object, never
     in both: from 5.0 on Blender then misses, now and then, what drivers have written to the properties.
     """
     settings = settings_of(obj)
-    are_displaced = [_is_displaced(settings.pattern_display, one.settings.kind) for one in laid]
+    are_displaced = [_is_displaced(settings.pattern_display, pattern.settings.kind) for pattern in laid]
     return [
         NodePattern(
-            number=one.settings.number,
-            name=one.settings.name,
-            kind=one.settings.kind,
-            image=one.settings.image,
+            number=pattern.settings.number,
+            name=pattern.settings.name,
+            kind=pattern.settings.kind,
+            image=pattern.settings.image,
             chart=chart_name(settings.pattern_key, layer),
             is_displaced=is_displaced,
             amount=f"{_start(obj)}{index // SLOTS}",
             slot=index % SLOTS,
             source="GEOMETRY" if any(are_displaced) else "OBJECT",
-            strength=one.relief.strength,
-            softness=one.relief.softness,
-            depth=one.relief.depth,
+            strength=pattern.relief.strength,
+            softness=pattern.relief.softness,
+            depth=pattern.relief.depth,
         )
-        for index, (one, layer, is_displaced) in enumerate(zip(laid, layers, are_displaced, strict=True))
+        for index, (pattern, layer, is_displaced) in enumerate(zip(laid, layers, are_displaced, strict=True))
     ]
 
 
@@ -83,8 +83,8 @@ def _is_displaced(display: str, kind: str) -> bool:
 def find_sharers(obj: bpy.types.Object) -> list[bpy.types.Object]:
     """Copies of an object that still show their patterns by the same groups."""
     key = settings_of(obj).pattern_key
-    others = (one for one in bpy.data.objects if one != obj and one.type == "MESH")
-    return [one for one in others if settings_of(one).pattern_key == key]
+    others = (other for other in bpy.data.objects if other != obj and other.type == "MESH")
+    return [other for other in others if settings_of(other).pattern_key == key]
 
 
 def sign(*parts: Any) -> str:
@@ -98,11 +98,11 @@ def find_groups(key: str) -> list[Any]:
 
 
 def _ensure_group(obj: bpy.types.Object, kind: str, name: str, build: Any, shown: Sequence[NodePattern]) -> Any:
-    """A node group of an object's patterns, built anew where it does not fit them."""
+    """The node group of an object's patterns, built anew where it does not fit them."""
     key = settings_of(obj).pattern_key
-    found = next((one for one in find_groups(key) if one.bl_idname == kind), None)
-    fixed = [one for one in fields(NodePattern) if one.name not in ("image", "strength", "softness", "depth")]
-    parts = [[getattr(one, part.name) for part in fixed] + [one.image.name_full] for one in shown]
+    found = next((group for group in find_groups(key) if group.bl_idname == kind), None)
+    fixed = [field for field in fields(NodePattern) if field.name not in ("image", "strength", "softness", "depth")]
+    parts = [[getattr(pattern, field.name) for field in fixed] + [pattern.image.name_full] for pattern in shown]
     signature = sign(VERSION, parts)
     if found is None or found.get(SIGNATURE) != signature:
         group = build(name, shown)
@@ -127,7 +127,7 @@ def find_modifier(obj: bpy.types.Object) -> bpy.types.Modifier | None:
     return None
 
 
-def show_displaced(obj: bpy.types.Object, laid: Sequence[LaidOut], shown: Sequence[NodePattern]) -> None:
+def show_displaced(obj: bpy.types.Object, laid: Sequence[ShownPattern], shown: Sequence[NodePattern]) -> None:
     """Displace patterns by a node modifier, at the end of the stack where it is new; all amounts go through it."""
     settings, modifier = settings_of(obj), find_modifier(obj)
     if modifier is None:
@@ -139,28 +139,28 @@ def show_displaced(obj: bpy.types.Object, laid: Sequence[LaidOut], shown: Sequen
         modifier.node_group = group
     if read_input(modifier, LEVEL) != settings.pattern_level:
         write_input(modifier, LEVEL, settings.pattern_level)
-    paths = [drivers.input_path(modifier, amount_input(one.number)) for one in shown]
+    paths = [drivers.input_path(modifier, amount_input(pattern.number)) for pattern in shown]
     _drive(obj, f'modifiers["{bpy.utils.escape_identifier(modifier.name)}"]', laid, [(path, 0) for path in paths])
     remove_properties(obj)
 
 
-def show_by_properties(obj: bpy.types.Object, laid: Sequence[LaidOut], shown: Sequence[NodePattern]) -> None:
-    """Keep the amounts in custom properties of the object, where no pattern is displaced."""
+def show_by_properties(obj: bpy.types.Object, laid: Sequence[ShownPattern], shown: Sequence[NodePattern]) -> None:
+    """Keep the amounts in custom properties of the object: for objects that no pattern displaces."""
     remove_modifier(obj)
-    names = {one.amount for one in shown}
+    names = {pattern.amount for pattern in shown}
     remove_properties(obj, kept=names)
     for name in names - set(obj.keys()):
         obj[name] = [0.0] * SLOTS
-    _drive(obj, f'["{_start(obj)}', laid, [(f'["{one.amount}"]', one.slot) for one in shown])
+    _drive(obj, f'["{_start(obj)}', laid, [(f'["{pattern.amount}"]', pattern.slot) for pattern in shown])
 
 
-def _drive(obj: bpy.types.Object, start: str, laid: Sequence[LaidOut], places: Sequence[tuple[str, int]]) -> None:
-    """Have amounts follow their joints; of drivers whose paths start so, no others are left."""
-    for one, place in zip(laid, places, strict=True):
-        drivers.drive_amount(obj, *place, one.joint, one.response)
-        if (one.settings.driven, one.settings.slot) != place:
-            one.settings.driven, one.settings.slot = place
-    drivers.keep_drivers(obj, start, set(places))
+def _drive(obj: bpy.types.Object, start: str, laid: Sequence[ShownPattern], targets: Sequence[tuple[str, int]]) -> None:
+    """Drive amounts, given by data path and index, by their joints; other drivers whose paths start so are removed."""
+    for pattern, target in zip(laid, targets, strict=True):
+        drivers.drive_amount(obj, *target, pattern.joint, pattern.response)
+        if (pattern.settings.driven, pattern.settings.slot) != target:
+            pattern.settings.driven, pattern.settings.slot = target
+    drivers.keep_drivers(obj, start, set(targets))
 
 
 def _start(obj: bpy.types.Object) -> str:
@@ -188,22 +188,22 @@ def remove_modifier(obj: bpy.types.Object) -> None:
 
 
 def show_bumped(obj: bpy.types.Object, shown: Sequence[NodePattern]) -> list[str]:
-    """Bump patterns in the object's materials: what is in the way, in words."""
+    """Bump patterns in the object's materials: messages about materials that can not be bumped."""
     if not shown:
         remove_bump(obj)
         return []
     group = _ensure_group(obj, "ShaderNodeTree", "Supple Bump", build_bump, shown)
     write_bump_scale(group, float(np.mean(np.abs(np.array(obj.matrix_world.to_scale())))))
     problems = []
-    if len({one.amount for one in shown}) > MOST_PROPERTIES:
+    if len({pattern.amount for pattern in shown}) > MOST_PROPERTIES:
         problems.append(f"EEVEE bumps only {MOST_PROPERTIES * SLOTS} patterns of an object: show some as Displacement.")
     for material in materials.ensure_materials(obj):
         if material.library is not None:
             problem = "is linked from another file: make it local"
         elif not materials.has_nodes(material):
-            problem = "has no nodes: switch Use Nodes on"
+            problem = "has no nodes: enable Use Nodes"
         elif not materials.insert_group(material, group):
-            problem = "has no shader that takes a normal: give it one"
+            problem = "has no shader with a Normal input: add a Principled BSDF"
         else:
             continue
         problems.append(f"Material '{material.name}' {problem}, or show patterns as Displacement.")
@@ -211,19 +211,19 @@ def show_bumped(obj: bpy.types.Object, shown: Sequence[NodePattern]) -> list[str
 
 
 def describe_shared(obj: bpy.types.Object) -> str:
-    """Which of an object's materials have its bumps and other objects, too, in a sentence; empty where none."""
-    groups = [one for one in find_groups(settings_of(obj).pattern_key) if one.bl_idname == "ShaderNodeTree"]
-    bumped = {slot.material for slot in obj.material_slots if slot.material and slot.material.node_tree}
-    bumped = {one for one in bumped if any(materials.find_inserted(one, group) for group in groups)}
+    """A message on bumped materials that other objects have, too; empty where there are none."""
+    groups = [group for group in find_groups(settings_of(obj).pattern_key) if group.bl_idname == "ShaderNodeTree"]
+    used = {slot.material for slot in obj.material_slots if slot.material and slot.material.node_tree}
+    bumped = {material for material in used if any(materials.find_inserted(material, group) for group in groups)}
     others = [
-        one for one in bpy.data.objects if one != obj and any(slot.material in bumped for slot in one.material_slots)
+        other
+        for other in bpy.data.objects
+        if other != obj and any(slot.material in bumped for slot in other.material_slots)
     ]
     if not others:
         return ""
-    names = ", ".join(f"'{one.name}'" for one in sorted(bumped, key=lambda one: one.name))
-    return (
-        f"Shared material {names} looks as before on {len(others)} other objects: they have no amounts of this pattern"
-    )
+    names = ", ".join(f"'{name}'" for name in sorted(material.name for material in bumped))
+    return f"Shared material {names} looks unchanged on {len(others)} other objects: they do not have this pattern"
 
 
 def remove_bump(obj: bpy.types.Object) -> None:

@@ -18,9 +18,11 @@ from ...nodes.groups import remove_unused_groups
 from ...settings.events import muted
 from ...settings.objects import settings_of
 from ...settings.patterns import PatternSettings
+from .layout import MeshCharts, charts_of, find_center, follow_space, make_chart
 from .library import MADE_KEY
-from .nodes import (
-    LaidOut,
+from .meaning import check_image, find_driving_armature, find_joint, follow_renamed, read_relief, read_response
+from .node_setup import (
+    ShownPattern,
     describe_nodes,
     find_sharers,
     remove_bump,
@@ -31,12 +33,10 @@ from .nodes import (
     show_displaced,
     sign,
 )
-from .placing import Outline, find_place, follow_space, make_chart, outline_of
-from .read import check_image, find_armature, find_joint, follow_renamed, read_relief, read_response
 
 
-def lay_out(obj: bpy.types.Object, outline: Outline, pattern: PatternSettings) -> LaidOut:
-    """Find out all that shows a pattern; nothing is changed but where it lies, if its space was.
+def lay_out(obj: bpy.types.Object, charts: MeshCharts, pattern: PatternSettings) -> ShownPattern:
+    """Work out all that shows a pattern; nothing is changed but how it lies, where its space was changed.
 
     Raises
     ------
@@ -45,20 +45,20 @@ def lay_out(obj: bpy.types.Object, outline: Outline, pattern: PatternSettings) -
     """
     check_image(pattern.image)
     joint, response, relief = find_joint(obj, pattern), read_response(pattern), read_relief(pattern)
-    follow_space(outline, pattern)
-    return LaidOut(pattern, joint, response, relief, make_chart(outline, pattern))
+    follow_space(charts.mesh, pattern)
+    return ShownPattern(pattern, joint, response, relief, make_chart(charts, pattern))
 
 
-def lay_out_all(obj: bpy.types.Object, outline: Outline) -> list[LaidOut]:
-    """Those of an object's patterns that are shown; what is wrong with others is noted in them."""
+def lay_out_all(obj: bpy.types.Object, charts: MeshCharts) -> list[ShownPattern]:
+    """The patterns of an object that are shown; what is wrong with the others is noted in them."""
     found = []
     with muted():
         for pattern in settings_of(obj).patterns:
             note = ""
             try:
                 if pattern.show:
-                    found.append(lay_out(obj, outline, pattern))
-                    note = _describe_limits(outline, found[-1])
+                    found.append(lay_out(obj, charts, pattern))
+                    note = _describe_limits(charts, found[-1])
             except SkinningError as error:
                 note = str(error)
                 pattern.driven = ""
@@ -67,15 +67,15 @@ def lay_out_all(obj: bpy.types.Object, outline: Outline) -> list[LaidOut]:
     return found
 
 
-def _describe_limits(outline: Outline, laid: LaidOut) -> str:
-    """What is not as the user may expect of a pattern that is shown, in a sentence."""
-    pattern = laid.settings
-    if laid.chart.is_cut and pattern.space == "UV":
-        return "A UV seam cuts the pattern: move it, or place it in Surface, which knows no seams"
-    if laid.chart.is_cut:
-        return "The pattern meets itself round the body, or lies on too deep a fold: move it, or make it smaller"
-    if pattern.space == "UV" and (others := find_place(outline.mesh, pattern).overlaps):
-        return f"{others} other UV islands lie there, too: the skin has the pattern once, saved height maps cannot tell"
+def _describe_limits(charts: MeshCharts, shown: ShownPattern) -> str:
+    """A message where a pattern that is shown does not look as the user may expect; empty where it does."""
+    pattern = shown.settings
+    if shown.chart.is_cut and pattern.space == "UV":
+        return "A UV seam cuts the pattern: move it, or set Place On to Surface, which has no seams"
+    if shown.chart.is_cut:
+        return "The pattern meets itself around the body, or lies on too deep a fold: move it, or make it smaller"
+    if pattern.space == "UV" and (others := find_center(charts.mesh, pattern).overlaps):
+        return f"{others} other UV islands overlap it: saved height maps put the pattern on these, too"
     if is_coarse(pattern.image):
         return f"Image '{pattern.image.name}' has 8 bits: heights come in 256 steps, which may show"
     return ""
@@ -94,23 +94,25 @@ def update(obj: bpy.types.Object) -> None:
         clear(obj)
         return
     _note_change()
-    outline = outline_of(obj)
-    laid = lay_out_all(obj, outline)
+    charts = charts_of(obj)
+    laid = lay_out_all(obj, charts)
     with muted():
         _own_key(obj)
-        layers = assign_layers([one.chart for one in laid])
-        _write_charts(obj, outline, laid, layers)
+        layers = assign_layers([pattern.chart for pattern in laid])
+        _write_charts(obj, charts, laid, layers)
         shown = describe_nodes(obj, laid, layers)
-        if any(one.is_displaced for one in shown):
+        if any(pattern.is_displaced for pattern in shown):
             show_displaced(obj, laid, shown)
         else:
             show_by_properties(obj, laid, shown)
-        settings.pattern_message = " ".join(show_bumped(obj, [one for one in shown if not one.is_displaced]))
+        settings.pattern_message = " ".join(
+            show_bumped(obj, [pattern for pattern in shown if not pattern.is_displaced])
+        )
     remove_unused_groups()
 
 
 def _own_key(obj: bpy.types.Object) -> None:
-    """See that what an object's patterns put into file, mesh and materials is told from that of other objects."""
+    """Give an object a key of its own, which marks what its patterns put into the file, the mesh and the materials."""
     settings = settings_of(obj)
     if settings.pattern_key and not find_sharers(obj):
         return
@@ -120,17 +122,17 @@ def _own_key(obj: bpy.types.Object) -> None:
     settings.pattern_state = ""
 
 
-def _write_charts(obj: bpy.types.Object, outline: Outline, laid: list[LaidOut], layers: list[int]) -> None:
+def _write_charts(obj: bpy.types.Object, charts: MeshCharts, laid: list[ShownPattern], layers: list[int]) -> None:
     settings, mesh = settings_of(obj), mesh_of(obj)
-    coordinates = [(one.settings.number, one.chart.coordinates.tobytes()) for one in laid]
-    state = _sign_mesh(outline) + sign(layers, coordinates)
+    coordinates = [(pattern.settings.number, pattern.chart.coordinates.tobytes()) for pattern in laid]
+    state = _sign_mesh(charts) + sign(layers, coordinates)
     names = [chart_name(settings.pattern_key, layer) for layer in range(max(layers, default=-1) + 1)]
     if settings.pattern_state == state and all(name in mesh.attributes for name in names):
         return
     arrays = [np.zeros((len(mesh.loops), 3), np.float32) for _ in names]
-    for one, layer in zip(laid, layers, strict=True):
-        arrays[layer][one.chart.corners, :2] = one.chart.coordinates
-        arrays[layer][one.chart.corners, 2] = one.settings.number
+    for pattern, layer in zip(laid, layers, strict=True):
+        arrays[layer][pattern.chart.corners, :2] = pattern.chart.coordinates
+        arrays[layer][pattern.chart.corners, 2] = pattern.settings.number
     write_charts(mesh, settings.pattern_key, arrays)
     settings.pattern_state = state
 
@@ -138,7 +140,7 @@ def _write_charts(obj: bpy.types.Object, outline: Outline, laid: list[LaidOut], 
 _last_change = 0.0
 
 SETTLED = 0.5
-"""Seconds without a change of patterns after which the user is done with it."""
+"""Seconds without a change of patterns after which the user is done with them."""
 
 
 def _note_change() -> None:
@@ -153,28 +155,29 @@ def is_changing() -> bool:
 
 def follow_mesh(obj: bpy.types.Object) -> None:
     """Lay an object's patterns anew where its mesh has changed; raises SkinningError as `update` does."""
-    if not settings_of(obj).pattern_state.startswith(_sign_mesh(outline_of(obj))):
+    if not settings_of(obj).pattern_state.startswith(_sign_mesh(charts_of(obj))):
         update(obj)
 
 
 def follow_bones(obj: bpy.types.Object) -> None:
     """Follow bones that were renamed, and note those that are gone; raises SkinningError as `update` does."""
-    bones = find_armature(obj).data.bones
-    named = {name for one in settings_of(obj).patterns for name in (one.bone, one.other_bone) if name}
+    bones = find_driving_armature(obj).data.bones
+    patterns = settings_of(obj).patterns
+    named = {name for pattern in patterns for name in (pattern.bone, pattern.other_bone) if name}
     if all(name in bones for name in named):
         return
     with muted():
-        for pattern in settings_of(obj).patterns:
+        for pattern in patterns:
             follow_renamed(obj, pattern)
     update(obj)
 
 
-def _sign_mesh(outline: Outline) -> str:
-    return f"{outline.code:08x}"
+def _sign_mesh(charts: MeshCharts) -> str:
+    return f"{charts.code:08x}"
 
 
 def _clear_shown(obj: bpy.types.Object) -> None:
-    """Take all that shows an object's patterns away; copies of the object keep theirs."""
+    """Remove all that shows an object's patterns; copies of the object keep theirs."""
     key = settings_of(obj).pattern_key
     if not key:
         return
@@ -192,7 +195,7 @@ def clear(obj: bpy.types.Object) -> int:
     if not (count or settings.pattern_key):
         return 0
     with muted():
-        images = {one.image for one in settings.patterns if one.image is not None}
+        images = {pattern.image for pattern in settings.patterns if pattern.image is not None}
         _clear_shown(obj)
         if not find_sharers(obj):
             materials.remove_made_material(obj)
@@ -205,12 +208,12 @@ def clear(obj: bpy.types.Object) -> int:
 
 
 def remove_unused_images(images: set[bpy.types.Image]) -> None:
-    """Remove those of the images that Supple has made and nothing uses any more."""
+    """Remove the images that Supple has made, of these, where nothing uses them any more."""
     for image in images:
         if MADE_KEY in image and not image.users:
             bpy.data.images.remove(image)
 
 
 def describe(obj: bpy.types.Object) -> list[str]:
-    """Notes on an object's patterns, a sentence or two for each that has one."""
-    return [f"{one.name}: {one.note}." for one in settings_of(obj).patterns if one.note]
+    """Notes on an object's patterns: a message for each pattern that has one."""
+    return [f"{pattern.name}: {pattern.note}." for pattern in settings_of(obj).patterns if pattern.note]

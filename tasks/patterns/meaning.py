@@ -1,34 +1,25 @@
-"""What the settings of a pattern mean: the joint that drives it, its law, its relief and its picture."""
+"""What the settings of a pattern mean: the joint that drives it, its law, its relief and its height map."""
 
 from __future__ import annotations
 
 import bpy
 
 from ...bridge import drivers
-from ...bridge.drivers import Joint
+from ...bridge.drivers import DrivingJoint
 from ...bridge.images import read_image
 from ...deformers import SkinningError
 from ...deformers.patterns.heights import Relief, Response
-from ...settings.patterns import PatternSettings
-from ..stack import armature_modifiers
+from ...settings.patterns import PatternSettings, driving_armature
 
 DATA_SPACE = "Non-Color"
 """Color space of images that hold heights."""
 
 
-def find_armature(obj: bpy.types.Object) -> bpy.types.Object:
-    """The armature whose joints drive an object's patterns.
-
-    Raises
-    ------
-    SkinningError
-        Where there is none.
-    """
-    for modifier in armature_modifiers(obj):
-        if modifier.object is not None:
-            return modifier.object
-    if obj.parent is not None and obj.parent.type == "ARMATURE":
-        return obj.parent
+def find_driving_armature(obj: bpy.types.Object) -> bpy.types.Object:
+    """The armature whose joints drive an object's patterns; raises SkinningError where there is none."""
+    armature = driving_armature(obj)
+    if armature is not None:
+        return armature
     raise SkinningError(f"'{obj.name}' has no armature to drive patterns: parent it to one first")
 
 
@@ -42,23 +33,23 @@ def read_relief(pattern: PatternSettings) -> Relief:
     return Relief(pattern.kind, pattern.strength, pattern.softness, pattern.depth)
 
 
-def find_joint(obj: bpy.types.Object, pattern: PatternSettings) -> Joint:
+def find_joint(obj: bpy.types.Object, pattern: PatternSettings) -> DrivingJoint:
     """What drives a pattern; raises SkinningError where its bones are not there."""
-    armature = find_armature(obj)
+    armature = find_driving_armature(obj)
     bones = (pattern.bone, pattern.other_bone) if pattern.axis == "BETWEEN" else (pattern.bone,)
     for bone in bones:
         if not bone:
             raise SkinningError("No bone drives the pattern: choose one")
         if bone not in armature.data.bones:
-            raise SkinningError(f"'{armature.name}' has no bone '{bone}': choose another one")
+            raise SkinningError(f"'{armature.name}' has no bone '{bone}': choose another bone")
     if pattern.axis != "BETWEEN":
-        return Joint(armature, pattern.bone, pattern.axis)
-    return Joint(armature, pattern.bone, "BETWEEN", pattern.other_bone, drivers.measure_rest(armature, *bones))
+        return DrivingJoint(armature, pattern.bone, pattern.axis)
+    return DrivingJoint(armature, pattern.bone, "BETWEEN", pattern.other_bone, drivers.measure_rest(armature, *bones))
 
 
 def follow_renamed(obj: bpy.types.Object, pattern: PatternSettings) -> None:
-    """Take over the names of bones from the pattern's driver, in which Blender follows them when they are renamed."""
-    armature = find_armature(obj)
+    """Take over renamed bones from the pattern's driver, in which Blender itself follows the names."""
+    armature = find_driving_armature(obj)
     names = [pattern.bone, pattern.other_bone] if pattern.axis == "BETWEEN" else [pattern.bone]
     if all(name in armature.data.bones for name in names):
         return
@@ -69,24 +60,24 @@ def follow_renamed(obj: bpy.types.Object, pattern: PatternSettings) -> None:
             pattern.other_bone = driven[1]
 
 
-_looked_at: dict[tuple, str] = {}
-"""What is wrong with images, "" for nothing, by their identity and size."""
+_problems: dict[tuple, str] = {}
+"""What is wrong with images, "" for nothing, by their identity and size: a cache."""
 
 
 def check_image(image: bpy.types.Image | None) -> None:
-    """Raise SkinningError where an image is no height map; looks at its pixels once."""
+    """Raise SkinningError where an image is no height map; reads its pixels once."""
     if image is None:
-        raise SkinningError("The pattern has no picture: choose one")
+        raise SkinningError("The pattern has no height map: choose an image")
     space = image.colorspace_settings.name
     if space != DATA_SPACE:
         raise SkinningError(f"Image '{image.name}' is read as {space}, which bends its heights: set it to {DATA_SPACE}")
     key = (image.session_uid, tuple(image.size), image.filepath, image.source)
-    if key not in _looked_at:
+    if key not in _problems:
         try:
             read_image(image)
         except SkinningError as error:
-            _looked_at[key] = str(error)
+            _problems[key] = str(error)
         else:
-            _looked_at[key] = ""
-    if _looked_at[key]:
-        raise SkinningError(_looked_at[key])
+            _problems[key] = ""
+    if _problems[key]:
+        raise SkinningError(_problems[key])

@@ -1,0 +1,75 @@
+"""Which objects' patterns are worked on, and what of them a ray hits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import bpy
+import numpy as np
+from mathutils import Vector
+
+from ...bridge.rays import read_posed_skin, with_rest_positions
+from ...deformers import SkinningError
+from ...deformers.patterns.picking import PosedSkin, SkinHit, carry_ray, cast_ray, covers
+from ...deformers.patterns.surface_points import SurfacePoint
+from ...settings.objects import settings_of
+from ..character import has_armature_modifier
+from .layout import MeshCharts, make_chart
+
+
+def find_patterned(active: bpy.types.Object | None, layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
+    """The objects whose patterns are worked on: the active object, or those that the active armature deforms."""
+    if active is None or active.type not in ("MESH", "ARMATURE"):
+        return []
+    if active.type == "MESH":
+        return [active] if settings_of(active).patterns else []
+    meshes = [obj for obj in layer.objects if obj.type == "MESH" and settings_of(obj).patterns]
+    return [obj for obj in meshes if has_armature_modifier(obj, active)]
+
+
+def read_skin(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> PosedSkin:
+    """An object's skin as a depsgraph has it, with the charts of its patterns."""
+    return read_posed_skin(obj, depsgraph, settings_of(obj).pattern_key)
+
+
+def find_hit(
+    obj: bpy.types.Object,
+    depsgraph: bpy.types.Depsgraph,
+    origin: Sequence[float] | Vector,
+    direction: Sequence[float] | Vector,
+) -> SkinHit | None:
+    """Find where a ray first meets an object's skin; None where it passes by.
+
+    Parameters
+    ----------
+    obj : Object
+    depsgraph : Depsgraph
+        Evaluated again where the object's modifiers do not keep positions at rest yet: enter `with_rest_positions` to
+        cast many rays.
+    origin, direction : sequences of 3 floats
+        World space.
+
+    Returns
+    -------
+    SkinHit
+        In object space.
+    """
+    with with_rest_positions(obj):
+        depsgraph.update()
+        skin = read_skin(obj, depsgraph)
+        to_object = np.array(obj.evaluated_get(depsgraph).matrix_world.inverted_safe())
+    return cast_ray(skin, *carry_ray(to_object, np.array(origin), np.array(direction)))
+
+
+def find_covering(obj: bpy.types.Object, charts: MeshCharts, point: SurfacePoint) -> int:
+    """Index of the pattern that covers a surface point, the active pattern before others; -1 where none does."""
+    settings = settings_of(obj)
+    order = sorted(range(len(settings.patterns)), key=lambda index: index != settings.active_pattern)
+    for index in order:
+        pattern = settings.patterns[index]
+        try:
+            if pattern.show and covers(charts.mesh, make_chart(charts, pattern), point):
+                return index
+        except SkinningError:
+            continue  # it lies nowhere, and the panel says why
+    return -1

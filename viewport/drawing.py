@@ -1,0 +1,203 @@
+"""What all overlays share: the state of the GPU, shaders, colors, and what is installed and cached while they draw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Generic, TypeVar
+
+import bpy
+import gpu
+import numpy as np
+from bpy.app.handlers import persistent
+from gpu_extras.batch import batch_for_shader
+from mathutils import Matrix
+
+from ..bridge.handlers import Handlers, install, uninstall
+
+LINE_SHIFT = 4e-3
+"""How much nearer to the eye lines are drawn than the skin, as a fraction of the distance."""
+
+GOLDEN_RATIO = 0.618034
+"""Step in hue from one joint to the next, in full circles: neighbors differ, and so do all joints of a hand."""
+
+Drawn = TypeVar("Drawn")
+
+
+class ObjectCache(dict[int, Drawn], Generic[Drawn]):
+    """What an overlay has made of objects, by their `session_uid`: it can be made again."""
+
+    def keep_only(self, objects: Sequence[bpy.types.Object]) -> None:
+        """Drop what belongs to other objects."""
+        uids = {obj.session_uid for obj in objects}
+        for uid in [uid for uid in self if uid not in uids]:
+            del self[uid]
+
+
+class LazyShader:
+    """A shader that is compiled when first drawn with: there is no GPU while Blender registers extensions."""
+
+    def __init__(self, make: Callable[[], gpu.types.GPUShader]) -> None:
+        self._make = make
+        self.forget()
+
+    def get(self) -> gpu.types.GPUShader | None:
+        """The shader; None where it could not be compiled, which raises once and not at every redraw."""
+        if not self._is_tried:
+            self._is_tried = True
+            self._shader = self._make()
+        return self._shader
+
+    def forget(self) -> None:
+        """Compile anew when asked next."""
+        self._shader: gpu.types.GPUShader | None = None
+        self._is_tried = False
+
+
+class Overlay:
+    """What an overlay installs while Supple is enabled.
+
+    Parameters
+    ----------
+    draw : sequence of (type of Space, callable)
+        Functions that draw, and the editors that they draw in.
+    handlers : sequence of (str, callable)
+        Names of lists in `bpy.app.handlers`, and what they are given.
+    caches : sequence of dict
+        Emptied when the overlay is removed.
+    shader : LazyShader, optional
+        Forgotten then, too.
+
+    Attributes
+    ----------
+    handles : list of (type of Space, handle)
+        Of the functions that draw now.
+    """
+
+    def __init__(
+        self,
+        draw: Sequence[tuple[Any, Callable[[], None]]],
+        handlers: Handlers = (),
+        caches: Sequence[dict[int, Any]] = (),
+        shader: LazyShader | None = None,
+    ) -> None:
+        self.handles: list[tuple[Any, Any]] = []
+        self._draw, self._handlers, self._caches, self._shader = draw, handlers, caches, shader
+
+    def register(self) -> None:
+        install(self._handlers)
+        for space, draw in self._draw:
+            self.handles.append((space, space.draw_handler_add(draw, (), "WINDOW", "POST_VIEW")))
+
+    def unregister(self) -> None:
+        while self.handles:
+            space, handle = self.handles.pop()
+            space.draw_handler_remove(handle, "WINDOW")
+        uninstall(self._handlers)
+        for cache in self._caches:
+            cache.clear()
+        if self._shader is not None:
+            self._shader.forget()
+
+
+def forget_on_load(*caches: dict[int, Any]) -> Handlers:
+    """Handlers that empty caches when another file is opened, and by undo and redo."""
+
+    @persistent
+    def forget(*_) -> None:
+        for cache in caches:
+            cache.clear()
+
+    return tuple((name, forget) for name in ("load_post", "undo_post", "redo_post"))
+
+
+def find_view(context: bpy.types.Context) -> bpy.types.SpaceView3D | None:
+    """The 3D View that is drawn now; None where it shows no overlays, or another editor is drawn."""
+    space = context.space_data
+    return space if isinstance(space, bpy.types.SpaceView3D) and space.overlay.show_overlays else None
+
+
+@contextmanager
+def drawing_state(depth: str | None = None, mask: bool | None = None) -> Iterator[None]:
+    """Blend colors for a while, with this depth test and with or without writing depth; None leaves it as it is."""
+    before = gpu.state.depth_test_get(), gpu.state.depth_mask_get(), gpu.state.blend_get()
+    if depth is not None:
+        gpu.state.depth_test_set(depth)
+    if mask is not None:
+        gpu.state.depth_mask_set(mask)
+    gpu.state.blend_set("ALPHA")
+    try:
+        yield
+    finally:
+        gpu.state.depth_test_set(before[0])
+        gpu.state.depth_mask_set(before[1])
+        gpu.state.blend_set(before[2])
+
+
+def shift_toward_eye(view: bpy.types.RegionView3D, share: float = LINE_SHIFT) -> None:
+    """Draw what follows nearer to the eye, by a fraction of the distance: on the same pixels, but before the skin."""
+    if view.is_perspective:
+        nearer = Matrix.Scale(1.0 - share, 4)
+    else:
+        nearer = Matrix.Translation((0.0, 0.0, share * view.view_distance))
+    gpu.matrix.load_matrix(nearer @ gpu.matrix.get_model_view_matrix())
+
+
+def declare_rows(info: gpu.types.GPUShaderCreateInfo, names: Sequence[str]) -> None:
+    """Give a shader the first three rows of a matrix: the 128 bytes that all graphics cards have hold no second one."""
+    for name in names:
+        info.push_constant("VEC4", name)
+
+
+def write_rows(shader: gpu.types.GPUShader, names: Sequence[str], matrix: Matrix) -> None:
+    """Set the rows that `declare_rows` has declared."""
+    for index, name in enumerate(names):
+        shader.uniform_float(name, matrix[index])
+
+
+def draw_frontmost(batch: gpu.types.GPUBatch, shader: gpu.types.GPUShader) -> None:
+    """Draw a batch by its depth first, then in color: what lies behind its front does not shine through."""
+    gpu.state.color_mask_set(False, False, False, False)
+    batch.draw(shader)
+    gpu.state.color_mask_set(True, True, True, True)
+    batch.draw(shader)
+
+
+def bind_line_shader() -> gpu.types.GPUShader:
+    """Blender's own shader for lines of any width, ready for `draw_lines`."""
+    shader = gpu.shader.from_builtin("POLYLINE_UNIFORM_COLOR")
+    shader.bind()
+    shader.uniform_float("viewportSize", gpu.state.viewport_get()[2:])
+    return shader
+
+
+def make_line_batch(pieces: np.ndarray) -> gpu.types.GPUBatch:
+    """Pieces of lines, float array, shape (S, 2, 2 or 3), as a batch; in the plane at height 0 where they are flat."""
+    points = np.zeros((2 * len(pieces), 3), np.float32)
+    points[:, : pieces.shape[2]] = pieces.reshape(-1, pieces.shape[2])
+    return batch_for_shader(gpu.shader.from_builtin("POLYLINE_UNIFORM_COLOR"), "LINES", {"pos": points})
+
+
+def draw_lines(shader: gpu.types.GPUShader, batch: gpu.types.GPUBatch, color: tuple[float, ...], width: float) -> None:
+    """Draw a batch of lines.
+
+    Parameters
+    ----------
+    shader : GPUShader
+        As `bind_line_shader` gives it.
+    batch : GPUBatch
+    color : tuple of 4 floats
+        RGBA.
+    width : float
+        Pixels.
+    """
+    shader.uniform_float("color", color)
+    shader.uniform_float("lineWidth", width)
+    batch.draw(shader)
+
+
+def color_joints(joints: np.ndarray) -> np.ndarray:
+    """A color for each joint, index array of shape (P,), the same in every file: RGB, float array, shape (P, 3)."""
+    hues = (np.asarray(joints)[:, None] * GOLDEN_RATIO) % 1.0
+    steps = (6.0 * hues + np.array((5.0, 3.0, 1.0))) % 6.0
+    return 0.95 - 0.6 * np.clip(np.minimum(steps, 4.0 - steps), 0.0, 1.0)
