@@ -168,6 +168,8 @@ def labels_of(node: ast.AST) -> Iterator[str]:
             yield from (text for key in NAMING & keywords.keys() for text in texts_of(keywords[key]))
         if "Preset" in ast.dump(node.func) and node.args:
             yield text_of(node.args[0])
+        if "'Choice'" in ast.dump(node.func) and len(node.args) > 1:
+            yield text_of(node.args[1])
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id in NAMING:
         yield text_of(node.value)
     if isinstance(node, ast.Tuple | ast.Call):
