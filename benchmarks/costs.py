@@ -25,9 +25,7 @@ from benchmarks.skins import (
 )
 from benchmarks.surfaces import make_box
 from deformers.geometry.solid import read_surface
-from deformers.particles import fill
-from deformers.particles import fill_2010 as hexagonal_fill
-from deformers.particles import forces_2010 as particle_forces
+from deformers.particles import fill, fill_2010, forces_2010
 from demo.measures import mesh_volume
 
 COUNTS = (307, 618, 1313, 2861, 3638, 6000)
@@ -154,7 +152,7 @@ def run_fill_counts(assets: Path) -> None:
     for name, points, triangles, radius in bodies:
         uniform, two = (
             len(function(points, triangles, radius)[0])
-            for function in (hexagonal_fill.fill_uniform, hexagonal_fill.fill_two_levels)
+            for function in (fill_2010.fill_uniform, fill_2010.fill_two_levels)
         )
         ours = len(fill.fill_solid(read_surface(points, triangles), radius, 0).points)
         printed = PAPER_TABLE_1.get(name)
@@ -177,16 +175,14 @@ def run_step_times() -> None:
     rows = []
     for wanted in STEP_COUNTS:
         centers, radii = _fill_with(wanted)
-        springs = particle_forces.find_springs(centers, radii)
-        masses = particle_forces.find_masses(radii)
+        springs = forces_2010.find_springs(centers, radii)
+        masses = forces_2010.find_masses(radii)
         points = np.ascontiguousarray(centers.T)
         state = (points, np.zeros_like(points), points + 0.01 * np.sin(points), masses)
-        near = 1e3 * median_time(
-            lambda state=state, springs=springs: particle_forces.step_with_neighbors(*state, springs)
-        )
+        near = 1e3 * median_time(lambda state=state, springs=springs: forces_2010.step_with_neighbors(*state, springs))
         every: float | str = "-"
         if len(radii) <= MOST_FOR_ALL_PAIRS:
-            every = 1e3 * median_time(lambda state=state, radii=radii: particle_forces.step_all_pairs(*state, radii))
+            every = 1e3 * median_time(lambda state=state, radii=radii: forces_2010.step_all_pairs(*state, radii))
         rows.append((len(radii), PAPER_TABLE_3.get(wanted, "-"), every, near))
     print_table(("particles", "paper, ms a step", "all pairs", "neighbors"), rows)
 
@@ -196,7 +192,6 @@ def _fill_with(count: int) -> tuple[np.ndarray, np.ndarray]:
     shape = shapes.box()
     radius = np.cbrt(mesh_volume(shape.points, shape.triangles) / (count * 4.0 * np.sqrt(2.0)))
     fills = (
-        hexagonal_fill.fill_uniform(shape.points, shape.triangles, factor * radius)
-        for factor in np.linspace(0.95, 1.15, 80)
+        fill_2010.fill_uniform(shape.points, shape.triangles, factor * radius) for factor in np.linspace(0.95, 1.15, 80)
     )
     return min(fills, key=lambda filled: abs(len(filled[1]) - count))

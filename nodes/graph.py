@@ -9,6 +9,8 @@ from typing import Any, cast
 
 import bpy
 
+from .layout import lay_out
+
 ATTRIBUTE_TYPES = {
     "VALUE": "FLOAT",
     "INT": "INT",
@@ -33,9 +35,6 @@ SOCKETS = {
 
 GROUP_NODES = {"GeometryNodeTree": "GeometryNodeGroup", "ShaderNodeTree": "ShaderNodeGroup"}
 """Nodes that hold a group, by the kind of tree they are in."""
-
-COLUMN, GAP, ROW, HEAD, PAGE = 190, 60, 22, 70, 3600
-"""Sizes of the layout: width of a column, between frames, of a socket, of a node without its sockets, of all frames."""
 
 
 @dataclass(frozen=True)
@@ -324,7 +323,7 @@ class Graph:
                 socket.hide = not socket.is_linked
         if self._inputs is not None and not any(socket.is_linked for socket in self._inputs.outputs):
             self.tree.nodes.remove(self._inputs)
-        _lay_out(self.tree, self._sources)
+        lay_out(self.tree, self._sources)
         return self.tree
 
 
@@ -352,60 +351,3 @@ class Zone:
         for name, value in values.items():
             self._graph.put(self._tail.inputs[name], value)
         return {name: Value(self._graph, self._tail.outputs[name]) for name in values}
-
-
-def _lay_out(tree: Any, sources: dict[str, list[str]]) -> None:
-    """Put the frames side by side, in the order they were made, and further down when there are too many for a line.
-
-    In each frame, nodes stand to the right of what they depend on.
-    """
-    members: dict[str, list[Any]] = {"": []}
-    ends = []
-    for node in tree.nodes:
-        if node.bl_idname in ("NodeGroupInput", "NodeGroupOutput") and node.parent is None:
-            ends.append(node)
-        elif node.bl_idname == "NodeFrame":
-            members[node.name] = []
-        else:
-            members[node.parent.name if node.parent else ""].append(node)
-    x = y = lowest = 0.0
-    places: dict[str, tuple[float, float]] = {}
-    for nodes in members.values():
-        if nodes and x > PAGE:
-            x, y = 0.0, lowest - 3 * GAP
-        right, bottom = _lay_out_frame(nodes, sources, (x, y), places)
-        x, lowest = right, min(lowest, bottom)
-    for node in ends:
-        places[node.name] = (-COLUMN - GAP, 0.0) if node.bl_idname == "NodeGroupInput" else (x, y)
-    # All at once: setting one node's place has Blender look at the whole tree.
-    tree.nodes.foreach_set("select", [False] * len(tree.nodes))
-    tree.nodes.foreach_set("location", [axis for node in tree.nodes for axis in places.get(node.name, (0.0, 0.0))])
-
-
-def _lay_out_frame(
-    nodes: list[Any],
-    sources: dict[str, list[str]],
-    corner: tuple[float, float],
-    places: dict[str, tuple[float, float]],
-) -> tuple[float, float]:
-    """Find places for the nodes of one frame, from its upper left corner on: where it ends on the right and below."""
-    columns: dict[str, int] = {}
-    names = {node.name for node in nodes}
-
-    def column_of(name: str) -> int:
-        if name not in columns:
-            columns[name] = 0  # ends the circle that a repeat zone is
-            columns[name] = max((column_of(one) + 1 for one in sources.get(name, ()) if one in names), default=0)
-        return columns[name]
-
-    by_column: dict[int, list[Any]] = {}
-    for node in nodes:
-        by_column.setdefault(column_of(node.name), []).append(node)
-    x, lowest = corner
-    for _, stacked in sorted(by_column.items()):
-        y = corner[1]
-        for node in stacked:
-            places[node.name] = (x, y)
-            y -= HEAD + ROW * sum(socket.enabled and not socket.hide for socket in (*node.inputs, *node.outputs))
-        x, lowest = x + max(node.width for node in stacked) + GAP, min(lowest, y)
-    return x + GAP if nodes else x, lowest

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from supple.deformers import DEFAULT_METHOD, DEFORMERS, METHODS, Choice, Method, SkinningError
-from supple.deformers.particles import particles_2010
+from supple.deformers.particles import particles_2010, solid_2010
 
 from . import characters, reference
 
@@ -80,7 +80,7 @@ def test_variants_are_named_by_what_is_chosen() -> None:
 
 
 def test_fillings_to_choose_from_are_those_that_there_are() -> None:
-    assert particles_2010.FILL.keys == tuple(particles_2010.FILLS)
+    assert particles_2010.FILL.keys == tuple(solid_2010.FILLS)
 
 
 def test_every_blend_has_a_reference() -> None:

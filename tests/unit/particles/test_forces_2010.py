@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from supple.deformers.geometry.lattice import hexagonal_packing
-from supple.deformers.particles import forces_2010 as particle_forces
+from supple.deformers.particles import forces_2010
 from supple.deformers.particles.forces_2010 import (
     TIME_STEP,
     find_forces,
@@ -96,7 +96,7 @@ def test_forces_are_the_paper_s(large: bool) -> None:
     springs = find_springs(centers, radii)
     lengths = dict(zip(zip(springs.first, springs.second, strict=True), springs.lengths, strict=True))
     points, velocities, goals = shake(centers, 0.1), shake(0 * centers, 1.0, 1), shake(centers, 0.2, 2)
-    expected = slow_forces(points, velocities, goals, lengths, particle_forces.COMPRESSION)
+    expected = slow_forces(points, velocities, goals, lengths, forces_2010.COMPRESSION)
     np.testing.assert_allclose(find_forces(points, velocities, goals, springs), expected, atol=1e-12)
 
 
@@ -109,7 +109,7 @@ def test_all_pairs_are_the_paper_s() -> None:
         for j in range(i + 1, len(radii))
         if np.linalg.norm(points[:, i] - points[:, j]) < radii[i] + radii[j] + 0.4
     }
-    expected = slow_forces(points, velocities, goals, lengths, particle_forces.COMPRESSION)
+    expected = slow_forces(points, velocities, goals, lengths, forces_2010.COMPRESSION)
     np.testing.assert_allclose(find_forces_of_all_pairs(points, velocities, goals, radii), expected, atol=1e-12)
 
 
@@ -150,7 +150,7 @@ def test_the_paper_s_step_explodes_for_small_particles(monkeypatch: pytest.Monke
     springs, masses = find_springs(centers, radii), find_masses(radii)
     goals = shake(centers, 0.05)
     assert find_time_step(masses, springs.counts) < TIME_STEP / 2
-    monkeypatch.setattr(particle_forces, "find_time_step", lambda *_: TIME_STEP)
+    monkeypatch.setattr(forces_2010, "find_time_step", lambda *_: TIME_STEP)
     points, _ = settle_particles(goals, masses, springs, 1e-4)
     np.testing.assert_array_equal(points, goals)
 
@@ -160,6 +160,6 @@ def test_settled_particles_have_no_force_left() -> None:
     springs = find_springs(centers, radii)
     goals = shake(centers, 0.1)
     points, steps = settle_particles(goals, find_masses(radii), springs, 2e-3)
-    assert 0 < steps < particle_forces.MOST_STEPS
+    assert 0 < steps < forces_2010.MOST_STEPS
     assert np.abs(find_forces(points, 0 * points, goals, springs)).max() <= 0.03 * 2e-3
     assert np.abs(points - goals).max() > 0.05

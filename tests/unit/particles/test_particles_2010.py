@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from supple.deformers import Joints, Pose, Rest, SkinningError, Weights
-from supple.deformers.particles import forces_2010 as particle_forces
+from supple.deformers.particles import forces_2010
 from supple.deformers.particles import particles_2010 as method
-from supple.deformers.particles.particles_2010 import Binding, Params, find_bones
+from supple.deformers.particles.particles_2010 import Binding, Params
+from supple.deformers.particles.solid_2010 import find_bones
 from supple.deformers.skinning import dlbnt
 
 from ..characters import about, rotation
@@ -56,9 +57,9 @@ def within(actual: np.ndarray, expected: np.ndarray, part: float = 1e-6) -> None
 
 @pytest.fixture(autouse=True, scope="module")
 def hurry() -> Iterator[None]:
-    """What holds of settled particles holds on their way; test_particle_forces.py sees that they settle."""
+    """What holds of settled particles holds on their way; test_forces_2010.py sees that they settle."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(particle_forces, "MOST_STEPS", 300)
+        patch.setattr(forces_2010, "MOST_STEPS", 300)
         yield
 
 
@@ -76,7 +77,7 @@ def bent(binding: Binding) -> np.ndarray:
 def test_rest_and_motion_as_a_whole(fill: str) -> None:
     """Exact: particles and springs go along, also with an even scale."""
     binding = method.bind(BOX, Params(fill, 0.07))
-    assert (len(np.unique(binding.body.radii)) == 2) == (fill == "TWO_LEVEL")
+    assert (len(np.unique(binding.solid.radii)) == 2) == (fill == "TWO_LEVEL")
     for matrix in (np.eye(4), MOVE, about(1.7 * rotation((3, -1, 2), 70), np.zeros(3), (5, 2, -3))):
         whole = np.array([matrix, matrix])
         within(method.deform(binding, Pose(whole)), transform(matrix, BOX.points))

@@ -140,7 +140,7 @@ def test_what_can_not_be_filled_is_dlbnt(parts: dict, message: str) -> None:
     rest = replace(REST, **parts)
     result = method.bind(rest, FEW)
     assert result.count == 0
-    assert result.body is None
+    assert result.solid is None
     for matrices in (BEND, SCALED):
         np.testing.assert_array_equal(method.deform(result, Pose(matrices)), skin(rest, matrices))
         transforms = method.vertex_transforms(result, Pose(matrices))

@@ -1,0 +1,214 @@
+"""A character filled with particles: the solid, its particles, what joins them to the joints and the skin to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import SkinningError
+from ..geometry.solid import Surface, read_surface
+from ..rig.rest import Joints, Rest, Weights
+from ..skinning import blending, dlbnt
+from .attachments import attach
+from .cloud import Cloud, make_cloud
+from .fill import Fill, fill_solid, find_smallest_radius
+from .volumes import VolumeKeeper
+
+LEAST_PARTICLES, MOST_PARTICLES = 20, 50_000
+"""Particles below which a body is no solid, and above which a pose takes longer than anyone would wait."""
+
+SPARE = 0.02
+"""The same move, in radii of the limb, where joints meet."""
+
+EVEN = 1e-4
+"""Differences in the scale of the axes, from object to armature space, that do not count."""
+
+
+@dataclass(frozen=True)
+class FilledSolid:
+    """The particles of a character, in unit space: object space about the mesh's center, in sizes of the mesh.
+
+    Attributes
+    ----------
+    fill : Fill
+    cloud : Cloud
+    core : blending.Binding
+        The particles, and the joints that take them.
+    skin : blending.Binding
+        The vertices, and the particles as the joints that take them.
+    points : float32 array, shape (V, 3)
+        The vertices.
+    keeper : VolumeKeeper
+        Of the skin, in object space.
+    spare : float32 array, shape (V,)
+        How far each vertex may go to keep the volume where the particles do not move it, object space.
+    to_unit, to_object : float64 arrays, shape (4, 4)
+    """
+
+    fill: Fill
+    cloud: Cloud
+    core: blending.Binding
+    skin: blending.Binding
+    points: np.ndarray
+    keeper: VolumeKeeper
+    spare: np.ndarray
+    to_unit: np.ndarray
+    to_object: np.ndarray
+
+
+@dataclass(frozen=True)
+class Filling:
+    """What came of filling a character.
+
+    Attributes
+    ----------
+    solid : FilledSolid or None
+        None where there is nothing to fill.
+    weights : Weights or None
+        Weights by which the joints take the skin, where the solid changes them.
+    share : float
+        Share of the vertices' motion that follows the particles.
+    messages : tuple of str
+        What was not filled, and what is done instead.
+    """
+
+    solid: FilledSolid | None
+    weights: Weights | None
+    share: float
+    messages: tuple[str, ...]
+
+
+def fill_character(rest: Rest, smallest_radius: float, count: int, stiffness: float) -> Filling:
+    """Fill a character with particles, and tie them to its joints and its skin to them.
+
+    Parameters
+    ----------
+    rest : Rest
+        Its weights by vertex, its last joint that of `add_still_joint`.
+    smallest_radius : float
+        Of a particle, object space; 0: what gives about `count` particles.
+    count : int
+    stiffness : float
+        How closely particles follow the joints, above 0; 1 is flesh.
+
+    Raises
+    ------
+    SkinningError
+        Where the radius would take too many particles.
+    """
+    joints = rest.joints
+    to_unit = _find_unit_space(rest)
+    triangles = np.empty((0, 3), int) if rest.triangles is None else rest.triangles
+    surface = read_surface(transform_points(to_unit, rest.points), triangles)
+    messages = _describe_surface(surface)
+    fill, scale = None, float(np.cbrt(abs(np.linalg.det(to_unit[:3, :3]))))
+    if surface.triangles.size:
+        _check_radius(surface, smallest_radius, scale)
+        fill = fill_solid(surface, smallest_radius * scale, count)
+        if len(fill.points) < LEAST_PARTICLES:
+            few = f"Only {len(fill.points)} particles fit into the mesh: it is deformed by DLBNT"
+            messages = (*messages, f"{few}. Choose a smaller radius")
+            fill = None
+    if fill is None:
+        return Filling(None, None, 0.0, messages)
+
+    dense = np.zeros((len(rest.points), len(joints.parents)), np.float32)
+    np.add.at(dense, (rest.weights.vertices, rest.weights.joints), rest.weights.values)
+    lengths = _bone_lengths(joints) * _armature_to_unit(rest, to_unit)
+    cloud = make_cloud(surface, fill, dense, lengths, joints.parents, stiffness)
+    dense, attachment = attach(surface, fill, cloud, rest.weights, dense, rest.solid)
+    if not attachment.solid.any():
+        messages += ("Every part is held by one bone, or too thin for its particles: it is deformed by DLBNT",)
+        return Filling(None, None, 0.0, messages)
+    solid = FilledSolid(
+        fill=fill,
+        cloud=cloud,
+        core=dlbnt.bind(Rest(fill.points, Weights.from_dense(cloud.weights), joints), dlbnt.Params()),
+        skin=attachment.bind(rest, surface.points, fill.points),
+        points=surface.points.astype(np.float32),
+        keeper=VolumeKeeper(rest.points, surface),
+        spare=_find_spare(fill.limbs_at(surface.points) / scale, dense, attachment.find_strength(rest)),
+        to_unit=to_unit,
+        to_object=np.linalg.inv(to_unit),
+    )
+    return Filling(solid, Weights.from_dense(dense), float(attachment.solid.mean()), messages)
+
+
+def _check_radius(surface: Surface, smallest_radius: float, scale: float) -> None:
+    """Raise SkinningError for a radius, object space, that would take too many particles."""
+    least = find_smallest_radius(surface, MOST_PARTICLES) / scale if smallest_radius > 0 else 0.0
+    if smallest_radius < least:
+        raise SkinningError(
+            f"A smallest radius of {smallest_radius:g} would take more than {MOST_PARTICLES:,} particles: choose "
+            f"{least:.2g} or more, or 0 to have it found"
+        )
+
+
+def _find_spare(thickness: np.ndarray, weights: np.ndarray, strength: np.ndarray) -> np.ndarray:
+    """How far vertices may go to keep the volume: the more, the more joints share them."""
+    return (SPARE * thickness * (1.0 - np.einsum("vb,vb->v", weights, weights)) * strength).astype(np.float32)
+
+
+def add_still_joint(joints: Joints) -> Joints:
+    """The joints, and one that stays at rest: vertices without weights follow it."""
+    tails = joints.centers if joints.tails is None else joints.tails
+    return Joints(
+        np.concatenate([joints.centers, np.zeros((1, 3))]),
+        np.append(joints.parents, -1),
+        None if joints.tails is None else np.concatenate([tails, np.full((1, 3), np.inf)]),
+    )
+
+
+def _bone_lengths(joints: Joints) -> np.ndarray:
+    """Lengths of the bones, armature space; bones without an end are long."""
+    if joints.tails is None:
+        return np.full(len(joints.parents), np.inf)
+    return np.linalg.norm(joints.tails - joints.centers, axis=1)
+
+
+def _find_unit_space(rest: Rest) -> np.ndarray:
+    """From object to unit space, shape (4, 4): about the center, in sizes, and as the armature sees the object.
+
+    An object that is scaled unevenly against its armature has other lengths there. How it is moved and turned, or
+    scaled evenly, makes no difference: the particles are the same in every frame.
+    """
+    shape = np.eye(3)
+    if rest.object_to_armature is not None:
+        _, scales, axes = np.linalg.svd(rest.object_to_armature[:3, :3])
+        scales = scales / np.cbrt(np.prod(scales))
+        if np.ptp(scales) > EVEN:
+            shape = np.round(axes.T @ np.diag(scales) @ axes, 4)
+    low, high = rest.points.min(axis=0, initial=np.inf), rest.points.max(axis=0, initial=-np.inf)
+    size = float((high - low).max(initial=0.0)) or 1.0
+    matrix = np.eye(4)
+    matrix[:3, :3] = shape / size
+    matrix[:3, 3] = -matrix[:3, :3] @ (0.5 * (low + high)).astype(float)
+    return matrix
+
+
+def _armature_to_unit(rest: Rest, to_unit: np.ndarray) -> float:
+    """How many units are one of armature space."""
+    into = np.eye(4) if rest.object_to_armature is None else rest.object_to_armature
+    return float(np.cbrt(abs(np.linalg.det(to_unit[:3, :3]) / np.linalg.det(into[:3, :3]))))
+
+
+def transform_points(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Apply an affine transform, shape (4, 4), to points, shape (N, 3)."""
+    return points @ matrix[:3, :3].T + matrix[:3, 3]
+
+
+def _describe_surface(surface: Surface) -> tuple[str, ...]:
+    count, solid = len(surface.solid), int(surface.solid.sum())
+    messages = []
+    if not count:
+        messages.append("The mesh has no faces to fill: it is deformed by DLBNT")
+    elif not solid:
+        messages.append(
+            "No part of the mesh is closed, so nothing can be filled: it is deformed by DLBNT. Close its holes"
+        )
+    elif solid < count:
+        messages.append(f"Parts that are open, like cloth, and follow the joints: {count - solid} of {count}")
+    if surface.turned:
+        messages.append(f"Parts that are inside out, and are filled as if their normals were flipped: {surface.turned}")
+    return tuple(messages)

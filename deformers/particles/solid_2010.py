@@ -1,0 +1,208 @@
+"""A character filled with spheres (Yamamoto & Tokoi 2010, sections 2 and 3): particles, their bones and springs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import SkinningError
+from ..geometry.neighbors import find_nearest
+from ..rig.rest import Rest
+from .fill_2010 import SPHERE_SPACE, count_places, fill_two_levels, fill_uniform, surface_bounds, surface_volume
+from .forces_2010 import TINY, UNIT_SIZE, Springs, find_masses, find_springs
+
+FILLS = {"UNIFORM": fill_uniform, "TWO_LEVEL": fill_two_levels}
+
+AUTOMATIC_COUNT = 1000
+"""Particles of one size that the automatic radius leads to, about."""
+
+MOST_PARTICLES = 20_000
+"""With more, a pose would take minutes."""
+
+MOST_PLACES = 2_000_000
+"""Of the lattice, in the box around the body: what does not fill its box has many more places than particles."""
+
+LEAST_VOLUME = 1e-7
+"""Share of its box's largest extent, cubed, below which a surface counts as flat."""
+
+SURFACE_PARTICLES = 4
+"""Particles that a vertex follows (section 5)."""
+
+TIE = 1e-6
+"""Distances count as equal if they differ by less than this: in radii, squared ones to a bone in parts of them. A body
+and a lattice have many equal ones, and rounding must not choose."""
+
+NEAR = 16
+"""Particles among which those of a vertex are chosen: more than can be equally near."""
+
+
+@dataclass(frozen=True)
+class SphereSolid:
+    """A filled character at rest, in unit space: armature space, scaled so that its largest extent is `UNIT_SIZE`.
+
+    Attributes
+    ----------
+    object_to_unit : float64 array, shape (4, 4)
+    centers : float64 array, shape (P, 3)
+    radii, masses : float64 arrays, shape (P,)
+    joints : int array, shape (P,)
+    springs : Springs
+    nearest : int array, shape (V, up to 4)
+        The particles that each vertex follows.
+    """
+
+    object_to_unit: np.ndarray
+    centers: np.ndarray
+    radii: np.ndarray
+    masses: np.ndarray
+    joints: np.ndarray
+    springs: Springs
+    nearest: np.ndarray
+
+
+def find_bones(points: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> np.ndarray:
+    """The nearest bone of each point: index, shape (P,).
+
+    Parameters
+    ----------
+    points : float array, shape (P, 3)
+    heads, tails : float arrays, shape (B, 3)
+        In the same space. A bone with an end that is no number is nearest to nothing. Of bones that are equally near,
+        as two at their common end, the first counts.
+
+    Notes
+    -----
+    Section 2: distance to the segment, which is that to an end where the foot of the perpendicular is beyond it. The
+    foot is also the base point of the paper, from which the vector to the particle is turned with the bone. As base
+    point and vector go through one and the same affine transform, their sum is that of the particle itself, and the
+    base point is not kept.
+    """
+    nearest = np.zeros(len(points), np.intp)
+    least = np.full(len(points), np.inf)
+    for bone, (head, tail) in enumerate(zip(heads, tails, strict=True)):
+        with np.errstate(invalid="ignore"):
+            along = tail - head
+            length = max(float(along @ along), TINY)  # without length it is a point
+            shares = np.clip((points - head) @ along / length, 0.0, 1.0)
+            away = points - head - shares[:, None] * along
+            squares = np.einsum("pi,pi->p", away, away)
+        nearer = squares < least * (1.0 - TIE)
+        nearest[nearer] = bone
+        least[nearer] = squares[nearer]
+    return nearest
+
+
+def make_solid(rest: Rest, fill: str, radius: float) -> SphereSolid | str:
+    """Fill the surface of a character with spheres, or describe why that can not be done.
+
+    Parameters
+    ----------
+    rest : Rest
+    fill : str
+        Key of `FILLS`.
+    radius : float
+        Of the small spheres, object space; 0 for an automatic one.
+
+    Returns
+    -------
+    SphereSolid, or str
+        The message for the user, where there is nothing to fill.
+
+    Raises
+    ------
+    SkinningError
+        Where the radius leads to too many particles.
+    """
+    triangles, heads, tails = rest.triangles, rest.joints.centers, rest.joints.tails
+    if triangles is None or not len(triangles):
+        return "The mesh has no faces to fill with particles, so DLBNT is used: add faces that enclose a volume"
+    if tails is None or not len(tails):
+        return "No deforming bone has a tail, so DLBNT is used: turn on Deform of some bones and bind again"
+    object_to_unit = _find_unit_space(rest.points, triangles, rest.object_to_armature)
+    if object_to_unit is None:
+        return "The mesh is scaled to nothing, so DLBNT is used: give object and armature a scale and bind again"
+    points = transform_points(object_to_unit, rest.points)
+    unit_radius = _choose_radius(points, triangles, radius, scale_of(object_to_unit))
+    if unit_radius is None:
+        return "The mesh encloses no volume, so DLBNT is used: close its holes, or give it thickness, and bind again"
+    centers, radii = FILLS[fill](points, triangles, unit_radius)
+    shown = unit_radius / scale_of(object_to_unit)
+    if not len(centers):
+        return f"No particle of radius {shown:.4g} is inside the mesh, so DLBNT is used: choose a smaller radius"
+    if len(centers) > MOST_PARTICLES:
+        raise _too_many(shown, len(centers), MOST_PARTICLES, "particles")
+    armature_to_unit = object_to_unit @ np.linalg.inv(matrix_or_identity(rest.object_to_armature))
+    return SphereSolid(
+        object_to_unit=object_to_unit,
+        centers=centers,
+        radii=radii,
+        masses=find_masses(radii),
+        joints=find_bones(
+            centers, transform_points(armature_to_unit, heads), transform_points(armature_to_unit, tails)
+        ),
+        springs=find_springs(centers, radii),
+        nearest=_find_surface_particles(points, centers, unit_radius),
+    )
+
+
+def _find_surface_particles(points: np.ndarray, centers: np.ndarray, radius: float) -> np.ndarray:
+    """The particles nearest to each vertex (section 5), shape (V, up to 4); the first of those equally near."""
+    near, away = find_nearest(points, centers, NEAR)
+    steps = np.floor(away / (TIE * radius) + 0.37)  # so that what comes of plain lengths is not at the edge of a step
+    order = np.lexsort((near, steps), axis=1)
+    return np.take_along_axis(near, order, axis=1)[:, :SURFACE_PARTICLES]
+
+
+def _find_unit_space(
+    points: np.ndarray, triangles: np.ndarray, object_to_armature: np.ndarray | None
+) -> np.ndarray | None:
+    """From object space to armature space scaled to `UNIT_SIZE` and centered, shape (4, 4); None for a point."""
+    into = matrix_or_identity(object_to_armature)
+    if not (np.isfinite(into).all() and np.linalg.matrix_rank(into) == 4):
+        return None
+    low, high = surface_bounds(transform_points(into, points), triangles)
+    size = float((high - low).max())
+    if not size > 0:
+        return None
+    scale = UNIT_SIZE / size
+    to_unit = np.diag([scale, scale, scale, 1.0])
+    to_unit[:3, 3] = -0.5 * scale * (low + high)
+    return to_unit @ into
+
+
+def _choose_radius(points: np.ndarray, triangles: np.ndarray, radius: float, scale: float) -> float | None:
+    """The radius in unit space of one in object space, which is 1 / `scale` as large; None if there is no volume."""
+    low, high = surface_bounds(points, triangles)
+    volume = surface_volume(points, triangles)
+    if volume <= LEAST_VOLUME * UNIT_SIZE**3:
+        return None
+    if radius > 0:
+        places = count_places(high - low, radius * scale)
+        if places > MOST_PLACES:
+            raise _too_many(radius, places, MOST_PLACES, "places to test")
+        return radius * scale
+    radius = float(np.cbrt(volume / (AUTOMATIC_COUNT * SPHERE_SPACE)))
+    return radius * max(1.0, float(np.cbrt(count_places(high - low, radius) / MOST_PLACES)))
+
+
+def _too_many(radius: float, count: float, most: int, what: str) -> SkinningError:
+    least = radius * float(np.cbrt(count / most)) * 1.02
+    return SkinningError(
+        f"A radius of {radius:.4g} gives {count:.0f} {what}, more than {most}: choose one of at least {least:.4g}"
+    )
+
+
+def matrix_or_identity(matrix: np.ndarray | None) -> np.ndarray:
+    """A matrix, shape (4, 4), float64; the identity for None."""
+    return np.eye(4) if matrix is None else np.asarray(matrix, np.float64)
+
+
+def transform_points(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Apply an affine transform, shape (4, 4), to points, shape (N, 3)."""
+    return points @ matrix[:3, :3].T + matrix[:3, 3]
+
+
+def scale_of(matrix: np.ndarray) -> float:
+    """How many times longer an affine transform, shape (4, 4), makes lengths, in the mean."""
+    return float(np.cbrt(abs(np.linalg.det(matrix[:3, :3]))))
