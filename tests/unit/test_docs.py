@@ -176,7 +176,7 @@ def labels_of(node: ast.AST) -> Iterator[str]:
         items = node.elts if isinstance(node, ast.Tuple) else node.args
         key = (text_of(items[0]) or getattr(items[0], "id", "")) if items else ""
         label, tooltip = [*map(text_of, items), "", "", ""][1:3]
-        if key.isupper() and " " in tooltip:
+        if (key.isupper() or (isinstance(node, ast.Call) and key.isidentifier())) and " " in tooltip:
             yield label
 
 
