@@ -1,4 +1,4 @@
-"""Tools that edit weights, check them, and select what was found."""
+"""Operators that edit weights, check them, and select the vertices with mistakes."""
 
 from __future__ import annotations
 
@@ -10,33 +10,32 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty
 
 from ..deformers import SkinningError
 from ..deformers.weight_editing.transfer import Params
-from ..tasks.weights import checks as weight_checks
-from ..tasks.weights import edits as weight_edits
-from ..tasks.weights.edits import Scope
+from ..tasks.weights import checks, edits, transfer
+from ..tasks.weights.targets import Scope
 from .weights import SELECT, chosen_meshes
 
 BONES_ITEMS = (
-    ("ALL", "All Bones", "All bones whose groups are not locked"),
-    ("ACTIVE", "Active Group", "The bone of the active vertex group; the others share what it leaves"),
-    ("SELECTED", "Selected Bones", "The selected bones of the armature; the others share what these leave"),
+    ("ALL", "All Bones", "All bones whose vertex groups are not locked"),
+    ("ACTIVE", "Active Group", "Only the bone of the active vertex group. The other bones share the rest"),
+    ("SELECTED", "Selected Bones", "Only the selected bones of the armature. The other bones share the rest"),
 )
 SMOOTH_ITEMS = (
-    ("SURFACE", "Surface", "Weights are evened out along the skin"),
-    ("SOLID", "Solid", "Weights are evened out through the body: also between parts that do not hang together"),
+    ("SURFACE", "Surface", "Smooth along the skin"),
+    ("SOLID", "Solid", "Smooth through the volume that the skin encloses, also between parts that are not connected"),
 )
 DIRECTION_ITEMS = (
-    ("POSITIVE", "+X to -X", "Weights of the side of positive X are taken over to the other one"),
-    ("NEGATIVE", "-X to +X", "Weights of the side of negative X are taken over to the other one"),
-    ("BOTH", "Average", "Both sides get the mean of both"),
+    ("POSITIVE", "+X to -X", "Copy weights from the side of positive X to the other side"),
+    ("NEGATIVE", "-X to +X", "Copy weights from the side of negative X to the other side"),
+    ("BOTH", "Average", "Give both sides the mean of their weights"),
 )
 KIND_ITEMS = (
-    ("UNWEIGHTED", "Unweighted", "Vertices that no bone moves"),
-    ("OVER_INFLUENCED", "Over-Influenced", "Vertices of more bones than the limit"),
+    ("UNWEIGHTED", "Unweighted", "Vertices without any weight"),
+    ("OVER_INFLUENCED", "Over-Influenced", "Vertices with more bones than the limit"),
     ("SUMS", "Not Normalized", "Vertices whose weights do not sum to 1"),
-    ("SEAMS", "Seams", "Vertices at one place with different weights, which a pose tears apart"),
-    ("ISLANDS", "Islands", "Spots of weight that are cut off from the rest of their bone's"),
-    ("FAR", "Far From Bone", "Vertices with weight for a bone that is far away while others are near"),
-    ("ANY", "All Mistakes", "Vertices with any of these"),
+    ("SEAMS", "Seams", "Vertices at the same location with different weights: a pose tears them apart"),
+    ("ISLANDS", "Islands", "Patches of weight that are separate from the rest of their bone's weights"),
+    ("FAR", "Far From Bone", "Vertices with weights of a bone that is far away, while other bones are near"),
+    ("ANY", "All Mistakes", "Vertices with any of these mistakes"),
 )
 
 
@@ -53,17 +52,17 @@ class WeightsOperator:
         return True
 
     def run(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
-        """Do it, and give what is to be told."""
+        """Edit or check meshes, and return messages."""
         raise AssertionError("each operator has its own")
 
     def execute(self, context: bpy.types.Context) -> set[str]:
         operator = cast(bpy.types.Operator, self)
         try:
-            told = self.run(context, chosen_meshes(context))
+            messages = self.run(context, chosen_meshes(context))
         except SkinningError as error:
             operator.report({"ERROR"}, str(error))
             return {"CANCELLED"}
-        operator.report({"INFO"}, " ".join(told))
+        operator.report({"INFO"}, " ".join(messages))
         return {"FINISHED"}
 
 
@@ -72,51 +71,51 @@ class EditOperator(WeightsOperator):
 
     selected_only: BoolProperty(
         name="Selected Only",
-        description="Change the selected vertices only; if not set, so it is in Edit Mode and where a paint mask is on",
+        description="Change only selected vertices. On by default in Edit Mode and with a paint mask",
         options={"SKIP_SAVE"},
     )
-    bones: EnumProperty(name="Bones", description="Bones whose weights are changed", items=BONES_ITEMS)
+    bones: EnumProperty(name="Bones", description="Bones whose weights change", items=BONES_ITEMS)
 
     def scope(self, meshes: list[bpy.types.Object]) -> Scope:
-        """Which vertices and bones the user wants to be changed."""
+        """The vertices and bones to change."""
         operator = cast(bpy.types.Operator, self)
         if not operator.properties.is_property_set("selected_only"):
-            self.selected_only = any(weight_edits.has_mask(obj) for obj in meshes)
+            self.selected_only = any(edits.has_mask(obj) for obj in meshes)
         return Scope(self.selected_only, self.bones)
 
 
 class SUPPLE_OT_weights_smooth(EditOperator, bpy.types.Operator):
-    """Even weights out, so that bends get softer"""
+    """Blend the weights of neighboring vertices, for softer bends"""
 
     bl_idname = "supple.weights_smooth"
     bl_label = "Smooth"
 
-    method: EnumProperty(name="Method", description="Where weights are evened out", items=SMOOTH_ITEMS)
+    method: EnumProperty(name="Method", description="Which neighbors are blended", items=SMOOTH_ITEMS)
     strength: FloatProperty(
         name="Strength",
-        description="How much of the way each repeat goes",
+        description="How much of the neighbors' weights each vertex takes, in each repeat",
         default=0.5,
         min=0.0,
         max=1.0,
         subtype="FACTOR",
     )
     repeats: IntProperty(
-        name="Repeats", description="How often weights are evened out", default=4, min=1, soft_max=50, max=1000
+        name="Repeats", description="How many times to smooth", default=4, min=1, soft_max=50, max=1000
     )
 
     def run(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
-        return weight_edits.smooth_weights(meshes, self.scope(meshes), self.method, self.strength, self.repeats)
+        return edits.smooth_weights(meshes, self.scope(meshes), self.method, self.strength, self.repeats)
 
 
 class SUPPLE_OT_weights_sharpen(EditOperator, bpy.types.Operator):
-    """Strengthen each vertex's strongest bones, so that bends get crisper"""
+    """Strengthen the largest weights of each vertex, for crisper bends"""
 
     bl_idname = "supple.weights_sharpen"
     bl_label = "Sharpen"
 
     amount: FloatProperty(
         name="Amount",
-        description="How much the strongest bones gain: at 1 the strongest one takes all",
+        description="How much the largest weights gain: at 1, each vertex follows a single bone",
         default=0.3,
         min=0.0,
         max=1.0,
@@ -124,67 +123,73 @@ class SUPPLE_OT_weights_sharpen(EditOperator, bpy.types.Operator):
     )
 
     def run(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
-        return weight_edits.sharpen_weights(meshes, self.scope(meshes), self.amount)
+        return edits.sharpen_weights(meshes, self.scope(meshes), self.amount)
 
 
 class SUPPLE_OT_weights_limit(EditOperator, bpy.types.Operator):
-    """Keep the strongest bones of each vertex, and tell how much weight was lost with the others"""
+    """Keep only the largest weights of each vertex, and report how much weight was removed"""
 
     bl_idname = "supple.weights_limit"
     bl_label = "Limit"
 
-    limit: IntProperty(name="Limit", description="Largest number of bones at a vertex", default=4, min=1, soft_max=12)
+    limit: IntProperty(name="Limit", description="Maximum number of bones per vertex", default=4, min=1, soft_max=12)
 
     def run(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
-        return weight_edits.limit_weights(meshes, self.scope(meshes), self.limit)
+        return edits.limit_weights(meshes, self.scope(meshes), self.limit)
 
 
 class SUPPLE_OT_weights_normalize(EditOperator, bpy.types.Operator):
-    """Have the weights of each vertex sum to 1"""
+    """Scale the weights of each vertex to a sum of 1"""
 
     bl_idname = "supple.weights_normalize"
     bl_label = "Normalize"
 
     def run(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
-        return weight_edits.normalize_weights(meshes, self.scope(meshes))
+        return edits.normalize_weights(meshes, self.scope(meshes))
 
 
 class SUPPLE_OT_weights_prune(EditOperator, bpy.types.Operator):
-    """Take small weights out, and give their share to the other bones of the vertex"""
+    """Remove small weights, and give their share to the other bones of the vertex"""
 
     bl_idname = "supple.weights_prune"
     bl_label = "Prune"
 
     threshold: FloatProperty(
-        name="Below", description="Smaller weights are taken out", default=0.01, min=0.0, max=1.0, precision=3, step=1
+        name="Below",
+        description="Remove weights smaller than this",
+        default=0.01,
+        min=0.0,
+        max=1.0,
+        precision=3,
+        step=1,
     )
 
     def run(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
-        return weight_edits.prune_weights(meshes, self.scope(meshes), self.threshold)
+        return edits.prune_weights(meshes, self.scope(meshes), self.threshold)
 
 
 class SUPPLE_OT_weights_mirror(EditOperator, bpy.types.Operator):
-    """Take weights over from one side of the armature to the other, for bones of left and right names"""
+    """Copy weights to the other side, swapping bones by their left and right names"""
 
     bl_idname = "supple.weights_mirror"
     bl_label = "Mirror"
 
-    direction: EnumProperty(name="Direction", description="From which side to which", items=DIRECTION_ITEMS)
+    direction: EnumProperty(name="Direction", description="Which side to copy from", items=DIRECTION_ITEMS)
 
     def run(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
-        return weight_edits.mirror_weights(meshes, self.scope(meshes), self.direction)
+        return edits.mirror_weights(meshes, self.scope(meshes), self.direction)
 
 
 class SUPPLE_OT_weights_transfer(EditOperator, bpy.types.Operator):
-    """Give the weights of the active mesh to the other selected ones, as from a body to its clothes"""
+    """Copy weights from the active mesh to the other selected meshes, for example from a body to its clothes"""
 
     bl_idname = "supple.weights_transfer"
     bl_label = "Transfer"
 
     reach: FloatProperty(
         name="Reach",
-        description="Farthest that a vertex may be from the active mesh to take its weights, as a share of its own "
-        "mesh's size. Others are filled in smoothly",
+        description="Maximum distance from the active mesh at which a vertex takes its weights, as a share of the size "
+        "of the vertex's own mesh. Weights of vertices farther away are filled in smoothly",
         default=Params.reach,
         min=0.0,
         max=1.0,
@@ -193,7 +198,7 @@ class SUPPLE_OT_weights_transfer(EditOperator, bpy.types.Operator):
     )
     angle: FloatProperty(
         name="Angle",
-        description="Largest angle between the two surfaces where weights are taken over",
+        description="Maximum angle between the two surfaces at which a vertex takes weights",
         default=Params.angle,
         min=0.0,
         max=math.pi,
@@ -206,7 +211,7 @@ class SUPPLE_OT_weights_transfer(EditOperator, bpy.types.Operator):
         meshes = chosen_meshes(context)
         if active not in meshes or len(meshes) < 2:
             cls.poll_message_set(
-                "Select a mesh that has an Armature modifier last, and before it those to give weights to"
+                "Select a mesh that has an Armature modifier last, after the meshes to copy its weights to"
             )
             return False
         return True
@@ -214,53 +219,44 @@ class SUPPLE_OT_weights_transfer(EditOperator, bpy.types.Operator):
     def run(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
         source = cast(bpy.types.Object, context.active_object)
         targets = [obj for obj in meshes if obj != source]
-        return weight_edits.transfer_weights(source, targets, self.scope(targets), Params(self.reach, self.angle))
+        return transfer.transfer_weights(source, targets, self.scope(targets), Params(self.reach, self.angle))
 
 
 class SUPPLE_OT_weights_clean(WeightsOperator, bpy.types.Operator):
-    """Remove vertex groups of bones in which no vertex has any weight"""
+    """Remove vertex groups of bones that have no weight on any vertex"""
 
     bl_idname = "supple.weights_clean"
     bl_label = "Remove Empty Groups"
 
     def run(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
-        return weight_edits.clean_groups(meshes)
+        return edits.clean_groups(meshes)
 
 
 class SUPPLE_OT_weights_check(WeightsOperator, bpy.types.Operator):
-    """Look for vertices without weights, with too many, with wrong sums, and for weights where they do not belong"""
+    """Look for vertices without weights, with too many bones or wrong sums, and for weights far from their bones"""
 
     bl_idname = "supple.weights_check"
     bl_label = "Check"
 
-    limit: IntProperty(name="Limit", description="Largest number of bones that is fine at a vertex", default=4, min=1)
+    limit: IntProperty(name="Limit", description="Maximum number of bones per vertex", default=4, min=1)
 
     def run(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
-        return weight_checks.check_weights(meshes, self.limit)
+        return checks.check_weights(meshes, self.limit)
 
 
 class SUPPLE_OT_weights_select(WeightsOperator, bpy.types.Operator):
-    """Select the vertices that a check has found, in Edit Mode"""
+    """Select the vertices with a kind of mistake, in Edit Mode"""
 
     bl_idname = "supple.weights_select"
     bl_label = "Select"
 
-    kind: EnumProperty(name="Kind", description="What to select", items=KIND_ITEMS)
-    limit: IntProperty(name="Limit", description="Largest number of bones that is fine at a vertex", default=4, min=1)
+    kind: EnumProperty(name="Kind", description="Which mistakes to select", items=KIND_ITEMS)
+    limit: IntProperty(name="Limit", description="Maximum number of bones per vertex", default=4, min=1)
 
     def run(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
-        found = weight_checks.find_vertices(meshes, self.kind, self.limit)
-        self.show(context, meshes)
-        return weight_checks.select_vertices(found)
-
-    def show(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> None:
-        """Go where selected vertices are seen: into Edit Mode, or stay in Weight Paint and show the mask."""
-        painted = [obj for obj in meshes if obj.mode == "WEIGHT_PAINT"]
-        for obj in painted:
-            cast(bpy.types.Mesh, obj.data).use_paint_mask_vertex = True
-        if not painted and context.active_object in meshes and context.mode == "OBJECT":
-            bpy.ops.object.mode_set(mode="EDIT")
-        context.scene.tool_settings.mesh_select_mode = (True, False, False)
+        found = checks.find_vertices(meshes, self.kind, self.limit)
+        checks.show_selection(context, meshes)
+        return checks.select_vertices(found)
 
 
 register, unregister = bpy.utils.register_classes_factory(

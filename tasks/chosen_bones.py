@@ -1,4 +1,4 @@
-"""Which bones and meshes a user means who works on weights."""
+"""Which bones and meshes edits of weights are for, by what is active and selected."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .character import find_armature_modifier, has_armature_modifier
 
 
 def find_active_armature(active: bpy.types.Object | None) -> bpy.types.Object | None:
-    """The active armature, or that of the active mesh."""
+    """The active armature, or the armature of the active mesh."""
     if active is None or active.type == "ARMATURE":
         return active
     if not has_armature_modifier(active):
@@ -26,10 +26,19 @@ def find_active_armature(active: bpy.types.Object | None) -> bpy.types.Object | 
 def find_deformed_meshes(
     active: bpy.types.Object | None, layer: bpy.types.ViewLayer, bones: Sequence[str] = ()
 ) -> list[bpy.types.Object]:
-    """The active mesh if it has an armature; else all visible ones that the active armature deforms.
+    """The active mesh if it has an armature; else all visible meshes that the active armature deforms.
 
-    Selected ones come first, then large ones. Where bones are given, meshes without their groups are left out, as
-    long as any has them.
+    Parameters
+    ----------
+    active : Object, optional
+    layer : ViewLayer
+    bones : sequence of str
+        Where any mesh has a vertex group of these bones, meshes without one are left out.
+
+    Returns
+    -------
+    list of Object
+        Selected meshes first, then large meshes.
     """
     armature = find_active_armature(active)
     if active is None or armature is None:
@@ -37,21 +46,21 @@ def find_deformed_meshes(
     if active.type == "MESH":
         return [active]
     meshes = [
-        one for one in layer.objects if has_armature_modifier(one, armature) and one.visible_get(view_layer=layer)
+        obj for obj in layer.objects if has_armature_modifier(obj, armature) and obj.visible_get(view_layer=layer)
     ]
-    held = [one for one in meshes if any(bone in one.vertex_groups for bone in bones)] or meshes
-    return sorted(held, key=lambda one: (not one.select_get(view_layer=layer), -len(one.data.vertices)))
+    weighted = [obj for obj in meshes if any(bone in obj.vertex_groups for bone in bones)] or meshes
+    return sorted(weighted, key=lambda obj: (not obj.select_get(view_layer=layer), -len(obj.data.vertices)))
 
 
 def find_chosen_bones(active: bpy.types.Object | None) -> list[str]:
-    """Names of the selected bones of an armature that is active or in Pose Mode, else the active vertex group's."""
+    """Names of the selected bones, if the armature is active or in Pose Mode; else of the active vertex group."""
     armature = find_active_armature(active)
     if active is None:
         return []
     if armature is not None and (active.type == "ARMATURE" or armature.mode == "POSE"):
-        chosen = [bone.name for bone in armature.pose.bones if is_selected(bone)]
-        if chosen:
-            return chosen
+        selected = [bone.name for bone in armature.pose.bones if is_selected(bone)]
+        if selected:
+            return selected
     if active.type == "MESH":
         return [active.vertex_groups.active.name] if active.vertex_groups.active is not None else []
     bone = active.data.bones.active if active.type == "ARMATURE" else None
@@ -59,5 +68,5 @@ def find_chosen_bones(active: bpy.types.Object | None) -> list[str]:
 
 
 def is_selected(bone: Any) -> bool:
-    """Whether a pose bone is selected: from Blender 5.0 on that is its own, before it was the bone's."""
+    """Whether a pose bone is selected: since Blender 5.0 a property of its own, before of its bone."""
     return bool(bone.select if hasattr(bone, "select") else bone.bone.select)

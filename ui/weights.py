@@ -1,4 +1,4 @@
-"""The Weights panel: automatic weights, what came of them, and tools to edit weights."""
+"""The Weights panel: automatic weights, the report on them, and tools that edit and check weights."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from .panels import SupplePanel, draw_message
 
 
 def find_skinned(context: bpy.types.Context) -> bpy.types.Object | None:
-    """The active object where it can have weights, or is an armature that gives some."""
+    """The active object if it is a mesh or an armature."""
     obj = context.active_object
     return obj if obj is not None and obj.type in ("MESH", "ARMATURE") else None
 
 
 def settings_of_scene(context: bpy.types.Context) -> WeightSettings:
-    """What is chosen for automatic weights."""
+    """The settings of automatic weights."""
     return context.scene.supple_weights
 
 
 class WeightsSubpanel(SupplePanel):
-    """Mix-in: a part of the Weights panel that is closed at first."""
+    """Mix-in: a subpanel of the Weights panel that is closed at first."""
 
     bl_parent_id = "VIEW3D_PT_supple_weights"
     bl_options = {"DEFAULT_CLOSED"}
@@ -32,7 +32,7 @@ class WeightsSubpanel(SupplePanel):
 
 
 class VIEW3D_PT_supple_weights(SupplePanel, bpy.types.Panel):
-    """Automatic weights, and what came of them"""
+    """Automatic weights, and the report on them"""
 
     bl_label = "Weights"
     bl_options = {"DEFAULT_CLOSED"}
@@ -44,8 +44,8 @@ class VIEW3D_PT_supple_weights(SupplePanel, bpy.types.Panel):
         obj = find_skinned(context)
         if obj is None:
             column = layout.column(align=True)
-            column.label(text="Select a mesh,")
-            column.label(text="and its armature too")
+            column.label(text="Select a mesh")
+            column.label(text="and its armature")
             return
         settings = settings_of_scene(context)
         column = layout.column()
@@ -69,7 +69,7 @@ class VIEW3D_PT_supple_weights(SupplePanel, bpy.types.Panel):
 
 
 class VIEW3D_PT_supple_weights_options(WeightsSubpanel, bpy.types.Panel):
-    """What automatic weights offer to choose besides"""
+    """Further options of automatic weights"""
 
     bl_label = "Options"
 
@@ -90,7 +90,7 @@ class VIEW3D_PT_supple_weights_options(WeightsSubpanel, bpy.types.Panel):
 
 
 class VIEW3D_PT_supple_weights_edit(WeightsSubpanel, bpy.types.Panel):
-    """Tools that change weights: those of selected vertices in Edit Mode and where a paint mask is on, else all"""
+    """Tools that change weights: of selected vertices in Edit Mode and with a paint mask, else of all vertices"""
 
     bl_label = "Edit"
 
@@ -100,8 +100,8 @@ class VIEW3D_PT_supple_weights_edit(WeightsSubpanel, bpy.types.Panel):
         row.operator("supple.weight_lines", icon="CURVE_BEZCIRCLE")
         column = self.layout.column(align=True)
         row = column.row(align=True)
-        row.operator("supple.weights_smooth", text="Smooth Skin", icon="MOD_SMOOTH").method = "SURFACE"
-        row.operator("supple.weights_smooth", text="Smooth Body", icon="META_BALL").method = "SOLID"
+        row.operator("supple.weights_smooth", text="Smooth Surface", icon="MOD_SMOOTH").method = "SURFACE"
+        row.operator("supple.weights_smooth", text="Smooth Solid", icon="META_BALL").method = "SOLID"
         row = column.row(align=True)
         row.operator("supple.weights_sharpen", icon="SHARPCURVE")
         row.operator("supple.weights_normalize", icon="NORMALIZE_FCURVES")
@@ -116,7 +116,7 @@ class VIEW3D_PT_supple_weights_edit(WeightsSubpanel, bpy.types.Panel):
 
 
 class VIEW3D_PT_supple_weights_check(WeightsSubpanel, bpy.types.Panel):
-    """What is wrong with weights, and where"""
+    """Mistakes in weights, reported or selected"""
 
     bl_label = "Check"
 

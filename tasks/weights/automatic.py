@@ -28,8 +28,8 @@ from ...settings.weights import MODE_ITEMS
 from .copies import Copies, complete_sides, join_copies, read_copies
 from .edits import describe_loss
 from .parts import (
-    Part,
-    Skin,
+    SkinPart,
+    WeightedSkin,
     add_armature_modifier,
     check_near,
     check_sharers,
@@ -100,7 +100,7 @@ class Job:
 
     Attributes
     ----------
-    skin : Skin
+    skin : WeightedSkin
     options : Options
     chosen : bool array, shape (B,)
         Bones that are to get weights.
@@ -116,7 +116,7 @@ class Job:
         What is to be told before anything was computed.
     """
 
-    skin: Skin
+    skin: WeightedSkin
     options: Options
     chosen: np.ndarray
     locked: np.ndarray
@@ -183,7 +183,7 @@ def prepare(
     return [_prepare_skin(skin, options) for skin in read_skins(objects, armature)]
 
 
-def _prepare_skin(skin: Skin, options: Options) -> Job:
+def _prepare_skin(skin: WeightedSkin, options: Options) -> Job:
     chosen = np.ones(len(skin.names), bool)
     if options.only_selected_bones:
         selected = read_selected_bones(skin.armature)
@@ -222,7 +222,7 @@ def _prepare_skin(skin: Skin, options: Options) -> Job:
     )
 
 
-def _locked_names(skin: Skin, part: Part) -> list[str]:
+def _locked_names(skin: WeightedSkin, part: SkinPart) -> list[str]:
     return [name for name, is_locked in zip(skin.names, part.locked, strict=True) if is_locked]
 
 
@@ -303,7 +303,7 @@ def run_method(
     return solve(cut_progress(progress, 0.75, 1.0), fallback=fallback.weights)
 
 
-def _close_seams(skin: Skin) -> np.ndarray:
+def _close_seams(skin: WeightedSkin) -> np.ndarray:
     """Weights as they are, shape (V, B), where vertices that have none take those of others at their place.
 
     They would be torn off these, which stay as they are. Locked groups stay too.
@@ -347,7 +347,7 @@ def apply(jobs: list[Job], results: list[Result]) -> list[Report]:
     return [_apply_one(job, result) for job, result in zip(jobs, results, strict=True)]
 
 
-def _check_unchanged(part: Part) -> None:
+def _check_unchanged(part: SkinPart) -> None:
     vertices, read = len(mesh_of(part.obj).vertices), len(part.points)
     if vertices != read:
         raise SkinningError(
@@ -364,8 +364,7 @@ def _apply_one(job: Job, result: Result) -> Report:
         notes += complete_sides(part.obj, armature, skin.names, np.array(weights.any(axis=0)), job.pairs)
         parts.append((part.obj.name, len(weights), int((weights > 0).any(axis=1).sum())))
     for obj in job.missing:
-        add_armature_modifier(obj, armature)
-        notes.append(f"'{obj.name}' was given an Armature modifier with '{armature.name}'.")
+        notes.append(add_armature_modifier(obj, armature))
     reasons = {name: why for name, why in zip(skin.names, result.reasons, strict=True) if why}
     report = Report(armature.name, job.options.method, len(skin.names), tuple(parts), reasons, tuple(notes))
     for part in skin.parts:

@@ -1,4 +1,4 @@
-"""Weights checked: what is wrong is told, or selected. No weight is changed."""
+"""Weights checked: mistakes are reported, or selected. No weight is changed."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from dataclasses import replace
 import bpy
 import numpy as np
 
+from ...bridge.meshes import mesh_of
 from ...bridge.selection import write_selected
-from ...deformers.weight_editing.checks import Findings, describe
-from ...deformers.weight_editing.checks import check_weights as check
+from ...deformers.weight_editing import checks
+from ...deformers.weight_editing.checks import Findings
 from ...settings.objects import settings_of
-from .parts import Part, read_skins
+from .parts import SkinPart, read_skins
 from .reports import count, end_sentence
 
-MOST_LINES = 12
-"""Sentences of a report."""
+MAX_SENTENCES = 12
+"""Of a report on one mesh."""
 
 
 def _mark(pairs: np.ndarray, count: int) -> np.ndarray:
@@ -34,11 +35,11 @@ KINDS: dict[str, Callable[[Findings], np.ndarray]] = {
     "FAR": lambda found: _mark(found.far, len(found.sums)),
     "ANY": lambda found: found.wrong,
 }
-"""What can be selected: vertices, shape (V,)."""
+"""The mistakes that can be selected, and which vertices have them: bool arrays, shape (V,)."""
 
 
 def check_weights(objects: Iterable[bpy.types.Object], limit: int = 4) -> list[str]:
-    """Look for mistakes in weights, and keep what was found as text in the objects' settings.
+    """Look for mistakes in weights, and store the report as text in the objects' settings.
 
     Parameters
     ----------
@@ -50,18 +51,18 @@ def check_weights(objects: Iterable[bpy.types.Object], limit: int = 4) -> list[s
     Returns
     -------
     list of str
-        Sentences, of all objects.
+        Messages about all objects.
     """
-    told = []
+    messages = []
     for part, found, names in list(_find(objects, limit)):
-        lines = [end_sentence(line) for line in describe(found, names)]
-        if len(lines) > MOST_LINES:
-            lines[MOST_LINES - 1 :] = [f"{len(lines) - MOST_LINES + 1} more of this kind."]
+        lines = [end_sentence(line) for line in checks.describe(found, names)]
+        if len(lines) > MAX_SENTENCES:
+            lines[MAX_SENTENCES - 1 :] = [f"{len(lines) - MAX_SENTENCES + 1} more of this kind."]
         lines = [f"'{part.obj.name}', {count(len(part.points), 'vertex')}:", *lines]
         for obj in (part.obj, *part.sharers):
             settings_of(obj).weights_report = "\n".join(lines)
-        told += lines
-    return told
+        messages += lines
+    return messages
 
 
 def find_vertices(
@@ -81,25 +82,36 @@ def find_vertices(
 
 
 def select_vertices(found: Iterable[tuple[bpy.types.Object, np.ndarray]]) -> list[str]:
-    """Select these vertices of meshes and no others; gives what is to be told."""
+    """Select these vertices of meshes, bool arrays of shape (V,), and no others; returns messages."""
     total = 0
     for obj, selected in found:
         write_selected(obj, selected)
         total += np.count_nonzero(selected)
-    return [f"{count(total, 'vertex')} selected."]
+    return [f"Selected {count(total, 'vertex')}."]
 
 
-def _find(objects: Iterable[bpy.types.Object], limit: int) -> Iterator[tuple[Part, Findings, tuple[str, ...]]]:
-    """What is wrong with each part, and the names of its bones; those of one armature are looked at together."""
+def show_selection(context: bpy.types.Context, objects: Iterable[bpy.types.Object]) -> None:
+    """Go to a mode that shows selected vertices: stay in Weight Paint Mode with the mask on, or go to Edit Mode."""
+    objects = list(objects)
+    painted = [obj for obj in objects if obj.mode == "WEIGHT_PAINT"]
+    for obj in painted:
+        mesh_of(obj).use_paint_mask_vertex = True
+    if not painted and context.active_object in objects and context.mode == "OBJECT":
+        bpy.ops.object.mode_set(mode="EDIT")
+    context.scene.tool_settings.mesh_select_mode = (True, False, False)
+
+
+def _find(objects: Iterable[bpy.types.Object], limit: int) -> Iterator[tuple[SkinPart, Findings, tuple[str, ...]]]:
+    """The mistakes of each part, and the names of its bones; the parts of one armature are checked together."""
     for skin in read_skins(objects, needs_faces=False):
         bones = skin.skeleton.envelopes
-        found = check(skin.points, skin.triangles, skin.weights, bones.heads, bones.tails, limit)
+        found = checks.check_weights(skin.points, skin.triangles, skin.weights, bones.heads, bones.tails, limit)
         for part, rows in zip(skin.parts, skin.rows, strict=True):
             yield part, _cut(found, rows), skin.names
 
 
 def _cut(found: Findings, rows: slice) -> Findings:
-    """Findings of some vertices, which are counted from 0 again."""
+    """Findings of a range of vertices, with indices from 0."""
     masks = ("influences", "sums", "unweighted", "crowded", "unnormalized", "torn")
     pairs = {name: getattr(found, name) for name in ("stray", "far")}
     return replace(

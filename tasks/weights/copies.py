@@ -1,4 +1,4 @@
-"""Copies of a mesh that Mirror modifiers make, and the vertex groups of the other side that these follow."""
+"""Copies of a mesh that Mirror modifiers make, and the vertex groups of the other side that they follow."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from ...deformers.geometry.solid import weld
 from ..character import object_to_armature
 from ..stack import armature_modifiers
-from .parts import Skin
+from .parts import WeightedSkin, is_shown
 from .reports import count, list_names
 
 
@@ -22,24 +22,36 @@ class Copies:
 
     Attributes
     ----------
-    places : tuple of float64 array, shape (4, 4)
-        From the mesh's places to those of each copy, armature space.
+    transforms : tuple of float64 array, shape (4, 4)
+        From the mesh to each copy, armature space.
     swaps_sides : bool
-        Whether copies follow the bones of the other side: they need these bones' groups, though empty ones.
+        Whether copies follow the bones of the other side: these bones need groups, even empty ones.
     """
 
-    places: tuple[np.ndarray, ...]
+    transforms: tuple[np.ndarray, ...]
     swaps_sides: bool
 
     def add_twins(self, used: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-        """Bones with weight, bool of shape (B,), and with them those of the other side that copies follow."""
+        """Bones with weight, and those of the other side that copies follow.
+
+        Parameters
+        ----------
+        used : bool array, shape (B,)
+            Bones with weight.
+        pairs : int array, shape (B,)
+            The bone of the other side.
+
+        Returns
+        -------
+        bool array, shape (B,)
+        """
         return used | used[pairs] if self.swaps_sides else used
 
 
 def read_copies(obj: bpy.types.Object, armature: bpy.types.Object) -> Copies:
     """The copies that Mirror modifiers above an armature's modifier make."""
     space = np.array(object_to_armature(obj, armature), np.float64)
-    places, swaps_sides = [np.eye(4)], False
+    transforms, swaps_sides = [np.eye(4)], False
     for modifier in _find_mirrors(obj, armature):
         around: Any = modifier.mirror_object
         to_plane = np.eye(4)
@@ -50,34 +62,35 @@ def read_copies(obj: bpy.types.Object, armature: bpy.types.Object) -> Copies:
             flip = np.eye(4)
             flip[axis, axis] = -1.0
             across = np.linalg.pinv(to_plane) @ flip @ to_plane
-            places += [across @ place for place in places]
+            transforms += [across @ transform for transform in transforms]
             swaps_sides |= modifier.use_mirror_vertex_groups
-    return Copies(tuple(places[1:]), swaps_sides)
+    return Copies(tuple(transforms[1:]), swaps_sides)
 
 
 def _find_mirrors(obj: bpy.types.Object, armature: bpy.types.Object) -> list[Any]:
-    """Mirror modifiers whose copies the armature deforms; a mesh that it deforms as its child comes before all."""
+    """Mirror modifiers whose copies the armature deforms; none where it deforms the mesh as its parent, before all."""
     found = armature_modifiers(obj)
-    own = [one for one in found if one.object == armature] or [one for one in found if one.object is None]
+    own = [modifier for modifier in found if modifier.object == armature]
+    own = own or [modifier for modifier in found if modifier.object is None]
     if not own and obj.parent == armature and obj.parent_type == "ARMATURE":
         return []
     above = obj.modifiers[: obj.modifiers.find(own[0].name)] if own else list(obj.modifiers)
-    return [one for one in above if one.type == "MIRROR" and (one.show_viewport or one.show_render)]
+    return [modifier for modifier in above if modifier.type == "MIRROR" and is_shown(modifier)]
 
 
-def join_copies(skin: Skin, copies: Sequence[Copies]) -> tuple[np.ndarray, np.ndarray]:
-    """Points, shape (V', 3), and triangles of a skin, and after them those of its parts' copies.
+def join_copies(skin: WeightedSkin, copies: Sequence[Copies]) -> tuple[np.ndarray, np.ndarray]:
+    """Points, shape (V', 3), and triangles, shape (T', 3), of a skin, and after them those of its parts' copies.
 
-    Triangles of a copy whose corners are all at places of what was there before it are left out: where a whole mesh is
-    mirrored onto itself there is no second skin.
+    Triangles of a copy whose corners are all at positions of vertices before it are left out: a whole mesh that is
+    mirrored onto itself gets no second skin.
     """
     points, triangles, starts = [skin.points], [skin.triangles], [0]
     end = len(points[0])
     for part, own in zip(skin.parts, copies, strict=True):
-        for place in own.places:
-            points.append(part.points @ place[:3, :3].T + place[:3, 3])
+        for transform in own.transforms:
+            points.append(part.points @ transform[:3, :3].T + transform[:3, 3])
             corners = part.triangles + end
-            triangles.append(corners[:, ::-1] if np.linalg.det(place[:3, :3]) < 0 else corners)
+            triangles.append(corners[:, ::-1] if np.linalg.det(transform[:3, :3]) < 0 else corners)
             starts.append(end)
             end += len(part.points)
     if len(points) == 1:
@@ -91,7 +104,7 @@ def join_copies(skin: Skin, copies: Sequence[Copies]) -> tuple[np.ndarray, np.nd
 def complete_sides(
     obj: bpy.types.Object, armature: bpy.types.Object, names: Sequence[str], used: np.ndarray, pairs: np.ndarray
 ) -> list[str]:
-    """Give a mesh the empty groups that its mirrored copies follow; tells of it.
+    """Add the empty groups that a mesh's mirrored copies follow.
 
     Parameters
     ----------
@@ -101,12 +114,17 @@ def complete_sides(
         Bones that the mesh has weights for.
     pairs : int array, shape (B,)
         The bone of the other side.
+
+    Returns
+    -------
+    list of str
+        Messages.
     """
     wanted = read_copies(obj, armature).add_twins(used, pairs)
-    made = [name for name, one in zip(names, wanted, strict=True) if one and name not in obj.vertex_groups]
-    for name in made:
+    added = [name for name, is_wanted in zip(names, wanted, strict=True) if is_wanted and name not in obj.vertex_groups]
+    for name in added:
         obj.vertex_groups.new(name=name)
-    if not made:
+    if not added:
         return []
-    told = count(len(made), "empty group")
-    return [f"'{obj.name}' was given {told} for what its Mirror modifier adds: {list_names(made)}."]
+    groups = count(len(added), "empty group")
+    return [f"Added {groups} to '{obj.name}' for the side that its Mirror modifier makes: {list_names(added)}."]

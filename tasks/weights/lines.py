@@ -17,7 +17,7 @@ from ...deformers.weight_editing.line_moves import HandleMoves
 from ...deformers.weight_editing.lines import JointLines, RiggedMesh, find_joint_lines, start_edit
 from ..character import find_armature_modifier, object_to_armature
 from .group_writer import GroupWriter, read_members
-from .parts import read_rest_points
+from .parts import read_finite_points
 
 MESSAGES = {
     LineProblem.NOT_DEFORMING: "'{bone}' is no deforming bone: select another, or turn on Deform in its properties",
@@ -150,12 +150,7 @@ def _check_editable(obj: bpy.types.Object) -> None:
 def _read_mesh(
     obj: bpy.types.Object, armature: bpy.types.Object, skeleton: Skeleton, weights: np.ndarray
 ) -> RiggedMesh:
-    points = read_rest_points(obj).astype(np.float64)
-    if wrong := np.count_nonzero(~np.isfinite(points).all(axis=1)):
-        raise SkinningError(
-            f"{wrong} of the {len(points)} vertices of '{obj.name}' have NaN or infinite coordinates: delete them or "
-            "fix the source mesh"
-        )
+    points = read_finite_points(obj)
     to_object = np.array(object_to_armature(obj, armature).inverted_safe(), np.float64)[:3, :3]
     envelopes, groups = skeleton.envelopes, obj.vertex_groups
     return RiggedMesh(

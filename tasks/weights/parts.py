@@ -1,4 +1,4 @@
-"""Meshes as parts of one skin: which armature deforms each, and what weights depend on, as arrays."""
+"""Meshes as parts of one skin: which armature deforms each, and the arrays that weights depend on."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from ...settings.objects import settings_of
 from ..character import changes_topology, object_to_armature
 from ..chosen_bones import is_selected
 from ..stack import armature_modifiers, find_replaced_modifier
-from .reports import list_names
+from .reports import count, list_names
 
-NEAR = 0.5
-"""How far a bone may be from the box around the skin, in diagonals of that box, to be taken for one of its bones."""
+LARGEST_BONE_DISTANCE = 0.5
+"""How far the nearest bone may be from the bounding box of the skin, in diagonals of that box."""
 
-FLAT = 1e-12
-"""Volume of a unit cube in another space, from its edges' lengths made 1, below which that space is flat."""
+SMALLEST_VOLUME = 1e-12
+"""Volume of a unit cube in another space, with its edges scaled to length 1, below which that space is flat."""
 
 
 @dataclass(frozen=True)
-class Part:
+class SkinPart:
     """A mesh as a part of what an armature deforms.
 
     Attributes
@@ -40,11 +40,11 @@ class Part:
     triangles : int array, shape (T, 3)
         Counter-clockwise from outside, in armature space.
     weights : float32 array, shape (V, B)
-        As they are, by deforming bone.
+        By deforming bone; rows need not sum to 1.
     locked : bool array, shape (B,)
         Bones whose vertex group is locked.
     sharers : tuple of Object
-        Other meshes that were given and have the same data, and so the same weights.
+        Other objects to weight that share the mesh data, and so the weights.
     """
 
     obj: bpy.types.Object
@@ -56,19 +56,19 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Skin:
+class WeightedSkin:
     """All parts that one armature deforms.
 
     Attributes
     ----------
     armature : Object
     skeleton : Skeleton
-    parts : tuple of Part
+    parts : tuple of SkinPart
     """
 
     armature: bpy.types.Object
     skeleton: Skeleton
-    parts: tuple[Part, ...]
+    parts: tuple[SkinPart, ...]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -82,7 +82,7 @@ class Skin:
 
     @property
     def triangles(self) -> np.ndarray:
-        """Triangles of all parts, shape (T, 3), which count the vertices of all parts on."""
+        """Triangles of all parts, shape (T, 3), by the vertices of all parts in a row."""
         return np.concatenate([part.triangles + rows.start for part, rows in zip(self.parts, self.rows, strict=True)])
 
     @property
@@ -92,37 +92,37 @@ class Skin:
 
     @property
     def rows(self) -> tuple[slice, ...]:
-        """Where each part's vertices are among all."""
+        """Where each part's vertices are among those of all parts."""
         ends = np.cumsum([0] + [len(part.points) for part in self.parts]).tolist()
         return tuple(slice(start, end) for start, end in pairwise(ends))
 
 
-def find_armature(obj: bpy.types.Object, given: bpy.types.Object | None = None) -> bpy.types.Object:
-    """The armature that deforms a mesh, or is to.
+def find_deforming_armature(obj: bpy.types.Object, given: bpy.types.Object | None = None) -> bpy.types.Object:
+    """The armature that deforms a mesh, or will deform it.
 
     Parameters
     ----------
     obj : Object
         A mesh.
     given : Object, optional
-        The armature to take for a mesh that no armature deforms.
+        The armature for a mesh that no armature deforms yet.
 
     Raises
     ------
     SkinningError
-        Where there is none, or it can not be told which.
+        Where there is none, or several.
     """
     if settings_of(obj).is_bound:
         found = [find_replaced_modifier(obj)]
     else:
         found = armature_modifiers(obj)
-        if len({one.object for one in found}) > 1:
-            found = [one for one in found if one.object and (one.show_viewport or one.show_render)]
-    armatures = {one.object for one in found if one.object is not None and one.object.type == "ARMATURE"}
+        if len({modifier.object for modifier in found}) > 1:
+            found = [modifier for modifier in found if modifier.object and is_shown(modifier)]
+    armatures = {modifier.object for modifier in found if modifier.object and modifier.object.type == "ARMATURE"}
     if len(armatures) > 1:
-        names = ", ".join(sorted(f"'{one.name}'" for one in armatures))
+        names = ", ".join(sorted(f"'{armature.name}'" for armature in armatures))
         raise SkinningError(
-            f"'{obj.name}' has Armature modifiers of {len(armatures)} armatures ({names}): switch off all but one, in "
+            f"'{obj.name}' has Armature modifiers of {len(armatures)} armatures ({names}): disable all but one, in "
             "viewport and render"
         )
     if armatures:
@@ -132,44 +132,51 @@ def find_armature(obj: bpy.types.Object, given: bpy.types.Object | None = None) 
     if obj.parent is not None and obj.parent.type == "ARMATURE":
         return obj.parent
     raise SkinningError(
-        f"No armature deforms '{obj.name}': select its armature too, or give it an Armature modifier with one"
+        f"No armature deforms '{obj.name}': select its armature too, or choose one in an Armature modifier"
     )
+
+
+def is_shown(modifier: bpy.types.Modifier) -> bool:
+    """Whether a modifier is on in the viewport or in renders."""
+    return modifier.show_viewport or modifier.show_render
 
 
 def lacks_modifier(obj: bpy.types.Object, armature: bpy.types.Object) -> bool:
     """Whether nothing deforms a mesh by an armature yet."""
     is_deformed_as_child = obj.parent == armature and obj.parent_type == "ARMATURE"
-    return not is_deformed_as_child and all(one.object != armature for one in armature_modifiers(obj))
+    return not is_deformed_as_child and all(modifier.object != armature for modifier in armature_modifiers(obj))
 
 
-def add_armature_modifier(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
-    """Have an armature deform a mesh: above modifiers that change the number of vertices, but below mirrors.
+def add_armature_modifier(obj: bpy.types.Object, armature: bpy.types.Object) -> str:
+    """Add an Armature modifier: above modifiers that change the number of vertices, but below Mirror modifiers.
 
-    An Armature modifier that has no armature is given it.
+    An Armature modifier that has no armature is used instead, if there is one. Returns a message.
     """
-    empty = [one for one in armature_modifiers(obj) if one.object is None]
+    message = f"Added an Armature modifier with '{armature.name}' to '{obj.name}'."
+    empty = [modifier for modifier in armature_modifiers(obj) if modifier.object is None]
     if empty:
         empty[0].object = armature
-        return
+        return message
     kinds = [modifier.type for modifier in obj.modifiers]
-    mirrors = [place for place, kind in enumerate(kinds) if kind == "MIRROR"]
+    mirrors = [index for index, kind in enumerate(kinds) if kind == "MIRROR"]
     start = mirrors[-1] + 1 if mirrors else 0
-    changing = [place for place, one in enumerate(obj.modifiers) if place >= start and changes_topology(one)]
+    changing = [index for index, other in enumerate(obj.modifiers) if index >= start and changes_topology(other)]
     modifier: Any = obj.modifiers.new("Armature", "ARMATURE")
     modifier.object = armature
     if changing:
         obj.modifiers.move(len(kinds), changing[0])
+    return message
 
 
 def read_skins(
     objects: Iterable[bpy.types.Object], given: bpy.types.Object | None = None, needs_faces: bool = True
-) -> list[Skin]:
-    """Read meshes, those of one armature together; nothing is changed.
+) -> list[WeightedSkin]:
+    """Read meshes as skins, one for each armature; changes nothing.
 
     Parameters
     ----------
     objects : Objects
-        Meshes. Of those that share their data, which holds the weights, the first counts.
+        Meshes. Of objects that share mesh data, and so weights, the first counts.
     given : Object, optional
         The armature of meshes that no armature deforms.
     needs_faces : bool
@@ -178,12 +185,12 @@ def read_skins(
     Raises
     ------
     SkinningError
-        Where weights can not be computed or can not be written.
+        Where weights cannot be computed or cannot be written.
     """
     objects = list(objects)
     by_armature: dict[bpy.types.Object, list[bpy.types.Object]] = {}
     for obj in own_meshes(objects):
-        by_armature.setdefault(find_armature(obj, given), []).append(obj)
+        by_armature.setdefault(find_deforming_armature(obj, given), []).append(obj)
     skins = [_read_skin(armature, members, needs_faces) for armature, members in by_armature.items()]
     return [
         replace(skin, parts=tuple(replace(part, sharers=_find_sharers(part.obj, objects)) for part in skin.parts))
@@ -192,77 +199,78 @@ def read_skins(
 
 
 def _find_sharers(obj: bpy.types.Object, objects: Iterable[bpy.types.Object]) -> tuple[bpy.types.Object, ...]:
-    """Those of objects that share a mesh's data, itself not among them."""
-    return tuple(dict.fromkeys(one for one in objects if one.data == obj.data and one != obj))
+    """The other objects, of those given, that share an object's mesh data."""
+    return tuple(dict.fromkeys(other for other in objects if other.data == obj.data and other != obj))
 
 
-def _read_skin(armature: bpy.types.Object, objects: Sequence[bpy.types.Object], needs_faces: bool) -> Skin:
+def _read_skin(armature: bpy.types.Object, objects: Sequence[bpy.types.Object], needs_faces: bool) -> WeightedSkin:
     if armature.mode == "EDIT":
-        raise SkinningError(f"The bones of '{armature.name}' are being edited: leave its Edit Mode first")
+        raise SkinningError(f"'{armature.name}' is in Edit Mode: leave it first")
     skeleton = read_skeleton(armature)
     if not skeleton.names:
-        raise SkinningError(f"'{armature.name}' has no deforming bone: switch Deform on in the bones' properties")
+        raise SkinningError(f"'{armature.name}' has no deforming bone: turn on Deform in the bones' properties")
     if armature.matrix_world.determinant() == 0.0:
-        raise SkinningError(f"'{armature.name}' is scaled to nothing: give it a scale other than 0")
+        raise SkinningError(f"'{armature.name}' has zero scale: give it a scale other than 0")
     parts = tuple(read_part(obj, armature, skeleton.names) for obj in objects)
     if needs_faces and not any(len(part.triangles) for part in parts):
         names = ", ".join(f"'{part.obj.name}'" for part in parts)
         raise SkinningError(
-            f"{names} {'has' if len(parts) == 1 else 'have'} no faces, and no inside: add faces, or transfer the "
-            "weights of another mesh"
+            f"{names} {'has' if len(parts) == 1 else 'have'} no faces, and so no volume: add faces, or transfer "
+            "the weights of another mesh"
         )
-    return Skin(armature, skeleton, parts)
+    return WeightedSkin(armature, skeleton, parts)
 
 
 def own_meshes(objects: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
-    """Those of objects that have data of their own: of those that share it, the first.
+    """The objects, but of those that share mesh data only the first.
 
     Raises
     ------
     SkinningError
-        Where there is none, or an object whose weights can not be written.
+        Where there is none, or the weights of an object cannot be written.
     """
     first: dict[int, bpy.types.Object] = {}
     for obj in objects:
         _check_own(obj)
         first.setdefault(mesh_of(obj).session_uid, obj)
     if not first:
-        raise SkinningError("No mesh to weight: select one that has an Armature modifier")
+        raise SkinningError("No mesh is selected: select one that has an Armature modifier")
     return list(first.values())
 
 
 def _check_own(obj: bpy.types.Object) -> None:
     if obj.type != "MESH":
-        raise SkinningError(f"'{obj.name}' is no mesh: only meshes have weights")
+        raise SkinningError(f"'{obj.name}' is not a mesh: only meshes have weights")
     mesh = mesh_of(obj)
     if obj.library is not None or mesh.library is not None or mesh.override_library is not None:
         raise SkinningError(
-            f"The mesh of '{obj.name}' is linked from another file, which keeps its weights: make it local first, by "
+            f"The mesh of '{obj.name}' is linked from another file, so its weights cannot change: make it local with "
             "Object > Relations > Make Local"
         )
 
 
-def read_part(obj: bpy.types.Object, armature: bpy.types.Object, names: Sequence[str]) -> Part:
+def read_part(obj: bpy.types.Object, armature: bpy.types.Object, names: Sequence[str]) -> SkinPart:
     """Read a mesh with its weights for bones of these names, in Edit Mode as edited.
+
+    Parameters
+    ----------
+    obj, armature : Object
+    names : sequence of str
+        Of the deforming bones.
 
     Raises
     ------
     SkinningError
-        Where its places in armature space are no places.
+        Where its positions in armature space are not finite.
     """
     weights = read_weights(obj, names)  # first: it brings the mesh up to date in Edit Mode
     space = object_to_armature(obj, armature)
     _check_space(obj, space)
-    points = read_rest_points(obj).astype(np.float64)
-    if wrong := np.count_nonzero(~np.isfinite(points).all(axis=1)):
-        raise SkinningError(
-            f"{wrong} of the {len(points)} vertices of '{obj.name}' {'is' if wrong == 1 else 'are'} nowhere (their "
-            "coordinates are no numbers): delete them, or mend the mesh where it came from"
-        )
+    points = read_finite_points(obj)
     matrix = np.array(space, np.float64)
     triangles = read_triangles(mesh_of(obj))
     is_mirrored = np.linalg.det(matrix[:3, :3]) < 0
-    return Part(
+    return SkinPart(
         obj=obj,
         points=points @ matrix[:3, :3].T + matrix[:3, 3],
         triangles=triangles[:, ::-1] if is_mirrored else triangles,
@@ -274,12 +282,27 @@ def read_part(obj: bpy.types.Object, armature: bpy.types.Object, names: Sequence
 def _check_space(obj: bpy.types.Object, space: Matrix) -> None:
     matrix = np.array(space, np.float64)
     edges = np.linalg.norm(matrix[:3, :3], axis=0)
-    if not np.isfinite(matrix).all() or edges.min() == 0.0 or abs(np.linalg.det(matrix[:3, :3] / edges)) < FLAT:
-        raise SkinningError(f"'{obj.name}' is scaled to nothing: give it a scale other than 0")
+    if (
+        not np.isfinite(matrix).all()
+        or edges.min() == 0.0
+        or abs(np.linalg.det(matrix[:3, :3] / edges)) < SMALLEST_VOLUME
+    ):
+        raise SkinningError(f"'{obj.name}' has zero scale: give it a scale other than 0")
+
+
+def read_finite_points(obj: bpy.types.Object) -> np.ndarray:
+    """`read_rest_points` in float64; raises SkinningError where coordinates are not finite."""
+    points = read_rest_points(obj).astype(np.float64)
+    if wrong := np.count_nonzero(~np.isfinite(points).all(axis=1)):
+        raise SkinningError(
+            f"{wrong} of the {count(len(points), 'vertex')} of '{obj.name}' {'has' if wrong == 1 else 'have'} NaN or "
+            "infinite coordinates: delete them or fix the source mesh"
+        )
+    return points
 
 
 def read_rest_points(obj: bpy.types.Object) -> np.ndarray:
-    """The shape without keys, shape (V, 3), object space."""
+    """Positions of the vertices without shape keys, float32, shape (V, 3), object space."""
     mesh = mesh_of(obj)
     keys = mesh.shape_keys
     if keys is None or len(keys.reference_key.data) != len(mesh.vertices):
@@ -292,31 +315,31 @@ def read_selected_bones(armature: bpy.types.Object) -> set[str]:
     return {bone.name for bone in armature.pose.bones if is_selected(bone)}
 
 
-def check_sharers(skin: Skin) -> None:
-    """Raise SkinningError where a mesh is to have the weights of two armatures."""
+def check_sharers(skin: WeightedSkin) -> None:
+    """Raise SkinningError where two armatures would write weights to one mesh."""
     for part in skin.parts:
         for obj in part.sharers:
-            if (other := find_armature(obj, skin.armature)) != skin.armature:
+            if (other := find_deforming_armature(obj, skin.armature)) != skin.armature:
                 raise SkinningError(
                     f"'{obj.name}' shares the mesh and the weights of '{part.obj.name}', but is deformed by "
                     f"'{other.name}', not by '{skin.armature.name}': select only one of them, or give it a mesh of its "
-                    "own, by Object > Relations > Make Single User"
+                    "own with Object > Relations > Make Single User"
                 )
 
 
-def check_near(skin: Skin) -> None:
+def check_near(skin: WeightedSkin) -> None:
     """Raise SkinningError where the skin has no size, or all bones are far away from it."""
     points, envelopes = skin.points, skin.skeleton.envelopes
     low, high = points.min(axis=0), points.max(axis=0)
     size = float(np.linalg.norm(high - low))
     names = list_names([f"'{part.obj.name}'" for part in skin.parts])
     if size == 0.0:
-        raise SkinningError(f"All vertices of {names} are at one place: choose a mesh that has a size")
+        raise SkinningError(f"All vertices of {names} are at the same location: select a mesh that has a size")
     along = np.linspace(0.0, 1.0, 9)[:, None, None]
     samples = (1.0 - along) * envelopes.heads + along * envelopes.tails
     gaps = np.linalg.norm(samples - np.clip(samples, low, high), axis=2).min(axis=0)
     nearest = int(gaps.argmin())
-    if not np.isfinite(gaps).all() or gaps[nearest] > NEAR * size:
+    if not np.isfinite(gaps).all() or gaps[nearest] > LARGEST_BONE_DISTANCE * size:
         raise SkinningError(
             f"No deforming bone of '{skin.armature.name}' is in or near {names}: the nearest, "
             f"'{skin.names[nearest]}', is {gaps[nearest]:.3g} away from what measures {size:.3g} across (in the "

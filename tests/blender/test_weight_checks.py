@@ -15,7 +15,7 @@ from scenes import (
 )
 from supple.bridge.weights import read_selected
 from supple.settings.objects import settings_of
-from supple.tasks.weights import checks as weight_checks
+from supple.tasks.weights import checks
 
 
 def make_mistakes(obj: bpy.types.Object) -> dict[str, list[int]]:
@@ -45,7 +45,7 @@ def test_check_tells_and_changes_nothing():
     assert bpy.ops.supple.weights_check(limit=2) == {"FINISHED"}
     assert snapshot(obj) == before
     lines = settings_of(obj).weights_report.splitlines()
-    assert lines == weight_checks.check_weights([obj], 2)
+    assert lines == checks.check_weights([obj], 2)
     assert lines[:4] == [
         "'Tube', 104 vertices:",
         "2 vertices have no weight: no bone moves them.",
@@ -78,7 +78,7 @@ def test_check_tells_objects_of_one_mesh_the_same():
     obj, _ = add_small_tube()
     sharer = obj.copy()
     bpy.context.scene.collection.objects.link(sharer)
-    weight_checks.check_weights([obj, sharer])
+    checks.check_weights([obj, sharer])
     assert settings_of(sharer).weights_report == settings_of(obj).weights_report != ""
 
 
@@ -99,10 +99,10 @@ def test_what_was_found_is_selected(kind, mode):
 def test_selecting_all_mistakes():
     obj, _ = add_small_tube()
     make_mistakes(obj)
-    ((found, wrong),) = weight_checks.find_vertices([obj], "ANY", 2)
+    ((found, wrong),) = checks.find_vertices([obj], "ANY", 2)
     assert found == obj
     assert set(np.flatnonzero(wrong)) >= {0, 1, 5, 30, 100}
-    assert weight_checks.select_vertices([(obj, wrong)]) == [f"{wrong.sum()} vertices selected."]
+    assert checks.select_vertices([(obj, wrong)]) == [f"Selected {wrong.sum()} vertices."]
     assert (read_selected(obj.data) == wrong).all()
 
 

@@ -21,10 +21,12 @@ from scenes import (
     snapshot,
     turn,
 )
-from supple.deformers.weight_editing import edits
-from supple.tasks.weights import edits as weight_edits
-from supple.tasks.weights.edits import Scope
+from supple.deformers.weight_editing.edits import find_links
+from supple.deformers.weight_editing.edits import smooth_weights as smooth_arrays
+from supple.tasks.weights import edits
 from supple.tasks.weights.parts import read_skins
+from supple.tasks.weights.targets import Scope
+from supple.tasks.weights.transfer import transfer_weights
 
 
 def make_rough(obj: bpy.types.Object) -> None:
@@ -36,14 +38,14 @@ def make_rough(obj: bpy.types.Object) -> None:
 EDITS: dict[str, tuple[dict, Callable]] = {
     "weights_smooth": (
         {"strength": 0.7, "repeats": 3},
-        lambda objects, scope: weight_edits.smooth_weights(objects, scope, "SURFACE", 0.7, 3),
+        lambda objects, scope: edits.smooth_weights(objects, scope, "SURFACE", 0.7, 3),
     ),
-    "weights_sharpen": ({"amount": 0.4}, lambda objects, scope: weight_edits.sharpen_weights(objects, scope, 0.4)),
-    "weights_limit": ({"limit": 2}, lambda objects, scope: weight_edits.limit_weights(objects, scope, 2)),
-    "weights_prune": ({"threshold": 0.2}, lambda objects, scope: weight_edits.prune_weights(objects, scope, 0.2)),
+    "weights_sharpen": ({"amount": 0.4}, lambda objects, scope: edits.sharpen_weights(objects, scope, 0.4)),
+    "weights_limit": ({"limit": 2}, lambda objects, scope: edits.limit_weights(objects, scope, 2)),
+    "weights_prune": ({"threshold": 0.2}, lambda objects, scope: edits.prune_weights(objects, scope, 0.2)),
     "weights_mirror": (
         {"direction": "POSITIVE"},
-        lambda objects, scope: weight_edits.mirror_weights(objects, scope, "POSITIVE"),
+        lambda objects, scope: edits.mirror_weights(objects, scope, "POSITIVE"),
     ),
 }
 """Operators that change rough weights: with which properties, and the task that does the same."""
@@ -115,7 +117,7 @@ def test_other_bones_share_what_the_edited_ones_leave(bones):
     assert np.abs(found[:, 0] - ratio * (1.0 - found[:, 1])).max() < 1e-4
     whole = before.copy()
     (skin,) = read_skins([obj])
-    expected = edits.smooth_weights(whole, edits.find_links(skin.points, skin.triangles), 0.7, 3)
+    expected = smooth_arrays(whole, find_links(skin.points, skin.triangles), 0.7, 3)
     assert np.abs(found[:, 1] - expected[:, 1]).max() < 1e-4
 
 
@@ -128,7 +130,7 @@ def test_a_bone_gives_weight_away_where_no_other_has_any():
     run("weights_smooth", bones="ACTIVE")
     found = weights_of(obj)
     (skin,) = read_skins([obj])
-    expected = edits.smooth_weights(before, edits.find_links(skin.points, skin.triangles), 0.7, 3)
+    expected = smooth_arrays(before, find_links(skin.points, skin.triangles), 0.7, 3)
     assert (expected[y > 1.4, 1] < 0.9).any()
     assert np.abs(found - expected)[y > 1.4].max() < 1e-5
 
@@ -139,7 +141,7 @@ def normalize(body, obj):
 
 def transfer(body, obj):
     bpy.ops.object.mode_set(mode="OBJECT")
-    weight_edits.transfer_weights(body, [obj], Scope(selected_only=True))
+    transfer_weights(body, [obj], Scope(selected_only=True))
 
 
 def assert_closed(obj: bpy.types.Object) -> None:
@@ -253,11 +255,11 @@ def empty(obj, armature):
 
 BAD_INPUT: dict[Callable, tuple[dict, str]] = {
     no_armature: ({}, "No armature deforms 'Tube': select its armature too"),
-    no_selection: ({}, "No vertex is selected: select some, or switch Selected Only off"),
+    no_selection: ({}, "No vertex is selected: select some, or turn off Selected Only"),
     all_locked: ({}, "No bone of 'Rig' to edit: unlock vertex groups"),
-    bad_active: ({"bones": "ACTIVE"}, "No bone of 'Rig' to edit: choose a vertex group of a bone"),
-    shrunk: ({}, "'Tube' is scaled to nothing: give it a scale other than 0"),
-    empty: ({}, "No vertices in 'Tube': choose a mesh that has some"),
+    bad_active: ({"bones": "ACTIVE"}, "No bone of 'Rig' to edit: activate the vertex group of a bone"),
+    shrunk: ({}, "'Tube' has zero scale: give it a scale other than 0"),
+    empty: ({}, "No vertices in 'Tube': select a mesh that has some"),
 }
 
 
@@ -353,7 +355,7 @@ def test_smooth_in_the_solid_wants_faces():
     bpy.ops.object.mode_set(mode="EDIT")
     bpy.ops.mesh.delete(type="ONLY_FACE")
     bpy.ops.object.mode_set(mode="OBJECT")
-    with pytest.raises(RuntimeError, match="'Tube': no faces, and no inside to smooth through"):
+    with pytest.raises(RuntimeError, match="'Tube': no faces, and so no volume to smooth through"):
         bpy.ops.supple.weights_smooth(method="SOLID")
     assert bpy.ops.supple.weights_smooth(method="SURFACE") == {"FINISHED"}
 
@@ -362,7 +364,7 @@ def test_normalize_brings_sums_to_one():
     obj, _ = add_small_tube()
     set_weights(obj, np.random.default_rng(1).uniform(0.1, 0.8, (104, 3)))
     before = weights_of(obj)
-    (told,) = weight_edits.normalize_weights([add_twin(obj)])
+    (told,) = edits.normalize_weights([add_twin(obj)])
     assert told == "Normalized 104 vertices."
     select(obj)
     bpy.ops.supple.weights_normalize()
@@ -374,8 +376,8 @@ def test_normalize_tells_of_vertices_without_weights():
     values = np.tile([0.5, 0.0, 0.0], (104, 1))
     values[:3] = 0.0
     set_weights(obj, values)
-    told = weight_edits.normalize_weights([obj])
-    assert told[1] == "3 vertices without any weight stay so: give them automatic weights."
+    told = edits.normalize_weights([obj])
+    assert told[1] == "3 vertices without any weight cannot be normalized: use automatic weights."
 
 
 def test_limit_tells_what_was_lost():
@@ -383,14 +385,14 @@ def test_limit_tells_what_was_lost():
     values = np.tile([0.5, 0.5, 0.0], (104, 1))
     values[:4], values[4:6] = (0.5, 0.3, 0.2), (0.5, 0.46, 0.04)
     set_weights(obj, values)
-    told = weight_edits.limit_weights([obj], limit=2)
+    told = edits.limit_weights([obj], limit=2)
     assert told[0] == "Limited 6 vertices."
     assert told[1] == (
-        "6 vertices had more than 2 bones and lost at most 20 % of their weight, 14.7 % in the mean; 4 lost more than "
+        "6 vertices had more than 2 bones and lost at most 20 % of their weight, 14.7 % on average; 4 lost more than "
         "5 %."
     )
     assert weights_of(obj)[0] == pytest.approx((0.625, 0.375, 0.0))
-    assert weight_edits.limit_weights([obj], limit=2)[1] == "No vertex has more than 2 bones: nothing was lost."
+    assert edits.limit_weights([obj], limit=2)[1] == "No vertex has more than 2 bones: nothing was lost."
 
 
 def test_prune_takes_small_weights_out():
@@ -398,9 +400,9 @@ def test_prune_takes_small_weights_out():
     values = np.tile([0.98, 0.02, 0.0], (104, 1))
     values[:10] = (0.995, 0.005, 0.0)
     set_weights(obj, values)
-    assert weight_edits.prune_weights([obj], threshold=0.01) == [
+    assert edits.prune_weights([obj], threshold=0.01) == [
         "Pruned 10 vertices.",
-        "10 weights below 0.01 taken out.",
+        "Removed 10 weights below 0.01.",
     ]
     assert (weights_of(obj)[:10] == (1, 0, 0)).all()
     assert (weights_of(obj)[10:, 1] > 0).all()
@@ -449,12 +451,12 @@ def test_empty_groups_of_bones_are_removed(mode):
     obj.vertex_groups.new(name="Empty Pin")
     bpy.ops.object.mode_set(mode=mode)
     before = weights_of(obj, ["bone.0"])
-    assert weight_edits.clean_groups([add_twin(obj)]) == ["Removed 2 empty groups: bone.1, bone.2."]
+    assert edits.clean_groups([add_twin(obj)]) == ["Removed 2 empty groups: bone.1, bone.2."]
     bpy.ops.supple.weights_clean()
     bpy.ops.object.mode_set(mode="OBJECT")
     assert [group.name for group in obj.vertex_groups] == ["bone.0", "Empty Pin"]
     assert (weights_of(obj, ["bone.0"]) == before).all()
-    assert weight_edits.clean_groups([obj]) == ["All groups of bones hold weights: nothing to remove."]
+    assert edits.clean_groups([obj]) == ["All vertex groups of bones have weights: nothing to remove."]
 
 
 def test_empty_groups_that_mirrored_copies_follow_stay():

@@ -17,8 +17,8 @@ from scenes import (
 )
 from supple.deformers.weight_editing.transfer import Params
 from supple.settings.objects import settings_of
-from supple.tasks.weights import edits as weight_edits
-from supple.tasks.weights.edits import Scope
+from supple.tasks.weights import transfer
+from supple.tasks.weights.targets import Scope
 
 
 def add_sleeve(body: bpy.types.Object, size: float = 1.05) -> bpy.types.Object:
@@ -41,10 +41,10 @@ def test_transfer_takes_weights_over():
     assert bpy.ops.supple.weights_transfer(reach=0.1, angle=1.0) == {"FINISHED"}
     assert np.abs(weights_of(sleeve) - weights_of(body)).max() < 0.02
     assert armature_modifier(sleeve).object == armature
-    told = weight_edits.transfer_weights(body, [twin], params=Params(0.1, 1.0))
+    told = transfer.transfer_weights(body, [twin], params=Params(0.1, 1.0))
     assert told == [
-        "Weights of 'Tube' given to 104 vertices.",
-        "'Sleeve.001' was given an Armature modifier with 'Rig'.",
+        "Copied the weights of 'Tube' to 104 vertices.",
+        "Added an Armature modifier with 'Rig' to 'Sleeve.001'.",
     ]
     assert (weights_of(twin) == weights_of(sleeve)).all()
 
@@ -55,7 +55,7 @@ def test_transfer_fills_in_what_is_out_of_reach():
     for vertex in sleeve.data.vertices:
         if vertex.co.y > 1.6:
             vertex.co.z += 3.0
-    told = weight_edits.transfer_weights(body, [sleeve], params=Params(0.05, 1.0))
+    told = transfer.transfer_weights(body, [sleeve], params=Params(0.05, 1.0))
     assert re.fullmatch(r"'Sleeve': \d+ vertices of 104 have no match\.", told[1])
     assert told[2].startswith("'Sleeve': ")
     assert "filled in smoothly" in told[2]
@@ -72,7 +72,7 @@ def test_transfer_from_far_away_is_told():
     sleeve = add_sleeve(body)
     sleeve.location.x = 20.0
     bpy.context.view_layer.update()
-    weight_edits.transfer_weights(body, [sleeve])
+    transfer.transfer_weights(body, [sleeve])
     assert "'Sleeve': 104 vertices of 104 have no match." in settings_of(sleeve).weights_report.splitlines()
 
 
@@ -80,7 +80,7 @@ def test_transfer_wants_its_source_selected():
     body, _ = add_small_tube()
     select(add_sleeve(body), add_sleeve(body))
     bpy.context.view_layer.objects.active = body
-    with pytest.raises(RuntimeError, match=r"poll\(\).*last, and before it those to give weights to"):
+    with pytest.raises(RuntimeError, match=r"poll\(\).*last, after the meshes to copy its weights to"):
         bpy.ops.supple.weights_transfer()
 
 
@@ -91,7 +91,7 @@ def test_transfer_to_a_half_mesh_makes_groups_of_the_other_side():
     set_weights(body, np.tile([0.5, 0.5, 0.0], (104, 1)), names)
     sleeve = add_sleeve(body)
     sleeve.modifiers.new("Mirror", "MIRROR")
-    weight_edits.transfer_weights(body, [sleeve])
+    transfer.transfer_weights(body, [sleeve])
     assert sorted(group.name for group in sleeve.vertex_groups) == ["arm.L", "arm.R", "bone.0"]
 
 
@@ -110,11 +110,11 @@ def test_transfer_between_places():
 def test_transfer_to_selected_vertices_only():
     body, _ = add_small_tube()
     sleeve = add_sleeve(body)
-    weight_edits.transfer_weights(body, [sleeve])
+    transfer.transfer_weights(body, [sleeve])
     set_weights(sleeve, np.tile([0.0, 0.0, 1.0], (104, 1)))
     for vertex in sleeve.data.vertices:
         vertex.select = vertex.index < 52
-    weight_edits.transfer_weights(body, [sleeve], Scope(selected_only=True))
+    transfer.transfer_weights(body, [sleeve], Scope(selected_only=True))
     assert np.abs(weights_of(sleeve)[:52] - weights_of(body)[:52]).max() < 0.02
     assert (weights_of(sleeve)[52:] == (0, 0, 1)).all()
 
@@ -124,7 +124,7 @@ def test_transfer_to_selected_vertices_only():
     (
         ("weights", "The source has no face with weights"),
         ("armature", "'Sleeve' is deformed by 'Rig.001', and 'Tube' by 'Rig': choose the same armature"),
-        ("data", "No mesh to give the weights of 'Tube' to: select some besides, of other data"),
+        ("data", "No mesh to copy the weights of 'Tube' to: select another mesh, with mesh data of its own"),
     ),
 )
 def test_transfer_refuses(spoil, message):
@@ -148,5 +148,5 @@ def test_transfer_refuses(spoil, message):
 def test_transfer_wants_two_meshes():
     body, _ = add_small_tube()
     select(body)
-    with pytest.raises(RuntimeError, match=r"poll\(\).*last, and before it those to give weights to"):
+    with pytest.raises(RuntimeError, match=r"poll\(\).*last, after the meshes to copy its weights to"):
         bpy.ops.supple.weights_transfer()

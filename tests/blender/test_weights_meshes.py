@@ -111,10 +111,10 @@ def test_a_mesh_without_armature_is_given_the_selected_one(active):
     auto()
     assert_whole(obj)
     assert armature_modifier(obj).object == armature
-    assert "was given an Armature modifier with 'Rig'" in settings_of(obj).weights_report
+    assert "Added an Armature modifier with 'Rig' to 'Tube'." in settings_of(obj).weights_report
     auto()
     assert len(obj.modifiers) == 1
-    assert "was given" not in settings_of(obj).weights_report
+    assert "Added" not in settings_of(obj).weights_report
 
 
 def test_a_new_armature_modifier_stands_where_it_works():
@@ -154,7 +154,7 @@ def test_shared_data_is_weighted_once():
     told = settings_of(obj).weights_report.splitlines()
     assert told == [
         "'Tube': all 104 vertices have weights, by Solid Heat.",
-        "'Tube.001' was given an Armature modifier with 'Rig'.",
+        "Added an Armature modifier with 'Rig' to 'Tube.001'.",
     ]
     assert settings_of(twin).weights_report.splitlines() == ["'Tube.001' shares the mesh of 'Tube'.", *told]
 

@@ -152,17 +152,17 @@ def select_no_bone(obj, armature):
 
 
 BAD_INPUT: dict[Callable, str] = {
-    remove_faces: "'Tube' has no faces, and no inside: add faces, or transfer",
+    remove_faces: "'Tube' has no faces, and so no volume: add faces, or transfer",
     empty: "'Tube' has no faces",
-    lose_a_vertex: "1 of the 104 vertices of 'Tube' is nowhere (their coordinates are no numbers): delete them",
-    shrink: "All vertices of 'Tube' are at one place: choose a mesh that has a size",
-    switch_bones_off: "'Rig' has no deforming bone: switch Deform on",
+    lose_a_vertex: "1 of the 104 vertices of 'Tube' has NaN or infinite coordinates: delete them or fix",
+    shrink: "All vertices of 'Tube' are at the same location: select a mesh that has a size",
+    switch_bones_off: "'Rig' has no deforming bone: turn on Deform",
     move_armature_away: "No deforming bone of 'Rig' is in or near 'Tube': the nearest, 'bone.",
-    flatten: "'Tube' is scaled to nothing: give it a scale other than 0",
-    flatten_armature: "'Rig' is scaled to nothing: give it a scale other than 0",
+    flatten: "'Tube' has zero scale: give it a scale other than 0",
+    flatten_armature: "'Rig' has zero scale: give it a scale other than 0",
     remove_modifier: "No armature deforms 'Tube': select its armature too",
-    add_other_armature: "'Tube' has Armature modifiers of 2 armatures ('Rig', 'Rig.001'): switch off all but one",
-    edit_bones: "The bones of 'Rig' are being edited: leave its Edit Mode first",
+    add_other_armature: "'Tube' has Armature modifiers of 2 armatures ('Rig', 'Rig.001'): disable all but one",
+    edit_bones: "'Rig' is in Edit Mode: leave it first",
     lock_all: "The vertex groups of all bones that are to get weights are locked: unlock some",
     select_no_bone: "No deforming bone of 'Rig' is selected: select some in Pose Mode",
 }
@@ -187,7 +187,7 @@ def test_one_bad_mesh_keeps_all_from_being_changed():
     twin = add_twin(obj)
     flatten(twin, armature)
     select(obj, twin)
-    with pytest.raises(RuntimeError, match=r"'Tube\.001' is scaled to nothing"):
+    with pytest.raises(RuntimeError, match=r"'Tube\.001' has zero scale"):
         auto()
     assert not obj.vertex_groups
 
@@ -201,7 +201,10 @@ def test_linked_meshes_are_refused(tmp_path):
     for obj in linked.objects:
         bpy.context.scene.collection.objects.link(obj)
     select(bpy.data.objects["Tube"])
-    with pytest.raises(RuntimeError, match=r"'Tube' is linked from another file.*: make it local first"):
+    with pytest.raises(
+        RuntimeError,
+        match=r"'Tube' is linked from another file, so its weights cannot change: make it local with Object",
+    ):
         auto()
     assert not bpy.data.objects["Tube"].vertex_groups
 

@@ -88,7 +88,7 @@ def test_both_sides_of_a_half_mesh_have_bones(mirror):
     assert not weights_of(obj, names)[:, 4].any()
     assert settings_of(obj).weights_report.splitlines() == [
         "'Tube': all 65 vertices have weights, by Solid Heat.",
-        "'Tube' was given 1 empty group for what its Mirror modifier adds: wing.R.",
+        "Added 1 empty group to 'Tube' for the side that its Mirror modifier makes: wing.R.",
     ]
     rest = evaluated_points(obj)
     moved = []
@@ -135,7 +135,7 @@ def test_copies_are_where_blender_puts_them(axes, around):
     assert np.linalg.norm(points[:, None] - expected[None], axis=2).min(axis=0).max() < 1e-4
     assert triangles.max() == len(points) - 1
     obj.modifiers.move(0, 1)
-    assert read_copies(obj, armature).places == ()
+    assert read_copies(obj, armature).transforms == ()
 
 
 def test_copies_on_the_mesh_itself_are_no_second_skin():
@@ -144,5 +144,5 @@ def test_copies_on_the_mesh_itself_are_no_second_skin():
     obj.modifiers.move(1, 0)
     (skin,) = read_skins([obj])
     copies = read_copies(obj, armature)
-    assert len(copies.places) == 1
+    assert len(copies.transforms) == 1
     assert len(join_copies(skin, [copies])[1]) == len(skin.triangles)

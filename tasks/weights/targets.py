@@ -1,0 +1,134 @@
+"""Which weights of which meshes an edit is for, and edited weights written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...bridge.meshes import mesh_of
+from ...bridge.weights import read_selected, write_weights
+from ...deformers import SkinningError
+from ...deformers.geometry.solid import weld
+from ...deformers.weight_editing import edits
+from .parts import WeightedSkin, read_selected_bones
+from .reports import count, end_sentence, list_names
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Which weights may be changed.
+
+    Attributes
+    ----------
+    selected_only : bool
+        Only those of selected vertices.
+    bones : str
+        "ALL", "ACTIVE" for the bone of the active vertex group, or "SELECTED" for the selected bones of the armature.
+        The other bones share the rest. Bones whose group is locked in one of the meshes never change.
+    """
+
+    selected_only: bool = False
+    bones: str = "ALL"
+
+
+ALL_WEIGHTS = Scope()
+
+
+@dataclass(frozen=True)
+class Target:
+    """The weights to edit: the parts of one armature together, so that they go on fitting each other.
+
+    Attributes
+    ----------
+    skin : WeightedSkin
+    chosen : bool array, shape (V,)
+        Vertices that may change.
+    picked : bool array, shape (B,)
+        Bones that are edited.
+    locked : bool array, shape (B,)
+        Bones that never change.
+    """
+
+    skin: WeightedSkin
+    chosen: np.ndarray
+    picked: np.ndarray
+    locked: np.ndarray
+
+    @property
+    def masks(self) -> dict[str, Any]:
+        """`locked` and `chosen`, as arguments of edits."""
+        return {"locked": self.locked, "chosen": self.chosen}
+
+
+Edited = tuple[np.ndarray, list[str]]
+"""Weights, shape (V, B), and messages."""
+
+
+def keep_chosen(targets: list[Target]) -> list[Target]:
+    """The targets with any vertex that may change; raises SkinningError where there is none."""
+    kept = [target for target in targets if target.chosen.any()]
+    if kept:
+        return kept
+    if not any(len(target.chosen) for target in targets):
+        names = list_names([f"'{part.obj.name}'" for target in targets for part in target.skin.parts])
+        raise SkinningError(f"No vertices in {names}: select a mesh that has some")
+    raise SkinningError("No vertex is selected: select some, or turn off Selected Only")
+
+
+def aim(skin: WeightedSkin, scope: Scope) -> Target:
+    """Find the vertices and bones of a skin that are in a scope; raises SkinningError where there is no bone."""
+    chosen = np.ones(len(skin.points), bool)
+    if scope.selected_only:
+        chosen = np.concatenate([read_selected(mesh_of(part.obj)) for part in skin.parts])
+        if chosen.any():  # with a vertex those at its position, or a pose would tear them apart
+            welded = weld(skin.points)
+            chosen = np.isin(welded, welded[chosen])
+    picked = np.ones(len(skin.names), bool)
+    if scope.bones != "ALL":
+        names = _find_active(skin) if scope.bones == "ACTIVE" else read_selected_bones(skin.armature)
+        picked = np.array([name in names for name in skin.names])
+    locked = np.any([part.locked for part in skin.parts], axis=0)
+    if not (picked & ~locked).any():
+        remedies = {
+            "ALL": "unlock vertex groups",
+            "ACTIVE": "activate the vertex group of a bone, and unlock it",
+            "SELECTED": "select deforming bones in Pose Mode, and unlock their vertex groups",
+        }
+        raise SkinningError(f"No bone of '{skin.armature.name}' to edit: {remedies[scope.bones]}")
+    return Target(skin, chosen, picked, locked)
+
+
+def _find_active(skin: WeightedSkin) -> set[str]:
+    """Names of the parts' active vertex groups."""
+    groups = [part.obj.vertex_groups.active for part in skin.parts]
+    return {group.name for group in groups if group is not None}
+
+
+def write(plan: list[tuple[Target, np.ndarray, list[str]]], what: str) -> list[str]:
+    """Write the edited weights of each target; returns messages."""
+    changed, messages = 0, []
+    for target, edited, notes in plan:
+        skin = target.skin
+        if not target.picked.all():
+            edited = _keep_others(target, edited)
+        for part, rows in zip(skin.parts, skin.rows, strict=True):
+            vertices = np.count_nonzero((edited[rows] != part.weights).any(axis=1))
+            changed += vertices
+            if vertices:
+                write_weights(part.obj, skin.names, edited[rows])
+        messages += [end_sentence(note) for note in notes]
+    return [f"{what} {count(changed, 'vertex')}.", *messages]
+
+
+def _keep_others(target: Target, edited: np.ndarray) -> np.ndarray:
+    """Edited weights of picked bones; the other bones share the rest of each vertex's weight as they did before.
+
+    Where the others had no weight, they share the rest as edited: else a single bone could not lose weight there.
+    """
+    before = target.skin.weights
+    others = np.flatnonzero(~target.picked & ~target.locked)
+    bare = np.flatnonzero(target.chosen & ~before[:, others].any(axis=1))
+    before[np.ix_(bare, others)] = edited[np.ix_(bare, others)]
+    return edits.merge_weights(before, edited, columns=target.picked, **target.masks)

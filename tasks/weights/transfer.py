@@ -1,0 +1,86 @@
+"""Weights copied from a mesh to meshes that lie on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import bpy
+import numpy as np
+
+from ...bridge.nearest import find_nearest_surface
+from ...deformers import SkinningError
+from ...deformers.weight_editing import edits, transfer
+from ...deformers.weight_editing.mirror import pair_names
+from ...settings.objects import settings_of
+from .copies import complete_sides
+from .parts import WeightedSkin, add_armature_modifier, find_deforming_armature, lacks_modifier, own_meshes, read_skins
+from .reports import count, end_sentence
+from .targets import ALL_WEIGHTS, Edited, Scope, Target, aim, keep_chosen, write
+
+
+def transfer_weights(
+    source: bpy.types.Object,
+    objects: Iterable[bpy.types.Object],
+    scope: Scope = ALL_WEIGHTS,
+    params: transfer.Params | None = None,
+) -> list[str]:
+    """Copy the weights of a mesh to meshes that lie on it.
+
+    Parameters
+    ----------
+    source : Object
+    objects : Objects
+        Each is matched by itself. Meshes that no armature deforms get the source's armature.
+    scope : Scope
+    params : transfer.Params, optional
+
+    Returns
+    -------
+    list of str
+        Messages.
+
+    Raises
+    ------
+    SkinningError
+        Where the source has no weights, or another armature.
+    """
+    (origin,) = read_skins([source])
+    objects = [obj for obj in objects if obj.data != source.data]
+    if not objects:
+        raise SkinningError(
+            f"No mesh to copy the weights of '{source.name}' to: select another mesh, with mesh data of its own"
+        )
+    for obj in own_meshes(objects):
+        if (armature := find_deforming_armature(obj, origin.armature)) != origin.armature:
+            raise SkinningError(
+                f"'{obj.name}' is deformed by '{armature.name}', and '{source.name}' by '{origin.armature.name}': "
+                "choose the same armature in their modifiers"
+            )
+    targets = []
+    for obj in objects:
+        (skin,) = read_skins([obj], origin.armature, needs_faces=False)
+        targets.append(aim(skin, scope))
+    plan = [(target, *_transfer_one(origin, target, params or transfer.Params())) for target in keep_chosen(targets)]
+    messages = write(plan, f"Copied the weights of '{source.name}' to")
+    for target, edited, notes in plan:
+        (part,) = target.skin.parts
+        obj = part.obj
+        if lacks_modifier(obj, origin.armature):
+            messages.append(add_armature_modifier(obj, origin.armature))
+        pairs = pair_names(origin.names, bpy.utils.flip_name)
+        messages += complete_sides(obj, origin.armature, origin.names, np.array(edited.any(axis=0)), pairs)
+        report = [f"'{obj.name}': weights transferred from '{source.name}'.", *map(end_sentence, notes)]
+        settings_of(obj).weights_report = "\n".join(report)
+    return messages
+
+
+def _transfer_one(origin: WeightedSkin, target: Target, params: transfer.Params) -> Edited:
+    """Weights transferred to one mesh, and notes on vertices that have no match on the source."""
+    skin = target.skin
+    found = transfer.transfer_weights(
+        origin.points, origin.triangles, origin.weights, skin.points, skin.triangles, find_nearest_surface, params
+    )
+    weights = edits.merge_weights(skin.weights, found.weights, **target.masks)
+    name, lost = skin.parts[0].obj.name, np.count_nonzero(~found.matched)
+    notes = [f"{count(lost, 'vertex')} of {len(weights):,} have no match", *found.notes] if lost else found.notes
+    return weights, [f"'{name}': {note}" for note in notes]
