@@ -13,8 +13,7 @@ from .settings.events import are_muted, listeners, pattern_listeners
 from .settings.objects import settings_of
 from .tasks.patterns import show as pattern_display
 from .tasks.patterns.layout import forget_charts
-from .tasks.skin import by_nodes as nodes
-from .tasks.skin import live
+from .tasks.skin import by_nodes, live
 from .tasks.skin.bind import count_changes, find_bound_objects, follow_settings, migrate, own_carrier
 from .tasks.stack import armature_modifiers, hand_over, take_over
 
@@ -123,14 +122,13 @@ def _on_change(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     dragging = depsgraph.mode != "RENDER" and is_dragging()
     for obj in _watch.bound_objects():
         if settings_of(obj).evaluate == "NODES":
-            if depsgraph.mode != "RENDER":
-                _report(obj, lambda obj=obj: nodes.refresh(obj, depsgraph, changed))
+            if depsgraph.mode != "RENDER" and (changed or not live.is_baking(obj)):
+                _report(obj, lambda obj=obj: by_nodes.refresh(obj, depsgraph, changed))
             continue
-        if changed:
-            live.note_armature_change(obj)
-        if obj.data in changed and obj.mode not in live.RESHAPING_MODES:
-            live.note_mesh_change(obj, depsgraph)
-        _report(obj, lambda obj=obj: live.refresh(obj, depsgraph, dragging))
+        if live.is_baking(obj):
+            live.note_changes(obj, depsgraph, changed)
+            continue  # the bake follows the pose
+        _report(obj, lambda obj=obj: live.refresh(obj, depsgraph, changed, dragging))
         if live.is_rough(obj) and not bpy.app.timers.is_registered(refine_dragged):
             bpy.app.timers.register(refine_dragged, first_interval=BETWEEN_LOOKS)
 
@@ -181,7 +179,7 @@ def _on_setting(obj: bpy.types.Object) -> None:
 @persistent
 def _on_load(*_) -> None:
     live.forget_all()
-    nodes.forget_all()
+    by_nodes.forget_all()
     forget_charts()
     _watch.look_again()
     _watch.is_rendering = False
@@ -191,7 +189,7 @@ def _on_load(*_) -> None:
 @persistent
 def _on_undo(*_) -> None:
     live.expect_changes()
-    nodes.expect_changes()
+    by_nodes.expect_changes()
     _watch.look_again()
 
 

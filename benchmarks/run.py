@@ -68,13 +68,14 @@ def interleave(steps: dict[str, Callable[[], None]], rounds: int = 40) -> dict[s
 
 def kernels(package: str, body: Body) -> dict[str, Callable[[], None]]:
     """For each method: deform the body's rest points by the pose of the current frame, with no Blender in between."""
-    live = importlib.import_module(package + ".tasks.skin.live")
+    by_python = importlib.import_module(package + ".tasks.skin.by_python")
+    stack = importlib.import_module(package + ".tasks.stack")
     armatures = importlib.import_module(package + ".bridge.armatures")
     steps = {}
     for method, params in blending_variants(package):
         for choice in method.choices:
             setattr(body.obj.supple, choice.property_name, getattr(params, choice.name))
-        prepared = live.prepare(body.obj, body.obj.modifiers["Armature"], method.key)
+        prepared = by_python.prepare(stack.resolve_skinned(body.obj, body.obj.modifiers["Armature"]), method.key)
         evaluated = body.armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
         pose = armatures.read_pose(evaluated, prepared.skeleton, None)
         label = method.name_variant(params)
@@ -230,8 +231,9 @@ def run_scale(package: str, largest: int) -> None:
 
 
 def _binding_bytes(package: str, body: Body) -> int:
-    live = importlib.import_module(package + ".tasks.skin.live")
-    binding = live.prepare(body.obj, body.obj.modifiers["Armature"], "DLBNT").binding
+    by_python = importlib.import_module(package + ".tasks.skin.by_python")
+    stack = importlib.import_module(package + ".tasks.stack")
+    binding = by_python.prepare(stack.resolve_skinned(body.obj, body.obj.modifiers["Armature"]), "DLBNT").binding
     blocks = sum(block.weights.nbytes + block.points.nbytes for block in binding.blocks)
     return blocks + binding.places.nbytes + binding.scratch.nbytes
 

@@ -1,4 +1,4 @@
-"""A character as Supple finds it: which modifiers it has, what can be bound, how it is at rest."""
+"""A character at rest: what of its modifiers, groups and bones there is to bind."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ..bridge.armatures import Skeleton, read_segment_indices, read_skeleton
+from ..bridge.armatures import Skeleton, read_segment_indices
 from ..bridge.meshes import VertexGroups, mesh_of, read_points, read_triangles, read_vertex_groups
 from ..deformers import Rest, SkinningError, Weights
 from ..deformers.rig.bendy import straight_segment_indices
 from ..deformers.rig.envelopes import envelope_weights
-from ..settings.objects import settings_of
-from .stack import armature_modifiers
+from .stack import BoundObject, SkinnedObject, armature_modifiers
 
 TOPOLOGY_CHANGING = {
     "ARRAY", "BEVEL", "BOOLEAN", "BUILD", "DECIMATE", "EDGE_SPLIT", "MASK", "MESH_TO_VOLUME", "MIRROR", "MULTIRES",
@@ -47,37 +46,6 @@ def has_armature_modifier(obj: bpy.types.Object, armature: bpy.types.Object | No
     return obj.type == "MESH" and any(armature in (None, modifier.object) for modifier in armature_modifiers(obj))
 
 
-def find_armature_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
-    """The Armature modifier that Supple is to replace.
-
-    Raises
-    ------
-    SkinningError
-        Where there is none, or more than one is in use.
-    """
-    found = armature_modifiers(obj)
-    if not found:
-        raise SkinningError(f"'{obj.name}' has no Armature modifier: parent it to an armature first")
-    if len(found) > 1:
-        used = [modifier for modifier in found if modifier.object and (modifier.show_viewport or modifier.show_render)]
-        if len(used) != 1:
-            names = ", ".join(f"'{modifier.name}'" for modifier in found)
-            raise SkinningError(
-                f"'{obj.name}' has {len(found)} Armature modifiers ({names}): switch off, in viewport and render, all "
-                "but the one that Supple is to replace"
-            )
-        found = used
-    return found[0]
-
-
-def check_armature(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier) -> bpy.types.Object:
-    """The modifier's armature object; raises SkinningError where there is none."""
-    armature = modifier.object
-    if armature is None or armature.type != "ARMATURE":
-        raise SkinningError(f"Armature modifier '{modifier.name}' of '{obj.name}' has no armature: choose one in it")
-    return armature
-
-
 def modifiers_above(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> list[bpy.types.Modifier]:
     """Modifiers that stand above one and are on, in viewport or render."""
     above = obj.modifiers[: obj.modifiers.find(modifier.name)]
@@ -89,11 +57,12 @@ def changes_topology(modifier: bpy.types.Modifier) -> bool:
     return modifier.type in TOPOLOGY_CHANGING
 
 
-def check_modifiers_above(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> None:
-    """Refuse modifiers above that change the number of vertices: weights belong to the mesh's own."""
-    for above in filter(changes_topology, modifiers_above(obj, modifier)):
+def check_modifiers_above(skinned: SkinnedObject) -> None:
+    """Raise SkinningError for modifiers above that change the number of vertices: weights belong to the mesh's own."""
+    obj, replaced = skinned.obj, skinned.replaced
+    for above in filter(changes_topology, modifiers_above(obj, replaced)):
         raise SkinningError(
-            f"Modifier '{above.name}' of '{obj.name}' stands above '{modifier.name}' and changes the number of "
+            f"Modifier '{above.name}' of '{obj.name}' stands above '{replaced.name}' and changes the number of "
             "vertices: move it below, or apply it"
         )
 
@@ -104,21 +73,15 @@ def object_to_armature(obj: bpy.types.Object, armature: bpy.types.Object) -> Mat
 
 
 def read_character(
-    obj: bpy.types.Object,
-    modifier: bpy.types.ArmatureModifier,
-    posed: bpy.types.Object | None = None,
-    space: Matrix | None = None,
-    solid_group: str = "",
+    skinned: SkinnedObject, skeleton: Skeleton, space: Matrix | None = None, solid_group: str = ""
 ) -> Character:
     """What there is to bind; nothing of it is changed.
 
     Parameters
     ----------
-    obj : Object
-    modifier : ArmatureModifier
-        The one whose armature and settings count.
-    posed : Object, optional
-        The armature as evaluated; as it is in the file if not given.
+    skinned : SkinnedObject
+    skeleton : Skeleton
+        Of its armature.
     space : Matrix, optional
         From object to armature space; as the objects stand in the file if not given.
     solid_group : str
@@ -129,68 +92,55 @@ def read_character(
     SkinningError
         Where its weights or bones do not allow it.
     """
-    armature = check_armature(obj, modifier)
-    skeleton = read_skeleton(posed or armature)
-    groups = read_weight_groups(obj, skeleton, modifier)
-    space = object_to_armature(obj, armature) if space is None else space
-    rest = read_rest(obj, modifier, skeleton, space, settings_of(obj).linear_group, solid_group)
-    return Character(skeleton, groups, rest, space.copy())
+    groups = read_weight_groups(skinned, skeleton)
+    space = object_to_armature(skinned.obj, skinned.armature) if space is None else space
+    return Character(skeleton, groups, read_rest(skinned, skeleton, space, solid_group), space.copy())
 
 
-def read_weight_groups(obj: bpy.types.Object, skeleton: Skeleton, modifier: bpy.types.ArmatureModifier) -> list[str]:
-    """Names of the object's vertex groups that deforming bones are named after.
+def read_weight_groups(skinned: SkinnedObject, skeleton: Skeleton) -> list[str]:
+    """Names of an object's vertex groups that deforming bones are named after.
 
     Raises
     ------
     SkinningError
         Where no bone can move the mesh.
     """
+    obj, armature = skinned.obj, skinned.armature
     if not skeleton.names:
-        raise SkinningError(
-            f"'{modifier.object.name}' has no deforming bone: switch Deform on in the bones' properties"
-        )
+        raise SkinningError(f"'{armature.name}' has no deforming bone: switch Deform on in the bones' properties")
     groups = [group.name for group in obj.vertex_groups if group.name in set(skeleton.names)]
-    if not groups and not modifier.use_bone_envelopes:
+    if not groups and not skinned.replaced.use_bone_envelopes:
         if not obj.vertex_groups:
             raise SkinningError(
                 f"'{obj.name}' has no vertex groups: parent it to the armature with automatic weights, or paint weights"
             )
         raise SkinningError(
             f"None of the {len(obj.vertex_groups)} vertex groups of '{obj.name}' is named after a deforming bone of "
-            f"'{modifier.object.name}': rename the groups, or switch Deform on in the bones' properties"
+            f"'{armature.name}': rename the groups, or switch Deform on in the bones' properties"
         )
     return groups
 
 
-def read_rest(
-    obj: bpy.types.Object,
-    modifier: bpy.types.ArmatureModifier,
-    skeleton: Skeleton,
-    object_to_armature: Matrix,
-    linear_group: str = "",
-    solid_group: str = "",
-) -> Rest:
-    """The object at rest, with the weights that Blender's Armature modifier would use.
+def read_rest(skinned: SkinnedObject, skeleton: Skeleton, object_to_armature: Matrix, solid_group: str = "") -> Rest:
+    """An object at rest, with the weights that Blender's Armature modifier would use.
 
     Parameters
     ----------
-    obj : Object
-        A mesh object that has passed the checks of this module.
-    modifier : ArmatureModifier
-        Its vertex group and what it binds to are honored.
+    skinned : SkinnedObject
+        One that has passed the checks of this module. The modifier's vertex group and what it binds to are honored,
+        and the linear group of the settings.
     skeleton : Skeleton
     object_to_armature : Matrix
         Where the mesh is in the armature's space: B-Bones and envelopes divide it by that.
-    linear_group : str
-        Vertex group that mixes in linear blending, or "".
     solid_group : str
-        Vertex group that says how much a vertex follows the particles, or "" for all of it.
+        Vertex group that says how closely a vertex follows the particles, or "" for all of it.
 
     Raises
     ------
     SkinningError
         Where no vertex has a weight for a deforming bone, or a group does not exist.
     """
+    obj, modifier = skinned.obj, skinned.replaced
     points = read_points(mesh_of(obj))
     entries = read_vertex_groups(mesh_of(obj))
     matrix = np.array(object_to_armature, np.float64)
@@ -199,15 +149,15 @@ def read_rest(
     weights = _read_bone_weights(obj, entries, armature_points, skeleton, modifier)
     if not (weights.values > 0).any():
         raise SkinningError(
-            f"No vertex of '{obj.name}' has a weight for a deforming bone of '{modifier.object.name}': paint weights "
+            f"No vertex of '{obj.name}' has a weight for a deforming bone of '{skinned.armature.name}': paint weights "
             "or parent it with automatic weights"
         )
-    weights = _split_bendy(weights, armature_points, skeleton, check_armature(obj, modifier))
+    weights = _split_bendy(weights, armature_points, skeleton, skinned.armature)
     return Rest(
         points=points,
         weights=weights,
         joints=skeleton.joints,
-        linear=_read_named_group(obj, entries, linear_group, "linear group"),
+        linear=_read_named_group(obj, entries, skinned.settings.linear_group, "linear group"),
         strength=_read_strength(obj, entries, modifier),
         triangles=read_triangles(mesh_of(obj)),
         solid=_read_named_group(obj, entries, solid_group, "solid group"),
@@ -294,14 +244,12 @@ def _read_named_group(obj: bpy.types.Object, entries: VertexGroups, name: str, w
     return np.clip(entries.read_group(group.index, len(obj.data.vertices)), 0.0, 1.0)
 
 
-def check_bound_groups(obj: bpy.types.Object, skeleton: Skeleton, armature: bpy.types.Object) -> None:
+def check_bound_groups(bound: BoundObject, skeleton: Skeleton) -> None:
     """Raise SkinningError for groups that had a bone at Bind and have none now: it was renamed or deleted."""
-    known = set(skeleton.names)
-    lost = [
-        name for name in settings_of(obj).bound_groups.split("\n") if name in obj.vertex_groups and name not in known
-    ]
+    obj, known = bound.obj, set(skeleton.names)
+    lost = [name for name in bound.settings.bound_groups.split("\n") if name in obj.vertex_groups and name not in known]
     if lost:
         raise SkinningError(
-            f"{len(lost)} of the bones that '{obj.name}' was bound to are gone from '{armature.name}' or no longer "
-            f"deform ({', '.join(lost[:3])}{', ...' if len(lost) > 3 else ''}): bring them back or bind again"
+            f"{len(lost)} of the bones that '{obj.name}' was bound to are gone from '{bound.armature.name}' or no "
+            f"longer deform ({', '.join(lost[:3])}{', ...' if len(lost) > 3 else ''}): bring them back or bind again"
         )

@@ -8,7 +8,8 @@ from typing import Any
 import bpy
 
 from ..deformers import SkinningError
-from .character import find_armature_modifier, has_armature_modifier
+from .character import has_armature_modifier
+from .stack import find_armature_modifier
 
 
 def find_active_armature(active: bpy.types.Object | None) -> bpy.types.Object | None:

@@ -1,14 +1,71 @@
-"""Who deforms a bound object: Supple's node modifier, the Armature modifier it stands in for, or a bake."""
+"""What deforms an object: its Armature modifier, Supple's node modifier, or a bake.
+
+`resolve` finds the modifiers and the armature of a bound object once; what is done in that step takes them from there.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import cast
 
 import bpy
 
 from ..bridge.carriers import is_supple_modifier
 from ..deformers import SkinningError
-from ..settings.objects import settings_of
+from ..settings.objects import ObjectSettings, settings_of
+
+
+@dataclass(frozen=True)
+class SkinnedObject:
+    """A mesh object with its armature, found once for one step and passed on.
+
+    Attributes
+    ----------
+    obj : Object
+    settings : ObjectSettings
+        The object's.
+    replaced : ArmatureModifier
+        The modifier that Supple stands in for, or is to stand in for.
+    armature : Object
+        That of the modifier.
+    """
+
+    obj: bpy.types.Object
+    settings: ObjectSettings
+    replaced: bpy.types.ArmatureModifier
+    armature: bpy.types.Object
+
+
+@dataclass(frozen=True)
+class BoundObject(SkinnedObject):
+    """The same with the node modifier that Bind has put into the stack, as `supple`."""
+
+    supple: bpy.types.Modifier
+
+
+def resolve_skinned(obj: bpy.types.Object, replaced: bpy.types.ArmatureModifier) -> SkinnedObject:
+    """A mesh object with its Armature modifier; raises SkinningError where that has no armature."""
+    return SkinnedObject(obj, settings_of(obj), replaced, check_armature(obj, replaced))
+
+
+def resolve(obj: bpy.types.Object, supple: bpy.types.Modifier | None = None) -> BoundObject:
+    """A bound object with its modifiers and its armature.
+
+    Parameters
+    ----------
+    obj : Object
+        Bound.
+    supple : Modifier, optional
+        What `find_supple_modifier` has found already.
+
+    Raises
+    ------
+    SkinningError
+        Where the user has removed one of them.
+    """
+    supple = find_supple_modifier(obj) if supple is None else supple
+    replaced = find_replaced_modifier(obj)
+    return BoundObject(obj, settings_of(obj), replaced, check_armature(obj, replaced), supple)
 
 
 def find_supple_modifier(obj: bpy.types.Object) -> bpy.types.Modifier:
@@ -42,12 +99,45 @@ def find_replaced_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
     """
     name = settings_of(obj).armature_modifier
     found = armature_modifiers(obj)
-    named = [modifier for modifier in found if modifier.name == name]
+    for modifier in found:
+        if modifier.name == name:
+            return modifier
     supple = [index for index, modifier in enumerate(obj.modifiers) if is_supple_modifier(modifier)]
     below = [modifier for modifier in found if obj.modifiers.find(modifier.name) - 1 in supple]
-    for modifier in (*named, *below, *(found if len(found) == 1 else ())):
+    for modifier in (*below, *(found if len(found) == 1 else ())):
         return modifier
     raise SkinningError(f"Armature modifier '{name}' of '{obj.name}' was removed: unbind, add one, and bind again")
+
+
+def find_armature_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
+    """The Armature modifier that Supple is to replace.
+
+    Raises
+    ------
+    SkinningError
+        Where there is none, or more than one is in use.
+    """
+    found = armature_modifiers(obj)
+    if not found:
+        raise SkinningError(f"'{obj.name}' has no Armature modifier: parent it to an armature first")
+    if len(found) > 1:
+        used = [modifier for modifier in found if modifier.object and (modifier.show_viewport or modifier.show_render)]
+        if len(used) != 1:
+            names = ", ".join(f"'{modifier.name}'" for modifier in found)
+            raise SkinningError(
+                f"'{obj.name}' has {len(found)} Armature modifiers ({names}): switch off, in viewport and render, all "
+                "but the one that Supple is to replace"
+            )
+        found = used
+    return found[0]
+
+
+def check_armature(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier) -> bpy.types.Object:
+    """The modifier's armature object; raises SkinningError where there is none."""
+    armature = modifier.object
+    if armature is None or armature.type != "ARMATURE":
+        raise SkinningError(f"Armature modifier '{modifier.name}' of '{obj.name}' has no armature: choose one in it")
+    return armature
 
 
 def hand_over(obj: bpy.types.Object) -> None:

@@ -20,6 +20,7 @@ from ...bridge.point_caches import CacheHeader, open_cache, open_replacing, read
 from ...deformers import SkinningError
 from ...deformers.rig.rest import LARGEST
 from ...settings.objects import settings_of
+from ..character import modifiers_above
 from ..stack import find_supple_modifier, pass_toggles, read_toggles, write_toggles
 from . import live
 
@@ -35,13 +36,13 @@ def frame_range(start: int, end: int, step: int) -> range:
     return range(start, end + 1, step)
 
 
-def check_bakeable(obj: bpy.types.Object | None) -> None:
-    """Raise SkinningError where an object can not be baked."""
+def check_bakeable(obj: bpy.types.Object | None) -> bpy.types.Modifier:
+    """The node modifier of an object to bake; raises SkinningError where it can not be baked."""
     if obj is None or obj.type != "MESH" or not settings_of(obj).is_bound:
         raise SkinningError("Nothing to bake: select a mesh and bind it first")
     if obj.mode == "EDIT":
         raise SkinningError(f"'{obj.name}' is in Edit Mode: leave it first")
-    find_supple_modifier(obj)
+    return find_supple_modifier(obj)
 
 
 def bake_cache(obj: bpy.types.Object, scene: bpy.types.Scene, path: Path, frames: range) -> Iterator[int]:
@@ -54,10 +55,10 @@ def bake_cache(obj: bpy.types.Object, scene: bpy.types.Scene, path: Path, frames
     SkinningError
         Where the object can not be deformed, or the file not be written.
     """
-    check_bakeable(obj)
+    supple = check_bakeable(obj)
     with open_replacing(path) as stream, _without_baked_keys(obj):
         stream.write(CacheHeader(len(obj.data.vertices), frames.start, frames.step, len(frames)).pack())
-        with closing(_posed_frames(obj, scene, frames)) as posed:
+        with closing(_posed_frames(obj, supple, scene, frames)) as posed:
             for done, (_, points) in enumerate(posed, start=1):
                 write_sample(stream, points)
                 yield done
@@ -153,8 +154,8 @@ def bake_shape_keys(obj: bpy.types.Object, scene: bpy.types.Scene, frames: range
     SkinningError
         Where the object can not be deformed, or shape keys can not hold its deformation.
     """
-    check_bakeable(obj)
-    _check_keys_can_hold(obj)
+    supple = check_bakeable(obj)
+    _check_keys_can_hold(obj, supple)
     clear_bake(obj)
     settings = settings_of(obj)
     had_keys, active_index = obj.data.shape_keys is not None, obj.active_shape_key_index
@@ -162,7 +163,7 @@ def bake_shape_keys(obj: bpy.types.Object, scene: bpy.types.Scene, frames: range
     settings.baked_keys = "\n".join(names)
     basis = read_key_points(obj.data.shape_keys.reference_key, len(obj.data.vertices))
     try:
-        with closing(_posed_frames(obj, scene, frames)) as posed:
+        with closing(_posed_frames(obj, supple, scene, frames)) as posed:
             for done, (frame, points) in enumerate(posed, start=1):
                 mixed = _points_above(obj) if had_keys else basis
                 key = obj.shape_key_add(name=f"Supple {frame}", from_mix=False)
@@ -215,7 +216,7 @@ def _remove_baked_keys(obj: bpy.types.Object) -> None:
     settings.baked_keys = ""
 
 
-def _check_keys_can_hold(obj: bpy.types.Object) -> None:
+def _check_keys_can_hold(obj: bpy.types.Object, supple: bpy.types.Modifier) -> None:
     if obj.data.users > 1:
         raise SkinningError(
             f"The mesh of '{obj.name}' is used by {obj.data.users} objects, which would all get the shape keys: make "
@@ -228,22 +229,20 @@ def _check_keys_can_hold(obj: bpy.types.Object) -> None:
         raise SkinningError(f"'{obj.name}' has absolute shape keys: switch Relative on, or bake to a point cache")
     if obj.show_only_shape_key:
         raise SkinningError(f"'{obj.name}' shows one shape key only: switch the pin off in the Shape Keys panel")
-    above = obj.modifiers[: obj.modifiers.find(find_supple_modifier(obj).name)]
-    for modifier in above:
-        if modifier.show_viewport or modifier.show_render:
-            raise SkinningError(
-                f"Modifier '{modifier.name}' stands above Supple and would act on the baked keys once more: bake to a "
-                "point cache instead"
-            )
+    for modifier in modifiers_above(obj, supple):
+        raise SkinningError(
+            f"Modifier '{modifier.name}' stands above Supple and would act on the baked keys once more: bake to a "
+            "point cache instead"
+        )
 
 
 def _posed_frames(
-    obj: bpy.types.Object, scene: bpy.types.Scene, frames: range
+    obj: bpy.types.Object, supple: bpy.types.Modifier, scene: bpy.types.Scene, frames: range
 ) -> Generator[tuple[int, np.ndarray], None, None]:
     """Go through the frames and yield each with the points that Supple's modifier passes on, shape (V, 3)."""
     current, sub = scene.frame_current, scene.frame_subframe
     try:
-        with _stack_down_to(obj, find_supple_modifier(obj)), live.at_bake_quality(obj):
+        with _stack_down_to(obj, supple), live.at_bake_quality(obj):
             for frame in frames:
                 scene.frame_set(frame)
                 depsgraph = bpy.context.evaluated_depsgraph_get()

@@ -15,13 +15,22 @@ from ...nodes.groups import remove_unused_groups
 from ...settings.events import muted
 from ...settings.objects import SETTINGS_VERSION, ObjectSettings, settings_of
 from ...settings.reports import particle_reports
-from ..character import check_armature, find_armature_modifier
 from ..patterns.layout import check_mesh
 from ..patterns.show import clear as clear_patterns
-from ..stack import find_replaced_modifier, find_supple_modifier, pass_on, read_toggles, write_toggles
-from . import by_nodes as nodes
-from . import live
+from ..stack import (
+    BoundObject,
+    SkinnedObject,
+    find_armature_modifier,
+    find_replaced_modifier,
+    pass_on,
+    read_toggles,
+    resolve,
+    resolve_skinned,
+    write_toggles,
+)
+from . import by_nodes, by_python, live
 from .bake import clear_bake
+from .by_python import LiveObject
 
 LOCK_KEY = "supple_locked_interface"
 """Custom property of a scene whose Lock Interface Bind has switched on."""
@@ -80,14 +89,14 @@ def bind(
     objects = list(objects)
     if not objects:
         raise SkinningError("Nothing to bind: select a mesh that has an Armature modifier")
-    checked = [(obj, check_bindable(obj)) for obj in objects]
+    checked = [check_bindable(obj) for obj in objects]
     prepared = []
-    for obj, modifier in checked:
+    for skinned in checked:
         if progress is not None:
             progress(len(prepared) / len(checked))
-        prepared.append(prepare(obj, modifier, method, evaluate))
-    for (obj, modifier), (setup, problem) in zip(checked, prepared, strict=True):
-        _bind_one(obj, modifier, setup, problem)
+        prepared.append(prepare(skinned, method, evaluate))
+    for skinned, (setup, problem) in zip(checked, prepared, strict=True):
+        _bind_one(skinned, setup, problem)
     _remove_unused()
 
 
@@ -102,28 +111,35 @@ def describe_particles(obj: bpy.types.Object) -> str:
     return " ".join(f"{sentence.removesuffix('.')}." for sentence in (", ".join(words), *report.messages))
 
 
-def prepare(
-    obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier, method: str, evaluate: str | None
-) -> tuple[live.LiveObject | nodes.NodeSetup, str]:
-    """What binds an object, and why it is not evaluated by nodes, if it was to be."""
+def prepare(skinned: SkinnedObject, method: str, evaluate: str | None) -> tuple[LiveObject | by_nodes.NodeSetup, str]:
+    """What binds an object, and why it is not evaluated by nodes if that was tried first.
+
+    Parameters
+    ----------
+    skinned : SkinnedObject
+    method : str
+        Key of `DEFORMERS`.
+    evaluate : str or None
+        "NODES" or "PYTHON"; if None, what the settings say, and Python where nodes can not do it.
+
+    Raises
+    ------
+    SkinningError
+        Where the object can not be bound.
+    """
     if evaluate == "NODES":
-        return nodes.prepare(obj, modifier, method), ""
+        return by_nodes.prepare(skinned, method), ""
     problem = ""
-    if evaluate is None and settings_of(obj).evaluate == "NODES":
+    if evaluate is None and skinned.settings.evaluate == "NODES":
         try:
-            return nodes.prepare(obj, modifier, method), ""
+            return by_nodes.prepare(skinned, method), ""
         except SkinningError as error:
             problem = str(error)
-    return live.prepare(obj, modifier, method), problem
+    return by_python.prepare(skinned, method), problem
 
 
-def check_bindable(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
-    """Whether an object is one to bind; what `live.prepare` can still find is in its weights and bones.
-
-    Returns
-    -------
-    ArmatureModifier
-        The one to replace.
+def check_bindable(obj: bpy.types.Object) -> SkinnedObject:
+    """An object that can be bound; what `prepare` can still find is in its weights and bones.
 
     Raises
     ------
@@ -140,36 +156,30 @@ def check_bindable(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
         raise SkinningError(f"'{obj.name}' is in Edit Mode: leave it first")
     if not obj.data.vertices:
         raise SkinningError(f"'{obj.name}' has no vertices: select another mesh")
-    has_supple = settings_of(obj).is_bound or any(carriers.is_supple_modifier(one) for one in obj.modifiers)
-    modifier = find_replaced_modifier(obj) if has_supple else find_armature_modifier(obj)
-    if not has_supple and not (modifier.show_viewport or modifier.show_render):
-        raise SkinningError(f"Armature modifier '{modifier.name}' of '{obj.name}' is switched off: switch it on first")
-    return modifier
+    has_supple = settings_of(obj).is_bound or any(map(carriers.is_supple_modifier, obj.modifiers))
+    replaced = find_replaced_modifier(obj) if has_supple else find_armature_modifier(obj)
+    if not has_supple and not (replaced.show_viewport or replaced.show_render):
+        raise SkinningError(f"Armature modifier '{replaced.name}' of '{obj.name}' is switched off: switch it on first")
+    return resolve_skinned(obj, replaced)
 
 
-def _bind_one(
-    obj: bpy.types.Object,
-    modifier: bpy.types.ArmatureModifier,
-    setup: live.LiveObject | nodes.NodeSetup,
-    problem: str,
-) -> None:
+def _bind_one(skinned: SkinnedObject, setup: LiveObject | by_nodes.NodeSetup, problem: str) -> None:
     """Bind one object by what `prepare` has found; where that fails, an object that was not bound is as it was."""
-    settings = settings_of(obj)
-    supple = next((other for other in obj.modifiers if carriers.is_supple_modifier(other)), None)
+    obj, settings, replaced = skinned.obj, skinned.settings, skinned.replaced
+    supple = next(filter(carriers.is_supple_modifier, obj.modifiers), None)
     is_new = supple is None and not settings.is_bound
     with muted():
         try:
             if not settings.is_bound:
-                settings.live_toggles = read_toggles(supple or modifier)
-            if supple is None:
-                supple = _add_modifier(obj, modifier)
+                settings.live_toggles = read_toggles(supple or replaced)
+            bound = BoundObject(obj, settings, replaced, skinned.armature, supple or _add_modifier(skinned))
             settings.version = SETTINGS_VERSION
-            settings.armature_modifier = modifier.name
+            settings.armature_modifier = replaced.name
             settings.is_bound = True
-            if isinstance(setup, nodes.NodeSetup):
-                _give_to_nodes(obj, supple, setup)
+            if isinstance(setup, by_nodes.NodeSetup):
+                _give_to_nodes(bound, setup)
             else:
-                _give_to_python(obj, supple, modifier, setup)
+                _give_to_python(bound, setup)
         except BaseException:
             if is_new:
                 _unbind_one(obj)
@@ -185,43 +195,39 @@ def _bind_one(
         _unlock_interface(obj)
 
 
-def _add_modifier(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier) -> bpy.types.Modifier:
-    """Put Supple's modifier into the place of an Armature modifier."""
-    supple = carriers.add_supple_modifier(obj, obj.modifiers.find(modifier.name))
-    supple.show_in_editmode = modifier.show_in_editmode
-    write_toggles(supple, settings_of(obj).live_toggles)
-    write_toggles(modifier, (False, False))
+def _add_modifier(skinned: SkinnedObject) -> bpy.types.Modifier:
+    """Put Supple's modifier into the place of the Armature modifier."""
+    replaced = skinned.replaced
+    supple = carriers.add_supple_modifier(skinned.obj, skinned.obj.modifiers.find(replaced.name))
+    supple.show_in_editmode = replaced.show_in_editmode
+    write_toggles(supple, skinned.settings.live_toggles)
+    write_toggles(replaced, (False, False))
     return supple
 
 
-def _give_to_nodes(obj: bpy.types.Object, supple: bpy.types.Modifier, setup: nodes.NodeSetup) -> None:
+def _give_to_nodes(bound: BoundObject, setup: by_nodes.NodeSetup) -> None:
     """Have the node modifier deform an object by itself."""
-    settings = settings_of(obj)
-    settings.method, settings.evaluate = setup.method, "NODES"
+    settings = bound.settings
+    settings.method, settings.evaluate = setup.choices.method, "NODES"
     settings.bound_groups = "\n".join(setup.character.groups)
-    nodes.apply(obj, supple, setup)
+    by_nodes.apply(bound, setup)
     _remove_hidden(settings)
-    live.forget(obj)
+    live.forget(bound.obj)
     settings.property_unset("bound_space")
     settings.particles.property_unset("bound_count")
 
 
-def _give_to_python(
-    obj: bpy.types.Object,
-    supple: bpy.types.Modifier,
-    modifier: bpy.types.ArmatureModifier,
-    setup: live.LiveObject,
-) -> None:
+def _give_to_python(bound: BoundObject, setup: LiveObject) -> None:
     """Have Python deform an object, through a carrier."""
-    settings = settings_of(obj)
+    settings = bound.settings
     settings.method, settings.evaluate = setup.choices.method, "PYTHON"
     settings.bound_groups = "\n".join(setup.groups)
-    nodes.remove(obj)
-    supple.node_group = carriers.ensure_node_group()
-    if settings.carrier is None or len(settings.carrier.data.vertices) != len(obj.data.vertices):
+    by_nodes.remove(bound.obj)
+    bound.supple.node_group = carriers.ensure_node_group()
+    if settings.carrier is None or len(settings.carrier.data.vertices) != len(bound.obj.data.vertices):
         _remove_hidden(settings)
-    _give_hidden(obj, check_armature(obj, modifier))
-    live.keep(obj, setup)
+    _give_hidden(bound)
+    live.keep(bound.obj, setup)
     settings.bound_space = setup.bound_space
 
 
@@ -230,21 +236,18 @@ def follow_settings(obj: bpy.types.Object) -> None:
     settings = settings_of(obj)
     if not settings.is_bound or obj.library is not None:
         return
-    by_nodes = nodes.is_evaluated_by_nodes(obj)
-    if not by_nodes and settings.evaluate == "PYTHON":
+    has_nodes = by_nodes.is_evaluated_by_nodes(obj)
+    if not has_nodes and settings.evaluate == "PYTHON":
         if not _has_method_for_nodes_to_try(obj):
             return  # the live preview compares the settings itself
         _set_evaluate(settings, "NODES")
     try:
-        modifier = check_bindable(obj)
-        if settings.evaluate == "PYTHON":
-            setup, problem = live.prepare(obj, modifier, settings.method), ""
-        else:
-            setup, problem = prepare(obj, modifier, settings.method, None)
+        skinned = check_bindable(obj)
+        setup, problem = prepare(skinned, settings.method, None)
     except SkinningError:
-        _set_evaluate(settings, "NODES" if by_nodes else "PYTHON")
+        _set_evaluate(settings, "NODES" if has_nodes else "PYTHON")
         raise
-    _bind_one(obj, modifier, setup, problem)
+    _bind_one(skinned, setup, problem)
     _remove_unused()
 
 
@@ -283,21 +286,20 @@ def make_independent(objects: Iterable[bpy.types.Object]) -> None:
             for name in settings.bl_rna.properties.keys():
                 if name not in ("name", "rna_type") and "pattern" not in name:  # patterns do without Bind
                     settings.property_unset(name)
-        nodes.forget(obj)
+        by_nodes.forget(obj)
     _note_change()
 
 
-def _give_hidden(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+def _give_hidden(bound: BoundObject) -> None:
     """See that a bound object has a carrier and a watcher, and that its node modifier knows them."""
-    settings = settings_of(obj)
+    settings = bound.settings
     if settings.carrier is None:
-        settings.carrier = carriers.new_carrier(obj, read_points(mesh_of(obj)))
+        settings.carrier = carriers.new_carrier(bound.obj, read_points(mesh_of(bound.obj)))
     if settings.watcher is None:
-        settings.watcher = carriers.new_watcher(obj)
-    carriers.watch(settings.watcher, armature)
-    supple = find_supple_modifier(obj)
-    carriers.write_input(supple, carriers.CARRIER_SOCKET, settings.carrier)
-    carriers.write_input(supple, carriers.WATCHER_SOCKET, settings.watcher)
+        settings.watcher = carriers.new_watcher(bound.obj)
+    carriers.watch(settings.watcher, bound.armature)
+    carriers.write_input(bound.supple, carriers.CARRIER_SOCKET, settings.carrier)
+    carriers.write_input(bound.supple, carriers.WATCHER_SOCKET, settings.watcher)
 
 
 def _remove_hidden(settings: ObjectSettings) -> None:
@@ -344,7 +346,7 @@ def _unbind_one(obj: bpy.types.Object) -> None:
     for modifier in [modifier for modifier in obj.modifiers if carriers.is_supple_modifier(modifier)]:
         carriers.remove_modifier(obj, modifier, replaced)
     _remove_hidden(settings)
-    nodes.remove(obj)
+    by_nodes.remove(obj)
     live.forget(obj)
     _note_change()
     for name in (
@@ -372,7 +374,7 @@ def own_carrier(obj: bpy.types.Object, taken: set[bpy.types.Object]) -> None:
         return
     if settings.carrier in taken or settings.carrier.library is not None:
         settings.carrier = settings.watcher = None
-        _give_hidden(obj, check_armature(obj, find_replaced_modifier(obj)))
+        _give_hidden(resolve(obj))
     taken.add(settings.carrier)
 
 

@@ -6,7 +6,7 @@ Python only sets it up, and follows changes of weights, bones and settings. A fr
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import bpy
@@ -26,15 +26,21 @@ from ...settings.objects import NODES_PROBLEM, settings_of
 from ..character import (
     Character,
     changes_topology,
-    check_armature,
     check_bound_groups,
-    find_armature_modifier,
     modifiers_above,
     object_to_armature,
     read_character,
     uses_envelopes,
 )
-from ..stack import find_replaced_modifier, find_supple_modifier
+from ..stack import (
+    BoundObject,
+    SkinnedObject,
+    check_armature,
+    find_armature_modifier,
+    find_replaced_modifier,
+    find_supple_modifier,
+    resolve,
+)
 
 LOSES_ATTRIBUTES = {"MESH_TO_VOLUME", "REMESH", "SKIN", "VOLUME_TO_MESH"}
 """Modifiers above which no weight survives."""
@@ -54,18 +60,38 @@ class NodeSetup:
     ----------
     character : Character
     influences : Influences
-    method : str
-    params : Params
-        The method's.
-    inputs : dict
-        Values of the modifier's inputs, by name.
+    choices : Choices
     """
 
     character: Character
     influences: Influences
+    choices: Choices
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What the user has chosen that nodes depend on."""
+
     method: str
     params: Any
-    inputs: dict[str, Any]
+    """The method's Params."""
+    armature: bpy.types.Object
+    linear_group: str
+    vertex_group: str
+    """Of the Armature modifier, "" for none."""
+    invert: bool
+    """Whether that group is inverted."""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What an object's nodes depend on besides mesh and bones."""
+
+    choices: Choices
+    has_own_version: bool
+    """Whether the node group is of this version of Supple."""
+    modifiers: tuple[tuple[str, bool], ...]
+    """Kinds of those above, and whether they mirror vertex groups."""
 
 
 @dataclass
@@ -73,7 +99,7 @@ class _Seen:
     """What an object's nodes were last brought up to date with."""
 
     skeleton: Skeleton
-    surroundings: tuple
+    surroundings: Surroundings
     space: Matrix
     """From object to armature space."""
     problem: str
@@ -93,66 +119,78 @@ def is_evaluated_by_nodes(obj: bpy.types.Object) -> bool:
     return is_deformation(modifier.node_group)
 
 
-def prepare(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier, method: str) -> NodeSetup:
+def prepare(skinned: SkinnedObject, method: str) -> NodeSetup:
     """Find out what nodes take to deform an object; nothing of it is changed.
+
+    Parameters
+    ----------
+    skinned : SkinnedObject
+    method : str
+        Key of `METHODS`.
 
     Raises
     ------
     SkinningError
         Where nodes can not deform it, or nothing can.
     """
+    return prepare_known(skinned, _read_choices(skinned, method))
+
+
+def prepare_known(skinned: SkinnedObject, choices: Choices, skeleton: Skeleton | None = None) -> NodeSetup:
+    """The same with choices, and perhaps a skeleton, that were read already."""
     if NODES_PROBLEM:
         raise SkinningError(NODES_PROBLEM)
-    if not METHODS[method].has_nodes:
+    if not METHODS[choices.method].has_nodes:
         others = ", ".join(other.key for other in METHODS.values() if other.has_nodes)
-        raise SkinningError(f"{method} cannot be evaluated by nodes: evaluate by Python, or choose {others}")
-    armature = check_armature(obj, modifier)
+        raise SkinningError(f"{choices.method} cannot be evaluated by nodes: evaluate by Python, or choose {others}")
+    obj = skinned.obj
     _check_mesh(obj)
-    _check_modifiers_above(obj, modifier)
-    character = read_character(obj, modifier)
-    skeleton = character.skeleton
+    above = modifiers_above(obj, skinned.replaced)
+    _check_modifiers_above(skinned, above)
+    skeleton = read_skeleton(skinned.armature) if skeleton is None else skeleton
+    _check_sharers(obj, skeleton)
+    character = read_character(skinned, skeleton)
     if (skeleton.curved & (skeleton.segment_counts > 1)).any():
         raise SkinningError(
-            f"B-Bones of '{armature.name}' divide their vertices along the curve, which nodes cannot: evaluate by "
-            "Python, or set their Vertex Mapping to Straight"
+            f"B-Bones of '{skinned.armature.name}' divide their vertices along the curve, which nodes cannot: evaluate "
+            "by Python, or set their Vertex Mapping to Straight"
         )
-    if uses_envelopes(modifier, skeleton):
+    if uses_envelopes(skinned.replaced, skeleton):
         raise SkinningError(
             f"'{obj.name}' is deformed by bone envelopes, which follow the object's place in the armature: evaluate by "
             "Python, or switch the envelopes off"
         )
-    settings = settings_of(obj)
-    vertex_group, invert = _read_vertex_group(obj, modifier)
-    return NodeSetup(
-        character=character,
-        influences=_pack(obj, modifier, character),
+    return NodeSetup(character, _pack(obj, above, character), choices)
+
+
+def _read_choices(skinned: SkinnedObject, method: str) -> Choices:
+    settings, replaced = skinned.settings, skinned.replaced
+    return Choices(
         method=method,
         params=read_params(settings, method),
-        inputs={
-            "Armature": armature,
-            "Linear Group": settings.linear_group,
-            "Vertex Group": vertex_group,
-            "Invert": invert,
-        },
+        armature=skinned.armature,
+        linear_group=settings.linear_group,
+        vertex_group=replaced.vertex_group if replaced.vertex_group in skinned.obj.vertex_groups else "",
+        invert=replaced.invert_vertex_group,
     )
 
 
-def _pack(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier, character: Character) -> Influences:
+def _pack(obj: bpy.types.Object, above: list[bpy.types.Modifier], character: Character) -> Influences:
     rest = character.rest
     counts = len(rest.points), len(rest.joints.parents)
-    if _is_interpolated(obj, modifier):
+    if _is_interpolated(above):
         return pack_interpolable_influences(rest.weights, *counts, *read_face_corners(mesh_of(obj)))
     return pack_influences(rest.weights, *counts)
 
 
-def _is_interpolated(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> bool:
-    """Whether modifiers above may add vertices, with attributes averaged from those that are there."""
-    above = [other for other in modifiers_above(obj, modifier) if not carriers.is_supple_modifier(other)]
-    return any(changes_topology(other) or other.type == "NODES" for other in above)
+def _is_interpolated(above: list[bpy.types.Modifier]) -> bool:
+    """Whether modifiers above may add vertices, with attributes averaged from those of the mesh."""
+    others = [modifier for modifier in above if not carriers.is_supple_modifier(modifier)]
+    return any(changes_topology(modifier) or modifier.type == "NODES" for modifier in others)
 
 
 def _check_mesh(obj: bpy.types.Object) -> None:
-    """See that influences can be kept on the mesh."""
+    """Raise SkinningError where a mesh can not hold influences."""
     mesh = mesh_of(obj)
     if mesh.library is not None:
         raise SkinningError(
@@ -160,14 +198,13 @@ def _check_mesh(obj: bpy.types.Object) -> None:
         )
     if mesh.is_editmode:
         raise SkinningError(f"The mesh of '{obj.name}' is in Edit Mode with another object: leave it first")
-    skeletons = [
-        read_skeleton(armature)
-        for other in bpy.data.objects
-        if other.data == mesh and other.library is None
-        for armature in [_find_armature(other)]
-        if armature is not None
-    ]
-    if len({(one.names, one.joints.parents.tobytes()) for one in skeletons}) > 1:
+
+
+def _check_sharers(obj: bpy.types.Object, skeleton: Skeleton) -> None:
+    """Raise SkinningError where objects with other bones share the mesh: it holds one set of influences."""
+    sharers = [other for other in bpy.data.objects if other.data == obj.data and other != obj and other.library is None]
+    skeletons = [skeleton, *(read_skeleton(armature) for armature in map(_find_armature, sharers) if armature)]
+    if len({(each.names, each.joints.parents.tobytes()) for each in skeletons}) > 1:
         raise SkinningError(
             f"'{obj.name}' shares its mesh with objects whose armatures have other bones: make the mesh single-user, "
             "or evaluate by Python"
@@ -181,21 +218,22 @@ def _find_armature(obj: bpy.types.Object) -> bpy.types.Object | None:
     return None
 
 
-def _check_modifiers_above(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> None:
-    for above in modifiers_above(obj, modifier):
+def _check_modifiers_above(skinned: SkinnedObject, modifiers: list[bpy.types.Modifier]) -> None:
+    obj, replaced = skinned.obj, skinned.replaced
+    for above in modifiers:
         if above.type in LOSES_ATTRIBUTES:
             raise SkinningError(
-                f"Modifier '{above.name}' of '{obj.name}' stands above '{modifier.name}' and makes a new mesh, without "
+                f"Modifier '{above.name}' of '{obj.name}' stands above '{replaced.name}' and makes a new mesh, without "
                 "weights: move it below, or apply it"
             )
         if above.type in MERGES:
             raise SkinningError(
-                f"Modifier '{above.name}' of '{obj.name}' stands above '{modifier.name}' and merges vertices, whose "
+                f"Modifier '{above.name}' of '{obj.name}' stands above '{replaced.name}' and merges vertices, whose "
                 "joints nodes cannot average: move it below, or apply it"
             )
         if above.type == "MIRROR" and above.use_mirror_vertex_groups and _has_sides(obj):
             raise SkinningError(
-                f"Modifier '{above.name}' of '{obj.name}' stands above '{modifier.name}' and swaps left and right "
+                f"Modifier '{above.name}' of '{obj.name}' stands above '{replaced.name}' and swaps left and right "
                 "vertex groups, which nodes cannot follow: apply it, or move it below"
             )
 
@@ -206,24 +244,39 @@ def _has_sides(obj: bpy.types.Object) -> bool:
     return any(bpy.utils.flip_name(name) in names - {name} for name in names)
 
 
-def apply(obj: bpy.types.Object, supple: bpy.types.Modifier, setup: NodeSetup) -> None:
-    """Give an object's node modifier `supple` what it takes."""
-    skeleton, armature = setup.character.skeleton, setup.inputs["Armature"]
-    inputs = setup.inputs | {"Influences": len(setup.influences.joints)}
+def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | None = None) -> None:
+    """Give an object's node modifier what it takes.
+
+    Parameters
+    ----------
+    bound : BoundObject
+    setup : NodeSetup
+        What `prepare` has found.
+    surroundings : Surroundings, optional
+        The object's, if they were read already.
+    """
+    choices, skeleton, supple = setup.choices, setup.character.skeleton, bound.supple
+    inputs = {
+        "Armature": choices.armature,
+        "Linear Group": choices.linear_group,
+        "Vertex Group": choices.vertex_group,
+        "Invert": choices.invert,
+        "Influences": len(setup.influences.joints),
+    }
     if skeleton.bendy:
-        group = ensure_probe_deformation(setup.method, setup.params)
-        inputs["Probe"] = ensure_probe(armature, skeleton)
+        group = ensure_probe_deformation(choices.method, choices.params)
+        inputs["Probe"] = ensure_probe(bound.armature, skeleton)
     else:
         parents = skeleton.joints.parents
-        group = ensure_deformation(armature.name, skeleton.names, parents, setup.method, setup.params)
+        group = ensure_deformation(bound.armature.name, skeleton.names, parents, choices.method, choices.params)
     if supple.node_group != group:
         supple.node_group = group
-    write_influences(mesh_of(obj), setup.influences)
+    write_influences(mesh_of(bound.obj), setup.influences)
     for name, value in inputs.items():
         if carriers.read_input(supple, name) != value:
             carriers.write_input(supple, name, value)
-    surroundings = _read_surroundings(obj, find_replaced_modifier(obj), supple)
-    _seen[obj.session_uid] = _Seen(skeleton, surroundings, setup.character.space, "")
+    surroundings = _read_surroundings(bound) if surroundings is None else replace(surroundings, has_own_version=True)
+    _seen[bound.obj.session_uid] = _Seen(skeleton, surroundings, setup.character.space, "")
 
 
 def remove(obj: bpy.types.Object) -> None:
@@ -275,72 +328,59 @@ def refresh(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, changed: set[
     """
     if NODES_PROBLEM:
         raise SkinningError(f"'{obj.name}' is evaluated by nodes. {NODES_PROBLEM}. Here, evaluate by Python")
-    modifier, supple = find_replaced_modifier(obj), find_supple_modifier(obj)
-    armature = check_armature(obj, modifier)
-    if mesh_of(obj).is_editmode or armature.mode == "EDIT" or _is_linked(obj, supple):
+    bound = resolve(obj)
+    armature = bound.armature
+    if mesh_of(obj).is_editmode or armature.mode == "EDIT" or _is_linked(bound):
         return
     seen, values = _seen.get(obj.session_uid), read_key_values(obj, depsgraph)
     mesh_changed = obj.data in changed and (seen is None or seen.key_values == values)  # else a face key's slider moved
-    if seen is None or mesh_changed or _is_out_of_date(obj, modifier, supple, seen, changed):
-        try:
-            setup = prepare(obj, modifier, settings_of(obj).method)
-            check_bound_groups(obj, setup.character.skeleton, armature)
-        except SkinningError as error:  # kept, so that it is not found out anew at every frame
-            space, surroundings = object_to_armature(obj, armature), _read_surroundings(obj, modifier, supple)
-            seen = _seen[obj.session_uid] = _Seen(read_skeleton(armature), surroundings, space, str(error))
-        else:
-            apply(obj, supple, setup)
-            seen = _seen[obj.session_uid]
+    surroundings, skeleton = _read_surroundings(bound), _read_changed_skeleton(armature, seen, changed)
+    is_new = seen is None or mesh_changed or surroundings != seen.surroundings or skeleton is not seen.skeleton
+    if seen is None or is_new:
+        seen = _seen[obj.session_uid] = _bring_up_to_date(bound, skeleton, surroundings)
     seen.key_values = values
     if seen.problem:
         raise SkinningError(seen.problem)
-    if seen.skeleton.bendy and _has_moved(seen.space, object_to_armature(obj, armature)):
+    if not is_new and seen.skeleton.bendy and _has_moved(seen.space, object_to_armature(obj, armature)):
         raise SkinningError(
             f"'{obj.name}' has moved within '{armature.name}', and B-Bones divide its vertices by where they are: bind "
             "again, or evaluate by Python if it is to go on moving"
         )
 
 
-def _is_out_of_date(
-    obj: bpy.types.Object,
-    modifier: bpy.types.ArmatureModifier,
-    supple: bpy.types.Modifier,
-    seen: _Seen,
-    changed: set[bpy.types.ID],
-) -> bool:
-    armature = check_armature(obj, modifier)
+def _read_changed_skeleton(armature: bpy.types.Object, seen: _Seen | None, changed: set[bpy.types.ID]) -> Skeleton:
+    """The skeleton of an armature: that of `seen` where it is still the same."""
+    if seen is None:
+        return read_skeleton(armature)
     compare, seen.armature_is_stale = seen.armature_is_stale or armature.data in changed, False
-    return _read_surroundings(obj, modifier, supple) != seen.surroundings or (
-        compare and read_skeleton(armature, seen.skeleton) is not seen.skeleton
+    return read_skeleton(armature, seen.skeleton) if compare else seen.skeleton
+
+
+def _bring_up_to_date(bound: BoundObject, skeleton: Skeleton, surroundings: Surroundings) -> _Seen:
+    """Give the nodes what they take now; where that fails, keep why, so that it is not found out at every frame."""
+    obj = bound.obj
+    try:
+        setup = prepare_known(bound, surroundings.choices, skeleton)
+        check_bound_groups(bound, skeleton)
+    except SkinningError as error:
+        return _Seen(skeleton, surroundings, object_to_armature(obj, bound.armature), str(error))
+    apply(bound, setup, surroundings)
+    return _seen[obj.session_uid]
+
+
+def _read_surroundings(bound: BoundObject) -> Surroundings:
+    above = modifiers_above(bound.obj, bound.supple)
+    return Surroundings(
+        choices=_read_choices(bound, bound.settings.method),
+        has_own_version=bound.supple.node_group.get(VERSION_KEY) == VERSION,
+        modifiers=tuple((other.type, getattr(other, "use_mirror_vertex_groups", False)) for other in above),
     )
-
-
-def _read_surroundings(
-    obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier, supple: bpy.types.Modifier
-) -> tuple:
-    """What the nodes depend on besides mesh and bones; a group of an older Supple makes a difference, too."""
-    settings = settings_of(obj)
-    return (
-        settings.method,
-        read_params(settings, settings.method),
-        settings.linear_group,
-        supple.node_group.get(VERSION_KEY) == VERSION,
-        tuple((one.type, getattr(one, "use_mirror_vertex_groups", False)) for one in modifiers_above(obj, supple)),
-        modifier.object,
-        *_read_vertex_group(obj, modifier),
-    )
-
-
-def _read_vertex_group(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier) -> tuple[str, bool]:
-    """The vertex group of an Armature modifier, "" for none, and whether it is inverted."""
-    name = modifier.vertex_group
-    return name if name in obj.vertex_groups else "", modifier.invert_vertex_group
 
 
 def _has_moved(old: Matrix, new: Matrix) -> bool:
     return bool(np.abs(np.array(old) - np.array(new)).max() > MOVED)
 
 
-def _is_linked(obj: bpy.types.Object, supple: bpy.types.Modifier) -> bool:
-    """Whether an override stands on a linked mesh and group: they are as they were made in their own file."""
-    return mesh_of(obj).library is not None or supple.node_group.library is not None
+def _is_linked(bound: BoundObject) -> bool:
+    """Whether an override has a linked mesh or node group: they are as they were made in their own file."""
+    return mesh_of(bound.obj).library is not None or bound.supple.node_group.library is not None

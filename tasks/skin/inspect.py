@@ -9,8 +9,8 @@ import bpy
 from ...bridge.armatures import read_skeleton
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
-from ..character import check_armature, find_armature_modifier, has_armature_modifier
-from ..stack import find_replaced_modifier
+from ..character import has_armature_modifier
+from ..stack import check_armature, find_armature_modifier, find_replaced_modifier
 from .bind import check_bindable, prepare
 
 
@@ -34,7 +34,7 @@ def describe_object(obj: bpy.types.Object) -> dict[str, Any]:
         armature = armature_object.name
         skeleton = read_skeleton(armature_object)
         bones, joints = len(skeleton.names), len(skeleton.joints.parents)
-        prepare(obj, check_bindable(obj), settings.method, settings.evaluate if settings.is_bound else None)
+        prepare(check_bindable(obj), settings.method, settings.evaluate if settings.is_bound else None)
     except SkinningError as error:
         problem = str(error)
     return {

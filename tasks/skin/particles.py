@@ -10,10 +10,11 @@ import numpy as np
 from ...bridge.armatures import Skeleton, read_pose, read_pose_names
 from ...deformers import Pose
 from ...settings.objects import settings_of
-from ..character import check_armature, object_to_armature
-from ..stack import find_replaced_modifier
+from ..character import object_to_armature
+from ..stack import check_armature, find_replaced_modifier
 from . import live
 from .bind import find_bound_objects
+from .by_python import LiveObject
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ def find_shown_objects() -> list[bpy.types.Object]:
     return [obj for obj in find_bound_objects() if settings_of(obj).particles.show and find_binding(obj) is not None]
 
 
-def find_binding(obj: bpy.types.Object) -> live.LiveObject | None:
+def find_binding(obj: bpy.types.Object) -> LiveObject | None:
     """What is kept of an object that is bound with particles; None of any other, or before it was first posed."""
     kept = live.find(obj)
     return kept if kept is not None and hasattr(kept.deformer, "pose_particles") else None
@@ -85,7 +86,7 @@ def read_particles(
     return PlacedParticles(points, rest.radii, rest.joints, version)
 
 
-def _read_pose(obj: bpy.types.Object, kept: live.LiveObject, depsgraph: bpy.types.Depsgraph) -> Pose | None:
+def _read_pose(obj: bpy.types.Object, kept: LiveObject, depsgraph: bpy.types.Depsgraph) -> Pose | None:
     """The pose as the live deformation has it; None where the bones have none."""
     armature = check_armature(obj, find_replaced_modifier(obj))
     posed, evaluated = armature.evaluated_get(depsgraph), obj.evaluated_get(depsgraph)

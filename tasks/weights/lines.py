@@ -15,7 +15,8 @@ from ...deformers.geometry.iso_lines import LinePoints, Segments
 from ...deformers.weight_editing.line_fields import HANDLES, LineProblem, MissingLineError
 from ...deformers.weight_editing.line_moves import HandleMoves
 from ...deformers.weight_editing.lines import JointLines, RiggedMesh, find_joint_lines, start_edit
-from ..character import find_armature_modifier, object_to_armature
+from ..character import object_to_armature
+from ..stack import find_armature_modifier
 from .group_writer import GroupWriter, read_members
 from .parts import read_finite_points
 

@@ -11,8 +11,7 @@ from scenes import (
     rest_points,
     update,
 )
-from supple.tasks.skin import by_nodes as nodes
-from supple.tasks.skin import live
+from supple.tasks.skin import by_nodes, by_python, live
 from supple.tasks.stack import find_supple_modifier
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
@@ -53,10 +52,10 @@ def binds(monkeypatch) -> list[str]:
     names = []
 
     def count(prepare):
-        return lambda obj, *arguments: names.append(obj.name) or prepare(obj, *arguments)
+        return lambda skinned, *arguments: names.append(skinned.obj.name) or prepare(skinned, *arguments)
 
-    for module in (live, nodes):
-        monkeypatch.setattr(module, "prepare", count(module.prepare))
+    for module in (by_python, live, by_nodes):
+        monkeypatch.setattr(module, "prepare_known", count(module.prepare_known))
     return names
 
 

@@ -94,10 +94,10 @@ def setup_scene(window: Window) -> tuple[bpy.types.Object, bpy.types.Object]:
 def reference(obj: bpy.types.Object, armature: bpy.types.Object) -> np.ndarray:
     """What the deformers make of the pose as it is now, with no live preview in between."""
     package = checkout.MODULE
-    live = importlib.import_module(f"{package}.tasks.skin.live")
+    by_python = importlib.import_module(f"{package}.tasks.skin.by_python")
     stack = importlib.import_module(f"{package}.tasks.stack")
     bridge = importlib.import_module(f"{package}.bridge.armatures")
-    prepared = live.prepare(obj, stack.find_replaced_modifier(obj), obj.supple.method)
+    prepared = by_python.prepare(stack.resolve(obj), obj.supple.method)
     evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
     return prepared.deformer.deform(prepared.binding, bridge.read_pose(evaluated, prepared.skeleton, None))
 

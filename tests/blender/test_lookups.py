@@ -1,0 +1,139 @@
+"""In one live step, and in one frame of a bake, nothing is looked up twice for the same object."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import bpy
+import pytest
+
+from scenes import add_face_key, add_tube, animate_key, animate_tube, bind, select
+from supple import preview
+from supple.settings.objects import NODES_PROBLEM, settings_of
+from supple.tasks import character, stack
+from supple.tasks.skin import bake, by_nodes, by_python, live
+from supple.tasks.skin import bind as binding
+
+pytestmark = pytest.mark.usefixtures("silent_handlers")
+
+MODULES = (preview, character, stack, bake, binding, by_nodes, by_python, live)
+"""Modules that may hold a look-up, by its own name."""
+
+LOOKUPS = (
+    "find_supple_modifier", "find_replaced_modifier", "find_armature_modifier", "check_armature", "armature_modifiers",
+    "modifiers_above", "resolve", "resolve_skinned", "object_to_armature", "read_choices", "read_params",
+    "read_key_values", "read_skeleton", "read_pose_names", "read_pose", "read_weight_groups", "read_rest",
+    "check_bound_groups", "_read_choices", "_read_surroundings", "_check_hidden", "_needs_transforms",
+)  # fmt: skip
+"""What finds something of an object, or reads it."""
+
+SETUPS = (
+    pytest.param("PYTHON", id="python"),
+    pytest.param("NODES", id="nodes", marks=pytest.mark.skipif(bool(NODES_PROBLEM), reason=NODES_PROBLEM)),
+)
+
+
+def name_arguments(arguments: tuple) -> tuple:
+    """Objects and modifiers by their names; a resolved object by that of its object."""
+    named = []
+    for argument in arguments:
+        data = getattr(argument, "obj", argument)
+        data = data.id_data if isinstance(data, bpy.types.PropertyGroup) else data
+        if isinstance(data, bpy.types.Object | bpy.types.Modifier):
+            named.append(data.name)
+    return tuple(named)
+
+
+@pytest.fixture
+def counts(monkeypatch) -> Counter:
+    """How often each look-up was done for the same objects and modifiers."""
+    found: Counter = Counter()
+
+    def count(name: str, function: Callable) -> Callable:
+        def counting(*arguments: Any, **keywords: Any) -> Any:
+            found[name, *name_arguments(arguments)] += 1
+            return function(*arguments, **keywords)
+
+        return counting
+
+    wrapped = {}
+    for module in MODULES:
+        for name in LOOKUPS:
+            function = getattr(module, name, None)
+            if function is not None:
+                wrapped.setdefault(name, count(name, function))
+                monkeypatch.setattr(module, name, wrapped[name])
+    assert wrapped.keys() == set(LOOKUPS)
+    return found
+
+
+def add_bound(evaluate: str) -> tuple[bpy.types.Object, bpy.types.Object]:
+    """Two bound tubes, each with an animated armature, the first with an animated face key."""
+    (obj, rig), (twin, twin_rig) = add_tube(rings=9, sides=6), add_tube(rings=9, sides=6)
+    twin.name, twin_rig.name = "Twin", "Twin Rig"
+    for armature in (rig, twin_rig):
+        animate_tube(armature)
+    animate_key(add_face_key(obj))
+    bind(obj, twin, evaluate=evaluate)
+    bpy.context.scene.frame_set(2)
+    return obj, twin
+
+
+def assert_once(counts: Counter, *expected: str) -> None:
+    """Nothing was looked up twice, and these look-ups were done for both objects."""
+    assert {key: number for key, number in counts.items() if number > 1} == {}
+    for name in expected:
+        assert {key[1] for key in counts if key[0] == name} == {"Tube", "Twin"}, name
+
+
+@pytest.mark.parametrize("evaluate", SETUPS)
+def test_a_frame_looks_everything_up_once(evaluate, counts):
+    add_bound(evaluate)
+    counts.clear()
+    bpy.context.scene.frame_set(3)
+    assert_once(counts, "find_supple_modifier", "find_replaced_modifier", "check_armature", "read_key_values")
+    if evaluate == "PYTHON":
+        assert {key[1:] for key in counts if key[0] == "read_pose"} == {("Rig",), ("Twin Rig",)}
+
+
+def change_weights(obj: bpy.types.Object) -> None:
+    obj.vertex_groups["bone.1"].add([0, 1, 2], 0.5, "REPLACE")
+    obj.data.update()
+
+
+def change_bones(_obj: bpy.types.Object) -> None:
+    bpy.data.objects["Twin Rig"].data.bones["bone.1"].bbone_segments = 3
+
+
+def change_method(obj: bpy.types.Object) -> None:
+    settings_of(obj).linear_group = "bone.1"
+
+
+@pytest.mark.parametrize("change", [change_weights, change_bones, change_method])
+@pytest.mark.parametrize("evaluate", SETUPS)
+def test_a_step_that_binds_anew_looks_everything_up_once(evaluate, change, counts):
+    _, twin = add_bound(evaluate)
+    change(twin)
+    counts.clear()
+    bpy.context.view_layer.update()
+    assert_once(counts, "find_supple_modifier", "find_replaced_modifier", "check_armature", "read_key_values")
+    bound_anew = evaluate == "PYTHON" or change is not change_method  # there, the listener has bound it
+    assert not bound_anew or counts["read_rest", "Twin"] == 1
+
+
+@pytest.mark.parametrize("evaluate", SETUPS)
+def test_a_baked_frame_looks_everything_up_once(evaluate, counts, tmp_path):
+    obj, _ = add_bound(evaluate)
+    select(obj)
+    steps = bake.bake_cache(obj, bpy.context.scene, tmp_path / "tube.pc2", range(1, 5))
+    next(steps)
+    counts.clear()
+    next(steps)
+    found = counts.copy()
+    steps.close()
+    # The other tube is live meanwhile: it follows the new frame, and the update that shows the baked one.
+    found = {key: number for key, number in found.items() if key[1].startswith(("Tube", "Rig"))}
+    assert found["find_supple_modifier", "Tube"] == 1
+    assert {key: number for key, number in found.items() if number > 1} == {}
