@@ -35,9 +35,21 @@ def with_rest_positions(obj: bpy.types.Object) -> Iterator[None]:
 
 
 def read_posed_skin(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, key: str = "") -> PosedSkin:
-    """Read a mesh object as a depsgraph has it, with the charts of the object that has this key.
+    """Read a mesh object after its modifiers.
 
     A copy of the evaluated mesh is read: where the graphics card subdivides, the evaluated mesh itself is coarse.
+
+    Parameters
+    ----------
+    obj : Object
+    depsgraph : Depsgraph
+    key : str
+        Of the object whose patterns are read with it; none where it is empty.
+
+    Returns
+    -------
+    PosedSkin
+        In object space.
     """
     evaluated = obj.evaluated_get(depsgraph)
     mesh = evaluated.to_mesh()

@@ -1,7 +1,7 @@
 """Skin patterns as nodes: one group that displaces an object's skin, one that bumps it in its materials.
 
-Both read where each pattern lies from attributes of the mesh, its picture from an image, and how much of it is to be
-seen from drivers, so that they need no Supple.
+Both read where each pattern lies from attributes of the mesh, its height map from an image, and how much of it is seen
+from drivers, so that they work without Supple.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ CONSTANTS = ("Strength", "Softness", "Depth")
 
 LEVEL = "Level"
 HEIGHT = "supple_height"
-"""Attribute that heights are summed up in."""
+"""Attribute that holds the sum of heights."""
 
 SCALE_NODE = "Scale"
-"""Node whose first output is how large the object stands in the world."""
+"""Node whose first output is the scale of the object in the world."""
 
 
 @dataclass(frozen=True)
 class NodePattern:
-    """A pattern as its node has it.
+    """What the nodes of a pattern are built from.
 
     Attributes
     ----------
     number : int
-        Of the pattern, unlike that of any other of the object.
+        Of the pattern, unique in its object.
     name, kind : str
     image : Image
     chart : str
-        Attribute of the faces' corners: where in the picture they lie, and the pattern's number.
+        Attribute of the faces' corners: their coordinates in the height map, and the pattern's number.
     is_displaced : bool
-        Whether it moves the skin, else it is bumped in the materials.
+        Whether it moves the skin; else materials bump it.
     amount : str
-        What materials read the amounts of three patterns from.
+        Name of what materials read the amounts of three patterns from.
     slot : int
-        Which of the three.
+        Index of the pattern's amount in it.
     source : str
-        What that is: "OBJECT", a custom property, or "GEOMETRY", an attribute that the node modifier stores.
+        What it is: "OBJECT", a custom property, or "GEOMETRY", an attribute that the node modifier stores.
     strength, softness, depth : float
         See `Relief`.
     """
@@ -85,8 +85,11 @@ def build_displacement(name: str, patterns: Sequence[NodePattern]) -> Any:
     graph = Graph(name)
     graph.tree.is_modifier = True
     geometry = graph.input("Geometry", "GEOMETRY")
-    level = graph.input(LEVEL, "INT", "How often the skin is subdivided before patterns displace it")
-    amounts = [graph.input(amount_input(one.number), "VALUE", f"How much of {one.name} is seen") for one in patterns]
+    level = graph.input(LEVEL, "INT", "How many times the skin is subdivided before patterns displace it")
+    amounts = [
+        graph.input(amount_input(pattern.number), "VALUE", f"How much of {pattern.name} is seen")
+        for pattern in patterns
+    ]
     with graph.frame("Flat"):
         fine = graph.add("GeometryNodeSubdivisionSurface", geometry, level)
         seen: Any = None
@@ -96,10 +99,10 @@ def build_displacement(name: str, patterns: Sequence[NodePattern]) -> Any:
             continue
         with graph.frame(pattern.name):
             chart = graph.attribute(pattern.chart, "FLOAT_VECTOR")
-            grey = graph.add(
+            gray = graph.add(
                 "GeometryNodeImageTexture", pattern.image, chart, extension="EXTEND", interpolation="Linear"
             )
-            height = _add_pattern(graph, "displacement", pattern, chart, grey, amount, graph.attribute(HEIGHT, "FLOAT"))
+            height = _add_pattern(graph, "displacement", pattern, chart, gray, amount, graph.attribute(HEIGHT, "FLOAT"))
             is_own = chart.components()[2].equals(float(pattern.number), 0.5)
             is_seen = amount.absolute() > 0.0
             if pattern.kind == "BONE":
@@ -134,14 +137,14 @@ def _store_height(graph: Graph, geometry: Value, selection: Any, height: Any) ->
 def build_bump(name: str, patterns: Sequence[NodePattern]) -> Any:
     """The group that stands before the shaders' normals in a material; an object without the amounts has no bumps."""
     graph = Graph(name, TREES["bump"])
-    normal = graph.input("Normal", "VECTOR", "Normal to bump; the surface's own if not linked")
+    normal = graph.input("Normal", "VECTOR", "Normal to bump; the surface's own normal if not linked")
     height: Any = 0.0
     for pattern in patterns:
         with graph.frame(pattern.name):
             chart = _read_attribute(graph, pattern.chart, "GEOMETRY")
-            grey = graph.add("ShaderNodeTexImage", chart, image=pattern.image, extension="EXTEND")
+            gray = graph.add("ShaderNodeTexImage", chart, image=pattern.image, extension="EXTEND")
             amount = _read_attribute(graph, pattern.amount, pattern.source).components()[pattern.slot]
-            height = _add_pattern(graph, "bump", pattern, chart, grey, amount, height)
+            height = _add_pattern(graph, "bump", pattern, chart, gray, amount, height)
     with graph.frame("Bumps"):
         scale = graph.number(1.0).named(SCALE_NODE)
         own = graph.outputs("ShaderNodeNewGeometry")[1]
@@ -160,7 +163,7 @@ def _read_attribute(graph: Graph, name: str, kind: str) -> Value:
 
 
 def _add_pattern(
-    graph: Graph, use: str, pattern: NodePattern, chart: Value, grey: Value, amount: Value, height: Any
+    graph: Graph, use: str, pattern: NodePattern, chart: Value, gray: Value, amount: Value, height: Any
 ) -> Value:
     """Add a pattern's height to a sum."""
     group = ensure_group(
@@ -170,7 +173,7 @@ def _add_pattern(
     )
     inputs = dict(zip(CONSTANTS, pattern.constants, strict=True))
     outputs = graph.call(
-        group, Chart=chart, Grey=grey, Number=float(pattern.number), Amount=amount, Sum=height, **inputs
+        group, Chart=chart, Grey=gray, Number=float(pattern.number), Amount=amount, Sum=height, **inputs
     )
     outputs["Height"].socket.node.name = node_name(pattern.number)
     return outputs["Height"]
@@ -182,7 +185,7 @@ def node_name(number: int) -> str:
 
 
 def depth_name(number: int) -> str:
-    """Name of the node that says from which amount on a bone is seen."""
+    """Name of the node that holds the amount from which on a bone is seen."""
     return f"Depth {number}"
 
 
@@ -191,7 +194,7 @@ def write_constants(group: Any, patterns: Sequence[NodePattern]) -> None:
     for pattern in patterns:
         node = group.nodes.get(node_name(pattern.number))
         if node is None:
-            continue  # in the modifier's group, one that is bumped
+            continue  # in the modifier's group, a pattern that is bumped
         for name, value in zip(CONSTANTS, pattern.constants, strict=True):
             if node.inputs[name].default_value != value:
                 node.inputs[name].default_value = value
@@ -201,7 +204,7 @@ def write_constants(group: Any, patterns: Sequence[NodePattern]) -> None:
 
 
 def write_scale(group: Any, scale: float) -> None:
-    """Tell a group that bumps how large the object stands in the world: bumps have their heights in its units."""
+    """Give a group that bumps the scale of the object in the world: heights of bumps are in the object's units."""
     socket = group.nodes[SCALE_NODE].outputs[0]
     if socket.default_value != scale:
         socket.default_value = scale
@@ -210,13 +213,13 @@ def write_scale(group: Any, scale: float) -> None:
 def _build_height(name: str, *, kind: str, tree: str) -> Any:
     """The height of one pattern, added to a sum: equations 1 to 3, as `raise_values` and `soften_edges` have them."""
     graph = Graph(name, tree)
-    chart = graph.input("Chart", "VECTOR", "Where in the picture, and of which pattern")
-    grey = graph.input("Grey", "VALUE", "Grey value there")
+    chart = graph.input("Chart", "VECTOR", "Coordinates in the height map, and the pattern's number")
+    gray = graph.input("Grey", "VALUE", "Gray value there")
     number = graph.input("Number", "VALUE", "Number of the pattern")
-    amount = graph.input("Amount", "VALUE", "How much of the pattern is to be seen")
-    strength = graph.input("Strength", "VALUE", "Height of a full step of grey, in the object's units")
+    amount = graph.input("Amount", "VALUE", "How much of the pattern is seen")
+    strength = graph.input("Strength", "VALUE", "Height of a full step of gray, in the object's units")
     softness = graph.input("Softness", "VALUE", "Width of the edge that fades out")
-    depth = graph.input("Depth", "VALUE", "How deep a bone lies at rest")
+    depth = graph.input("Depth", "VALUE", "Depth of a bone at rest")
     total = graph.input("Sum", "VALUE", "Height of other patterns")
     x, y, owner = chart.components()
     inside = x.minimum(1.0 - x).minimum(y.minimum(1.0 - y))
@@ -224,13 +227,13 @@ def _build_height(name: str, *, kind: str, tree: str) -> Any:
     edge = share * share * (3.0 - share * 2.0)
     is_own = graph.add("ShaderNodeMath", owner, number, 0.5, operation="COMPARE")
     if kind == "BONE":
-        is_bone = graph.add("ShaderNodeMath", grey, 0.0, operation="GREATER_THAN")
-        risen, seen = grey - depth + amount, amount.clamped()
+        is_bone = graph.add("ShaderNodeMath", gray, 0.0, operation="GREATER_THAN")
+        risen, seen = gray - depth + amount, amount.clamped()
         width = seen * (1.0 - seen) * depth
         passed = ((risen + width) / (width * 2.0).maximum(LEAST_DIVISOR)).clamped()
         raised = (width * passed * passed + (risen - width).maximum(0.0)).minimum(1.0) * is_bone
     else:
         base = BASES[kind]
-        raised = (amount * (grey - base) + base).clamped() - base
+        raised = (amount * (gray - base) + base).clamped() - base
     graph.output("Height", raised * (edge * is_own * strength) + total)
     return graph.finish()

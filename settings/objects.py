@@ -42,8 +42,8 @@ EVALUATE_ITEMS = (
 )
 DISPLAY_ITEMS = (
     ("KIND", "By Kind", "Folds and bones as bumps in the materials, bulges as displacement"),
-    ("BUMP", "Bump", "All patterns as bumps in the materials: seen in Material Preview and in renders"),
-    ("DISPLACEMENT", "Displacement", "All patterns move the skin: the mesh has to be fine enough, or subdivided"),
+    ("BUMP", "Bump", "Bump the materials by all patterns: seen in Material Preview and in renders"),
+    ("DISPLACEMENT", "Displacement", "Move the skin by all patterns: needs a fine mesh, or Subdivide"),
 )
 WEIGHT_COLOR_ITEMS = (
     ("CHOSEN", "Chosen Bones", "From blue to red by the weight of the selected bones, or of the active vertex group"),
@@ -82,11 +82,14 @@ class ObjectSettings(bpy.types.PropertyGroup):
     patterns: CollectionProperty(type=PatternSettings)
     active_pattern: IntProperty(name="Active Pattern", options={"HIDDEN"})
     pattern_display: EnumProperty(
-        name="Show As", description="How patterns are shown", items=DISPLAY_ITEMS, update=show_pattern
+        name="Show As",
+        description="Whether patterns move the skin or bump its materials",
+        items=DISPLAY_ITEMS,
+        update=show_pattern,
     )
     pattern_level: IntProperty(
         name="Subdivide",
-        description="How often the skin is subdivided before patterns displace it, after all other modifiers",
+        description="How many times the skin is subdivided, after all other modifiers, before patterns displace it",
         min=0,
         max=6,
         update=show_pattern,

@@ -91,7 +91,20 @@ class Fold:
 
 
 def draw_folds(x: np.ndarray, y: np.ndarray, folds: tuple[Fold, ...]) -> np.ndarray:
-    """Creases that run into each other where they meet, and swells that add up to rolls of skin between them."""
+    """Draw creases that run into each other where they meet, and swells that add up to rolls of skin between them.
+
+    Parameters
+    ----------
+    x : float array, shape (1, W)
+    y : float array, shape (H, 1)
+        Positions, in widths of the map from its middle.
+    folds : tuple of Fold
+
+    Returns
+    -------
+    float array, shape (H, W)
+        Heights, to any scale.
+    """
     creases, swells = [], np.zeros(())
     for fold in folds:
         (middle, depth), (slope, _) = _interpolate(x, fold.start, fold.end, (fold.middle, fold.depth))
@@ -160,7 +173,20 @@ class Muscle:
 
 
 def draw_muscle(x: np.ndarray, y: np.ndarray, muscle: Muscle) -> np.ndarray:
-    """A belly that falls off all around its peak, and is parted lengthwise where it has two heads."""
+    """Draw a muscle's belly, which falls off all around its peak and is parted lengthwise where it has two heads.
+
+    Parameters
+    ----------
+    x : float array, shape (1, W)
+    y : float array, shape (H, 1)
+        Positions, in widths of the map from its middle.
+    muscle : Muscle
+
+    Returns
+    -------
+    float array, shape (H, W)
+        Heights, to any scale.
+    """
     (reach, middle), _ = _interpolate(x, -0.45, 0.45, (muscle.across, muscle.middle))
     away = (y - middle) / reach
     along = (x - muscle.peak) / np.where(x > muscle.peak, muscle.right, muscle.left)
@@ -205,7 +231,21 @@ def _draw_bar(x: np.ndarray, y: np.ndarray, bar: Bar) -> np.ndarray:
 
 
 def draw_bones(x: np.ndarray, y: np.ndarray, lying: tuple[Bar, ...], upright: tuple[Bar, ...] = ()) -> np.ndarray:
-    """Bones along x and bones along y, of the left side of the body."""
+    """Draw bones of the left side of the body.
+
+    Parameters
+    ----------
+    x : float array, shape (1, W)
+    y : float array, shape (H, 1)
+        Positions, in widths of the map from its middle.
+    lying, upright : tuples of Bar
+        Bones along x, and bones along y.
+
+    Returns
+    -------
+    float array, shape (H, W)
+        Heights, to any scale.
+    """
     return _unite([_draw_bar(x, y, bar) for bar in lying] + [_draw_bar(y, x, bar) for bar in upright])
 
 
