@@ -1,1 +1,1 @@
-"""The demonstration: an arm built in code, posed past what linear skinning bears by four methods, and measured."""
+"""The demonstration: an arm built in code, posed farther than linear skinning can take, by four methods; measured."""

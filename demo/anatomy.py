@@ -15,7 +15,7 @@ import numpy as np
 from .implicit import Array, Ellipsoid, Field, Loft, Plane, Shapes, Stroke, Tube, axes_along, hermite
 
 PALMAR = np.array([0.0, 0.0, 1.0])
-"""Where the palm and the inside of the elbow look."""
+"""Direction that the palm and the inside of the elbow face."""
 FINGERS = ("index", "middle", "ring", "pinky")
 DIGITS = ("thumb", *FINGERS)
 
@@ -101,7 +101,7 @@ class Digit:
 
 
 def bent_chain(start: Array, forward: Array, palmar: Array, lengths: Array, curls: Array) -> Array:
-    """Return the joints (4, 3) of three phalanges, each turned by its curl (degrees) from `forward` to `palmar`."""
+    """Return the joints (4, 3) of three phalanges, each rotated by its curl (degrees) from `forward` to `palmar`."""
     angles = np.radians(np.cumsum(curls))
     steps = lengths[:, None] * (np.cos(angles)[:, None] * forward + np.sin(angles)[:, None] * palmar)
     return np.concatenate([start[None], start + np.cumsum(steps, axis=0)])
@@ -116,7 +116,7 @@ def finger(name: str, knuckle: tuple[float, ...], yaw: float, lengths: tuple[flo
 
 
 def thumb() -> Digit:
-    """Return the thumb, turned so that its pad looks toward the fingers."""
+    """Return the thumb, rotated so that its pad faces the fingers."""
     forward = np.array([0.74, -0.62, 0.26])
     forward /= np.linalg.norm(forward)
     across = np.array([0.45, 0.62, 0.64])
@@ -141,9 +141,9 @@ def digits() -> tuple[Digit, ...]:
 
 def digit_tube(digit: Digit) -> Tube:
     """Return a digit as a tube: a smooth line through its joints, with the radii interpolated along it."""
-    places = np.linspace(0.0, 3.0, 19)
-    line = hermite(np.arange(4.0), digit.joints, places)
-    radii = hermite(np.arange(7.0) / 2.0, digit.radii, places)
+    positions = np.linspace(0.0, 3.0, 19)
+    line = hermite(np.arange(4.0), digit.joints, positions)
+    radii = hermite(np.arange(7.0) / 2.0, digit.radii, positions)
     side = axes_along(digit.joints[3] - digit.joints[0], digit.palmar)[1]
     return Tube(line, radii, side, digit.blend)
 
@@ -171,9 +171,9 @@ def tendons() -> list[Stroke]:
     return ridges + wrist
 
 
-def on_tube(tube: Tube, place: float, around: float) -> Array:
-    """Return a point (3,) on a digit: `place` in phalanges from its first joint, `around` in degrees from its side."""
-    index = round(place * 6.0)
+def on_tube(tube: Tube, position: float, around: float) -> Array:
+    """Return a point (3,) on a digit: `position` in phalanges from its first joint, `around` in degrees."""
+    index = round(position * 6.0)
     palmar = np.cross(tube.tangents[index], tube.side)
     side, palm, back = tube.radii[index]
     angle = np.radians(around)
@@ -186,11 +186,11 @@ def creases_and_nail(digit: Digit) -> list[Stroke]:
     """Return the furrows of a digit: across the palmar side of its two outer joints, and around its nail."""
     tube = digit_tube(digit)
     furrows = []
-    for place in (1.0, 2.0):
-        arc = [on_tube(tube, place, around) for around in (25.0, 65.0, 115.0, 155.0)]
+    for position in (1.0, 2.0):
+        arc = [on_tube(tube, position, around) for around in (25.0, 65.0, 115.0, 155.0)]
         furrows += [Stroke(start, end, 1.6, -0.45) for start, end in pairwise(arc)]
     rim = ((3.0, -35.0), (2.4, -38.0), (2.34, -90.0), (2.4, -142.0), (3.0, -145.0))
-    nail = [on_tube(tube, place, around) for place, around in rim]
+    nail = [on_tube(tube, position, around) for position, around in rim]
     return furrows + [Stroke(start, end, 1.2, -0.55) for start, end in pairwise(nail)]
 
 

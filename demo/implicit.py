@@ -37,7 +37,7 @@ def smooth_step(values: Array) -> Array:
 
 
 def axes_along(direction: Array, palmar: Array) -> Array:
-    """Return a right-handed frame (3, 3), rows: along `direction`, sideways, and as near to `palmar` as can be."""
+    """Return a right-handed frame (3, 3), rows: along `direction`, sideways, and as near to `palmar` as possible."""
     along = direction / np.linalg.norm(direction)
     side = np.cross(palmar, along)
     side /= np.linalg.norm(side)
@@ -100,7 +100,7 @@ class Tube:
         return slopes / np.linalg.norm(slopes, axis=1, keepdims=True)
 
     def coordinates(self, points: Array) -> tuple[Array, Array]:
-        """Return where points (N, 3) lie: the place on the line as index and fraction (N,), and offsets (N, 3).
+        """Return where points (N, 3) lie: the position on the line as index and fraction (N,), and offsets (N, 3).
 
         The offsets are along the line (zero but past its ends), to the side, and to the palmar side.
         """
@@ -119,8 +119,8 @@ class Tube:
 
     def distance(self, points: Array) -> Array:
         """Return the distance (N,) to the surface, measured along the ray from the center line."""
-        place, offsets = self.coordinates(points)
-        side, palm, back = (np.interp(place, np.arange(len(self.line)), column) for column in self.radii.T)
+        position, offsets = self.coordinates(points)
+        side, palm, back = (np.interp(position, np.arange(len(self.line)), column) for column in self.radii.T)
         radii = np.stack([side, side, np.where(offsets[:, 2] > 0.0, palm, back)], axis=1)
         unit = np.maximum(np.linalg.norm(offsets / radii, axis=1), 1e-6)
         return np.linalg.norm(offsets, axis=1) * (1.0 - 1.0 / unit)
@@ -149,12 +149,12 @@ class Stroke:
         return self.height * np.exp(-np.einsum("ni,ni->n", offset, offset) / self.width**2)
 
 
-def hermite(stations: Array, values: Array, places: Array) -> Array:
-    """Interpolate values (S, C) given at increasing stations (S,) by a cubic Hermite spline at places (N,)."""
+def hermite(stations: Array, values: Array, positions: Array) -> Array:
+    """Interpolate values (S, C) given at increasing stations (S,) by a cubic Hermite spline at positions (N,)."""
     slopes = np.gradient(values, stations, axis=0)
-    left = np.clip(np.searchsorted(stations, places, side="right") - 1, 0, len(stations) - 2)
+    left = np.clip(np.searchsorted(stations, positions, side="right") - 1, 0, len(stations) - 2)
     width = (stations[left + 1] - stations[left])[:, None]
-    t = (places - stations[left])[:, None] / width
+    t = (positions - stations[left])[:, None] / width
     ends = (2 * t**3 - 3 * t**2 + 1) * values[left] + (3 * t**2 - 2 * t**3) * values[left + 1]
     return ends + width * ((t**3 - 2 * t**2 + t) * slopes[left] + (t**3 - t**2) * slopes[left + 1])
 
@@ -163,7 +163,7 @@ def hermite(stations: Array, values: Array, places: Array) -> Array:
 class Loft:
     """A limb along +X whose cross-section is four quarter ellipses.
 
-    `stations` (S,) are places along X, `radii` (S, 4) the radii there to -Y, +Y, +Z and -Z.
+    `stations` (S,) are positions along X, `radii` (S, 4) the radii there to -Y, +Y, +Z and -Z.
     """
 
     stations: Array
@@ -171,7 +171,7 @@ class Loft:
 
     @cached_property
     def table(self) -> tuple[Array, Array]:
-        """The radii tabulated at half a millimeter: places (N,) and radii (N, 4)."""
+        """The radii tabulated at half a millimeter: positions (N,) and radii (N, 4)."""
         x = np.arange(self.stations[0], self.stations[-1] + 0.25, 0.5)
         return x, hermite(self.stations, self.radii, x)
 

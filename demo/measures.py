@@ -16,9 +16,9 @@ Indices = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Contour:
-    """Where a plane cuts a mesh: one segment for each triangle that it crosses, as places on the triangles' edges.
+    """Where a plane cuts a mesh: one segment for each triangle that it crosses, as points on the triangles' edges.
 
-    It is tied to the mesh and not to a place in space, so it can follow the mesh into a pose.
+    It is tied to the mesh and not to a position in space, so it can follow the mesh into a pose.
 
     Attributes
     ----------
@@ -95,16 +95,16 @@ def smallest_section(
     -------
     smallest : float
         Posed area over rest area, 1 where nothing is lost.
-    place : float
+    position : float
         Where it was found: 0 at `start`, 1 at `end`.
     """
-    places = np.linspace(0.0, 1.0, count)
+    positions = np.linspace(0.0, 1.0, count)
     ratios = np.empty(count)
-    for number, place in enumerate(places):
-        contour = slice_mesh(rest_points, triangles, start + place * (end - start), end - start)
+    for number, position in enumerate(positions):
+        contour = slice_mesh(rest_points, triangles, start + position * (end - start), end - start)
         ratios[number] = contour_area(posed_points, contour) / contour_area(rest_points, contour)
     smallest = int(np.argmin(ratios))
-    return float(ratios[smallest]), float(places[smallest])
+    return float(ratios[smallest]), float(positions[smallest])
 
 
 def mesh_edges(faces: Indices) -> Indices:

@@ -14,7 +14,7 @@ from .subjects import Subject, show_pose
 
 @dataclass(frozen=True)
 class Laid:
-    """A pattern of Supple's library: the bone whose turning about X brings it out from 0 to `full` degrees.
+    """A pattern of Supple's library: the bone whose rotation about X brings it out from 0 to `full` degrees.
 
     `place` is where its center lies on the skin at rest, `size` its width and height, `strength` its height, all in
     meters; `turn` is in degrees.

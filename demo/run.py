@@ -1,4 +1,4 @@
-"""The demonstration: an arm posed past what linear skinning bears, by four methods, and with skin patterns.
+"""The demonstration: an arm posed by four methods, farther than linear skinning can take, and with skin patterns.
 
 What the methods make of it is measured, rendered, and baked.
 

@@ -25,7 +25,7 @@ PLACES = {"elbow": (0.23, 0.35), "forearm": (0.35, 0.58)}
 
 @dataclass(frozen=True)
 class Measure:
-    """How a pose came out by one method: shares of the rest shape, 1 where nothing is lost or stretched."""
+    """What one method makes of a pose: shares of the rest shape, 1 where nothing is lost or stretched."""
 
     volume: float
     section: float
@@ -105,7 +105,7 @@ def caption(pose: KeyPose, measure: Measure) -> str:
 
 
 def table(measures: dict[tuple[str, str], Measure], times: dict[str, float]) -> list[str]:
-    """Return the lines of the table of measures, and what is to be known to read it."""
+    """Return the lines of the table of measures, and how to read it."""
     lines = [
         f"{'pose':<9}{'method':<17}{'volume':>8}{'smallest section':>21}{'':<7}{'edge stretch':>13}{'ms per pose':>13}"
     ]
@@ -120,9 +120,9 @@ def table(measures: dict[tuple[str, str], Measure], times: dict[str, float]) -> 
     return [
         *lines,
         "",
-        "Of the rest shape: volume inside the skin; what the narrowest cross-section keeps; the most stretched edge.",
-        "In `stretch` and `all` the scaled bones themselves ask for 64 % in the forearm and for a hand 1.5 × as long.",
-        "ms per pose: median of Blender's whole step to a frame, all methods in turn.",
+        "Against the rest shape: volume inside the skin, area of the narrowest section, largest stretch of an edge.",
+        "In `stretch` and `all` the bones' scale itself makes the forearm's section 64 % and the hand 1.5 × as long.",
+        "ms per pose: median of all that Blender does to show a frame, all methods in turn.",
     ]
 
 

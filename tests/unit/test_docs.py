@@ -10,6 +10,8 @@ from types import ModuleType
 
 import pytest
 
+from supple.deformers import DEFAULT_METHOD, METHODS, automatic_weights
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
     path.relative_to(ROOT).as_posix()
@@ -312,6 +314,29 @@ def test_commands_and_options_are_described() -> None:
     assert {name for name in commands if f"\n### {name}\n" not in page} == set()
     assert {name for name in options if f"`{name}" not in page} == set()
     assert set(re.findall(r"(?:\[|`)(--[a-z-]+)", page)) <= options | {"--help", "--factory-startup"}
+
+
+# Tables of methods
+
+
+def rows_of(page: str, section: str, heading: str = "method") -> list[tuple[str, str]]:
+    """What the rows of a section's table name by a link, and the page that it leads to."""
+    text = read_page(page).partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+    table = text.partition(f"\n| {heading} |")[2].partition("\n\n")[0]
+    return re.findall(r"^\| \[([^]]+)\]\(([\w/.-]+)[^)]*\) \|", table, flags=re.MULTILINE)
+
+
+def test_weights_of_the_readme_are_the_methods() -> None:
+    rows = rows_of("README.md", "Weights")
+    assert [label for label, _ in rows] == [method.label for method in automatic_weights.METHODS.values()]
+
+
+def test_words_of_the_command_line_are_the_methods() -> None:
+    page = read_page("docs/headless.md")
+    skinning, weighting = (row for row in page.splitlines() if row.startswith("| `--method` | `"))
+    assert re.findall(r"`(\w+)`", skinning) == [*METHODS, DEFAULT_METHOD]
+    words = [word for method in automatic_weights.METHODS.values() for word in method.words]
+    assert re.findall(r"`(\w+)`", weighting) == words
 
 
 # The picture of the packages
