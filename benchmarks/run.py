@@ -235,7 +235,7 @@ def _binding_bytes(package: str, body: Body) -> int:
     stack = importlib.import_module(package + ".tasks.stack")
     binding = by_python.prepare(stack.resolve_skinned(body.obj, body.obj.modifiers["Armature"]), "DLBNT").binding
     blocks = sum(block.weights.nbytes + block.points.nbytes for block in binding.blocks)
-    return blocks + binding.places.nbytes + binding.scratch.nbytes
+    return blocks + binding.ranks.nbytes + binding.scratch.nbytes
 
 
 def run_bind(_package: str, largest: int) -> None:

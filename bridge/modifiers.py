@@ -31,7 +31,16 @@ def read_input(modifier: bpy.types.Modifier, name: str) -> Any:
 
 
 def write_input(modifier: bpy.types.Modifier, name: str, value: Any) -> None:
-    """Set a node modifier's input."""
+    """Set a node modifier's input.
+
+    Parameters
+    ----------
+    modifier : NodesModifier
+    name : str
+        Of the input.
+    value : object
+        Of the input's type.
+    """
     identifier = find_socket_id(modifier.node_group, name)
     if hasattr(modifier, "properties"):  # 5.2 and later
         getattr(modifier.properties.inputs, identifier).value = value
@@ -57,7 +66,16 @@ def add_supple_modifier(obj: bpy.types.Object, index: int) -> bpy.types.Modifier
 def add_modifier(
     obj: bpy.types.Object, name: str, kind: Literal["NODES", "MESH_CACHE"], index: int
 ) -> bpy.types.Modifier:
-    """Put a new modifier into the stack at `index`; the active modifier stays the active one."""
+    """Put a new modifier into the stack; the active modifier stays active.
+
+    Parameters
+    ----------
+    obj : Object
+    name : str
+    kind : str
+    index : int
+        Where it goes, 0 for the top.
+    """
     active = obj.modifiers.active.name if obj.modifiers.active else ""
     obj.modifiers.new(name, kind)
     obj.modifiers.move(len(obj.modifiers) - 1, index)
@@ -66,7 +84,15 @@ def add_modifier(
 
 
 def remove_modifier(obj: bpy.types.Object, modifier: bpy.types.Modifier, successor: bpy.types.Modifier | None) -> None:
-    """Remove a modifier; if it was the active one, `successor` is now."""
+    """Remove a modifier.
+
+    Parameters
+    ----------
+    obj : Object
+    modifier : Modifier
+    successor : Modifier or None
+        Becomes the active modifier where the removed one was.
+    """
     active = obj.modifiers.active
     name = active.name if active and active != modifier else successor.name if successor else ""
     obj.modifiers.remove(modifier)

@@ -67,7 +67,13 @@ class Choice:
         return self.stored_as or self.name
 
     def check(self, value: Any) -> None:
-        """Raise a SkinningError where a value is not allowed."""
+        """See that a value is allowed.
+
+        Raises
+        ------
+        SkinningError
+            Where it is not.
+        """
         name = self.name.replace("_", " ").capitalize()
         if self.items:
             if value not in self.keys:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..deformers.skinning.polar import ALIKE, APART, KNOWN, RIGID, SINGULAR
+from ..deformers.skinning.polar import EQUAL_SCALES, KNOWN_WEIGHT, RIGID_TOLERANCE, SCALE_SEPARATION, SINGULAR_RATIO
 from .bones import MATRIX, PARENT
 from .graph import Graph, Value
 
@@ -42,7 +42,7 @@ def build_joints(name: str, split: Any, negation: Any) -> Any:
         error = (x.dot(x) - 1.0).absolute()
         for entry in (y.dot(y) - 1.0, z.dot(z) - 1.0, x.dot(y), y.dot(z), z.dot(x)):
             error = error.maximum(entry.absolute())
-        bent = (error > RIGID) | (x.dot(y.cross(z)) < 0.0)
+        bent = (error > RIGID_TOLERANCE) | (x.dot(y.cross(z)) < 0.0)
         is_stretched = graph.extremes(joints, bent)[1] > 0.5
     with graph.frame("If so, split it"):
         stretched = graph.call(split, Joints=joints, Center=center, Levels=levels, Linear=graph.matrix(*columns))
@@ -120,7 +120,7 @@ def build_polar(name: str) -> Any:
         left, scales, right = graph.outputs("FunctionNodeMatrixSVD", matrix)
         rotation = left @ right.transposed()
         largest, _, least = scales.components()
-        is_singular = ~(least > largest * SINGULAR)
+        is_singular = ~(least > largest * SINGULAR_RATIO)
         is_open = is_singular | (rotation.determinant() < 0.0)
         joints = graph.store(
             joints, rotation=rotation, linear=matrix, left=left, scales=scales, right=right,
@@ -155,16 +155,20 @@ def _find_mirror(graph: Graph, agreement: Value, scales: Value) -> Value:
     a = agreement.components()
     trace = a[0] + a[5] + a[10]
     largest, middle, least = scales.components()
-    drops = (largest - middle > largest * ALIKE, middle - least > largest * ALIKE)
+    drops = (largest - middle > largest * EQUAL_SCALES, middle - least > largest * EQUAL_SCALES)
     pairs = {
         (0, 1): ((a[1] + a[4]) * 0.5, drops[0]),
         (1, 2): ((a[6] + a[9]) * 0.5, drops[1]),
         (0, 2): ((a[2] + a[8]) * 0.5, drops[0] | drops[1]),
     }
     coupled = {pair: graph.switch(differ, entry, 0.0) for pair, (entry, differ) in pairs.items()}
-    apart = graph.switch(drops[0], 0.0, APART)
+    apart = graph.switch(drops[0], 0.0, SCALE_SEPARATION)
     # Singular vectors of a symmetric matrix that is made positive are its eigenvectors.
-    diagonal = (a[0] + APART, a[5] + (apart + APART), a[10] + (graph.switch(drops[1], 0.0, APART) + apart + APART))
+    diagonal = (
+        a[0] + SCALE_SEPARATION,
+        a[5] + (apart + SCALE_SEPARATION),
+        a[10] + (graph.switch(drops[1], 0.0, SCALE_SEPARATION) + apart + SCALE_SEPARATION),
+    )
     _, _, axes = graph.outputs("FunctionNodeMatrixSVD", _symmetric(graph, diagonal, coupled))
     symmetric = _symmetric(graph, (a[0], a[5], a[10]), {pair: entry for pair, (entry, _) in pairs.items()})
     best, nearness = None, None
@@ -188,14 +192,14 @@ def _continue_rotation(graph: Graph, matrix: Value, toward: Value) -> Value:
     """`polar._continue_rotations`."""
     left, scales, right = graph.outputs("FunctionNodeMatrixSVD", matrix)
     sizes = scales.components()
-    is_open = [~(size > sizes[0] * SINGULAR) for size in sizes]
+    is_open = [~(size > sizes[0] * SINGULAR_RATIO) for size in sizes]
     agreement = (left.transposed() @ toward @ right).components()
     entries: list[Any] = [None] * 16
     for column in range(3):
         for row in range(3):
             entry = graph.switch(is_open[row] & is_open[column], 0.0, agreement[4 * column + row])
             if row == column:
-                entry = graph.switch(is_open[row], KNOWN, entry)
+                entry = graph.switch(is_open[row], KNOWN_WEIGHT, entry)
             entries[4 * column + row] = entry
     inner_left, _, inner_right = graph.outputs(
         "FunctionNodeMatrixSVD", graph.add("FunctionNodeCombineMatrix", *entries)

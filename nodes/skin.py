@@ -14,7 +14,7 @@ from .joints import DUAL, REAL, SCALARS
 JOINT_ATTRIBUTE, WEIGHT_ATTRIBUTE = "supple_joint_{}", "supple_weight_{}"
 """Attributes of the character's mesh: the joint and the weight of each influence, counted from 0."""
 
-NEAR = 1e-7
+SAME_SPACE = 1e-7
 """Entries by which the way from mesh to armature may differ from none at all."""
 
 INPUTS = (
@@ -89,7 +89,7 @@ def _differs_from_identity(graph: Graph, matrix: Value) -> Value:
         away = (matrix.move(point) - point).length()
         furthest = away if furthest is None else furthest.maximum(away)
     assert furthest is not None
-    return furthest > NEAR
+    return furthest > SAME_SPACE
 
 
 def _influence(graph: Graph, iteration: Value) -> tuple[Value, Value]:

@@ -11,17 +11,16 @@ from ..geometry.solid import Surface, find_crossed
 from ..geometry.vectors import smooth_step
 from ..rig.rest import Joints, Rest, Weights
 from ..skinning import blending
-from .cloud import ALIKE, Cloud
+from .cloud import SAME_PART, Cloud
 from .fill import Fill
 
 SKIN_PARTICLES = 16
 """Particles that a vertex follows."""
 
-THIN, THICK = 1.0, 2.0
+THIN_LIMB, THICK_LIMB = 1.0, 2.0
 """Radii of a limb in smallest radii up to which it follows the joints, and from which it follows the particles."""
 
-
-SEEN, UNSEEN = 0.1, 0.3
+RESOLVED, UNRESOLVED = 0.1, 0.3
 """Weight by which vertices and their particles differ up to which they follow them, and from which not at all."""
 
 
@@ -51,8 +50,8 @@ class Attachment:
         result[chosen] += share[chosen, None] * (self._gather(cloud.weights)[chosen] - weights[chosen])
         return result
 
-    def find_seen(self, weights: np.ndarray, cloud: Cloud) -> np.ndarray:
-        """How well the particles see what the vertices' weights, shape (V, B), tell apart, 0 to 1: shape (V,).
+    def find_resolved(self, weights: np.ndarray, cloud: Cloud) -> np.ndarray:
+        """How well the particles resolve differences in the vertices' weights, shape (V, B), 0 to 1: shape (V,).
 
         A face has more bones than particles could follow.
         """
@@ -60,7 +59,7 @@ class Attachment:
         count, near, shares = len(cloud.points), self.near.ravel(), self.shares.ravel()
         sums = np.bincount(near, shares * np.repeat(apart, self.near.shape[1]), minlength=count)
         mean = sums / np.maximum(np.bincount(near, shares, minlength=count), 1e-12)
-        return 1.0 - smooth_step((self._gather(mean[:, None])[:, 0] - SEEN) / (UNSEEN - SEEN))
+        return 1.0 - smooth_step((self._gather(mean[:, None])[:, 0] - RESOLVED) / (UNRESOLVED - RESOLVED))
 
     def _gather(self, values: np.ndarray) -> np.ndarray:
         """Values of particles, shape (P, B), mixed at the vertices: float32, shape (V, B)."""
@@ -76,7 +75,17 @@ class Attachment:
         return strength if rest.linear is None else strength * (1.0 - rest.linear)
 
     def bind(self, rest: Rest, points: np.ndarray, centers: np.ndarray) -> blending.Binding:
-        """The vertices at `points`, shape (V, 3), with the particles at `centers`, shape (P, 3), as their joints."""
+        """Bind the vertices to the particles as their joints.
+
+        Parameters
+        ----------
+        rest : Rest
+            Where vertices are limited to linear blending, or in strength.
+        points : float array, shape (V, 3)
+            The vertices, unit space.
+        centers : float array, shape (P, 3)
+            The particles, unit space.
+        """
         vertices = np.repeat(np.arange(len(points)), self.near.shape[1])
         weights = Weights(vertices, self.near.ravel(), self.shares.ravel())
         joints = Joints(centers, np.full(len(centers), -1))
@@ -110,15 +119,15 @@ def attach(
     own = _find_solid(surface, fill, dense)
     attachment = Attachment(near, shares, own if solid is None else own * np.clip(solid, 0.0, 1.0))
     smooth = attachment.smooth(dense, cloud)
-    return smooth, replace(attachment, solid=attachment.solid * attachment.find_seen(smooth, cloud))
+    return smooth, replace(attachment, solid=attachment.solid * attachment.find_resolved(smooth, cloud))
 
 
 def _find_particles(surface: Surface, fill: Fill, cloud: Cloud, weights: Weights) -> tuple[np.ndarray, np.ndarray]:
     """Particles that each vertex follows, shape (V, n), and how much: shares that sum to 1.
 
-    The nearest one that has bones in common with the vertex stands for the part of the body that the vertex is on.
-    Those of other bones that it is not linked to, directly or through one other, are another finger's if skin is
-    between.
+    The nearest particle that has bones in common with the vertex stands for the part of the solid that the vertex is
+    on. Particles of other bones that it is not linked to, directly or through one other, are another finger's if skin
+    is between.
     """
     points, count = surface.points, len(fill.points)
     near, away = find_nearest(points, fill.points, SKIN_PARTICLES + 1)
@@ -126,24 +135,24 @@ def _find_particles(surface: Surface, fill: Fill, cloud: Cloud, weights: Weights
     near, away = near[:, :-1], away[:, :-1]
     shares = np.maximum(1.0 - (away / reach) ** 2, 1e-6) ** 3
     starts = np.searchsorted(weights.vertices, np.arange(len(points)))
-    felt = np.minimum(cloud.weights[near[weights.vertices], weights.joints[:, None]], weights.values[:, None])
-    shared = np.add.reduceat(felt, starts, axis=0)
+    common = np.minimum(cloud.weights[near[weights.vertices], weights.joints[:, None]], weights.values[:, None])
+    shared = np.add.reduceat(common, starts, axis=0)
     own = np.take_along_axis(near, (shares * (shared + 0.05)).argmax(axis=1)[:, None], axis=1)
     keys, known = own * count + near, cloud.find_near()
     apart = known[np.minimum(np.searchsorted(known, keys), len(known) - 1)] != keys
-    apart &= shared < ALIKE * shared.max(axis=1, keepdims=True)
-    pairs, place = np.unique(keys[apart], return_inverse=True)
+    apart &= shared < SAME_PART * shared.max(axis=1, keepdims=True)
+    pairs, index = np.unique(keys[apart], return_inverse=True)
     hidden = find_crossed(surface, fill.points[pairs // count], fill.points[pairs % count])
-    shares[apart] *= ~hidden[place.ravel()]
+    shares[apart] *= ~hidden[index.ravel()]
     return near, shares / shares.sum(axis=1, keepdims=True)
 
 
 def _find_solid(surface: Surface, fill: Fill, weights: np.ndarray) -> np.ndarray:
-    """How much each vertex follows the particles: not where the body is thin, nor parts that one bone holds."""
+    """How much each vertex follows the particles: not where the limb is thin, nor parts that one bone holds."""
     thickness = fill.limbs_at(surface.points) / fill.smallest_radius
     count, islands = len(surface.solid), surface.islands
     first = np.zeros(count + 1, np.intp)  # the last one stands for vertices that no triangle has
     first[islands[::-1]] = np.arange(len(islands))[::-1]
     differs = np.abs(weights - weights[first[islands]]).max(axis=1, initial=0.0) > 1e-3
     bends = np.bincount(islands[differs & (islands >= 0)], minlength=count + 1)
-    return smooth_step((thickness - THIN) / (THICK - THIN)) * (bends[islands] > 0) * (islands >= 0)
+    return smooth_step((thickness - THIN_LIMB) / (THICK_LIMB - THIN_LIMB)) * (bends[islands] > 0) * (islands >= 0)

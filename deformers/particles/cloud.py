@@ -13,38 +13,38 @@ from ..geometry.vectors import smooth_step
 from ..rig.skeleton import Chains
 from .fill import Fill
 
-REACH = 1.25
+NEIGHBOR_REACH = 1.25
 """Particles are neighbors within this many sums of their radii ..."""
 
 LEAST_NEIGHBORS = 10
 """... and at least so many nearest ones are."""
 
-ALIKE = 0.5
-"""Shared weight from which two particles are in one part of the body, whatever is between them."""
+SAME_PART = 0.5
+"""Shared weight from which two particles are in one part of the solid, whatever is between them."""
 
 SKIN_VERTICES = 8
 """Vertices whose weights a particle takes."""
 
-MIXED = 0.3
-"""Weight by which one of them differs from their mean from which that skin is of different bones."""
+MIXED_SKIN = 0.3
+"""Difference of one of these vertices from their mean, from which that skin belongs to different bones."""
 
-SPREAD = 0.9
-"""Over how much of the limb's radius weights are smoothed: flesh is not cut where the skin's weights are."""
+WEIGHT_SMOOTHING = 0.9
+"""Share of the limb's radius over which weights are smoothed: flesh is not cut where the skin's weights are."""
 
-LEAST_SPREAD = 0.1
+LEAST_WEIGHT_SMOOTHING = 0.1
 """The same where bones are short."""
 
-LONG = (1.25, 2.0)
+LONG_BONES = (1.25, 2.0)
 """Lengths of bones, in radii of the limb, from which weights are smoothed: a jaw's are sharp for a reason."""
 
 SOFTNESS = 0.35
-"""ell: over how much of the limb's radius the flesh goes its own way, at stiffness 1."""
+"""ell: share of the limb's radius over which the flesh moves apart from its bones, at stiffness 1."""
 
 LEAST_PULL = 0.07
-"""Share of its bones' pull that a particle feels where two bones pull alike."""
+"""Share of its bones' pull that is left where two bones pull a particle alike."""
 
-SMOOTHING = 0.3
-"""Over how much of the limb's radius rotations are smoothed."""
+ROTATION_SMOOTHING = 0.3
+"""Share of the limb's radius over which rotations are smoothed."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class _Links:
     Notes
     -----
     w_ij = 3 V_i k_ij / sum_j k_ij |E_ij|^2 with k = 1 / |E|: what a particle's shape weighs against its pull depends
-    on neither the size of the particles nor that of the body.
+    on neither the size of the particles nor that of the character.
     """
 
     def __init__(self, points: np.ndarray, pairs: np.ndarray, volumes: np.ndarray, smallest: float) -> None:
@@ -126,7 +126,7 @@ class _Links:
         return dense / np.maximum(dense.sum(axis=1, keepdims=True), 1e-12)
 
     def sort(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Where each particle's links begin, their ends, w_ij and w_ji. One that has none is linked to itself."""
+        """Where each particle's links begin, their ends, w_ij and w_ji; alone, a particle is linked to itself."""
         count = len(self.points)
         alone = np.flatnonzero(np.bincount(self.pairs.ravel(), minlength=count) == 0)
         begin, end = np.concatenate([self.pairs, self.pairs[:, ::-1], np.stack([alone, alone], axis=1)]).T
@@ -157,7 +157,7 @@ def make_cloud(
     parents : int array, shape (B,)
         As in `Joints`.
     stiffness : float
-        How much the flesh keeps to its bones; 1 is flesh.
+        How closely the flesh follows its bones; 1 is flesh.
     """
     volumes = fill.volumes / fill.volumes.mean()
     skin_weights = _read_skin(surface, fill.points, vertex_weights)
@@ -165,10 +165,11 @@ def make_cloud(
     links = _Links(fill.points, pairs, volumes, fill.smallest_radius)
 
     lengths = bone_lengths / fill.thickness[:, None]
-    shorter = 1.0 - smooth_step((lengths - LONG[0]) / (LONG[1] - LONG[0]))
+    shorter = 1.0 - smooth_step((lengths - LONG_BONES[0]) / (LONG_BONES[1] - LONG_BONES[0]))
     long = 1.0 - np.minimum(1.0, 3.0 * (shorter * skin_weights).sum(axis=1))
     weights = links.smooth(
-        skin_weights, volumes / (np.maximum(SPREAD * long, LEAST_SPREAD) / stiffness * fill.thickness) ** 2
+        skin_weights,
+        volumes / (np.maximum(WEIGHT_SMOOTHING * long, LEAST_WEIGHT_SMOOTHING) / stiffness * fill.thickness) ** 2,
     )
     lead = _find_lead(_roll_up(weights, shorter, parents))
     fade = LEAST_PULL + (1.0 - LEAST_PULL) * smooth_step(lead)
@@ -176,7 +177,7 @@ def make_cloud(
 
     starts, ends, own, back = links.sort()
     spacing = links.sum(links.lengths) / np.maximum(links.sum(np.ones(len(pairs))), 1.0)
-    smoothing = (SMOOTHING * fill.thickness / np.maximum(spacing, 1e-3 * fill.smallest_radius)) ** 2
+    smoothing = (ROTATION_SMOOTHING * fill.thickness / np.maximum(spacing, 1e-3 * fill.smallest_radius)) ** 2
     return Cloud(
         points=fill.points.astype(np.float32),
         weights=np.where(weights > 1e-4, weights, 0.0),
@@ -220,7 +221,7 @@ def _read_skin(surface: Surface, points: np.ndarray, vertex_weights: np.ndarray)
     near = used[near]
     share = 1.0 / np.maximum(away, 1e-6 * (away.max(initial=0.0) or 1.0)) ** 2
     mean = np.einsum("pn,pnb->pb", share / share.sum(axis=1, keepdims=True), vertex_weights[near])
-    differs = 0.5 * np.abs(vertex_weights[near] - mean[:, None]).sum(axis=2).max(axis=1) > MIXED
+    differs = 0.5 * np.abs(vertex_weights[near] - mean[:, None]).sum(axis=2).max(axis=1) > MIXED_SKIN
     rows, columns = np.nonzero(np.broadcast_to(differs[:, None], near.shape))
     unseen = find_crossed(surface, points[rows], surface.points[near[rows, columns]])
     share[rows[unseen], columns[unseen]] *= 1e-6
@@ -234,7 +235,7 @@ def _find_pairs(fill: Fill) -> np.ndarray:
     near = find_nearest(fill.points, fill.points, LEAST_NEIGHBORS + 1)[0]
     nearest = np.stack([np.repeat(np.arange(count), near.shape[1]), near.ravel()], axis=1)
     nearest = np.sort(nearest[nearest[:, 0] != nearest[:, 1]], axis=1)
-    pairs = np.concatenate([find_pairs(fill.points, fill.radii, REACH), nearest])
+    pairs = np.concatenate([find_pairs(fill.points, fill.radii, NEIGHBOR_REACH), nearest])
     keys = np.unique(pairs[:, 0] * count + pairs[:, 1])
     return np.stack([keys // count, keys % count], axis=1)
 
@@ -244,7 +245,7 @@ def _drop_crossed(surface: Surface, fill: Fill, pairs: np.ndarray, weights: np.n
     starts, ends = fill.points[pairs[:, 0]], fill.points[pairs[:, 1]]
     shared = np.minimum(weights[pairs[:, 0]], weights[pairs[:, 1]]).sum(axis=1)
     outside = ~fill.grid.inside[fill.grid.cells(0.5 * (starts + ends))]
-    doubtful = np.flatnonzero((shared < ALIKE) | outside)
+    doubtful = np.flatnonzero((shared < SAME_PART) | outside)
     keep = np.ones(len(pairs), bool)
     keep[doubtful[find_crossed(surface, starts[doubtful], ends[doubtful])]] = False
     return pairs[keep]

@@ -14,52 +14,52 @@ from ..geometry.solid import Grid, Surface, area_vectors, distances_within, fill
 LARGEST_RATIO = 4.0
 """Largest radius over smallest."""
 
-ACROSS = 3.0
-"""Radii in the largest ball that fits into the body at a place."""
+RADII_IN_BALL = 3.0
+"""Radii of a particle in the largest ball that fits into the solid around it."""
 
-SLOPE = 0.5
-"""Most that the radius grows over a distance."""
+MOST_GROWTH = 0.5
+"""Most that the radius grows over a distance of 1."""
 
-ROOM = 1.3
-"""A ball fills a place this near, in its radii: edges and corners are not thin, though no large ball holds them."""
+BALL_REACH = 1.3
+"""A ball stands for points this near, in its radii: edges and corners are not thin, though no large ball holds them."""
 
-WIDE = 1.8
-"""The same where the question is what limb a place belongs to: that of a cube's corner is the cube."""
+LIMB_REACH = 1.8
+"""The same where the question is what limb a point belongs to: that of a cube's corner is the cube."""
 
-CELL = 1.0
+CELL_SIZE = 1.0
 """Side of a grid's cell in smallest radii."""
 
 FIRST_CELLS = 8000
 """Cells that the grid holds from which the smallest radius is found."""
 
-DEEPEST = 16
+DEEPEST_CELLS = 16
 """Cells within which distances to the skin are measured on the fine grid: the largest ball that a radius asks for."""
 
-SHALLOW = 5
+SHALLOW_CELLS = 5
 """Cells within which they are measured cell by cell."""
 
-COVER = 2.2
+BARE_DISTANCE = 2.2
 """Skin farther from all particles than this, in radii there, is bare."""
 
-UNDER = 0.3
+LEAST_DEPTH = 0.3
 """Least depth of a particle, in radii."""
 
 SKIN_DEPTH = 0.5
 """How far below bare skin its particles are put, in radii."""
 
-CROWDED = 0.8
-"""Particles nearer than this share of the sum of their radii are one too many."""
+LEAST_SPACING = 0.8
+"""Particles nearer than this share of the sum of their radii are too near."""
 
-CLOSE = 0.35
-"""Share by which the number of particles may differ from the one asked for."""
+COUNT_TOLERANCE = 0.35
+"""Share by which the number of particles may differ from the number asked for."""
 
-TRIES = 4
-"""Times that the filling is done anew to come nearer to it."""
+MOST_TRIES = 4
+"""Fillings that are tried to come nearer to it."""
 
-LEAST_COVER = 0.15
-"""Least radius, for one particle on an area of 1."""
+LEAST_RADIUS = 0.15
+"""Least smallest radius, for one particle on an area of 1."""
 
-PACKED = 4.0 * np.sqrt(2.0)
+PACKED_VOLUME = 4.0 * np.sqrt(2.0)
 """Volume that a sphere of radius 1 takes in a close packing."""
 
 
@@ -119,9 +119,9 @@ def fill_solid(surface: Surface, smallest_radius: float, count: int) -> Fill:
         return _fill(surface, smallest_radius, *coarse)
     radius = _find_smallest_radius(surface, *coarse, count)
     fill = _fill(surface, radius, *coarse)
-    for _ in range(TRIES):
+    for _ in range(MOST_TRIES):
         excess = len(fill.points) / count
-        if abs(excess - 1.0) <= CLOSE:
+        if abs(excess - 1.0) <= COUNT_TOLERANCE:
             break
         radius *= excess**0.4
         fill = _fill(surface, radius, *coarse)
@@ -130,11 +130,11 @@ def fill_solid(surface: Surface, smallest_radius: float, count: int) -> Fill:
 
 def _fill(surface: Surface, smallest_radius: float, coarse: Grid, coarse_depths: np.ndarray) -> Fill:
     """Fill a surface with particles of at least a radius."""
-    grid = fill_grid(surface, CELL * smallest_radius)
+    grid = fill_grid(surface, CELL_SIZE * smallest_radius)
     depths = _find_depths(grid)
     half, half_depths = _halve(grid, depths)
-    balls = _double(find_balls(half, half_depths, np.sqrt(2.0), ROOM), grid.inside)
-    radii = _grade(grid, np.clip(balls / ACROSS, smallest_radius, LARGEST_RATIO * smallest_radius))
+    balls = _double(find_balls(half, half_depths, np.sqrt(2.0), BALL_REACH), grid.inside)
+    radii = _grade(grid, np.clip(balls / RADII_IN_BALL, smallest_radius, LARGEST_RATIO * smallest_radius))
     points, sizes = _pack(surface, grid, depths, radii, smallest_radius)
     points, sizes = _cover(surface, points, sizes, grid, radii, smallest_radius)
     order = np.concatenate(group_points(points))
@@ -146,9 +146,9 @@ def _fill(surface: Surface, smallest_radius: float, coarse: Grid, coarse_depths:
 
 def _find_limbs(grid: Grid, depths: np.ndarray, coarse: Grid, coarse_depths: np.ndarray) -> np.ndarray:
     """The radius of the limb around each cell: where it is too thick to be measured, that of the coarse grid."""
-    limbs = _largest_near(find_balls(grid, depths, 2.0**0.25, WIDE))
+    limbs = _largest_near(find_balls(grid, depths, 2.0**0.25, LIMB_REACH))
     deep = np.nonzero(limbs >= 0.5 * depths.max(initial=0.0))
-    coarse_limbs = _largest_near(find_balls(coarse, coarse_depths, 2.0**0.25, WIDE))
+    coarse_limbs = _largest_near(find_balls(coarse, coarse_depths, 2.0**0.25, LIMB_REACH))
     limbs[deep] = np.maximum(limbs[deep], coarse.sample(coarse_limbs, grid.centers(np.stack(deep, axis=1))))
     return np.float32(2.0**0.125) * limbs  # the middle of the step in which the radius lies
 
@@ -162,11 +162,11 @@ def _fill_coarsely(surface: Surface) -> tuple[Grid, np.ndarray]:
 
 
 def _find_depths(grid: Grid) -> np.ndarray:
-    """Distance of each cell's center to the skin, float32, at most DEEPEST cells: below, of a coarser grid."""
-    depths = distances_within(~grid.inside, SHALLOW)
+    """Distance of each cell's center to the skin, float32, at most DEEPEST_CELLS cells: below, of a coarser grid."""
+    depths = distances_within(~grid.inside, SHALLOW_CELLS)
     whole = _halve(grid, grid.inside, np.min)[1]
-    deep = 2.0 * distances_within(~whole, DEEPEST // 2)
-    depths = np.where(depths < SHALLOW, depths, np.maximum(_double(deep, grid.inside), SHALLOW))
+    deep = 2.0 * distances_within(~whole, DEEPEST_CELLS // 2)
+    depths = np.where(depths < SHALLOW_CELLS, depths, np.maximum(_double(deep, grid.inside), SHALLOW_CELLS))
     return grid.step * np.maximum(depths - 0.5, 0.0).astype(np.float32)
 
 
@@ -197,16 +197,16 @@ def find_smallest_radius(surface: Surface, count: int) -> float:
 def _find_smallest_radius(surface: Surface, grid: Grid, depths: np.ndarray, count: int) -> float:
     """The same on a coarse grid, by halving; not so small that the skin of a plate alone would take far more."""
     area = float(np.linalg.norm(area_vectors(surface.points, surface.triangles), axis=1).sum())
-    least = LEAST_COVER * float(np.sqrt(area / count))
-    balls = find_balls(grid, depths, np.sqrt(2.0), ROOM)
+    least = LEAST_RADIUS * float(np.sqrt(area / count))
+    balls = find_balls(grid, depths, np.sqrt(2.0), BALL_REACH)
     held = balls[grid.inside].astype(float)
     if not held.size:
         return max(grid.step, least)
     low, high = 0.01 * grid.step, 30.0 * grid.step
     for _ in range(40):
         radius = np.sqrt(low * high)
-        radii = np.clip(held / ACROSS, radius, LARGEST_RATIO * radius)
-        needed = (grid.step**3 / (PACKED * radii**3)).sum()
+        radii = np.clip(held / RADII_IN_BALL, radius, LARGEST_RATIO * radius)
+        needed = (grid.step**3 / (PACKED_VOLUME * radii**3)).sum()
         low, high = (radius, high) if needed > count else (low, radius)
     return max(float(np.sqrt(low * high)), least)
 
@@ -216,12 +216,13 @@ def find_balls(grid: Grid, depths: np.ndarray, ratio: float, room: float) -> np.
 
     Parameters
     ----------
+    grid : Grid
     depths : float32 array, shape (X, Y, Z)
         Distance of each cell to the nearest one outside, in the grid's unit.
     ratio : float
         Between one radius that is looked for and the next.
     room : float
-        How near, in its radii, a ball fills a place.
+        Distance, in its radii, up to which a ball stands for a point.
     """
     balls = np.where(grid.inside, np.maximum(depths, 0.5 * grid.step), 0.0).astype(np.float32)
     reach = depths / grid.step
@@ -235,14 +236,14 @@ def find_balls(grid: Grid, depths: np.ndarray, ratio: float, room: float) -> np.
 
 
 def _grade(grid: Grid, radii: np.ndarray) -> np.ndarray:
-    """Lower radii so that they grow at most by SLOPE; outside of the solid each cell gets the least of what is near."""
+    """Lower radii so that they grow at most by MOST_GROWTH; outside of the solid, take the least nearby."""
     radii = np.where(grid.inside, radii, np.float32(radii.max())).astype(np.float32)
-    for _ in range(DEEPEST):
+    for _ in range(DEEPEST_CELLS):
         before = radii.copy()
         for axis in range(3):
             near = np.moveaxis(radii, axis, 0)
-            np.minimum(near[1:], near[:-1] + np.float32(SLOPE * grid.step), out=near[1:])
-            np.minimum(near[:-1], near[1:] + np.float32(SLOPE * grid.step), out=near[:-1])
+            np.minimum(near[1:], near[:-1] + np.float32(MOST_GROWTH * grid.step), out=near[1:])
+            np.minimum(near[:-1], near[1:] + np.float32(MOST_GROWTH * grid.step), out=near[:-1])
         if (before == radii).all():
             break
     return radii
@@ -287,11 +288,11 @@ def _pack(
         spare = 0.5 * np.mod(room, size * np.array([1.0, np.sqrt(3.0), np.sqrt(8.0 / 3.0)]))  # centered in its box
         new = hexagonal_packing(low + spare, high, size)
         cells = grid.cells(new)
-        new = new[grid.inside[cells] & (steps[cells] == step) & (depths[cells] >= UNDER * size)]
+        new = new[grid.inside[cells] & (steps[cells] == step) & (depths[cells] >= LEAST_DEPTH * size)]
         new = new[~_find_outside(surface, grid, depths, new)]
         if len(points) and len(new):
             near, away = find_nearest(new, points, 4)
-            new = new[(away >= CROWDED * (size + sizes[near])).all(axis=1)]
+            new = new[(away >= LEAST_SPACING * (size + sizes[near])).all(axis=1)]
         points, sizes = np.concatenate([points, new]), np.concatenate([sizes, np.full(len(new), size)])
     return points, sizes
 
@@ -304,7 +305,7 @@ def sample_skin(surface: Surface, spacing: float) -> tuple[np.ndarray, np.ndarra
     corners = surface.points[surface.triangles]
     longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
     cuts = np.maximum(1, np.ceil(longest / spacing)).astype(int)
-    points, ways = [], []
+    points, directions = [], []
     for cut in np.unique(cuts):
         own = cuts == cut
         first, second = np.meshgrid(np.arange(cut), np.arange(cut), indexing="ij")
@@ -312,8 +313,8 @@ def sample_skin(surface: Surface, spacing: float) -> tuple[np.ndarray, np.ndarra
         share = np.stack([first[inner], second[inner]], axis=1) / cut + 1.0 / (3.0 * cut)
         shares = np.concatenate([1.0 - share.sum(axis=1, keepdims=True), share], axis=1)
         points.append(np.einsum("sc,tci->tsi", shares, corners[own]).reshape(-1, 3))
-        ways.append(np.repeat(normals[own], len(shares), axis=0))
-    return np.concatenate(points), np.concatenate(ways)
+        directions.append(np.repeat(normals[own], len(shares), axis=0))
+    return np.concatenate(points), np.concatenate(directions)
 
 
 def _cover(
@@ -327,23 +328,36 @@ def _cover(
     for _ in range(8):
         if len(points):
             away = find_nearest(skin, points, 1)[1][:, 0]
-            bare = away > COVER * radii
+            bare = away > BARE_DISTANCE * radii
             skin, normals, radii = skin[bare], normals[bare], radii[bare]
         if not len(skin):
             break
         depth = SKIN_DEPTH * radii[:, None] * normals
         new = skin - depth
         beyond = find_crossed(surface, skin - 1e-3 * depth, new)
-        new[beyond] = skin[beyond]  # the body is thinner than that
-        chosen = thin_out(new, radii, 2.0 * CROWDED)
+        new[beyond] = skin[beyond]  # the solid is thinner than that
+        chosen = thin_out(new, radii, 2.0 * LEAST_SPACING)
         points = np.concatenate([points, new[chosen]])
         sizes = np.concatenate([sizes, radii[chosen].astype(float)])
     return points, sizes
 
 
 def thin_out(points: np.ndarray, radii: np.ndarray, factor: float) -> np.ndarray:
-    """Indices of points of which no two are nearer than `factor` times the smaller radius, and none can be added."""
-    cells = np.floor(points / (factor * radii[:, None]))  # one of each cell of its own size goes first
+    """Choose points of which no two are near each other, so that none can be added.
+
+    Parameters
+    ----------
+    points : float array, shape (N, 3)
+    radii : float array, shape (N,)
+    factor : float
+        Two points are near if their distance is below `factor` times the smaller radius.
+
+    Returns
+    -------
+    int array, shape (n,)
+        Indices of the chosen points.
+    """
+    cells = np.floor(points / (factor * radii[:, None]))  # one point of each cell of its own size goes first
     key = np.concatenate([cells, radii[:, None]], axis=1)
     _, first = np.unique(key, axis=0, return_index=True)
     first = np.sort(first)

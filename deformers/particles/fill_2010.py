@@ -93,8 +93,8 @@ def fill_two_levels(points: np.ndarray, triangles: np.ndarray, radius: float) ->
     return np.concatenate([large, small]), np.concatenate([np.full(len(large), RATIO * radius), small_radii])
 
 
-def count_places(extents: np.ndarray, radius: float) -> float:
-    """Places, at most, of a lattice in a box of these sides, shape (3,): one more along each than goes in between."""
+def count_lattice_points(extents: np.ndarray, radius: float) -> float:
+    """Points, at most, of a lattice in a box of these extents, shape (3,): one more along each than fits between."""
     return float(np.prod(extents / (radius * np.array([2.0, np.sqrt(3.0), np.sqrt(8.0 / 3.0)])) + 1.0))
 
 
@@ -105,7 +105,7 @@ def surface_bounds(points: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarra
 
 
 def surface_volume(points: np.ndarray, triangles: np.ndarray) -> float:
-    """Volume inside a closed surface, whichever way it is wound."""
+    """Volume inside a closed surface of either winding: `points`, shape (V, 3), and `triangles`, shape (T, 3)."""
     corners = np.asarray(points, np.float64)[triangles]
     a, b, c = (corners - corners.mean(axis=(0, 1))).transpose(1, 0, 2)
     return abs(float(np.einsum("ti,ti->", a, np.cross(b, c)))) / 6.0
@@ -135,18 +135,18 @@ def find_inside(centers: np.ndarray, points: np.ndarray, triangles: np.ndarray) 
     """
     low, high = surface_bounds(points, triangles)
     size = float((high - low).max()) or 1.0
-    places = (np.asarray(centers, np.float64) - low) / size
+    positions = (np.asarray(centers, np.float64) - low) / size
     corners = (np.asarray(points, np.float64)[triangles] - low) / size
-    changes = (np.diff(places[:, 1:], axis=0) != 0).any(axis=1)
-    ray_of = np.concatenate([np.zeros(min(1, len(places)), np.intp), np.cumsum(changes)])
-    rays = places[np.flatnonzero(np.diff(ray_of, prepend=-1))][:, 1:]
+    changes = (np.diff(positions[:, 1:], axis=0) != 0).any(axis=1)
+    ray_of = np.concatenate([np.zeros(min(1, len(positions)), np.intp), np.cumsum(changes)])
+    rays = positions[np.flatnonzero(np.diff(ray_of, prepend=-1))][:, 1:]
     rays = rays + NUDGE * np.where(rays < 0.5 * (high - low)[1:] / size, 1.0, -1.0)  # into the box, not out of it
 
     rays_hit, crossings = _cross_surface(rays, corners)
-    # One ray after the other on one line, each with room of 4 for places along it, which are between -1 and 2.
+    # One ray after the other on one line, each with room of 4 for positions along it, which are between -1 and 2.
     crossings = np.sort(4.0 * rays_hit + crossings)
     first = np.searchsorted(crossings, 4.0 * ray_of - 1.0)
-    along = 4.0 * ray_of + np.clip(places[:, 0], -0.5, 1.5)
+    along = 4.0 * ray_of + np.clip(positions[:, 0], -0.5, 1.5)
     before = np.searchsorted(crossings, along - ON_SURFACE) - first
     behind = np.searchsorted(crossings, along + ON_SURFACE) - first
     return (before % 2 == 1) | (behind % 2 == 1)

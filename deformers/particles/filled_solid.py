@@ -16,12 +16,12 @@ from .fill import Fill, fill_solid, find_smallest_radius
 from .volumes import VolumeKeeper
 
 LEAST_PARTICLES, MOST_PARTICLES = 20, 50_000
-"""Particles below which a body is no solid, and above which a pose takes longer than anyone would wait."""
+"""Particles below which a mesh is not filled, and above which a pose takes too long to wait for."""
 
-SPARE = 0.02
-"""The same move, in radii of the limb, where joints meet."""
+SPARE_MOVE = 0.02
+"""How far a vertex may move to keep the volume where joints meet, in radii of the limb."""
 
-EVEN = 1e-4
+EVEN_SCALES = 1e-4
 """Differences in the scale of the axes, from object to armature space, that do not count."""
 
 
@@ -147,7 +147,7 @@ def _check_radius(surface: Surface, smallest_radius: float, scale: float) -> Non
 
 def _find_spare(thickness: np.ndarray, weights: np.ndarray, strength: np.ndarray) -> np.ndarray:
     """How far vertices may go to keep the volume: the more, the more joints share them."""
-    return (SPARE * thickness * (1.0 - np.einsum("vb,vb->v", weights, weights)) * strength).astype(np.float32)
+    return (SPARE_MOVE * thickness * (1.0 - np.einsum("vb,vb->v", weights, weights)) * strength).astype(np.float32)
 
 
 def add_still_joint(joints: Joints) -> Joints:
@@ -170,14 +170,14 @@ def _bone_lengths(joints: Joints) -> np.ndarray:
 def _find_unit_space(rest: Rest) -> np.ndarray:
     """From object to unit space, shape (4, 4): about the center, in sizes, and as the armature sees the object.
 
-    An object that is scaled unevenly against its armature has other lengths there. How it is moved and turned, or
+    An object that is scaled unevenly against its armature has other lengths there. How it is moved and rotated, or
     scaled evenly, makes no difference: the particles are the same in every frame.
     """
     shape = np.eye(3)
     if rest.object_to_armature is not None:
         _, scales, axes = np.linalg.svd(rest.object_to_armature[:3, :3])
         scales = scales / np.cbrt(np.prod(scales))
-        if np.ptp(scales) > EVEN:
+        if np.ptp(scales) > EVEN_SCALES:
             shape = np.round(axes.T @ np.diag(scales) @ axes, 4)
     low, high = rest.points.min(axis=0, initial=np.inf), rest.points.max(axis=0, initial=-np.inf)
     size = float((high - low).max(initial=0.0)) or 1.0

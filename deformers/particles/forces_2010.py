@@ -1,7 +1,7 @@
 """Forces between particles and their bones, and the steps that settle them (Yamamoto & Tokoi 2010, sections 3 and 4).
 
-Lengths are those of a body whose largest extent is `UNIT_SIZE`: the paper's constants hold for nothing else. Points,
-velocities and forces are rows x, y, z, float64, shape (3, P): NumPy runs over them in half the time of (P, 3).
+Lengths are those of a character whose largest extent is `UNIT_SIZE`: the paper's constants hold for nothing else.
+Points, velocities and forces are rows x, y, z, float64, shape (3, P): NumPy runs over them in half the time of (P, 3).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from ..geometry.neighbors import find_pairs
 
 UNIT_SIZE = 2.5
-"""Largest extent of a body here. The paper gives no unit: this is what makes its box (Table 1) hold as many particles
+"""Largest extent of a character here. The paper gives no unit: with this one its box (Table 1) holds as many particles
 as it says."""
 
 TIME_STEP = 0.003
@@ -38,7 +38,7 @@ BONE_DAMPING = 0.03
 SAFETY = 0.7
 """Part of the largest stable time step that is used."""
 
-STILL = 0.01
+SETTLED_DISTANCE = 0.01
 """Particles are settled where none has farther to go than this part of the smallest radius."""
 
 MOST_STEPS = 6000
@@ -94,8 +94,8 @@ def find_springs(centers: np.ndarray, radii: np.ndarray) -> Springs:
 
     - The length of a spring is the distance at rest, not r_i + r_j (eq 1). Spheres of two sizes overlap and leave
       gaps where they meet, and the range reaches past those that touch, so with r_i + r_j the rest pose is not at rest.
-    - Neighbors stay neighbors. The paper compares all pairs at each step, so particles change places: the skin then
-      gets bumps of the size of particles and tears where it is twisted, and which places they take depends on the
+    - Neighbors stay neighbors. The paper compares all pairs at each step, so particles change positions: the skin then
+      gets bumps of the size of particles and tears where it is twisted, and which positions they take depends on the
       frames before. With springs that stay, the volume holds less well.
     """
     smallest = float(radii.min(initial=np.inf))
@@ -173,9 +173,9 @@ def find_forces(points: np.ndarray, velocities: np.ndarray, goals: np.ndarray, s
     return forces
 
 
-def _take(rows: np.ndarray, places: np.ndarray) -> np.ndarray:
-    """`rows[:, places]`; "clip" changes no place here, and spares NumPy a copy that costs more than all the rest."""
-    return np.take(rows, places, axis=1, mode="clip")
+def _take(rows: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """`rows[:, indices]`; "clip" changes no index here, and spares NumPy a copy that costs more than all the rest."""
+    return np.take(rows, indices, axis=1, mode="clip")
 
 
 def find_forces_of_all_pairs(

@@ -1,6 +1,6 @@
-"""Particle skinning: the body as a solid of particles, after Yamamoto & Tokoi 2010.
+"""Particle skinning: the flesh as a solid of particles, after Yamamoto & Tokoi 2010.
 
-The joints take the particles along by DLBNT; the particles then keep their places among each other and their volume
+The joints take the particles along by DLBNT; the particles then keep their arrangement and their volume
 (`settling`). What this changes is added to the skin as DLBNT deforms it. Where particles go just as the joints take
 them, in a stiff limb as in a face, the skin is that of DLBNT; so it is where the solid is too thin to be filled.
 """
@@ -31,7 +31,7 @@ CHOICES = (
     Choice(
         name="smallest_radius",
         label="Smallest Radius",
-        tooltip="Radius of the smallest particles: thinner parts follow the joints. 0 finds it by the number",
+        tooltip="Radius of the smallest particles: thinner parts follow the joints. 0 chooses it by their number",
         slider=(None, 1.0),
         unit="DISTANCE",
         group="size",
@@ -39,7 +39,7 @@ CHOICES = (
     Choice(
         name="count",
         label="Particles",
-        tooltip="How many particles there should be, about, where Smallest Radius is 0",
+        tooltip="Approximate number of particles, used where Smallest Radius is 0",
         lowest=LEAST_PARTICLES,
         highest=MOST_PARTICLES,
         slider=(None, 10_000),
@@ -50,7 +50,7 @@ CHOICES = (
     Choice(
         name="stiffness",
         label="Stiffness",
-        tooltip="How much the flesh keeps to its bones: 1 is flesh, less is softer",
+        tooltip="How closely the flesh follows its bones: 1 is flesh, less is softer",
         lowest=0.01,
         highest=100.0,
         slider=(0.1, 10.0),
@@ -59,7 +59,7 @@ CHOICES = (
     Choice(
         name="volume",
         label="Keep Volume",
-        tooltip="Share of the lost or gained volume that is made good",
+        tooltip="Share of the volume change to correct",
         highest=1.0,
         unit="FACTOR",
         per_pose=True,
@@ -68,7 +68,7 @@ CHOICES = (
     Choice(
         name="iterations",
         label="Iterations",
-        tooltip="More let the particles come nearer to rest and take longer; in the viewport and in renders",
+        tooltip="Solver iterations in the viewport and in renders. More iterations are more accurate and slower",
         lowest=1,
         highest=1000,
         slider=(None, 32),
@@ -85,14 +85,14 @@ class Params:
     Attributes
     ----------
     stiffness : float
-        How much the flesh keeps to its bones, above 0; 1 is flesh.
+        How closely the flesh follows its bones, above 0; 1 is flesh.
     iterations : int
-        More come nearer to where the particles come to rest, and take longer.
+        More are more accurate and slower.
     smallest_radius : float
         Of a particle, in object space; 0: what gives about `count` particles.
     count : int
     volume : float
-        Share of the volume that the skin has lost or gained which is made good, 0 to 1.
+        Share of the volume change to correct, 0 to 1.
     """
 
     stiffness: float = 1.0
@@ -109,7 +109,7 @@ class Params:
 INFO = Method(
     key="PARTICLES",
     label="Particles",
-    tooltip="A solid body of particles under the skin: bends and twists as flesh, keeps its volume",
+    tooltip="Fills the mesh with particles: bends and twists like flesh, keeps its volume",
     params=Params,
     choices=CHOICES,
     fills_solid=True,
@@ -202,7 +202,7 @@ def deform(binding: Binding, pose: Pose) -> np.ndarray:
 
 
 def vertex_transforms(binding: Binding, pose: Pose) -> np.ndarray:
-    """Where each vertex's space goes, float32, shape (V, 4, 4): `blending.skin_transforms` tells the layout."""
+    """Where each vertex's space goes, float32, shape (V, 4, 4): layout as in `blending.skin_transforms`."""
     pose = _with_still_pose(pose)
     transforms = dlbnt.vertex_transforms(binding.base, pose)
     if binding.solid is None:
@@ -267,9 +267,9 @@ def _find_moves(solid: FilledSolid, pose: Pose, iterations: int) -> np.ndarray:
 def _find_swelling(
     binding: Binding, solid: FilledSolid, pose: Pose, posed: np.ndarray, change: np.ndarray
 ) -> np.ndarray | float:
-    """What makes good the volume that is still lacking: along the normals, where the particles have changed the skin.
+    """Moves that correct the volume: along the normals, where the particles have changed the skin.
 
-    Where that is not enough, near the joints.
+    Where these are not enough, near the joints too.
     """
     share, keeper = binding.params.volume, solid.keeper
     if share == 0.0 or not keeper.holds_volume:

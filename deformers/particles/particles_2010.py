@@ -1,6 +1,6 @@
 """Skinning by particles as it was published (Yamamoto & Tokoi 2010): for study and comparison, slow.
 
-The body is filled with spheres (`fill_2010`), each pulled along by the nearest bone and held by springs to its
+The mesh is filled with spheres (`fill_2010`), each pulled along by the nearest bone and held by springs to its
 neighbors (`forces_2010`), and each vertex follows its 4 nearest spheres. Weights are not used.
 """
 
@@ -15,7 +15,7 @@ from ..errors import SkinningError
 from ..method import Choice, Method
 from ..rig.rest import Pose, Rest
 from ..skinning import blending, dlbnt
-from .forces_2010 import STILL, settle_particles
+from .forces_2010 import SETTLED_DISTANCE, settle_particles
 from .solid_2010 import SphereSolid, make_solid, matrix_or_identity, scale_of, transform_points
 
 FILL = Choice(
@@ -30,7 +30,7 @@ FILL = Choice(
 RADIUS = Choice(
     name="radius",
     label="Radius",
-    tooltip="Radius of the small particles. 0 finds one that gives some 1000",
+    tooltip="Radius of the small particles. 0 chooses one that gives about 1000 particles",
     slider=(None, 1.0),
     unit="DISTANCE",
 )
@@ -46,7 +46,7 @@ class Params:
         "UNIFORM": spheres of one radius. "TWO_LEVEL": the core gets spheres of three times the radius.
     radius : float
         Of the small spheres, object space; where the object is scaled unevenly against the armature, a mean of its
-        axes. 0: one that would give some 1000 spheres of one size.
+        axes. 0: a radius that would give about 1000 spheres of one size.
     """
 
     fill: str = "TWO_LEVEL"
@@ -61,7 +61,7 @@ class Params:
 INFO = Method(
     key="PARTICLES_2010",
     label="Yamamoto & Tokoi 2010",
-    tooltip="Particles as they were published: for study, slow, takes seconds for each pose",
+    tooltip="Particles as published in 2010. For study: each pose takes seconds",
     params=Params,
     choices=(FILL, RADIUS),
     fills_solid=True,
@@ -105,7 +105,7 @@ class Binding:
     solid : SphereSolid, or None
         None where there is nothing to fill: then all is DLBNT.
     messages : tuple of str
-        Why there is no body, and what to do.
+        Why nothing was filled, and what to do.
     """
 
     params: Params
@@ -123,7 +123,7 @@ class Binding:
 
 
 def bind(rest: Rest, params: Params) -> Binding:
-    """Fill the body, and find each particle's joint and neighbors and each vertex's particles.
+    """Fill the mesh, and find each particle's joint and neighbors and each vertex's particles.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def deform(binding: Binding, pose: Pose) -> np.ndarray:
 
 
 def vertex_transforms(binding: Binding, pose: Pose) -> np.ndarray:
-    """Where each vertex's space goes, float32, shape (V, 4, 4): `blending.skin_transforms` tells the layout.
+    """Where each vertex's space goes, float32, shape (V, 4, 4): layout as in `blending.skin_transforms`.
 
     Exact: the mean of a vertex's particles is affine in its position (section 5).
     """
@@ -214,9 +214,9 @@ def _mix(skinned: np.ndarray, rest: np.ndarray, carried: np.ndarray, binding: Bi
 def _unit_matrices(solid: SphereSolid, pose: Pose) -> np.ndarray:
     """The joints' transforms in unit space, float64, shape (B, 4, 4).
 
-    Where the object stands otherwise in the armature's space than at rest, the body stands there too, with its bones
-    and springs as they were bound: the transforms are carried over from the pose's place of the body to that at rest.
-    So the result is that of a body bound there, if the two places differ by a rigid motion and an even scale and each
+    Where the object stands otherwise in the armature's space than at rest, the solid stands there too, with its bones
+    and springs as they were bound: the transforms are carried over from the pose's space to that at rest.
+    So the result is that of a character bound there, if the two differ by a rigid motion and an even scale and each
     particle is nearest to the same bone.
     """
     to_unit = solid.object_to_unit @ np.linalg.inv(matrix_or_identity(pose.object_to_armature))
@@ -234,7 +234,7 @@ def _settle(solid: SphereSolid, matrices: np.ndarray) -> np.ndarray:
     springs = solid.springs
     springs = replace(springs, lengths=springs.lengths * 0.5 * (scales[springs.first] + scales[springs.second]))
     points, _ = settle_particles(
-        np.ascontiguousarray(carried.T), solid.masses, springs, STILL * float(solid.radii.min())
+        np.ascontiguousarray(carried.T), solid.masses, springs, SETTLED_DISTANCE * float(solid.radii.min())
     )
     return points.T
 

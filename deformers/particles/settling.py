@@ -1,4 +1,4 @@
-"""Where oriented particles come to rest in a pose: shapes and volumes kept by turns, places found by one product."""
+"""Where oriented particles come to rest in a pose: in turn, shapes and volumes are kept and positions are solved."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from ..geometry.vectors import smooth_step
 from .cloud import Cloud
 
 STRETCH = 6.0
-"""lambda: how much more a neighborhood keeps its volume than its shape."""
+"""lambda: how much more strongly a neighborhood keeps its volume than its shape."""
 
-PRESSURE = 2.0
+PRESSURE_GAIN = 2.0
 """eta: how much of a lack of volume becomes pressure in an iteration."""
 
 MOST_PRESSURE = 0.6
 
-SOUND = 0.3
+LEAST_SOUND_VOLUME = 0.3
 """Share of its volume below which a neighborhood that is about to turn inside out takes its own shape again."""
 
-COMPLETION = 0.01
+THICKENING = 0.01
 """Share of a neighborhood's extent by which it is thickened: sheets and chains have none across."""
 
 LEAST_EXTENT = np.float32(1e-3)
@@ -39,7 +39,7 @@ class _Neighborhoods:
         self._reverse = cloud.back * edges
         self.edges = self.sum(self._weighted)
         moments = self.sum_outer(edges)
-        self._thickening = COMPLETION * (moments[0, 0] + moments[1, 1] + moments[2, 2]) + LEAST_EXTENT
+        self._thickening = THICKENING * (moments[0, 0] + moments[1, 1] + moments[2, 2]) + LEAST_EXTENT
         for axis in range(3):
             moments[axis, axis] += self._thickening
         self._inverse = _inverse(moments)
@@ -60,7 +60,7 @@ class _Neighborhoods:
         """F of `sum_outer`, completed by the rotation where a neighborhood is thin: shape (3, 3, P)."""
         return _multiply(outer + self._thickening * rotations, self._inverse)
 
-    def sum_turned(self, matrices: np.ndarray) -> np.ndarray:
+    def sum_rotated(self, matrices: np.ndarray) -> np.ndarray:
         """sum_j (w_ij T_i + w_ji T_j) E_ij, shape (3, P)."""
         there = np.take(matrices, self._cloud.ends, axis=2)
         there *= self._reverse
@@ -87,7 +87,7 @@ def settle(
     goals : float32 array, shape (P, 3)
         Where the joints take the particles.
     rotations : float32 array, shape (3, 3, P)
-        How the joints turn them.
+        How the joints rotate them.
     iterations : int
 
     Returns
@@ -99,7 +99,7 @@ def settle(
 
     Notes
     -----
-    Minimizes E = sum_ij w_ij |x_j - x_i - T_i (X_j - X_i)|^2 + sum_i b_i |x_i - g_i|^2 by turns: T_i from x, then x
+    Minimizes E = sum_ij w_ij |x_j - x_i - T_i (X_j - X_i)|^2 + sum_i b_i |x_i - g_i|^2 in turn: T_i from x, then x
     from T, which is linear with a constant matrix. The unknown is x - g, which is 0 in every rigid pose.
     """
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
@@ -123,22 +123,22 @@ def _iterate(
     for _ in range(iterations):
         gradients = near.gradients(outer + near.sum_outer(near.steps(offsets)), rotations)
         volumes = determinant(gradients)
-        sound = smooth_step(volumes / SOUND).astype(np.float32)
+        sound = smooth_step(volumes / LEAST_SOUND_VOLUME).astype(np.float32)
         likely = sound * gradients + (cloud.smoothing + 1.0 - sound) * near.mean(rotations)
-        rotations = turn_toward(rotations, likely)
-        pressure = np.clip(pressure + PRESSURE * (1.0 - volumes), -MOST_PRESSURE, MOST_PRESSURE)
+        rotations = rotate_toward(rotations, likely)
+        pressure = np.clip(pressure + PRESSURE_GAIN * (1.0 - volumes), -MOST_PRESSURE, MOST_PRESSURE)
         share = np.float32(STRETCH / (1.0 + STRETCH)) * sound
         targets = rotations + share * (keep_volume(gradients, 1.0 + pressure) - rotations)
-        right = pulled - near.sum_turned(targets)
+        right = pulled - near.sum_rotated(targets)
         offsets = cloud.factor.solve(np.ascontiguousarray(right.T)).T
     gradients = near.gradients(outer + near.sum_outer(near.steps(offsets)), rotations)
-    return offsets, turn_toward(rotations, gradients + cloud.smoothing * near.mean(rotations))
+    return offsets, rotate_toward(rotations, gradients + cloud.smoothing * near.mean(rotations))
 
 
-def turn_toward(rotations: np.ndarray, matrices: np.ndarray) -> np.ndarray:
-    """Turn rotations toward the rotations in matrices, both of shape (3, 3, P) (Mueller et al. 2016, eq 7-9).
+def rotate_toward(rotations: np.ndarray, matrices: np.ndarray) -> np.ndarray:
+    """Rotate rotations toward those in matrices, both of shape (3, 3, P) (Mueller et al. 2016, eq 7-9).
 
-    One step turns by the axis and angle that the columns ask for together: enough where the start is near.
+    One step rotates by the axis and angle that the columns ask for together: enough where the start is near.
     """
     turn = sum(_cross(rotations[:, axis], matrices[:, axis]) for axis in range(3))
     products = rotations * matrices

@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import SkinningError
 from ..geometry.neighbors import find_nearest
 from ..rig.rest import Rest
-from .fill_2010 import SPHERE_SPACE, count_places, fill_two_levels, fill_uniform, surface_bounds, surface_volume
+from .fill_2010 import SPHERE_SPACE, count_lattice_points, fill_two_levels, fill_uniform, surface_bounds, surface_volume
 from .forces_2010 import TINY, UNIT_SIZE, Springs, find_masses, find_springs
 
 FILLS = {"UNIFORM": fill_uniform, "TWO_LEVEL": fill_two_levels}
@@ -20,8 +20,8 @@ AUTOMATIC_COUNT = 1000
 MOST_PARTICLES = 20_000
 """With more, a pose would take minutes."""
 
-MOST_PLACES = 2_000_000
-"""Of the lattice, in the box around the body: what does not fill its box has many more places than particles."""
+MOST_LATTICE_POINTS = 2_000_000
+"""In the box around the mesh: a mesh that does not fill its box has many more of them than particles."""
 
 LEAST_VOLUME = 1e-7
 """Share of its box's largest extent, cubed, below which a surface counts as flat."""
@@ -29,11 +29,11 @@ LEAST_VOLUME = 1e-7
 SURFACE_PARTICLES = 4
 """Particles that a vertex follows (section 5)."""
 
-TIE = 1e-6
-"""Distances count as equal if they differ by less than this: in radii, squared ones to a bone in parts of them. A body
-and a lattice have many equal ones, and rounding must not choose."""
+TIE_TOLERANCE = 1e-6
+"""Distances count as equal if they differ by less than this: in radii, squared ones to a bone in parts of them. A mesh
+and a lattice have many equal distances, and rounding must not choose."""
 
-NEAR = 16
+NEAR_PARTICLES = 16
 """Particles among which those of a vertex are chosen: more than can be equally near."""
 
 
@@ -68,13 +68,13 @@ def find_bones(points: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> np.n
     ----------
     points : float array, shape (P, 3)
     heads, tails : float arrays, shape (B, 3)
-        In the same space. A bone with an end that is no number is nearest to nothing. Of bones that are equally near,
+        In the same space. A bone with an end that is NaN is nearest to nothing. Of bones that are equally near,
         as two at their common end, the first counts.
 
     Notes
     -----
     Section 2: distance to the segment, which is that to an end where the foot of the perpendicular is beyond it. The
-    foot is also the base point of the paper, from which the vector to the particle is turned with the bone. As base
+    foot is also the base point of the paper, from which the vector to the particle is rotated with the bone. As base
     point and vector go through one and the same affine transform, their sum is that of the particle itself, and the
     base point is not kept.
     """
@@ -87,7 +87,7 @@ def find_bones(points: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> np.n
             shares = np.clip((points - head) @ along / length, 0.0, 1.0)
             away = points - head - shares[:, None] * along
             squares = np.einsum("pi,pi->p", away, away)
-        nearer = squares < least * (1.0 - TIE)
+        nearer = squares < least * (1.0 - TIE_TOLERANCE)
         nearest[nearer] = bone
         least[nearer] = squares[nearer]
     return nearest
@@ -148,8 +148,9 @@ def make_solid(rest: Rest, fill: str, radius: float) -> SphereSolid | str:
 
 def _find_surface_particles(points: np.ndarray, centers: np.ndarray, radius: float) -> np.ndarray:
     """The particles nearest to each vertex (section 5), shape (V, up to 4); the first of those equally near."""
-    near, away = find_nearest(points, centers, NEAR)
-    steps = np.floor(away / (TIE * radius) + 0.37)  # so that what comes of plain lengths is not at the edge of a step
+    near, away = find_nearest(points, centers, NEAR_PARTICLES)
+    # The summand keeps what comes of plain lengths off the edge of a step.
+    steps = np.floor(away / (TIE_TOLERANCE * radius) + 0.37)
     order = np.lexsort((near, steps), axis=1)
     return np.take_along_axis(near, order, axis=1)[:, :SURFACE_PARTICLES]
 
@@ -178,12 +179,12 @@ def _choose_radius(points: np.ndarray, triangles: np.ndarray, radius: float, sca
     if volume <= LEAST_VOLUME * UNIT_SIZE**3:
         return None
     if radius > 0:
-        places = count_places(high - low, radius * scale)
-        if places > MOST_PLACES:
-            raise _too_many(radius, places, MOST_PLACES, "places to test")
+        tested = count_lattice_points(high - low, radius * scale)
+        if tested > MOST_LATTICE_POINTS:
+            raise _too_many(radius, tested, MOST_LATTICE_POINTS, "lattice points to test")
         return radius * scale
     radius = float(np.cbrt(volume / (AUTOMATIC_COUNT * SPHERE_SPACE)))
-    return radius * max(1.0, float(np.cbrt(count_places(high - low, radius) / MOST_PLACES)))
+    return radius * max(1.0, float(np.cbrt(count_lattice_points(high - low, radius) / MOST_LATTICE_POINTS)))
 
 
 def _too_many(radius: float, count: float, most: int, what: str) -> SkinningError:

@@ -1,4 +1,4 @@
-"""Keeping the volume inside a skin."""
+"""The volume inside a skin, and moves that bring it back."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..geometry.solid import Surface
 LEAST_VOLUME = 1e-4
 """Volume, in cubes of the surface's size, below which a mesh holds none."""
 
-CLOSE = 2e-4
+VOLUME_TOLERANCE = 2e-4
 """Share of the volume that may be lacking."""
 
 MOST_SWELLING = 1.0
@@ -34,7 +34,7 @@ class VolumeKeeper:
         self.holds_volume = abs(self.volume) > LEAST_VOLUME * size**3
 
     def with_points(self, points: np.ndarray) -> VolumeKeeper:
-        """The same for another shape of the same vertices."""
+        """The same for another shape of the same vertices, `points` of shape (V, 3)."""
         return VolumeKeeper(points, self._surface)
 
     def measure(self, points: np.ndarray) -> float:
@@ -69,12 +69,12 @@ class VolumeKeeper:
         for amounts in (first, first, spare, spare):
             volume, normals = self._measure(points + moves)
             lack = self.volume - volume
-            if abs(lack) <= CLOSE * abs(self.volume):
+            if abs(lack) <= VOLUME_TOLERANCE * abs(self.volume):
                 break
             sums = np.empty((3, len(points)))
             for axis in range(3):  # the gradient of the volume is a sixth of these: of twice the areas at a vertex
                 sums[axis] = sum(np.bincount(corner, normals[axis], len(points)) for corner in corners)
-            sums, amounts = sums[:, welded], amounts[welded]  # vertices at one place stay together
+            sums, amounts = sums[:, welded], amounts[welded]  # vertices at one position stay together
             lengths = np.sqrt((sums * sums).sum(axis=0))
             slope = max(float((amounts * lengths)[whole].sum()) / 6.0, abs(lack) / MOST_SWELLING)
             moves += (sums * (amounts * (lack / slope) / np.maximum(lengths, 1e-300))).T.astype(np.float32)

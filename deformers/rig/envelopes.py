@@ -8,7 +8,7 @@ import numpy as np
 def envelope_weights(
     points: np.ndarray, head: np.ndarray, tail: np.ndarray, head_radius: float, tail_radius: float, distance: float
 ) -> np.ndarray:
-    """How much of a bone's envelope each point feels.
+    """How much a bone's envelope influences each point.
 
     Parameters
     ----------

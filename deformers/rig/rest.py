@@ -27,7 +27,7 @@ class Weights:
         Ascending.
     joints : int array, shape (N,)
     values : float array, shape (N,)
-        Negative ones count as 0.
+        Negative values count as 0.
     """
 
     vertices: np.ndarray
@@ -159,7 +159,14 @@ class Pose:
 
 
 def normalize_weights(weights: Weights, vertex_count: int, joint_count: int) -> Weights:
-    """Make each vertex's weights sum to 1; vertices with none follow an extra joint that stays at rest."""
+    """Make each vertex's weights sum to 1; vertices with none follow an extra joint that stays at rest.
+
+    Parameters
+    ----------
+    weights : Weights
+    vertex_count, joint_count : int
+        The extra joint has the index `joint_count`.
+    """
     positive = np.maximum(weights.values, 0.0)
     totals = np.bincount(weights.vertices, positive, minlength=vertex_count)
     loose = totals <= LEAST_WEIGHT

@@ -63,9 +63,9 @@ def find_joint_parents(
 ) -> np.ndarray:
     """Find the joint that each deforming bone is joined to where the bone tree need not be the skeleton.
 
-    A deforming parent is the joint's parent. Else (Rigify: deforming bones hang on control bones) the way up the bone
+    A deforming parent is the joint's parent. Else (Rigify: deforming bones hang on control bones) the path up the bone
     tree leads to the nearest deforming bone, where a control bone that lies on a deforming bone stands for it. If the
-    bone's head does not sit on the one found, a deforming bone whose tail is at the head goes first. Parts of the
+    bone's head does not sit on that bone, a deforming bone whose tail is at the head goes first. Parts of the
     skeleton that are still apart are then joined, the smaller to the larger, at the bone nearest to the part's root.
 
     Parameters
@@ -155,7 +155,17 @@ def _join_parts(parents: np.ndarray, which: np.ndarray, heads: np.ndarray, tails
 
 
 def distances_to_bones(points: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> np.ndarray:
-    """Distances of points from segments, all of shape (..., 3), or what broadcasts to that: shape (...)."""
+    """Distances of points from bones.
+
+    Parameters
+    ----------
+    points, heads, tails : float arrays, shape (..., 3)
+        In one space; what broadcasts to one shape.
+
+    Returns
+    -------
+    float array, shape (...)
+    """
     axes = tails - heads
     squared = np.maximum((axes * axes).sum(axis=-1), 1e-300)
     along = np.clip(((points - heads) * axes).sum(axis=-1) / squared, 0.0, 1.0)

@@ -5,8 +5,9 @@ joints are, for a linear stage, the entries of the vertex's affine transform (eq
 dual quaternion (eq 8).
 
 As the signs of the dual quaternions belong to the joints, both sums are one matrix product, weights (V, B) times
-coefficients (B, 10 to 34). The vertices are sorted by their strongest joint and cut into blocks: a block feels few
-joints, so a small dense product does it, and the arithmetic per vertex runs on whole rows while they are in the cache.
+coefficients (B, 10 to 34). The vertices are sorted by their strongest joint and cut into blocks: few joints
+influence a block, so a small dense product does it, and the arithmetic per vertex runs on whole rows while they are in
+the cache.
 
 Two layouts make those rows cheap. An affine transform A is kept as its *cyclic diagonals*: rows (A00, A11, A22),
 (A01, A12, A20), (A02, A10, A21) and the translation. Vectors are kept *wrapped*, as (x, y, z, x, y). Then A @ v is the
@@ -111,8 +112,8 @@ class Binding:
     centers : float64 array, shape (B, 3)
     chains : Chains
     blocks : tuple of Block
-    places : int array, shape (V,)
-        Where each vertex stands in the order of the blocks.
+    ranks : int array, shape (V,)
+        Index of each vertex in the order of the blocks.
     scratch : float32 array
         Memory that every call of `skin` overwrites; a binding serves one thread at a time.
     """
@@ -121,11 +122,17 @@ class Binding:
     centers: np.ndarray
     chains: Chains
     blocks: tuple[Block, ...]
-    places: np.ndarray
+    ranks: np.ndarray
     scratch: np.ndarray
 
     def check(self, pose: Pose) -> None:
-        """Raise SkinningError where a pose is not one of these joints."""
+        """See that a pose is one of these joints.
+
+        Raises
+        ------
+        SkinningError
+            Where it has another number of joints.
+        """
         if len(pose.rest_to_pose) != len(self.centers):
             raise SkinningError(f"{len(self.centers)} joints but a pose of {len(pose.rest_to_pose)}: bind again")
 
@@ -148,13 +155,13 @@ def bind(rest: Rest, params: Any) -> Binding:
     weights = normalize_weights(rest.weights, vertex_count, joint_count)
     strongest = _strongest_joints(weights, vertex_count)
     order = np.argsort(strongest, kind="stable")
-    places = np.empty(vertex_count, np.intp)
-    places[order] = np.arange(vertex_count)
+    ranks = np.empty(vertex_count, np.intp)
+    ranks[order] = np.arange(vertex_count)
 
     most = min(BLOCK_SIZE, BLOCK_JOINTS * vertex_count // max(1, len(np.unique(strongest))))
     block_count = max(1, -(-vertex_count // max(1, most)))
     size = max(1, -(-vertex_count // block_count))
-    rows = places[weights.vertices]
+    rows = ranks[weights.vertices]
     by_block = np.argsort((rows // size).astype(np.min_scalar_type(block_count)), kind="stable")
     bounds = np.searchsorted(rows[by_block] // size, np.arange(block_count + 1))
     blocks = []
@@ -167,7 +174,7 @@ def bind(rest: Rest, params: Any) -> Binding:
         centers=np.asarray(rest.joints.centers, np.float64),
         chains=Chains(rest.joints.parents),
         blocks=tuple(blocks),
-        places=places,
+        ranks=ranks,
         scratch=np.empty(SCRATCH_ROWS * size, np.float32),
     )
 
@@ -175,7 +182,7 @@ def bind(rest: Rest, params: Any) -> Binding:
 def with_points(binding: Binding, points: np.ndarray) -> Binding:
     """The same binding for another shape of the same vertices, `points` of shape (V, 3), object space."""
     order = np.empty(len(points), np.intp)
-    order[binding.places] = np.arange(len(points))
+    order[binding.ranks] = np.arange(len(points))
     blocks, start = [], 0
     for block in binding.blocks:
         end = start + block.weights.shape[1]
@@ -227,20 +234,34 @@ def _part(values: np.ndarray | None, members: np.ndarray, neutral: float) -> np.
 def skin_points(binding: Binding, pose: Pose, stages: list[Stage]) -> np.ndarray:
     """Posed positions of the rest points.
 
+    Parameters
+    ----------
+    binding : Binding
+    pose : Pose
+    stages : list of Stage
+        In the order in which they move the points.
+
     Returns
     -------
     float32 array, shape (V, 3)
         Object space.
     """
     rows = _skin_rows(binding, pose, stages, columns=1)
-    result = np.empty((len(binding.places), 3), np.float32)
+    result = np.empty((len(binding.ranks), 3), np.float32)
     for axis in range(3):
-        result[:, axis] = rows[axis, 0][binding.places]
+        result[:, axis] = rows[axis, 0][binding.ranks]
     return result
 
 
 def skin_transforms(binding: Binding, pose: Pose, stages: list[Stage]) -> np.ndarray:
     """Where each vertex's space goes: to be applied to any incoming position of the vertex.
+
+    Parameters
+    ----------
+    binding : Binding
+    pose : Pose
+    stages : list of Stage
+        In the order in which they move the points.
 
     Returns
     -------
@@ -249,11 +270,11 @@ def skin_transforms(binding: Binding, pose: Pose, stages: list[Stage]) -> np.nda
         of the last two axes is contiguous.
     """
     rows = _skin_rows(binding, pose, stages, columns=4)
-    result = np.empty((len(binding.places), 4, 4), np.float32)
+    result = np.empty((len(binding.ranks), 4, 4), np.float32)
     result[:, :, 3] = (0.0, 0.0, 0.0, 1.0)
     for column in range(4):
         for axis in range(3):
-            result[:, column, axis] = rows[axis, column][binding.places]
+            result[:, column, axis] = rows[axis, column][binding.ranks]
     return result.transpose(0, 2, 1)
 
 
@@ -263,7 +284,7 @@ def _skin_rows(binding: Binding, pose: Pose, stages: list[Stage], columns: int) 
     Whole rows, because they are put back into the order of the vertices one by one in half the time that it takes to
     transpose the blocks and move short rows.
     """
-    rows = np.empty((3, columns, len(binding.places)), np.float32)
+    rows = np.empty((3, columns, len(binding.ranks)), np.float32)
     start = 0
     for posed in _skin_blocks(binding, pose, stages, transforms=columns == 4):
         end = start + posed.shape[-1]
@@ -305,7 +326,7 @@ def _skin_blocks(binding: Binding, pose: Pose, stages: list[Stage], transforms: 
 
 
 def _object_space(pose: Pose) -> tuple[np.ndarray, np.ndarray | None]:
-    """The way into armature space as wrapped columns, shape (5, 4, 1), and back, shape (3, 4): None for no way."""
+    """From object to armature space as wrapped columns, shape (5, 4, 1), and back, shape (3, 4); None for no change."""
     if pose.object_to_armature is None:
         return IDENTITY_COLUMNS, None
     into = pose.object_to_armature[:3].astype(np.float32)

@@ -34,7 +34,7 @@ class Params:
 INFO = Method(
     key="DLB",
     label="DLB",
-    tooltip="Dual quaternion blending: keeps volume, as Preserve Volume does, without its tears",
+    tooltip="Dual quaternion blending: keeps volume like Preserve Volume, without its tears",
     params=Params,
     has_nodes=True,
 )
@@ -53,7 +53,7 @@ def deform(binding: Binding, pose: Pose) -> np.ndarray:
 
 
 def vertex_transforms(binding: Binding, pose: Pose) -> np.ndarray:
-    """Where each vertex's space goes, float32, shape (V, 4, 4): `blending.skin_transforms` tells the layout."""
+    """Where each vertex's space goes, float32, shape (V, 4, 4): layout as in `blending.skin_transforms`."""
     return skin_transforms(binding, pose, _stages(binding, pose))
 
 
@@ -70,7 +70,15 @@ def align_signs(dual_quaternions: np.ndarray, chains: Chains) -> np.ndarray:
 
 
 def blend_rigid(binding: Binding, rotations: np.ndarray, translations: np.ndarray) -> Stage:
-    """The stage that blends rigid transforms, shapes (B, 3, 3) and (B, 3), as dual quaternions."""
+    """The stage that blends rigid transforms as dual quaternions.
+
+    Parameters
+    ----------
+    binding : Binding
+        Its chains give the signs.
+    rotations : float64 array, shape (B, 3, 3)
+    translations : float64 array, shape (B, 3)
+    """
     return rigid_stage(align_signs(dual_quaternions_from_rigid(rotations, translations), binding.chains))
 
 

@@ -17,10 +17,10 @@ __all__ = ["INFO", "Params", "bind", "deform", "find_stages", "split_transforms"
 ORDER = Choice(
     name="order",
     label="Order",
-    tooltip="Which comes first where bones are scaled",
+    tooltip="What is applied first where bones are scaled: stretch or rotation",
     items=(
-        ("GH", "Stretch First", "M = G H: the skin is stretched at rest, then turned with the bones"),
-        ("HG", "Turn First", "M = H G: the skin is turned with the bones, then stretched where it is"),
+        ("GH", "Stretch First", "M = G H: stretches the skin at rest, then rotates it with the bones"),
+        ("HG", "Rotation First", "M = H G: rotates the skin with the bones, then stretches the posed skin"),
     ),
 )
 
@@ -32,7 +32,7 @@ class Params:
     Attributes
     ----------
     order : str
-        "GH": stretch first, then turn (M = G H, eq 9). "HG": turn first, then stretch (M = H G, eq 17).
+        "GH": stretch first, then rotation (M = G H, eq 9). "HG": rotation first, then stretch (M = H G, eq 17).
     """
 
     order: str = "GH"
@@ -44,7 +44,7 @@ class Params:
 INFO = Method(
     key="DLBNT",
     label="DLBNT",
-    tooltip="Dual quaternion blending with non-rigid transforms: keeps volume and follows scaled bones",
+    tooltip="Dual quaternion blending with stretch: keeps volume and follows scaled bones",
     params=Params,
     choices=(ORDER,),
     has_nodes=True,
@@ -57,7 +57,7 @@ def deform(binding: Binding, pose: Pose) -> np.ndarray:
 
 
 def vertex_transforms(binding: Binding, pose: Pose) -> np.ndarray:
-    """Where each vertex's space goes, float32, shape (V, 4, 4): `blending.skin_transforms` tells the layout."""
+    """Where each vertex's space goes, float32, shape (V, 4, 4): layout as in `blending.skin_transforms`."""
     return skin_transforms(binding, pose, find_stages(binding, pose))
 
 
@@ -77,14 +77,14 @@ def split_transforms(binding: Binding, pose: Pose) -> tuple[np.ndarray, np.ndarr
 
     Notes
     -----
-    M = G H: the parent's H and the joint's own carry the joint's center o to the same place (eq 15). Eq 16 then reads
-    t_h = t_h of the parent + (S of the parent - S) o: a sum along the chain. At the root t_h = 0.
+    M = G H: the parent's H and the joint's own carry the joint's center o to the same position (eq 15). Eq 16 then
+    reads t_h = t_h of the parent + (S of the parent - S) o: a sum along the chain. At the root t_h = 0.
 
-    M = H G (eq 17; the paper gives no formulas): the same condition at the place x = G o where the center is when H
-    comes to act. It reads t_g = t_g of the parent + (R of the parent - R) o + d, where d is, before the parent's
-    stretch, the offset of the joint's posed center from where the parent takes it: none for joints that hold together.
+    M = H G (eq 17; the paper gives no formulas): the same condition at the position x = G o, where the center is when H
+    acts. It reads t_g = t_g of the parent + (R of the parent - R) o + d, where d is, before the parent's stretch, the
+    offset of the joint's posed center from where the parent takes it: none for joints that hold together.
     Below a parent scaled by s < 1 the offset is multiplied by s instead of divided by it, and H takes the rest: it must
-    not run away where s goes to zero. At the root H leaves the posed center where it is.
+    stay finite where s goes to zero. At the root H leaves the posed center where it is.
     """
     return _split_gh(binding, pose) if binding.params.order == "GH" else _split_hg(binding, pose)
 

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 
-RIGID = 4e-6
+RIGID_TOLERANCE = 4e-6
 """Largest entry of `A.T @ A - I` at which a matrix counts as a rotation: single-precision noise of a posed chain."""
 
-SINGULAR = 1e-6
+SINGULAR_RATIO = 1e-6
 """Singular values below this part of the largest count as zero: the matrix does not determine a rotation there."""
 
-ALIKE = 1e-4
+EQUAL_SCALES = 1e-4
 """Singular values that differ by less than this part of the largest count as equal: noise of a pose."""
 
-APART = 10.0
+SCALE_SEPARATION = 10.0
 """Added to a matrix of rotations between unlike scales, so that its eigenvectors do not mix them."""
 
-KNOWN = 4.0
+KNOWN_WEIGHT = 4.0
 """What a determined direction weighs, where the entries of the others are at most 1."""
 
-CLEAR = 1e-3
+CLEAR_RATIO = 1e-3
 """Scales above this part of the largest are found from their squares with ten digits."""
 
 
 def find_rigid(linear: np.ndarray) -> np.ndarray:
-    """Tell which matrices are rotations.
+    """Find which matrices are rotations.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def find_rigid(linear: np.ndarray) -> np.ndarray:
     bool array, shape (B,)
     """
     error = np.abs(linear.transpose(0, 2, 1) @ linear - np.eye(3)).max(axis=(1, 2))
-    return (error < RIGID) & (determinants(linear) > 0)
+    return (error < RIGID_TOLERANCE) & (determinants(linear) > 0)
 
 
 def determinants(linear: np.ndarray) -> np.ndarray:
@@ -47,9 +47,9 @@ def determinants(linear: np.ndarray) -> np.ndarray:
 def decompose_polar(linear: np.ndarray, parents: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Split each matrix into a rotation and a stretch, `linear = rotation @ stretch` (eq 12).
 
-    Where the matrix leaves the rotation open, the parent's rotation is continued: a scale of zero turns as the parent
-    does about what is left, and a mirrored matrix keeps a proper rotation, the one of those possible that is nearest
-    to the parent's, with the mirror in the stretch. Joints below keep that mirror.
+    Where the matrix leaves the rotation open, the parent's rotation is continued: with a scale of zero, the rotation
+    about what is left is the parent's, and a mirrored matrix keeps a proper rotation, of those possible the nearest to
+    the parent's, with the mirror in the stretch. Joints below keep that mirror.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def decompose_polar(linear: np.ndarray, parents: np.ndarray) -> tuple[np.ndarray
         if unclear.size:
             left, scales, right = np.linalg.svd(linear[unclear])
             rotation[unclear] = left @ right
-            is_open = (scales[:, 2] <= SINGULAR * scales[:, 0]) | (determinants(rotation[unclear]) < 0)
+            is_open = (scales[:, 2] <= SINGULAR_RATIO * scales[:, 0]) | (determinants(rotation[unclear]) < 0)
             _choose_by_parent(rotation, linear, parents, unclear[is_open])
     return rotation, rotation.transpose(0, 2, 1) @ linear
 
@@ -85,7 +85,7 @@ def _remove_stretches(linear: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     squares, axes = np.linalg.eigh(linear.transpose(0, 2, 1) @ linear)
     scales = np.sqrt(np.maximum(squares, 1e-30))
     rotations = (linear @ axes / scales[:, None]) @ axes.transpose(0, 2, 1)
-    return rotations, (scales[:, 0] > CLEAR * scales[:, 2]) & (determinants(linear) > 0)
+    return rotations, (scales[:, 0] > CLEAR_RATIO * scales[:, 2]) & (determinants(linear) > 0)
 
 
 def _choose_by_parent(rotation: np.ndarray, linear: np.ndarray, parents: np.ndarray, which: np.ndarray) -> None:
@@ -105,7 +105,7 @@ def _choose_by_parent(rotation: np.ndarray, linear: np.ndarray, parents: np.ndar
         left, scales, right = np.linalg.svd(linear[ready])
         agreement = left.transpose(0, 2, 1) @ toward @ right.transpose(0, 2, 1)
         inherits = (above >= 0) & has_mirror[above]
-        has_mirror[ready] = inherits | (scales[:, 2] > SINGULAR * scales[:, 0])
+        has_mirror[ready] = inherits | (scales[:, 2] > SINGULAR_RATIO * scales[:, 0])
         found = right.transpose(0, 2, 1) @ _find_mirrors(agreement, scales) @ right
         mirrors[ready] = np.where(inherits[:, None, None], mirrors[above], found)
         mirrored = linear[ready] @ np.where(has_mirror[ready, None, None], mirrors[ready], np.eye(3))
@@ -129,9 +129,9 @@ def _find_mirrors(agreement: np.ndarray, scales: np.ndarray) -> np.ndarray:
         In the basis of the right singular vectors.
     """
     symmetric = 0.5 * (agreement + agreement.transpose(0, 2, 1))
-    levels = np.cumsum(-np.diff(scales, prepend=scales[:, :1]) > ALIKE * scales[:, :1], axis=1)
+    levels = np.cumsum(-np.diff(scales, prepend=scales[:, :1]) > EQUAL_SCALES * scales[:, :1], axis=1)
     alike = levels[:, :, None] == levels[:, None]
-    apart = APART * levels[:, None] * np.eye(3)
+    apart = SCALE_SEPARATION * levels[:, None] * np.eye(3)
     normals = np.linalg.eigh(np.where(alike, symmetric, 0.0) + apart)[1].transpose(0, 2, 1)
     trace = np.einsum("nii->n", agreement)
     nearness = trace[:, None] - 2.0 * np.einsum("nai,nij,naj->na", normals, symmetric, normals)
@@ -147,10 +147,10 @@ def _continue_rotations(matrices: np.ndarray, toward: np.ndarray) -> np.ndarray:
     is taken of the whole (Kabsch). What is known weighs more, so that a wrong sign is put right in that block.
     """
     left, scales, right = np.linalg.svd(matrices)
-    is_open = scales <= SINGULAR * scales[:, :1]
+    is_open = scales <= SINGULAR_RATIO * scales[:, :1]
     agreement = left.transpose(0, 2, 1) @ toward @ right.transpose(0, 2, 1)
     filled = np.where(is_open[:, :, None] & is_open[:, None], agreement, 0.0)
-    filled += KNOWN * ~is_open[:, None] * np.eye(3)
+    filled += KNOWN_WEIGHT * ~is_open[:, None] * np.eye(3)
     inner_left, _, inner_right = np.linalg.svd(filled)
     left, right = left @ inner_left, inner_right @ right
     left[:, :, 2] *= np.sign(determinants(left) * determinants(right))[:, None]

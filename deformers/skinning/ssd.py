@@ -21,7 +21,7 @@ class Params:
 INFO = Method(
     key="SSD",
     label="SSD",
-    tooltip="Linear blending: fast, collapses at bent elbows and twisted wrists",
+    tooltip="Linear blending: fast, but collapses at bent elbows and twisted wrists",
     params=Params,
     has_nodes=True,
 )
@@ -33,7 +33,7 @@ def deform(binding: Binding, pose: Pose) -> np.ndarray:
 
 
 def vertex_transforms(binding: Binding, pose: Pose) -> np.ndarray:
-    """Where each vertex's space goes, float32, shape (V, 4, 4): `blending.skin_transforms` tells the layout."""
+    """Where each vertex's space goes, float32, shape (V, 4, 4): layout as in `blending.skin_transforms`."""
     return skin_transforms(binding, pose, _stages(binding, pose))
 
 

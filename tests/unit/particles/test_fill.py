@@ -7,12 +7,12 @@ from benchmarks.surfaces import make_box, make_capsule, revolve
 from supple.deformers.geometry.neighbors import find_nearest
 from supple.deformers.geometry.solid import read_surface
 from supple.deformers.particles.fill import (
-    ACROSS,
-    CLOSE,
-    COVER,
-    CROWDED,
+    BARE_DISTANCE,
+    COUNT_TOLERANCE,
     LARGEST_RATIO,
-    SLOPE,
+    LEAST_SPACING,
+    MOST_GROWTH,
+    RADII_IN_BALL,
     Fill,
     fill_solid,
     sample_skin,
@@ -61,7 +61,7 @@ def filled(request: pytest.FixtureRequest) -> tuple[Mesh, Fill]:
 @pytest.mark.parametrize("mesh", [BOX, CAPSULE, BOTTLE], ids=["box", "capsule", "bottle"])
 @pytest.mark.parametrize("count", [60, 200, 400, 1000])
 def test_as_many_as_asked_for(mesh: Mesh, count: int) -> None:
-    assert abs(len(fill(mesh, 0.0, count).points) / count - 1) <= CLOSE + 0.05
+    assert abs(len(fill(mesh, 0.0, count).points) / count - 1) <= COUNT_TOLERANCE + 0.05
 
 
 def test_radii_are_between_smallest_and_largest(filled: tuple[Mesh, Fill]) -> None:
@@ -75,7 +75,7 @@ def test_radii_are_graded(filled: tuple[Mesh, Fill]) -> None:
     _, result = filled
     near, away = find_nearest(result.points, result.points, 7)
     difference = np.abs(result.radii[near] - result.radii[:, None])
-    allowed = SLOPE * (np.sqrt(3) * away + 2 * result.smallest_radius) + 0.35 * np.maximum(
+    allowed = MOST_GROWTH * (np.sqrt(3) * away + 2 * result.smallest_radius) + 0.35 * np.maximum(
         result.radii[near], result.radii[:, None]
     )
     assert (difference <= allowed).all()
@@ -112,7 +112,7 @@ def test_none_is_too_near_to_another(filled: tuple[Mesh, Fill]) -> None:
     _, result = filled
     of_sum, of_smaller = closest(result)
     assert of_sum > 0.5
-    assert of_smaller > CROWDED * (1 - 1e-6)
+    assert of_smaller > LEAST_SPACING * (1 - 1e-6)
 
 
 def test_all_are_inside(filled: tuple[Mesh, Fill]) -> None:
@@ -130,7 +130,9 @@ def test_no_skin_is_bare(filled: tuple[Mesh, Fill]) -> None:
     mesh, result = filled
     skin = sample_skin(read_surface(*mesh), result.smallest_radius)[0]
     away = find_nearest(skin, result.points, 1)[1][:, 0]
-    assert (away <= COVER * np.maximum(result.limbs_at(skin) / ACROSS, result.smallest_radius) * 1.2).all()
+    assert (
+        away <= BARE_DISTANCE * np.maximum(result.limbs_at(skin) / RADII_IN_BALL, result.smallest_radius) * 1.2
+    ).all()
 
 
 def test_volumes_sum_to_the_body(filled: tuple[Mesh, Fill]) -> None:

@@ -278,7 +278,7 @@ def test_wrong_parameters_are_refused(wrong: dict) -> None:
         Params(**wrong)
 
 
-@pytest.mark.parametrize(("radius", "what"), [(0.025, "particles"), (0.002, "places")])
+@pytest.mark.parametrize(("radius", "what"), [(0.025, "particles"), (0.002, "lattice points")])
 def test_too_many_particles_are_refused(radius: float, what: str) -> None:
     """With the radius to choose instead, in object space; it then works, as far as that limit goes."""
     with pytest.raises(SkinningError, match=what) as caught:

@@ -6,9 +6,9 @@ import pytest
 from benchmarks.surfaces import make_box
 from supple.deformers.geometry.solid import Surface, read_surface
 from supple.deformers.geometry.vectors import smooth_step
-from supple.deformers.particles.cloud import LEAST_NEIGHBORS, REACH, Cloud, make_cloud
+from supple.deformers.particles.cloud import LEAST_NEIGHBORS, NEIGHBOR_REACH, Cloud, make_cloud
 from supple.deformers.particles.fill import Fill, fill_solid
-from supple.deformers.particles.settling import determinant, keep_volume, settle, turn_toward
+from supple.deformers.particles.settling import determinant, keep_volume, rotate_toward, settle
 
 from ..characters import rotation
 
@@ -68,7 +68,7 @@ def test_turning_toward_the_nearest_rotation(spread: float) -> None:
     expected = polar(as_rows(matrices))
     before = angles(as_rows(turned), expected)
     for _ in range(8):
-        turned = turn_toward(turned, matrices)
+        turned = rotate_toward(turned, matrices)
         after = angles(as_rows(turned), expected)
         assert (after <= before + 0.02).all()
         before = after
@@ -82,13 +82,13 @@ def test_one_turn_does_most_where_near() -> None:
     turned, matrices = random_matrices(100, 5)
     expected = polar(as_rows(matrices))
     before = angles(as_rows(turned), expected)
-    assert angles(as_rows(turn_toward(turned, matrices)), expected).mean() < 0.4 * before.mean()
+    assert angles(as_rows(rotate_toward(turned, matrices)), expected).mean() < 0.4 * before.mean()
 
 
 def test_a_rotation_that_is_reached_stays() -> None:
     turned, _ = random_matrices(50, 1)
     for matrices in (turned, np.float32(3.0) * turned, np.zeros_like(turned)):
-        np.testing.assert_allclose(turn_toward(turned, matrices), turned, atol=1e-6)
+        np.testing.assert_allclose(rotate_toward(turned, matrices), turned, atol=1e-6)
 
 
 @pytest.mark.parametrize("volume", [0.7, 1.0, 1.4])
@@ -138,7 +138,7 @@ def test_links(body: tuple[Surface, Fill], cloud: Cloud) -> None:
     assert links == {(end, begin) for begin, end in links}
     assert not any(begin == end for begin, end in links)
     away = np.linalg.norm(fill.points[:, None] - fill.points, axis=2)
-    near = np.argwhere((away <= REACH * (fill.radii[:, None] + fill.radii)) & ~np.eye(count, dtype=bool))
+    near = np.argwhere((away <= NEIGHBOR_REACH * (fill.radii[:, None] + fill.radii)) & ~np.eye(count, dtype=bool))
     assert {tuple(pair) for pair in near.tolist()} <= links
     assert np.bincount(begins).min() >= LEAST_NEIGHBORS - 2  # few are left out: they end in particles that stick out
 
