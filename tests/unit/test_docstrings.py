@@ -19,7 +19,6 @@ MODULES = sorted(
 NOT_YET: set[str] = {
     "bridge/animation.py",
     "bridge/point_caches.py",
-    "bridge/rays.py",
     "deformers/algebra/products.py",
     "deformers/automatic_weights/biharmonic_energy.py",
     "deformers/automatic_weights/bone_claims.py",
@@ -31,7 +30,6 @@ NOT_YET: set[str] = {
     "deformers/geometry/vectors.py",
     "deformers/patterns/chart_mesh.py",
     "deformers/patterns/heights.py",
-    "deformers/patterns/shapes.py",
     "deformers/weight_editing/edits.py",
     "deformers/weight_editing/line_fields.py",
     "deformers/weight_editing/line_moves.py",
