@@ -36,21 +36,21 @@ CUTS = {
     "shorts, left": ((0.25, 0.0, 0.0), (1.0, 0.0, 0.0)),
     "shorts, right": ((-0.25, 0.0, 0.0), (-1.0, 0.0, 0.0)),
 }
-"""Planes that cut the top and the shorts out of the tights: a place, and where the outside is."""
+"""Planes that cut the top and the shorts out of the tights: a point, and the direction of the outside."""
 
 
 @dataclass(frozen=True)
 class Laid:
     """A pattern of the library on the body.
 
-    `place`: of its center, on the skin or off it, at rest. `along`: where its picture's right side points to. `angles`:
+    `center`: on the skin or off it, at rest. `along`: direction of its right side. `angles`:
     where it starts and where it is complete. `scale`, `strength`: shares of what the library has. A pattern of the left
     side is mirrored to the right.
     """
 
     key: str
     bone: str
-    place: tuple[float, float, float]
+    center: tuple[float, float, float]
     along: tuple[float, float, float] = (1.0, 0.0, 0.0)
     axis: str = "X"
     direction: str = "POSITIVE"
@@ -128,19 +128,19 @@ def cut_clothes(tights: bpy.types.Mesh) -> None:
     """Leave of the tights what a runner wears: a top and shorts."""
     cloth = bmesh.new()
     cloth.from_mesh(tights)
-    for place, normal in CUTS.values():
+    for point, normal in CUTS.values():
         geometry = [*cloth.verts, *cloth.edges, *cloth.faces]
-        bmesh.ops.bisect_plane(cloth, geom=geometry, plane_co=place, plane_no=normal)
+        bmesh.ops.bisect_plane(cloth, geom=geometry, plane_co=point, plane_no=normal)
     gone = [face for face in cloth.faces if not is_worn(face.calc_center_median())]
     bmesh.ops.delete(cloth, geom=gone, context="FACES")
     cloth.to_mesh(tights)
     cloth.free()
 
 
-def is_worn(place: Vector) -> bool:
-    """Whether there is cloth at a place."""
+def is_worn(point: Vector) -> bool:
+    """Whether there is cloth at a point."""
     return any(
-        all((place - Vector(on)).dot(Vector(out)) < 0.0 for cut, (on, out) in CUTS.items() if cut.startswith(piece))
+        all((point - Vector(on)).dot(Vector(out)) < 0.0 for cut, (on, out) in CUTS.items() if cut.startswith(piece))
         for piece in ("top", "shorts")
     )
 
@@ -149,20 +149,20 @@ def add_patterns(body: bpy.types.Object) -> None:
     """Lay PATTERNS on the body."""
     edit, layout, library = (find_task(f"patterns.{name}") for name in ("edit", "layout", "library"))
     mesh = layout.charts_of(body).mesh
-    for one in PATTERNS:
-        entry = library.find_entry(one.key)
-        center = layout.locate_point(mesh, np.array(one.place))
-        along = layout.find_frame(mesh, center, "SURFACE") @ np.array(one.along)
+    for worn in PATTERNS:
+        entry = library.find_entry(worn.key)
+        center = layout.locate_point(mesh, np.array(worn.center))
+        along = layout.find_frame(mesh, center, "SURFACE") @ np.array(worn.along)
         pattern = edit.add_pattern(
-            body, entry, library.ensure_image(entry), one.bone, one.axis, location=one.place,
+            body, entry, library.ensure_image(entry), worn.bone, worn.axis, location=worn.center,
             angle=math.atan2(along[1], along[0]),
         )  # fmt: skip
         with muted():
-            pattern.direction = one.direction
-            pattern.start, pattern.full = (math.radians(angle) for angle in one.angles)
-            pattern.size = [one.scale * side for side in pattern.size]
-            pattern.strength *= one.scale * one.strength
-        if one.mirrored:
+            pattern.direction = worn.direction
+            pattern.start, pattern.full = (math.radians(angle) for angle in worn.angles)
+            pattern.size = [worn.scale * side for side in pattern.size]
+            pattern.strength *= worn.scale * worn.strength
+        if worn.mirrored:
             edit.mirror_pattern(body, len(body.supple.patterns) - 1)
     find_task("patterns.show").update(body)
     for pattern in body.supple.patterns:
@@ -179,10 +179,10 @@ def strike(armature: bpy.types.Object, pose: Pose) -> None:
         elif name.endswith(".R") and f"{name[:-2]}.L" in pose:
             x, y, z = pose[f"{name[:-2]}.L"]
             y, z = -y, -z
-        turn = Vector((x, y, z))
+        rotation = Vector((x, y, z))
         bone.rotation_mode = "QUATERNION"
         bone.rotation_quaternion = (
-            Quaternion(turn.normalized(), math.radians(turn.length)) if turn.length else (1, 0, 0, 0)
+            Quaternion(rotation.normalized(), math.radians(rotation.length)) if rotation.length else (1, 0, 0, 0)
         )
 
 

@@ -1,4 +1,4 @@
-"""The pictures of docs/patterns.md: a human in poses that bring patterns out, ways to show them, and the library.
+"""The pictures of docs/patterns.md: a human in poses that bring patterns out, how they are shown, and the library.
 
     python benchmarks/pattern_pictures.py [--output DIR] [--samples COUNT] [--only NAME ...]
 

@@ -66,7 +66,7 @@ class Studio:
         with tempfile.TemporaryDirectory() as folder:
             scene.render.filepath = str(Path(folder, "cell.png"))
             bpy.ops.render.render(write_still=True, scene=scene.name)
-            pixels = read_picture(Path(folder, "cell.png"))
+            pixels = read_image(Path(folder, "cell.png"))
         return pixels[..., 3:] * pixels[..., :3] + (1.0 - pixels[..., 3:]) * behind.astype(np.float32)
 
     def new_page(self, width: float, height: float) -> np.ndarray:
@@ -90,8 +90,8 @@ class Studio:
         bpy.data.scenes.remove(scene)
         page = shown * page + (1.0 - shown) * np.array(INK, np.float32)
         colors = np.clip(np.rint(255.0 * page + _dither(page.shape)), 0.0, 255.0).astype(np.uint8)
-        palette, places = choose_palette(colors.reshape(-1, 3))
-        write_png(path, palette, places.reshape(colors.shape[:2]))
+        palette, indices = choose_palette(colors.reshape(-1, 3))
+        write_png(path, palette, indices.reshape(colors.shape[:2]))
         print(f"{path}: {path.stat().st_size / 1000:.0f} kB", flush=True)
 
 
@@ -102,7 +102,7 @@ def _dither(shape: tuple[int, ...]) -> np.ndarray:
     return DITHER * grid[rows % 4, columns % 4, None]
 
 
-def read_picture(path: Path) -> np.ndarray:
+def read_image(path: Path) -> np.ndarray:
     """Pixels of a PNG file: float32, shape (H, W, 4), top row first."""
     image = bpy.data.images.load(str(path))
     width, height = image.size
@@ -128,14 +128,14 @@ def _light(scene: bpy.types.Scene, view: View) -> None:
     away = _direction(view.azimuth, view.elevation)
     camera.location = Vector(view.target) + away * (view.height * LENS / 36.0)
     camera.rotation_euler = away.to_track_quat("Z", "Y").to_euler()
-    for name, (*place, strength, width) in zip(("Key", "Fill", "Rim"), LIGHTS, strict=True):
+    for name, (*angles, strength, width) in zip(("Key", "Fill", "Rim"), LIGHTS, strict=True):
         light = scene.objects[name]
         light.data.energy, light.data.angle = strength, math.radians(width)
-        azimuth, elevation = view.key if name == "Key" else place
+        azimuth, elevation = view.key if name == "Key" else angles
         light.rotation_euler = _direction(view.azimuth + azimuth, elevation).to_track_quat("Z", "Y").to_euler()
 
 
 def _direction(azimuth: float, elevation: float) -> Vector:
     """Unit vector from the body to where it is seen from, degrees."""
-    turn, rise = math.radians(azimuth), math.radians(elevation)
-    return Vector((math.sin(turn) * math.cos(rise), -math.cos(turn) * math.cos(rise), math.sin(rise)))
+    around, rise = math.radians(azimuth), math.radians(elevation)
+    return Vector((math.sin(around) * math.cos(rise), -math.cos(around) * math.cos(rise), math.sin(rise)))

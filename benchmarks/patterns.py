@@ -85,7 +85,7 @@ def open_human(assets: Path) -> Body | None:
         return None
     bpy.ops.wm.open_mainfile(filepath=str(file))
     obj, armature = bpy.data.objects["mh_human_body"], bpy.data.objects["mh_human_rig"]
-    for other in [one for one in bpy.context.scene.objects if one not in (obj, armature)]:
+    for other in [other for other in bpy.context.scene.objects if other not in (obj, armature)]:
         bpy.data.objects.remove(other)
     bpy.context.view_layer.objects.active = obj
     obj.select_set(True)
@@ -95,8 +95,8 @@ def open_human(assets: Path) -> Body | None:
 def add_library(package: str, body: Body) -> None:
     """Lay the eleven patterns of the library on a body, each on a bone of its own.
 
-    On the tube they lie in the UV map and all are seen as soon as its bones turn; on the real character they lie on the
-    surface, and its motion shows what it shows.
+    On the tube they lie in the UV map, and all are seen as soon as its bones rotate. On the real character they lie on
+    the surface, and its motion brings out what it does.
     """
     add_pattern = importlib.import_module(package + ".tasks.patterns.edit").add_pattern
     library = importlib.import_module(package + ".tasks.patterns.library")
@@ -128,7 +128,7 @@ def run_draw(package: str, _arguments: argparse.Namespace) -> None:
             "half seen": lambda heights=heights: patterns.draw_heights(heights, [0.5] * 11),
             "clipped": lambda heights=heights: patterns.draw_heights(heights, [1.5] * 11),
         }
-        covered = sum(np.count_nonzero(one.gains) for one in heights.patterns) / width**2
+        covered = sum(np.count_nonzero(pattern.gains) for pattern in heights.patterns) / width**2
         for name, duration in interleave(steps).items():
             rows.append(
                 (f"{width} x {width}", f"{covered:.0%}", name, duration, target, judge(duration, target), bound)
@@ -160,8 +160,8 @@ def time_steps(package: str, body: Body, rounds: int) -> dict[str, float]:
             obj.modifiers["Armature"].use_deform_preserve_volume = volume
             measure_frames(times, name)
         obj.modifiers["Armature"].use_deform_preserve_volume = False
-        for name, way in ways_to_evaluate(package).items():
-            bpy.ops.supple.bind(method="DLBNT", evaluate=way)
+        for name, evaluate in list_evaluations(package).items():
+            bpy.ops.supple.bind(method="DLBNT", evaluate=evaluate)
             measure_frames(times, f"{name}, {NO_PATTERNS}")
             add_library(package, body)
             for display in DISPLAYS:
@@ -171,11 +171,11 @@ def time_steps(package: str, body: Body, rounds: int) -> dict[str, float]:
     return {name: statistics.median(values) for name, values in times.items()}
 
 
-def ways_to_evaluate(package: str) -> dict[str, str]:
-    ways = {"DLBNT": "PYTHON", "DLBNT by nodes": "NODES"}
+def list_evaluations(package: str) -> dict[str, str]:
+    evaluations = {"DLBNT": "PYTHON", "DLBNT by nodes": "NODES"}
     if importlib.import_module(package + ".properties").NODES_PROBLEM:
-        del ways["DLBNT by nodes"]
-    return ways
+        del evaluations["DLBNT by nodes"]
+    return evaluations
 
 
 def print_steps(package: str, body: Body, rounds: int, target: float | None = None) -> None:
@@ -221,7 +221,7 @@ def run_parts(package: str, arguments: argparse.Namespace) -> None:
 def measure_parts(body: Body, rounds: int) -> tuple:
     """A frame step, the node modifier's own time, the step without it, and that without drivers: milliseconds."""
     times: dict[str, list[float]] = {}
-    modifier = next((one for one in body.obj.modifiers if one.name.startswith("Supple Patterns")), None)
+    modifier = next((modifier for modifier in body.obj.modifiers if modifier.name.startswith("Supple Patterns")), None)
     drivers = list(body.obj.animation_data.drivers)
     own = []
     for _ in range(rounds):

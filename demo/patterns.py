@@ -16,17 +16,17 @@ from .subjects import Subject, show_pose
 class Laid:
     """A pattern of Supple's library: the bone whose rotation about X brings it out from 0 to `full` degrees.
 
-    `place` is where its center lies on the skin at rest, `size` its width and height, `strength` its height, all in
-    meters; `turn` is in degrees.
+    `center` is on the skin at rest, `size` its width and height, `strength` its height, all in
+    meters; `rotation` is in degrees.
     """
 
     preset: str
     bone: str
-    place: tuple[float, float, float]
+    center: tuple[float, float, float]
     size: tuple[float, float]
     strength: float
     full: float
-    turn: float = 0.0
+    rotation: float = 0.0
 
 
 PATTERNS = (
@@ -47,10 +47,10 @@ def add_patterns(subject: Subject) -> None:
     bpy.context.view_layer.objects.active = subject.obj
     settings = subject.obj.supple
     settings.pattern_display, settings.pattern_level = "DISPLACEMENT", LEVEL
-    for one in PATTERNS:
-        bpy.ops.supple.pattern_add(preset=one.preset, bone=one.bone)
-        bpy.ops.supple.pattern_place(location=one.place, angle=math.radians(one.turn), size=one.size)
-        settings.patterns[-1].strength, settings.patterns[-1].full = one.strength, math.radians(one.full)
+    for shown in PATTERNS:
+        bpy.ops.supple.pattern_add(preset=shown.preset, bone=shown.bone)
+        bpy.ops.supple.pattern_place(location=shown.center, angle=math.radians(shown.rotation), size=shown.size)
+        settings.patterns[-1].strength, settings.patterns[-1].full = shown.strength, math.radians(shown.full)
 
 
 def bend_arm(subject: Subject) -> bpy.types.Object:
