@@ -6,7 +6,7 @@ import numpy as np
 
 
 def hexagonal_packing(low: np.ndarray, high: np.ndarray, radius: float) -> np.ndarray:
-    """Centers of close-packed spheres in a box, the first one on its low corner.
+    """Centers of close-packed spheres in a box, the first center on its low corner.
 
     Parameters
     ----------
@@ -24,5 +24,5 @@ def hexagonal_packing(low: np.ndarray, high: np.ndarray, radius: float) -> np.nd
     counts = np.floor((np.asarray(high, float) - low) / steps + 1e-9).astype(int) + 1
     column, row, layer = np.meshgrid(*(np.arange(count) for count in counts), indexing="ij")
     odd = layer % 2
-    places = np.stack([column + 0.5 * ((row + layer) % 2), row + odd / 3.0, layer.astype(float)], axis=-1)
-    return low + places.transpose(2, 1, 0, 3).reshape(-1, 3) * steps
+    positions = np.stack([column + 0.5 * ((row + layer) % 2), row + odd / 3.0, layer.astype(float)], axis=-1)
+    return low + positions.transpose(2, 1, 0, 3).reshape(-1, 3) * steps

@@ -72,7 +72,7 @@ def make_laplacian(points: np.ndarray, triangles: np.ndarray) -> Laplacian:
     points : float64 array, shape (V, 3)
         Any unit.
     triangles : int array, shape (T, 3)
-        Corners that differ; what shares a place shares a vertex. Slivers, triangles without area and edges of more
+        Corners that differ; corners at one position are one vertex. Slivers, triangles without area and edges of more
         than two triangles are fine.
 
     Notes

@@ -1,4 +1,11 @@
-"""Which points are near which: brute force on small groups of points that lie together."""
+"""Which points are near which: brute force on small groups of points that lie together.
+
+For the nearest points of a surface and the rays of surface heat callers hand in Blender's trees (`bridge.nearest`,
+`bridge.visibility`). All else is found here and by `solid.find_crossed`. Measured with 17,500 vertices: solid heat
+spends next to nothing on it; a bind of 1,500 particles takes 1.3 s, 0.8 s of it for these queries, for which trees
+would take 0.2 to 0.3 s. It stays so because trees compute in single precision and put points that are equally near in
+another order: some particles would be linked otherwise, and a character would deform differently from before.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +76,15 @@ def find_nearest(points: np.ndarray, targets: np.ndarray, count: int) -> tuple[n
 
 
 def find_pairs(points: np.ndarray, reach: np.ndarray, factor: float) -> np.ndarray:
-    """Pairs of points that are within `factor` times the sum of their `reach`, shape (N,), of each other.
+    """Find pairs of points that are near each other.
+
+    Parameters
+    ----------
+    points : float array, shape (N, 3)
+    reach : float array, shape (N,)
+        In the unit of the points.
+    factor : float
+        Two points are near within so many sums of their reach.
 
     Returns
     -------

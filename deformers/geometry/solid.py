@@ -10,10 +10,10 @@ from ..errors import SkinningError
 from .neighbors import group_points
 
 WELD = 1e-6
-"""Vertices nearer than this share of the surface's size are one point: files split vertices at seams."""
+"""Side of the cells, as a share of the surface's size, in which vertices are one point: files split them at seams."""
 
 LARGEST_HOLE = 0.13
-"""Share of an island's area that its holes may have for it to count as a body and not as cloth."""
+"""Share of an island's area that its holes may have for it to count as solid and not as cloth."""
 
 FLAT = 1e-6
 """Volume, for an area of 1, up to which an island is flat."""
@@ -24,8 +24,8 @@ LEAST_VOTES = 4
 MOST_CELLS = 2_000_000
 """Cells of a grid: where there were more, the cells are larger."""
 
-PHASE = np.array([0.3712, 0.5843, 0.4391])
-"""Where in its cell a surface's low corner is: its vertices and edges are on no line of cell centers then."""
+GRID_OFFSET = np.array([0.3712, 0.5843, 0.4391])
+"""Where in its cell a surface's low corner is, in cells: no vertex or edge is then on a line of cell centers."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Surface:
     points : float64 array, shape (V, 3)
         All vertices of the mesh.
     welded : int array, shape (V,)
-        The first vertex at the place of each.
+        The first vertex at the position of each.
     triangles : int array, shape (T, 3)
     islands : int array, shape (V,)
         The island of each vertex; -1 for one that no triangle has.
@@ -73,7 +73,7 @@ class Surface:
         Which islands are filled.
     rims : Rims
         Of their holes.
-    turned : int
+    flipped : int
         Islands that were inside out.
     cloth : int array, shape (C, 3)
         Triangles of the islands that are not filled.
@@ -85,7 +85,7 @@ class Surface:
     islands: np.ndarray
     solid: np.ndarray
     rims: Rims
-    turned: int
+    flipped: int
     cloth: np.ndarray
 
     @property
@@ -107,7 +107,11 @@ def area_vectors(points: np.ndarray, triangles: np.ndarray) -> np.ndarray:
 
 
 def weld(points: np.ndarray) -> np.ndarray:
-    """For each point, shape (V, 3), the first one at its place: int array, shape (V,)."""
+    """Find for each point, shape (V, 3), the first point that rounds to the same cell of `WELD`: int array, shape (V,).
+
+    Points on two sides of a border between cells stay two, however near they are. Those that files split at seams have
+    the same coordinates, so they never do.
+    """
     size = float(np.ptp(points, axis=0).max(initial=0.0)) or 1.0
     cells = np.rint((points - points.min(axis=0)) / (WELD * size)).astype(np.int64)
     flat = (cells[:, 0] << 42) | (cells[:, 1] << 21) | cells[:, 2]
@@ -139,7 +143,7 @@ def measure_size(points: np.ndarray, triangles: np.ndarray) -> float:
 
 
 def find_islands(pairs: np.ndarray, count: int) -> np.ndarray:
-    """Number the parts that pairs, shape (E, 2), of `count` things connect: int array, shape (count,)."""
+    """Number the parts that pairs, shape (E, 2), of `count` elements connect: int array, shape (count,)."""
     label = np.arange(count)
     while True:
         lowest = np.minimum(label[pairs[:, 0]], label[pairs[:, 1]])
@@ -153,7 +157,7 @@ def find_islands(pairs: np.ndarray, count: int) -> np.ndarray:
 
 
 def read_surface(points: np.ndarray, triangles: np.ndarray, largest_hole: float | np.ndarray = LARGEST_HOLE) -> Surface:
-    """Find the islands of a mesh, turn those that are inside out, and leave out those that hold nothing.
+    """Find the islands of a mesh, flip those that are inside out, and leave out those that hold nothing.
 
     Parameters
     ----------
@@ -194,7 +198,7 @@ def read_surface(points: np.ndarray, triangles: np.ndarray, largest_hole: float 
         islands=islands,
         solid=solid,
         rims=Rims(rims.sides[kept], np.unique(rims.loops[kept], return_inverse=True)[1].ravel()),
-        turned=int((solid & (volumes < 0)).sum()),
+        flipped=int((solid & (volumes < 0)).sum()),
         cloth=triangles[~solid[owner]],
     )
 
@@ -207,8 +211,8 @@ def _find_rims(corners: np.ndarray) -> Rims:
     """The rims of triangles, shape (T, 3), whose vertices are welded."""
     sides = np.concatenate([corners[:, [0, 1]], corners[:, [1, 2]], corners[:, [2, 0]]])
     keys = np.sort(sides, axis=1) @ np.array([corners.max(initial=0) + 1, 1])
-    _, place, used = np.unique(keys, return_inverse=True, return_counts=True)
-    rim = sides[used[place.ravel()] == 1]
+    _, edge, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    rim = sides[counts[edge.ravel()] == 1]
     loops = find_islands(rim, int(rim.max(initial=-1)) + 1)[rim[:, 0]]
     return Rims(rim, np.unique(loops, return_inverse=True)[1].ravel())
 
@@ -242,11 +246,11 @@ class Grid:
 
     def sample(self, values: np.ndarray, points: np.ndarray) -> np.ndarray:
         """Values of the cells, shape (X, Y, Z), between their centers at points, shape (N, 3): shape (N,)."""
-        places = np.clip((points - self.low) / self.step, 0.0, np.array(values.shape) - 1.0)
-        first = np.minimum(places.astype(np.intp), np.maximum(np.array(values.shape) - 2, 0))
+        positions = np.clip((points - self.low) / self.step, 0.0, np.array(values.shape) - 1.0)
+        first = np.minimum(positions.astype(np.intp), np.maximum(np.array(values.shape) - 2, 0))
         result = np.zeros(len(points))
         for corner in np.ndindex(2, 2, 2):
-            share = np.prod(np.where(corner, places - first, 1.0 - (places - first)), axis=1)
+            share = np.prod(np.where(corner, positions - first, 1.0 - (positions - first)), axis=1)
             result += share * values[tuple((first + corner).T)]
         return result
 
@@ -271,7 +275,7 @@ def fill_grid(surface: Surface, step: float) -> Grid:
     while np.prod(room / step + 4.0) > MOST_CELLS:
         step *= 1.1
     shape = np.ceil(room / step).astype(int) + 4
-    low = low - (1.5 + PHASE) * step
+    low = low - (1.5 + GRID_OFFSET) * step
     return Grid(low, step, vote_inside(surface, low, step, shape))
 
 
@@ -287,10 +291,10 @@ def vote_inside(surface: Surface, low: np.ndarray, step: float, shape: np.ndarra
         Side of a cell.
     shape : int array, shape (3,)
     """
-    places = (surface.points - low) / step
+    positions = (surface.points - low) / step
     votes = np.zeros(shape, np.int8)
     for axis in range(3):
-        forward, back = _count_crossings(places, surface.triangles, shape, axis)
+        forward, back = _count_crossings(positions, surface.triangles, shape, axis)
         votes += (forward != 0).astype(np.int8) + (back != 0).astype(np.int8)
     inside = votes >= LEAST_VOTES
     for axis in range(3):
@@ -300,11 +304,11 @@ def vote_inside(surface: Surface, low: np.ndarray, step: float, shape: np.ndarra
 
 
 def _count_crossings(
-    places: np.ndarray, triangles: np.ndarray, shape: np.ndarray, axis: int
+    positions: np.ndarray, triangles: np.ndarray, shape: np.ndarray, axis: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """Signed crossings before each cell along an axis, and after it: int arrays, shape (X, Y, Z)."""
     u, v = (axis + 1) % 3, (axis + 2) % 3
-    corners = places[triangles]  # (T, 3 corners, 3)
+    corners = positions[triangles]  # (T, 3 corners, 3)
     flat = corners[:, :, [u, v]]
     low, high = (choose(choose(flat[:, 0], flat[:, 1]), flat[:, 2]) for choose in (np.minimum, np.maximum))
     first = np.maximum(np.ceil(low).astype(int), 0)
@@ -356,7 +360,13 @@ def distances_within(mask: np.ndarray, cap: int) -> np.ndarray:
 
 
 def find_crossed(surface: Surface, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-    """Which segments, shapes (N, 3), cross a surface before they end: bool array, shape (N,).
+    """Find which segments cross a surface before they end: bool array, shape (N,).
+
+    Parameters
+    ----------
+    surface : Surface
+    starts, ends : float arrays, shape (N, 3)
+        In the space of the surface.
 
     Notes
     -----
@@ -373,15 +383,15 @@ def find_crossed(surface: Surface, starts: np.ndarray, ends: np.ndarray) -> np.n
     return crossed
 
 
-def _cross_triangles(starts: np.ndarray, ways: np.ndarray, corners: np.ndarray) -> np.ndarray:
+def _cross_triangles(starts: np.ndarray, rays: np.ndarray, corners: np.ndarray) -> np.ndarray:
     """Which segments cross which triangles, shape (N, T)."""
     first, second = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
     normals = np.cross(first, second)
-    facing = -(ways @ normals.T)
+    facing = -(rays @ normals.T)
     facing = np.where(np.abs(facing) < 1e-300, 1e-300, facing)
     offsets = starts[:, None] - corners[:, 0]
     along = np.einsum("nti,ti->nt", offsets, normals) / facing
-    moments = np.cross(offsets, ways[:, None])
+    moments = np.cross(offsets, rays[:, None])
     u = np.einsum("nti,ti->nt", moments, second) / facing
     v = -np.einsum("nti,ti->nt", moments, first) / facing
     return (u >= 0) & (v >= 0) & (u + v <= 1) & (along > 0) & (along < 0.99)

@@ -13,7 +13,7 @@ from itertools import permutations
 import numpy as np
 
 from .neighbors import find_nearest
-from .solid import MOST_CELLS, PHASE, Surface, find_islands, vote_inside
+from .solid import GRID_OFFSET, MOST_CELLS, Surface, find_islands, vote_inside
 from .solid_skin import Box, Skin
 
 CHUNK = 4096
@@ -33,8 +33,8 @@ class Cells:
         Center of the cell (0, 0, 0).
     step : float
         Side of a cell.
-    places : int array, shape (N, 3)
-        Where each node's cell is. Several nodes may be in one cell.
+    indices : int array, shape (N, 3)
+        Of each node's cell, along the axes. Several nodes may be in one cell.
     neighbors : int array, shape (N, K)
         Nodes that each is linked to, K at least 6; N where there is none. The first 6 are one at each of `SIDES`.
     is_skin : bool array, shape (N,)
@@ -47,7 +47,7 @@ class Cells:
 
     low: np.ndarray
     step: float
-    places: np.ndarray
+    indices: np.ndarray
     neighbors: np.ndarray
     is_skin: np.ndarray
     vertex_nodes: np.ndarray
@@ -56,17 +56,17 @@ class Cells:
     @property
     def count(self) -> int:
         """Nodes."""
-        return len(self.places)
+        return len(self.indices)
 
     @property
     def centers(self) -> np.ndarray:
         """Centers of the nodes' cells, shape (N, 3)."""
-        return self.low + self.step * self.places
+        return self.low + self.step * self.indices
 
     @property
     def keys(self) -> np.ndarray:
         """A number for each node's cell, shape (N,)."""
-        return _key(self.places)
+        return _number_cells(self.indices)
 
     @cached_property
     def parts(self) -> np.ndarray:
@@ -94,9 +94,9 @@ class Cells:
         """
         keys = self.keys
         order = np.argsort(keys, kind="stable") if order is None else order
-        sought = _key(np.floor((points - self.low) / self.step + 0.5).astype(np.intp))
-        place = np.minimum(np.searchsorted(keys, sought, sorter=order), self.count - 1)
-        return np.where(keys[order[place]] == sought, order[place], self.count)
+        sought = _number_cells(np.floor((points - self.low) / self.step + 0.5).astype(np.intp))
+        found = order[np.minimum(np.searchsorted(keys, sought, sorter=order), self.count - 1)]
+        return np.where(keys[found] == sought, found, self.count)
 
     def read(self, values: np.ndarray, points: np.ndarray, nodes: np.ndarray | None = None) -> np.ndarray:
         """Values of nodes, shape (N, C), between the centers of their cells.
@@ -116,7 +116,7 @@ class Cells:
         """
         nodes = self.vertex_nodes if nodes is None else nodes
         table = np.concatenate([self.neighbors[:, : len(SIDES)], np.full((1, len(SIDES)), self.count)])
-        offsets = (points - self.low) / self.step - np.append(self.places, [[0, 0, 0]], axis=0)[nodes]
+        offsets = (points - self.low) / self.step - np.append(self.indices, [[0, 0, 0]], axis=0)[nodes]
         sides = np.where(offsets >= 0, 0, 1) + 2 * np.arange(3)
         near = np.abs(np.clip(offsets, -1.0, 1.0)).astype(np.float32)
         found, shares = np.empty((8, len(points)), np.intp), np.empty((8, len(points)), np.float32)
@@ -130,18 +130,21 @@ class Cells:
         order = np.argsort(nodes, kind="stable")
         for start in range(0, len(points), CHUNK):
             rows = order[start : start + CHUNK]
-            which, places = np.unique(found[:, rows], return_inverse=True)
-            used = np.flatnonzero((values[which] != 0).any(axis=0))  # points that lie together feel few bones
+            which, local_nodes = np.unique(found[:, rows], return_inverse=True)
+            used = np.flatnonzero((values[which] != 0).any(axis=0))  # few bones influence points that lie together
             local = values[np.ix_(which, used)]
-            places = places.reshape(8, -1)
-            total = shares[0, rows, None] * local[places[0]]
+            local_nodes = local_nodes.reshape(8, -1)
+            total = shares[0, rows, None] * local[local_nodes[0]]
             for number in range(1, 8):
-                total += shares[number, rows, None] * local[places[number]]
+                total += shares[number, rows, None] * local[local_nodes[number]]
             result[np.ix_(rows, used)] = total
         return result
 
     def interpolate(self, values: np.ndarray, points: np.ndarray) -> np.ndarray:
-        """The same for any points; those in no node take the values of the nearest one."""
+        """Interpolate values of nodes, float32, shape (N, C), at any points, shape (P, 3): (P, C).
+
+        Points in no node take the values of the nearest node.
+        """
         nodes = self.find_nodes(points)
         lost = np.flatnonzero(nodes == self.count)
         if lost.size:
@@ -149,9 +152,9 @@ class Cells:
         return self.read(values, points, nodes)
 
 
-def _key(places: np.ndarray) -> np.ndarray:
-    """A number for each cell, shape (N,), by its place, shape (N, 3)."""
-    return ((places[:, 0] + 2**20) << 42) | ((places[:, 1] + 2**20) << 21) | (places[:, 2] + 2**20)
+def _number_cells(indices: np.ndarray) -> np.ndarray:
+    """A number for each cell, shape (N,), by its indices, shape (N, 3)."""
+    return ((indices[:, 0] + 2**20) << 42) | ((indices[:, 1] + 2**20) << 21) | (indices[:, 2] + 2**20)
 
 
 def _walk(table: np.ndarray, nodes: np.ndarray, sides: np.ndarray, axes: np.ndarray) -> np.ndarray:
@@ -203,14 +206,14 @@ def link_cells(surface: Surface, step: float) -> Cells:
     low, high = used.min(axis=0), used.max(axis=0)
     while np.prod((high - low) / step + 5.0) > MOST_CELLS:
         step *= 1.1
-    low = low - (1.5 + PHASE) * step
+    low = low - (1.5 + GRID_OFFSET) * step
     low[0] = step * (np.floor(low[0] / step) - 0.5)
     return link_box(surface, Box(low, step, np.ceil((high - low) / step).astype(int) + 3))
 
 
 def join_cells(cells: Cells, factor: int) -> Cells:
-    """Coarser cells: those of `factor` along each side as one, sheets and all."""
-    keys, node = np.unique(_key(cells.places // factor), return_inverse=True)
+    """Coarser cells: `factor` along each side become one, with all their sheets."""
+    keys, node = np.unique(_number_cells(cells.indices // factor), return_inverse=True)
     node = np.append(node.reshape(-1), len(keys))
     first = np.unique(node[:-1], return_index=True)[1]
     links = [
@@ -223,7 +226,7 @@ def join_cells(cells: Cells, factor: int) -> Cells:
     return Cells(
         low=cells.low + 0.5 * (factor - 1) * cells.step,
         step=cells.step * factor,
-        places=cells.places[first] // factor,
+        indices=cells.indices[first] // factor,
         neighbors=_tabulate(pairs[(pairs[:, 0] != pairs[:, 1]) & (pairs[:, 1] < len(keys))], len(keys)),
         is_skin=is_skin,
         vertex_nodes=node[cells.vertex_nodes],
@@ -232,13 +235,23 @@ def join_cells(cells: Cells, factor: int) -> Cells:
 
 
 def refine_cells(surface: Surface, cells: Cells, chosen: np.ndarray, factor: int) -> Cells:
-    """Cut some of the nodes' cells, bool array of shape (N,), into `factor` cells along each side."""
-    places = cells.places[chosen]
-    first = places.min(axis=0) - 1
-    shape = places.max(axis=0) - first + 2
+    """Cut some of the cells of a solid into finer cells.
+
+    Parameters
+    ----------
+    surface : Surface
+    cells : Cells
+    chosen : bool array, shape (N,)
+        Whose cells.
+    factor : int
+        Finer cells along each side.
+    """
+    indices = cells.indices[chosen]
+    first = indices.min(axis=0) - 1
+    shape = indices.max(axis=0) - first + 2
     kept, inside = np.zeros(shape, bool), np.zeros(shape, bool)
-    kept[tuple((places - first).T)] = True
-    inside[tuple((cells.places[chosen & ~cells.is_skin] - first).T)] = True
+    kept[tuple((indices - first).T)] = True
+    inside[tuple((cells.indices[chosen & ~cells.is_skin] - first).T)] = True
     kept, inside = (
         np.repeat(np.repeat(np.repeat(mask, factor, axis=0), factor, axis=1), factor, axis=2) for mask in (kept, inside)
     )
@@ -263,7 +276,7 @@ def link_box(surface: Surface, box: Box) -> Cells:
     return Cells(
         low=box.low,
         step=box.step,
-        places=np.stack(np.unravel_index(keys, box.shape), axis=1),
+        indices=np.stack(np.unravel_index(keys, box.shape), axis=1),
         neighbors=_tabulate(links, len(keys)),
         is_skin=np.arange(len(keys)) < len(skin.keys),
         vertex_nodes=np.where(skin.vertex_nodes < 0, len(keys), skin.vertex_nodes),
@@ -277,7 +290,8 @@ def _find_shells(surface: Surface, skin: Skin, box: Box) -> tuple[np.ndarray, np
     Skin belongs to its island, whichever side of it the cell's center is on.
     """
     shells, skin_shells = np.zeros(box.shape, np.int64), np.zeros(len(skin.keys), np.int64)
-    places = np.stack(np.unravel_index(skin.keys, tuple(box.shape)), axis=1)
+    indices = np.stack(np.unravel_index(skin.keys, tuple(box.shape)), axis=1)
+    # A sum of codes names a set of islands: two sets have the same sum with a chance of about 2^-40.
     codes = np.random.default_rng(0).integers(1, 2**40, len(surface.solid))
     owners = surface.islands[surface.triangles[:, 0]]
     order = np.argsort(owners, kind="stable")
@@ -292,15 +306,14 @@ def _find_shells(surface: Surface, skin: Skin, box: Box) -> tuple[np.ndarray, np
         last = np.minimum(np.ceil(corners.max(axis=0)).astype(int) + 2, box.shape)
         if (first >= last).any():
             continue
-        one = replace(surface, triangles=triangles)
-        inside = vote_inside(one, box.low + box.step * first, box.step, last - first)
+        inside = vote_inside(replace(surface, triangles=triangles), box.low + box.step * first, box.step, last - first)
         part = tuple(slice(start, end) for start, end in zip(first, last, strict=True))
         shells[part] += np.where(inside, codes[island], 0)
-        near = np.flatnonzero(((places >= first) & (places < last)).all(axis=1))
-        skin_shells[near[inside[tuple((places[near] - first).T)]]] += codes[island]
+        near = np.flatnonzero(((indices >= first) & (indices < last)).all(axis=1))
+        skin_shells[near[inside[tuple((indices[near] - first).T)]]] += codes[island]
         outer = skin.nodes_of(island)
-        outer_places = places[outer] - first
-        skin_shells[outer[~inside[tuple(outer_places.T)]]] += codes[island]
+        outer_indices = indices[outer] - first
+        skin_shells[outer[~inside[tuple(outer_indices.T)]]] += codes[island]
     return shells, skin_shells
 
 
@@ -310,8 +323,8 @@ def _find_links(skin: Skin, keys: np.ndarray, box: Box) -> np.ndarray:
     ordered = keys[order]
     strides = np.array([box.shape[1] * box.shape[2], box.shape[2], 1])
     skin_count = len(skin.keys)
-    _, place, counts = np.unique(keys, return_inverse=True, return_counts=True)
-    is_split = counts[place.reshape(-1)] > 1
+    _, cell, counts = np.unique(keys, return_inverse=True, return_counts=True)
+    is_split = counts[cell.reshape(-1)] > 1
     links = []
     for axis, stride in enumerate(strides):  # cells on the rim of a box are empty: none has a neighbor beyond it
         starts = np.searchsorted(ordered, ordered + stride)
@@ -323,10 +336,10 @@ def _find_links(skin: Skin, keys: np.ndarray, box: Box) -> np.ndarray:
         both = np.flatnonzero((first < skin_count) & (second < skin_count))
         apart = both[skin.is_apart(first[both], second[both])]
         kept[apart[~skin.share_edges(first[apart], second[apart])]] = False
-        for one, other in ((first, second), (second, first)):
-            mixed = np.flatnonzero(is_split[one] & (other >= skin_count))
-            places = box.low + box.step * np.stack(np.unravel_index(keys[other[mixed]], box.shape), axis=1)
-            outer = np.einsum("ni,ni->n", places - skin.points[one[mixed]], skin.normals[one[mixed]]) > 0
+        for node, other in ((first, second), (second, first)):
+            mixed = np.flatnonzero(is_split[node] & (other >= skin_count))
+            centers = box.low + box.step * np.stack(np.unravel_index(keys[other[mixed]], box.shape), axis=1)
+            outer = np.einsum("ni,ni->n", centers - skin.points[node[mixed]], skin.normals[node[mixed]]) > 0
             kept[mixed[outer]] = False
         ends = np.stack([first, second, np.full(len(first), 2 * axis)], axis=1)[kept]
         links += [ends, ends[:, [1, 0, 2]] + (0, 0, 1)]
@@ -334,7 +347,7 @@ def _find_links(skin: Skin, keys: np.ndarray, box: Box) -> np.ndarray:
 
 
 def _tabulate(links: np.ndarray, count: int) -> np.ndarray:
-    """Links as a table, int array, shape (N, K): one at each side, and in more columns what else is there."""
+    """Links as a table, int array, shape (N, K): one at each side, and others in more columns."""
     links = links[np.lexsort((links[:, 1], links[:, 2], links[:, 0]))]
     slot = links[:, 0] * len(SIDES) + links[:, 2]
     is_first = np.append(True, slot[1:] != slot[:-1])[: len(links)]

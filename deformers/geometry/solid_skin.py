@@ -11,8 +11,8 @@ from .solid import Surface, area_vectors, find_islands
 SAMPLES = 2
 """Samples of the skin along a cell's side: with so many, no cell between an inside and an outside one is missed."""
 
-AGREE = 0.8
-"""Length of the mean of a cell's normals from which on its skin is one sheet."""
+LEAST_AGREEMENT = 0.8
+"""Length of the mean of a cell's unit normals from which on its skin is one sheet."""
 
 OPPOSED = -0.2
 """Cosine of two sheets' normals up to which they look at each other, or away from each other."""
@@ -59,9 +59,9 @@ class Box:
         """Flat indices of the cells that points, shape (N, 3), are in; -1 outside of the box."""
         keys, within = np.zeros(len(points), np.intp), np.ones(len(points), bool)
         for axis, count in enumerate(self.shape.tolist()):
-            place = np.floor((points[:, axis] - self.low[axis]) / self.step + 0.5).astype(np.intp)
-            within &= (place >= 0) & (place < count)
-            keys = keys * count + place
+            index = np.floor((points[:, axis] - self.low[axis]) / self.step + 0.5).astype(np.intp)
+            within &= (index >= 0) & (index < count)
+            keys = keys * count + index
         keys[~within] = 0
         if self.kept is not None:
             within &= self.kept.reshape(-1)[keys]
@@ -70,7 +70,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Samples:
-    """Places on triangles, so near to each other that none of the cells they cross is missed.
+    """Points on triangles, so near to each other that none of the cells they cross is missed.
 
     Attributes
     ----------
@@ -83,22 +83,30 @@ class Samples:
 
 
 def sample_triangles(points: np.ndarray, triangles: np.ndarray, spacing: float) -> Samples:
-    """Cover triangles, shape (T, 3), by places at most `spacing` apart, their corners among them."""
+    """Cover triangles by points, their corners among them.
+
+    Parameters
+    ----------
+    points : float64 array, shape (V, 3)
+    triangles : int array, shape (T, 3)
+    spacing : float
+        Largest distance between points that are next to each other, in the unit of the points.
+    """
     corners = points[triangles]
     squares = np.zeros(len(triangles))
     for start, end in ((0, 1), (1, 2), (2, 0)):
         sides = corners[:, start] - corners[:, end]
         squares = np.maximum(squares, np.einsum("ti,ti->t", sides, sides))
     counts = np.maximum(np.ceil(np.sqrt(squares) / spacing), 1).astype(int)
-    places, owners = [np.empty((0, 3))], [np.empty(0, np.intp)]
+    found, owners = [np.empty((0, 3))], [np.empty(0, np.intp)]
     for count in np.unique(counts):
         own = np.flatnonzero(counts == count)
         first, second = (index.ravel() for index in np.indices((count + 1, count + 1)))
         inside = first + second <= count
         shares = np.stack([count - first - second, first, second], axis=1)[inside] / count
-        places.append(np.einsum("sc,tci->tsi", shares, corners[own]).reshape(-1, 3))
+        found.append(np.einsum("sc,tci->tsi", shares, corners[own]).reshape(-1, 3))
         owners.append(np.repeat(own, len(shares)))
-    return Samples(np.concatenate(places), np.concatenate(owners))
+    return Samples(np.concatenate(found), np.concatenate(owners))
 
 
 class Skin:
@@ -120,7 +128,7 @@ class Skin:
         samples = sample_triangles(surface.points, triangles, box.step / SAMPLES)
         count = max(1, len(triangles))
         cells = box.find_keys(samples.points)
-        places, owners = samples.points[cells >= 0], samples.triangles[cells >= 0]
+        positions, owners = samples.points[cells >= 0], samples.triangles[cells >= 0]
         pairs, pair_of = np.unique(cells[cells >= 0] * count + owners, return_inverse=True)
         pair_of = pair_of.reshape(-1)
         self._pair_triangles = pairs % count
@@ -134,7 +142,7 @@ class Skin:
         self._counts = np.bincount(pair_of).astype(float)
         sizes = np.bincount(self._islands[self._pair_triangles], self._counts, minlength=len(surface.solid))
         self._ranks = np.argsort(np.argsort(-sizes, kind="stable"), kind="stable")
-        self._sums = np.stack([np.bincount(pair_of, places[:, axis]) for axis in range(3)], axis=1)
+        self._sums = np.stack([np.bincount(pair_of, positions[:, axis]) for axis in range(3)], axis=1)
         self._normals = self._counts[:, None] * normals[self._pair_triangles]
         keys, pair_node = np.unique(pairs // count, return_inverse=True)
         self._gather(keys, pair_node.reshape(-1))
@@ -163,12 +171,12 @@ class Skin:
 
     def _split(self) -> None:
         """Make a node of each sheet where a cell's normals do not agree; sheets with no air between them stay one."""
-        mixed = np.flatnonzero(np.linalg.norm(self.normals, axis=1)[self._pair_node] < AGREE)
+        mixed = np.flatnonzero(np.linalg.norm(self.normals, axis=1)[self._pair_node] < LEAST_AGREEMENT)
         edges = self._edges[self._pair_triangles[mixed]]
-        keys, place = np.unique(
+        keys, edge = np.unique(
             self._pair_node[mixed, None] * (int(self._edges.max(initial=0)) + 1) + edges, return_inverse=True
         )
-        links = np.stack([np.repeat(np.arange(len(mixed)), 3), len(mixed) + place.reshape(-1)], axis=1)
+        links = np.stack([np.repeat(np.arange(len(mixed)), 3), len(mixed) + edge.reshape(-1)], axis=1)
         sheets = np.zeros(len(self._pair_node), np.intp)
         sheets[mixed] = find_islands(links, len(mixed) + len(keys))[: len(mixed)]
         count = int(sheets.max(initial=0)) + 1
@@ -224,7 +232,7 @@ def _number_edges(corners: np.ndarray) -> np.ndarray:
 
 
 def _pair_up(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """All pairs of equal ones among sorted keys, first and second of each."""
+    """All pairs of equal keys among sorted keys, first and second of each."""
     first, second = [], []
     for offset in range(1, len(keys)):
         equal = np.flatnonzero(keys[offset:] == keys[:-offset])

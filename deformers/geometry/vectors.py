@@ -17,14 +17,21 @@ def normalize(vectors: np.ndarray) -> np.ndarray:
 
 
 def carry(tangents: np.ndarray, normals: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Tangents at unit normals, shape (..., 3), by the smallest turn to the planes of other unit normals."""
+    """Rotate tangents to other tangent planes, by the smallest rotation.
+
+    Parameters
+    ----------
+    tangents : float array, shape (..., 3)
+    normals, others : float arrays, shape (..., 3)
+        Unit normals of the planes that they are in, and of those that they come to.
+    """
     both = normals + others
     share = np.sum(tangents * others, axis=-1, keepdims=True)
     return tangents - both * share / np.maximum(1.0 + np.sum(normals * others, axis=-1, keepdims=True), 1e-9)
 
 
 def smooth_step(values: np.ndarray) -> np.ndarray:
-    """0 below 0, 1 above 1, and smooth between."""
+    """0 below 0, 1 above 1, and smooth between: of an array of any shape, the same shape."""
     values = np.clip(values, 0.0, 1.0)
     return values * values * (3.0 - 2.0 * values)
 
@@ -53,10 +60,10 @@ def nearest_weights(shapes: np.ndarray, points: np.ndarray) -> np.ndarray:
     shapes, points = shapes[outside], np.broadcast_to(points, offset.shape)[outside]
     best = np.full(len(outside), np.inf)
     for corner in range(3):
-        start, way = shapes[:, corner], shapes[:, (corner + 1) % 3] - shapes[:, corner]
-        square = np.maximum(np.einsum("ni,ni->n", way, way), 1e-300)
-        along = np.clip(np.einsum("ni,ni->n", points - start, way) / square, 0.0, 1.0)
-        distance = np.square(points - start - along[:, None] * way).sum(axis=1)
+        start, side = shapes[:, corner], shapes[:, (corner + 1) % 3] - shapes[:, corner]
+        square = np.maximum(np.einsum("ni,ni->n", side, side), 1e-300)
+        along = np.clip(np.einsum("ni,ni->n", points - start, side) / square, 0.0, 1.0)
+        distance = np.square(points - start - along[:, None] * side).sum(axis=1)
         nearer = distance < best
         best = np.where(nearer, distance, best)
         rows, along = outside[nearer], along[nearer]

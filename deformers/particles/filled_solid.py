@@ -209,6 +209,8 @@ def _describe_surface(surface: Surface) -> tuple[str, ...]:
         )
     elif solid < count:
         messages.append(f"Parts that are open, like cloth, and follow the joints: {count - solid} of {count}")
-    if surface.turned:
-        messages.append(f"Parts that are inside out, and are filled as if their normals were flipped: {surface.turned}")
+    if surface.flipped:
+        messages.append(
+            f"Parts that are inside out, and are filled as if their normals were flipped: {surface.flipped}"
+        )
     return tuple(messages)

@@ -5,6 +5,7 @@ import pytest
 
 from benchmarks.surfaces import make_box, make_capsule, revolve
 from supple.deformers.geometry.solid import (
+    WELD,
     Grid,
     Surface,
     area_vectors,
@@ -76,6 +77,13 @@ def test_weld() -> None:
     np.testing.assert_array_equal(weld(np.ones((3, 3))), [0, 0, 0])
 
 
+def test_weld_rounds_to_cells() -> None:
+    """Points on two sides of a border stay two, though points farther apart in one cell are one."""
+    along = np.array([0.0, 0.3, 0.6, 1.4, 1e6]) * WELD
+    points = np.stack([along, 0 * along, 0 * along], axis=1)
+    np.testing.assert_array_equal(weld(points), [0, 0, 2, 2, 4])
+
+
 def test_islands_by_hand_and_against_a_walk() -> None:
     np.testing.assert_array_equal(find_islands(np.array([[4, 2], [1, 3], [3, 0]]), 6), [0, 0, 1, 0, 1, 2])
     np.testing.assert_array_equal(find_islands(np.empty((0, 2), int), 3), [0, 1, 2])
@@ -96,7 +104,7 @@ def test_a_ball_cell_by_cell(scale: float, turned: bool) -> None:
     points, triangles = SPHERE
     surface = read_surface(scale * points, triangles[:, ::-1] if turned else triangles)
     assert surface.solid.tolist() == [True]
-    assert surface.turned == turned
+    assert surface.flipped == turned
     assert surface.volume == pytest.approx(scale**3 * 4 / 3 * np.pi, rel=0.02)
     grid = fill_grid(surface, 0.083 * scale)
     away = np.linalg.norm(grid.centers(np.argwhere(np.ones(grid.inside.shape, bool))), axis=1) / scale
@@ -119,7 +127,7 @@ def test_overlapping_shells() -> None:
 def test_a_shell_in_a_shell_one_of_them_inside_out() -> None:
     small = 0.5 * CUBE[0], CUBE[1][:, ::-1]
     surface = read_surface(*join(CUBE, small))
-    assert surface.turned == 1
+    assert surface.flipped == 1
     centers, inside = votes(join(CUBE, small), 0.043)
     np.testing.assert_array_equal(inside, in_cube(centers, -0.5, 0.5))
 
@@ -224,7 +232,7 @@ def test_islands_of_a_mesh() -> None:
     mesh = join(CUBE, sheet, turned)
     surface = read_surface(*mesh)
     assert surface.solid.tolist() == [True, False, True]
-    assert surface.turned == 1
+    assert surface.flipped == 1
     assert surface.volume == pytest.approx(2.0)
     sizes = [len(CUBE[0]), len(sheet[0]), len(CUBE[0])]
     np.testing.assert_array_equal(surface.islands, np.repeat([0, 1, 2], sizes))

@@ -66,10 +66,10 @@ def test_cells_fill_a_box_and_all_are_linked_to_those_beside_them() -> None:
     cells = make_cells(make_box((1.0, 0.8, 0.6), 0.1), 0.1)
     volume = cells.count * 0.1**3
     assert 0.48 < volume < 1.1 * 1.1 * 0.9 * 0.7 * 1.1
-    place = {tuple(place): node for node, place in enumerate(cells.places.tolist())}
-    assert len(place) == cells.count
-    for side, way in enumerate(SIDES):
-        beside = [place.get(tuple(one), cells.count) for one in (cells.places + way).tolist()]
+    nodes = {tuple(index): node for node, index in enumerate(cells.indices.tolist())}
+    assert len(nodes) == cells.count
+    for side, offset in enumerate(SIDES):
+        beside = [nodes.get(tuple(index), cells.count) for index in (cells.indices + offset).tolist()]
         np.testing.assert_array_equal(cells.neighbors[:, side], beside)
 
 
@@ -151,9 +151,9 @@ def test_cells_cut_finer_fill_the_chosen_part_alone() -> None:
     chosen = cells.centers[:, 0] > 0.2
     fine = refine_cells(surface, cells, chosen, 3)
     assert fine.step == pytest.approx(0.1 / 3)
-    places = np.floor((fine.centers - cells.low) / cells.step + 0.5).astype(int)
-    kept = {tuple(place) for place in cells.places[chosen].tolist()}
-    assert {tuple(place) for place in places.tolist()} <= kept
+    indices = np.floor((fine.centers - cells.low) / cells.step + 0.5).astype(int)
+    kept = {tuple(index) for index in cells.indices[chosen].tolist()}
+    assert {tuple(index) for index in indices.tolist()} <= kept
     inside = chosen & ~cells.is_skin
     assert (np.bincount(cells.find_nodes(fine.centers), minlength=cells.count)[inside] == 27).all()
     held = fine.vertex_nodes < fine.count
