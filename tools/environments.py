@@ -24,7 +24,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENTS_DIR = ROOT / ".venv"
-PYTEST = "pytest==9.2.0"
+PYTEST = ("pytest==9.2.0", "pytest-xdist==3.8.0")
 
 
 @dataclass(frozen=True)
@@ -59,14 +59,14 @@ class Environment:
 ENVIRONMENTS = {
     environment.name: environment
     for environment in (
-        Environment("bpy-4.2", ("3.11",), ("bpy==4.2.23", "numpy==1.24.4", PYTEST)),
-        Environment("bpy-4.5", ("3.11",), ("bpy==4.5.15", "numpy==1.26.4", PYTEST)),
-        Environment("bpy-5.0", ("3.11",), ("bpy==5.0.1", "numpy==1.26.4", PYTEST)),
-        Environment("bpy-5.2", ("3.13",), ("bpy==5.2.3", "numpy==2.3.5", PYTEST)),
+        Environment("bpy-4.2", ("3.11",), ("bpy==4.2.23", "numpy==1.24.4", *PYTEST)),
+        Environment("bpy-4.5", ("3.11",), ("bpy==4.5.15", "numpy==1.26.4", *PYTEST)),
+        Environment("bpy-5.0", ("3.11",), ("bpy==5.0.1", "numpy==1.26.4", *PYTEST)),
+        Environment("bpy-5.2", ("3.13",), ("bpy==5.2.3", "numpy==2.3.5", *PYTEST)),
         Environment(
             "lint",
             ("3.11", "3.12", "3.13"),
-            ("ruff==0.17.5", "basedpyright==1.40.2", "fake-bpy-module-4.2==20250130", "numpy==2.3.5", PYTEST),
+            ("ruff==0.17.5", "basedpyright==1.40.2", "fake-bpy-module-4.2==20250130", "numpy==2.3.5", *PYTEST),
         ),
     )
 }
@@ -182,9 +182,11 @@ def install_system_packages(packages: list[str]) -> None:
 def create(environment: Environment, python: str) -> None:
     start = time.monotonic()
     print(f"{environment.name}: installing {', '.join(environment.requirements)} with {python}", flush=True)
-    if environment.folder.exists():
-        shutil.rmtree(environment.folder)
-    run(environment.name, python, "-m", "venv", environment.folder)
+    if environment.marker.is_file() and python_version(environment.python) in environment.pythons:
+        environment.marker.unlink()  # whole, with other pins: only what differs is installed
+    else:
+        shutil.rmtree(environment.folder, ignore_errors=True)
+        run(environment.name, python, "-m", "venv", environment.folder)
     pip = (environment.python, "-m", "pip", "--disable-pip-version-check", "--no-input")
     run(environment.name, *pip, "install", "--quiet", *environment.requirements)
     environment.marker.write_text("\n".join(environment.requirements))
