@@ -66,8 +66,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def scene() -> bpy.types.Scene:
-    """Start each test in an empty file; unlike ``read_factory_settings`` this leaves the extension enabled."""
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    """Start each test in an empty file."""
+    scenes.reset()
     return bpy.context.scene
 
 

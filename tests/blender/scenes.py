@@ -79,6 +79,11 @@ def armature_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
     return next(modifier for modifier in obj.modifiers if modifier.type == "ARMATURE")
 
 
+def reset() -> None:
+    """Open an empty file; unlike ``read_factory_settings`` this leaves the extension enabled."""
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+
+
 def update() -> None:
     """Let Blender evaluate what has changed."""
     bpy.context.view_layer.update()

@@ -7,8 +7,10 @@ import pytest
 import scenes_cli
 import scenes_maps
 
-from scenes import animate_tube, bind, save
+import scenes
+from scenes import add_tube, animate_tube, bind, reset, save
 from supple.deformers import DEFORMERS
+from supple.settings.objects import settings_of
 
 
 @pytest.fixture
@@ -43,3 +45,38 @@ def bound_file(tmp_path: Path) -> Path:
     """A file with a character that is bound by DLB."""
     bind(scenes_cli.add_character(), method="DLB")
     return save(tmp_path / "bound.blend")
+
+
+@pytest.fixture(scope="session")
+def groups_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with the node groups that deform a tube of three bones, of each method."""
+    path = tmp_path_factory.mktemp("groups") / "groups.blend"
+    reset()
+    obj, _ = add_tube()
+    groups = set()
+    for method, order in (("SSD", "GH"), ("DLB", "GH"), ("DLBNT", "GH"), ("DLBNT", "HG")):
+        settings_of(obj).order = order
+        bind(obj, method=method, evaluate="NODES")
+        for group in bpy.data.node_groups:
+            group.use_fake_user = True  # else another method's Bind removes them
+            groups.add(group)
+    bpy.data.libraries.write(str(path), groups)
+    return path
+
+
+@pytest.fixture
+def built_groups(scene: bpy.types.Scene, groups_file: Path) -> None:
+    """Have what Bind by nodes would build in each new file: it is found instead, in a tenth of the time."""
+    with bpy.data.libraries.load(str(groups_file)) as (source, target):
+        target.node_groups = source.node_groups
+    for group in target.node_groups:
+        group.use_fake_user = True
+    for library in list(bpy.data.libraries):
+        bpy.data.libraries.remove(library)
+
+
+@pytest.fixture
+def built_groups_if_evaluated(request: pytest.FixtureRequest) -> None:
+    """The same where --evaluate makes nodes of what the tests bind."""
+    if scenes.EVALUATE == "NODES":
+        request.getfixturevalue("built_groups")

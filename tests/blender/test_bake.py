@@ -31,6 +31,8 @@ from scenes import (
 from supple.deformers import SkinningError
 from supple.tasks.skin import bake
 
+pytestmark = pytest.mark.usefixtures("built_groups_if_evaluated")
+
 # Point caches
 
 

@@ -26,12 +26,15 @@ from scenes_bake import (
 from scenes import (
     add_face_key,
     bind,
+    reset,
     select,
     supple_modifier,
 )
 from supple.deformers import SkinningError
 from supple.operators.bake import BakeOperator
 from supple.tasks.skin import bake
+
+pytestmark = pytest.mark.usefixtures("built_groups_if_evaluated")
 
 # Operators
 
@@ -216,7 +219,7 @@ def test_a_linked_mesh_cannot_hold_keys(tmp_path):
     obj, _ = add_character()
     obj.data.use_fake_user = True
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "library.blend"))
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    reset()
     obj, _ = add_character()
     with bpy.data.libraries.load(str(tmp_path / "library.blend"), link=True) as (_, wanted):
         wanted.meshes = ["Tube"]

@@ -6,7 +6,7 @@ from math import radians
 import bpy
 import numpy as np
 
-from scenes import add_tube, armature_modifier, bind, distance, evaluated_points, rest_points, turn
+from scenes import add_tube, armature_modifier, bind, distance, evaluated_points, reset, rest_points, turn
 
 
 def add_wide_weights(obj: bpy.types.Object, order: tuple[int, ...]) -> None:
@@ -32,7 +32,7 @@ def largest_edge_stretch(obj: bpy.types.Object) -> float:
 def test_twist_of_120_and_120_degrees():
     shapes, torn = [], []
     for order in permutations(range(3)):
-        bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+        reset()
         obj, armature = add_tube(bones=3, rings=61, sides=32)
         add_wide_weights(obj, order)
         for bone in ("bone.1", "bone.2"):

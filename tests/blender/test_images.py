@@ -12,6 +12,7 @@ import bpy
 import numpy as np
 import pytest
 
+from scenes import reset
 from supple.bridge import images
 from supple.deformers.errors import SkinningError
 
@@ -221,7 +222,7 @@ def test_new_image_survives_saving_and_appending(tmp_path: Path) -> None:
     bpy.ops.wm.save_as_mainfile(filepath=path, check_existing=False)
     bpy.ops.wm.open_mainfile(filepath=path)
     np.testing.assert_allclose(images.read_image(bpy.data.images["folds"]), values, rtol=0, atol=1e-6)
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    reset()
     with bpy.data.libraries.load(path) as (_, wanted):
         wanted.images = ["folds"]
     Path(path).unlink()

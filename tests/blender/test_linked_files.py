@@ -14,6 +14,7 @@ from scenes import (
     armature_modifier,
     distance,
     evaluated_points,
+    reset,
     rest_points,
     select,
     snapshot,
@@ -35,7 +36,7 @@ def library(tmp_path) -> Path:
     select(obj)
     bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE)
     bpy.ops.wm.save_as_mainfile(filepath=str(path))
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    reset()
     return path
 
 

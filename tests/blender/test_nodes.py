@@ -24,7 +24,6 @@ from scenes import (
     frames_of,
     longest_action,
     play,
-    points_at,
     rest_points,
     skinned_meshes,
     supple_modifier,
@@ -37,7 +36,7 @@ from supple.settings.objects import NODES_PROBLEM, settings_of
 
 pytestmark = [
     pytest.mark.skipif(bool(NODES_PROBLEM), reason=NODES_PROBLEM),
-    pytest.mark.usefixtures("silent_handlers"),
+    pytest.mark.usefixtures("silent_handlers", "built_groups"),
 ]
 TOLERANCE = 1e-5
 """In diagonals of the posed mesh."""
@@ -90,7 +89,8 @@ def test_real_characters(asset, name, method, params):
     for evaluate in ("PYTHON", "NODES"):
         bind(*meshes, method=method, evaluate=evaluate)
         for frame in frames:
-            points[evaluate, frame] = [points_at(obj, frame) for obj in meshes]
+            bpy.context.scene.frame_set(frame)
+            points[evaluate, frame] = [evaluated_points(obj) for obj in meshes]
         assert [settings_of(obj).message for obj in meshes] == [""] * len(meshes)
     for frame in frames:
         for expected, actual in zip(points["PYTHON", frame], points["NODES", frame], strict=True):

@@ -20,6 +20,7 @@ from scenes import (
     points_at,
     push,
     redo,
+    reset,
     save,
     select,
     snapshot,
@@ -105,7 +106,7 @@ def test_undo_and_redo_of_what_nodes_cannot_follow():
 
 
 def start_anew() -> None:
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    reset()
 
 
 def test_saved_and_opened_again(tmp_path):

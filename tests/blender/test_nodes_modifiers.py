@@ -34,7 +34,7 @@ from supple.settings.objects import NODES_PROBLEM, settings_of
 
 pytestmark = [
     pytest.mark.skipif(bool(NODES_PROBLEM), reason=NODES_PROBLEM),
-    pytest.mark.usefixtures("silent_handlers"),
+    pytest.mark.usefixtures("silent_handlers", "built_groups"),
 ]
 TOLERANCE = 1e-5
 """In diagonals of the posed mesh."""

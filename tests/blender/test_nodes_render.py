@@ -18,7 +18,7 @@ from pictures import (
 )
 from scenes_methods import NODE_BLENDS, choose, name_of
 
-from scenes import bind, distance, points_at
+from scenes import bind, distance, points_at, reset
 from supple.settings.objects import NODES_PROBLEM, settings_of
 
 pytestmark = pytest.mark.skipif(bool(NODES_PROBLEM), reason=NODES_PROBLEM)
@@ -31,7 +31,7 @@ CASES = [f"{kind} {engine}" for kind in KINDS for engine in ENGINES]
 
 def prepare_case(kind: str, engine: str) -> bpy.types.Object:
     """An animated tube with an animated face key and a sheared object transform; not bound yet."""
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    reset()
     obj, armature = add_character("keyed")
     obj.location, obj.scale = (0.1, 0.0, 0.0), (1.2, 1.0, 0.9)
     armature.rotation_euler.x = 0.2

@@ -17,7 +17,7 @@ from pictures import (
     render_elsewhere,
 )
 
-from scenes import add_tube, bind, distance, evaluated_points, points_at
+from scenes import add_tube, bind, distance, evaluated_points, points_at, reset
 from supple.settings.objects import settings_of
 from supple.tasks.patterns.edit import add_pattern
 from supple.tasks.patterns.library import ensure_image, find_entry
@@ -33,7 +33,7 @@ CASES = [
 
 def prepare_case(case: str, is_bound: bool = True) -> tuple[bpy.types.Object, bpy.types.Object]:
     """A tube bent more in each frame, with a pattern of each kind that comes out of it."""
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    reset()
     display, engine = case.split()
     obj, armature = add_tube(rings=48, sides=32)
     for polygon in obj.data.polygons:

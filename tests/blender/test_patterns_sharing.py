@@ -10,6 +10,7 @@ from scenes import (
     bind,
     distance,
     evaluated_points,
+    reset,
     rest_points,
     select,
     turn,
@@ -173,7 +174,7 @@ def test_an_appended_object_brings_its_patterns(tmp_path):
     before = evaluated_points(obj)
     path = str(tmp_path / "file.blend")
     bpy.ops.wm.save_as_mainfile(filepath=path)
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    reset()
     found = []
     for _ in range(2):
         with bpy.data.libraries.load(path) as (_, wanted):

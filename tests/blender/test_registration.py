@@ -8,7 +8,7 @@ import addon_utils
 import pytest
 
 import checkout
-from scenes import EVALUATE, add_tube, select
+from scenes import EVALUATE, add_tube, reset, select
 from supple import preview
 from supple.settings.objects import NODES_PROBLEM, settings_of
 from supple.viewport import outlines
@@ -84,7 +84,7 @@ def test_each_handler_is_in_once():
 
 @pytest.mark.parametrize("name", sorted({name for name, _ in HANDLERS}))
 def test_handlers_outlive_opening_a_file(name):
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    reset()
     added = [one for one, _ in HANDLERS].count(name)
     assert [entry.partition(":")[0] for entry in handlers()].count(name) == added
 

@@ -42,6 +42,7 @@ from scenes import (
     distance,
     evaluated_points,
     points_at,
+    reset,
     rest_points,
     supple_modifier,
     turn,
@@ -448,7 +449,7 @@ def test_a_file_that_is_opened_renders_at_once_as_it_did(tmp_path, state, engine
     bpy.context.scene.render.filepath = str(tmp_path / "after" / "frame_")
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "saved.blend"))
 
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    reset()
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "saved.blend"))
     bpy.ops.render.render(animation=True)
     assert count_changed(read_pictures(tmp_path / "after"), expected) == [0] * len(FRAMES)
@@ -461,7 +462,7 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "here").mkdir()
     files = []
     for state in STATES:
-        bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+        reset()
         obj, _ = add_character("keyed")
         prepare_pictures("workbench")
         if state == "live":

@@ -14,6 +14,7 @@ from scenes import (
     assert_own_carriers,
     distance,
     evaluated_points,
+    reset,
     save,
     select,
     update,
@@ -33,7 +34,7 @@ def test_saved_and_opened_again(tmp_path, method):
     bpy.context.scene.frame_set(10)
     shape = evaluated_points(obj)
     save(tmp_path / "bound.blend")
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    reset()
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "bound.blend"))
     obj = bpy.data.objects["Tube"]
     update()
@@ -127,7 +128,7 @@ def test_a_save_that_fails_leaves_supple_on(tmp_path):
 def test_appended_into_another_file(tmp_path, already):
     bound_tube("SSD")
     save(tmp_path / "bound.blend")
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    reset()
     if already:
         own, own_armature, own_twin = bound_tube()
         for one, name in ((own, "Own"), (own_armature, "Own Rig"), (own_twin, "Own Twin")):
@@ -157,7 +158,7 @@ def test_another_file_opened_while_bound(tmp_path):
     _, armature, _ = bound_tube()
     bend(armature, 60)
     save(tmp_path / "first.blend")
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    reset()
     assert not find_bound_objects()
     bound_tube()
     bend(bpy.data.objects["Rig"], 20)

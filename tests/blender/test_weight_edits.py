@@ -152,7 +152,7 @@ def assert_closed(obj: bpy.types.Object) -> None:
     assert (found == found[first[inverse.ravel()]]).all()
 
 
-@pytest.mark.parametrize("name", (*EDITS, normalize, transfer), ids=str)
+@pytest.mark.parametrize("name", (*EDITS, normalize, transfer))
 def test_edits_of_selected_vertices_tear_no_seam(name):
     body, _ = add_small_tube()
     obj = add_twin(body)

@@ -7,7 +7,7 @@ import bpy
 import numpy as np
 import pytest
 
-from scenes import add_tube, add_twin, bind, distance, evaluated_points, select, turn
+from scenes import add_tube, add_twin, bind, distance, evaluated_points, reset, select, turn
 from supple.bridge.weights import read_weights
 from supple.deformers import SkinningError
 from supple.deformers.weight_editing.line_fields import HANDLES
@@ -313,7 +313,7 @@ def test_the_shape_without_keys_counts():
 def test_overridden_meshes_are_refused(tmp_path):
     add_tube()
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "library.blend"))
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    reset()
     with bpy.data.libraries.load(str(tmp_path / "library.blend"), link=True) as (_, linked):
         linked.objects = ["Tube", "Rig"]
     obj = linked.objects[0].copy()

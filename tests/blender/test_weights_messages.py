@@ -14,6 +14,7 @@ from scenes_weights import BONES, COARSE_AND_FEW, add_bare_tube, assert_whole, a
 from scenes import (
     add_twin,
     armature_modifier,
+    reset,
     select,
     snapshot,
 )
@@ -195,7 +196,7 @@ def test_one_bad_mesh_keeps_all_from_being_changed():
 def test_linked_meshes_are_refused(tmp_path):
     add_bare_tube()
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "library.blend"))
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    reset()
     with bpy.data.libraries.load(str(tmp_path / "library.blend"), link=True) as (_, linked):
         linked.objects = ["Tube", "Rig"]
     for obj in linked.objects:
@@ -212,7 +213,7 @@ def test_linked_meshes_are_refused(tmp_path):
 def test_a_linked_armature_serves_a_mesh_of_this_file(tmp_path):
     add_bare_tube()
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "library.blend"))
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    reset()
     with bpy.data.libraries.load(str(tmp_path / "library.blend"), link=True) as (_, linked):
         linked.objects = ["Rig"]
     rig = linked.objects[0]
