@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import bpy
 
@@ -31,7 +31,7 @@ WEIGHT_METHODS = {word: method.key for method in AUTOMATIC_WEIGHTS.values() for 
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in Supple's own form."""
+    """Reports wrong usage in the form of Supple's other messages."""
 
     def error(self, message: str) -> NoReturn:
         self.print_usage(sys.stderr)
@@ -69,66 +69,88 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _build_parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="supple", description="Skin characters by Supple, without a window")
+    parser = _Parser(prog="supple", description="Deform and weight characters with Supple, without a window")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for add_command in (_add_info, _add_bind, _add_bake, _add_patterns, _add_weights, _add_join):
+        add_command(commands)
+    return parser
 
-    info = commands.add_parser("info", help="tell what a file holds and what can be bound")
-    info.add_argument("--json", action="store_true", help="as JSON")
+
+def _add_info(commands: Any) -> None:
+    info = commands.add_parser("info", help="list the characters of a file and what can be bound")
+    info.add_argument("--json", action="store_true", help="print JSON")
+    _add_file(info)
     info.set_defaults(run=_info)
 
+
+def _add_bind(commands: Any) -> None:
     binder = commands.add_parser("bind", help="bind characters and save the file")
     binder.add_argument(
-        "--object", action="append", metavar="NAME", help="mesh to bind; all with an armature if not given"
+        "--object",
+        action="append",
+        metavar="NAME",
+        help="mesh to bind, repeatable; all meshes with an armature if not given",
     )
     binder.add_argument(
-        "--method", choices=tuple(METHODS), default=DEFAULT_METHOD, help=f"how to blend; {DEFAULT_METHOD} if not given"
+        "--method",
+        choices=tuple(METHODS),
+        default=DEFAULT_METHOD,
+        help=f"how the skin is deformed; {DEFAULT_METHOD} if not given",
     )
     binder.add_argument(
         "--evaluate",
         type=str.upper,
-        choices=tuple(one[0] for one in EVALUATE_ITEMS),
-        help="what computes the deformation; nodes if not given, and Python where nodes can not",
+        choices=tuple(key for key, *_ in EVALUATE_ITEMS),
+        help="what computes the deformation; nodes if not given, and Python where nodes cannot",
     )
     binder.add_argument("--output", type=Path, required=True, metavar="NEW.blend", help="file to save")
+    _add_order(binder)
+    _add_file(binder)
     binder.set_defaults(run=_bind)
 
-    baker = commands.add_parser("bake", help="bake a character's frames")
+
+def _add_bake(commands: Any) -> None:
+    baker = commands.add_parser("bake", help="bake the frames of a character")
     baker.add_argument("--object", required=True, metavar="NAME", help="mesh to bake")
-    baker.add_argument("--method", choices=tuple(METHODS), help="bind by this method for this bake")
-    baker.add_argument(
-        "--frames",
-        type=_frames,
-        metavar="A-B[:STEP]",
-        help="frames to bake; the scene's if not given. Below zero: --frames=-10-20",
-    )
+    baker.add_argument("--method", choices=tuple(METHODS), help="method to bind with first; as bound if not given")
+    _add_frames(baker, "frames to bake")
     baker.add_argument(
         "--format", choices=("pc2", "shape-keys"), default="pc2", help="what to bake to; pc2 if not given"
     )
-    baker.add_argument("--output", type=Path, required=True, metavar="PATH", help="PC2 file; for shape keys a .blend")
-    baker.add_argument("--save", type=Path, metavar="NEW.blend", help="also save the file, playing the PC2 file")
+    baker.add_argument(
+        "--output", type=Path, required=True, metavar="PATH", help="PC2 file to write; with shape keys the .blend file"
+    )
+    baker.add_argument(
+        "--save", type=Path, metavar="NEW.blend", help="also save the .blend file, set to play the PC2 file"
+    )
+    _add_order(baker)
+    _add_file(baker)
     baker.set_defaults(run=_bake)
 
-    drawer = commands.add_parser("patterns", help="draw the height maps of skin patterns, a file a frame")
+
+def _add_patterns(commands: Any) -> None:
+    drawer = commands.add_parser("patterns", help="write height maps of skin patterns, one file for each frame")
     drawer.add_argument(
-        "--object", metavar="NAME", help="mesh whose patterns to draw; the only one that has any if not given"
+        "--object", metavar="NAME", help="mesh whose patterns to write; the only mesh with patterns if not given"
     )
-    drawer.add_argument(
-        "--frames",
-        type=_frames,
-        metavar="A-B[:STEP]",
-        help="frames to draw; the scene's if not given. Below zero: --frames=-10-20",
-    )
-    drawer.add_argument("--format", choices=tuple(SUFFIXES), default="png16", help="what to write; png16 if not given")
+    _add_frames(drawer, "frames to write")
+    drawer.add_argument("--format", choices=tuple(SUFFIXES), default="png16", help="file format; png16 if not given")
     drawer.add_argument("--width", type=int, default=1024, metavar="PIXELS", help="width and height; 1024 if not given")
-    drawer.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="folder for the maps")
+    drawer.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="folder for the height maps")
+    _add_file(drawer)
     drawer.set_defaults(run=_patterns)
 
+
+def _add_weights(commands: Any) -> None:
     weigher = commands.add_parser("weights", help="give meshes automatic weights and save the file")
     weigher.add_argument(
-        "--object", action="append", metavar="NAME", help="mesh to weight; all with an armature if not given"
+        "--object",
+        action="append",
+        metavar="NAME",
+        help="mesh to weight, repeatable; all meshes with an armature if not given",
     )
     weigher.add_argument(
-        "--armature", metavar="NAME", help="armature of meshes that have none; the scene's only one if not given"
+        "--armature", metavar="NAME", help="armature for meshes without one; the scene's only armature if not given"
     )
     weigher.add_argument(
         "--method",
@@ -143,45 +165,59 @@ def _build_parser() -> argparse.ArgumentParser:
         default="replace",
         help="how new weights combine with existing ones; replace if not given",
     )
-    weigher.add_argument("--mirror", action="store_true", help="the same weights on both sides of the armature")
+    weigher.add_argument("--mirror", action="store_true", help="same weights on both sides of the armature")
     weigher.add_argument(
         "--limit",
         type=_number,
         default=0,
         metavar="N",
-        help="largest number of bones at a vertex; no limit if not given",
+        help="largest number of bones that influence a vertex; no limit if not given",
     )
     weigher.add_argument("--output", type=Path, required=True, metavar="NEW.blend", help="file to save")
     weigher.add_argument(
-        "--report", choices=("text", "json"), default="text", help="how to tell what was done; as text if not given"
+        "--report", choices=("text", "json"), default="text", help="form of the report; text if not given"
     )
+    _add_file(weigher)
     weigher.set_defaults(run=_weights)
 
-    for command in (binder, baker):
-        command.add_argument("--order", choices=ORDER.keys, help="which comes first in DLBNT")
-    for command in (info, binder, baker, drawer, weigher):
-        command.add_argument("file", metavar="FILE.blend", help="file to open")
 
-    joiner = commands.add_parser("join", help="join PC2 files of successive frames")
+def _add_join(commands: Any) -> None:
+    joiner = commands.add_parser("join", help="join PC2 files of successive frames into one")
     joiner.add_argument(
         "parts", type=Path, nargs="+", metavar="PART.pc2", help="files to join, in the order of their frames"
     )
     joiner.add_argument("--output", type=Path, required=True, metavar="WHOLE.pc2", help="file to write")
     joiner.set_defaults(run=lambda arguments: bake.join_caches(arguments.parts, arguments.output))
-    return parser
+
+
+def _add_file(command: argparse.ArgumentParser) -> None:
+    command.add_argument("file", metavar="FILE.blend", help="file to open")
+
+
+def _add_order(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--order", choices=ORDER.keys, help="what DLBNT applies first: GH stretch, HG rotation")
+
+
+def _add_frames(command: argparse.ArgumentParser, help_start: str) -> None:
+    command.add_argument(
+        "--frames",
+        type=_frames,
+        metavar="A-B[:STEP]",
+        help=f"{help_start}; those of the scene if not given. Below zero: --frames=-10-20",
+    )
 
 
 def _frames(text: str) -> tuple[int, int, int]:
     match = re.fullmatch(r"(-?\d+)(?:-(-?\d+))?(?::(\d+))?", text)
     if match is None:
-        raise argparse.ArgumentTypeError(f"'{text}' is no frame range: write it as 1-250 or 1-250:2")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a frame range: write it as 1-250 or 1-250:2")
     start, end, step = match.groups()
     return int(start), int(end or start), int(step or 1)
 
 
 def _number(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"'{text}' is no number of bones: give 0 or more")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of bones: give 0 or more")
     return int(text)
 
 
@@ -219,13 +255,13 @@ def _find_object(name: str) -> bpy.types.Object:
 
 
 def _find_among(name: str, choice: list[bpy.types.Object], lack: str) -> bpy.types.Object:
-    """The one of this name; raises SkinningError where there is none, or it lacks what the others have."""
-    for one in choice:
-        if one.name == name:
-            return one
+    """The object of this name; raises SkinningError where there is none, or it lacks what the others have."""
+    for obj in choice:
+        if obj.name == name:
+            return obj
     wrong = f"'{name}' {lack}" if name in bpy.data.objects else f"There is no object '{name}'"
-    known = ", ".join(one.name for one in choice)
-    raise SkinningError(f"{wrong}: choose one of {known}" if choice else f"{wrong}, and no other is there to choose")
+    known = ", ".join(obj.name for obj in choice)
+    raise SkinningError(f"{wrong}: choose one of {known}" if choice else f"{wrong}, and no other object can be chosen")
 
 
 def _info(arguments: argparse.Namespace) -> None:
@@ -235,11 +271,11 @@ def _info(arguments: argparse.Namespace) -> None:
         print(json.dumps(described, indent=2))
         return
     print(f"{arguments.file}: frames {described['frame_start']}-{described['frame_end']}")
-    for one in described["objects"]:
-        state = f"bound by {one['method']}" if one["bound"] else one["problem"] or "can be bound"
-        size = f"{one['vertices']} vertices, {one['deforming_bones']} bones of '{one['armature']}'"
-        patterns = f", {one['patterns']} patterns" if one["patterns"] else ""
-        print(f"  {one['name']}: {size}, {state}{patterns}")
+    for obj in described["objects"]:
+        state = f"bound by {obj['method']}" if obj["bound"] else obj["problem"] or "can be bound"
+        size = f"{obj['vertices']} vertices, {obj['deforming_bones']} bones of '{obj['armature']}'"
+        patterns = f", {obj['patterns']} patterns" if obj["patterns"] else ""
+        print(f"  {obj['name']}: {size}, {state}{patterns}")
 
 
 def _bind(arguments: argparse.Namespace) -> None:
@@ -250,15 +286,15 @@ def _bind(arguments: argparse.Namespace) -> None:
         objects = [obj for obj in bpy.context.scene.objects if has_armature_modifier(obj)]
     _choose_order(objects, arguments.order)
     bind(objects, arguments.method, arguments.evaluate)
-    _tell_particles(objects)
+    _report_particles(objects)
     _save(arguments.output)
 
 
-def _tell_particles(objects: list[bpy.types.Object]) -> None:
-    """Say, on stderr, what the objects were filled with, where their method knows particles."""
+def _report_particles(objects: list[bpy.types.Object]) -> None:
+    """Print, to stderr, what the objects were filled with, where their method uses particles."""
     for obj in objects:
-        if told := describe_particles(obj):
-            print(f"supple: {obj.name}: {told}", file=sys.stderr)
+        if report := describe_particles(obj):
+            print(f"supple: {obj.name}: {report}", file=sys.stderr)
 
 
 def _choose_order(objects: list[bpy.types.Object], order: str | None) -> None:
@@ -274,7 +310,7 @@ def _bake(arguments: argparse.Namespace) -> None:
     _choose_order([obj], arguments.order)
     if arguments.method:
         bind([obj], arguments.method)
-        _tell_particles([obj])
+        _report_particles([obj])
     elif not settings_of(obj).is_bound:
         raise SkinningError(f"'{obj.name}' is not bound: give --method to bind it for this bake")
     if arguments.format == "pc2":
@@ -294,7 +330,7 @@ def _choose_frames(scene: bpy.types.Scene, given: tuple[int, int, int] | None) -
 
 
 def _run(steps: Iterator[int], count: int) -> None:
-    """Go through all frames and tell, on stderr, how far it is."""
+    """Go through all frames and print progress to stderr."""
     for done in steps:
         if done % 25 == 0 or done == count:
             print(f"supple: {done} of {count} frames", file=sys.stderr)
@@ -330,9 +366,9 @@ def _weights(arguments: argparse.Namespace) -> None:
     armatures = [obj for obj in scene.objects if obj.type == "ARMATURE"]
     armature = armatures[0] if len(armatures) == 1 else None
     if arguments.armature:
-        armature = _find_among(arguments.armature, armatures, "is no armature of the scene")
+        armature = _find_among(arguments.armature, armatures, "is not an armature of the scene")
     if arguments.object:
-        objects = [_find_among(name, meshes, "is no mesh of the scene") for name in arguments.object]
+        objects = [_find_among(name, meshes, "is not a mesh of the scene") for name in arguments.object]
     else:
         objects = [obj for obj in meshes if has_armature_modifier(obj)]
     _check_deformed(objects, armature)
@@ -345,24 +381,24 @@ def _weights(arguments: argparse.Namespace) -> None:
     reports = assign_weights(objects, options, armature)
     _save(arguments.output)
     if arguments.report == "json":
-        told = {"file": str(arguments.output), "method": arguments.method, "mode": arguments.mode}
-        print(json.dumps(told | {"armatures": [report.as_json() for report in reports]}, indent=2))
+        chosen = {"file": str(arguments.output), "method": arguments.method, "mode": arguments.mode}
+        print(json.dumps(chosen | {"armatures": [report.as_json() for report in reports]}, indent=2))
         return
     for report in reports:
         print("\n".join(report.describe()))
 
 
 def _check_deformed(objects: list[bpy.types.Object], armature: bpy.types.Object | None) -> None:
-    """Refuse meshes whose armature can not be told, by the options that would tell it."""
+    """Raise SkinningError for meshes without an armature, naming the option that gives them one."""
     if not objects:
         raise SkinningError(
-            "No mesh to weight, as none has an Armature modifier: name meshes by --object, and their armature by "
+            "No mesh has an Armature modifier: name the meshes to weight with --object, and their armature with "
             "--armature"
         )
     for obj in objects:
         is_child = obj.parent is not None and obj.parent.type == "ARMATURE"
         if armature is None and not has_armature_modifier(obj) and not is_child:
-            raise SkinningError(f"No armature deforms '{obj.name}': name one by --armature")
+            raise SkinningError(f"No armature deforms '{obj.name}': name one with --armature")
 
 
 _command = None

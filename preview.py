@@ -7,11 +7,12 @@ from collections.abc import Callable
 import bpy
 from bpy.app.handlers import persistent
 
+from .bridge.handlers import install, uninstall
 from .bridge.meshes import local_object, read_object_ids
 from .deformers import SkinningError
 from .settings.events import are_muted, listeners, pattern_listeners
 from .settings.objects import settings_of
-from .tasks.patterns import show as pattern_display
+from .tasks.patterns import show
 from .tasks.patterns.layout import forget_charts
 from .tasks.skin import by_nodes, live
 from .tasks.skin.bind import count_changes, find_bound_objects, follow_settings, migrate, own_carrier
@@ -63,7 +64,7 @@ def _adopt(obj: bpy.types.Object, taken: set) -> None:
 
 
 def _report(obj: bpy.types.Object, step) -> None:
-    """Run a step for one object; what is wrong is kept for the panel, and the object left as it is."""
+    """Run a step for an object; the panel shows what is wrong, and the object is left as it is."""
     message = ""
     try:
         step()
@@ -82,27 +83,27 @@ def _find_changes(depsgraph: bpy.types.Depsgraph) -> set[bpy.types.ID]:
     updates = list(depsgraph.updates)
     moved = {up.id.original for up in updates if isinstance(up.id, bpy.types.Key) and not up.is_updated_transform}
     changed = {up.id.original for up in updates if isinstance(up.id, bpy.types.Mesh | bpy.types.Armature)}
-    return {one for one in changed if not (isinstance(one, bpy.types.Mesh) and one.shape_keys in moved)}
+    return {data for data in changed if not (isinstance(data, bpy.types.Mesh) and data.shape_keys in moved)}
 
 
 def _put_off(changed: set[bpy.types.ID]) -> set[bpy.types.ID]:
-    """Leave meshes out of the changes, and come back to them, while the user moves patterns about on them.
+    """Leave meshes out of the changes, and follow them later, while the user drags patterns on them.
 
     Each step changes the mesh, and to read its weights anew takes longer than the step.
     """
-    meshes = {one for one in changed if isinstance(one, bpy.types.Mesh)}
-    if not (meshes and pattern_display.is_changing()):
+    meshes = {data for data in changed if isinstance(data, bpy.types.Mesh)}
+    if not (meshes and show.is_changing()):
         return changed
-    _watch.put_off |= {one.session_uid for one in meshes}
+    _watch.put_off |= {mesh.session_uid for mesh in meshes}
     if not bpy.app.timers.is_registered(come_back):
-        bpy.app.timers.register(come_back, first_interval=pattern_display.SETTLED)
+        bpy.app.timers.register(come_back, first_interval=show.SETTLED)
     return changed - meshes
 
 
 def come_back() -> float | None:
-    """Follow changes of meshes that were put off, once patterns stay where they are. A timer."""
-    if pattern_display.is_changing():
-        return pattern_display.SETTLED
+    """Follow changes of meshes that were put off, once the user has let patterns go. A timer."""
+    if show.is_changing():
+        return show.SETTLED
     for mesh in bpy.data.meshes:
         if mesh.session_uid in _watch.put_off:
             mesh.update_tag()
@@ -139,13 +140,13 @@ def _follow_meshes(changed: set[bpy.types.ID]) -> None:
         if obj.type != "MESH" or obj.library is not None or not settings_of(obj).patterns or obj.data.is_editmode:
             continue
         if obj.data in changed:
-            _show_patterns(obj, pattern_display.follow_mesh)
-        if changed.intersection(one.object.data for one in armature_modifiers(obj) if one.object is not None):
-            _show_patterns(obj, pattern_display.follow_bones)
+            _show_patterns(obj, show.follow_mesh)
+        if changed.intersection(other.object.data for other in armature_modifiers(obj) if other.object is not None):
+            _show_patterns(obj, show.follow_bones)
 
 
-def _show_patterns(obj: bpy.types.Object, step: Callable[[bpy.types.Object], None] = pattern_display.update) -> None:
-    """Follow the settings of an object's patterns; what is wrong is kept for the panel."""
+def _show_patterns(obj: bpy.types.Object, step: Callable[[bpy.types.Object], None] = show.update) -> None:
+    """Follow the settings of an object's patterns; the panel shows what is wrong."""
     if are_muted() or obj.library is not None:
         return
     try:
@@ -156,8 +157,8 @@ def _show_patterns(obj: bpy.types.Object, step: Callable[[bpy.types.Object], Non
 
 def is_dragging() -> bool:
     """Whether the user is moving something: an operator that follows the mouse runs in one of the windows."""
-    running = (one for window in bpy.context.window_manager.windows for one in window.modal_operators)
-    return any(one.bl_idname.startswith(DRAGGING_OPERATORS) for one in running)
+    running = (operator for window in bpy.context.window_manager.windows for operator in window.modal_operators)
+    return any(operator.bl_idname.startswith(DRAGGING_OPERATORS) for operator in running)
 
 
 def refine_dragged() -> float | None:
@@ -233,8 +234,7 @@ HANDLERS = (
 def register() -> None:
     _watch.look_again()
     _watch.is_rendering = False
-    for name, handler in HANDLERS:
-        getattr(bpy.app.handlers, name).append(handler)
+    install(HANDLERS)
     listeners.append(_on_setting)
     pattern_listeners.append(_show_patterns)
 
@@ -245,8 +245,7 @@ def unregister() -> None:
     for timer in (refine_dragged, come_back):
         if bpy.app.timers.is_registered(timer):
             bpy.app.timers.unregister(timer)
-    for name, handler in reversed(HANDLERS):
-        getattr(bpy.app.handlers, name).remove(handler)
+    uninstall(HANDLERS)
     if hasattr(bpy.data, "objects"):
         _before_save()
     live.forget_all()

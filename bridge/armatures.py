@@ -91,7 +91,7 @@ class Skeleton:
 
     @property
     def fingerprint(self) -> str:
-        """Short text that differs where other bones, or bones at other places, were read."""
+        """Short text that differs where other bones, or bones at other positions, were read."""
         parts = (part if isinstance(part, bytes) else repr(part).encode() for part in self.source)
         return hashlib.sha256(b"\n".join(parts)).hexdigest()[:16]
 
@@ -112,70 +112,106 @@ REST_CHOICES = (
 def read_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> Skeleton:
     """The deforming bones and the joints they make, from the armature's data (not its pose).
 
-    Where nothing has changed since `known` was read, that is what is returned, at little cost.
+    Parameters
+    ----------
+    armature : Object
+    known : Skeleton, optional
+        Returned, at little cost, where nothing has changed since it was read.
     """
-    bones, pose_bones = armature.data.bones, armature.pose.bones
-    count = len(bones)
-    values = {name: np.empty((count, size), np.float32) for name, size in REST_PROPERTIES}
-    values |= {name: np.empty((count, 1), np.int32) for name in REST_CHOICES}
-    for name, array in values.items():
-        bones.foreach_get(name, array.ravel())
-    all_names = tuple(bones.keys())
-    parent_names = tuple(bone.parent.name if bone.parent else "" for bone in bones)
-    arrays = (array.tobytes() for array in values.values())
-    source = (read_pose_names(armature), all_names, parent_names, *arrays)
+    values, source = _read_bones(armature)
     if known is not None and known.source == source:
         return known
-
-    index = {name: i for i, name in enumerate(all_names)}
-    bone_parents = np.array([index.get(name, -1) for name in parent_names], np.intp)
-    which = np.flatnonzero(values["use_deform"])
-    names = tuple(all_names[i] for i in which)
-    heads, tails = values["head_local"].astype(np.float64), values["tail_local"].astype(np.float64)
-    parents = find_joint_parents(heads, tails, bone_parents, values["use_deform"][:, 0] > 0)
-    matrices = values["matrix_local"].reshape(-1, 4, 4).transpose(0, 2, 1)[which].astype(np.float64)
-
-    segment_counts = values["bbone_segments"][which, 0].astype(np.intp)
+    pose_names, all_names, parent_names, *_ = source
+    deforming = np.flatnonzero(values["use_deform"])
+    names = tuple(all_names[bone] for bone in deforming)
+    matrices = values["matrix_local"].reshape(-1, 4, 4).transpose(0, 2, 1)[deforming].astype(np.float64)
+    segment_counts = values["bbone_segments"][deforming, 0].astype(np.intp)
     joint_counts = _count_joints(segment_counts)
     first_joints = (np.cumsum(joint_counts) - joint_counts).astype(np.intp)
-    last_joints = np.full(count, -1)
-    last_joints[which] = first_joints + joint_counts - 1
-    joint_parents = np.arange(joint_counts.sum()) - 1
-    joint_parents[first_joints] = np.where(parents[which] >= 0, last_joints[parents[which]], -1)
 
     rest = np.repeat(matrices, joint_counts, axis=0)
     bendy = _bendy_bones(names, segment_counts)
     bendy_joints = np.flatnonzero(np.repeat(segment_counts > 1, joint_counts))
-    rest[bendy_joints] = rest[bendy_joints] @ _read_segments(pose_bones, bendy, rest=True)
-    pose_index = {name: i for i, name in enumerate(source[0])}
+    rest[bendy_joints] = rest[bendy_joints] @ _read_segments(armature.pose.bones, bendy, rest=True)
+    pose_index = {name: index for index, name in enumerate(pose_names)}
+    envelopes = _make_envelopes(values, deforming)
     return Skeleton(
         names=names,
         first_joints=first_joints,
         segment_counts=segment_counts,
         to_bones=np.linalg.inv(matrices),
-        lengths=values["length"][which, 0].astype(np.float64),
-        curved=values["bbone_mapping_mode"][which, 0] > 0,
-        envelopes=Envelopes(
-            heads=heads[which],
-            tails=tails[which],
-            head_radii=values["head_radius"][which, 0],
-            tail_radii=values["tail_radius"][which, 0],
-            distances=values["envelope_distance"][which, 0],
-            factors=values["envelope_weight"][which, 0],
-            multiplies=values["use_envelope_multiply"][which, 0] > 0,
-        ),
+        lengths=values["length"][deforming, 0].astype(np.float64),
+        curved=values["bbone_mapping_mode"][deforming, 0] > 0,
+        envelopes=envelopes,
         joints=Joints(
             centers=rest[:, :3, 3].copy(),
-            parents=joint_parents,
-            tails=_find_joint_tails(rest[:, :3, 3], tails[which], joint_counts),
+            parents=_find_joint_parents(values, all_names, parent_names, first_joints, joint_counts),
+            tails=_find_joint_tails(rest[:, :3, 3], envelopes.tails, joint_counts),
         ),
         rest_inverses=np.linalg.inv(rest),
-        pose_names=source[0],
+        pose_names=pose_names,
         pose_indices=np.repeat(np.array([pose_index[name] for name in names], np.intp), joint_counts),
         bendy=bendy,
         bendy_joints=bendy_joints,
         source=source,
     )
+
+
+def _read_bones(armature: bpy.types.Object) -> tuple[dict[str, np.ndarray], tuple]:
+    """The properties of all bones at rest, each of shape (bones, n); and all that was read, to compare.
+
+    That is the names of the pose's bones, those of the bones and of their parents, and the properties as bytes.
+    """
+    bones = armature.data.bones
+    values = {name: np.empty((len(bones), size), np.float32) for name, size in REST_PROPERTIES}
+    values |= {name: np.empty((len(bones), 1), np.int32) for name in REST_CHOICES}
+    for name, array in values.items():
+        bones.foreach_get(name, array.ravel())
+    parent_names = tuple(bone.parent.name if bone.parent else "" for bone in bones)
+    arrays = (array.tobytes() for array in values.values())
+    return values, (read_pose_names(armature), tuple(bones.keys()), parent_names, *arrays)
+
+
+def _make_envelopes(values: dict[str, np.ndarray], deforming: np.ndarray) -> Envelopes:
+    return Envelopes(
+        heads=values["head_local"].astype(np.float64)[deforming],
+        tails=values["tail_local"].astype(np.float64)[deforming],
+        head_radii=values["head_radius"][deforming, 0],
+        tail_radii=values["tail_radius"][deforming, 0],
+        distances=values["envelope_distance"][deforming, 0],
+        factors=values["envelope_weight"][deforming, 0],
+        multiplies=values["use_envelope_multiply"][deforming, 0] > 0,
+    )
+
+
+def _find_joint_parents(
+    values: dict[str, np.ndarray],
+    names: tuple[str, ...],
+    parent_names: tuple[str, ...],
+    first_joints: np.ndarray,
+    joint_counts: np.ndarray,
+) -> np.ndarray:
+    """The joint that each joint is joined to, shape (B,): the one before in its B-Bone, else the last of another bone.
+
+    Parameters
+    ----------
+    values : dict
+        As `_read_bones` gives them.
+    names, parent_names : tuples of str
+        Of all bones.
+    first_joints, joint_counts : int arrays, shape (D,)
+        Of the deforming bones.
+    """
+    index = {name: bone for bone, name in enumerate(names)}
+    bone_parents = np.array([index.get(name, -1) for name in parent_names], np.intp)
+    is_deforming = values["use_deform"][:, 0] > 0
+    heads, tails = values["head_local"].astype(np.float64), values["tail_local"].astype(np.float64)
+    parents = find_joint_parents(heads, tails, bone_parents, is_deforming)[is_deforming]
+    last_joints = np.full(len(names), -1)
+    last_joints[is_deforming] = first_joints + joint_counts - 1
+    joint_parents = np.arange(joint_counts.sum()) - 1
+    joint_parents[first_joints] = np.where(parents >= 0, last_joints[parents], -1)
+    return joint_parents
 
 
 def _count_joints(segment_counts: np.ndarray) -> np.ndarray:
@@ -220,7 +256,7 @@ def read_pose(armature: bpy.types.Object, skeleton: Skeleton, object_to_armature
     posed = _read_matrices(bones, "matrix", len(bones))[skeleton.pose_indices]
     if skeleton.bendy_joints.size:
         posed[skeleton.bendy_joints] = posed[skeleton.bendy_joints] @ _read_segments(bones, skeleton.bendy, rest=False)
-    with np.errstate(invalid="ignore", over="ignore"):  # Pose tells what is wrong with such values
+    with np.errstate(invalid="ignore", over="ignore"):  # Pose reports what is wrong with such values
         rest_to_pose = posed @ skeleton.rest_inverses
     return Pose(
         rest_to_pose,

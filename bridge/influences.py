@@ -46,5 +46,5 @@ def _write(mesh: bpy.types.Mesh, name: str, kind: Literal["INT", "FLOAT"], value
 
 
 def _remove(mesh: bpy.types.Mesh, kept: set[str]) -> None:
-    for name in [one.name for one in mesh.attributes if one.name.startswith(PREFIXES) and one.name not in kept]:
+    for name in [name for name in mesh.attributes.keys() if name.startswith(PREFIXES) and name not in kept]:
         mesh.attributes.remove(mesh.attributes[name])

@@ -62,7 +62,7 @@ def open_replacing(path: Path) -> Iterator[BinaryIO]:
     """
     partial = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        if path.is_dir():  # told now, not after hours
+        if path.is_dir():  # reported now, not after hours
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         with partial.open("wb") as stream:
             yield stream

@@ -43,13 +43,13 @@ def remove_unused_probes() -> None:
 def _new_probe(armature: bpy.types.Object, skeleton: Skeleton) -> bpy.types.Object:
     mesh = bpy.data.meshes.new(f"Supple Probe {armature.name}")
     bones = np.repeat(np.arange(len(skeleton.names)), skeleton.joint_counts)
-    frames, places = _joint_frames(skeleton, bones)
-    mesh.vertices.add(len(places))
-    mesh.vertices.foreach_set("co", places.astype(np.float32).ravel())
+    frames, points = _joint_frames(skeleton, bones)
+    mesh.vertices.add(len(points))
+    mesh.vertices.foreach_set("co", points.astype(np.float32).ravel())
     first = skeleton.first_joints[bones]
     last = first + skeleton.joint_counts[bones] - 1
-    position = np.arange(len(bones)) - first
-    shares = np.where(last > first, position / np.maximum(1, last - first), -1.0)
+    order = np.arange(len(bones)) - first
+    shares = np.where(last > first, order / np.maximum(1, last - first), -1.0)
     chains = Chains(skeleton.joints.parents)
     values = (
         (REST_INVERSE, "FLOAT4X4", "value", np.linalg.inv(frames).transpose(0, 2, 1).reshape(-1, 16)),
@@ -87,7 +87,7 @@ def _joint_frames(skeleton: Skeleton, bones: np.ndarray) -> tuple[np.ndarray, np
     along = axes[:, :, 1]
     origins = heads + along * ((np.arange(len(bones)) - first) * step)[:, None]
     offsets = axes * lengths[:, None, None]
-    places = {
+    positions = {
         "origin": origins,
         "x": origins + offsets[:, :, 0],
         "y": origins + np.where(is_end, 0.5 * step, lengths)[:, None] * along,
@@ -97,7 +97,7 @@ def _joint_frames(skeleton: Skeleton, bones: np.ndarray) -> tuple[np.ndarray, np
     }
     frames = np.tile(np.eye(4), (len(bones), 1, 1))
     frames[:, :3, :3], frames[:, :3, 3] = offsets, origins
-    return frames, np.stack([places[name] for name in POINTS], axis=1).reshape(-1, 3)
+    return frames, np.stack([positions[name] for name in POINTS], axis=1).reshape(-1, 3)
 
 
 def _write_attribute(mesh: bpy.types.Mesh, name: str, kind: Any, field: str, rows: np.ndarray) -> None:

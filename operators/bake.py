@@ -33,9 +33,9 @@ class BakeOperator:
     is_interactive = False
     """Whether a user waits in front of a window: set by `invoke`."""
 
-    frame_start: IntProperty(name="Start", description="First frame; the scene's if not set", default=1)
-    frame_end: IntProperty(name="End", description="Last frame; the scene's if not set", default=250)
-    frame_step: IntProperty(name="Step", description="Frames from one sample to the next", default=1, min=1)
+    frame_start: IntProperty(name="Start", description="First frame to bake. Follows the scene if not set", default=1)
+    frame_end: IntProperty(name="End", description="Last frame to bake. Follows the scene if not set", default=250)
+    frame_step: IntProperty(name="Step", description="Bake every n-th frame", default=1, min=1)
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
@@ -50,7 +50,7 @@ class BakeOperator:
         raise AssertionError("each bake has its own")
 
     def finish(self, context: bpy.types.Context) -> None:
-        """What is left to do once all frames are there."""
+        """What is left to do after the last frame."""
 
     def frames(self, context: bpy.types.Context) -> range:
         self._take_scene_range(context)
@@ -90,7 +90,7 @@ class BakeOperator:
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         if event.type == "ESC":
             self._steps.close()
-            self.report({"INFO"}, "Bake canceled: nothing was kept")
+            self.report({"INFO"}, "Bake canceled: no frames were saved")
             return self._end(context, {"CANCELLED"})
         if event.type != "TIMER":
             return {"RUNNING_MODAL"}
@@ -118,7 +118,7 @@ class BakeOperator:
 
 
 class SUPPLE_OT_bake_shape_keys(BakeOperator, bpy.types.Operator):
-    """Add a shape key for each frame, keyed to be on in that frame: renders the same without Supple"""
+    """Add a shape key for each frame, animated to be on in that frame. Renders the same without Supple"""
 
     bl_idname = "supple.bake_shape_keys"
     bl_label = "Bake to Shape Keys"
@@ -133,7 +133,7 @@ class SUPPLE_OT_bake_shape_keys(BakeOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_bake_cache(BakeOperator, bpy.types.Operator):
-    """Write each frame's points to a PC2 file and play it by a Mesh Cache modifier: renders the same without Supple"""
+    """Write each frame to a PC2 file and play it with a Mesh Cache modifier. Renders the same without Supple"""
 
     bl_idname = "supple.bake_cache"
     bl_label = "Bake to Point Cache"
@@ -144,7 +144,7 @@ class SUPPLE_OT_bake_cache(BakeOperator, bpy.types.Operator):
 
     def path(self) -> Path:
         if not self.filepath:
-            raise SkinningError("No file to bake to: choose one")
+            raise SkinningError("No file to bake to: choose a PC2 file")
         path = bpy.path.abspath(self.filepath)
         return Path(path if path.lower().endswith(".pc2") else f"{path}.pc2")
 
@@ -165,7 +165,7 @@ class SUPPLE_OT_bake_cache(BakeOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_clear_bake(bpy.types.Operator):
-    """Remove the bake and deform live again; a PC2 file stays on disk"""
+    """Remove the bake and deform live again. A PC2 file stays on disk"""
 
     bl_idname = "supple.clear_bake"
     bl_label = "Back to Live"

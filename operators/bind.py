@@ -12,7 +12,7 @@ from ..tasks.skin.bind import bind, describe_particles, make_independent, unbind
 
 
 def chosen_meshes(context: bpy.types.Context) -> list[bpy.types.Object]:
-    """The meshes that an operator is for: the selected ones and the active one; of an armature, those it deforms."""
+    """The meshes that an operator is for: selected and active ones, or those that the active armature deforms."""
     active = context.active_object
     if active is not None and active.type == "ARMATURE":
         return [obj for obj in context.view_layer.objects if has_armature_modifier(obj, active)]
@@ -24,21 +24,21 @@ def chosen_meshes(context: bpy.types.Context) -> list[bpy.types.Object]:
 
 def describe_bind(meshes: list[bpy.types.Object], method: str) -> str:
     """What was bound and, by a method of particles, what it was filled with."""
-    told = {obj.name: text for obj in meshes if (text := describe_particles(obj))}
-    if len(told) > 1:
-        told = {name: f"{name}: {text}" for name, text in told.items()}
+    reports = {obj.name: report for obj in meshes if (report := describe_particles(obj))}
+    if len(reports) > 1:
+        reports = {name: f"{name}: {report}" for name, report in reports.items()}
     bound = f"Bound {', '.join(obj.name for obj in meshes)} by {method}"
-    return f"{bound}: {' '.join(told.values())}" if told else bound
+    return f"{bound}: {' '.join(reports.values())}" if reports else bound
 
 
 class SUPPLE_OT_bind(bpy.types.Operator):
-    """Deform the selected characters by Supple instead of by their Armature modifiers"""
+    """Deform the selected characters with Supple instead of their Armature modifiers"""
 
     bl_idname = "supple.bind"
     bl_label = "Bind"
     bl_options = {"REGISTER", "UNDO"}
 
-    method: EnumProperty(name="Method", description="How the joints' transforms are blended", items=METHOD_ITEMS)
+    method: EnumProperty(name="Method", description="How the skin is deformed", items=METHOD_ITEMS)
     evaluate: EnumProperty(name="Evaluate", description="What computes the deformation", items=EVALUATE_ITEMS)
 
     @classmethod
@@ -71,7 +71,7 @@ class SUPPLE_OT_bind(bpy.types.Operator):
 
 
 class SUPPLE_OT_unbind(bpy.types.Operator):
-    """Give the selected characters back to their Armature modifiers, as they were before Bind, without patterns"""
+    """Deform the selected characters with their Armature modifiers again, and remove bakes and patterns"""
 
     bl_idname = "supple.unbind"
     bl_label = "Unbind"
@@ -94,7 +94,7 @@ class SUPPLE_OT_unbind(bpy.types.Operator):
 
 
 class SUPPLE_OT_make_independent(bpy.types.Operator):
-    """Hand the selected characters over: their node modifiers deform them by themselves, and Supple forgets them"""
+    """Detach from Supple: the node modifier keeps deforming the character on its own"""
 
     bl_idname = "supple.make_independent"
     bl_label = "Make Independent"

@@ -1,4 +1,4 @@
-"""What can be told of bound objects while Blender runs: never saved."""
+"""Reports on bound objects while Blender runs: never saved."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 @dataclass
 class ParticleReport:
-    """What can be told of an object's particles.
+    """Report on an object's particles.
 
     Attributes
     ----------
     count : int
     solid_share : float or None
-        Share of the skin that follows particles, 0 to 1; None where the method does not tell.
+        Share of the skin that follows particles, 0 to 1; None where the method has none.
     messages : tuple of str
         What could not be filled, and what is done instead.
     milliseconds : float or None

@@ -47,7 +47,7 @@ def has_armature_modifier(obj: bpy.types.Object, armature: bpy.types.Object | No
 
 
 def modifiers_above(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> list[bpy.types.Modifier]:
-    """Modifiers that stand above one and are on, in viewport or render."""
+    """Modifiers that stand above a modifier and are on, in viewport or render."""
     above = obj.modifiers[: obj.modifiers.find(modifier.name)]
     return [other for other in above if other.show_viewport or other.show_render]
 
@@ -197,15 +197,15 @@ def _read_bone_weights(
             own = weights.joints == bone
             values[own] *= envelope_weights(points[weights.vertices[own]], *shape, envelopes.distances[bone])
         if modifier.use_bone_envelopes:
-            felt = envelope_weights(points[free], *shape, envelopes.distances[bone]) * envelopes.factors[bone]
-            where = np.flatnonzero(felt > 0)
-            parts.append((np.flatnonzero(free)[where], np.full(len(where), bone), felt[where]))
+            reached = envelope_weights(points[free], *shape, envelopes.distances[bone]) * envelopes.factors[bone]
+            inside = np.flatnonzero(reached > 0)
+            parts.append((np.flatnonzero(free)[inside], np.full(len(inside), bone), reached[inside]))
     parts.append((weights.vertices, weights.joints, values))
     return Weights(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True))).by_vertex()
 
 
 def _split_bendy(weights: Weights, points: np.ndarray, skeleton: Skeleton, armature: bpy.types.Object) -> Weights:
-    """Turn weights by bone into weights by joint: those of a B-Bone are divided among the ends of its segments."""
+    """Make weights by bone weights by joint: those of a B-Bone are divided among the ends of its segments."""
     joints, values = skeleton.first_joints[weights.joints], weights.values.copy()
     far = []
     for bone in np.flatnonzero(skeleton.segment_counts > 1):

@@ -141,7 +141,7 @@ def check_armature(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier) 
 
 
 def hand_over(obj: bpy.types.Object) -> None:
-    """Let the Armature modifier deform a bound object for a while, as it is to do in a file opened without Supple.
+    """Let the Armature modifier deform a bound object for now, as in a file that is opened without Supple.
 
     What deforms without Supple, by nodes or a bake, goes on.
     """

@@ -1,4 +1,4 @@
-"""Bakes: a frame range as shape keys or as a PC2 point cache, which render the same where Supple is not installed.
+"""Bakes: a frame range as shape keys or as a PC2 point cache, which render the same without Supple.
 
 Both are generators that yield after each frame: an operator can show progress between two frames and stop by closing
 the generator, which takes back what was made so far.
@@ -66,7 +66,7 @@ def bake_cache(obj: bpy.types.Object, scene: bpy.types.Scene, path: Path, frames
 
 @contextmanager
 def _without_baked_keys(obj: bpy.types.Object) -> Iterator[None]:
-    """Mute, for a while, the keys of an earlier bake: they would be in every frame."""
+    """Mute the keys of an earlier bake meanwhile: they would be in every frame."""
     names, keys = settings_of(obj).baked_keys.split("\n"), obj.data.shape_keys
     muted = [key for key in keys.key_blocks if key.name in names and not key.mute] if keys is not None else []
     for key in muted:
@@ -114,7 +114,7 @@ def _find_cache_modifier(obj: bpy.types.Object) -> bpy.types.Modifier | None:
 
 
 def join_caches(parts: Sequence[Path], path: Path) -> None:
-    """Join PC2 files of successive frame ranges into one: the same bytes as a bake in one go.
+    """Join PC2 files of successive frame ranges into one: the same bytes as one bake of the whole range.
 
     Raises
     ------
@@ -228,7 +228,7 @@ def _check_keys_can_hold(obj: bpy.types.Object, supple: bpy.types.Modifier) -> N
     if keys is not None and not keys.use_relative:
         raise SkinningError(f"'{obj.name}' has absolute shape keys: switch Relative on, or bake to a point cache")
     if obj.show_only_shape_key:
-        raise SkinningError(f"'{obj.name}' shows one shape key only: switch the pin off in the Shape Keys panel")
+        raise SkinningError(f"'{obj.name}' shows only its active shape key: switch the pin off in the Shape Keys panel")
     for modifier in modifiers_above(obj, supple):
         raise SkinningError(
             f"Modifier '{modifier.name}' stands above Supple and would act on the baked keys once more: bake to a "
@@ -289,7 +289,7 @@ def _points_above(obj: bpy.types.Object) -> np.ndarray:
 
 @contextmanager
 def _stack_down_to(obj: bpy.types.Object, last: bpy.types.Modifier) -> Iterator[None]:
-    """Evaluate, for a while, only the modifiers that render down to `last`, and `last` itself."""
+    """Evaluate meanwhile only the modifiers that render down to `last`, and `last` itself."""
     names, end = [modifier.name for modifier in obj.modifiers], obj.modifiers.find(last.name)
     before = [modifier.show_viewport for modifier in obj.modifiers]
     for index, modifier in enumerate(obj.modifiers):

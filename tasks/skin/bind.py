@@ -1,4 +1,4 @@
-"""Bind and unbind: put Supple in the place of a character's Armature modifier, and take it out again."""
+"""Bind and unbind: replace a character's Armature modifier by Supple's, and bring it back."""
 
 from __future__ import annotations
 
@@ -101,14 +101,14 @@ def bind(
 
 
 def describe_particles(obj: bpy.types.Object) -> str:
-    """What Bind has filled an object with, in a sentence or more; empty where its method knows no particles."""
+    """What Bind has filled an object with, in sentences; empty where its method uses no particles."""
     report = particle_reports.get(obj.session_uid)
     if report is None:
         return ""
-    words = [f"{report.count:,} particles"]
+    parts = [f"{report.count:,} particles"]
     if report.solid_share is not None:
-        words.append(f"{report.solid_share:.0%} of the skin is solid".replace("%", " %"))
-    return " ".join(f"{sentence.removesuffix('.')}." for sentence in (", ".join(words), *report.messages))
+        parts.append(f"{report.solid_share:.0%} of the skin is solid".replace("%", " %"))
+    return " ".join(f"{sentence.removesuffix('.')}." for sentence in (", ".join(parts), *report.messages))
 
 
 def prepare(skinned: SkinnedObject, method: str, evaluate: str | None) -> tuple[LiveObject | by_nodes.NodeSetup, str]:
@@ -265,7 +265,7 @@ def _set_evaluate(settings: ObjectSettings, evaluate: str) -> None:
 
 
 def make_independent(objects: Iterable[bpy.types.Object]) -> None:
-    """Hand characters over: Supple's settings are dropped, the node modifier stays and deforms them by itself.
+    """Detach characters from Supple: the settings are dropped, and the node modifier goes on deforming them.
 
     Raises
     ------
@@ -291,7 +291,7 @@ def make_independent(objects: Iterable[bpy.types.Object]) -> None:
 
 
 def _give_hidden(bound: BoundObject) -> None:
-    """See that a bound object has a carrier and a watcher, and that its node modifier knows them."""
+    """Give a bound object a carrier and a watcher, and both to its node modifier."""
     settings = bound.settings
     if settings.carrier is None:
         settings.carrier = carriers.new_carrier(bound.obj, read_points(mesh_of(bound.obj)))
@@ -313,7 +313,7 @@ def _remove_hidden(settings: ObjectSettings) -> None:
 
 
 def unbind(objects: Iterable[bpy.types.Object]) -> None:
-    """Give characters back to their Armature modifiers, as they were before Bind. Bakes and patterns are removed.
+    """Let Armature modifiers deform characters again, as before Bind. Bakes and patterns are removed.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Evaluation by nodes: the node modifier computes the deformation itself, and the mesh holds the influences.
+"""Evaluation by nodes: the node modifier computes the deformation, and the mesh holds the influences.
 
 Python only sets it up, and follows changes of weights, bones and settings. A frame needs none of it.
 """
@@ -49,7 +49,7 @@ MERGES = {"DECIMATE", "WELD"}
 """Modifiers that average vertices of different faces: their slots may name different joints."""
 
 MOVED = 1e-5
-"""Entries by which an object's place in its armature may differ before it has moved."""
+"""Largest difference of an entry of the object's transform in its armature before it counts as moved."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ def prepare_known(skinned: SkinnedObject, choices: Choices, skeleton: Skeleton |
         )
     if uses_envelopes(skinned.replaced, skeleton):
         raise SkinningError(
-            f"'{obj.name}' is deformed by bone envelopes, which follow the object's place in the armature: evaluate by "
+            f"'{obj.name}' is deformed by bone envelopes, which depend on where it is in the armature: evaluate by "
             "Python, or switch the envelopes off"
         )
     return NodeSetup(character, _pack(obj, above, character), choices)
@@ -285,7 +285,7 @@ def remove(obj: bpy.types.Object) -> None:
     shared = mesh.users > 1 and any(
         other != obj
         and other.data == mesh
-        and any(is_deformation(getattr(one, "node_group", None)) for one in other.modifiers)
+        and any(is_deformation(getattr(modifier, "node_group", None)) for modifier in other.modifiers)
         for other in bpy.data.objects
     )
     if mesh.library is None and not shared:
@@ -299,12 +299,12 @@ def forget(obj: bpy.types.Object) -> None:
 
 
 def forget_all() -> None:
-    """The same for all objects."""
+    """Have all objects compared when they are next shown."""
     _seen.clear()
 
 
 def expect_changes() -> None:
-    """Have all armatures compared, as after undo; of a mesh that undo has changed, Blender tells."""
+    """Have all armatures compared, as after undo; a mesh that undo has changed Blender reports."""
     for seen in _seen.values():
         seen.armature_is_stale = True
 

@@ -34,7 +34,7 @@ class Choices:
 
 @dataclass
 class LiveObject:
-    """A bound object between frames."""
+    """What the cache holds of a bound object between frames."""
 
     skeleton: Skeleton
     groups: list[str]
@@ -46,7 +46,7 @@ class LiveObject:
     deformer: Any
     binding: Any
     rest: Rest | None = None
-    """What was bound, where binding is slow enough to look first whether it is still the same."""
+    """What was bound, where binding is so slow that it is compared first."""
     face_keys: FaceKeys | None = None
     seen_values: tuple[float, ...] = ()
     """Values of the face keys when last refreshed."""
@@ -150,5 +150,5 @@ def _is_same(first: Any, second: Any) -> bool:
     if first is None or second is None:
         return first is second
     if is_dataclass(first):
-        return all(_is_same(getattr(first, one.name), getattr(second, one.name)) for one in fields(first))
+        return all(_is_same(getattr(first, field_.name), getattr(second, field_.name)) for field_ in fields(first))
     return np.array_equal(first, second)

@@ -1,4 +1,4 @@
-"""The live deformation: what is kept of each bound object between frames, and one step of it."""
+"""The live deformation: the cache of each bound object between frames, and one step of it."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from ..stack import BoundObject, find_supple_modifier, resolve
 from .by_python import LiveObject, prepare_known, read_choices
 
 SAME_SPACE = 1e-7
-"""Largest entry by which the way from object to armature may differ from none at all."""
+"""Largest difference of an entry at which object and armature space count as the same."""
 
 RESHAPING_MODES = {"EDIT", "SCULPT"}
-"""Object modes in which the rest shape changes under the user's hand."""
+"""Object modes in which the user edits the rest shape."""
 
 
 _live: dict[int, LiveObject] = {}
@@ -42,7 +42,7 @@ _baked: set[int] = set()
 
 
 def keep(obj: bpy.types.Object, live: LiveObject) -> None:
-    """Keep what `prepare` has made of an object, and what it tells of particles."""
+    """Put what `prepare` has made of an object into the cache, with its report on particles."""
     known, binding = _live.get(obj.session_uid), live.binding
     _live[obj.session_uid] = live
     if live.choices.method not in PARTICLE_METHODS:
@@ -61,25 +61,25 @@ def _store_count(obj: bpy.types.Object, count: int) -> None:
 
 
 def find(obj: bpy.types.Object) -> LiveObject | None:
-    """What is kept of an object, None before it was first shown."""
+    """What the cache holds of an object, None before it was first shown."""
     return _live.get(obj.session_uid)
 
 
 def forget(obj: bpy.types.Object) -> None:
-    """Drop what is kept of an object: it is bound anew when next shown."""
+    """Drop an object from the cache: it is bound anew when next shown."""
     _live.pop(obj.session_uid, None)
     particle_reports.pop(obj.session_uid, None)
 
 
 def forget_all() -> None:
-    """Drop everything, as when another file is opened."""
+    """Empty the cache, as when another file is opened."""
     _live.clear()
     particle_reports.clear()
 
 
 @contextmanager
 def at_bake_quality(obj: bpy.types.Object) -> Iterator[None]:
-    """Deform an object, for a while, with the iterations of a bake."""
+    """Deform an object meanwhile with the iterations of a bake, and leave it to the bake."""
     _baked.add(obj.session_uid)
     try:
         yield
@@ -101,10 +101,10 @@ def expect_changes() -> None:
 
 
 def forget_others(objects: Iterable[bpy.types.Object]) -> None:
-    """Drop what is kept of any but these objects, as of deleted ones."""
-    kept = {obj.session_uid for obj in objects}
+    """Drop all but these objects from the cache, such as deleted ones."""
+    present = {obj.session_uid for obj in objects}
     for known in (_live, particle_reports):
-        for uid in [uid for uid in known if uid not in kept]:
+        for uid in [uid for uid in known if uid not in present]:
             del known[uid]
 
 
@@ -238,7 +238,7 @@ def _write(bound: BoundObject, live: LiveObject, pose: Pose, transforms: bool) -
 
 
 def _report_pose(obj: bpy.types.Object, live: LiveObject, milliseconds: float, points: np.ndarray | None) -> None:
-    """Keep, for the panel, what a pose of particles took and what came of the volume."""
+    """Report, for the panel, how long a pose of particles took and its volume."""
     report = particle_reports.get(obj.session_uid)
     if report is None:
         return
@@ -257,7 +257,7 @@ def _needs_transforms(bound: BoundObject) -> bool:
 
 
 def _bring_up_to_date(bound: BoundObject, posed: bpy.types.Object, space: Matrix) -> LiveObject:
-    """What is kept of an object, bound anew where settings, mesh or the evaluated armature `posed` have changed."""
+    """What the cache holds of an object, bound anew where settings, mesh or the armature as `posed` have changed."""
     _check_hidden(bound)
     live, choices = _live.get(bound.obj.session_uid), read_choices(bound, bound.settings.method)
     skeleton = None

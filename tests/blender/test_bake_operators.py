@@ -183,7 +183,7 @@ PROBLEMS = {
         KINDS[1:],
         "'Tube' has absolute shape keys: switch Relative on, or bake to a point",
     ),
-    "pinned": (pin_key, KINDS[1:], "'Tube' shows one shape key only: switch the pin off"),
+    "pinned": (pin_key, KINDS[1:], "'Tube' shows only its active shape key: switch the pin off"),
 }
 
 
@@ -259,7 +259,7 @@ def test_what_is_not_bound_cannot_be_baked(tmp_path, kind):
 def test_no_file():
     obj, _ = add_character()
     bind(obj)
-    with pytest.raises(RuntimeError, match="No file to bake to: choose one"):
+    with pytest.raises(RuntimeError, match="No file to bake to: choose a PC2 file"):
         call("PC2", "", frame_start=1, frame_end=3)
 
 

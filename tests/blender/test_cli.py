@@ -394,7 +394,7 @@ def test_weights_take_the_armature_that_is_named(tmp_path, capsys):
     chosen = ("--object", "Tube", "--output", tmp_path / "new.blend")
     capsys.readouterr()
     assert_refused(
-        main("weights", file, *chosen), capsys.readouterr(), "No armature deforms 'Tube': name one by --armature"
+        main("weights", file, *chosen), capsys.readouterr(), "No armature deforms 'Tube': name one with --armature"
     )
     assert not (tmp_path / "new.blend").exists()
     assert main("weights", file, *chosen, "--armature", "Rig.001") == DONE
@@ -419,11 +419,11 @@ def test_weights_take_the_mode(tmp_path, mode):
 def test_weights_of_what_is_no_mesh(tmp_path, plain_file, capsys):
     capsys.readouterr()
     code = main("weights", plain_file, "--object", "Rig", "--output", tmp_path / "new.blend")
-    assert_refused(code, capsys.readouterr(), "'Rig' is no mesh of the scene: choose one of Tube")
+    assert_refused(code, capsys.readouterr(), "'Rig' is not a mesh of the scene: choose one of Tube")
 
 
 def test_weights_of_what_is_no_armature(tmp_path, plain_file, capsys):
-    for name, problem in (("Tube", "'Tube' is no armature of the scene"), ("Hero", "There is no object 'Hero'")):
+    for name, problem in (("Tube", "'Tube' is not an armature of the scene"), ("Hero", "There is no object 'Hero'")):
         capsys.readouterr()
         code = main("weights", plain_file, "--object", "Tube", "--armature", name, "--output", tmp_path / "new.blend")
         assert_refused(code, capsys.readouterr(), f"{problem}: choose one of Rig")
@@ -434,5 +434,11 @@ def test_weights_without_a_mesh(tmp_path, capsys):
     file = save(tmp_path / "empty.blend")
     capsys.readouterr()
     code = main("weights", file, "--output", tmp_path / "new.blend")
-    assert_refused(code, capsys.readouterr(), "No mesh to weight", "name meshes by --object", "--armature")
+    assert_refused(
+        code,
+        capsys.readouterr(),
+        "No mesh has an Armature modifier",
+        "name the meshes to weight with --object",
+        "--armature",
+    )
     assert not (tmp_path / "new.blend").exists()

@@ -126,7 +126,7 @@ def test_wrong_usage(tmp_path, plain_file, argv, capsys):
 
 def test_wrong_frames_are_told_how_to_be_written(tmp_path, bound_file, capsys):
     assert main("bake", bound_file, "--object", "Tube", "--output", tmp_path / "new", "--frames", "one") == USAGE
-    assert "'one' is no frame range: write it as 1-250 or 1-250:2" in capsys.readouterr().err
+    assert "'one' is not a frame range: write it as 1-250 or 1-250:2" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("argv", (("--help",), ("bake", "--help")))
