@@ -12,9 +12,8 @@ from .meshes import mesh_of
 def write_selected(obj: bpy.types.Object, selected: np.ndarray) -> None:
     """Select vertices, bool, shape (V,), and no others.
 
-    In Edit Mode edges and faces follow, and vertices are what is selected from then on. In other modes the vertices
-    alone are changed, which is what a paint mask goes by: Blender 5.0.1 crashes where a script selects the edges of a
-    mesh that a script has made.
+    In Edit Mode this switches to vertex selection, and edges and faces follow. In other modes only vertices change, as
+    paint masks need: Blender 5.0.1 crashes where a script selects the edges of a mesh that a script has made.
     """
     mesh = mesh_of(obj)
     if obj.mode != "EDIT":

@@ -1,4 +1,4 @@
-"""A mesh as it is shown, with the weights that its vertices have there."""
+"""A mesh after its modifiers, with the weights that its vertices have there."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .meshes import VertexGroups, mesh_of, read_points, read_triangles, read_ver
 
 @dataclass(frozen=True)
 class ShownShape:
-    """A mesh after all modifiers that are shown, object space.
+    """A mesh after all its modifiers, object space.
 
     Attributes
     ----------
@@ -26,9 +26,10 @@ class ShownShape:
 
 
 def read_shown_shape(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> ShownShape:
-    """The shape of a mesh object as a depsgraph has it.
+    """Read the shape of a mesh object as evaluated by a depsgraph.
 
-    A copy of the evaluated mesh is read: where the graphics card subdivides, the evaluated mesh itself is coarse.
+    It is read from a copy of the evaluated mesh: where the graphics card subdivides, the evaluated mesh itself is
+    coarse.
     """
     evaluated = obj.evaluated_get(depsgraph)
     mesh = evaluated.to_mesh()
@@ -41,7 +42,7 @@ def read_shown_shape(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> S
 
 
 def read_shown_groups(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> VertexGroups:
-    """Entries of the vertex groups after all modifiers: those that add vertices mix their weights."""
+    """Read the entries of the vertex groups after all modifiers: those that add vertices interpolate weights."""
     evaluated = obj.evaluated_get(depsgraph)
     if len(mesh_of(evaluated).vertices) == len(mesh_of(obj).vertices):
         return read_vertex_groups(mesh_of(obj))

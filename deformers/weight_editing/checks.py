@@ -1,4 +1,4 @@
-"""What is wrong with skin weights: found, counted and told in words."""
+"""Mistakes in skin weights: found, counted and described."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from ..errors import SkinningError
 from ..geometry.mesh_laplacian import drop_degenerate, find_edges
 from ..geometry.solid import find_islands, weld
 
-ODD = 1e-3
-"""How far a vertex's sum of weights may be from 1, and copies of a vertex from each other."""
+TOLERANCE = 1e-3
+"""How far a vertex's sum of weights may be from 1, and weights of vertices at one position from each other."""
 
-SEEN = 0.05
-"""Weight from which a vertex belongs to a bone's region: less hardly moves what is seen."""
+REGION_WEIGHT = 0.05
+"""Weight from which a vertex belongs to a bone's region: less hardly moves it."""
 
-STRAY = 0.1
-"""Share of a bone's weight on a part below which a region of its own is a stray patch."""
+STRAY_SHARE = 0.1
+"""A separate region with less than this share of the bone's largest on the same part is a stray patch."""
 
-CONSIDERABLE = 0.2
-"""Weight that may be too far from its bone."""
+FAR_WEIGHT = 0.2
+"""Weight from which a vertex may be too far from the bone."""
 
-TIMES_FARTHER = 4.0
-"""How many times as far as the nearest bone a bone has to be, ..."""
+FAR_RATIO = 4.0
+"""A bone is too far if it is this many times as far as the nearest bone, ..."""
 
-FARTHER = 0.1
-"""... and by how much farther, as a share of the mesh's diagonal, for its weight to be a mistake."""
+FAR_GAP = 0.1
+"""... and farther by this share of the mesh's diagonal."""
 
 BLOCK = 8192
 """Vertices whose distances from all bones are in memory at a time."""
@@ -35,12 +35,12 @@ BLOCK = 8192
 
 @dataclass(frozen=True)
 class Findings:
-    """What was found, as vertices of V and bones of B.
+    """The mistakes in the weights of V vertices for B bones.
 
     Attributes
     ----------
     influences : int array, shape (V,)
-        Bones with weight.
+        Number of bones with weight.
     sums : float64 array, shape (V,)
     unweighted : bool array, shape (V,)
     crowded : bool array, shape (V,)
@@ -48,12 +48,12 @@ class Findings:
     unnormalized : bool array, shape (V,)
         Weighted, but the sum is not 1.
     torn : bool array, shape (V,)
-        Another vertex at the same place has other weights: a pose opens the seam.
+        Another vertex at the same position has different weights: a pose opens the seam.
     stray, far : int arrays, shape (N, 2)
-        (vertex, bone), ascending: weights in small patches apart from the bone's region on the same part of the mesh,
-        and weights of bones that are much farther away than others.
+        (vertex, bone), ascending: weights in small patches separate from the bone's main region on the same part of the
+        mesh, and weights of bones that are much farther away than others.
     limit : int
-        The one of influences; 0 for none.
+        Of influences; 0 for none.
     """
 
     influences: np.ndarray
@@ -68,7 +68,7 @@ class Findings:
 
     @property
     def wrong(self) -> np.ndarray:
-        """Vertices with anything that was found: bool array, shape (V,)."""
+        """Vertices with any mistake: bool array, shape (V,)."""
         result = self.unweighted | self.crowded | self.unnormalized | self.torn
         result[self.stray[:, 0]] = True
         result[self.far[:, 0]] = True
@@ -83,7 +83,7 @@ def check_weights(
     tails: np.ndarray,
     limit: int = 4,
 ) -> Findings:
-    """Look for what a rigger would call a mistake.
+    """Find mistakes in weights.
 
     Parameters
     ----------
@@ -91,65 +91,89 @@ def check_weights(
         At rest, armature space.
     triangles : int array, shape (T, 3)
     weights : float array, shape (V, B)
-        As they are: not normalized.
+        Not normalized.
     heads, tails : float arrays, shape (B, 3)
         Armature space.
     limit : int
-        Influences that a vertex may have; 0 for any number.
+        Number of influences that a vertex may have; 0 for any number.
+
+    Returns
+    -------
+    Findings
 
     Raises
     ------
     SkinningError
         Where coordinates are not finite.
     """
-    if wrong := int((~np.isfinite(points)).any(axis=1).sum()):
-        raise SkinningError(f"{wrong} vertices have no finite place: repair or delete them")
+    check_finite(points)
     points = np.asarray(points, np.float64)
-    place = weld(points) if len(points) else np.empty(0, np.intp)
+    welded = weld(points) if len(points) else np.empty(0, np.intp)
     vertices, bones = np.nonzero(weights > 0)
     values = weights[vertices, bones]
     influences = np.bincount(vertices, minlength=len(points))
     sums = np.bincount(vertices, values, minlength=len(points))
     unweighted = influences == 0
-    torn = _find_torn(weights, place)
-    seen = values >= SEEN
-    strays = _find_strays(vertices[seen], bones[seen], values[seen], place, triangles)
-    far = values >= CONSIDERABLE
+    torn = _find_torn(weights, welded)
+    counts = values >= REGION_WEIGHT
+    strays = _find_strays(vertices[counts], bones[counts], values[counts], welded, triangles)
+    far = values >= FAR_WEIGHT
     far[far] = _are_far(vertices[far], bones[far], points, heads, tails, np.unique(bones))
     return Findings(
         influences=influences,
         sums=sums,
         unweighted=unweighted,
         crowded=influences > limit if limit else np.zeros(len(points), bool),
-        unnormalized=~unweighted & (np.abs(sums - 1.0) > ODD),
+        unnormalized=~unweighted & (np.abs(sums - 1.0) > TOLERANCE),
         torn=torn,
-        stray=np.stack([vertices[seen][strays], bones[seen][strays]], axis=1),
+        stray=np.stack([vertices[counts][strays], bones[counts][strays]], axis=1),
         far=np.stack([vertices[far], bones[far]], axis=1),
         limit=limit,
     )
 
 
-def _find_torn(weights: np.ndarray, place: np.ndarray) -> np.ndarray:
-    """Vertices at whose place another has other weights, shape (V,)."""
-    copies = np.flatnonzero(place != np.arange(len(place)))
-    differ = copies[(np.abs(weights[copies] - weights[place[copies]]) > ODD).any(axis=1)]
-    torn = np.zeros(len(place), bool)
-    torn[place[differ]] = True
-    return torn[place]
+def check_finite(points: np.ndarray, mesh: str = "") -> None:
+    """Raise an error where points are not finite.
+
+    Parameters
+    ----------
+    points : float array, shape (V, 3)
+    mesh : str
+        Which mesh it is, for the message.
+
+    Raises
+    ------
+    SkinningError
+        With the number of vertices.
+    """
+    if wrong := int((~np.isfinite(points)).any(axis=1).sum()):
+        of_mesh = f" of the {mesh}" if mesh else ""
+        raise SkinningError(
+            f"{wrong} vertices{of_mesh} have NaN or infinite coordinates: delete them or fix the source mesh"
+        )
+
+
+def _find_torn(weights: np.ndarray, welded: np.ndarray) -> np.ndarray:
+    """Vertices at whose position another has different weights: bool array, shape (V,)."""
+    copies = np.flatnonzero(welded != np.arange(len(welded)))
+    differ = copies[(np.abs(weights[copies] - weights[welded[copies]]) > TOLERANCE).any(axis=1)]
+    torn = np.zeros(len(welded), bool)
+    torn[welded[differ]] = True
+    return torn[welded]
 
 
 def _find_strays(
-    vertices: np.ndarray, bones: np.ndarray, values: np.ndarray, place: np.ndarray, triangles: np.ndarray
+    vertices: np.ndarray, bones: np.ndarray, values: np.ndarray, welded: np.ndarray, triangles: np.ndarray
 ) -> np.ndarray:
     """Which weights, shape (N,), are in small patches: bool array, shape (N,).
 
-    Regions are those of (vertex, bone) that edges connect; on each part of the mesh a bone has a main one.
+    A region is the entries (vertex, bone) of one bone that edges connect; the largest on each part is the main region.
     """
     if not len(vertices):
         return np.zeros(0, bool)
-    count, bone_count = len(place), int(bones.max()) + 1
-    edges = find_edges(drop_degenerate(place[triangles]))[0]
-    keys, entry = np.unique(place[vertices] * bone_count + bones, return_inverse=True)
+    count, bone_count = len(welded), int(bones.max()) + 1
+    edges = find_edges(drop_degenerate(welded[triangles]))[0]
+    keys, entry = np.unique(welded[vertices] * bone_count + bones, return_inverse=True)
     entry = entry.ravel()
     regions = find_islands(_pair_entries(keys, edges, bone_count, count), len(keys))
     parts = find_islands(edges, count)[keys // bone_count]
@@ -157,11 +181,11 @@ def _find_strays(
     sizes = np.bincount(regions[entry], values)
     largest = np.zeros(owners.max() + 1)
     np.maximum.at(largest, owners, sizes[regions])
-    return (sizes[regions] < STRAY * largest[owners])[entry]
+    return (sizes[regions] < STRAY_SHARE * largest[owners])[entry]
 
 
 def _pair_entries(keys: np.ndarray, edges: np.ndarray, bone_count: int, count: int) -> np.ndarray:
-    """Entries (place, bone) of one bone that an edge connects, as indices into ascending keys: shape (E, 2)."""
+    """Entries (vertex, bone) of one bone that an edge connects, as indices into ascending keys: shape (E, 2)."""
     starts = np.searchsorted(keys // bone_count, np.arange(count + 1))
     own = np.diff(starts)[edges[:, 0]]
     rank = np.arange(int(own.sum())) - np.repeat(np.cumsum(own) - own, own)
@@ -174,7 +198,7 @@ def _pair_entries(keys: np.ndarray, edges: np.ndarray, bone_count: int, count: i
 def _are_far(
     vertices: np.ndarray, bones: np.ndarray, points: np.ndarray, heads: np.ndarray, tails: np.ndarray, used: np.ndarray
 ) -> np.ndarray:
-    """Which vertices, ascending, are much farther from bones, shape (N,) each, than from their nearest used one."""
+    """Which vertices, ascending, are much farther from bones, shape (N,) each, than from the nearest used bone."""
     result = np.zeros(len(vertices), bool)
     size = float(np.linalg.norm(np.ptp(points, axis=0))) if len(points) else 0.0
     column = np.zeros(len(heads), np.intp)
@@ -184,12 +208,12 @@ def _are_far(
         distances = _measure(points[start : start + BLOCK], heads[used], tails[used])
         nearest = distances.min(axis=1, initial=np.inf)[vertices[rows] - start]
         own = distances[vertices[rows] - start, column[bones[rows]]]
-        result[rows] = (own > TIMES_FARTHER * nearest) & (own > nearest + FARTHER * size)
+        result[rows] = (own > FAR_RATIO * nearest) & (own > nearest + FAR_GAP * size)
     return result
 
 
 def _measure(points: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> np.ndarray:
-    """Distances from points, shape (V, 3), to bones, shape (B, 3) each: shape (V, B)."""
+    """Distances from points, shape (V, 3), to bones, heads and tails of shape (B, 3): shape (V, B)."""
     axes = tails - heads
     squares = np.maximum(np.einsum("bi,bi->b", axes, axes), 1e-300)
     along = np.clip((points @ axes.T - np.einsum("bi,bi->b", heads, axes)) / squares, 0.0, 1.0)
@@ -201,16 +225,23 @@ def _measure(points: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> np.nda
 
 
 def describe(findings: Findings, names: Sequence[str]) -> list[str]:
-    """Say in sentences what was found, the general first; "No mistakes found" where there is nothing."""
+    """Describe mistakes in sentences, those of all bones first; "No mistakes found" where there is none.
+
+    Parameters
+    ----------
+    findings : Findings
+    names : sequence of str, length B
+        Of the bones.
+    """
     whole = (
         (findings.unweighted, "no weight: no bone moves them"),
         (findings.crowded, f"more than {findings.limit} influences"),
         (findings.unnormalized, "weights that do not sum to 1"),
-        (findings.torn, "other weights than their copies at the same place: the seam opens in a pose"),
+        (findings.torn, "different weights than others at the same location: the seam opens in a pose"),
     )
     lines = [f"{_count(int(found.sum()))} {what}" for found, what in whole if found.any()]
     for pairs, what in (
-        (findings.stray, "in a patch apart from the rest of the bone's region"),
+        (findings.stray, "in a patch separate from the bone's other weights"),
         (findings.far, "far from the bone"),
     ):
         counts = np.bincount(pairs[:, 1], minlength=len(names))

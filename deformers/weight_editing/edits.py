@@ -1,7 +1,7 @@
-"""Edits of weights: smooth, sharpen, normalize, limit, prune, and automatic weights merged into those there are.
+"""Edits of weights: smooth, sharpen, normalize, limit, prune, and new weights merged into existing ones.
 
-In all of them weights are float32, shape (V, B). Columns that are `locked`, bool of shape (B,), are never changed: the
-others share what these leave. Only rows that are `chosen`, bool of shape (V,), are changed: None for all.
+Weights are float32 arrays, shape (V, B). `locked` columns, bool of shape (B,), never change: the others share the rest.
+Only `chosen` rows, bool of shape (V,), change; None chooses all.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from ..geometry.solid import weld
 
 Mode = Literal["REPLACE", "ADD", "UNWEIGHTED"]
 
-LEAST_SUM = 1e-4
-"""A vertex whose weights sum to less has none."""
+SMALLEST_SUM = 1e-4
+"""A vertex whose weights sum to less counts as one without weights."""
 
-LEAST_LENGTH = 1e-3
-"""Of an edge, as a share of the mean length: what is shorter ties no more firmly."""
+SHORTEST_EDGE = 1e-3
+"""As a share of the mean length: shorter edges count as this long."""
 
 SLICE_VALUES = 4_000_000
 """Weights that are edited at once."""
@@ -30,18 +30,18 @@ SLICE_VALUES = 4_000_000
 
 @dataclass(frozen=True)
 class Links:
-    """Which points of a skin are neighbors, seams closed.
+    """Which vertices of a skin are neighbors, across seams too.
 
     Attributes
     ----------
     welded : int array, shape (V,)
-        The first vertex at the place of each; only these have links.
+        The first vertex at the position of each; only these have links.
     targets : int array, shape (L,)
         Neighbors of the first vertex, then of the second, and so on.
     starts : int array, shape (V + 1,)
         Where each vertex's neighbors begin in `targets`.
     shares : float32 array, shape (L,)
-        How much of a vertex's surroundings each neighbor is: in inverse proportion to its distance, sum 1.
+        Weight of each neighbor in the mean: in inverse proportion to its distance, sum 1.
     """
 
     welded: np.ndarray
@@ -51,7 +51,7 @@ class Links:
 
 
 def find_links(points: np.ndarray, triangles: np.ndarray) -> Links:
-    """The neighbors of each point along the edges of triangles.
+    """Find the neighbors of each vertex along the edges of triangles.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def find_links(points: np.ndarray, triangles: np.ndarray) -> Links:
     welded = weld(np.asarray(points, np.float64))
     edges, _ = find_edges(drop_degenerate(welded[triangles]))
     lengths = np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1)
-    closeness = 1.0 / np.maximum(lengths, LEAST_LENGTH * (lengths.mean() if len(lengths) else 1.0))
+    closeness = 1.0 / np.maximum(lengths, SHORTEST_EDGE * (lengths.mean() if len(lengths) else 1.0))
     sources = np.concatenate([edges[:, 0], edges[:, 1]])
     order = np.argsort(sources, kind="stable")
     closeness = np.concatenate([closeness, closeness])[order]
@@ -90,20 +90,20 @@ def smooth_weights(
     ----------
     weights : float32 array, shape (V, B)
     links : Links
-        Vertices at one place end with the same weights where any of them is chosen.
+        Vertices at one position end with the same weights where any of them is chosen.
     strength : float
         0 changes nothing, 1 takes the mean.
     repeats : int
-    locked, chosen : bool arrays, optional
+    locked, chosen : bool arrays, shapes (B,) and (V,), optional
 
     Returns
     -------
     float32 array, shape (V, B)
-        Rows sum to what they did; vertices without weights stay so.
+        Rows with the same sums; vertices without weights stay so.
 
     Notes
     -----
-    Vertices that are not chosen, and locked columns, are read but not written: at the border weights stay continuous.
+    Vertices that are not chosen are read but not written, so weights stay continuous at the border.
     """
     result = weights.copy()
     marked = np.zeros(len(weights), bool)
@@ -124,7 +124,7 @@ def smooth_weights(
 
 
 def _average_copies(weights: np.ndarray, welded: np.ndarray) -> np.ndarray:
-    """Weights, shape (V, B), that are at each first vertex the mean over those at its place that have any."""
+    """Weights, shape (V, B), where the first vertex at each position has the mean of those there that have any."""
     if (welded == np.arange(len(welded))).all():
         return weights
     order = np.argsort(welded, kind="stable")
@@ -144,28 +144,28 @@ def _neighbor_means(weights: np.ndarray, links: Links, rows: np.ndarray) -> Iter
     bounds = np.unique(np.append(bounds, len(rows)))
     for low, high in pairwise(bounds.tolist()):
         first = np.cumsum(counts[low:high]) - counts[low:high]
-        spots = np.repeat(links.starts[rows[low:high]] - first, counts[low:high]) + np.arange(counts[low:high].sum())
-        gathered = weights[links.targets[spots]]
-        gathered *= links.shares[spots, None]
+        entries = np.repeat(links.starts[rows[low:high]] - first, counts[low:high]) + np.arange(counts[low:high].sum())
+        gathered = weights[links.targets[entries]]
+        gathered *= links.shares[entries, None]
         yield slice(low, high), np.add.reduceat(gathered, first, axis=0)
 
 
 def sharpen_weights(
     weights: np.ndarray, amount: float = 0.5, locked: np.ndarray | None = None, chosen: np.ndarray | None = None
 ) -> np.ndarray:
-    """Strengthen each vertex's strong weights at the cost of its weak ones.
+    """Strengthen each vertex's large weights at the cost of its small weights.
 
     Parameters
     ----------
     weights : float32 array, shape (V, B)
     amount : float
-        0 changes nothing; at 1 the strongest takes all.
-    locked, chosen : bool arrays, optional
+        0 changes nothing; at 1 the largest weight takes all.
+    locked, chosen : bool arrays, shapes (B,) and (V,), optional
 
     Returns
     -------
     float32 array, shape (V, B)
-        Rows sum to what they did.
+        Rows with the same sums.
 
     Notes
     -----
@@ -186,10 +186,17 @@ def sharpen_weights(
 def normalize_rows(
     weights: np.ndarray, locked: np.ndarray | None = None, chosen: np.ndarray | None = None
 ) -> np.ndarray:
-    """Scale the weights of each vertex that has some to the sum 1, negative ones taken for 0.
+    """Scale the weights of each vertex to a sum of 1; negative weights count as 0.
 
-    Where locked columns sum to more than 1, the others become 0; where nothing is left to scale, a vertex stays as it
-    is. `blending.normalize_weights` does this for the sparse weights that are deformed by.
+    Parameters
+    ----------
+    weights : float32 array, shape (V, B)
+    locked, chosen : bool arrays, shapes (B,) and (V,), optional
+
+    Returns
+    -------
+    float32 array, shape (V, B)
+        Where locked columns sum to more than 1, the others become 0. A vertex with nothing to scale stays as it is.
     """
     free, rows = _free_columns(weights, locked), _rows(weights, chosen)
 
@@ -203,21 +210,22 @@ def normalize_rows(
 def limit_influences(
     weights: np.ndarray, count: int, locked: np.ndarray | None = None, chosen: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Keep the `count` strongest weights of each vertex; what is left is scaled to the sum that there was.
+    """Keep the largest weights of each vertex, scaled to the sum that all its weights had.
 
     Parameters
     ----------
     weights : float32 array, shape (V, B)
     count : int
-        At least 1. Locked weights count and stay: where they are as many, all others go, and the sum falls.
-    locked, chosen : bool arrays, optional
+        How many, at least 1. Locked weights count and stay: where they are as many, all others are removed, and the sum
+        falls.
+    locked, chosen : bool arrays, shapes (B,) and (V,), optional
 
     Returns
     -------
     weights : float32 array, shape (V, B)
-        Of weights that are equal, those of the first columns are kept.
+        Of equal weights, those of the first columns are kept.
     loss : float32 array, shape (V,)
-        The share of each vertex's weight that was taken away, before the rest was scaled.
+        The share of each vertex's weight that was removed, before the rest was scaled.
     """
     free, rows = _free_columns(weights, locked), _rows(weights, chosen)
     loss = np.zeros(len(weights), np.float32)
@@ -248,9 +256,18 @@ def _keep_strongest(weights: np.ndarray, allowed: np.ndarray) -> np.ndarray:
 def prune_weights(
     weights: np.ndarray, threshold: float, locked: np.ndarray | None = None, chosen: np.ndarray | None = None
 ) -> np.ndarray:
-    """Take away weights below a threshold; what is left is scaled to the sum that there was.
+    """Remove weights below a threshold; the others are scaled to the sum that all of a vertex's weights had.
 
-    A vertex's strongest weight that is not locked stays, however small.
+    Parameters
+    ----------
+    weights : float32 array, shape (V, B)
+    threshold : float
+        A vertex's largest weight that is not locked stays, however small.
+    locked, chosen : bool arrays, shapes (B,) and (V,), optional
+
+    Returns
+    -------
+    float32 array, shape (V, B)
     """
     free, rows = _free_columns(weights, locked), _rows(weights, chosen)
 
@@ -270,19 +287,20 @@ def merge_weights(
     locked: np.ndarray | None = None,
     chosen: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Put automatic weights into those there are.
+    """Merge new weights into existing weights.
 
     Parameters
     ----------
     existing, found : float32 arrays, shape (V, B)
-        A vertex for which nothing was found stays as it is.
+        A vertex without found weights stays as it is.
     mode : str
-        "REPLACE": the written columns take what was found, at most what locked ones leave, and the others are scaled
-        to the rest; where these have nothing, the written ones take it all. "ADD": what was found is added on the
-        written columns, and all that are not locked are scaled. "UNWEIGHTED": "REPLACE" for vertices without weights.
+        "REPLACE": the written columns take the found weights, up to what locked columns leave, and the others are
+        scaled to the rest; where these are 0, the written columns take it all. "ADD": found weights are added to the
+        written columns, and all columns that are not locked are scaled. "UNWEIGHTED": "REPLACE" for vertices without
+        weights.
     columns : bool array, shape (B,), optional
-        Bones that are written; all.
-    locked, chosen : bool arrays, optional
+        Bones that are written; all by default.
+    locked, chosen : bool arrays, shapes (B,) and (V,), optional
 
     Returns
     -------
@@ -290,9 +308,9 @@ def merge_weights(
         Rows that are written sum to 1.
     """
     free, rows = _free_columns(existing, locked), _rows(existing, chosen)
-    rows = rows[_sum(found)[rows] > LEAST_SUM]
+    rows = rows[_sum(found)[rows] > SMALLEST_SUM]
     if mode == "UNWEIGHTED":
-        rows = rows[_sum(existing)[rows] < LEAST_SUM]
+        rows = rows[_sum(existing)[rows] < SMALLEST_SUM]
     elif mode not in ("REPLACE", "ADD"):
         raise ValueError(f"{mode} is no mode: REPLACE, ADD or UNWEIGHTED")
     written = (np.ones(len(free), bool) if columns is None else columns)[free]
@@ -326,7 +344,7 @@ def _take(weights: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndar
 
 
 def _rooms(weights: np.ndarray, rows: np.ndarray, free: np.ndarray) -> np.ndarray:
-    """What locked columns leave of 1, shape (rows,)."""
+    """What locked columns leave of a sum of 1, shape (rows,)."""
     return np.maximum(1.0 - _sum(_take(weights, rows, ~free)), 0.0)
 
 
@@ -345,7 +363,7 @@ def _scale_to(weights: np.ndarray, sums: np.ndarray, otherwise: np.ndarray) -> n
 def _edit_rows(
     weights: np.ndarray, rows: np.ndarray, free: np.ndarray, edit: Callable[[np.ndarray], np.ndarray]
 ) -> np.ndarray:
-    """A copy in which `edit` has given the free columns of some rows, part by part."""
+    """A copy in which the free columns of some rows are what `edit` returns for them, part by part."""
     result = weights.copy()
     for some in np.array_split(rows, 1 + rows.size * weights.shape[1] // SLICE_VALUES):
         result[some[:, None], np.flatnonzero(free)] = edit(some)

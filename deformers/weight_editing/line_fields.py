@@ -106,6 +106,7 @@ class LineField:
 
     @property
     def line_count(self) -> int:
+        """Number of lines, L."""
         return len(self.closed)
 
     def find_handle_angles(self, line: int) -> np.ndarray:

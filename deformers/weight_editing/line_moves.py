@@ -51,6 +51,7 @@ class HandleMoves:
 
     @property
     def is_moved(self) -> bool:
+        """Whether any handle is moved."""
         return bool(self.moved_lines)
 
     @property
@@ -61,25 +62,42 @@ class HandleMoves:
     def set_line(
         self, line: int, offsets: Sequence[float] | np.ndarray, widths: Sequence[float] | np.ndarray
     ) -> HandleMoves:
-        """The same but for the handles of one line, HANDLES numbers each."""
+        """Set the handles of one line.
+
+        Parameters
+        ----------
+        line : int
+            Index of the line.
+        offsets, widths : sequences of float, shape (HANDLES,)
+        """
         result = replace(self, offsets=self.offsets.copy(), widths=self.widths.copy())
         result.offsets[line], result.widths[line] = offsets, widths
         return result
 
     def add_offset(self, handles: Any, offset: float, limit: float) -> HandleMoves:
-        """The same with an offset added to some handles, an index of `offsets`; of at most `limit` each way."""
+        """Move some handles.
+
+        Parameters
+        ----------
+        handles : index
+            Of `offsets`: the handles to move.
+        offset : float
+            Added to their offsets.
+        limit : float
+            Largest offset in either direction.
+        """
         offsets = self.offsets.copy()
         offsets[handles] = np.clip(offsets[handles] + offset, -limit, limit)
         return replace(self, offsets=offsets)
 
     def scale_widths(self, handles: Any, factor: float) -> HandleMoves:
-        """The same with the falloff at some handles, an index of `widths`, wider by a factor, as far as allowed."""
+        """Scale the falloff at some handles, an index of `widths`, by a factor, within `LARGEST_FALLOFF`."""
         widths = self.widths.copy()
         widths[handles] = np.clip(widths[handles] * factor, 1.0 / LARGEST_FALLOFF, LARGEST_FALLOFF)
         return replace(self, widths=widths)
 
     def mix(self, mixing: np.ndarray, line_count: int) -> HandleMoves:
-        """Moves of another joint's handles, of `find_mirror_mixing`."""
+        """Moves of another joint's handles, by a matrix of `find_mirror_mixing`, shape (L' * HANDLES, L * HANDLES)."""
         offsets, widths = mixing @ self.offsets.ravel(), np.exp(mixing @ np.log(self.widths.ravel()))
         return HandleMoves(offsets.reshape(line_count, HANDLES), widths.reshape(line_count, HANDLES))
 

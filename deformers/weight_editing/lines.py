@@ -75,6 +75,7 @@ class RiggedMesh:
             side = grown
 
     def count_ancestors(self, bone: int) -> int:
+        """How many bones a bone is joined to, up to the root."""
         count = 0
         while (bone := int(self.parents[bone])) >= 0:
             count += 1
@@ -214,7 +215,20 @@ class LineEdit:
         return _find_shares(own, joint.side[self.columns], own.sum(axis=1))
 
     def trace(self, joint: JointLines, weights: np.ndarray, level: float) -> Segments:
-        """Trace a joint's lines as they run with weights, shape (N, K): segments with vertices of the mesh."""
+        """Trace where a joint's shares pass a level.
+
+        Parameters
+        ----------
+        joint : JointLines
+        weights : float array, shape (N, K)
+            As they are now.
+        level : float
+
+        Returns
+        -------
+        Segments
+            With vertices of the mesh.
+        """
         segments = trace_segments(self.find_shares(joint, weights), joint.field.triangles, level)
         return Segments(segments.triangles, joint.field.vertices[segments.edges], segments.shares)
 

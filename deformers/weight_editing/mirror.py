@@ -1,4 +1,4 @@
-"""Skin weights from one side of a character to the other, whatever its topology."""
+"""Skin weights copied from one side of a character to the other, for any topology."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ import numpy as np
 
 from ..errors import SkinningError
 from ..geometry.solid import weld
+from .checks import check_finite
 from .transfer import FindNearest
 
-SAME = 1e-4
-"""Share of the mesh's diagonal within which a mirrored vertex is another vertex, and one at the plane is on it."""
+TOLERANCE = 1e-4
+"""Distance, as a share of the mesh's diagonal, within which a mirrored vertex matches another, or lies on the plane."""
 
-FAR = 0.02
-"""Share of the mesh's diagonal from which on a mirrored vertex has no surface near it."""
+FAR_SHARE = 0.02
+"""Distance, as a share of the mesh's diagonal, from which on a mirrored vertex has no surface near it."""
 
 SIDES = {"POSITIVE": 1.0, "NEGATIVE": -1.0, "BOTH": 0.0}
-"""What is mirrored: the weights of one side go to the other; or each vertex and its mirror image get their mean."""
+"""The side to copy weights from, as a sign; "BOTH" gives each vertex and its mirror image the mean of both."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Mirror:
     changed : bool array, shape (V,)
         Vertices that were given weights.
     far : bool array, shape (V,)
-        Of those, the ones whose mirror image is on no surface: they have the weights of what is nearest to it.
+        Those of them whose mirror image is on no surface: they have the weights of the nearest surface.
     """
 
     weights: np.ndarray
@@ -40,13 +41,18 @@ class Mirror:
 
 
 def pair_names(names: Sequence[str], flip: Callable[[str], str]) -> np.ndarray:
-    """For each bone the one of the other side, itself where there is none: int array, shape (B,).
+    """Pair the bones of both sides by name.
 
     Parameters
     ----------
-    names : sequence of str
+    names : sequence of str, length B
     flip : callable
-        A name to that of the other side, as Blender's `bpy.utils.flip_name`.
+        Turns a name into that of the other side, as Blender's `bpy.utils.flip_name` does.
+
+    Returns
+    -------
+    int array, shape (B,)
+        For each bone the bone of the other side, itself where there is none.
     """
     index_of = {name: index for index, name in enumerate(names)}
     return np.array([index_of.get(flip(name), index) for index, name in enumerate(names)], np.intp)
@@ -73,18 +79,22 @@ def mirror_weights(
         At rest, armature space.
     triangles : int array, shape (T, 3)
     pairs : int array, shape (B,)
-        The bone of the other side, of `pair_names`.
+        The bone of the other side: see `pair_names`.
     find_nearest : FindNearest
     source : "POSITIVE", "NEGATIVE" or "BOTH"
-        The side whose weights are kept, or neither.
+        The side to copy from, or neither.
     axis : int
-        Across which it is mirrored.
+        The axis that the plane is perpendicular to.
     center : float
-        Where on the axis the plane is: 0 is the armature's origin.
+        Position of the plane on the axis: 0 is the armature's origin.
     chosen : bool array, shape (V,), optional
-        Vertices that may change, and with each those at its place; all by default.
+        Vertices that may change, with all vertices at their positions; all by default.
     locked : bool array, shape (B,), optional
-        Bones whose weights stay: what they leave is shared by the others. None by default.
+        Bones whose weights stay: the others share the rest. None by default.
+
+    Returns
+    -------
+    Mirror
 
     Raises
     ------
@@ -93,29 +103,28 @@ def mirror_weights(
 
     Notes
     -----
-    A vertex takes its weights, with left and right bones exchanged, from where its mirror image is nearest to the
-    surface: of one vertex where there is one, else between the corners of a triangle. With a source's side, only
-    triangles that have no corner on the other are looked at, so nothing that changes is read. A vertex on the plane
-    gets the mean of its weights and its mirrored weights.
+    A vertex takes its weights, with left and right bones swapped, from the surface point nearest to its mirror image:
+    of a vertex if one is there, else interpolated in a triangle. With a side to copy from, triangles with a corner on
+    the other side do not count, so no weight that changes is read. A vertex on the plane gets the mean of its weights
+    and its mirrored weights.
     """
-    if wrong := int((~np.isfinite(points)).any(axis=1).sum()):
-        raise SkinningError(f"{wrong} vertices have no finite place: repair or delete them")
+    check_finite(points)
     points, weights = np.asarray(points, np.float64), np.asarray(weights, np.float32)
     size = float(np.linalg.norm(np.ptp(points, axis=0))) or 1.0
     offsets = points[:, axis] - center
-    side = np.where(np.abs(offsets) <= SAME * size, 0.0, np.sign(offsets))
+    side = np.where(np.abs(offsets) <= TOLERANCE * size, 0.0, np.sign(offsets))
     kept = SIDES[source]
-    place = weld(points)
+    welded = weld(points)
     targets = (side == 0) | (side != kept)
     if chosen is not None:
-        targets &= np.bincount(place[chosen], minlength=len(points))[place] > 0
+        targets &= np.bincount(welded[chosen], minlength=len(points))[welded] > 0
     surface = triangles[(side[triangles] * kept >= 0).all(axis=1)]
     if not len(surface):
         raise SkinningError(f"The {source.lower()} side has no faces: mirror from the other side, or move the mesh")
-    changed = np.flatnonzero(targets & (place == np.arange(len(points))))
+    changed = np.flatnonzero(targets & (welded == np.arange(len(points))))
     images = points[changed].copy()
     images[:, axis] = 2.0 * center - images[:, axis]
-    mirrored, distances = _read_at(images, weights, points, surface, find_nearest, SAME * size)
+    mirrored, distances = _read_at(images, weights, points, surface, find_nearest, TOLERANCE * size)
     mirrored = mirrored[:, pairs]
     central = side[changed] == 0 if kept else np.ones(len(changed), bool)
     own = weights[changed]
@@ -125,28 +134,28 @@ def mirror_weights(
     result = weights.copy()
     result[changed] = mirrored
     away = np.zeros(len(points), bool)
-    away[changed] = distances > FAR * size
-    result = np.where(targets[:, None], result[place], result)
-    return Mirror(result, targets, targets & away[place])
+    away[changed] = distances > FAR_SHARE * size
+    result = np.where(targets[:, None], result[welded], result)
+    return Mirror(result, targets, targets & away[welded])
 
 
 def _read_at(
-    spots: np.ndarray,
+    positions: np.ndarray,
     weights: np.ndarray,
     points: np.ndarray,
     triangles: np.ndarray,
     find_nearest: FindNearest,
-    same: float,
+    tolerance: float,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Weights, shape (N, B), where a surface is nearest to spots, shape (N, 3), and how far that is, shape (N,)."""
-    if not len(spots):
+    """Weights, shape (N, B), and distances, shape (N,), of the surface points nearest to positions, shape (N, 3)."""
+    if not len(positions):
         return np.zeros((0, weights.shape[1]), np.float32), np.zeros(0)
-    owner, shares, distances = find_nearest(spots, points, triangles)
+    owner, shares, distances = find_nearest(positions, points, triangles)
     corners = triangles[owner]
-    gaps = np.linalg.norm(points[corners] - spots[:, None], axis=2)
-    on = gaps.min(axis=1) <= same
+    gaps = np.linalg.norm(points[corners] - positions[:, None], axis=2)
+    on = gaps.min(axis=1) <= tolerance
     shares = np.where(on[:, None], np.eye(3)[gaps.argmin(axis=1)], shares).astype(np.float32)
-    result = np.zeros((len(spots), weights.shape[1]), np.float32)
+    result = np.zeros((len(positions), weights.shape[1]), np.float32)
     for corner in range(3):
         result += shares[:, corner, None] * weights[corners[:, corner]]
     return result, distances
@@ -155,7 +164,7 @@ def _read_at(
 def _keep_locked(own: np.ndarray, mirrored: np.ndarray, locked: np.ndarray) -> np.ndarray:
     """Mirrored weights, shape (N, B), with the columns of locked bones as they were, each row's sum as mirrored.
 
-    Where the mirror image has no weight for an unlocked bone, the unlocked ones keep their own.
+    Where the mirror image has no weight for an unlocked bone, the unlocked bones keep their own weights.
     """
     totals = mirrored.sum(axis=1, keepdims=True)
     room = np.maximum(totals - own[:, locked].sum(axis=1, keepdims=True), 0.0)

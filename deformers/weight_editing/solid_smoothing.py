@@ -1,4 +1,4 @@
-"""Weights smoothed through the solid: sides that face each other across a limb even out, as do parts side by side."""
+"""Weights smoothed through the solid: across a limb, and between parts that touch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TOLERANCE = 1e-6
 
 
 def smooth_through(points: np.ndarray, triangles: np.ndarray, weights: np.ndarray, reach: float = 2.0) -> np.ndarray:
-    """Weights as they would be if they spread through the solid for a while.
+    """Smooth weights by diffusion through the solid.
 
     Parameters
     ----------
@@ -25,12 +25,12 @@ def smooth_through(points: np.ndarray, triangles: np.ndarray, weights: np.ndarra
     triangles : int array, shape (T, 3)
     weights : float32 array, shape (V, B)
     reach : float
-        How far weights spread, in cells: some hundredth of the mesh's size each.
+        How far weights spread, in cells: of about a hundredth of the mesh's size each.
 
     Returns
     -------
     float32 array, shape (V, B)
-        Rows have the sums that they had. Vertices that are in no face stay as they are.
+        Rows with the same sums. Vertices that are in no face stay as they are.
 
     Notes
     -----

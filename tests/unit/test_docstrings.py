@@ -30,10 +30,6 @@ NOT_YET: set[str] = {
     "deformers/geometry/vectors.py",
     "deformers/patterns/chart_mesh.py",
     "deformers/patterns/heights.py",
-    "deformers/weight_editing/edits.py",
-    "deformers/weight_editing/line_fields.py",
-    "deformers/weight_editing/line_moves.py",
-    "deformers/weight_editing/lines.py",
 }
 """Modules whose docstrings are still to be written."""
 

@@ -64,7 +64,7 @@ def test_a_patch_apart_is_found() -> None:
     weights[[40, 41]] = [0.9, 0.0, 0.0, 0.1]  # where the tip's other weights are far along the tube
     findings = check(weights)
     assert findings.stray.tolist() == [[40, 3], [41, 3]]
-    assert describe(findings, NAMES) == ["tip: 2 vertices in a patch apart from the rest of the bone's region"]
+    assert describe(findings, NAMES) == ["tip: 2 vertices in a patch separate from the bone's other weights"]
 
 
 def test_a_part_of_its_own_is_no_patch() -> None:
@@ -88,7 +88,7 @@ def test_a_torn_seam_is_found() -> None:
     weights[copy[-1]] += np.float32([0.0, 0.05, -0.05, 0.0])
     findings = check_weights(split, corners, weights, HEADS, TAILS)
     assert np.flatnonzero(findings.torn).tolist() == copy.tolist()
-    assert "other weights than their copies" in describe(findings, NAMES)[0]
+    assert "different weights than others" in describe(findings, NAMES)[0]
 
 
 def test_weights_far_from_their_bone_are_found() -> None:
@@ -100,7 +100,7 @@ def test_weights_far_from_their_bone_are_found() -> None:
 
 
 def test_places_that_are_none_are_told() -> None:
-    with pytest.raises(SkinningError, match="252 vertices have no finite place"):
+    with pytest.raises(SkinningError, match="252 vertices have NaN or infinite coordinates"):
         check_weights(POINTS * np.nan, TRIANGLES, weigh(), HEADS, TAILS)
 
 

@@ -112,5 +112,5 @@ def test_what_has_no_other_side_is_told() -> None:
     assert result.far[len(points) :].sum() > 20
     with pytest.raises(SkinningError, match="positive side has no faces"):
         mirror_weights(weigh(points), points - np.array([5.0, 0.0, 0.0]), triangles, PAIRS, find_nearest)
-    with pytest.raises(SkinningError, match="32 vertices have no finite place"):
+    with pytest.raises(SkinningError, match="32 vertices have NaN or infinite coordinates"):
         mirror_weights(weigh(points), points * np.nan, triangles, PAIRS, find_nearest)

@@ -58,7 +58,7 @@ def test_what_is_away_is_filled_in_smoothly() -> None:
     assert slopes[last] == pytest.approx(0.05, abs=0.01)
     assert rings[-1, :, 1] == pytest.approx(1.0)
     assert result.notes == (
-        f"{(~result.matched).sum()} of 372 vertices are not on the source: filled in smoothly from those around",
+        f"{(~result.matched).sum()} of 372 vertices are not near the source: filled in smoothly from their neighbors",
     )
 
 
@@ -83,7 +83,7 @@ def test_clusters_lead_to_about_the_same_plate(monkeypatch: pytest.MonkeyPatch) 
     held = (points[:, 2] < 0.4) | (points[:, 2] > 1.7)
     known = np.where(held[:, None], weigh(points), 0.0)
     exact = inpaint_weights(laplacian, known, held)
-    monkeypatch.setattr(weight_transfer, "MOST_AT_ONCE", 50)
+    monkeypatch.setattr(weight_transfer, "MAX_FREE", 50)
     result = inpaint_weights(laplacian, known, held)
     assert (result[held] == known[held]).all()
     np.testing.assert_allclose(result.sum(axis=1), 1.0, atol=1e-9)
@@ -139,7 +139,7 @@ def test_an_island_out_of_reach_takes_what_is_nearest() -> None:
     assert (result.matched == (np.arange(len(points)) < len(near))).all()
     np.testing.assert_allclose(result.weights, weigh(points), atol=1e-6)
     assert result.notes == (
-        f"{len(near)} vertices are on parts that lie nowhere on the source: they have the weights of what is nearest",
+        f"{len(near)} vertices are on parts with no vertex near the source: they took the nearest weights",
     )
 
 
@@ -169,7 +169,7 @@ def test_unweighted_parts_of_the_source_are_not_looked_at() -> None:
     ("weights", "points", "message"),
     [
         (np.zeros((len(BODY_POINTS), 2)), BODY_POINTS, "no face with weights"),
-        (weigh(BODY_POINTS), np.full((3, 3), np.nan), "3 vertices of the target have no finite place"),
+        (weigh(BODY_POINTS), np.full((3, 3), np.nan), "3 vertices of the target have NaN or infinite coordinates"),
     ],
 )
 def test_what_can_not_be_is_told(weights: np.ndarray, points: np.ndarray, message: str) -> None:
