@@ -173,7 +173,7 @@ def time_steps(package: str, body: Body, rounds: int) -> dict[str, float]:
 
 def list_evaluations(package: str) -> dict[str, str]:
     evaluations = {"DLBNT": "PYTHON", "DLBNT by nodes": "NODES"}
-    if importlib.import_module(package + ".properties").NODES_PROBLEM:
+    if importlib.import_module(package + ".settings.objects").NODES_PROBLEM:
         del evaluations["DLBNT by nodes"]
     return evaluations
 

@@ -78,7 +78,7 @@ class ChartMesh:
         return np.repeat(self.face_starts[faces] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
 
     def following(self, corners: np.ndarray) -> np.ndarray:
-        """The next corner of the same face for each: int array of the same shape."""
+        """The next corner of the same face for each corner, shape (N,): int array, shape (N,)."""
         after = np.minimum(corners + 1, len(self.corner_faces) - 1)
         last = (self.corner_faces[after] != self.corner_faces[corners]) | (after == corners)
         return np.where(last, self.face_starts[self.corner_faces[corners]], after)

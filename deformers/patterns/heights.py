@@ -126,12 +126,12 @@ def respond(response: Response, angles: np.ndarray | float) -> np.ndarray:
     Parameters
     ----------
     response : Response
-    angles : float array, any shape
+    angles : float array, shape (...)
         Radians.
 
     Returns
     -------
-    float64 array, the same shape
+    float64 array, shape (...)
         Amounts: 0 for nothing, 1 for all of the pattern.
 
     Notes
@@ -153,7 +153,7 @@ def raise_values(kind: str, values: np.ndarray, amount: float, depth: float = 0.
     Parameters
     ----------
     kind : str
-    values : array, any shape
+    values : array, shape (...)
         Gray values of the pattern, 0 to 1.
     amount : float
         k log(theta + 1), or by another law, see `respond`.
@@ -162,7 +162,7 @@ def raise_values(kind: str, values: np.ndarray, amount: float, depth: float = 0.
 
     Returns
     -------
-    array, the same shape
+    array, shape (...)
         From 0 to 1.
 
     Notes

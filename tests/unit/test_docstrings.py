@@ -28,8 +28,6 @@ NOT_YET: set[str] = {
     "deformers/geometry/solid_cells.py",
     "deformers/geometry/solid_skin.py",
     "deformers/geometry/vectors.py",
-    "deformers/patterns/chart_mesh.py",
-    "deformers/patterns/heights.py",
 }
 """Modules whose docstrings are still to be written."""
 
