@@ -259,7 +259,7 @@ def run_bind(_package: str, largest: int) -> None:
 
 def run_nodes(package: str, largest: int) -> None:
     """Nodes (Blender 5.1 and later): whole steps of DLBNT, against Preserve Volume and against Python"""
-    if importlib.import_module(package + ".properties").NODES_PROBLEM:
+    if importlib.import_module(package + ".settings.objects").NODES_PROBLEM:
         print("This Blender has no nodes that read bones")
         return
     rows = []

@@ -41,7 +41,7 @@ def depsgraph() -> bpy.types.Depsgraph:
 
 
 def shown_at(obj: bpy.types.Object, pattern, where: tuple[float, float] = (0.5, 0.5)) -> np.ndarray:
-    """Where the evaluated mesh shows a place of the picture, object space."""
+    """Where the evaluated mesh shows a point of the height map, object space."""
     return find_shown(read_skin(obj, depsgraph()), pattern.number, where)[0].point
 
 
