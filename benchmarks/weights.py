@@ -39,7 +39,7 @@ ARTISTS = ALL[:5]
 """Characters whose weights an artist made; those of the others are mostly Blender's own."""
 
 VARIANTS = ("raw", "joined", "welded")
-"""Parts as they were imported; in one object; in one object, with the vertices that lie at one place made one."""
+"""Parts as they were imported; in one object; in one object, with the vertices that lie at one position made one."""
 
 POSES = 12
 """Of each action."""
@@ -96,20 +96,20 @@ class Character:
             obj.hide_set(False)
             obj.select_set(obj in self.objects or obj == self.armature)
         for obj in self.objects:
-            place = obj.matrix_world.copy()
+            matrix = obj.matrix_world.copy()
             obj.vertex_groups.clear()
             obj.modifiers.clear()
             obj.parent = None
-            obj.matrix_world = place
+            obj.matrix_world = matrix
         bpy.context.view_layer.objects.active = self.armature
 
     def _make_whole(self, is_welded: bool) -> bpy.types.Object:
         points, triangles = self.data["V"].astype(float), self.data["tris"]
         if is_welded:
-            place = self.data["weld"]
+            merged = self.data["weld"]
             points = np.zeros((int(self.data["n_welded"]), 3))
-            points[place] = self.data["V"]
-            triangles = place[triangles]
+            points[merged] = self.data["V"]
+            triangles = merged[triangles]
             triangles = triangles[(triangles != np.roll(triangles, 1, axis=1)).all(axis=1)]
         mesh = bpy.data.meshes.new("Whole")
         mesh.from_pydata(points.tolist(), [], triangles.tolist())
@@ -199,24 +199,24 @@ def characters(assets: Path) -> None:
                 row.append(f"{error} / {bare} / {torn} / {seconds:.1f} s")
             rows.append(row)
             print(*row, flush=True)
-    print("\nEach: posed error in % / vertices without weights / vertices at one place with other weights / time\n")
+    print("\nEach: posed error in % / vertices without weights / vertices at one position with other weights / time\n")
     print_table(("character", "as", "Blender", *METHODS), rows)
 
 
 def _count_torn(character: Character, weights: np.ndarray) -> int:
-    """Vertices whose weights are not those of the first one at their place."""
-    _, first, place = np.unique(character.data["weld"], return_index=True, return_inverse=True)
-    return int((np.abs(weights - weights[first[place.reshape(-1)]]).max(axis=1) > 1e-6).sum())
+    """Vertices whose weights are not those of the first vertex at their position."""
+    _, first, merged = np.unique(character.data["weld"], return_index=True, return_inverse=True)
+    return int((np.abs(weights - weights[first[merged.reshape(-1)]]).max(axis=1) > 1e-6).sum())
 
 
 def fingers(assets: Path) -> None:
-    """Vertices of fingers that feel another finger"""
+    """Vertices of fingers that another finger's bones influence"""
     rows = []
     for method in ("BLENDER", *METHODS):
         character = Character(assets, "mh_human", "raw")
         character.weigh(method)
         weights, artist = character.read_weights(), character.read_artist()
-        count, felt, most = 0, 0, 0.0
+        count, leaking, most = 0, 0, 0.0
         hands: dict[str, dict[str, list[int]]] = {"L": {}, "R": {}}
         for index, bone in enumerate(character.bones):
             if found := re.match(r"finger(\d)-\d\.([LR])$", bone):
@@ -225,9 +225,9 @@ def fingers(assets: Path) -> None:
             for finger, own in hand.items():
                 others = [bone for other, bones in hand.items() if other != finger for bone in bones]
                 leaks = weights[artist[:, own].sum(axis=1) > WHOLE][:, others].sum(axis=1)
-                count, felt = count + len(leaks), felt + int((leaks > LEAK).sum())
+                count, leaking = count + len(leaks), leaking + int((leaks > LEAK).sum())
                 most = max(most, float(leaks.max()))
-        rows.append([method, f"{count}", f"{felt} ({100.0 * felt / count:.2f} %)", f"{most:.2f}"])
+        rows.append([method, f"{count}", f"{leaking} ({100.0 * leaking / count:.2f} %)", f"{most:.2f}"])
     print_table(("method", "vertices", f"above {LEAK}", "largest"), rows)
 
 

@@ -1,4 +1,4 @@
-"""Nearest points of a surface."""
+"""Nearest points of a surface, by Blender's tree."""
 
 from __future__ import annotations
 

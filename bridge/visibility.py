@@ -1,4 +1,4 @@
-"""Which lines of sight a surface crosses."""
+"""Which lines of sight a surface crosses, by Blender's tree."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def make_crossing_test(points: np.ndarray, triangles: np.ndarray) -> Callable[[n
     tree = BVHTree.FromPolygons(((points - middle) * scale).tolist(), triangles.tolist(), all_triangles=True)
 
     def find_crossed(starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
-        ways = (ends - starts) * scale
-        lengths = np.linalg.norm(ways, axis=1)
-        lines = zip(((starts - middle) * scale).tolist(), ways.tolist(), lengths.tolist(), strict=True)
+        rays = (ends - starts) * scale
+        lengths = np.linalg.norm(rays, axis=1)
+        lines = zip(((starts - middle) * scale).tolist(), rays.tolist(), lengths.tolist(), strict=True)
         cast = tree.ray_cast  # takes one ray
         return np.fromiter((cast(*line)[0] is not None for line in lines), bool, len(starts))
 

@@ -15,8 +15,8 @@ from ..settings.weights import CHOICES, WeightOptions
 from ..tasks.character import has_armature_modifier
 from ..tasks.weights import automatic as weights
 
-BETWEEN_LOOKS = 0.1
-"""Seconds between two looks whether the computing is done."""
+CHECK_INTERVAL = 0.1
+"""Seconds after which is checked whether the computing is done."""
 
 SELECT = "Select a mesh that has an Armature modifier, or a mesh together with its armature"
 
@@ -48,7 +48,7 @@ class CanceledError(Exception):
 
 
 class Computation:
-    """A function that runs in a thread of its own, and that can be asked how far it is and told to stop.
+    """A function that runs in a thread of its own, and that reports its progress and can be stopped.
 
     Parameters
     ----------
@@ -67,11 +67,11 @@ class Computation:
 
     def _run(self) -> None:
         try:
-            self._result = self._function(self._tell)
+            self._result = self._function(self._report)
         except BaseException as error:  # noqa: BLE001 - it is raised again where the result is asked for
             self._error = error
 
-    def _tell(self, done: float) -> None:
+    def _report(self, done: float) -> None:
         self.done = max(self.done, done)
         if self.is_canceled:
             raise CanceledError
@@ -81,7 +81,7 @@ class Computation:
         return self._thread.is_alive()
 
     def cancel(self) -> None:
-        """Have it stop, as soon as it next tells how far it is."""
+        """Have it stop, as soon as it next reports progress."""
         self.is_canceled = True
 
     def wait(self) -> Any:
@@ -95,7 +95,7 @@ class Computation:
 
 
 class SUPPLE_OT_weights_auto(WeightOptions, bpy.types.Operator):
-    """Give the selected meshes weights for the bones of their armature, all together as one body"""
+    """Weight the selected meshes to the bones of their armature, all together as one solid"""
 
     bl_idname = "supple.weights_auto"
     bl_label = "Automatic Weights"
@@ -105,7 +105,7 @@ class SUPPLE_OT_weights_auto(WeightOptions, bpy.types.Operator):
 
     mirror: BoolProperty(
         name="Mirror",
-        description="The same weights on both sides of the armature; as the mesh's X mirror says, if not set",
+        description="Give both sides of the armature the same weights. Follows the mesh's X Mirror if not set",
         options={"SKIP_SAVE"},
     )
 
@@ -138,7 +138,7 @@ class SUPPLE_OT_weights_auto(WeightOptions, bpy.types.Operator):
             return {"CANCELLED"}
 
     def finish(self, results: list[weights.Result]) -> set[str]:
-        """Write what was computed, and tell of it."""
+        """Write what was computed, and report it."""
         for report in weights.apply(self._jobs, results):
             self.report({"INFO"}, " ".join(report.summarize()))
         return {"FINISHED"}
@@ -147,8 +147,8 @@ class SUPPLE_OT_weights_auto(WeightOptions, bpy.types.Operator):
         """Compute in a thread, with a progress bar."""
         manager = context.window_manager
         self._computation = Computation(lambda progress: weights.compute_all(self._jobs, progress))
-        self._told = ""
-        self._timer = manager.event_timer_add(BETWEEN_LOOKS, window=context.window)
+        self._status = ""
+        self._timer = manager.event_timer_add(CHECK_INTERVAL, window=context.window)
         manager.progress_begin(0, 100)
         manager.modal_handler_add(cast(bpy.types.Operator, self))
         return {"RUNNING_MODAL"}
@@ -159,7 +159,7 @@ class SUPPLE_OT_weights_auto(WeightOptions, bpy.types.Operator):
         if event.type != "TIMER":
             return {"RUNNING_MODAL"}
         if self._computation.is_running:
-            self.tell(context)
+            self.show_progress(context)
             return {"RUNNING_MODAL"}
         self.end(context)
         try:
@@ -170,14 +170,14 @@ class SUPPLE_OT_weights_auto(WeightOptions, bpy.types.Operator):
             self.report({"ERROR"}, str(error))
         return {"CANCELLED"}
 
-    def tell(self, context: bpy.types.Context) -> None:
-        """How far it is, under the mouse and in the status bar."""
+    def show_progress(self, context: bpy.types.Context) -> None:
+        """Show the progress, under the mouse and in the status bar."""
         done = round(100 * self._computation.done)
-        told = "canceling" if self._computation.is_canceled else f"{done} % of the weights. Esc to cancel"
-        if told != self._told:  # each redraw takes from the computing
-            self._told = told
+        status = "canceling" if self._computation.is_canceled else f"{done} % of the weights. Esc to cancel"
+        if status != self._status:  # each redraw takes from the computing
+            self._status = status
             context.window_manager.progress_update(done)
-            context.workspace.status_text_set(f"Supple: {told}")
+            context.workspace.status_text_set(f"Supple: {status}")
 
     def cancel(self, context: bpy.types.Context) -> None:
         """Blender ends the operator, as when another file is opened."""

@@ -21,7 +21,14 @@ def multiply_rows(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def multiply_columns(left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:
-    """Multiply matrices, shapes (N, M) and (M, K), in pieces of columns, likewise: into `out`, shape (N, K)."""
+    """Multiply matrices in pieces of columns that BLAS multiplies in one thread.
+
+    Parameters
+    ----------
+    left, right : float arrays, shapes (N, M) and (M, K)
+    out : float array, shape (N, K)
+        Where the product is written.
+    """
     columns = max(256, PRODUCT_SIZE // max(1, left.size))
     for start in range(0, right.shape[1], columns):
         np.matmul(left, right[:, start : start + columns], out=out[:, start : start + columns])

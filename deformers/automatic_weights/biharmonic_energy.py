@@ -23,14 +23,14 @@ LEAST_TOLERANCE = 1e-10
 MOST_STEPS = 1000
 """Steps after which the best weights so far are taken."""
 
-CHECK = 5
-"""Steps from one look at the bounds of the energy to the next."""
+STEPS_BETWEEN_CHECKS = 5
+"""Steps after which the bounds of the energy are checked again."""
 
 RELAXATION = 1.8
 """How far beyond its minimum each step goes; 1 is no further."""
 
 STIFFNESS = 2.0
-"""The first penalty of weights that leave their bounds, one cell away from a fixed one."""
+"""The first penalty of weights that leave their bounds, one cell away from a fixed cell."""
 
 IMBALANCE = 5.0
 """Residuals further apart than this change the penalty, by this much at most."""
@@ -94,20 +94,20 @@ def minimize(
     result = given.astype(np.float32)
     done = size = 0
 
-    def tell(share: float) -> None:
+    def report(share: float) -> None:
         if progress:
             progress((done + share * size) / len(neighbors))
 
-    places = np.empty(len(neighbors) + 1, np.intp)
+    positions = np.empty(len(neighbors) + 1, np.intp)
     for cells in find_parts(neighbors, fixed):
         bones, size = np.flatnonzero(given[cells].any(axis=0)), len(cells)
         if len(bones) == 1:
             result[cells, bones] = 1.0
         elif not fixed[cells].all():
-            places[cells], places[-1] = np.arange(size), size
+            positions[cells], positions[-1] = np.arange(size), size
             part = np.ix_(cells, bones)
             result[part] = _solve(
-                places[neighbors[cells]], fixed[cells], given[part], max(tolerance, LEAST_TOLERANCE), tell
+                positions[neighbors[cells]], fixed[cells], given[part], max(tolerance, LEAST_TOLERANCE), report
             )
         done += size
     if progress:
@@ -140,17 +140,28 @@ def _check(neighbors: np.ndarray, fixed: np.ndarray, given: np.ndarray) -> None:
     cells = np.broadcast_to(np.arange(count)[:, None], neighbors.shape)[neighbors < count]
     ends = neighbors[neighbors < count]
     if (np.sort(cells * count + ends) != np.sort(ends * count + cells)).any():
-        raise SkinningError("A cell is linked to one that is not linked to it: make all links go both ways")
+        raise SkinningError("A cell is linked to another that is not linked back: make all links go both ways")
     own = given[fixed]
     if not (np.isfinite(own).all() and (own >= 0).all() and (np.abs(own.sum(axis=1) - 1.0) < 1e-5).all()):
         raise SkinningError("Weights of fixed cells are negative or do not sum to 1: normalize them")
 
 
 def find_parts(neighbors: np.ndarray, fixed: np.ndarray) -> list[np.ndarray]:
-    """The cells of each part of the solid that links hold together: no bone has a share in a part without its cells."""
+    """Find the cells of each part of a solid that links hold together, int arrays: bones have no weight in other parts.
+
+    Parameters
+    ----------
+    neighbors : int array, shape (N, K)
+    fixed : bool array, shape (N,)
+
+    Raises
+    ------
+    SkinningError
+        Where a part has no fixed cell.
+    """
     count = len(neighbors)
-    first, place = np.nonzero(neighbors < count)
-    islands = find_islands(np.column_stack([first, neighbors[first, place]]), count)
+    cells, columns = np.nonzero(neighbors < count)
+    islands = find_islands(np.column_stack([cells, neighbors[cells, columns]]), count)
     sizes = np.bincount(islands)
     apart = np.bincount(islands, fixed)[islands] == 0
     if apart.any():
@@ -187,7 +198,7 @@ def _solve(
         target = RELAXATION * smooth + (1.0 - RELAXATION) * before + excess
         weights, shifts = project_rows(target, shifts)
         excess = target - weights
-        if step % CHECK:
+        if step % STEPS_BETWEEN_CHECKS:
             continue
         gap = bounds.tighten(smooth, weights)
         if gap <= tolerance:

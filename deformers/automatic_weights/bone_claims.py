@@ -1,4 +1,4 @@
-"""Which bone is nearest to each cell of a solid, on the way through the solid."""
+"""Which bone is nearest to each cell of a solid, along paths through the solid."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..rig.skeleton import distances_to_bones
 TIE = 0.02
 """Lengths of a cell within which bones that touch each other are equally near."""
 
-GOOD_DEAL = 0.25
-"""Share of a bone from which on a part that holds it is one of its own."""
+MAIN_SHARE = 0.25
+"""Share of a bone from which on a part that holds so much has this bone as its own."""
 
 BESIDE = np.array([1e-3, 0.0, 0.0])
 """Lengths of a cell: bones in the middle of a character, where cells meet, run through those on both sides."""
@@ -24,7 +24,14 @@ NEARBY = 0.5
 
 
 def find_seeds(cells: Cells, heads: np.ndarray, tails: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes that bones run through, and the bone of each: int arrays, shape (S,)."""
+    """Find the nodes that bones run through, and the bone of each: int arrays, shape (S,).
+
+    Parameters
+    ----------
+    cells : Cells
+    heads, tails : float64 arrays, shape (B, 3)
+        In the space of the cells.
+    """
     keys = cells.keys
     order = np.argsort(keys, kind="stable")
     nodes, bones = [np.empty(0, np.intp)], [np.empty(0, np.intp)]
@@ -40,30 +47,37 @@ def find_seeds(cells: Cells, heads: np.ndarray, tails: np.ndarray) -> tuple[np.n
 
 
 def find_nearby_seeds(cells: Cells, heads: np.ndarray, tails: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The nearest node of each bone that is within the solid's box, as `find_seeds`: for a cape, or a mask."""
+    """Find the nearest node of each bone that is about the solid's box, as `find_seeds`: for a cape, or a mask.
+
+    Parameters
+    ----------
+    cells : Cells
+    heads, tails : float64 arrays, shape (B, 3)
+        In the space of the cells.
+    """
     centers = cells.centers
     low, high = centers.min(axis=0), centers.max(axis=0)
     room = NEARBY * (high - low).max()
     bones = np.repeat(np.arange(len(heads)), 9)
     shares = np.tile(np.linspace(0.0, 1.0, 9), len(heads))[:, None]
-    places = heads[bones] * (1.0 - shares) + tails[bones] * shares
-    near = ((places >= low - room) & (places <= high + room)).all(axis=1)
+    positions = heads[bones] * (1.0 - shares) + tails[bones] * shares
+    near = ((positions >= low - room) & (positions <= high + room)).all(axis=1)
     if not near.any():
         return np.empty(0, np.intp), np.empty(0, np.intp)
-    found = np.unique(np.stack([find_nearest(places[near], centers, 1)[0][:, 0], bones[near]], axis=1), axis=0)
+    found = np.unique(np.stack([find_nearest(positions[near], centers, 1)[0][:, 0], bones[near]], axis=1), axis=0)
     return found[:, 0], found[:, 1]
 
 
 @dataclass(frozen=True)
 class Claims:
-    """Which bone is nearest to each node, on the way through the solid.
+    """Which bone is nearest to each node, along paths through the solid.
 
     Attributes
     ----------
     owner : int array, shape (N,)
-        -1 where none was handed to.
+        -1 where no bone reaches.
     distance : float64 array, shape (N,)
-        From the center of the node's cell; infinite where none was handed to.
+        From the center of the node's cell; infinite where no bone reaches.
     has_own_bones : bool array, shape (N,)
         Nodes of parts that have bones of their own; others are clothes, what else has no bone, and air below these.
     """
@@ -100,13 +114,13 @@ def claim_nodes(cells: Cells, seeds: np.ndarray, bones: np.ndarray, heads: np.nd
 
 
 def _is_main(parts: np.ndarray, bones: np.ndarray) -> np.ndarray:
-    """Which seeds, shape (S,), are in parts that hold a good deal of some bone, or more of it than any other part."""
+    """Which seeds, shape (S,), are in parts that hold a main share of some bone, or more of it than any other part."""
     count = int(parts.max(initial=0)) + 1
     pairs, sizes = np.unique(bones * count + parts, return_counts=True)
     totals, largest = np.zeros((2, int(bones.max(initial=0)) + 1))
     np.add.at(totals, pairs // count, sizes)
     np.maximum.at(largest, pairs // count, sizes)
-    counts = (sizes >= GOOD_DEAL * totals[pairs // count]) | (sizes == largest[pairs // count])
+    counts = (sizes >= MAIN_SHARE * totals[pairs // count]) | (sizes == largest[pairs // count])
     return np.isin(parts, pairs[counts] % count)
 
 
@@ -116,7 +130,7 @@ def _offer(
     """Let nodes, shape (N,), take bones that are nearer than theirs, the first of equals; which have done so."""
     better = away < distance[nodes] * (1.0 - 1e-9)
     nodes, bones, away = nodes[better], bones[better], away[better]
-    order = np.lexsort((-bones, -away))  # of several that are written to one place, the last stays
+    order = np.lexsort((-bones, -away))  # of several that are written to one index, the last stays
     owner[nodes[order]], distance[nodes[order]] = bones[order], away[order]
     return np.unique(nodes)
 
@@ -136,7 +150,7 @@ def _hand_on(
 
 
 def share_ties(cells: Cells, claims: Claims, usable: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> np.ndarray:
-    """Shares of the bones in each node, float32, shape (N, B): all that are as near as the nearest have one.
+    """Shares of the bones in each node, float32, shape (N, B): the nearest bone, and all that are as near.
 
     Parameters
     ----------
@@ -163,7 +177,7 @@ def share_ties(cells: Cells, claims: Claims, usable: np.ndarray, heads: np.ndarr
 
 
 def _measure_gaps(heads: np.ndarray, tails: np.ndarray) -> np.ndarray:
-    """About how far segments are apart, shape (B, B): by places along the first of each two."""
-    places = heads[:, None] + np.linspace(0.0, 1.0, 9)[:, None] * (tails - heads)[:, None]
-    away = distances_to_bones(places[:, None], heads[None, :, None], tails[None, :, None]).min(axis=2)
+    """About how far segments are apart, shape (B, B): by positions along the first of each two."""
+    positions = heads[:, None] + np.linspace(0.0, 1.0, 9)[:, None] * (tails - heads)[:, None]
+    away = distances_to_bones(positions[:, None], heads[None, :, None], tails[None, :, None]).min(axis=2)
     return np.minimum(away, away.T)

@@ -78,16 +78,16 @@ class HeatSystem:
         if self.fixed.any():
             for column, flow in zip(self.neighbors.T, flows, strict=True):
                 right += flow[nodes] * held[column[nodes], bones]
-        padded, felt = np.zeros(len(nodes) + 1, np.float32), np.empty(len(nodes), np.float32)
+        padded, flowing = np.zeros(len(nodes) + 1, np.float32), np.empty(len(nodes), np.float32)
 
         def apply(values: np.ndarray) -> np.ndarray:
             padded[:-1] = values
             result = diagonal * values
             for where, flow in links:
-                np.take(padded, where, out=felt, mode="clip")
+                np.take(padded, where, out=flowing, mode="clip")
                 if flow is not None:
-                    np.multiply(felt, flow, out=felt)
-                np.subtract(result, felt, out=result)
+                    np.multiply(flowing, flow, out=flowing)
+                np.subtract(result, flowing, out=result)
             return result
 
         result = held[:-1].astype(np.float32)

@@ -1,4 +1,4 @@
-"""What automatic weights are made of, and what comes of them."""
+"""What a method of automatic weights finds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Solution:
-    """Automatic weights, and what is to be told of them.
+    """Automatic weights, and messages about them.
 
     Attributes
     ----------

@@ -15,19 +15,19 @@ from .method import WeightMethod
 from .solution import Solution
 
 AS_NEAR = 1e-3
-"""Bones no farther than the nearest one by this share are as near, and share the heat."""
+"""Bones that are farther than the nearest bone by at most this share are as near, and share the heat."""
 
 CANDIDATES = 8
-"""Bones that are tried for each vertex, the nearest ones: what sees none of them gets its heat from its neighbors."""
+"""The nearest bones that are tried for each vertex: what sees none of them gets its heat from its neighbors."""
 
-START = 1e-3
-"""Share of the way to the bone after which a ray starts: past the vertex's own triangles."""
+RAY_START = 1e-3
+"""Share of the distance to the bone after which a ray starts: past the vertex's own triangles."""
 
 LEAST_VOLUME = 1e-3
 """Volume, for an area of 1, from which an island has an inner side. A ball has 0.094."""
 
-END = 1e-2
-"""Share of the way before the bone that does not count: a bone may lie on the skin."""
+RAY_END = 1e-2
+"""Share of the distance before the bone that does not count: a bone may lie on the skin."""
 
 LARGEST_OPENING = 0.15
 """Share of its area by which an island that has an inner side may be open to one side: a cap or a card is more."""
@@ -36,7 +36,7 @@ LEAST_DISTANCE = 1e-6
 """From a bone, as a share of the surface's size: a vertex on a bone is heated, but not without limit."""
 
 LEAST_FACING = 5e-4
-"""Keeps a bone right behind a vertex at 2000 times its distance, not at an infinite one."""
+"""Keeps a bone right behind a vertex at 2000 times its distance, not at an infinite distance."""
 
 MOST_VALUES = 8_000_000
 """Unknowns that are solved at once."""
@@ -129,7 +129,7 @@ def solve(
     Returns
     -------
     Solution
-        Vertices at one place have the same weights.
+        Vertices at one position have the same weights.
 
     Raises
     ------
@@ -143,52 +143,52 @@ def solve(
     Deviations:
 
     - where no bone is seen H is 0, and heat comes from the neighbors alone
-    - d is divided by (1 + cosine) / 2 of the angle between the inward normal and the way to the bone, as Blender does:
-      a thigh sees the other leg's bone too, but outward
+    - d is divided by (1 + cosine) / 2 of the angle between the inward normal and the direction to the bone, as in
+      Blender: a thigh sees the other leg's bone too, but outward
     - a vertex's sight is barred by its own island alone: a skirt sees the bones in the legs, teeth see the jaw
-    - an island that sees no bone takes other weights and is told of
+    - an island that sees no bone takes other weights, and is reported
     """
     _check(points, triangles, heads, tails)
     params = params or Params()
-    tell = progress or (lambda share: None)
+    report = progress or (lambda share: None)
     middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
     size = float(np.ptp(points, axis=0).max()) or float(np.abs(tails - heads).max()) or 1.0
-    places, place_of = np.unique(weld(points), return_inverse=True)
-    place_of = place_of.ravel()
-    spots = (points[places] - middle) / size
-    corners = drop_degenerate(place_of[triangles])
-    islands = find_islands(np.concatenate([corners[:, :2], corners[:, 1:]]), len(spots))
+    firsts, merged = np.unique(weld(points), return_inverse=True)
+    merged = merged.ravel()
+    nodes = (points[firsts] - middle) / size
+    corners = drop_degenerate(merged[triangles])
+    islands = find_islands(np.concatenate([corners[:, :2], corners[:, 1:]]), len(nodes))
 
     sources = find_sources(
-        spots,
+        nodes,
         (heads - middle) / size,
         (tails - middle) / size,
-        find_inward(spots, corners, islands) if params.inward else None,
-        _Sight(spots, corners, islands, make_crossing_test or _make_crossing_test),
-        lambda share: tell(0.7 * share),
+        find_inward(nodes, corners, islands) if params.inward else None,
+        _Sight(nodes, corners, islands, make_crossing_test or _make_crossing_test),
+        lambda share: report(0.7 * share),
     )
     seeing = np.zeros(islands.max() + 1, bool)
     seeing[islands[sources.vertices]] = True
     blind = ~seeing[islands]
-    weights = _settle(spots, corners, sources, blind, len(heads), params, lambda share: tell(0.7 + 0.3 * share))
+    weights = _settle(nodes, corners, sources, blind, len(heads), params, lambda share: report(0.7 + 0.3 * share))
     if fallback is not None:
-        weights[blind] = fallback[places[blind]]
+        weights[blind] = fallback[firsts[blind]]
     reasons = _explain(weights, sources)
-    if len(places) != len(points):
-        weights = weights[place_of]
-    tell(1.0)
-    return Solution(weights, reasons, _note(int((~seeing).sum()), int(blind[place_of].sum()), fallback is not None))
+    if len(firsts) != len(points):
+        weights = weights[merged]
+    report(1.0)
+    return Solution(weights, reasons, _note(int((~seeing).sum()), int(blind[merged].sum()), fallback is not None))
 
 
 def _check(points: np.ndarray, triangles: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> None:
     if not len(triangles):
-        raise SkinningError("No faces for heat to flow over: choose a mesh that has some")
+        raise SkinningError("The mesh has no faces for heat to flow over: choose a mesh that has faces")
     if not len(heads):
         raise SkinningError("No bone deforms: switch Deform on for some of the armature's bones")
     if (wrong := int((~np.isfinite(points)).any(axis=1).sum())) > 0:
-        raise SkinningError(f"{wrong} vertices have coordinates that are no numbers: delete them")
+        raise SkinningError(f"{wrong} vertices have positions that are not numbers: delete them")
     if not (np.isfinite(heads).all() and np.isfinite(tails).all()):
-        raise SkinningError("Bones have coordinates that are no numbers: delete these bones")
+        raise SkinningError("Some bones have positions that are not numbers: delete these bones")
 
 
 def _make_crossing_test(points: np.ndarray, triangles: np.ndarray) -> CrossingTest:
@@ -197,7 +197,7 @@ def _make_crossing_test(points: np.ndarray, triangles: np.ndarray) -> CrossingTe
 
 
 class _Sight:
-    """Tells what vertices see past their own islands."""
+    """Finds what vertices see past their own islands."""
 
     def __init__(
         self,
@@ -217,8 +217,8 @@ class _Sight:
 
     def find_seeing(self, vertices: np.ndarray, targets: np.ndarray) -> np.ndarray:
         """Those of the vertices, shape (N,), that see their targets, shape (N, 3)."""
-        ways = targets - self._points[vertices]
-        starts, ends = self._points[vertices] + START * ways, targets - END * ways
+        offsets = targets - self._points[vertices]
+        starts, ends = self._points[vertices] + RAY_START * offsets, targets - RAY_END * offsets
         owner = self._islands[vertices]
         order = np.argsort(owner, kind="stable")
         numbers, bounds = np.unique(owner[order], return_index=True)
@@ -248,8 +248,8 @@ def find_inward(points: np.ndarray, triangles: np.ndarray, islands: np.ndarray) 
     areas = np.bincount(owner, np.linalg.norm(normals, axis=1), minlength=count)
     openings = np.linalg.norm(_sum_rows(owner, normals, count), axis=1)  # a closed surface's normals cancel out
     closed = (openings <= LARGEST_OPENING * areas) & (np.abs(volumes) > LEAST_VOLUME * areas**1.5)
-    way = np.where(closed, -np.sign(volumes), 0.0)
-    sums = _sum_rows(triangles.ravel(), np.repeat(normals * way[owner][:, None], 3, axis=0), len(points))
+    signs = np.where(closed, -np.sign(volumes), 0.0)
+    sums = _sum_rows(triangles.ravel(), np.repeat(normals * signs[owner][:, None], 3, axis=0), len(points))
     lengths = np.linalg.norm(sums, axis=1, keepdims=True)
     return np.divide(sums, lengths, out=np.zeros_like(sums), where=lengths > 0)
 
@@ -353,9 +353,9 @@ def _settle(
     for first in range(0, bone_count, step):
         last = min(first + step, bone_count)
         given = np.zeros((len(points), last - first), np.float32)
-        mine = (sources.bones >= first) & (sources.bones < last)
-        vertices = sources.vertices[mine]
-        given[vertices, sources.bones[mine] - first] = sources.shares[mine] * heat[vertices]
+        chosen = (sources.bones >= first) & (sources.bones < last)
+        vertices = sources.vertices[chosen]
+        given[vertices, sources.bones[chosen] - first] = sources.shares[chosen] * heat[vertices]
         weights[:, first:last] = factor.solve(given)
         progress(0.4 + 0.6 * last / bone_count)
     return _prune(weights, params.least)
@@ -383,4 +383,4 @@ def _note(islands: int, vertices: int, filled: bool) -> tuple[str, ...]:
     which = (
         f"{islands} island{'s' if islands > 1 else ''} ({vertices} vertices) see{'' if islands > 1 else 's'} no bone"
     )
-    return (f"{which}: " + ("weights of solid heat were taken" if filled else "left without weights, try solid heat"),)
+    return (f"{which}: " + ("weighted by Solid Heat" if filled else "left without weights, try Solid Heat"),)

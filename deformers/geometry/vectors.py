@@ -31,7 +31,7 @@ def carry(tangents: np.ndarray, normals: np.ndarray, others: np.ndarray) -> np.n
 
 
 def smooth_step(values: np.ndarray) -> np.ndarray:
-    """0 below 0, 1 above 1, and smooth between: of an array of any shape, the same shape."""
+    """0 below 0, 1 above 1, and smooth between; values and result of the same shape (...)."""
     values = np.clip(values, 0.0, 1.0)
     return values * values * (3.0 - 2.0 * values)
 

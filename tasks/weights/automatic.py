@@ -113,7 +113,7 @@ class Job:
     missing : tuple of Object
         Meshes that nothing deforms by the armature yet.
     notes : tuple of str
-        What is to be told before anything was computed.
+        Messages from before anything was computed.
     """
 
     skin: WeightedSkin
@@ -238,27 +238,27 @@ def compute(job: Job, progress: Progress | None = None) -> Result:
     """Compute the weights of one armature's skin; touches nothing of Blender's."""
     skin, limit = job.skin, job.options.limit
     found, reasons, notes = _solve(job, cut_progress(progress, 0.0, SOLVED))
-    tell = cut_progress(progress, SOLVED, 1.0) or (lambda done: None)
+    report_progress = cut_progress(progress, SOLVED, 1.0) or (lambda done: None)
     closed = _close_seams(skin) if job.options.mode == "UNWEIGHTED" else None
     loss, short, used = np.zeros(len(found), np.float32), 0, np.zeros(len(skin.names), bool)
     for part, rows, copies in zip(skin.parts, skin.rows, job.copies, strict=True):
         before = part.weights if closed is None else closed[rows]
         for start in range(rows.start, rows.stop, BLOCK):
-            tell(start / len(found))
+            report_progress(start / len(found))
             block = slice(start, min(start + BLOCK, rows.stop))
             existing = before[block.start - rows.start : block.stop - rows.start]
             found[block], loss[block] = _merge(job, existing, found[block], part.locked)
         if part.locked.any():
             short += np.count_nonzero(abs(found[rows].sum(axis=1) - 1.0) > SHORT)
         used |= copies.add_twins(np.array(found[rows].any(axis=0)), job.pairs)
-    tell(1.0)
+    report_progress(1.0)
     if limit:
         notes.append(describe_loss(loss, limit))
     if short:
         notes.append(f"{count(short, 'vertex')} do not sum to 1, for locked groups: unlock these, and normalize")
     lost = job.chosen & ~job.locked & ~used
-    told = np.where(lost, np.where(reasons == "", TOO_SMALL, reasons), "")
-    return Result(found, tuple(told.tolist()), tuple(end_sentence(note) for note in notes))
+    reasons = np.where(lost, np.where(reasons == "", TOO_SMALL, reasons), "")
+    return Result(found, tuple(reasons.tolist()), tuple(end_sentence(note) for note in notes))
 
 
 def _solve(job: Job, progress: Progress | None) -> tuple[np.ndarray, np.ndarray, list[str]]:
@@ -304,19 +304,19 @@ def run_method(
 
 
 def _close_seams(skin: WeightedSkin) -> np.ndarray:
-    """Weights as they are, shape (V, B), where vertices that have none take those of others at their place.
+    """Weights as they are, shape (V, B), where vertices that have none take those of others at their position.
 
     They would be torn off these, which stay as they are. Locked groups stay too.
     """
     weights = skin.weights
     bare = weights.sum(axis=1) < weight_edits.LEAST_SUM
-    place, held = weld(skin.points), np.flatnonzero(~bare)
+    first, held = weld(skin.points), np.flatnonzero(~bare)
     giver = np.full(len(weights), -1)
-    giver[place[held[::-1]]] = held[::-1]
+    giver[first[held[::-1]]] = held[::-1]
     for part, rows in zip(skin.parts, skin.rows, strict=True):
-        taking = rows.start + np.flatnonzero(bare[rows] & (giver[place[rows]] >= 0))
+        taking = rows.start + np.flatnonzero(bare[rows] & (giver[first[rows]] >= 0))
         free = np.flatnonzero(~part.locked)
-        weights[np.ix_(taking, free)] = weights[np.ix_(giver[place[taking]], free)]
+        weights[np.ix_(taking, free)] = weights[np.ix_(giver[first[taking]], free)]
     return weights
 
 
@@ -368,10 +368,10 @@ def _apply_one(job: Job, result: Result) -> Report:
     reasons = {name: why for name, why in zip(skin.names, result.reasons, strict=True) if why}
     report = Report(armature.name, job.options.method, len(skin.names), tuple(parts), reasons, tuple(notes))
     for part in skin.parts:
-        told = "\n".join(report.describe(part.obj.name))
-        settings_of(part.obj).weights_report = told
+        message = "\n".join(report.describe(part.obj.name))
+        settings_of(part.obj).weights_report = message
         for obj in part.sharers:
-            settings_of(obj).weights_report = f"'{obj.name}' shares the mesh of '{part.obj.name}'.\n{told}"
+            settings_of(obj).weights_report = f"'{obj.name}' shares the mesh of '{part.obj.name}'.\n{message}"
     if armature.library is None:
         settings_of(armature).weights_report = "\n".join(report.describe())
     return report

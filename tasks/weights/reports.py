@@ -1,4 +1,4 @@
-"""What is told of weights: sentences, and what they are made of."""
+"""Reports about weights: as sentences, and as data."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from ...deformers.automatic_weights import METHODS
 
 NAMED = 5
-"""Names that a sentence tells; of more it tells the number."""
+"""Names that a sentence lists; of more it says the number."""
 
 
 @dataclass(frozen=True)
 class Report:
-    """What came of the weights of one armature's skin.
+    """What was done to the weights of one armature's skin.
 
     Attributes
     ----------
@@ -39,8 +39,8 @@ class Report:
 
     def describe(self, part: str | None = None) -> list[str]:
         """Sentences, of all parts or of one."""
-        told = [one for one in self.parts if part in (None, one[0])]
-        lines = [_describe_part(*one, METHODS[self.method].label) for one in told]
+        described = [row for row in self.parts if part in (None, row[0])]
+        lines = [_describe_part(*row, METHODS[self.method].label) for row in described]
         by_reason: dict[str, list[str]] = {}
         for bone, reason in self.reasons.items():
             by_reason.setdefault(reason, []).append(bone)

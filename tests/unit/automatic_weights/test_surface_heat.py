@@ -262,10 +262,10 @@ def test_islands_that_see_no_bone():
     fallback = np.random.default_rng(4).uniform(size=(len(points), 2)).astype(np.float32)
     found = solve(points, triangles, HEADS, TAILS, make_crossing_test=make_crossing_test, fallback=fallback)
     np.testing.assert_array_equal(found.weights[is_far], fallback[is_far])
-    assert found.notes == ("1 island (54 vertices) sees no bone: weights of solid heat were taken",)
+    assert found.notes == ("1 island (54 vertices) sees no bone: weighted by Solid Heat",)
     bare = solve(points, triangles, HEADS, TAILS, make_crossing_test=make_crossing_test)
     assert not bare.weights[is_far].any()
-    assert bare.notes == ("1 island (54 vertices) sees no bone: left without weights, try solid heat",)
+    assert bare.notes == ("1 island (54 vertices) sees no bone: left without weights, try Solid Heat",)
     alone = solve(*tube, HEADS, TAILS, params=EXACT).weights
     whole = solve(points, triangles, HEADS, TAILS, make_crossing_test=make_crossing_test, params=EXACT).weights
     np.testing.assert_allclose(whole[~is_far], alone, atol=1e-5)
@@ -299,10 +299,13 @@ def test_bones_as_near_share_and_bones_that_get_nothing_are_told():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda p, t, h: (p, t[:0], h), "No faces"),
+        (lambda p, t, h: (p, t[:0], h), "has no faces for heat"),
         (lambda p, t, h: (p, t, h[:0]), "No bone deforms"),
-        (lambda p, t, h: (np.where(np.arange(len(p))[:, None] < 2, np.nan, p), t, h), "2 vertices have coordinates"),
-        (lambda p, t, h: (p, t, h * np.inf), "Bones have coordinates"),
+        (
+            lambda p, t, h: (np.where(np.arange(len(p))[:, None] < 2, np.nan, p), t, h),
+            "2 vertices have positions that are not numbers",
+        ),
+        (lambda p, t, h: (p, t, h * np.inf), "bones have positions that are not numbers"),
     ],
 )
 def test_bad_input(change, message: str):
