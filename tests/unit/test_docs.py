@@ -144,7 +144,7 @@ BLENDERS_OWN = {
 """Labels of Blender's that pages name."""
 
 NAMING = {"name", "text", "label", "bl_label", "bl_category"}
-LABEL_TABLES = {"panel", "button"}
+LABEL_TABLES = {"panel", "button", "kind"}
 """Headings of tables' first columns that hold labels."""
 
 
