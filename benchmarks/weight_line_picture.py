@@ -1,0 +1,119 @@
+"""Takes the picture of Weight Lines in docs/weights.md, taken in a Blender with a window and xdotool.
+
+    blender --factory-startup --window-geometry 0 0 1440 900 --python benchmarks/weight_line_picture.py -- ASSETS IMAGE
+
+The character is read from a folder of assets that is not part of the repository.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections.abc import Iterator
+from math import radians
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import bpy
+from bpy_extras.view3d_utils import location_3d_to_region_2d
+from mathutils import Euler, Vector
+
+import checkout
+from benchmarks.weight_scenes import open_character, select
+
+BONES = {"upperleg01.L": -60.0, "lowerleg01.L": 70.0, "foot.L": 15.0}
+"""Bones that are bent about X, in degrees."""
+CHOSEN = ("lowerleg01.L", "foot.L")
+VIEW = Euler((radians(84.0), 0.0, radians(62.0)))
+CENTER, DISTANCE = Vector((0.12, -0.2, 0.5)), 0.9
+HEADERS = (0.75, 18.45)
+"""Where panels are opened, in rows of buttons below the top of the sidebar: Weights, then Edit in it."""
+KNEE = Vector((0.0, -0.05, 0.02))
+"""From the knee to the handle, as seen."""
+CROP = "1072x752+88+56"
+"""The view and the panel, of the window."""
+
+
+def xdo(*arguments: object) -> None:
+    subprocess.run(["xdotool", *map(str, arguments)], check=True)
+
+
+def move(region: bpy.types.Region, x: float, y: float) -> None:
+    """Move the mouse to a position in a region, from its lower left corner."""
+    left, top = region.x + x, bpy.context.window.height - (region.y + y)
+    xdo("mousemove", round(left) - 3, round(top) - 3, "sleep", 0.2, "mousemove", round(left), round(top), "sleep", 0.2)
+
+
+def take_picture(assets: Path, image: Path) -> Iterator[float]:
+    """Pose a leg, open the panels, start the tool and take the picture; yield seconds to wait."""
+    character = open_character(assets, "mh_human", ("_body",), subdivisions=0)
+    body, armature = character.meshes[0], character.armature
+    yield 1.0
+    area = next(area for area in bpy.context.window.screen.areas if area.type == "VIEW_3D")
+    regions = {region.type: region for region in area.regions}
+    space = area.spaces.active
+    space.show_region_ui, space.show_region_toolbar, space.show_gizmo = True, False, False
+    space.overlay.show_floor = space.overlay.show_axis_x = space.overlay.show_axis_y = False
+    space.overlay.show_text = space.overlay.show_cursor = False
+    with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
+        select([body, armature], armature)
+        bpy.ops.supple.weights_auto("EXEC_DEFAULT")
+        select([armature], armature)
+        bpy.ops.object.mode_set(mode="POSE")
+        for pose_bone in armature.pose.bones:
+            pose_bone.select = pose_bone.name in CHOSEN
+        for name, angle in BONES.items():
+            armature.pose.bones[name].rotation_mode = "XYZ"
+            armature.pose.bones[name].rotation_euler.x = radians(angle)
+        armature.data.bones.active = armature.data.bones[CHOSEN[0]]
+        bpy.context.window_manager.supple_show_weights = True
+    view = space.region_3d
+    view.view_perspective, view.view_rotation = "ORTHO", VIEW.to_quaternion()
+    view.view_location, view.view_distance = CENTER, DISTANCE
+    yield 1.0
+    regions["UI"].active_panel_category = "Supple"
+    area.tag_redraw()
+    yield 1.0
+    unit = 20.0 * bpy.context.preferences.system.ui_scale
+    for row in HEADERS:
+        move(regions["UI"], 60.0, regions["UI"].height - unit * row)
+        yield 0.5
+        xdo("mousedown", 1, "sleep", 0.1, "mouseup", 1)
+        yield 2.0
+    knee = armature.matrix_world @ armature.pose.bones["lowerleg01.L"].head + KNEE
+    handle = location_3d_to_region_2d(regions["WINDOW"], view, knee)
+    move(regions["WINDOW"], *handle)
+    with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
+        bpy.ops.supple.weight_lines("INVOKE_DEFAULT")
+    yield 1.0
+    move(regions["WINDOW"], handle.x + 4, handle.y)
+    yield 1.0
+    bpy.ops.wm.redraw_timer(type="DRAW_WIN_SWAP", iterations=1)
+    subprocess.run(["import", "-window", "root", "-crop", CROP, "+repage", str(image)], check=True)
+
+
+def run() -> None:
+    assets, image = (Path(argument) for argument in sys.argv[sys.argv.index("--") + 1 :])
+    bpy.context.preferences.view.show_splash = False
+    checkout.enable(Path(tempfile.mkdtemp()))
+    running = take_picture(assets, image)
+
+    def advance() -> float | None:
+        try:
+            with bpy.context.temp_override(window=bpy.context.window_manager.windows[0]):
+                return next(running)
+        except StopIteration:
+            pass
+        except Exception:  # noqa: BLE001 (whatever is raised, Blender must quit)
+            traceback.print_exc()
+        os._exit(0)
+
+    bpy.app.timers.register(advance, first_interval=2.0, persistent=True)
+
+
+run()
