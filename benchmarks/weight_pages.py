@@ -95,7 +95,7 @@ LIFT: Pose = {
 }  # fmt: skip
 REACH: Pose = {"clavicle.L": (0.0, 0.0, 14.0), "shoulder01.L": (0.0, 0.0, 8.0), "upperarm01.L": (0.0, 0.0, 75.0)}
 FIST: Pose = {**curl_fingers(1.0), "lowerarm01.L": (60.0, 0.0, 0.0)}
-POINT: Pose = {one: turn for one, turn in FIST.items() if not one.startswith("finger2")}
+POINT: Pose = {bone: angles for bone, angles in FIST.items() if not bone.startswith("finger2")}
 HAND = View((-0.02, 0.0, -0.02), 105.0, 15.0, 0.25)
 METHOD_ROWS = (
     Row("all bones", View((0.0, 0.0, 1.06), 25.0, 5.0, 1.02), height=400.0, colors="BONES"),
@@ -148,7 +148,7 @@ def _draw_rows(rows: tuple[Row, ...], methods: tuple[str, ...], path: Path, asse
     page, lefts, tops, width = _lay_out(studio, [row.height for row in rows], len(methods))
     for method, left in zip(methods, lefts, strict=True):
         placed = zip(rows, tops, strict=True)
-        for _, group in groupby(placed, key=lambda one: (one[0].name, one[0].parts, one[0].joined)):
+        for _, group in groupby(placed, key=lambda entry: (entry[0].name, entry[0].parts, entry[0].joined)):
             members = list(group)
             first = members[0][0]
             character = open_character(assets, first.name, first.parts, first.joined, first.subdivisions)

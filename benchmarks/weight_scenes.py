@@ -168,7 +168,7 @@ def color_by_bone(character: Character) -> None:
     names = sorted({SIDES.sub("", bone.name) for bone in cast(Any, character.armature.data).bones})
     for obj in character.meshes:
         hues = linear(
-            color_joints(np.array([names.index(SIDES.sub("", one.name)) for one in obj.vertex_groups], float))
+            color_joints(np.array([names.index(SIDES.sub("", group.name)) for group in obj.vertex_groups], float))
         )
         _color(obj, hues)
 

@@ -3,9 +3,9 @@
     python benchmarks/weight_transfer.py [--assets FOLDER] [--step 4]
 
 needs an interpreter that has bpy and the folder of real characters. Beside Supple's transfer: Blender's Data Transfer
-modifier in each of its nearest ways, and the weights that the artist made. Linear blending, each `step`-th stored pose.
-Counted are vertices that are inside the posed skin and were outside at rest; "seen" are those where the skin under them
-is not itself inside the body (an arm pressed into the side takes its sleeve along).
+modifier with each of its nearest mappings, and the weights that the artist made. Linear blending, each `step`-th stored
+pose. Counted are vertices that are inside the posed skin and were outside at rest; "seen" are those where the skin
+under them is not itself inside the body (an arm pressed into the side takes its sleeve along).
 """
 
 from __future__ import annotations
@@ -30,28 +30,28 @@ import checkout  # noqa: E402
 
 NEAREST = ("NEAREST", "EDGE_NEAREST", "EDGEINTERP_NEAREST", "POLY_NEAREST", "POLYINTERP_NEAREST")
 LIFT = 0.0015
-"""How far above the skin, as a share of the body's diagonal, it is looked whether the skin is in the body itself."""
+"""How far above the skin, as a share of the body's diagonal, points are tested for being inside the body."""
 
 
 @dataclass(frozen=True)
-class Part:
+class WeightedPart:
     """Points (V, 3), triangles (T, 3) and weights (V, B) of one object."""
 
     points: np.ndarray
     triangles: np.ndarray
     weights: np.ndarray
 
-    def pick(self, chosen: np.ndarray) -> Part:
+    def pick(self, chosen: np.ndarray) -> WeightedPart:
         kept = chosen[self.triangles].all(axis=1)
-        return Part(self.points[chosen], (np.cumsum(chosen) - 1)[self.triangles[kept]], self.weights[chosen])
+        return WeightedPart(self.points[chosen], (np.cumsum(chosen) - 1)[self.triangles[kept]], self.weights[chosen])
 
     def pose(self, weights: np.ndarray, rest_to_pose: np.ndarray) -> np.ndarray:
         moves = np.einsum("vb,bij->vij", weights, rest_to_pose, optimize=True)
         return np.einsum("vij,vj->vi", moves[:, :, :3], self.points) + moves[:, :, 3]
 
 
-class Skin:
-    """Tells how far points are above a posed skin, along its normals."""
+class PosedSurface:
+    """A posed skin, and how far points are above it."""
 
     def __init__(self, points: np.ndarray, triangles: np.ndarray, tree: Callable) -> None:
         self._points, self._triangles, self._tree = points, triangles, tree(points, triangles)
@@ -60,8 +60,8 @@ class Skin:
         sums = [np.bincount(triangles.ravel(), np.repeat(faces[:, axis], 3), len(points)) for axis in range(3)]
         self._normals = np.stack(sums, axis=1)
 
-    def place(self, triangles: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Points and unit normals, shapes (N, 3), on its triangles."""
+    def interpolate(self, triangles: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Points and unit normals, shapes (N, 3), of triangles, shape (N,), at barycentric weights, shape (N, 3)."""
         corners = self._triangles[triangles]
         normals = np.einsum("nc,nci->ni", weights, self._normals[corners])
         lengths = np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-30)
@@ -73,15 +73,15 @@ class Skin:
     def measure(self, points: np.ndarray) -> np.ndarray:
         """Signed distances, shape (N,), negative inside."""
         triangles, weights, distances = self.find_nearest(points)
-        on, normals = self.place(triangles, weights)
+        on, normals = self.interpolate(triangles, weights)
         return np.copysign(distances, np.einsum("ni,ni->n", points - on, normals))
 
 
-def read_parts(data: np.lib.npyio.NpzFile) -> dict[str, Part]:
+def read_parts(data: np.lib.npyio.NpzFile) -> dict[str, WeightedPart]:
     weights = np.zeros((len(data["V"]), len(data["bone_names"])), np.float32)
     np.add.at(weights, (data["w_vert"], data["w_bone"]), data["w_val"])
     weights /= np.maximum(weights.sum(axis=1, keepdims=True), 1e-9)
-    whole = Part(data["V"].astype(float), data["tris"], weights)
+    whole = WeightedPart(data["V"].astype(float), data["tris"], weights)
     return {str(name): whole.pick(data["part"] == index) for index, name in enumerate(data["part_names"])}
 
 
@@ -91,7 +91,7 @@ def read_poses(data: np.lib.npyio.NpzFile, step: int) -> np.ndarray:
     return np.einsum("fbij,bjk->fbik", poses, np.linalg.inv(data["bone_rest"].astype(float)))
 
 
-def transfer_by_modifier(source: Part, target: Part, mapping: str) -> np.ndarray:
+def transfer_by_modifier(source: WeightedPart, target: WeightedPart, mapping: str) -> np.ndarray:
     """Weights of Blender's Data Transfer modifier, shape (V, B)."""
     objects = []
     for part in (source, target):
@@ -117,7 +117,7 @@ def transfer_by_modifier(source: Part, target: Part, mapping: str) -> np.ndarray
     return weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-9)
 
 
-def transfer_by_supple(package: str, source: Part, target: Part) -> np.ndarray:
+def transfer_by_supple(package: str, source: WeightedPart, target: WeightedPart) -> np.ndarray:
     transfer = importlib.import_module(package + ".deformers.weight_editing.transfer")
     nearest = importlib.import_module(package + ".bridge.nearest")
     return transfer.transfer_weights(
@@ -125,15 +125,17 @@ def transfer_by_supple(package: str, source: Part, target: Part) -> np.ndarray:
     ).weights
 
 
-def count_inside(cloth: Part, weights: np.ndarray, skins: list[Skin], poses: np.ndarray) -> tuple[float, ...]:
+def count_inside(
+    cloth: WeightedPart, weights: np.ndarray, skins: list[PosedSurface], poses: np.ndarray
+) -> tuple[float, ...]:
     """Means over the poses: vertices inside, those seen, and the sum of the depths of these in mm."""
     outside = skins[0].measure(cloth.points) >= 0
     triangles, shares, _ = skins[0].find_nearest(cloth.points)
-    lift = LIFT * float(np.linalg.norm(np.ptp(skins[0].place(triangles, shares)[0], axis=0)))
+    lift = LIFT * float(np.linalg.norm(np.ptp(skins[0].interpolate(triangles, shares)[0], axis=0)))
     rows = []
     for skin, pose in zip(skins[1:], poses, strict=True):
         heights = skin.measure(cloth.pose(weights, pose))
-        on, normals = skin.place(triangles, shares)
+        on, normals = skin.interpolate(triangles, shares)
         inside = (heights < 0) & outside
         seen = inside & (skin.measure(on + lift * normals) >= 0)
         rows.append((inside.sum(), seen.sum(), -1e3 * heights[seen].sum()))
@@ -159,21 +161,21 @@ def print_table(package: str, data: np.lib.npyio.NpzFile, step: int) -> None:
     islands = solid.find_islands(np.concatenate([body.triangles[:, :2], body.triangles[:, 1:]]), len(body.points))
     skin = body.pick(islands == np.bincount(islands).argmax())
     shapes = [skin.points, *(skin.pose(skin.weights, pose) for pose in poses)]
-    skins = [Skin(points, skin.triangles, nearest.SurfaceTree) for points in shapes]
+    skins = [PosedSurface(points, skin.triangles, nearest.SurfaceTree) for points in shapes]
     print("| clothes | weights | inside, of vertices | seen | their depths, mm in all | seconds |\n" + "|---" * 6 + "|")
     for name, cloth in parts.items():
-        ways: dict[str, Callable[[], np.ndarray]] = {
-            f"Data Transfer {way}": partial(transfer_by_modifier, body, cloth, way) for way in NEAREST
+        methods: dict[str, Callable[[], np.ndarray]] = {
+            f"Data Transfer {mapping}": partial(transfer_by_modifier, body, cloth, mapping) for mapping in NEAREST
         }
-        ways["the artist's"] = partial(np.copy, cloth.weights)
-        ways["Supple"] = partial(transfer_by_supple, package, body, cloth)
-        for way, find in ways.items():
+        methods["the artist's"] = partial(np.copy, cloth.weights)
+        methods["Supple"] = partial(transfer_by_supple, package, body, cloth)
+        for method, find in methods.items():
             start = time.perf_counter()
             weights = find()
             duration = time.perf_counter() - start
             inside, seen, depth = count_inside(cloth, weights, skins, poses)
             share = f"{inside:.2f} of {len(cloth.points)}"
-            print(f"| {name} | {way} | {share} | {seen:.2f} | {depth:.0f} | {duration:.2f} |", flush=True)
+            print(f"| {name} | {method} | {share} | {seen:.2f} | {depth:.0f} | {duration:.2f} |", flush=True)
 
 
 if __name__ == "__main__":

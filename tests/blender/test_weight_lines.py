@@ -10,12 +10,20 @@ import pytest
 from scenes import add_tube, add_twin, bind, distance, evaluated_points, reset, select, turn
 from supple.bridge.weights import read_weights
 from supple.deformers import SkinningError
-from supple.deformers.weight_editing.line_fields import HANDLES
+from supple.deformers.weight_editing.line_fields import HANDLES, LineProblem
 from supple.operators.mouse_tools import ModalTool
 from supple.operators.weight_lines import SUPPLE_OT_weight_lines
 from supple.tasks.chosen_bones import find_chosen_bones, find_deformed_meshes
 from supple.tasks.weights.line_mirror import LineMirror, add_mirrored
-from supple.tasks.weights.lines import move_line, read_lines, read_posed_points, set_moves
+from supple.tasks.weights.lines import (
+    MESSAGES,
+    describe_result,
+    list_moves,
+    move_line,
+    read_lines,
+    read_posed_points,
+    set_moves,
+)
 
 NAMES = ["bone.0", "bone.1", "bone.2"]
 
@@ -210,6 +218,48 @@ def test_a_message_says_why_a_line_cannot_move(bone: str, message: str):
     with pytest.raises(SkinningError, match=message):
         move_line(obj, bone, 0.1)
     assert groups_of(obj) == before
+
+
+def test_each_problem_has_a_message_that_names_the_bone():
+    assert set(MESSAGES) == set(LineProblem)
+    assert all("'{bone}'" in message for message in MESSAGES.values())
+
+
+def test_a_locked_parent_is_named():
+    obj, _ = add_tube()
+    obj.vertex_groups["bone.1"].lock_weight = True
+    message = "The line of 'bone.2' cannot move: unlock the vertex group of its parent 'bone.1'"
+    with pytest.raises(SkinningError, match=message):
+        move_line(obj, "bone.2", 0.1)
+
+
+def test_a_bone_with_all_the_weight_has_no_line():
+    obj, _ = add_tube()
+    vertices = list(range(len(obj.data.vertices)))
+    for name in NAMES:
+        obj.vertex_groups[name].remove(vertices)
+    obj.vertex_groups["bone.1"].add(vertices, 1.0, "REPLACE")
+    message = "'bone.1' and the bones below it have all the weight of 'Tube': give its parent 'bone.0' some first"
+    with pytest.raises(SkinningError, match=message):
+        move_line(obj, "bone.1", 0.1)
+
+
+def test_listed_moves_make_the_same_weights():
+    obj, _ = add_tube()
+    twin = add_twin(obj)
+    lines = read_lines(obj, bones=NAMES[1:])
+    assert list_moves(lines) == []
+    set_moves(lines, {("bone.1", 0): (np.linspace(-0.2, 0.2, HANDLES), np.linspace(0.5, 2.0, HANDLES))})
+    lines.write()
+    count = lines.changed_count
+    assert count > 0
+    assert describe_result(lines) == f"Moved the line of bone.1: changed the weights of {count} vertices of 'Tube'"
+    moves = list_moves(lines)
+    assert [(bone, line) for bone, line, _, _ in moves] == [("bone.1", 0)]
+    again = read_lines(twin, bones=NAMES[1:])
+    set_moves(again, {(bone, line): (offsets, widths) for bone, line, offsets, widths in moves})
+    again.write()
+    np.testing.assert_array_equal(weights_of(obj), weights_of(twin))
 
 
 def test_wrong_numbers_are_refused():

@@ -1,6 +1,6 @@
 """Weight lines dragged by the mouse in a real window, and weights as colors on the skin.
 
-What the mouse was told is compared with where the lines then run, by weights read anew from the mesh.
+Where the mouse went is compared with where the lines then run, by weights read anew from the mesh.
 """
 
 from __future__ import annotations
@@ -71,14 +71,14 @@ class Stage:
 
     @property
     def running(self) -> bool:
-        return "SUPPLE_OT_weight_lines" in [one.bl_idname for one in self.window.window.modal_operators]
+        return "SUPPLE_OT_weight_lines" in [operator.bl_idname for operator in self.window.window.modal_operators]
 
     def start(self) -> None:
         with bpy.context.temp_override(**self.window.override()):
             bpy.ops.supple.weight_lines("INVOKE_DEFAULT")
 
-    def places(self, bone: str, line: int = 0) -> np.ndarray:
-        """Where in the region the handles of a line are, by the weights as they are: pixels, shape (8, 2)."""
+    def locate_handles(self, bone: str, line: int = 0) -> np.ndarray:
+        """Pixels of the region where the handles of a line are, by the weights as they are: shape (8, 2)."""
         tasks = part("tasks.weights.lines")
         lines = tasks.read_lines(self.obj, bpy.data.objects["Rig"], [bone])
         joint = lines.joints[0]
@@ -89,26 +89,26 @@ class Stage:
         region, view, matrix = self.window.region("WINDOW"), self.window.space.region_3d, self.obj.matrix_world
         return np.array([location_3d_to_region_2d(region, view, matrix @ Vector(point)) for point in points])
 
-    def nearest(self, bone: str, place: np.ndarray, line: int = 0) -> float:
-        """How near to a place a line runs, pixels."""
+    def measure_gap(self, bone: str, pixel: np.ndarray, line: int = 0) -> float:
+        """How far from a pixel a line runs, pixels."""
         tasks = part("tasks.weights.lines")
         lines = tasks.read_lines(self.obj, bpy.data.objects["Rig"], [bone])
         posed = tasks.read_posed_points(self.obj, bpy.context.evaluated_depsgraph_get()).astype(float)
         ends = lines.trace(lines.joints[0], lines.joints[0].levels[line]).interpolate(posed)
-        return float(np.linalg.norm(self.project(ends.reshape(-1, 3)) - place, axis=1).min())
+        return float(np.linalg.norm(self.project(ends.reshape(-1, 3)) - pixel, axis=1).min())
 
-    def go(self, place: np.ndarray) -> None:
-        self.window.move("WINDOW", place[0], place[1] + 1)  # a screen's lowest row is one less than its height
+    def go(self, pixel: np.ndarray) -> None:
+        self.window.move("WINDOW", pixel[0], pixel[1] + 1)  # a screen's lowest row is one less than its height
 
-    def drag(self, *places: np.ndarray, key: str = "") -> Iterator[float]:
-        self.go(places[0])
+    def drag(self, *pixels: np.ndarray, key: str = "") -> Iterator[float]:
+        self.go(pixels[0])
         yield WAIT
         if key:
             xdo("keydown", key)
         xdo("mousedown", 1)
-        for place in places[1:]:
+        for pixel in pixels[1:]:
             yield 0.2
-            self.go(place)
+            self.go(pixel)
         yield WAIT
 
     def let_go(self, key: str = "") -> Iterator[float]:
@@ -139,7 +139,7 @@ def repeat_automatic_weights(window: Any, check: Any) -> Iterator[float]:
     yield 1.0
     with bpy.context.temp_override(**window.override()):
         bpy.ops.supple.weights_auto("INVOKE_DEFAULT", True, resolution=48)
-    running = [one.bl_idname for one in window.window.modal_operators]
+    running = [operator.bl_idname for operator in window.window.modal_operators]
     check("automatic weights run beside the window", "SUPPLE_OT_weights_auto" in running)
     for _ in range(40):
         yield WAIT
@@ -165,32 +165,34 @@ def drag_handles(window: Any, check: Any, look: Any, bound: bool) -> Iterator[fl
     yield WAIT
     check(f"the tool runs on a {kind} skin", stage.running)
     look(window, f"weights-{kind}-1-started")
-    handle, other = stage.places("bone.1")[0], stage.places("bone.1")[4]
-    ahead = stage.places("bone.1", 2)[0] - handle
+    handle, other = stage.locate_handles("bone.1")[0], stage.locate_handles("bone.1")[4]
+    ahead = stage.locate_handles("bone.1", 2)[0] - handle
     target = handle + 60.0 * ahead / np.linalg.norm(ahead)
     yield from stage.drag(handle, handle + 0.3 * (target - handle), handle + 0.7 * (target - handle), target)
     look(window, f"weights-{kind}-2-dragging")
     check("weights change while a handle is dragged", bool((stage.weights != before).any()))
     check("... and the skin follows", distance(shape, evaluated_points(stage.obj)) > 1e-3)
     yield from stage.let_go()
-    away = stage.nearest("bone.1", target)
+    away = stage.measure_gap("bone.1", target)
     check(f"the line runs where it was let go ({away:.1f} pixels)", away <= NEAR)
     heights = np.array([vertex.co.z for vertex in stage.obj.data.vertices])
     change = np.abs(stage.weights - before).max(axis=1)
     check("... and stays on the other side", change[heights < -0.3].max() < 0.2 * change[heights > 0.3].max())
     check("weights still sum to 1", bool(np.allclose(stage.weights.sum(axis=1), 1.0, atol=1e-5)))
-    check("the other end of the handle's ring is where it was", stage.nearest("bone.1", other) <= NEAR)
+    check("the other end of the handle's ring is where it was", stage.measure_gap("bone.1", other) <= NEAR)
 
     once = stage.weights
-    middle, red = stage.places("bone.2")[0], stage.places("bone.2", 2)[0]
+    middle, red = stage.locate_handles("bone.2")[0], stage.locate_handles("bone.2", 2)[0]
     yield from stage.drag(middle, middle)  # the joint under the mouse shows its falloff
     yield from stage.let_go()
     yield from stage.drag(red, 0.5 * (red + middle))
     yield from stage.let_go()
     look(window, f"weights-{kind}-3-falloff")
-    closer = np.linalg.norm(stage.places("bone.2", 2)[0] - stage.places("bone.2")[0]) / np.linalg.norm(red - middle)
+    closer = np.linalg.norm(stage.locate_handles("bone.2", 2)[0] - stage.locate_handles("bone.2")[0]) / np.linalg.norm(
+        red - middle
+    )
     check(f"a red handle changes the falloff ({closer:.2f})", 0.35 < closer < 0.7)
-    check("... and leaves the line", stage.nearest("bone.2", middle) <= NEAR)
+    check("... and leaves the line", stage.measure_gap("bone.2", middle) <= NEAR)
     xdo("key", "ctrl+z")
     yield WAIT
     check("Ctrl Z takes back the latest drag alone", bool(np.allclose(stage.weights, once, atol=1e-6)))
@@ -209,17 +211,17 @@ def confirm_and_undo(window: Any, check: Any, look: Any) -> Iterator[float]:
     before = stage.weights
     stage.start()
     yield WAIT
-    first = stage.places("bone.1")
+    first = stage.locate_handles("bone.1")
     between = 0.5 * (first[0] + first[1])
-    ahead = stage.places("bone.1", 2)[0] - first[0]
+    ahead = stage.locate_handles("bone.1", 2)[0] - first[0]
     target = between + 40.0 * ahead / np.linalg.norm(ahead)
     yield from stage.drag(between, 0.5 * (between + target), target)
     look(window, "weights-4-whole-line")
     yield from stage.let_go()
-    away = max(stage.nearest("bone.1", first[handle] + target - between) for handle in (0, 1, 7))
+    away = max(stage.measure_gap("bone.1", first[handle] + target - between) for handle in (0, 1, 7))
     check(f"a line that is dragged goes as a whole ({away:.1f} pixels)", away <= 2 * NEAR)
     whole = stage.weights
-    yield from stage.drag(stage.places("bone.1")[0], stage.places("bone.1")[0] + (20, 20))
+    yield from stage.drag(stage.locate_handles("bone.1")[0], stage.locate_handles("bone.1")[0] + (20, 20))
     xdo("key", "Escape")
     yield WAIT
     yield from stage.let_go()
@@ -239,15 +241,15 @@ def confirm_and_undo(window: Any, check: Any, look: Any) -> Iterator[float]:
     check("Enter ends the tool and keeps the weights", not stage.running and bool((stage.weights == done).all()))
     look(window, "weights-5-confirmed")
     moves = [
-        {"name": "", "bone": one.bone, "line": one.line, "offsets": list(one.offsets), "widths": list(one.widths)}
-        for one in bpy.context.window_manager.operators[-1].properties.moves
+        {"name": "", "bone": move.bone, "line": move.line, "offsets": list(move.offsets), "widths": list(move.widths)}
+        for move in bpy.context.window_manager.operators[-1].properties.moves
     ]
     xdo("key", "ctrl+z")
     yield 1.0
     check("one undo takes it all back", bool((stage.weights == before).all()))
     repeated = part("tasks.weights.lines").read_lines(stage.obj, bpy.data.objects["Rig"], ["bone.1", "bone.2"])
     part("tasks.weights.lines").set_moves(
-        repeated, {(one["bone"], one["line"]): (one["offsets"], one["widths"]) for one in moves}
+        repeated, {(move["bone"], move["line"]): (move["offsets"], move["widths"]) for move in moves}
     )
     repeated.write()
     check("what the operator remembers does the same", bool(np.allclose(stage.weights, done, atol=1e-5)))
