@@ -334,7 +334,9 @@ def test_weights_of_the_readme_are_the_methods() -> None:
 def test_words_of_the_command_line_are_the_methods() -> None:
     page = read_page("docs/headless.md")
     skinning, weighting = (row for row in page.splitlines() if row.startswith("| `--method` | `"))
-    assert re.findall(r"`(\w+)`", skinning) == [*METHODS, DEFAULT_METHOD]
+    named = re.findall(r"`(\w+)`", skinning)
+    assert set(named) <= set(METHODS)  # --help lists all
+    assert named[-1] == DEFAULT_METHOD
     words = [word for method in automatic_weights.METHODS.values() for word in method.words]
     assert re.findall(r"`(\w+)`", weighting) == words
 

@@ -49,7 +49,7 @@ def test_rest_pose_changes_nothing(method: str) -> None:
     np.testing.assert_allclose(deform(hand, method, np.tile(np.eye(4), (16, 1, 1))), hand.points, atol=1e-6)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ["SSD", "DLB", "DLBNT-GH", "DLBNT-HG"])
 def test_screw(method: str) -> None:
     """Half way between rest and a quarter screw of pitch 4 is half the screw; SSD cuts the corner."""
     character = Character(np.array([[1.0, 0, 0]]), np.full((1, 2), 0.5), np.zeros((2, 3)), np.array([-1, 0]))
