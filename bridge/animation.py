@@ -26,6 +26,19 @@ def key_spike(owner: bpy.types.ID, target: bpy.types.bpy_struct, name: str, fram
     """Animate a property that is 1 at one of the frames, 0 at those before and after, and linear between.
 
     At both ends of the range it holds.
+
+    Parameters
+    ----------
+    owner : ID
+        Data-block that the animation belongs to.
+    target : bpy_struct
+        The data-block, or a part of it, that has the property.
+    name : str
+        Of the property.
+    frame : int
+        Where it is 1.
+    frames : range
+        All frames.
     """
     around = ((frame - frames.step, 0.0), (frame, 1.0), (frame + frames.step, 0.0))
     for at, value in (pair for pair in around if pair[0] in frames):

@@ -11,6 +11,7 @@ from mathutils import Matrix
 
 from ..deformers.rig.rest import Joints, Pose
 from ..deformers.rig.skeleton import find_joint_parents
+from .arrays import read_array
 
 
 @dataclass(frozen=True)
@@ -163,10 +164,8 @@ def _read_bones(armature: bpy.types.Object) -> tuple[dict[str, np.ndarray], tupl
     That is the names of the pose's bones, those of the bones and of their parents, and the properties as bytes.
     """
     bones = armature.data.bones
-    values = {name: np.empty((len(bones), size), np.float32) for name, size in REST_PROPERTIES}
-    values |= {name: np.empty((len(bones), 1), np.int32) for name in REST_CHOICES}
-    for name, array in values.items():
-        bones.foreach_get(name, array.ravel())
+    values = {name: read_array(bones, name, size) for name, size in REST_PROPERTIES}
+    values |= {name: read_array(bones, name, 1, np.int32) for name in REST_CHOICES}
     parent_names = tuple(bone.parent.name if bone.parent else "" for bone in bones)
     arrays = (array.tobytes() for array in values.values())
     return values, (read_pose_names(armature), tuple(bones.keys()), parent_names, *arrays)
@@ -253,7 +252,8 @@ def read_pose(armature: bpy.types.Object, skeleton: Skeleton, object_to_armature
         Where the pose holds values that are not numbers.
     """
     bones = armature.pose.bones
-    posed = _read_matrices(bones, "matrix", len(bones))[skeleton.pose_indices]
+    matrices = read_array(bones, "matrix", 16).reshape(-1, 4, 4).transpose(0, 2, 1)  # columns first
+    posed = matrices.astype(np.float64)[skeleton.pose_indices]
     if skeleton.bendy_joints.size:
         posed[skeleton.bendy_joints] = posed[skeleton.bendy_joints] @ _read_segments(bones, skeleton.bendy, rest=False)
     with np.errstate(invalid="ignore", over="ignore"):  # Pose reports what is wrong with such values
@@ -269,13 +269,6 @@ def read_segment_indices(pose_bone: bpy.types.PoseBone, points: np.ndarray) -> t
     pairs = [pose_bone.bbone_segment_index(point) for point in points.tolist()]
     indices, blends = zip(*pairs, strict=True) if pairs else ((), ())
     return np.array(indices, np.intp), np.array(blends, np.float64)
-
-
-def _read_matrices(bones, name: str, count: int) -> np.ndarray:
-    """Matrices of bones, float64, shape (count, 4, 4)."""
-    flat = np.empty(count * 16, np.float32)
-    bones.foreach_get(name, flat)
-    return flat.reshape(count, 4, 4).transpose(0, 2, 1).astype(np.float64)
 
 
 def _read_segments(pose_bones, bendy: tuple[tuple[str, int], ...], rest: bool) -> np.ndarray:

@@ -13,34 +13,9 @@ from __future__ import annotations
 import bpy
 import numpy as np
 
-from ..nodes.carrier import (
-    CARRIER_SOCKET,
-    TRANSFORM_ATTRIBUTE,
-    TRANSFORMS_SOCKET,
-    WATCHER_SOCKET,
-)
-from ..nodes.carrier import ensure_carrier_group as ensure_node_group
+from ..nodes.carrier import TRANSFORM_ATTRIBUTE
+from .arrays import write_array
 from .meshes import mesh_of
-from .modifiers import add_modifier, add_supple_modifier, is_supple_modifier, read_input, remove_modifier, write_input
-
-__all__ = [
-    "CARRIER_SOCKET",
-    "TRANSFORMS_SOCKET",
-    "WATCHER_SOCKET",
-    "add_modifier",
-    "add_supple_modifier",
-    "ensure_node_group",
-    "is_supple_modifier",
-    "new_carrier",
-    "new_watcher",
-    "read_input",
-    "remove_hidden",
-    "remove_modifier",
-    "watch",
-    "write_input",
-    "write_points",
-    "write_transforms",
-]
 
 
 def new_carrier(obj: bpy.types.Object, points: np.ndarray) -> bpy.types.Object:
@@ -74,7 +49,7 @@ def remove_hidden(hidden: bpy.types.Object) -> None:
 
 def write_points(mesh: bpy.types.Mesh, points: np.ndarray) -> None:
     """Set posed points, float32, shape (V, 3)."""
-    mesh.attributes["position"].data.foreach_set("vector", points.ravel())
+    write_array(mesh.attributes["position"].data, "vector", points)
     mesh.update_tag()
 
 
@@ -83,5 +58,5 @@ def write_transforms(mesh: bpy.types.Mesh, transforms: np.ndarray) -> None:
     attribute = mesh.attributes.get(TRANSFORM_ATTRIBUTE)
     if attribute is None:
         attribute = mesh.attributes.new(TRANSFORM_ATTRIBUTE, "FLOAT4X4", "POINT")
-    attribute.data.foreach_set("value", transforms.transpose(0, 2, 1).ravel())
+    write_array(attribute.data, "value", transforms.transpose(0, 2, 1))
     mesh.update_tag()

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..deformers.rig.influences import Influences
 from ..nodes.skin import JOINT_ATTRIBUTE, WEIGHT_ATTRIBUTE
+from .arrays import read_array, write_array
 
 PREFIXES = (JOINT_ATTRIBUTE.format(""), WEIGHT_ATTRIBUTE.format(""))
 
@@ -35,13 +36,11 @@ def _write(mesh: bpy.types.Mesh, name: str, kind: Literal["INT", "FLOAT"], value
         mesh.attributes.remove(attribute)
         attribute = None
     if attribute is not None:
-        stored = np.empty_like(values)
-        attribute.data.foreach_get("value", stored)
-        if (stored == values).all():
+        if (read_array(attribute.data, "value", kind=values.dtype.type) == values).all():
             return
     else:
         attribute = mesh.attributes.new(name, kind, "POINT")
-    attribute.data.foreach_set("value", values)
+    write_array(attribute.data, "value", values, values.dtype.type)
     mesh.update_tag()
 
 

@@ -8,6 +8,8 @@ from typing import Any, cast
 import bpy
 import numpy as np
 
+from .arrays import read_array, write_array
+
 
 @dataclass(frozen=True)
 class VertexGroups:
@@ -32,25 +34,19 @@ def mesh_of(obj: bpy.types.Object) -> bpy.types.Mesh:
 
 def read_points(mesh: bpy.types.Mesh) -> np.ndarray:
     """Vertex positions, float32, shape (V, 3), object space."""
-    points = np.empty((len(mesh.vertices), 3), np.float32)
-    mesh.vertices.foreach_get("co", points.ravel())
-    return points
+    return read_array(mesh.vertices, "co", 3)
 
 
 def read_face_corners(mesh: bpy.types.Mesh) -> tuple[np.ndarray, np.ndarray]:
     """Vertices of all faces' corners, shape (C,), and each face's first corner, shape (F,)."""
-    corners, starts = np.empty(len(mesh.loops), np.int32), np.empty(len(mesh.polygons), np.int32)
-    mesh.loops.foreach_get("vertex_index", corners)
-    mesh.polygons.foreach_get("loop_start", starts)
-    return corners, starts
+    corners = read_array(mesh.loops, "vertex_index", kind=np.int32)
+    return corners, read_array(mesh.polygons, "loop_start", kind=np.int32)
 
 
 def read_triangles(mesh: bpy.types.Mesh) -> np.ndarray:
     """Vertices of the triangles that the faces are cut into, int32, shape (T, 3), counter-clockwise from outside."""
     mesh.calc_loop_triangles()
-    triangles = np.empty((len(mesh.loop_triangles), 3), np.int32)
-    mesh.loop_triangles.foreach_get("vertices", triangles.ravel())
-    return triangles
+    return read_array(mesh.loop_triangles, "vertices", 3, np.int32)
 
 
 def local_object(name: str) -> bpy.types.Object | None:
@@ -60,9 +56,7 @@ def local_object(name: str) -> bpy.types.Object | None:
 
 def read_object_ids() -> bytes:
     """Which objects the file holds, in a form to compare: another one as soon as one is added or removed."""
-    ids = np.empty(len(bpy.data.objects), np.int32)
-    bpy.data.objects.foreach_get("session_uid", ids)
-    return ids.tobytes()
+    return read_array(bpy.data.objects, "session_uid", kind=np.int32).tobytes()
 
 
 def read_evaluated_points(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
@@ -70,11 +64,9 @@ def read_evaluated_points(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph)
     return read_points(mesh_of(obj.evaluated_get(depsgraph)))
 
 
-def read_key_points(key_block: bpy.types.ShapeKey, vertex_count: int) -> np.ndarray:
+def read_key_points(key_block: bpy.types.ShapeKey) -> np.ndarray:
     """Positions of a shape key, float32, shape (V, 3), object space."""
-    points = np.empty((vertex_count, 3), np.float32)
-    key_block.data.foreach_get("co", points.ravel())
-    return points
+    return read_array(key_block.data, "co", 3)
 
 
 class FaceKeys:
@@ -91,11 +83,11 @@ class FaceKeys:
         count = len(mesh.vertices)
         names = [group.name for group in obj.vertex_groups]
         self.count = len(keys.key_blocks)
-        self.basis = read_key_points(keys.reference_key, count)
+        self.basis = read_key_points(keys.reference_key)
         groups = read_vertex_groups(mesh) if any(key.vertex_group for key in keys.key_blocks) else None
         self._offsets = []
         for key in keys.key_blocks:
-            offset = read_key_points(key, count) - read_key_points(key.relative_key, count)
+            offset = read_key_points(key) - read_key_points(key.relative_key)
             if groups is not None and key.vertex_group in names:
                 offset *= groups.read_group(names.index(key.vertex_group), count)[:, None].astype(np.float32)
             self._offsets.append(None if key == keys.reference_key else offset)
@@ -119,7 +111,7 @@ def read_key_values(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> tu
 
 def write_key_points(key_block: bpy.types.ShapeKey, points: np.ndarray) -> None:
     """Set the positions of a shape key, shape (V, 3), object space."""
-    key_block.data.foreach_set("co", np.ascontiguousarray(points, np.float32).ravel())
+    write_array(key_block.data, "co", points)
 
 
 def read_vertex_groups(mesh: bpy.types.Mesh) -> VertexGroups:

@@ -99,7 +99,13 @@ def write_sample(stream: BinaryIO, points: np.ndarray) -> None:
 
 
 def read_samples(path: Path) -> Iterator[np.ndarray]:
-    """Yield the points of each frame, float32, shape (V, 3)."""
+    """Yield the points of each frame, float32, shape (V, 3).
+
+    Raises
+    ------
+    SkinningError
+        Where the file can not be read, is not a PC2 file of version 1, or ends early.
+    """
     with open_cache(path) as (header, stream):
         size = header.point_count * 12
         for number in range(header.sample_count):

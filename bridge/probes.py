@@ -11,6 +11,7 @@ from ..deformers.rig.skeleton import Chains
 from ..nodes.bones import PARENT
 from ..nodes.probes import BONE, CENTER, FIRST, LAST, LEVEL, POINTS, REST_INVERSE, SHARE
 from .armatures import Skeleton
+from .arrays import write_array
 from .meshes import mesh_of
 
 PROBE_KEY = "supple_probe"
@@ -45,7 +46,7 @@ def _new_probe(armature: bpy.types.Object, skeleton: Skeleton) -> bpy.types.Obje
     bones = np.repeat(np.arange(len(skeleton.names)), skeleton.joint_counts)
     frames, points = _joint_frames(skeleton, bones)
     mesh.vertices.add(len(points))
-    mesh.vertices.foreach_set("co", points.astype(np.float32).ravel())
+    write_array(mesh.vertices, "co", points)
     first = skeleton.first_joints[bones]
     last = first + skeleton.joint_counts[bones] - 1
     order = np.arange(len(bones)) - first
@@ -102,5 +103,6 @@ def _joint_frames(skeleton: Skeleton, bones: np.ndarray) -> tuple[np.ndarray, np
 
 def _write_attribute(mesh: bpy.types.Mesh, name: str, kind: Any, field: str, rows: np.ndarray) -> None:
     """Store a value of each joint, shape (B, n), at all of its points."""
-    values = np.repeat(rows, len(POINTS), axis=0).astype(np.int32 if kind == "INT" else np.float32)
-    mesh.attributes.new(name, kind, "POINT").data.foreach_set(field, values.ravel())
+    attribute = mesh.attributes.new(name, kind, "POINT")
+    entries = np.int32 if kind == "INT" else np.float32
+    write_array(attribute.data, field, np.repeat(rows, len(POINTS), axis=0), entries)

@@ -10,7 +10,7 @@ from typing import cast
 
 import bpy
 
-from ..bridge.carriers import is_supple_modifier
+from ..bridge.modifiers import is_supple_modifier
 from ..deformers import SkinningError
 from ..settings.objects import ObjectSettings, settings_of
 

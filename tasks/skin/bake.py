@@ -14,8 +14,8 @@ import bpy
 import numpy as np
 
 from ...bridge.animation import key_spike, remove_curves
-from ...bridge.carriers import add_modifier, is_supple_modifier, remove_modifier
 from ...bridge.meshes import read_evaluated_points, read_key_points, write_key_points
+from ...bridge.modifiers import add_modifier, is_supple_modifier, remove_modifier
 from ...bridge.point_caches import CacheHeader, open_cache, open_replacing, read_samples, write_sample
 from ...deformers import SkinningError
 from ...deformers.rig.rest import LARGEST
@@ -161,7 +161,7 @@ def bake_shape_keys(obj: bpy.types.Object, scene: bpy.types.Scene, frames: range
     had_keys, active_index = obj.data.shape_keys is not None, obj.active_shape_key_index
     names = [] if had_keys else [obj.shape_key_add(name="Basis").name]
     settings.baked_keys = "\n".join(names)
-    basis = read_key_points(obj.data.shape_keys.reference_key, len(obj.data.vertices))
+    basis = read_key_points(obj.data.shape_keys.reference_key)
     try:
         with closing(_posed_frames(obj, supple, scene, frames)) as posed:
             for done, (frame, points) in enumerate(posed, start=1):

@@ -7,10 +7,11 @@ from contextlib import suppress
 
 import bpy
 
-from ...bridge import carriers
+from ...bridge import carriers, modifiers
 from ...bridge.meshes import mesh_of, read_points
 from ...bridge.probes import remove_unused_probes
 from ...deformers import SkinningError
+from ...nodes.carrier import CARRIER_SOCKET, WATCHER_SOCKET, ensure_carrier_group
 from ...nodes.groups import remove_unused_groups
 from ...settings.events import muted
 from ...settings.objects import SETTINGS_VERSION, ObjectSettings, settings_of
@@ -156,7 +157,7 @@ def check_bindable(obj: bpy.types.Object) -> SkinnedObject:
         raise SkinningError(f"'{obj.name}' is in Edit Mode: leave it first")
     if not obj.data.vertices:
         raise SkinningError(f"'{obj.name}' has no vertices: select another mesh")
-    has_supple = settings_of(obj).is_bound or any(map(carriers.is_supple_modifier, obj.modifiers))
+    has_supple = settings_of(obj).is_bound or any(map(modifiers.is_supple_modifier, obj.modifiers))
     replaced = find_replaced_modifier(obj) if has_supple else find_armature_modifier(obj)
     if not has_supple and not (replaced.show_viewport or replaced.show_render):
         raise SkinningError(f"Armature modifier '{replaced.name}' of '{obj.name}' is switched off: switch it on first")
@@ -166,7 +167,7 @@ def check_bindable(obj: bpy.types.Object) -> SkinnedObject:
 def _bind_one(skinned: SkinnedObject, setup: LiveObject | by_nodes.NodeSetup, problem: str) -> None:
     """Bind one object by what `prepare` has found; where that fails, an object that was not bound is as it was."""
     obj, settings, replaced = skinned.obj, skinned.settings, skinned.replaced
-    supple = next(filter(carriers.is_supple_modifier, obj.modifiers), None)
+    supple = next(filter(modifiers.is_supple_modifier, obj.modifiers), None)
     is_new = supple is None and not settings.is_bound
     with muted():
         try:
@@ -198,7 +199,7 @@ def _bind_one(skinned: SkinnedObject, setup: LiveObject | by_nodes.NodeSetup, pr
 def _add_modifier(skinned: SkinnedObject) -> bpy.types.Modifier:
     """Put Supple's modifier into the place of the Armature modifier."""
     replaced = skinned.replaced
-    supple = carriers.add_supple_modifier(skinned.obj, skinned.obj.modifiers.find(replaced.name))
+    supple = modifiers.add_supple_modifier(skinned.obj, skinned.obj.modifiers.find(replaced.name))
     supple.show_in_editmode = replaced.show_in_editmode
     write_toggles(supple, skinned.settings.live_toggles)
     write_toggles(replaced, (False, False))
@@ -223,7 +224,7 @@ def _give_to_python(bound: BoundObject, setup: LiveObject) -> None:
     settings.method, settings.evaluate = setup.choices.method, "PYTHON"
     settings.bound_groups = "\n".join(setup.groups)
     by_nodes.remove(bound.obj)
-    bound.supple.node_group = carriers.ensure_node_group()
+    bound.supple.node_group = ensure_carrier_group()
     if settings.carrier is None or len(settings.carrier.data.vertices) != len(bound.obj.data.vertices):
         _remove_hidden(settings)
     _give_hidden(bound)
@@ -298,8 +299,8 @@ def _give_hidden(bound: BoundObject) -> None:
     if settings.watcher is None:
         settings.watcher = carriers.new_watcher(bound.obj)
     carriers.watch(settings.watcher, bound.armature)
-    carriers.write_input(bound.supple, carriers.CARRIER_SOCKET, settings.carrier)
-    carriers.write_input(bound.supple, carriers.WATCHER_SOCKET, settings.watcher)
+    modifiers.write_input(bound.supple, CARRIER_SOCKET, settings.carrier)
+    modifiers.write_input(bound.supple, WATCHER_SOCKET, settings.watcher)
 
 
 def _remove_hidden(settings: ObjectSettings) -> None:
@@ -343,8 +344,8 @@ def _unbind_one(obj: bpy.types.Object) -> None:
         replaced = find_replaced_modifier(obj)
         if not settings.is_handed_over:  # Supple's own was removed, and could not hand over
             write_toggles(replaced, settings.live_toggles)
-    for modifier in [modifier for modifier in obj.modifiers if carriers.is_supple_modifier(modifier)]:
-        carriers.remove_modifier(obj, modifier, replaced)
+    for modifier in [modifier for modifier in obj.modifiers if modifiers.is_supple_modifier(modifier)]:
+        modifiers.remove_modifier(obj, modifier, replaced)
     _remove_hidden(settings)
     by_nodes.remove(obj)
     live.forget(obj)

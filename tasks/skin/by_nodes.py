@@ -13,7 +13,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...bridge import carriers
+from ...bridge import modifiers
 from ...bridge.armatures import Skeleton, read_skeleton
 from ...bridge.influences import remove_influences, write_influences
 from ...bridge.meshes import mesh_of, read_face_corners, read_key_values
@@ -185,7 +185,7 @@ def _pack(obj: bpy.types.Object, above: list[bpy.types.Modifier], character: Cha
 
 def _is_interpolated(above: list[bpy.types.Modifier]) -> bool:
     """Whether modifiers above may add vertices, with attributes averaged from those of the mesh."""
-    others = [modifier for modifier in above if not carriers.is_supple_modifier(modifier)]
+    others = [modifier for modifier in above if not modifiers.is_supple_modifier(modifier)]
     return any(changes_topology(modifier) or modifier.type == "NODES" for modifier in others)
 
 
@@ -273,8 +273,8 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
         supple.node_group = group
     write_influences(mesh_of(bound.obj), setup.influences)
     for name, value in inputs.items():
-        if carriers.read_input(supple, name) != value:
-            carriers.write_input(supple, name, value)
+        if modifiers.read_input(supple, name) != value:
+            modifiers.write_input(supple, name, value)
     surroundings = _read_surroundings(bound) if surroundings is None else replace(surroundings, has_own_version=True)
     _seen[bound.obj.session_uid] = _Seen(skeleton, surroundings, setup.character.space, "")
 

@@ -12,10 +12,11 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...bridge import carriers
+from ...bridge import carriers, modifiers
 from ...bridge.armatures import read_pose, read_pose_names, read_skeleton
 from ...bridge.meshes import FaceKeys, mesh_of, read_key_values, read_points
 from ...deformers import Pose, SkinningError
+from ...nodes.carrier import TRANSFORMS_SOCKET
 from ...settings.choices import BAKING, DRAGGING, read_pose_choices
 from ...settings.objects import PARTICLE_METHODS, settings_of
 from ...settings.reports import ParticleReport, particle_reports
@@ -233,8 +234,8 @@ def _write(bound: BoundObject, live: LiveObject, pose: Pose, transforms: bool) -
         carriers.write_transforms(mesh, result)
     else:
         carriers.write_points(mesh, result)
-    if bool(carriers.read_input(bound.supple, carriers.TRANSFORMS_SOCKET)) != transforms:
-        carriers.write_input(bound.supple, carriers.TRANSFORMS_SOCKET, transforms)
+    if bool(modifiers.read_input(bound.supple, TRANSFORMS_SOCKET)) != transforms:
+        modifiers.write_input(bound.supple, TRANSFORMS_SOCKET, transforms)
 
 
 def _report_pose(obj: bpy.types.Object, live: LiveObject, milliseconds: float, points: np.ndarray | None) -> None:

@@ -307,7 +307,7 @@ def read_rest_points(obj: bpy.types.Object) -> np.ndarray:
     keys = mesh.shape_keys
     if keys is None or len(keys.reference_key.data) != len(mesh.vertices):
         return read_points(mesh)
-    return read_key_points(keys.reference_key, len(mesh.vertices))
+    return read_key_points(keys.reference_key)
 
 
 def read_selected_bones(armature: bpy.types.Object) -> set[str]:

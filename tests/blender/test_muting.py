@@ -8,7 +8,7 @@ import bpy
 import pytest
 
 from scenes import EVALUATE, add_tube, bind, distance, evaluated_points, rest_points, snapshot, supple_modifier, turn
-from supple.bridge import carriers
+from supple.bridge import carriers, modifiers
 from supple.settings import events
 from supple.settings.objects import NODES_PROBLEM, settings_of
 from supple.tasks.skin import bind as binding
@@ -93,8 +93,8 @@ def fail(*_args: object, **_keywords: object) -> None:
 
 
 STEPS = {
-    "PYTHON": ((carriers, "ensure_node_group"), (carriers, "new_carrier"), (binding.live, "keep")),
-    "NODES": ((by_nodes, "ensure_deformation"), (by_nodes, "write_influences"), (carriers, "write_input")),
+    "PYTHON": ((binding, "ensure_carrier_group"), (carriers, "new_carrier"), (binding.live, "keep")),
+    "NODES": ((by_nodes, "ensure_deformation"), (by_nodes, "write_influences"), (modifiers, "write_input")),
 }
 
 
