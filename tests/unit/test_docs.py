@@ -316,6 +316,13 @@ def test_commands_and_options_are_described() -> None:
     assert set(re.findall(r"(?:\[|`)(--[a-z-]+)", page)) <= options | {"--help", "--factory-startup"}
 
 
+def test_commands_for_developers_are_listed() -> None:
+    targets = re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    listed = re.findall(r"`make ([a-z-]+)", read_page("CONTRIBUTING.md"))
+    assert "test" in targets
+    assert set(listed) == set(targets) - {"clean"}
+
+
 # Tables of methods
 
 
