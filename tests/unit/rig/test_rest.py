@@ -21,9 +21,11 @@ def change_weights(**changes: object) -> Weights:
 
 
 def test_good_input_passes() -> None:
-    make_rest(linear=np.zeros(3), strength=np.ones(3))
-    make_rest(points=np.zeros((0, 3)), weights=Weights.from_dense(np.zeros((0, 2))))
-    Pose(np.zeros((2, 4, 4)), np.eye(4))
+    rest = make_rest(linear=np.zeros(3), strength=np.ones(3))
+    assert (rest.linear.tolist(), rest.strength.tolist()) == ([0, 0, 0], [1, 1, 1])
+    empty = make_rest(points=np.zeros((0, 3)), weights=Weights.from_dense(np.zeros((0, 2))))
+    assert (len(empty.points), len(empty.weights.values)) == (0, 0)
+    assert Pose(np.zeros((2, 4, 4)), np.eye(4)).rest_to_pose.shape == (2, 4, 4)
 
 
 @pytest.mark.parametrize(
