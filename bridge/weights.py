@@ -12,15 +12,25 @@ import numpy as np
 from .meshes import mesh_of, read_vertex_groups
 
 
-def read_weights(obj: bpy.types.Object, names: Sequence[str]) -> np.ndarray:
-    """Weights of the vertex groups of these names, float32, shape (V, len(names)); 0 where there is no such group.
+def read_weights(obj: bpy.types.Object, names: Sequence[str], absent: float = 0.0) -> np.ndarray:
+    """Read the weights of vertex groups, in Edit Mode as edited.
 
-    In Edit Mode, as edited.
+    Parameters
+    ----------
+    obj : Object
+    names : sequence of str
+        Of the groups, which need not be there.
+    absent : float
+        Value for vertices that are not in a group.
+
+    Returns
+    -------
+    float32 array, shape (V, len(names))
     """
     if obj.mode == "EDIT":
         obj.update_from_editmode()
     entries = read_vertex_groups(mesh_of(obj))
-    result = np.zeros((len(mesh_of(obj).vertices), len(names)), np.float32)
+    result = np.full((len(mesh_of(obj).vertices), len(names)), absent, np.float32)
     column_of = {name: column for column, name in enumerate(names)}
     columns = np.array([column_of.get(group.name, -1) for group in obj.vertex_groups] + [-1], np.intp)
     found = columns[np.minimum(entries.groups, len(columns) - 1)]

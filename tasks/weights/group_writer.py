@@ -7,20 +7,7 @@ from collections.abc import Sequence
 import bpy
 import numpy as np
 
-from ...bridge.meshes import VertexGroups, mesh_of, read_vertex_groups
-
-
-def read_members(obj: bpy.types.Object, names: Sequence[str]) -> np.ndarray:
-    """Weights of bones, float32, shape (V, B): NaN where a vertex is not in the bone's group."""
-    mesh = mesh_of(obj)
-    entries = read_vertex_groups(mesh)
-    column_of = {name: column for column, name in enumerate(names)}
-    columns = np.array([column_of.get(group.name, -1) for group in obj.vertex_groups] + [-1], np.intp)
-    found = columns[np.minimum(entries.groups, len(columns) - 1)]
-    is_bone = found >= 0
-    members = np.full((len(mesh.vertices), len(names)), np.nan, np.float32)
-    members[entries.vertices[is_bone], found[is_bone]] = entries.values[is_bone]
-    return members
+from ...bridge.meshes import VertexGroups, mesh_of
 
 
 class GroupWriter:
@@ -32,7 +19,7 @@ class GroupWriter:
     names : sequence of str, length B
         Of the bones.
     members : float32 array, shape (V, B)
-        Weights at first, of `read_members`.
+        Weights at first, NaN where a vertex is not in the bone's group.
     vertices, columns : int arrays, shapes (C,) and (K,)
         Which of `members` may change.
 

@@ -10,6 +10,7 @@ import numpy as np
 from ...bridge.armatures import Skeleton, read_skeleton
 from ...bridge.meshes import VertexGroups, mesh_of, read_evaluated_points, read_triangles
 from ...bridge.rays import read_posed_skin
+from ...bridge.weights import read_weights
 from ...deformers import SkinningError
 from ...deformers.geometry.iso_lines import LinePoints, Segments
 from ...deformers.weight_editing.line_fields import HANDLES, LineProblem, MissingLineError
@@ -17,7 +18,7 @@ from ...deformers.weight_editing.line_moves import HandleMoves
 from ...deformers.weight_editing.lines import JointLines, RiggedMesh, find_joint_lines, start_edit
 from ..character import object_to_armature
 from ..stack import find_armature_modifier
-from .group_writer import GroupWriter, read_members
+from .group_writer import GroupWriter
 from .parts import read_finite_points
 
 MESSAGES = {
@@ -72,7 +73,7 @@ class WeightLines:
         self.obj, self.armature = obj, armature
         skeleton = read_skeleton(armature)
         self.names = skeleton.names
-        members = read_members(obj, self.names)
+        members = read_weights(obj, self.names, absent=np.nan)
         mesh = _read_mesh(obj, armature, skeleton, np.nan_to_num(members))
         self.points = mesh.points
         self.problems: dict[str, str] = {}
