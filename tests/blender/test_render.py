@@ -48,6 +48,8 @@ from scenes import (
     turn,
 )
 
+pytestmark = pytest.mark.usefixtures("built_groups_if_evaluated")
+
 SHUTTER = 0.25
 """How far from its frame motion blur looks, before and after, by Blender's default."""
 TOLERANCE = 1e-5
