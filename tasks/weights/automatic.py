@@ -309,7 +309,7 @@ def _close_seams(skin: WeightedSkin) -> np.ndarray:
     They would be torn off these, which stay as they are. Locked groups stay too.
     """
     weights = skin.weights
-    bare = weights.sum(axis=1) < weight_edits.LEAST_SUM
+    bare = weights.sum(axis=1) < weight_edits.SMALLEST_SUM
     first, held = weld(skin.points), np.flatnonzero(~bare)
     giver = np.full(len(weights), -1)
     giver[first[held[::-1]]] = held[::-1]
