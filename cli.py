@@ -85,12 +85,7 @@ def _add_info(commands: Any) -> None:
 
 def _add_bind(commands: Any) -> None:
     binder = commands.add_parser("bind", help="bind characters and save the file")
-    binder.add_argument(
-        "--object",
-        action="append",
-        metavar="NAME",
-        help="mesh to bind, repeatable; all meshes with an armature if not given",
-    )
+    binder.add_argument("--object", action="append", metavar="NAME", help="mesh to bind; all characters if not given")
     binder.add_argument(
         "--method",
         choices=tuple(METHODS),
@@ -143,12 +138,7 @@ def _add_patterns(commands: Any) -> None:
 
 def _add_weights(commands: Any) -> None:
     weigher = commands.add_parser("weights", help="give meshes automatic weights and save the file")
-    weigher.add_argument(
-        "--object",
-        action="append",
-        metavar="NAME",
-        help="mesh to weight, repeatable; all meshes with an armature if not given",
-    )
+    weigher.add_argument("--object", action="append", metavar="NAME", help="mesh to weight; all rigged if not given")
     weigher.add_argument(
         "--armature", metavar="NAME", help="armature for meshes without one; the scene's only armature if not given"
     )
@@ -167,16 +157,10 @@ def _add_weights(commands: Any) -> None:
     )
     weigher.add_argument("--mirror", action="store_true", help="same weights on both sides of the armature")
     weigher.add_argument(
-        "--limit",
-        type=_number,
-        default=0,
-        metavar="N",
-        help="largest number of bones that influence a vertex; no limit if not given",
+        "--limit", type=_number, default=0, metavar="N", help="most bones per vertex; any if not given"
     )
     weigher.add_argument("--output", type=Path, required=True, metavar="NEW.blend", help="file to save")
-    weigher.add_argument(
-        "--report", choices=("text", "json"), default="text", help="form of the report; text if not given"
-    )
+    weigher.add_argument("--report", choices=("text", "json"), default="text", help="report form; text if not given")
     _add_file(weigher)
     weigher.set_defaults(run=_weights)
 
