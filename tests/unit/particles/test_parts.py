@@ -284,8 +284,9 @@ def test_wrong_parameters_are_refused(wrong: dict, name: str) -> None:
 
 
 def test_limits_are_allowed() -> None:
-    Params(stiffness=0.01, iterations=1, smallest_radius=0.0, count=20, volume=0.0)
-    Params(stiffness=100.0, iterations=1000, smallest_radius=5.0, count=50_000, volume=1.0)
+    low = Params(stiffness=0.01, iterations=1, smallest_radius=0.0, count=20, volume=0.0)
+    high = Params(stiffness=100.0, iterations=1000, smallest_radius=5.0, count=50_000, volume=1.0)
+    assert (low.stiffness, low.count, high.stiffness, high.count) == (0.01, 20, 100.0, 50_000)
 
 
 def test_circles_are_refused() -> None:
