@@ -31,15 +31,14 @@ def build_bones(name: str, bones: Sequence[str], parents: np.ndarray) -> Any:
     with graph.frame("Bones: pose and rest"):
         poses, rests = [], []
         for bone in bones:
-            outputs = {
-                one.socket.name: one for one in graph.outputs("GeometryNodeBoneInfo", armature, bone, label=bone)
-            }
-            poses.append(outputs["Pose"])
-            rests.append(outputs["Rest Pose"])
+            read = graph.outputs("GeometryNodeBoneInfo", armature, bone, label=bone)
+            matrices = {value.socket.name: value for value in read}
+            poses.append(matrices["Pose"])
+            rests.append(matrices["Rest Pose"])
     with graph.frame("One point for each joint"):
         index = graph.add("GeometryNodeInputIndex")
         pose = _choose(graph, index, "MATRIX", poses)
-        parent = _choose(graph, index, "INT", [int(one) for one in parents])
+        parent = _choose(graph, index, "INT", [int(joint) for joint in parents])
         rest = _choose(graph, index, "MATRIX", rests)
         joints = graph.store(
             graph.add("GeometryNodePoints", len(bones)), **{MATRIX: pose @ rest.inverted(), PARENT: parent}

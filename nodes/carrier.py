@@ -39,7 +39,7 @@ def build_carrier_group(name: str) -> bpy.types.NodeTree:
         by_transforms = graph.sample(carrier, transform, index).move(position)
         moved = graph.add("GeometryNodeSetPosition", geometry, None, graph.switch(transforms, at_points, by_transforms))
     with graph.frame("Where the counts of vertices differ, the mesh is passed on as it is"):
-        count, bound = (graph.add("GeometryNodeAttributeDomainSize", one) for one in (geometry, carrier))
+        count, bound = (graph.add("GeometryNodeAttributeDomainSize", mesh) for mesh in (geometry, carrier))
         fits = graph.add("FunctionNodeCompare", count, bound, data_type="INT", operation="EQUAL")
         graph.output("Geometry", graph.switch(fits, geometry, moved))
     return graph.finish()

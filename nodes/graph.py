@@ -97,7 +97,7 @@ class Value:
         return self._compare("GREATER_THAN", other)
 
     def equals(self, other: float, epsilon: float) -> Value:
-        """Whether a number is another one, or no farther from it than `epsilon`."""
+        """Whether a number equals another, or is no farther from it than `epsilon`."""
         return self.graph.add("FunctionNodeCompare", self, other, epsilon, data_type="FLOAT", operation="EQUAL")
 
     def __and__(self, other: Value) -> Value:
@@ -157,8 +157,8 @@ class Value:
         """A point, moved by this matrix."""
         return self.graph.add("FunctionNodeTransformPoint", point, self)
 
-    def turn(self, vector: Any) -> Value:
-        """A vector, turned and scaled by this matrix but not moved."""
+    def rotate(self, vector: Any) -> Value:
+        """A vector, rotated and scaled by this matrix but not moved."""
         return self.graph.add("FunctionNodeTransformDirection", vector, self)
 
 

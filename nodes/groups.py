@@ -37,7 +37,9 @@ def ensure_group(part: str, name: str, build: Callable[[str], Any]) -> Any:
     """The group for a part, built under a name if the file has none of this version, or one that lost a group in it."""
     keys = (VERSION, part)
     found = [
-        one for one in bpy.data.node_groups if one.library is None and (one.get(VERSION_KEY), one.get(PART_KEY)) == keys
+        tree
+        for tree in bpy.data.node_groups
+        if tree.library is None and (tree.get(VERSION_KEY), tree.get(PART_KEY)) == keys
     ]
     for group in found:
         if _is_whole(group):
@@ -53,7 +55,7 @@ def ensure_group(part: str, name: str, build: Callable[[str], Any]) -> Any:
 def _is_whole(group: Any) -> bool:
     """Whether no group in a group was removed."""
     inner = [node.node_tree for node in group.nodes if node.bl_idname in GROUP_NODES.values()]
-    return all(one is not None and _is_whole(one) for one in inner)
+    return all(tree is not None and _is_whole(tree) for tree in inner)
 
 
 def ensure_probe_deformation(method: str, params: Any) -> Any:
@@ -115,9 +117,9 @@ def _build_deformation(name: str, *, joints_group: Callable[[], Any], method: st
     graph = Graph(name)
     graph.tree.is_modifier = True
     geometry = graph.input("Geometry", "GEOMETRY")
-    inputs = {one[0].replace(" ", "_"): graph.input(*one) for one in INPUTS}
+    inputs = {name.replace(" ", "_"): graph.input(name, *rest) for name, *rest in INPUTS}
     sockets = {item.name: item for item in source.interface.items_tree if item.in_out == "INPUT"}
-    read = {one: inputs.get(one) or graph.input(one, "OBJECT", item.description) for one, item in sockets.items()}
+    read = {name: inputs.get(name) or graph.input(name, "OBJECT", item.description) for name, item in sockets.items()}
     with graph.frame("Where the bones are"):
         joints = graph.call(source, **read)
     if steps.split is not None:

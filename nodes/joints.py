@@ -81,7 +81,7 @@ def build_negation(name: str) -> Any:
         joints = _sum_chains(graph, joints, levels, negations=graph.switch(disagrees, 0.0, 1.0))
         odd = graph.add("ShaderNodeMath", graph.attribute("negations", "FLOAT"), 2.0, operation="MODULO")
         sign = 1.0 - odd * 2.0
-        real, dual, scalars = (graph.attribute(one, "FLOAT_VECTOR") for one in (REAL, DUAL, SCALARS))
+        real, dual, scalars = (graph.attribute(name, "FLOAT_VECTOR") for name in (REAL, DUAL, SCALARS))
         signs = graph.vector(sign, sign, 1.0)
         joints = graph.store(joints, **{REAL: real * sign, DUAL: dual * sign, SCALARS: scalars * signs})
     graph.output("Joints", joints)
@@ -173,7 +173,7 @@ def _find_mirror(graph: Graph, agreement: Value, scales: Value) -> Value:
     symmetric = _symmetric(graph, (a[0], a[5], a[10]), {pair: entry for pair, (entry, _) in pairs.items()})
     best, nearness = None, None
     for normal in _columns(axes):
-        near = trace - normal.dot(symmetric.turn(normal)) * 2.0
+        near = trace - normal.dot(symmetric.rotate(normal)) * 2.0
         if best is None or nearness is None:
             best, nearness = normal, near
         else:
@@ -230,8 +230,8 @@ def split_dlb(graph: Graph, joints: Value, center: Value, polar: Any, levels: Va
         posed = graph.attribute(MATRIX, "FLOAT4X4").move(center)
         return graph.store(
             joints,
-            stretch=_with_translation(graph, stretch, center - stretch.turn(center)),
-            rigid=_with_translation(graph, rotation, posed - rotation.turn(center)),
+            stretch=_with_translation(graph, stretch, center - stretch.rotate(center)),
+            rigid=_with_translation(graph, rotation, posed - rotation.rotate(center)),
         )
 
 
@@ -243,10 +243,10 @@ def split_gh(graph: Graph, joints: Value, center: Value, polar: Any, levels: Val
         joints = graph.store(joints, stretch=rotation.transposed() @ linear)
         stretch = graph.attribute(STRETCH, "FLOAT4X4")
         of_parent = graph.sample(joints, stretch, parent)
-        step = graph.switch(parent < 0, of_parent.turn(center) - stretch.turn(center), (0.0, 0.0, 0.0))
+        step = graph.switch(parent < 0, of_parent.rotate(center) - stretch.rotate(center), (0.0, 0.0, 0.0))
         joints = _sum_chains(graph, joints, levels, translation=step)
         translation = graph.attribute("translation", "FLOAT_VECTOR")
-        rigid = graph.attribute(MATRIX, "FLOAT4X4").move((0.0, 0.0, 0.0)) - rotation.turn(translation)
+        rigid = graph.attribute(MATRIX, "FLOAT4X4").move((0.0, 0.0, 0.0)) - rotation.rotate(translation)
         return graph.store(
             joints,
             rigid=_with_translation(graph, rotation, rigid),
@@ -264,18 +264,18 @@ def split_hg(graph: Graph, joints: Value, center: Value, polar: Any, levels: Val
         parent = graph.attribute(PARENT, "INT")
         matrix = graph.attribute(MATRIX, "FLOAT4X4")
         offset = matrix.move(center) - _of_parent(graph, joints, matrix, parent).move(center)
-        change = _of_parent(graph, joints, rotation, parent).turn(center) - rotation.turn(center)
+        change = _of_parent(graph, joints, rotation, parent).rotate(center) - rotation.rotate(center)
         left, scales, right = graph.outputs(
             "FunctionNodeMatrixSVD", _of_parent(graph, joints, stretch, parent), label="Parent's stretch"
         )
         damped = scales / (scales * scales).maximum((1.0, 1.0, 1.0))
         unstretch = right @ graph.add("FunctionNodeCombineTransform", None, None, damped) @ left.transposed()
-        joints = _sum_chains(graph, joints, levels, translation=change + unstretch.turn(offset))
+        joints = _sum_chains(graph, joints, levels, translation=change + unstretch.rotate(offset))
         translation = graph.attribute("translation", "FLOAT_VECTOR")
         return graph.store(
             joints,
             rigid=_with_translation(graph, rotation, translation),
-            stretch=_with_translation(graph, stretch, matrix.move((0.0, 0.0, 0.0)) - stretch.turn(translation)),
+            stretch=_with_translation(graph, stretch, matrix.move((0.0, 0.0, 0.0)) - stretch.rotate(translation)),
         )
 
 
@@ -305,4 +305,4 @@ def _with_translation(graph: Graph, linear: Value, translation: Value) -> Value:
 
 
 def _columns(matrix: Value) -> tuple[Value, ...]:
-    return tuple(matrix.turn(axis) for axis in AXES)
+    return tuple(matrix.rotate(axis) for axis in AXES)

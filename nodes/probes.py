@@ -36,20 +36,20 @@ def build_probe_joints(name: str) -> Any:
         index = graph.add("GeometryNodeInputIndex")
         first_point = graph.add("FunctionNodeIntegerMath", index, len(POINTS), operation="MULTIPLY")
         position = graph.add("GeometryNodeInputPosition")
-        places = {}
+        positions = {}
         for offset, point in enumerate(POINTS):
             at = graph.add("FunctionNodeIntegerMath", first_point, offset)
-            places[point] = graph.sample(posed, position, at)
+            positions[point] = graph.sample(posed, position, at)
         known = {
-            one: graph.sample(posed, graph.attribute(one, kind), first_point)
-            for one, kind in (
+            name: graph.sample(posed, graph.attribute(name, kind), first_point)
+            for name, kind in (
                 (REST_INVERSE, "FLOAT4X4"), (CENTER, "FLOAT_VECTOR"), (SHARE, "FLOAT"), (BONE, "INT"), (FIRST, "INT"),
                 (LAST, "INT"), (LEVEL, "INT"), (PARENT, "INT"),
             )
         }  # fmt: skip
-        joints = graph.store(joints, **places, **known)
+        joints = graph.store(joints, **positions, **known)
     with graph.frame("B-Bones: how the ends of segments stretch along the bone"):
-        origin, x, y, z, before, beyond = (graph.attribute(one, "FLOAT_VECTOR") for one in POINTS)
+        origin, x, y, z, before, beyond = (graph.attribute(name, "FLOAT_VECTOR") for name in POINTS)
         share, bone = graph.attribute(SHARE, "FLOAT"), graph.attribute(BONE, "INT")
         first, last = graph.attribute(FIRST, "INT"), graph.attribute(LAST, "INT")
         segments = graph.add("FunctionNodeIntegerMath", last, first, operation="SUBTRACT")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..deformers.rig.rest import LEAST_WEIGHT
-from ..deformers.skinning.blending import LEAST_NORM
+from ..deformers.skinning.stages import LEAST_NORM
 from .bones import MATRIX
 from .graph import Graph, Value
 from .joints import DUAL, REAL, SCALARS
@@ -15,7 +15,7 @@ JOINT_ATTRIBUTE, WEIGHT_ATTRIBUTE = "supple_joint_{}", "supple_weight_{}"
 """Attributes of the character's mesh: the joint and the weight of each influence, counted from 0."""
 
 SAME_SPACE = 1e-7
-"""Entries by which the way from mesh to armature may differ from none at all."""
+"""Largest difference from the identity at which mesh and armature share a space."""
 
 INPUTS = (
     ("Armature", "OBJECT", "Armature that deforms the mesh"),
@@ -46,7 +46,7 @@ def build_skin(name: str, make_moves: Callable[[Value], Sequence[Move]], mixes_l
     graph = Graph(name)
     geometry = graph.input("Geometry", "GEOMETRY")
     joints, is_stretched = graph.input("Joints", "GEOMETRY"), graph.input("Is Stretched", "BOOLEAN")
-    armature, influences, linear_group, vertex_group, invert = (graph.input(*one) for one in INPUTS)
+    armature, influences, linear_group, vertex_group, invert = (graph.input(*socket) for socket in INPUTS)
 
     with graph.frame("Into the armature's space"):
         to_object = graph.add("GeometryNodeObjectInfo", armature, transform_space="RELATIVE")
@@ -115,7 +115,7 @@ def blend_matrices(name: str, label: str, is_needed: Value | None) -> Move:
 
 
 def move_rigidly(graph: Graph, joints: Value, influences: Value, start: Value) -> Value:
-    """The step that blends dual quaternions and moves points by them (eq 5-8): `blending._move_rigidly`."""
+    """The step that blends dual quaternions and moves points by them (eq 5-8): `stages._move_rigidly`."""
     with graph.frame("Blend the dual quaternions (eq 8)"):
         zero = graph.vector(0.0, 0.0, 0.0)
         zone = graph.repeat(influences, Real=zero, Dual=zero, Scalars=zero)
@@ -132,5 +132,5 @@ def move_rigidly(graph: Graph, joints: Value, influences: Value, start: Value) -
         w = w + graph.switch(total > LEAST_WEIGHT, 1.0, 0.0)
         scale = 2.0 / w.times_plus(w, r.dot(r)).maximum(total * total * LEAST_NORM)
         u = start.times_plus(w, r.cross(start)) + dual
-        turned = dual.times_plus(w, r.cross(u)) - r * dual_w
-        return turned.times_plus(scale, start)
+        rotated = dual.times_plus(w, r.cross(u)) - r * dual_w
+        return rotated.times_plus(scale, start)

@@ -39,7 +39,11 @@ class SUPPLE_OT_bind(bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO"}
 
     method: EnumProperty(name="Method", description="How the skin is deformed", items=METHOD_ITEMS)
-    evaluate: EnumProperty(name="Evaluate", description="What computes the deformation", items=EVALUATE_ITEMS)
+    evaluate: EnumProperty(
+        name="Evaluate",
+        description="Whether nodes in the file or Supple's Python compute the deformation",
+        items=EVALUATE_ITEMS,
+    )
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:

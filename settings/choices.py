@@ -51,7 +51,7 @@ def read_params(settings: Any, key: str) -> Any:
     """A method's `Params` as they are chosen, but for what holds for each pose by itself: that has its defaults."""
     method = METHODS[key]
     store = store_of(settings, method)
-    chosen = {one.name: getattr(store, one.property_name) for one in method.choices if not one.per_pose}
+    chosen = {choice.name: getattr(store, choice.property_name) for choice in method.choices if not choice.per_pose}
     return method.params(**chosen)
 
 

@@ -1,4 +1,4 @@
-"""What Supple keeps on an object, and how it is shown."""
+"""What Supple stores on an object, and how it is shown."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ NODES_PROBLEM = (
     if hasattr(bpy.types, "GeometryNodeBoneInfo") and hasattr(bpy.types, "FunctionNodeMatrixSVD")
     else "Nodes that read bones need Blender 5.1 or later"
 )
-"""Why this Blender can not evaluate by nodes; empty where it can."""
+"""Why this Blender cannot evaluate by nodes; empty where it can."""
 
 EVALUATE_ITEMS = (
-    ("NODES", "Nodes", "The node modifier deforms the skin: also where Supple is not installed (Blender 5.1 or later)"),
+    ("NODES", "Nodes", "Deform by the node modifier itself, even where Supple is not installed (Blender 5.1 or later)"),
     (
         "PYTHON",
         "Python",
-        "Supple deforms the skin, while it is installed: in every Blender, with B-Bones and envelopes",
+        "Deform by Supple wherever it is installed: every Blender, every method, bone envelopes too",
     ),
 )
 DISPLAY_ITEMS = (
@@ -46,8 +46,8 @@ DISPLAY_ITEMS = (
     ("DISPLACEMENT", "Displacement", "Move the skin by all patterns: needs a fine mesh, or Subdivide"),
 )
 WEIGHT_COLOR_ITEMS = (
-    ("CHOSEN", "Chosen Bones", "From blue to red by the weight of the selected bones, or of the active vertex group"),
-    ("BONES", "All Bones", "Each bone has a color of its own, mixed by the weights"),
+    ("CHOSEN", "Chosen Bones", "Weight of the selected bones, or of the active vertex group, from blue to red"),
+    ("BONES", "All Bones", "A color for each bone, mixed by the weights"),
 )
 BAKE_ITEMS = (
     ("NONE", "Live", "The skin is deformed by Supple"),
@@ -61,14 +61,14 @@ class ObjectSettings(bpy.types.PropertyGroup):
 
     method: EnumProperty(
         name="Method",
-        description="How the joints' transforms are blended over the skin",
+        description="How the skin follows the bones",
         items=METHOD_ITEMS,
         default=DEFAULT_METHOD,
         update=show_change,
     )
     evaluate: EnumProperty(
         name="Evaluate",
-        description="What computes the deformation",
+        description="Whether nodes in the file or Supple's Python compute the deformation",
         items=EVALUATE_ITEMS,
         default="PYTHON" if NODES_PROBLEM else "NODES",
         update=show_change,

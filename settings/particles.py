@@ -1,4 +1,4 @@
-"""What Supple keeps of an object's particles."""
+"""What Supple stores of an object's particles."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ParticleSettings(bpy.types.PropertyGroup):
     )
     iterations_dragging: IntProperty(
         name="Dragging",
-        description="Iterations while something is being dragged: once it is let go, those of the viewport follow",
+        description="Iterations while you drag a bone; on release the viewport goes back to Iterations",
         default=4,
         min=1,
         max=1000,
@@ -37,12 +37,12 @@ class ParticleSettings(bpy.types.PropertyGroup):
     )
     group: StringProperty(
         name="Solid Group",
-        description="Vertex group that limits the particles: 0 follows the joints, 1 the particles",
+        description="Vertex group that limits the particles: 0 follows the bones alone, 1 the particles",
         update=show_change,
     )
     show: BoolProperty(name="Show Particles", description="Draw the particles as spheres in the viewport")
-    color: EnumProperty(name="Color", description="What the spheres are colored by", items=COLOR_ITEMS, default="BONE")
-    show_rest: BoolProperty(name="At Rest", description="Draw the particles where they are at rest")
+    color: EnumProperty(name="Color", description="What colors the spheres", items=COLOR_ITEMS, default="BONE")
+    show_rest: BoolProperty(name="At Rest", description="Draw the particles in the rest pose")
     bound_count: IntProperty(options={"HIDDEN"})
 
 

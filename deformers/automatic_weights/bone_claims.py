@@ -156,7 +156,7 @@ def share_ties(cells: Cells, claims: Claims, usable: np.ndarray, heads: np.ndarr
     ----------
     cells : Cells
     claims : Claims
-    usable : int array
+    usable : int array, shape (U,)
         Bones that may share.
     heads, tails : float64 arrays, shape (B, 3)
     """

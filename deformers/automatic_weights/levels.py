@@ -65,7 +65,7 @@ class Level:
     ----------
     cells : Cells
     claims : Claims
-    usable : int array
+    usable : int array, shape (U,)
         Bones that run through the solid.
     given : float32 array, shape (N, B)
         Shares of the nearest bones.
@@ -368,7 +368,7 @@ def make_solution(
     surface : Surface
     is_loose : bool array, shape (V,)
         Vertices that no triangle has.
-    usable : int array
+    usable : int array, shape (U,)
         Bones that run through the solid.
     note : str
         A sentence for the user, or "".

@@ -341,7 +341,9 @@ def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def distances_within(mask: np.ndarray, cap: int) -> np.ndarray:
-    """Distance of each cell's center to the nearest one in `mask`, in cells, at most `cap` (120): float32.
+    """Distance of each cell's center to the nearest cell in `mask`, bool array, shape (X, Y, Z).
+
+    Float32, in cells, at most `cap` (120).
 
     Notes
     -----

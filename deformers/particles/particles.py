@@ -14,7 +14,8 @@ import numpy as np
 from ..method import Choice, Method
 from ..rig.rest import Pose, Rest, normalize_weights
 from ..skinning import blending, dlbnt
-from ..skinning.blending import linear_stage, skin_points, skin_transforms
+from ..skinning.blending import skin_points, skin_transforms
+from ..skinning.stages import linear_stage
 from .filled_solid import (
     LEAST_PARTICLES,
     MOST_PARTICLES,

@@ -121,7 +121,7 @@ def make_solid(rest: Rest, fill: str, radius: float) -> SphereSolid | str:
         return "No deforming bone has a tail, so DLBNT is used: turn on Deform of some bones and bind again"
     object_to_unit = _find_unit_space(rest.points, triangles, rest.object_to_armature)
     if object_to_unit is None:
-        return "The mesh is scaled to nothing, so DLBNT is used: give object and armature a scale and bind again"
+        return "The mesh has zero scale, so DLBNT is used: give object and armature a scale and bind again"
     points = transform_points(object_to_unit, rest.points)
     unit_radius = _choose_radius(points, triangles, radius, scale_of(object_to_unit))
     if unit_radius is None:

@@ -63,11 +63,11 @@ def pack_interpolable_influences(
         First corner of each face.
     """
     vertices, joints, values = _read_pairs(weights, joint_count)
-    felt = np.zeros((vertex_count, -(-max(1, joint_count) // 8)), np.uint8)  # a bit for each joint
-    np.bitwise_or.at(felt, (vertices, joints >> 3), np.left_shift(1, joints & 7).astype(np.uint8))
-    around = felt.copy()
+    influencing = np.zeros((vertex_count, -(-max(1, joint_count) // 8)), np.uint8)  # a bit for each joint
+    np.bitwise_or.at(influencing, (vertices, joints >> 3), np.left_shift(1, joints & 7).astype(np.uint8))
+    around = influencing.copy()
     if len(face_starts):
-        by_face = np.bitwise_or.reduceat(felt[corner_vertices], face_starts, axis=0)
+        by_face = np.bitwise_or.reduceat(influencing[corner_vertices], face_starts, axis=0)
         sizes = np.diff(np.append(face_starts, len(corner_vertices)))
         np.bitwise_or.at(around, corner_vertices, np.repeat(by_face, sizes, axis=0))
 
@@ -85,8 +85,8 @@ def _read_pairs(weights: Weights, joint_count: int) -> tuple[np.ndarray, np.ndar
     """Vertices, joints and positive weights, each pair once; the joint beyond the last, which rests, is left out."""
     kept = (weights.joints < joint_count) & (weights.values > 0)
     pairs = weights.vertices[kept].astype(np.int64) * joint_count + weights.joints[kept]
-    pairs, place = np.unique(pairs, return_inverse=True)
-    values = np.bincount(place.reshape(-1), weights.values[kept], minlength=len(pairs))
+    pairs, order = np.unique(pairs, return_inverse=True)
+    values = np.bincount(order.reshape(-1), weights.values[kept], minlength=len(pairs))
     return pairs // max(1, joint_count), pairs % max(1, joint_count), values
 
 

@@ -153,9 +153,9 @@ class Pose:
                 "The pose holds values that are not numbers (NaN or infinite): check the drivers and constraints of "
                 "the armature"
             )
-        way = self.object_to_armature
-        if way is not None and not (np.isfinite(way).all() and np.linalg.matrix_rank(way) == 4):
-            raise SkinningError("The object or the armature is scaled to nothing: give both a scale that is not zero")
+        space = self.object_to_armature
+        if space is not None and not (np.isfinite(space).all() and np.linalg.matrix_rank(space) == 4):
+            raise SkinningError("The object or the armature has zero scale: give both a scale that is not zero")
 
 
 def normalize_weights(weights: Weights, vertex_count: int, joint_count: int) -> Weights:

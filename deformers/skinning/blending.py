@@ -8,15 +8,10 @@ As the signs of the dual quaternions belong to the joints, both sums are one mat
 coefficients (B, 10 to 34). The vertices are sorted by their strongest joint and cut into blocks: few joints
 influence a block, so a small dense product does it, and the arithmetic per vertex runs on whole rows while they are in
 the cache.
-
-Two layouts make those rows cheap. An affine transform A is kept as its *cyclic diagonals*: rows (A00, A11, A22),
-(A01, A12, A20), (A02, A10, A21) and the translation. Vectors are kept *wrapped*, as (x, y, z, x, y). Then A @ v is the
-sum of three elementwise products of three rows each, and a cross product the difference of two.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,6 +22,7 @@ from ..algebra.products import multiply_columns
 from ..errors import SkinningError
 from ..rig.rest import Pose, Rest, Weights, normalize_weights
 from ..rig.skeleton import Chains
+from .stages import IDENTITY_COEFFICIENTS, WRAP, Scratch, Stage, apply_affine, linear_stage, run_stages
 
 BLOCK_SIZE = 5000
 """Vertices in a block: smaller ones pay for calls, larger ones leave the cache, powers of 2 collide in it."""
@@ -34,50 +30,10 @@ BLOCK_SIZE = 5000
 BLOCK_JOINTS = 48
 """Joints that lead the vertices of a block, about: with more, most of its dense weights are zero."""
 
-LEAST_NORM = 1e-4
-"""Squared norms of blended dual quaternions are kept above: opposite rotations in equal parts have no right direction,
-and must not throw the vertex away."""
-
 SCRATCH_ROWS = 36 + 52 + 32 + 32
 """Rows of a block that the longest run takes: sums of three stages, one rigid and two linear ones on four columns."""
 
-CYCLIC_ROWS = np.array([0, 1, 2, 0, 1, 2, 0, 1, 2])
-CYCLIC_COLUMNS = np.array([0, 1, 2, 1, 2, 0, 2, 0, 1])
-WRAP = np.array([0, 1, 2, 0, 1])
-WRAPPED_QUATERNIONS = np.array([0, 1, 2, 3, 1, 2, 4, 5, 6, 7])
 IDENTITY_COLUMNS = np.eye(3, 4, dtype=np.float32)[WRAP][:, :, None]
-
-
-@dataclass(frozen=True)
-class Stage:
-    """One step of a method.
-
-    Attributes
-    ----------
-    coefficients : float array, shape (B, 12) or (B, 10)
-        From `linear_stage` or `rigid_stage`.
-    rigid : bool
-    """
-
-    coefficients: np.ndarray
-    rigid: bool
-
-
-def linear_stage(matrices: np.ndarray) -> Stage:
-    """Blend affine transforms, shape (B, 3, 4) or (B, 4, 4), entry by entry."""
-    diagonals = matrices[:, CYCLIC_ROWS, CYCLIC_COLUMNS]
-    return Stage(np.concatenate([diagonals, matrices[:, :3, 3]], axis=1), rigid=False)
-
-
-def rigid_stage(dual_quaternions: np.ndarray) -> Stage:
-    """Blend dual quaternions, shape (B, 8), whose signs agree."""
-    return Stage(dual_quaternions[:, WRAPPED_QUATERNIONS], rigid=True)
-
-
-IDENTITY_COEFFICIENTS = {
-    False: linear_stage(np.eye(4)[None]).coefficients,
-    True: rigid_stage(np.eye(1, 8)).coefficients,
-}
 
 
 @dataclass(frozen=True)
@@ -305,7 +261,7 @@ def _skin_blocks(binding: Binding, pose: Pose, stages: list[Stage], transforms: 
 
     for block in binding.blocks:
         count = block.weights.shape[1]
-        memory = _Scratch(binding.scratch)
+        memory = Scratch(binding.scratch)
         sums = memory.take(coefficients.shape[1], count)
         multiply_columns(np.take(coefficients, block.joints, axis=0).T, block.weights, out=sums)
         if transforms:
@@ -314,9 +270,9 @@ def _skin_blocks(binding: Binding, pose: Pose, stages: list[Stage], transforms: 
             start = block.points
         else:
             start = (into[:3, :3, 0] @ block.points[:3, 0] + into[:3, 3])[WRAP][:, None]
-        posed = _run(stages[: len(stages) - mixed], sums, start, memory)
+        posed = run_stages(stages[: len(stages) - mixed], sums, start, memory)
         if block.linear is not None:
-            posed += block.linear * (_apply(sums[-12:], start, memory)[:3] - posed)
+            posed += block.linear * (apply_affine(sums[-12:], start, memory)[:3] - posed)
         if block.strength is not None:
             posed = start[:3] + block.strength * (posed - start[:3])
         if back is not None:
@@ -331,85 +287,3 @@ def _object_space(pose: Pose) -> tuple[np.ndarray, np.ndarray | None]:
         return IDENTITY_COLUMNS, None
     into = pose.object_to_armature[:3].astype(np.float32)
     return into[WRAP][:, :, None], np.linalg.inv(pose.object_to_armature)[:3].astype(np.float32)
-
-
-class _Scratch:
-    """Hands out pieces of one array: fresh memory of this size would be mapped anew at each call."""
-
-    def __init__(self, memory: np.ndarray) -> None:
-        self._memory = memory
-        self._used = 0
-
-    def take(self, *shape: int) -> np.ndarray:
-        start = self._used
-        self._used += math.prod(shape)
-        return self._memory[start : self._used].reshape(shape)
-
-
-def _run(stages: list[Stage], sums: np.ndarray, start: np.ndarray, memory: _Scratch) -> np.ndarray:
-    """Put `start`, wrapped columns of shape (5, C, n), through the stages: shape (3, C, n)."""
-    state, row = start, 0
-    for stage in stages:
-        blended = sums[row : row + stage.coefficients.shape[1]]
-        row += len(blended)
-        state = _move_rigidly(blended, state, memory) if stage.rigid else _apply(blended, state, memory)
-    return state[:3]
-
-
-def _apply(affine: np.ndarray, state: np.ndarray, memory: _Scratch) -> np.ndarray:
-    """Apply cyclic diagonals, shape (12, n), to wrapped columns, shape (5, C, n or 1): shape (5, C, n)."""
-    columns, count = state.shape[1], affine.shape[1]
-    diagonals = affine.reshape(4, 3, 1, count)
-    result = memory.take(5, columns, count)
-    product = memory.take(3, columns, count)
-    out = result[:3]
-    np.multiply(diagonals[0], state[0:3], out=out)
-    out += np.multiply(diagonals[1], state[1:4], out=product)
-    out += np.multiply(diagonals[2], state[2:5], out=product)
-    out[:, -1] += affine[9:]
-    result[3:] = result[:2]
-    return result
-
-
-def _move_rigidly(blended: np.ndarray, state: np.ndarray, memory: _Scratch) -> np.ndarray:
-    """Normalize sums of dual quaternions and move points and vectors by them (eq 5-8).
-
-    Parameters
-    ----------
-    blended : float32 array, shape (10, n)
-        w and wrapped r of the real part, w' and r' of the dual part.
-    state : float32 array, shape (5, C, n or 1)
-        Wrapped columns, the last a point, the others vectors.
-
-    Returns
-    -------
-    float32 array, shape (5, C, n)
-
-    Notes
-    -----
-    q v q* / |q|^2, written out with the translation 2 q' q*: v + 2 / |q|^2 (r x u + w r' - w' r) with
-    u = r x v + w v + r'. For vectors the dual part is left out.
-    """
-    columns, count = state.shape[1], blended.shape[1]
-    w, r, dual_w, dual_r = blended[0], blended[1:6, None], blended[6], blended[7:10]
-    scale = np.einsum("in,in->n", blended[:4], blended[:4])
-    np.maximum(scale, LEAST_NORM, out=scale)
-    np.divide(2.0, scale, out=scale)
-
-    product = memory.take(3, columns, count)
-    inner = memory.take(5, columns, count)
-    u = np.multiply(r[1:4], state[2:5], out=inner[:3])
-    u -= np.multiply(r[2:5], state[1:4], out=product)
-    u += np.multiply(w, state[:3], out=product)
-    u[:, -1] += dual_r
-    inner[3:] = inner[:2]
-
-    result = memory.take(5, columns, count)
-    out = np.multiply(r[1:4], inner[2:5], out=result[:3])
-    out -= np.multiply(r[2:5], inner[1:4], out=product)
-    out[:, -1] += np.multiply(w, dual_r, out=product[:, -1])
-    out[:, -1] -= np.multiply(dual_w, blended[1:4], out=product[:, -1])
-    out *= scale
-    out += state[:3]
-    result[3:] = result[:2]
-    return result

@@ -9,9 +9,10 @@ import numpy as np
 from ..method import Method
 from ..rig.rest import Pose
 from ..rig.skeleton import Chains
-from .blending import Binding, Stage, bind, linear_stage, rigid_stage, skin_points, skin_transforms, with_points
+from .blending import Binding, bind, skin_points, skin_transforms, with_points
 from .dual_quaternions import dual_quaternions_from_rigid
 from .polar import decompose_polar, find_rigid
+from .stages import Stage, linear_stage, rigid_stage
 
 __all__ = [
     "INFO",

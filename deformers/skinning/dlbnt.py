@@ -8,9 +8,10 @@ import numpy as np
 
 from ..method import Choice, Method
 from ..rig.rest import Pose
-from .blending import Binding, Stage, bind, skin_points, skin_transforms, with_points
+from .blending import Binding, bind, skin_points, skin_transforms, with_points
 from .dlb import blend_rigid, blend_stretches
 from .polar import decompose_polar, find_rigid
+from .stages import Stage
 
 __all__ = ["INFO", "Params", "bind", "deform", "find_stages", "split_transforms", "vertex_transforms", "with_points"]
 

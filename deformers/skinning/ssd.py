@@ -8,7 +8,8 @@ import numpy as np
 
 from ..method import Method
 from ..rig.rest import Pose
-from .blending import Binding, Stage, bind, linear_stage, skin_points, skin_transforms, with_points
+from .blending import Binding, bind, skin_points, skin_transforms, with_points
+from .stages import Stage, linear_stage
 
 __all__ = ["INFO", "Params", "bind", "deform", "vertex_transforms", "with_points"]
 

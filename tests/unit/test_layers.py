@@ -1,4 +1,4 @@
-"""Who may import whom, down to the rooms of each part. Read from the source; nothing runs."""
+"""Who may import whom, down to the packages in each part. Read from the source; nothing runs."""
 
 import ast
 from collections.abc import Iterator
@@ -8,8 +8,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# Parts of the product and rooms in them, and what each may import beside itself. A part's name alone stands for all of
-# it, `part/` for the modules in its top folder.
+# Parts of the product and packages in them, and what each may import beside itself. A part's name alone stands for all
+# of it, `part/` for the modules in its top folder.
 MAY_IMPORT = {
     "deformers/errors": set(),
     "deformers/method": {"deformers/errors"},
@@ -76,11 +76,11 @@ PRODUCT = sorted(
 MODULES = {file.removesuffix(".py").removesuffix("/__init__") for file in PRODUCT}
 
 
-def room_of(module: str) -> str:
+def row_of(module: str) -> str:
     """The row of MAY_IMPORT that a module, a path from the root without its ending, belongs to."""
     part, _, rest = module.partition("/")
-    room = f"{part}/{rest.partition('/')[0]}"
-    return next(name for name in (room, f"{part}/", part) if name in MAY_IMPORT)
+    package = f"{part}/{rest.partition('/')[0]}"
+    return next(name for name in (package, f"{part}/", part) if name in MAY_IMPORT)
 
 
 def imported_modules(tree: ast.Module, file: str) -> Iterator[str]:
@@ -99,17 +99,17 @@ def imported_modules(tree: ast.Module, file: str) -> Iterator[str]:
                 yield target if target in MODULES or not base else "/".join(base)
 
 
-def is_allowed(room: str, target: str) -> bool:
-    """Whether modules of a room may import a module: one of their own room, or of one that is below it."""
-    wanted = room_of(target)
+def is_allowed(package: str, target: str) -> bool:
+    """Whether modules of a package may import a module: of their own package, or of a package below it."""
+    wanted = row_of(target)
     # What a part's `__init__` offers, such as `from ..deformers import SkinningError`, is there for other parts alone.
-    return wanted == room or bool({wanted, wanted.partition("/")[0]} & MAY_IMPORT[room])
+    return wanted == package or bool({wanted, wanted.partition("/")[0]} & MAY_IMPORT[package])
 
 
 def violations(source: str, file: str) -> list[str]:
     tree = ast.parse(source)
-    room = room_of(file.removesuffix(".py").removesuffix("/__init__"))
-    part = room.partition("/")[0]
+    package = row_of(file.removesuffix(".py").removesuffix("/__init__"))
+    part = package.partition("/")[0]
     found = []
     for name in imported_modules(tree, file):
         if name.startswith("."):
@@ -120,8 +120,8 @@ def violations(source: str, file: str) -> list[str]:
                 found.append(f"imports {top}, and deformers run without Blender")
             if part in ("operators", "ui") and top == "numpy":
                 found.append("imports numpy: arrays are for viewport, tasks and what is below them")
-        elif name.partition("/")[0] not in PARTS or not is_allowed(room, name):
-            found.append(f"imports {name}, which is not below {room}")
+        elif name.partition("/")[0] not in PARTS or not is_allowed(package, name):
+            found.append(f"imports {name}, which is not below {package}")
     if part not in ("bridge", "nodes"):
         names = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
         found += [
@@ -136,12 +136,12 @@ def test_imports_point_down(file: str) -> None:
     assert violations((ROOT / file).read_text(encoding="utf-8"), file) == []
 
 
-def test_every_part_and_room_has_its_row() -> None:
+def test_every_part_and_package_has_its_row() -> None:
     parts = {path.stem for path in ROOT.glob("*.py")} | {path.parent.name for path in ROOT.glob("*/__init__.py")}
     assert parts - NOT_PRODUCT == PARTS
-    rooms = {path.parent.relative_to(ROOT).as_posix() for path in ROOT.glob("*/*/__init__.py")}
-    rooms = {room for room in rooms if room.partition("/")[0] in PARTS}
-    assert rooms == {name for name in MAY_IMPORT if (ROOT / name).is_dir() and name.partition("/")[2]}
+    packages = {path.parent.relative_to(ROOT).as_posix() for path in ROOT.glob("*/*/__init__.py")}
+    packages = {package for package in packages if package.partition("/")[0] in PARTS}
+    assert packages == {name for name in MAY_IMPORT if (ROOT / name).is_dir() and name.partition("/")[2]}
 
 
 def test_rows_make_no_circle() -> None:

@@ -1,0 +1,137 @@
+"""Stages of a blend: what joints give to each vertex, and how a vertex is moved by their sum.
+
+Two layouts make those rows cheap. An affine transform A is kept as its *cyclic diagonals*: rows (A00, A11, A22),
+(A01, A12, A20), (A02, A10, A21) and the translation. Vectors are kept *wrapped*, as (x, y, z, x, y). Then A @ v is the
+sum of three elementwise products of three rows each, and a cross product the difference of two.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+LEAST_NORM = 1e-4
+"""Squared norms of blended dual quaternions are kept above: opposite rotations in equal parts have no right direction,
+and must not throw the vertex away."""
+
+CYCLIC_ROWS = np.array([0, 1, 2, 0, 1, 2, 0, 1, 2])
+CYCLIC_COLUMNS = np.array([0, 1, 2, 1, 2, 0, 2, 0, 1])
+WRAP = np.array([0, 1, 2, 0, 1])
+WRAPPED_QUATERNIONS = np.array([0, 1, 2, 3, 1, 2, 4, 5, 6, 7])
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step of a method.
+
+    Attributes
+    ----------
+    coefficients : float array, shape (B, 12) or (B, 10)
+        From `linear_stage` or `rigid_stage`.
+    rigid : bool
+    """
+
+    coefficients: np.ndarray
+    rigid: bool
+
+
+def linear_stage(matrices: np.ndarray) -> Stage:
+    """Blend affine transforms, shape (B, 3, 4) or (B, 4, 4), entry by entry."""
+    diagonals = matrices[:, CYCLIC_ROWS, CYCLIC_COLUMNS]
+    return Stage(np.concatenate([diagonals, matrices[:, :3, 3]], axis=1), rigid=False)
+
+
+def rigid_stage(dual_quaternions: np.ndarray) -> Stage:
+    """Blend dual quaternions, shape (B, 8), whose signs agree."""
+    return Stage(dual_quaternions[:, WRAPPED_QUATERNIONS], rigid=True)
+
+
+IDENTITY_COEFFICIENTS = {
+    False: linear_stage(np.eye(4)[None]).coefficients,
+    True: rigid_stage(np.eye(1, 8)).coefficients,
+}
+
+
+class Scratch:
+    """Hands out pieces of one array: fresh memory of this size would be mapped anew at each call."""
+
+    def __init__(self, memory: np.ndarray) -> None:
+        self._memory = memory
+        self._used = 0
+
+    def take(self, *shape: int) -> np.ndarray:
+        """The next piece, of this shape: as the last user left it."""
+        start = self._used
+        self._used += math.prod(shape)
+        return self._memory[start : self._used].reshape(shape)
+
+
+def run_stages(stages: list[Stage], sums: np.ndarray, start: np.ndarray, memory: Scratch) -> np.ndarray:
+    """Put `start`, wrapped columns of shape (5, C, n), through the stages: shape (3, C, n)."""
+    state, row = start, 0
+    for stage in stages:
+        blended = sums[row : row + stage.coefficients.shape[1]]
+        row += len(blended)
+        state = _move_rigidly(blended, state, memory) if stage.rigid else apply_affine(blended, state, memory)
+    return state[:3]
+
+
+def apply_affine(affine: np.ndarray, state: np.ndarray, memory: Scratch) -> np.ndarray:
+    """Apply cyclic diagonals, shape (12, n), to wrapped columns, shape (5, C, n or 1): shape (5, C, n)."""
+    columns, count = state.shape[1], affine.shape[1]
+    diagonals = affine.reshape(4, 3, 1, count)
+    result = memory.take(5, columns, count)
+    product = memory.take(3, columns, count)
+    out = result[:3]
+    np.multiply(diagonals[0], state[0:3], out=out)
+    out += np.multiply(diagonals[1], state[1:4], out=product)
+    out += np.multiply(diagonals[2], state[2:5], out=product)
+    out[:, -1] += affine[9:]
+    result[3:] = result[:2]
+    return result
+
+
+def _move_rigidly(blended: np.ndarray, state: np.ndarray, memory: Scratch) -> np.ndarray:
+    """Normalize sums of dual quaternions and move points and vectors by them (eq 5-8).
+
+    Parameters
+    ----------
+    blended : float32 array, shape (10, n)
+        w and wrapped r of the real part, w' and r' of the dual part.
+    state : float32 array, shape (5, C, n or 1)
+        Wrapped columns, the last a point, the others vectors.
+
+    Returns
+    -------
+    float32 array, shape (5, C, n)
+
+    Notes
+    -----
+    q v q* / |q|^2, written out with the translation 2 q' q*: v + 2 / |q|^2 (r x u + w r' - w' r) with
+    u = r x v + w v + r'. For vectors the dual part is left out.
+    """
+    columns, count = state.shape[1], blended.shape[1]
+    w, r, dual_w, dual_r = blended[0], blended[1:6, None], blended[6], blended[7:10]
+    scale = np.einsum("in,in->n", blended[:4], blended[:4])
+    np.maximum(scale, LEAST_NORM, out=scale)
+    np.divide(2.0, scale, out=scale)
+
+    product = memory.take(3, columns, count)
+    inner = memory.take(5, columns, count)
+    u = np.multiply(r[1:4], state[2:5], out=inner[:3])
+    u -= np.multiply(r[2:5], state[1:4], out=product)
+    u += np.multiply(w, state[:3], out=product)
+    u[:, -1] += dual_r
+    inner[3:] = inner[:2]
+
+    result = memory.take(5, columns, count)
+    out = np.multiply(r[1:4], inner[2:5], out=result[:3])
+    out -= np.multiply(r[2:5], inner[1:4], out=product)
+    out[:, -1] += np.multiply(w, dual_r, out=product[:, -1])
+    out[:, -1] -= np.multiply(dual_w, blended[1:4], out=product[:, -1])
+    out *= scale
+    out += state[:3]
+    result[3:] = result[:2]
+    return result
