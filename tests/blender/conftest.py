@@ -16,6 +16,7 @@ import pytest
 
 RESOURCES = Path(tempfile.mkdtemp(prefix="supple-tests-"))
 os.environ["BLENDER_USER_RESOURCES"] = str(RESOURCES)  # read once, by the import of bpy
+os.environ.pop("OCIO", None)  # Blender sets it, so that a worker inherits it: other processes would report it
 
 import bpy
 

@@ -11,11 +11,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SESSION = Path(__file__).with_name("installed_session.py")
-FILES = {
-    "__init__", "registration", "properties", "weight_properties", "preview", "overlay", "outlines", "weight_overlay",
-    "cli",
-}  # fmt: skip
-FOLDERS = {"deformers", "nodes", "bridge", "tasks", "operators", "ui"}
+FILES = {"__init__", "registration", "preview", "cli"}
+FOLDERS = {"deformers", "nodes", "bridge", "settings", "tasks", "viewport", "operators", "ui"}
 DOCUMENTS = {"blender_manifest.toml", "LICENSE", "README.md", "CHANGELOG.md"}
 
 
