@@ -69,7 +69,21 @@ class Scratch:
 
 
 def run_stages(stages: list[Stage], sums: np.ndarray, start: np.ndarray, memory: Scratch) -> np.ndarray:
-    """Put `start`, wrapped columns of shape (5, C, n), through the stages: shape (3, C, n)."""
+    """Put columns through a row of stages.
+
+    Parameters
+    ----------
+    stages : list of Stage
+    sums : float32 array, shape (sum of the stages' rows, n)
+        The stages' coefficients, summed over each vertex's joints, one stage below the other.
+    start : float32 array, shape (5, C, n)
+        Wrapped columns, the last a point, the others vectors.
+    memory : Scratch
+
+    Returns
+    -------
+    float32 array, shape (3, C, n)
+    """
     state, row = start, 0
     for stage in stages:
         blended = sums[row : row + stage.coefficients.shape[1]]
@@ -79,7 +93,20 @@ def run_stages(stages: list[Stage], sums: np.ndarray, start: np.ndarray, memory:
 
 
 def apply_affine(affine: np.ndarray, state: np.ndarray, memory: Scratch) -> np.ndarray:
-    """Apply cyclic diagonals, shape (12, n), to wrapped columns, shape (5, C, n or 1): shape (5, C, n)."""
+    """Apply affine transforms to columns.
+
+    Parameters
+    ----------
+    affine : float32 array, shape (12, n)
+        Cyclic diagonals.
+    state : float32 array, shape (5, C, n or 1)
+        Wrapped columns, the last a point, the others vectors.
+    memory : Scratch
+
+    Returns
+    -------
+    float32 array, shape (5, C, n)
+    """
     columns, count = state.shape[1], affine.shape[1]
     diagonals = affine.reshape(4, 3, 1, count)
     result = memory.take(5, columns, count)
