@@ -234,8 +234,9 @@ def _binding_bytes(package: str, body: Body) -> int:
     by_python = importlib.import_module(package + ".tasks.skin.by_python")
     stack = importlib.import_module(package + ".tasks.stack")
     binding = by_python.prepare(stack.resolve_skinned(body.obj, body.obj.modifiers["Armature"]), "DLBNT").binding
-    blocks = sum(block.weights.nbytes + block.points.nbytes for block in binding.blocks)
-    return blocks + binding.ranks.nbytes + binding.scratch.nbytes
+    blocks = sum(block.weights.nbytes for block in binding.blocks)
+    latest = binding.ranks.size * 4 * 6  # its rows and its result
+    return blocks + binding.points.nbytes + binding.ranks.nbytes + binding.scratch.nbytes + latest
 
 
 def run_bind(_package: str, largest: int) -> None:

@@ -7,6 +7,8 @@ A deformer is a module with its facts, `INFO` (a `Method`), a frozen `Params`, a
     transforms = vertex_transforms(binding, pose)   the same for any incoming positions: (V, 4, 4)
     binding = with_points(binding, points)          another shape of the same vertices, as face keys make it
 
+What `deform` and `vertex_transforms` return is not to be changed: where nothing has moved since, it is the same array.
+
 A new deformer is a new file and its entry in `DEFORMERS`: menus, the command line, benchmarks and tests follow.
 """
 

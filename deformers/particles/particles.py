@@ -197,7 +197,7 @@ def deform(binding: Binding, pose: Pose) -> np.ndarray:
     solid = binding.solid
     moves = linear_stage(_find_moves(solid, pose, binding.params.iterations))
     change = (skin_points(solid.skin, IDENTITY, [moves]) - solid.points) @ solid.to_object[:3, :3].T.astype(np.float32)
-    points += change
+    points = points + change
     points += _find_swelling(binding, solid, pose, points, change)
     return points
 
@@ -208,7 +208,7 @@ def vertex_transforms(binding: Binding, pose: Pose) -> np.ndarray:
     transforms = dlbnt.vertex_transforms(binding.base, pose)
     if binding.solid is None:
         return transforms
-    solid = binding.solid
+    transforms, solid = transforms.copy(order="K"), binding.solid
     change = skin_transforms(
         solid.skin, IDENTITY, [linear_stage(_find_moves(solid, pose, binding.params.iterations))]
     ) - np.eye(4, dtype=np.float32)
@@ -244,7 +244,7 @@ class _Settled:
 def _settle(solid: FilledSolid, pose: Pose, iterations: int) -> _Settled:
     into = np.eye(4) if pose.object_to_armature is None else pose.object_to_armature
     pose = Pose(pose.rest_to_pose, into @ solid.to_object)
-    stages, rest, stretches = dlbnt.find_stages(solid.core, pose), solid.cloud.points, None
+    stages, rest, stretches = dlbnt.find_stages(solid.core.joints, pose, solid.core.params), solid.cloud.points, None
     if len(stages) > 1:
         stretch = skin_transforms(solid.core, pose, stages[:1])
         rest, stretches = _apply(stretch, rest), stretch[:, :3, :3]
@@ -275,7 +275,7 @@ def _find_swelling(
     share, keeper = binding.params.volume, solid.keeper
     if share == 0.0 or not keeper.holds_volume:
         return 0.0
-    stages = dlbnt.find_stages(binding.base, pose)
+    stages = dlbnt.find_stages(binding.base.joints, pose, binding.base.params)
     with np.errstate(over="ignore", invalid="ignore"):
         if len(stages) > 1:  # scaled joints ask for another volume
             keeper = keeper.with_points(skin_points(binding.base, pose, stages[:1]))

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import SkinningError
 from ..method import Choice, Method
-from ..rig.rest import Pose, Rest
+from ..rig.rest import Pose, Rest, check_pose
 from ..skinning import blending, dlbnt
 from .forces_2010 import SETTLED_DISTANCE, settle_particles
 from .solid_2010 import SphereSolid, make_solid, matrix_or_identity, scale_of, transform_points
@@ -176,9 +176,11 @@ def vertex_transforms(binding: Binding, pose: Pose) -> np.ndarray:
 
     Exact: the mean of a vertex's particles is affine in its position (section 5).
     """
-    result = dlbnt.vertex_transforms(binding.skin, pose)
-    if binding.solid is not None:
-        result[:, :3] = _mix(result[:, :3], np.eye(3, 4), _carry_vertices(binding.solid, pose), binding)
+    skinned = dlbnt.vertex_transforms(binding.skin, pose)
+    if binding.solid is None:
+        return skinned
+    result = skinned.copy(order="K")
+    result[:, :3] = _mix(skinned[:, :3], np.eye(3, 4), _carry_vertices(binding.solid, pose), binding)
     return result
 
 
@@ -193,7 +195,7 @@ def particles(binding: Binding) -> Particles:
 
 def pose_particles(binding: Binding, pose: Pose) -> np.ndarray:
     """Posed centers of the particles, float64, shape (P, 3), object space."""
-    binding.skin.check(pose)
+    check_pose(binding.skin.joints, pose)
     solid = binding.solid
     if solid is None:
         return np.empty((0, 3))

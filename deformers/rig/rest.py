@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property, wraps
+from typing import Any
 
 import numpy as np
 
 from ..errors import SkinningError
+from .skeleton import Chains
 
 LARGEST = 1e18
 """Entries of pose matrices from here on count as infinite: their squares no longer fit in single precision."""
@@ -47,9 +51,11 @@ class Weights:
         return cls(vertices, joints, dense[vertices, joints])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Joints:
     """The skeleton that the skin follows.
+
+    Two are equal only if they are the same object: what is known of one pose of it is looked up by that.
 
     Attributes
     ----------
@@ -64,6 +70,11 @@ class Joints:
     centers: np.ndarray
     parents: np.ndarray
     tails: np.ndarray | None = None
+
+    @cached_property
+    def chains(self) -> Chains:
+        """Sums along the chains of joints; raises SkinningError where the joints are parented in a circle."""
+        return Chains(self.parents)
 
 
 @dataclass(frozen=True)
@@ -130,9 +141,9 @@ class Rest:
                 raise SkinningError(f"Some values of {name} are not numbers: repair the vertex group and bind again")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Pose:
-    """Where the joints are in one frame.
+    """Where the joints are in one frame. Two are equal only if they are the same object.
 
     Attributes
     ----------
@@ -140,10 +151,13 @@ class Pose:
         Carries rest positions to posed positions in armature space, column vectors: `pose @ inverse(rest)`.
     object_to_armature : float array, shape (4, 4), or None
         From the mesh object's space to the armature's in this frame. None: they are the same.
+    known : dict
+        What `once_for_a_pose` has computed of the joints, in armature space.
     """
 
     rest_to_pose: np.ndarray
     object_to_armature: np.ndarray | None = None
+    known: dict = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.rest_to_pose.ndim != 3 or self.rest_to_pose.shape[1:] != (4, 4):
@@ -156,6 +170,45 @@ class Pose:
         space = self.object_to_armature
         if space is not None and not (np.isfinite(space).all() and np.linalg.matrix_rank(space) == 4):
             raise SkinningError("The object or the armature has zero scale: give both a scale that is not zero")
+
+    def seen_from(self, object_to_armature: np.ndarray | None) -> Pose:
+        """The same pose for a mesh in another space; what is known of the joints is shared.
+
+        Parameters
+        ----------
+        object_to_armature : float array, shape (4, 4), or None
+            As in this class.
+        """
+        return self if object_to_armature is None else replace(self, object_to_armature=object_to_armature)
+
+
+def check_pose(joints: Joints, pose: Pose) -> None:
+    """See that a pose is one of these joints.
+
+    Raises
+    ------
+    SkinningError
+        Where it has another number of joints.
+    """
+    if len(pose.rest_to_pose) != len(joints.parents):
+        raise SkinningError(f"{len(joints.parents)} joints but a pose of {len(pose.rest_to_pose)}: bind again")
+
+
+def once_for_a_pose(find: Callable[[Joints, Pose, Any], Any]) -> Callable[[Joints, Pose, Any], Any]:
+    """Have a function of joints, their pose and a method's Params computed once, for all meshes that share these.
+
+    It raises SkinningError where the pose is one of another number of joints.
+    """
+
+    @wraps(find)
+    def find_once(joints: Joints, pose: Pose, params: Any) -> Any:
+        check_pose(joints, pose)
+        key = (find, joints, params)
+        if key not in pose.known:
+            pose.known[key] = find(joints, pose, params)
+        return pose.known[key]
+
+    return find_once
 
 
 def normalize_weights(weights: Weights, vertex_count: int, joint_count: int) -> Weights:

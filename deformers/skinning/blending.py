@@ -1,4 +1,4 @@
-"""The blend of joints over vertices, which SSD, DLB and DLBNT share: blocks of dense products.
+"""The blend of joints over vertices, which SSD, DLB and DLBNT share: dense products of blocks, and rows of vertices.
 
 Every such method is a row of *stages*. A stage gives each joint 12 coefficients; their weighted sums over a vertex's
 joints are, for a linear stage, the entries of the vertex's affine transform (eq 1), for a rigid stage the vertex's
@@ -6,34 +6,50 @@ dual quaternion (eq 8).
 
 As the signs of the dual quaternions belong to the joints, both sums are one matrix product, weights (V, B) times
 coefficients (B, 10 to 34). The vertices are sorted by their strongest joint and cut into blocks: few joints
-influence a block, so a small dense product does it, and the arithmetic per vertex runs on whole rows while they are in
-the cache.
+influence a block, so a small dense product does it. The arithmetic per vertex then goes over the whole rows of several
+blocks, while they are in the cache.
+
+A binding holds its latest result. Blocks whose joints have the coefficients that they had then are not computed again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from ..algebra.products import multiply_columns
-from ..errors import SkinningError
-from ..rig.rest import Pose, Rest, Weights, normalize_weights
-from ..rig.skeleton import Chains
-from .stages import IDENTITY_COEFFICIENTS, WRAP, Scratch, Stage, apply_affine, linear_stage, run_stages
+from ..rig.rest import Joints, Pose, Rest, Weights, normalize_weights
+from .stages import (
+    IDENTITY_COEFFICIENTS,
+    LANES,
+    WRAP,
+    Scratch,
+    Stage,
+    apply_affine,
+    empty_rows,
+    linear_stage,
+    run_stages,
+)
 
-BLOCK_SIZE = 5000
-"""Vertices in a block: smaller ones pay for calls, larger ones leave the cache, powers of 2 collide in it."""
+BLOCK_SIZE = 512
+"""Vertices in a block, at least: smaller ones pay for calls."""
 
-BLOCK_JOINTS = 48
-"""Joints that lead the vertices of a block, about: with more, most of its dense weights are zero."""
+BLOCKS = 64
+"""Blocks of a large mesh: fewer follow more joints each, so that more of their dense weights are zero, and a bone that
+moves takes more vertices along."""
 
-SCRATCH_ROWS = 36 + 52 + 32 + 32
-"""Rows of a block that the longest run takes: sums of three stages, one rigid and two linear ones on four columns."""
+RUN_SIZE = 6144
+"""Vertices whose rows are computed together: fewer pay for calls, more leave the cache."""
+
+SCRATCH_ROWS = 36 + 57 + 32 + 32
+"""Rows that the longest run takes: sums of three stages, one rigid and two linear ones on four columns."""
 
 IDENTITY_COLUMNS = np.eye(3, 4, dtype=np.float32)[WRAP][:, :, None]
+
+EMPTY = np.empty(0, np.float32)
 
 
 @dataclass(frozen=True)
@@ -42,55 +58,79 @@ class Block:
 
     Attributes
     ----------
-    joints : int array, shape (b,)
+    start, end : int
+        The vertices, in the order of the blocks. The last block ends with vertices that are none, without weights, so
+        that each has a multiple of `LANES`.
+    entries : slice
+        Its joints within `Binding.block_joints`.
     weights : float32 array, shape (b, n)
         Dense; each column sums to 1.
-    points : float32 array, shape (5, 1, n)
-        Rest positions, wrapped, object space.
-    linear, strength : float32 arrays, shape (n,), or None
-        As in `Rest`; None where it is 0, or 1, for all vertices of the block.
     """
 
-    joints: np.ndarray
+    start: int
+    end: int
+    entries: slice
     weights: np.ndarray
-    points: np.ndarray
-    linear: np.ndarray | None
-    strength: np.ndarray | None
+
+
+@dataclass
+class Latest:
+    """The latest result of a binding, and all that it follows from besides the binding.
+
+    Attributes
+    ----------
+    kind : tuple
+        Which stages, in which space, for points or for transforms.
+    coefficients : float32 array, shape (B + 1, rows)
+    rows : float32 array, shape (3, C, V)
+        Posed points (C = 1) or the columns of the transforms (C = 4), in the order of the blocks.
+    result : float32 array
+        The same in the order of the vertices, read-only.
+    """
+
+    kind: tuple = ()
+    coefficients: np.ndarray = field(default_factory=lambda: EMPTY)
+    rows: np.ndarray = field(default_factory=lambda: EMPTY)
+    result: np.ndarray = field(default_factory=lambda: EMPTY)
 
 
 @dataclass(frozen=True)
 class Binding:
-    """What SSD, DLB and DLBNT keep from a character at rest.
+    """What SSD, DLB and DLBNT keep from a character at rest; one thread at a time may use it.
+
+    The vertices are in the order of the blocks, W of them with those that fill up the last block.
 
     Attributes
     ----------
     params : the method's Params
-    centers : float64 array, shape (B, 3)
-    chains : Chains
+    joints : Joints
     blocks : tuple of Block
+    block_joints : int array
+        The joints of each block, one block after the other; B stands for rest.
+    block_starts : int array
+        Where each block's joints begin.
     ranks : int array, shape (V,)
-        Index of each vertex in the order of the blocks.
+        Index of each vertex in this order.
+    points : float32 array, shape (5, 1, W)
+        Rest positions, wrapped, object space.
+    linear, strength : float32 arrays, shape (W,), or None
+        As in `Rest`; None where it is 0, or 1, for all vertices.
     scratch : float32 array
-        Memory that every call of `skin` overwrites; a binding serves one thread at a time.
+        Memory that every call overwrites.
+    latest : Latest
     """
 
     params: Any
-    centers: np.ndarray
-    chains: Chains
+    joints: Joints
     blocks: tuple[Block, ...]
+    block_joints: np.ndarray
+    block_starts: np.ndarray
     ranks: np.ndarray
+    points: np.ndarray
+    linear: np.ndarray | None
+    strength: np.ndarray | None
     scratch: np.ndarray
-
-    def check(self, pose: Pose) -> None:
-        """See that a pose is one of these joints.
-
-        Raises
-        ------
-        SkinningError
-            Where it has another number of joints.
-        """
-        if len(pose.rest_to_pose) != len(self.centers):
-            raise SkinningError(f"{len(self.centers)} joints but a pose of {len(pose.rest_to_pose)}: bind again")
+    latest: Latest = field(default_factory=Latest, repr=False, compare=False)
 
 
 def bind(rest: Rest, params: Any) -> Binding:
@@ -108,48 +148,52 @@ def bind(rest: Rest, params: Any) -> Binding:
         Where the joints are parented in a circle.
     """
     vertex_count, joint_count = len(rest.points), len(rest.joints.parents)
+    rest.joints.chains  # noqa: B018  refuses circles
     weights = normalize_weights(rest.weights, vertex_count, joint_count)
     strongest = _strongest_joints(weights, vertex_count)
     order = np.argsort(strongest, kind="stable")
     ranks = np.empty(vertex_count, np.intp)
     ranks[order] = np.arange(vertex_count)
-
-    most = min(BLOCK_SIZE, BLOCK_JOINTS * vertex_count // max(1, len(np.unique(strongest))))
-    block_count = max(1, -(-vertex_count // max(1, most)))
-    size = max(1, -(-vertex_count // block_count))
-    rows = ranks[weights.vertices]
-    by_block = np.argsort((rows // size).astype(np.min_scalar_type(block_count)), kind="stable")
-    bounds = np.searchsorted(rows[by_block] // size, np.arange(block_count + 1))
-    blocks = []
-    for index in range(block_count):
-        entries = by_block[bounds[index] : bounds[index + 1]]
-        members = order[index * size : (index + 1) * size]
-        blocks.append(_make_block(rest, members, weights, entries, rows[entries] - index * size, joint_count))
+    size = min(max(BLOCK_SIZE, _round_up(vertex_count // BLOCKS)), RUN_SIZE)
+    blocks, block_joints = _make_blocks(weights, ranks, size, joint_count)
     return Binding(
         params=params,
-        centers=np.asarray(rest.joints.centers, np.float64),
-        chains=Chains(rest.joints.parents),
-        blocks=tuple(blocks),
+        joints=rest.joints,
+        blocks=blocks,
+        block_joints=block_joints,
+        block_starts=np.array([block.entries.start for block in blocks], np.intp),
         ranks=ranks,
-        scratch=np.empty(SCRATCH_ROWS * size, np.float32),
+        points=_wrap_points(rest.points, ranks),
+        linear=_sort_values(rest.linear, ranks, 0.0),
+        strength=_sort_values(rest.strength, ranks, 1.0),
+        scratch=empty_rows(SCRATCH_ROWS, min(RUN_SIZE, _round_up(vertex_count))).ravel(),
     )
+
+
+def _round_up(count: int) -> int:
+    return -(-count // LANES) * LANES
 
 
 def with_points(binding: Binding, points: np.ndarray) -> Binding:
     """The same binding for another shape of the same vertices, `points` of shape (V, 3), object space."""
-    order = np.empty(len(points), np.intp)
-    order[binding.ranks] = np.arange(len(points))
-    blocks, start = [], 0
-    for block in binding.blocks:
-        end = start + block.weights.shape[1]
-        blocks.append(replace(block, points=_wrap_points(points[order[start:end]])))
-        start = end
-    return replace(binding, blocks=tuple(blocks))
+    return replace(binding, points=_wrap_points(points, binding.ranks), latest=Latest())
 
 
-def _wrap_points(points: np.ndarray) -> np.ndarray:
-    """Points, shape (n, 3), as a block keeps them: float32, shape (5, 1, n)."""
-    return points.astype(np.float32).T[WRAP][:, None].copy()
+def _wrap_points(points: np.ndarray, ranks: np.ndarray) -> np.ndarray:
+    """Points, shape (V, 3), as a binding keeps them."""
+    rows = empty_rows(5, _round_up(len(points)))
+    rows[:, len(points) :] = 0.0
+    rows[:, ranks] = points.T[WRAP]
+    return rows[:, None]
+
+
+def _sort_values(values: np.ndarray | None, ranks: np.ndarray, neutral: float) -> np.ndarray | None:
+    if values is None or (values == neutral).all():
+        return None
+    row = empty_rows(1, _round_up(len(values)))[0]
+    row[len(values) :] = neutral
+    row[ranks] = values
+    return row
 
 
 def _strongest_joints(weights: Weights, vertex_count: int) -> np.ndarray:
@@ -162,29 +206,28 @@ def _strongest_joints(weights: Weights, vertex_count: int) -> np.ndarray:
     return strongest
 
 
-def _make_block(
-    rest: Rest, members: np.ndarray, weights: Weights, entries: np.ndarray, columns: np.ndarray, joint_count: int
-) -> Block:
-    """The block of vertices `members`, whose weights are `entries`, each in its column."""
-    joints = np.flatnonzero(np.bincount(weights.joints[entries], minlength=joint_count + 1))
-    local = np.empty(joint_count + 1, np.intp)
-    local[joints] = np.arange(len(joints))
-    shape = (len(joints), len(members))
-    flat = local[weights.joints[entries]] * len(members) + columns
-    dense = np.bincount(flat, weights.values[entries], minlength=shape[0] * shape[1])
-    return Block(
-        joints=joints,
-        weights=dense.astype(np.float32).reshape(shape),
-        points=_wrap_points(rest.points[members]),
-        linear=_part(rest.linear, members, 0.0),
-        strength=_part(rest.strength, members, 1.0),
-    )
-
-
-def _part(values: np.ndarray | None, members: np.ndarray, neutral: float) -> np.ndarray | None:
-    if values is None or (values[members] == neutral).all():
-        return None
-    return values[members].astype(np.float32)
+def _make_blocks(
+    weights: Weights, ranks: np.ndarray, size: int, joint_count: int
+) -> tuple[tuple[Block, ...], np.ndarray]:
+    """Blocks of `size` vertices in the order of their ranks, and the joints of one after the other."""
+    rows = ranks[weights.vertices]
+    count = -(-len(ranks) // size)
+    by_block = np.argsort((rows // size).astype(np.min_scalar_type(count)), kind="stable")
+    bounds = np.searchsorted(rows[by_block] // size, np.arange(count + 1))
+    blocks, block_joints, known = [], [np.empty(0, np.intp)], 0
+    for index in range(count):
+        entries = by_block[bounds[index] : bounds[index + 1]]
+        start, end = index * size, min((index + 1) * size, _round_up(len(ranks)))
+        joints = np.flatnonzero(np.bincount(weights.joints[entries], minlength=joint_count + 1))
+        local = np.empty(joint_count + 1, np.intp)
+        local[joints] = np.arange(len(joints))
+        flat = local[weights.joints[entries]] * (end - start) + rows[entries] - start
+        dense = np.bincount(flat, weights.values[entries], minlength=len(joints) * (end - start))
+        dense = dense.astype(np.float32).reshape(len(joints), end - start)
+        blocks.append(Block(start, end, slice(known, known + len(joints)), dense))
+        block_joints.append(joints)
+        known += len(joints)
+    return tuple(blocks), np.concatenate(block_joints)
 
 
 def skin_points(binding: Binding, pose: Pose, stages: list[Stage]) -> np.ndarray:
@@ -200,13 +243,9 @@ def skin_points(binding: Binding, pose: Pose, stages: list[Stage]) -> np.ndarray
     Returns
     -------
     float32 array, shape (V, 3)
-        Object space.
+        Object space, read-only. The array that the latest call has returned, where nothing has moved since.
     """
-    rows = _skin_rows(binding, pose, stages, columns=1)
-    result = np.empty((len(binding.ranks), 3), np.float32)
-    for axis in range(3):
-        result[:, axis] = rows[axis, 0][binding.ranks]
-    return result
+    return _skin(binding, pose, stages, transforms=False)
 
 
 def skin_transforms(binding: Binding, pose: Pose, stages: list[Stage]) -> np.ndarray:
@@ -222,63 +261,118 @@ def skin_transforms(binding: Binding, pose: Pose, stages: list[Stage]) -> np.nda
     Returns
     -------
     float32 array, shape (V, 4, 4)
-        Object space to object space, column vectors. Column-major in memory, as Blender keeps matrices: the transpose
-        of the last two axes is contiguous.
+        Object space to object space, column vectors, read-only. Column-major in memory, as Blender keeps matrices: the
+        transpose of the last two axes is contiguous. The array that the latest call has returned, where nothing has
+        moved since.
     """
-    rows = _skin_rows(binding, pose, stages, columns=4)
-    result = np.empty((len(binding.ranks), 4, 4), np.float32)
+    return _skin(binding, pose, stages, transforms=True)
+
+
+def _skin(binding: Binding, pose: Pose, stages: list[Stage], transforms: bool) -> np.ndarray:
+    """What `skin_points` or `skin_transforms` returns: blocks whose joints have moved anew, the others as they were."""
+    space, latest = pose.object_to_armature, binding.latest
+    coefficients = _gather_coefficients(stages, None if binding.linear is None else linear_stage(pose.rest_to_pose))
+    kind = (transforms, None if space is None else space.tobytes(), *(stage.rigid for stage in stages))
+    changed = _find_changed(binding, kind, coefficients)
+    if latest.kind == kind and not changed.any():
+        return latest.result
+    if latest.kind != kind:
+        latest.rows = np.empty((3, 4 if transforms else 1, len(binding.ranks)), np.float32)
+    latest.kind = ()  # until all of it is there
+    of_blocks = coefficients[binding.block_joints]
+    for run in _find_runs(binding.blocks, changed):
+        posed = _skin_run(binding, run, pose, stages, of_blocks, transforms)
+        rows = latest.rows[:, :, run[0].start : run[-1].end]
+        rows[:] = posed[:, :, : rows.shape[2]]
+    latest.result = (_sort_transforms if transforms else _sort_points)(latest.rows, binding.ranks)
+    latest.result.flags.writeable = False
+    latest.kind, latest.coefficients = kind, coefficients
+    return latest.result
+
+
+def _gather_coefficients(stages: list[Stage], mixed_in: Stage | None) -> np.ndarray:
+    """Coefficients of all stages beside each other, float32, a row for each joint and one more for rest."""
+    every = stages if mixed_in is None else [*stages, mixed_in]
+    rest = np.concatenate([IDENTITY_COEFFICIENTS[stage.rigid] for stage in every], axis=1)
+    joints = np.concatenate([stage.coefficients for stage in every], axis=1)
+    return np.concatenate([joints, rest]).astype(np.float32)
+
+
+def _find_changed(binding: Binding, kind: tuple, coefficients: np.ndarray) -> np.ndarray:
+    """Which blocks the latest result does not hold, bool array."""
+    latest = binding.latest
+    if latest.kind != kind or not binding.blocks:
+        return np.ones(len(binding.blocks), bool)
+    moved = (coefficients != latest.coefficients).any(axis=1)
+    return np.logical_or.reduceat(moved[binding.block_joints], binding.block_starts)
+
+
+def _sort_points(rows: np.ndarray, ranks: np.ndarray) -> np.ndarray:
+    """Points in the order of the vertices, shape (V, 3).
+
+    Row by row, in half the time that it takes to transpose them and move short rows.
+    """
+    result = np.empty((len(ranks), 3), np.float32)
+    for axis in range(3):
+        result[:, axis] = rows[axis, 0][ranks]
+    return result
+
+
+def _sort_transforms(rows: np.ndarray, ranks: np.ndarray) -> np.ndarray:
+    """Transforms in the order of the vertices, shape (V, 4, 4), column-major in memory."""
+    result = np.empty((len(ranks), 4, 4), np.float32)
     result[:, :, 3] = (0.0, 0.0, 0.0, 1.0)
     for column in range(4):
         for axis in range(3):
-            result[:, column, axis] = rows[axis, column][binding.ranks]
+            result[:, column, axis] = rows[axis, column][ranks]
     return result.transpose(0, 2, 1)
 
 
-def _skin_rows(binding: Binding, pose: Pose, stages: list[Stage], columns: int) -> np.ndarray:
-    """Posed points (1 column) or the 4 columns of the transforms, shape (3, columns, V), in the order of the blocks.
+def _find_runs(blocks: tuple[Block, ...], changed: np.ndarray) -> Iterator[list[Block]]:
+    """Yield changed blocks that follow each other, as many as one run of rows takes."""
+    run: list[Block] = []
+    for block, is_changed in zip(blocks, changed.tolist(), strict=True):
+        if run and not (is_changed and block.end - run[0].start <= RUN_SIZE):
+            yield run
+            run = []
+        if is_changed:
+            run.append(block)
+    if run:
+        yield run
 
-    Whole rows, because they are put back into the order of the vertices one by one in half the time that it takes to
-    transpose the blocks and move short rows.
+
+def _skin_run(
+    binding: Binding, run: list[Block], pose: Pose, stages: list[Stage], coefficients: np.ndarray, transforms: bool
+) -> np.ndarray:
+    """Posed points, shape (3, 1, n), or the columns of the transforms, shape (3, 4, n), of a run of blocks.
+
+    Parameters
+    ----------
+    coefficients : float32 array
+        Those of `Binding.block_joints`.
     """
-    rows = np.empty((3, columns, len(binding.ranks)), np.float32)
-    start = 0
-    for posed in _skin_blocks(binding, pose, stages, transforms=columns == 4):
-        end = start + posed.shape[-1]
-        rows[:, :, start:end] = posed
-        start = end
-    return rows
-
-
-def _skin_blocks(binding: Binding, pose: Pose, stages: list[Stage], transforms: bool) -> Iterator[np.ndarray]:
-    """Yield each block's result, shape (3, C, n): C is 1 for points, 4 for the columns of transforms."""
+    first, last = run[0].start, run[-1].end
+    memory = Scratch(binding.scratch)
+    sums = memory.take(coefficients.shape[1], last - first)
+    for block in run:
+        out = sums[:, block.start - first : block.end - first]
+        multiply_columns(coefficients[block.entries].T, block.weights, out=out)
     into, back = _object_space(pose)
-    mixed = any(block.linear is not None for block in binding.blocks)
-    if mixed:
-        stages = [*stages, linear_stage(pose.rest_to_pose)]
-    coefficients = np.concatenate(
-        [np.concatenate([stage.coefficients, IDENTITY_COEFFICIENTS[stage.rigid]]) for stage in stages], axis=1
-    ).astype(np.float32)
-
-    for block in binding.blocks:
-        count = block.weights.shape[1]
-        memory = Scratch(binding.scratch)
-        sums = memory.take(coefficients.shape[1], count)
-        multiply_columns(np.take(coefficients, block.joints, axis=0).T, block.weights, out=sums)
-        if transforms:
-            start = into
-        elif pose.object_to_armature is None:
-            start = block.points
-        else:
-            start = (into[:3, :3, 0] @ block.points[:3, 0] + into[:3, 3])[WRAP][:, None]
-        posed = run_stages(stages[: len(stages) - mixed], sums, start, memory)
-        if block.linear is not None:
-            posed += block.linear * (apply_affine(sums[-12:], start, memory)[:3] - posed)
-        if block.strength is not None:
-            posed = start[:3] + block.strength * (posed - start[:3])
-        if back is not None:
-            posed = np.tensordot(back[:, :3], posed, axes=1)
-            posed[:, -1] += back[:, 3:]
-        yield posed
+    if transforms:
+        start = into
+    elif back is None:
+        start = binding.points[:, :, first:last]
+    else:
+        start = (into[:3, :3, 0] @ binding.points[:3, 0, first:last] + into[:3, 3])[WRAP][:, None]
+    posed = run_stages(stages, sums, start, memory)
+    if binding.linear is not None:
+        posed += binding.linear[first:last] * (apply_affine(sums[-12:], start, memory)[:3] - posed)
+    if binding.strength is not None:
+        posed = start[:3] + binding.strength[first:last] * (posed - start[:3])
+    if back is not None:
+        posed = np.tensordot(back[:, :3], posed, axes=1)
+        posed[:, -1] += back[:, 3:]
+    return posed
 
 
 def _object_space(pose: Pose) -> tuple[np.ndarray, np.ndarray | None]:

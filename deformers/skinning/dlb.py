@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..method import Method
-from ..rig.rest import Pose
+from ..rig.rest import Joints, Pose, once_for_a_pose
 from ..rig.skeleton import Chains
 from .blending import Binding, bind, skin_points, skin_transforms, with_points
 from .dual_quaternions import dual_quaternions_from_rigid
@@ -50,12 +50,12 @@ def deform(binding: Binding, pose: Pose) -> np.ndarray:
     stretches, which do not agree at the joints, are blended linearly. Blender's Preserve Volume, which finds
     translations per vertex, differs where bones are scaled.
     """
-    return skin_points(binding, pose, _stages(binding, pose))
+    return skin_points(binding, pose, find_stages(binding.joints, pose, binding.params))
 
 
 def vertex_transforms(binding: Binding, pose: Pose) -> np.ndarray:
     """Where each vertex's space goes, float32, shape (V, 4, 4): layout as in `blending.skin_transforms`."""
-    return skin_transforms(binding, pose, _stages(binding, pose))
+    return skin_transforms(binding, pose, find_stages(binding.joints, pose, binding.params))
 
 
 def align_signs(dual_quaternions: np.ndarray, chains: Chains) -> np.ndarray:
@@ -70,17 +70,17 @@ def align_signs(dual_quaternions: np.ndarray, chains: Chains) -> np.ndarray:
     return np.where(odd[:, None], -dual_quaternions, dual_quaternions)
 
 
-def blend_rigid(binding: Binding, rotations: np.ndarray, translations: np.ndarray) -> Stage:
+def blend_rigid(chains: Chains, rotations: np.ndarray, translations: np.ndarray) -> Stage:
     """The stage that blends rigid transforms as dual quaternions.
 
     Parameters
     ----------
-    binding : Binding
-        Its chains give the signs.
+    chains : Chains
+        They give the signs.
     rotations : float64 array, shape (B, 3, 3)
     translations : float64 array, shape (B, 3)
     """
-    return rigid_stage(align_signs(dual_quaternions_from_rigid(rotations, translations), binding.chains))
+    return rigid_stage(align_signs(dual_quaternions_from_rigid(rotations, translations), chains))
 
 
 def blend_stretches(stretches: np.ndarray, translations: np.ndarray) -> Stage:
@@ -88,16 +88,17 @@ def blend_stretches(stretches: np.ndarray, translations: np.ndarray) -> Stage:
     return linear_stage(np.concatenate([stretches, translations[:, :, None]], axis=2))
 
 
-def _stages(binding: Binding, pose: Pose) -> list[Stage]:
-    binding.check(pose)
+@once_for_a_pose
+def find_stages(joints: Joints, pose: Pose, _params: Params) -> list[Stage]:
+    """The stages that blend a pose: of rigid joints one, else the stretch about each joint's center goes first."""
     linear, translations = pose.rest_to_pose[:, :3, :3], pose.rest_to_pose[:, :3, 3]
     if find_rigid(linear).all():
-        return [blend_rigid(binding, linear, translations)]
-    centers = binding.centers
-    rotations, stretches = decompose_polar(linear, binding.chains.parents)
+        return [blend_rigid(joints.chains, linear, translations)]
+    centers = np.asarray(joints.centers, np.float64)
+    rotations, stretches = decompose_polar(linear, joints.parents)
     stretch_translations = centers - np.einsum("bij,bj->bi", stretches, centers)
     rigid_translations = translations + np.einsum("bij,bj->bi", linear - rotations, centers)
     return [
         blend_stretches(stretches, stretch_translations),
-        blend_rigid(binding, rotations, rigid_translations),
+        blend_rigid(joints.chains, rotations, rigid_translations),
     ]

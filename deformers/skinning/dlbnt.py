@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..method import Choice, Method
-from ..rig.rest import Pose
+from ..rig.rest import Joints, Pose, once_for_a_pose
 from .blending import Binding, bind, skin_points, skin_transforms, with_points
 from .dlb import blend_rigid, blend_stretches
 from .polar import decompose_polar, find_rigid
@@ -54,22 +54,24 @@ INFO = Method(
 
 def deform(binding: Binding, pose: Pose) -> np.ndarray:
     """Posed positions, float32, shape (V, 3), object space (eq 10-11)."""
-    return skin_points(binding, pose, find_stages(binding, pose))
+    return skin_points(binding, pose, find_stages(binding.joints, pose, binding.params))
 
 
 def vertex_transforms(binding: Binding, pose: Pose) -> np.ndarray:
     """Where each vertex's space goes, float32, shape (V, 4, 4): layout as in `blending.skin_transforms`."""
-    return skin_transforms(binding, pose, find_stages(binding, pose))
+    return skin_transforms(binding, pose, find_stages(binding.joints, pose, binding.params))
 
 
-def split_transforms(binding: Binding, pose: Pose) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def split_transforms(joints: Joints, pose: Pose, order: str) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Split each joint's transform M into a rigid part G and a stretch H that agree along the skeleton.
 
     Parameters
     ----------
-    binding : Binding
+    joints : Joints
     pose : Pose
-        Of as many joints as were bound.
+        Of these joints.
+    order : str
+        As in `Params`.
 
     Returns
     -------
@@ -87,11 +89,11 @@ def split_transforms(binding: Binding, pose: Pose) -> tuple[np.ndarray, np.ndarr
     Below a parent scaled by s < 1 the offset is multiplied by s instead of divided by it, and H takes the rest: it must
     stay finite where s goes to zero. At the root H leaves the posed center where it is.
     """
-    return _split_gh(binding, pose) if binding.params.order == "GH" else _split_hg(binding, pose)
+    return _split_gh(joints, pose) if order == "GH" else _split_hg(joints, pose)
 
 
-def _split_gh(binding: Binding, pose: Pose) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    chains, centers = binding.chains, binding.centers
+def _split_gh(joints: Joints, pose: Pose) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    chains, centers = joints.chains, np.asarray(joints.centers, np.float64)
     rotations, stretches = decompose_polar(pose.rest_to_pose[:, :3, :3], chains.parents)
     change = chains.of_parents(stretches, np.eye(3)) - stretches
     steps = np.where(chains.is_root[:, None], 0.0, _transform(change, centers))
@@ -100,8 +102,8 @@ def _split_gh(binding: Binding, pose: Pose) -> tuple[np.ndarray, np.ndarray, np.
     return rotations, rigid_translations, stretches, stretch_translations
 
 
-def _split_hg(binding: Binding, pose: Pose) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    chains, centers = binding.chains, binding.centers
+def _split_hg(joints: Joints, pose: Pose) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    chains, centers = joints.chains, np.asarray(joints.centers, np.float64)
     linear, translations = pose.rest_to_pose[:, :3, :3], pose.rest_to_pose[:, :3, 3]
     back, stretches = decompose_polar(linear.transpose(0, 2, 1), chains.parents)  # of M^T, as H stands to the left
     rotations, stretches = back.transpose(0, 2, 1), stretches.transpose(0, 2, 1)
@@ -125,12 +127,21 @@ def _damped_inverses(matrices: np.ndarray) -> np.ndarray:
     return ((left * (scales / np.maximum(1.0, scales**2))[:, None]) @ right).transpose(0, 2, 1)
 
 
-def find_stages(binding: Binding, pose: Pose) -> list[Stage]:
-    """The stages that blend a pose: of rigid joints one, else the stretch and the rigid motion by the order."""
-    binding.check(pose)
+@once_for_a_pose
+def find_stages(joints: Joints, pose: Pose, params: Params) -> list[Stage]:
+    """The stages that blend a pose: of rigid joints one, else the stretch and the rigid motion by the order.
+
+    Parameters
+    ----------
+    joints : Joints
+    pose : Pose
+        Of these joints.
+    params : Params
+    """
     linear, translations = pose.rest_to_pose[:, :3, :3], pose.rest_to_pose[:, :3, 3]
     if find_rigid(linear).all():
-        return [blend_rigid(binding, linear, translations)]
-    rotations, rigid_translations, stretches, stretch_translations = split_transforms(binding, pose)
-    stages = [blend_stretches(stretches, stretch_translations), blend_rigid(binding, rotations, rigid_translations)]
-    return stages if binding.params.order == "GH" else stages[::-1]
+        return [blend_rigid(joints.chains, linear, translations)]
+    rotations, rigid_translations, stretches, stretch_translations = split_transforms(joints, pose, params.order)
+    stretch = blend_stretches(stretches, stretch_translations)
+    rigid = blend_rigid(joints.chains, rotations, rigid_translations)
+    return [stretch, rigid] if params.order == "GH" else [rigid, stretch]

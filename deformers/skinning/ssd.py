@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..method import Method
-from ..rig.rest import Pose
+from ..rig.rest import Joints, Pose, once_for_a_pose
 from .blending import Binding, bind, skin_points, skin_transforms, with_points
 from .stages import Stage, linear_stage
 
@@ -30,14 +30,15 @@ INFO = Method(
 
 def deform(binding: Binding, pose: Pose) -> np.ndarray:
     """Posed positions, float32, shape (V, 3), object space (eq 1)."""
-    return skin_points(binding, pose, _stages(binding, pose))
+    return skin_points(binding, pose, find_stages(binding.joints, pose, binding.params))
 
 
 def vertex_transforms(binding: Binding, pose: Pose) -> np.ndarray:
     """Where each vertex's space goes, float32, shape (V, 4, 4): layout as in `blending.skin_transforms`."""
-    return skin_transforms(binding, pose, _stages(binding, pose))
+    return skin_transforms(binding, pose, find_stages(binding.joints, pose, binding.params))
 
 
-def _stages(binding: Binding, pose: Pose) -> list[Stage]:
-    binding.check(pose)
+@once_for_a_pose
+def find_stages(_joints: Joints, pose: Pose, _params: Params) -> list[Stage]:
+    """The one stage: the joints' own transforms, blended entry by entry."""
     return [linear_stage(pose.rest_to_pose)]

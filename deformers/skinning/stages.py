@@ -16,6 +16,9 @@ LEAST_NORM = 1e-4
 """Squared norms of blended dual quaternions are kept above: opposite rotations in equal parts have no right direction,
 and must not throw the vertex away."""
 
+LANES = 16
+"""Numbers that a processor reads at once, at most. Rows that begin elsewhere take twice as long."""
+
 CYCLIC_ROWS = np.array([0, 1, 2, 0, 1, 2, 0, 1, 2])
 CYCLIC_COLUMNS = np.array([0, 1, 2, 1, 2, 0, 2, 0, 1])
 WRAP = np.array([0, 1, 2, 0, 1])
@@ -52,6 +55,20 @@ IDENTITY_COEFFICIENTS = {
     False: linear_stage(np.eye(4)[None]).coefficients,
     True: rigid_stage(np.eye(1, 8)).coefficients,
 }
+
+
+def empty_rows(rows: int, columns: int) -> np.ndarray:
+    """A new float32 array of rows whose arithmetic is fast: they begin where processors read whole vectors.
+
+    Parameters
+    ----------
+    rows : int
+    columns : int
+        A multiple of `LANES`.
+    """
+    memory = np.empty(rows * columns + LANES, np.float32)
+    first = -memory.ctypes.data // memory.itemsize % LANES
+    return memory[first : first + rows * columns].reshape(rows, columns)
 
 
 class Scratch:
@@ -136,27 +153,27 @@ def _move_rigidly(blended: np.ndarray, state: np.ndarray, memory: Scratch) -> np
 
     Notes
     -----
-    q v q* / |q|^2, written out with the translation 2 q' q*: v + 2 / |q|^2 (r x u + w r' - w' r) with
-    u = r x v + w v + r'. For vectors the dual part is left out.
+    q v q* / |q|^2, written out with the translation 2 q' q*: v + 2 / |q|^2 (r x u + w u - w' r) with u = r x v + r'.
+    For vectors the dual part is left out.
     """
     columns, count = state.shape[1], blended.shape[1]
     w, r, dual_w, dual_r = blended[0], blended[1:6, None], blended[6], blended[7:10]
-    scale = np.einsum("in,in->n", blended[:4], blended[:4])
+    product = memory.take(3, columns, count)
+    squares, scale = memory.take(4, count), memory.take(count)
+    np.add.reduce(np.multiply(blended[:4], blended[:4], out=squares), axis=0, out=scale)
     np.maximum(scale, LEAST_NORM, out=scale)
     np.divide(2.0, scale, out=scale)
 
-    product = memory.take(3, columns, count)
     inner = memory.take(5, columns, count)
     u = np.multiply(r[1:4], state[2:5], out=inner[:3])
     u -= np.multiply(r[2:5], state[1:4], out=product)
-    u += np.multiply(w, state[:3], out=product)
     u[:, -1] += dual_r
     inner[3:] = inner[:2]
 
     result = memory.take(5, columns, count)
     out = np.multiply(r[1:4], inner[2:5], out=result[:3])
     out -= np.multiply(r[2:5], inner[1:4], out=product)
-    out[:, -1] += np.multiply(w, dual_r, out=product[:, -1])
+    out += np.multiply(w, u, out=product)
     out[:, -1] -= np.multiply(dual_w, blended[1:4], out=product[:, -1])
     out *= scale
     out += state[:3]

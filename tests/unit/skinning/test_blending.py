@@ -8,7 +8,7 @@ import pytest
 from supple.deformers import DEFORMERS, Joints, Pose, Rest, SkinningError, Weights
 from supple.deformers.rig.rest import LEAST_WEIGHT
 from supple.deformers.skinning import ssd
-from supple.deformers.skinning.blending import BLOCK_SIZE
+from supple.deformers.skinning.blending import BLOCK_SIZE, RUN_SIZE
 
 from ..characters import METHODS, Character, about, bind, deform, make_hand, make_tube, pose_chain, rotation
 
@@ -27,7 +27,7 @@ def move_by_one_joint(
 
 
 @pytest.mark.parametrize(
-    "count", [1, 2, BLOCK_SIZE - 1, BLOCK_SIZE, BLOCK_SIZE + 1, 2 * BLOCK_SIZE, 3 * BLOCK_SIZE + 1]
+    "count", [1, 2, BLOCK_SIZE - 1, BLOCK_SIZE, BLOCK_SIZE + 1, 2 * BLOCK_SIZE, RUN_SIZE, 2 * RUN_SIZE + 1]
 )
 def test_vertices_come_back_in_their_order(count: int) -> None:
     random = np.random.default_rng(count)

@@ -18,7 +18,7 @@ TUBE = make_tube()
 def split(character: Character, matrices: np.ndarray, order: str) -> tuple[np.ndarray, np.ndarray]:
     """G and H, shape (B, 4, 4) each."""
     _, binding = bind(character, f"DLBNT-{order}")
-    rotations, moves, stretches, stretch_moves = dlbnt.split_transforms(binding, Pose(matrices))
+    rotations, moves, stretches, stretch_moves = dlbnt.split_transforms(binding.joints, Pose(matrices), order)
     both = np.tile(np.eye(4), (2, len(matrices), 1, 1))
     both[0, :, :3, :3], both[0, :, :3, 3] = rotations, moves
     both[1, :, :3, :3], both[1, :, :3, 3] = stretches, stretch_moves
