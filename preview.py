@@ -16,6 +16,7 @@ from .tasks.patterns import show
 from .tasks.patterns.layout import forget_charts
 from .tasks.skin import by_nodes, live
 from .tasks.skin.bind import count_changes, find_bound_objects, follow_settings, migrate, own_carrier
+from .tasks.skin.poses import Poses
 from .tasks.stack import armature_modifiers, hand_over, take_over
 
 
@@ -120,7 +121,7 @@ def _on_change(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     if depsgraph.mode != "RENDER":
         _follow_meshes(changed)
         changed = _put_off(changed)
-    dragging = depsgraph.mode != "RENDER" and is_dragging()
+    dragging, poses = depsgraph.mode != "RENDER" and is_dragging(), Poses(depsgraph)
     for obj in _watch.bound_objects():
         if settings_of(obj).evaluate == "NODES":
             if depsgraph.mode != "RENDER" and (changed or not live.is_baking(obj)):
@@ -129,7 +130,7 @@ def _on_change(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
         if live.is_baking(obj):
             live.note_changes(obj, depsgraph, changed)
             continue  # the bake follows the pose
-        _report(obj, lambda obj=obj: live.refresh(obj, depsgraph, changed, dragging))
+        _report(obj, lambda obj=obj: live.refresh(obj, depsgraph, changed, dragging, poses))
         if live.is_rough(obj) and not bpy.app.timers.is_registered(refine_dragged):
             bpy.app.timers.register(refine_dragged, first_interval=BETWEEN_LOOKS)
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import bpy
 import numpy as np
-from mathutils import Matrix
 
 from ..deformers.rig.rest import Joints, Pose
 from ..deformers.rig.skeleton import find_joint_parents
@@ -235,16 +234,14 @@ def _bendy_bones(names: tuple[str, ...], segment_counts: np.ndarray) -> tuple[tu
     return tuple((name, int(count)) for name, count in zip(names, segment_counts, strict=True) if count > 1)
 
 
-def read_pose(armature: bpy.types.Object, skeleton: Skeleton, object_to_armature: Matrix | None) -> Pose:
-    """The pose of an evaluated armature.
+def read_pose(armature: bpy.types.Object, skeleton: Skeleton) -> Pose:
+    """The pose of an evaluated armature, for meshes whose space is the armature's.
 
     Parameters
     ----------
     armature : Object
         As `evaluated_get` gives it, with the depsgraph of the viewport or of the render.
     skeleton : Skeleton
-    object_to_armature : Matrix or None
-        See `Pose`.
 
     Raises
     ------
@@ -258,10 +255,7 @@ def read_pose(armature: bpy.types.Object, skeleton: Skeleton, object_to_armature
         posed[skeleton.bendy_joints] = posed[skeleton.bendy_joints] @ _read_segments(bones, skeleton.bendy, rest=False)
     with np.errstate(invalid="ignore", over="ignore"):  # Pose reports what is wrong with such values
         rest_to_pose = posed @ skeleton.rest_inverses
-    return Pose(
-        rest_to_pose,
-        None if object_to_armature is None else np.array(object_to_armature, np.float64),
-    )
+    return Pose(rest_to_pose)
 
 
 def read_segment_indices(pose_bone: bpy.types.PoseBone, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 from mathutils import Matrix
 
-from ...bridge.armatures import Skeleton, read_skeleton
+from ...bridge.armatures import Skeleton
 from ...bridge.meshes import FaceKeys
 from ...deformers import DEFORMERS, Rest
 from ...settings.choices import read_params
 from ...settings.objects import PARTICLE_METHODS
 from ..character import check_modifiers_above, read_character, uses_envelopes
 from ..stack import SkinnedObject
+from .poses import find_skeleton
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,9 @@ class LiveObject:
     armature_is_stale: bool = False
     mesh_is_stale: bool = False
     last_write: tuple = field(default=())
-    """Pose, space, kind and quality of what the carrier holds."""
+    """What the latest result follows from: carrier, kind, quality, values of the face keys, pose, space."""
+    shown: tuple = ()
+    """What the carrier holds: its `session_uid`, the kind, the result."""
     is_rough: bool = False
     """Whether that is of the quality for dragging."""
 
@@ -83,7 +86,7 @@ def prepare(skinned: SkinnedObject, method: str) -> LiveObject:
     SkinningError
         Where its modifiers, weights or bones do not allow it.
     """
-    return prepare_known(skinned, read_choices(skinned, method), read_skeleton(skinned.armature))
+    return prepare_known(skinned, read_choices(skinned, method), find_skeleton(skinned.armature))
 
 
 def prepare_known(
@@ -141,7 +144,7 @@ def _renew(known: LiveObject, **changes: Any) -> LiveObject:
     if known.bound_values:
         changes |= {"binding": known.deformer.with_points(known.binding, known.rest.points), "bound_values": ()}
     if known.seen_values:
-        changes |= {"last_write": (), "face_keys": None}
+        changes |= {"last_write": (), "shown": (), "face_keys": None}
     return replace(known, **changes)
 
 

@@ -13,7 +13,6 @@ import numpy as np
 from mathutils import Matrix
 
 from ...bridge import carriers, modifiers
-from ...bridge.armatures import read_pose, read_pose_names, read_skeleton
 from ...bridge.meshes import FaceKeys, mesh_of, read_key_values, read_points
 from ...deformers import Pose, SkinningError
 from ...nodes.carrier import TRANSFORMS_SOCKET
@@ -26,7 +25,9 @@ from ..character import (
     object_to_armature,
 )
 from ..stack import BoundObject, find_supple_modifier, resolve
+from . import poses as armature_poses
 from .by_python import LiveObject, prepare_known, read_choices
+from .poses import PosedArmature, Poses
 
 SAME_SPACE = 1e-7
 """Largest difference of an entry at which object and armature space count as the same."""
@@ -75,6 +76,7 @@ def forget(obj: bpy.types.Object) -> None:
 def forget_all() -> None:
     """Empty the cache, as when another file is opened."""
     _live.clear()
+    armature_poses.forget_all()
     particle_reports.clear()
 
 
@@ -97,12 +99,13 @@ def is_rough(obj: bpy.types.Object) -> bool:
 def expect_changes() -> None:
     """Have every carrier written again, as after undo, which takes carriers back to an earlier pose."""
     for live in _live.values():
-        live.last_write = ()
+        live.last_write = live.shown = ()
         live.armature_is_stale = True
 
 
 def forget_others(objects: Iterable[bpy.types.Object]) -> None:
-    """Drop all but these objects from the cache, such as deleted ones."""
+    """Drop all but these objects from the cache, such as deleted ones, and what is known of armatures."""
+    armature_poses.forget_all()
     present = {obj.session_uid for obj in objects}
     for known in (_live, particle_reports):
         for uid in [uid for uid in known if uid not in present]:
@@ -148,6 +151,7 @@ def refresh(
     depsgraph: bpy.types.Depsgraph,
     changed: Set[bpy.types.ID] = frozenset(),
     is_dragging: bool = False,
+    poses: Poses | None = None,
 ) -> bool:
     """Bring a bound object's carrier up to the pose of a depsgraph.
 
@@ -161,6 +165,8 @@ def refresh(
         Meshes and armatures that may have changed.
     is_dragging : bool
         Whether a user waits for each step of the mouse.
+    poses : Poses, optional
+        What was read of the armatures already in this step.
 
     Returns
     -------
@@ -183,19 +189,17 @@ def refresh(
     bound = resolve(obj, supple)
     if bound.armature.mode == "EDIT":
         return False  # the bones are about to change, and have no pose
-    posed, evaluated = bound.armature.evaluated_get(depsgraph), obj.evaluated_get(depsgraph)
-    if not (posed.is_evaluated and evaluated.is_evaluated):
+    posed = (poses or Poses(depsgraph)).of(bound.armature)
+    evaluated = obj.evaluated_get(depsgraph)
+    if not (posed.obj.is_evaluated and evaluated.is_evaluated):
         return False  # not in this scene or view layer
 
-    space = object_to_armature(evaluated, posed)
+    space = object_to_armature(evaluated, posed.obj)
     live = _bring_up_to_date(bound, posed, space)
-    same_space = np.abs(np.array(space) - np.eye(4)).max() <= SAME_SPACE
-    pose = read_pose(posed, live.skeleton, None if same_space else space)
-    transforms = _needs_transforms(bound)
+    pose, transforms = posed.read_pose(live.skeleton), _needs_transforms(bound)
     live.seen_values = values
     params = _choose_quality(bound, live, is_dragging)
-    held = bound.settings.carrier.session_uid, transforms, params
-    written = (held, values, pose.rest_to_pose.tobytes(), None if same_space else space.copy().freeze())
+    written = (bound.settings.carrier.session_uid, transforms, params, values, pose, space)
     if written == live.last_write:
         return False
     if params != live.binding.params:
@@ -203,16 +207,23 @@ def refresh(
     if values != live.bound_values and not transforms:
         live.binding = live.deformer.with_points(live.binding, _mix_keys(obj, live, values))
         live.bound_values = values
-    _write(bound, live, pose, transforms)
+    is_new = _write(bound, live, pose.seen_from(find_space(space)), transforms)
     live.last_write = written
     live.is_rough = is_dragging and params != _choose_quality(bound, live, False)
-    return True
+    return is_new
+
+
+def find_space(space: Matrix) -> np.ndarray | None:
+    """From object to armature space as `Pose` takes it: None where they are the same."""
+    array = np.array([row[:] for row in space], np.float64)  # by rows: until Blender 5.1, NumPy is slow with a Matrix
+    return None if np.abs(array - np.eye(4)).max() <= SAME_SPACE else array
 
 
 def _choose_quality(bound: BoundObject, live: LiveObject, is_dragging: bool) -> Any:
     """The Params that an object is deformed with at this moment."""
     moment = BAKING if is_baking(bound.obj) else DRAGGING if is_dragging else ""
-    return replace(live.choices.params, **read_pose_choices(bound.settings, live.choices.method, moment))
+    chosen = read_pose_choices(bound.settings, live.choices.method, moment)
+    return replace(live.choices.params, **chosen) if chosen else live.choices.params
 
 
 def _mix_keys(obj: bpy.types.Object, live: LiveObject, values: tuple[float, ...]) -> np.ndarray:
@@ -224,18 +235,25 @@ def _mix_keys(obj: bpy.types.Object, live: LiveObject, values: tuple[float, ...]
     return live.face_keys.mix(values)
 
 
-def _write(bound: BoundObject, live: LiveObject, pose: Pose, transforms: bool) -> None:
-    mesh = bound.settings.carrier.data
+def _write(bound: BoundObject, live: LiveObject, pose: Pose, transforms: bool) -> bool:
+    """Deform, and write the result to the carrier; False where that is what the carrier shows."""
+    carrier = bound.settings.carrier
     start = time.perf_counter()
     deform = live.deformer.vertex_transforms if transforms else live.deformer.deform
     result = deform(live.binding, pose)
     _report_pose(bound.obj, live, 1e3 * (time.perf_counter() - start), None if transforms else result)
+    shown = (carrier.session_uid, transforms)
+    is_changed = live.shown[:2] != shown
+    if not is_changed and live.shown[2] is result:
+        return False
     if transforms:
-        carriers.write_transforms(mesh, result)
+        carriers.write_transforms(carrier.data, result)
     else:
-        carriers.write_points(mesh, result)
-    if bool(modifiers.read_input(bound.supple, TRANSFORMS_SOCKET)) != transforms:
+        carriers.write_points(carrier.data, result)
+    if is_changed and bool(modifiers.read_input(bound.supple, TRANSFORMS_SOCKET)) != transforms:
         modifiers.write_input(bound.supple, TRANSFORMS_SOCKET, transforms)
+    live.shown = (*shown, result)
+    return True
 
 
 def _report_pose(obj: bpy.types.Object, live: LiveObject, milliseconds: float, points: np.ndarray | None) -> None:
@@ -257,17 +275,16 @@ def _needs_transforms(bound: BoundObject) -> bool:
     return bool(modifiers_above(obj, bound.supple))
 
 
-def _bring_up_to_date(bound: BoundObject, posed: bpy.types.Object, space: Matrix) -> LiveObject:
+def _bring_up_to_date(bound: BoundObject, posed: PosedArmature, space: Matrix) -> LiveObject:
     """What the cache holds of an object, bound anew where settings, mesh or the armature as `posed` have changed."""
     _check_hidden(bound)
     live, choices = _live.get(bound.obj.session_uid), read_choices(bound, bound.settings.method)
-    skeleton = None
-    if live is not None and not live.mesh_is_stale and live.choices == choices and live.space in (None, space):
-        if not live.armature_is_stale and live.skeleton.pose_names == read_pose_names(posed):
+    skeleton = posed.find_skeleton(live.skeleton if live else None, live is None or live.armature_is_stale)
+    is_same = live is not None and live.choices == choices and live.space in (None, space) and not live.mesh_is_stale
+    if live is not None and is_same and live.skeleton.source == skeleton.source:
+        if not live.armature_is_stale:
             return live
-        skeleton = read_skeleton(posed, live.skeleton)
-    if live is None or skeleton is not live.skeleton:
-        skeleton = read_skeleton(posed) if skeleton is None else skeleton
+    else:
         live = prepare_known(bound, choices, skeleton, space, _read_bound_space(bound), live)
     check_bound_groups(bound, live.skeleton)
     carriers.watch(bound.settings.watcher, bound.armature)

@@ -94,9 +94,8 @@ def _read_pose(obj: bpy.types.Object, kept: LiveObject, depsgraph: bpy.types.Dep
         return None
     if not _has_bones_of(posed, kept.skeleton):
         return None  # the live deformation has yet to bind anew
-    space = object_to_armature(evaluated, posed)
-    same_space = np.abs(np.array(space) - np.eye(4)).max() <= live.SAME_SPACE
-    return read_pose(posed, kept.skeleton, None if same_space else space)
+    space = live.find_space(object_to_armature(evaluated, posed))
+    return read_pose(posed, kept.skeleton).seen_from(space)
 
 
 def _has_bones_of(posed: bpy.types.Object, skeleton: Skeleton) -> bool:

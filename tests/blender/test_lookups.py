@@ -13,12 +13,12 @@ from scenes import add_face_key, add_tube, animate_key, animate_tube, bind, sele
 from supple import preview
 from supple.settings.objects import NODES_PROBLEM, settings_of
 from supple.tasks import character, stack
-from supple.tasks.skin import bake, by_nodes, by_python, live
+from supple.tasks.skin import bake, by_nodes, by_python, live, poses
 from supple.tasks.skin import bind as binding
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 
-MODULES = (preview, character, stack, bake, binding, by_nodes, by_python, live)
+MODULES = (preview, character, stack, bake, binding, by_nodes, by_python, live, poses)
 """Modules that may hold a look-up, by its own name."""
 
 LOOKUPS = (

@@ -1,0 +1,101 @@
+"""The poses of one step: of each armature, bones and pose are read once for all meshes on it."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from ...bridge.armatures import Skeleton, read_pose, read_pose_names, read_skeleton
+from ...deformers import Pose
+
+_skeletons: dict[int, Skeleton] = {}
+"""The latest of each armature object, by `session_uid`: meshes that were bound to the same bones share it."""
+
+_poses: dict[int, Pose] = {}
+"""The latest of each armature object, by `session_uid`."""
+
+
+def forget_all() -> None:
+    """Drop what is known of armatures."""
+    _skeletons.clear()
+    _poses.clear()
+
+
+def find_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> Skeleton:
+    """The skeleton of an armature object, original or evaluated: the one in use, or `known`, if it is the same."""
+    uid = armature.session_uid
+    _skeletons[uid] = read_skeleton(armature, _skeletons.get(uid, known))
+    return _skeletons[uid]
+
+
+class PosedArmature:
+    """An evaluated armature in one step.
+
+    Parameters
+    ----------
+    armature : Object
+        Original.
+    depsgraph : Depsgraph
+        Of the viewport or of the render: each has its own pose.
+    """
+
+    def __init__(self, armature: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> None:
+        self.obj = armature.evaluated_get(depsgraph)
+        self._skeleton: Skeleton | None = None
+        self._is_compared = False
+        self._pose: Pose | None = None
+
+    def find_skeleton(self, known: Skeleton | None, is_stale: bool) -> Skeleton:
+        """Its skeleton.
+
+        Parameters
+        ----------
+        known : Skeleton, optional
+            What a mesh was bound to: returned where nothing has changed.
+        is_stale : bool
+            Whether more than the names may have changed.
+        """
+        skeleton = self._skeleton
+        if skeleton is None or (is_stale and not self._is_compared):
+            skeleton = _skeletons.get(self.obj.session_uid, known)
+            self._is_compared = is_stale or skeleton is None or skeleton.pose_names != read_pose_names(self.obj)
+            if skeleton is None or self._is_compared:
+                skeleton = find_skeleton(self.obj, known)
+            self._skeleton, self._pose = skeleton, None
+        return skeleton
+
+    def read_pose(self, skeleton: Skeleton) -> Pose:
+        """Its pose, for meshes whose space is the armature's; the latest one where no bone has moved since.
+
+        Parameters
+        ----------
+        skeleton : Skeleton
+            What `find_skeleton` has found.
+
+        Raises
+        ------
+        SkinningError
+            Where the pose holds values that are not numbers.
+        """
+        pose = self._pose
+        if pose is None:
+            pose, latest = read_pose(self.obj, skeleton), _poses.get(self.obj.session_uid)
+            if latest is not None and np.array_equal(latest.rest_to_pose, pose.rest_to_pose):
+                pose = latest
+            self._pose = _poses[self.obj.session_uid] = pose
+        return pose
+
+
+class Poses:
+    """The armatures of one step, each evaluated by the same depsgraph."""
+
+    def __init__(self, depsgraph: bpy.types.Depsgraph) -> None:
+        self._depsgraph = depsgraph
+        self._armatures: dict[int, PosedArmature] = {}
+
+    def of(self, armature: bpy.types.Object) -> PosedArmature:
+        """What has been read of an armature object in this step."""
+        uid = armature.session_uid
+        if uid not in self._armatures:
+            self._armatures[uid] = PosedArmature(armature, self._depsgraph)
+        return self._armatures[uid]
