@@ -15,6 +15,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +69,7 @@ def interleave(steps: dict[str, Callable[[], None]], rounds: int = 40) -> dict[s
 
 
 def kernels(package: str, body: Body) -> dict[str, Callable[[], None]]:
-    """For each method: deform the body's rest points by the pose of the current frame, with no Blender in between."""
+    """For each method: deform the body's rest points by the poses of two frames in turn, with no Blender in between."""
     by_python = importlib.import_module(package + ".tasks.skin.by_python")
     stack = importlib.import_module(package + ".tasks.stack")
     armatures = importlib.import_module(package + ".bridge.armatures")
@@ -76,10 +78,16 @@ def kernels(package: str, body: Body) -> dict[str, Callable[[], None]]:
         for choice in method.choices:
             setattr(body.obj.supple, choice.property_name, getattr(params, choice.name))
         prepared = by_python.prepare(stack.resolve_skinned(body.obj, body.obj.modifiers["Armature"]), method.key)
-        evaluated = body.armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
-        pose = armatures.read_pose(evaluated, prepared.skeleton, None)
+        poses = []
+        for frame in (21, 20):
+            bpy.context.scene.frame_set(frame)
+            evaluated = body.armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+            poses.append(armatures.read_pose(evaluated, prepared.skeleton))
+        turns = cycle(poses)
         label = method.name_variant(params)
-        steps[label] = lambda prepared=prepared, pose=pose: prepared.deformer.deform(prepared.binding, pose)
+        steps[label] = lambda prepared=prepared, turns=turns: prepared.deformer.deform(
+            prepared.binding, replace(next(turns), known={})
+        )
         for choice in method.choices:
             body.obj.supple.property_unset(choice.property_name)
     return steps

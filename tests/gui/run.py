@@ -99,7 +99,7 @@ def reference(obj: bpy.types.Object, armature: bpy.types.Object) -> np.ndarray:
     bridge = importlib.import_module(f"{package}.bridge.armatures")
     prepared = by_python.prepare(stack.resolve(obj), obj.supple.method)
     evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
-    return prepared.deformer.deform(prepared.binding, bridge.read_pose(evaluated, prepared.skeleton, None))
+    return prepared.deformer.deform(prepared.binding, bridge.read_pose(evaluated, prepared.skeleton))
 
 
 def check(name: str, condition: bool) -> None:
