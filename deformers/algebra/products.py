@@ -29,6 +29,6 @@ def multiply_columns(left: np.ndarray, right: np.ndarray, out: np.ndarray) -> No
     out : float array, shape (N, K)
         Where the product is written.
     """
-    columns = max(256, PRODUCT_SIZE // max(1, left.size))
+    columns = max(16, PRODUCT_SIZE // max(1, left.size))
     for start in range(0, right.shape[1], columns):
         np.matmul(left, right[:, start : start + columns], out=out[:, start : start + columns])
