@@ -103,9 +103,10 @@ test-package: ## Build the zip, install it in a fresh Blender, use it and disabl
 	$(prepare) $(ENVIRONMENT)
 	$(PYTHON) $(PYTEST) tests/package
 
-bench: ## Measure speed beside Blender's own Armature modifier (5 minutes)
+bench: ## Measure speed beside Blender's own Armature modifier, of whole characters and of a tube (6 minutes)
 	$(say)
 	$(prepare) $(ENVIRONMENT)
+	$(PYTHON) benchmarks/whole_characters.py
 	$(PYTHON) benchmarks/run.py
 
 bench-particles: ## Measure what particles keep of a body, beside the other methods (2 minutes; longer where real characters are at hand)

@@ -25,7 +25,23 @@ def add_body(vertex_count: int, bone_count: int, influences: int = 4, scaled: bo
     `scaled`: the bones are scaled too, each along its own axes.
     """
     points, faces = _tube(vertex_count)
-    mesh = bpy.data.meshes.new("Body")
+    obj = bpy.data.objects.new("Body", make_mesh("Body", points, faces))
+    armature = bpy.data.objects.new("Rig", bpy.data.armatures.new("Rig"))
+    for new in (obj, armature):
+        bpy.context.scene.collection.objects.link(new)
+    _add_bones(armature, bone_count)
+    _add_weights(obj, points[:, 1], bone_count, influences)
+    animate(list(armature.pose.bones), scaled, frames)
+    obj.modifiers.new("Armature", "ARMATURE").object = armature
+    bpy.context.view_layer.objects.active = obj
+    obj.select_set(True)
+    armature.select_set(False)
+    return Body(obj, armature, len(points))
+
+
+def make_mesh(name: str, points: np.ndarray, faces: np.ndarray) -> bpy.types.Mesh:
+    """A mesh of points, shape (V, 3), and quads, shape (F, 4)."""
+    mesh = bpy.data.meshes.new(name)
     mesh.vertices.add(len(points))
     mesh.vertices.foreach_set("co", points.astype(np.float32).ravel())
     mesh.loops.add(faces.size)
@@ -33,18 +49,7 @@ def add_body(vertex_count: int, bone_count: int, influences: int = 4, scaled: bo
     mesh.polygons.add(len(faces))
     mesh.polygons.foreach_set("loop_start", np.arange(0, faces.size, 4, dtype=np.int32))
     mesh.update()
-    obj = bpy.data.objects.new("Body", mesh)
-    armature = bpy.data.objects.new("Rig", bpy.data.armatures.new("Rig"))
-    for new in (obj, armature):
-        bpy.context.scene.collection.objects.link(new)
-    _add_bones(armature, bone_count)
-    _add_weights(obj, points[:, 1], bone_count, influences)
-    _animate(armature, scaled, frames)
-    obj.modifiers.new("Armature", "ARMATURE").object = armature
-    bpy.context.view_layer.objects.active = obj
-    obj.select_set(True)
-    armature.select_set(False)
-    return Body(obj, armature, len(points))
+    return mesh
 
 
 def _tube(vertex_count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -85,9 +90,10 @@ def _add_weights(obj: bpy.types.Object, along: np.ndarray, bone_count: int, infl
             groups[bone].add(members, float(weight), "REPLACE")
 
 
-def _animate(armature: bpy.types.Object, scaled: bool, frames: int) -> None:
+def animate(bones: list[bpy.types.PoseBone], scaled: bool = False, frames: int = 30) -> None:
+    """Rotate each bone a little over frames 1 to `frames`; `scaled`: and scale it along its own axes."""
     rng = np.random.default_rng(5)
-    for bone in armature.pose.bones:
+    for bone in bones:
         bone.rotation_mode = "XYZ"
         angles, scale = rng.uniform(-0.15, 0.15, 3), rng.uniform(0.9, 1.1, 3)
         for frame, share in ((1, 0.0), (frames, 1.0)):

@@ -14,16 +14,18 @@ import statistics
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
 
 import bpy
 import numpy as np
-from run import interleave, new_scene, print_table
 
-import checkout
-from bodies import SIDES, Body, add_body
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.bodies import SIDES, Body, add_body
+from benchmarks.tables import print_table
+from benchmarks.timing import can_evaluate, interleave, new_scene, note_time, print_versions
+from tools import checkout
 
 ASSETS = Path(__file__).resolve().parents[2] / "shared" / "assets"
 
@@ -52,7 +54,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         package = checkout.enable(Path(folder)).__name__
-        print(f"Blender {bpy.app.version_string}, Python {sys.version.split()[0]}, NumPy {np.__version__}")
+        print_versions()
         for name in arguments.only:
             print(f"\n## {SECTIONS[name].__doc__}\n", flush=True)
             SECTIONS[name](package, arguments)
@@ -146,10 +148,8 @@ def judge(duration: float, target: float) -> str:
 def measure_frames(times: dict[str, list[float]], name: str) -> None:
     """Go through frames and note the milliseconds of each step, but for the first two."""
     for number in range(8):
-        start = time.perf_counter()
-        bpy.context.scene.frame_set(2 + (number * 7) % 28)
-        if number >= 2:
-            times.setdefault(name, []).append(1e3 * (time.perf_counter() - start))
+        noted = times if number >= 2 else {}
+        note_time(noted, name, partial(bpy.context.scene.frame_set, 2 + (number * 7) % 28))
 
 
 def time_steps(package: str, body: Body, rounds: int) -> dict[str, float]:
@@ -160,7 +160,7 @@ def time_steps(package: str, body: Body, rounds: int) -> dict[str, float]:
             obj.modifiers["Armature"].use_deform_preserve_volume = volume
             measure_frames(times, name)
         obj.modifiers["Armature"].use_deform_preserve_volume = False
-        for name, evaluate in list_evaluations(package).items():
+        for name, evaluate in list_evaluations().items():
             bpy.ops.supple.bind(method="DLBNT", evaluate=evaluate)
             measure_frames(times, f"{name}, {NO_PATTERNS}")
             add_library(package, body)
@@ -171,11 +171,9 @@ def time_steps(package: str, body: Body, rounds: int) -> dict[str, float]:
     return {name: statistics.median(values) for name, values in times.items()}
 
 
-def list_evaluations(package: str) -> dict[str, str]:
+def list_evaluations() -> dict[str, str]:
     evaluations = {"DLBNT": "PYTHON", "DLBNT by nodes": "NODES"}
-    if importlib.import_module(package + ".settings.objects").NODES_PROBLEM:
-        del evaluations["DLBNT by nodes"]
-    return evaluations
+    return {name: evaluate for name, evaluate in evaluations.items() if can_evaluate(evaluate)}
 
 
 def print_steps(package: str, body: Body, rounds: int, target: float | None = None) -> None:

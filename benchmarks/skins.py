@@ -12,8 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import tables
 from benchmarks.shapes import Shape
 from deformers import DEFORMERS, METHODS, Joints, Pose, Rest, Weights
+
+print_table = partial(tables.print_table, digits=4)
 
 LABELS = {"SSD": "LBS", "DLB": "DQS"}
 chosen: list[str] = list(METHODS)
@@ -120,12 +123,3 @@ def has(method: str, *names: str) -> bool:
 def count_particles(skin: Skin) -> int | str:
     """Particles of a binding, "-" where it has none."""
     return getattr(skin.binding, "count", "-")
-
-
-def print_table(header: tuple[str, ...], rows: list[tuple]) -> None:
-    """A Markdown table; numbers with three digits."""
-    print("| " + " | ".join(header) + " |")
-    print("|" + "---|" * len(header))
-    for row in rows:
-        cells = (f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in row)
-        print("| " + " | ".join(cells) + " |", flush=True)

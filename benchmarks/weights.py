@@ -21,16 +21,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tools"))
-
 import bpy
 import numpy as np
-from run import print_table
-
-import checkout
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.tables import print_table
+from benchmarks.timing import print_versions
 from deformers.automatic_weights import METHODS
+from tools import checkout
 
 ASSETS = Path(__file__).resolve().parents[2] / "shared" / "assets"
 
@@ -65,7 +64,7 @@ def main() -> None:
         if arguments.large:
             _measure_large(arguments.assets, *arguments.large)
         else:
-            print(f"Blender {bpy.app.version_string}, Python {sys.version.split()[0]}, NumPy {np.__version__}")
+            print_versions()
             for name in arguments.only:
                 print(f"\n## {SECTIONS[name].__doc__}\n", flush=True)
                 SECTIONS[name](arguments.assets)

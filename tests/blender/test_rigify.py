@@ -1,40 +1,21 @@
 """A generated Rigify human: deforming bones that hang on control bones, 52 of them B-Bones."""
 
-import subprocess
-import sys
-
 import bpy
 import numpy as np
 import pytest
 
+from benchmarks.generated import open_rigify
 from scenes import EVALUATE, armature_modifier, distance, evaluated_points, select
 from supple.bridge.armatures import read_skeleton
 
 TOLERANCE = 1e-5
 
 
-GENERATE = """
-import os, sys
-import bpy
-import addon_utils
-bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-addon_utils.enable("rigify", default_set=True)
-bpy.ops.object.armature_human_metarig_add()
-bpy.ops.pose.rigify_generate()
-bpy.ops.wm.save_as_mainfile(filepath=sys.argv[1])
-sys.stdout.flush()
-os._exit(0)
-"""
-"""Run apart: Blender as a module that has had Rigify enabled crashes (4.2) or hangs (4.5) when Python ends."""
-
-
 @pytest.fixture(scope="module")
 def rigify_file(tmp_path_factory):
     """A file with the generated rig and a body of points around its bones."""
     path = tmp_path_factory.mktemp("rigify") / "human.blend"
-    subprocess.run([sys.executable, "-c", GENERATE, str(path)], check=True, stdout=subprocess.DEVNULL)
-    bpy.ops.wm.open_mainfile(filepath=str(path))
-    add_body(next(obj for obj in bpy.data.objects if obj.type == "ARMATURE" and obj.name != "metarig"))
+    add_body(open_rigify(path))
     bpy.ops.wm.save_as_mainfile(filepath=str(path))
     return path
 

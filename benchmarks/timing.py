@@ -1,0 +1,187 @@
+"""Times of steps in Blender: taken in turn in one process, so that noise hits all alike, and compared as ratios."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from dataclasses import dataclass, field
+from functools import partial
+from io import StringIO
+
+import bpy
+import numpy as np
+
+from tools import checkout
+
+BARE, LINEAR, VOLUME = "no deformation", "linear", "Preserve Volume"
+BLENDERS = {BARE: (False, False), LINEAR: (True, False), VOLUME: (True, True)}
+"""Steps without Supple: whether Armature modifiers are on, and whether they preserve volume."""
+
+PYTHON, NODES = "by Python", "by nodes"
+WAYS = {PYTHON: ("DLBNT", "PYTHON"), NODES: ("DLBNT", "NODES")}
+"""Steps with Supple: method and evaluation."""
+
+WARM = 4
+"""Steps after a change that are not counted, unless told otherwise."""
+FEWEST, MOST, LONG = 8, 48, 0.5
+"""Steps of a round that count: so many at least, and further ones up to so many and so many seconds."""
+
+
+def print_versions() -> None:
+    print(f"Blender {bpy.app.version_string}, Python {sys.version.split()[0]}, NumPy {np.__version__}")
+
+
+def print_section(section: Callable[..., None], *arguments: object) -> None:
+    """Print a section under its docstring, then how busy the machine was: other work makes a difference."""
+    print(f"\n## {section.__doc__}\n", flush=True)
+    section(*arguments)
+    if hasattr(os, "getloadavg"):
+        print(f"\nLoad at the end: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores.", flush=True)
+
+
+def hush_blender() -> None:
+    """Send to nowhere what Blender itself writes to the output, and let through what Python prints."""
+    sys.stdout = os.fdopen(os.dup(1), "w")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def new_scene() -> None:
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+
+
+def interleave(steps: dict[str, Callable[[], None]], rounds: int = 40) -> dict[str, float]:
+    """Median milliseconds of each step, run in turn."""
+    times: dict[str, list[float]] = {}
+    for _ in range(3 + rounds):
+        for name, step in steps.items():
+            note_time(times, name, step)
+    return {name: statistics.median(values[3:]) for name, values in times.items()}
+
+
+def note_time(times: dict[str, list[float]], name: str, step: Callable[[], object]) -> None:
+    """Add the milliseconds of a step to those of its name."""
+    start = time.perf_counter()
+    step()
+    times.setdefault(name, []).append(1e3 * (time.perf_counter() - start))
+
+
+@dataclass(frozen=True)
+class Character:
+    """All meshes that an armature of the scene deforms, and frames of its action."""
+
+    meshes: list[bpy.types.Object]
+    armature: bpy.types.Object
+    frames: list[int]
+
+    @property
+    def modifiers(self) -> list[bpy.types.Modifier]:
+        return [modifier for obj in self.meshes for modifier in obj.modifiers if modifier.type == "ARMATURE"]
+
+    def describe(self) -> tuple[int, int, str]:
+        """Meshes, vertices, and bones: those that deform, and all."""
+        bones = self.armature.data.bones
+        vertices = sum(len(obj.data.vertices) for obj in self.meshes)
+        return len(self.meshes), vertices, f"{sum(bone.use_deform for bone in bones)} of {len(bones)}"
+
+    def play(self) -> list[Callable[[], object]]:
+        """Steps to frames of the action."""
+        return [partial(bpy.context.scene.frame_set, frame) for frame in self.frames]
+
+
+def find_character(armature: bpy.types.Object | None = None) -> Character:
+    """The scene's character, ready to be bound: its armature is active, and has an action."""
+    bpy.context.view_layer.update()  # it learns of new objects
+    objects = bpy.context.view_layer.objects
+    armature = armature or next(obj for obj in objects if obj.type == "ARMATURE")
+    meshes = [
+        obj for obj in objects if any(getattr(modifier, "object", None) == armature for modifier in obj.modifiers)
+    ]
+    bpy.context.view_layer.objects.active = armature
+    if not armature.animation_data.action:
+        armature.animation_data.action = bpy.data.actions[0]
+    first, last = (int(frame) for frame in armature.animation_data.action.frame_range[:])
+    return Character(meshes, armature, [first + step * 7 % (last - first) for step in range(WARM + MOST)])
+
+
+@dataclass(frozen=True)
+class Times:
+    """What steps take.
+
+    Attributes
+    ----------
+    steps : dict from a name to list of float
+        Milliseconds: the median of each round.
+    binds : dict from a name to list of float
+        Seconds of each Bind, the first of which has all to build.
+    """
+
+    steps: dict[str, list[float]] = field(default_factory=dict)
+    binds: dict[str, list[float]] = field(default_factory=dict)
+
+    def median(self, name: str) -> float:
+        """Milliseconds of a step; not a number where this Blender cannot take it."""
+        return statistics.median(self.steps[name]) if name in self.steps else math.nan
+
+    def compare(self, name: str) -> str:
+        """What a step takes over no deformation, to what Preserve Volume does: median, least and most of the rounds."""
+        if name not in self.steps:
+            return "-"
+        rounds = zip(self.steps[name], self.steps[VOLUME], self.steps[BARE], strict=True)
+        ratios = [(step - bare) / (volume - bare) for step, volume, bare in rounds]
+        return f"{statistics.median(ratios):.2g} ({min(ratios):.2g} to {max(ratios):.2g})"
+
+
+def can_evaluate(way: str) -> bool:
+    """Whether this Blender can evaluate by "PYTHON" or "NODES"."""
+    return way == "PYTHON" or not importlib.import_module(f"{checkout.MODULE}.settings.objects").NODES_PROBLEM
+
+
+def bind(method: str, way: str) -> float:
+    """Bind what is active or selected, and hide the operator's report; seconds that it takes."""
+    start = time.perf_counter()
+    with redirect_stdout(StringIO()):
+        bpy.ops.supple.bind(method=method, evaluate=way)
+    return time.perf_counter() - start
+
+
+def time_steps(
+    character: Character,
+    steps: list[Callable[[], object]],
+    ways: dict[str, tuple[str, str]] = WAYS,
+    rounds: int = 3,
+    warm: int = WARM,
+) -> Times:
+    """Time the same steps with Blender's own modifier and with Supple's methods, some rounds of all.
+
+    `warm`: how many steps after a change are not counted.
+    """
+    times = Times()
+
+    def measure(name: str) -> None:
+        taken: dict[str, list[float]] = {name: []}
+        for step in steps:
+            note_time(taken, name, step)
+            if len(taken[name]) >= warm + FEWEST and sum(taken[name]) > 1e3 * LONG:
+                break
+        times.steps.setdefault(name, []).append(statistics.median(taken[name][warm:]))
+
+    for _ in range(rounds):
+        for name, (is_shown, has_volume) in BLENDERS.items():
+            for modifier in character.modifiers:
+                modifier.show_viewport = modifier.show_render = is_shown
+                modifier.use_deform_preserve_volume = has_volume
+            measure(name)
+        for modifier in character.modifiers:
+            modifier.use_deform_preserve_volume = False
+        for name, (method, way) in ways.items():
+            if can_evaluate(way):
+                times.binds.setdefault(name, []).append(bind(method, way))
+                measure(name)
+                bpy.ops.supple.unbind()
+    return times

@@ -1,0 +1,255 @@
+"""What whole characters cost: steps of all their meshes, beside Blender's own Armature modifier.
+
+    python benchmarks/whole_characters.py [--only SECTION ...] [--largest VERTICES] [--rounds N] [--assets FOLDER]
+
+needs an interpreter that has bpy. A ratio is the time of a step over that without any deformation, to the same of
+Preserve Volume; it is given with the least and the most of the rounds. Steps are run in turn in one process, so compare
+ratios: times depend on the machine and on what else it does. Real characters are measured where they are at hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import bpy
+import numpy as np
+from mathutils import Quaternion
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.bodies import animate
+from benchmarks.generated import add_parts, add_person, add_skin, open_rigify
+from benchmarks.tables import print_table
+from benchmarks.timing import (
+    BARE,
+    LINEAR,
+    NODES,
+    PYTHON,
+    VOLUME,
+    WAYS,
+    Character,
+    Times,
+    bind,
+    can_evaluate,
+    find_character,
+    hush_blender,
+    new_scene,
+    print_section,
+    print_versions,
+    time_steps,
+)
+from tools import checkout
+
+ASSETS = Path(__file__).resolve().parents[2] / "shared" / "assets"
+REAL = ("mh_human", "mh_human_game", "kaykit_knight", "human_male", "cesium_man", "fox")
+GENERATED = "generated"
+
+SCALE = (
+    # vertices, bones, meshes
+    (5_000, 71, 1), (22_000, 20, 1), (22_000, 71, 1), (22_000, 163, 1), (22_000, 163, 4), (22_000, 163, 16),
+    (22_000, 300, 1), (22_000, 706, 1), (150_000, 71, 1), (150_000, 163, 4), (1_000_000, 71, 1),
+)  # fmt: skip
+LARGE = 8_000_000
+"""Vertices times bones above which two rounds are enough: their steps are long, and so is Bind."""
+SMALL, SMALL_MESHES = 428, 16
+"""Vertices of the further small meshes, and how many of them are added."""
+
+DRAGGED = {"a finger": "finger2-1.L", "an arm": "upperarm01.L", "all bones": ""}
+"""What the names of the bones begin with that a drag rotates."""
+
+RENDERED_FRAMES, RENDERED_SIZE, RENDERS = 20, 64, 4
+"""Frames and pixels of a rendered animation, and how many of them count in a round."""
+
+COLUMNS = (
+    "character", "meshes", "vertices", "bones", f"{BARE}, ms", f"{LINEAR}, ms", f"{VOLUME}, ms", f"{PYTHON}, ms",
+    f"{NODES}, ms", f"ratio {PYTHON}", f"ratio {NODES}",
+)  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=tuple(SECTIONS), default=tuple(SECTIONS))
+    parser.add_argument("--largest", type=int, default=1_000_000, help="most vertices in the scale section")
+    parser.add_argument("--rounds", type=int, default=3, help="how often all steps are taken in turn")
+    parser.add_argument("--assets", type=Path, default=ASSETS)
+    arguments = parser.parse_args()
+    hush_blender()
+    with tempfile.TemporaryDirectory() as folder:
+        checkout.enable(Path(folder))
+        print_versions()
+        for name in arguments.only:
+            print_section(SECTIONS[name], arguments)
+        checkout.disable()
+
+
+def open_character(assets: Path, name: str) -> Character:
+    """A real character in its file, or the generated one."""
+    if name == GENERATED:
+        new_scene()
+        return find_character(add_person())
+    bpy.ops.wm.open_mainfile(filepath=str(assets / name / f"{name}.blend"))
+    return find_character()
+
+
+def list_characters(assets: Path, wanted: tuple[str, ...] = REAL) -> list[str]:
+    """Names of those that are at hand; always the generated one."""
+    found = [name for name in wanted if (assets / name / f"{name}.blend").is_file()]
+    if missing := ", ".join(name for name in wanted if name not in found):
+        print(f"Not in {assets}: {missing}\n")
+    return [*found, GENERATED]
+
+
+def show_times(name: str, character: Character, times: Times) -> tuple:
+    """A row under `COLUMNS`."""
+    steps = [times.median(step) for step in (BARE, LINEAR, VOLUME, PYTHON, NODES)]
+    return name, *character.describe(), *steps, times.compare(PYTHON), times.compare(NODES)
+
+
+def measure_play(name: str, character: Character, rounds: int) -> tuple:
+    return show_times(name, character, time_steps(character, character.play(), rounds=rounds))
+
+
+def run_characters(arguments: argparse.Namespace) -> None:
+    """Characters that play an action, all meshes bound by DLBNT"""
+    assets, rounds = arguments.assets, arguments.rounds
+    print_table(COLUMNS, [measure_play(name, open_character(assets, name), rounds) for name in list_characters(assets)])
+
+
+def run_rigify(arguments: argparse.Namespace) -> None:
+    """Rigify's human with B-Bones, that plays an action"""
+    with tempfile.TemporaryDirectory() as folder:
+        armature = open_rigify(Path(folder, "human.blend"))
+    add_skin(armature, "Body", 20_000)
+    animate([bone for bone in armature.pose.bones if not bone.name.startswith(("DEF-", "ORG-", "MCH-"))])
+    print_table(COLUMNS, [measure_play("Rigify", find_character(armature), arguments.rounds)])
+
+
+def run_scale(arguments: argparse.Namespace) -> None:
+    """Scale: generated characters of many vertices, bones and meshes that play an action"""
+    rows = []
+    for vertices, bones, meshes in SCALE:
+        if vertices > arguments.largest:
+            continue
+        new_scene()
+        character = find_character(add_parts(vertices, bones, meshes))
+        rounds = arguments.rounds if vertices * bones < LARGE else min(2, arguments.rounds)
+        times = time_steps(character, character.play(), rounds=rounds)
+        binds = [times.binds.get(way, [math.nan])[0] for way in WAYS]
+        rows.append((*show_times(GENERATED, character, times)[1:], *binds))
+    print_table((*COLUMNS[1:], *(f"first Bind {way}, s" for way in WAYS)), rows)
+
+
+def run_small(arguments: argparse.Namespace) -> None:
+    """A further small mesh: what it adds to a step of the generated character, milliseconds"""
+    new_scene()
+    armature = add_person()
+    small = bpy.data.collections.new("Small")
+    bpy.context.scene.collection.children.link(small)
+    for number in range(SMALL_MESHES):
+        obj = add_skin(armature, f"Small {number}", SMALL, ("head", "neck"))
+        bpy.context.scene.collection.objects.unlink(obj)
+        small.objects.link(obj)
+    added: dict[str, list[float]] = {}
+    for _ in range(arguments.rounds):
+        for is_excluded, sign in ((True, -1.0), (False, 1.0)):
+            bpy.context.view_layer.layer_collection.children["Small"].exclude = is_excluded
+            character = find_character(armature)
+            for step, (duration,) in time_steps(character, character.play(), rounds=1).steps.items():
+                added.setdefault(step, []).append(sign * duration / SMALL_MESHES)
+    rows = []
+    for step, parts in added.items():
+        rounds = [less + more for less, more in zip(parts[::2], parts[1::2], strict=True)]
+        rows.append((step, statistics.median(rounds), f"{min(rounds):.2g} to {max(rounds):.2g}"))
+    print_table(("step", "ms", "rounds"), rows)
+
+
+def run_drag(arguments: argparse.Namespace) -> None:
+    """Dragging bones of a posed character: steps without a change of the frame"""
+    rows = []
+    for name in list_characters(arguments.assets, ("mh_human",)):
+        for dragged, start in DRAGGED.items():
+            character = open_character(arguments.assets, name)
+            times = time_steps(character, drag(character, start), rounds=arguments.rounds)
+            rows.append(show_times(f"{name}, {dragged}", character, times))
+    print_table(COLUMNS, rows)
+
+
+def drag(character: Character, start: str) -> list[Callable[[], object]]:
+    """Steps that rotate the bones whose names begin so, from where the action has them in its middle; it is removed."""
+    armature = character.armature
+    bpy.context.scene.frame_set(sorted(character.frames)[len(character.frames) // 2])
+    armature.animation_data_clear()
+    bones = armature.pose.bones
+    rotations = [bone.matrix_basis.to_quaternion() for bone in bones]
+    for bone in bones:
+        bone.rotation_mode = "QUATERNION"
+    steps = []
+    for number in range(len(character.frames)):
+        by = Quaternion((1.0, 0.0, 0.0), 0.02 * (number + 1))
+        pose = [r @ by if bone.name.startswith(start) else r for bone, r in zip(bones, rotations, strict=True)]
+        steps.append(partial(_set_pose, armature, np.array(pose, np.float32).ravel()))
+    return steps
+
+
+def _set_pose(armature: bpy.types.Object, rotations: np.ndarray) -> None:
+    armature.pose.bones.foreach_set("rotation_quaternion", rotations)
+    armature.update_tag(refresh={"DATA"})
+    bpy.context.view_layer.update()
+
+
+def run_bind(arguments: argparse.Namespace) -> None:
+    """Bind of all meshes, seconds: in a file that was just opened, and once more"""
+    rows = []
+    for name in list_characters(arguments.assets, ("mh_human",)):
+        binds: dict[str, list[tuple[float, float]]] = {}
+        described: tuple = ()
+        for _ in range(arguments.rounds):
+            described = open_character(arguments.assets, name).describe()
+            for label, (method, way) in WAYS.items():
+                if can_evaluate(way):
+                    binds.setdefault(label, []).append((bind(method, way), bind_again(method, way)))
+        for label, durations in binds.items():
+            rows.append((name, *described, label, *map(float, np.median(durations, axis=0))))
+    print_table(("character", "meshes", "vertices", "bones", "bound", "first, s", "again, s"), rows)
+
+
+def bind_again(method: str, way: str) -> float:
+    """Unbind, bind, unbind: seconds of the Bind."""
+    bpy.ops.supple.unbind()
+    duration = bind(method, way)
+    bpy.ops.supple.unbind()
+    return duration
+
+
+def run_render(arguments: argparse.Namespace) -> None:
+    """Rendering an animation of the generated character by Workbench, 20 frames a step"""
+    character = open_character(arguments.assets, GENERATED)
+    scene = bpy.context.scene
+    scene.camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
+    scene.collection.objects.link(scene.camera)
+    scene.camera.location, scene.camera.rotation_euler = (0.0, -4.0, 0.9), (np.pi / 2.0, 0.0, 0.0)
+    scene.render.engine, scene.display.render_aa = "BLENDER_WORKBENCH", "OFF"
+    scene.render.resolution_x = scene.render.resolution_y = RENDERED_SIZE
+    scene.frame_start, scene.frame_end = 1, RENDERED_FRAMES
+    with tempfile.TemporaryDirectory() as folder:
+        scene.render.filepath = f"{folder}/"
+        renders: list[Callable[[], object]] = [partial(bpy.ops.render.render, animation=True)] * (1 + RENDERS)
+        renders[0]()  # starts the engine
+        times = time_steps(character, renders, rounds=arguments.rounds, warm=1)
+    print_table(COLUMNS, [show_times(GENERATED, character, times)])
+
+
+SECTIONS = {
+    "characters": run_characters, "rigify": run_rigify, "scale": run_scale, "small": run_small, "drag": run_drag,
+    "bind": run_bind, "render": run_render,
+}  # fmt: skip
+
+if __name__ == "__main__":
+    main()
