@@ -4,6 +4,35 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..algebra.products import multiply_rows
+
+
+def _list_rows(rotation: np.ndarray) -> np.ndarray:
+    """Four times the products of each two components of a rotation's quaternion, affine in the matrix: (16,)."""
+    (a, b, c), (d, e, f), (g, h, i) = rotation
+    return np.array(
+        [
+            [1 + a + e + i, h - f, c - g, d - b],
+            [h - f, 1 + a - e - i, b + d, c + g],
+            [c - g, b + d, 1 - a + e - i, f + h],
+            [d - b, c + g, f + h, 1 - a - e + i],
+        ]
+    ).ravel()
+
+
+def _list_products(translation: np.ndarray, real: np.ndarray) -> np.ndarray:
+    """The quaternion product of (0, translation) and `real`, linear in both: (4,)."""
+    (a, b, c), (w, x, y, z) = translation, real
+    return np.array([-a * x - b * y - c * z, a * w + b * z - c * y, b * w + c * x - a * z, c * w + a * y - b * x])
+
+
+OFFSETS = _list_rows(np.zeros((3, 3)))
+SLOPES = np.stack([_list_rows(entry) for entry in np.eye(9).reshape(9, 3, 3)]) - OFFSETS
+"""`_list_rows` is `entries @ SLOPES + OFFSETS`: one product for all joints instead of thirty calls."""
+
+PRODUCTS = np.stack([_list_products(t, r) for t in np.eye(3) for r in np.eye(4)])
+"""`_list_products` is the products of each two entries, times this."""
+
 
 def quaternions_from_rotations(rotations: np.ndarray) -> np.ndarray:
     """Unit quaternions of rotation matrices.
@@ -22,17 +51,9 @@ def quaternions_from_rotations(rotations: np.ndarray) -> np.ndarray:
     The four rows built here are the quaternion times four times each of its own components. The row with the largest
     diagonal is the best conditioned.
     """
-    (a, b, c), (d, e, f), (g, h, i) = rotations.transpose(1, 2, 0)
-    rows = np.array(
-        [
-            [1 + a + e + i, h - f, c - g, d - b],
-            [h - f, 1 + a - e - i, b + d, c + g],
-            [c - g, b + d, 1 - a + e - i, f + h],
-            [d - b, c + g, f + h, 1 - a - e + i],
-        ]
-    )
-    best = rows[[0, 1, 2, 3], [0, 1, 2, 3]].argmax(axis=0)
-    quaternions = rows[best, :, np.arange(len(rotations))]
+    rows = (multiply_rows(rotations.reshape(-1, 9), SLOPES) + OFFSETS).reshape(-1, 4, 4)
+    best = rows.reshape(-1, 16)[:, ::5].argmax(axis=1)
+    quaternions = rows[np.arange(len(rows)), best]
     return quaternions / np.sqrt((quaternions * quaternions).sum(axis=1, keepdims=True))
 
 
@@ -49,7 +70,5 @@ def dual_quaternions_from_rigid(rotations: np.ndarray, translations: np.ndarray)
     float array, shape (B, 8)
     """
     real = quaternions_from_rotations(rotations)
-    w, x, y, z = real.T
-    a, b, c = 0.5 * translations.T
-    dual = (-a * x - b * y - c * z, a * w + b * z - c * y, b * w + c * x - a * z, c * w + a * y - b * x)
-    return np.concatenate([real, np.stack(dual, axis=1)], axis=1)
+    dual = multiply_rows((0.5 * translations[:, :, None] * real[:, None]).reshape(-1, 12), PRODUCTS)
+    return np.concatenate([real, dual], axis=1)

@@ -34,8 +34,9 @@ def find_rigid(linear: np.ndarray) -> np.ndarray:
     -------
     bool array, shape (B,)
     """
-    error = np.abs(linear.transpose(0, 2, 1) @ linear - np.eye(3)).max(axis=(1, 2))
-    return (error < RIGID_TOLERANCE) & (determinants(linear) > 0)
+    entries = np.ascontiguousarray(linear.transpose(1, 2, 0))  # all joints beside each other
+    error = np.abs((entries[:, :, None] * entries[:, None]).sum(axis=0) - np.eye(3)[:, :, None]).max(axis=(0, 1))
+    return (error < RIGID_TOLERANCE) & (determinants(entries.transpose(2, 0, 1)) > 0)
 
 
 def determinants(linear: np.ndarray) -> np.ndarray:
