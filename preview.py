@@ -8,7 +8,7 @@ import bpy
 from bpy.app.handlers import persistent
 
 from .bridge.handlers import install, uninstall
-from .bridge.meshes import local_object, read_object_ids
+from .bridge.meshes import read_object_ids
 from .deformers import SkinningError
 from .settings.events import are_muted, listeners, pattern_listeners
 from .settings.objects import settings_of
@@ -24,23 +24,27 @@ class _Watch:
     """Which objects are bound, without a walk over all objects at every frame, and whether a render is under way."""
 
     def __init__(self) -> None:
-        self.names: list[str] = []
+        self.indices: list[int] = []
+        """Of the bound objects among all objects of the file."""
         self.known: tuple[bytes, int] | None = None
+        """All objects of the file in their order, and the count of changes, when these were found."""
         self.is_rendering = False
         self.put_off: set[int] = set()
         """`session_uid` of meshes whose changes are still to be followed."""
 
     def bound_objects(self) -> list[bpy.types.Object]:
         """Bound objects that can be changed; looked for anew when objects were added, removed, renamed or bound."""
-        found = [obj for name in self.names if (obj := local_object(name)) and settings_of(obj).is_bound]
-        if (read_object_ids(), count_changes()) != self.known or len(found) != len(self.names):
-            found = find_bound_objects()
-            live.forget_others(found)
-            taken = set()
-            for obj in found:
-                _report(obj, lambda obj=obj: _adopt(obj, taken))
-            self.names = [obj.name for obj in found]
-            self.known = read_object_ids(), count_changes()
+        if (read_object_ids(), count_changes()) == self.known:
+            objects = (bpy.data.objects[index] for index in self.indices)
+            found = [obj for obj in objects if settings_of(obj).is_bound]
+            if len(found) == len(self.indices):
+                return found
+        found, taken = find_bound_objects(), set()
+        live.forget_others(found)
+        for obj in found:
+            _report(obj, lambda obj=obj: _adopt(obj, taken))
+        self.indices = [index for index, obj in enumerate(bpy.data.objects) if obj in found]
+        self.known = read_object_ids(), count_changes()
         return found
 
     def look_again(self) -> None:
@@ -81,9 +85,13 @@ def _find_changes(depsgraph: bpy.types.Depsgraph) -> set[bpy.types.ID]:
     A mesh whose keys are animated or driven is updated at every frame, too. Its Key then is in its geometry alone; a
     change of the mesh itself, be it by hand or by a brush, updates all there is of the Key.
     """
-    updates = list(depsgraph.updates)
-    moved = {up.id.original for up in updates if isinstance(up.id, bpy.types.Key) and not up.is_updated_transform}
-    changed = {up.id.original for up in updates if isinstance(up.id, bpy.types.Mesh | bpy.types.Armature)}
+    moved, changed = set(), set()
+    for update in depsgraph.updates:
+        data = update.id
+        if isinstance(data, bpy.types.Mesh | bpy.types.Armature):
+            changed.add(data.original)
+        elif isinstance(data, bpy.types.Key) and not update.is_updated_transform:
+            moved.add(data.original)
     return {data for data in changed if not (isinstance(data, bpy.types.Mesh) and data.shape_keys in moved)}
 
 

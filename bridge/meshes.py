@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import bpy
 import numpy as np
@@ -49,13 +49,8 @@ def read_triangles(mesh: bpy.types.Mesh) -> np.ndarray:
     return read_array(mesh.loop_triangles, "vertices", 3, np.int32)
 
 
-def local_object(name: str) -> bpy.types.Object | None:
-    """An object of this file, none of a library, by its name."""
-    return cast(Any, bpy.data.objects).get((name, None))
-
-
 def read_object_ids() -> bytes:
-    """Which objects the file holds, in a form to compare: another one as soon as one is added or removed."""
+    """Which objects the file holds, in their order, in a form to compare: another one once one is added or removed."""
     return read_array(bpy.data.objects, "session_uid", kind=np.int32).tobytes()
 
 
