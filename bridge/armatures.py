@@ -99,12 +99,14 @@ class Skeleton:
 REST_PROPERTIES = (
     ("matrix_local", 16), ("head_local", 3), ("tail_local", 3), ("length", 1),
     ("head_radius", 1), ("tail_radius", 1), ("envelope_distance", 1), ("envelope_weight", 1),
+)  # fmt: skip
+REST_CHOICES = ("use_deform", "use_envelope_multiply", "bbone_segments", "bbone_mapping_mode")
+BENDY_PROPERTIES = (
     ("bbone_curveinx", 1), ("bbone_curveinz", 1), ("bbone_curveoutx", 1), ("bbone_curveoutz", 1),
     ("bbone_rollin", 1), ("bbone_rollout", 1), ("bbone_easein", 1), ("bbone_easeout", 1),
     ("bbone_scalein", 3), ("bbone_scaleout", 3),
 )  # fmt: skip
-REST_CHOICES = (
-    "use_deform", "use_envelope_multiply", "bbone_segments", "bbone_mapping_mode",
+BENDY_CHOICES = (
     "bbone_handle_type_start", "bbone_handle_type_end", "bbone_handle_use_ease_start", "bbone_handle_use_ease_end",
 )  # fmt: skip
 
@@ -160,12 +162,16 @@ def read_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> 
 def _read_bones(armature: bpy.types.Object) -> tuple[dict[str, np.ndarray], tuple]:
     """The properties of all bones at rest, each of shape (bones, n); and all that was read, to compare.
 
-    That is the names of the pose's bones, those of the bones and of their parents, and the properties as bytes.
+    That is the names of the pose's bones, those of the bones and of their parents, and the properties as bytes. What
+    bends B-Bones is read only where there are any.
     """
     bones = armature.data.bones
     values = {name: read_array(bones, name, size) for name, size in REST_PROPERTIES}
     values |= {name: read_array(bones, name, 1, np.int32) for name in REST_CHOICES}
-    parent_names = tuple(bone.parent.name if bone.parent else "" for bone in bones)
+    if (values["bbone_segments"] > 1).any():
+        values |= {name: read_array(bones, name, size) for name, size in BENDY_PROPERTIES}
+        values |= {name: read_array(bones, name, 1, np.int32) for name in BENDY_CHOICES}
+    parent_names = tuple(parent.name if (parent := bone.parent) else "" for bone in bones)
     arrays = (array.tobytes() for array in values.values())
     return values, (read_pose_names(armature), tuple(bones.keys()), parent_names, *arrays)
 

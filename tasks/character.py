@@ -247,7 +247,8 @@ def _read_named_group(obj: bpy.types.Object, entries: VertexGroups, name: str, w
 def check_bound_groups(bound: BoundObject, skeleton: Skeleton) -> None:
     """Raise SkinningError for groups that had a bone at Bind and have none now: it was renamed or deleted."""
     obj, known = bound.obj, set(skeleton.names)
-    lost = [name for name in bound.settings.bound_groups.split("\n") if name in obj.vertex_groups and name not in known]
+    groups = {group.name for group in obj.vertex_groups}
+    lost = [name for name in bound.settings.bound_groups.split("\n") if name in groups and name not in known]
     if lost:
         raise SkinningError(
             f"{len(lost)} of the bones that '{obj.name}' was bound to are gone from '{bound.armature.name}' or no "

@@ -32,6 +32,8 @@ from .poses import PosedArmature, Poses
 SAME_SPACE = 1e-7
 """Largest difference of an entry at which object and armature space count as the same."""
 
+IDENTITY = Matrix()
+
 RESHAPING_MODES = {"EDIT", "SCULPT"}
 """Object modes in which the user edits the rest shape."""
 
@@ -140,7 +142,7 @@ def note_changes(
     live = _live.get(obj.session_uid)
     if not changed or live is None:
         return
-    live.armature_is_stale = True
+    live.armature_is_stale |= any(isinstance(data, bpy.types.Armature) for data in changed)
     if obj.data in changed and obj.mode not in RESHAPING_MODES:
         values = read_key_values(obj, depsgraph) if values is None else values
         live.mesh_is_stale = live.mesh_is_stale or live.seen_values == values
@@ -215,6 +217,8 @@ def refresh(
 
 def find_space(space: Matrix) -> np.ndarray | None:
     """From object to armature space as `Pose` takes it: None where they are the same."""
+    if space == IDENTITY:
+        return None
     array = np.array([row[:] for row in space], np.float64)  # by rows: until Blender 5.1, NumPy is slow with a Matrix
     return None if np.abs(array - np.eye(4)).max() <= SAME_SPACE else array
 
@@ -281,15 +285,16 @@ def _bring_up_to_date(bound: BoundObject, posed: PosedArmature, space: Matrix) -
     live, choices = _live.get(bound.obj.session_uid), read_choices(bound, bound.settings.method)
     skeleton = posed.find_skeleton(live.skeleton if live else None, live is None or live.armature_is_stale)
     is_same = live is not None and live.choices == choices and live.space in (None, space) and not live.mesh_is_stale
-    if live is not None and is_same and live.skeleton.source == skeleton.source:
-        if not live.armature_is_stale:
-            return live
-    else:
+    if live is None or not is_same or live.skeleton.source != skeleton.source:
         live = prepare_known(bound, choices, skeleton, space, _read_bound_space(bound), live)
-    check_bound_groups(bound, live.skeleton)
+        check_bound_groups(bound, skeleton)
+        keep(bound.obj, live)
+    elif live.armature_is_stale:
+        keep(bound.obj, live)
+        live.armature_is_stale = False
+    else:
+        return live
     carriers.watch(bound.settings.watcher, bound.armature)
-    keep(bound.obj, live)
-    live.armature_is_stale = False
     return live
 
 
