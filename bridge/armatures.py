@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from itertools import chain
 
 import bpy
 import numpy as np
@@ -276,6 +277,8 @@ def _read_segments(pose_bones, bendy: tuple[tuple[str, int], ...], rest: bool) -
     matrices = [
         pose_bones[name].bbone_segment_matrix(end, rest=rest) for name, segments in bendy for end in range(segments + 1)
     ]
-    # Entry by entry: until Blender 5.1, NumPy takes ten times as long over a Matrix.
-    flat = np.fromiter((entry for matrix in matrices for row in matrix for entry in row), float, len(matrices) * 16)
-    return flat.reshape(-1, 4, 4)
+    if bpy.app.version >= (5, 1):
+        return np.array(matrices, np.float64).reshape(-1, 4, 4)
+    # Entry by entry: before, NumPy takes ten times as long over a Matrix.
+    entries = chain.from_iterable(chain.from_iterable(matrices))
+    return np.fromiter(entries, np.float64, len(matrices) * 16).reshape(-1, 4, 4)
