@@ -8,21 +8,37 @@ import bpy
 import numpy as np
 
 from ..deformers.rig.influences import Influences
-from ..nodes.skin import JOINT_ATTRIBUTE, WEIGHT_ATTRIBUTE
+from ..nodes.skin import SET_ATTRIBUTE, SHARE_ATTRIBUTE, WEIGHTS_ATTRIBUTE
 from .arrays import read_array, write_array
 
-PREFIXES = (JOINT_ATTRIBUTE.format(""), WEIGHT_ATTRIBUTE.format(""))
+FORMER_PREFIXES = "supple_joint_", "supple_weight_"
+"""Starts of the names that attributes had before version 3 of the node groups."""
+
+PREFIXES = (SET_ATTRIBUTE, WEIGHTS_ATTRIBUTE, SHARE_ATTRIBUTE, *FORMER_PREFIXES)
+
+FIELDS = {"INT": "value", "FLOAT": "value", "FLOAT_VECTOR": "vector"}
 
 
-def write_influences(mesh: bpy.types.Mesh, influences: Influences) -> None:
-    """Store influences on a mesh, in place of what it has; nothing is touched where they are the same."""
-    kept = set()
-    for slot, (joints, weights) in enumerate(zip(influences.joints, influences.weights, strict=True)):
-        joint_name, weight_name = JOINT_ATTRIBUTE.format(slot), WEIGHT_ATTRIBUTE.format(slot)
-        kept |= {joint_name, weight_name}
-        _write(mesh, joint_name, "INT", joints)
-        _write(mesh, weight_name, "FLOAT", weights)
-    _remove(mesh, kept)
+def write_influences(mesh: bpy.types.Mesh, influences: Influences, places: np.ndarray) -> None:
+    """Store influences on a mesh, in place of what it has; nothing is touched where they are the same.
+
+    Parameters
+    ----------
+    mesh : Mesh
+    influences : Influences
+    places : int32 array, shape (S,)
+        What each set is called in the joints object, from `add_sets`.
+    """
+    attributes = {}
+    for slot, (which, weights) in enumerate(zip(influences.which, influences.weights, strict=True)):
+        attributes[f"{SET_ATTRIBUTE}{slot}"] = "INT", places[which]
+        if weights.any():  # what is missing reads as zero
+            attributes[f"{WEIGHTS_ATTRIBUTE}{slot}"] = "FLOAT_VECTOR", weights
+        if influences.shares is not None:
+            attributes[f"{SHARE_ATTRIBUTE}{slot}"] = "FLOAT", influences.shares[slot]
+    for name, (kind, values) in attributes.items():
+        _write(mesh, name, kind, values)
+    _remove(mesh, set(attributes))
 
 
 def remove_influences(mesh: bpy.types.Mesh) -> None:
@@ -30,17 +46,18 @@ def remove_influences(mesh: bpy.types.Mesh) -> None:
     _remove(mesh, set())
 
 
-def _write(mesh: bpy.types.Mesh, name: str, kind: Literal["INT", "FLOAT"], values: np.ndarray) -> None:
+def _write(mesh: bpy.types.Mesh, name: str, kind: Literal["INT", "FLOAT", "FLOAT_VECTOR"], values: np.ndarray) -> None:
     attribute = mesh.attributes.get(name)
     if attribute is not None and (attribute.data_type, attribute.domain) != (kind, "POINT"):
         mesh.attributes.remove(attribute)
         attribute = None
     if attribute is not None:
-        if (read_array(attribute.data, "value", kind=values.dtype.type) == values).all():
+        width = values.shape[1] if values.ndim > 1 else 0
+        if (read_array(attribute.data, FIELDS[kind], width, values.dtype.type) == values).all():
             return
     else:
         attribute = mesh.attributes.new(name, kind, "POINT")
-    write_array(attribute.data, "value", values, values.dtype.type)
+    write_array(attribute.data, FIELDS[kind], values, values.dtype.type)
     mesh.update_tag()
 
 

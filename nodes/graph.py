@@ -126,6 +126,13 @@ class Value:
     def absolute(self) -> Value:
         return self._arithmetic("ABSOLUTE")
 
+    def distance(self, other: Value) -> Value:
+        return self.graph.add("ShaderNodeVectorMath", self, other, operation="DISTANCE")
+
+    def normalized(self) -> Value:
+        """A vector of length 1; a zero vector stays so."""
+        return self.graph.add("ShaderNodeVectorMath", self, operation="NORMALIZE")
+
     def dot(self, other: Value) -> Value:
         return self.graph.add("ShaderNodeVectorMath", self, other, operation="DOT_PRODUCT")
 
@@ -144,14 +151,16 @@ class Value:
         }[self.kind]
         return self.graph.outputs(node, self)
 
+    def columns(self) -> tuple[Value, Value, Value]:
+        """The columns of a matrix as vectors, without the translation."""
+        x, y, z = (self.rotate(axis) for axis in ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)))
+        return x, y, z
+
     def transposed(self) -> Value:
         return self.graph.add("FunctionNodeTransposeMatrix", self)
 
     def inverted(self) -> Value:
         return self.graph.add("FunctionNodeInvertMatrix", self)
-
-    def determinant(self) -> Value:
-        return self.graph.add("FunctionNodeMatrixDeterminant", self)
 
     def move(self, point: Any) -> Value:
         """A point, moved by this matrix."""
@@ -263,18 +272,27 @@ class Graph:
             self._attributes[key] = value
         return self._attributes[key]
 
-    def store(self, geometry: Value, **attributes: Value) -> Value:
-        """Store attributes on points."""
+    def store(self, geometry: Value, domain: str = "POINT", **attributes: Value) -> Value:
+        """Store attributes on points or edges."""
         for name, value in attributes.items():
-            data_type = ATTRIBUTE_TYPES[value.kind]
-            geometry = self.add(
-                "GeometryNodeStoreNamedAttribute", geometry, None, name, value, data_type=data_type, label=name
-            )
+            settings = {"data_type": ATTRIBUTE_TYPES[value.kind], "domain": domain, "label": name}
+            geometry = self.add("GeometryNodeStoreNamedAttribute", geometry, None, name, value, **settings)
         return geometry
 
-    def sample(self, geometry: Value, value: Value, index: Value) -> Value:
-        """The value at another point of a geometry; zero where there is none of that index."""
-        return self.add("GeometryNodeSampleIndex", geometry, value, index, data_type=ATTRIBUTE_TYPES[value.kind])
+    def sample(self, geometry: Value, value: Value, index: Any, domain: str = "POINT") -> Value:
+        """The value at another point or edge of a geometry; zero where there is none of that index."""
+        data_type = ATTRIBUTE_TYPES[value.kind]
+        return self.add("GeometryNodeSampleIndex", geometry, value, index, data_type=data_type, domain=domain)
+
+    def capture(self, geometry: Value, domain: str, **values: Value) -> tuple[Value, dict[str, Value]]:
+        """Compute values on points or edges, in one pass: the geometry that holds them, and what reads them there."""
+        node = self.new_node("GeometryNodeCaptureAttribute", domain=domain)
+        for name, value in values.items():
+            node.capture_items.new("FLOAT" if value.kind == "VALUE" else value.kind, name)
+        self.put(node.inputs["Geometry"], geometry)
+        for name, value in values.items():
+            self.put(node.inputs[name], value)
+        return Value(self, node.outputs["Geometry"]), {name: Value(self, node.outputs[name]) for name in values}
 
     def switch(self, condition: Value, false: Any, true: Any) -> Value:
         """One or the other; where the condition is a single value, the other is not computed."""
@@ -288,18 +306,18 @@ class Graph:
         return outputs[3], outputs[4]
 
     def matrix(self, *columns: Value) -> Value:
-        """A matrix of three columns, without translation."""
+        """A matrix of three columns, and perhaps a fourth, the translation."""
         entries: list[Any] = []
         for column in columns:
             entries += [*column.components(), None]
         return self.add("FunctionNodeCombineMatrix", *entries)
 
-    def text(self, form: str, number: Value) -> Value:
-        """A text with a whole number in it, where `form` has `{}`."""
-        node = self.new_node("FunctionNodeFormatString")
-        node.format_items.new("INT", "Number")
-        self.put(node.inputs[0], form)
-        self.put(node.inputs[1], number)
+    def text(self, start: str, number: Value) -> Value:
+        """A text that ends in a whole number."""
+        node = self.new_node("GeometryNodeStringJoin")
+        first = self.new_node("FunctionNodeInputString", string=start)
+        for part in (self.add("FunctionNodeValueToString", number), Value(self, first.outputs[0])):
+            self.put(node.inputs["Strings"], part)  # of links to one socket the last comes first
         return Value(self, node.outputs[0])
 
     def number(self, value: float) -> Value:
@@ -307,6 +325,10 @@ class Graph:
         node = self.new_node("ShaderNodeValue")
         node.outputs[0].default_value = value
         return Value(self, node.outputs[0])
+
+    def truth(self) -> Value:
+        """True, as a constant."""
+        return self.add("FunctionNodeInputBool", boolean=True)
 
     def vector(self, *components: Any) -> Value:
         """A vector of three numbers."""
@@ -337,11 +359,10 @@ class Zone:
         self._tail.repeat_items.clear()
         for name, value in start.items():
             self._tail.repeat_items.new("FLOAT" if value.kind == "VALUE" else value.kind, name)
-        graph.put(head.inputs[0], iterations)
-        for socket, value in zip(head.inputs[1:], start.values(), strict=False):
-            graph.put(socket, value)
-        self.iteration = Value(graph, head.outputs[0])
-        self._values = {name: Value(graph, socket) for name, socket in zip(start, head.outputs[1:], strict=False)}
+        graph.put(head.inputs["Iterations"], iterations)
+        for name, value in start.items():
+            graph.put(head.inputs[name], value)
+        self._values = {name: Value(graph, head.outputs[name]) for name in start}
 
     def __getitem__(self, name: str) -> Value:
         return self._values[name]

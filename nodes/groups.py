@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import bpy
-import numpy as np
 
 from ..deformers import METHODS
-from .bones import build_bones
 from .graph import GROUP_NODES, Graph
-from .joints import Split, build_joints, build_negation, build_polar, build_split
+from .joints import Split, build_joints, build_negation, build_split
 from .methods import NODE_METHODS
-from .probes import build_probe_joints
-from .skin import INPUTS, build_skin
+from .polar import build_choice, build_polar, build_svd
+from .pose import build_pose
+from .sets import build_sets
+from .skin import build_skin
 
 VERSION_KEY = "supple_version"
-VERSION = 2
+VERSION = 3
 PART_KEY = "supple_part"
 """What a group is for: groups of one part and version are alike."""
 
+
+JOINTS_INPUTS = (
+    ("Count", "INT", "Number of joints, with the one that stays at rest"),
+    ("Reach", "VALUE", "Distance of a joint's points from its origin"),
+    ("Levels", "INT", "Joints in the longest chain"),
+    ("Linear Blending", "BOOLEAN", "Whether a mesh mixes in linear blending"),
+)
+"""Inputs of the modifier of the joints object besides the geometry."""
 
 DEFORMATION = "deformation"
 """First word of the part of a group that deforms a mesh by itself."""
@@ -58,47 +65,41 @@ def _is_whole(group: Any) -> bool:
     return all(tree is not None and _is_whole(tree) for tree in inner)
 
 
-def ensure_probe_deformation(method: str, params: Any) -> Any:
-    """The group that deforms a mesh by a probe's joints: one for each method and each choice in its `Params`."""
-    label = METHODS[method].name_variant(params)
-    return ensure_group(
-        f"{DEFORMATION} {label} by probe",
-        f"Supple {label} by Probe",
-        partial(_build_deformation, joints_group=_ensure_probe_joints, method=method, params=params),
-    )
-
-
-def ensure_deformation(rig: str, bones: Sequence[str], parents: np.ndarray, method: str, params: Any) -> Any:
-    """The group that a node modifier deforms a mesh by, one for each skeleton, method and choice in its `Params`.
+def ensure_deformation(method: str, params: Any, has_shares: bool) -> Any:
+    """The group that a node modifier deforms a mesh by, for each method and each choice in its `Params`.
 
     Parameters
     ----------
-    rig : str
-        What to name a new group after.
-    bones : sequence of str, length B
-        Deforming bones, in the order of the joints.
-    parents : int array, shape (B,)
-        Joint that each is joined to, -1 for a root.
     method : str
         Key of `NODE_METHODS`.
     params : Params
         The method's.
+    has_shares : bool
+        Whether vertices of the mesh follow more than one set of joints.
     """
-    label, skeleton = METHODS[method].name_variant(params), fingerprint(bones, parents)
-    build_joints_group = partial(build_bones, bones=bones, parents=parents)
-    joints_group = partial(ensure_group, f"bones {skeleton}", f"Supple Bones {rig}", build_joints_group)
-    build = partial(_build_deformation, joints_group=joints_group, method=method, params=params)
-    return ensure_group(f"{DEFORMATION} {label} {skeleton}", f"Supple {label} {rig}", build)
+    label, steps = METHODS[method].name_variant(params), NODE_METHODS[method](params)
+    build = partial(
+        build_skin, make_moves=steps.make_moves, mixes_linear=steps.split is not None, has_shares=has_shares
+    )
+    kind = " Shares" if has_shares else ""
+    return ensure_group(f"{DEFORMATION} {label}{kind}", f"Supple {label}{kind}", build)
 
 
-def _ensure_probe_joints() -> Any:
-    return ensure_group("probe", "Supple Probe", build_probe_joints)
+def ensure_joints(method: str, params: Any, has_segments: bool) -> Any:
+    """The group by which the joints object of an armature brings the pose to a method's skin.
 
-
-def fingerprint(bones: Sequence[str], parents: np.ndarray) -> str:
-    """Short text that differs for other bones or another hierarchy."""
-    source = "\n".join((*bones, *(str(parent) for parent in parents)))
-    return hashlib.sha256(source.encode(errors="surrogateescape")).hexdigest()[:16]
+    Parameters
+    ----------
+    method : str
+        Key of `NODE_METHODS`.
+    params : Params
+        The method's.
+    has_segments : bool
+        Whether the armature has B-Bones.
+    """
+    label, kind = METHODS[method].name_variant(params), " B-Bones" if has_segments else ""
+    build = partial(_build_joints_modifier, label=label, split=NODE_METHODS[method](params).split, kind=kind)
+    return ensure_group(f"joints {label}{kind}", f"Supple Joints {label}{kind}", build)
 
 
 def remove_unused_groups() -> None:
@@ -108,38 +109,37 @@ def remove_unused_groups() -> None:
             bpy.data.node_groups.remove(group)
 
 
-def _build_deformation(name: str, *, joints_group: Callable[[], Any], method: str, params: Any) -> Any:
-    label, steps = METHODS[method].name_variant(params), NODE_METHODS[method](params)
-    source = joints_group()
-    build = partial(build_skin, make_moves=steps.make_moves, mixes_linear=steps.split is not None)
-    skin_group = ensure_group(f"skin {label}", f"Supple Skin {label}", build)
+def _build_joints_modifier(name: str, *, label: str, split: Split | None, kind: str) -> Any:
+    pose = ensure_group(f"pose{kind}", f"Supple Pose{kind}", partial(build_pose, has_segments=bool(kind)))
+    blends = "Matrices" if split is None else "Dual Quaternions"
+    sets = ensure_group(f"sets {blends}", f"Supple Sets {blends}", partial(build_sets, blends_matrices=split is None))
 
     graph = Graph(name)
     graph.tree.is_modifier = True
     geometry = graph.input("Geometry", "GEOMETRY")
-    inputs = {name.replace(" ", "_"): graph.input(name, *rest) for name, *rest in INPUTS}
-    sockets = {item.name: item for item in source.interface.items_tree if item.in_out == "INPUT"}
-    read = {name: inputs.get(name) or graph.input(name, "OBJECT", item.description) for name, item in sockets.items()}
+    inputs = {name: graph.input(name, *rest) for name, *rest in JOINTS_INPUTS}
     with graph.frame("Where the bones are"):
-        joints = graph.call(source, **read)
-    if steps.split is not None:
-        joint_group = _ensure_joints(label, steps.split)
+        joints = graph.call(pose, Geometry=geometry, Count=inputs["Count"], Reach=inputs["Reach"])
+    columns = {column: joints[column] for column in ("X", "Y", "Z", "Origin")}
+    if split is None:
+        packed = {"Joints": joints["Joints"]}
+    else:
         with graph.frame("What each joint does: stretch and turn"):
-            joints = graph.call(joint_group, **joints)
-    with graph.frame("How the skin follows"):
-        skin = graph.call(
-            skin_group, Geometry=geometry, Joints=joints["Joints"], Is_Stretched=joints.get("Is Stretched", False),
-            **inputs,
-        )  # fmt: skip
-    graph.output("Geometry", skin["Geometry"])
+            packed = graph.call(_ensure_motion(label, split), **joints, Levels=inputs["Levels"])
+            packed["Linear_Blending"] = inputs["Linear Blending"]
+    with graph.frame("What the skin blends"):
+        packed = {name.replace(" ", "_"): value for name, value in packed.items()}
+        graph.output("Geometry", graph.call(sets, Geometry=geometry, **columns, **packed)["Geometry"])
     return graph.finish()
 
 
-def _ensure_joints(label: str, steps: Split) -> Any:
-    polar = ensure_group("polar", "Supple Polar", build_polar)
-    build = partial(build_split, polar=polar, split=steps)
+def _ensure_motion(label: str, steps: Split) -> Any:
+    svd = ensure_group("svd", "Supple Singular Values", build_svd)
+    choice = ensure_group("choice", "Supple Mirrored Joints", partial(build_choice, svd=svd))
+    polar = ensure_group("polar", "Supple Polar", partial(build_polar, choice=choice))
+    build = partial(build_split, groups={"polar": polar, "svd": svd}, split=steps)
     split = ensure_group(f"split {label}", f"Supple Split {label}", build)
     negation = ensure_group("negation", "Supple Signs", build_negation)
     return ensure_group(
-        f"joints {label}", f"Supple Joints {label}", partial(build_joints, split=split, negation=negation)
+        f"motion {label}", f"Supple Motion {label}", partial(build_joints, split=split, negation=negation)
     )

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..deformers.skinning import dlb, dlbnt, ssd
-from .bones import MATRIX
 from .graph import Value
-from .joints import STRETCH, Split, split_dlb, split_gh, split_hg
+from .joints import Split, split_dlb, split_gh, split_hg
+from .sets import MATRIX, STRETCH
 from .skin import Move, blend_matrices, move_rigidly
 
 

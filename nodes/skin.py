@@ -7,31 +7,37 @@ from typing import Any
 
 from ..deformers.rig.rest import LEAST_WEIGHT
 from ..deformers.skinning.stages import LEAST_NORM
-from .bones import MATRIX
 from .graph import Graph, Value
-from .joints import DUAL, REAL, SCALARS
+from .sets import DUAL_QUATERNION, HAS_MATRICES, IS_STRETCHED, MATRIX
 
-JOINT_ATTRIBUTE, WEIGHT_ATTRIBUTE = "supple_joint_{}", "supple_weight_{}"
-"""Attributes of the character's mesh: the joint and the weight of each influence, counted from 0."""
+SET_ATTRIBUTE, WEIGHTS_ATTRIBUTE, SHARE_ATTRIBUTE = "supple_set_", "supple_weights_", "supple_share_"
+"""Attributes of the character's mesh, with a number: a set of joints that each vertex follows; the weights of its first
+three joints, out of 1; the set's share in the vertex. Without shares the vertices follow one set each."""
+
+JOINTS_INPUT = "Joints"
 
 SAME_SPACE = 1e-7
 """Largest difference from the identity at which mesh and armature share a space."""
 
 INPUTS = (
-    ("Armature", "OBJECT", "Armature that deforms the mesh"),
-    ("Influences", "INT", "Number of influences that the mesh holds for each vertex, as attributes supple_..."),
+    (JOINTS_INPUT, "OBJECT", "Hidden mesh that brings the pose of the armature"),
+    ("Influences", "INT", "Number of sets of joints that the mesh holds for each vertex, as attributes supple_..."),
     ("Linear Group", "STRING", "Vertex group that mixes in linear blending"),
     ("Vertex Group", "STRING", "Vertex group that limits the deformation"),
     ("Invert", "BOOLEAN", "Limit the deformation to what the vertex group leaves out"),
 )
 """Inputs of the node modifier besides the geometry."""
 
+Blend = Callable[[str, int], tuple[list[Value], Value | None]]
+"""Blends that many packed vectors of a name over each vertex's joints: the sums, and that of the weights unless 1."""
 
-Move = Callable[[Graph, Value, Value, Value], Value]
-"""A step that moves points: from the joints, the number of influences and the points, where the points go."""
+Move = Callable[[Graph, Blend, Value], Value]
+"""A step that moves points, from where they are to where they go."""
 
 
-def build_skin(name: str, make_moves: Callable[[Value], Sequence[Move]], mixes_linear: bool) -> Any:
+def build_skin(
+    name: str, make_moves: Callable[[Value], Sequence[Move]], mixes_linear: bool, has_shares: bool
+) -> Any:
     """The group that moves the vertices of a mesh by its joints.
 
     Parameters
@@ -42,30 +48,38 @@ def build_skin(name: str, make_moves: Callable[[Value], Sequence[Move]], mixes_l
         Gives the method's moves, in order, for the value that tells whether any joint is stretched.
     mixes_linear : bool
         Whether a vertex group can mix in linear blending.
+    has_shares : bool
+        Whether vertices follow more than one set.
     """
     graph = Graph(name)
+    graph.tree.is_modifier = True
     geometry = graph.input("Geometry", "GEOMETRY")
-    joints, is_stretched = graph.input("Joints", "GEOMETRY"), graph.input("Is Stretched", "BOOLEAN")
-    armature, influences, linear_group, vertex_group, invert = (graph.input(*socket) for socket in INPUTS)
+    source, influences, linear_group, vertex_group, invert = (graph.input(*socket) for socket in INPUTS)
 
-    with graph.frame("Into the armature's space"):
-        to_object = graph.add("GeometryNodeObjectInfo", armature, transform_space="RELATIVE")
+    with graph.frame("Joints, and into their space"):
+        joints = graph.outputs("GeometryNodeObjectInfo", source)[-1]
+        to_object = graph.add("GeometryNodeObjectInfo", source, transform_space="RELATIVE")
         to_armature = to_object.inverted()
         differs = _differs_from_identity(graph, to_object)
         position = graph.add("GeometryNodeInputPosition")
         start = graph.switch(differs, position, to_armature.move(position))
+        is_stretched = _is_true(graph, joints, IS_STRETCHED)
+
+    def blend(name: str, count: int) -> tuple[list[Value], Value | None]:
+        if has_shares:
+            return _blend_sets(graph, joints, influences, name, count)
+        return _blend_set(graph, joints, lambda start: f"{start}0", name, count), None
 
     posed = start
     for move in make_moves(is_stretched):
-        posed = move(graph, joints, influences, posed)
-
+        posed = move(graph, blend, posed)
     if mixes_linear:
-        posed_linearly = blend_matrices(MATRIX, "Linear Group: mix in linear blending", None)
-        linear = posed_linearly(graph, joints, influences, start)
+        linear = blend_matrices(MATRIX, "Linear Group: mix in linear blending", None)(graph, blend, start)
         with graph.frame("Linear Group"):
             share = graph.add("ShaderNodeClamp", graph.attribute(linear_group, "FLOAT"))
             mixed = (linear - posed).times_plus(share, posed)
-            posed = graph.switch(_is_given(graph, linear_group), posed, mixed)
+            is_mixed = _is_given(graph, linear_group) & _is_true(graph, joints, HAS_MATRICES)
+            posed = graph.switch(is_mixed, posed, mixed)
     with graph.frame("Vertex Group"):
         values, exists = graph.outputs("GeometryNodeInputNamedAttribute", vertex_group, data_type="FLOAT")
         strength = graph.switch(exists, 1.0, graph.switch(invert, values, 1.0 - values))
@@ -82,6 +96,11 @@ def _is_given(graph: Graph, group: Value) -> Value:
     return graph.add("FunctionNodeCompare", group, "", data_type="STRING", operation="NOT_EQUAL")
 
 
+def _is_true(graph: Graph, joints: Value, name: str) -> Value:
+    """Whether the sets have an attribute that is true: a single value."""
+    return graph.sample(joints, graph.attribute(name, "BOOLEAN"), 0, "EDGE")
+
+
 def _differs_from_identity(graph: Graph, matrix: Value) -> Value:
     """Whether a single matrix is more than noise away from the identity."""
     furthest = None
@@ -92,45 +111,54 @@ def _differs_from_identity(graph: Graph, matrix: Value) -> Value:
     return furthest > SAME_SPACE
 
 
-def _influence(graph: Graph, iteration: Value) -> tuple[Value, Value]:
-    """Joint and weight of the influence of this step."""
-    joint, weight = graph.text(JOINT_ATTRIBUTE, iteration), graph.text(WEIGHT_ATTRIBUTE, iteration)
-    return graph.attribute(joint, "INT"), graph.attribute(weight, "FLOAT")
+def _blend_set(graph: Graph, joints: Value, number: Any, name: str, count: int) -> list[Value]:
+    """Blend packed vectors by a vertex's set of joints of that number."""
+    which = graph.attribute(number(SET_ATTRIBUTE), "INT")
+    weights = graph.attribute(number(WEIGHTS_ATTRIBUTE), "FLOAT_VECTOR")
+    packed = (graph.attribute(f"{name}_{index}", "FLOAT4X4") for index in range(count))
+    return [graph.sample(joints, matrix, which, "EDGE").move(weights) for matrix in packed]
+
+
+def _blend_sets(
+    graph: Graph, joints: Value, influences: Value, name: str, count: int
+) -> tuple[list[Value], Value]:
+    """Blend packed vectors by all sets of joints of a vertex, each with its share."""
+    keys = [f"Sum {index}" for index in range(count)]
+    start = {key: graph.vector(0.0, 0.0, 0.0) for key in keys}
+    zone = graph.repeat(influences, **start, Total=graph.number(0.0), Slot=graph.number(0.0))
+    share = graph.attribute(graph.text(SHARE_ATTRIBUTE, zone["Slot"]), "FLOAT")
+    blended = _blend_set(graph, joints, lambda start: graph.text(start, zone["Slot"]), name, count)
+    sums = {key: vector.times_plus(share, zone[key]) for key, vector in zip(keys, blended, strict=True)}
+    closed = zone.close(**sums, Total=zone["Total"] + share, Slot=zone["Slot"] + 1.0)
+    return [closed[key] for key in keys], closed["Total"]
 
 
 def blend_matrices(name: str, label: str, is_needed: Value | None) -> Move:
     """The step that moves points by the weighted sum of a matrix of the joints, divided by the sum of the weights."""
 
-    def move(graph: Graph, joints: Value, influences: Value, start: Value) -> Value:
+    def move(graph: Graph, blend: Blend, start: Value) -> Value:
         with graph.frame(label):
-            zone = graph.repeat(influences, Moved=graph.vector(0.0, 0.0, 0.0), Total=graph.number(0.0))
-            joint, weight = _influence(graph, zone.iteration)
-            moved = graph.sample(joints, graph.attribute(name, "FLOAT4X4"), joint).move(start)
-            sums = zone.close(Moved=moved.times_plus(weight, zone["Moved"]), Total=zone["Total"] + weight)
-            total = sums["Total"]
-            blended = graph.switch(total > LEAST_WEIGHT, start, sums["Moved"] / total)
-            return blended if is_needed is None else graph.switch(is_needed, start, blended)
+            (*axes, moved), total = blend(name, 4)
+            for axis, component in zip(axes, start.components(), strict=True):
+                moved = axis.times_plus(component, moved)
+            if total is not None:
+                moved = graph.switch(total > LEAST_WEIGHT, start, moved / total)
+            return moved if is_needed is None else graph.switch(is_needed, start, moved)
 
     return move
 
 
-def move_rigidly(graph: Graph, joints: Value, influences: Value, start: Value) -> Value:
+def move_rigidly(graph: Graph, blend: Blend, start: Value) -> Value:
     """The step that blends dual quaternions and moves points by them (eq 5-8): `stages._move_rigidly`."""
     with graph.frame("Blend the dual quaternions (eq 8)"):
-        zero = graph.vector(0.0, 0.0, 0.0)
-        zone = graph.repeat(influences, Real=zero, Dual=zero, Scalars=zero)
-        joint, weight = _influence(graph, zone.iteration)
-        blended = zone.close(
-            **{
-                key: graph.sample(joints, graph.attribute(name, "FLOAT_VECTOR"), joint).times_plus(weight, zone[key])
-                for key, name in (("Real", REAL), ("Dual", DUAL), ("Scalars", SCALARS))
-            }
-        )
+        (r, dual, scalars), total = blend(DUAL_QUATERNION, 3)
     with graph.frame("Normalize them and move the points (eq 5-8); points without weights stay"):
-        r, dual = blended["Real"], blended["Dual"]
-        w, dual_w, total = blended["Scalars"].components()
-        w = w + graph.switch(total > LEAST_WEIGHT, 1.0, 0.0)
-        scale = 2.0 / w.times_plus(w, r.dot(r)).maximum(total * total * LEAST_NORM)
+        w, dual_w, _ = scalars.components()
+        least: Any = LEAST_NORM
+        if total is not None:
+            w = w + graph.switch(total > LEAST_WEIGHT, 1.0, 0.0)
+            least = total * total * LEAST_NORM
+        scale = 2.0 / w.times_plus(w, r.dot(r)).maximum(least)
         u = start.times_plus(w, r.cross(start)) + dual
         rotated = dual.times_plus(w, r.cross(u)) - r * dual_w
         return rotated.times_plus(scale, start)

@@ -20,20 +20,13 @@ from .events import redraw, show_change, show_pattern
 from .particles import ParticleSettings
 from .patterns import PatternSettings, StrokePoint
 
-SETTINGS_VERSION = 2
+SETTINGS_VERSION = 3
 
 PARTICLE_METHODS = tuple(method.key for method in METHODS.values() if method.fills_solid)
 """Methods that fill the solid inside a skin with particles."""
 
-NODES_PROBLEM = (
-    ""
-    if hasattr(bpy.types, "GeometryNodeBoneInfo") and hasattr(bpy.types, "FunctionNodeMatrixSVD")
-    else "Nodes that read bones need Blender 5.1 or later"
-)
-"""Why this Blender cannot evaluate by nodes; empty where it can."""
-
 EVALUATE_ITEMS = (
-    ("NODES", "Nodes", "Deform by the node modifier itself, even where Supple is not installed (Blender 5.1 or later)"),
+    ("NODES", "Nodes", "Deform by the node modifier itself, even where Supple is not installed"),
     (
         "PYTHON",
         "Python",
@@ -70,7 +63,7 @@ class ObjectSettings(bpy.types.PropertyGroup):
         name="Evaluate",
         description="Whether nodes in the file or Supple's Python compute the deformation",
         items=EVALUATE_ITEMS,
-        default="PYTHON" if NODES_PROBLEM else "NODES",
+        default="NODES",
         update=show_change,
     )
     linear_group: StringProperty(

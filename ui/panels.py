@@ -9,7 +9,7 @@ from typing import Literal
 import bpy
 
 from ..settings.choices import METHODS, Method
-from ..settings.objects import NODES_PROBLEM, ObjectSettings, settings_of
+from ..settings.objects import ObjectSettings, settings_of
 from ..settings.particles import ParticleSettings
 from ..settings.reports import ParticleReport, particle_reports
 
@@ -45,11 +45,10 @@ def draw_message(
 def draw_evaluate(layout: bpy.types.UILayout, context: bpy.types.Context, settings: ObjectSettings) -> None:
     """Nodes or Python, and why not nodes."""
     row = layout.row()
-    row.enabled = settings.id_data.mode != "EDIT" and (not NODES_PROBLEM or settings.evaluate == "NODES")
+    row.enabled = settings.id_data.mode != "EDIT"
     row.prop(settings, "evaluate", expand=True)
-    problem = NODES_PROBLEM or (settings.evaluate_problem if settings.evaluate == "PYTHON" else "")
-    if problem:
-        draw_message(layout, context, problem, icon="INFO")
+    if settings.evaluate == "PYTHON" and settings.evaluate_problem:
+        draw_message(layout, context, settings.evaluate_problem, icon="INFO")
 
 
 def draw_choices(layout: bpy.types.UILayout, store: bpy.types.PropertyGroup, method: Method) -> None:

@@ -1,4 +1,4 @@
-"""Weights as slots: so many pairs of a joint and a weight for each vertex, as nodes read them from attributes."""
+"""Weights as sets of joints: which sets each vertex follows, and how, as nodes read it from attributes."""
 
 from __future__ import annotations
 
@@ -8,25 +8,38 @@ import numpy as np
 
 from .rest import Weights, normalize_weights
 
+SET_SIZE = 4
+"""Joints in a set."""
+
+MOST_TO_MERGE = 4000
+"""Sets that are compared with one another, all with all, to do without those that others contain."""
+
 
 @dataclass(frozen=True)
 class Influences:
-    """What each vertex follows: slot k of vertex v says joint `joints[k, v]` with weight `weights[k, v]`.
+    """What each vertex follows: some sets of joints, with a share of each and weights within it.
 
-    Where the weights of a vertex sum to nothing, it stays at rest. Unused slots have weight 0.
+    Set k of vertex v is `sets[which[k, v]]`. Its first three joints have the weights `weights[k, v]`, the last has the
+    rest to 1. The joint beyond the last stays at rest.
 
     Attributes
     ----------
-    joints : int32 array, shape (K, V)
-    weights : float32 array, shape (K, V)
+    sets : int32 array, shape (S, 4)
+        Joints. Those of fewer joints repeat one.
+    which : int32 array, shape (K, V)
+    weights : float32 array, shape (K, V, 3)
+    shares : float32 array, shape (K, V), or None
+        None where every vertex follows one set.
     """
 
-    joints: np.ndarray
+    sets: np.ndarray
+    which: np.ndarray
     weights: np.ndarray
+    shares: np.ndarray | None
 
 
 def pack_influences(weights: Weights, vertex_count: int, joint_count: int) -> Influences:
-    """Slots by strength: as many as the vertex with most joints needs. Weights sum to 1.
+    """As few sets for each vertex as its joints need. Shares sum to 1.
 
     Parameters
     ----------
@@ -35,11 +48,44 @@ def pack_influences(weights: Weights, vertex_count: int, joint_count: int) -> In
     vertex_count, joint_count : int
     """
     normalized = normalize_weights(weights, vertex_count, joint_count)
-    vertices, joints, values = _read_pairs(normalized, joint_count)
-    order = np.lexsort((-values, vertices))
-    vertices, joints, values = vertices[order], joints[order], values[order]
+    vertices, joints, values = _read_pairs(normalized, joint_count + 1)
     slots = np.arange(len(vertices)) - np.searchsorted(vertices, vertices)
-    return _fill(vertices, joints, values, slots, vertex_count)
+    depth = int(slots.max(initial=0)) // SET_SIZE + 1
+    cells = (slots // SET_SIZE) * vertex_count + vertices
+    members = np.full((depth * vertex_count, SET_SIZE), -1, np.int32)
+    members[cells, slots % SET_SIZE] = joints
+    kept, contained_in = _merge_sets(members)
+    which = contained_in.astype(np.int32)
+
+    shares = np.bincount(cells, values, minlength=len(members))
+    places = (kept[which[cells]] == joints[:, None]).argmax(axis=1)
+    within = np.zeros((len(members), SET_SIZE))
+    within[cells, places] = values / shares[cells]
+    shape = (depth, vertex_count)
+    return Influences(
+        sets=kept,
+        which=which.reshape(shape),
+        weights=within[:, :-1].astype(np.float32).reshape(*shape, SET_SIZE - 1),
+        shares=shares.astype(np.float32).reshape(shape) if depth > 1 else None,
+    )
+
+
+def find_sets(known: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where sets stand among those that are known; missing ones are added.
+
+    Parameters
+    ----------
+    known, wanted : int32 arrays, shape (N, 4) and (S, 4)
+
+    Returns
+    -------
+    places : int32 array, shape (S,)
+    grown : int32 array, shape (N', 4)
+        The known sets, and those that were missing after them.
+    """
+    index = {row.tobytes(): place for place, row in reversed(list(enumerate(known)))}
+    places = np.array([index.setdefault(row.tobytes(), len(index)) for row in wanted], np.int32)
+    return places, np.array([np.frombuffer(row, np.int32) for row in index], np.int32).reshape(-1, SET_SIZE)
 
 
 def pack_interpolable_influences(
@@ -47,11 +93,11 @@ def pack_interpolable_influences(
 ) -> Influences:
     """Slots that may be interpolated within faces: in each face, a slot means the same joint for all its vertices.
 
-    Modifiers that add vertices average attributes over a face. The weights of a slot may be averaged, its joint may
-    not: so joints that meet in the faces around one vertex get different slots, the same everywhere, and a vertex also
-    names the joints of its neighbors, with weight 0.
+    Modifiers that add vertices average attributes over a face. Shares may be averaged, sets may not: so each set is of
+    one joint, joints that meet in the faces around one vertex get different slots, the same everywhere, and a vertex
+    also names the joints of its neighbors, with share 0.
 
-    Weights are not normalized: Blender averages them as they are, and normalizes then.
+    Shares are weights that are not normalized: Blender averages them as they are, and normalizes then.
 
     Parameters
     ----------
@@ -74,11 +120,19 @@ def pack_interpolable_influences(
     rings, which = np.unique(around, axis=0, return_inverse=True)
     meets = np.unpackbits(rings, axis=1, bitorder="little")[:, :joint_count].astype(np.float32)
     slot_of = _color((meets.T @ meets) > 0)
-    result = _fill(vertices, joints, values, slot_of[joints], vertex_count)
+    slots = slot_of[joints]
+    shares = np.zeros((int(slots.max(initial=0)) + 1, vertex_count), np.float32)
+    shares[slots, vertices] = values
     ring, joint = np.nonzero(meets)
-    named = np.zeros((len(rings), len(result.joints)), np.int32)
+    named = np.zeros((len(rings), len(shares)), np.int32)
     named[ring, slot_of[joint]] = joint
-    return Influences(named[which.reshape(-1)].T.copy(), result.weights)
+    used, sets = np.unique(named[which.reshape(-1)].T, return_inverse=True)
+    return Influences(
+        sets=np.repeat(used[:, None], SET_SIZE, axis=1).astype(np.int32),
+        which=sets.reshape(shares.shape).astype(np.int32),
+        weights=np.zeros((*shares.shape, SET_SIZE - 1), np.float32),
+        shares=shares,
+    )
 
 
 def _read_pairs(weights: Weights, joint_count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -90,14 +144,34 @@ def _read_pairs(weights: Weights, joint_count: int) -> tuple[np.ndarray, np.ndar
     return pairs // max(1, joint_count), pairs % max(1, joint_count), values
 
 
-def _fill(
-    vertices: np.ndarray, joints: np.ndarray, values: np.ndarray, slots: np.ndarray, vertex_count: int
-) -> Influences:
-    shape = (int(slots.max(initial=0)) + 1, vertex_count)
-    result = Influences(np.zeros(shape, np.int32), np.zeros(shape, np.float32))
-    result.joints[slots, vertices] = joints
-    result.weights[slots, vertices] = values
-    return result
+def _merge_sets(members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Do without sets that others contain.
+
+    Parameters
+    ----------
+    members : int32 array, shape (N, 4)
+        Ascending joints, and -1 after them.
+
+    Returns
+    -------
+    kept : int32 array, shape (S, 4)
+        Full: the last joint is repeated.
+    contained_in : int array, shape (N,)
+        That which contains each set; one of no joints counts as contained in the first.
+    """
+    rows, which = np.unique(members, axis=0, return_inverse=True)
+    sizes = (rows >= 0).sum(axis=1)
+    container = np.arange(len(rows))
+    if len(rows) <= MOST_TO_MERGE:
+        has = np.zeros((len(rows), int(rows.max(initial=0)) + 2), np.float32)
+        has[np.arange(len(rows))[:, None], rows] = 1.0  # -1 is the last column
+        has = has[:, :-1]
+        contains = (has @ has.T) > sizes - 0.5  # row's joints include those of the column's
+        largest_first = np.argsort(-sizes, kind="stable")
+        container = largest_first[contains[largest_first].argmax(axis=0)]
+    kept, place = np.unique(container, return_inverse=True)
+    full = np.where(rows[kept] >= 0, rows[kept], rows[kept].max(axis=1, keepdims=True))
+    return full, place.reshape(-1)[which.reshape(-1)]
 
 
 def _color(meets: np.ndarray) -> np.ndarray:

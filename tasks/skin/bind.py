@@ -9,7 +9,7 @@ import bpy
 
 from ...bridge import carriers, modifiers
 from ...bridge.meshes import mesh_of, read_points
-from ...bridge.probes import remove_unused_probes
+from ...bridge.joints import remove_unused_joints_objects
 from ...deformers import SkinningError
 from ...nodes.carrier import CARRIER_SOCKET, WATCHER_SOCKET, ensure_carrier_group
 from ...nodes.groups import remove_unused_groups
@@ -51,9 +51,9 @@ def _note_change() -> None:
 
 
 def _remove_unused() -> None:
-    """Remove node groups and probes that no modifier uses any more."""
+    """Remove joints objects and node groups that no modifier uses any more."""
+    remove_unused_joints_objects()
     remove_unused_groups()
-    remove_unused_probes()
 
 
 def find_bound_objects() -> list[bpy.types.Object]:

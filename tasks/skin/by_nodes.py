@@ -16,13 +16,14 @@ from mathutils import Matrix
 from ...bridge import modifiers
 from ...bridge.armatures import Skeleton, read_skeleton
 from ...bridge.influences import remove_influences, write_influences
+from ...bridge.joints import add_sets, ensure_joints_object, mix_linearly
 from ...bridge.meshes import mesh_of, read_face_corners, read_key_values
-from ...bridge.probes import ensure_probe
 from ...deformers import METHODS, SkinningError
 from ...deformers.rig.influences import Influences, pack_influences, pack_interpolable_influences
-from ...nodes.groups import VERSION, VERSION_KEY, ensure_deformation, ensure_probe_deformation, is_deformation
+from ...nodes.groups import VERSION, VERSION_KEY, ensure_deformation, ensure_joints, is_deformation
+from ...nodes.skin import JOINTS_INPUT
 from ...settings.choices import read_params
-from ...settings.objects import NODES_PROBLEM, settings_of
+from ...settings.objects import settings_of
 from ..character import (
     Character,
     changes_topology,
@@ -138,8 +139,6 @@ def prepare(skinned: SkinnedObject, method: str) -> NodeSetup:
 
 def prepare_known(skinned: SkinnedObject, choices: Choices, skeleton: Skeleton | None = None) -> NodeSetup:
     """The same with choices, and perhaps a skeleton, that were read already."""
-    if NODES_PROBLEM:
-        raise SkinningError(NODES_PROBLEM)
     if not METHODS[choices.method].has_nodes:
         others = ", ".join(other.key for other in METHODS.values() if other.has_nodes)
         raise SkinningError(f"{choices.method} cannot be evaluated by nodes: evaluate by Python, or choose {others}")
@@ -256,22 +255,23 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
         The object's, if they were read already.
     """
     choices, skeleton, supple = setup.choices, setup.character.skeleton, bound.supple
+    has_shares = setup.influences.shares is not None
+    joints_group = ensure_joints(choices.method, choices.params, bool(skeleton.bendy))
+    joints = ensure_joints_object(bound.armature, skeleton, joints_group)
+    places = add_sets(joints, setup.influences)
+    if choices.linear_group:
+        mix_linearly(joints)
+    group = ensure_deformation(choices.method, choices.params, has_shares)
+    if supple.node_group != group:
+        supple.node_group = group
+    write_influences(mesh_of(bound.obj), setup.influences, places)
     inputs = {
-        "Armature": choices.armature,
+        JOINTS_INPUT: joints,
         "Linear Group": choices.linear_group,
         "Vertex Group": choices.vertex_group,
         "Invert": choices.invert,
-        "Influences": len(setup.influences.joints),
+        "Influences": len(setup.influences.which),
     }
-    if skeleton.bendy:
-        group = ensure_probe_deformation(choices.method, choices.params)
-        inputs["Probe"] = ensure_probe(bound.armature, skeleton)
-    else:
-        parents = skeleton.joints.parents
-        group = ensure_deformation(bound.armature.name, skeleton.names, parents, choices.method, choices.params)
-    if supple.node_group != group:
-        supple.node_group = group
-    write_influences(mesh_of(bound.obj), setup.influences)
     for name, value in inputs.items():
         if modifiers.read_input(supple, name) != value:
             modifiers.write_input(supple, name, value)
@@ -326,8 +326,6 @@ def refresh(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, changed: set[
     SkinningError
         Where the nodes can not be brought up to date; they are left as they are.
     """
-    if NODES_PROBLEM:
-        raise SkinningError(f"'{obj.name}' is evaluated by nodes. {NODES_PROBLEM}. Here, evaluate by Python")
     bound = resolve(obj)
     armature = bound.armature
     if mesh_of(obj).is_editmode or armature.mode == "EDIT" or _is_linked(bound):

@@ -32,7 +32,7 @@ from scenes import (
 )
 from supple.bridge.point_caches import read_samples
 from supple.nodes.groups import is_deformation
-from supple.settings.objects import NODES_PROBLEM, settings_of
+from supple.settings.objects import settings_of
 
 TOLERANCE = 1e-5
 """In diagonals of the posed mesh."""
@@ -171,7 +171,7 @@ def test_info_as_json(plain_file, capsys):
         "bound": False,
         "method": "DLBNT",
         "order": "GH",
-        "evaluate": "PYTHON" if NODES_PROBLEM else "NODES",
+        "evaluate": "NODES",
         "linear_group": "",
         "bake": "NONE",
         "patterns": 0,
@@ -237,10 +237,6 @@ def test_bind_takes_the_order(tmp_path, plain_file):
 def test_bind_takes_what_evaluates(tmp_path, plain_file, capsys, evaluate):
     capsys.readouterr()
     code = main("bind", plain_file, "--method", "DLBNT", "--evaluate", evaluate, "--output", tmp_path / "new.blend")
-    if evaluate == "nodes" and NODES_PROBLEM:
-        assert_refused(code, capsys.readouterr(), "need Blender 5.1 or later")
-        assert not (tmp_path / "new.blend").exists()
-        return
     assert code == DONE
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "new.blend"))
     obj = bpy.data.objects["Tube"]

@@ -11,7 +11,7 @@ import pytest
 
 from scenes import add_face_key, add_tube, animate_key, animate_tube, bind, select
 from supple import preview
-from supple.settings.objects import NODES_PROBLEM, settings_of
+from supple.settings.objects import settings_of
 from supple.tasks import character, stack
 from supple.tasks.skin import bake, by_nodes, by_python, live, poses
 from supple.tasks.skin import bind as binding
@@ -31,7 +31,7 @@ LOOKUPS = (
 
 SETUPS = (
     pytest.param("PYTHON", id="python"),
-    pytest.param("NODES", id="nodes", marks=pytest.mark.skipif(bool(NODES_PROBLEM), reason=NODES_PROBLEM)),
+    pytest.param("NODES", id="nodes"),
 )
 
 

@@ -10,7 +10,7 @@ import pytest
 from scenes import EVALUATE, add_tube, bind, distance, evaluated_points, rest_points, snapshot, supple_modifier, turn
 from supple.bridge import carriers, modifiers
 from supple.settings import events
-from supple.settings.objects import NODES_PROBLEM, settings_of
+from supple.settings.objects import settings_of
 from supple.tasks.skin import bind as binding
 from supple.tasks.skin import by_nodes
 from supple.tasks.skin.bind import unbind
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("silent_handlers")
 
 SETUPS = (
     pytest.param("PYTHON", id="python"),
-    pytest.param("NODES", id="nodes", marks=pytest.mark.skipif(bool(NODES_PROBLEM), reason=NODES_PROBLEM)),
+    pytest.param("NODES", id="nodes"),
 )
 
 
@@ -150,8 +150,6 @@ def test_a_bound_object_stays_bound_where_binding_it_anew_fails(evaluate, step, 
 def test_a_setting_that_cannot_be_followed_is_taken_back_unheard(calls, monkeypatch):
     obj, _ = add_tube()
     bind(obj, evaluate=EVALUATE)
-    if EVALUATE == "PYTHON" and NODES_PROBLEM:
-        pytest.skip(NODES_PROBLEM)
     other = "NODES" if EVALUATE == "PYTHON" else "PYTHON"
     monkeypatch.setattr(binding, "check_bindable", lambda obj: fail_as_supple())
     settings_of(obj).evaluate = other

@@ -32,10 +32,9 @@ from scenes import (
 from supple.deformers import METHODS
 from supple.nodes.groups import is_deformation
 from supple.nodes.methods import NODE_METHODS
-from supple.settings.objects import NODES_PROBLEM, settings_of
+from supple.settings.objects import settings_of
 
 pytestmark = [
-    pytest.mark.skipif(bool(NODES_PROBLEM), reason=NODES_PROBLEM),
     pytest.mark.usefixtures("silent_handlers", "built_groups"),
 ]
 TOLERANCE = 1e-5

@@ -30,11 +30,10 @@ from scenes import (
 )
 from supple.deformers import SkinningError
 from supple.nodes.groups import is_deformation
-from supple.settings.objects import NODES_PROBLEM, settings_of
+from supple.settings.objects import settings_of
 from supple.tasks.skin.bind import make_independent, unbind
 
 pytestmark = [
-    pytest.mark.skipif(bool(NODES_PROBLEM), reason=NODES_PROBLEM),
     pytest.mark.usefixtures("silent_handlers"),
 ]
 """In diagonals of the posed mesh."""

@@ -27,11 +27,10 @@ from scenes import (
     update,
 )
 from supple.nodes.groups import is_deformation
-from supple.settings.objects import NODES_PROBLEM, settings_of
+from supple.settings.objects import settings_of
 from supple.tasks.skin.bind import unbind
 
 pytestmark = [
-    pytest.mark.skipif(bool(NODES_PROBLEM), reason=NODES_PROBLEM),
     pytest.mark.usefixtures("silent_handlers"),
 ]
 """In diagonals of the posed mesh."""

@@ -30,10 +30,9 @@ from scenes import (
     snapshot,
     turn,
 )
-from supple.settings.objects import NODES_PROBLEM, settings_of
+from supple.settings.objects import settings_of
 
 pytestmark = [
-    pytest.mark.skipif(bool(NODES_PROBLEM), reason=NODES_PROBLEM),
     pytest.mark.usefixtures("silent_handlers", "built_groups"),
 ]
 TOLERANCE = 1e-5

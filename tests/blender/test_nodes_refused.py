@@ -1,32 +1,14 @@
-"""Where nodes cannot deform: those asked for are refused in words, and Python deforms where they are not.
-
-Some Blenders have no nodes that read bones; one that has them is told so. And some characters are beyond nodes.
-"""
+"""Where nodes cannot deform: those asked for are refused in words, and Python deforms where they are not."""
 
 import re
-from collections.abc import Callable
 
 import bpy
 import pytest
 
 from scenes import add_tube, add_twin, armature_modifier, bind, distance, evaluated_points, select, snapshot, turn
-from supple.deformers import SkinningError
-from supple.settings import objects as properties
 from supple.settings.objects import settings_of
-from supple.tasks.skin import bind as tasks
-from supple.tasks.skin import by_nodes as nodes
-
-REASON = properties.NODES_PROBLEM or "Nodes that read bones need Blender 5.1 or later"
-needs_nodes = pytest.mark.skipif(bool(properties.NODES_PROBLEM), reason=properties.NODES_PROBLEM)
-
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
-
-
-@pytest.fixture
-def take_away(monkeypatch) -> Callable[[], None]:
-    """Have this Blender be without the nodes from now on."""
-    return lambda: monkeypatch.setattr(nodes, "NODES_PROBLEM", REASON)
 
 
 def bend(armature: bpy.types.Object) -> None:
@@ -39,56 +21,12 @@ def assert_follows(obj: bpy.types.Object, twin: bpy.types.Object) -> None:
     assert distance(evaluated_points(twin), evaluated_points(obj)) <= 1e-5
 
 
-def test_the_default_is_what_this_blender_can():
+def test_nodes_are_the_default():
     obj, _ = add_tube()
-    assert settings_of(obj).evaluate == ("NODES" if bpy.app.version >= (5, 1, 0) else "PYTHON")
-    assert bool(properties.NODES_PROBLEM) == (bpy.app.version < (5, 1, 0))
+    assert settings_of(obj).evaluate == "NODES"
     select(obj)
     bpy.ops.supple.bind()
-    assert settings_of(obj).evaluate == ("NODES" if bpy.app.version >= (5, 1, 0) else "PYTHON")
-    assert settings_of(obj).evaluate_problem == ""
-
-
-def test_nodes_that_this_blender_lacks_are_refused(take_away):
-    obj, _ = add_tube()
-    take_away()
-    before = snapshot(obj)
-    with pytest.raises(RuntimeError, match=REASON):
-        bind(obj, evaluate="NODES")
-    with pytest.raises(SkinningError, match=REASON):
-        tasks.bind([obj], "SSD", "NODES")
-    assert snapshot(obj) == before
-    assert not settings_of(obj).is_bound
-
-
-@pytest.mark.parametrize("bound", [False, True], ids=["before bind", "while bound"])
-def test_nodes_chosen_in_the_settings_fall_back_to_python(take_away, bound):
-    obj, _ = add_tube()
-    twin = add_twin(obj)
-    take_away()
-    if bound:
-        bind(obj, method="SSD", evaluate="PYTHON")
-    settings_of(obj).evaluate = "NODES"
-    if not bound:
-        select(obj)
-        bpy.ops.supple.bind(method="SSD")
-    assert (settings_of(obj).evaluate, settings_of(obj).evaluate_problem) == ("PYTHON", REASON)
-    assert_follows(obj, twin)
-
-
-@needs_nodes
-def test_a_file_bound_by_nodes_is_reported_and_python_can_take_over(take_away, tmp_path):
-    obj, _ = add_tube()
-    add_twin(obj).name = "Twin"
-    bind(obj, method="SSD", evaluate="NODES")
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "bound.blend"))
-    take_away()
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "bound.blend"))
-    bpy.context.scene.frame_set(2)
-    obj = bpy.data.objects["Tube"]
-    assert settings_of(obj).message == f"'Tube' is evaluated by nodes. {REASON}. Here, evaluate by Python"
-    settings_of(obj).evaluate = "PYTHON"
-    assert_follows(obj, bpy.data.objects["Twin"])
+    assert (settings_of(obj).evaluate, settings_of(obj).evaluate_problem) == ("NODES", "")
 
 
 # Characters that are beyond nodes
@@ -121,7 +59,6 @@ REASONS = (
 reasons = pytest.mark.parametrize(("spoil", "words"), REASONS, ids=[spoil.__name__ for spoil, _ in REASONS])
 
 
-@needs_nodes
 @reasons
 def test_nodes_asked_for_are_refused(spoil, words):
     obj, armature = add_tube()
@@ -134,7 +71,6 @@ def test_nodes_asked_for_are_refused(spoil, words):
     assert not settings_of(obj).is_bound
 
 
-@needs_nodes
 @reasons
 def test_where_nodes_are_not_asked_for_python_takes_over_and_says_why(spoil, words):
     obj, armature = add_tube()
@@ -154,7 +90,6 @@ def test_where_nodes_are_not_asked_for_python_takes_over_and_says_why(spoil, wor
     assert_follows(obj, twin)
 
 
-@needs_nodes
 @reasons
 def test_what_nodes_cannot_do_comes_later(spoil, words):
     obj, armature = add_tube()
@@ -169,7 +104,6 @@ def test_what_nodes_cannot_do_comes_later(spoil, words):
     assert_follows(obj, twin)
 
 
-@needs_nodes
 def test_b_bones_of_a_mesh_that_moves_are_reported():
     obj, armature = add_tube()
     for bone in armature.data.bones:

@@ -19,9 +19,7 @@ from pictures import (
 from scenes_methods import NODE_BLENDS, choose, name_of
 
 from scenes import bind, distance, points_at, reset
-from supple.settings.objects import NODES_PROBLEM, settings_of
-
-pytestmark = pytest.mark.skipif(bool(NODES_PROBLEM), reason=NODES_PROBLEM)
+from supple.settings.objects import settings_of
 
 ENGINES = ("workbench", "cycles", "cycles-blur")
 BLENDS = {name_of(*blend): blend for blend in NODE_BLENDS}

@@ -32,7 +32,7 @@ from supple.bridge.armatures import read_skeleton
 from supple.bridge.meshes import read_triangles
 from supple.deformers import DEFORMERS, SkinningError
 from supple.operators.bind import describe_bind
-from supple.settings.objects import METHOD_ITEMS, NODES_PROBLEM, PARTICLE_METHODS, settings_of
+from supple.settings.objects import METHOD_ITEMS, PARTICLE_METHODS, settings_of
 from supple.settings.reports import ParticleReport, particle_reports
 from supple.tasks.skin import bake, live
 from supple.tasks.skin.bind import bind, make_independent, unbind
@@ -124,7 +124,6 @@ def test_another_method_has_no_particles():
     assert np.array_equal(evaluated_points(obj), evaluated_points(twin))
 
 
-@pytest.mark.skipif(bool(NODES_PROBLEM), reason="this Blender has no such nodes")
 def test_python_takes_over_from_nodes_and_gives_back():
     obj, armature = add_body()
     settings = settings_of(obj)
@@ -152,7 +151,6 @@ def test_python_takes_over_from_nodes_and_gives_back():
     assert settings.particles.count == 0
 
 
-@pytest.mark.skipif(bool(NODES_PROBLEM), reason="this Blender has no such nodes")
 def test_make_independent_forgets_what_was_chosen():
     obj, _ = add_body()
     bind([obj], "DLBNT", "NODES")

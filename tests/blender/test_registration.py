@@ -10,7 +10,7 @@ import pytest
 import checkout
 from scenes import EVALUATE, add_tube, reset, select
 from supple import preview
-from supple.settings.objects import NODES_PROBLEM, settings_of
+from supple.settings.objects import settings_of
 from supple.viewport import outlines
 from supple.viewport import weights as weight_overlay
 
@@ -231,10 +231,9 @@ def test_panels_of_an_armature():
 
 def test_panels_before_bind():
     obj, _ = add_tube()
-    evaluate = ["evaluate", NODES_PROBLEM] if NODES_PROBLEM else ["evaluate"]
-    assert draw("VIEW3D_PT_supple_skin") == ["method", "order", *evaluate, "linear_group", "supple.bind"]
+    assert draw("VIEW3D_PT_supple_skin") == ["method", "order", "evaluate", "linear_group", "supple.bind"]
     settings_of(obj).method = "SSD"
-    assert draw("VIEW3D_PT_supple_skin") == ["method", *evaluate, "linear_group", "supple.bind"]
+    assert draw("VIEW3D_PT_supple_skin") == ["method", "evaluate", "linear_group", "supple.bind"]
     assert draw("VIEW3D_PT_supple_bake") == []
 
 
@@ -245,8 +244,6 @@ def test_panels_of_a_bound_object():
     shown = ["method", "order", "evaluate", "linear_group", "supple.bind", "supple.unbind"]
     if EVALUATE == "NODES":
         shown.append("supple.make_independent")
-    elif NODES_PROBLEM:
-        shown.insert(3, NODES_PROBLEM)
     assert draw("VIEW3D_PT_supple_skin") == shown
     assert draw("VIEW3D_PT_supple_bake") == ["supple.bake_cache", "supple.bake_shape_keys"]
     settings_of(obj).message = "Something is wrong"
@@ -255,7 +252,6 @@ def test_panels_of_a_bound_object():
     assert draw("VIEW3D_PT_supple_bake")[-2:] == ["Deformed by: Point Cache", "supple.clear_bake"]
 
 
-@pytest.mark.skipif(bool(NODES_PROBLEM), reason="this Blender says so of all objects")
 def test_panels_tell_why_an_object_is_not_evaluated_by_nodes():
     obj, _ = add_tube()
     settings_of(obj).evaluate_problem = "It has B-Bones"

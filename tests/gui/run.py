@@ -115,8 +115,7 @@ def steps() -> Iterator[float]:
     window = Window()
     yield from place_patterns(window, check, look)
     yield from edit_weights(window, check, look)
-    if not importlib.import_module(f"{checkout.MODULE}.settings.objects").NODES_PROBLEM:
-        yield from session(window, "NODES")
+    yield from session(window, "NODES")
     yield from session(window, "PYTHON")
     yield from press_bind_without_weights(window)
     yield from show_particles(window)

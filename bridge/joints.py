@@ -1,0 +1,200 @@
+"""The joints object of an armature: a hidden mesh through which node modifiers read the pose, once for all meshes.
+
+Blender's own Armature modifier poses its points, and a node modifier computes from them what the skin blends. Blender
+renames its vertex groups along with the bones, and takes it along wherever the meshes go that read it: into other
+files, into library overrides.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import bpy
+import numpy as np
+
+from ..deformers.rig.influences import Influences, find_sets
+from ..deformers.rig.skeleton import Chains
+from ..nodes.pose import BLOCKS, BONE, CENTER, FIRST, LAST, PARENT, REST_INVERSE, SEGMENT_BLOCKS, SHARE
+from ..nodes.sets import JOINTS as SLOTS
+from .armatures import Skeleton
+from .arrays import read_array, write_array
+from .meshes import mesh_of
+from .modifiers import read_input, write_input
+
+JOINTS_KEY = "supple_joints"
+"""Custom property of a joints object: fingerprint of the skeleton that it was made for."""
+
+REACH = 256.0
+"""Distance of a joint's points from its origin, about, in sizes of the skeleton: the farther, the less does rounding
+matter of a character that has walked away from its armature's origin."""
+
+NODES_NAME, ARMATURE_NAME = "Supple", "Armature"
+"""Names of its modifiers."""
+
+
+def ensure_joints_object(
+    armature: bpy.types.Object, skeleton: Skeleton, group: bpy.types.NodeTree
+) -> bpy.types.Object:
+    """The joints object of an armature whose nodes are `group`, made if there is none for its bones as they are."""
+    for obj in bpy.data.objects:
+        if obj.get(JOINTS_KEY) == skeleton.fingerprint and obj.library is None and find_posing(obj) == armature:
+            modifier = obj.modifiers.get(NODES_NAME)
+            if modifier is not None and modifier.node_group == group:
+                return obj
+    return _new_joints_object(armature, skeleton, group)
+
+
+def is_joints_object(obj: bpy.types.Object | None) -> bool:
+    """Whether an object was made by `ensure_joints_object`."""
+    return obj is not None and JOINTS_KEY in obj
+
+
+def find_posing(joints: bpy.types.Object) -> bpy.types.Object | None:
+    """The armature that poses a joints object."""
+    modifier = joints.modifiers.get(ARMATURE_NAME)
+    return modifier.object if modifier is not None else None
+
+
+def remove_unused_joints_objects() -> None:
+    """Remove joints objects that no node modifier reads any more."""
+    hidden = {obj for obj in bpy.data.objects if JOINTS_KEY in obj and obj.library is None}
+    # Looked for, as Blender 5.2 goes on counting users that were inputs of a removed modifier.
+    users = cast(Any, bpy.data).user_map(subset=hidden) if hidden else {}
+    for obj in [obj for obj in hidden if not users[obj]]:
+        bpy.data.meshes.remove(mesh_of(obj))  # takes the object along
+
+
+def mix_linearly(joints: bpy.types.Object) -> None:
+    """Have a joints object also bring the transforms themselves, which linear blending reads."""
+    modifier = joints.modifiers[NODES_NAME]
+    if not read_input(modifier, "Linear Blending"):
+        write_input(modifier, "Linear Blending", True)
+
+
+def add_sets(joints: bpy.types.Object, influences: Influences) -> np.ndarray:
+    """See that a joints object has the sets that a mesh needs.
+
+    Parameters
+    ----------
+    joints : Object
+    influences : Influences
+
+    Returns
+    -------
+    int32 array, shape (S,)
+        Where each set of the influences stands among those of the object.
+    """
+    mesh = mesh_of(joints)
+    known = np.stack([read_array(mesh.attributes[slot].data, "value", kind=np.int32) for slot in SLOTS], axis=-1)
+    places, grown = find_sets(known.reshape(-1, len(SLOTS)), influences.sets)
+    if len(grown) > len(known):
+        count = len(mesh.vertices)
+        mesh.edges.add(len(grown) - len(known))
+        edges = np.arange(len(grown))
+        ends = np.stack([edges % count, (edges + 1 + edges // count % (count - 1)) % count], axis=-1)
+        write_array(mesh.edges, "vertices", ends, np.int32)
+        for slot, joint in zip(SLOTS, grown.T, strict=True):
+            write_array(mesh.attributes[slot].data, "value", joint, np.int32)
+        mesh.update_tag()
+    return places
+
+
+def _new_joints_object(
+    armature: bpy.types.Object, skeleton: Skeleton, group: bpy.types.NodeTree
+) -> bpy.types.Object:
+    mesh = bpy.data.meshes.new(f"Supple Joints {armature.name}")
+    bones = np.repeat(np.arange(len(skeleton.names)), skeleton.joint_counts)
+    reach = 2.0 ** np.ceil(np.log2(REACH * _find_size(skeleton)))
+    blocks, values = (_place_segments if skeleton.bendy else _place_plain)(skeleton, bones, reach)
+    count = len(bones) + 1
+    mesh.vertices.add(len(blocks) * count)
+    write_array(mesh.vertices, "co", np.concatenate(blocks))
+    parents = np.append(skeleton.joints.parents, -1)
+    values |= {PARENT: parents, CENTER: np.append(skeleton.joints.centers, np.zeros((1, 3)), axis=0)}
+    for name, rows in values.items():
+        _write_attribute(mesh, name, np.concatenate([rows, np.zeros(((len(blocks) - 1) * count, *rows.shape[1:]))]))
+    for slot in SLOTS:
+        mesh.attributes.new(slot, "INT", "EDGE")
+
+    obj = bpy.data.objects.new(mesh.name, mesh)
+    points = np.arange(len(blocks))[:, None] * count
+    for bone, name in enumerate(skeleton.names):
+        members = (points + np.flatnonzero(bones == bone)).ravel()
+        obj.vertex_groups.new(name=name).add(members.tolist(), 1.0, "REPLACE")
+    cast(Any, obj.modifiers.new(ARMATURE_NAME, "ARMATURE")).object = armature
+    nodes = cast(Any, obj.modifiers.new(NODES_NAME, "NODES"))
+    nodes.node_group = group
+    levels = Chains(skeleton.joints.parents).level_count
+    for name, value in (("Count", count), ("Reach", float(reach)), ("Levels", levels)):
+        write_input(nodes, name, value)
+    obj.parent = armature  # its space is the armature's
+    obj[JOINTS_KEY] = skeleton.fingerprint
+    return obj
+
+
+def _find_size(skeleton: Skeleton) -> float:
+    """Extent of the bones at rest."""
+    ends = np.concatenate([skeleton.joints.centers, skeleton.joints.tails])
+    return max(float(np.ptp(ends, axis=0).max(initial=0.0)), 1e-3)
+
+
+def _place_plain(skeleton: Skeleton, bones: np.ndarray, reach: float) -> tuple[list[np.ndarray], dict[str, np.ndarray]]:
+    """The points of `BLOCKS`, each block of shape (B + 1, 3)."""
+    corners = np.append(np.zeros((1, 3)), reach * np.eye(3), axis=0)
+    return [np.tile(corner, (len(bones) + 1, 1)) for corner, _ in zip(corners, BLOCKS, strict=True)], {}
+
+
+def _place_segments(
+    skeleton: Skeleton, bones: np.ndarray, reach: float
+) -> tuple[list[np.ndarray], dict[str, np.ndarray]]:
+    """The points of `SEGMENT_BLOCKS`, each block of shape (B + 1, 3), and what else is known of the joints."""
+    rest = np.linalg.inv(skeleton.to_bones)[bones]
+    lengths = skeleton.lengths[bones]
+    first = skeleton.first_joints[bones]
+    segments = skeleton.joint_counts[bones] - 1
+    is_end = segments > 0
+    step = lengths / np.maximum(1, segments)
+
+    heads, axes = rest[:, :3, 3], rest[:, :3, :3]
+    along = axes[:, :, 1]
+    order = np.arange(len(bones)) - first
+    origins = heads + along * (order * step)[:, None]
+    spans = np.stack([np.full(len(bones), reach), np.where(is_end, lengths, reach), np.full(len(bones), reach)], axis=1)
+    offsets = axes * spans[:, None]
+    positions = {
+        "origin": origins,
+        "x": origins + offsets[:, :, 0],
+        "y": origins + np.where(is_end, 0.5 * step, reach)[:, None] * along,
+        "z": origins + offsets[:, :, 2],
+        "before": heads - along * lengths[:, None],
+        "beyond": heads + 2.0 * along * lengths[:, None],
+    }
+    frames = np.tile(np.eye(4), (len(bones) + 1, 1, 1))
+    frames[:-1, :3, :3], frames[:-1, :3, 3] = offsets, origins
+    frames[-1, :3, :3] *= reach
+    resting = {"x": reach * np.eye(3)[0], "y": reach * np.eye(3)[1], "z": reach * np.eye(3)[2]}
+    blocks = [
+        np.append(positions[block], resting.get(block, np.zeros(3))[None], axis=0) for block in SEGMENT_BLOCKS
+    ]
+    last = first + segments
+    values = {
+        REST_INVERSE: np.linalg.inv(frames),
+        SHARE: np.append(np.where(is_end, order / np.maximum(1, segments), -1.0), -1.0),
+        BONE: np.append(bones, len(skeleton.names)),
+        FIRST: np.append(first, len(bones)),
+        LAST: np.append(last, len(bones)),
+    }
+    return blocks, values
+
+
+def _write_attribute(mesh: bpy.types.Mesh, name: str, rows: np.ndarray) -> None:
+    """Store a value of each point: a matrix, a vector or a number."""
+    if rows.ndim == 3:
+        attribute = mesh.attributes.new(name, "FLOAT4X4", "POINT")
+        write_array(attribute.data, "value", rows.transpose(0, 2, 1))
+    elif rows.ndim == 2:
+        write_array(mesh.attributes.new(name, "FLOAT_VECTOR", "POINT").data, "vector", rows)
+    elif name == SHARE:
+        write_array(mesh.attributes.new(name, "FLOAT", "POINT").data, "value", rows)
+    else:
+        write_array(mesh.attributes.new(name, "INT", "POINT").data, "value", rows, np.int32)

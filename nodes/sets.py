@@ -1,0 +1,85 @@
+"""Sets of joints that vertices follow, as nodes: what a vertex needs of four joints is packed for it into few matrices.
+
+Most vertices follow one of some hundred sets of up to four joints. What is to be blended are vectors c of the joints:
+columns of their matrices, parts of their dual quaternions. With weights that sum to 1, the sum of w_i c_i over joints 0
+to 3 is c_3 + w_0 (c_0 - c_3) + w_1 (c_1 - c_3) + w_2 (c_2 - c_3): the matrix with these three differences for columns
+and c_3 for translation takes the point (w_0, w_1, w_2) there. So a vertex blends four joints by one sample and one
+Transform Point for each vector.
+
+Sets are edges of the joints' mesh: edges hold attributes, and are in nobody's way.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..deformers.rig.influences import SET_SIZE
+from .graph import Graph, Value
+
+JOINTS = tuple(f"joint_{slot}" for slot in range(SET_SIZE))
+"""Attributes of a set: indices of its joints."""
+
+DUAL_QUATERNION, STRETCH, MATRIX = "dual_quaternion", "stretch", "matrix"
+"""What is packed, as attributes of the sets with a number: `stretch_0` packs the first columns of stretches."""
+
+IS_STRETCHED, HAS_MATRICES = "is_stretched", "has_matrices"
+"""Whether the sets hold STRETCH and MATRIX; else there is no such attribute."""
+
+COLUMNS = ((0, 1, 2), (4, 5, 6), (8, 9, 10), (12, 13, 14))
+"""Entries of an affine matrix that are blended as vectors: its columns."""
+
+DUAL_QUATERNION_VECTORS = ((0, 1, 2), (4, 5, 6), (3, 7, None))
+"""The same of dual quaternions: both vectors, and both scalars."""
+
+
+def build_sets(name: str, blends_matrices: bool) -> Any:
+    """The group that packs for each set what the skin blends.
+
+    Parameters
+    ----------
+    name : str
+        Of the new group.
+    blends_matrices : bool
+        Whether the method blends the transforms as they are. Else it blends dual quaternions and stretches, and
+        transforms only where the input Linear Blending asks for them.
+    """
+    graph = Graph(name)
+    geometry, joints = graph.input("Geometry", "GEOMETRY"), graph.input("Joints", "GEOMETRY")
+    columns = [graph.input(column, "VECTOR") for column in ("X", "Y", "Z", "Origin")]
+    matrix = graph.matrix(*columns)
+    if blends_matrices:
+        with graph.frame("Transforms"):
+            graph.output("Geometry", _pack(graph, geometry, joints, MATRIX, matrix, COLUMNS))
+        return graph.finish()
+    is_linear = graph.input("Linear Blending", "BOOLEAN", "Whether a mesh mixes in linear blending")
+    both, is_stretched = graph.input("Dual Quaternion", "MATRIX"), graph.input("Is Stretched", "BOOLEAN")
+    stretch = graph.input("Stretch", "MATRIX")
+    with graph.frame("Dual quaternions"):
+        packed = _pack(graph, geometry, joints, DUAL_QUATERNION, both, DUAL_QUATERNION_VECTORS)
+    with graph.frame("Stretches"):
+        stretched = _pack(graph, packed, joints, STRETCH, stretch, COLUMNS)
+        stretched = graph.store(stretched, "EDGE", **{IS_STRETCHED: graph.truth()})
+        packed = graph.switch(is_stretched, packed, stretched)
+    with graph.frame("Transforms, where a mesh mixes in linear blending"):
+        mixing = _pack(graph, packed, joints, MATRIX, matrix, COLUMNS)
+        mixing = graph.store(mixing, "EDGE", **{HAS_MATRICES: graph.truth()})
+        graph.output("Geometry", graph.switch(is_linear, packed, mixing))
+    return graph.finish()
+
+
+def _pack(graph: Graph, geometry: Value, joints: Value, name: str, matrix: Value, vectors: Any) -> Value:
+    """Store, for each set, vectors of its joints' matrices as the columns of one matrix each."""
+    members = [graph.sample(joints, matrix, graph.attribute(slot, "INT")).components() for slot in JOINTS]
+    differences = graph.add(
+        "FunctionNodeCombineMatrix",
+        *(1.0, 0.0, 0.0, -1.0), *(0.0, 1.0, 0.0, -1.0), *(0.0, 0.0, 1.0, -1.0), *(0.0, 0.0, 0.0, 1.0),
+    )  # fmt: skip
+    packed = {}
+    for number, entries in enumerate(vectors):
+        rows: list[Any] = []
+        for slot, member in enumerate(members):
+            rows += [0.0 if entry is None else member[entry] for entry in entries]
+            rows.append(float(slot == SET_SIZE - 1))
+        packed[f"{name}_{number}"] = graph.add("FunctionNodeCombineMatrix", *rows) @ differences
+    geometry, held = graph.capture(geometry, "EDGE", **packed)
+    return graph.store(geometry, "EDGE", **held)
