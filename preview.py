@@ -65,6 +65,7 @@ def _adopt(obj: bpy.types.Object, taken: set) -> None:
     """Take an object in that was bound, opened, appended or duplicated."""
     migrate(obj)
     own_carrier(obj, taken)
+    by_nodes.check_joints(obj)
     take_over(obj)
 
 

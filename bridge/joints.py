@@ -22,7 +22,10 @@ from .meshes import mesh_of
 from .modifiers import read_input, write_input
 
 JOINTS_KEY = "supple_joints"
-"""Custom property of a joints object: fingerprint of the skeleton that it was made for."""
+"""Custom property of the mesh of joints objects: fingerprint of the skeleton that it was made for."""
+
+FORMER_KEY = "supple_probe"
+"""Custom property of the hidden objects that did this for B-Bones before version 3 of the node groups."""
 
 REACH = 256.0
 """Distance of a joint's points from its origin, about, in sizes of the skeleton: the farther, the less does rounding
@@ -32,21 +35,19 @@ NODES_NAME, ARMATURE_NAME = "Supple", "Armature"
 """Names of its modifiers."""
 
 
-def ensure_joints_object(
-    armature: bpy.types.Object, skeleton: Skeleton, group: bpy.types.NodeTree
-) -> bpy.types.Object:
+def ensure_joints_object(armature: bpy.types.Object, skeleton: Skeleton, group: bpy.types.NodeTree) -> bpy.types.Object:
     """The joints object of an armature whose nodes are `group`, made if there is none for its bones as they are."""
-    for obj in bpy.data.objects:
-        if obj.get(JOINTS_KEY) == skeleton.fingerprint and obj.library is None and find_posing(obj) == armature:
-            modifier = obj.modifiers.get(NODES_NAME)
-            if modifier is not None and modifier.node_group == group:
-                return obj
+    for obj in _local_joints_objects():
+        modifier = obj.modifiers.get(NODES_NAME)
+        fits = mesh_of(obj).get(JOINTS_KEY) == skeleton.fingerprint and find_posing(obj) == armature
+        if fits and modifier is not None and modifier.node_group == group:
+            return obj
     return _new_joints_object(armature, skeleton, group)
 
 
-def is_joints_object(obj: bpy.types.Object | None) -> bool:
-    """Whether an object was made by `ensure_joints_object`."""
-    return obj is not None and JOINTS_KEY in obj
+def is_joints_object(obj: bpy.types.Object) -> bool:
+    """Whether an object was made by `ensure_joints_object`, or by what did so before."""
+    return obj.type == "MESH" and (JOINTS_KEY in mesh_of(obj) or FORMER_KEY in obj)
 
 
 def find_posing(joints: bpy.types.Object) -> bpy.types.Object | None:
@@ -57,11 +58,18 @@ def find_posing(joints: bpy.types.Object) -> bpy.types.Object | None:
 
 def remove_unused_joints_objects() -> None:
     """Remove joints objects that no node modifier reads any more."""
-    hidden = {obj for obj in bpy.data.objects if JOINTS_KEY in obj and obj.library is None}
+    hidden = set(_local_joints_objects())
     # Looked for, as Blender 5.2 goes on counting users that were inputs of a removed modifier.
     users = cast(Any, bpy.data).user_map(subset=hidden) if hidden else {}
     for obj in [obj for obj in hidden if not users[obj]]:
-        bpy.data.meshes.remove(mesh_of(obj))  # takes the object along
+        mesh = mesh_of(obj)
+        bpy.data.objects.remove(obj)
+        if not mesh.users:
+            bpy.data.meshes.remove(mesh)
+
+
+def _local_joints_objects() -> list[bpy.types.Object]:
+    return [obj for obj in bpy.data.objects if obj.library is None and is_joints_object(obj)]
 
 
 def mix_linearly(joints: bpy.types.Object) -> None:
@@ -99,43 +107,53 @@ def add_sets(joints: bpy.types.Object, influences: Influences) -> np.ndarray:
     return places
 
 
-def _new_joints_object(
-    armature: bpy.types.Object, skeleton: Skeleton, group: bpy.types.NodeTree
-) -> bpy.types.Object:
-    mesh = bpy.data.meshes.new(f"Supple Joints {armature.name}")
+def _new_joints_object(armature: bpy.types.Object, skeleton: Skeleton, group: bpy.types.NodeTree) -> bpy.types.Object:
+    mesh = _ensure_joints_mesh(armature.name, skeleton)
+    obj = bpy.data.objects.new(mesh.name, mesh)
+    cast(Any, obj.modifiers.new(ARMATURE_NAME, "ARMATURE")).object = armature
+    nodes = cast(Any, obj.modifiers.new(NODES_NAME, "NODES"))
+    nodes.node_group = group
+    count = len(skeleton.joints.parents) + 1
+    levels = Chains(skeleton.joints.parents).level_count
+    for name, value in (("Count", count), ("Reach", _find_reach(skeleton)), ("Levels", levels)):
+        write_input(nodes, name, value)
+    obj.parent = armature  # its space is the armature's
+    return obj
+
+
+def _ensure_joints_mesh(name: str, skeleton: Skeleton) -> bpy.types.Mesh:
+    """The mesh of all joints objects of a skeleton: objects on several armatures may share a mesh and its influences."""
+    for mesh in bpy.data.meshes:
+        if mesh.get(JOINTS_KEY) == skeleton.fingerprint and mesh.library is None:
+            return mesh
+    mesh = bpy.data.meshes.new(f"Supple Joints {name}")
+    mesh[JOINTS_KEY] = skeleton.fingerprint
     bones = np.repeat(np.arange(len(skeleton.names)), skeleton.joint_counts)
-    reach = 2.0 ** np.ceil(np.log2(REACH * _find_size(skeleton)))
-    blocks, values = (_place_segments if skeleton.bendy else _place_plain)(skeleton, bones, reach)
+    blocks, values = (_place_segments if skeleton.bendy else _place_plain)(skeleton, bones, _find_reach(skeleton))
     count = len(bones) + 1
     mesh.vertices.add(len(blocks) * count)
     write_array(mesh.vertices, "co", np.concatenate(blocks))
     parents = np.append(skeleton.joints.parents, -1)
     values |= {PARENT: parents, CENTER: np.append(skeleton.joints.centers, np.zeros((1, 3)), axis=0)}
-    for name, rows in values.items():
-        _write_attribute(mesh, name, np.concatenate([rows, np.zeros(((len(blocks) - 1) * count, *rows.shape[1:]))]))
+    for attribute, rows in values.items():
+        rest = np.zeros(((len(blocks) - 1) * count, *rows.shape[1:]))
+        _write_attribute(mesh, attribute, np.concatenate([rows, rest]))
     for slot in SLOTS:
         mesh.attributes.new(slot, "INT", "EDGE")
-
-    obj = bpy.data.objects.new(mesh.name, mesh)
     points = np.arange(len(blocks))[:, None] * count
-    for bone, name in enumerate(skeleton.names):
+    holder = bpy.data.objects.new(mesh.name, mesh)  # groups are made through an object, and kept by the mesh
+    for bone, group in enumerate(skeleton.names):
         members = (points + np.flatnonzero(bones == bone)).ravel()
-        obj.vertex_groups.new(name=name).add(members.tolist(), 1.0, "REPLACE")
-    cast(Any, obj.modifiers.new(ARMATURE_NAME, "ARMATURE")).object = armature
-    nodes = cast(Any, obj.modifiers.new(NODES_NAME, "NODES"))
-    nodes.node_group = group
-    levels = Chains(skeleton.joints.parents).level_count
-    for name, value in (("Count", count), ("Reach", float(reach)), ("Levels", levels)):
-        write_input(nodes, name, value)
-    obj.parent = armature  # its space is the armature's
-    obj[JOINTS_KEY] = skeleton.fingerprint
-    return obj
+        holder.vertex_groups.new(name=group).add(members.tolist(), 1.0, "REPLACE")
+    bpy.data.objects.remove(holder)
+    return mesh
 
 
-def _find_size(skeleton: Skeleton) -> float:
-    """Extent of the bones at rest."""
+def _find_reach(skeleton: Skeleton) -> float:
+    """A power of 2, by which nothing is rounded."""
     ends = np.concatenate([skeleton.joints.centers, skeleton.joints.tails])
-    return max(float(np.ptp(ends, axis=0).max(initial=0.0)), 1e-3)
+    size = max(float(np.ptp(ends, axis=0).max(initial=0.0)), 1e-3)
+    return 2.0 ** float(np.ceil(np.log2(REACH * size)))
 
 
 def _place_plain(skeleton: Skeleton, bones: np.ndarray, reach: float) -> tuple[list[np.ndarray], dict[str, np.ndarray]]:
@@ -173,9 +191,7 @@ def _place_segments(
     frames[:-1, :3, :3], frames[:-1, :3, 3] = offsets, origins
     frames[-1, :3, :3] *= reach
     resting = {"x": reach * np.eye(3)[0], "y": reach * np.eye(3)[1], "z": reach * np.eye(3)[2]}
-    blocks = [
-        np.append(positions[block], resting.get(block, np.zeros(3))[None], axis=0) for block in SEGMENT_BLOCKS
-    ]
+    blocks = [np.append(positions[block], resting.get(block, np.zeros(3))[None], axis=0) for block in SEGMENT_BLOCKS]
     last = first + segments
     values = {
         REST_INVERSE: np.linalg.inv(frames),

@@ -305,20 +305,16 @@ class Graph:
         outputs = self.outputs("GeometryNodeAttributeStatistic", geometry, None, value)
         return outputs[3], outputs[4]
 
+    def is_any(self, geometry: Value, condition: Value) -> Value:
+        """Whether a condition holds for any point: a single value."""
+        return self.extremes(geometry, condition)[1] > 0.5
+
     def matrix(self, *columns: Value) -> Value:
         """A matrix of three columns, and perhaps a fourth, the translation."""
         entries: list[Any] = []
         for column in columns:
             entries += [*column.components(), None]
         return self.add("FunctionNodeCombineMatrix", *entries)
-
-    def text(self, start: str, number: Value) -> Value:
-        """A text that ends in a whole number."""
-        node = self.new_node("GeometryNodeStringJoin")
-        first = self.new_node("FunctionNodeInputString", string=start)
-        for part in (self.add("FunctionNodeValueToString", number), Value(self, first.outputs[0])):
-            self.put(node.inputs["Strings"], part)  # of links to one socket the last comes first
-        return Value(self, node.outputs[0])
 
     def number(self, value: float) -> Value:
         """A constant."""

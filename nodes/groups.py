@@ -10,7 +10,7 @@ import bpy
 
 from ..deformers import METHODS
 from .graph import GROUP_NODES, Graph
-from .joints import Split, build_joints, build_negation, build_split
+from .joints import Split, build_exact_joints, build_joints, build_negation, build_split
 from .methods import NODE_METHODS
 from .polar import build_choice, build_polar, build_svd
 from .pose import build_pose
@@ -65,7 +65,7 @@ def _is_whole(group: Any) -> bool:
     return all(tree is not None and _is_whole(tree) for tree in inner)
 
 
-def ensure_deformation(method: str, params: Any, has_shares: bool) -> Any:
+def ensure_deformation(method: str, params: Any, set_count: int) -> Any:
     """The group that a node modifier deforms a mesh by, for each method and each choice in its `Params`.
 
     Parameters
@@ -74,14 +74,13 @@ def ensure_deformation(method: str, params: Any, has_shares: bool) -> Any:
         Key of `NODE_METHODS`.
     params : Params
         The method's.
-    has_shares : bool
-        Whether vertices of the mesh follow more than one set of joints.
+    set_count : int
+        Of how many sets of joints vertices have shares; 0 where each follows one set.
     """
     label, steps = METHODS[method].name_variant(params), NODE_METHODS[method](params)
-    build = partial(
-        build_skin, make_moves=steps.make_moves, mixes_linear=steps.split is not None, has_shares=has_shares
-    )
-    kind = " Shares" if has_shares else ""
+    mixes_linear = steps.split is not None
+    build = partial(build_skin, make_moves=steps.make_moves, mixes_linear=mixes_linear, set_count=set_count)
+    kind = f" {set_count} Sets" if set_count else ""
     return ensure_group(f"{DEFORMATION} {label}{kind}", f"Supple {label}{kind}", build)
 
 
@@ -140,6 +139,6 @@ def _ensure_motion(label: str, steps: Split) -> Any:
     build = partial(build_split, groups={"polar": polar, "svd": svd}, split=steps)
     split = ensure_group(f"split {label}", f"Supple Split {label}", build)
     negation = ensure_group("negation", "Supple Signs", build_negation)
-    return ensure_group(
-        f"motion {label}", f"Supple Motion {label}", partial(build_joints, split=split, negation=negation)
-    )
+    build = partial(build_exact_joints, split=split, negation=negation)
+    exact = ensure_group(f"exact motion {label}", f"Supple Exact Motion {label}", build)
+    return ensure_group(f"motion {label}", f"Supple Motion {label}", partial(build_joints, exact=exact))

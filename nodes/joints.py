@@ -17,10 +17,38 @@ MATRIX, STRETCH = "matrix", "stretch"
 """Attributes of the joints while they are split: from rest to pose, and the part of it that stretches."""
 
 
-def build_joints(name: str, split: Any, negation: Any) -> Any:
+def build_joints(name: str, exact: Any) -> Any:
     """The group that turns each joint's transform into a dual quaternion and, if need be, a stretch.
 
     A dual quaternion is a matrix whose first two columns are its real and its dual part, each as x, y, z, w.
+
+    Parameters
+    ----------
+    name : str
+        Of the new group.
+    exact : node group
+        From `build_exact_joints`. Only evaluated where a joint is stretched, or disagrees with its parent's sign: most
+        poses are plain rotations.
+    """
+    graph = Graph(name)
+    inputs = _input_joints(graph)
+    x, y, z, origin, parent = (inputs[name] for name in ("X", "Y", "Z", "Origin", "Parent"))
+    both = _dual_quaternion(graph, x, y, origin)
+    with graph.frame("Is any joint stretched, or of another sign than its parent?"):
+        is_bent = distance_from_rotation(x, y, z) > RIGID_TOLERANCE
+        joints, held = graph.capture(inputs["Joints"], "POINT", Both=both, Bent=is_bent)
+        is_plain = ~graph.is_any(joints, held["Bent"] | _disagrees(graph, joints, held["Both"], parent))
+    with graph.frame("If so, split it, and choose the signs"):
+        found = graph.call(exact, **inputs)
+        graph.output("Joints", graph.switch(is_plain, found["Joints"], joints))
+        graph.output("Dual Quaternion", graph.switch(is_plain, found["Dual Quaternion"], held["Both"]))
+        graph.output("Is Stretched", graph.switch(is_plain, found["Is Stretched"], False))
+        graph.output("Stretch", found["Stretch"])
+    return graph.finish()
+
+
+def build_exact_joints(name: str, split: Any, negation: Any) -> Any:
+    """The same for every pose.
 
     Parameters
     ----------
@@ -32,43 +60,54 @@ def build_joints(name: str, split: Any, negation: Any) -> Any:
         From `build_negation`. Only evaluated where the signs of joints disagree.
     """
     graph = Graph(name)
-    joints = graph.input("Joints", "GEOMETRY")
-    x, y, z, origin = (graph.input(column, "VECTOR") for column in ("X", "Y", "Z", "Origin"))
-    parent, center = graph.input("Parent", "INT"), graph.input("Center", "VECTOR")
-    levels = graph.input("Levels", "INT", "Joints in the longest chain")
+    inputs = _input_joints(graph)
+    joints, x, y, z, origin, parent = (inputs[name] for name in ("Joints", "X", "Y", "Z", "Origin", "Parent"))
     with graph.frame("Is any joint stretched?"):
-        is_bent = distance_from_rotation(x, y, z) > RIGID_TOLERANCE
-        is_stretched = graph.extremes(joints, is_bent)[1] > 0.5
+        is_stretched = graph.is_any(joints, distance_from_rotation(x, y, z) > RIGID_TOLERANCE)
     with graph.frame("If so, split it"):
-        parts = graph.call(
-            split, Joints=joints, X=x, Y=y, Z=z, Origin=origin, Parent=parent, Center=center, Levels=levels
-        )
+        parts = graph.call(split, **inputs)
         joints = graph.switch(is_stretched, joints, parts["Joints"])
         turned_x, turned_y, _ = parts["Rigid"].columns()
         x, y = graph.switch(is_stretched, x, turned_x), graph.switch(is_stretched, y, turned_y)
         origin = graph.switch(is_stretched, origin, parts["Rigid"].move((0.0, 0.0, 0.0)))
-    with graph.frame("Dual quaternions of the rigid parts (eq 4)"):
+    both = _dual_quaternion(graph, x, y, origin)
+    with graph.frame("Signs that agree with the parent's (section 3.4)"):
+        joints, held = graph.capture(joints, "POINT", Both=both)
+        disagrees = _disagrees(graph, joints, held["Both"], parent)
+        negated = graph.call(
+            negation, Joints=joints, Parent=parent, Levels=inputs["Levels"], Disagrees=disagrees,
+            Dual_Quaternion=held["Both"],
+        )  # fmt: skip
+        is_any = graph.is_any(joints, disagrees)
+        graph.output("Joints", graph.switch(is_any, joints, negated["Joints"]))
+        graph.output("Dual Quaternion", graph.switch(is_any, held["Both"], negated["Dual Quaternion"]))
+    graph.output("Is Stretched", is_stretched)
+    graph.output("Stretch", parts["Stretch"])
+    return graph.finish()
+
+
+def _input_joints(graph: Graph) -> dict[str, Value]:
+    """What `build_pose` gives, and the number of levels, as inputs of a group."""
+    inputs = {"Joints": graph.input("Joints", "GEOMETRY")}
+    inputs |= {column: graph.input(column, "VECTOR") for column in ("X", "Y", "Z", "Origin")}
+    inputs |= {"Parent": graph.input("Parent", "INT"), "Center": graph.input("Center", "VECTOR")}
+    return inputs | {"Levels": graph.input("Levels", "INT", "Joints in the longest chain")}
+
+
+def _dual_quaternion(graph: Graph, x: Value, y: Value, origin: Value) -> Value:
+    with graph.frame("Dual quaternions of rigid transforms (eq 4)"):
         # Of the nodes that make rotations this one is exact: Separate Transform is off by 1e-3 where pitch is upright.
         rotation = graph.add("FunctionNodeAxesToRotation", x, y, primary_axis="X", secondary_axis="Y")
         w, *r = rotation.components()
         real = graph.vector(*r)
         dual = (origin.times_plus(w, origin.cross(real)) * 0.5).components()
-        dual_w = origin.dot(real) * -0.5
-        both = graph.add("FunctionNodeCombineMatrix", *r, w, *dual, dual_w)
-        joints, held = graph.capture(joints, "POINT", Both=both)
-    with graph.frame("Signs that agree with the parent's (section 3.4)"):
-        both = held["Both"]
-        products = (graph.sample(joints, both, parent).transposed() @ both).components()
-        disagrees = products[0] < 0.0
-        is_any = graph.extremes(joints, disagrees)[1] > 0.5
-        negated = graph.call(
-            negation, Joints=joints, Parent=parent, Levels=levels, Disagrees=disagrees, Dual_Quaternion=both
-        )
-        graph.output("Joints", graph.switch(is_any, joints, negated["Joints"]))
-        graph.output("Dual Quaternion", graph.switch(is_any, both, negated["Dual Quaternion"]))
-    graph.output("Is Stretched", is_stretched)
-    graph.output("Stretch", parts["Stretch"])
-    return graph.finish()
+        return graph.add("FunctionNodeCombineMatrix", *r, w, *dual, origin.dot(real) * -0.5)
+
+
+def _disagrees(graph: Graph, joints: Value, both: Value, parent: Value) -> Value:
+    """Whether a joint's quaternion points away from its parent's."""
+    products = graph.sample(joints, both, parent).transposed() @ both
+    return products.components()[0] < 0.0
 
 
 def distance_from_rotation(x: Value, y: Value, z: Value) -> Value:
@@ -112,14 +151,13 @@ def build_split(name: str, groups: dict[str, Any], split: Callable[..., Value]) 
         The method's steps.
     """
     graph = Graph(name)
-    joints = graph.input("Joints", "GEOMETRY")
-    columns = [graph.input(column, "VECTOR") for column in ("X", "Y", "Z", "Origin")]
-    parent, center = graph.input(PARENT.title(), "INT"), graph.input(CENTER.title(), "VECTOR")
-    levels = graph.input("Levels", "INT")
+    inputs = _input_joints(graph)
+    columns = [inputs[column] for column in ("X", "Y", "Z", "Origin")]
     with graph.frame("What is known of each joint"):
-        joints = graph.store(joints, matrix=graph.matrix(*columns), parent=parent, center=center)
+        known = {MATRIX: graph.matrix(*columns), PARENT: inputs["Parent"], CENTER: inputs["Center"]}
+        joints = graph.store(inputs["Joints"], **known)
         linear = graph.matrix(*columns[:3])
-    joints = split(graph, joints, levels, linear, groups)
+    joints = split(graph, joints, inputs["Levels"], linear, groups)
     graph.output("Joints", joints)
     graph.output("Rigid", graph.attribute("rigid", "FLOAT4X4"))
     graph.output("Stretch", graph.attribute(STRETCH, "FLOAT4X4"))

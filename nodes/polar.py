@@ -54,7 +54,7 @@ def build_polar(name: str, choice: Any) -> Any:
         x, y, z = held["X"], held["Y"], held["Z"]
         is_unclear = ~(distance_from_rotation(x, y, z) < CONVERGED) | (volume < 2.0 * NOISE**3)
         joints = graph.store(joints, rotation=graph.matrix(x, y, z))
-        any_unclear = graph.extremes(joints, is_unclear)[1] > 0.5
+        any_unclear = graph.is_any(joints, is_unclear)
     with graph.frame("Joints that leave it open"):
         chosen = graph.call(choice, Joints=joints, Levels=levels, Matrix=matrix)
     graph.output("Joints", graph.switch(any_unclear, joints, chosen["Joints"]))
@@ -87,7 +87,9 @@ def build_choice(name: str, svd: Any) -> Any:
         )  # fmt: skip
         joints = graph.store(joints, **held)
     with graph.frame("How many of them follow one another?"):
-        joints = sum_chains(graph, joints, levels, open_count=graph.switch(graph.attribute("is_open", "BOOLEAN"), 0.0, 1.0))
+        joints = sum_chains(
+            graph, joints, levels, open_count=graph.switch(graph.attribute("is_open", "BOOLEAN"), 0.0, 1.0)
+        )
         steps = graph.extremes(joints, graph.attribute("open_count", "FLOAT"))[1]
     with graph.frame("Each continues its parent's rotation"):
         zone = graph.repeat(steps, Joints=joints)

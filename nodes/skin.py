@@ -21,7 +21,6 @@ SAME_SPACE = 1e-7
 
 INPUTS = (
     (JOINTS_INPUT, "OBJECT", "Hidden mesh that brings the pose of the armature"),
-    ("Influences", "INT", "Number of sets of joints that the mesh holds for each vertex, as attributes supple_..."),
     ("Linear Group", "STRING", "Vertex group that mixes in linear blending"),
     ("Vertex Group", "STRING", "Vertex group that limits the deformation"),
     ("Invert", "BOOLEAN", "Limit the deformation to what the vertex group leaves out"),
@@ -35,9 +34,7 @@ Move = Callable[[Graph, Blend, Value], Value]
 """A step that moves points, from where they are to where they go."""
 
 
-def build_skin(
-    name: str, make_moves: Callable[[Value], Sequence[Move]], mixes_linear: bool, has_shares: bool
-) -> Any:
+def build_skin(name: str, make_moves: Callable[[Value], Sequence[Move]], mixes_linear: bool, set_count: int) -> Any:
     """The group that moves the vertices of a mesh by its joints.
 
     Parameters
@@ -48,13 +45,13 @@ def build_skin(
         Gives the method's moves, in order, for the value that tells whether any joint is stretched.
     mixes_linear : bool
         Whether a vertex group can mix in linear blending.
-    has_shares : bool
-        Whether vertices follow more than one set.
+    set_count : int
+        Of how many sets of joints vertices have shares; 0 where each follows one set.
     """
     graph = Graph(name)
     graph.tree.is_modifier = True
     geometry = graph.input("Geometry", "GEOMETRY")
-    source, influences, linear_group, vertex_group, invert = (graph.input(*socket) for socket in INPUTS)
+    source, linear_group, vertex_group, invert = (graph.input(*socket) for socket in INPUTS)
 
     with graph.frame("Joints, and into their space"):
         joints = graph.outputs("GeometryNodeObjectInfo", source)[-1]
@@ -66,9 +63,9 @@ def build_skin(
         is_stretched = _is_true(graph, joints, IS_STRETCHED)
 
     def blend(name: str, count: int) -> tuple[list[Value], Value | None]:
-        if has_shares:
-            return _blend_sets(graph, joints, influences, name, count)
-        return _blend_set(graph, joints, lambda start: f"{start}0", name, count), None
+        if set_count:
+            return _blend_shares(graph, joints, set_count, name, count)
+        return _blend_set(graph, joints, 0, name, count), None
 
     posed = start
     for move in make_moves(is_stretched):
@@ -111,26 +108,24 @@ def _differs_from_identity(graph: Graph, matrix: Value) -> Value:
     return furthest > SAME_SPACE
 
 
-def _blend_set(graph: Graph, joints: Value, number: Any, name: str, count: int) -> list[Value]:
+def _blend_set(graph: Graph, joints: Value, number: int, name: str, count: int) -> list[Value]:
     """Blend packed vectors by a vertex's set of joints of that number."""
-    which = graph.attribute(number(SET_ATTRIBUTE), "INT")
-    weights = graph.attribute(number(WEIGHTS_ATTRIBUTE), "FLOAT_VECTOR")
+    which = graph.attribute(f"{SET_ATTRIBUTE}{number}", "INT")
+    weights = graph.attribute(f"{WEIGHTS_ATTRIBUTE}{number}", "FLOAT_VECTOR")
     packed = (graph.attribute(f"{name}_{index}", "FLOAT4X4") for index in range(count))
     return [graph.sample(joints, matrix, which, "EDGE").move(weights) for matrix in packed]
 
 
-def _blend_sets(
-    graph: Graph, joints: Value, influences: Value, name: str, count: int
-) -> tuple[list[Value], Value]:
+def _blend_shares(graph: Graph, joints: Value, set_count: int, name: str, count: int) -> tuple[list[Value], Value]:
     """Blend packed vectors by all sets of joints of a vertex, each with its share."""
-    keys = [f"Sum {index}" for index in range(count)]
-    start = {key: graph.vector(0.0, 0.0, 0.0) for key in keys}
-    zone = graph.repeat(influences, **start, Total=graph.number(0.0), Slot=graph.number(0.0))
-    share = graph.attribute(graph.text(SHARE_ATTRIBUTE, zone["Slot"]), "FLOAT")
-    blended = _blend_set(graph, joints, lambda start: graph.text(start, zone["Slot"]), name, count)
-    sums = {key: vector.times_plus(share, zone[key]) for key, vector in zip(keys, blended, strict=True)}
-    closed = zone.close(**sums, Total=zone["Total"] + share, Slot=zone["Slot"] + 1.0)
-    return [closed[key] for key in keys], closed["Total"]
+    total = graph.attribute(f"{SHARE_ATTRIBUTE}0", "FLOAT")
+    sums = [vector * total for vector in _blend_set(graph, joints, 0, name, count)]
+    for number in range(1, set_count):
+        share = graph.attribute(f"{SHARE_ATTRIBUTE}{number}", "FLOAT")
+        blended = _blend_set(graph, joints, number, name, count)
+        sums = [vector.times_plus(share, so_far) for vector, so_far in zip(blended, sums, strict=True)]
+        total = total + share
+    return sums, total
 
 
 def blend_matrices(name: str, label: str, is_needed: Value | None) -> Move:

@@ -20,7 +20,7 @@ from .events import redraw, show_change, show_pattern
 from .particles import ParticleSettings
 from .patterns import PatternSettings, StrokePoint
 
-SETTINGS_VERSION = 3
+SETTINGS_VERSION = 2
 
 PARTICLE_METHODS = tuple(method.key for method in METHODS.values() if method.fills_solid)
 """Methods that fill the solid inside a skin with particles."""

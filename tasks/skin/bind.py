@@ -8,8 +8,8 @@ from contextlib import suppress
 import bpy
 
 from ...bridge import carriers, modifiers
-from ...bridge.meshes import mesh_of, read_points
 from ...bridge.joints import remove_unused_joints_objects
+from ...bridge.meshes import mesh_of, read_points
 from ...deformers import SkinningError
 from ...nodes.carrier import CARRIER_SOCKET, WATCHER_SOCKET, ensure_carrier_group
 from ...nodes.groups import remove_unused_groups

@@ -16,7 +16,12 @@ from mathutils import Matrix
 from ...bridge import modifiers
 from ...bridge.armatures import Skeleton, read_skeleton
 from ...bridge.influences import remove_influences, write_influences
-from ...bridge.joints import add_sets, ensure_joints_object, mix_linearly
+from ...bridge.joints import (
+    add_sets,
+    ensure_joints_object,
+    find_posing,
+    mix_linearly,
+)
 from ...bridge.meshes import mesh_of, read_face_corners, read_key_values
 from ...deformers import METHODS, SkinningError
 from ...deformers.rig.influences import Influences, pack_influences, pack_interpolable_influences
@@ -203,10 +208,10 @@ def _check_sharers(obj: bpy.types.Object, skeleton: Skeleton) -> None:
     """Raise SkinningError where objects with other bones share the mesh: it holds one set of influences."""
     sharers = [other for other in bpy.data.objects if other.data == obj.data and other != obj and other.library is None]
     skeletons = [skeleton, *(read_skeleton(armature) for armature in map(_find_armature, sharers) if armature)]
-    if len({(each.names, each.joints.parents.tobytes()) for each in skeletons}) > 1:
+    if len({each.fingerprint for each in skeletons}) > 1:
         raise SkinningError(
-            f"'{obj.name}' shares its mesh with objects whose armatures have other bones: make the mesh single-user, "
-            "or evaluate by Python"
+            f"'{obj.name}' shares its mesh with objects whose armatures have other bones, or bones at other positions: "
+            "make the mesh single-user, or evaluate by Python"
         )
 
 
@@ -255,13 +260,13 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
         The object's, if they were read already.
     """
     choices, skeleton, supple = setup.choices, setup.character.skeleton, bound.supple
-    has_shares = setup.influences.shares is not None
     joints_group = ensure_joints(choices.method, choices.params, bool(skeleton.bendy))
     joints = ensure_joints_object(bound.armature, skeleton, joints_group)
     places = add_sets(joints, setup.influences)
     if choices.linear_group:
         mix_linearly(joints)
-    group = ensure_deformation(choices.method, choices.params, has_shares)
+    set_count = 0 if setup.influences.shares is None else len(setup.influences.which)
+    group = ensure_deformation(choices.method, choices.params, set_count)
     if supple.node_group != group:
         supple.node_group = group
     write_influences(mesh_of(bound.obj), setup.influences, places)
@@ -270,7 +275,6 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
         "Linear Group": choices.linear_group,
         "Vertex Group": choices.vertex_group,
         "Invert": choices.invert,
-        "Influences": len(setup.influences.which),
     }
     for name, value in inputs.items():
         if modifiers.read_input(supple, name) != value:
@@ -291,6 +295,17 @@ def remove(obj: bpy.types.Object) -> None:
     if mesh.library is None and not shared:
         remove_influences(mesh)
     forget(obj)
+
+
+def check_joints(obj: bpy.types.Object) -> None:
+    """Have an object's nodes brought up to date if their joints object was deleted, or is that of another armature."""
+    if settings_of(obj).evaluate != "NODES" or obj.session_uid not in _seen:
+        return
+    with suppress(SkinningError):
+        bound = resolve(obj)
+        joints = modifiers.read_input(bound.supple, JOINTS_INPUT)
+        if joints is None or find_posing(joints) != bound.armature:
+            forget(obj)
 
 
 def forget(obj: bpy.types.Object) -> None:

@@ -26,7 +26,10 @@ from scenes import (
     turn,
     update,
 )
+from supple.bridge.joints import find_posing, is_joints_object
+from supple.bridge.modifiers import read_input
 from supple.nodes.groups import is_deformation
+from supple.nodes.skin import JOINTS_INPUT
 from supple.settings.objects import settings_of
 from supple.tasks.skin.bind import unbind
 
@@ -63,7 +66,7 @@ def test_switching_at_any_time(segments, method, params):
         assert settings_of(obj).message == ""
         assert [modifier.type for modifier in obj.modifiers] == ["NODES", "ARMATURE"]
         assert is_deformation(supple_modifier(obj).node_group) == (evaluate == "NODES")
-        assert len(hidden_objects()) == (2 if evaluate == "PYTHON" else segments > 1)
+        assert len(hidden_objects()) == (2 if evaluate == "PYTHON" else 1)
         assert bool(influences_of(obj)) == (evaluate == "NODES")
         assert all(group.users for group in bpy.data.node_groups)
         for at in (frame, *frames):
@@ -145,7 +148,7 @@ def add_other_rig(name: str, bones: int, length: float = 3.0) -> bpy.types.Objec
     return armature
 
 
-def test_meshes_of_one_skeleton_share_a_group_and_others_do_not():
+def test_meshes_of_one_armature_share_a_joints_object_and_others_do_not():
     first, _ = add_tube()
     second, same, longer = (add_twin(first) for _ in range(3))
     armature_modifier(same).object = add_other_rig("Same", 3)
@@ -154,20 +157,22 @@ def test_meshes_of_one_skeleton_share_a_group_and_others_do_not():
     twins = [add_twin(obj) for obj in objects]
     bind(*objects, method="DLBNT", evaluate="NODES")
     bind(*twins, method="DLBNT", evaluate="PYTHON")
-    groups = [supple_modifier(obj).node_group for obj in objects]
-    assert groups[0] == groups[1] == groups[2] != groups[3]
+    joints = [read_input(supple_modifier(obj), JOINTS_INPUT) for obj in objects]
+    assert joints[0] == joints[1]
+    assert [find_posing(each) for each in joints] == [armature_modifier(obj).object for obj in objects]
     for angle, obj in enumerate((first, same, longer), start=1):
         bend(armature_modifier(obj).object, 30 * angle)
     for obj, twin in zip(objects, twins, strict=True):
         assert_alike(obj, twin)
     assert distance(evaluated_points(first), evaluated_points(same)) > 0.01
-    assert len([group for group in bpy.data.node_groups if group.name.startswith("Supple Bones")]) == 2
+    assert len([obj for obj in bpy.data.objects if is_joints_object(obj)]) == 3
 
     settings_of(second).method = settings_of(twins[1]).method = "SSD"
     for obj, twin in zip(objects, twins, strict=True):
         assert_alike(obj, twin)
     unbind([*objects, *twins])
     assert not bpy.data.node_groups
+    assert not hidden_objects()
 
 
 def test_one_mesh_on_two_skeletons_is_refused():
@@ -175,7 +180,7 @@ def test_one_mesh_on_two_skeletons_is_refused():
     other = obj.copy()
     bpy.context.scene.collection.objects.link(other)
     armature_modifier(other).object = add_other_rig("Longer", 4, 4.0)
-    with pytest.raises(RuntimeError, match=r"'Tube' shares its mesh .* other bones: make the mesh single-user"):
+    with pytest.raises(RuntimeError, match=r"'Tube' shares its mesh .* other bones, .*: make the mesh single-user"):
         bind(obj, evaluate="NODES")
     other.data = obj.data.copy()
     bind(obj, other, evaluate="NODES")
@@ -200,7 +205,7 @@ def test_settings_changed_in_edit_mode(evaluate):
     assert_alike(obj, twin)
 
 
-@pytest.mark.parametrize("which", ["Supple Bones Rig", "Supple Skin DLBNT GH", "Supple Polar"])
+@pytest.mark.parametrize("which", ["Supple Pose", "Supple Motion DLBNT GH", "Supple Polar"])
 def test_binding_again_brings_an_inner_group_back(which):
     obj, armature, twin = bound_tube()
     bend(armature, 60)
@@ -237,7 +242,6 @@ steps = pytest.mark.parametrize("step", [step_update, step_frame], ids=["update"
 @pytest.mark.parametrize("where", ["bone", "edit bone"])
 def test_renamed_bones(where, step):
     obj, armature, twin = linear_tube()
-    old = supple_modifier(obj).node_group
     if where == "bone":
         armature.data.bones["bone.1"].name = "elbow"
     else:
@@ -245,9 +249,9 @@ def test_renamed_bones(where, step):
     step()
     bend(armature, 90)
     assert_alike(obj, twin)
-    assert supple_modifier(obj).node_group != old
     unbind([obj])
     assert not bpy.data.node_groups
+    assert not hidden_objects()
 
 
 def test_bones_that_exchange_their_names():
