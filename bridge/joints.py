@@ -122,7 +122,7 @@ def _new_joints_object(armature: bpy.types.Object, skeleton: Skeleton, group: bp
 
 
 def _ensure_joints_mesh(name: str, skeleton: Skeleton) -> bpy.types.Mesh:
-    """The mesh of all joints objects of a skeleton: objects on several armatures may share a mesh and its influences."""
+    """The mesh of all joints objects of a skeleton: their armatures' characters may share a mesh and its influences."""
     for mesh in bpy.data.meshes:
         if mesh.get(JOINTS_KEY) == skeleton.fingerprint and mesh.library is None:
             return mesh

@@ -272,7 +272,7 @@ class Graph:
             self._attributes[key] = value
         return self._attributes[key]
 
-    def store(self, geometry: Value, domain: str = "POINT", **attributes: Value) -> Value:
+    def store(self, geometry: Value, domain: str = "POINT", /, **attributes: Value) -> Value:
         """Store attributes on points or edges."""
         for name, value in attributes.items():
             settings = {"data_type": ATTRIBUTE_TYPES[value.kind], "domain": domain, "label": name}
@@ -284,7 +284,7 @@ class Graph:
         data_type = ATTRIBUTE_TYPES[value.kind]
         return self.add("GeometryNodeSampleIndex", geometry, value, index, data_type=data_type, domain=domain)
 
-    def capture(self, geometry: Value, domain: str, **values: Value) -> tuple[Value, dict[str, Value]]:
+    def capture(self, geometry: Value, domain: str, /, **values: Value) -> tuple[Value, dict[str, Value]]:
         """Compute values on points or edges, in one pass: the geometry that holds them, and what reads them there."""
         node = self.new_node("GeometryNodeCaptureAttribute", domain=domain)
         for name, value in values.items():

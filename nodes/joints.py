@@ -134,11 +134,12 @@ def build_negation(name: str) -> Any:
     return graph.finish()
 
 
-Split = Callable[[Graph, Value, Value, Value], Value]
-"""Steps that split joints, as attributes `rigid` and STRETCH: from the joints, the levels and the linear parts."""
+Split = Callable[[Graph, Value, Value, Value, dict[str, Any]], Value]
+"""Steps that split joints, as attributes `rigid` and STRETCH: from the joints, the levels, the linear parts, and the
+groups of `build_split`."""
 
 
-def build_split(name: str, groups: dict[str, Any], split: Callable[..., Value]) -> Any:
+def build_split(name: str, groups: dict[str, Any], split: Split) -> Any:
     """The group that splits each joint's transform into a rigid part and a stretch.
 
     Parameters
