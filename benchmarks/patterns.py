@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.bodies import SIDES, Body, add_body
 from benchmarks.tables import print_table
-from benchmarks.timing import can_evaluate, interleave, new_scene, note_time, print_versions
+from benchmarks.timing import interleave, new_scene, note_time, print_versions
 from tools import checkout
 
 ASSETS = Path(__file__).resolve().parents[2] / "shared" / "assets"
@@ -160,7 +160,7 @@ def time_steps(package: str, body: Body, rounds: int) -> dict[str, float]:
             obj.modifiers["Armature"].use_deform_preserve_volume = volume
             measure_frames(times, name)
         obj.modifiers["Armature"].use_deform_preserve_volume = False
-        for name, evaluate in list_evaluations().items():
+        for name, evaluate in {"DLBNT": "PYTHON", "DLBNT by nodes": "NODES"}.items():
             bpy.ops.supple.bind(method="DLBNT", evaluate=evaluate)
             measure_frames(times, f"{name}, {NO_PATTERNS}")
             add_library(package, body)
@@ -169,11 +169,6 @@ def time_steps(package: str, body: Body, rounds: int) -> dict[str, float]:
                 measure_frames(times, f"{name}, {display}")
             bpy.ops.supple.unbind()  # takes the patterns away, too
     return {name: statistics.median(values) for name, values in times.items()}
-
-
-def list_evaluations() -> dict[str, str]:
-    evaluations = {"DLBNT": "PYTHON", "DLBNT by nodes": "NODES"}
-    return {name: evaluate for name, evaluate in evaluations.items() if can_evaluate(evaluate)}
 
 
 def print_steps(package: str, body: Body, rounds: int, target: float | None = None) -> None:

@@ -137,11 +137,6 @@ class Times:
         return f"{statistics.median(ratios):.2g} ({min(ratios):.2g} to {max(ratios):.2g})"
 
 
-def can_evaluate(way: str) -> bool:
-    """Whether this Blender can evaluate by "PYTHON" or "NODES"."""
-    return way == "PYTHON" or not importlib.import_module(f"{checkout.MODULE}.settings.objects").NODES_PROBLEM
-
-
 def bind(method: str, way: str) -> float:
     """Bind what is active or selected, and hide the operator's report; seconds that it takes."""
     start = time.perf_counter()
@@ -180,8 +175,7 @@ def time_steps(
         for modifier in character.modifiers:
             modifier.use_deform_preserve_volume = False
         for name, (method, way) in ways.items():
-            if can_evaluate(way):
-                times.binds.setdefault(name, []).append(bind(method, way))
-                measure(name)
-                bpy.ops.supple.unbind()
+            times.binds.setdefault(name, []).append(bind(method, way))
+            measure(name)
+            bpy.ops.supple.unbind()
     return times

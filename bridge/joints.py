@@ -151,7 +151,7 @@ def _ensure_joints_mesh(name: str, skeleton: Skeleton) -> bpy.types.Mesh:
 
 def _find_reach(skeleton: Skeleton) -> float:
     """A power of 2, by which nothing is rounded."""
-    ends = np.concatenate([skeleton.joints.centers, skeleton.joints.tails])
+    ends = np.concatenate([skeleton.envelopes.heads, skeleton.envelopes.tails])
     size = max(float(np.ptp(ends, axis=0).max(initial=0.0)), 1e-3)
     return 2.0 ** float(np.ceil(np.log2(REACH * size)))
 
