@@ -83,9 +83,11 @@ def find_sets(known: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.nda
     grown : int32 array, shape (N', 4)
         The known sets, and those that were missing after them.
     """
-    index = {row.tobytes(): place for place, row in reversed(list(enumerate(known)))}
-    places = np.array([index.setdefault(row.tobytes(), len(index)) for row in wanted], np.int32)
-    return places, np.array([np.frombuffer(row, np.int32) for row in index], np.int32).reshape(-1, SET_SIZE)
+    index: dict[bytes, int] = {row.tobytes(): place for place, row in enumerate(known)}
+    missing = [row for row in wanted if row.tobytes() not in index]
+    index |= {row.tobytes(): place for place, row in enumerate(missing, start=len(known))}
+    places = np.array([index[row.tobytes()] for row in wanted], np.int32)
+    return places, np.concatenate([known, *(row[None] for row in missing)]).astype(np.int32)
 
 
 def pack_interpolable_influences(

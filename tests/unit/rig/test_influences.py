@@ -1,17 +1,25 @@
-"""Weights packed into slots: nothing is lost, and slots for interpolation mean one joint in each face."""
+"""Weights packed into sets: nothing is lost, and slots for interpolation mean one joint in each face."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from supple.deformers import Weights
-from supple.deformers.rig.influences import Influences, pack_influences, pack_interpolable_influences
+from supple.deformers.rig.influences import (
+    SET_SIZE,
+    Influences,
+    find_sets,
+    pack_influences,
+    pack_interpolable_influences,
+)
 from supple.deformers.rig.rest import LEAST_WEIGHT
 
 NO_FACES = np.zeros(0, np.int32), np.zeros(0, np.int32)
 
 
 def pack(dense: np.ndarray, faces: list[np.ndarray] | None = None) -> Influences:
-    """By strength; to be interpolated where faces are given."""
+    """To be interpolated where faces are given."""
     weights = Weights.from_dense(dense)
     if faces is None:
         return pack_influences(weights, *dense.shape)
@@ -20,11 +28,22 @@ def pack(dense: np.ndarray, faces: list[np.ndarray] | None = None) -> Influences
 
 
 def unpack(influences: Influences, joint_count: int) -> np.ndarray:
-    """Dense weights, shape (V, B)."""
-    _, vertices = np.indices(influences.joints.shape)
-    dense = np.zeros((influences.joints.shape[1], joint_count))
-    np.add.at(dense, (vertices, influences.joints), influences.weights)
-    return dense
+    """Dense weights, shape (V, B); those of the joint that stays at rest are left out."""
+    weights = influences.weights.astype(float)
+    weights = np.concatenate([weights, 1.0 - weights.sum(axis=2, keepdims=True)], axis=2)
+    if influences.shares is not None:
+        weights *= influences.shares[:, :, None]
+    joints = influences.sets[influences.which]
+    vertices = np.broadcast_to(np.arange(joints.shape[1])[:, None], joints.shape)
+    dense = np.zeros((joints.shape[1], joint_count + 1))
+    np.add.at(dense, (vertices, joints), weights)
+    return dense[:, :-1]
+
+
+def joints_of(influences: Influences) -> np.ndarray:
+    """What sets of one joint each stand for, shape (K, V)."""
+    assert (influences.sets == influences.sets[:, :1]).all()
+    return influences.sets[influences.which][:, :, 0]
 
 
 def normalize(dense: np.ndarray) -> np.ndarray:
@@ -52,20 +71,48 @@ SIZES = [(1, 1), (40, 3), (200, 8), (200, 9), (300, 70)]
 
 
 @pytest.mark.parametrize(("vertex_count", "joint_count"), SIZES)
-def test_slots_by_strength(vertex_count: int, joint_count: int) -> None:
-    dense = make_weights(np.random.default_rng(1), vertex_count + 1, joint_count)
+@pytest.mark.parametrize("most", [4, 6, 11])
+def test_sets_hold_the_weights(vertex_count: int, joint_count: int, most: int) -> None:
+    dense = make_weights(np.random.default_rng(1), vertex_count + 1, joint_count, most)
     packed = pack(dense)
-    assert (packed.joints.dtype, packed.weights.dtype) == (np.int32, np.float32)
-    assert packed.weights.shape == packed.joints.shape == ((dense > 0).sum(axis=1).max(), vertex_count + 1)
-    assert (np.diff(packed.weights, axis=0) <= 0).all()
-    assert (packed.joints[packed.weights == 0] == 0).all()
-    np.testing.assert_allclose(unpack(packed, joint_count), normalize(dense), atol=1e-7)
+    depth = -(-int((dense > 0).sum(axis=1).max()) // SET_SIZE)
+    assert packed.which.shape == (depth, vertex_count + 1)
+    assert (packed.sets.dtype, packed.which.dtype, packed.weights.dtype) == (np.int32, np.int32, np.float32)
+    assert (packed.shares is None) == (depth == 1)
+    assert (packed.weights >= 0).all()
+    assert (packed.weights.sum(axis=2) <= 1 + 1e-6).all()
+    np.testing.assert_allclose(unpack(packed, joint_count), normalize(dense), atol=1e-6)
+
+
+@pytest.mark.parametrize("most", [3, 6])
+def test_no_set_is_part_of_another(most: int) -> None:
+    packed = pack(make_weights(np.random.default_rng(5), 300, 12, most))
+    members = [set(row) for row in packed.sets.tolist()]
+    assert not any(one < other for one in members for other in members)
+    assert len({frozenset(row) for row in members}) == len(members)
+    assert set(packed.which.ravel().tolist()) == set(range(len(members)))
 
 
 def test_by_hand() -> None:
     packed = pack(np.array([[0.0, 1.0, 3.0], [0.0, 0.0, 0.0], [2.0, 0.0, 0.0]]))
-    np.testing.assert_array_equal(packed.joints, [[2, 0, 0], [1, 0, 0]])
-    np.testing.assert_array_equal(packed.weights, [[0.75, 0, 1], [0.25, 0, 0]])
+    np.testing.assert_array_equal(packed.sets, [[0, 0, 0, 0], [1, 2, 2, 2], [3, 3, 3, 3]])
+    np.testing.assert_array_equal(packed.which, [[1, 2, 0]])
+    np.testing.assert_array_equal(packed.weights, [[[0.25, 0.75, 0], [1, 0, 0], [1, 0, 0]]])
+    assert packed.shares is None
+
+
+def test_sets_are_found_among_known_ones() -> None:
+    known = np.array([[0, 1, 2, 3], [4, 4, 4, 4]], np.int32)
+    wanted = np.array([[4, 4, 4, 4], [1, 2, 2, 2], [0, 1, 2, 3], [5, 6, 7, 8]], np.int32)
+    places, grown = find_sets(known, wanted)
+    np.testing.assert_array_equal(grown[places], wanted)
+    np.testing.assert_array_equal(grown[:2], known)
+    assert len(grown) == 4
+    again, same = find_sets(grown, wanted)
+    np.testing.assert_array_equal(again, places)
+    np.testing.assert_array_equal(same, grown)
+    none, all_new = find_sets(np.zeros((0, SET_SIZE), np.int32), wanted)
+    np.testing.assert_array_equal(all_new[none], wanted)
 
 
 def test_slots_to_interpolate_by_hand() -> None:
@@ -73,10 +120,11 @@ def test_slots_to_interpolate_by_hand() -> None:
     dense = np.repeat(np.eye(5), 2, axis=0)
     faces = [np.array([2 * i, 2 * i + 1, 2 * i + 3, 2 * i + 2]) for i in range(4)]
     packed = pack(dense, faces)
-    assert len(packed.joints) == 3
+    joints = joints_of(packed)
+    assert len(joints) == 3
     np.testing.assert_array_equal(unpack(packed, 5), dense)
-    np.testing.assert_array_equal(np.sort(packed.joints[:, 4]), [1, 2, 3])
-    np.testing.assert_array_equal(packed.joints[:, 4], packed.joints[:, 5])
+    np.testing.assert_array_equal(np.sort(joints[:, 4]), [1, 2, 3])
+    np.testing.assert_array_equal(joints[:, 4], joints[:, 5])
 
 
 @pytest.mark.parametrize(("vertex_count", "joint_count"), SIZES[1:])
@@ -85,11 +133,13 @@ def test_in_each_face_a_slot_means_one_joint(vertex_count: int, joint_count: int
     dense = make_weights(random, vertex_count, joint_count, most=3)
     faces = make_faces(random, vertex_count, vertex_count // 4)
     packed = pack(dense, faces)
-    assert (packed.joints.dtype, packed.weights.dtype) == (np.int32, np.float32)
+    assert packed.shares is not None
+    assert (packed.which.dtype, packed.shares.dtype) == (np.int32, np.float32)
     np.testing.assert_allclose(unpack(packed, joint_count), dense, rtol=1e-6)
+    joints = joints_of(packed)
     for face in faces:
-        used = (packed.weights[:, face] > 0).any(axis=1)
-        assert (packed.joints[used][:, face] == packed.joints[used][:, face[:1]]).all()
+        used = (packed.shares[:, face] > 0).any(axis=1)
+        assert (joints[used][:, face] == joints[used][:, face[:1]]).all()
 
 
 @pytest.mark.parametrize(("vertex_count", "joint_count"), SIZES[1:])
@@ -100,17 +150,15 @@ def test_slots_interpolated_are_weights_interpolated(vertex_count: int, joint_co
     faces = make_faces(random, vertex_count, vertex_count // 4)
     packed = pack(dense, faces)
     for face in faces:
-        shares = random.dirichlet(np.ones(len(face)))
-        middle = Influences(packed.joints[:, face[-1:]], (packed.weights[:, face] @ shares)[:, None])
-        np.testing.assert_allclose(unpack(middle, joint_count)[0], shares @ dense[face], atol=1e-6)
-
-
-def test_a_slot_of_strength_cannot_be_interpolated() -> None:
-    """The reason for the other kind."""
-    packed = pack(np.array([[0.6, 0.4], [0.4, 0.6]]))
-    assert packed.joints[0].tolist() == [0, 1]
-    packed = pack(np.array([[0.6, 0.4], [0.4, 0.6]]), [np.array([0, 1])])
-    assert packed.joints[:, 0].tolist() == packed.joints[:, 1].tolist()
+        assert packed.shares is not None
+        parts = random.dirichlet(np.ones(len(face)))
+        middle = replace(
+            packed,
+            which=packed.which[:, face[-1:]],
+            weights=np.tensordot(parts, packed.weights[:, face], (0, 1))[:, None],
+            shares=(packed.shares[:, face] @ parts)[:, None],
+        )
+        np.testing.assert_allclose(unpack(middle, joint_count)[0], parts @ dense[face], atol=1e-6)
 
 
 KINDS = pytest.mark.parametrize("faces", [None, [np.array([0, 1, 2]), np.array([2, 3, 4, 0])]], ids=["", "faces"])
@@ -121,10 +169,8 @@ def test_duplicates_add_up(faces: list[np.ndarray] | None) -> None:
     weights = Weights(np.array([0, 0, 0, 0, 4]), np.array([2, 1, 2, 0, 1]), np.array([0.2, 0.25, 0.3, 0.25, 7.0]))
     if faces is None:
         packed = pack_influences(weights, 5, 3)
-        np.testing.assert_array_equal(packed.joints[0, [0, 4]], [2, 1])
     else:
         packed = pack_interpolable_influences(weights, 5, 3, np.concatenate(faces), np.array([0, 3]))
-    assert packed.joints.shape == (3, 5)
     expected = np.zeros((5, 3))
     expected[0], expected[4] = (0.25, 0.25, 0.5), (0, 1 if faces is None else 7, 0)
     np.testing.assert_allclose(unpack(packed, 3), expected, atol=1e-7)
@@ -135,16 +181,15 @@ def test_vertices_without_weights(faces: list[np.ndarray] | None) -> None:
     """None, too little, and negative weights: what is left sums to nothing, and the vertex stays at rest."""
     dense = np.array([[0.0, 0.0], [5e-5, 4e-5], [-1.0, -2.0], [-1.0, 2.0], [0.3, 0.9]])
     packed = pack(dense, faces)
-    assert (packed.weights[:, :3].sum(axis=0) <= LEAST_WEIGHT).all()
+    assert (unpack(packed, 2)[:3].sum(axis=1) <= LEAST_WEIGHT).all()
     np.testing.assert_allclose(normalize(unpack(packed, 2))[3:], [[0, 1], [0.25, 0.75]], atol=1e-7)
 
 
 @KINDS
 def test_no_weights_at_all(faces: list[np.ndarray] | None) -> None:
     packed = pack(np.zeros((5, 4)), faces)
-    assert packed.joints.shape == (1, 5)
-    assert not packed.joints.any()
-    assert not packed.weights.any()
+    assert packed.which.shape == (1, 5)
+    assert not unpack(packed, 4).any()
 
 
 def test_no_faces() -> None:
