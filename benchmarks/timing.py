@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 import os
 import statistics
@@ -16,8 +15,6 @@ from io import StringIO
 
 import bpy
 import numpy as np
-
-from tools import checkout
 
 BARE, LINEAR, VOLUME = "no deformation", "linear", "Preserve Volume"
 BLENDERS = {BARE: (False, False), LINEAR: (True, False), VOLUME: (True, True)}
