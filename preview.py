@@ -41,6 +41,7 @@ class _Watch:
                 return found
         found, taken = find_bound_objects(), set()
         live.forget_others(found)
+        by_nodes.expect_other_joints()
         for obj in found:
             _report(obj, lambda obj=obj: _adopt(obj, taken))
         self.indices = [index for index, obj in enumerate(bpy.data.objects) if obj in found]
@@ -65,7 +66,6 @@ def _adopt(obj: bpy.types.Object, taken: set) -> None:
     """Take an object in that was bound, opened, appended or duplicated."""
     migrate(obj)
     own_carrier(obj, taken)
-    by_nodes.check_joints(obj)
     take_over(obj)
 
 

@@ -36,7 +36,16 @@ NODES_NAME, ARMATURE_NAME = "Supple", "Armature"
 
 
 def ensure_joints_object(armature: bpy.types.Object, skeleton: Skeleton, group: bpy.types.NodeTree) -> bpy.types.Object:
-    """The joints object of an armature whose nodes are `group`, made if there is none for its bones as they are."""
+    """The joints object of an armature, made if there is none for its bones as they are.
+
+    Parameters
+    ----------
+    armature : Object
+    skeleton : Skeleton
+        The armature's.
+    group : NodeTree
+        Of its node modifier: methods differ in what they blend.
+    """
     for obj in _local_joints_objects():
         modifier = obj.modifiers.get(NODES_NAME)
         fits = mesh_of(obj).get(JOINTS_KEY) == skeleton.fingerprint and find_posing(obj) == armature

@@ -5,7 +5,6 @@ Python only sets it up, and follows changes of weights, bones and settings. A fr
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,7 +27,6 @@ from ...deformers.rig.influences import Influences, pack_influences, pack_interp
 from ...nodes.groups import VERSION, VERSION_KEY, ensure_deformation, ensure_joints, is_deformation
 from ...nodes.skin import JOINTS_INPUT
 from ...settings.choices import read_params
-from ...settings.objects import settings_of
 from ..character import (
     Character,
     changes_topology,
@@ -41,18 +39,10 @@ from ..character import (
 from ..stack import (
     BoundObject,
     SkinnedObject,
-    check_armature,
-    find_armature_modifier,
-    find_replaced_modifier,
     find_supple_modifier,
     resolve,
 )
-
-LOSES_ATTRIBUTES = {"MESH_TO_VOLUME", "REMESH", "SKIN", "VOLUME_TO_MESH"}
-"""Modifiers above which no weight survives."""
-
-MERGES = {"DECIMATE", "WELD"}
-"""Modifiers that average vertices of different faces: their slots may name different joints."""
+from .node_checks import check_mesh, check_modifiers_above, check_sharers
 
 MOVED = 1e-5
 """Largest difference of an entry of the object's transform in its armature before it counts as moved."""
@@ -113,6 +103,8 @@ class _Seen:
     key_values: tuple[float, ...] = ()
     """Values of the face keys when last looked at."""
     armature_is_stale: bool = False
+    joints_are_stale: bool = False
+    """Whether the joints object may be gone, or that of another armature."""
 
 
 _seen: dict[int, _Seen] = {}
@@ -148,11 +140,11 @@ def prepare_known(skinned: SkinnedObject, choices: Choices, skeleton: Skeleton |
         others = ", ".join(other.key for other in METHODS.values() if other.has_nodes)
         raise SkinningError(f"{choices.method} cannot be evaluated by nodes: evaluate by Python, or choose {others}")
     obj = skinned.obj
-    _check_mesh(obj)
+    check_mesh(obj)
     above = modifiers_above(obj, skinned.replaced)
-    _check_modifiers_above(skinned, above)
+    check_modifiers_above(skinned, above)
     skeleton = read_skeleton(skinned.armature) if skeleton is None else skeleton
-    _check_sharers(obj, skeleton)
+    check_sharers(obj, skeleton)
     character = read_character(skinned, skeleton)
     if (skeleton.curved & (skeleton.segment_counts > 1)).any():
         raise SkinningError(
@@ -191,61 +183,6 @@ def _is_interpolated(above: list[bpy.types.Modifier]) -> bool:
     """Whether modifiers above may add vertices, with attributes averaged from those of the mesh."""
     others = [modifier for modifier in above if not modifiers.is_supple_modifier(modifier)]
     return any(changes_topology(modifier) or modifier.type == "NODES" for modifier in others)
-
-
-def _check_mesh(obj: bpy.types.Object) -> None:
-    """Raise SkinningError where a mesh can not hold influences."""
-    mesh = mesh_of(obj)
-    if mesh.library is not None:
-        raise SkinningError(
-            f"The mesh of '{obj.name}' is linked, and nodes need attributes on it: evaluate by Python, or make it local"
-        )
-    if mesh.is_editmode:
-        raise SkinningError(f"The mesh of '{obj.name}' is in Edit Mode with another object: leave it first")
-
-
-def _check_sharers(obj: bpy.types.Object, skeleton: Skeleton) -> None:
-    """Raise SkinningError where objects with other bones share the mesh: it holds one set of influences."""
-    sharers = [other for other in bpy.data.objects if other.data == obj.data and other != obj and other.library is None]
-    skeletons = [skeleton, *(read_skeleton(armature) for armature in map(_find_armature, sharers) if armature)]
-    if len({each.fingerprint for each in skeletons}) > 1:
-        raise SkinningError(
-            f"'{obj.name}' shares its mesh with objects whose armatures have other bones, or bones at other positions: "
-            "make the mesh single-user, or evaluate by Python"
-        )
-
-
-def _find_armature(obj: bpy.types.Object) -> bpy.types.Object | None:
-    with suppress(SkinningError):
-        modifier = find_replaced_modifier(obj) if settings_of(obj).is_bound else find_armature_modifier(obj)
-        return check_armature(obj, modifier)
-    return None
-
-
-def _check_modifiers_above(skinned: SkinnedObject, modifiers: list[bpy.types.Modifier]) -> None:
-    obj, replaced = skinned.obj, skinned.replaced
-    for above in modifiers:
-        if above.type in LOSES_ATTRIBUTES:
-            raise SkinningError(
-                f"Modifier '{above.name}' of '{obj.name}' stands above '{replaced.name}' and makes a new mesh, without "
-                "weights: move it below, or apply it"
-            )
-        if above.type in MERGES:
-            raise SkinningError(
-                f"Modifier '{above.name}' of '{obj.name}' stands above '{replaced.name}' and merges vertices, whose "
-                "joints nodes cannot average: move it below, or apply it"
-            )
-        if above.type == "MIRROR" and above.use_mirror_vertex_groups and _has_sides(obj):
-            raise SkinningError(
-                f"Modifier '{above.name}' of '{obj.name}' stands above '{replaced.name}' and swaps left and right "
-                "vertex groups, which nodes cannot follow: apply it, or move it below"
-            )
-
-
-def _has_sides(obj: bpy.types.Object) -> bool:
-    """Whether vertex groups are named in pairs of left and right."""
-    names = {group.name for group in obj.vertex_groups}
-    return any(bpy.utils.flip_name(name) in names - {name} for name in names)
 
 
 def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | None = None) -> None:
@@ -297,15 +234,10 @@ def remove(obj: bpy.types.Object) -> None:
     forget(obj)
 
 
-def check_joints(obj: bpy.types.Object) -> None:
-    """Have an object's nodes brought up to date if their joints object was deleted, or is that of another armature."""
-    if settings_of(obj).evaluate != "NODES" or obj.session_uid not in _seen:
-        return
-    with suppress(SkinningError):
-        bound = resolve(obj)
-        joints = modifiers.read_input(bound.supple, JOINTS_INPUT)
-        if joints is None or find_posing(joints) != bound.armature:
-            forget(obj)
+def expect_other_joints() -> None:
+    """Have the joints objects of all objects looked at, as when objects were deleted or duplicated."""
+    for seen in _seen.values():
+        seen.joints_are_stale = True
 
 
 def forget(obj: bpy.types.Object) -> None:
@@ -349,6 +281,9 @@ def refresh(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, changed: set[
     mesh_changed = obj.data in changed and (seen is None or seen.key_values == values)  # else a face key's slider moved
     surroundings, skeleton = _read_surroundings(bound), _read_changed_skeleton(armature, seen, changed)
     is_new = seen is None or mesh_changed or surroundings != seen.surroundings or skeleton is not seen.skeleton
+    if seen is not None and seen.joints_are_stale:
+        seen.joints_are_stale = False
+        is_new = is_new or not _has_joints(bound)
     if seen is None or is_new:
         seen = _seen[obj.session_uid] = _bring_up_to_date(bound, skeleton, surroundings)
     seen.key_values = values
@@ -359,6 +294,12 @@ def refresh(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, changed: set[
             f"'{obj.name}' has moved within '{armature.name}', and B-Bones divide its vertices by where they are: bind "
             "again, or evaluate by Python if it is to go on moving"
         )
+
+
+def _has_joints(bound: BoundObject) -> bool:
+    """Whether an object's nodes read the joints of its armature."""
+    joints = modifiers.read_input(bound.supple, JOINTS_INPUT)
+    return joints is not None and find_posing(joints) == bound.armature
 
 
 def _read_changed_skeleton(armature: bpy.types.Object, seen: _Seen | None, changed: set[bpy.types.ID]) -> Skeleton:

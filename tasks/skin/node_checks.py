@@ -1,0 +1,75 @@
+"""What nodes can not deform: found out before anything is changed."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import bpy
+
+from ...bridge.armatures import Skeleton, read_skeleton
+from ...bridge.meshes import mesh_of
+from ...deformers import SkinningError
+from ...settings.objects import settings_of
+from ..stack import SkinnedObject, check_armature, find_armature_modifier, find_replaced_modifier
+
+LOSES_ATTRIBUTES = {"MESH_TO_VOLUME", "REMESH", "SKIN", "VOLUME_TO_MESH"}
+"""Modifiers above which no weight survives."""
+
+MERGES = {"DECIMATE", "WELD"}
+"""Modifiers that average vertices of different faces: their slots may name different joints."""
+
+
+def check_mesh(obj: bpy.types.Object) -> None:
+    """Raise SkinningError where a mesh can not hold influences."""
+    mesh = mesh_of(obj)
+    if mesh.library is not None:
+        raise SkinningError(
+            f"The mesh of '{obj.name}' is linked, and nodes need attributes on it: evaluate by Python, or make it local"
+        )
+    if mesh.is_editmode:
+        raise SkinningError(f"The mesh of '{obj.name}' is in Edit Mode with another object: leave it first")
+
+
+def check_sharers(obj: bpy.types.Object, skeleton: Skeleton) -> None:
+    """Raise SkinningError where objects with other bones share the mesh: it holds one set of influences."""
+    sharers = [other for other in bpy.data.objects if other.data == obj.data and other != obj and other.library is None]
+    skeletons = [skeleton, *(read_skeleton(armature) for armature in map(_find_armature, sharers) if armature)]
+    if len({each.fingerprint for each in skeletons}) > 1:
+        raise SkinningError(
+            f"'{obj.name}' shares its mesh with objects whose armatures have other bones, or bones at other positions: "
+            "make the mesh single-user, or evaluate by Python"
+        )
+
+
+def _find_armature(obj: bpy.types.Object) -> bpy.types.Object | None:
+    with suppress(SkinningError):
+        modifier = find_replaced_modifier(obj) if settings_of(obj).is_bound else find_armature_modifier(obj)
+        return check_armature(obj, modifier)
+    return None
+
+
+def check_modifiers_above(skinned: SkinnedObject, modifiers: list[bpy.types.Modifier]) -> None:
+    """Raise SkinningError where modifiers above lose or merge influences."""
+    obj, replaced = skinned.obj, skinned.replaced
+    for above in modifiers:
+        if above.type in LOSES_ATTRIBUTES:
+            raise SkinningError(
+                f"Modifier '{above.name}' of '{obj.name}' stands above '{replaced.name}' and makes a new mesh, without "
+                "weights: move it below, or apply it"
+            )
+        if above.type in MERGES:
+            raise SkinningError(
+                f"Modifier '{above.name}' of '{obj.name}' stands above '{replaced.name}' and merges vertices, whose "
+                "joints nodes cannot average: move it below, or apply it"
+            )
+        if above.type == "MIRROR" and above.use_mirror_vertex_groups and _has_sides(obj):
+            raise SkinningError(
+                f"Modifier '{above.name}' of '{obj.name}' stands above '{replaced.name}' and swaps left and right "
+                "vertex groups, which nodes cannot follow: apply it, or move it below"
+            )
+
+
+def _has_sides(obj: bpy.types.Object) -> bool:
+    """Whether vertex groups are named in pairs of left and right."""
+    names = {group.name for group in obj.vertex_groups}
+    return any(bpy.utils.flip_name(name) in names - {name} for name in names)
