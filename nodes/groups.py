@@ -12,10 +12,10 @@ from ..deformers import METHODS
 from .graph import GROUP_NODES, Graph
 from .joints import Split, build_exact_joints, build_joints, build_negation, build_split
 from .methods import NODE_METHODS
-from .polar import build_choice, build_polar, build_svd
+from .polar import build_choice, build_continuation, build_mirror, build_polar, build_svd, build_turn
 from .pose import build_pose
-from .sets import build_sets
-from .skin import build_skin
+from .sets import COLUMNS, DUAL_QUATERNION_VECTORS, build_packing, build_sets
+from .skin import build_linear_blending, build_skin
 
 VERSION_KEY = "supple_version"
 VERSION = 3
@@ -78,9 +78,16 @@ def ensure_deformation(method: str, params: Any, set_count: int) -> Any:
         Of how many sets of joints vertices have shares; 0 where each follows one set.
     """
     label, steps = METHODS[method].name_variant(params), NODE_METHODS[method](params)
-    mixes_linear = steps.split is not None
-    build = partial(build_skin, make_moves=steps.make_moves, mixes_linear=mixes_linear, set_count=set_count)
     kind = f" {set_count} Sets" if set_count else ""
+    build = partial(build_linear_blending, set_count=set_count)
+    linear_blending = ensure_group(f"linear blending{kind}", f"Supple Linear Blending{kind}", build)
+    build = partial(
+        build_skin,
+        make_moves=steps.make_moves,
+        mixes_linear=steps.split is not None,
+        set_count=set_count,
+        linear_blending=linear_blending,
+    )
     return ensure_group(f"{DEFORMATION} {label}{kind}", f"Supple {label}{kind}", build)
 
 
@@ -110,8 +117,7 @@ def remove_unused_groups() -> None:
 
 def _build_joints_modifier(name: str, *, label: str, split: Split | None, kind: str) -> Any:
     pose = ensure_group(f"pose{kind}", f"Supple Pose{kind}", partial(build_pose, has_segments=bool(kind)))
-    blends = "Matrices" if split is None else "Dual Quaternions"
-    sets = ensure_group(f"sets {blends}", f"Supple Sets {blends}", partial(build_sets, blends_matrices=split is None))
+    sets = _ensure_sets(blends_matrices=split is None)
 
     graph = Graph(name)
     graph.tree.is_modifier = True
@@ -132,9 +138,23 @@ def _build_joints_modifier(name: str, *, label: str, split: Split | None, kind: 
     return graph.finish()
 
 
+def _ensure_sets(blends_matrices: bool) -> Any:
+    build = partial(build_packing, vectors=COLUMNS)
+    groups = {"pack_matrices": ensure_group("pack matrices", "Supple Pack Matrices", build), "pack_quaternions": None}
+    if not blends_matrices:
+        build = partial(build_packing, vectors=DUAL_QUATERNION_VECTORS)
+        groups["pack_quaternions"] = ensure_group("pack dual quaternions", "Supple Pack Dual Quaternions", build)
+    blends = "Matrices" if blends_matrices else "Dual Quaternions"
+    return ensure_group(f"sets {blends}", f"Supple Sets {blends}", partial(build_sets, **groups))
+
+
 def _ensure_motion(label: str, steps: Split) -> Any:
-    svd = ensure_group("svd", "Supple Singular Values", build_svd)
-    choice = ensure_group("choice", "Supple Mirrored Joints", partial(build_choice, svd=svd))
+    turn = ensure_group("turn", "Supple Orthogonal Columns", build_turn)
+    svd = ensure_group("svd", "Supple Singular Values", partial(build_svd, turn=turn))
+    mirror = ensure_group("mirror", "Supple Nearest Mirror", partial(build_mirror, svd=svd))
+    continuation = ensure_group("continuation", "Supple Continued Rotation", partial(build_continuation, svd=svd))
+    build = partial(build_choice, svd=svd, mirror=mirror, continuation=continuation)
+    choice = ensure_group("choice", "Supple Mirrored Joints", build)
     polar = ensure_group("polar", "Supple Polar", partial(build_polar, choice=choice))
     build = partial(build_split, groups={"polar": polar, "svd": svd}, split=steps)
     split = ensure_group(f"split {label}", f"Supple Split {label}", build)

@@ -18,8 +18,8 @@ CONVERGED = 4e-6
 NOISE = 1e-6
 """Scales below it count as zero: what rounding leaves of a joint that is scaled to nothing."""
 
-SWEEPS = 5
-"""Times that each pair of columns is made orthogonal: from the third on, errors shrink to the square."""
+SWEEPS = 4
+"""Times that each pair of columns is made orthogonal: three do for single precision."""
 
 LEAST_COSINE_SQUARED = 1e-15
 """Columns whose angle has a smaller cosine count as orthogonal."""
@@ -61,15 +61,15 @@ def build_polar(name: str, choice: Any) -> Any:
     return graph.finish()
 
 
-def build_choice(name: str, svd: Any) -> Any:
+def build_choice(name: str, svd: Any, mirror: Any, continuation: Any) -> Any:
     """The group in which mirrored joints, and those scaled to nothing, continue their parent's rotation.
 
     Parameters
     ----------
     name : str
         Of the new group.
-    svd : node group
-        From `build_svd`.
+    svd, mirror, continuation : node groups
+        From `build_svd`, `build_mirror` and `build_continuation`.
     """
     graph = Graph(name)
     joints, levels = graph.input("Joints", "GEOMETRY"), graph.input("Levels", "INT")
@@ -93,12 +93,12 @@ def build_choice(name: str, svd: Any) -> Any:
         steps = graph.extremes(joints, graph.attribute("open_count", "FLOAT"))[1]
     with graph.frame("Each continues its parent's rotation"):
         zone = graph.repeat(steps, Joints=joints)
-        step = _continue_joints(graph, zone["Joints"], svd)
+        step = _continue_joints(graph, zone["Joints"], mirror, continuation)
         graph.output("Joints", zone.close(Joints=step)["Joints"])
     return graph.finish()
 
 
-def _continue_joints(graph: Graph, joints: Value, svd: Any) -> Value:
+def _continue_joints(graph: Graph, joints: Value, mirror: Any, continuation: Any) -> Value:
     """`polar._choose_by_parent`, one step from the roots down."""
     parent = graph.attribute(PARENT, "INT")
     toward = of_parent(graph, joints, graph.attribute("rotation", "FLOAT4X4"), parent)
@@ -107,20 +107,22 @@ def _continue_joints(graph: Graph, joints: Value, svd: Any) -> Value:
     is_open, is_singular = graph.attribute("is_open", "BOOLEAN"), graph.attribute("is_singular", "BOOLEAN")
     inherits = graph.sample(joints, graph.attribute("has_mirror", "BOOLEAN"), parent)
     scales = graph.attribute("scales", "FLOAT_VECTOR")
-    found = right @ _find_mirror(graph, svd, agreement, scales) @ right.transposed()
+    nearest = graph.call(mirror, Agreement=agreement, Scales=scales)["Mirror"]
     inherited = graph.sample(joints, graph.attribute("mirror", "FLOAT4X4"), parent)
-    mirror = graph.switch(inherits, found, inherited)
+    found = graph.switch(inherits, right @ nearest @ right.transposed(), inherited)
     has_mirror = is_open & (inherits | ~is_singular)
-    mirrored = graph.attribute("linear", "FLOAT4X4") @ graph.switch(has_mirror, None, mirror)
-    continued = _continue_rotation(graph, svd, mirrored, toward)
+    mirrored = graph.attribute("linear", "FLOAT4X4") @ graph.switch(has_mirror, None, found)
+    continued = graph.call(continuation, Matrix=mirrored, Toward=toward)["Rotation"]
     rotation = graph.switch(is_open, graph.attribute("rotation", "FLOAT4X4"), continued)
-    joints, held = graph.capture(joints, "POINT", rotation=rotation, mirror=mirror, has_mirror=has_mirror)
+    joints, held = graph.capture(joints, "POINT", rotation=rotation, mirror=found, has_mirror=has_mirror)
     return graph.store(joints, **held)
 
 
-def _find_mirror(graph: Graph, svd: Any, agreement: Value, scales: Value) -> Value:
-    """`polar._find_mirrors`."""
-    a = agreement.components()
+def build_mirror(name: str, svd: Any) -> Any:
+    """The group that finds the mirror with which each rotation is nearest to the parent's: `polar._find_mirrors`."""
+    graph = Graph(name)
+    a = graph.input("Agreement", "MATRIX").components()
+    scales = graph.input("Scales", "VECTOR")
     trace = a[0] + a[5] + a[10]
     largest, middle, least = scales.components()
     drops = (largest - middle > largest * EQUAL_SCALES, middle - least > largest * EQUAL_SCALES)
@@ -153,11 +155,14 @@ def _find_mirror(graph: Graph, svd: Any, agreement: Value, scales: Value) -> Val
     products = {(i, j): n[i] * n[j] * -2.0 for i, j in pairs}
     plane = _symmetric(graph, [1.0 - component * component * 2.0 for component in n], products)
     point = graph.add("FunctionNodeCombineTransform", None, None, (-1.0, -1.0, -1.0))
-    return graph.switch(nearness + trace < 0.0, plane, point)
+    graph.output("Mirror", graph.switch(nearness + trace < 0.0, plane, point))
+    return graph.finish()
 
 
-def _continue_rotation(graph: Graph, svd: Any, matrix: Value, toward: Value) -> Value:
-    """`polar._continue_rotations`."""
+def build_continuation(name: str, svd: Any) -> Any:
+    """The group that finds rotations of matrices that are not mirrored: `polar._continue_rotations`."""
+    graph = Graph(name)
+    matrix, toward = graph.input("Matrix", "MATRIX"), graph.input("Toward", "MATRIX")
     parts = graph.call(svd, Matrix=matrix)
     left, right, sizes = parts["Left"], parts["Right"], parts["Scales"].components()
     is_open = [~(size > (sizes[0] * SINGULAR_RATIO).maximum(NOISE)) for size in sizes]
@@ -172,9 +177,9 @@ def _continue_rotation(graph: Graph, svd: Any, matrix: Value, toward: Value) -> 
     inner = graph.call(svd, Matrix=graph.add("FunctionNodeCombineMatrix", *entries))
     left, right = left @ inner["Left"], right @ inner["Right"]
     sign = graph.switch(_determinant(left) * _determinant(right) < 0.0, 1.0, -1.0)
-    return (
-        left @ graph.add("FunctionNodeCombineTransform", None, None, graph.vector(1.0, 1.0, sign)) @ right.transposed()
-    )
+    proper = graph.add("FunctionNodeCombineTransform", None, None, graph.vector(1.0, 1.0, sign))
+    graph.output("Rotation", left @ proper @ right.transposed())
+    return graph.finish()
 
 
 def _symmetric(graph: Graph, diagonal: Any, pairs: dict[tuple[int, int], Value]) -> Value:
@@ -192,10 +197,17 @@ def _determinant(matrix: Value) -> Value:
     return x.dot(y.cross(z))
 
 
-def build_svd(name: str) -> Any:
+def build_svd(name: str, turn: Any) -> Any:
     """The group that decomposes matrices, `Matrix = Left @ diagonal(Scales) @ Right.transposed()`: one-sided Jacobi.
 
     Scales are descending; Left and Right are orthogonal also where scales are zero.
+
+    Parameters
+    ----------
+    name : str
+        Of the new group.
+    turn : node group
+        From `build_turn`.
     """
     graph = Graph(name)
     matrix = graph.input("Matrix", "MATRIX")
@@ -205,7 +217,11 @@ def build_svd(name: str) -> Any:
         zone = graph.repeat(SWEEPS, **columns, **axes)
         values = {name: zone[name] for name in (*columns, *axes)}
         for first, second in ((0, 1), (0, 2), (1, 2)):
-            _make_orthogonal(graph, values, first, second)
+            keys = f"a{first}", f"a{second}", f"v{first}", f"v{second}"
+            turned = graph.call(
+                turn, **dict(zip(("A_1", "A_2", "V_1", "V_2"), (values[key] for key in keys), strict=True))
+            )
+            values |= dict(zip(keys, turned.values(), strict=True))
         values = zone.close(**values)
     with graph.frame("The largest first"):
         sizes = {f"n{axis}": values[f"a{axis}"].length() for axis in range(3)}
@@ -231,9 +247,11 @@ def build_svd(name: str) -> Any:
     return graph.finish()
 
 
-def _make_orthogonal(graph: Graph, values: dict[str, Value], first: int, second: int) -> None:
-    """Turn two columns, and the axes with them, in their plane."""
-    p, q = values[f"a{first}"], values[f"a{second}"]
+def build_turn(name: str) -> Any:
+    """The group that turns two columns in their plane until they are orthogonal, and two axes with them."""
+    graph = Graph(name)
+    names = ("A 1", "A 2", "V 1", "V 2")
+    p, q, *axes = (graph.input(socket, "VECTOR") for socket in names)
     across, p_square, q_square = p.dot(q), p.dot(p), q.dot(q)
     ratio = (q_square - p_square) / (across * 2.0)
     root = graph.add("ShaderNodeMath", ratio.times_plus(ratio, 1.0), operation="SQRT")
@@ -241,7 +259,7 @@ def _make_orthogonal(graph: Graph, values: dict[str, Value], first: int, second:
     tangent = graph.switch(across * across > p_square * q_square * LEAST_COSINE_SQUARED, 0.0, tangent)
     cosine = graph.add("ShaderNodeMath", tangent.times_plus(tangent, 1.0), operation="INVERSE_SQRT")
     sine = cosine * tangent
-    for kind in ("a", "v"):
-        p, q = values[f"{kind}{first}"], values[f"{kind}{second}"]
-        values[f"{kind}{first}"] = p * cosine - q * sine
-        values[f"{kind}{second}"] = p.times_plus(sine, q * cosine)
+    for (first, second), sockets in zip(((p, q), axes), (names[:2], names[2:]), strict=True):
+        graph.output(sockets[0], first * cosine - second * sine)
+        graph.output(sockets[1], first.times_plus(sine, second * cosine))
+    return graph.finish()

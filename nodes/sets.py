@@ -11,6 +11,7 @@ Sets are edges of the joints' mesh: edges hold attributes, and are in nobody's w
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ..deformers.rig.influences import SET_SIZE
@@ -32,54 +33,73 @@ DUAL_QUATERNION_VECTORS = ((0, 1, 2), (4, 5, 6), (3, 7, None))
 """The same of dual quaternions: both vectors, and both scalars."""
 
 
-def build_sets(name: str, blends_matrices: bool) -> Any:
-    """The group that packs for each set what the skin blends.
+def build_packing(name: str, vectors: Sequence[Sequence[int | None]]) -> Any:
+    """The group that packs, for each set, vectors of its joints' matrices as the columns of one matrix each.
 
     Parameters
     ----------
     name : str
         Of the new group.
-    blends_matrices : bool
-        Whether the method blends the transforms as they are. Else it blends dual quaternions and stretches, and
-        transforms only where the input Linear Blending asks for them.
+    vectors : sequence of sequences of 3 int or None
+        Entries of the matrices that make a vector; None for a zero.
+    """
+    graph = Graph(name)
+    joints, matrix = graph.input("Joints", "GEOMETRY"), graph.input("Matrix", "MATRIX")
+    with graph.frame("The set's joints"):
+        members = [graph.sample(joints, matrix, graph.attribute(slot, "INT")).components() for slot in JOINTS]
+    with graph.frame("Their vectors side by side, then the differences from the last"):
+        differences = graph.add(
+            "FunctionNodeCombineMatrix",
+            *(1.0, 0.0, 0.0, -1.0), *(0.0, 1.0, 0.0, -1.0), *(0.0, 0.0, 1.0, -1.0), *(0.0, 0.0, 0.0, 1.0),
+        )  # fmt: skip
+        for number, entries in enumerate(vectors):
+            rows: list[Any] = []
+            for slot, member in enumerate(members):
+                rows += [0.0 if entry is None else member[entry] for entry in entries]
+                rows.append(float(slot == SET_SIZE - 1))
+            graph.output(f"Packed {number}", graph.add("FunctionNodeCombineMatrix", *rows) @ differences)
+    return graph.finish()
+
+
+def build_sets(name: str, pack_matrices: Any, pack_quaternions: Any | None) -> Any:
+    """The group that stores with each set what the skin blends.
+
+    Parameters
+    ----------
+    name : str
+        Of the new group.
+    pack_matrices : node group
+        From `build_packing`, by COLUMNS.
+    pack_quaternions : node group or None
+        The same by DUAL_QUATERNION_VECTORS. None for a method that blends the transforms as they are: others blend
+        dual quaternions and stretches, and transforms only where the input Linear Blending asks for them.
     """
     graph = Graph(name)
     geometry, joints = graph.input("Geometry", "GEOMETRY"), graph.input("Joints", "GEOMETRY")
     columns = [graph.input(column, "VECTOR") for column in ("X", "Y", "Z", "Origin")]
     matrix = graph.matrix(*columns)
-    if blends_matrices:
+
+    def pack(geometry: Value, group: Any, name: str, matrix: Value) -> Value:
+        packed = graph.call(group, Joints=joints, Matrix=matrix)
+        named = {f"{name}_{number}": value for number, value in enumerate(packed.values())}
+        geometry, held = graph.capture(geometry, "EDGE", **named)
+        return graph.store(geometry, "EDGE", **held)
+
+    if pack_quaternions is None:
         with graph.frame("Transforms"):
-            graph.output("Geometry", _pack(graph, geometry, joints, MATRIX, matrix, COLUMNS))
+            graph.output("Geometry", pack(geometry, pack_matrices, MATRIX, matrix))
         return graph.finish()
     is_linear = graph.input("Linear Blending", "BOOLEAN", "Whether a mesh mixes in linear blending")
     both, is_stretched = graph.input("Dual Quaternion", "MATRIX"), graph.input("Is Stretched", "BOOLEAN")
     stretch = graph.input("Stretch", "MATRIX")
     with graph.frame("Dual quaternions"):
-        packed = _pack(graph, geometry, joints, DUAL_QUATERNION, both, DUAL_QUATERNION_VECTORS)
+        packed = pack(geometry, pack_quaternions, DUAL_QUATERNION, both)
     with graph.frame("Stretches"):
-        stretched = _pack(graph, packed, joints, STRETCH, stretch, COLUMNS)
+        stretched = pack(packed, pack_matrices, STRETCH, stretch)
         stretched = graph.store(stretched, "EDGE", **{IS_STRETCHED: graph.truth()})
         packed = graph.switch(is_stretched, packed, stretched)
     with graph.frame("Transforms, where a mesh mixes in linear blending"):
-        mixing = _pack(graph, packed, joints, MATRIX, matrix, COLUMNS)
+        mixing = pack(packed, pack_matrices, MATRIX, matrix)
         mixing = graph.store(mixing, "EDGE", **{HAS_MATRICES: graph.truth()})
         graph.output("Geometry", graph.switch(is_linear, packed, mixing))
     return graph.finish()
-
-
-def _pack(graph: Graph, geometry: Value, joints: Value, name: str, matrix: Value, vectors: Any) -> Value:
-    """Store, for each set, vectors of its joints' matrices as the columns of one matrix each."""
-    members = [graph.sample(joints, matrix, graph.attribute(slot, "INT")).components() for slot in JOINTS]
-    differences = graph.add(
-        "FunctionNodeCombineMatrix",
-        *(1.0, 0.0, 0.0, -1.0), *(0.0, 1.0, 0.0, -1.0), *(0.0, 0.0, 1.0, -1.0), *(0.0, 0.0, 0.0, 1.0),
-    )  # fmt: skip
-    packed = {}
-    for number, entries in enumerate(vectors):
-        rows: list[Any] = []
-        for slot, member in enumerate(members):
-            rows += [0.0 if entry is None else member[entry] for entry in entries]
-            rows.append(float(slot == SET_SIZE - 1))
-        packed[f"{name}_{number}"] = graph.add("FunctionNodeCombineMatrix", *rows) @ differences
-    geometry, held = graph.capture(geometry, "EDGE", **packed)
-    return graph.store(geometry, "EDGE", **held)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..deformers.rig.rest import LEAST_WEIGHT
@@ -27,14 +28,39 @@ INPUTS = (
 )
 """Inputs of the node modifier besides the geometry."""
 
-Blend = Callable[[str, int], tuple[list[Value], Value | None]]
-"""Blends that many packed vectors of a name over each vertex's joints: the sums, and that of the weights unless 1."""
 
-Move = Callable[[Graph, Blend, Value], Value]
+@dataclass(frozen=True)
+class Influenced:
+    """Points of a mesh, and what is needed to move them by their joints.
+
+    Attributes
+    ----------
+    graph : Graph
+    joints : Value
+        Geometry of the joints object.
+    set_count : int
+        Of how many sets of joints vertices have shares; 0 where each follows one set.
+    linear_blending : node group
+        From `build_linear_blending`, for the same number of sets.
+    """
+
+    graph: Graph
+    joints: Value
+    set_count: int
+    linear_blending: Any
+
+
+Move = Callable[[Influenced, Value], Value]
 """A step that moves points, from where they are to where they go."""
 
 
-def build_skin(name: str, make_moves: Callable[[Value], Sequence[Move]], mixes_linear: bool, set_count: int) -> Any:
+def build_skin(
+    name: str,
+    make_moves: Callable[[Value], Sequence[Move]],
+    mixes_linear: bool,
+    set_count: int,
+    linear_blending: Any,
+) -> Any:
     """The group that moves the vertices of a mesh by its joints.
 
     Parameters
@@ -45,8 +71,8 @@ def build_skin(name: str, make_moves: Callable[[Value], Sequence[Move]], mixes_l
         Gives the method's moves, in order, for the value that tells whether any joint is stretched.
     mixes_linear : bool
         Whether a vertex group can mix in linear blending.
-    set_count : int
-        Of how many sets of joints vertices have shares; 0 where each follows one set.
+    set_count, linear_blending
+        See `Influenced`.
     """
     graph = Graph(name)
     graph.tree.is_modifier = True
@@ -62,16 +88,12 @@ def build_skin(name: str, make_moves: Callable[[Value], Sequence[Move]], mixes_l
         start = graph.switch(differs, position, to_armature.move(position))
         is_stretched = _is_true(graph, joints, IS_STRETCHED)
 
-    def blend(name: str, count: int) -> tuple[list[Value], Value | None]:
-        if set_count:
-            return _blend_shares(graph, joints, set_count, name, count)
-        return _blend_set(graph, joints, 0, name, count), None
-
+    points = Influenced(graph, joints, set_count, linear_blending)
     posed = start
     for move in make_moves(is_stretched):
-        posed = move(graph, blend, posed)
+        posed = move(points, posed)
     if mixes_linear:
-        linear = blend_matrices(MATRIX, "Linear Group: mix in linear blending", None)(graph, blend, start)
+        linear = blend_matrices(MATRIX, "Linear Group: mix in linear blending", None)(points, start)
         with graph.frame("Linear Group"):
             share = graph.add("ShaderNodeClamp", graph.attribute(linear_group, "FLOAT"))
             mixed = (linear - posed).times_plus(share, posed)
@@ -108,45 +130,73 @@ def _differs_from_identity(graph: Graph, matrix: Value) -> Value:
     return furthest > SAME_SPACE
 
 
-def _blend_set(graph: Graph, joints: Value, number: int, name: str, count: int) -> list[Value]:
-    """Blend packed vectors by a vertex's set of joints of that number."""
-    which = graph.attribute(f"{SET_ATTRIBUTE}{number}", "INT")
-    weights = graph.attribute(f"{WEIGHTS_ATTRIBUTE}{number}", "FLOAT_VECTOR")
-    packed = (graph.attribute(f"{name}_{index}", "FLOAT4X4") for index in range(count))
-    return [graph.sample(joints, matrix, which, "EDGE").move(weights) for matrix in packed]
-
-
-def _blend_shares(graph: Graph, joints: Value, set_count: int, name: str, count: int) -> tuple[list[Value], Value]:
-    """Blend packed vectors by all sets of joints of a vertex, each with its share."""
+def _blend(
+    graph: Graph, joints: Value, set_count: int, names: Sequence[str | Value]
+) -> tuple[list[Value], Value | None]:
+    """Blend packed vectors of these names over each vertex's joints: their sums, and that of the weights unless 1."""
+    if not set_count:
+        return _blend_set(graph, joints, 0, names), None
     total = graph.attribute(f"{SHARE_ATTRIBUTE}0", "FLOAT")
-    sums = [vector * total for vector in _blend_set(graph, joints, 0, name, count)]
+    sums = [vector * total for vector in _blend_set(graph, joints, 0, names)]
     for number in range(1, set_count):
         share = graph.attribute(f"{SHARE_ATTRIBUTE}{number}", "FLOAT")
-        blended = _blend_set(graph, joints, number, name, count)
+        blended = _blend_set(graph, joints, number, names)
         sums = [vector.times_plus(share, so_far) for vector, so_far in zip(blended, sums, strict=True)]
         total = total + share
     return sums, total
 
 
-def blend_matrices(name: str, label: str, is_needed: Value | None) -> Move:
-    """The step that moves points by the weighted sum of a matrix of the joints, divided by the sum of the weights."""
+def _blend_set(graph: Graph, joints: Value, number: int, names: Sequence[str | Value]) -> list[Value]:
+    """Blend packed vectors by a vertex's set of joints of that number."""
+    which = graph.attribute(f"{SET_ATTRIBUTE}{number}", "INT")
+    weights = graph.attribute(f"{WEIGHTS_ATTRIBUTE}{number}", "FLOAT_VECTOR")
+    packed = (graph.attribute(name, "FLOAT4X4") for name in names)
+    return [graph.sample(joints, matrix, which, "EDGE").move(weights) for matrix in packed]
 
-    def move(graph: Graph, blend: Blend, start: Value) -> Value:
-        with graph.frame(label):
-            (*axes, moved), total = blend(name, 4)
-            for axis, component in zip(axes, start.components(), strict=True):
-                moved = axis.times_plus(component, moved)
-            if total is not None:
-                moved = graph.switch(total > LEAST_WEIGHT, start, moved / total)
-            return moved if is_needed is None else graph.switch(is_needed, start, moved)
+
+def build_linear_blending(name: str, set_count: int) -> Any:
+    """The group that moves points by the weighted sum of matrices of the joints, divided by the sum of the weights.
+
+    Its inputs name the columns that sets pack of these matrices.
+
+    Parameters
+    ----------
+    name : str
+        Of the new group.
+    set_count : int
+        See `Influenced`.
+    """
+    graph = Graph(name)
+    joints, position = graph.input("Joints", "GEOMETRY"), graph.input("Position", "VECTOR")
+    names = [graph.input(f"Column {column}", "STRING") for column in range(4)]
+    with graph.frame("Blend the columns, and move the points (eq 1)"):
+        (*axes, moved), total = _blend(graph, joints, set_count, names)
+        for axis, component in zip(axes, position.components(), strict=True):
+            moved = axis.times_plus(component, moved)
+        if total is not None:
+            moved = graph.switch(total > LEAST_WEIGHT, position, moved / total)
+    graph.output("Position", moved)
+    return graph.finish()
+
+
+def blend_matrices(name: str, label: str, is_needed: Value | None) -> Move:
+    """The step that blends a matrix of the joints linearly."""
+
+    def move(points: Influenced, start: Value) -> Value:
+        with points.graph.frame(label):
+            columns = {f"Column_{column}": f"{name}_{column}" for column in range(4)}
+            moved = points.graph.call(points.linear_blending, Joints=points.joints, Position=start, **columns)
+            return moved["Position"] if is_needed is None else points.graph.switch(is_needed, start, moved["Position"])
 
     return move
 
 
-def move_rigidly(graph: Graph, blend: Blend, start: Value) -> Value:
+def move_rigidly(points: Influenced, start: Value) -> Value:
     """The step that blends dual quaternions and moves points by them (eq 5-8): `stages._move_rigidly`."""
+    graph = points.graph
     with graph.frame("Blend the dual quaternions (eq 8)"):
-        (r, dual, scalars), total = blend(DUAL_QUATERNION, 3)
+        names = [f"{DUAL_QUATERNION}_{index}" for index in range(3)]
+        (r, dual, scalars), total = _blend(graph, points.joints, points.set_count, names)
     with graph.frame("Normalize them and move the points (eq 5-8); points without weights stay"):
         w, dual_w, _ = scalars.components()
         least: Any = LEAST_NORM
