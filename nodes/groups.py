@@ -12,7 +12,15 @@ from ..deformers import METHODS
 from .graph import GROUP_NODES, Graph
 from .joints import Split, build_exact_joints, build_joints, build_negation, build_split
 from .methods import NODE_METHODS
-from .polar import build_choice, build_continuation, build_mirror, build_polar, build_svd, build_turn
+from .polar import (
+    build_choice,
+    build_continuation,
+    build_mirror,
+    build_newton,
+    build_polar,
+    build_svd,
+    build_turn,
+)
 from .pose import build_pose
 from .sets import COLUMNS, DUAL_QUATERNION_VECTORS, build_packing, build_sets
 from .skin import build_linear_blending, build_skin
@@ -151,11 +159,15 @@ def _ensure_sets(blends_matrices: bool) -> Any:
 def _ensure_motion(label: str, steps: Split) -> Any:
     turn = ensure_group("turn", "Supple Orthogonal Columns", build_turn)
     svd = ensure_group("svd", "Supple Singular Values", partial(build_svd, turn=turn))
-    mirror = ensure_group("mirror", "Supple Nearest Mirror", partial(build_mirror, svd=svd))
-    continuation = ensure_group("continuation", "Supple Continued Rotation", partial(build_continuation, svd=svd))
-    build = partial(build_choice, svd=svd, mirror=mirror, continuation=continuation)
-    choice = ensure_group("choice", "Supple Mirrored Joints", build)
-    polar = ensure_group("polar", "Supple Polar", partial(build_polar, choice=choice))
+    groups = {
+        "svd": svd,
+        "newton": ensure_group("newton", "Supple Newton", build_newton),
+        "mirror": ensure_group("mirror", "Supple Nearest Mirror", partial(build_mirror, svd=svd)),
+        "continuation": ensure_group("continuation", "Supple Continued Rotation", partial(build_continuation, svd=svd)),
+    }
+    choice = ensure_group("choice", "Supple Mirrored Joints", partial(build_choice, groups=groups))
+    build = partial(build_polar, newton=groups["newton"], choice=choice)
+    polar = ensure_group("polar", "Supple Polar", build)
     build = partial(build_split, groups={"polar": polar, "svd": svd}, split=steps)
     split = ensure_group(f"split {label}", f"Supple Split {label}", build)
     negation = ensure_group("negation", "Supple Signs", build_negation)

@@ -25,23 +25,18 @@ LEAST_COSINE_SQUARED = 1e-15
 """Columns whose angle has a smaller cosine count as orthogonal."""
 
 
-def build_polar(name: str, choice: Any) -> Any:
-    """The group that finds a rotation for each joint's matrix (eq 12).
+def build_newton(name: str) -> Any:
+    """The group that finds the rotations of matrices that are neither mirrored nor, nearly, singular.
 
-    Parameters
-    ----------
-    name : str
-        Of the new group.
-    choice : node group
-        From `build_choice`. Only evaluated where a joint is mirrored or, nearly, scaled to nothing.
+    Newton's iteration: a matrix and its inverse transposed are averaged again and again.
     """
     graph = Graph(name)
-    joints, levels = graph.input("Joints", "GEOMETRY"), graph.input("Levels", "INT")
     matrix = graph.input("Matrix", "MATRIX")
-    with graph.frame("Newton's iteration: a matrix and its inverse transposed, averaged again and again"):
+    with graph.frame("Scaled to a volume of 1"):
         x, y, z = matrix.columns()
         volume = x.dot(y.cross(z)).absolute().maximum(NOISE**3)
         scale = graph.add("ShaderNodeMath", volume, -1.0 / 3.0, operation="POWER")
+    with graph.frame("Averaged with the inverse transposed"):
         zone = graph.repeat(STEPS, X=x * scale, Y=y * scale, Z=z * scale)
         x, y, z = zone["X"], zone["Y"], zone["Z"]
         cofactors = y.cross(z), z.cross(x), x.cross(y)
@@ -49,33 +44,53 @@ def build_polar(name: str, choice: Any) -> Any:
         averages = [
             cofactor.times_plus(share, column * 0.5) for cofactor, column in zip(cofactors, (x, y, z), strict=True)
         ]
-        rotated = zone.close(**dict(zip("XYZ", averages, strict=True)))
-        joints, held = graph.capture(joints, "POINT", **rotated)
-        x, y, z = held["X"], held["Y"], held["Z"]
-        is_unclear = ~(distance_from_rotation(x, y, z) < CONVERGED) | (volume < 2.0 * NOISE**3)
-        joints = graph.store(joints, rotation=graph.matrix(x, y, z))
-        any_unclear = graph.is_any(joints, is_unclear)
-    with graph.frame("Joints that leave it open"):
-        chosen = graph.call(choice, Joints=joints, Levels=levels, Matrix=matrix)
-    graph.output("Joints", graph.switch(any_unclear, joints, chosen["Joints"]))
+        x, y, z = zone.close(**dict(zip("XYZ", averages, strict=True))).values()
+    graph.output("Rotation", graph.matrix(x, y, z))
+    is_clear = distance_from_rotation(x, y, z) < CONVERGED
+    graph.output("Is Unclear", ~is_clear | (volume < 2.0 * NOISE**3))
     return graph.finish()
 
 
-def build_choice(name: str, svd: Any, mirror: Any, continuation: Any) -> Any:
+def build_polar(name: str, newton: Any, choice: Any) -> Any:
+    """The group that finds a rotation for each joint's matrix (eq 12).
+
+    Parameters
+    ----------
+    name : str
+        Of the new group.
+    newton : node group
+        From `build_newton`.
+    choice : node group
+        From `build_choice`. Only evaluated where a joint is mirrored or, nearly, scaled to nothing.
+    """
+    graph = Graph(name)
+    joints, levels = graph.input("Joints", "GEOMETRY"), graph.input("Levels", "INT")
+    matrix = graph.input("Matrix", "MATRIX")
+    found = graph.call(newton, Matrix=matrix)
+    joints, held = graph.capture(joints, "POINT", rotation=found["Rotation"], unclear=found["Is Unclear"])
+    is_any_unclear = graph.is_any(joints, held["unclear"])
+    with graph.frame("Joints that leave it open"):
+        chosen = graph.call(choice, Joints=joints, Levels=levels, Matrix=matrix)["Joints"]
+        clear = graph.store(joints, rotation=held["rotation"])
+        graph.output("Joints", graph.switch(is_any_unclear, clear, chosen))
+    return graph.finish()
+
+
+def build_choice(name: str, groups: dict[str, Any]) -> Any:
     """The group in which mirrored joints, and those scaled to nothing, continue their parent's rotation.
 
     Parameters
     ----------
     name : str
         Of the new group.
-    svd, mirror, continuation : node groups
-        From `build_svd`, `build_mirror` and `build_continuation`.
+    groups : dict
+        "svd", "newton", "mirror" and "continuation", from `build_svd` and so on.
     """
     graph = Graph(name)
     joints, levels = graph.input("Joints", "GEOMETRY"), graph.input("Levels", "INT")
     matrix = graph.input("Matrix", "MATRIX")
     with graph.frame("Which joints leave their rotation open?"):
-        parts = graph.call(svd, Matrix=matrix)
+        parts = graph.call(groups["svd"], Matrix=matrix)
         left, scales, right = parts["Left"], parts["Scales"], parts["Right"]
         rotation = left @ right.transposed()
         largest, _, least = scales.components()
@@ -83,38 +98,44 @@ def build_choice(name: str, svd: Any, mirror: Any, continuation: Any) -> Any:
         is_open = is_singular | (_determinant(rotation) < 0.0)
         joints, held = graph.capture(
             joints, "POINT", rotation=rotation, linear=matrix, left=left, scales=scales, right=right,
-            is_singular=is_singular, is_open=is_open,
+            is_singular=is_singular, waits=is_open,
         )  # fmt: skip
         joints = graph.store(joints, **held)
     with graph.frame("How many of them follow one another?"):
         joints = sum_chains(
-            graph, joints, levels, open_count=graph.switch(graph.attribute("is_open", "BOOLEAN"), 0.0, 1.0)
+            graph, joints, levels, open_count=graph.switch(graph.attribute("waits", "BOOLEAN"), 0.0, 1.0)
         )
         steps = graph.extremes(joints, graph.attribute("open_count", "FLOAT"))[1]
     with graph.frame("Each continues its parent's rotation"):
         zone = graph.repeat(steps, Joints=joints)
-        step = _continue_joints(graph, zone["Joints"], mirror, continuation)
+        step = _continue_joints(graph, zone["Joints"], groups)
         graph.output("Joints", zone.close(Joints=step)["Joints"])
     return graph.finish()
 
 
-def _continue_joints(graph: Graph, joints: Value, mirror: Any, continuation: Any) -> Value:
-    """`polar._choose_by_parent`, one step from the roots down."""
-    parent = graph.attribute(PARENT, "INT")
+def _continue_joints(graph: Graph, joints: Value, groups: dict[str, Any]) -> Value:
+    """`polar._choose_by_parent`, one step from the roots down: joints are ready whose parents do not wait."""
+    parent, waits = graph.attribute(PARENT, "INT"), graph.attribute("waits", "BOOLEAN")
+    is_ready = waits & ~graph.sample(joints, waits, parent)
     toward = of_parent(graph, joints, graph.attribute("rotation", "FLOAT4X4"), parent)
     left, right = graph.attribute("left", "FLOAT4X4"), graph.attribute("right", "FLOAT4X4")
-    agreement = left.transposed() @ toward @ right
-    is_open, is_singular = graph.attribute("is_open", "BOOLEAN"), graph.attribute("is_singular", "BOOLEAN")
+    is_singular = graph.attribute("is_singular", "BOOLEAN")
     inherits = graph.sample(joints, graph.attribute("has_mirror", "BOOLEAN"), parent)
-    scales = graph.attribute("scales", "FLOAT_VECTOR")
-    nearest = graph.call(mirror, Agreement=agreement, Scales=scales)["Mirror"]
-    inherited = graph.sample(joints, graph.attribute("mirror", "FLOAT4X4"), parent)
-    found = graph.switch(inherits, right @ nearest @ right.transposed(), inherited)
-    has_mirror = is_open & (inherits | ~is_singular)
-    mirrored = graph.attribute("linear", "FLOAT4X4") @ graph.switch(has_mirror, None, found)
-    continued = graph.call(continuation, Matrix=mirrored, Toward=toward)["Rotation"]
-    rotation = graph.switch(is_open, graph.attribute("rotation", "FLOAT4X4"), continued)
-    joints, held = graph.capture(joints, "POINT", rotation=rotation, mirror=found, has_mirror=has_mirror)
+    any_singular = graph.is_any(joints, is_ready & is_singular)
+    any_first = graph.is_any(joints, is_ready & ~is_singular & ~inherits)
+
+    agreement, scales = left.transposed() @ toward @ right, graph.attribute("scales", "FLOAT_VECTOR")
+    nearest = graph.call(groups["mirror"], Agreement=agreement, Scales=scales)["Mirror"]
+    found = right @ graph.switch(any_first, None, nearest) @ right.transposed()
+    mirror = graph.switch(inherits, found, graph.sample(joints, graph.attribute("mirror", "FLOAT4X4"), parent))
+    has_mirror = inherits | ~is_singular
+    mirrored = graph.attribute("linear", "FLOAT4X4") @ graph.switch(has_mirror, None, mirror)
+    plain = graph.call(groups["newton"], Matrix=mirrored)["Rotation"]
+    continued = graph.call(groups["continuation"], Matrix=mirrored, Toward=toward)["Rotation"]
+    changes = {"rotation": graph.switch(any_singular, plain, continued), "mirror": mirror}
+    kept = {name: graph.switch(is_ready, graph.attribute(name, "FLOAT4X4"), new) for name, new in changes.items()}
+    kept["has_mirror"] = graph.switch(is_ready, graph.attribute("has_mirror", "BOOLEAN"), has_mirror)
+    joints, held = graph.capture(joints, "POINT", **kept, waits=waits & ~is_ready)
     return graph.store(joints, **held)
 
 
