@@ -122,8 +122,17 @@ def come_back() -> float | None:
 
 
 @persistent
+def _on_frame(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    _follow(depsgraph, is_frame=True)
+
+
+@persistent
 def _on_change(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
-    """Follow changes of weights and bones, then the pose."""
+    _follow(depsgraph, is_frame=False)
+
+
+def _follow(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> None:
+    """Follow changes of weights and bones, then the pose; another frame by itself changes nothing that nodes read."""
     if _watch.is_rendering and depsgraph.mode != "RENDER":
         return  # the render has the carriers
     changed = _find_changes(depsgraph)
@@ -133,7 +142,8 @@ def _on_change(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     dragging, poses = depsgraph.mode != "RENDER" and is_dragging(), Poses(depsgraph)
     for obj in _watch.bound_objects():
         if settings_of(obj).evaluate == "NODES":
-            if depsgraph.mode != "RENDER" and (changed or not live.is_baking(obj)):
+            is_known = is_frame and not changed and by_nodes.is_up_to_date(obj)
+            if depsgraph.mode != "RENDER" and not is_known and (changed or not live.is_baking(obj)):
                 _report(obj, lambda obj=obj: by_nodes.refresh(obj, depsgraph, changed))
             continue
         if live.is_baking(obj):
@@ -227,7 +237,7 @@ def _on_render_end(*_) -> None:
 
 
 HANDLERS = (
-    ("frame_change_post", _on_change),
+    ("frame_change_post", _on_frame),
     ("depsgraph_update_post", _on_change),
     ("load_post", _on_load),
     ("undo_post", _on_undo),

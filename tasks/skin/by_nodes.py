@@ -256,6 +256,14 @@ def expect_changes() -> None:
         seen.armature_is_stale = True
 
 
+def is_up_to_date(obj: bpy.types.Object) -> bool:
+    """Whether an object's nodes were looked at, and nothing is left to look at but changes that Blender reports."""
+    seen = _seen.get(obj.session_uid)
+    if seen is None or seen.problem or seen.skeleton.bendy:
+        return False
+    return not (seen.armature_is_stale or seen.joints_are_stale)
+
+
 def refresh(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, changed: set[bpy.types.ID]) -> None:
     """Follow what nodes can not follow themselves: other bones, other weights, other modifiers.
 
