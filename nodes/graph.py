@@ -307,7 +307,8 @@ class Graph:
 
     def is_any(self, geometry: Value, condition: Value) -> Value:
         """Whether a condition holds for any point: a single value."""
-        return self.extremes(geometry, condition)[1] > 0.5
+        mean, *_ = self.outputs("GeometryNodeAttributeStatistic", geometry, None, condition)  # the others take sorting
+        return mean > 0.0
 
     def matrix(self, *columns: Value) -> Value:
         """A matrix of three columns, and perhaps a fourth, the translation."""

@@ -73,7 +73,7 @@ def _is_whole(group: Any) -> bool:
     return all(tree is not None and _is_whole(tree) for tree in inner)
 
 
-def ensure_deformation(method: str, params: Any, set_count: int) -> Any:
+def ensure_deformation(method: str, params: Any, set_count: int, is_interpolable: bool) -> Any:
     """The group that a node modifier deforms a mesh by, for each method and each choice in its `Params`.
 
     Parameters
@@ -82,20 +82,15 @@ def ensure_deformation(method: str, params: Any, set_count: int) -> Any:
         Key of `NODE_METHODS`.
     params : Params
         The method's.
-    set_count : int
-        Of how many sets of joints vertices have shares; 0 where each follows one set.
+    set_count, is_interpolable
+        See `Influenced`.
     """
     label, steps = METHODS[method].name_variant(params), NODE_METHODS[method](params)
-    kind = f" {set_count} Sets" if set_count else ""
-    build = partial(build_linear_blending, set_count=set_count)
-    linear_blending = ensure_group(f"linear blending{kind}", f"Supple Linear Blending{kind}", build)
-    build = partial(
-        build_skin,
-        make_moves=steps.make_moves,
-        mixes_linear=steps.split is not None,
-        set_count=set_count,
-        linear_blending=linear_blending,
-    )
+    kind = f" {set_count} {'Shares' if is_interpolable else 'Sets'}" if set_count else ""
+    layout = {"set_count": set_count, "is_interpolable": is_interpolable}
+    build = partial(build_linear_blending, **layout)
+    layout["linear_blending"] = ensure_group(f"linear blending{kind}", f"Supple Linear Blending{kind}", build)
+    build = partial(build_skin, make_moves=steps.make_moves, mixes_linear=steps.split is not None, **layout)
     return ensure_group(f"{DEFORMATION} {label}{kind}", f"Supple {label}{kind}", build)
 
 

@@ -40,6 +40,8 @@ class Influenced:
         Geometry of the joints object.
     set_count : int
         Of how many sets of joints vertices have shares; 0 where each follows one set.
+    is_interpolable : bool
+        Whether shares need not sum to 1.
     linear_blending : node group
         From `build_linear_blending`, for the same number of sets.
     """
@@ -47,6 +49,7 @@ class Influenced:
     graph: Graph
     joints: Value
     set_count: int
+    is_interpolable: bool
     linear_blending: Any
 
 
@@ -59,6 +62,7 @@ def build_skin(
     make_moves: Callable[[Value], Sequence[Move]],
     mixes_linear: bool,
     set_count: int,
+    is_interpolable: bool,
     linear_blending: Any,
 ) -> Any:
     """The group that moves the vertices of a mesh by its joints.
@@ -71,7 +75,7 @@ def build_skin(
         Gives the method's moves, in order, for the value that tells whether any joint is stretched.
     mixes_linear : bool
         Whether a vertex group can mix in linear blending.
-    set_count, linear_blending
+    set_count, is_interpolable, linear_blending
         See `Influenced`.
     """
     graph = Graph(name)
@@ -88,7 +92,7 @@ def build_skin(
         start = graph.switch(differs, position, to_armature.move(position))
         is_stretched = _is_true(graph, joints, IS_STRETCHED)
 
-    points = Influenced(graph, joints, set_count, linear_blending)
+    points = Influenced(graph, joints, set_count, is_interpolable, linear_blending)
     posed = start
     for move in make_moves(is_stretched):
         posed = move(points, posed)
@@ -131,7 +135,7 @@ def _differs_from_identity(graph: Graph, matrix: Value) -> Value:
 
 
 def _blend(
-    graph: Graph, joints: Value, set_count: int, names: Sequence[str | Value]
+    graph: Graph, joints: Value, set_count: int, is_interpolable: bool, names: Sequence[str | Value]
 ) -> tuple[list[Value], Value | None]:
     """Blend packed vectors of these names over each vertex's joints: their sums, and that of the weights unless 1."""
     if not set_count:
@@ -143,7 +147,7 @@ def _blend(
         blended = _blend_set(graph, joints, number, names)
         sums = [vector.times_plus(share, so_far) for vector, so_far in zip(blended, sums, strict=True)]
         total = total + share
-    return sums, total
+    return sums, total if is_interpolable else None
 
 
 def _blend_set(graph: Graph, joints: Value, number: int, names: Sequence[str | Value]) -> list[Value]:
@@ -154,7 +158,7 @@ def _blend_set(graph: Graph, joints: Value, number: int, names: Sequence[str | V
     return [graph.sample(joints, matrix, which, "EDGE").move(weights) for matrix in packed]
 
 
-def build_linear_blending(name: str, set_count: int) -> Any:
+def build_linear_blending(name: str, set_count: int, is_interpolable: bool) -> Any:
     """The group that moves points by the weighted sum of matrices of the joints, divided by the sum of the weights.
 
     Its inputs name the columns that sets pack of these matrices.
@@ -163,14 +167,14 @@ def build_linear_blending(name: str, set_count: int) -> Any:
     ----------
     name : str
         Of the new group.
-    set_count : int
+    set_count, is_interpolable
         See `Influenced`.
     """
     graph = Graph(name)
     joints, position = graph.input("Joints", "GEOMETRY"), graph.input("Position", "VECTOR")
     names = [graph.input(f"Column {column}", "STRING") for column in range(4)]
     with graph.frame("Blend the columns, and move the points (eq 1)"):
-        (*axes, moved), total = _blend(graph, joints, set_count, names)
+        (*axes, moved), total = _blend(graph, joints, set_count, is_interpolable, names)
         for axis, component in zip(axes, position.components(), strict=True):
             moved = axis.times_plus(component, moved)
         if total is not None:
@@ -196,7 +200,7 @@ def move_rigidly(points: Influenced, start: Value) -> Value:
     graph = points.graph
     with graph.frame("Blend the dual quaternions (eq 8)"):
         names = [f"{DUAL_QUATERNION}_{index}" for index in range(3)]
-        (r, dual, scalars), total = _blend(graph, points.joints, points.set_count, names)
+        (r, dual, scalars), total = _blend(graph, points.joints, points.set_count, points.is_interpolable, names)
     with graph.frame("Normalize them and move the points (eq 5-8); points without weights stay"):
         w, dual_w, _ = scalars.components()
         least: Any = LEAST_NORM

@@ -30,12 +30,15 @@ class Influences:
     weights : float32 array, shape (K, V, 3)
     shares : float32 array, shape (K, V), or None
         None where every vertex follows one set.
+    is_interpolable : bool
+        Whether shares may be averaged within faces; they then need not sum to 1.
     """
 
     sets: np.ndarray
     which: np.ndarray
     weights: np.ndarray
     shares: np.ndarray | None
+    is_interpolable: bool = False
 
 
 def pack_influences(weights: Weights, vertex_count: int, joint_count: int) -> Influences:
@@ -134,6 +137,7 @@ def pack_interpolable_influences(
         which=sets.reshape(shares.shape).astype(np.int32),
         weights=np.zeros((*shares.shape, SET_SIZE - 1), np.float32),
         shares=shares,
+        is_interpolable=True,
     )
 
 

@@ -202,11 +202,12 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
     places = add_sets(joints, setup.influences)
     if choices.linear_group:
         mix_linearly(joints)
-    set_count = 0 if setup.influences.shares is None else len(setup.influences.which)
-    group = ensure_deformation(choices.method, choices.params, set_count)
+    influences = setup.influences
+    set_count = 0 if influences.shares is None else len(influences.which)
+    group = ensure_deformation(choices.method, choices.params, set_count, influences.is_interpolable)
     if supple.node_group != group:
         supple.node_group = group
-    write_influences(mesh_of(bound.obj), setup.influences, places)
+    write_influences(mesh_of(bound.obj), influences, places)
     inputs = {
         JOINTS_INPUT: joints,
         "Linear Group": choices.linear_group,
