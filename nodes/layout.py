@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-COLUMN, GAP, ROW, HEAD, PAGE = 190, 60, 22, 70, 3600
+COLUMN, GAP, ROW, HEAD, PAGE = 190, 60, 22, 120, 3600
 """Sizes of the layout: width of a column, between frames, of a socket, of a node without its sockets, of all frames."""
 
 
