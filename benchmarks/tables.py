@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def print_table(header: tuple[str, ...], rows: list[tuple], digits: int = 3) -> None:
-    """A Markdown table; numbers with so many digits, "-" for what is not a number."""
+    """A Markdown table; numbers with so many digits."""
     print("| " + " | ".join(header) + " |")
     print("|" + "---|" * len(header))
     for row in rows:

@@ -12,6 +12,7 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from functools import partial
 from io import StringIO
+from pathlib import Path
 
 import bpy
 import numpy as np
@@ -35,11 +36,21 @@ def print_versions() -> None:
 
 
 def print_section(section: Callable[..., None], *arguments: object) -> None:
-    """Print a section under its docstring, then how busy the machine was: other work makes a difference."""
+    """Print a section under its docstring, then what else the machine did: that makes a difference."""
     print(f"\n## {section.__doc__}\n", flush=True)
+    start, others = time.perf_counter(), _read_others()
     section(*arguments)
-    if hasattr(os, "getloadavg"):
-        print(f"\nLoad at the end: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores.", flush=True)
+    cores = (_read_others() - others) / (time.perf_counter() - start)
+    if not math.isnan(cores):
+        print(f"\nOther processes used {cores:.1f} of {os.cpu_count()} cores.", flush=True)
+
+
+def _read_others() -> float:
+    """Seconds that all cores have worked for other processes; not a number where the system does not tell."""
+    if not (table := Path("/proc/stat")).is_file():
+        return math.nan
+    user, nice, system = table.read_text().split()[1:4]
+    return (int(user) + int(nice) + int(system)) / os.sysconf("SC_CLK_TCK") - sum(os.times()[:4])
 
 
 def hush_blender() -> None:
@@ -122,13 +133,11 @@ class Times:
     binds: dict[str, list[float]] = field(default_factory=dict)
 
     def median(self, name: str) -> float:
-        """Milliseconds of a step; not a number where this Blender cannot take it."""
-        return statistics.median(self.steps[name]) if name in self.steps else math.nan
+        """Milliseconds of a step."""
+        return statistics.median(self.steps[name])
 
     def compare(self, name: str) -> str:
         """What a step takes over no deformation, to what Preserve Volume does: median, least and most of the rounds."""
-        if name not in self.steps:
-            return "-"
         rounds = zip(self.steps[name], self.steps[VOLUME], self.steps[BARE], strict=True)
         ratios = [(step - bare) / (volume - bare) for step, volume, bare in rounds]
         return f"{statistics.median(ratios):.2g} ({min(ratios):.2g} to {max(ratios):.2g})"
