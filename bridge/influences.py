@@ -19,19 +19,19 @@ PREFIXES = (SET_ATTRIBUTE, WEIGHTS_ATTRIBUTE, SHARE_ATTRIBUTE, *FORMER_PREFIXES)
 FIELDS = {"INT": "value", "FLOAT": "value", "FLOAT_VECTOR": "vector"}
 
 
-def write_influences(mesh: bpy.types.Mesh, influences: Influences, places: np.ndarray) -> None:
+def write_influences(mesh: bpy.types.Mesh, influences: Influences, indices: np.ndarray) -> None:
     """Store influences on a mesh, in place of what it has; nothing is touched where they are the same.
 
     Parameters
     ----------
     mesh : Mesh
     influences : Influences
-    places : int32 array, shape (S,)
+    indices : int32 array, shape (S,)
         What each set is called in the joints object, from `add_sets`.
     """
     attributes = {}
     for slot, (which, weights) in enumerate(zip(influences.which, influences.weights, strict=True)):
-        attributes[f"{SET_ATTRIBUTE}{slot}"] = "INT", places[which]
+        attributes[f"{SET_ATTRIBUTE}{slot}"] = "INT", indices[which]
         if weights.any():  # what is missing reads as zero
             attributes[f"{WEIGHTS_ATTRIBUTE}{slot}"] = "FLOAT_VECTOR", weights
         if influences.shares is not None:

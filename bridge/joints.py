@@ -103,7 +103,7 @@ def add_sets(joints: bpy.types.Object, influences: Influences) -> np.ndarray:
     """
     mesh = mesh_of(joints)
     known = np.stack([read_array(mesh.attributes[slot].data, "value", kind=np.int32) for slot in SLOTS], axis=-1)
-    places, grown = find_sets(known.reshape(-1, len(SLOTS)), influences.sets)
+    indices, grown = find_sets(known.reshape(-1, len(SLOTS)), influences.sets)
     if len(grown) > len(known):
         count = len(mesh.vertices)
         mesh.edges.add(len(grown) - len(known))
@@ -113,7 +113,7 @@ def add_sets(joints: bpy.types.Object, influences: Influences) -> np.ndarray:
         for slot, joint in zip(SLOTS, grown.T, strict=True):
             write_array(mesh.attributes[slot].data, "value", joint, np.int32)
         mesh.update_tag()
-    return places
+    return indices
 
 
 def _new_joints_object(armature: bpy.types.Object, skeleton: Skeleton, group: bpy.types.NodeTree) -> bpy.types.Object:
@@ -138,7 +138,7 @@ def _ensure_joints_mesh(name: str, skeleton: Skeleton) -> bpy.types.Mesh:
     mesh = bpy.data.meshes.new(f"Supple Joints {name}")
     mesh[JOINTS_KEY] = skeleton.fingerprint
     bones = np.repeat(np.arange(len(skeleton.names)), skeleton.joint_counts)
-    blocks, values = (_place_segments if skeleton.bendy else _place_plain)(skeleton, bones, _find_reach(skeleton))
+    blocks, values = (_lay_out_segments if skeleton.bendy else _lay_out_plain)(skeleton, bones, _find_reach(skeleton))
     count = len(bones) + 1
     mesh.vertices.add(len(blocks) * count)
     write_array(mesh.vertices, "co", np.concatenate(blocks))
@@ -165,13 +165,15 @@ def _find_reach(skeleton: Skeleton) -> float:
     return 2.0 ** float(np.ceil(np.log2(REACH * size)))
 
 
-def _place_plain(skeleton: Skeleton, bones: np.ndarray, reach: float) -> tuple[list[np.ndarray], dict[str, np.ndarray]]:
+def _lay_out_plain(
+    skeleton: Skeleton, bones: np.ndarray, reach: float
+) -> tuple[list[np.ndarray], dict[str, np.ndarray]]:
     """The points of `BLOCKS`, each block of shape (B + 1, 3)."""
     corners = np.append(np.zeros((1, 3)), reach * np.eye(3), axis=0)
     return [np.tile(corner, (len(bones) + 1, 1)) for corner, _ in zip(corners, BLOCKS, strict=True)], {}
 
 
-def _place_segments(
+def _lay_out_segments(
     skeleton: Skeleton, bones: np.ndarray, reach: float
 ) -> tuple[list[np.ndarray], dict[str, np.ndarray]]:
     """The points of `SEGMENT_BLOCKS`, each block of shape (B + 1, 3), and what else is known of the joints."""

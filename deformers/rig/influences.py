@@ -61,9 +61,9 @@ def pack_influences(weights: Weights, vertex_count: int, joint_count: int) -> In
     which = contained_in.astype(np.int32)
 
     shares = np.bincount(cells, values, minlength=len(members))
-    places = (kept[which[cells]] == joints[:, None]).argmax(axis=1)
+    columns = (kept[which[cells]] == joints[:, None]).argmax(axis=1)
     within = np.zeros((len(members), SET_SIZE))
-    within[cells, places] = values / shares[cells]
+    within[cells, columns] = values / shares[cells]
     shape = (depth, vertex_count)
     return Influences(
         sets=kept,
@@ -82,15 +82,15 @@ def find_sets(known: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.nda
 
     Returns
     -------
-    places : int32 array, shape (S,)
+    indices : int32 array, shape (S,)
     grown : int32 array, shape (N', 4)
         The known sets, and those that were missing after them.
     """
-    index: dict[bytes, int] = {row.tobytes(): place for place, row in enumerate(known)}
+    index: dict[bytes, int] = {row.tobytes(): number for number, row in enumerate(known)}
     missing = [row for row in wanted if row.tobytes() not in index]
-    index |= {row.tobytes(): place for place, row in enumerate(missing, start=len(known))}
-    places = np.array([index[row.tobytes()] for row in wanted], np.int32)
-    return places, np.concatenate([known, *(row[None] for row in missing)]).astype(np.int32)
+    index |= {row.tobytes(): number for number, row in enumerate(missing, start=len(known))}
+    indices = np.array([index[row.tobytes()] for row in wanted], np.int32)
+    return indices, np.concatenate([known, *(row[None] for row in missing)]).astype(np.int32)
 
 
 def pack_interpolable_influences(
@@ -175,9 +175,9 @@ def _merge_sets(members: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         contains = (has @ has.T) > sizes - 0.5  # row's joints include those of the column's
         largest_first = np.argsort(-sizes, kind="stable")
         container = largest_first[contains[largest_first].argmax(axis=0)]
-    kept, place = np.unique(container, return_inverse=True)
+    kept, index = np.unique(container, return_inverse=True)
     full = np.where(rows[kept] >= 0, rows[kept], rows[kept].max(axis=1, keepdims=True))
-    return full, place.reshape(-1)[which.reshape(-1)]
+    return full, index.reshape(-1)[which.reshape(-1)]
 
 
 def _color(meets: np.ndarray) -> np.ndarray:

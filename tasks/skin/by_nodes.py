@@ -199,7 +199,7 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
     choices, skeleton, supple = setup.choices, setup.character.skeleton, bound.supple
     joints_group = ensure_joints(choices.method, choices.params, bool(skeleton.bendy))
     joints = ensure_joints_object(bound.armature, skeleton, joints_group)
-    places = add_sets(joints, setup.influences)
+    indices = add_sets(joints, setup.influences)
     if choices.linear_group:
         mix_linearly(joints)
     influences = setup.influences
@@ -207,7 +207,7 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
     group = ensure_deformation(choices.method, choices.params, set_count, influences.is_interpolable)
     if supple.node_group != group:
         supple.node_group = group
-    write_influences(mesh_of(bound.obj), influences, places)
+    write_influences(mesh_of(bound.obj), influences, indices)
     inputs = {
         JOINTS_INPUT: joints,
         "Linear Group": choices.linear_group,
