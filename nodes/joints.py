@@ -36,8 +36,9 @@ def build_joints(name: str, exact: Any) -> Any:
     both = _dual_quaternion(graph, x, y, origin)
     with graph.frame("Is any joint stretched, or of another sign than its parent?"):
         is_bent = distance_from_rotation(x, y, z) > RIGID_TOLERANCE
-        joints, held = graph.capture(inputs["Joints"], "POINT", Both=both, Bent=is_bent)
-        is_plain = ~graph.is_any(joints, held["Bent"] | _disagrees(graph, joints, held["Both"], parent))
+        joints, held = graph.capture(inputs["Joints"], "POINT", Both=both, Bent=is_bent, Parent=parent)
+        disagrees = _disagrees(graph, joints, held["Both"], held["Parent"])
+        is_plain = ~graph.is_any(joints, held["Bent"] | disagrees)
     with graph.frame("If so, split it, and choose the signs"):
         found = graph.call(exact, **inputs)
         graph.output("Joints", graph.switch(is_plain, found["Joints"], joints))
@@ -61,8 +62,11 @@ def build_exact_joints(name: str, split: Any, negation: Any) -> Any:
     """
     graph = Graph(name)
     inputs = _input_joints(graph)
-    joints, x, y, z, origin, parent = (inputs[name] for name in ("Joints", "X", "Y", "Z", "Origin", "Parent"))
+    columns = ("X", "Y", "Z", "Origin", "Parent")
     with graph.frame("Is any joint stretched?"):
+        inputs["Joints"], held = graph.capture(inputs["Joints"], "POINT", **{name: inputs[name] for name in columns})
+        inputs |= held
+        joints, x, y, z, origin, parent = (inputs[name] for name in ("Joints", *columns))
         is_stretched = graph.is_any(joints, distance_from_rotation(x, y, z) > RIGID_TOLERANCE)
     with graph.frame("If so, split it"):
         parts = graph.call(split, **inputs)

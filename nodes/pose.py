@@ -57,11 +57,10 @@ def build_pose(name: str, has_segments: bool) -> Any:
         joints, columns = _read_segments(graph, posed, joints, index, blocks)
     else:
         columns = _read_plain(graph, reach, blocks)
-    with graph.frame("From rest to pose: columns of the transform"):
-        joints, held = graph.capture(joints, "POINT", **columns, Parent=parent)
     graph.output("Joints", joints)
-    for column, value in held.items():
+    for column, value in columns.items():
         graph.output(column, value)
+    graph.output("Parent", parent)
     with graph.frame("Only for joints that stretch"):
         graph.output("Center", graph.sample(posed, graph.attribute(CENTER, "FLOAT_VECTOR"), index))
     return graph.finish()

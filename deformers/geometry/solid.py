@@ -390,7 +390,7 @@ def _cross_triangles(starts: np.ndarray, rays: np.ndarray, corners: np.ndarray) 
     first, second = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
     normals = np.cross(first, second)
     facing = -(rays @ normals.T)
-    facing = np.where(np.abs(facing) < 1e-300, 1e-300, facing)
+    facing = np.where(np.abs(facing) < 1e-200, 1e-200, facing)  # 1e-300 lets quotients overflow
     offsets = starts[:, None] - corners[:, 0]
     along = np.einsum("nti,ti->nt", offsets, normals) / facing
     moments = np.cross(offsets, rays[:, None])
