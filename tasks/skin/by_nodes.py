@@ -328,6 +328,8 @@ def _bring_up_to_date(bound: BoundObject, skeleton: Skeleton, surroundings: Surr
     except SkinningError as error:
         return _Seen(skeleton, surroundings, object_to_armature(obj, bound.armature), str(error))
     apply(bound, setup, surroundings)
+    if not surroundings.has_own_version:
+        print(f"Supple: '{obj.name}' was bound by another version of Supple; its nodes are now of this one")
     return _seen[obj.session_uid]
 
 

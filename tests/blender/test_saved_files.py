@@ -22,6 +22,10 @@ from scenes import (
     skinned_meshes,
     supple_modifier,
 )
+from supple.bridge.influences import FORMER_PREFIXES
+from supple.bridge.joints import find_posing
+from supple.bridge.modifiers import read_input
+from supple.nodes.skin import JOINTS_INPUT
 from supple.settings.objects import settings_of
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
@@ -115,6 +119,19 @@ def test_characters_are_deformed_as_they_were(opened):
         obj = bpy.data.objects[name]
         assert supple_modifier(obj).show_viewport == (name != "Baked")
         assert not armature_modifier(obj).show_viewport
+
+
+@pytest.mark.skipif(bpy.app.version < (5, 2, 0), reason="saved by 5.2")
+def test_nodes_of_an_earlier_version_are_replaced(capsys):
+    bpy.ops.wm.open_mainfile(filepath=str(FOLDER / "nodes.blend"))
+    assert_as_stored("nodes")
+    printed = capsys.readouterr().out
+    for name in CHARACTERS["nodes"]:
+        obj = bpy.data.objects[name]
+        assert printed.count(f"'{name}' was bound by another version of Supple; its nodes are now of this one") == 1
+        joints = read_input(supple_modifier(obj), JOINTS_INPUT)
+        assert find_posing(joints) == armature_modifier(obj).object
+        assert not [attribute for attribute in obj.data.attributes.keys() if attribute.startswith(FORMER_PREFIXES)]
 
 
 def test_bound_anew_characters_are_where_they_were(opened):
