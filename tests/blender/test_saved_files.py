@@ -122,10 +122,13 @@ def test_characters_are_deformed_as_they_were(opened):
 
 
 @pytest.mark.skipif(bpy.app.version < (5, 2, 0), reason="saved by 5.2")
-def test_nodes_of_an_earlier_version_are_replaced(capsys):
+def test_nodes_of_an_earlier_version_are_replaced(capfd):
     bpy.ops.wm.open_mainfile(filepath=str(FOLDER / "nodes.blend"))
     assert_as_stored("nodes")
-    printed = capsys.readouterr().out
+    sys.stdout.flush()
+    output = capfd.readouterr()
+    printed = output.out
+    assert "Traceback" not in output.err
     for name in CHARACTERS["nodes"]:
         obj = bpy.data.objects[name]
         assert printed.count(f"'{name}' was bound by another version of Supple; its nodes are now of this one") == 1
