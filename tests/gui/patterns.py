@@ -245,6 +245,8 @@ def cancel_and_undo(window: Any, check: Any, look: Any) -> Iterator[float]:
     yield WAIT
     yield from stage.drag(stage.at(PLACES[0]), stage.at(PLACES[1]))
     check("what is dragged is live", read_charts(stage.obj) != charts and stage.state != before)
+    stage.go(moved(stage.at(PLACES[1]), 60, 0))  # it is scaled by the distance from its center, where the drag ends
+    yield WAIT
     xdo("key", "s")
     yield WAIT
     stage.go(stage.at((0.6, 0.6)))
