@@ -7,6 +7,7 @@ from collections.abc import Callable
 import bpy
 from bpy.app.handlers import persistent
 
+from .bridge.armatures import Skeleton
 from .bridge.handlers import install, uninstall
 from .bridge.meshes import read_object_ids
 from .deformers import SkinningError
@@ -140,11 +141,12 @@ def _follow(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> None:
         _follow_meshes(changed)
         changed = _put_off(changed)
     dragging, poses = depsgraph.mode != "RENDER" and is_dragging(), Poses(depsgraph)
+    skeletons: dict[int, Skeleton] = {}
     for obj in _watch.bound_objects():
         if settings_of(obj).evaluate == "NODES":
             is_known = is_frame and not changed and by_nodes.is_up_to_date(obj)
             if depsgraph.mode != "RENDER" and not is_known and (changed or not live.is_baking(obj)):
-                _report(obj, lambda obj=obj: by_nodes.refresh(obj, depsgraph, changed))
+                _report(obj, lambda obj=obj: by_nodes.refresh(obj, depsgraph, changed, skeletons))
             continue
         if live.is_baking(obj):
             live.note_changes(obj, depsgraph, changed)

@@ -265,7 +265,12 @@ def is_up_to_date(obj: bpy.types.Object) -> bool:
     return not (seen.armature_is_stale or seen.joints_are_stale)
 
 
-def refresh(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, changed: set[bpy.types.ID]) -> None:
+def refresh(
+    obj: bpy.types.Object,
+    depsgraph: bpy.types.Depsgraph,
+    changed: set[bpy.types.ID],
+    skeletons: dict[int, Skeleton],
+) -> None:
     """Follow what nodes can not follow themselves: other bones, other weights, other modifiers.
 
     Parameters
@@ -276,6 +281,8 @@ def refresh(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, changed: set[
         Of the viewport.
     changed : set of ID
         Meshes and armatures that may have changed.
+    skeletons : dict from `session_uid` to Skeleton
+        Of armatures that were read in this step; filled.
 
     Raises
     ------
@@ -288,7 +295,7 @@ def refresh(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, changed: set[
         return
     seen, values = _seen.get(obj.session_uid), read_key_values(obj, depsgraph)
     mesh_changed = obj.data in changed and (seen is None or seen.key_values == values)  # else a face key's slider moved
-    surroundings, skeleton = _read_surroundings(bound), _read_changed_skeleton(armature, seen, changed)
+    surroundings, skeleton = _read_surroundings(bound), _read_changed_skeleton(armature, seen, changed, skeletons)
     is_new = seen is None or mesh_changed or surroundings != seen.surroundings or skeleton is not seen.skeleton
     if seen is not None and seen.joints_are_stale:
         seen.joints_are_stale = False
@@ -311,12 +318,19 @@ def _has_joints(bound: BoundObject) -> bool:
     return joints is not None and find_posing(joints) == bound.armature
 
 
-def _read_changed_skeleton(armature: bpy.types.Object, seen: _Seen | None, changed: set[bpy.types.ID]) -> Skeleton:
+def _read_changed_skeleton(
+    armature: bpy.types.Object, seen: _Seen | None, changed: set[bpy.types.ID], skeletons: dict[int, Skeleton]
+) -> Skeleton:
     """The skeleton of an armature: that of `seen` where it is still the same."""
     if seen is None:
         return read_skeleton(armature)
     compare, seen.armature_is_stale = seen.armature_is_stale or armature.data in changed, False
-    return read_skeleton(armature, seen.skeleton) if compare else seen.skeleton
+    if not compare:
+        return seen.skeleton
+    uid = armature.session_uid
+    if uid not in skeletons:
+        skeletons[uid] = read_skeleton(armature, seen.skeleton)
+    return seen.skeleton if skeletons[uid].source == seen.skeleton.source else skeletons[uid]
 
 
 def _bring_up_to_date(bound: BoundObject, skeleton: Skeleton, surroundings: Surroundings) -> _Seen:
