@@ -15,12 +15,7 @@ from mathutils import Matrix
 from ...bridge import modifiers
 from ...bridge.armatures import Skeleton, read_skeleton
 from ...bridge.influences import remove_influences, write_influences
-from ...bridge.joints import (
-    add_sets,
-    ensure_joints_object,
-    find_posing,
-    mix_linearly,
-)
+from ...bridge.joints import add_sets, ensure_joints_object, find_posing, mix_linearly
 from ...bridge.meshes import mesh_of, read_face_corners, read_key_values
 from ...deformers import METHODS, SkinningError
 from ...deformers.rig.influences import Influences, pack_influences, pack_interpolable_influences
@@ -199,10 +194,10 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
     choices, skeleton, supple = setup.choices, setup.character.skeleton, bound.supple
     joints_group = ensure_joints(choices.method, choices.params, bool(skeleton.bendy))
     joints = ensure_joints_object(bound.armature, skeleton, joints_group)
-    indices = add_sets(joints, setup.influences)
+    influences = setup.influences
+    indices = add_sets(joints, influences)
     if choices.linear_group:
         mix_linearly(joints)
-    influences = setup.influences
     set_count = 0 if influences.shares is None else len(influences.which)
     group = ensure_deformation(choices.method, choices.params, set_count, influences.is_interpolable)
     if supple.node_group != group:

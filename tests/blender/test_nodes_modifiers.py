@@ -28,8 +28,10 @@ from scenes import (
     select,
     skinned_meshes,
     snapshot,
+    supple_modifier,
     turn,
 )
+from supple.bridge.modifiers import read_input
 from supple.settings.objects import settings_of
 
 pytestmark = [
@@ -187,6 +189,24 @@ def test_a_modifier_that_is_put_above_later(maker):
         one.modifiers.remove(one.modifiers["Maker"])
     assert_follows(obj, twin)
     assert len(evaluated_points(obj)) == len(rest_points(obj))
+
+
+def test_a_frame_alone_follows_the_modifiers():
+    """Blender reports the mesh along with a change of its modifiers: a script need not update before it renders."""
+    obj, _ = add_tube()
+    bind(obj, method="SSD", evaluate="NODES")
+    plain = supple_modifier(obj).node_group
+    bpy.context.scene.frame_set(2)
+    MAKERS["subdivision"](obj)
+    bpy.context.scene.frame_set(3)
+    assert supple_modifier(obj).node_group != plain
+    obj.modifiers.remove(obj.modifiers["Maker"])
+    bpy.context.scene.frame_set(4)
+    assert supple_modifier(obj).node_group == plain
+    obj.vertex_groups.new(name="part")
+    armature_modifier(obj).vertex_group = "part"
+    bpy.context.scene.frame_set(5)
+    assert read_input(supple_modifier(obj), "Vertex Group") == "part"
 
 
 # Refused
