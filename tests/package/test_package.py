@@ -11,8 +11,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SESSION = Path(__file__).with_name("installed_session.py")
-FILES = {"__init__", "registration", "preview", "cli"}
-FOLDERS = {"deformers", "nodes", "bridge", "settings", "tasks", "viewport", "operators", "ui"}
+FILES = {"__init__", "registration", "preview"}
+FOLDERS = {"deformers", "nodes", "bridge", "settings", "tasks", "viewport", "operators", "ui", "cli"}
 DOCUMENTS = {"blender_manifest.toml", "LICENSE", "README.md", "CHANGELOG.md"}
 
 

@@ -1,0 +1,173 @@
+"""What the command line takes: its commands, their options, and which words of a user are numbers or frames."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+
+from ..deformers import DEFAULT_METHOD, METHODS
+from ..deformers.automatic_weights import METHODS as AUTOMATIC_WEIGHTS
+from ..deformers.skinning.dlbnt import ORDER
+from ..settings.objects import EVALUATE_ITEMS
+from ..tasks.patterns.maps import SUFFIXES
+from ..tasks.weights.automatic import MODES
+from .commands import (
+    WEIGHT_METHODS,
+    bake_frames,
+    bind_characters,
+    join_parts,
+    show_info,
+    weight_meshes,
+    write_patterns,
+)
+
+USAGE = 2
+
+
+class _Parser(argparse.ArgumentParser):
+    """Reports wrong usage in the form of Supple's other messages."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        print(f"supple: error: {message}", file=sys.stderr)
+        raise SystemExit(USAGE)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="supple", description="Deform and weight characters with Supple, without a window")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for add_command in (_add_info, _add_bind, _add_bake, _add_patterns, _add_weights, _add_join):
+        add_command(commands)
+    return parser
+
+
+def _add_info(commands: Any) -> None:
+    info = commands.add_parser("info", help="list the characters of a file and what can be bound")
+    info.add_argument("--json", action="store_true", help="print JSON")
+    _add_file(info)
+    info.set_defaults(run=show_info)
+
+
+def _add_bind(commands: Any) -> None:
+    binder = commands.add_parser("bind", help="bind characters and save the file")
+    binder.add_argument("--object", action="append", metavar="NAME", help="mesh to bind; all characters if not given")
+    binder.add_argument(
+        "--method",
+        choices=tuple(METHODS),
+        default=DEFAULT_METHOD,
+        help=f"how the skin is deformed; {DEFAULT_METHOD} if not given",
+    )
+    binder.add_argument(
+        "--evaluate",
+        type=str.upper,
+        choices=tuple(key for key, *_ in EVALUATE_ITEMS),
+        help="what computes the deformation; nodes if not given, and Python where nodes cannot",
+    )
+    binder.add_argument("--output", type=Path, required=True, metavar="NEW.blend", help="file to save")
+    _add_order(binder)
+    _add_file(binder)
+    binder.set_defaults(run=bind_characters)
+
+
+def _add_bake(commands: Any) -> None:
+    baker = commands.add_parser("bake", help="bake the frames of a character")
+    baker.add_argument("--object", required=True, metavar="NAME", help="mesh to bake")
+    baker.add_argument("--method", choices=tuple(METHODS), help="method to bind with first; as bound if not given")
+    _add_frames(baker, "frames to bake")
+    baker.add_argument(
+        "--format", choices=("pc2", "shape-keys"), default="pc2", help="what to bake to; pc2 if not given"
+    )
+    baker.add_argument(
+        "--output", type=Path, required=True, metavar="PATH", help="PC2 file to write; with shape keys the .blend file"
+    )
+    baker.add_argument(
+        "--save", type=Path, metavar="NEW.blend", help="also save the .blend file, set to play the PC2 file"
+    )
+    _add_order(baker)
+    _add_file(baker)
+    baker.set_defaults(run=bake_frames)
+
+
+def _add_patterns(commands: Any) -> None:
+    drawer = commands.add_parser("patterns", help="write height maps of skin patterns, one file for each frame")
+    drawer.add_argument(
+        "--object", metavar="NAME", help="mesh whose patterns to write; the only mesh with patterns if not given"
+    )
+    _add_frames(drawer, "frames to write")
+    drawer.add_argument("--format", choices=tuple(SUFFIXES), default="png16", help="file format; png16 if not given")
+    drawer.add_argument("--width", type=int, default=1024, metavar="PIXELS", help="width and height; 1024 if not given")
+    drawer.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="folder for the height maps")
+    _add_file(drawer)
+    drawer.set_defaults(run=write_patterns)
+
+
+def _add_weights(commands: Any) -> None:
+    weigher = commands.add_parser("weights", help="give meshes automatic weights and save the file")
+    weigher.add_argument("--object", action="append", metavar="NAME", help="mesh to weight; all rigged if not given")
+    weigher.add_argument(
+        "--armature", metavar="NAME", help="armature for meshes without one; the scene's only armature if not given"
+    )
+    weigher.add_argument(
+        "--method",
+        choices=tuple(WEIGHT_METHODS),
+        metavar=f"{{{','.join(method.words[0] for method in AUTOMATIC_WEIGHTS.values())}}}",
+        default="solid",
+        help="how weights are computed; solid if not given",
+    )
+    weigher.add_argument(
+        "--mode",
+        choices=tuple(mode.lower() for mode in MODES),
+        default="replace",
+        help="how new weights combine with existing ones; replace if not given",
+    )
+    weigher.add_argument("--mirror", action="store_true", help="same weights on both sides of the armature")
+    weigher.add_argument(
+        "--limit", type=_number, default=0, metavar="N", help="most bones per vertex; any if not given"
+    )
+    weigher.add_argument("--output", type=Path, required=True, metavar="NEW.blend", help="file to save")
+    weigher.add_argument("--report", choices=("text", "json"), default="text", help="report form; text if not given")
+    _add_file(weigher)
+    weigher.set_defaults(run=weight_meshes)
+
+
+def _add_join(commands: Any) -> None:
+    joiner = commands.add_parser("join", help="join PC2 files of successive frames into one")
+    joiner.add_argument(
+        "parts", type=Path, nargs="+", metavar="PART.pc2", help="files to join, in the order of their frames"
+    )
+    joiner.add_argument("--output", type=Path, required=True, metavar="WHOLE.pc2", help="file to write")
+    joiner.set_defaults(run=join_parts)
+
+
+def _add_file(command: argparse.ArgumentParser) -> None:
+    command.add_argument("file", metavar="FILE.blend", help="file to open")
+
+
+def _add_order(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--order", choices=ORDER.keys, help="what DLBNT applies first: GH stretch, HG rotation")
+
+
+def _add_frames(command: argparse.ArgumentParser, help_start: str) -> None:
+    command.add_argument(
+        "--frames",
+        type=_frames,
+        metavar="A-B[:STEP]",
+        help=f"{help_start}; those of the scene if not given. Below zero: --frames=-10-20",
+    )
+
+
+def _frames(text: str) -> tuple[int, int, int]:
+    match = re.fullmatch(r"(-?\d+)(?:-(-?\d+))?(?::(\d+))?", text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a frame range: write it as 1-250 or 1-250:2")
+    start, end, step = match.groups()
+    return int(start), int(end or start), int(step or 1)
+
+
+def _number(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of bones: give 0 or more")
+    return int(text)

@@ -1,0 +1,209 @@
+"""What the commands do: each opens its file, calls a task, saves or prints; what goes wrong is a SkinningError."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import bpy
+
+from ..deformers import SkinningError
+from ..deformers.automatic_weights import METHODS as AUTOMATIC_WEIGHTS
+from ..settings.objects import settings_of
+from ..tasks.character import has_armature_modifier
+from ..tasks.patterns.maps import write_maps
+from ..tasks.patterns.show import describe
+from ..tasks.skin import bake
+from ..tasks.skin.bind import bind, describe_particles
+from ..tasks.skin.inspect import describe_file
+from ..tasks.weights.automatic import Options, assign_weights
+
+WEIGHT_METHODS = {word: method.key for method in AUTOMATIC_WEIGHTS.values() for word in method.words}
+"""The methods of automatic weights by their words, former ones too."""
+
+
+def _open(file: str) -> None:
+    """Open a .blend file; raises SkinningError where that is not possible."""
+    if not Path(file).is_file():
+        raise SkinningError(f"There is no file '{file}': check the path")
+    try:
+        bpy.ops.wm.open_mainfile(filepath=str(Path(file).resolve()), load_ui=False)
+    except RuntimeError as error:
+        raise SkinningError(f"Cannot open '{file}' ({_reason(error)}): is it a whole .blend file?") from error
+
+
+def _save(path: Path) -> None:
+    """Save the file; raises SkinningError where that is not possible."""
+    if path.is_dir():
+        raise SkinningError(f"Cannot write '{path}' (it is a folder): name a file, in a folder that can be written to")
+    try:
+        bpy.ops.wm.save_as_mainfile(filepath=str(path.resolve()), check_existing=False)
+    except RuntimeError as error:
+        raise SkinningError(
+            f"Cannot write '{path}' ({_reason(error)}): choose a folder that can be written to"
+        ) from error
+
+
+def _reason(error: RuntimeError) -> str:
+    return " ".join(str(error).removeprefix("Error:").split())
+
+
+def _find_object(name: str) -> bpy.types.Object:
+    """The object of this name, of whatever kind; raises SkinningError where there is none."""
+    return bpy.data.objects.get(name) or _find_among(
+        name, [obj for obj in bpy.context.scene.objects if has_armature_modifier(obj)], "has no Armature modifier"
+    )
+
+
+def _find_among(name: str, choice: list[bpy.types.Object], lack: str) -> bpy.types.Object:
+    """The object of this name; raises SkinningError where there is none, or it lacks what the others have."""
+    for obj in choice:
+        if obj.name == name:
+            return obj
+    wrong = f"'{name}' {lack}" if name in bpy.data.objects else f"There is no object '{name}'"
+    known = ", ".join(obj.name for obj in choice)
+    raise SkinningError(f"{wrong}: choose one of {known}" if choice else f"{wrong}, and no other object can be chosen")
+
+
+def show_info(arguments: argparse.Namespace) -> None:
+    _open(arguments.file)
+    described = describe_file(bpy.context.scene)
+    if arguments.json:
+        print(json.dumps(described, indent=2))
+        return
+    print(f"{arguments.file}: frames {described['frame_start']}-{described['frame_end']}")
+    for obj in described["objects"]:
+        state = f"bound by {obj['method']}" if obj["bound"] else obj["problem"] or "can be bound"
+        size = f"{obj['vertices']} vertices, {obj['deforming_bones']} bones of '{obj['armature']}'"
+        patterns = f", {obj['patterns']} patterns" if obj["patterns"] else ""
+        print(f"  {obj['name']}: {size}, {state}{patterns}")
+
+
+def bind_characters(arguments: argparse.Namespace) -> None:
+    _open(arguments.file)
+    if arguments.object:
+        objects = [_find_object(name) for name in arguments.object]
+    else:
+        objects = [obj for obj in bpy.context.scene.objects if has_armature_modifier(obj)]
+    _choose_order(objects, arguments.order)
+    bind(objects, arguments.method, arguments.evaluate)
+    _report_particles(objects)
+    _save(arguments.output)
+
+
+def _report_particles(objects: list[bpy.types.Object]) -> None:
+    """Print, to stderr, what the objects were filled with, where their method uses particles."""
+    for obj in objects:
+        if report := describe_particles(obj):
+            print(f"supple: {obj.name}: {report}", file=sys.stderr)
+
+
+def _choose_order(objects: list[bpy.types.Object], order: str | None) -> None:
+    for obj in objects:
+        if order is not None:
+            settings_of(obj).order = order
+
+
+def bake_frames(arguments: argparse.Namespace) -> None:
+    _open(arguments.file)
+    scene, obj = bpy.context.scene, _find_object(arguments.object)
+    frames = _choose_frames(scene, arguments.frames)
+    _choose_order([obj], arguments.order)
+    if arguments.method:
+        bind([obj], arguments.method)
+        _report_particles([obj])
+    elif not settings_of(obj).is_bound:
+        raise SkinningError(f"'{obj.name}' is not bound: give --method to bind it for this bake")
+    if arguments.format == "pc2":
+        steps = bake.bake_cache(obj, scene, arguments.output, frames)
+    else:
+        steps = bake.bake_shape_keys(obj, scene, frames)
+    _run(steps, len(frames))
+    if arguments.format == "shape-keys":
+        _save(arguments.output)
+    elif arguments.save:
+        bake.show_cache(obj, arguments.output.resolve())
+        _save(arguments.save)
+
+
+def _choose_frames(scene: bpy.types.Scene, given: tuple[int, int, int] | None) -> range:
+    return bake.frame_range(*(given or (scene.frame_start, scene.frame_end, 1)))
+
+
+def _run(steps: Iterator[int], count: int) -> None:
+    """Go through all frames and print progress to stderr."""
+    for done in steps:
+        if done % 25 == 0 or done == count:
+            print(f"supple: {done} of {count} frames", file=sys.stderr)
+
+
+def write_patterns(arguments: argparse.Namespace) -> None:
+    _open(arguments.file)
+    scene = bpy.context.scene
+    obj = _find_patterned(arguments.object)
+    frames = _choose_frames(scene, arguments.frames)
+    _run(write_maps(obj, scene, frames, arguments.output, arguments.format, arguments.width), len(frames))
+    if notes := " ".join(describe(obj)):
+        print(f"supple: {obj.name}: {notes}", file=sys.stderr)
+
+
+def _find_patterned(name: str | None) -> bpy.types.Object:
+    """The mesh of this name, or the only one of the scene that has patterns."""
+    found = [obj for obj in bpy.context.scene.objects if settings_of(obj).patterns]
+    if not found:
+        raise SkinningError("No object of the scene has patterns: add some first")
+    if name is not None:
+        return bpy.data.objects.get(name) or _find_among(name, found, "has no patterns")
+    if len(found) > 1:
+        known = ", ".join(obj.name for obj in found)
+        raise SkinningError(f"{len(found)} objects have patterns: give --object, one of {known}")
+    return found[0]
+
+
+def weight_meshes(arguments: argparse.Namespace) -> None:
+    _open(arguments.file)
+    scene = bpy.context.scene
+    meshes = [obj for obj in scene.objects if obj.type == "MESH"]
+    armatures = [obj for obj in scene.objects if obj.type == "ARMATURE"]
+    armature = armatures[0] if len(armatures) == 1 else None
+    if arguments.armature:
+        armature = _find_among(arguments.armature, armatures, "is not an armature of the scene")
+    if arguments.object:
+        objects = [_find_among(name, meshes, "is not a mesh of the scene") for name in arguments.object]
+    else:
+        objects = [obj for obj in meshes if has_armature_modifier(obj)]
+    _check_deformed(objects, armature)
+    options = Options(
+        method=WEIGHT_METHODS[arguments.method],
+        mode=arguments.mode.upper(),
+        mirror=arguments.mirror,
+        limit=arguments.limit,
+    )
+    reports = assign_weights(objects, options, armature)
+    _save(arguments.output)
+    if arguments.report == "json":
+        chosen = {"file": str(arguments.output), "method": arguments.method, "mode": arguments.mode}
+        print(json.dumps(chosen | {"armatures": [report.as_json() for report in reports]}, indent=2))
+        return
+    for report in reports:
+        print("\n".join(report.describe()))
+
+
+def _check_deformed(objects: list[bpy.types.Object], armature: bpy.types.Object | None) -> None:
+    """Raise SkinningError for meshes without an armature, naming the option that gives them one."""
+    if not objects:
+        raise SkinningError(
+            "No mesh has an Armature modifier: name the meshes to weight with --object, and their armature with "
+            "--armature"
+        )
+    for obj in objects:
+        is_child = obj.parent is not None and obj.parent.type == "ARMATURE"
+        if armature is None and not has_armature_modifier(obj) and not is_child:
+            raise SkinningError(f"No armature deforms '{obj.name}': name one with --armature")
+
+
+def join_parts(arguments: argparse.Namespace) -> None:
+    bake.join_caches(arguments.parts, arguments.output)
