@@ -46,6 +46,7 @@ class _Watch:
         for obj in found:
             _report(obj, lambda obj=obj: _adopt(obj, taken))
         self.indices = [index for index, obj in enumerate(bpy.data.objects) if obj in found]
+        show.follow_objects()
         self.known = read_object_ids(), count_changes()
         return found
 

@@ -6,8 +6,9 @@ height map, and the pattern's number; (0, 0, 0) where there is none.
 
 from __future__ import annotations
 
+import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import bpy
 import numpy as np
@@ -15,6 +16,12 @@ import numpy as np
 from .meshes import read_face_corners, read_points
 
 PREFIX = "supple_"
+
+KEYS = re.compile("[0-9a-f]{8}")
+"""Keys of objects, by which their patterns' charts are told apart."""
+
+CHARTS = re.compile(f"{PREFIX}({KEYS.pattern})_[0-9]+")
+"""Names of the attributes that hold charts, with the object's key."""
 
 
 def read_uv(mesh: bpy.types.Mesh) -> np.ndarray | None:
@@ -81,4 +88,17 @@ def write_charts(mesh: bpy.types.Mesh, key: str, layers: Sequence[np.ndarray]) -
     while (attribute := mesh.attributes.get(chart_name(key, index))) is not None:
         mesh.attributes.remove(attribute)
         index += 1
+    mesh.update_tag()
+
+
+def remove_charts(mesh: bpy.types.Mesh, kept: Collection[str]) -> None:
+    """Remove from a mesh all layers of charts but those of some keys; a linked mesh stays as it is.
+
+    Keys come from other meshes, too: with a mesh that was copied, joined or shared before.
+    """
+    if mesh.library is not None or mesh.override_library is not None:
+        return
+    for name in mesh.attributes.keys():
+        if (match := CHARTS.fullmatch(name)) and match[1] not in kept:
+            mesh.attributes.remove(mesh.attributes[name])
     mesh.update_tag()

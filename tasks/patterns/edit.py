@@ -58,9 +58,11 @@ def remove_pattern(obj: bpy.types.Object, index: int) -> None:
     Raises
     ------
     SkinningError
-        Where there is no pattern of this index.
+        Where there is no pattern of this index, or the others can not be laid on the mesh.
     """
     settings, image = settings_of(obj), check_index(obj, index).image
+    if len(settings.patterns) > 1:
+        charts_of(obj)
     with muted():
         settings.patterns.remove(index)
         settings.active_pattern = max(0, min(settings.active_pattern, len(settings.patterns) - 1))

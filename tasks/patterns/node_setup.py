@@ -230,9 +230,23 @@ def remove_bump(obj: bpy.types.Object) -> None:
     """Take the bumps out of all materials, unless a copy of the object has them, too."""
     if find_sharers(obj):
         return  # it is theirs, too
-    for group in find_groups(settings_of(obj).pattern_key):
-        if group.bl_idname == "ShaderNodeTree":
-            for material in bpy.data.materials:
-                if material.library is None:
-                    materials.remove_group(material, group)
-            bpy.data.node_groups.remove(group)
+    _remove_bumps([group for group in find_groups(settings_of(obj).pattern_key) if group.bl_idname == "ShaderNodeTree"])
+
+
+def remove_stray_bumps() -> set[str]:
+    """Take the bumps of objects that are gone out of all materials: the keys of these objects."""
+    keys = {settings_of(obj).pattern_key for obj in bpy.data.objects}
+    bumps = [group for group in bpy.data.node_groups if group.bl_idname == "ShaderNodeTree" and KEY in group]
+    strays = [group for group in bumps if group.library is None and str(group[KEY]) not in keys]
+    gone = {str(group[KEY]) for group in strays}
+    _remove_bumps(strays)
+    return gone
+
+
+def _remove_bumps(groups: Sequence[Any]) -> None:
+    """Take groups out of all materials, and remove them."""
+    for group in groups:
+        for material in bpy.data.materials:
+            if material.library is None:
+                materials.remove_group(material, group)
+        bpy.data.node_groups.remove(group)

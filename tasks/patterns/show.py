@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 import uuid
+from contextlib import suppress
 
 import bpy
 import numpy as np
 
 from ...bridge import materials
-from ...bridge.charts import chart_name, write_charts
+from ...bridge.charts import KEYS, chart_name, remove_charts, write_charts
 from ...bridge.images import is_coarse
 from ...bridge.meshes import mesh_of
 from ...deformers import SkinningError
@@ -28,6 +29,7 @@ from .node_setup import (
     remove_bump,
     remove_modifier,
     remove_properties,
+    remove_stray_bumps,
     show_bumped,
     show_by_properties,
     show_displaced,
@@ -114,7 +116,7 @@ def update(obj: bpy.types.Object) -> None:
 def _own_key(obj: bpy.types.Object) -> None:
     """Give an object a key of its own, which marks what its patterns put into the file, the mesh and the materials."""
     settings = settings_of(obj)
-    if settings.pattern_key and not find_sharers(obj):
+    if KEYS.fullmatch(settings.pattern_key) and not find_sharers(obj):
         return
     if settings.pattern_key:
         _clear_shown(obj)
@@ -184,8 +186,8 @@ def _clear_shown(obj: bpy.types.Object) -> None:
     remove_modifier(obj)
     remove_properties(obj)
     remove_bump(obj)
-    if not any(other.data == obj.data for other in find_sharers(obj)):
-        write_charts(mesh_of(obj), key, [])
+    users = [other for other in bpy.data.objects if other != obj and other.data == obj.data]
+    remove_charts(mesh_of(obj), {settings_of(other).pattern_key for other in users})
 
 
 def clear(obj: bpy.types.Object) -> int:
@@ -204,7 +206,24 @@ def clear(obj: bpy.types.Object) -> int:
             settings.property_unset(name)
     remove_unused_images(images)
     remove_unused_groups()
+    remove_stray_bumps()
     return count
+
+
+_strays: set[str] = set()
+"""Keys of objects that were gone when their bumps were taken out of materials."""
+
+
+def follow_objects() -> None:
+    """Take the bumps of objects that are gone out of materials, and put in those of objects that undo brought back."""
+    if found := remove_stray_bumps():
+        _strays.update(found)
+        remove_unused_groups()
+    for obj in bpy.data.objects if _strays else ():
+        if settings_of(obj).pattern_key in _strays and obj.library is None:
+            _strays.remove(settings_of(obj).pattern_key)
+            with suppress(SkinningError):  # the panel shows it
+                update(obj)
 
 
 def remove_unused_images(images: set[bpy.types.Image]) -> None:

@@ -16,7 +16,6 @@ from ...nodes.groups import remove_unused_groups
 from ...settings.events import muted
 from ...settings.objects import SETTINGS_VERSION, ObjectSettings, settings_of
 from ...settings.reports import particle_reports
-from ..patterns.layout import check_mesh
 from ..patterns.show import clear as clear_patterns
 from ..stack import (
     BoundObject,
@@ -326,8 +325,10 @@ def unbind(objects: Iterable[bpy.types.Object]) -> None:
     patterned = [obj for obj in meshes if settings_of(obj).patterns]
     if not (bound or patterned):
         raise SkinningError("Nothing to unbind: select a mesh that is bound, or has patterns")
-    for obj in patterned:
-        check_mesh(obj)
+    if linked := [obj.name for obj in (*bound, *patterned) if obj.library is not None]:
+        raise SkinningError(
+            f"'{linked[0]}' is linked from another file: make a library override of it, or make it local"
+        )
     for obj in patterned:
         clear_patterns(obj)
     for obj in bound:

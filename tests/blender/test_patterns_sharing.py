@@ -78,7 +78,97 @@ def test_removing_one_leaves_the_others_as_they_are():
     assert [pattern.name for pattern in settings_of(obj).patterns] == ["Hill.001"]
 
 
+def lose_faces(obj):
+    obj.data.clear_geometry()
+
+
+def enter_edit_mode(obj):
+    select(obj)
+    bpy.ops.object.mode_set(mode="EDIT")
+
+
+def delete_first_layer(obj):
+    obj.data.attributes.remove(next(one for one in obj.data.attributes if one.name.startswith("supple_")))
+
+
+@pytest.mark.parametrize("spoil", [lose_faces, enter_edit_mode, delete_first_layer], ids=lambda spoil: spoil.__name__)
+def test_unbind_takes_patterns_off_any_mesh(spoil):
+    obj, _ = add_skin()
+    make_material(obj, linked=True)
+    before = full_snapshot(obj)
+    bind(obj, evaluate="PYTHON")
+    for kind in ("WRINKLE", "BULGE", "BULGE"):
+        add_own(obj, kind, location=(0, 1.5, 0.4))
+    spoil(obj)
+    select(obj)
+    assert bpy.ops.supple.unbind() == {"FINISHED"}
+    bpy.ops.object.mode_set(mode="OBJECT")
+    for image in list(bpy.data.images):
+        bpy.data.images.remove(image)
+    if spoil is not delete_first_layer:  # Edit Mode itself adds and removes attributes
+        before = {name: value for name, value in before.items() if " drivers" in name or "Skin " in name}
+    after = full_snapshot(obj)
+    assert {name: after[name] for name in before} == before
+    assert not settings_of(obj).patterns
+    assert not [one.name for one in obj.data.attributes if one.name.startswith("supple_")]
+
+
+def test_unbind_leaves_no_charts_that_came_with_a_copied_mesh():
+    obj, _ = add_skin()
+    plain = {one.name for one in obj.data.attributes}
+    add_own(obj)
+    copy = obj.copy()
+    bpy.context.scene.collection.objects.link(copy)
+    settings_of(copy).patterns[0].location = (0, 2.5, 0.4)  # it has charts of its own from here, on the same mesh
+    copy.data = copy.data.copy()
+    for one in (obj, copy):
+        select(one)
+        bpy.ops.supple.unbind()
+        assert {attribute.name for attribute in one.data.attributes} == plain
+
+
+def test_unbind_of_an_override_whose_mesh_is_linked(tmp_path):
+    obj, _ = add_skin()
+    bind(obj, evaluate="PYTHON")
+    add_own(obj)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "file.blend"))
+    reset()
+    with bpy.data.libraries.load(str(tmp_path / "file.blend"), link=True) as (_, wanted):
+        wanted.objects = ["Tube", "Rig"]
+    linked, rig = wanted.objects
+    for one in (linked, rig):
+        bpy.context.scene.collection.objects.link(one)
+    select(linked)
+    with pytest.raises(RuntimeError, match="'Tube' is linked from another file: make a library override of it"):
+        bpy.ops.supple.unbind()
+    override = linked.override_create(remap_local_usages=True)
+    select(override)
+    assert bpy.ops.supple.unbind() == {"FINISHED"}
+    assert not settings_of(override).is_bound
+    assert find_modifier(override) is None
+
+
 # Objects that share things
+
+
+def test_bumps_of_a_deleted_object_are_taken_out_of_materials_until_undo():
+    obj, _ = add_skin()
+    tree = make_material(obj, linked=True).node_tree
+    add_twin(obj)
+    links = sorted((link.from_node.name, link.to_node.name) for link in tree.links)
+    add_own(obj, "WRINKLE")
+    bumped = sorted((link.from_node.name, link.to_node.name) for link in tree.links)
+    bpy.ops.ed.undo_push(message="Pattern")
+    select(obj)
+    bpy.ops.object.delete()
+    bpy.context.view_layer.update()
+    bpy.ops.ed.undo_push(message="Deleted")
+    for step, expected in ((None, links), (bpy.ops.ed.undo, bumped), (bpy.ops.ed.redo, links)):
+        if step is not None:
+            step()
+        tree = bpy.data.materials["Skin"].node_tree
+        assert sorted((link.from_node.name, link.to_node.name) for link in tree.links) == expected
+    assert not bpy.data.node_groups
 
 
 def test_objects_that_share_a_material_have_their_own_bumps():
