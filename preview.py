@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Callable
+from contextlib import suppress
 
 import bpy
 from bpy.app.handlers import persistent
 
 from .bridge.armatures import Skeleton
 from .bridge.handlers import install, uninstall
-from .bridge.meshes import read_object_ids
-from .deformers import SkinningError
+from .bridge.meshes import read_key_values, read_object_ids
+from .deformers import SkinningError, UnsupportedError
 from .settings.events import are_muted, listeners, pattern_listeners
 from .settings.objects import settings_of
 from .tasks.patterns import show
@@ -18,7 +21,7 @@ from .tasks.patterns.layout import forget_charts
 from .tasks.skin import by_nodes, live
 from .tasks.skin.bind import count_changes, find_bound_objects, follow_settings, migrate, own_carrier
 from .tasks.skin.poses import Poses
-from .tasks.stack import armature_modifiers, hand_over, take_over
+from .tasks.stack import armature_modifiers, hand_over, pass_on, take_over
 
 
 class _Watch:
@@ -32,6 +35,12 @@ class _Watch:
         self.is_rendering = False
         self.put_off: set[int] = set()
         """`session_uid` of meshes whose changes are still to be followed."""
+        self.put_off_at = 0.0
+        """When the latest of them was put off, in seconds of `time.monotonic`."""
+        self.key_values: dict[int, tuple[float, ...]] = {}
+        """Values of the shape keys of each mesh when it last changed, by `session_uid`."""
+        self.given_up: set[int] = set()
+        """`session_uid` of objects that Supple has failed on: their Armature modifiers deform them."""
 
     def bound_objects(self) -> list[bpy.types.Object]:
         """Bound objects that can be changed; looked for anew when objects were added, removed, renamed or bound."""
@@ -41,6 +50,7 @@ class _Watch:
             if len(found) == len(self.indices):
                 return found
         found, taken = find_bound_objects(), set()
+        self.given_up.clear()
         live.forget_others(found)
         by_nodes.expect_other_joints()
         for obj in found:
@@ -71,15 +81,54 @@ def _adopt(obj: bpy.types.Object, taken: set) -> None:
     take_over(obj)
 
 
-def _report(obj: bpy.types.Object, step) -> None:
+def _report(obj: bpy.types.Object, step: Callable[[], object]) -> None:
     """Run a step for an object; the panel shows what is wrong, and the object is left as it is."""
-    message = ""
+    try:
+        _guard(obj, step)
+    except SkinningError as error:
+        _show(obj, str(error))
+    else:
+        if obj.session_uid not in _watch.given_up:
+            _show(obj, "")
+
+
+def _guard(obj: bpy.types.Object, step: Callable[[], object]) -> None:
+    """Run a step for an object; where it fails as no user can have meant, other objects go on without this one."""
     try:
         step()
-    except SkinningError as error:
-        message = str(error)
-    if settings_of(obj).message != message:
-        settings_of(obj).message = message
+    except UnsupportedError:
+        _give_up(obj)
+        raise
+    except SkinningError:
+        raise
+    except Exception as error:  # noqa: BLE001  one object's fault must not stop the others
+        _give_up(obj)
+        _show(
+            obj,
+            f"Supple failed on '{obj.name}' ({_describe(error)}): its Armature modifier deforms it until you bind it "
+            "again",
+        )
+
+
+def _describe(error: Exception) -> str:
+    """An error that is none of the user's, in a line to be reported."""
+    return " ".join(f"{type(error).__name__}: {error}".split())
+
+
+def _give_up(obj: bpy.types.Object) -> None:
+    """Let the Armature modifier deform an object until it is looked at anew."""
+    _watch.given_up.add(obj.session_uid)
+    with suppress(Exception):  # it is what failed, perhaps
+        pass_on(obj)
+
+
+def _show(obj: bpy.types.Object, message: str) -> None:
+    """Show a message in the panel, and in the terminal, where a farm looks for it."""
+    if settings_of(obj).message == message:
+        return
+    settings_of(obj).message = message
+    if message:
+        print(f"Supple: {message}", file=sys.stderr)
 
 
 def _find_changes(depsgraph: bpy.types.Depsgraph) -> set[bpy.types.ID]:
@@ -98,23 +147,40 @@ def _find_changes(depsgraph: bpy.types.Depsgraph) -> set[bpy.types.ID]:
     return {data for data in changed if not (isinstance(data, bpy.types.Mesh) and data.shape_keys in moved)}
 
 
-def _put_off(changed: set[bpy.types.ID]) -> set[bpy.types.ID]:
-    """Leave meshes out of the changes, and follow them later, while the user drags patterns on them.
+def _put_off(changed: set[bpy.types.ID], depsgraph: bpy.types.Depsgraph) -> set[bpy.types.ID]:
+    """Leave meshes out of the changes, and follow them later, while the user drags patterns or sliders of shape keys.
 
-    Each step changes the mesh, and to read its weights anew takes longer than the step.
+    Each step changes the mesh, and to read its weights anew takes longer than the step. Blender reports the slider of a
+    key as it reports other weights, or both at once: that they are the same is seen by reading them.
     """
     meshes = {data for data in changed if isinstance(data, bpy.types.Mesh)}
-    if not (meshes and show.is_changing()):
+    is_changing = show.is_changing()
+    put_off = {mesh for mesh in meshes if _has_moved_slider(mesh, depsgraph) or is_changing}
+    if not (put_off and _has_timers()):
         return changed
-    _watch.put_off |= {mesh.session_uid for mesh in meshes}
+    _watch.put_off |= {mesh.session_uid for mesh in put_off}
+    _watch.put_off_at = time.monotonic()
     if not bpy.app.timers.is_registered(come_back):
         bpy.app.timers.register(come_back, first_interval=show.SETTLED)
-    return changed - meshes
+    return changed - put_off
+
+
+def _has_timers() -> bool:
+    """Whether Blender calls timers: with a window it does."""
+    return not bpy.app.background
+
+
+def _has_moved_slider(mesh: bpy.types.Mesh, depsgraph: bpy.types.Depsgraph) -> bool:
+    """Whether values of a mesh's shape keys have changed since it last changed."""
+    values = read_key_values(mesh, depsgraph)
+    before = _watch.key_values.get(mesh.session_uid, values)
+    _watch.key_values[mesh.session_uid] = values
+    return values != before
 
 
 def come_back() -> float | None:
-    """Follow changes of meshes that were put off, once the user has let patterns go. A timer."""
-    if show.is_changing():
+    """Follow changes of meshes that were put off, once the user has let go. A timer."""
+    if show.is_changing() or time.monotonic() - _watch.put_off_at < show.SETTLED:
         return show.SETTLED
     for mesh in bpy.data.meshes:
         if mesh.session_uid in _watch.put_off:
@@ -140,17 +206,19 @@ def _follow(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> None:
     changed = _find_changes(depsgraph)
     if depsgraph.mode != "RENDER":
         _follow_meshes(changed)
-        changed = _put_off(changed)
+        changed = _put_off(changed, depsgraph)
     dragging, poses = depsgraph.mode != "RENDER" and is_dragging(), Poses(depsgraph)
     skeletons: dict[int, Skeleton] = {}
     for obj in _watch.bound_objects():
+        if obj.session_uid in _watch.given_up:
+            continue
         if settings_of(obj).evaluate == "NODES":
             is_known = is_frame and not changed and by_nodes.is_up_to_date(obj)
             if depsgraph.mode != "RENDER" and not is_known and (changed or not live.is_baking(obj)):
-                _report(obj, lambda obj=obj: by_nodes.refresh(obj, depsgraph, changed, skeletons))
+                _report(obj, lambda obj=obj: by_nodes.refresh(obj, changed, skeletons))
             continue
         if live.is_baking(obj):
-            live.note_changes(obj, depsgraph, changed)
+            live.note_changes(obj, changed)
             continue  # the bake follows the pose
         _report(obj, lambda obj=obj: live.refresh(obj, depsgraph, changed, dragging, poses))
         if live.is_rough(obj) and not bpy.app.timers.is_registered(refine_dragged):
@@ -176,6 +244,8 @@ def _show_patterns(obj: bpy.types.Object, step: Callable[[bpy.types.Object], Non
         step(obj)
     except SkinningError as error:
         settings_of(obj).pattern_message = str(error)
+    except Exception as error:  # noqa: BLE001
+        settings_of(obj).pattern_message = f"Supple failed on the patterns of '{obj.name}' ({_describe(error)})"
 
 
 def is_dragging() -> bool:
@@ -197,11 +267,14 @@ def refine_dragged() -> float | None:
 def _on_setting(obj: bpy.types.Object) -> None:
     """Follow a setting of an object at once, where it needs other modifiers."""
     if settings_of(obj).is_bound:
+        if obj.session_uid in _watch.given_up:
+            _watch.look_again()
         _report(obj, lambda: follow_settings(obj))
 
 
 @persistent
 def _on_load(*_) -> None:
+    _watch.key_values.clear()
     live.forget_all()
     by_nodes.forget_all()
     forget_charts()
@@ -220,13 +293,14 @@ def _on_undo(*_) -> None:
 @persistent
 def _before_save(*_) -> None:
     for obj in find_bound_objects():
-        hand_over(obj)
+        _guard(obj, lambda obj=obj: hand_over(obj))
 
 
 @persistent
 def _after_save(*_) -> None:
     for obj in find_bound_objects():
-        take_over(obj)
+        if obj.session_uid not in _watch.given_up:
+            _guard(obj, lambda obj=obj: take_over(obj))
 
 
 @persistent
@@ -260,6 +334,8 @@ def register() -> None:
     install(HANDLERS)
     listeners.append(_on_setting)
     pattern_listeners.append(_show_patterns)
+    if hasattr(bpy.data, "objects"):
+        _watch.bound_objects()
 
 
 def unregister() -> None:

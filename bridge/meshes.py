@@ -96,11 +96,11 @@ class FaceKeys:
         return points
 
 
-def read_key_values(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> tuple[float, ...]:
+def read_key_values(mesh: bpy.types.Mesh, depsgraph: bpy.types.Depsgraph) -> tuple[float, ...]:
     """Values of a mesh's shape keys as a depsgraph has them, 0 for muted ones; nothing where there are none."""
-    if obj.data.shape_keys is None:
+    if mesh.shape_keys is None:
         return ()
-    keys = obj.data.shape_keys.evaluated_get(depsgraph)
+    keys = mesh.shape_keys.evaluated_get(depsgraph)
     return tuple(0.0 if key.mute else key.value for key in keys.key_blocks)
 
 

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import bpy
 
+from ..deformers import UnsupportedError
 from ..nodes.carrier import GROUP_NAME
 from ..nodes.groups import VERSION_KEY
 
@@ -14,12 +15,11 @@ PATTERNS_NAME = "Supple Patterns"
 
 
 def find_socket_id(group: bpy.types.NodeTree, name: str) -> str:
-    """Identifier of a group input by its name."""
-    return next(
-        item.identifier
-        for item in group.interface.items_tree
-        if item.item_type == "SOCKET" and item.in_out == "INPUT" and item.name == name
-    )
+    """Identifier of a group input by its name; raises UnsupportedError where the group has none."""
+    for item in group.interface.items_tree:
+        if item.item_type == "SOCKET" and item.in_out == "INPUT" and item.name == name:
+            return item.identifier
+    raise UnsupportedError(f"Node group '{group.name}' has lost its input '{name}': bind again")
 
 
 def read_input(modifier: bpy.types.Modifier, name: str) -> Any:

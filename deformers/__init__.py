@@ -12,7 +12,7 @@ What `deform` and `vertex_transforms` return is not to be changed: where nothing
 A new deformer is a new file and its entry in `DEFORMERS`: menus, the command line, benchmarks and tests follow.
 """
 
-from .errors import SkinningError
+from .errors import SkinningError, UnsupportedError
 from .method import Choice, Method
 from .particles import particles, particles_2010
 from .rig.rest import Joints, Pose, Rest, Weights
@@ -36,5 +36,6 @@ __all__ = [
     "Pose",
     "Rest",
     "SkinningError",
+    "UnsupportedError",
     "Weights",
 ]

@@ -1,4 +1,4 @@
-"""The one exception that Supple raises on purpose."""
+"""What Supple raises on purpose."""
 
 
 class SkinningError(Exception):
@@ -7,3 +7,7 @@ class SkinningError(Exception):
     Everything a user can cause (wrong selection, changed mesh, unwritable file) is raised as this type and shown as it
     is. Any other exception is a bug and must be seen as one.
     """
+
+
+class UnsupportedError(SkinningError):
+    """What is wrong with settings or nodes so that Supple can not deform an object: its Armature modifier does."""

@@ -29,6 +29,8 @@ VERSION_KEY = "supple_version"
 VERSION = 3
 PART_KEY = "supple_part"
 """What a group is for: groups of one part and version are alike."""
+FORM_KEY = "supple_form"
+"""What `_describe_form` says of a group as it was built."""
 
 
 JOINTS_INPUTS = (
@@ -49,7 +51,7 @@ def is_deformation(group: Any) -> bool:
 
 
 def ensure_group(part: str, name: str, build: Callable[[str], Any]) -> Any:
-    """The group for a part, built under a name if the file has none of this version, or one that lost a group in it."""
+    """The group for a part, built under a name if the file has none of this version, or one that the user changed."""
     keys = (VERSION, part)
     found = [
         tree
@@ -60,7 +62,7 @@ def ensure_group(part: str, name: str, build: Callable[[str], Any]) -> Any:
         if _is_whole(group):
             return group
     group = build(name)
-    group[VERSION_KEY], group[PART_KEY] = keys
+    group[VERSION_KEY], group[PART_KEY], group[FORM_KEY] = *keys, _describe_form(group)
     for broken in found:
         broken.user_remap(group)
         bpy.data.node_groups.remove(broken)
@@ -68,9 +70,17 @@ def ensure_group(part: str, name: str, build: Callable[[str], Any]) -> Any:
 
 
 def _is_whole(group: Any) -> bool:
-    """Whether no group in a group was removed."""
+    """Whether a group has its inputs, nodes and links, and so has each group in it."""
+    if group.get(FORM_KEY, "") not in ("", _describe_form(group)):  # older files do not say
+        return False
     inner = [node.node_tree for node in group.nodes if node.bl_idname in GROUP_NODES.values()]
     return all(tree is not None and _is_whole(tree) for tree in inner)
+
+
+def _describe_form(group: Any) -> str:
+    """A group's inputs and outputs, and how many nodes and links it has."""
+    sockets = [f"{item.in_out} {item.name}" for item in group.interface.items_tree if item.item_type == "SOCKET"]
+    return "\n".join([f"{len(group.nodes)} nodes, {len(group.links)} links", *sockets])
 
 
 def ensure_deformation(method: str, params: Any, set_count: int, is_interpolable: bool) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 from bpy.props import EnumProperty, FloatProperty, IntProperty
 
-from ..deformers import METHODS, Choice, Method
+from ..deformers import METHODS, Choice, Method, UnsupportedError
 from ..deformers.method import UNLIMITED
 from .events import show_change
 
@@ -47,9 +47,24 @@ def store_of(settings: Any, method: Method) -> bpy.types.PropertyGroup:
     return settings.particles if method.fills_solid else settings
 
 
+def find_method(key: str) -> Method:
+    """The method of a key; raises UnsupportedError where there is none, as in files of a later version of Supple."""
+    if key not in METHODS:
+        raise UnsupportedError(
+            f"This version of Supple has no such method: choose {', '.join(METHODS)}, and bind again"
+        )
+    return METHODS[key]
+
+
 def read_params(settings: Any, key: str) -> Any:
-    """A method's `Params` as they are chosen, but for what holds for each pose by itself: that has its defaults."""
-    method = METHODS[key]
+    """A method's `Params` as they are chosen, but for what holds for each pose by itself: that has its defaults.
+
+    Raises
+    ------
+    UnsupportedError
+        Where there is no such method.
+    """
+    method = find_method(key)
     store = store_of(settings, method)
     chosen = {choice.name: getattr(store, choice.property_name) for choice in method.choices if not choice.per_pose}
     return method.params(**chosen)

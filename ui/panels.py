@@ -9,7 +9,7 @@ from typing import Literal
 import bpy
 
 from ..settings.choices import METHODS, Method
-from ..settings.objects import ObjectSettings, settings_of
+from ..settings.objects import PARTICLE_METHODS, ObjectSettings, settings_of
 from ..settings.particles import ParticleSettings
 from ..settings.reports import ParticleReport, particle_reports
 
@@ -79,16 +79,16 @@ class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
             return
         column = layout.column()
         column.prop(settings, "method")
-        method = METHODS[settings.method]
-        if not method.fills_solid:
+        method = METHODS.get(settings.method)  # a later version may have stored another
+        if method is not None and not method.fills_solid:
             draw_choices(column, settings, method)
         draw_evaluate(column, context, settings)
         column.prop_search(settings, "linear_group", context.active_object, "vertex_groups")
         row = layout.row(align=True)
         row.scale_y = 1.4
-        row.operator(
-            "supple.bind", text="Bind Again" if settings.is_bound else "Bind", icon="LINKED"
-        ).method = settings.method
+        button = row.operator("supple.bind", text="Bind Again" if settings.is_bound else "Bind", icon="LINKED")
+        if method is not None:
+            button.method = settings.method
         if settings.is_bound or settings.patterns:
             row.operator("supple.unbind", text="", icon="UNLINKED")
             if settings.is_bound and settings.evaluate == "NODES":
@@ -120,7 +120,7 @@ class VIEW3D_PT_supple_particles(SupplePanel, bpy.types.Panel):
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         settings = active_settings(context)
-        return settings is not None and METHODS[settings.method].fills_solid
+        return settings is not None and settings.method in PARTICLE_METHODS
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout

@@ -26,6 +26,7 @@ from ..stack import (
     read_toggles,
     resolve,
     resolve_skinned,
+    take_over,
     write_toggles,
 )
 from . import by_nodes, by_python, live
@@ -180,6 +181,8 @@ def _bind_one(skinned: SkinnedObject, setup: LiveObject | by_nodes.NodeSetup, pr
                 _give_to_nodes(bound, setup)
             else:
                 _give_to_python(bound, setup)
+            if supple is not None:
+                take_over(obj)
         except BaseException:
             if is_new:
                 _unbind_one(obj)

@@ -16,7 +16,7 @@ from ...bridge import modifiers
 from ...bridge.armatures import Skeleton, read_skeleton
 from ...bridge.influences import remove_influences, write_influences
 from ...bridge.joints import add_sets, ensure_joints_object, find_posing, mix_linearly
-from ...bridge.meshes import mesh_of, read_face_corners, read_key_values
+from ...bridge.meshes import mesh_of, read_face_corners
 from ...deformers import METHODS, SkinningError
 from ...deformers.rig.influences import Influences, pack_influences, pack_interpolable_influences
 from ...nodes.groups import VERSION, VERSION_KEY, ensure_deformation, ensure_joints, is_deformation
@@ -95,8 +95,6 @@ class _Seen:
     """From object to armature space."""
     problem: str
     """Why they could not be."""
-    key_values: tuple[float, ...] = ()
-    """Values of the face keys when last looked at."""
     armature_is_stale: bool = False
     joints_are_stale: bool = False
     """Whether the joints object may be gone, or that of another armature."""
@@ -262,7 +260,6 @@ def is_up_to_date(obj: bpy.types.Object) -> bool:
 
 def refresh(
     obj: bpy.types.Object,
-    depsgraph: bpy.types.Depsgraph,
     changed: set[bpy.types.ID],
     skeletons: dict[int, Skeleton],
 ) -> None:
@@ -272,8 +269,6 @@ def refresh(
     ----------
     obj : Object
         Bound, evaluated by nodes.
-    depsgraph : Depsgraph
-        Of the viewport.
     changed : set of ID
         Meshes and armatures that may have changed.
     skeletons : dict from `session_uid` to Skeleton
@@ -288,16 +283,14 @@ def refresh(
     armature = bound.armature
     if mesh_of(obj).is_editmode or armature.mode == "EDIT" or _is_linked(bound):
         return
-    seen, values = _seen.get(obj.session_uid), read_key_values(obj, depsgraph)
-    mesh_changed = obj.data in changed and (seen is None or seen.key_values == values)  # else a face key's slider moved
+    seen = _seen.get(obj.session_uid)
     surroundings, skeleton = _read_surroundings(bound), _read_changed_skeleton(armature, seen, changed, skeletons)
-    is_new = seen is None or mesh_changed or surroundings != seen.surroundings or skeleton is not seen.skeleton
+    is_new = seen is None or obj.data in changed or surroundings != seen.surroundings or skeleton is not seen.skeleton
     if seen is not None and seen.joints_are_stale:
         seen.joints_are_stale = False
         is_new = is_new or not _has_joints(bound)
     if seen is None or is_new:
         seen = _seen[obj.session_uid] = _bring_up_to_date(bound, skeleton, surroundings)
-    seen.key_values = values
     if seen.problem:
         raise SkinningError(seen.problem)
     if not is_new and seen.skeleton.bendy and _has_moved(seen.space, object_to_armature(obj, armature)):

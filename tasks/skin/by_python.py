@@ -49,8 +49,6 @@ class LiveObject:
     rest: Rest | None = None
     """What was bound, where binding is so slow that it is compared first."""
     face_keys: FaceKeys | None = None
-    seen_values: tuple[float, ...] = ()
-    """Values of the face keys when last refreshed."""
     bound_values: tuple[float, ...] = ()
     """Values of the face keys whose shape the binding has."""
     armature_is_stale: bool = False
@@ -143,7 +141,7 @@ def _renew(known: LiveObject, **changes: Any) -> LiveObject:
     changes["mesh_is_stale"] = changes["armature_is_stale"] = False
     if known.bound_values:
         changes |= {"binding": known.deformer.with_points(known.binding, known.rest.points), "bound_values": ()}
-    if known.seen_values:
+    if known.last_write and known.last_write[3]:  # keys may have changed their shapes
         changes |= {"last_write": (), "shown": (), "face_keys": None}
     return replace(known, **changes)
 

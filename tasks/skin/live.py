@@ -86,6 +86,8 @@ def forget_all() -> None:
 def at_bake_quality(obj: bpy.types.Object) -> Iterator[None]:
     """Deform an object meanwhile with the iterations of a bake, and leave it to the bake."""
     _baked.add(obj.session_uid)
+    if obj.session_uid in _live:
+        _live[obj.session_uid].mesh_is_stale = True  # changes may have been put off
     try:
         yield
     finally:
@@ -119,33 +121,20 @@ def is_baking(obj: bpy.types.Object) -> bool:
     return obj.session_uid in _baked
 
 
-def note_changes(
-    obj: bpy.types.Object,
-    depsgraph: bpy.types.Depsgraph,
-    changed: Set[bpy.types.ID],
-    values: tuple[float, ...] | None = None,
-) -> None:
+def note_changes(obj: bpy.types.Object, changed: Set[bpy.types.ID]) -> None:
     """Have what has changed compared, or read again, when the object is next refreshed.
-
-    A mesh is left alone where a face key's slider moved: Blender reports that as the same change of the mesh.
 
     Parameters
     ----------
     obj : Object
-    depsgraph : Depsgraph
-        Evaluated.
     changed : set of ID
         Meshes and armatures that may have changed.
-    values : tuple of float, optional
-        Values of the face keys, if they were read already.
     """
     live = _live.get(obj.session_uid)
     if not changed or live is None:
         return
     live.armature_is_stale |= any(isinstance(data, bpy.types.Armature) for data in changed)
-    if obj.data in changed and obj.mode not in RESHAPING_MODES:
-        values = read_key_values(obj, depsgraph) if values is None else values
-        live.mesh_is_stale = live.mesh_is_stale or live.seen_values == values
+    live.mesh_is_stale |= obj.data in changed and obj.mode not in RESHAPING_MODES
 
 
 def refresh(
@@ -183,8 +172,7 @@ def refresh(
     if settings_of(obj).evaluate == "NODES":
         find_supple_modifier(obj)
         return False  # nodes need nothing written
-    values = read_key_values(obj, depsgraph)
-    note_changes(obj, depsgraph, changed, values)
+    note_changes(obj, changed)
     supple = find_supple_modifier(obj)
     if not (supple.show_render if depsgraph.mode == "RENDER" else supple.show_viewport):
         return False
@@ -199,7 +187,7 @@ def refresh(
     space = object_to_armature(evaluated, posed.obj)
     live = _bring_up_to_date(bound, posed, space)
     pose, transforms = posed.read_pose(live.skeleton), _needs_transforms(bound)
-    live.seen_values = values
+    values = read_key_values(mesh_of(obj), depsgraph)
     params = _choose_quality(bound, live, is_dragging)
     written = (bound.settings.carrier.session_uid, transforms, params, values, pose, space)
     if written == live.last_write:

@@ -270,6 +270,7 @@ def test_disabling_and_enabling_the_extension(hidden):
             assert toggles == [("NODES", False, False), ("ARMATURE", True, not hidden)]
     finally:
         assert addon_utils.enable(checkout.MODULE, default_set=True) is not None
+    assert not armature_modifier(obj).show_viewport
     bend(armature, 100)
     assert settings_of(obj).is_bound
     supple = find_supple_modifier(obj)

@@ -24,7 +24,7 @@ MODULES = (preview, character, stack, bake, binding, by_nodes, by_python, live, 
 LOOKUPS = (
     "find_supple_modifier", "find_replaced_modifier", "find_armature_modifier", "check_armature", "armature_modifiers",
     "modifiers_above", "resolve", "resolve_skinned", "object_to_armature", "read_choices", "read_params",
-    "read_key_values", "read_skeleton", "read_pose_names", "read_pose", "read_weight_groups", "read_rest",
+    "read_skeleton", "read_pose_names", "read_pose", "read_weight_groups", "read_rest",
     "check_bound_groups", "_read_choices", "_read_surroundings", "_check_hidden", "_needs_transforms",
 )  # fmt: skip
 """What finds something of an object, or reads it."""
@@ -92,7 +92,7 @@ def test_a_frame_looks_everything_up_once(counts):
     add_bound("PYTHON")
     counts.clear()
     bpy.context.scene.frame_set(3)
-    assert_once(counts, "find_supple_modifier", "find_replaced_modifier", "check_armature", "read_key_values")
+    assert_once(counts, "find_supple_modifier", "find_replaced_modifier", "check_armature")
     assert {key[1:] for key in counts if key[0] == "read_pose"} == {("Rig",), ("Twin Rig",)}
 
 
@@ -124,7 +124,7 @@ def test_a_step_that_binds_anew_looks_everything_up_once(evaluate, change, count
     change(twin)
     counts.clear()
     bpy.context.view_layer.update()
-    assert_once(counts, "find_supple_modifier", "find_replaced_modifier", "check_armature", "read_key_values")
+    assert_once(counts, "find_supple_modifier", "find_replaced_modifier", "check_armature")
     bound_anew = evaluate == "PYTHON" or change is not change_method  # there, the listener has bound it
     assert not bound_anew or counts["read_rest", "Twin"] == 1
 
