@@ -24,7 +24,7 @@ BUILDER = $(PYTHON) .venv/$(ENVIRONMENT)/lib/python3*/site-packages/bpy/*/script
 say = @sed -n 's/^$@:.*\#\# */== $@: /p' Makefile
 prepare = @python3 tools/environments.py
 
-.PHONY: help setup setup-all demo test test-unit test-blender test-all test-nodes test-gui lint types package test-package bench \
+.PHONY: help setup setup-all demo test test-unit test-blender test-all test-nodes test-files test-gui lint types package test-package bench \
   bench-particles bench-patterns bench-weights clean
 .DEFAULT_GOAL := help
 
@@ -72,6 +72,11 @@ test-nodes: ## Run the Blender tests with all binds evaluated by nodes, on Blend
 	$(say)
 	$(prepare) bpy-5.2
 	$(ONE_THREAD) .venv/bpy-5.2/bin/python $(PYTEST) tests/blender --evaluate NODES --ignore-glob "*/test_nodes*" $(IN_PARALLEL)
+
+test-files: ## Fill disks at 20 points of each write, and kill 100 processes that write (10 minutes)
+	$(say)
+	$(prepare) $(ENVIRONMENT)
+	$(PYTHON) $(PYTEST) tests/blender/test_full_disk.py tests/blender/test_kills.py --thorough -s
 
 test-gui: ## Run the tests in a Blender with a window: make test-gui BLENDER="/path/to/blender --python" (3 minutes)
 	$(say)

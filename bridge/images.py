@@ -1,4 +1,4 @@
-"""Height maps as images of Blender and as files.
+"""Height maps as images of Blender.
 
 Arrays are heights of shape (H, W), row 0 at the bottom, centers of pixels at ``(column + 0.5) / W``: what the Image
 Texture nodes of Geometry Nodes and of shaders sample.
@@ -6,24 +6,18 @@ Texture nodes of Geometry Nodes and of shaders sample.
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import bpy
 import numpy as np
 
 from ..deformers.errors import SkinningError
-from .point_caches import open_replacing
+from .image_files import check_finite, encode_heights
 
-Format = Literal["png16", "exr"]
-
-STEPS = 65535  # of 16 bits
 GRAY_TOLERANCE = 1.5 / 255  # one step of 8 bits, as lossy files make it, and the rounding of it
 DATA = "Non-Color"  # by its name: up to 4.5 `is_data = True` shows this name and goes on converting the pixels
-ENCODINGS = {"png16": ("PNG", "16"), "exr": ("OPEN_EXR", "32")}
 NOT_STILL = {
     "TILED": "tiled (UDIM)",
     "MOVIE": "a movie",
@@ -50,9 +44,8 @@ def new_image(name: str, values: np.ndarray) -> bpy.types.Image:
     SkinningError
         Where heights are not finite.
     """
-    values = _check_finite(values, f"make image '{name}'")
     height, width = values.shape
-    data = _encode(values, "png16")
+    data = encode_heights(check_finite(values, f"make image '{name}'"), "png16")
     image = bpy.data.images.new(name, width, height, alpha=False, float_buffer=True)
     image.source = "FILE"
     cast(Any, image).pack(data=data, data_len=len(data))  # the stubs take only str
@@ -101,7 +94,7 @@ def read_image(image: bpy.types.Image) -> np.ndarray:
     pixels = np.empty((height, width, image.channels), np.float32)
     image.pixels.foreach_get(pixels.ravel())
     channels = pixels[..., :3]
-    _check_finite(channels, f"read image '{image.name}'")
+    check_finite(channels, f"read image '{image.name}'")
     difference = np.ptp(channels, axis=-1).max()
     if difference > GRAY_TOLERANCE:
         raise SkinningError(
@@ -116,41 +109,10 @@ def is_coarse(image: bpy.types.Image) -> bool:
     return not image.is_float
 
 
-def write_heights(path: Path, values: np.ndarray, format: Format) -> None:  # noqa: A002
-    """Write heights to a file, which appears only when it is whole.
-
-    Parameters
-    ----------
-    path : Path
-        Used as it is, with any suffix.
-    values : ndarray, shape (H, W)
-        Heights.
-    format : str
-        ``"png16"``: gray of 16 bits, clipped to 0..1 and rounded to steps of 1/65535. ``"exr"``: float32, as they are.
-
-    Raises
-    ------
-    SkinningError
-        Where the file can not be written, or heights are not finite.
-    """
-    values = _check_finite(values, f"write '{path}'")
-    with open_replacing(path) as stream:
-        stream.write(_encode(values, format))
-
-
 def _mark_as_heights(image: bpy.types.Image) -> None:
     """Have an image read as plain numbers; changes by hand that are not saved would be lost."""
     image.colorspace_settings.name = DATA
     image.use_half_precision = False  # the viewport would round heights to 2048 steps
-
-
-def _check_finite(values: np.ndarray, action: str) -> np.ndarray:
-    wrong = np.count_nonzero(~np.isfinite(values))
-    if wrong:
-        raise SkinningError(
-            f"Cannot {action}: {wrong} of {values.size} values are not finite numbers: repair the image"
-        )
-    return values
 
 
 def _say_unreadable(image: bpy.types.Image) -> str:
@@ -160,47 +122,3 @@ def _say_unreadable(image: bpy.types.Image) -> str:
         return f"Image '{image.name}' is empty: choose another image"
     path = bpy.path.abspath(image.filepath, library=image.library)
     return f"Cannot read image '{image.name}' from '{path}': restore that file or choose another image"
-
-
-def _encode(values: np.ndarray, encoding: Format) -> bytes:
-    """Heights, shape (H, W), as the content of a file.
-
-    ``save_render`` with a scene of its own is what writes one 16-bit channel (``Image.save`` writes three). Of an image
-    that is Non-Color it writes the very numbers, clipped for PNG: neither view transform nor dithering touches them.
-    They are rounded to 16 bits before, since Blender converts three channels to gray in float32.
-    """
-    if encoding == "png16":
-        values = np.rint(values.astype(np.float64) * STEPS) / STEPS
-    file_format, depth = ENCODINGS[encoding]
-    with _pixels_and_scene(values) as (image, scene):
-        settings = scene.render.image_settings
-        settings.file_format = file_format
-        settings.color_mode = "BW"
-        settings.color_depth = depth
-        settings.exr_codec = "ZIP"
-        try:
-            with tempfile.TemporaryDirectory(prefix="supple-") as folder:
-                file = Path(folder, "heights")
-                image.save_render(str(file), scene=scene)
-                return file.read_bytes()
-        except (OSError, RuntimeError) as error:
-            raise SkinningError(
-                f"Cannot write an image to the folder for temporary files ({error}): check that it exists and has space"
-            ) from error
-
-
-@contextmanager
-def _pixels_and_scene(values: np.ndarray) -> Iterator[tuple[bpy.types.Image, bpy.types.Scene]]:
-    """Give an image of these heights and a scene with Blender's default settings, both gone afterwards."""
-    height, width = values.shape
-    pixels = np.ones((height, width, 4), np.float32)
-    pixels[..., :3] = values[..., None]
-    image = bpy.data.images.new("Supple heights", width, height, alpha=False, float_buffer=True)
-    scene = bpy.data.scenes.new("Supple heights")
-    try:
-        image.colorspace_settings.name = DATA  # before the pixels: they would be lost
-        image.pixels.foreach_set(pixels.ravel())
-        yield image, scene
-    finally:
-        bpy.data.scenes.remove(scene)
-        bpy.data.images.remove(image)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import errno
+import math
 import os
 import struct
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -14,10 +14,12 @@ from typing import BinaryIO
 import numpy as np
 
 from ..deformers.errors import SkinningError
+from .files import open_regular
 
 HEADER = struct.Struct("<12siiffi")
 SIGNATURE = b"POINTCACHE2\0"
 VERSION = 1
+MOST_SAMPLES = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -33,47 +35,37 @@ class CacheHeader:
         """The 32 bytes at the start of the file."""
         return HEADER.pack(SIGNATURE, VERSION, self.point_count, self.frame_start, self.frame_step, self.sample_count)
 
+    @property
+    def size(self) -> int:
+        """Bytes of the whole file."""
+        return HEADER.size + self.sample_count * self.point_count * 12
 
-def read_header(stream: BinaryIO, name: str) -> CacheHeader:
-    """Read the header of a PC2 file.
 
-    Raises
-    ------
-    SkinningError
-        Where the file is not a PC2 file of version 1.
-    """
+def _read_header(stream: BinaryIO, name: str) -> CacheHeader:
+    """Read the header of a PC2 file, and compare it with the file's size: all that it announces is there."""
     data = stream.read(HEADER.size)
     if len(data) < HEADER.size or not data.startswith(SIGNATURE):
         raise SkinningError(f"'{name}' is not a PC2 file: choose one that Supple has baked")
     _, version, *fields = HEADER.unpack(data)
     if version != VERSION:
         raise SkinningError(f"'{name}' is PC2 version {version}, not {VERSION}: bake it again")
-    return CacheHeader(*fields)
-
-
-@contextmanager
-def open_replacing(path: Path) -> Iterator[BinaryIO]:
-    """Open a file to write that appears under its name only when it is whole; on any error nothing is left behind.
-
-    Raises
-    ------
-    SkinningError
-        Where the file can not be written.
-    """
-    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        if path.is_dir():  # reported now, not after hours
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        with partial.open("wb") as stream:
-            yield stream
-        partial.replace(path)
-    except OSError as error:
+    header = CacheHeader(*fields)
+    if header.point_count < 1 or header.sample_count < 1:
         raise SkinningError(
-            f"Cannot write '{path}' ({error.strerror}): choose a folder that can be written to"
-        ) from error
-    finally:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
+            f"'{name}' has {header.point_count} points and {header.sample_count} frames, at least 1 of each is needed: "
+            "bake it again"
+        )
+    if not (math.isfinite(header.frame_start) and 0 < header.frame_step < math.inf):
+        raise SkinningError(
+            f"'{name}' starts at frame {header.frame_start:g} and goes on by {header.frame_step:g}: bake it again"
+        )
+    surplus = os.fstat(stream.fileno()).st_size - header.size
+    if surplus < 0:
+        last = header.sample_count + surplus // (header.point_count * 12) + 1
+        raise SkinningError(f"'{name}' ends within frame {last} of {header.sample_count}: bake it again")
+    if surplus > 0:
+        raise SkinningError(f"'{name}' goes on after its last frame, by {surplus:,} bytes: bake it again")
+    return header
 
 
 @contextmanager
@@ -83,14 +75,14 @@ def open_cache(path: Path) -> Iterator[tuple[CacheHeader, BinaryIO]]:
     Raises
     ------
     SkinningError
-        Where the file can not be read, or is not a PC2 file of version 1.
+        Where the file can not be read, or is not a whole PC2 file of version 1.
     """
     try:
-        stream = path.open("rb")
+        stream = open_regular(path)
     except OSError as error:
         raise SkinningError(f"Cannot read '{path}' ({error.strerror}): check the path") from error
     with stream:
-        yield read_header(stream, path.name), stream
+        yield _read_header(stream, path.name), stream
 
 
 def write_sample(stream: BinaryIO, points: np.ndarray) -> None:
@@ -104,14 +96,11 @@ def read_samples(path: Path) -> Iterator[np.ndarray]:
     Raises
     ------
     SkinningError
-        Where the file can not be read, is not a PC2 file of version 1, or ends early.
+        Where the file can not be read, or is not a whole PC2 file of version 1.
     """
     with open_cache(path) as (header, stream):
-        size = header.point_count * 12
         for number in range(header.sample_count):
-            data = stream.read(size)
-            if len(data) < size:
-                raise SkinningError(
-                    f"'{path.name}' ends within frame {number + 1} of {header.sample_count}: bake it again"
-                )
+            data = stream.read(header.point_count * 12)
+            if len(data) < header.point_count * 12:
+                raise SkinningError(f"'{path.name}' ends within frame {number + 1}: it was cut while it was read")
             yield np.frombuffer(data, "<f4").reshape(-1, 3)

@@ -1,19 +1,20 @@
 """Headless: `blender --command supple ...`, and `main(argv)` for Python on the bpy wheel.
 
-`arguments.py` has the commands' options, `commands.py` what they do.
+`arguments.py` has the commands' options, `commands.py` what they do, `messages.py` what is printed.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 from collections.abc import Sequence
 
 import bpy
 
 from ..deformers import SkinningError
 from .arguments import USAGE, build_parser
+from .messages import tell
 
-DONE, FAILED = 0, 1
+DONE, FAILED, INTERRUPTED = 0, 1, 130
 
 
 def main(argv: Sequence[str]) -> int:
@@ -28,21 +29,35 @@ def main(argv: Sequence[str]) -> int:
     Returns
     -------
     int
-        0 done, 1 failed (the reason is on stderr), 2 wrong usage.
+        0 done, 1 failed (the reason is on stderr), 2 wrong usage, 130 interrupted from the keyboard.
     """
     try:
-        parser = build_parser()
-        arguments = parser.parse_args(list(argv))
-        if getattr(arguments, "save", None) and arguments.format == "shape-keys":
-            parser.error("--save goes with --format pc2: shape keys are saved to --output")
+        arguments = _parse(argv)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else USAGE
     try:
         arguments.run(arguments)
     except SkinningError as error:
-        print(f"supple: error: {error}", file=sys.stderr)
+        tell(f"supple: error: {error}")
         return FAILED
+    except MemoryError:
+        tell("supple: error: There is not enough memory: choose a smaller --width, or a machine with more")
+        return FAILED
+    except KeyboardInterrupt:
+        tell("supple: error: Interrupted: nothing was written")
+        return INTERRUPTED
     return DONE
+
+
+def _parse(argv: Sequence[str]) -> argparse.Namespace:
+    parser = build_parser()
+    for text in argv:
+        if any(sign == "\0" or "\ud800" <= sign <= "\udfff" for sign in text):
+            parser.error(f"'{text}' is not valid Unicode: rename the file")
+    arguments = parser.parse_args(list(argv))
+    if getattr(arguments, "save", None) and arguments.format == "shape-keys":
+        parser.error("--save goes with --format pc2: shape keys are saved to --output")
+    return arguments
 
 
 _command = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import sys
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -23,6 +22,7 @@ from .commands import (
     weight_meshes,
     write_patterns,
 )
+from .messages import tell
 
 USAGE = 2
 
@@ -31,8 +31,9 @@ class _Parser(argparse.ArgumentParser):
     """Reports wrong usage in the form of Supple's other messages."""
 
     def error(self, message: str) -> NoReturn:
-        self.print_usage(sys.stderr)
-        print(f"supple: error: {message}", file=sys.stderr)
+        for line in self.format_usage().splitlines():
+            tell(line)
+        tell(f"supple: error: {message}")
         raise SystemExit(USAGE)
 
 
@@ -66,7 +67,7 @@ def _add_bind(commands: Any) -> None:
         choices=tuple(key for key, *_ in EVALUATE_ITEMS),
         help="what computes the deformation; nodes if not given, and Python where nodes cannot",
     )
-    binder.add_argument("--output", type=Path, required=True, metavar="NEW.blend", help="file to save")
+    binder.add_argument("--output", type=_path, required=True, metavar="NEW.blend", help="file to save")
     _add_order(binder)
     _add_file(binder)
     binder.set_defaults(run=bind_characters)
@@ -81,10 +82,10 @@ def _add_bake(commands: Any) -> None:
         "--format", choices=("pc2", "shape-keys"), default="pc2", help="what to bake to; pc2 if not given"
     )
     baker.add_argument(
-        "--output", type=Path, required=True, metavar="PATH", help="PC2 file to write; with shape keys the .blend file"
+        "--output", type=_path, required=True, metavar="PATH", help="PC2 file to write; with shape keys the .blend file"
     )
     baker.add_argument(
-        "--save", type=Path, metavar="NEW.blend", help="also save the .blend file, set to play the PC2 file"
+        "--save", type=_path, metavar="NEW.blend", help="also save the .blend file, set to play the PC2 file"
     )
     _add_order(baker)
     _add_file(baker)
@@ -99,7 +100,7 @@ def _add_patterns(commands: Any) -> None:
     _add_frames(drawer, "frames to write")
     drawer.add_argument("--format", choices=tuple(SUFFIXES), default="png16", help="file format; png16 if not given")
     drawer.add_argument("--width", type=int, default=1024, metavar="PIXELS", help="width and height; 1024 if not given")
-    drawer.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="folder for the height maps")
+    drawer.add_argument("--output", type=_path, required=True, metavar="FOLDER", help="folder for the height maps")
     _add_file(drawer)
     drawer.set_defaults(run=write_patterns)
 
@@ -127,7 +128,7 @@ def _add_weights(commands: Any) -> None:
     weigher.add_argument(
         "--limit", type=_number, default=0, metavar="N", help="most bones per vertex; any if not given"
     )
-    weigher.add_argument("--output", type=Path, required=True, metavar="NEW.blend", help="file to save")
+    weigher.add_argument("--output", type=_path, required=True, metavar="NEW.blend", help="file to save")
     weigher.add_argument("--report", choices=("text", "json"), default="text", help="report form; text if not given")
     _add_file(weigher)
     weigher.set_defaults(run=weight_meshes)
@@ -136,14 +137,14 @@ def _add_weights(commands: Any) -> None:
 def _add_join(commands: Any) -> None:
     joiner = commands.add_parser("join", help="join PC2 files of successive frames into one")
     joiner.add_argument(
-        "parts", type=Path, nargs="+", metavar="PART.pc2", help="files to join, in the order of their frames"
+        "parts", type=_path, nargs="+", metavar="PART.pc2", help="files to join, in the order of their frames"
     )
-    joiner.add_argument("--output", type=Path, required=True, metavar="WHOLE.pc2", help="file to write")
+    joiner.add_argument("--output", type=_path, required=True, metavar="WHOLE.pc2", help="file to write")
     joiner.set_defaults(run=join_parts)
 
 
 def _add_file(command: argparse.ArgumentParser) -> None:
-    command.add_argument("file", metavar="FILE.blend", help="file to open")
+    command.add_argument("file", type=_path, metavar="FILE.blend", help="file to open")
 
 
 def _add_order(command: argparse.ArgumentParser) -> None:
@@ -165,6 +166,12 @@ def _frames(text: str) -> tuple[int, int, int]:
         raise argparse.ArgumentTypeError(f"'{text}' is not a frame range: write it as 1-250 or 1-250:2")
     start, end, step = match.groups()
     return int(start), int(end or start), int(step or 1)
+
+
+def _path(text: str) -> Path:
+    if not text:
+        raise argparse.ArgumentTypeError("a path is empty: name a file or folder")
+    return Path(text)
 
 
 def _number(text: str) -> int:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
+import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import bpy
 
+from ..bridge.blend_files import open_file, save_copy
+from ..bridge.files import check_writable
 from ..deformers import SkinningError
 from ..deformers.automatic_weights import METHODS as AUTOMATIC_WEIGHTS
 from ..settings.objects import settings_of
@@ -20,35 +21,10 @@ from ..tasks.skin import bake
 from ..tasks.skin.bind import bind, describe_particles
 from ..tasks.skin.inspect import describe_file
 from ..tasks.weights.automatic import Options, assign_weights
+from .messages import answer, tell
 
 WEIGHT_METHODS = {word: method.key for method in AUTOMATIC_WEIGHTS.values() for word in method.words}
 """The methods of automatic weights by their words, former ones too."""
-
-
-def _open(file: str) -> None:
-    """Open a .blend file; raises SkinningError where that is not possible."""
-    if not Path(file).is_file():
-        raise SkinningError(f"There is no file '{file}': check the path")
-    try:
-        bpy.ops.wm.open_mainfile(filepath=str(Path(file).resolve()), load_ui=False)
-    except RuntimeError as error:
-        raise SkinningError(f"Cannot open '{file}' ({_reason(error)}): is it a whole .blend file?") from error
-
-
-def _save(path: Path) -> None:
-    """Save the file; raises SkinningError where that is not possible."""
-    if path.is_dir():
-        raise SkinningError(f"Cannot write '{path}' (it is a folder): name a file, in a folder that can be written to")
-    try:
-        bpy.ops.wm.save_as_mainfile(filepath=str(path.resolve()), check_existing=False)
-    except RuntimeError as error:
-        raise SkinningError(
-            f"Cannot write '{path}' ({_reason(error)}): choose a folder that can be written to"
-        ) from error
-
-
-def _reason(error: RuntimeError) -> str:
-    return " ".join(str(error).removeprefix("Error:").split())
 
 
 def _find_object(name: str) -> bpy.types.Object:
@@ -69,21 +45,23 @@ def _find_among(name: str, choice: list[bpy.types.Object], lack: str) -> bpy.typ
 
 
 def show_info(arguments: argparse.Namespace) -> None:
-    _open(arguments.file)
+    open_file(arguments.file)
     described = describe_file(bpy.context.scene)
     if arguments.json:
-        print(json.dumps(described, indent=2))
+        answer(json.dumps(described, indent=2))
         return
-    print(f"{arguments.file}: frames {described['frame_start']}-{described['frame_end']}")
+    lines = [f"{arguments.file}: frames {described['frame_start']}-{described['frame_end']}"]
     for obj in described["objects"]:
         state = f"bound by {obj['method']}" if obj["bound"] else obj["problem"] or "can be bound"
         size = f"{obj['vertices']} vertices, {obj['deforming_bones']} bones of '{obj['armature']}'"
         patterns = f", {obj['patterns']} patterns" if obj["patterns"] else ""
-        print(f"  {obj['name']}: {size}, {state}{patterns}")
+        lines.append(f"  {obj['name']}: {size}, {state}{patterns}")
+    answer("\n".join(lines))
 
 
 def bind_characters(arguments: argparse.Namespace) -> None:
-    _open(arguments.file)
+    check_writable(arguments.output)
+    open_file(arguments.file)
     if arguments.object:
         objects = [_find_object(name) for name in arguments.object]
     else:
@@ -91,14 +69,14 @@ def bind_characters(arguments: argparse.Namespace) -> None:
     _choose_order(objects, arguments.order)
     bind(objects, arguments.method, arguments.evaluate)
     _report_particles(objects)
-    _save(arguments.output)
+    save_copy(arguments.output)
 
 
 def _report_particles(objects: list[bpy.types.Object]) -> None:
     """Print, to stderr, what the objects were filled with, where their method uses particles."""
     for obj in objects:
         if report := describe_particles(obj):
-            print(f"supple: {obj.name}: {report}", file=sys.stderr)
+            tell(f"supple: {obj.name}: {report}")
 
 
 def _choose_order(objects: list[bpy.types.Object], order: str | None) -> None:
@@ -108,7 +86,8 @@ def _choose_order(objects: list[bpy.types.Object], order: str | None) -> None:
 
 
 def bake_frames(arguments: argparse.Namespace) -> None:
-    _open(arguments.file)
+    _check_outputs(arguments)
+    open_file(arguments.file)
     scene, obj = bpy.context.scene, _find_object(arguments.object)
     frames = _choose_frames(scene, arguments.frames)
     _choose_order([obj], arguments.order)
@@ -123,10 +102,20 @@ def bake_frames(arguments: argparse.Namespace) -> None:
         steps = bake.bake_shape_keys(obj, scene, frames)
     _run(steps, len(frames))
     if arguments.format == "shape-keys":
-        _save(arguments.output)
+        save_copy(arguments.output)
     elif arguments.save:
         bake.show_cache(obj, arguments.output.resolve())
-        _save(arguments.save)
+        save_copy(arguments.save)
+
+
+def _check_outputs(arguments: argparse.Namespace) -> None:
+    """Raise SkinningError where a bake can not be written, or would take the place of what it is made from or for."""
+    for path in filter(None, (arguments.output, arguments.save)):
+        check_writable(path)
+    others = [] if arguments.format == "shape-keys" else filter(None, (arguments.file, arguments.save))
+    for path in others:
+        if os.path.realpath(path) == os.path.realpath(arguments.output):
+            raise SkinningError(f"'{path}' is a .blend file, and the bake would replace it: choose another --output")
 
 
 def _choose_frames(scene: bpy.types.Scene, given: tuple[int, int, int] | None) -> range:
@@ -137,17 +126,17 @@ def _run(steps: Iterator[int], count: int) -> None:
     """Go through all frames and print progress to stderr."""
     for done in steps:
         if done % 25 == 0 or done == count:
-            print(f"supple: {done} of {count} frames", file=sys.stderr)
+            tell(f"supple: {done} of {count} frames")
 
 
 def write_patterns(arguments: argparse.Namespace) -> None:
-    _open(arguments.file)
+    open_file(arguments.file)
     scene = bpy.context.scene
     obj = _find_patterned(arguments.object)
     frames = _choose_frames(scene, arguments.frames)
     _run(write_maps(obj, scene, frames, arguments.output, arguments.format, arguments.width), len(frames))
     if notes := " ".join(describe(obj)):
-        print(f"supple: {obj.name}: {notes}", file=sys.stderr)
+        tell(f"supple: {obj.name}: {notes}")
 
 
 def _find_patterned(name: str | None) -> bpy.types.Object:
@@ -164,7 +153,8 @@ def _find_patterned(name: str | None) -> bpy.types.Object:
 
 
 def weight_meshes(arguments: argparse.Namespace) -> None:
-    _open(arguments.file)
+    check_writable(arguments.output)
+    open_file(arguments.file)
     scene = bpy.context.scene
     meshes = [obj for obj in scene.objects if obj.type == "MESH"]
     armatures = [obj for obj in scene.objects if obj.type == "ARMATURE"]
@@ -183,13 +173,13 @@ def weight_meshes(arguments: argparse.Namespace) -> None:
         limit=arguments.limit,
     )
     reports = assign_weights(objects, options, armature)
-    _save(arguments.output)
+    save_copy(arguments.output)
     if arguments.report == "json":
         chosen = {"file": str(arguments.output), "method": arguments.method, "mode": arguments.mode}
-        print(json.dumps(chosen | {"armatures": [report.as_json() for report in reports]}, indent=2))
+        answer(json.dumps(chosen | {"armatures": [report.as_json() for report in reports]}, indent=2))
         return
     for report in reports:
-        print("\n".join(report.describe()))
+        answer("\n".join(report.describe()))
 
 
 def _check_deformed(objects: list[bpy.types.Object], armature: bpy.types.Object | None) -> None:

@@ -9,7 +9,7 @@ from typing import cast
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
-from ..bridge.images import Format
+from ..bridge.image_files import Format
 from ..deformers import SkinningError
 from ..tasks.patterns.maps import LARGEST_WIDTH, write_maps
 from .bake import RELATIVE_PATH, BakeOperator

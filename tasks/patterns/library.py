@@ -7,12 +7,13 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, fields
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import bpy
 import numpy as np
 
-from ...bridge.images import load_image, new_image, read_image, write_heights
+from ...bridge.files import filling, read_json
+from ...bridge.image_files import encode_heights
+from ...bridge.images import load_image, new_image, read_image
 from ...deformers import SkinningError
 from ...deformers.patterns.heights import AXES, KINDS
 from ...deformers.patterns.library import PRESETS, draw_preset
@@ -24,6 +25,9 @@ MADE_KEY = "supple_preset"
 
 RESOLUTION = 256
 """Columns of the height maps that Supple draws."""
+
+LARGEST = 1e6
+"""No number of a saved pattern is larger."""
 
 SAVED = "USER_"
 """Start of the keys of patterns that the user has saved."""
@@ -90,15 +94,27 @@ def saved_entries() -> dict[str, LibraryEntry]:
     found = {}
     folder = find_folder()
     for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
+        key = f"{SAVED}{path.stem}"
         try:
-            saved: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            key = f"{SAVED}{path.stem}"
-            entry = LibraryEntry(key, draw=partial(_read_saved, path.with_suffix(".png")), **saved)
-        except (OSError, ValueError, TypeError):
+            entry = LibraryEntry(key, draw=partial(_read_saved, path.with_suffix(".png")), **read_json(path))
+        except TypeError:
             continue
-        if entry.kind in KINDS:
+        if _is_usable(entry):
             found[key] = entry
     return found
+
+
+def _is_usable(entry: LibraryEntry) -> bool:
+    """Whether what a file says of a pattern is what Supple writes there."""
+    words = (entry.label, entry.description)
+    numbers = (entry.width, entry.aspect, entry.strength, entry.start, entry.full)
+    return (
+        all(isinstance(word, str) for word in words)
+        and all(isinstance(number, int | float) and abs(number) < LARGEST for number in numbers)
+        and min(entry.width, entry.aspect) > 0
+        and entry.kind in KINDS
+        and entry.axis in AXES
+    )
 
 
 def _read_saved(path: Path, _resolution: int) -> np.ndarray:
@@ -170,18 +186,17 @@ def save_entry(entry: LibraryEntry, image: bpy.types.Image) -> Path:
     name = bpy.path.clean_name(entry.label).strip("_")
     if not name:
         raise SkinningError("A pattern in the library needs a name: name the pattern first")
-    path = find_folder(create=True) / f"{name}.png"
-    write_heights(path, values, "png16")
     saved = asdict(entry)
     for field_name in ("key", "draw"):
         del saved[field_name]
     try:
-        path.with_suffix(".json").write_text(json.dumps(saved, indent=2), encoding="utf-8")
+        folder = find_folder(create=True)
     except OSError as error:
-        raise SkinningError(
-            f"Cannot write '{path.with_suffix('.json')}' ({error.strerror}): make it writable"
-        ) from error
-    return path
+        raise SkinningError(f"Cannot write '{find_folder()}' ({error.strerror}): make it writable") from error
+    with filling(folder) as beside:
+        (beside / f"{name}.png").write_bytes(encode_heights(values, "png16"))
+        (beside / f"{name}.json").write_text(json.dumps(saved, indent=2), encoding="utf-8")
+    return folder / f"{name}.png"
 
 
 def remove_saved(key: str) -> None:
@@ -189,5 +204,8 @@ def remove_saved(key: str) -> None:
     if key not in saved_entries():
         raise SkinningError(f"There is no saved pattern '{key}': only patterns that you have saved can be removed")
     path = find_folder() / f"{key.removeprefix(SAVED)}.json"
-    for file in (path, path.with_suffix(".png")):
-        file.unlink(missing_ok=True)
+    try:
+        for file in (path, path.with_suffix(".png")):
+            file.unlink(missing_ok=True)
+    except OSError as error:
+        raise SkinningError(f"Cannot delete '{error.filename}' ({error.strerror}): make its folder writable") from error

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,9 +12,10 @@ import bpy
 import numpy as np
 
 from ...bridge.drivers import read_angle_between, read_rotation
-from ...bridge.images import Format, read_image, write_heights
+from ...bridge.files import filling, read_json
+from ...bridge.image_files import Format, encode_heights
+from ...bridge.images import read_image
 from ...bridge.meshes import mesh_of, read_face_corners
-from ...bridge.point_caches import open_replacing
 from ...deformers import SkinningError
 from ...deformers.patterns.heights import (
     AXES,
@@ -29,6 +28,7 @@ from ...deformers.patterns.heights import (
     respond,
 )
 from ...deformers.patterns.rasters import rasterize
+from ..frames import check_frames
 from .layout import MeshCharts, charts_of
 from .node_setup import ShownPattern
 from .show import describe, lay_out_all
@@ -184,12 +184,13 @@ def write_maps(
         raise SkinningError(f"There is no format '{file_format}' for height maps: choose {', '.join(SUFFIXES)}")
     if not frames:
         raise SkinningError("There are no frames to draw: choose at least one")
+    check_frames(min(frames), max(frames))
     heights, laid = bind_map(obj, width, width, kinds)
     largest, name = measure_range(heights), bpy.path.clean_name(obj.name)
     description = _describe_maps(obj, heights, laid, largest, file_format)
     current, sub = scene.frame_current, scene.frame_subframe
     try:
-        with _staged(folder) as staging:
+        with filling(folder) as staging:
             for done, frame in enumerate(frames, start=1):
                 scene.frame_set(frame)
                 depsgraph = bpy.context.evaluated_depsgraph_get()
@@ -198,7 +199,7 @@ def write_maps(
                 except SkinningError as error:
                     raise SkinningError(f"Frame {frame}: {error}") from error
                 values = drawn if file_format == "exr" else _to_gray(drawn, largest)
-                write_heights(staging / map_name(name, frame, file_format), values, file_format)
+                (staging / map_name(name, frame, file_format)).write_bytes(encode_heights(values, file_format))
                 yield done
             _write_sidecar(folder, staging, name, description, frames, file_format)
     finally:
@@ -217,29 +218,6 @@ def map_name(name: str, frame: int, file_format: Format) -> str:
 def sidecar_name(name: str) -> str:
     """Name of the file that says what the height maps mean."""
     return f"{name}_heights.json"
-
-
-@contextmanager
-def _staged(folder: Path) -> Iterator[Path]:
-    """Give a folder for files that are moved to `folder` at the end; on any failure nothing is left of them."""
-    is_new = not folder.exists()
-    try:
-        if is_new:
-            folder.mkdir()
-        try:
-            with tempfile.TemporaryDirectory(prefix=".supple-", dir=folder) as staging:
-                yield Path(staging)
-                for path in sorted(Path(staging).iterdir()):
-                    path.replace(folder / path.name)
-        except BaseException:  # whatever ends it early, also the generator being closed
-            if is_new:
-                with suppress(OSError):  # others may have put something there
-                    folder.rmdir()
-            raise
-    except OSError as error:
-        raise SkinningError(
-            f"Cannot write '{folder}' ({error.strerror}): choose a folder that can be written to"
-        ) from error
 
 
 def _describe_maps(
@@ -275,13 +253,9 @@ def _write_sidecar(
     folder: Path, staging: Path, name: str, description: dict[str, Any], frames: Sequence[int], file_format: Format
 ) -> None:
     """Describe these frames, and those of an earlier run that mean the same and still exist."""
-    known = set(frames)
-    try:
-        before = json.loads((folder / sidecar_name(name)).read_text(encoding="utf-8"))
-        earlier = before.pop("frames")
-        if before == description:
-            known |= {frame for frame in earlier if (folder / map_name(name, frame, file_format)).is_file()}
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        pass  # there is none, or it is none of ours
-    with open_replacing(staging / sidecar_name(name)) as stream:
-        stream.write(json.dumps({**description, "frames": sorted(known)}, indent=2).encode())
+    known, before = set(frames), read_json(folder / sidecar_name(name))
+    earlier = before.pop("frames", None)
+    if before == description and isinstance(earlier, list):
+        numbers = [frame for frame in earlier if isinstance(frame, int)]
+        known |= {frame for frame in numbers if (folder / map_name(name, frame, file_format)).is_file()}
+    (staging / sidecar_name(name)).write_text(json.dumps({**description, "frames": sorted(known)}, indent=2), "utf-8")

@@ -8,19 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import bpy
 import numpy as np
 
 from ...bridge.animation import key_spike, remove_curves
+from ...bridge.files import open_replacing
 from ...bridge.meshes import read_evaluated_points, read_key_points, write_key_points
 from ...bridge.modifiers import add_modifier, is_supple_modifier, remove_modifier
-from ...bridge.point_caches import CacheHeader, open_cache, open_replacing, read_samples, write_sample
+from ...bridge.point_caches import MOST_SAMPLES, CacheHeader, open_cache, read_samples, write_sample
 from ...deformers import SkinningError
 from ...deformers.rig.rest import LARGEST
 from ...settings.objects import settings_of
 from ..character import modifiers_above
+from ..frames import LAST_FRAME, check_frames
 from ..stack import find_supple_modifier, pass_toggles, read_toggles, write_toggles
 from . import live
 
@@ -33,6 +36,9 @@ def frame_range(start: int, end: int, step: int) -> range:
         raise SkinningError(f"Frame step is {step}: choose 1 or more")
     if end < start:
         raise SkinningError(f"Frame range {start} to {end} runs backwards: choose an end that is not before the start")
+    check_frames(start, end)
+    if step > LAST_FRAME:
+        raise SkinningError(f"Frame step is {step}: choose {LAST_FRAME:,} or less")
     return range(start, end + 1, step)
 
 
@@ -136,12 +142,16 @@ def join_caches(parts: Sequence[Path], path: Path) -> None:
                 f"'{part.name}' starts at frame {header.frame_start:g}, not {expected:g}: give all parts, in order"
             )
         expected += header.sample_count * header.frame_step
+    whole = replace(first, sample_count=sum(header.sample_count for header in headers))
+    if whole.sample_count > MOST_SAMPLES:
+        raise SkinningError(f"A PC2 file can not hold {whole.sample_count:,} frames: join fewer parts")
     with open_replacing(path) as stream:
-        samples = sum(header.sample_count for header in headers)
-        stream.write(CacheHeader(first.point_count, first.frame_start, first.frame_step, samples).pack())
+        stream.write(whole.pack())
         for part in parts:
             for points in read_samples(part):
                 write_sample(stream, points)
+        if stream.tell() != whole.size:
+            raise SkinningError("The parts were changed while they were joined: join them again")
 
 
 def bake_shape_keys(obj: bpy.types.Object, scene: bpy.types.Scene, frames: range) -> Iterator[int]:

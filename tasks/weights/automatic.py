@@ -330,7 +330,7 @@ def _merge(
     if not options.limit:
         return weights, 0.0
     changed = (weights != existing).any(axis=1)
-    return weight_edits.limit_influences(weights, options.limit, locked, changed)
+    return weight_edits.limit_influences(weights, min(options.limit, weights.shape[1]), locked, changed)
 
 
 def apply(jobs: list[Job], results: list[Result]) -> list[Report]:

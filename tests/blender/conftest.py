@@ -41,6 +41,7 @@ class EnabledModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--evaluate", choices=("PYTHON", "NODES"), default="PYTHON", help="what computes deformations")
+    parser.addoption("--thorough", action="store_true", help="fill disks at 20 points of a write, kill 100 times")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -28,7 +28,7 @@ def make_bad_file(kind: str, path: Path) -> None:
 
 BAD_FILES = {
     "missing": "There is no file '{}': check the path",
-    "folder": "There is no file '{}': check the path",
+    "folder": "Cannot open '{}' (Not a regular file): check the path",
     "text": "Cannot open '{}' (",
     "empty": "Cannot open '{}' (",
     "truncated": "Cannot open '{}' (",

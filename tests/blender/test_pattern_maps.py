@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 from collections.abc import Callable
@@ -16,8 +15,7 @@ from scenes_maps import FRAMES, add_body, add_pattern, evaluate, unmap, write_al
 from scenes import bind, select, turn
 from supple.deformers import SkinningError
 from supple.deformers.patterns.heights import KINDS, draw_heights, measure_range
-from supple.tasks.patterns import maps as pattern_maps
-from supple.tasks.patterns.maps import bind_map, bind_points, read_amounts, write_maps
+from supple.tasks.patterns.maps import MEANINGS, SUFFIXES, bind_map, bind_points, read_amounts, write_maps
 from supple.tasks.patterns.show import update
 
 pytestmark = pytest.mark.python_only("patterns are shown alike, whatever evaluates the skin under them")
@@ -99,7 +97,7 @@ def test_png_holds_them_by_the_range_that_is_reported(animated_body, tmp_path):
 def test_what_is_told_of_maps(animated_body, tmp_path, file_format):
     animated_body.name = "Hero/Body"
     write_all(animated_body, tmp_path, range(-1, 2), file_format, 16)
-    suffix = pattern_maps.SUFFIXES[file_format]
+    suffix = SUFFIXES[file_format]
     assert sorted(os.listdir(tmp_path)) == sorted(
         [f"Hero_Body_-0001{suffix}", f"Hero_Body_0000{suffix}", f"Hero_Body_0001{suffix}", "Hero_Body_heights.json"]
     )
@@ -108,7 +106,7 @@ def test_what_is_told_of_maps(animated_body, tmp_path, file_format):
     assert told == {
         "object": "Hero/Body",
         "format": file_format,
-        "meaning": pattern_maps.MEANINGS[file_format],
+        "meaning": MEANINGS[file_format],
         "units": "object",
         "range": told["range"],
         "width": 16,
@@ -314,18 +312,3 @@ def test_folders_that_can_not_be_written(animated_body, tmp_path, where):
     assert str(caught.value).startswith(f"Cannot write '{tmp_path / where}' (")
     assert str(caught.value).endswith("): choose a folder that can be written to")
     assert os.listdir(tmp_path) == ["file"]
-
-
-def test_a_disk_that_is_full(animated_body, tmp_path, monkeypatch):
-    written = []
-
-    def fail(path: Path, *_arguments) -> None:
-        written.append(path)
-        if len(written) == 3:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        path.touch()
-
-    monkeypatch.setattr(pattern_maps, "write_heights", fail)
-    with pytest.raises(SkinningError, match="No space left on device"):
-        list(write_maps(animated_body, bpy.context.scene, FRAMES, tmp_path / "maps"))
-    assert os.listdir(tmp_path) == []

@@ -1,0 +1,118 @@
+"""Whole .blend files: opened, and saved so that a file appears under its name only when all of it is on the disk."""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+from pathlib import Path
+from typing import BinaryIO
+
+import bpy
+
+from ..deformers.errors import SkinningError
+from .files import open_regular, replacing
+
+HEADER = re.compile(rb"BLENDER(?:([_-])([vV])\d{3}|17-01(v)\d{4})")
+BLOCKS = {b"_": "4si8xi", b"-": "4si12xi", None: "4s4x8xq8x"}
+"""Code and size of a block by the sign for 32 or 64 bits, up to 4.5; from 5.0 on all have 64."""
+
+ZSTD = b"\x28\xb5\x2f\xfd"
+SKIPPED, TABLE_END = 0x184D2A5E, 0x8F92EAB1
+"""First and last number of the table that Blender appends to a compressed file: the sizes of its parts."""
+
+
+def open_file(path: Path) -> None:
+    """Open a .blend file.
+
+    Raises
+    ------
+    SkinningError
+        Where that is not possible, or its end is missing.
+    """
+    try:
+        with open_regular(path) as stream:
+            is_cut = find_end(stream) is False
+    except FileNotFoundError as error:
+        raise SkinningError(f"There is no file '{path}': check the path") from error
+    except OSError as error:
+        raise SkinningError(f"Cannot open '{path}' ({error.strerror}): check the path") from error
+    if is_cut:
+        raise SkinningError(f"Cannot open '{path}' (its end is missing): is it a whole .blend file?")
+    try:
+        bpy.ops.wm.open_mainfile(filepath=str(path.resolve()), load_ui=False)
+    except RuntimeError as error:
+        raise SkinningError(f"Cannot open '{path}' ({_reason(error)}): is it a whole .blend file?") from error
+
+
+def save_copy(path: Path) -> None:
+    """Save the open file under a name, where it replaces another only when it is whole. Blender goes on with its own.
+
+    Blender 4.2 to 5.2 say that a compressed file is saved even where the disk is full.
+
+    Raises
+    ------
+    SkinningError
+        Where the file can not be written, or holds data that is linked into the open one.
+    """
+    for library in bpy.data.libraries:
+        linked = Path(bpy.path.abspath(library.filepath, library=library.parent))
+        if path.exists() and linked.exists() and path.samefile(linked):
+            raise SkinningError(f"Cannot write '{path}' (data of it is linked): choose another name")
+    with replacing(path) as beside:
+        try:
+            bpy.ops.wm.save_as_mainfile(filepath=str(beside), copy=True, check_existing=False)
+            with beside.open("rb") as stream:
+                reason = "" if find_end(stream) else "Blender has written a part of it only"
+        except RuntimeError as error:
+            reason = _reason(error)
+        if reason:
+            raise SkinningError(f"Cannot write '{path}' ({reason}): choose another folder, or make space")
+
+
+def _reason(error: RuntimeError) -> str:
+    return " ".join(str(error).removeprefix("Error:").split())
+
+
+def find_end(stream: BinaryIO) -> bool | None:
+    """Whether a .blend file is there to its end; None for what only Blender can tell, such as other compression."""
+    size = os.fstat(stream.fileno()).st_size
+    start = stream.read(17)
+    if header := HEADER.match(start):
+        return _find_last_block(stream, size, header)
+    return _find_last_part(stream, size) if start.startswith(ZSTD) else None
+
+
+def _find_last_block(stream: BinaryIO, size: int, header: re.Match[bytes]) -> bool:
+    block = struct.Struct((">" if header[2] == b"V" else "<") + BLOCKS[header[1]])
+    position, code = header.end(), b""
+    while code != b"ENDB":
+        stream.seek(position)
+        data = stream.read(block.size)
+        if len(data) < block.size:
+            return False
+        code, length = block.unpack(data)[:2]
+        if length < 0:
+            return False
+        position += block.size + length
+    return position <= size
+
+
+def _find_last_part(stream: BinaryIO, size: int) -> bool | None:
+    """Whether the parts of a compressed file are as long as its last bytes say; None where these say nothing."""
+    footer = struct.Struct("<IBI")
+    stream.seek(max(0, size - footer.size))
+    data = stream.read(footer.size)
+    if len(data) < footer.size:
+        return False
+    count, has_checksums, mark = footer.unpack(data)
+    if mark != TABLE_END or has_checksums:
+        return None
+    length = 8 * count + footer.size
+    start = size - length - 8
+    if start < 0:
+        return False
+    stream.seek(start)
+    data = stream.read(8 + 8 * count)
+    numbers = struct.unpack(f"<{len(data) // 4}I", data)
+    return numbers[:2] == (SKIPPED, length) and sum(numbers[2::2]) == start

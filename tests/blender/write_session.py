@@ -1,0 +1,139 @@
+"""A process that does all that Supple writes, where the disk is full or until it is killed.
+
+    python write_session.py full SOURCE OUTPUT POINTS [DISK]    each write on a disk that is full at POINTS points of it
+    python write_session.py go-on SOURCE OUTPUT                 all writes, over and over
+
+SOURCE holds what `scenes_files.py` has made. A full disk is a limit of how long files may get (RLIMIT_FSIZE), or with
+DISK, a small disk that OUTPUT is on, a file that fills it. Prints what is not as it must be, a line of JSON a write.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import json
+import os
+import resource
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import bpy
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+import checkout
+
+BODY = ("--object", "Tube")
+BY_PYTHON = ("--evaluate", "python")  # quicker: no node groups are built
+COMMANDS = {
+    "bake pc2": ("bake", "SOURCE/bound.blend", *BODY, "--output", "OUTPUT/body.pc2"),
+    "bake shape keys": ("bake", "SOURCE/bound.blend", *BODY, "--format", "shape-keys", "--output", "OUTPUT/keys.blend"),
+    "bake --save": ("bake", "SOURCE/bound.blend", *BODY, "--output", "OUTPUT/b.pc2", "--save", "OUTPUT/plays.blend"),
+    "bind": ("bind", "SOURCE/plain.blend", *BY_PYTHON, "--output", "OUTPUT/bound.blend"),
+    "bind compressed": ("bind", "SOURCE/compressed.blend", *BY_PYTHON, "--output", "OUTPUT/small.blend"),
+    "weights": ("weights", "SOURCE/plain.blend", "--output", "OUTPUT/weights.blend"),
+    "weights compressed": ("weights", "SOURCE/compressed.blend", "--output", "OUTPUT/small-weights.blend"),
+    "patterns png16": ("patterns", "SOURCE/bound.blend", "--width", "64", "--output", "OUTPUT/png"),
+    "patterns exr": ("patterns", "SOURCE/bound.blend", "--width", "64", "--format", "exr", "--output", "OUTPUT/exr"),
+    "join": ("join", "SOURCE/early.pc2", "SOURCE/late.pc2", "--output", "OUTPUT/joined.pc2"),
+}
+OPERATORS = {
+    "operator bake_cache": lambda folder: bpy.ops.supple.bake_cache(filepath=f"{folder}/operator.pc2"),
+    "operator pattern_maps": lambda folder: bpy.ops.supple.pattern_maps(
+        directory=f"{folder}/operator", frame_start=1, frame_end=2, width=64
+    ),
+    "operator pattern_save": lambda folder: bpy.ops.supple.pattern_save(),
+}
+WRITES = (*COMMANDS, *OPERATORS)
+
+
+def run(name: str, source: Path, output: Path) -> tuple[int, str]:
+    """Exit code and message of a write."""
+    if name in OPERATORS:
+        try:
+            OPERATORS[name](output)
+        except RuntimeError as error:
+            return 1, str(error)
+        return 0, ""
+    main = importlib.import_module(f"{checkout.MODULE}.cli").main
+    errors = io.StringIO()
+    with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
+        code = main([text.replace("SOURCE", str(source)).replace("OUTPUT", str(output)) for text in COMMANDS[name]])
+    return code, (errors.getvalue().splitlines() or [""])[-1]
+
+
+def read_files(*folders: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() if path.is_file() else b"" for folder in folders for path in folder.rglob("*")}
+
+
+@contextlib.contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@contextlib.contextmanager
+def room_for(disk: Path, size: int) -> Iterator[None]:
+    free = os.statvfs(disk)
+    ballast = disk / "ballast"
+    try:
+        with ballast.open("wb") as stream:
+            os.posix_fallocate(stream.fileno(), 0, max(1, free.f_bavail * free.f_frsize - size))
+        yield
+    finally:
+        ballast.unlink()
+
+
+def write_on_full_disks(
+    name: str, source: Path, output: Path, points: int, limit: Callable, library: Path
+) -> Iterator[str]:
+    """Yield what is wrong after a write on a disk that was full at some points of it, over files of an earlier run."""
+    if name in OPERATORS:
+        bpy.ops.wm.open_mainfile(filepath=str(source / "bound.blend"))
+    before = read_files(output, library)
+    code, message = run(name, source, output)
+    made = {path: data for path, data in read_files(output, library).items() if before.get(path) != data}
+    if code or not made:
+        yield f"{name}: code {code}, {message}"
+    before = read_files(output, library)
+    for point in range(points):
+        size = max(map(len, made.values())) * point // points
+        with limit(size):
+            code, message = run(name, source, output)
+        after = read_files(output, library)
+        kept = all(after.get(path) == data for path, data in before.items())
+        litter = [path.name for path in after.keys() - before.keys()]
+        if code != 1 or "Cannot write" not in message or not kept or litter:
+            yield f"{name} at {size} bytes: code {code}, {message!r}, old files whole: {kept}, left: {litter}"
+
+
+def main() -> None:
+    task, source, output = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    checkout.enable(Path(os.environ["BLENDER_USER_RESOURCES"]) / "checkout")
+    library = importlib.import_module(f"{checkout.MODULE}.tasks.patterns.library").find_folder(create=True)
+    try:
+        if task == "full":
+            points, disk = int(sys.argv[4]), Path(sys.argv[5]) if len(sys.argv) > 5 else None
+            limit = (lambda size: room_for(disk, size)) if disk else files_of_at_most
+            for name in WRITES:
+                wrong = list(write_on_full_disks(name, source, output, points, limit, library))
+                print(json.dumps({"write": name, "points": points, "wrong": wrong}), flush=True)
+        else:
+            bpy.ops.wm.open_mainfile(filepath=str(source / "bound.blend"))
+            while True:
+                for name in COMMANDS:
+                    print(f"start {name}", flush=True)
+                    run(name, source, output)
+    finally:
+        checkout.disable()
+
+
+if __name__ == "__main__":
+    main()
