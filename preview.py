@@ -11,6 +11,7 @@ import bpy
 from bpy.app.handlers import persistent
 
 from .bridge.armatures import Skeleton
+from .bridge.carriers import hide_again
 from .bridge.handlers import install, uninstall
 from .bridge.meshes import read_key_values, read_object_ids
 from .deformers import SkinningError, UnsupportedError
@@ -18,10 +19,11 @@ from .settings.events import are_muted, listeners, pattern_listeners
 from .settings.objects import settings_of
 from .tasks.patterns import show
 from .tasks.patterns.layout import forget_charts
-from .tasks.skin import by_nodes, live
-from .tasks.skin.bind import count_changes, find_bound_objects, follow_settings, migrate, own_carrier
+from .tasks.skin import by_nodes, live, overrides
+from .tasks.skin.bind import count_changes, follow_settings, migrate
+from .tasks.skin.hidden import own_hidden
 from .tasks.skin.poses import Poses
-from .tasks.stack import armature_modifiers, hand_over, pass_on, take_over
+from .tasks.stack import armature_modifiers, find_bound_objects, hand_over, pass_on, take_over
 
 
 class _Watch:
@@ -49,6 +51,7 @@ class _Watch:
             found = [obj for obj in objects if settings_of(obj).is_bound]
             if len(found) == len(self.indices):
                 return found
+        hide_again()
         found, taken = find_bound_objects(), set()
         self.given_up.clear()
         live.forget_others(found)
@@ -77,8 +80,9 @@ DRAGGING_OPERATORS = ("TRANSFORM_OT_", "POSE_OT_")
 def _adopt(obj: bpy.types.Object, taken: set) -> None:
     """Take an object in that was bound, opened, appended or duplicated."""
     migrate(obj)
-    own_carrier(obj, taken)
+    overrides.mend(obj)
     take_over(obj)
+    own_hidden(obj, taken)
 
 
 def _report(obj: bpy.types.Object, step: Callable[[], object]) -> None:
@@ -280,6 +284,7 @@ def _on_load(*_) -> None:
     forget_charts()
     _watch.look_again()
     _watch.is_rendering = False
+    overrides.tidy_up()
     _watch.bound_objects()
 
 
@@ -294,6 +299,7 @@ def _on_undo(*_) -> None:
 def _before_save(*_) -> None:
     for obj in find_bound_objects():
         _guard(obj, lambda obj=obj: hand_over(obj))
+    overrides.store_settings()
 
 
 @persistent

@@ -10,12 +10,18 @@ in for does not bring that about, being switched off.
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import bpy
 import numpy as np
 
 from ..nodes.carrier import TRANSFORM_ATTRIBUTE
 from .arrays import write_array
+from .joints import is_joints_object
 from .meshes import mesh_of
+
+HIDDEN_KEY = "supple_hidden"
+"""Custom property of carriers and watchers: what bears it, Supple has made, and may hide and remove."""
 
 
 def new_carrier(obj: bpy.types.Object, points: np.ndarray) -> bpy.types.Object:
@@ -23,14 +29,14 @@ def new_carrier(obj: bpy.types.Object, points: np.ndarray) -> bpy.types.Object:
     mesh = bpy.data.meshes.new(f"Supple {obj.name}")
     mesh.vertices.add(len(points))
     write_points(mesh, points)
-    return bpy.data.objects.new(mesh.name, mesh)
+    return _new_hidden(mesh)
 
 
 def new_watcher(obj: bpy.types.Object) -> bpy.types.Object:
     """Make the watcher of an object's armature."""
     mesh = bpy.data.meshes.new(f"Supple Pose {obj.name}")
     mesh.vertices.add(1)
-    watcher = bpy.data.objects.new(mesh.name, mesh)
+    watcher = _new_hidden(mesh)
     watcher.modifiers.new("Armature", "ARMATURE").use_bone_envelopes = True  # the one setting that asks for all bones
     return watcher
 
@@ -42,9 +48,45 @@ def watch(watcher: bpy.types.Object, armature: bpy.types.Object) -> None:
         modifier.object = armature
 
 
+def _new_hidden(mesh: bpy.types.Mesh) -> bpy.types.Object:
+    hidden = bpy.data.objects.new(mesh.name, mesh)
+    hidden[HIDDEN_KEY] = True
+    return hidden
+
+
+def is_hidden_object(obj: bpy.types.Object) -> bool:
+    """Whether an object is a carrier, a watcher or a joints object, which no user is to see."""
+    return HIDDEN_KEY in obj or is_joints_object(obj)
+
+
+def hide_again() -> None:
+    """Take hidden objects out of collections, where appending, pasting or making local has put them."""
+    for obj in bpy.data.objects:
+        if obj.library is None and is_hidden_object(obj):
+            for collection in cast(Any, obj.users_collection):
+                if collection.library is None and collection.override_library is None:
+                    collection.objects.unlink(obj)
+
+
+def is_writable(carrier: bpy.types.Object) -> bool:
+    """Whether points can be written to a carrier: not to one that was linked, or that overrides one."""
+    return carrier.library is None and carrier.type == "MESH" and mesh_of(carrier).library is None
+
+
+def mark_former(hidden: bpy.types.Object) -> None:
+    """Mark a carrier or watcher that an older Supple has made."""
+    is_former = hidden.library is None and hidden.type == "MESH" and hidden.name.startswith("Supple ")
+    if is_former and HIDDEN_KEY not in hidden and not mesh_of(hidden).edges:
+        hidden[HIDDEN_KEY] = True
+
+
 def remove_hidden(hidden: bpy.types.Object) -> None:
-    """Remove a carrier or watcher and its mesh."""
-    bpy.data.meshes.remove(mesh_of(hidden))  # takes the object along
+    """Remove a carrier or watcher and its mesh; what another file holds, or Supple has not made, stays."""
+    if hidden.library is None and HIDDEN_KEY in hidden:
+        mesh = mesh_of(hidden)
+        bpy.data.objects.remove(hidden)
+        if mesh.library is None and not mesh.users:
+            bpy.data.meshes.remove(mesh)
 
 
 def write_points(mesh: bpy.types.Mesh, points: np.ndarray) -> None:

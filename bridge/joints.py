@@ -49,7 +49,7 @@ def ensure_joints_object(armature: bpy.types.Object, skeleton: Skeleton, group: 
     for obj in _local_joints_objects():
         modifier = obj.modifiers.get(NODES_NAME)
         fits = mesh_of(obj).get(JOINTS_KEY) == skeleton.fingerprint and find_posing(obj) == armature
-        if fits and modifier is not None and modifier.node_group == group:
+        if fits and mesh_of(obj).library is None and modifier is not None and modifier.node_group == group:
             return obj
     return _new_joints_object(armature, skeleton, group)
 
@@ -65,6 +65,31 @@ def find_posing(joints: bpy.types.Object) -> bpy.types.Object | None:
     return modifier.object if modifier is not None else None
 
 
+def is_joints_copy(obj: bpy.types.Object | None, linked: bpy.types.Object, armature: bpy.types.Object) -> bool:
+    """Whether an object brings the pose of an armature as a joints object that is linked brings that of another."""
+    if obj is None or obj.data != linked.data or find_posing(obj) != armature:
+        return False
+    nodes = obj.modifiers.get(NODES_NAME)
+    return nodes is not None and nodes.node_group == linked.modifiers[NODES_NAME].node_group
+
+
+def ensure_joints_copy(linked: bpy.types.Object, armature: bpy.types.Object) -> bpy.types.Object:
+    """A joints object that is linked, for another armature: that of a library override of a character.
+
+    Parameters
+    ----------
+    linked : Object
+        Its mesh, to which the influences on the character's mesh refer, is shared.
+    armature : Object
+    """
+    for obj in (linked, *_local_joints_objects()):
+        if is_joints_copy(obj, linked, armature):
+            return obj
+    copy = linked.copy()
+    cast(Any, copy.modifiers[ARMATURE_NAME]).object = copy.parent = armature
+    return copy
+
+
 def remove_unused_joints_objects() -> None:
     """Remove joints objects that no node modifier reads any more."""
     hidden = set(_local_joints_objects())
@@ -73,7 +98,7 @@ def remove_unused_joints_objects() -> None:
     for obj in [obj for obj in hidden if not users[obj]]:
         mesh = mesh_of(obj)
         bpy.data.objects.remove(obj)
-        if not mesh.users:
+        if mesh.library is None and not mesh.users:
             bpy.data.meshes.remove(mesh)
 
 

@@ -46,7 +46,17 @@ def write_input(modifier: bpy.types.Modifier, name: str, value: Any) -> None:
         getattr(modifier.properties.inputs, identifier).value = value
     else:
         modifier[identifier] = value
+    if value is None or isinstance(value, bpy.types.ID):
+        modifier.node_group = modifier.node_group  # else Blender does not look for what the modifier depends on now
     modifier.id_data.update_tag()
+
+
+def clear_inputs(modifier: bpy.types.Modifier) -> None:
+    """Have a node modifier use no objects any more: Blender 5.2 counts them as used even when it is gone."""
+    group = modifier.node_group if modifier.type == "NODES" else None
+    for item in group.interface.items_tree if group is not None else ():
+        if item.item_type == "SOCKET" and item.in_out == "INPUT" and item.socket_type == "NodeSocketObject":
+            write_input(modifier, item.name, None)
 
 
 def is_supple_modifier(modifier: bpy.types.Modifier) -> bool:
@@ -84,7 +94,7 @@ def add_modifier(
 
 
 def remove_modifier(obj: bpy.types.Object, modifier: bpy.types.Modifier, successor: bpy.types.Modifier | None) -> None:
-    """Remove a modifier.
+    """Remove a modifier, or switch off one that a library override has from its library: it would come back.
 
     Parameters
     ----------
@@ -93,6 +103,10 @@ def remove_modifier(obj: bpy.types.Object, modifier: bpy.types.Modifier, success
     successor : Modifier or None
         Becomes the active modifier where the removed one was.
     """
+    clear_inputs(modifier)
+    if obj.override_library is not None and modifier.is_override_data:
+        modifier.show_viewport = modifier.show_render = False
+        return
     active = obj.modifiers.active
     name = active.name if active and active != modifier else successor.name if successor else ""
     obj.modifiers.remove(modifier)

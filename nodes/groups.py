@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -48,6 +49,12 @@ DEFORMATION = "deformation"
 def is_deformation(group: Any) -> bool:
     """Whether a modifier's group, or None, deforms a mesh by itself."""
     return group is not None and str(group.get(PART_KEY, "")).startswith(DEFORMATION)
+
+
+def is_deformation_by(group: Any, method: str, params: Any) -> bool:
+    """Whether a modifier's group, or None, deforms a mesh by itself, by a method with these `Params`."""
+    label = METHODS[method].name_variant(params)
+    return is_deformation(group) and re.sub(r" \d+ S\w+$", "", group[PART_KEY]) == f"{DEFORMATION} {label}"
 
 
 def ensure_group(part: str, name: str, build: Callable[[str], Any]) -> Any:

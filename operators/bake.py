@@ -180,7 +180,11 @@ class SUPPLE_OT_clear_bake(bpy.types.Operator):
         return True
 
     def execute(self, context: bpy.types.Context) -> set[str]:
-        bake.clear_bake(_active_mesh(context))
+        try:
+            bake.clear_bake(_active_mesh(context))
+        except SkinningError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
         return {"FINISHED"}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bpy
 from bpy.props import EnumProperty
 
+from ..bridge.carriers import is_hidden_object
 from ..deformers import SkinningError
 from ..settings.objects import EVALUATE_ITEMS, METHOD_ITEMS, settings_of
 from ..tasks.character import has_armature_modifier
@@ -19,7 +20,7 @@ def chosen_meshes(context: bpy.types.Context) -> list[bpy.types.Object]:
     meshes = [obj for obj in context.selected_objects if obj.type == "MESH"]
     if active is not None and active.type == "MESH" and active not in meshes:
         meshes.append(active)
-    return meshes
+    return [obj for obj in meshes if not is_hidden_object(obj)]
 
 
 def describe_bind(meshes: list[bpy.types.Object], method: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any, cast
 import bpy
 from bpy.props import BoolProperty
 
+from ..bridge.carriers import is_hidden_object
 from ..deformers import SkinningError
 from ..settings.weights import CHOICES, WeightOptions
 from ..tasks.character import has_armature_modifier
@@ -33,7 +34,7 @@ def chosen_meshes(context: bpy.types.Context) -> list[bpy.types.Object]:
     Where nothing is selected, the active mesh; where no mesh is, all visible ones that the active armature deforms.
     """
     active = context.active_object
-    meshes = [obj for obj in context.selected_objects if obj.type == "MESH"]
+    meshes = [obj for obj in context.selected_objects if obj.type == "MESH" and not is_hidden_object(obj)]
     if active is None or active in meshes:
         return meshes
     if active.type == "MESH" and (active.mode != "OBJECT" or (not context.selected_objects and active.visible_get())):

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from typing import Any
 
 import bpy
-from bpy.props import EnumProperty, FloatProperty, IntProperty
 
 from ..deformers import METHODS, Choice, Method, UnsupportedError
 from ..deformers.method import UNLIMITED
 from .events import show_change
+from .properties import EnumProperty, FloatProperty, IntProperty
 
 METHOD_ITEMS = tuple((method.key, method.label, method.tooltip) for method in METHODS.values())
 

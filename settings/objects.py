@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import bpy
-from bpy.props import (
+
+from ..deformers import DEFAULT_METHOD, METHODS
+from .choices import METHOD_ITEMS, choice_properties
+from .events import redraw, show_change, show_pattern
+from .particles import ParticleSettings
+from .patterns import PatternSettings, StrokePoint
+from .properties import (
     BoolProperty,
     BoolVectorProperty,
     CollectionProperty,
@@ -13,12 +19,6 @@ from bpy.props import (
     PointerProperty,
     StringProperty,
 )
-
-from ..deformers import DEFAULT_METHOD, METHODS
-from .choices import METHOD_ITEMS, choice_properties
-from .events import redraw, show_change, show_pattern
-from .particles import ParticleSettings
-from .patterns import PatternSettings, StrokePoint
 
 SETTINGS_VERSION = 2
 
@@ -127,10 +127,10 @@ _register_classes, _unregister_classes = bpy.utils.register_classes_factory(
 def register() -> None:
     _register_classes()
     bpy.types.Object.supple = PointerProperty(type=ObjectSettings, name="Supple", description="Skin deformation")
-    bpy.types.WindowManager.supple_show_weights = BoolProperty(
+    bpy.types.WindowManager.supple_show_weights = bpy.props.BoolProperty(
         name="Show Weights", description="Color the posed skin by weights, in Object and Pose Mode", update=redraw
     )
-    bpy.types.WindowManager.supple_weight_colors = EnumProperty(
+    bpy.types.WindowManager.supple_weight_colors = bpy.props.EnumProperty(
         name="Weight Colors", description="What the skin is colored by", items=WEIGHT_COLOR_ITEMS, update=redraw
     )
 

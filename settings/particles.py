@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import bpy
-from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
 from ..deformers import METHODS
 from .choices import choice_properties
 from .events import show_change
+from .properties import BoolProperty, EnumProperty, IntProperty, StringProperty
 
 COLOR_ITEMS = (
     ("BONE", "Bone", "A color for each bone that particles follow"),

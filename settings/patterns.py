@@ -6,7 +6,9 @@ import math
 from functools import partial
 
 import bpy
-from bpy.props import (
+
+from .events import show_pattern
+from .properties import (
     BoolProperty,
     CollectionProperty,
     EnumProperty,
@@ -16,8 +18,6 @@ from bpy.props import (
     PointerProperty,
     StringProperty,
 )
-
-from .events import show_pattern
 
 KIND_ITEMS = (
     ("WRINKLE", "Folds", "Raise the skin where the height map is lighter than mid-gray, and lower it where darker"),

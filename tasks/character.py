@@ -9,6 +9,7 @@ import numpy as np
 from mathutils import Matrix
 
 from ..bridge.armatures import Skeleton, read_segment_indices
+from ..bridge.carriers import is_hidden_object
 from ..bridge.meshes import VertexGroups, mesh_of, read_points, read_triangles, read_vertex_groups
 from ..deformers import Rest, SkinningError, Weights
 from ..deformers.rig.bendy import straight_segment_indices
@@ -43,7 +44,9 @@ class Character:
 
 def has_armature_modifier(obj: bpy.types.Object, armature: bpy.types.Object | None = None) -> bool:
     """Whether an object is a mesh with an Armature modifier, of a certain armature if one is given."""
-    return obj.type == "MESH" and any(armature in (None, modifier.object) for modifier in armature_modifiers(obj))
+    if obj.type != "MESH" or is_hidden_object(obj):
+        return False
+    return any(armature in (None, modifier.object) for modifier in armature_modifiers(obj))
 
 
 def modifiers_above(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> list[bpy.types.Modifier]:

@@ -43,6 +43,11 @@ class BoundObject(SkinnedObject):
     supple: bpy.types.Modifier
 
 
+def find_bound_objects() -> list[bpy.types.Object]:
+    """All bound objects of the file that can be changed (linked ones can not)."""
+    return [obj for obj in bpy.data.objects if obj.type == "MESH" and settings_of(obj).is_bound and obj.library is None]
+
+
 def resolve_skinned(obj: bpy.types.Object, replaced: bpy.types.ArmatureModifier) -> SkinnedObject:
     """A mesh object with its Armature modifier; raises SkinningError where that has no armature."""
     return SkinnedObject(obj, settings_of(obj), replaced, check_armature(obj, replaced))
@@ -140,6 +145,14 @@ def check_armature(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier) 
     return armature
 
 
+def check_not_linked(obj: bpy.types.Object) -> None:
+    """Raise SkinningError where an object can not be changed in this file."""
+    if obj.library is not None:
+        raise SkinningError(
+            f"'{obj.name}' is linked from another file: make a library override of it, or make it local"
+        )
+
+
 def hand_over(obj: bpy.types.Object) -> None:
     """Let the Armature modifier deform a bound object for now, as in a file that is opened without Supple.
 
@@ -182,6 +195,11 @@ def pass_toggles(source: bpy.types.Modifier, target: bpy.types.Modifier) -> None
 def read_toggles(modifier: bpy.types.Modifier) -> tuple[bool, bool]:
     """Whether a modifier is on in the viewport, and in the render."""
     return modifier.show_viewport, modifier.show_render
+
+
+def either(*toggles: tuple[bool, bool]) -> tuple[bool, bool]:
+    """Toggles of what is on in any of several modifiers."""
+    return any(viewport for viewport, _ in toggles), any(render for _, render in toggles)
 
 
 def write_toggles(modifier: bpy.types.Modifier, toggles: tuple[bool, bool]) -> None:

@@ -24,7 +24,7 @@ from ...deformers.rig.rest import LARGEST
 from ...settings.objects import settings_of
 from ..character import modifiers_above
 from ..frames import LAST_FRAME, check_frames
-from ..stack import find_supple_modifier, pass_toggles, read_toggles, write_toggles
+from ..stack import check_not_linked, find_supple_modifier, pass_toggles, read_toggles, write_toggles
 from . import live
 
 CACHE_MODIFIER = "Supple Bake"
@@ -46,6 +46,7 @@ def check_bakeable(obj: bpy.types.Object | None) -> bpy.types.Modifier:
     """The node modifier of an object to bake; raises SkinningError where it can not be baked."""
     if obj is None or obj.type != "MESH" or not settings_of(obj).is_bound:
         raise SkinningError("Nothing to bake: select a mesh and bind it first")
+    check_not_linked(obj)
     if obj.mode == "EDIT":
         raise SkinningError(f"'{obj.name}' is in Edit Mode: leave it first")
     return find_supple_modifier(obj)
@@ -197,7 +198,14 @@ def bake_shape_keys(obj: bpy.types.Object, scene: bpy.types.Scene, frames: range
 
 
 def clear_bake(obj: bpy.types.Object) -> None:
-    """Remove a bake and deform the object live again; a PC2 file stays where it is."""
+    """Remove a bake and deform the object live again; a PC2 file stays where it is.
+
+    Raises
+    ------
+    SkinningError
+        Where the bake is not to be removed.
+    """
+    check_clearable(obj)
     settings = settings_of(obj)
     if settings.bake != "NONE":
         toggles, supple = tuple(settings.live_toggles), None
@@ -211,6 +219,16 @@ def clear_bake(obj: bpy.types.Object) -> None:
             remove_modifier(obj, cache, supple)
     _remove_baked_keys(obj)
     settings.bake = "NONE"
+    settings.property_unset("cache_modifier")
+
+
+def check_clearable(obj: bpy.types.Object) -> None:
+    """Raise SkinningError where a bake is not to be removed: that of another file, or shape keys of a mesh there."""
+    check_not_linked(obj)
+    if settings_of(obj).bake == "SHAPE_KEYS" and obj.data.library is not None:
+        raise SkinningError(
+            f"The mesh of '{obj.name}' is linked, with its baked shape keys: go back to live in its own file"
+        )
 
 
 def _remove_baked_keys(obj: bpy.types.Object) -> None:

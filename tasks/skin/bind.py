@@ -7,11 +7,11 @@ from contextlib import suppress
 
 import bpy
 
-from ...bridge import carriers, modifiers
+from ...bridge import modifiers
+from ...bridge.carriers import is_hidden_object
 from ...bridge.joints import remove_unused_joints_objects
-from ...bridge.meshes import mesh_of, read_points
 from ...deformers import SkinningError
-from ...nodes.carrier import CARRIER_SOCKET, WATCHER_SOCKET, ensure_carrier_group
+from ...nodes.carrier import ensure_carrier_group
 from ...nodes.groups import remove_unused_groups
 from ...settings.events import muted
 from ...settings.objects import SETTINGS_VERSION, ObjectSettings, settings_of
@@ -20,22 +20,20 @@ from ..patterns.show import clear as clear_patterns
 from ..stack import (
     BoundObject,
     SkinnedObject,
+    check_not_linked,
+    either,
     find_armature_modifier,
     find_replaced_modifier,
     pass_on,
     read_toggles,
-    resolve,
     resolve_skinned,
     take_over,
     write_toggles,
 )
 from . import by_nodes, by_python, live
-from .bake import clear_bake
+from .bake import check_clearable, clear_bake
 from .by_python import LiveObject
-
-LOCK_KEY = "supple_locked_interface"
-"""Custom property of a scene whose Lock Interface Bind has switched on."""
-
+from .hidden import give_hidden, lock_interface, remove_hidden, unlock_interface
 
 _changes = 0
 
@@ -54,11 +52,6 @@ def _remove_unused() -> None:
     """Remove joints objects and node groups that no modifier uses any more."""
     remove_unused_joints_objects()
     remove_unused_groups()
-
-
-def find_bound_objects() -> list[bpy.types.Object]:
-    """All bound objects of the file that can be changed (linked ones can not)."""
-    return [obj for obj in bpy.data.objects if obj.type == "MESH" and settings_of(obj).is_bound and obj.library is None]
 
 
 def bind(
@@ -149,10 +142,9 @@ def check_bindable(obj: bpy.types.Object) -> SkinnedObject:
     """
     if obj.type != "MESH":
         raise SkinningError(f"'{obj.name}' is not a mesh: select a mesh that has an Armature modifier")
-    if obj.library is not None:
-        raise SkinningError(
-            f"'{obj.name}' is linked from another file: make a library override of it, or make it local"
-        )
+    if is_hidden_object(obj):
+        raise SkinningError(f"'{obj.name}' is a hidden object of Supple's: select the character")
+    check_not_linked(obj)
     if obj.mode == "EDIT":
         raise SkinningError(f"'{obj.name}' is in Edit Mode: leave it first")
     if not obj.data.vertices:
@@ -172,8 +164,12 @@ def _bind_one(skinned: SkinnedObject, setup: LiveObject | by_nodes.NodeSetup, pr
     with muted():
         try:
             if not settings.is_bound:
-                settings.live_toggles = read_toggles(supple or replaced)
-            bound = BoundObject(obj, settings, replaced, skinned.armature, supple or _add_modifier(skinned))
+                settings.live_toggles = either(*map(read_toggles, (replaced, *((supple,) if supple else ()))))
+            supple = supple or _add_modifier(skinned)
+            if not settings.is_bound:
+                write_toggles(supple, settings.live_toggles)
+                write_toggles(replaced, (False, False))
+            bound = BoundObject(obj, settings, replaced, skinned.armature, supple)
             settings.version = SETTINGS_VERSION
             settings.armature_modifier = replaced.name
             settings.is_bound = True
@@ -193,9 +189,9 @@ def _bind_one(skinned: SkinnedObject, setup: LiveObject | by_nodes.NodeSetup, pr
         settings.message = ""
     _note_change()
     if settings.evaluate == "PYTHON":
-        _lock_interface(obj)
+        lock_interface(obj)
     else:
-        _unlock_interface(obj)
+        unlock_interface(obj)
 
 
 def _add_modifier(skinned: SkinnedObject) -> bpy.types.Modifier:
@@ -203,8 +199,6 @@ def _add_modifier(skinned: SkinnedObject) -> bpy.types.Modifier:
     replaced = skinned.replaced
     supple = modifiers.add_supple_modifier(skinned.obj, skinned.obj.modifiers.find(replaced.name))
     supple.show_in_editmode = replaced.show_in_editmode
-    write_toggles(supple, skinned.settings.live_toggles)
-    write_toggles(replaced, (False, False))
     return supple
 
 
@@ -214,7 +208,7 @@ def _give_to_nodes(bound: BoundObject, setup: by_nodes.NodeSetup) -> None:
     settings.method, settings.evaluate = setup.choices.method, "NODES"
     settings.bound_groups = "\n".join(setup.character.groups)
     by_nodes.apply(bound, setup)
-    _remove_hidden(settings)
+    remove_hidden(settings)
     live.forget(bound.obj)
     settings.property_unset("bound_space")
     settings.particles.property_unset("bound_count")
@@ -228,8 +222,8 @@ def _give_to_python(bound: BoundObject, setup: LiveObject) -> None:
     by_nodes.remove(bound.obj)
     bound.supple.node_group = ensure_carrier_group()
     if settings.carrier is None or len(settings.carrier.data.vertices) != len(bound.obj.data.vertices):
-        _remove_hidden(settings)
-    _give_hidden(bound)
+        remove_hidden(settings)
+    give_hidden(bound)
     live.keep(bound.obj, setup)
     settings.bound_space = setup.bound_space
 
@@ -293,45 +287,23 @@ def make_independent(objects: Iterable[bpy.types.Object]) -> None:
     _note_change()
 
 
-def _give_hidden(bound: BoundObject) -> None:
-    """Give a bound object a carrier and a watcher, and both to its node modifier."""
-    settings = bound.settings
-    if settings.carrier is None:
-        settings.carrier = carriers.new_carrier(bound.obj, read_points(mesh_of(bound.obj)))
-    if settings.watcher is None:
-        settings.watcher = carriers.new_watcher(bound.obj)
-    carriers.watch(settings.watcher, bound.armature)
-    modifiers.write_input(bound.supple, CARRIER_SOCKET, settings.carrier)
-    modifiers.write_input(bound.supple, WATCHER_SOCKET, settings.watcher)
-
-
-def _remove_hidden(settings: ObjectSettings) -> None:
-    """Remove the carrier and the watcher, unless a fresh copy of the object, or its original, uses them too."""
-    others = [settings_of(obj) for obj in find_bound_objects() if settings_of(obj) != settings]
-    for name in ("carrier", "watcher"):
-        hidden = getattr(settings, name)
-        settings.property_unset(name)
-        if hidden is not None and all(getattr(other, name) != hidden for other in others):
-            carriers.remove_hidden(hidden)
-
-
 def unbind(objects: Iterable[bpy.types.Object]) -> None:
     """Let Armature modifiers deform characters again, as before Bind. Bakes and patterns are removed.
 
     Raises
     ------
     SkinningError
-        Where none of the objects is bound or has patterns.
+        Where none of the objects is bound or has patterns, or a bake is not to be removed.
     """
     meshes = [obj for obj in objects if obj.type == "MESH"]
     bound = [obj for obj in meshes if settings_of(obj).is_bound]
     patterned = [obj for obj in meshes if settings_of(obj).patterns]
     if not (bound or patterned):
         raise SkinningError("Nothing to unbind: select a mesh that is bound, or has patterns")
-    if linked := [obj.name for obj in (*bound, *patterned) if obj.library is not None]:
-        raise SkinningError(
-            f"'{linked[0]}' is linked from another file: make a library override of it, or make it local"
-        )
+    for obj in (*bound, *patterned):
+        check_not_linked(obj)
+    for obj in bound:
+        check_clearable(obj)
     for obj in patterned:
         clear_patterns(obj)
     for obj in bound:
@@ -350,7 +322,7 @@ def _unbind_one(obj: bpy.types.Object) -> None:
             write_toggles(replaced, settings.live_toggles)
     for modifier in [modifier for modifier in obj.modifiers if modifiers.is_supple_modifier(modifier)]:
         modifiers.remove_modifier(obj, modifier, replaced)
-    _remove_hidden(settings)
+    remove_hidden(settings)
     by_nodes.remove(obj)
     live.forget(obj)
     _note_change()
@@ -360,7 +332,7 @@ def _unbind_one(obj: bpy.types.Object) -> None:
     ):  # fmt: skip
         settings.property_unset(name)
     settings.particles.property_unset("bound_count")
-    _unlock_interface(obj)
+    unlock_interface(obj)
 
 
 def migrate(obj: bpy.types.Object) -> None:
@@ -370,30 +342,3 @@ def migrate(obj: bpy.types.Object) -> None:
         settings.evaluate = "PYTHON"  # there were no nodes yet
     if settings.version != SETTINGS_VERSION:
         settings.version = SETTINGS_VERSION
-
-
-def own_carrier(obj: bpy.types.Object, taken: set[bpy.types.Object]) -> None:
-    """Give a copy of a bound object a carrier of its own, where it shares one with an object already in `taken`."""
-    settings = settings_of(obj)
-    if settings.carrier is None:
-        return
-    if settings.carrier in taken or settings.carrier.library is not None:
-        settings.carrier = settings.watcher = None
-        _give_hidden(resolve(obj))
-    taken.add(settings.carrier)
-
-
-def _lock_interface(obj: bpy.types.Object) -> None:
-    """Lock the interface while rendering: viewport and render write the same carrier."""
-    for scene in obj.users_scene:
-        if not scene.render.use_lock_interface:
-            scene.render.use_lock_interface = True
-            scene[LOCK_KEY] = True
-
-
-def _unlock_interface(obj: bpy.types.Object) -> None:
-    """Undo `_lock_interface` in scenes where no object is bound any more."""
-    for scene in obj.users_scene:
-        if LOCK_KEY in scene and not any(scene in other.users_scene for other in find_bound_objects()):
-            scene.render.use_lock_interface = False
-            del scene[LOCK_KEY]

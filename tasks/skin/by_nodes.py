@@ -6,7 +6,7 @@ Python only sets it up, and follows changes of weights, bones and settings. A fr
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import bpy
 import numpy as np
@@ -15,13 +15,29 @@ from mathutils import Matrix
 from ...bridge import modifiers
 from ...bridge.armatures import Skeleton, read_skeleton
 from ...bridge.influences import remove_influences, write_influences
-from ...bridge.joints import add_sets, ensure_joints_object, find_posing, mix_linearly
+from ...bridge.joints import (
+    add_sets,
+    ensure_joints_copy,
+    ensure_joints_object,
+    find_posing,
+    is_joints_copy,
+    mix_linearly,
+    remove_unused_joints_objects,
+)
 from ...bridge.meshes import mesh_of, read_face_corners
 from ...deformers import METHODS, SkinningError
 from ...deformers.rig.influences import Influences, pack_influences, pack_interpolable_influences
-from ...nodes.groups import VERSION, VERSION_KEY, ensure_deformation, ensure_joints, is_deformation
+from ...nodes.groups import (
+    VERSION,
+    VERSION_KEY,
+    ensure_deformation,
+    ensure_joints,
+    is_deformation,
+    is_deformation_by,
+)
 from ...nodes.skin import JOINTS_INPUT
 from ...settings.choices import read_params
+from ...settings.objects import settings_of
 from ..character import (
     Character,
     changes_topology,
@@ -108,6 +124,16 @@ def is_evaluated_by_nodes(obj: bpy.types.Object) -> bool:
     """Whether a bound object's modifier computes the deformation itself."""
     modifier = find_supple_modifier(obj)
     return is_deformation(modifier.node_group)
+
+
+def is_as_chosen(obj: bpy.types.Object) -> bool:
+    """Whether a bound object is deformed by nodes or by Python as its settings say, and by nodes with their method."""
+    settings, group = settings_of(obj), find_supple_modifier(obj).node_group
+    if settings.evaluate != "NODES":
+        return not is_deformation(group)
+    if is_deformation(group) and group.get(VERSION_KEY) != VERSION:
+        return True  # what its library's Supple has made
+    return is_deformation_by(group, settings.method, read_params(settings, settings.method))
 
 
 def prepare(skinned: SkinnedObject, method: str) -> NodeSetup:
@@ -281,7 +307,10 @@ def refresh(
     """
     bound = resolve(obj)
     armature = bound.armature
-    if mesh_of(obj).is_editmode or armature.mode == "EDIT" or _is_linked(bound):
+    if mesh_of(obj).is_editmode or armature.mode == "EDIT":
+        return
+    if _is_linked(bound):
+        _follow_armature(bound)
         return
     seen = _seen.get(obj.session_uid)
     surroundings, skeleton = _read_surroundings(bound), _read_changed_skeleton(armature, seen, changed, skeletons)
@@ -298,6 +327,18 @@ def refresh(
             f"'{obj.name}' has moved within '{armature.name}', and B-Bones divide its vertices by where they are: bind "
             "again, or evaluate by Python if it is to go on moving"
         )
+
+
+def _follow_armature(bound: BoundObject) -> None:
+    """See that the armature of an override poses it, and not that of its library."""
+    obj, joints = bound.obj, modifiers.read_input(bound.supple, JOINTS_INPUT)
+    original = obj.override_library.reference if obj.override_library is not None else obj
+    linked = modifiers.read_input(find_supple_modifier(cast(bpy.types.Object, original)), JOINTS_INPUT)
+    if linked is None:
+        raise SkinningError(f"A hidden object that '{obj.name}' needs was deleted: bind again")
+    if not is_joints_copy(joints, linked, bound.armature):
+        modifiers.write_input(bound.supple, JOINTS_INPUT, ensure_joints_copy(linked, bound.armature))
+        remove_unused_joints_objects()
 
 
 def _has_joints(bound: BoundObject) -> bool:

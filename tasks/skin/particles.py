@@ -11,9 +11,8 @@ from ...bridge.armatures import Skeleton, read_pose, read_pose_names
 from ...deformers import Pose
 from ...settings.objects import settings_of
 from ..character import object_to_armature
-from ..stack import check_armature, find_replaced_modifier
+from ..stack import check_armature, find_bound_objects, find_replaced_modifier
 from . import live
-from .bind import find_bound_objects
 from .by_python import LiveObject
 
 

@@ -21,8 +21,8 @@ from scenes import (
     update,
 )
 from supple.settings.objects import settings_of
-from supple.tasks.skin.bind import bind, find_bound_objects, unbind
-from supple.tasks.stack import find_supple_modifier
+from supple.tasks.skin.bind import bind, unbind
+from supple.tasks.stack import find_bound_objects, find_supple_modifier
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 

@@ -21,8 +21,7 @@ from scenes import (
     without_blenders_own,
 )
 from supple.settings.objects import settings_of
-from supple.tasks.skin.bind import find_bound_objects
-from supple.tasks.stack import find_supple_modifier
+from supple.tasks.stack import find_bound_objects, find_supple_modifier
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 

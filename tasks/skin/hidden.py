@@ -1,0 +1,69 @@
+"""What Bind by Python needs beside the character: its hidden objects, and Lock Interface in its scenes."""
+
+from __future__ import annotations
+
+import bpy
+
+from ...bridge import carriers, modifiers
+from ...bridge.meshes import mesh_of, read_points
+from ...nodes.carrier import CARRIER_SOCKET, WATCHER_SOCKET
+from ...settings.objects import ObjectSettings, settings_of
+from ..stack import BoundObject, find_bound_objects, resolve
+
+LOCK_KEY = "supple_locked_interface"
+"""Custom property of a scene whose Lock Interface Bind has switched on."""
+
+
+def give_hidden(bound: BoundObject) -> None:
+    """Give a bound object a carrier and a watcher, and both to its node modifier."""
+    settings = bound.settings
+    if settings.carrier is None:
+        settings.carrier = carriers.new_carrier(bound.obj, read_points(mesh_of(bound.obj)))
+    if settings.watcher is None:
+        settings.watcher = carriers.new_watcher(bound.obj)
+    carriers.watch(settings.watcher, bound.armature)
+    for name, hidden in ((CARRIER_SOCKET, settings.carrier), (WATCHER_SOCKET, settings.watcher)):
+        if modifiers.read_input(bound.supple, name) != hidden:
+            modifiers.write_input(bound.supple, name, hidden)
+
+
+def remove_hidden(settings: ObjectSettings) -> None:
+    """Remove the carrier and the watcher, unless a fresh copy of the object, or its original, uses them too."""
+    others = [settings_of(obj) for obj in find_bound_objects() if settings_of(obj) != settings]
+    for name in ("carrier", "watcher"):
+        hidden = getattr(settings, name)
+        settings.property_unset(name)
+        if hidden is not None and all(getattr(other, name) != hidden for other in others):
+            carriers.remove_hidden(hidden)
+
+
+def own_hidden(obj: bpy.types.Object, taken: set[bpy.types.Object]) -> None:
+    """Give a bound object hidden objects of its own, where others in `taken`, or its library, have them too."""
+    settings = settings_of(obj)
+    if settings.carrier is None or settings.watcher is None:
+        return
+    if settings.carrier in taken or not carriers.is_writable(settings.carrier):
+        settings.carrier = None
+    if settings.watcher in taken or settings.watcher.library is not None:
+        settings.watcher = None
+    give_hidden(resolve(obj))
+    for hidden in (settings.carrier, settings.watcher):
+        carriers.mark_former(hidden)
+    taken |= {settings.carrier, settings.watcher}
+
+
+def lock_interface(obj: bpy.types.Object) -> None:
+    """Lock the interface while rendering: viewport and render write the same carrier."""
+    for scene in obj.users_scene:
+        if not scene.render.use_lock_interface:
+            scene.render.use_lock_interface = True
+            scene[LOCK_KEY] = True
+
+
+def unlock_interface(obj: bpy.types.Object) -> None:
+    """Undo `lock_interface` in scenes where no object is bound by Python any more."""
+    bound = [other for other in find_bound_objects() if settings_of(other).evaluate == "PYTHON"]
+    for scene in obj.users_scene:
+        if LOCK_KEY in scene and not any(scene in other.users_scene for other in bound):
+            scene.render.use_lock_interface = False
+            del scene[LOCK_KEY]

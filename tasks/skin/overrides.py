@@ -1,0 +1,69 @@
+"""Library overrides of characters: what Blender drops, and what a changed library leaves, made good."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import cast
+
+import bpy
+
+from ...bridge.modifiers import is_supple_modifier
+from ...deformers import SkinningError
+from ...settings.objects import settings_of
+from ..stack import either, find_replaced_modifier, read_toggles, write_toggles
+from . import by_nodes
+from .bind import follow_settings
+from .hidden import remove_hidden
+
+
+def store_settings() -> None:
+    """See that Blender stores what overrides have set.
+
+    From 5.0 on it loses a whole group of settings where the library's object has none yet. Reading makes them there.
+    """
+    for obj in bpy.data.objects:
+        override = obj.override_library
+        if override is not None and override.reference is not None:
+            settings_of(cast(bpy.types.Object, override.reference)).particles  # noqa: B018
+
+
+def tidy_up() -> None:
+    """Follow what libraries have become since their overrides were saved, where these are not, or no longer, bound."""
+    for obj in bpy.data.objects:
+        settings, override = settings_of(obj), obj.override_library
+        if override is None or override.reference is None:
+            continue
+        if (settings.carrier or settings.watcher) and not (settings.is_bound and settings.evaluate == "PYTHON"):
+            remove_hidden(settings)
+        if not settings.is_bound and settings_of(cast(bpy.types.Object, override.reference)).is_bound:
+            with suppress(SkinningError):  # the library may have lost one of the modifiers
+                _set_toggles(obj, find_replaced_modifier(obj))
+
+
+def mend(obj: bpy.types.Object) -> None:
+    """Bring a bound override to what its settings say, whatever its library has become and Blender has not kept.
+
+    The library may have been bound since the override was: one modifier is enough, and the library's stays.
+    """
+    settings = settings_of(obj)
+    found = [modifier for modifier in obj.modifiers if is_supple_modifier(modifier)]
+    if obj.override_library is None or settings.bake != "NONE" or not found:
+        return
+    from_library = [modifier for modifier in found if modifier.is_override_data]
+    supple = (from_library or found)[0]
+    _set_toggles(obj, supple)
+    for modifier in [modifier.name for modifier in found if modifier not in (supple, *from_library)]:
+        obj.modifiers.remove(obj.modifiers[modifier])
+    settings.is_handed_over = False
+    if not by_nodes.is_as_chosen(obj):
+        follow_settings(obj)
+
+
+def _set_toggles(obj: bpy.types.Object, deforming: bpy.types.Modifier) -> None:
+    """Let one of an object's modifiers deform it, where any of them did."""
+    modifiers = (find_replaced_modifier(obj), *filter(is_supple_modifier, obj.modifiers))
+    toggles = either(*map(read_toggles, modifiers))
+    for modifier in modifiers:
+        wanted = toggles if modifier == deforming else (False, False)
+        if read_toggles(modifier) != wanted:
+            write_toggles(modifier, wanted)
