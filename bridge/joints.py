@@ -66,7 +66,15 @@ def find_posing(joints: bpy.types.Object) -> bpy.types.Object | None:
 
 
 def is_joints_copy(obj: bpy.types.Object | None, linked: bpy.types.Object, armature: bpy.types.Object) -> bool:
-    """Whether an object brings the pose of an armature as a joints object that is linked brings that of another."""
+    """Whether an object brings the pose of an armature as a joints object that is linked brings that of another.
+
+    Parameters
+    ----------
+    obj : Object or None
+    linked : Object
+        The joints object of a library.
+    armature : Object
+    """
     if obj is None or obj.data != linked.data or find_posing(obj) != armature:
         return False
     nodes = obj.modifiers.get(NODES_NAME)
@@ -81,6 +89,7 @@ def ensure_joints_copy(linked: bpy.types.Object, armature: bpy.types.Object) -> 
     linked : Object
         Its mesh, to which the influences on the character's mesh refer, is shared.
     armature : Object
+        Of the override.
     """
     for obj in (linked, *_local_joints_objects()):
         if is_joints_copy(obj, linked, armature):
