@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import bpy
+import numpy as np
 
 from ..deformers.errors import SkinningError
 from .files import open_regular, replacing
@@ -18,8 +19,12 @@ BLOCKS = {b"_": "4si8xi", b"-": "4si12xi", None: "4s4x8xq8x"}
 """Code and size of a block by the sign for 32 or 64 bits, up to 4.5; from 5.0 on all have 64."""
 
 ZSTD = b"\x28\xb5\x2f\xfd"
-SKIPPED, TABLE_END = 0x184D2A5E, 0x8F92EAB1
-"""First and last number of the table that Blender appends to a compressed file: the sizes of its parts."""
+TABLE_MARK, END_MARK = b"\x5e\x2a\x4d\x18", 0x8F92EAB1
+TABLE_END = struct.Struct("<IBI")
+"""Around the table that Blender appends to a compressed file: of the sizes of its parts, before and after."""
+
+LONGEST_TABLE = 1 << 20
+"""Bytes; of a part of a megabyte it has eight."""
 
 
 def open_file(path: Path) -> None:
@@ -99,20 +104,17 @@ def _find_last_block(stream: BinaryIO, size: int, header: re.Match[bytes]) -> bo
 
 
 def _find_last_part(stream: BinaryIO, size: int) -> bool | None:
-    """Whether the parts of a compressed file are as long as its last bytes say; None where these say nothing."""
-    footer = struct.Struct("<IBI")
-    stream.seek(max(0, size - footer.size))
-    data = stream.read(footer.size)
-    if len(data) < footer.size:
+    """Whether the parts of a compressed file are as long as the table at its end says; None where there is none."""
+    stream.seek(max(0, size - LONGEST_TABLE))
+    data = stream.read()
+    if len(data) < TABLE_END.size:
         return False
-    count, has_checksums, mark = footer.unpack(data)
-    if mark != TABLE_END or has_checksums:
-        return None
-    length = 8 * count + footer.size
-    start = size - length - 8
-    if start < 0:
+    count, has_checksums, mark = TABLE_END.unpack(data[-TABLE_END.size :])
+    if mark != END_MARK or has_checksums:
+        return False if TABLE_MARK in data else None
+    length = 8 + 8 * count + TABLE_END.size
+    table = data[-length : -TABLE_END.size]
+    if len(table) < 8 + 8 * count or not table.startswith(TABLE_MARK):
         return False
-    stream.seek(start)
-    data = stream.read(8 + 8 * count)
-    numbers = struct.unpack(f"<{len(data) // 4}I", data)
-    return numbers[:2] == (SKIPPED, length) and sum(numbers[2::2]) == start
+    sizes = np.frombuffer(table, "<u4")
+    return bool(sizes[1] == length - 8 and sizes[2::2].sum(dtype=np.int64) == size - length)

@@ -78,11 +78,10 @@ def open_cache(path: Path) -> Iterator[tuple[CacheHeader, BinaryIO]]:
         Where the file can not be read, or is not a whole PC2 file of version 1.
     """
     try:
-        stream = open_regular(path)
+        with open_regular(path) as stream:
+            yield _read_header(stream, path.name), stream
     except OSError as error:
         raise SkinningError(f"Cannot read '{path}' ({error.strerror}): check the path") from error
-    with stream:
-        yield _read_header(stream, path.name), stream
 
 
 def write_sample(stream: BinaryIO, points: np.ndarray) -> None:

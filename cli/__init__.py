@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
 
 import bpy
@@ -54,6 +55,8 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
     for text in argv:
         if any(sign == "\0" or "\ud800" <= sign <= "\udfff" for sign in text):
             parser.error(f"'{text}' is not valid Unicode: rename the file")
+        if re.fullmatch("--[a-z]+=--", text):  # Python 3.11 takes it for no value
+            parser.error(f"'{text}' gives no value: leave the option out, or give one")
     arguments = parser.parse_args(list(argv))
     if getattr(arguments, "save", None) and arguments.format == "shape-keys":
         parser.error("--save goes with --format pc2: shape keys are saved to --output")

@@ -159,7 +159,7 @@ def weight_meshes(arguments: argparse.Namespace) -> None:
     meshes = [obj for obj in scene.objects if obj.type == "MESH"]
     armatures = [obj for obj in scene.objects if obj.type == "ARMATURE"]
     armature = armatures[0] if len(armatures) == 1 else None
-    if arguments.armature:
+    if arguments.armature is not None:
         armature = _find_among(arguments.armature, armatures, "is not an armature of the scene")
     if arguments.object:
         objects = [_find_among(name, meshes, "is not a mesh of the scene") for name in arguments.object]

@@ -28,7 +28,7 @@ from ...deformers.patterns.heights import (
     respond,
 )
 from ...deformers.patterns.rasters import rasterize
-from ..frames import check_frames
+from ..frames import LAST_FRAME, check_frames
 from .layout import MeshCharts, charts_of
 from .node_setup import ShownPattern
 from .show import describe, lay_out_all
@@ -256,6 +256,6 @@ def _write_sidecar(
     known, before = set(frames), read_json(folder / sidecar_name(name))
     earlier = before.pop("frames", None)
     if before == description and isinstance(earlier, list):
-        numbers = [frame for frame in earlier if isinstance(frame, int)]
+        numbers = [frame for frame in earlier if type(frame) is int and abs(frame) <= LAST_FRAME]
         known |= {frame for frame in numbers if (folder / map_name(name, frame, file_format)).is_file()}
     (staging / sidecar_name(name)).write_text(json.dumps({**description, "frames": sorted(known)}, indent=2), "utf-8")

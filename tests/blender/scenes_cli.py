@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import bpy
 
+import checkout
 from scenes import (
     add_face_key,
     add_tube,
@@ -47,3 +51,34 @@ def assert_refused(code: int, captured: Any, *parts: str) -> None:
     for part in parts:
         assert part in line
     assert own_output(captured.out) == []
+
+
+SNIPPET = """
+import importlib
+import sys
+from pathlib import Path
+
+import bpy
+
+tools, folder, *argv = sys.argv[1:]
+sys.path.insert(0, tools)
+import checkout
+
+checkout.enable(Path(folder) / "checkout")
+try:
+    code = importlib.import_module(checkout.MODULE + ".cli").main(argv)
+finally:
+    checkout.disable()
+sys.exit(code)
+"""
+
+
+def start(folder: Path, *argv: str | Path, stdout: int = subprocess.PIPE) -> subprocess.Popen[str]:
+    """Run a command in a process of its own, with settings of its own in `folder`."""
+    return subprocess.Popen(
+        [sys.executable, "-c", SNIPPET, checkout.ROOT / "tools", folder, *argv],
+        env={**os.environ, "BLENDER_USER_RESOURCES": str(folder)},
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+    )

@@ -7,9 +7,7 @@ JSON of `--json`: a caller takes what follows from the first line that is `{`. S
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,10 +15,9 @@ from typing import Any
 import bpy
 import numpy as np
 import pytest
-from scenes_cli import DONE, FAILED, FRAMES, USAGE, add_character, assert_refused, main, own_output
+from scenes_cli import DONE, FAILED, FRAMES, USAGE, add_character, assert_refused, main, own_output, start
 from scenes_methods import BLEND_KEYS
 
-import checkout
 from scenes import (
     add_tube,
     bind,
@@ -58,37 +55,6 @@ def assert_same(live: np.ndarray, points: Sequence[np.ndarray]) -> None:
 
 
 # Other processes
-
-
-SNIPPET = """
-import importlib
-import sys
-from pathlib import Path
-
-import bpy
-
-tools, folder, *argv = sys.argv[1:]
-sys.path.insert(0, tools)
-import checkout
-
-checkout.enable(Path(folder) / "checkout")
-try:
-    code = importlib.import_module(checkout.MODULE + ".cli").main(argv)
-finally:
-    checkout.disable()
-sys.exit(code)
-"""
-
-
-def start(folder: Path, *argv: str | Path) -> subprocess.Popen[str]:
-    """Run a command in a process of its own, with settings of its own in `folder`."""
-    return subprocess.Popen(
-        [sys.executable, "-c", SNIPPET, checkout.ROOT / "tools", folder, *argv],
-        env={**os.environ, "BLENDER_USER_RESOURCES": str(folder)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
 
 
 def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:

@@ -1,0 +1,93 @@
+"""The command line where it is interrupted, or nobody reads what it prints: no traceback, and nothing is left."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from scenes_cli import DONE, FAILED, main, start
+from scenes_files import find_litter
+
+from supple.cli import commands
+
+INTERRUPTED = 130
+
+
+class BrokenStream:
+    """A stream that cannot be printed to."""
+
+    encoding = "utf-8"
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def write(self, _text: str) -> int:
+        raise self.error
+
+    def flush(self) -> None:
+        raise self.error
+
+    def fileno(self) -> int:
+        raise OSError(errno.EBADF, "none")
+
+
+ERRORS = (BrokenPipeError(errno.EPIPE, "Broken pipe"), OSError(errno.ENOSPC, "Full"), ValueError("closed"))
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=repr)
+def test_a_result_that_cannot_be_printed(plain_file: Path, monkeypatch, capsys, error: Exception) -> None:
+    capsys.readouterr()
+    monkeypatch.setattr(sys, "stdout", BrokenStream(error))
+    assert main("info", plain_file) == FAILED
+    monkeypatch.undo()
+    assert capsys.readouterr().err.startswith("supple: error: Cannot print the result (")
+
+
+@pytest.mark.parametrize("stream", [*map(BrokenStream, ERRORS), None], ids=lambda stream: repr(stream and stream.error))
+def test_progress_that_nobody_reads(tmp_path: Path, bound_file: Path, monkeypatch, capsys, stream) -> None:
+    capsys.readouterr()
+    monkeypatch.setattr(sys, "stderr", stream)
+    assert main("bake", bound_file, "--object", "Tube", "--output", tmp_path / "a.pc2") == DONE
+    assert main("info", tmp_path / "none.blend") == FAILED
+    monkeypatch.undo()
+    assert (tmp_path / "a.pc2").exists()
+
+
+@pytest.mark.parametrize(("error", "code"), [(KeyboardInterrupt, INTERRUPTED), (MemoryError, FAILED)])
+@pytest.mark.parametrize("frame", [1, 3])
+def test_a_bake_that_ends_early(
+    tmp_path: Path, bound_file: Path, monkeypatch, capsys, frame: int, error: type[BaseException], code: int
+) -> None:
+    original: Callable = commands.bake.write_sample
+    written: list = []
+
+    def fail(stream, points) -> None:
+        written.append(points)
+        if len(written) == frame:
+            raise error
+        original(stream, points)
+
+    monkeypatch.setattr(commands.bake, "write_sample", fail)
+    capsys.readouterr()
+    assert main("bake", bound_file, "--object", "Tube", "--output", tmp_path / "a.pc2") == code
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("supple: error: ")
+    assert os.listdir(tmp_path) == [bound_file.name]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="has no such pipes")
+def test_a_pipe_that_nobody_reads(tmp_path: Path, plain_file: Path) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = start(tmp_path / "settings", "info", plain_file, "--json", stdout=writer)
+    _, err = process.communicate(timeout=120)
+    os.close(writer)
+    assert process.returncode == FAILED
+    assert "supple: error: Cannot print the result ([Errno 32] Broken pipe)" in err
+    assert "Traceback" not in err
+    assert "Exception ignored" not in err
+    assert find_litter(tmp_path) == []
