@@ -158,7 +158,8 @@ def join_caches(parts: Sequence[Path], path: Path) -> None:
 def bake_shape_keys(obj: bpy.types.Object, scene: bpy.types.Scene, frames: range) -> Iterator[int]:
     """Add a shape key for each frame, keyed to be on in that frame, and yield how many are done.
 
-    Keys that the mesh has already stay live: what they add is left out of the baked ones.
+    Keys that the mesh has already stay live: what they add is left out of the baked ones. An earlier bake is removed
+    when all frames are done.
 
     Raises
     ------
@@ -167,34 +168,53 @@ def bake_shape_keys(obj: bpy.types.Object, scene: bpy.types.Scene, frames: range
     """
     supple = check_bakeable(obj)
     _check_keys_can_hold(obj, supple)
-    clear_bake(obj)
-    settings = settings_of(obj)
-    had_keys, active_index = obj.data.shape_keys is not None, obj.active_shape_key_index
-    names = [] if had_keys else [obj.shape_key_add(name="Basis").name]
-    settings.baked_keys = "\n".join(names)
-    basis = read_key_points(obj.data.shape_keys.reference_key)
+    earlier = settings_of(obj).baked_keys
+    made = [] if obj.data.shape_keys is not None else [obj.shape_key_add(name="Basis").name]
     try:
-        with closing(_posed_frames(obj, supple, scene, frames)) as posed:
-            for done, (frame, points) in enumerate(posed, start=1):
-                mixed = _points_above(obj) if had_keys else basis
-                key = obj.shape_key_add(name=f"Supple {frame}", from_mix=False)
-                key.value = 0.0
-                obj.active_shape_key_index = active_index
-                names.append(key.name)
-                settings.baked_keys = "\n".join(names)
-                write_key_points(key, points - mixed + basis)
-                yield done
+        with _without_baked_keys(obj), closing(_posed_frames(obj, supple, scene, frames)) as posed:
+            yield from _fill_keys(obj, posed, made)
     except BaseException:  # whatever ends it early, also the generator being closed
-        clear_bake(obj)
+        _remove_keys(obj, made)
+        settings_of(obj).baked_keys = earlier
         raise
-    key_blocks = obj.data.shape_keys.key_blocks
-    for frame, name in zip(frames, names if had_keys else names[1:], strict=True):
-        key_spike(obj.data.shape_keys, key_blocks[name], "value", frame, frames)
+    _show_keys(obj, made, frames)
+    scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
+
+
+def _fill_keys(obj: bpy.types.Object, posed: Iterator[tuple[int, np.ndarray]], made: list[str]) -> Iterator[int]:
+    """Add a key for each posed frame, and its name to those made; yield how many are done."""
+    settings, keys, active_index = settings_of(obj), obj.data.shape_keys, obj.active_shape_key_index
+    earlier = [name for name in settings.baked_keys.split("\n") if name]
+    had_keys = any(key.name not in {*earlier, *made} for key in keys.key_blocks)
+    basis = read_key_points(keys.reference_key)
+    for done, (frame, points) in enumerate(posed, start=1):
+        mixed = _points_above(obj) if had_keys else basis
+        key = obj.shape_key_add(name=f"Supple {frame}", from_mix=False)
+        key.value = 0.0
+        obj.active_shape_key_index = active_index
+        made.append(key.name)
+        settings.baked_keys = "\n".join([*earlier, *made])
+        write_key_points(key, points - mixed + basis)
+        yield done
+
+
+def _show_keys(obj: bpy.types.Object, made: list[str], frames: range) -> None:
+    """Deform an object by its keys of this bake instead of by an earlier one, or live."""
+    settings, keys = settings_of(obj), obj.data.shape_keys
+    basis = keys.reference_key.name
+    frame_keys = [keys.key_blocks[name] for name in made if name != basis]
+    earlier = [name for name in settings.baked_keys.split("\n") if name not in made]
+    _remove_keys(obj, [name for name in earlier if name != basis])
+    for key, frame in zip(frame_keys, frames, strict=True):
+        key.name = f"Supple {frame}"
+    settings.baked_keys = "\n".join([basis] * (basis in (*earlier, *made)) + [key.name for key in frame_keys])
+    for key, frame in zip(frame_keys, frames, strict=True):
+        key_spike(keys, key, "value", frame, frames)
+    _show_live(obj)
     supple = find_supple_modifier(obj)
     settings.live_toggles = read_toggles(supple)
     write_toggles(supple, (False, False))
     settings.bake = "SHAPE_KEYS"
-    scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
 
 
 def clear_bake(obj: bpy.types.Object) -> None:
@@ -207,6 +227,15 @@ def clear_bake(obj: bpy.types.Object) -> None:
     """
     check_clearable(obj)
     settings = settings_of(obj)
+    _show_live(obj)
+    if settings.baked_keys:
+        _remove_keys(obj, settings.baked_keys.split("\n"))
+    settings.baked_keys = ""
+
+
+def _show_live(obj: bpy.types.Object) -> None:
+    """Have Supple's modifier deform an object again instead of a bake."""
+    settings = settings_of(obj)
     if settings.bake != "NONE":
         toggles, supple = tuple(settings.live_toggles), None
         cache = _find_cache_modifier(obj) if settings.bake == "PC2" else None
@@ -217,7 +246,6 @@ def clear_bake(obj: bpy.types.Object) -> None:
             write_toggles(supple, toggles)
         if cache is not None:
             remove_modifier(obj, cache, supple)
-    _remove_baked_keys(obj)
     settings.bake = "NONE"
     settings.property_unset("cache_modifier")
 
@@ -231,17 +259,18 @@ def check_clearable(obj: bpy.types.Object) -> None:
         )
 
 
-def _remove_baked_keys(obj: bpy.types.Object) -> None:
-    settings, keys = settings_of(obj), obj.data.shape_keys
-    if settings.baked_keys and keys is not None:
-        found = [keys.key_blocks[name] for name in settings.baked_keys.split("\n") if name in keys.key_blocks]
-        remove_curves(keys, {key.path_from_id("value") for key in found})
-        active = obj.active_shape_key.name if obj.active_shape_key else ""
-        for key in reversed(found):
-            obj.shape_key_remove(key)
-        if obj.data.shape_keys is not None:
-            obj.active_shape_key_index = max(0, obj.data.shape_keys.key_blocks.find(active))
-    settings.baked_keys = ""
+def _remove_keys(obj: bpy.types.Object, names: list[str]) -> None:
+    """Remove shape keys and their curves, where the user has left them; the active key stays active."""
+    keys = obj.data.shape_keys
+    found = [keys.key_blocks[name] for name in names if name in keys.key_blocks] if keys is not None else []
+    if not found:
+        return
+    remove_curves(keys, {key.path_from_id("value") for key in found})
+    active = obj.active_shape_key.name if obj.active_shape_key else ""
+    for key in reversed(found):
+        obj.shape_key_remove(key)
+    if obj.data.shape_keys is not None:
+        obj.active_shape_key_index = max(0, obj.data.shape_keys.key_blocks.find(active))
 
 
 def _check_keys_can_hold(obj: bpy.types.Object, supple: bpy.types.Modifier) -> None:

@@ -174,6 +174,23 @@ def test_a_canceled_bake_keeps_the_file_that_was_there(tmp_path):
     assert_plays(obj, live)
 
 
+@pytest.mark.parametrize("first", KINDS)
+@pytest.mark.parametrize("face", ("no keys", "keyed"))
+def test_a_canceled_bake_keeps_the_bake_that_was_there(tmp_path, face, first):
+    obj, _ = add_character(face)
+    bind(obj)
+    live = live_points(obj)
+    bake_with(first, obj, tmp_path / "a.pc2")
+    before = everything(obj)
+    steps = steps_of("SHAPE_KEYS", obj, tmp_path)
+    next(steps)
+    next(steps)
+    steps.close()
+    assert changes(before, everything(obj)) == {}
+    assert obj.supple.bake == first
+    assert_plays(obj, live)
+
+
 def break_pose(armature: bpy.types.Object, frame: int) -> None:
     """Scale two bones in a chain, at one frame, by so much that their product is infinite."""
     for name in ("bone.0", "bone.1"):
