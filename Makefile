@@ -6,6 +6,10 @@ ENVIRONMENT ?= default
 # Starts a Blender with a window when a script's path is added to it.
 BLENDER ?= blender --factory-startup --python
 
+# What random use draws from, and how long it goes on: the commit, so that each tries others and a failure can be repeated.
+SEED ?= $(shell git rev-parse HEAD)
+SECONDS ?= 90
+
 # How many tests run at a time, each in a process of its own.
 WORKERS ?= 2
 
@@ -77,6 +81,12 @@ test-files: ## Fill disks at 20 points of each write, and kill 100 processes tha
 	$(say)
 	$(prepare) $(ENVIRONMENT)
 	$(PYTHON) $(PYTEST) tests/blender/test_full_disk.py tests/blender/test_kills.py --thorough -s
+
+test-random: ## Use Supple at random beside Blender's own modifier: make test-random SEED=7 SECONDS=600 (2 minutes)
+	$(say)
+	$(prepare) $(ENVIRONMENT)
+	$(PYTHON) tests/random/run.py --found
+	$(PYTHON) tests/random/run.py --seed "$(SEED)" --seconds $(SECONDS)
 
 test-gui: ## Run the tests in a Blender with a window: make test-gui BLENDER="/path/to/blender --python" (3 minutes)
 	$(say)

@@ -1,0 +1,59 @@
+"""What Supple's panels show, without a window."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import bpy
+
+
+class Recorder:
+    """Stands in for a layout: takes any call and setting, and records the texts and property names."""
+
+    def __init__(self, shown: list[str]) -> None:
+        self.shown = shown
+
+    def _part(self, *_arguments, **_options) -> Recorder:
+        return Recorder(self.shown)
+
+    row = column = box = split = _part
+
+    def operator_menu_enum(self, name: str, prop: str, **_options) -> None:
+        self.shown.append(f"{name}: {prop}")
+
+    def label(self, text: str = "", **_options) -> None:
+        self.shown.append(text)
+
+    def prop(self, owner, name: str, **_options) -> None:
+        assert name in owner.bl_rna.properties
+        self.shown.append(name)
+
+    def prop_search(self, owner, name: str, holder, collection: str, **_options) -> None:
+        assert collection in holder.bl_rna.properties
+        self.prop(owner, name)
+
+    def operator(self, name: str, **_options) -> bpy.types.OperatorProperties | None:
+        self.shown.append(name)
+        return type("Properties", (), {})()
+
+
+class Sidebar:
+    """The context of a panel: with what there is only in a window, wide enough for messages of one line."""
+
+    region = SimpleNamespace(width=2000)
+    preferences = SimpleNamespace(system=SimpleNamespace(ui_scale=1.0))
+
+    def __getattr__(self, name: str):
+        return getattr(bpy.context, name)
+
+
+def draw(name: str) -> list[str]:
+    """What a panel shows, in order; nothing where it is not to be seen."""
+    panel, shown = getattr(bpy.types, name), []
+    if hasattr(panel, "poll") and not panel.poll(bpy.context):
+        return shown
+    own = [vars(cls) for cls in reversed(panel.__mro__) if "supple" in cls.__module__]
+    functions = {key: value for part in own for key, value in part.items() if callable(value)}
+    drawn = type("Drawn", (), functions | {"layout": Recorder(shown)})()
+    drawn.draw(Sidebar())
+    return shown

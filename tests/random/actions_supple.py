@@ -1,0 +1,346 @@
+"""Actions by Supple's operators and settings; only weights are edited in the run without Supple, too."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import bpy
+import numpy as np
+import state
+from actions_file import find_moved
+from world import NothingToDoError, World, action, disable, enable, is_enabled, texts
+
+import checkout
+import panels
+
+METHODS = ("SSD", "DLB", "DLBNT", "PARTICLES")
+PRESETS = 4
+"""How many patterns of the library are tried."""
+
+
+def _method(world: World) -> str:
+    drawn = world.rng.choices([*METHODS, "other"], (12, 6, 6, 1, 1))[0]
+    if world.only_linear:
+        return "SSD"
+    if drawn == "other":
+        return world.rng.choice(sorted(_methods()))
+    return drawn if drawn in _methods() else "SSD"
+
+
+def _methods() -> list[str]:
+    return [item.identifier for item in bpy.ops.supple.bind.get_rna_type().properties["method"].enum_items]
+
+
+def _only_supple(world: World) -> None:
+    if world.without_supple or not is_enabled():
+        raise NothingToDoError
+
+
+def _bound(world: World) -> bpy.types.Object:
+    _only_supple(world)
+    return world.pick(obj for obj in world.meshes() if obj.supple.is_bound)
+
+
+@action(often=16)
+def bind(world: World) -> str:
+    objects = world.skinned()
+    if world.chance(0.6):
+        objects = [world.pick(objects)]
+    elif world.chance(0.3):
+        objects = [world.pick(world.armatures())]
+    method, evaluate = _method(world), world.rng.choice(("NODES", "PYTHON", ""))
+    if not objects:
+        raise NothingToDoError
+    world.select(*objects)
+    if "PARTICLES" in method and not world.without_supple and is_enabled():
+        for obj in objects:  # few, as they are slow
+            obj.supple.particles.target_count, obj.supple.particles.radius = 100, 0.25 * max(obj.dimensions)
+    done = world.call_supple("bind", method=method, **({"evaluate": evaluate} if evaluate else {}))
+    print("bound:", done)
+    return texts(*objects, method, evaluate)
+
+
+@action(often=5)
+def unbind(world: World) -> str:
+    objects = world.meshes() if world.chance(0.3) else [world.pick(world.meshes())]
+    if not objects:
+        raise NothingToDoError
+    world.select(*objects)
+    world.call_supple("unbind")
+    return texts(*objects)
+
+
+@action(often=5, any_mode=True)
+def set_setting(world: World) -> str:
+    obj = world.pick(world.meshes())
+    if world.without_supple or not is_enabled():
+        return texts(obj)
+    groups = sorted(group.name for group in obj.vertex_groups)
+    what, value = world.rng.choice((
+        ("method", _method(world)), ("evaluate", world.rng.choice(("NODES", "PYTHON"))),
+        ("evaluate", world.rng.choice(("NODES", "PYTHON"))),
+        ("linear_group", world.rng.choice(["", "", "gone", *groups])),
+    ))  # fmt: skip
+    setattr(obj.supple, what, value)
+    print("setting:", what, value)
+    return texts(obj)
+
+
+@action(often=2, any_mode=True)
+def set_choice(world: World) -> str:
+    obj = world.pick(world.meshes())
+    if world.without_supple or not is_enabled():
+        return texts(obj)
+    store = world.rng.choice((obj.supple, obj.supple.particles))
+    left_out = ("pattern", "count", "radius", "method", "evaluate")
+    kinds = [prop for prop in store.bl_rna.properties if prop.type in ("ENUM", "INT", "FLOAT") and not prop.is_hidden]
+    kinds = [prop for prop in kinds if not any(part in prop.identifier for part in left_out)]
+    prop: Any = world.rng.choice([prop for prop in kinds if not getattr(prop, "is_array", False)])
+    if prop.type == "ENUM":
+        value = world.rng.choice([item.identifier for item in prop.enum_items])
+    else:
+        value = world.rng.choice((prop.soft_min, prop.default, min(prop.soft_max, 4 * prop.default)))
+    setattr(store, prop.identifier, value)
+    print("choice:", prop.identifier, value)
+    return texts(obj)
+
+
+@action(often=3)
+def compare_nodes_and_python(world: World) -> str:
+    obj = _bound(world)
+    settings = obj.supple
+    if settings.bake != "NONE" or settings.method not in ("SSD", "DLB", "DLBNT") or obj.supple.patterns:
+        raise NothingToDoError
+    before = settings.evaluate
+    found = {}
+    for evaluate in ("NODES", "PYTHON", before):
+        settings.evaluate = evaluate
+        bpy.context.view_layer.update()
+        states = state.skin_states().get(obj.name_full)
+        if states is not None and settings.evaluate == evaluate and not settings.message:
+            found[evaluate] = {name: p for name, p in state.evaluated_points().items() if name == obj.name_full}
+    if len(found) == 2 and (moved := find_moved(*found.values(), {obj.name_full: states["size"]})):
+        world.problems.append(f"nodes differ from Python: {', '.join(moved)}")
+    return "-"
+
+
+def evaluate_animation() -> None:
+    """Go to the present frame, as a bake does at its end: poses that were not keyed are gone."""
+    scene = bpy.context.scene
+    scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
+
+
+@action(often=3)
+def bake(world: World) -> str:
+    obj, kind = world.pick(world.meshes()), world.rng.choice(("bake_cache", "bake_shape_keys"))
+    start, count = world.rng.randrange(-2, 5), world.rng.randrange(1, 5)
+    options: dict[str, Any] = {"frame_start": start, "frame_end": start + count, "frame_step": world.rng.choice((1, 2))}
+    if kind == "bake_cache":
+        options["filepath"] = str(world.folder / "bake.pc2")
+    world.select(obj)
+    evaluate_animation()
+    world.call_supple(kind, **options)
+    return texts(obj, kind)
+
+
+@action(often=1)
+def cancel_bake(world: World) -> str:
+    obj, keys = world.pick(world.meshes()), world.chance(0.5)
+    evaluate_animation()
+    if world.without_supple or not is_enabled() or not obj.supple.is_bound:
+        return texts(obj)
+    package = sys.modules[checkout.MODULE].__name__
+    module = sys.modules[f"{package}.tasks.skin.bake"]
+    errors = sys.modules[f"{package}.deformers"].SkinningError
+    frames = range(1, 5)
+    scene = bpy.context.scene
+    before = state.dump() if state.is_small() and obj.supple.bake == "NONE" else None
+    try:
+        path = world.folder / "canceled.pc2"
+        steps = module.bake_shape_keys(obj, scene, frames) if keys else module.bake_cache(obj, scene, path, frames)
+        next(steps)
+        next(steps)
+        steps.close()
+        if path.exists():
+            world.problems.append("a canceled bake has left a file")
+    except errors as error:
+        print("refused:", error)
+    if before is not None and (changes := state.differences(before, state.dump())):
+        world.problems.append(f"changed by a canceled bake: {'; '.join(changes[:4])}")
+    return texts(obj)
+
+
+@action(often=3)
+def clear_bake(world: World) -> str:
+    obj = world.pick(world.meshes())
+    world.select(obj)
+    world.call_supple("clear_bake")
+    return texts(obj)
+
+
+@action(often=1)
+def make_independent(world: World) -> str:
+    obj = world.pick(world.skinned())
+    world.select(obj)
+    world.call_supple("make_independent")
+    return texts(obj)
+
+
+@action(often=1)
+def disturb(world: World) -> str:
+    """Do to what Supple has added what a user may do by mistake."""
+    obj = world.pick(world.meshes())
+    added = [modifier for modifier in obj.modifiers if state.is_added(obj, modifier)]
+    what = world.rng.choice(("remove", "rename", "group", "hidden", "duplicate"))
+    if world.without_supple or not is_enabled() or not added or not obj.supple.is_bound:
+        return texts(obj)
+    modifier: Any = world.rng.choice(added)
+    print("disturbs:", what, modifier.name)
+    if what == "remove":
+        obj.modifiers.remove(modifier)
+    elif what == "rename":
+        modifier.name = "Mine"
+    elif what == "group" and modifier.type == "NODES" and modifier.node_group:
+        modifier.node_group.name = "Other Supple"
+    elif what == "hidden" and obj.supple.carrier is not None:
+        bpy.data.objects.remove(obj.supple.carrier)
+    elif what == "duplicate":
+        world.select(obj)
+        world.call(bpy.ops.object.modifier_copy, modifier=modifier.name)
+    return texts(obj)
+
+
+@action(often=2, any_mode=True)
+def draw_panels(_world: World) -> str:
+    if is_enabled():
+        for name in sorted(name for name in dir(bpy.types) if "_PT_supple" in name):
+            panels.draw(name)
+    return ""
+
+
+@action(often=1)
+def disable_and_enable(_world: World) -> str:
+    disable()
+    bpy.context.view_layer.update()
+    enable()
+    return ""
+
+
+@action(often=3)
+def edit_weights(world: World) -> str:
+    name, options = world.rng.choice((
+        ("smooth", {"repeats": 2}), ("smooth", {"method": "SOLID", "repeats": 1}), ("sharpen", {}),
+        ("limit", {"limit": 2}), ("normalize", {}), ("prune", {"threshold": 0.1}), ("mirror", {}), ("clean", {}),
+        ("check", {}), ("select", {"kind": "ANY"}),
+    ))  # fmt: skip
+    obj = world.pick(obj for obj in world.own_meshes() if len(obj.data.vertices) < 5000)
+    world.select(obj)
+    return texts(obj, name, _call_in_both(world, f"weights_{name}", options))
+
+
+@action(often=1)
+def automatic_weights(world: World) -> str:
+    method = world.rng.choice(
+        [i.identifier for i in bpy.ops.supple.weights_auto.get_rna_type().properties["method"].enum_items]
+    )
+    mode = world.rng.choice(("REPLACE", "ADD", "UNWEIGHTED"))
+    obj = world.pick(obj for obj in world.own_meshes() if len(obj.data.vertices) < 3000)
+    world.select(obj)
+    return texts(obj, method, mode, _call_in_both(world, "weights_auto", {"method": method, "mode": mode}))
+
+
+@action(often=1)
+def transfer_weights(world: World) -> str:
+    meshes = [obj for obj in world.own_meshes() if len(obj.data.vertices) < 5000]
+    first, second = world.pick(meshes), world.pick(meshes)
+    if first == second:
+        raise NothingToDoError
+    world.select(first, second)
+    return texts(first, second, _call_in_both(world, "weights_transfer", {}))
+
+
+def _call_in_both(world: World, name: str, options: dict[str, Any]) -> bool:
+    """Call an operator of weights, which does the same with and without a bound object."""
+    without, world.without_supple = world.without_supple, False
+    try:
+        return world.call_supple(name, **options)
+    finally:
+        world.without_supple = without
+
+
+@action(often=3)
+def add_pattern(world: World) -> str:
+    obj, number = world.pick(world.own_meshes()), world.rng.randrange(PRESETS)
+    if world.without_supple or not is_enabled() or world.only_linear:
+        return texts(obj)
+    armatures = [m.object for m in state.armature_modifiers(obj) if m.object is not None]
+    names = [bone.name for armature in armatures for bone in armature.data.bones]
+    library = sys.modules[f"{checkout.MODULE}.tasks.patterns.library"]
+    presets = sorted(library.all_entries())
+    world.select(obj)
+    options = {"preset": presets[number % len(presets)], "bone": world.pick(names), "axis": world.rng.choice("XYZ")}
+    print("pattern:", options, world.call_supple("pattern_add", **options))
+    return texts(obj)
+
+
+@action(often=3)
+def change_pattern(world: World) -> str:
+    obj = world.pick(world.own_meshes())
+    if world.without_supple or not is_enabled() or not obj.supple.patterns:
+        return texts(obj)
+    pattern: Any = world.rng.choice(list(obj.supple.patterns))
+    what, value = world.rng.choice((
+        ("strength", world.between(-0.1, 0.1)), ("turn", world.between(-3, 3)), ("show", world.chance(0.5)),
+        ("kind", world.rng.choice(("WRINKLE", "BULGE", "BONE"))), ("full", world.between(-3, 3)), ("bone", "gone"),
+        ("size", [world.between(0.0, 1)] * 2), ("location", [world.between(-1, 1) for _ in range(3)]),
+        ("name", "Falte"), ("space", world.rng.choice(("UV", "SURFACE"))), ("flip", world.chance(0.5)), ("image", None),
+    ))  # fmt: skip
+    print("pattern:", what, value)
+    setattr(pattern, what, value)
+    return texts(obj)
+
+
+@action(often=2)
+def show_patterns(world: World) -> str:
+    obj = world.pick(world.own_meshes())
+    if world.without_supple or not is_enabled() or not obj.supple.patterns:
+        return texts(obj)
+    obj.supple.pattern_display = world.rng.choice(("KIND", "BUMP", "DISPLACEMENT"))
+    obj.supple.pattern_level = world.rng.choice((0, 1))
+    return texts(obj)
+
+
+@action(often=2)
+def remove_pattern(world: World) -> str:
+    obj = world.pick(world.own_meshes())
+    world.select(obj)
+    world.call_supple(world.rng.choice(("pattern_remove", "pattern_mirror")))
+    return texts(obj)
+
+
+def take_supple_away() -> list[str]:
+    """Unbind all, as at the end of a run: what could not be."""
+    problems = []
+    package = checkout.MODULE
+    task, errors = sys.modules[f"{package}.tasks.skin.bind"], sys.modules[f"{package}.deformers"].SkinningError
+    for name in [obj.name for obj in bpy.data.objects if obj.type == "MESH" and obj.library is None]:
+        obj = bpy.data.objects.get((name, None))
+        if obj is None or not (obj.users_scene or obj.supple.is_bound):
+            continue  # one of Supple's own, and perhaps removed with an object that was unbound
+        settings = obj.supple
+        try:
+            if (
+                not settings.is_bound
+                and state.added_modifier(obj) is not None
+                and np.any([m.type == "NODES" and m.node_group is not None for m in obj.modifiers])
+            ):
+                task.bind([obj], "SSD")  # made independent, or a copy of such
+        except errors as error:
+            problems.append(f"'{obj.name}' can not be bound again: {error}")
+        try:
+            if settings.is_bound or settings.patterns:
+                task.unbind([obj])
+        except errors as error:
+            problems.append(f"'{obj.name}' can not be unbound: {error}")
+    return problems

@@ -1,0 +1,146 @@
+"""Random use of Supple: draws sequences of actions, runs each with and without Supple, and shrinks what fails.
+
+python tests/random/run.py --seed 1 --seconds 180          fresh sequences
+python tests/random/run.py --found                         those that have failed once
+python tests/random/run.py --replay FILE.json [--keep DIR] one of them, step by step
+
+Each sequence runs in two Blenders, one of which never binds: what both do is Blender's own. A sequence that fails is
+written into --into, shrunk, as JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from blenders import run_jobs
+from compare import Failure, find_failure
+from shrink import shrink
+
+HERE = Path(__file__).resolve().parent
+FOUND = HERE / "found"
+SIMPLE = ("tube", "dressed", "collected", "parts")
+BATCH = 8
+"""Sequences that share a process."""
+
+
+def draw_jobs(rng: random.Random, characters: list[str], count: int, left_out: list[str]) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": f"{number}",
+            "character": rng.choice(characters),
+            "only_linear": rng.random() < 0.6,
+            "seed": rng.randrange(10**9),
+            "count": count,
+            "left_out": left_out,
+        }
+        for number in range(BATCH)
+    ]
+
+
+def check(jobs: list[dict[str, Any]], folder: Path, totals: Counter) -> list[tuple[dict[str, Any], Failure]]:
+    """Run sequences with and without Supple: those that fail, with the actions that they had."""
+    results = run_jobs(jobs, folder)
+    failed = []
+    for job in jobs:
+        with_supple, without = results[job["name"]]
+        totals["actions", job["character"]] += len(with_supple.steps)
+        totals["compared"] += sum(
+            state["bound"] and state["same"] for s in with_supple.steps for state in s["states"].values()
+        )
+        for step in with_supple.steps:
+            totals["seconds", step["action"][0]] += step.get("seconds", 0.0)
+        if without.ended != "done":
+            totals["Blender's own", f"{without.ended} at {without.last_action}"] += 1
+        failure = find_failure(with_supple, without)
+        if failure is not None:
+            failed.append((dict(job, actions=with_supple.actions or without.actions), failure))
+    return failed
+
+
+def report(job: dict[str, Any], failure: Failure, into: Path, folder: Path | None) -> None:
+    """Shrink a sequence, in a folder if one is given, and write it."""
+    print(f"FAILED {job['character']}: {failure.kind} at step {failure.step}: {failure.text[:600]}", flush=True)
+    actions, text = job["actions"][: max(1, failure.step)], []
+    if folder is not None:
+        actions, failure, text = shrink(job, failure, folder)
+    found = {
+        "blender": ".".join(map(str, blender_version())),
+        "character": job["character"],
+        "only_linear": job["only_linear"],
+        "failure": f"{failure.kind}: {failure.text}"[:3000],
+        "actions": actions,
+        "said": text,
+    }
+    into.mkdir(parents=True, exist_ok=True)
+    slug = "".join(c if c.isalnum() else "-" for c in f"{failure.kind} {failure.label}".lower()).strip("-")[:50]
+    path = into / f"{slug}-{abs(hash(json.dumps(actions))) % 10**6}.json"
+    path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(f"  shrunk to {len(actions)} actions: {path}")
+    for said in text:
+        print(f"    {said}")
+    print(f"    -> {failure.kind}: {failure.text[:600]}", flush=True)
+
+
+def blender_version() -> tuple[int, ...]:
+    import bpy
+
+    return bpy.app.version
+
+
+def characters_here() -> list[str]:
+    root = HERE.parent.parent
+    files = [*root.glob("tests/fixtures/*.blend"), *root.parent.glob("shared/assets/*/*.blend")]
+    return [*SIMPLE, *sorted(path.stem for path in files)]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", default="1")
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--actions", type=int, default=10**9, help="stop after that many")
+    parser.add_argument("--length", type=int, default=30)
+    parser.add_argument("--characters", nargs="*", default=[])
+    parser.add_argument("--without", nargs="*", default=[], help="kinds of actions that are not drawn")
+    parser.add_argument("--found", action="store_true")
+    parser.add_argument("--replay", type=Path, nargs="*", default=[])
+    parser.add_argument("--into", type=Path, default=FOUND)
+    parser.add_argument("--no-shrink", action="store_true")
+    options = parser.parse_args()
+
+    folder, totals, failures = Path(tempfile.mkdtemp(prefix="random-use-")), Counter(), 0
+    start = time.monotonic()
+    if options.found or options.replay:
+        paths = options.replay or sorted(FOUND.glob("*.json"))
+        jobs = [json.loads(path.read_text(encoding="utf-8")) | {"name": path.stem} for path in paths]
+        jobs = [job for job in jobs if job["character"] in characters_here()]
+        for job, failure in check(jobs, folder, totals):
+            failures += 1
+            print(f"FAILED {job['name']}: {failure.kind} at step {failure.step}: {failure.text[:2000]}")
+    else:
+        rng = random.Random(options.seed)
+        characters = options.characters or [*SIMPLE * 4, *characters_here()]
+        count = lambda: sum(number for key, number in totals.items() if key[0] == "actions")  # noqa: E731
+        while time.monotonic() - start < options.seconds and count() < options.actions:
+            for job, failure in check(draw_jobs(rng, characters, options.length, options.without), folder, totals):
+                failures += 1
+                report(job, failure, options.into, None if options.no_shrink else folder)
+    shutil.rmtree(folder, ignore_errors=True)
+    print(f"{failures} failures, {time.monotonic() - start:.0f} s")
+    print("  slowest:", [(k[1], round(n, 1)) for k, n in totals.most_common() if k[0] == "seconds"][:6])
+    totals = {key: number for key, number in totals.items() if key[0] != "seconds"}
+    for key, number in sorted(totals.items(), key=str):
+        print(f"  {number:6.0f} {' '.join(key) if isinstance(key, tuple) else key}")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,223 @@
+"""The state of a file: evaluated points, what Supple says of each object, and everything a user has made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import bpy
+import numpy as np
+
+LARGE = 4_000
+"""Vertices of a file above which the whole state is compared at the end only, and of a mesh that actions edit."""
+
+HELD = ("objects", "meshes", "armatures", "shape_keys", "actions", "collections", "scenes", "materials", "images",
+        "lattices", "curves", "node_groups", "textures", "texts", "lights", "cameras")  # fmt: skip
+VOLATILE = {
+    "bl_rna", "rna_type", "bound_box", "dimensions", "execution_time", "is_active", "is_evaluated", "supple",
+    "original", "supple_weights", "session_uid", "preview", "view_layers", "id_data", "is_updated", "is_updated_data",
+    "mode", "select", "tag", "has_motion_curves", "is_library_indirect", "override_library", "library_weak_reference",
+    "statistics", "persistent_uid",
+}  # fmt: skip
+INSIDE = {"animation_data", "pose", "driver", "render", "node_tree", "user", "vector_data"}
+"""Pointers that lead to what belongs to the same data-block."""
+ARRAYS = {"vertices", "edges", "loops", "polygons", "loop_triangles", "attributes", "color_attributes",
+          "vertex_colors", "uv_layers", "corner_normals", "polygon_normals", "vertex_normals", "data", "points",
+          "loop_triangle_polygons", "keyframe_points", "pixels"}  # fmt: skip
+
+
+def armature_modifiers(obj: bpy.types.Object) -> list[bpy.types.Modifier]:
+    return [modifier for modifier in obj.modifiers if modifier.type == "ARMATURE"]
+
+
+def is_added(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> bool:
+    """Whether Supple has put a modifier into the stack."""
+    if modifier.type == "NODES":
+        return modifier.node_group is None or "Supple" in modifier.node_group.name
+    return modifier.type == "MESH_CACHE"
+
+
+def own_modifiers(obj: bpy.types.Object) -> list[bpy.types.Modifier]:
+    return [modifier for modifier in obj.modifiers if not is_added(obj, modifier)]
+
+
+def added_modifier(obj: bpy.types.Object) -> bpy.types.Modifier | None:
+    """The modifier that deforms in place of the Armature modifier, if there is one."""
+    added = [m for m in obj.modifiers if is_added(obj, m) and not m.name.startswith("Supple Patterns")]
+    caches = [modifier for modifier in added if modifier.type == "MESH_CACHE"]
+    return next(iter(caches or added), None)
+
+
+def visible_meshes() -> list[bpy.types.Object]:
+    found = [obj for obj in bpy.context.view_layer.objects if obj.type == "MESH" and obj.visible_get()]
+    return sorted(found, key=lambda obj: obj.name_full)
+
+
+def evaluated_points() -> dict[str, np.ndarray]:
+    """Evaluated positions of each visible mesh that is not in Edit Mode, (V, 3), by name."""
+    depsgraph = bpy.context.evaluated_depsgraph_get()
+    found = {}
+    for obj in visible_meshes():
+        evaluated = obj.evaluated_get(depsgraph)
+        if obj.data.is_editmode or not evaluated.is_evaluated:
+            continue
+        points = np.empty((len(evaluated.data.vertices), 3), np.float32)
+        evaluated.data.vertices.foreach_get("co", points.ravel())
+        found[obj.name_full] = points
+    return found
+
+
+def skin_states() -> dict[str, dict[str, Any]]:
+    """What is known of each visible mesh: by whom it is deformed, what the panel says, how precise it can be."""
+    return {obj.name_full: _skin_state(obj) for obj in visible_meshes()}
+
+
+def _skin_state(obj: bpy.types.Object) -> dict[str, Any]:
+    settings = getattr(obj, "supple", None)
+    added = [modifier for modifier in obj.modifiers if is_added(obj, modifier)]
+    found: dict[str, Any] = {"bound": False, "message": "", "size": _find_size(obj), "users": obj.data.users}
+    if settings is not None and settings.is_bound:
+        found |= {name: str(getattr(settings, name)) for name in ("method", "evaluate", "bake", "message")}
+        found["bound"] = True
+        found["linear"] = settings.linear_group
+    found["same"] = _is_like_blenders(obj, settings, added)
+    others = (getattr(m, "target", None) or getattr(m, "object", None) for m in obj.modifiers if m not in added)
+    found["others"] = [other.name_full for other in others if other is not None and other.type == "MESH"]
+    return found
+
+
+def _is_like_blenders(obj: bpy.types.Object, settings: Any, added: list[bpy.types.Modifier]) -> bool:
+    """Whether an object has to look as under Blender's own modifier."""
+    modifiers = armature_modifiers(obj)
+    if any(m.use_deform_preserve_volume or m.use_multi_modifier for m in modifiers):
+        return False  # methods stand in for the first, the second is ignored
+    if any(m.object is not None and m.object.mode == "EDIT" for m in modifiers):
+        return False  # the shape is kept meanwhile
+    if settings is None:
+        return not added or any(m.show_viewport for m in modifiers)
+    if not settings.is_bound:
+        return not added
+    if settings.patterns or settings.bake != "NONE" or settings.method != "SSD" or settings.message:
+        return False
+    return not (_is_divided(modifiers) and (obj.data.shape_keys or own_modifiers(obj)[0].type != "ARMATURE"))
+
+
+def _is_divided(modifiers: list[Any]) -> bool:
+    """Whether weights depend on where vertices are: Blender takes the shape that reaches the modifier, Supple rest."""
+    bones = [bone for modifier in modifiers if modifier.object for bone in modifier.object.data.bones]
+    has_envelopes = any(m.use_bone_envelopes for m in modifiers) or any(bone.use_envelope_multiply for bone in bones)
+    return has_envelopes or any(bone.bbone_segments > 1 for bone in bones)
+
+
+def _find_size(obj: bpy.types.Object) -> float:
+    """The largest number that a position of an object goes through: float32 keeps seven digits of it."""
+    numbers = [1e-3, *(abs(x) for corner in obj.bound_box for x in corner)]
+    depsgraph = bpy.context.evaluated_depsgraph_get()
+    for modifier in armature_modifiers(obj):
+        if modifier.object is None:
+            continue
+        armature = modifier.object.evaluated_get(depsgraph)
+        space = armature.matrix_world.inverted_safe() @ obj.evaluated_get(depsgraph).matrix_world
+        back = space.inverted_safe()
+        reach = max(1.0, *(abs(x) for row in space for x in row), *(abs(x) for row in back for x in row))
+        poses = [abs(x) for bone in armature.pose.bones for row in bone.matrix for x in row]
+        numbers.append(reach * reach * max(1.0, *poses) * max(numbers))
+    return float(max(numbers))
+
+
+def is_small() -> bool:
+    return sum(len(mesh.vertices) for mesh in bpy.data.meshes) <= LARGE
+
+
+def dump() -> dict[str, Any]:
+    """Everything of a file that a user could have made, by path."""
+    found: dict[str, Any] = {}
+    for name in HELD:
+        for data in getattr(bpy.data, name):
+            if data.library is not None:
+                continue
+            path = f"{name}[{data.name_full}]"
+            found[f"{path}.users"] = data.users
+            if name == "node_groups":
+                continue  # only Supple makes any here
+            found |= dict(_values(data, path, 0))
+            if name == "meshes":
+                found |= _mesh_values(data, path)
+            if name == "objects":
+                found[f"{path}.shown"] = data.hide_get() if data.name in bpy.context.view_layer.objects else None
+    return found
+
+
+def _values(owner: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
+    """All properties of a struct and of those inside it; pointers to others by name."""
+    if depth <= 7:
+        keys = (
+            [key for key in getattr(owner, "keys", list)() if "supple" not in key and "cycles" not in key]
+            if depth == 0
+            else []
+        )
+        for key in keys:
+            value = owner[key]
+            yield (
+                f"{path}[{key}]",
+                str(getattr(value, "to_dict", getattr(value, "to_list", lambda value=value: value))()),
+            )
+        for prop in owner.bl_rna.properties:
+            if prop.identifier not in VOLATILE:
+                yield from _value(owner, prop, f"{path}.{prop.identifier}", depth)
+
+
+def _value(owner: Any, prop: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
+    value = getattr(owner, prop.identifier)
+    if prop.type == "COLLECTION":
+        yield f"{path}#", len(value)
+        if prop.identifier == "keyframe_points":
+            yield path, [tuple(point.co) for point in value]
+        elif prop.identifier not in ARRAYS or isinstance(owner, bpy.types.ShapeKey):
+            for index, item in enumerate(value):
+                if isinstance(item, bpy.types.ID):
+                    yield f"{path}[{index}]", item.name_full
+                else:
+                    yield from _values(item, f"{path}[{index} {getattr(item, 'name', '')}]", depth + 1)
+    elif prop.type == "POINTER":
+        if value is not None and prop.identifier in INSIDE:
+            yield from _values(value, path, depth + 1)
+        else:
+            yield path, getattr(value, "name_full", getattr(value, "name", None if value is None else "something"))
+    elif getattr(prop, "is_array", False):
+        yield path, str([list(row) if hasattr(row, "__len__") else row for row in value])
+    else:
+        yield path, sorted(value) if prop.type == "ENUM" and prop.is_enum_flag else value
+
+
+def _mesh_values(mesh: bpy.types.Mesh, path: str) -> dict[str, Any]:
+    if mesh.is_editmode:
+        return {}
+    found: dict[str, Any] = {f"{path}.attributes": sorted(attribute.name for attribute in mesh.attributes)}
+    points = np.empty(3 * len(mesh.vertices), np.float32)
+    mesh.vertices.foreach_get("co", points)
+    corners = np.empty(len(mesh.loops), np.int32)
+    mesh.loops.foreach_get("vertex_index", corners)
+    found[f"{path}.points"], found[f"{path}.corners"] = points.tobytes(), corners.tobytes()
+    found[f"{path}.weights"] = [tuple((e.group, e.weight) for e in vertex.groups) for vertex in mesh.vertices]
+    for key in mesh.shape_keys.key_blocks if mesh.shape_keys else ():
+        points = np.empty(3 * len(key.data), np.float32)
+        key.data.foreach_get("co", points)
+        found[f"{path}.key {key.name}"] = points.tobytes()
+    return found
+
+
+def differences(first: dict[str, Any], second: dict[str, Any]) -> list[str]:
+    """Where two states differ, in words."""
+    missing = "nothing"
+    found = []
+    for path in sorted(first.keys() | second.keys()):
+        one, other = first.get(path, missing), second.get(path, missing)
+        if one != other and not (one != one and other != other):  # NaN is NaN
+            found.append(f"{path}: {_shorten(one)} -> {_shorten(other)}")
+    return found
+
+
+def _shorten(value: Any) -> str:
+    text = "bytes" if isinstance(value, bytes) else str(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
