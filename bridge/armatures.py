@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 import bpy
 import numpy as np
 
-from ..deformers.rig.rest import Joints, Pose
+from ..deformers import SkinningError
+from ..deformers.rig.rest import LARGEST, Joints, Pose
 from ..deformers.rig.skeleton import find_joint_parents
 from .arrays import read_array
+
+SMALLEST_VOLUME = 1e-30
+"""Determinant of a bone's axes, or of those of a segment, from which on they can be inverted."""
 
 
 @dataclass(frozen=True)
@@ -120,6 +125,11 @@ def read_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> 
     armature : Object
     known : Skeleton, optional
         Returned, at little cost, where nothing has changed since it was read.
+
+    Raises
+    ------
+    SkinningError
+        Where a bone has no length, or is too far away to compute with.
     """
     values, source = _read_bones(armature)
     if known is not None and known.source == source:
@@ -135,7 +145,9 @@ def read_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> 
     rest = np.repeat(matrices, joint_counts, axis=0)
     bendy = _bendy_bones(names, segment_counts)
     bendy_joints = np.flatnonzero(np.repeat(segment_counts > 1, joint_counts))
+    _check_rest(armature, names, matrices, *(values[name][deforming] for name in ("head_local", "tail_local")))
     rest[bendy_joints] = rest[bendy_joints] @ _read_segments(armature.pose.bones, bendy, rest=True)
+    _check_rest(armature, np.repeat(names, joint_counts).tolist(), rest)
     pose_index = {name: index for index, name in enumerate(pose_names)}
     envelopes = _make_envelopes(values, deforming)
     return Skeleton(
@@ -158,6 +170,18 @@ def read_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> 
         bendy_joints=bendy_joints,
         source=source,
     )
+
+
+def _check_rest(armature: bpy.types.Object, names: Sequence[str], matrices: np.ndarray, *positions: np.ndarray) -> None:
+    """Raise SkinningError where a bone, or a part of it, is no rotation, or anything of it is too far away."""
+    numbers = np.concatenate([matrices.reshape(len(names), 16), *positions], axis=1)
+    with np.errstate(invalid="ignore", over="ignore"):
+        is_fine = (np.abs(numbers) < LARGEST).all(axis=1) & (np.linalg.det(matrices[:, :3, :3]) > SMALLEST_VOLUME)
+    if not is_fine.all():
+        name = names[int(np.argmin(is_fine))]
+        raise SkinningError(
+            f"Bone '{name}' of '{armature.name}' has no length, or is too far away: move it in Edit Mode"
+        )
 
 
 def _read_bones(armature: bpy.types.Object) -> tuple[dict[str, np.ndarray], tuple]:

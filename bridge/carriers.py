@@ -91,6 +91,8 @@ def remove_hidden(hidden: bpy.types.Object) -> None:
 
 def write_points(mesh: bpy.types.Mesh, points: np.ndarray) -> None:
     """Set posed points, float32, shape (V, 3)."""
+    if not len(points):
+        return  # a mesh without vertices has no such attribute
     write_array(mesh.attributes["position"].data, "vector", points)
     mesh.update_tag()
 

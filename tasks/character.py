@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import bpy
@@ -60,13 +61,13 @@ def changes_topology(modifier: bpy.types.Modifier) -> bool:
     return modifier.type in TOPOLOGY_CHANGING
 
 
-def check_modifiers_above(skinned: SkinnedObject) -> None:
+def check_modifiers_above(skinned: SkinnedObject, above: Iterable[bpy.types.Modifier]) -> None:
     """Raise SkinningError for modifiers above that change the number of vertices: weights belong to the mesh's own."""
-    obj, replaced = skinned.obj, skinned.replaced
-    for above in filter(changes_topology, modifiers_above(obj, replaced)):
+    obj, below = skinned.obj, skinned.deforming.name
+    for modifier in filter(changes_topology, above):
         raise SkinningError(
-            f"Modifier '{above.name}' of '{obj.name}' stands above '{replaced.name}' and changes the number of "
-            "vertices: move it below, or apply it"
+            f"Modifier '{modifier.name}' of '{obj.name}' stands above '{below}' and changes the number of vertices: "
+            "move it below, or apply it"
         )
 
 

@@ -35,12 +35,21 @@ class SkinnedObject:
     replaced: bpy.types.ArmatureModifier
     armature: bpy.types.Object
 
+    @property
+    def deforming(self) -> bpy.types.Modifier:
+        """The modifier that deforms, or is to deform, by its position: Supple's, else the one to be replaced."""
+        return next(filter(is_supple_modifier, self.obj.modifiers), self.replaced)
+
 
 @dataclass(frozen=True)
 class BoundObject(SkinnedObject):
     """The same with the node modifier that Bind has put into the stack, as `supple`."""
 
     supple: bpy.types.Modifier
+
+    @property
+    def deforming(self) -> bpy.types.Modifier:
+        return self.supple
 
 
 def find_bound_objects() -> list[bpy.types.Object]:
@@ -89,6 +98,12 @@ def find_supple_modifier(obj: bpy.types.Object) -> bpy.types.Modifier:
     raise SkinningError(f"The Supple modifier of '{obj.name}' was removed: press Unbind, or Bind to put it back")
 
 
+def is_deformed_by_parent(obj: bpy.types.Object) -> bool:
+    """Whether Blender deforms an object by its parent, before all modifiers: then, an armature may do so twice."""
+    has_type = obj.parent is not None and obj.parent_type in {"ARMATURE", "LATTICE"}
+    return has_type and obj.parent.type in {"ARMATURE", "CURVE", "LATTICE"}
+
+
 def armature_modifiers(obj: bpy.types.Object) -> list[bpy.types.ArmatureModifier]:
     """All Armature modifiers of an object, in their order."""
     return [cast(bpy.types.ArmatureModifier, modifier) for modifier in obj.modifiers if modifier.type == "ARMATURE"]
@@ -123,6 +138,11 @@ def find_armature_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
         Where there is none, or more than one is in use.
     """
     found = armature_modifiers(obj)
+    if not found and is_deformed_by_parent(obj):
+        raise SkinningError(
+            f"'{obj.name}' is deformed by its parent '{obj.parent.name}', not by a modifier: add an Armature modifier, "
+            "and set the parent type to Object"
+        )
     if not found:
         raise SkinningError(f"'{obj.name}' has no Armature modifier: parent it to an armature first")
     if len(found) > 1:

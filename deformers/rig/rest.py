@@ -168,7 +168,9 @@ class Pose:
                 "the armature"
             )
         space = self.object_to_armature
-        if space is not None and not (np.isfinite(space).all() and np.linalg.matrix_rank(space) == 4):
+        if space is not None and not (np.abs(space) < LARGEST).all():
+            raise SkinningError("The object or the armature is too far away to compute with: move or scale it")
+        if space is not None and np.linalg.matrix_rank(space) < 4:
             raise SkinningError("The object or the armature has zero scale: give both a scale that is not zero")
 
     def seen_from(self, object_to_armature: np.ndarray | None) -> Pose:

@@ -24,7 +24,14 @@ from ...deformers.rig.rest import LARGEST
 from ...settings.objects import settings_of
 from ..character import modifiers_above
 from ..frames import LAST_FRAME, check_frames
-from ..stack import check_not_linked, find_supple_modifier, pass_toggles, read_toggles, write_toggles
+from ..stack import (
+    check_not_linked,
+    find_supple_modifier,
+    is_deformed_by_parent,
+    pass_toggles,
+    read_toggles,
+    write_toggles,
+)
 from . import live
 
 CACHE_MODIFIER = "Supple Bake"
@@ -290,6 +297,11 @@ def _check_keys_can_hold(obj: bpy.types.Object, supple: bpy.types.Modifier) -> N
         raise SkinningError(
             f"Modifier '{modifier.name}' stands above Supple and would act on the baked keys once more: bake to a "
             "point cache instead"
+        )
+    if is_deformed_by_parent(obj):
+        raise SkinningError(
+            f"'{obj.parent.name}' deforms '{obj.name}' as its parent and would act on the baked keys once more: set "
+            "the parent type to Object, or bake to a point cache instead"
         )
 
 

@@ -150,17 +150,19 @@ def prepare(skinned: SkinnedObject, method: str) -> NodeSetup:
     SkinningError
         Where nodes can not deform it, or nothing can.
     """
-    return prepare_known(skinned, _read_choices(skinned, method))
+    above = modifiers_above(skinned.obj, skinned.deforming)
+    return prepare_known(skinned, _read_choices(skinned, method), above)
 
 
-def prepare_known(skinned: SkinnedObject, choices: Choices, skeleton: Skeleton | None = None) -> NodeSetup:
-    """The same with choices, and perhaps a skeleton, that were read already."""
+def prepare_known(
+    skinned: SkinnedObject, choices: Choices, above: list[bpy.types.Modifier], skeleton: Skeleton | None = None
+) -> NodeSetup:
+    """The same with choices, modifiers above, and perhaps a skeleton, that were read already."""
     if not METHODS[choices.method].has_nodes:
         others = ", ".join(other.key for other in METHODS.values() if other.has_nodes)
         raise SkinningError(f"{choices.method} cannot be evaluated by nodes: evaluate by Python, or choose {others}")
     obj = skinned.obj
     check_mesh(obj)
-    above = modifiers_above(obj, skinned.replaced)
     check_modifiers_above(skinned, above)
     skeleton = read_skeleton(skinned.armature) if skeleton is None else skeleton
     check_sharers(obj, skeleton)
@@ -236,7 +238,9 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
     for name, value in inputs.items():
         if modifiers.read_input(supple, name) != value:
             modifiers.write_input(supple, name, value)
-    surroundings = _read_surroundings(bound) if surroundings is None else replace(surroundings, has_own_version=True)
+    if surroundings is None:
+        surroundings = _read_surroundings(bound, modifiers_above(bound.obj, supple))
+    surroundings = replace(surroundings, has_own_version=True)
     _seen[bound.obj.session_uid] = _Seen(skeleton, surroundings, setup.character.space, "")
 
 
@@ -313,13 +317,15 @@ def refresh(
         _follow_armature(bound)
         return
     seen = _seen.get(obj.session_uid)
-    surroundings, skeleton = _read_surroundings(bound), _read_changed_skeleton(armature, seen, changed, skeletons)
+    above = modifiers_above(obj, bound.supple)
+    surroundings = _read_surroundings(bound, above)
+    skeleton = _read_changed_skeleton(armature, seen, changed, skeletons)
     is_new = seen is None or obj.data in changed or surroundings != seen.surroundings or skeleton is not seen.skeleton
     if seen is not None and seen.joints_are_stale:
         seen.joints_are_stale = False
         is_new = is_new or not _has_joints(bound)
     if seen is None or is_new:
-        seen = _seen[obj.session_uid] = _bring_up_to_date(bound, skeleton, surroundings)
+        seen = _seen[obj.session_uid] = _bring_up_to_date(bound, skeleton, surroundings, above)
     if seen.problem:
         raise SkinningError(seen.problem)
     if not is_new and seen.skeleton.bendy and _has_moved(seen.space, object_to_armature(obj, armature)):
@@ -353,20 +359,23 @@ def _read_changed_skeleton(
     """The skeleton of an armature: that of `seen` where it is still the same."""
     if seen is None:
         return read_skeleton(armature)
-    compare, seen.armature_is_stale = seen.armature_is_stale or armature.data in changed, False
-    if not compare:
+    seen.armature_is_stale = seen.armature_is_stale or armature.data in changed
+    if not seen.armature_is_stale:
         return seen.skeleton
     uid = armature.session_uid
     if uid not in skeletons:
         skeletons[uid] = read_skeleton(armature, seen.skeleton)
+    seen.armature_is_stale = False
     return seen.skeleton if skeletons[uid].source == seen.skeleton.source else skeletons[uid]
 
 
-def _bring_up_to_date(bound: BoundObject, skeleton: Skeleton, surroundings: Surroundings) -> _Seen:
+def _bring_up_to_date(
+    bound: BoundObject, skeleton: Skeleton, surroundings: Surroundings, above: list[bpy.types.Modifier]
+) -> _Seen:
     """Give the nodes what they take now; where that fails, keep why, so that it is not found out at every frame."""
     obj = bound.obj
     try:
-        setup = prepare_known(bound, surroundings.choices, skeleton)
+        setup = prepare_known(bound, surroundings.choices, above, skeleton)
         check_bound_groups(bound, skeleton)
     except SkinningError as error:
         return _Seen(skeleton, surroundings, object_to_armature(obj, bound.armature), str(error))
@@ -376,8 +385,7 @@ def _bring_up_to_date(bound: BoundObject, skeleton: Skeleton, surroundings: Surr
     return _seen[obj.session_uid]
 
 
-def _read_surroundings(bound: BoundObject) -> Surroundings:
-    above = modifiers_above(bound.obj, bound.supple)
+def _read_surroundings(bound: BoundObject, above: list[bpy.types.Modifier]) -> Surroundings:
     return Surroundings(
         choices=_read_choices(bound, bound.settings.method),
         has_own_version=bound.supple.node_group.get(VERSION_KEY) == VERSION,

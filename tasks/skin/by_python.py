@@ -16,7 +16,7 @@ from ...bridge.meshes import FaceKeys
 from ...deformers import DEFORMERS, Rest
 from ...settings.choices import read_params
 from ...settings.objects import PARTICLE_METHODS
-from ..character import check_modifiers_above, read_character, uses_envelopes
+from ..character import check_modifiers_above, modifiers_above, read_character, uses_envelopes
 from ..stack import SkinnedObject
 from .poses import find_skeleton
 
@@ -84,6 +84,7 @@ def prepare(skinned: SkinnedObject, method: str) -> LiveObject:
     SkinningError
         Where its modifiers, weights or bones do not allow it.
     """
+    check_modifiers_above(skinned, modifiers_above(skinned.obj, skinned.deforming))
     return prepare_known(skinned, read_choices(skinned, method), find_skeleton(skinned.armature))
 
 
@@ -95,7 +96,7 @@ def prepare_known(
     bound_space: Matrix | None = None,
     known: LiveObject | None = None,
 ) -> LiveObject:
-    """Bind an object to a skeleton.
+    """Bind an object, whose modifiers were checked, to a skeleton.
 
     Parameters
     ----------
@@ -113,9 +114,8 @@ def prepare_known(
     Raises
     ------
     SkinningError
-        Where its modifiers, weights or bones do not allow it.
+        Where its weights or bones do not allow it.
     """
-    check_modifiers_above(skinned)
     character = read_character(skinned, skeleton, space, choices.solid_group)
     varies = bool(skeleton.bendy) or uses_envelopes(skinned.replaced, skeleton)
     deformer = DEFORMERS[choices.method]

@@ -21,10 +21,11 @@ from ...settings.objects import PARTICLE_METHODS, settings_of
 from ...settings.reports import ParticleReport, particle_reports
 from ..character import (
     check_bound_groups,
+    check_modifiers_above,
     modifiers_above,
     object_to_armature,
 )
-from ..stack import BoundObject, find_supple_modifier, resolve
+from ..stack import BoundObject, find_supple_modifier, is_deformed_by_parent, resolve
 from . import poses as armature_poses
 from .by_python import LiveObject, prepare_known, read_choices
 from .poses import PosedArmature, Poses
@@ -185,8 +186,10 @@ def refresh(
         return False  # not in this scene or view layer
 
     space = object_to_armature(evaluated, posed.obj)
+    above = modifiers_above(obj, supple)
+    check_modifiers_above(bound, above)
     live = _bring_up_to_date(bound, posed, space)
-    pose, transforms = posed.read_pose(live.skeleton), _needs_transforms(bound)
+    pose, transforms = posed.read_pose(live.skeleton), bool(above) or _needs_transforms(obj)
     values = read_key_values(mesh_of(obj), depsgraph)
     params = _choose_quality(bound, live, is_dragging)
     written = (bound.settings.carrier.session_uid, transforms, params, values, pose, space)
@@ -259,12 +262,12 @@ def _report_pose(obj: bpy.types.Object, live: LiveObject, milliseconds: float, p
     report.volume = None if measure is None or points is None else measure(live.binding, points)
 
 
-def _needs_transforms(bound: BoundObject) -> bool:
-    """Whether vertices may reach the modifier elsewhere than where the mesh or its relative shape keys put them."""
-    obj, keys = bound.obj, bound.obj.data.shape_keys
-    if obj.mode in RESHAPING_MODES or (keys is not None and (obj.show_only_shape_key or not keys.use_relative)):
+def _needs_transforms(obj: bpy.types.Object) -> bool:
+    """Whether vertices may reach the first modifier elsewhere than where the mesh or its relative keys put them."""
+    keys = mesh_of(obj).shape_keys
+    if obj.mode in RESHAPING_MODES or is_deformed_by_parent(obj):
         return True
-    return bool(modifiers_above(obj, bound.supple))
+    return keys is not None and (obj.show_only_shape_key or not keys.use_relative)
 
 
 def _bring_up_to_date(bound: BoundObject, posed: PosedArmature, space: Matrix) -> LiveObject:

@@ -50,21 +50,21 @@ def _find_armature(obj: bpy.types.Object) -> bpy.types.Object | None:
 
 def check_modifiers_above(skinned: SkinnedObject, modifiers: list[bpy.types.Modifier]) -> None:
     """Raise SkinningError where modifiers above lose or merge influences."""
-    obj, replaced = skinned.obj, skinned.replaced
+    obj, below = skinned.obj, skinned.deforming.name
     for above in modifiers:
         if above.type in LOSES_ATTRIBUTES:
             raise SkinningError(
-                f"Modifier '{above.name}' of '{obj.name}' stands above '{replaced.name}' and makes a new mesh, without "
+                f"Modifier '{above.name}' of '{obj.name}' stands above '{below}' and makes a new mesh, without "
                 "weights: move it below, or apply it"
             )
         if above.type in MERGES:
             raise SkinningError(
-                f"Modifier '{above.name}' of '{obj.name}' stands above '{replaced.name}' and merges vertices, whose "
+                f"Modifier '{above.name}' of '{obj.name}' stands above '{below}' and merges vertices, whose "
                 "joints nodes cannot average: move it below, or apply it"
             )
         if above.type == "MIRROR" and above.use_mirror_vertex_groups and _has_sides(obj):
             raise SkinningError(
-                f"Modifier '{above.name}' of '{obj.name}' stands above '{replaced.name}' and swaps left and right "
+                f"Modifier '{above.name}' of '{obj.name}' stands above '{below}' and swaps left and right "
                 "vertex groups, which nodes cannot follow: apply it, or move it below"
             )
 

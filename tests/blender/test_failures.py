@@ -5,7 +5,19 @@ import numpy as np
 import pytest
 from scenes_twins import assert_follows, bend, bent_tube, bound_tube
 
-from scenes import add_tube, add_twin, bind, distance, evaluated_points, reset, save, select, update
+from scenes import (
+    EVALUATE,
+    add_tube,
+    add_twin,
+    bind,
+    distance,
+    edit_bones,
+    evaluated_points,
+    reset,
+    save,
+    select,
+    update,
+)
 from supple import preview
 from supple.settings.objects import settings_of
 from supple.tasks.skin import by_nodes, live
@@ -179,3 +191,103 @@ def test_weights_that_change_while_baked_keys_deform_are_followed_when_live_agai
     bpy.ops.supple.clear_bake()
     assert_follows(obj, twin)
     assert np.isfinite(evaluated_points(obj)).all()
+
+
+# Modifiers, parents and numbers that no user can have meant
+
+
+def test_a_modifier_that_supple_was_moved_below_is_named():
+    obj, armature, twin = bent_tube()
+    obj.modifiers.new("Thick", "SOLIDIFY")
+    obj.modifiers.move(0, 2)  # Armature, Solidify, Supple
+    bend(armature, 20)
+    if EVALUATE == "PYTHON":
+        message = "Modifier 'Thick' of 'Tube' stands above 'Supple' and changes the number of vertices"
+        assert message in settings_of(obj).message
+        with pytest.raises(RuntimeError, match=message):
+            bind(obj, method="SSD")
+        obj.modifiers.move(2, 1)
+        bend(armature, 30)
+        assert settings_of(obj).message == ""
+    else:
+        twin.modifiers.new("Thick", "SOLIDIFY")
+        twin.modifiers.move(1, 0)
+        assert_follows(obj, twin)
+
+
+@pytest.mark.parametrize("parent_type", ["ARMATURE", "OBJECT"])
+def test_an_object_that_its_parent_deforms_too_is_deformed_as_by_blender(parent_type):
+    obj, armature = add_tube()
+    obj.parent, obj.parent_type = armature, parent_type
+    twin = add_twin(obj)
+    bind(obj, method="SSD")
+    bend(armature)
+    assert_follows(obj, twin)
+    select(obj)
+    if parent_type == "ARMATURE":
+        with pytest.raises(RuntimeError, match="parent type to Object"):
+            bpy.ops.supple.bake_shape_keys(frame_start=1, frame_end=2)
+    bpy.ops.supple.unbind()
+    assert_follows(obj, twin)
+
+
+def test_an_object_that_only_its_parent_deforms_needs_a_modifier():
+    obj, armature = add_tube()
+    obj.modifiers.clear()
+    obj.parent, obj.parent_type = armature, "ARMATURE"
+    with pytest.raises(RuntimeError, match="is deformed by its parent 'Rig', not by a modifier"):
+        bind(obj, method="SSD")
+
+
+@pytest.mark.parametrize("method", ["SSD", "DLBNT", "PARTICLES"])
+@pytest.mark.parametrize("length", [1e20, 1e30, 3e38])
+def test_a_bone_that_is_too_long_is_named(method, length):
+    if EVALUATE == "NODES" and method == "PARTICLES":
+        pytest.skip("particles have no nodes")
+    obj, armature, twin = bent_tube(method)
+    edit_bones(armature, lambda bones: setattr(bones["bone.2"], "tail", (0.0, length, length)))
+    for _ in range(2):
+        obj.update_tag()
+        update()
+        assert "Bone 'bone.2' of 'Rig' has no length, or is too far away" in settings_of(obj).message
+    with pytest.raises(RuntimeError, match=r"Bone 'bone.2' of 'Rig'"):
+        bind(obj, method=method)
+    edit_bones(armature, lambda bones: setattr(bones["bone.2"], "tail", (0.0, 3.0, 0.0)))
+    settings_of(obj).method = "SSD"
+    assert_follows(obj, twin)
+
+
+@pytest.mark.parametrize("far", [1e17, 1e30, 3e38, float("inf"), float("nan")])
+def test_an_applied_pose_far_away_is_followed_or_reported(far):
+    obj, armature, _ = bent_tube()
+    armature.pose.bones["bone.0"].location = far, 0, 0
+    select(armature)
+    bpy.ops.object.mode_set(mode="POSE")
+    bpy.ops.pose.armature_apply()
+    bpy.ops.object.mode_set(mode="OBJECT")
+    bend(armature, 20)
+    assert settings_of(obj).message or np.isfinite(evaluated_points(obj)).all()
+
+
+@pytest.mark.parametrize("scale", [1e30, 1e-30, float("nan")])
+def test_an_armature_scaled_beyond_what_can_be_computed_recovers(scale):
+    obj, armature, twin = bent_tube()
+    armature.scale = scale, scale, scale
+    update()
+    assert settings_of(obj).message or EVALUATE == "NODES" or np.isfinite(evaluated_points(obj)).all()
+    armature.scale = 1, 1, 1
+    assert_follows(obj, twin)
+
+
+def test_copies_of_an_object_that_lost_its_vertices_are_reported():
+    obj, armature, _ = bent_tube()
+    obj.data.clear_geometry()
+    copies = [obj.copy() for _ in range(2)]
+    copies[1].data = obj.data.copy()
+    for copy in copies:
+        bpy.context.scene.collection.objects.link(copy)
+    update()
+    bend(armature, 20)
+    assert all(settings_of(each).message for each in (obj, *copies))
+    select(obj, *copies)
+    bpy.ops.supple.unbind()
