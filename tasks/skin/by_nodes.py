@@ -45,7 +45,6 @@ from ..character import (
     modifiers_above,
     object_to_armature,
     read_character,
-    uses_envelopes,
 )
 from ..stack import (
     BoundObject,
@@ -53,7 +52,7 @@ from ..stack import (
     find_supple_modifier,
     resolve,
 )
-from .node_checks import check_mesh, check_modifiers_above, check_sharers
+from .node_checks import check_bones, check_mesh, check_modifiers_above, check_sharers
 
 MOVED = 1e-5
 """Largest difference of an entry of the object's transform in its armature before it counts as moved."""
@@ -167,16 +166,7 @@ def prepare_known(
     skeleton = read_skeleton(skinned.armature) if skeleton is None else skeleton
     check_sharers(obj, skeleton)
     character = read_character(skinned, skeleton)
-    if (skeleton.curved & (skeleton.segment_counts > 1)).any():
-        raise SkinningError(
-            f"B-Bones of '{skinned.armature.name}' divide their vertices along the curve, which nodes cannot: evaluate "
-            "by Python, or set their Vertex Mapping to Straight"
-        )
-    if uses_envelopes(skinned.replaced, skeleton):
-        raise SkinningError(
-            f"'{obj.name}' is deformed by bone envelopes, which depend on where it is in the armature: evaluate by "
-            "Python, or switch the envelopes off"
-        )
+    check_bones(skinned, skeleton)
     return NodeSetup(character, _pack(obj, above, character), choices)
 
 

@@ -10,6 +10,7 @@ from ...bridge.armatures import Skeleton, read_skeleton
 from ...bridge.meshes import mesh_of
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
+from ..character import uses_envelopes
 from ..stack import SkinnedObject, check_armature, find_armature_modifier, find_replaced_modifier
 
 LOSES_ATTRIBUTES = {"MESH_TO_VOLUME", "REMESH", "SKIN", "VOLUME_TO_MESH"}
@@ -28,6 +29,20 @@ def check_mesh(obj: bpy.types.Object) -> None:
         )
     if mesh.is_editmode:
         raise SkinningError(f"The mesh of '{obj.name}' is in Edit Mode with another object: leave it first")
+
+
+def check_bones(skinned: SkinnedObject, skeleton: Skeleton) -> None:
+    """Raise SkinningError where bones divide vertices as nodes can not."""
+    if (skeleton.curved & (skeleton.segment_counts > 1)).any():
+        raise SkinningError(
+            f"B-Bones of '{skinned.armature.name}' divide their vertices along the curve, which nodes cannot: evaluate "
+            "by Python, or set their Vertex Mapping to Straight"
+        )
+    if uses_envelopes(skinned.replaced, skeleton):
+        raise SkinningError(
+            f"'{skinned.obj.name}' is deformed by bone envelopes, which depend on where it is in the armature: "
+            "evaluate by Python, or switch the envelopes off"
+        )
 
 
 def check_sharers(obj: bpy.types.Object, skeleton: Skeleton) -> None:
