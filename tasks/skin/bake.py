@@ -269,9 +269,9 @@ def check_clearable(obj: bpy.types.Object) -> None:
 def _remove_keys(obj: bpy.types.Object, names: list[str]) -> None:
     """Remove shape keys and their curves, where the user has left them; the active key stays active."""
     keys = obj.data.shape_keys
-    found = [keys.key_blocks[name] for name in names if name in keys.key_blocks] if keys is not None else []
-    if not found:
+    if keys is None:
         return
+    found = [keys.key_blocks[name] for name in names if name in keys.key_blocks]
     remove_curves(keys, {key.path_from_id("value") for key in found})
     active = obj.active_shape_key.name if obj.active_shape_key else ""
     for key in reversed(found):
