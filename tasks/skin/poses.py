@@ -23,7 +23,7 @@ def forget_all() -> None:
 
 def find_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> Skeleton:
     """The skeleton of an armature object, original or evaluated: the one in use, or `known`, if it is the same."""
-    uid = armature.session_uid
+    uid = armature.original.session_uid  # an evaluated object has none
     _skeletons[uid] = read_skeleton(armature, _skeletons.get(uid, known))
     return _skeletons[uid]
 
@@ -41,6 +41,7 @@ class PosedArmature:
 
     def __init__(self, armature: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> None:
         self.obj = armature.evaluated_get(depsgraph)
+        self._uid = armature.session_uid
         self._skeleton: Skeleton | None = None
         self._is_compared = False
         self._pose: Pose | None = None
@@ -57,7 +58,7 @@ class PosedArmature:
         """
         skeleton = self._skeleton
         if skeleton is None or (is_stale and not self._is_compared):
-            skeleton = _skeletons.get(self.obj.session_uid, known)
+            skeleton = _skeletons.get(self._uid, known)
             self._is_compared = is_stale or skeleton is None or skeleton.pose_names != read_pose_names(self.obj)
             if skeleton is None or self._is_compared:
                 skeleton = find_skeleton(self.obj, known)
@@ -79,10 +80,10 @@ class PosedArmature:
         """
         pose = self._pose
         if pose is None:
-            pose, latest = read_pose(self.obj, skeleton), _poses.get(self.obj.session_uid)
+            pose, latest = read_pose(self.obj, skeleton), _poses.get(self._uid)
             if latest is not None and np.array_equal(latest.rest_to_pose, pose.rest_to_pose):
                 pose = latest
-            self._pose = _poses[self.obj.session_uid] = pose
+            self._pose = _poses[self._uid] = pose
         return pose
 
 

@@ -10,10 +10,12 @@ import checkout
 from scenes import (
     EVALUATE,
     add_chain,
+    add_tube,
     armature_modifier,
     assert_own_carriers,
     diagonal,
     distance,
+    edit_bones,
     evaluated_points,
     rest_points,
     select,
@@ -113,6 +115,20 @@ def test_the_duplicate_of_mesh_and_armature_follows_its_own_armature():
     assert_follows(obj, twin)
     assert_follows(copy, other_twin)
     assert distance(evaluated_points(obj), evaluated_points(copy)) > 0.05
+
+
+def test_armatures_with_the_same_names_of_bones():
+    first, armature = add_tube()
+    second, _ = add_tube()
+    select(first, second)
+    bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE)
+    update()
+    edit_bones(armature, lambda bones: bones["bone.1"].head.__setitem__(0, 0.2))
+    update()
+    for obj in (second, first):
+        select(obj)
+        update()
+        assert distance(rest_points(first), evaluated_points(first)) <= TOLERANCE
 
 
 def test_objects_that_share_a_mesh():
