@@ -36,6 +36,7 @@ def unweight_vertices(world: World) -> str:
     vertices = _numbers(world, obj)
     for group in groups:
         group.remove(vertices)
+    obj.data.update_tag()
     return texts(obj, len(groups))
 
 
@@ -54,6 +55,7 @@ def remove_group(world: World) -> str:
     group = world.pick(obj.vertex_groups)
     text = texts(obj, group)
     obj.vertex_groups.remove(group)
+    obj.data.update_tag()  # Blender forgets to
     return text
 
 
@@ -61,6 +63,7 @@ def remove_group(world: World) -> str:
 def clear_groups(world: World) -> str:
     obj = world.pick(world.own_meshes())
     obj.vertex_groups.clear()
+    obj.data.update_tag()
     return texts(obj)
 
 
@@ -218,10 +221,16 @@ def add_key(world: World) -> str:
 
 
 def _keys(world: World) -> tuple[bpy.types.Object, list[bpy.types.ShapeKey]]:
-    obj = world.pick(obj for obj in world.own_meshes() if obj.data.shape_keys)
-    keys = obj.data.shape_keys.key_blocks
+    obj = world.pick(obj for obj in world.own_meshes() if _own_keys(obj))
+    return obj, _own_keys(obj)
+
+
+def _own_keys(obj: bpy.types.Object) -> list[bpy.types.ShapeKey]:
+    """The keys of a mesh that no bake has made."""
+    if obj.data.shape_keys is None:
+        return []
     baked = obj.supple.baked_keys.split("\n") if hasattr(obj, "supple") else []
-    return obj, [key for key in keys if key.name not in baked]
+    return [key for key in obj.data.shape_keys.key_blocks if key.name not in baked]
 
 
 @action(often=4)

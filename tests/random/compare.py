@@ -81,7 +81,7 @@ def _compare_points(found: dict[str, Any], expected: dict[str, Any], step: int) 
             return Failure("not finite", "points", step, what)
         if not state["same"] or any(not states[other]["same"] for other in state["others"] if other in states):
             continue
-        size = max(state["size"], expected["states"][name]["size"], np.abs(own).max(initial=0.0))
+        size = max(state["size"], expected["states"][name]["size"], float(np.abs(own).max(initial=0.0)))
         if not size < LARGEST:
             continue
         if points.shape != own.shape:

@@ -17,7 +17,8 @@ VOLATILE = {
     "bl_rna", "rna_type", "bound_box", "dimensions", "execution_time", "is_active", "is_evaluated", "supple",
     "original", "supple_weights", "session_uid", "preview", "view_layers", "id_data", "is_updated", "is_updated_data",
     "mode", "select", "tag", "has_motion_curves", "is_library_indirect", "override_library", "library_weak_reference",
-    "statistics", "persistent_uid", "matrix", "matrix_channel", "matrix_world", "matrix_local", "head", "tail", "length",
+    "statistics", "persistent_uid", "matrix", "matrix_channel", "matrix_world", "matrix_local", "head", "tail",
+    "length", "depth", "is_float", "size", "channels", "has_data", "resolution",
 }  # fmt: skip
 INSIDE = {"animation_data", "pose", "driver", "render", "node_tree", "user", "vector_data"}
 """Pointers that lead to what belongs to the same data-block."""
