@@ -11,7 +11,8 @@ import bpy
 import numpy as np
 
 from ..deformers import SkinningError
-from ..deformers.rig.rest import LARGEST, Joints, Pose
+from ..deformers.errors import find_unusable
+from ..deformers.rig.rest import Joints, Pose
 from ..deformers.rig.skeleton import find_joint_parents
 from .arrays import read_array
 
@@ -176,7 +177,7 @@ def _check_rest(armature: bpy.types.Object, names: Sequence[str], matrices: np.n
     """Raise SkinningError where a bone, or a part of it, is no rotation, or anything of it is too far away."""
     numbers = np.concatenate([matrices.reshape(len(names), 16), *positions], axis=1)
     with np.errstate(invalid="ignore", over="ignore"):
-        is_fine = (np.abs(numbers) < LARGEST).all(axis=1) & (np.linalg.det(matrices[:, :3, :3]) > SMALLEST_VOLUME)
+        is_fine = ~find_unusable(numbers).any(axis=1) & (np.linalg.det(matrices[:, :3, :3]) > SMALLEST_VOLUME)
     if not is_fine.all():
         name = names[int(np.argmin(is_fine))]
         raise SkinningError(

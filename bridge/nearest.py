@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 from mathutils.bvhtree import BVHTree
 
+FARTHEST = 1e9
+"""Half sizes of a surface; points that are farther count as so far, as single precision cannot hold their squares."""
+
 
 class SurfaceTree:
     """Answers where a surface is nearest to points.
@@ -30,7 +33,8 @@ class SurfaceTree:
         points = np.asarray(points, np.float64)
         find = self._tree.find_nearest
         # One point a call is all that mathutils offers.
-        found = [find(point)[2] for point in ((points - self._center) * self._scale).tolist()]
+        scaled = np.clip((points - self._center) * self._scale, -FARTHEST, FARTHEST)
+        found = [find(point)[2] for point in scaled.tolist()]
         triangles = np.array(found, np.intp)
         corners = self._points[self._triangles[triangles]]
         weights = _project(points, corners)

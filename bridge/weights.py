@@ -26,7 +26,14 @@ def read_weights(obj: bpy.types.Object, names: Sequence[str], absent: float = 0.
     Returns
     -------
     float32 array, shape (V, len(names))
+        Weights that are not numbers, as they come with damaged files, count as absent.
     """
+    result = _read_stored(obj, names, absent)
+    result[np.isnan(result)] = absent
+    return result
+
+
+def _read_stored(obj: bpy.types.Object, names: Sequence[str], absent: float) -> np.ndarray:
     if obj.mode == "EDIT":
         obj.update_from_editmode()
     entries = read_vertex_groups(mesh_of(obj))
@@ -52,7 +59,7 @@ def write_weights(obj: bpy.types.Object, names: Sequence[str], weights: np.ndarr
     names : sequence of str
     weights : float32 array, shape (V, len(names))
     """
-    before = read_weights(obj, names)
+    before = _read_stored(obj, names, 0.0)  # what is no number differs from all that is written
     for column, name in enumerate(names):
         group = obj.vertex_groups.get(name)
         if group is None and not weights[:, column].any():

@@ -1,4 +1,9 @@
-"""What Supple raises on purpose."""
+"""What Supple raises on purpose, and which numbers can be computed with."""
+
+import numpy as np
+
+LARGEST = 1e18
+"""Coordinates and entries of matrices from here on count as infinite: single precision cannot hold their squares."""
 
 
 class SkinningError(Exception):
@@ -11,3 +16,17 @@ class SkinningError(Exception):
 
 class UnsupportedError(SkinningError):
     """What is wrong with settings or nodes so that Supple can not deform an object: its Armature modifier does."""
+
+
+def find_unusable(values: np.ndarray) -> np.ndarray:
+    """Find numbers that are NaN, infinite, or too large to compute with.
+
+    Parameters
+    ----------
+    values : float array, shape (...)
+
+    Returns
+    -------
+    bool array, shape (...)
+    """
+    return ~(np.abs(values) < LARGEST)

@@ -15,6 +15,7 @@ from ..bridge.meshes import VertexGroups, mesh_of, read_points, read_triangles, 
 from ..deformers import Rest, SkinningError, Weights
 from ..deformers.rig.bendy import straight_segment_indices
 from ..deformers.rig.envelopes import envelope_weights
+from ..deformers.rig.rest import check_space
 from .stack import BoundObject, SkinnedObject, armature_modifiers
 
 TOPOLOGY_CHANGING = {
@@ -98,6 +99,7 @@ def read_character(
     """
     groups = read_weight_groups(skinned, skeleton)
     space = object_to_armature(skinned.obj, skinned.armature) if space is None else space
+    check_space(np.array(space))
     return Character(skeleton, groups, read_rest(skinned, skeleton, space, solid_group), space.copy())
 
 

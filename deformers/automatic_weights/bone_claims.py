@@ -19,6 +19,9 @@ MAIN_SHARE = 0.25
 BESIDE = np.array([1e-3, 0.0, 0.0])
 """Lengths of a cell: bones in the middle of a character, where cells meet, run through those on both sides."""
 
+MOST_SAMPLES = 2**52
+"""Steps that a bone is cut into: float64 numbers them all."""
+
 NEARBY = 0.5
 """Share of a solid's size within which bones beside it count where none is inside."""
 
@@ -35,15 +38,28 @@ def find_seeds(cells: Cells, heads: np.ndarray, tails: np.ndarray) -> tuple[np.n
     keys = cells.keys
     order = np.argsort(keys, kind="stable")
     nodes, bones = [np.empty(0, np.intp)], [np.empty(0, np.intp)]
+    low, high = cells.centers.min(axis=0) - cells.step, cells.centers.max(axis=0) + cells.step
     for bone, (head, tail) in enumerate(zip(heads, tails, strict=True)):
-        count = int(np.ceil(2.0 * np.linalg.norm(tail - head) / cells.step)) + 1
-        points = head + np.linspace(0.0, 1.0, count)[:, None] * (tail - head)
+        points = _sample_bone(head, tail, 0.5 * cells.step, low, high)
         both = np.concatenate([points - BESIDE * cells.step, points + BESIDE * cells.step])
         found = np.unique(cells.find_nodes(both, order))
         found = found[found < cells.count]
         nodes.append(found)
         bones.append(np.full(len(found), bone))
     return np.concatenate(nodes), np.concatenate(bones)
+
+
+def _sample_bone(head: np.ndarray, tail: np.ndarray, step: float, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Points of a bone, at most `step` apart, that may lie in a box: shape (N, 3)."""
+    offset = tail - head
+    count = int(min(np.ceil(np.linalg.norm(offset) / step), MOST_SAMPLES))
+    with np.errstate(divide="ignore", invalid="ignore"):  # along an axis that the bone does not move in
+        ends = np.sort((np.stack([low, high]) - head) / offset, axis=0)
+    ends[:, offset == 0.0] = [[-np.inf], [np.inf]]
+    first, last = np.clip([ends[0].max(), ends[1].min()], 0.0, 1.0) * count
+    shares = np.arange(int(np.floor(first)), int(np.ceil(last)) + 1) / max(count, 1)
+    points = head + shares[:, None] * offset
+    return points[((points >= low) & (points <= high)).all(axis=1)]
 
 
 def find_nearby_seeds(cells: Cells, heads: np.ndarray, tails: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

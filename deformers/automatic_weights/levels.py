@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import SkinningError
+from ..geometry.mesh_laplacian import check_faces
 from ..geometry.neighbors import find_nearest
 from ..geometry.solid import LARGEST_HOLE, Surface, find_islands, read_surface
 from ..geometry.solid_cells import CHUNK, SIDES, Cells, join_cells, link_cells, refine_cells
@@ -112,6 +113,7 @@ def read_solid(
         Where no bone is near.
     """
     surface = read_surface(points, triangles)
+    check_faces(surface.triangles, surface.cloth)
     cells, sketch = _make_sketch(surface, heads, tails, step)
     nodes = sketch.cells.vertex_nodes
     lost = np.unique(surface.islands[(nodes < sketch.cells.count) & (np.append(sketch.claims.owner, 0)[nodes] < 0)])

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..algebra.nested_dissection import factorize
 from ..errors import SkinningError
-from ..geometry.mesh_laplacian import drop_degenerate, make_laplacian
+from ..geometry.mesh_laplacian import check_faces, drop_degenerate, make_laplacian
 from ..geometry.solid import area_vectors, find_crossed, find_islands, read_surface, weld
 from .method import WeightMethod
 from .solution import Solution
@@ -157,6 +157,7 @@ def solve(
     merged = merged.ravel()
     nodes = (points[firsts] - middle) / size
     corners = drop_degenerate(merged[triangles])
+    check_faces(corners)
     islands = find_islands(np.concatenate([corners[:, :2], corners[:, 1:]]), len(nodes))
 
     sources = find_sources(

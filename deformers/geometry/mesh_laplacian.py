@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..errors import SkinningError
 from .solid import area_vectors
 
 LARGEST_COTANGENT = 100.0
@@ -46,6 +47,26 @@ class Laplacian:
 def drop_degenerate(triangles: np.ndarray) -> np.ndarray:
     """The triangles, shape (T, 3), whose three corners differ."""
     return triangles[(triangles != np.roll(triangles, 1, axis=1)).all(axis=1)]
+
+
+def check_faces(*triangles: np.ndarray) -> None:
+    """See that a welded mesh has faces whose corners differ.
+
+    Parameters
+    ----------
+    *triangles : int arrays, shape (T, 3)
+        What is left of them.
+
+    Raises
+    ------
+    SkinningError
+        Where none is.
+    """
+    if not any(map(len, triangles)):
+        raise SkinningError(
+            "All faces of the mesh are collapsed: give it faces that have an area, or bring back vertices that are far "
+            "from the others"
+        )
 
 
 def find_edges(triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

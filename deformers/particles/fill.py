@@ -38,6 +38,9 @@ DEEPEST_CELLS = 16
 SHALLOW_CELLS = 5
 """Cells within which they are measured cell by cell."""
 
+MOST_SAMPLES = 20_000_000
+"""Points on the skin, about: where there would be more, as on needles, they are farther apart."""
+
 BARE_DISTANCE = 2.2
 """Skin farther from all particles than this, in radii there, is bare."""
 
@@ -298,12 +301,17 @@ def _pack(
 
 
 def sample_skin(surface: Surface, spacing: float) -> tuple[np.ndarray, np.ndarray]:
-    """Points all over a surface, no farther apart than `spacing`, and their outward normals: shapes (N, 3)."""
+    """Points all over a surface, and their outward normals: shapes (N, 3).
+
+    They are no farther apart than `spacing`, unless that takes more than `MOST_SAMPLES`.
+    """
     vectors = area_vectors(surface.points, surface.triangles)
     areas = np.linalg.norm(vectors, axis=1)
     normals = vectors / np.maximum(areas, 1e-300)[:, None]
     corners = surface.points[surface.triangles]
     longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
+    while np.square(longest / spacing).sum() > MOST_SAMPLES:
+        spacing *= 1.25
     cuts = np.maximum(1, np.ceil(longest / spacing)).astype(int)
     points, directions = [], []
     for cut in np.unique(cuts):

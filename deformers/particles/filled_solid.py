@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import SkinningError
+from ..errors import LARGEST, SkinningError
 from ..geometry.solid import Surface, read_surface
 from ..rig.rest import Joints, Rest, Weights
 from ..skinning import blending, dlbnt
@@ -23,6 +23,15 @@ SPARE_MOVE = 0.02
 
 EVEN_SCALES = 1e-4
 """Differences in the scale of the axes, from object to armature space, that do not count."""
+
+
+SMALLEST = 1.0 / LARGEST
+"""Size of a mesh, and its scale against the armature, below which it has none."""
+
+FLATTEST = 1e-6
+"""Scale of an axis, for another's of 1, below which a space is flat."""
+
+NO_SCALE = "The mesh has zero scale: it is deformed by DLBNT. Give object and armature a larger scale and bind again"
 
 
 @dataclass(frozen=True)
@@ -99,6 +108,8 @@ def fill_character(rest: Rest, smallest_radius: float, count: int, stiffness: fl
     """
     joints = rest.joints
     to_unit = _find_unit_space(rest)
+    if to_unit is None:
+        return Filling(None, None, 0.0, (NO_SCALE,))
     triangles = np.empty((0, 3), int) if rest.triangles is None else rest.triangles
     surface = read_surface(transform_points(to_unit, rest.points), triangles)
     messages = _describe_surface(surface)
@@ -167,8 +178,10 @@ def _bone_lengths(joints: Joints) -> np.ndarray:
     return np.linalg.norm(joints.tails - joints.centers, axis=1)
 
 
-def _find_unit_space(rest: Rest) -> np.ndarray:
+def _find_unit_space(rest: Rest) -> np.ndarray | None:
     """From object to unit space, shape (4, 4): about the center, in sizes, and as the armature sees the object.
+
+    None where one of the spaces is flat, or so small that there is no computing with the other's units.
 
     An object that is scaled unevenly against its armature has other lengths there. How it is moved and rotated, or
     scaled evenly, makes no difference: the particles are the same in every frame.
@@ -176,11 +189,15 @@ def _find_unit_space(rest: Rest) -> np.ndarray:
     shape = np.eye(3)
     if rest.object_to_armature is not None:
         _, scales, axes = np.linalg.svd(rest.object_to_armature[:3, :3])
+        if scales.min() < max(SMALLEST, FLATTEST * scales.max()):
+            return None
         scales = scales / np.cbrt(np.prod(scales))
         if np.ptp(scales) > EVEN_SCALES:
             shape = np.round(axes.T @ np.diag(scales) @ axes, 4)
     low, high = rest.points.min(axis=0, initial=np.inf), rest.points.max(axis=0, initial=-np.inf)
     size = float((high - low).max(initial=0.0)) or 1.0
+    if size < SMALLEST:
+        return None
     matrix = np.eye(4)
     matrix[:3, :3] = shape / size
     matrix[:3, 3] = -matrix[:3, :3] @ (0.5 * (low + high)).astype(float)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import SkinningError
+from ..errors import SkinningError, find_unusable
+from ..geometry.mesh_laplacian import check_faces
 from ..geometry.solid import find_islands, weld
 from ..geometry.unfolding import Connection, connect
 from ..geometry.vectors import normalize
@@ -152,16 +153,18 @@ def _check_faces(points: np.ndarray, corner_vertices: np.ndarray, face_starts: n
         raise SkinningError(
             f"{len(corner_vertices)} corners do not belong to {len(face_starts)} faces: read the mesh again"
         )
-    if not np.isfinite(points).all():
-        raise SkinningError("Some vertices have positions that are not numbers: repair the mesh")
+    if find_unusable(points).any():
+        raise SkinningError(
+            "Some vertices have positions that are not numbers, or too far away to compute with: repair the mesh"
+        )
 
 
 def _check_uv(uv: np.ndarray, corner_count: int) -> np.ndarray:
     uv = np.asarray(uv, np.float64)
     if uv.shape != (corner_count, 2):
         raise SkinningError(f"{corner_count} corners but UVs of shape {uv.shape}: read the UV map again")
-    if not np.isfinite(uv).all():
-        raise SkinningError("Some UVs are not numbers: unwrap the mesh again")
+    if find_unusable(uv).any():
+        raise SkinningError("Some UVs are not numbers, or too large to compute with: unwrap the mesh again")
     return uv
 
 
@@ -171,8 +174,7 @@ def _cut_fans(corner_points: np.ndarray, corner_faces: np.ndarray, face_starts: 
     triangles = np.stack([face_starts[corner_faces[fan]], fan - 1, fan], axis=1)
     ends = corner_points[triangles]
     triangles = triangles[(ends != np.roll(ends, 1, axis=1)).all(axis=1)]
-    if not len(triangles):
-        raise SkinningError("All faces of the mesh are collapsed: give it faces that have an area")
+    check_faces(triangles)
     return triangles
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..errors import SkinningError
+from ..errors import SkinningError, find_unusable
 from ..geometry.neighbors import find_nearest
 from ..geometry.unfolding import LARGEST_STRETCH, project, unfold
 from ..geometry.vectors import carry, measure_lengths, normalize
@@ -17,6 +17,9 @@ from .surface_points import SurfacePoint, surface_frame
 
 TOUCH_TOLERANCE = 1e-9
 """Faces that reach less than this into the height map's square only touch it."""
+
+MOST_PATTERNS = 1e5
+"""Patterns, side by side, that fit into a face: single precision holds coordinates of no smaller ones."""
 
 UNFOLDED_REACH = 1.05
 """How far the surface is unfolded about the center, in half diagonals of the rectangle."""
@@ -175,10 +178,10 @@ def chart_by_stroke(mesh: ChartMesh, points: np.ndarray, size: Sequence[float], 
 
 
 def _check_size(size: Sequence[float] | np.ndarray, rotation: float = 0.0) -> np.ndarray:
-    if not np.isfinite(rotation):
+    if find_unusable(np.array(rotation)):
         raise SkinningError(f"The pattern's rotation is {rotation}: give it an angle")
     size = np.asarray(size, np.float64)
-    if size.shape != (2,) or not np.isfinite(size).all() or (size <= 0).any():
+    if size.shape != (2,) or find_unusable(size).any() or (size <= 0).any():
         raise SkinningError(f"The pattern's size is {size.tolist()}: give it a width and a height above 0")
     return size
 
@@ -190,7 +193,10 @@ def _make_chart(mesh: ChartMesh, triangles: np.ndarray, to_chart: Callable[[np.n
     if not len(faces):
         raise SkinningError("The pattern lies on no face: move it onto the mesh or make it larger")
     corners = mesh.corners_of(faces)
-    return Chart(faces, corners, to_chart(corners), False)
+    coordinates = to_chart(corners)
+    if not np.abs(coordinates).max() < MOST_PATTERNS:
+        raise SkinningError("The pattern is too small for the faces that it lies on: make it larger")
+    return Chart(faces, corners, coordinates, False)
 
 
 def _meet_square(shapes: np.ndarray) -> np.ndarray:

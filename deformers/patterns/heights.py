@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import SkinningError
+from ..errors import SkinningError, find_unusable
 from ..geometry.vectors import smooth_step
 
 KINDS = ("WRINKLE", "BULGE", "BONE")
@@ -55,8 +55,8 @@ class Response:
         for name, known in (("law", LAWS), ("direction", DIRECTIONS)):
             if getattr(self, name) not in known:
                 raise SkinningError(f"A pattern has no {name} '{getattr(self, name)}': choose {', '.join(known)}")
-        if not np.isfinite((self.start, self.full, self.gain)).all():
-            raise SkinningError("A pattern's angles and gain must be numbers: set them again")
+        if find_unusable(np.array((self.start, self.full, self.gain))).any():
+            raise SkinningError("A pattern's angles and gain must be numbers, not too large: set them again")
         if self.law == "RANGE" and self.full <= self.start:
             raise SkinningError(
                 f"The pattern is complete at {np.degrees(self.full):.1f} degrees, before it starts at "
@@ -88,8 +88,10 @@ class Relief:
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise SkinningError(f"There is no kind of pattern '{self.kind}': choose {', '.join(KINDS)}")
-        if not np.isfinite((self.strength, self.softness, self.depth)).all():
-            raise SkinningError("A pattern's strength, soft edge and depth must be numbers: set them again")
+        if find_unusable(np.array((self.strength, self.softness, self.depth))).any():
+            raise SkinningError(
+                "A pattern's strength, soft edge and depth must be numbers, not too large: set them again"
+            )
 
 
 def measure_joint_angles(rotations: np.ndarray) -> np.ndarray:

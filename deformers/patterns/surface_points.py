@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..errors import SkinningError
+from ..errors import SkinningError, find_unusable
 from ..geometry.vectors import measure_lengths, nearest_weights, normalize
 from .chart_mesh import ChartMesh, meet_uv_box
 
@@ -129,7 +129,7 @@ def _count_others(mesh: ChartMesh, triangles: np.ndarray, island: int) -> int:
 
 def _check_numbers(values: Sequence[float] | np.ndarray, shape: tuple[int, ...], name: str) -> np.ndarray:
     values = np.asarray(values, np.float64)
-    if values.shape != shape or not np.isfinite(values).all():
+    if values.shape != shape or find_unusable(values).any():
         raise SkinningError(
             f"A {name} of {shape[0]} numbers was expected, not {values.tolist()}: place the pattern again"
         )

@@ -9,11 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import SkinningError
+from ..errors import SkinningError, find_unusable
 from .skeleton import Chains
-
-LARGEST = 1e18
-"""Entries of pose matrices from here on count as infinite: their squares no longer fit in single precision."""
 
 LEAST_WEIGHT = 1e-4
 """Vertices whose weights sum to less stay at rest, as under Blender's Armature modifier."""
@@ -129,8 +126,13 @@ class Rest:
             raise SkinningError(f"{joint_count} joints but a weight for joint {wrong[0]}: bind again")
         if not np.isfinite(weights.values).all():
             raise SkinningError("Some weights are not numbers: normalize the vertex groups and bind again")
-        if not np.isfinite(self.points).all():
-            raise SkinningError("Some vertices have positions that are not numbers: repair the mesh and bind again")
+        if find_unusable(self.points).any():
+            raise SkinningError(
+                "Some vertices have positions that are not numbers, or too far away to compute with: repair the mesh "
+                "and bind again"
+            )
+        if self.object_to_armature is not None:
+            check_space(self.object_to_armature)
         triangles = self.triangles
         if triangles is not None and triangles.size and not 0 <= triangles.min() <= triangles.max() < vertex_count:
             raise SkinningError(f"{vertex_count} vertices but a triangle of vertex {triangles.max()}: bind again")
@@ -162,16 +164,16 @@ class Pose:
     def __post_init__(self) -> None:
         if self.rest_to_pose.ndim != 3 or self.rest_to_pose.shape[1:] != (4, 4):
             raise SkinningError(f"Pose matrices have shape {self.rest_to_pose.shape}, not (B, 4, 4)")
-        if not (np.abs(self.rest_to_pose) < LARGEST).all():
+        if find_unusable(self.rest_to_pose).any():
             raise SkinningError(
                 "The pose holds values that are not numbers (NaN or infinite): check the drivers and constraints of "
                 "the armature"
             )
         space = self.object_to_armature
-        if space is not None and not (np.abs(space) < LARGEST).all():
-            raise SkinningError("The object or the armature is too far away to compute with: move or scale it")
-        if space is not None and np.linalg.matrix_rank(space) < 4:
-            raise SkinningError("The object or the armature has zero scale: give both a scale that is not zero")
+        if space is not None:
+            check_space(space)
+            if np.linalg.matrix_rank(space[:3, :3]) < 3:
+                raise SkinningError("The object or the armature has zero scale: give both a scale that is not zero")
 
     def seen_from(self, object_to_armature: np.ndarray | None) -> Pose:
         """The same pose for a mesh in another space; what is known of the joints is shared.
@@ -182,6 +184,21 @@ class Pose:
             As in this class.
         """
         return self if object_to_armature is None else replace(self, object_to_armature=object_to_armature)
+
+
+def check_space(space: np.ndarray) -> None:
+    """See that there is computing with a matrix from object to armature space, shape (4, 4); it may be flat.
+
+    Raises
+    ------
+    SkinningError
+        Where it holds values that are not numbers, or are too large.
+    """
+    if find_unusable(space).any():
+        raise SkinningError(
+            "The object or the armature is too far away to compute with, or has a scale that is not a number or too "
+            "large: move or scale it"
+        )
 
 
 def check_pose(joints: Joints, pose: Pose) -> None:

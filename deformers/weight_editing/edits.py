@@ -355,7 +355,7 @@ def _sum(weights: np.ndarray) -> np.ndarray:
 def _scale_to(weights: np.ndarray, sums: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
     """Rows scaled to these sums; rows of `otherwise` where there is nothing to scale."""
     now = _sum(weights)
-    some = now > 0
+    some = now > np.finfo(np.float32).tiny
     factors = np.divide(sums, now, out=np.zeros(len(now)), where=some).astype(np.float32)
     return np.where(some[:, None], weights * factors[:, None], otherwise)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..automatic_weights.heat_system import HeatSystem
+from ..geometry.mesh_laplacian import check_faces
 from ..geometry.solid import measure_size, read_surface
 from ..geometry.solid_cells import link_cells
 
@@ -38,6 +39,7 @@ def smooth_through(points: np.ndarray, triangles: np.ndarray, weights: np.ndarra
     """
     step = measure_size(points, triangles) / RESOLUTION
     surface = read_surface(points, triangles)
+    check_faces(surface.triangles, surface.cloth)
     cells = link_cells(surface, step)
     nodes = cells.vertex_nodes
     held = np.flatnonzero(nodes < cells.count)

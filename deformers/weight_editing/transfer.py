@@ -128,10 +128,11 @@ def transfer_weights(
     weights = np.zeros((len(positions), source_weights.shape[1]))
     for corner in range(3):
         weights += shares[:, corner, None] * source_weights[source_triangles[owner, corner]]
-    weights /= weights.sum(axis=1, keepdims=True)
+    sums = weights.sum(axis=1, keepdims=True)
+    weights = np.divide(weights, sums, out=np.zeros_like(weights), where=sums > 0)
     islands = find_islands(np.concatenate([corners[:, :2], corners[:, 1:]]), len(positions))
     size = float(np.linalg.norm(np.ptp(positions, axis=0)))
-    near = distances <= params.reach * size
+    near = (distances <= params.reach * size) & (sums[:, 0] > 0)
     normals = _find_normals(source_points, source_triangles)[source_triangles[owner]]
     cosines = _compare(_find_normals(positions, corners), np.einsum("nc,nci->ni", shares, normals))
     is_inverted = np.bincount(islands, np.where(near, cosines, 0.0)) < 0

@@ -13,9 +13,11 @@ import numpy as np
 from ...bridge.images import load_image
 from ...deformers import SkinningError
 from ...deformers.patterns.chart_mesh import ChartMesh
+from ...deformers.rig.rest import check_space
 from ...settings.events import muted
 from ...settings.objects import settings_of
 from ...settings.patterns import PatternSettings
+from ..character import object_to_armature
 from .layout import charts_of, find_center, find_frame, mirror_layout
 from .library import OWN_IMAGE, LibraryEntry, ensure_image
 from .meaning import find_driving_armature, find_joint
@@ -126,6 +128,7 @@ def add_pattern(
             elif location is not None:
                 pattern.location = location
             else:
+                check_space(np.array(object_to_armature(obj, armature)))
                 head = armature.matrix_world @ armature.data.bones[bone].head_local
                 pattern.location = obj.matrix_world.inverted_safe() @ head
             fit_pattern(charts.mesh, pattern, entry, size)

@@ -20,7 +20,7 @@ from ...bridge.meshes import read_evaluated_points, read_key_points, write_key_p
 from ...bridge.modifiers import add_modifier, is_supple_modifier, remove_modifier
 from ...bridge.point_caches import MOST_SAMPLES, CacheHeader, open_cache, read_samples, write_sample
 from ...deformers import SkinningError
-from ...deformers.rig.rest import LARGEST
+from ...deformers.errors import find_unusable
 from ...settings.objects import settings_of
 from ..character import modifiers_above
 from ..frames import LAST_FRAME, check_frames
@@ -333,7 +333,7 @@ def _read_posed(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.nda
             f"'{obj.name}' is switched off in this view layer: switch it and its collection on to bake it"
         )
     points = read_evaluated_points(obj, depsgraph)
-    if not (np.abs(points) < LARGEST).all():
+    if find_unusable(points).any():
         raise SkinningError(
             f"'{obj.name}' has positions that are not numbers (NaN or infinite): check the drivers and constraints of "
             "the armature"

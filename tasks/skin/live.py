@@ -15,6 +15,7 @@ from mathutils import Matrix
 from ...bridge import carriers, modifiers
 from ...bridge.meshes import FaceKeys, mesh_of, read_key_values, read_points
 from ...deformers import Pose, SkinningError
+from ...deformers.errors import find_unusable
 from ...nodes.carrier import TRANSFORMS_SOCKET
 from ...settings.choices import BAKING, DRAGGING, read_pose_choices
 from ...settings.objects import PARTICLE_METHODS, settings_of
@@ -227,7 +228,13 @@ def _mix_keys(obj: bpy.types.Object, live: LiveObject, values: tuple[float, ...]
         return read_points(mesh_of(obj))  # the last key was removed
     if live.face_keys is None or live.face_keys.count != len(values):
         live.face_keys = FaceKeys(obj)
-    return live.face_keys.mix(values)
+    points = live.face_keys.mix(values)
+    if find_unusable(points).any():
+        raise SkinningError(
+            f"The shape keys of '{obj.name}' give positions that are not numbers, or too far away to compute with: "
+            "repair them, or set their values to 0"
+        )
+    return points
 
 
 def _write(bound: BoundObject, live: LiveObject, pose: Pose, transforms: bool) -> bool:

@@ -13,6 +13,7 @@ from ...bridge.rays import read_posed_skin
 from ...bridge.weights import read_weights
 from ...deformers import SkinningError
 from ...deformers.geometry.iso_lines import LinePoints, Segments
+from ...deformers.rig.rest import check_space
 from ...deformers.weight_editing.line_fields import HANDLES, LineProblem, MissingLineError
 from ...deformers.weight_editing.line_moves import HandleMoves
 from ...deformers.weight_editing.lines import JointLines, RiggedMesh, find_joint_lines, start_edit
@@ -153,7 +154,9 @@ def _read_mesh(
     obj: bpy.types.Object, armature: bpy.types.Object, skeleton: Skeleton, weights: np.ndarray
 ) -> RiggedMesh:
     points = read_finite_points(obj)
-    to_object = np.array(object_to_armature(obj, armature).inverted_safe(), np.float64)[:3, :3]
+    to_armature = object_to_armature(obj, armature)
+    check_space(np.array(to_armature))
+    to_object = np.array(to_armature.inverted_safe(), np.float64)[:3, :3]
     envelopes, groups = skeleton.envelopes, obj.vertex_groups
     return RiggedMesh(
         points=points,

@@ -15,6 +15,8 @@ from ...bridge.armatures import Skeleton, read_skeleton
 from ...bridge.meshes import mesh_of, read_key_points, read_points, read_triangles
 from ...bridge.weights import read_weights
 from ...deformers import SkinningError
+from ...deformers.errors import find_unusable
+from ...deformers.rig.rest import check_space
 from ...settings.objects import settings_of
 from ..character import changes_topology, object_to_armature
 from ..chosen_bones import is_selected
@@ -209,6 +211,7 @@ def _read_skin(armature: bpy.types.Object, objects: Sequence[bpy.types.Object], 
     skeleton = read_skeleton(armature)
     if not skeleton.names:
         raise SkinningError(f"'{armature.name}' has no deforming bone: turn on Deform in the bones' properties")
+    check_space(np.array(armature.matrix_world))
     if armature.matrix_world.determinant() == 0.0:
         raise SkinningError(f"'{armature.name}' has zero scale: give it a scale other than 0")
     parts = tuple(read_part(obj, armature, skeleton.names) for obj in objects)
@@ -268,11 +271,13 @@ def read_part(obj: bpy.types.Object, armature: bpy.types.Object, names: Sequence
     _check_space(obj, space)
     points = read_finite_points(obj)
     matrix = np.array(space, np.float64)
+    points = points @ matrix[:3, :3].T + matrix[:3, 3]
+    check_points(obj, points)
     triangles = read_triangles(mesh_of(obj))
     is_mirrored = np.linalg.det(matrix[:3, :3]) < 0
     return SkinPart(
         obj=obj,
-        points=points @ matrix[:3, :3].T + matrix[:3, 3],
+        points=points,
         triangles=triangles[:, ::-1] if is_mirrored else triangles,
         weights=weights,
         locked=np.array([(group := obj.vertex_groups.get(name)) is not None and group.lock_weight for name in names]),
@@ -281,24 +286,26 @@ def read_part(obj: bpy.types.Object, armature: bpy.types.Object, names: Sequence
 
 def _check_space(obj: bpy.types.Object, space: Matrix) -> None:
     matrix = np.array(space, np.float64)
+    check_space(matrix)
     edges = np.linalg.norm(matrix[:3, :3], axis=0)
-    if (
-        not np.isfinite(matrix).all()
-        or edges.min() == 0.0
-        or abs(np.linalg.det(matrix[:3, :3] / edges)) < SMALLEST_VOLUME
-    ):
+    if edges.min() == 0.0 or abs(np.linalg.det(matrix[:3, :3] / edges)) < SMALLEST_VOLUME:
         raise SkinningError(f"'{obj.name}' has zero scale: give it a scale other than 0")
 
 
 def read_finite_points(obj: bpy.types.Object) -> np.ndarray:
-    """`read_rest_points` in float64; raises SkinningError where coordinates are not finite."""
+    """`read_rest_points` in float64; raises SkinningError where there is no computing with coordinates."""
     points = read_rest_points(obj).astype(np.float64)
-    if wrong := np.count_nonzero(~np.isfinite(points).all(axis=1)):
-        raise SkinningError(
-            f"{wrong} of the {count(len(points), 'vertex')} of '{obj.name}' {'has' if wrong == 1 else 'have'} NaN or "
-            "infinite coordinates: delete them or fix the source mesh"
-        )
+    check_points(obj, points)
     return points
+
+
+def check_points(obj: bpy.types.Object, points: np.ndarray) -> None:
+    """Raise SkinningError where positions of an object's vertices, shape (V, 3), are not finite or too large."""
+    if wrong := np.count_nonzero(find_unusable(points).any(axis=1)):
+        raise SkinningError(
+            f"{wrong} of the {count(len(points), 'vertex')} of '{obj.name}' {'has' if wrong == 1 else 'have'} NaN, "
+            "infinite or too large coordinates: delete them or fix the source mesh"
+        )
 
 
 def read_rest_points(obj: bpy.types.Object) -> np.ndarray:

@@ -116,8 +116,7 @@ def write(plan: list[tuple[Target, np.ndarray, list[str]]], what: str) -> list[s
         for part, rows in zip(skin.parts, skin.rows, strict=True):
             vertices = np.count_nonzero((edited[rows] != part.weights).any(axis=1))
             changed += vertices
-            if vertices:
-                write_weights(part.obj, skin.names, edited[rows])
+            write_weights(part.obj, skin.names, edited[rows])
         messages += [end_sentence(note) for note in notes]
     return [f"{what} {count(changed, 'vertex')}.", *messages]
 

@@ -41,10 +41,6 @@ def no_armature_in_the_modifier(obj: bpy.types.Object, _armature: bpy.types.Obje
     armature_modifier(obj).object = None
 
 
-def no_vertex_groups(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
-    obj.vertex_groups.clear()
-
-
 def groups_of_other_names(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
     for group in obj.vertex_groups:
         group.name = f"x {group.name}"
@@ -80,10 +76,6 @@ def switched_off(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
     armature_modifier(obj).show_viewport = armature_modifier(obj).show_render = False
 
 
-def no_vertices(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
-    obj.data.clear_geometry()
-
-
 def missing_linear_group(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
     settings_of(obj).linear_group = "gone"
 
@@ -105,7 +97,6 @@ def in_edit_mode(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
 REFUSALS = (
     (no_armature_modifier, r"'Tube' has no Armature modifier: parent it to an armature first"),
     (no_armature_in_the_modifier, r"'Armature' of 'Tube' has no armature: choose one"),
-    (no_vertex_groups, r"'Tube' has no vertex groups: .*paint weights"),
     (groups_of_other_names, r"None of the 3 vertex groups of 'Tube' .* bone of 'Rig': rename the groups"),
     (deform_off_everywhere, r"'Rig' has no deforming bone: switch Deform on"),
     (deform_off_where_there_are_weights, r"None of the 1 vertex groups .*: rename the groups, or switch Deform on"),
@@ -114,7 +105,6 @@ REFUSALS = (
     (empty_groups, r"No vertex of 'Tube' has a weight for a deforming bone of 'Rig': paint weights"),
     (two_modifiers, r"'Tube' has 2 Armature modifiers \('Armature', 'Second'\): switch off"),
     (switched_off, r"'Armature' of 'Tube' is switched off: switch it on first"),
-    (no_vertices, r"'Tube' has no vertices: select another mesh"),
     (missing_linear_group, r"'Tube' has no vertex group 'gone': choose another linear group, or none"),
     (in_edit_mode, r"'Tube' is in Edit Mode: leave it first"),
 )

@@ -128,7 +128,7 @@ def test_a_vertex_that_is_no_number_is_refused(method):
     obj, _ = add_body()
     obj.data.vertices[7].co.x = nan
     before = settings_of(obj).is_bound
-    with pytest.raises(SkinningError, match=r"positions that are not numbers: repair the mesh and bind again"):
+    with pytest.raises(SkinningError, match="positions that are not numbers, or too far away"):
         bind([obj], method, "PYTHON")
     assert settings_of(obj).is_bound == before
     assert obj.session_uid not in particle_reports

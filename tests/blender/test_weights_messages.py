@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable
 
@@ -102,15 +101,6 @@ def remove_faces(obj, armature):
     obj.data.from_pydata([(0, 0, 0), (0, 1, 0)], [], [])
 
 
-def lose_a_vertex(obj, armature):
-    obj.data.vertices[3].co.x = math.nan
-
-
-def shrink(obj, armature):
-    for vertex in obj.data.vertices:
-        vertex.co = (0, 1, 0)
-
-
 def switch_bones_off(obj, armature):
     for bone in armature.data.bones:
         bone.use_deform = False
@@ -122,10 +112,6 @@ def move_armature_away(obj, armature):
 
 def flatten(obj, armature):
     obj.scale = (1, 0, 1)
-
-
-def flatten_armature(obj, armature):
-    armature.scale = (0, 0, 0)
 
 
 def remove_modifier(obj, armature):
@@ -143,11 +129,6 @@ def edit_bones(obj, armature):
     bpy.ops.object.mode_set(mode="EDIT")
 
 
-def lock_all(obj, armature):
-    for name in BONES:
-        obj.vertex_groups.new(name=name).lock_weight = True
-
-
 def select_no_bone(obj, armature):
     select_bones(armature)
 
@@ -155,16 +136,12 @@ def select_no_bone(obj, armature):
 BAD_INPUT: dict[Callable, str] = {
     remove_faces: "'Tube' has no faces, and so no volume: add faces, or transfer",
     empty: "'Tube' has no faces",
-    lose_a_vertex: "1 of the 104 vertices of 'Tube' has NaN or infinite coordinates: delete them or fix",
-    shrink: "All vertices of 'Tube' are at the same location: select a mesh that has a size",
     switch_bones_off: "'Rig' has no deforming bone: turn on Deform",
     move_armature_away: "No deforming bone of 'Rig' is in or near 'Tube': the nearest, 'bone.",
     flatten: "'Tube' has zero scale: give it a scale other than 0",
-    flatten_armature: "'Rig' has zero scale: give it a scale other than 0",
     remove_modifier: "No armature deforms 'Tube': select its armature too",
     add_other_armature: "'Tube' has Armature modifiers of 2 armatures ('Rig', 'Rig.001'): disable all but one",
     edit_bones: "'Rig' is in Edit Mode: leave it first",
-    lock_all: "The vertex groups of all bones that are to get weights are locked: unlock some",
     select_no_bone: "No deforming bone of 'Rig' is selected: select some in Pose Mode",
 }
 
@@ -177,8 +154,7 @@ def test_bad_input(spoil):
     before = snapshot(obj)
     with pytest.raises(RuntimeError, match=re.escape(BAD_INPUT[spoil])):
         auto(only_selected_bones=spoil is select_no_bone)
-    if spoil is not lose_a_vertex:  # which is not equal to itself
-        assert snapshot(obj) == before
+    assert snapshot(obj) == before
     assert not weights_of(obj).any()
     assert settings_of(obj).weights_report == ""
 

@@ -1,0 +1,144 @@
+"""Bodies that nothing can be done with: each operator says why, and changes nothing; the others work on them."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import bpy
+import numpy as np
+import pytest
+
+from scenes import evaluated_points, reset, select, turn, update
+from supple.settings.objects import settings_of
+
+from .bodies import BODIES, add_body
+from .operators import AUTOMATIC, BIND, CALLS, COPY, EDITS, LINES, PATTERNS, add_copy, take_snapshot
+
+pytestmark = pytest.mark.usefixtures("silent_handlers")
+
+FAR = "positions that are not numbers, or too far away to compute with: repair the mesh"
+WRONG = "infinite or too large coordinates: delete them or fix the source mesh"
+SPACE = "is too far away to compute with, or has a scale that is not a number or too large: move or scale it"
+BONE = "has no length, or is too far away: move it in Edit Mode"
+COLLAPSED = "All faces of the mesh are collapsed: give it faces that have an area"
+FLAT = "has zero scale: give it a scale other than 0"
+ABOUT_POINTS = {**dict.fromkeys([*BIND, *PATTERNS], FAR), **dict.fromkeys([*AUTOMATIC, *EDITS, *LINES], WRONG)}
+ABOUT_SPACE = dict.fromkeys([*BIND, *AUTOMATIC, *EDITS, *LINES, "pattern"], SPACE)
+ABOUT_BONES = dict.fromkeys([*BIND, *AUTOMATIC, *EDITS, *LINES], BONE)
+FILLING = ("solid heat", "biharmonic", "smooth solid", "surface heat")
+
+REFUSED: dict[str, dict[str, str]] = {
+    **dict.fromkeys(("vertex at 1e+20", "vertex at -1e+30", "vertex at inf", "vertex at nan"), ABOUT_POINTS),
+    **dict.fromkeys(("size 1e+20", "size 1e+38", "away 1e+30"), ABOUT_POINTS),
+    **dict.fromkeys(("scale nan", "scale 1e+20", "scale 3e+38"), ABOUT_SPACE),
+    **dict.fromkeys(("armature scale nan", "armature scale 1e+20", "armature scale 3e+38"), ABOUT_SPACE),
+    **dict.fromkeys(("bone at 1e+20", "bone at 3e+38", "bone at nan", "bones at 1e+30"), ABOUT_BONES),
+    "bones at nan": ABOUT_BONES,
+    **dict.fromkeys(("on a line", "vertex at 1e+10", "thin 1e-10"), dict.fromkeys([*FILLING, *PATTERNS], COLLAPSED)),
+    **dict.fromkeys(("scale 0", "flat scale", "armature scale 0"), dict.fromkeys([*AUTOMATIC, *EDITS], FLAT)),
+    "at a point": {
+        **dict.fromkeys(AUTOMATIC, "All vertices of 'Tube' are at the same location: select a mesh that has a size"),
+        **dict.fromkeys(PATTERNS, COLLAPSED),
+    },
+    **dict.fromkeys(("away 1e+06", "away 1e+10"), dict.fromkeys(AUTOMATIC, "No deforming bone of 'Rig' is in or near")),
+    "no vertices": {
+        **dict.fromkeys(BIND, "'Tube' has no vertices: select another mesh"),
+        **dict.fromkeys(AUTOMATIC, "'Tube' has no faces, and so no volume: add faces"),
+        **dict.fromkeys(PATTERNS, "'Tube' has no faces: select a mesh with faces"),
+        **dict.fromkeys(LINES, "have no weight on 'Tube': give them some first"),
+        "transfer from": "'Tube' has no faces, and so no volume",
+        "smooth": "No vertices in 'Tube': select a mesh that has some",
+    },
+    "no faces": {
+        **dict.fromkeys(AUTOMATIC, "'Tube' has no faces, and so no volume: add faces"),
+        **dict.fromkeys(PATTERNS, "'Tube' has no faces: select a mesh with faces"),
+        "smooth solid": "no faces, and so no volume to smooth through. Add faces, or smooth along the surface",
+        "transfer from": "'Tube' has no faces, and so no volume",
+    },
+    "locked groups": {
+        **dict.fromkeys(AUTOMATIC, "The vertex groups of all bones that are to get weights are locked: unlock some"),
+        **dict.fromkeys(("smooth", "sharpen", "limit", "normalize", "prune", "mirror"), "unlock vertex groups"),
+        **dict.fromkeys(LINES, "The line of 'bone.1' cannot move: unlock its vertex group"),
+    },
+    "no groups": {
+        **dict.fromkeys(BIND, "'Tube' has no vertex groups: parent it to the armature with automatic weights"),
+        **dict.fromkeys(LINES, "have no weight on 'Tube': give them some first"),
+        "transfer from": "The source has no face with weights: select a mesh with vertex groups of the bones",
+    },
+    "weight nan": dict.fromkeys(BIND, "Some weights are not numbers: normalize the vertex groups and bind again"),
+    **dict.fromkeys(("UV nan", "UV 1e+30"), dict.fromkeys(PATTERNS, "Some UVs are not numbers, or too large")),
+    "UV 0.5": {"pattern by UV": "There is no face at UV (0.500, 0.500): choose a UV on an island"},
+    "no UV map": {"pattern by UV": "The mesh has no UV map: unwrap it, or lay the pattern on the surface"},
+}  # fmt: skip
+"""By body and operator: words of the message."""
+
+CASES = [(body, call, words) for body, refused in REFUSED.items() for call, words in refused.items()]
+
+
+@cache
+def make(body: str) -> str:
+    """Open a file with a body: what is in it. What is refused changes nothing, so that the next case finds it whole."""
+    make.cache_clear()
+    reset()
+    obj, armature = add_body()
+    add_copy(obj)
+    BODIES[body](obj, armature)
+    settings_of(obj).particles.target_count = 30
+    update()
+    return take_snapshot(obj, bpy.data.objects[COPY])
+
+
+@pytest.fixture(autouse=True)
+def scene() -> bpy.types.Scene:
+    """In place of a new file for each case."""
+    return bpy.context.scene
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _left() -> None:
+    make.cache_clear()
+
+
+@pytest.mark.parametrize(("body", "call", "words"), CASES, ids=[f"{body}: {call}" for body, call, _ in CASES])
+def test_what_cannot_be_done_is_said(body: str, call: str, words: str) -> None:
+    before = make(body)
+    obj, copy = bpy.data.objects["Tube"], bpy.data.objects[COPY]
+    select(obj)
+    with pytest.raises(RuntimeError) as found:
+        CALLS[call](obj)
+    assert words in str(found.value)
+    assert "Traceback" not in str(found.value)
+    update()
+    assert take_snapshot(obj, copy) == before
+
+
+SESSION = (
+    "check", "smooth", "mirror", "transfer from", "lines", "solid heat", "surface heat", "normalize", "bind by nodes",
+    "bind by Python", "particles", "pattern",
+)  # fmt: skip
+"""Operators in the order in which they are tried on one body."""
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_on_any_body_operators_work_or_say_why(body: str) -> None:
+    make(body)
+    make.cache_clear()  # it is changed here
+    obj, armature = bpy.data.objects["Tube"], bpy.data.objects["Rig"]
+    was_finite = np.isfinite(evaluated_points(obj)).all()
+    for call in SESSION:
+        select(obj)
+        problem = ""
+        try:
+            CALLS[call](obj)
+        except RuntimeError as error:
+            problem = str(error)
+        assert "Traceback" not in problem, call
+        update()
+        assert np.isfinite(evaluated_points(obj)).all() or not was_finite, call
+    turn(armature, armature.pose.bones[1].name, (0.5, 0.3, 0.0))
+    assert np.isfinite(evaluated_points(obj)).all() or not was_finite
+    select(obj)
+    if settings_of(obj).is_bound or settings_of(obj).patterns:
+        assert bpy.ops.supple.unbind() == {"FINISHED"}
+    assert [modifier.type for modifier in obj.modifiers] == ["ARMATURE"]
+    assert not [one.name for one in obj.data.attributes if one.name.startswith("supple_")]
