@@ -285,7 +285,11 @@ def _on_load(*_) -> None:
     _watch.look_again()
     _watch.is_rendering = False
     overrides.tidy_up()
+    carriers = [(obj, settings_of(obj).carrier) for obj in find_bound_objects()]
     _watch.bound_objects()
+    for obj, carrier in carriers:
+        if settings_of(obj).carrier != carrier:  # made anew, at rest; without a window, no handler is called yet
+            _report(obj, lambda obj=obj: live.refresh(obj, bpy.context.evaluated_depsgraph_get()))
 
 
 @persistent

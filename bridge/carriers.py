@@ -43,7 +43,7 @@ def new_watcher(obj: bpy.types.Object) -> bpy.types.Object:
 
 def watch(watcher: bpy.types.Object, armature: bpy.types.Object) -> None:
     """Point a watcher at an armature."""
-    modifier = watcher.modifiers["Armature"]
+    modifier = watcher.modifiers.get("Armature") or watcher.modifiers.new("Armature", "ARMATURE")
     if modifier.object != armature:
         modifier.object = armature
 
@@ -68,15 +68,18 @@ def hide_again() -> None:
                     collection.objects.unlink(obj)
 
 
-def is_writable(carrier: bpy.types.Object) -> bool:
-    """Whether points can be written to a carrier: not to one that was linked, or that overrides one."""
-    return carrier.library is None and carrier.type == "MESH" and mesh_of(carrier).library is None
+def is_own(hidden: bpy.types.Object | None) -> bool:
+    """Whether an object is a carrier or watcher to write to: made by Supple, and not from a library."""
+    if hidden is None or HIDDEN_KEY not in hidden or hidden.type != "MESH":
+        return False
+    return hidden.library is None and mesh_of(hidden).library is None
 
 
-def mark_former(hidden: bpy.types.Object) -> None:
-    """Mark a carrier or watcher that an older Supple has made."""
-    is_former = hidden.library is None and hidden.type == "MESH" and hidden.name.startswith("Supple ")
-    if is_former and HIDDEN_KEY not in hidden and not mesh_of(hidden).edges:
+def mark_former(hidden: bpy.types.Object | None) -> None:
+    """Mark a carrier or watcher that an older Supple has made, which is a mesh without edges in no collection."""
+    if hidden is None or hidden.library is not None or hidden.type != "MESH" or hidden.users_collection:
+        return
+    if hidden.name.startswith("Supple ") and not mesh_of(hidden).edges:
         hidden[HIDDEN_KEY] = True
 
 

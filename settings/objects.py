@@ -20,7 +20,7 @@ from .properties import (
     StringProperty,
 )
 
-SETTINGS_VERSION = 2
+SETTINGS_VERSION = 3
 
 PARTICLE_METHODS = tuple(method.key for method in METHODS.values() if method.fills_solid)
 """Methods that fill the solid inside a skin with particles."""

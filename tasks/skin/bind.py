@@ -7,9 +7,10 @@ from contextlib import suppress
 
 import bpy
 
-from ...bridge import modifiers
+from ...bridge import carriers, modifiers
 from ...bridge.carriers import is_hidden_object
 from ...bridge.joints import remove_unused_joints_objects
+from ...bridge.meshes import mesh_of
 from ...deformers import SkinningError
 from ...nodes.carrier import ensure_carrier_group
 from ...nodes.groups import remove_unused_groups
@@ -221,7 +222,8 @@ def _give_to_python(bound: BoundObject, setup: LiveObject) -> None:
     settings.bound_groups = "\n".join(setup.groups)
     by_nodes.remove(bound.obj)
     bound.supple.node_group = ensure_carrier_group()
-    if settings.carrier is None or len(settings.carrier.data.vertices) != len(bound.obj.data.vertices):
+    carrier = settings.carrier
+    if not carriers.is_own(carrier) or len(mesh_of(carrier).vertices) != len(mesh_of(bound.obj).vertices):
         remove_hidden(settings)
     give_hidden(bound)
     live.keep(bound.obj, setup)
@@ -340,5 +342,8 @@ def migrate(obj: bpy.types.Object) -> None:
     settings = settings_of(obj)
     if settings.version < 2:
         settings.evaluate = "PYTHON"  # there were no nodes yet
-    if settings.version != SETTINGS_VERSION:
+    if settings.version < 3:
+        for hidden in (settings.carrier, settings.watcher):  # they bore no mark yet
+            carriers.mark_former(hidden)
+    if settings.version < SETTINGS_VERSION:
         settings.version = SETTINGS_VERSION

@@ -17,9 +17,9 @@ LOCK_KEY = "supple_locked_interface"
 def give_hidden(bound: BoundObject) -> None:
     """Give a bound object a carrier and a watcher, and both to its node modifier."""
     settings = bound.settings
-    if settings.carrier is None:
+    if not carriers.is_own(settings.carrier):
         settings.carrier = carriers.new_carrier(bound.obj, read_points(mesh_of(bound.obj)))
-    if settings.watcher is None:
+    if not carriers.is_own(settings.watcher):
         settings.watcher = carriers.new_watcher(bound.obj)
     carriers.watch(settings.watcher, bound.armature)
     for name, hidden in ((CARRIER_SOCKET, settings.carrier), (WATCHER_SOCKET, settings.watcher)):
@@ -42,13 +42,10 @@ def own_hidden(obj: bpy.types.Object, taken: set[bpy.types.Object]) -> None:
     settings = settings_of(obj)
     if settings.carrier is None or settings.watcher is None:
         return
-    if settings.carrier in taken or not carriers.is_writable(settings.carrier):
-        settings.carrier = None
-    if settings.watcher in taken or settings.watcher.library is not None:
-        settings.watcher = None
+    for name in ("carrier", "watcher"):
+        if getattr(settings, name) in taken:
+            setattr(settings, name, None)
     give_hidden(resolve(obj))
-    for hidden in (settings.carrier, settings.watcher):
-        carriers.mark_former(hidden)
     taken |= {settings.carrier, settings.watcher}
 
 

@@ -304,7 +304,7 @@ def _read_bound_space(bound: BoundObject) -> Matrix | None:
 def _check_hidden(bound: BoundObject) -> None:
     """Raise SkinningError where the carrier or the watcher is missing, or does not fit the mesh."""
     obj, settings = bound.obj, bound.settings
-    if settings.carrier is None or settings.watcher is None:
+    if not (carriers.is_own(settings.carrier) and carriers.is_own(settings.watcher)):
         raise SkinningError(f"A hidden object that '{obj.name}' needs was deleted: bind again")
     vertex_count, bound_count = len(obj.data.vertices), len(settings.carrier.data.vertices)
     if vertex_count != bound_count:

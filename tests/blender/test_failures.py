@@ -14,6 +14,7 @@ from scenes import (
     edit_bones,
     evaluated_points,
     reset,
+    rest_points,
     save,
     select,
     update,
@@ -291,3 +292,54 @@ def test_copies_of_an_object_that_lost_its_vertices_are_reported():
     assert all(settings_of(each).message for each in (obj, *copies))
     select(obj, *copies)
     bpy.ops.supple.unbind()
+
+
+# Settings that were tampered with
+
+
+def add_other_mesh() -> bpy.types.Object:
+    return add_tube(rings=31, sides=16)[0]
+
+
+def add_curve() -> bpy.types.Object:
+    return bpy.data.objects.new("Curve", bpy.data.curves.new("Curve", "CURVE"))
+
+
+def add_points() -> bpy.types.Object:
+    """As many vertices as the tube has, in no collection, as a carrier has them."""
+    mesh = bpy.data.meshes.new("Supple Tube")
+    mesh.vertices.add(31 * 16)
+    return bpy.data.objects.new(mesh.name, mesh)
+
+
+@pytest.mark.parametrize("name", ["carrier", "watcher"])
+@pytest.mark.parametrize(
+    "make", [None, add_other_mesh, add_curve, add_points], ids=["itself", "mesh", "curve", "points"]
+)
+def test_only_what_supple_has_made_is_written_to_and_removed(make, name, tmp_path):
+    obj, armature = add_tube()
+    twin = add_twin(obj)
+    twin.name = "Twin"
+    bind(obj, method="SSD", evaluate="PYTHON")
+    other = make() if make else obj
+    other.use_fake_user = True
+    before = rest_points(other).tobytes() if other.type == "MESH" else b""
+    setattr(settings_of(obj), name, other)
+    bend(armature)
+    if not settings_of(obj).message:  # where an object was added, all are looked at
+        assert_follows(obj, twin)
+    bind(obj, method="SSD", evaluate="PYTHON")
+    assert_follows(obj, twin)
+
+    setattr(settings_of(obj), name, other)
+    path = save(tmp_path / "tampered.blend")
+    other_name = other.name
+    bpy.ops.wm.open_mainfile(filepath=str(path))
+    obj, twin, other = (bpy.data.objects[each] for each in ("Tube", "Twin", other_name))
+    assert_follows(obj, twin)  # opened, it is made good
+
+    setattr(settings_of(obj), name, other)
+    select(obj)
+    bpy.ops.supple.unbind()
+    assert_follows(obj, twin)
+    assert (rest_points(other).tobytes() if other.type == "MESH" else b"") == before
