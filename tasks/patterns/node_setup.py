@@ -81,9 +81,9 @@ def _is_displaced(display: str, kind: str) -> bool:
 
 
 def find_sharers(obj: bpy.types.Object) -> list[bpy.types.Object]:
-    """Copies of an object that still show their patterns by the same groups."""
+    """Copies of an object that still show their patterns by the same groups; linked ones have those of their file."""
     key = settings_of(obj).pattern_key
-    others = (other for other in bpy.data.objects if other != obj and other.type == "MESH")
+    others = (other for other in bpy.data.objects if other != obj and other.type == "MESH" and other.library is None)
     return [other for other in others if settings_of(other).pattern_key == key]
 
 

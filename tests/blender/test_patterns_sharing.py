@@ -54,6 +54,18 @@ def test_all_that_patterns_added_is_gone_again(material, way):
     assert not settings_of(obj).patterns
 
 
+def test_a_linked_copy_holds_nothing_back(tmp_path):
+    obj, _ = add_skin()
+    add_own(obj, "WRINKLE")
+    path = tmp_path / "copy.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(path), copy=True)
+    assert [material.name for material in bpy.data.materials] == ["Supple Skin"]
+    with bpy.data.libraries.load(str(path), link=True) as (_, wanted):
+        wanted.objects = [obj.name]
+    clear(obj)
+    assert [material for material in bpy.data.materials if material.library is None] == []
+
+
 def test_what_was_linked_to_the_normal_goes_through_the_bumps():
     obj, _ = add_skin()
     tree = make_material(obj, linked=True).node_tree
