@@ -330,11 +330,15 @@ def toggle_modifier(world: World) -> str:
     modifier = world.pick(state.own_modifiers(obj))
     what = world.rng.choice(("show_viewport", "show_viewport", "show_render", "show_in_editmode"))
     target = modifier
-    if what != "show_in_editmode" and modifier.type == "ARMATURE" and hasattr(obj, "supple") and obj.supple.is_bound:
-        target = state.added_modifier(obj) or modifier  # what a user toggles then
-    value = not getattr(target, what)
-    setattr(target, what, value)
-    return texts(obj, modifier, what, value)
+    above: list[Any] = list(obj.modifiers)[: obj.modifiers.find(modifier.name)]
+    if what != "show_in_editmode" and modifier.type == "ARMATURE" and above and state.is_added(obj, above[-1]):
+        target = above[-1]  # what a user toggles then
+    if target != modifier and obj.supple.bake == "SHAPE_KEYS":
+        index = ("show_viewport", "show_render").index(what)
+        obj.supple.live_toggles[index] = not obj.supple.live_toggles[index]  # what is given back
+    else:
+        setattr(target, what, not getattr(target, what))
+    return texts(obj, modifier, what)
 
 
 @action(often=1)

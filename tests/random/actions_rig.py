@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import bpy
-from world import NothingToDoError, World, action, texts
+from world import World, action, texts
 
 FRAMES = 30
 """Frames among which actions move."""
@@ -109,14 +109,23 @@ def drop_animation(world: World) -> str:
     return texts(armature)
 
 
+def _before(world: World, bone: bpy.types.PoseBone) -> bpy.types.PoseBone:
+    """A bone that does not depend on another: in a circle, Blender stops at a pose that depends on what was before."""
+    bones = list(bone.id_data.pose.bones)
+    return world.pick(other for other in bones[: bones.index(bone)] if bone not in other.parent_recursive)
+
+
 @action(often=2)
 def constrain_bone(world: World) -> str:
     armature = world.pick(world.armatures())
-    bone, other = world.bone(armature), world.bone(armature)
+    bone = world.bone(armature)
+    other = _before(world, bone)
     kind = world.rng.choice(("IK", "COPY_ROTATION", "DAMPED_TRACK", "STRETCH_TO", "LIMIT_ROTATION", "CHILD_OF"))
     constraint: Any = bone.constraints.new(kind)
-    if hasattr(constraint, "target") and bone != other:
+    if hasattr(constraint, "target"):
         constraint.target, constraint.subtarget = armature, other.name
+    if kind == "IK":
+        constraint.chain_count = 1
     constraint.influence = world.rng.choice((1.0, 0.5))
     return texts(bone, kind, other)
 
@@ -125,7 +134,7 @@ def constrain_bone(world: World) -> str:
 def constrain_to_object(world: World) -> str:
     armature = world.pick(world.armatures())
     bone, kind = world.bone(armature), world.rng.choice(("IK", "DAMPED_TRACK", "COPY_LOCATION"))
-    target = world.pick(obj for obj in world.objects() if obj != armature)
+    target = world.pick(world.objects("EMPTY"))
     constraint: Any = bone.constraints.new(kind)
     constraint.target = target
     return texts(bone, kind, target)
@@ -141,9 +150,8 @@ def remove_constraints(world: World) -> str:
 @action(often=2)
 def drive_bone(world: World) -> str:
     armature = world.pick(world.own_armatures())
-    bone, other = world.bone(armature), world.bone(armature)
-    if bone == other:
-        raise NothingToDoError
+    bone = world.bone(armature)
+    other = _before(world, bone)
     bone.rotation_mode = "XYZ"
     curve = bone.driver_add("rotation_euler", world.rng.randrange(3))
     curve.driver.type = "SUM"

@@ -342,5 +342,6 @@ def take_supple_away() -> list[str]:
             if settings.is_bound or settings.patterns:
                 task.unbind([obj])
         except errors as error:
-            problems.append(f"'{obj.name}' can not be unbound: {error}")
+            if "linked" not in str(error):
+                problems.append(f"'{obj.name}' can not be unbound: {error}")
     return problems

@@ -19,6 +19,7 @@ VOLATILE = {
     "mode", "select", "tag", "has_motion_curves", "is_library_indirect", "override_library", "library_weak_reference",
     "statistics", "persistent_uid", "matrix", "matrix_channel", "matrix_world", "matrix_local", "head", "tail",
     "length", "depth", "is_float", "size", "channels", "has_data", "resolution",
+    "last_slot_identifier", "name_display", "identifier",
 }  # fmt: skip
 INSIDE = {"animation_data", "pose", "driver", "render", "node_tree", "user", "vector_data"}
 """Pointers that lead to what belongs to the same data-block."""
@@ -127,17 +128,25 @@ def _find_size(obj: bpy.types.Object) -> float:
 
 
 def is_small() -> bool:
-    return sum(len(mesh.vertices) for mesh in bpy.data.meshes) <= LARGE
+    meshes = {obj.data for obj in bpy.context.scene.objects if obj.type == "MESH"}
+    return sum(len(mesh.vertices) for mesh in meshes) <= LARGE
 
 
 def dump() -> dict[str, Any]:
     """Everything of a file that a user could have made, by path."""
     found: dict[str, Any] = {}
+    _keyed.clear()
+    for key in bpy.data.shape_keys:
+        if key.animation_data is not None and key.animation_data.action is not None:
+            _keyed[key.animation_data.action.name_full] = _name(key)
+    has_overrides = any(obj.override_library for obj in bpy.data.objects)
     for name in HELD:
         for data in getattr(bpy.data, name):
-            if data.library is not None:
-                continue
-            path = f"{name}[{data.name_full}]"
+            if name == "node_groups" and has_overrides:
+                continue  # a modifier of the library goes on using one
+            if data.library is not None or (name == "objects" and data.override_library is not None):
+                continue  # what the library holds is Supple's, too, if it was bound there
+            path = f"{name}[{_name(data)}]"
             found[f"{path}.users"] = data.users
             if name == "node_groups":
                 continue  # only Supple makes any here
@@ -147,6 +156,17 @@ def dump() -> dict[str, Any]:
             if name == "objects":
                 found[f"{path}.shown"] = data.hide_get() if data.name in bpy.context.view_layer.objects else None
     return found
+
+
+_keyed: dict[str, str] = {}
+"""Whose keys actions move, by the names of the actions."""
+
+
+def _name(data: bpy.types.ID) -> str:
+    """A name of data that does not depend on the names that Supple's have taken."""
+    if isinstance(data, bpy.types.Key):
+        return f"keys of {data.user.name_full}"
+    return _keyed.get(data.name_full, data.name_full) if isinstance(data, bpy.types.Action) else data.name_full
 
 
 def _values(owner: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
@@ -164,7 +184,8 @@ def _values(owner: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
                 str(getattr(value, "to_dict", getattr(value, "to_list", lambda value=value: value))()),
             )
         for prop in owner.bl_rna.properties:
-            if prop.identifier not in VOLATILE:
+            is_name = prop.identifier == "name" and isinstance(owner, bpy.types.Key | bpy.types.Action)
+            if prop.identifier not in VOLATILE and not (is_name or prop.identifier == "name_full"):
                 yield from _value(owner, prop, f"{path}.{prop.identifier}", depth)
 
 
@@ -177,14 +198,15 @@ def _value(owner: Any, prop: Any, path: str, depth: int) -> Iterator[tuple[str, 
         elif prop.identifier not in ARRAYS or isinstance(owner, bpy.types.ShapeKey):
             for index, item in enumerate(value):
                 if isinstance(item, bpy.types.ID):
-                    yield f"{path}[{index}]", item.name_full
+                    yield f"{path}[{index}]", _name(item)
                 else:
                     yield from _values(item, f"{path}[{index} {getattr(item, 'name', '')}]", depth + 1)
     elif prop.type == "POINTER":
         if value is not None and prop.identifier in INSIDE:
             yield from _values(value, path, depth + 1)
         else:
-            yield path, getattr(value, "name_full", getattr(value, "name", None if value is None else "something"))
+            is_data = isinstance(value, bpy.types.ID)
+            yield path, _name(value) if is_data else getattr(value, "name", None if value is None else "something")
     elif getattr(prop, "is_array", False):
         yield path, str([list(row) if hasattr(row, "__len__") else row for row in value])
     else:
