@@ -41,7 +41,10 @@ def write_input(modifier: bpy.types.Modifier, name: str, value: Any) -> None:
     value : object
         Of the input's type.
     """
-    identifier = find_socket_id(modifier.node_group, name)
+    _write_socket(modifier, find_socket_id(modifier.node_group, name), value)
+
+
+def _write_socket(modifier: bpy.types.Modifier, identifier: str, value: Any) -> None:
     if hasattr(modifier, "properties"):  # 5.2 and later
         getattr(modifier.properties.inputs, identifier).value = value
     else:
@@ -56,7 +59,7 @@ def clear_inputs(modifier: bpy.types.Modifier) -> None:
     group = modifier.node_group if modifier.type == "NODES" else None
     for item in group.interface.items_tree if group is not None else ():
         if item.item_type == "SOCKET" and item.in_out == "INPUT" and item.socket_type == "NodeSocketObject":
-            write_input(modifier, item.name, None)
+            _write_socket(modifier, item.identifier, None)
 
 
 def is_supple_modifier(modifier: bpy.types.Modifier) -> bool:

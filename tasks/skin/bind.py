@@ -162,12 +162,13 @@ def _bind_one(skinned: SkinnedObject, setup: LiveObject | by_nodes.NodeSetup, pr
     obj, settings, replaced = skinned.obj, skinned.settings, skinned.replaced
     supple = next(filter(modifiers.is_supple_modifier, obj.modifiers), None)
     is_new = supple is None and not settings.is_bound
+    is_deforming = supple is not None and settings.is_bound
     with muted():
         try:
             if not settings.is_bound:
                 settings.live_toggles = either(*map(read_toggles, (replaced, *((supple,) if supple else ()))))
             supple = supple or _add_modifier(skinned)
-            if not settings.is_bound:
+            if not is_deforming:
                 write_toggles(supple, settings.live_toggles)
                 write_toggles(replaced, (False, False))
             bound = BoundObject(obj, settings, replaced, skinned.armature, supple)

@@ -270,6 +270,12 @@ def snapshot(*objects: bpy.types.Object) -> dict:
     state = {
         f"bpy.data.{name}": len(getattr(bpy.data, name)) for name in ("objects", "meshes", "node_groups", "actions")
     }
+    for prop in bpy.data.bl_rna.properties:
+        if prop.type == "COLLECTION":
+            state |= {
+                f"users of {prop.identifier} {data.name_full}": data.users
+                for data in getattr(bpy.data, prop.identifier)
+            }
     for scene in bpy.data.scenes:
         state[f"lock of {scene.name}"] = scene.render.use_lock_interface
     for obj in objects:

@@ -1,0 +1,162 @@
+"""Carriers, watchers and joints objects stay hidden wherever a character goes, and nobody takes them for characters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import bpy
+import pytest
+from scenes_twins import bend
+
+from scenes import (
+    add_tube,
+    armature_modifier,
+    bind,
+    distance,
+    evaluated_points,
+    reset,
+    rest_points,
+    save,
+    select,
+    update,
+)
+from supple.bridge.carriers import HIDDEN_KEY, is_hidden_object
+from supple.settings.objects import settings_of
+from supple.tasks.character import has_armature_modifier
+from supple.tasks.skin.inspect import describe_file
+
+pytestmark = pytest.mark.usefixtures("silent_handlers")
+
+
+@pytest.fixture(scope="module", params=["NODES", "PYTHON"])
+def character(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A file with a collection of a tube that is bound by DLB, and its rig."""
+    path = tmp_path_factory.mktemp("character") / f"{request.param}.blend"
+    reset()
+    obj, armature = add_tube(rings=10, sides=6)
+    collection = bpy.data.collections.new("Character")
+    bpy.context.scene.collection.children.link(collection)
+    for one in (obj, armature):
+        bpy.context.scene.collection.objects.unlink(one)
+        collection.objects.link(one)
+    bind(obj, method="DLB", evaluate=request.param)
+    save(path)
+    bpy.ops.wm.open_mainfile(filepath=str(path))
+    select(bpy.data.objects["Tube"], bpy.data.objects["Rig"])
+    bpy.context.preferences.filepaths.temporary_directory = str(path.parent)  # where the clipboard is a file
+    with bpy.context.temp_override(selected_objects=[bpy.data.objects["Tube"], bpy.data.objects["Rig"]]):
+        bpy.ops.view3d.copybuffer()
+    yield path
+    bpy.context.preferences.filepaths.temporary_directory = ""
+
+
+def bring(operator: Callable, path: Path, kind: str, name: str, **options: bool) -> None:
+    operator(filepath=f"{path}/{kind}/{name}", directory=f"{path}/{kind}/", filename=name, **options)
+
+
+def append_object(path: Path) -> None:
+    bring(bpy.ops.wm.append, path, "Object", "Tube")
+
+
+def append_collection(path: Path) -> None:
+    bring(bpy.ops.wm.append, path, "Collection", "Character")
+
+
+def append_instance(path: Path) -> None:
+    bring(bpy.ops.wm.append, path, "Collection", "Character", instance_collections=True)
+
+
+def append_scene(path: Path) -> None:
+    bring(bpy.ops.wm.append, path, "Scene", "Scene")
+    bpy.context.window.scene = next(scene for scene in bpy.data.scenes if scene.objects)
+
+
+def link_and_make_local(path: Path) -> None:
+    bring(bpy.ops.wm.link, path, "Collection", "Character", instance_collections=False)
+    select(*bpy.context.scene.objects)
+    bpy.ops.object.make_local(type="ALL")
+
+
+def link_and_make_object_local(path: Path) -> None:
+    bring(bpy.ops.wm.link, path, "Object", "Tube")
+    select(bpy.data.objects["Tube", str(path)])
+    bpy.ops.object.make_local(type="SELECT_OBJECT")
+
+
+def paste(path: Path) -> None:
+    bpy.ops.view3d.pastebuffer()
+
+
+def show_by_hand(path: Path) -> None:
+    append_object(path)
+    update()
+    for obj in bpy.data.objects:
+        if is_hidden_object(obj):
+            bpy.context.scene.collection.objects.link(obj)
+    bpy.data.objects.new("Added", None)
+
+
+WAYS = (
+    append_object, append_collection, append_instance, append_scene, link_and_make_local, link_and_make_object_local,
+    paste, show_by_hand,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_they_stay_hidden(character, way):
+    way(character)
+    update()
+    hidden = [obj for obj in bpy.data.objects if is_hidden_object(obj)]
+    assert hidden
+    assert [obj.name for obj in hidden if obj.users_collection or obj.users_scene or obj.select_get()] == []
+    obj = next(obj for obj in bpy.data.objects if obj.name.startswith("Tube") and obj.library is None)
+    assert settings_of(obj).message == ""
+    assert settings_of(obj).is_bound
+    if way is not append_instance and armature_modifier(obj).object.library is None:
+        bend(armature_modifier(obj).object)
+        assert distance(rest_points(obj), evaluated_points(obj)) > 0.1
+
+
+@pytest.mark.parametrize("is_seen", [False, True], ids=["at once", "after an update"])
+def test_they_are_not_bound(character, is_seen):
+    append_object(character)
+    obj, armature = bpy.data.objects["Tube"], bpy.data.objects["Rig"]
+    if is_seen:
+        update()
+    select(armature)
+    assert bpy.ops.supple.bind(method="SSD") == {"FINISHED"}
+    assert [one.name for one in bpy.data.objects if settings_of(one).is_bound] == ["Tube"]
+    assert [one["name"] for one in describe_file(bpy.context.scene)["objects"]] == ["Tube"]
+    for one in bpy.context.view_layer.objects:
+        one.select_set(True)
+    assert bpy.ops.supple.weights_auto() == {"FINISHED"}
+    bpy.context.view_layer.objects.active = obj
+    assert bpy.ops.supple.bind(method="SSD") == {"FINISHED"}
+    assert [one.name for one in bpy.data.objects if settings_of(one).is_bound] == ["Tube"]
+    assert bpy.ops.supple.unbind() == {"FINISHED"}
+    bpy.ops.outliner.orphans_purge(do_recursive=True)
+    assert {one.name for one in bpy.data.objects} == {"Tube", "Rig"}
+
+
+def test_one_that_is_selected_is_refused(character):
+    bpy.ops.wm.open_mainfile(filepath=str(character))
+    hidden = next(obj for obj in bpy.data.objects if is_hidden_object(obj))
+    bpy.context.scene.collection.objects.link(hidden)
+    assert not has_armature_modifier(hidden)
+    select(hidden)
+    assert not bpy.ops.supple.bind.poll()
+
+
+def test_those_of_an_older_supple_are_marked(tmp_path):
+    obj, _ = add_tube(rings=10, sides=6)
+    bind(obj, evaluate="PYTHON")
+    for hidden in (settings_of(obj).carrier, settings_of(obj).watcher):
+        del hidden[HIDDEN_KEY]
+    save(tmp_path / "older.blend")
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "older.blend"))
+    obj = bpy.data.objects["Tube"]
+    assert all(is_hidden_object(hidden) for hidden in (settings_of(obj).carrier, settings_of(obj).watcher))
+    select(obj)
+    bpy.ops.supple.unbind()
+    assert {one.name for one in bpy.data.objects} == {"Tube", "Rig"}
