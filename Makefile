@@ -29,7 +29,7 @@ say = @sed -n 's/^$@:.*\#\# */== $@: /p' Makefile
 prepare = @python3 tools/environments.py
 
 .PHONY: help setup setup-all demo test test-unit test-blender test-all test-nodes test-files test-gui lint types package test-package bench \
-  bench-particles bench-patterns bench-weights clean
+  bench-particles bench-patterns bench-weights bench-endurance clean
 .DEFAULT_GOAL := help
 
 help: ## This list
@@ -139,6 +139,11 @@ bench-weights: ## Measure automatic weights beside Blender's own and those of ar
 	$(prepare) $(ENVIRONMENT)
 	$(PYTHON) benchmarks/weights.py
 	$(PYTHON) benchmarks/weight_transfer.py
+
+bench-endurance: ## Play 20,000 frames by each method: memory and steps at the start and at the end (10 minutes)
+	$(say)
+	$(prepare) $(ENVIRONMENT)
+	$(ONE_THREAD) $(PYTHON) benchmarks/endurance.py
 
 clean: ## Remove the environments, the built zip and Python's caches (at once)
 	$(say)

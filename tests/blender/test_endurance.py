@@ -1,0 +1,25 @@
+"""Memory does not grow while a character is played: `make bench-endurance` in short."""
+
+import math
+
+import pytest
+
+from benchmarks.bodies import add_body
+from benchmarks.endurance import BONES, LOOP, PARTICLES, VERTICES, WAYS, play
+from scenes import bind
+
+FRAMES = 240
+LARGEST_GROWTH = 1.0
+"""MiB: a mesh of the tube that stays at each frame would be twice that."""
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_memory_does_not_grow(way):
+    obj = add_body(VERTICES, BONES, scaled=True, frames=LOOP).obj
+    obj.supple.particles.target_count = PARTICLES
+    method, evaluate = WAYS[way]
+    bind(obj, method=method, evaluate=evaluate)
+    run = play(FRAMES)
+    if math.isnan(run.growth):
+        pytest.skip("this system does not tell how much memory is resident")
+    assert run.growth <= LARGEST_GROWTH
