@@ -42,6 +42,7 @@ class EnabledModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--evaluate", choices=("PYTHON", "NODES"), default="PYTHON", help="what computes deformations")
     parser.addoption("--thorough", action="store_true", help="fill disks at 20 points of a write, kill 100 times")
+    parser.addoption("--disk", help="a small disk to fill, mounted for that; without it, files may get only so long")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -1,14 +1,15 @@
 """Disks that are full at some point of a write: a message, exit code 1, the old file whole and nothing left beside.
 
-`make test-files` takes 20 points of each write. With a small disk of its own, which a root user makes:
+`make test-files` takes 20 points of each write. A root user can have a real disk filled:
 
-    mount -t tmpfs -o size=8m tmpfs /mnt/small
-    python tests/blender/write_session.py full SOURCE /mnt/small/out 20 /mnt/small
+    mount -t tmpfs -o size=32m tmpfs /mnt/small
+    python -m pytest -c tests/pytest.ini --rootdir tests tests/blender/test_full_disk.py --thorough --disk /mnt/small
 """
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 import write_session
@@ -20,11 +21,13 @@ pytestmark = pytest.mark.python_only("files are written alike, whatever evaluate
 @pytest.fixture(scope="module")
 def rows(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     """What was wrong, by the name of each write."""
-    folder = tmp_path_factory.mktemp("full")
-    for name in ("source", "output", "settings"):
-        (folder / name).mkdir()
     points = 20 if request.config.getoption("thorough") else 3
-    session = start_session(folder / "settings", "full", make_sources(folder / "source"), folder / "output", points)
+    disk = request.config.getoption("disk")
+    source = make_sources(tmp_path_factory.mktemp("source"))
+    folder = Path(disk) if disk else tmp_path_factory.mktemp("full")
+    output = folder / "output"
+    output.mkdir()
+    session = start_session(folder / "settings", "full", source, output, points, *([disk] if disk else []))
     out, err = session.communicate(timeout=600)
     assert session.returncode == 0, err
     assert "Traceback" not in err, err

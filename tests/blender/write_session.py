@@ -3,8 +3,8 @@
     python write_session.py full SOURCE OUTPUT POINTS [DISK]    each write on a disk that is full at POINTS points of it
     python write_session.py go-on SOURCE OUTPUT                 all writes, over and over
 
-SOURCE holds what `scenes_files.py` has made. A full disk is a limit of how long files may get (RLIMIT_FSIZE), or with
-DISK, a small disk that OUTPUT is on, a file that fills it. Prints what is not as it must be, a line of JSON a write.
+SOURCE holds what `scenes_files.make_sources` has made. A full disk is a limit of how long files may get (RLIMIT_FSIZE);
+with DISK, which OUTPUT is on, a file that fills it. Prints for each write, as JSON, what is not as it must be.
 """
 
 from __future__ import annotations
@@ -81,10 +81,11 @@ def files_of_at_most(size: int) -> Iterator[None]:
 @contextlib.contextmanager
 def room_for(disk: Path, size: int) -> Iterator[None]:
     free = os.statvfs(disk)
+    pages = free.f_bavail - max(0, size // free.f_frsize - 3)  # less than the size, in whole pages
     ballast = disk / "ballast"
     try:
         with ballast.open("wb") as stream:
-            os.posix_fallocate(stream.fileno(), 0, max(1, free.f_bavail * free.f_frsize - size))
+            os.posix_fallocate(stream.fileno(), 0, pages * free.f_frsize)
         yield
     finally:
         ballast.unlink()
@@ -101,6 +102,7 @@ def write_on_full_disks(
     made = {path: data for path, data in read_files(output, library).items() if before.get(path) != data}
     if code or not made:
         yield f"{name}: code {code}, {message}"
+        return
     before = read_files(output, library)
     for point in range(points):
         size = max(map(len, made.values())) * point // points
