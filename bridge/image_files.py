@@ -16,6 +16,7 @@ from ..deformers.errors import SkinningError
 Format = Literal["png16", "exr"]
 
 STEPS = 65535  # of 16 bits
+BLOCK = 64  # rows of a PNG that are made at a time
 CHUNK = 16  # rows that are compressed together in an EXR file
 
 
@@ -58,13 +59,20 @@ def check_finite(values: np.ndarray, action: str) -> np.ndarray:
 def _encode_png(values: np.ndarray) -> bytes:
     """By the specification of PNG, with each row as the difference from the one above (filter "Up")."""
     height, width = values.shape
-    samples = np.rint(values.clip(0, 1).astype(np.float64) * STEPS).astype(">u2").view(np.uint8).reshape(height, -1)
-    rows = np.full((height, 1 + 2 * width), 2, np.uint8)
-    rows[:, 1:] = samples
-    rows[1:, 1:] -= samples[:-1]
+    packer, above, packed = zlib.compressobj(), np.zeros(2 * width, np.uint8), b""
+    for start in range(0, height, BLOCK):
+        part = values[start : start + BLOCK]
+        samples = (
+            np.rint(part.clip(0, 1).astype(np.float64) * STEPS).astype(">u2").view(np.uint8).reshape(len(part), -1)
+        )
+        rows = np.full((len(part), 1 + 2 * width), 2, np.uint8)
+        rows[:, 1:] = samples
+        rows[0, 1:] -= above
+        rows[1:, 1:] -= samples[:-1]
+        packed, above = packed + packer.compress(rows.tobytes()), samples[-1]
     chunks = [
         (b"IHDR", struct.pack(">IIBBBBB", width, height, 16, 0, 0, 0, 0)),
-        (b"IDAT", zlib.compress(rows.tobytes())),
+        (b"IDAT", packed + packer.flush()),
         (b"IEND", b""),
     ]
     return b"\x89PNG\r\n\x1a\n" + b"".join(

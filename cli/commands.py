@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import bpy
 
 from ..bridge.blend_files import open_file, save_copy
-from ..bridge.files import check_writable
+from ..bridge.files import check_writable, open_replacing
 from ..deformers import SkinningError
 from ..deformers.automatic_weights import METHODS as AUTOMATIC_WEIGHTS
 from ..settings.objects import settings_of
@@ -96,16 +96,15 @@ def bake_frames(arguments: argparse.Namespace) -> None:
         _report_particles([obj])
     elif not settings_of(obj).is_bound:
         raise SkinningError(f"'{obj.name}' is not bound: give --method to bind it for this bake")
-    if arguments.format == "pc2":
-        steps = bake.bake_cache(obj, scene, arguments.output, frames)
-    else:
-        steps = bake.bake_shape_keys(obj, scene, frames)
-    _run(steps, len(frames))
     if arguments.format == "shape-keys":
+        _run(bake.bake_shape_keys(obj, scene, frames), len(frames))
         save_copy(arguments.output)
-    elif arguments.save:
-        bake.show_cache(obj, arguments.output.resolve())
-        save_copy(arguments.save)
+        return
+    with open_replacing(arguments.output) as stream:
+        _run(bake.write_frames(stream, obj, scene, frames), len(frames))
+        if arguments.save:  # before the PC2 file is there: both are, or none
+            bake.show_cache(obj, arguments.output.resolve(), frames)
+            save_copy(arguments.save)
 
 
 def _check_outputs(arguments: argparse.Namespace) -> None:

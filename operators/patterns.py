@@ -85,11 +85,18 @@ _items: list[list[Any]] = [[]]
 """All that `list_presets` has returned: Blender keeps pointers to the texts."""
 
 
+def _find_thumbnail(entry: library.LibraryEntry) -> int:
+    try:
+        return thumbnails.find(entry.key, entry.draw)
+    except SkinningError:  # its file cannot be read, which Add Pattern says
+        return thumbnails.NONE
+
+
 def list_presets(_self: Any, _context: bpy.types.Context | None) -> list[Any]:
     """Items of the library, with their thumbnails, and an item for an image of the user's own."""
     entries = library.all_entries()
     items: list[Any] = [
-        (entry.key, entry.label, entry.description, thumbnails.find(entry.key, entry.draw), number)
+        (entry.key, entry.label, entry.description, _find_thumbnail(entry), number)
         for number, entry in enumerate(entries.values())
     ]
     items.append((OWN_IMAGE, "Own Image", "Choose a gray image file", thumbnails.NONE, len(entries)))

@@ -10,6 +10,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import BinaryIO
 
 import bpy
 import numpy as np
@@ -35,6 +36,8 @@ from ..stack import (
 from . import live
 
 CACHE_MODIFIER = "Supple Bake"
+LARGEST_KEYS = 4 * 10**9
+"""Bytes of the shape keys of a bake: a file that holds more opens nowhere."""
 
 
 def frame_range(start: int, end: int, step: int) -> range:
@@ -69,13 +72,28 @@ def bake_cache(obj: bpy.types.Object, scene: bpy.types.Scene, path: Path, frames
     SkinningError
         Where the object can not be deformed, or the file not be written.
     """
+    with open_replacing(path) as stream:
+        yield from write_frames(stream, obj, scene, frames)
+
+
+def write_frames(stream: BinaryIO, obj: bpy.types.Object, scene: bpy.types.Scene, frames: range) -> Iterator[int]:
+    """Write the content of a PC2 file, frame by frame, and yield how many frames are done.
+
+    Raises
+    ------
+    SkinningError
+        Where the object can not be deformed.
+    """
     supple = check_bakeable(obj)
-    with open_replacing(path) as stream, _without_baked_keys(obj):
-        stream.write(CacheHeader(len(obj.data.vertices), frames.start, frames.step, len(frames)).pack())
-        with closing(_posed_frames(obj, supple, scene, frames)) as posed:
-            for done, (_, points) in enumerate(posed, start=1):
-                write_sample(stream, points)
-                yield done
+    with _without_baked_keys(obj), closing(_posed_frames(obj, supple, scene, frames)) as posed:
+        stream.write(_describe(obj, frames).pack())
+        for done, (_, points) in enumerate(posed, start=1):
+            write_sample(stream, points)
+            yield done
+
+
+def _describe(obj: bpy.types.Object, frames: range) -> CacheHeader:
+    return CacheHeader(len(obj.data.vertices), frames.start, frames.step, len(frames))
 
 
 @contextmanager
@@ -92,16 +110,21 @@ def _without_baked_keys(obj: bpy.types.Object) -> Iterator[None]:
             key.mute = False
 
 
-def show_cache(obj: bpy.types.Object, path: Path) -> None:
+def show_cache(obj: bpy.types.Object, path: Path, frames: range | None = None) -> None:
     """Deform the object by a baked PC2 file, through a Mesh Cache modifier, instead of live.
+
+    The file is read for its frames, where these are not given: then it may appear later.
 
     Raises
     ------
     SkinningError
         Where the file can not be read, or is not a PC2 file.
     """
-    with open_cache(path) as (header, _):
-        pass
+    if frames is not None:
+        header = _describe(obj, frames)
+    else:
+        with open_cache(path) as (header, _):
+            pass
     clear_bake(obj)
     settings = settings_of(obj)
     supple = find_supple_modifier(obj)
@@ -174,7 +197,7 @@ def bake_shape_keys(obj: bpy.types.Object, scene: bpy.types.Scene, frames: range
         Where the object can not be deformed, or shape keys can not hold its deformation.
     """
     supple = check_bakeable(obj)
-    _check_keys_can_hold(obj, supple)
+    _check_keys_can_hold(obj, supple, len(frames))
     earlier = settings_of(obj).baked_keys
     made = [] if obj.data.shape_keys is not None else [obj.shape_key_add(name="Basis").name]
     try:
@@ -280,7 +303,13 @@ def _remove_keys(obj: bpy.types.Object, names: list[str]) -> None:
         obj.active_shape_key_index = max(0, obj.data.shape_keys.key_blocks.find(active))
 
 
-def _check_keys_can_hold(obj: bpy.types.Object, supple: bpy.types.Modifier) -> None:
+def _check_keys_can_hold(obj: bpy.types.Object, supple: bpy.types.Modifier, count: int) -> None:
+    size = count * len(obj.data.vertices) * 12
+    if size > LARGEST_KEYS:
+        raise SkinningError(
+            f"{count:,} frames of '{obj.name}' take {size / 1e9:,.0f} GB of memory as shape keys: bake to a point "
+            "cache instead"
+        )
     if obj.data.users > 1:
         raise SkinningError(
             f"The mesh of '{obj.name}' is used by {obj.data.users} objects, which would all get the shape keys: make "

@@ -157,3 +157,9 @@ def test_inputs_that_are_no_files(command: str, file: str, capsys) -> None:
 )
 def test_arguments_that_do_not_go_together(argv: tuple[str, ...], capsys) -> None:
     assert_refused(list(argv), capsys)
+
+
+def test_more_shape_keys_than_fit(capsys) -> None:
+    """Only counted: none is made."""
+    line = assert_refused([*fill_in("bake keys")[:-1], "--frames=0-1048574", "--output=elsewhere/new"], capsys)
+    assert "1,048,575 frames of 'Tube' take" in line

@@ -16,6 +16,9 @@ from scenes_bake import HEADER, pack
 from scenes_cli import DONE, main
 
 from scenes import reset, save
+from supple.bridge import thumbnails
+from supple.deformers import SkinningError
+from supple.operators.patterns import list_presets
 from supple.tasks.patterns import library
 from supple.tasks.skin import bake
 
@@ -236,6 +239,20 @@ def test_saved_patterns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, saved: 
     (tmp_path / "sound.json").write_text(json.dumps(SOUND))
     (tmp_path / "tampered.json").write_bytes(saved if isinstance(saved, bytes) else json.dumps(saved).encode())
     assert list(library.saved_entries()) == ["USER_sound"]
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_images_of_saved_patterns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """The menu of patterns is shown all the same."""
+    monkeypatch.setattr(library, "find_folder", lambda create=False: tmp_path)
+    (tmp_path / "sound.json").write_text(json.dumps(SOUND))
+    if FOREIGN[name]:  # else there is no file
+        (tmp_path / "sound.png").write_bytes(FOREIGN[name])
+    assert ("USER_sound", "Folds", "Saved from Tube", thumbnails.NONE) in [
+        item[:4] for item in list_presets(None, None)
+    ]
+    with pytest.raises(SkinningError, match="sound"):
+        library.find_entry("USER_sound").draw(8)
 
 
 # What changes while it is read
