@@ -44,6 +44,8 @@ SPACE_ITEMS = (
     ("UV", "UV Map", "Lie in the UV map and end at its seams"),
 )
 
+SPACES = tuple(item[0] for item in SPACE_ITEMS)
+
 Bool, Enum, Float, FloatVector, Pointer, String = (
     partial(kind, update=show_pattern)
     for kind in (BoolProperty, EnumProperty, FloatProperty, FloatVectorProperty, PointerProperty, StringProperty)

@@ -185,7 +185,7 @@ def hand_over(obj: bpy.types.Object) -> None:
 def pass_on(obj: bpy.types.Object) -> None:
     """Let the Armature modifier deform a bound object."""
     settings = settings_of(obj)
-    if not settings.is_handed_over and settings.bake == "NONE" and _swap(obj, to_armature=True):
+    if settings.bake == "NONE" and _swap(obj, to_armature=True):
         settings.is_handed_over = True
 
 
@@ -197,12 +197,14 @@ def take_over(obj: bpy.types.Object) -> None:
 
 
 def _swap(obj: bpy.types.Object, to_armature: bool) -> bool:
-    """Pass the viewport and render toggles on; False where the user has removed one of the two modifiers."""
+    """Pass the viewport and render toggles on, unless that was done; False where one of the modifiers was removed."""
     try:
         supple, armature = find_supple_modifier(obj), find_replaced_modifier(obj)
     except SkinningError:
         return False
-    pass_toggles(*((supple, armature) if to_armature else (armature, supple)))
+    source, target = (supple, armature) if to_armature else (armature, supple)
+    if any(read_toggles(source)):
+        pass_toggles(source, target)
     return True
 
 

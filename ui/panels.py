@@ -9,7 +9,7 @@ from typing import Literal
 import bpy
 
 from ..settings.choices import METHODS, Method
-from ..settings.objects import PARTICLE_METHODS, ObjectSettings, settings_of
+from ..settings.objects import BAKE_ITEMS, PARTICLE_METHODS, ObjectSettings, settings_of
 from ..settings.particles import ParticleSettings
 from ..settings.reports import ParticleReport, particle_reports
 
@@ -184,7 +184,8 @@ class VIEW3D_PT_supple_bake(SupplePanel, bpy.types.Panel):
         column.operator("supple.bake_cache", icon="FILE_CACHE")
         column.operator("supple.bake_shape_keys", icon="SHAPEKEY_DATA")
         if settings.bake != "NONE":
-            layout.label(text=f"Deformed by: {settings.bl_rna.properties['bake'].enum_items[settings.bake].name}")
+            kinds = {kind: label for kind, label, _ in BAKE_ITEMS}
+            layout.label(text=f"Deformed by: {kinds.get(settings.bake, 'a bake that this version does not know')}")
             layout.operator("supple.clear_bake", icon="LOOP_BACK")
 
 

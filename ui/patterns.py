@@ -44,7 +44,7 @@ class SUPPLE_UL_patterns(bpy.types.UIList):
         _active_name: str,
     ) -> None:
         split = layout.split(factor=0.6)
-        split.prop(item, "name", text="", emboss=False, icon=KIND_ICONS[item.kind])
+        split.prop(item, "name", text="", emboss=False, icon=KIND_ICONS.get(item.kind, "QUESTION"))
         row = split.row(align=True)
         bone = row.row()
         bone.active = False

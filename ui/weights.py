@@ -50,8 +50,11 @@ class VIEW3D_PT_supple_weights(SupplePanel, bpy.types.Panel):
         settings = settings_of_scene(context)
         column = layout.column()
         column.prop(settings, "method")
-        method = settings.bl_rna.properties["method"].enum_items[settings.method]
-        draw_message(column, context, method.description, icon="INFO")
+        method = METHODS.get(settings.method)  # a later version may have stored another
+        if method is None:
+            draw_message(column, context, "Choose a method: this version does not know the one in the file")
+        else:
+            draw_message(column, context, method.tooltip, icon="INFO")
         row = column.row()
         row.use_property_split = False
         row.prop(settings, "mode", expand=True)
@@ -59,7 +62,8 @@ class VIEW3D_PT_supple_weights(SupplePanel, bpy.types.Panel):
         row.scale_y = 1.4
         operator = row.operator("supple.weights_auto", icon="MOD_VERTEX_WEIGHT")
         for name in ("method", "mode", "only_selected_bones", "limit", "prune", *CHOICES):
-            setattr(operator, name, getattr(settings, name))
+            if getattr(settings, name) != "":
+                setattr(operator, name, getattr(settings, name))
         if settings_of(obj).weights_report:
             draw_message(layout, context, settings_of(obj).weights_report, icon="INFO")
         column = layout.column()
@@ -85,7 +89,7 @@ class VIEW3D_PT_supple_weights_options(WeightsSubpanel, bpy.types.Panel):
             column.prop(obj, "use_mesh_mirror_x", text="Mirror")
         column.prop(settings, "limit")
         column.prop(settings, "prune")
-        for choice in METHODS[settings.method].choices:
+        for choice in METHODS[settings.method].choices if settings.method in METHODS else ():
             column.prop(settings, choice.property_name)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +27,16 @@ from .show import lay_out, remove_unused_images, update
 
 def check_index(obj: bpy.types.Object, index: int) -> PatternSettings:
     """A pattern by its index; raises SkinningError where there is none."""
-    count = len(settings_of(obj).patterns)
-    if not 0 <= index < count:
+    total = len(settings_of(obj).patterns)
+    if not 0 <= index < total:
         raise SkinningError(
-            f"'{obj.name}' has {count} patterns, and none of index {index}: choose a pattern in the list"
+            f"'{obj.name}' has {total} patterns, and none of index {index}: choose a pattern in the list"
         )
     return settings_of(obj).patterns[index]
+
+
+MOST_NUMBERS = 2**20
+"""Numbers of patterns that an object gives out before it takes those that are free again."""
 
 
 def new_pattern(obj: bpy.types.Object, name: str) -> PatternSettings:
@@ -39,6 +44,9 @@ def new_pattern(obj: bpy.types.Object, name: str) -> PatternSettings:
     settings = settings_of(obj)
     with muted():
         pattern = settings.patterns.add()
+        taken = {other.number for other in settings.patterns}
+        if not 0 <= settings.pattern_count < MOST_NUMBERS or settings.pattern_count + 1 in taken:
+            settings.pattern_count = next(number for number in count() if number + 1 not in taken)
         settings.pattern_count += 1
         pattern.number = settings.pattern_count
         pattern.name = _find_name(settings.patterns, name)
@@ -222,6 +230,7 @@ def mirror_pattern(obj: bpy.types.Object, index: int) -> PatternSettings:
         Where there is no other side; nothing is changed then.
     """
     source, charts = check_index(obj, index), charts_of(obj)
+    lay_out(obj, charts, source)
     flipped = bpy.utils.flip_name(source.name)
     pattern = new_pattern(obj, flipped if flipped != source.name else re.sub(r"\.\d{3}$", "", source.name))
     source = settings_of(obj).patterns[index]  # adding a pattern may have moved it in memory

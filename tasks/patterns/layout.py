@@ -14,7 +14,7 @@ from ...deformers import SkinningError
 from ...deformers.patterns.chart_mesh import ChartMesh, make_chart_mesh
 from ...deformers.patterns.charts import Chart, chart_by_stroke, chart_by_surface, chart_by_uv
 from ...deformers.patterns.surface_points import SurfacePoint, locate_point, locate_uv, surface_frame, uv_frame
-from ...settings.patterns import PatternSettings
+from ...settings.patterns import SPACES, PatternSettings
 
 
 @dataclass(frozen=True)
@@ -159,6 +159,10 @@ def lay_by_sides(mesh: ChartMesh, center: SurfacePoint, sides: np.ndarray, patte
 
 def follow_space(mesh: ChartMesh, pattern: PatternSettings) -> None:
     """Where the user has chosen another space, lay the pattern there as it lay in the other."""
+    if pattern.space not in SPACES:
+        raise SkinningError("The pattern lies on nothing that this version knows: choose what to place it on")
+    if pattern.placed_in not in SPACES:  # nobody knows where it lay
+        pattern.placed_in = pattern.space
     if pattern.placed_in == pattern.space:
         return
     wanted, pattern.space = pattern.space, pattern.placed_in

@@ -8,7 +8,7 @@ from ...bridge import drivers
 from ...bridge.drivers import DrivingJoint
 from ...bridge.images import read_image
 from ...deformers import SkinningError
-from ...deformers.patterns.heights import Relief, Response
+from ...deformers.patterns.heights import AXES, Relief, Response
 from ...settings.patterns import PatternSettings, driving_armature
 
 DATA_SPACE = "Non-Color"
@@ -36,6 +36,8 @@ def read_relief(pattern: PatternSettings) -> Relief:
 def find_joint(obj: bpy.types.Object, pattern: PatternSettings) -> DrivingJoint:
     """What drives a pattern; raises SkinningError where its bones are not there."""
     armature = find_driving_armature(obj)
+    if pattern.axis not in (*AXES, "BETWEEN"):
+        raise SkinningError("No axis drives the pattern that this version knows: choose one")
     bones = (pattern.bone, pattern.other_bone) if pattern.axis == "BETWEEN" else (pattern.bone,)
     for bone in bones:
         if not bone:

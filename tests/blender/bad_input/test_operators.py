@@ -1,0 +1,209 @@
+"""Operators on what they are not for: each says what to select or to do first, and nothing is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import bpy
+import pytest
+from scenes_patterns import add_own
+
+from scenes import bind, reset, select, update
+from supple.settings.objects import settings_of
+
+from .bodies import add_body
+from .operators import take_snapshot
+
+pytestmark = pytest.mark.usefixtures("silent_handlers")
+
+ON_MESHES = (
+    "bind", "unbind", "make_independent", "bake_shape_keys", "bake_cache", "clear_bake", "pattern_add",
+    "pattern_remove", "pattern_mirror", "pattern_place", "pattern_stroke", "pattern_save", "pattern_maps",
+    "weights_auto", "weights_smooth", "weights_sharpen", "weights_limit", "weights_normalize", "weights_prune",
+    "weights_mirror", "weights_transfer", "weights_clean", "weights_check", "weights_select", "weight_lines",
+)  # fmt: skip
+NEEDS_BIND = ("unbind", "make_independent", "bake_shape_keys", "bake_cache", "clear_bake")
+NEEDS_PATTERN = ("pattern_remove", "pattern_mirror", "pattern_place", "pattern_stroke", "pattern_save", "pattern_maps")
+ON_WEIGHTS = tuple(name for name in ON_MESHES if name.startswith("weight"))
+GIVEN = {"pattern_add": {"preset": "BULGE_STEEP", "bone": "bone.1"}, "weight_lines": {"bone": "bone.1"}}
+SELECT = "elect a mesh"
+
+
+def add_object(data: bpy.types.ID | None, name: str) -> Callable[[], None]:
+    def prepare() -> None:
+        obj = bpy.data.objects.new(name, data() if callable(data) else data)
+        bpy.context.scene.collection.objects.link(obj)
+        select(obj)
+
+    return prepare
+
+
+def with_nothing() -> None:
+    for obj in bpy.context.view_layer.objects:
+        obj.select_set(False)
+    bpy.context.view_layer.objects.active = None
+
+
+def bare_mesh() -> None:
+    add_object(lambda: bpy.data.meshes.new("Bare"), "Bare")()
+
+
+def in_edit_mode() -> None:
+    select(bpy.data.objects["Tube"])
+    bpy.ops.object.mode_set(mode="EDIT")
+
+
+def armature_in_edit_mode() -> None:
+    select(bpy.data.objects["Rig"])
+    bpy.ops.object.mode_set(mode="EDIT")
+
+
+def no_armature_in_modifier() -> None:
+    obj = bpy.data.objects["Tube"]
+    obj.modifiers[0].object = None
+    select(obj)
+
+
+def no_modifier() -> None:
+    obj = bpy.data.objects["Tube"]
+    obj.modifiers.clear()
+    select(obj)
+
+
+def no_deforming_bone() -> None:
+    for bone in bpy.data.objects["Rig"].data.bones:
+        bone.use_deform = False
+    select(bpy.data.objects["Tube"])
+
+
+def plain() -> None:
+    select(bpy.data.objects["Tube"])
+
+
+SITUATIONS: dict[str, Callable[[], None]] = {
+    "nothing": with_nothing,
+    "a lattice": add_object(lambda: bpy.data.lattices.new("Cage"), "Cage"),
+    "an empty": add_object(None, "Nothing"),
+    "an armature without meshes": add_object(lambda: bpy.data.armatures.new("Bones"), "Bones"),
+    "a curve": add_object(lambda: bpy.data.curves.new("Curve", "CURVE"), "Curve"),
+    "a bare mesh": bare_mesh,
+    "Edit Mode": in_edit_mode,
+    "armature in Edit Mode": armature_in_edit_mode,
+    "no armature in the modifier": no_armature_in_modifier,
+    "no modifier": no_modifier,
+    "no deforming bone": no_deforming_bone,
+    "a mesh that is not bound": plain,
+}
+NO_ARMATURE = "No armature deforms 'Tube': select its armature too"
+REFUSED: dict[str, dict[str, str]] = {
+    **dict.fromkeys(
+        ("nothing", "a lattice", "an empty", "a curve", "an armature without meshes"), dict.fromkeys(ON_MESHES, SELECT)
+    ),
+    "a bare mesh": {
+        **dict.fromkeys(NEEDS_BIND, SELECT),
+        **dict.fromkeys(NEEDS_PATTERN, "Add a pattern first"),
+        "bind": "'Bare' has no vertices: select another mesh",
+        "pattern_add": "'Bare' has no faces: select a mesh with faces",
+        "weights_auto": "No armature deforms 'Bare': select its armature too",
+    },
+    "Edit Mode": {
+        "bind": "'Tube' is in Edit Mode: leave it first",
+        **dict.fromkeys((*NEEDS_PATTERN, "pattern_add"), "Leave Edit Mode first"),
+        "weight_lines": "Go to Object, Pose or Weight Paint Mode first",
+    },
+    "armature in Edit Mode": dict.fromkeys(
+        ("weights_auto", "weights_smooth", "weights_mirror", "weights_check"), "'Rig' is in Edit Mode: leave it first"
+    ),
+    "no armature in the modifier": {
+        "bind": "'Armature' of 'Tube' has no armature: choose one",
+        **dict.fromkeys([name for name in ON_WEIGHTS if name not in ("weight_lines", "weights_transfer")], NO_ARMATURE),
+        "pattern_add": "'Tube' has no armature to drive patterns: parent it to one first",
+    },
+    "no modifier": {
+        "bind": "'Tube' has no Armature modifier: parent it to an armature first",
+        **dict.fromkeys([name for name in ON_WEIGHTS if name not in ("weight_lines", "weights_transfer")], NO_ARMATURE),
+        "weight_lines": SELECT,
+        "pattern_add": "'Tube' has no armature to drive patterns: parent it to one first",
+    },
+    "no deforming bone": {
+        "bind": "'Rig' has no deforming bone: switch Deform on",
+        **dict.fromkeys(
+            [name for name in ON_WEIGHTS if name not in ("weight_lines", "weights_transfer", "weights_clean")],
+            "'Rig' has no deforming bone: turn on Deform",
+        ),
+        "weight_lines": "is no deforming bone: select another, or turn on Deform",
+    },
+    "a mesh that is not bound": {
+        **dict.fromkeys(NEEDS_BIND, SELECT),
+        **dict.fromkeys(NEEDS_PATTERN, "Add a pattern first"),
+        "weights_transfer": "Select a mesh that has an Armature modifier last",
+    },
+}
+CASES = [(situation, name, words) for situation, refused in REFUSED.items() for name, words in refused.items()]
+
+
+@cache
+def make(situation: str) -> str:
+    """Open a file in which the situation is: what is in it. What is refused leaves it for the next case."""
+    make.cache_clear()
+    reset()
+    add_body()
+    SITUATIONS[situation]()
+    update()
+    return take_snapshot(bpy.data.objects["Tube"])
+
+
+@pytest.fixture(autouse=True)
+def scene() -> bpy.types.Scene:
+    """In place of a new file for each case."""
+    return bpy.context.scene
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _left() -> None:
+    make.cache_clear()
+
+
+@pytest.mark.parametrize(("situation", "name", "words"), CASES, ids=[f"{where}: {name}" for where, name, _ in CASES])
+def test_what_an_operator_is_not_for(situation: str, name: str, words: str) -> None:
+    before = make(situation)
+    mode = bpy.context.mode
+    with pytest.raises(RuntimeError) as found:
+        getattr(bpy.ops.supple, name)(**GIVEN.get(name, {}))
+    assert words in str(found.value)
+    assert bpy.context.mode == mode
+    assert take_snapshot(bpy.data.objects["Tube"]) == before
+
+
+NOT_WHILE_BOUND = {
+    "bake_cache": ({}, "No file to bake to: choose a PC2 file"),
+    "bake_shape_keys": (
+        {"frame_start": 5, "frame_end": 1},
+        "runs backwards: choose an end that is not before the start",
+    ),
+    "make_independent": ({}, "Select a mesh that is bound and evaluated by nodes"),
+    "clear_bake": ({}, "Select a mesh that Supple has baked"),
+    "pattern_remove": ({"index": 2**31 - 1}, "choose a pattern in the list"),
+    "pattern_mirror": ({"index": 5}, "choose a pattern in the list"),
+    "pattern_place": ({}, "No location was given"),
+    "pattern_stroke": ({}, "A stroke has at least 2 points"),
+    "pattern_forget": ({"preset": "USER_../../x"}, "only patterns that you have saved can be removed"),
+    "weight_lines": ({"bone": "no such bone"}, "is no deforming bone"),
+}
+
+
+@pytest.mark.parametrize("name", NOT_WHILE_BOUND)
+def test_wrong_arguments_on_a_bound_mesh(name: str) -> None:
+    reset()
+    obj, _ = add_body()
+    add_own(obj)
+    bind(obj, method="SSD", evaluate="PYTHON")
+    select(obj)
+    before = take_snapshot(obj)
+    given, words = NOT_WHILE_BOUND[name]
+    with pytest.raises(RuntimeError) as found:
+        getattr(bpy.ops.supple, name)(**given)
+    assert words in str(found.value)
+    assert take_snapshot(obj) == before
+    assert settings_of(obj).is_bound
