@@ -51,13 +51,13 @@ class _Watch:
             found = [obj for obj in objects if settings_of(obj).is_bound]
             if len(found) == len(self.indices):
                 return found
-        hide_again()
         found, taken = find_bound_objects(), set()
         self.given_up.clear()
         live.forget_others(found)
         by_nodes.expect_other_joints()
         for obj in found:
             _report(obj, lambda obj=obj: _adopt(obj, taken))
+        hide_again()
         self.indices = [index for index, obj in enumerate(bpy.data.objects) if obj in found]
         show.follow_objects()
         self.known = read_object_ids(), count_changes()

@@ -76,8 +76,8 @@ def is_own(hidden: bpy.types.Object | None) -> bool:
 
 
 def mark_former(hidden: bpy.types.Object | None) -> None:
-    """Mark a carrier or watcher that an older Supple has made, which is a mesh without edges in no collection."""
-    if hidden is None or hidden.library is not None or hidden.type != "MESH" or hidden.users_collection:
+    """Mark a carrier or watcher that an older Supple has made, which is a mesh without edges."""
+    if hidden is None or hidden.library is not None or hidden.type != "MESH":
         return
     if hidden.name.startswith("Supple ") and not mesh_of(hidden).edges:
         hidden[HIDDEN_KEY] = True

@@ -42,10 +42,14 @@ def own_hidden(obj: bpy.types.Object, taken: set[bpy.types.Object]) -> None:
     settings = settings_of(obj)
     if settings.carrier is None or settings.watcher is None:
         return
+    former = settings.carrier, settings.watcher
     for name in ("carrier", "watcher"):
         if getattr(settings, name) in taken:
             setattr(settings, name, None)
     give_hidden(resolve(obj))
+    for hidden in former:
+        if hidden.override_library is not None and not hidden.users:
+            carriers.remove_hidden(hidden)  # came with the override, and nothing can be written to its mesh
     taken |= {settings.carrier, settings.watcher}
 
 

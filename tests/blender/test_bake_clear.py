@@ -25,12 +25,14 @@ from scenes_bake import (
 
 from scenes import (
     EVALUATE,
+    add_tube,
     bind,
     distance,
     evaluated_points,
     supple_modifier,
 )
 from supple.deformers import SkinningError
+from supple.settings.objects import settings_of
 from supple.tasks.skin import bake
 
 pytestmark = pytest.mark.usefixtures("built_groups_if_evaluated")
@@ -129,6 +131,16 @@ def test_baked_keys_that_the_user_has_removed_or_renamed(tmp_path):
     bpy.ops.supple.clear_bake()
     assert [key.name for key in obj.data.shape_keys.key_blocks] == ["Basis", "Smile", "Frown", "Mine"]
     assert_live(obj, armature)
+
+
+@pytest.mark.parametrize("unbinds", [False, True], ids=["back to live", "unbind"])
+def test_no_name_of_a_modifier_stays(tmp_path, unbinds):
+    obj, _ = add_tube(rings=10, sides=6)
+    bind(obj)
+    bpy.ops.supple.bake_cache(filepath=str(tmp_path / "tube.pc2"), frame_start=1, frame_end=2)
+    assert settings_of(obj).cache_modifier
+    (bpy.ops.supple.unbind if unbinds else bpy.ops.supple.clear_bake)()
+    assert not settings_of(obj).is_property_set("cache_modifier")
 
 
 def test_clear_bake_wants_a_bake():

@@ -405,3 +405,20 @@ def test_face_keys_added_and_removed_while_live():
         bpy.context.view_layer.update()
         assert settings_of(obj).message == ""
         assert distance(evaluated_points(twin), evaluated_points(obj)) <= TOLERANCE, step
+
+
+@pytest.mark.parametrize("ends", ["unbind", "nodes"])
+def test_the_interface_is_locked_for_those_by_python_only(ends):
+    render = bpy.context.scene.render
+    (by_nodes, _), (by_python, _) = add_tube(), add_tube()
+    bind([by_nodes], "SSD", "NODES")
+    assert not render.use_lock_interface
+    bind([by_python], "SSD", "PYTHON")
+    assert render.use_lock_interface
+    if ends == "unbind":
+        select(by_python)
+        bpy.ops.supple.unbind()
+    else:
+        settings_of(by_python).evaluate = "NODES"
+    assert settings_of(by_nodes).is_bound
+    assert not render.use_lock_interface

@@ -148,15 +148,23 @@ def test_one_that_is_selected_is_refused(character):
     assert not bpy.ops.supple.bind.poll()
 
 
-def test_those_of_an_older_supple_are_marked(tmp_path):
+@pytest.mark.parametrize("appended", [False, True], ids=["opened", "appended"])
+def test_those_of_an_older_supple_are_marked(tmp_path, appended):
     obj, _ = add_tube(rings=10, sides=6)
     bind(obj, evaluate="PYTHON")
     for hidden in (settings_of(obj).carrier, settings_of(obj).watcher):
         del hidden[HIDDEN_KEY]
-    save(tmp_path / "older.blend")
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "older.blend"))
+    settings_of(obj).version = 2
+    path = save(tmp_path / "older.blend")
+    reset()
+    if appended:
+        append_object(path)
+    else:
+        bpy.ops.wm.open_mainfile(filepath=str(path))
+    update()
     obj = bpy.data.objects["Tube"]
     assert all(is_hidden_object(hidden) for hidden in (settings_of(obj).carrier, settings_of(obj).watcher))
+    assert {one.name for one in bpy.context.scene.objects} == {"Tube", "Rig"}
     select(obj)
     bpy.ops.supple.unbind()
     assert {one.name for one in bpy.data.objects} == {"Tube", "Rig"}

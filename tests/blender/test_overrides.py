@@ -188,6 +188,7 @@ def test_bind_is_kept(tmp_path, libraries, shapes, way):
 def test_of_a_bound_library(tmp_path, libraries, shapes, evaluate, way):
     obj = make_override(libraries(evaluate and f"{evaluate} DLBNT", tmp_path / "library.blend"), way)
     assert_bound(obj, shapes["DLBNT"], evaluate)
+    assert [name for name in hidden_objects() if not bpy.data.objects[name, None].users] == []
     obj = reopen(tmp_path / "shot.blend")
     assert_bound(obj, shapes["DLBNT"], evaluate)
     select(obj)
