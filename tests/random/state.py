@@ -101,7 +101,8 @@ def _is_like_blenders(obj: bpy.types.Object, settings: Any, added: list[bpy.type
         return not added
     if settings.patterns or settings.bake != "NONE" or settings.method != "SSD" or settings.message:
         return False
-    return not (_is_divided(modifiers) and (obj.data.shape_keys or own_modifiers(obj)[0].type != "ARMATURE"))
+    is_moved_before = obj.data.shape_keys or len(modifiers) > 1 or own_modifiers(obj)[0].type != "ARMATURE"
+    return not (is_moved_before and _is_divided(modifiers))
 
 
 def _is_divided(modifiers: list[Any]) -> bool:
