@@ -48,10 +48,23 @@ def ensure_joints_object(armature: bpy.types.Object, skeleton: Skeleton, group: 
     """
     for obj in _local_joints_objects():
         modifier = obj.modifiers.get(NODES_NAME)
-        fits = mesh_of(obj).get(JOINTS_KEY) == skeleton.fingerprint and find_posing(obj) == armature
-        if fits and mesh_of(obj).library is None and modifier is not None and modifier.node_group == group:
+        if _fits(obj, skeleton) and find_posing(obj) == armature and modifier and modifier.node_group == group:
             return obj
     return _new_joints_object(armature, skeleton, group)
+
+
+def _fits(obj: bpy.types.Object, skeleton: Skeleton) -> bool:
+    """Whether a joints object has a mesh of this file that was made for a skeleton."""
+    mesh = mesh_of(obj)
+    return mesh.get(JOINTS_KEY) == skeleton.fingerprint and mesh.library is None and has_groups(obj, skeleton)
+
+
+def has_groups(obj: bpy.types.Object, skeleton: Skeleton) -> bool:
+    """Whether the groups of a joints object are those of a skeleton.
+
+    Blender renames them with the bones of any armature that poses its mesh, which other armatures may share.
+    """
+    return tuple(group.name for group in obj.vertex_groups) == skeleton.names
 
 
 def is_joints_object(obj: bpy.types.Object) -> bool:
@@ -166,9 +179,9 @@ def _new_joints_object(armature: bpy.types.Object, skeleton: Skeleton, group: bp
 
 def _ensure_joints_mesh(name: str, skeleton: Skeleton) -> bpy.types.Mesh:
     """The mesh of all joints objects of a skeleton: their armatures' characters may share a mesh and its influences."""
-    for mesh in bpy.data.meshes:
-        if mesh.get(JOINTS_KEY) == skeleton.fingerprint and mesh.library is None:
-            return mesh
+    for obj in _local_joints_objects():
+        if _fits(obj, skeleton):
+            return mesh_of(obj)
     mesh = bpy.data.meshes.new(f"Supple Joints {name}")
     mesh[JOINTS_KEY] = skeleton.fingerprint
     bones = np.repeat(np.arange(len(skeleton.names)), skeleton.joint_counts)

@@ -20,6 +20,7 @@ from ...bridge.joints import (
     ensure_joints_copy,
     ensure_joints_object,
     find_posing,
+    has_groups,
     is_joints_copy,
     mix_linearly,
     remove_unused_joints_objects,
@@ -311,9 +312,9 @@ def refresh(
     surroundings = _read_surroundings(bound, above)
     skeleton = _read_changed_skeleton(armature, seen, changed, skeletons)
     is_new = seen is None or obj.data in changed or surroundings != seen.surroundings or skeleton is not seen.skeleton
-    if seen is not None and seen.joints_are_stale:
+    if seen is not None and (seen.joints_are_stale or any(isinstance(data, bpy.types.Armature) for data in changed)):
         seen.joints_are_stale = False
-        is_new = is_new or not _has_joints(bound)
+        is_new = is_new or not _has_joints(bound, skeleton)
     if seen is None or is_new:
         seen = _seen[obj.session_uid] = _bring_up_to_date(bound, skeleton, surroundings, above)
     if seen.problem:
@@ -337,10 +338,10 @@ def _follow_armature(bound: BoundObject) -> None:
         remove_unused_joints_objects()
 
 
-def _has_joints(bound: BoundObject) -> bool:
+def _has_joints(bound: BoundObject, skeleton: Skeleton) -> bool:
     """Whether an object's nodes read the joints of its armature."""
     joints = modifiers.read_input(bound.supple, JOINTS_INPUT)
-    return joints is not None and find_posing(joints) == bound.armature
+    return joints is not None and find_posing(joints) == bound.armature and has_groups(joints, skeleton)
 
 
 def _read_changed_skeleton(

@@ -48,6 +48,22 @@ def influences_of(obj: bpy.types.Object) -> list[str]:
     return [attribute.name for attribute in obj.data.attributes if attribute.name.startswith("supple")]
 
 
+def test_bones_renamed_in_another_armature_of_the_same_bones():
+    first, armature = add_tube()
+    twin = add_twin(first)
+    second, other = add_tube()
+    bind(first, second, method="SSD", evaluate="NODES")
+    update()
+    for name in ("new", "bone.1"):
+        bones = other.data.bones
+        bones[1].name = name
+        for rig in (armature, other):
+            turn(rig, rig.data.bones[1].name, (0.9, 0.4, 0.0))
+        assert distance(evaluated_points(twin), evaluated_points(first)) <= TOLERANCE
+        assert distance(evaluated_points(twin), evaluated_points(second)) <= TOLERANCE
+    assert len({read_input(supple_modifier(obj), JOINTS_INPUT) for obj in (first, second)}) == 2
+
+
 @parametrize_blends(NODE_BLENDS)
 @pytest.mark.parametrize("segments", [1, 3], ids=["", "B-Bones"])
 def test_switching_at_any_time(segments, method, params):
