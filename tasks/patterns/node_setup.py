@@ -176,11 +176,17 @@ def remove_properties(obj: bpy.types.Object, kept: Collection[str] = ()) -> None
 
 
 def remove_modifier(obj: bpy.types.Object) -> None:
-    """Remove the node modifier, its drivers, and its group where nothing else uses it."""
+    """Remove the node modifier, its drivers, and its group where nothing else uses it.
+
+    That of an override's library is switched off: Blender brings it back when the file is opened.
+    """
     modifier = find_modifier(obj)
     if modifier is None:
         return
     drivers.remove_drivers(obj, (f'modifiers["{bpy.utils.escape_identifier(modifier.name)}"]',))
+    if obj.override_library is not None and modifier.is_override_data:
+        modifier.show_viewport = modifier.show_render = False
+        return
     group = modifier.node_group
     obj.modifiers.remove(modifier)
     if group is not None and not group.users:
