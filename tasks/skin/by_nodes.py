@@ -304,13 +304,15 @@ def refresh(
     armature = bound.armature
     if mesh_of(obj).is_editmode or armature.mode == "EDIT":
         return
-    if _is_linked(bound):
-        _follow_armature(bound)
-        return
     seen = _seen.get(obj.session_uid)
     above = modifiers_above(obj, bound.supple)
     surroundings = _read_surroundings(bound, above)
     skeleton = _read_changed_skeleton(armature, seen, changed, skeletons)
+    if _is_linked(bound):
+        _follow_armature(bound)
+        _seen[obj.session_uid] = _Seen(skeleton, surroundings, object_to_armature(obj, armature), "")
+        check_bound_groups(bound, skeleton)
+        return
     is_new = seen is None or obj.data in changed or surroundings != seen.surroundings or skeleton is not seen.skeleton
     if seen is not None and (seen.joints_are_stale or any(isinstance(data, bpy.types.Armature) for data in changed)):
         seen.joints_are_stale = False

@@ -265,6 +265,11 @@ def rna_values(owner: bpy.types.bpy_struct) -> dict:
     return values
 
 
+def _is_brush(data: bpy.types.ID) -> bool:
+    """Whether data is a brush of Blender's own, or the library that it comes from."""
+    return isinstance(data, bpy.types.Brush) or "essentials_brushes" in data.name_full
+
+
 def snapshot(*objects: bpy.types.Object) -> dict:
     """Everything of mesh objects and of the file around them that Bind could touch, Supple's own settings apart."""
     state = {
@@ -275,6 +280,7 @@ def snapshot(*objects: bpy.types.Object) -> dict:
             state |= {
                 f"users of {prop.identifier} {data.name_full}": data.users
                 for data in getattr(bpy.data, prop.identifier)
+                if not _is_brush(data)  # an undone step brings back those of an earlier file
             }
     for scene in bpy.data.scenes:
         state[f"lock of {scene.name}"] = scene.render.use_lock_interface

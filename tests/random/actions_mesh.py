@@ -97,9 +97,9 @@ def blenders_weight_tool(world: World) -> str:
     obj = _small(world)
     obj.vertex_groups.active_index = 0
     world.select(obj)
-    name, options = world.rng.choice((
-        ("vertex_group_normalize_all", {}), ("vertex_group_clean", {"limit": 0.2}), ("vertex_group_invert", {}),
-        ("vertex_group_limit_total", {"limit": 1}), ("vertex_group_quantize", {}), ("vertex_group_mirror", {}),
+    name, options = world.rng.choice((  # Normalize All asks whether the Armature modifier is on
+        ("vertex_group_clean", {"limit": 0.2}), ("vertex_group_invert", {}), ("vertex_group_mirror", {}),
+        ("vertex_group_limit_total", {"limit": 1, "group_select_mode": "ALL"}), ("vertex_group_quantize", {}),
     ))  # fmt: skip
     return texts(obj, name, world.call(getattr(bpy.ops.object, name), **options))
 

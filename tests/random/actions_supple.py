@@ -234,7 +234,7 @@ def edit_weights(world: World) -> str:
         ("limit", {"limit": 2}), ("normalize", {}), ("prune", {"threshold": 0.1}), ("mirror", {}), ("clean", {}),
         ("check", {}), ("select", {"kind": "ANY"}),
     ))  # fmt: skip
-    obj = world.pick(obj for obj in world.own_meshes() if len(obj.data.vertices) < 5000)
+    obj = world.pick(_weighted(world))
     world.select(obj)
     return texts(obj, name, _call_in_both(world, f"weights_{name}", options))
 
@@ -245,19 +245,25 @@ def automatic_weights(world: World) -> str:
         [i.identifier for i in bpy.ops.supple.weights_auto.get_rna_type().properties["method"].enum_items]
     )
     mode = world.rng.choice(("REPLACE", "ADD", "UNWEIGHTED"))
-    obj = world.pick(obj for obj in world.own_meshes() if len(obj.data.vertices) < 3000)
+    obj = world.pick(obj for obj in _weighted(world) if len(obj.data.vertices) < 3000)
     world.select(obj)
     return texts(obj, method, mode, _call_in_both(world, "weights_auto", {"method": method, "mode": mode}))
 
 
 @action(often=1)
 def transfer_weights(world: World) -> str:
-    meshes = [obj for obj in world.own_meshes() if len(obj.data.vertices) < 5000]
+    meshes = _weighted(world)
     first, second = world.pick(meshes), world.pick(meshes)
     if first == second:
         raise NothingToDoError
     world.select(first, second)
     return texts(first, second, _call_in_both(world, "weights_transfer", {}))
+
+
+def _weighted(world: World) -> list[bpy.types.Object]:
+    """Meshes whose weights can be edited; with none or several Armature modifiers, it depends on Bind what is refused."""
+    meshes = (obj for obj in world.own_meshes() if len(obj.data.vertices) < 5000)
+    return [obj for obj in meshes if len(state.armature_modifiers(obj)) == 1]
 
 
 def _call_in_both(world: World, name: str, options: dict[str, Any]) -> bool:
