@@ -309,9 +309,8 @@ def refresh(
     surroundings = _read_surroundings(bound, above)
     skeleton = _read_changed_skeleton(armature, seen, changed, skeletons)
     if _is_linked(bound):
-        _follow_armature(bound)
+        _follow_library(bound)
         _seen[obj.session_uid] = _Seen(skeleton, surroundings, object_to_armature(obj, armature), "")
-        check_bound_groups(bound, skeleton)
         return
     is_new = seen is None or obj.data in changed or surroundings != seen.surroundings or skeleton is not seen.skeleton
     if seen is not None and (seen.joints_are_stale or any(isinstance(data, bpy.types.Armature) for data in changed)):
@@ -328,16 +327,18 @@ def refresh(
         )
 
 
-def _follow_armature(bound: BoundObject) -> None:
-    """See that the armature of an override poses it, and not that of its library."""
+def _follow_library(bound: BoundObject) -> None:
+    """See that the armature of an override poses it, and not that of its library; what was wrong there is wrong here."""
     obj, joints = bound.obj, modifiers.read_input(bound.supple, JOINTS_INPUT)
-    original = obj.override_library.reference if obj.override_library is not None else obj
-    linked = modifiers.read_input(find_supple_modifier(cast(bpy.types.Object, original)), JOINTS_INPUT)
+    original = cast(bpy.types.Object, obj.override_library.reference if obj.override_library is not None else obj)
+    linked = modifiers.read_input(find_supple_modifier(original), JOINTS_INPUT)
     if linked is None:
         raise SkinningError(f"A hidden object that '{obj.name}' needs was deleted: bind again")
     if not is_joints_copy(joints, linked, bound.armature):
         modifiers.write_input(bound.supple, JOINTS_INPUT, ensure_joints_copy(linked, bound.armature))
         remove_unused_joints_objects()
+    if message := settings_of(original).message:
+        raise SkinningError(f"'{obj.name}' is as its library was saved. There: {message}")
 
 
 def _has_joints(bound: BoundObject, skeleton: Skeleton) -> bool:

@@ -101,6 +101,8 @@ def _is_like_blenders(obj: bpy.types.Object, settings: Any, added: list[bpy.type
         return not added
     if settings.patterns or settings.bake != "NONE" or settings.method != "SSD" or settings.message:
         return False
+    if sum(modifier.type == "NODES" for modifier in added) > 1:
+        return False  # the user has duplicated Supple's modifier, and both deform
     is_moved_before = obj.data.shape_keys or len(modifiers) > 1 or own_modifiers(obj)[0].type != "ARMATURE"
     return not (is_moved_before and _is_divided(modifiers))
 
@@ -198,8 +200,8 @@ def _value(owner: Any, prop: Any, path: str, depth: int) -> Iterator[tuple[str, 
             yield path, [tuple(point.co) for point in value]
         elif prop.identifier not in ARRAYS or isinstance(owner, bpy.types.ShapeKey):
             for index, item in enumerate(value):
-                if isinstance(item, bpy.types.ID):
-                    yield f"{path}[{index}]", _name(item)
+                if item is None or isinstance(item, bpy.types.ID):
+                    yield f"{path}[{index}]", item and _name(item)
                 else:
                     yield from _values(item, f"{path}[{index} {getattr(item, 'name', '')}]", depth + 1)
     elif prop.type == "POINTER":
