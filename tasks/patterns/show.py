@@ -199,7 +199,7 @@ def clear(obj: bpy.types.Object) -> int:
     with muted():
         images = {pattern.image for pattern in settings.patterns if pattern.image is not None}
         _clear_shown(obj)
-        if not find_sharers(obj):
+        if all(other.data != obj.data for other in find_sharers(obj)):
             materials.remove_made_material(obj)
         settings.patterns.clear()
         for name in ("active_pattern", "pattern_key", "pattern_count", "pattern_state", "pattern_message"):

@@ -295,6 +295,8 @@ def _remove_keys(obj: bpy.types.Object, names: list[str]) -> None:
     if keys is None:
         return
     found = [keys.key_blocks[name] for name in names if name in keys.key_blocks]
+    if len(found) < len(keys.key_blocks):  # the others are relative to the first
+        found = [key for key in found if key != keys.reference_key]
     remove_curves(keys, {key.path_from_id("value") for key in found})
     active = obj.active_shape_key.name if obj.active_shape_key else ""
     for key in reversed(found):

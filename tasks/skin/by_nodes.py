@@ -328,7 +328,7 @@ def refresh(
 
 
 def _follow_library(bound: BoundObject) -> None:
-    """See that the armature of an override poses it, and not that of its library; what was wrong there is wrong here."""
+    """See that an override's own armature poses it, and say what was wrong in its library: it is wrong here, too."""
     obj, joints = bound.obj, modifiers.read_input(bound.supple, JOINTS_INPUT)
     original = cast(bpy.types.Object, obj.override_library.reference if obj.override_library is not None else obj)
     linked = modifiers.read_input(find_supple_modifier(original), JOINTS_INPUT)

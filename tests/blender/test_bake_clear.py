@@ -29,6 +29,7 @@ from scenes import (
     bind,
     distance,
     evaluated_points,
+    rest_points,
     supple_modifier,
 )
 from supple.deformers import SkinningError
@@ -71,6 +72,18 @@ def test_unbind_after_a_bake_gives_everything_back(tmp_path, kind, face):
     bake_with(kind, obj, tmp_path / "a.pc2")
     bpy.ops.supple.unbind()
     assert changes(before, everything(obj)) == {}
+
+
+def test_a_key_that_was_added_to_a_bake_keeps_its_basis(tmp_path):
+    obj, _ = add_character("no keys")
+    bind(obj)
+    points = rest_points(obj)
+    bake_with("SHAPE_KEYS", obj, tmp_path / "a.pc2")
+    key = obj.shape_key_add(name="Smile", from_mix=False)
+    key.data[0].co.x += 1.0
+    bpy.ops.supple.unbind()
+    assert [key.name for key in obj.data.shape_keys.key_blocks] == ["Basis", "Smile"]
+    assert distance(rest_points(obj), points) == 0.0
 
 
 @pytest.mark.parametrize("second", KINDS)

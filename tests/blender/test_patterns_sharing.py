@@ -54,6 +54,18 @@ def test_all_that_patterns_added_is_gone_again(material, way):
     assert not settings_of(obj).patterns
 
 
+def test_the_material_of_each_copy_is_gone_again():
+    obj, _ = add_skin()
+    add_own(obj, "WRINKLE")
+    copies = [obj, obj.copy()]
+    copies[1].data = obj.data.copy()
+    bpy.context.scene.collection.objects.link(copies[1])
+    for one in copies:
+        clear(one)
+        assert not one.material_slots
+    assert not bpy.data.materials
+
+
 def test_a_linked_copy_holds_nothing_back(tmp_path):
     obj, _ = add_skin()
     add_own(obj, "WRINKLE")

@@ -211,7 +211,7 @@ def add_key(world: World) -> str:
     obj = _small(world)
     if obj.data.shape_keys is None:
         obj.shape_key_add(name="Basis")
-    key = obj.shape_key_add(name=world.rng.choice(("Smile", "Frown", "Supple")), from_mix=world.chance(0.2))
+    key = obj.shape_key_add(name=world.rng.choice(("Smile", "Frown", "Supple")), from_mix=False)
     points = np.empty((len(key.data), 3), np.float32)
     key.data.foreach_get("co", points.ravel())
     points[:, 2] += world.between(-0.3, 0.3) * points[:, 1]

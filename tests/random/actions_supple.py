@@ -261,7 +261,7 @@ def transfer_weights(world: World) -> str:
 
 
 def _weighted(world: World) -> list[bpy.types.Object]:
-    """Meshes whose weights can be edited; with none or several Armature modifiers, it depends on Bind what is refused."""
+    """Meshes whose weights can be edited, bound or not: with none or several Armature modifiers, that differs."""
     meshes = (obj for obj in world.own_meshes() if len(obj.data.vertices) < 5000)
     return [obj for obj in meshes if len(state.armature_modifiers(obj)) == 1]
 
@@ -277,11 +277,11 @@ def _call_in_both(world: World, name: str, options: dict[str, Any]) -> bool:
 
 @action(often=3)
 def add_pattern(world: World) -> str:
-    obj, number = world.pick(world.own_meshes()), world.rng.randrange(PRESETS)
-    if world.without_supple or not is_enabled() or world.only_linear:
-        return texts(obj)
+    obj, number = world.pick(_weighted(world)), world.rng.randrange(PRESETS)
     armatures = [m.object for m in state.armature_modifiers(obj) if m.object is not None]
     names = [bone.name for armature in armatures for bone in armature.data.bones]
+    if world.without_supple or not is_enabled() or world.only_linear or not names:
+        return texts(obj)
     library = sys.modules[f"{checkout.MODULE}.tasks.patterns.library"]
     presets = sorted(library.all_entries())
     world.select(obj)

@@ -99,7 +99,8 @@ def blender_version() -> tuple[int, ...]:
 def characters_here() -> list[str]:
     root = HERE.parent.parent
     files = [*root.glob("tests/fixtures/*.blend"), *root.parent.glob("shared/assets/*/*.blend")]
-    return [*SIMPLE, *sorted(path.stem for path in files)]
+    newer = {"nodes"} if blender_version() < (4, 5) else set()  # what Blender 4.2 can not open
+    return [*SIMPLE, *sorted({path.stem for path in files} - newer)]
 
 
 def main() -> int:

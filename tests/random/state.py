@@ -117,11 +117,11 @@ def _is_divided(modifiers: list[Any]) -> bool:
 def _find_size(obj: bpy.types.Object) -> float:
     """The largest number that a position of an object goes through: float32 keeps seven digits of it."""
     numbers = [1e-3, *(abs(x) for corner in obj.bound_box for x in corner)]
+    armatures = [modifier.object for modifier in armature_modifiers(obj) if modifier.object is not None]
+    numbers += [abs(x) for armature in armatures for bone in armature.data.bones for x in bone.tail_local]
     depsgraph = bpy.context.evaluated_depsgraph_get()
-    for modifier in armature_modifiers(obj):
-        if modifier.object is None:
-            continue
-        armature = modifier.object.evaluated_get(depsgraph)
+    for armature in armatures:
+        armature = armature.evaluated_get(depsgraph)
         space = armature.matrix_world.inverted_safe() @ obj.evaluated_get(depsgraph).matrix_world
         back = space.inverted_safe()
         reach = max(1.0, *(abs(x) for row in space for x in row), *(abs(x) for row in back for x in row))
