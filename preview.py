@@ -21,7 +21,7 @@ from .tasks.patterns import show
 from .tasks.patterns.layout import forget_charts
 from .tasks.skin import by_nodes, live, overrides
 from .tasks.skin.bind import count_changes, follow_settings, migrate
-from .tasks.skin.hidden import own_hidden
+from .tasks.skin.hidden import own_hidden, unlock_interfaces
 from .tasks.skin.poses import Poses
 from .tasks.stack import armature_modifiers, find_bound_objects, hand_over, pass_on, take_over
 
@@ -56,8 +56,9 @@ class _Watch:
         live.forget_others(found)
         by_nodes.expect_other_joints()
         for obj in found:
-            _report(obj, lambda obj=obj: _adopt(obj, taken))
+            _try(obj, lambda obj=obj: _adopt(obj, taken))  # an earlier message stays until the next step
         hide_again()
+        unlock_interfaces()
         self.indices = [index for index, obj in enumerate(bpy.data.objects) if obj in found]
         show.follow_objects()
         self.known = read_object_ids(), count_changes()
@@ -86,14 +87,19 @@ def _adopt(obj: bpy.types.Object, taken: set) -> None:
 
 
 def _report(obj: bpy.types.Object, step: Callable[[], object]) -> None:
-    """Run a step for an object; the panel shows what is wrong, and the object is left as it is."""
+    """Bring an object up to date; the panel shows what is wrong, and the object is left as it is."""
+    if _try(obj, step) and obj.session_uid not in _watch.given_up:
+        _show(obj, "")
+
+
+def _try(obj: bpy.types.Object, step: Callable[[], object]) -> bool:
+    """Run a step for an object: whether nothing is wrong; else the panel shows it."""
     try:
         _guard(obj, step)
     except SkinningError as error:
         _show(obj, str(error))
-    else:
-        if obj.session_uid not in _watch.given_up:
-            _show(obj, "")
+        return False
+    return True
 
 
 def _guard(obj: bpy.types.Object, step: Callable[[], object]) -> None:

@@ -82,6 +82,15 @@ def resolve(obj: bpy.types.Object, supple: bpy.types.Modifier | None = None) -> 
     return BoundObject(obj, settings_of(obj), replaced, check_armature(obj, replaced), supple)
 
 
+def check_deformed_once(bound: BoundObject) -> None:
+    """Raise SkinningError where the Armature modifier that Supple stands in for is on, too."""
+    if any(map(all, zip(read_toggles(bound.replaced), read_toggles(bound.supple), strict=True))):
+        raise SkinningError(
+            f"'{bound.obj.name}' is deformed twice, by Supple and by Armature modifier '{bound.replaced.name}': switch "
+            "that modifier off, in viewport and render"
+        )
+
+
 def find_supple_modifier(obj: bpy.types.Object) -> bpy.types.Modifier:
     """The node modifier that Bind has put into the stack.
 

@@ -34,7 +34,7 @@ from ..stack import (
 from . import by_nodes, by_python, live
 from .bake import check_clearable, clear_bake
 from .by_python import LiveObject
-from .hidden import give_hidden, lock_interface, remove_hidden, unlock_interface
+from .hidden import give_hidden, lock_interface, remove_hidden, unlock_interfaces
 
 _changes = 0
 
@@ -193,7 +193,7 @@ def _bind_one(skinned: SkinnedObject, setup: LiveObject | by_nodes.NodeSetup, pr
     if settings.evaluate == "PYTHON":
         lock_interface(obj)
     else:
-        unlock_interface(obj)
+        unlock_interfaces()
 
 
 def _add_modifier(skinned: SkinnedObject) -> bpy.types.Modifier:
@@ -335,7 +335,7 @@ def _unbind_one(obj: bpy.types.Object) -> None:
     ):  # fmt: skip
         settings.property_unset(name)
     settings.particles.property_unset("bound_count")
-    unlock_interface(obj)
+    unlock_interfaces()
 
 
 def migrate(obj: bpy.types.Object) -> None:

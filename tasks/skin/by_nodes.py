@@ -50,6 +50,7 @@ from ..character import (
 from ..stack import (
     BoundObject,
     SkinnedObject,
+    check_deformed_once,
     find_supple_modifier,
     resolve,
 )
@@ -304,6 +305,7 @@ def refresh(
     armature = bound.armature
     if mesh_of(obj).is_editmode or armature.mode == "EDIT":
         return
+    check_deformed_once(bound)
     seen = _seen.get(obj.session_uid)
     above = modifiers_above(obj, bound.supple)
     surroundings = _read_surroundings(bound, above)

@@ -61,10 +61,11 @@ def lock_interface(obj: bpy.types.Object) -> None:
             scene[LOCK_KEY] = True
 
 
-def unlock_interface(obj: bpy.types.Object) -> None:
+def unlock_interfaces() -> None:
     """Undo `lock_interface` in scenes where no object is bound by Python any more."""
-    bound = [other for other in find_bound_objects() if settings_of(other).evaluate == "PYTHON"]
-    for scene in obj.users_scene:
-        if LOCK_KEY in scene and not any(scene in other.users_scene for other in bound):
+    locked = [scene for scene in bpy.data.scenes if LOCK_KEY in scene and scene.library is None]
+    bound = [obj for obj in find_bound_objects() if settings_of(obj).evaluate == "PYTHON"] if locked else []
+    for scene in locked:
+        if not any(scene in obj.users_scene for obj in bound):
             scene.render.use_lock_interface = False
             del scene[LOCK_KEY]

@@ -26,7 +26,7 @@ from ..character import (
     modifiers_above,
     object_to_armature,
 )
-from ..stack import BoundObject, find_supple_modifier, is_deformed_by_parent, resolve
+from ..stack import BoundObject, check_deformed_once, find_supple_modifier, is_deformed_by_parent, resolve
 from . import poses as armature_poses
 from .by_python import LiveObject, prepare_known, read_choices
 from .poses import PosedArmature, Poses
@@ -179,6 +179,7 @@ def refresh(
     if not (supple.show_render if depsgraph.mode == "RENDER" else supple.show_viewport):
         return False
     bound = resolve(obj, supple)
+    check_deformed_once(bound)
     if bound.armature.mode == "EDIT":
         return False  # the bones are about to change, and have no pose
     posed = (poses or Poses(depsgraph)).of(bound.armature)

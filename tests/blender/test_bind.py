@@ -285,6 +285,15 @@ def test_the_interface_lock_of_each_scene_is_given_back():
     assert snapshot(obj) == before
 
 
+@pytest.mark.python_only("nodes need no lock: Python writes nothing while rendering")
+def test_the_interface_is_unlocked_when_the_last_bound_object_is_deleted():
+    obj, _ = add_tube()
+    bind_by_operator(obj)
+    bpy.data.objects.remove(obj)
+    bpy.context.view_layer.update()
+    assert not bpy.context.scene.render.use_lock_interface
+
+
 def test_unbind_refuses_where_nothing_is_bound():
     obj, _ = add_tube()
     with pytest.raises(SkinningError, match="Nothing to unbind: select a mesh that is bound"):

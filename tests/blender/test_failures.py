@@ -343,3 +343,25 @@ def test_only_what_supple_has_made_is_written_to_and_removed(make, name, tmp_pat
     bpy.ops.supple.unbind()
     assert_follows(obj, twin)
     assert (rest_points(other).tobytes() if other.type == "MESH" else b"") == before
+
+
+def test_another_armature_modifier_beside_supples_is_reported_until_it_is_off():
+    obj, armature, _ = bound_tube()
+    obj.modifiers.remove(obj.modifiers["Armature"])
+    other = obj.modifiers.new("Other", "ARMATURE")
+    other.object = armature
+    update()
+    assert "deformed twice, by Supple and by Armature modifier 'Other'" in settings_of(obj).message
+    other.show_viewport = other.show_render = False
+    update()
+    assert settings_of(obj).message == ""
+
+
+def test_a_message_stays_when_supple_is_enabled_again():
+    obj, armature, _ = bound_tube()
+    edit_bones(armature, lambda bones: bones.remove(bones["bone.2"]))
+    update()
+    message = settings_of(obj).message
+    preview.unregister()
+    preview.register()
+    assert "are gone from" in message == settings_of(obj).message

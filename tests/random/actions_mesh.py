@@ -287,7 +287,7 @@ def weights_and_key_at_once(world: World) -> str:
 
 
 KINDS = ("SUBSURF", "MIRROR", "SOLIDIFY", "CAST", "DISPLACE", "SMOOTH", "TRIANGULATE", "CORRECTIVE_SMOOTH", "ARRAY",
-         "SIMPLE_DEFORM", "WAVE", "MASK", "DECIMATE", "LATTICE", "HOOK", "WELD", "LAPLACIANSMOOTH")  # fmt: skip
+         "SIMPLE_DEFORM", "WAVE", "MASK", "DECIMATE", "LATTICE", "HOOK", "WELD")  # fmt: skip
 
 
 @action(often=4)
@@ -299,8 +299,14 @@ def add_modifier(world: World) -> str:
     modifier: Any = obj.modifiers.new(kind.title(), kind)
     if kind == "SUBSURF":
         modifier.levels = 1
-    elif kind == "DISPLACE":
-        modifier.strength = 0.1
+    elif kind == "DISPLACE":  # normals of faces without an area are noise
+        modifier.strength, modifier.direction = 0.1, "Z"
+    elif kind == "SOLIDIFY":
+        modifier.thickness = 1e-3
+    elif kind == "CORRECTIVE_SMOOTH":
+        modifier.use_only_smooth = True
+    elif kind == "DECIMATE":
+        modifier.decimate_type = "UNSUBDIV"
     elif kind == "CAST":
         modifier.factor = 0.3
     elif kind == "MASK" and obj.vertex_groups:

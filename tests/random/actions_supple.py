@@ -197,7 +197,7 @@ def disturb(world: World) -> str:
         return texts(obj)
     modifier: Any = world.rng.choice(added)
     print("disturbs:", what, modifier.name)
-    if what == "remove":
+    if what == "remove" and modifier.show_viewport and modifier.show_render:  # toggles go with it
         obj.modifiers.remove(modifier)
     elif what == "rename":
         modifier.name = "Mine"

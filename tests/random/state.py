@@ -188,7 +188,8 @@ def _values(owner: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
             )
         for prop in owner.bl_rna.properties:
             is_name = prop.identifier == "name" and isinstance(owner, bpy.types.Key | bpy.types.Action)
-            if prop.identifier not in VOLATILE and not (is_name or prop.identifier == "name_full"):
+            is_place = prop.identifier == "frame" and isinstance(owner, bpy.types.ShapeKey)  # after those of a bake
+            if prop.identifier not in VOLATILE and not (is_name or is_place or prop.identifier == "name_full"):
                 yield from _value(owner, prop, f"{path}.{prop.identifier}", depth)
 
 
@@ -205,6 +206,8 @@ def _value(owner: Any, prop: Any, path: str, depth: int) -> Iterator[tuple[str, 
                 else:
                     yield from _values(item, f"{path}[{index} {getattr(item, 'name', '')}]", depth + 1)
     elif prop.type == "POINTER":
+        if prop.identifier == "pose" and not owner.visible_get():
+            return  # animated where something that is evaluated depends on it
         if value is not None and prop.identifier in INSIDE:
             yield from _values(value, path, depth + 1)
         else:
