@@ -98,7 +98,8 @@ def remove_charts(mesh: bpy.types.Mesh, kept: Collection[str]) -> None:
     """
     if mesh.library is not None or mesh.override_library is not None:
         return
-    for name in mesh.attributes.keys():
-        if (match := CHARTS.fullmatch(name)) and match[1] not in kept:
-            mesh.attributes.remove(mesh.attributes[name])
-    mesh.update_tag()
+    stale = [name for name in mesh.attributes.keys() if (match := CHARTS.fullmatch(name)) and match[1] not in kept]
+    for name in stale:
+        mesh.attributes.remove(mesh.attributes[name])
+    if stale:
+        mesh.update_tag()

@@ -71,6 +71,11 @@ def is_supple_modifier(modifier: bpy.types.Modifier) -> bool:
     return VERSION_KEY in modifier.node_group
 
 
+def is_from_library(modifier: bpy.types.Modifier) -> bool:
+    """Whether a library override has a modifier from its library: removed, it would come back."""
+    return modifier.id_data.override_library is not None and modifier.is_override_data
+
+
 def add_supple_modifier(obj: bpy.types.Object, index: int) -> bpy.types.Modifier:
     """Put the node modifier into the stack at `index`; it has no node group yet."""
     return add_modifier(obj, GROUP_NAME, "NODES", index)
@@ -97,7 +102,7 @@ def add_modifier(
 
 
 def remove_modifier(obj: bpy.types.Object, modifier: bpy.types.Modifier, successor: bpy.types.Modifier | None) -> None:
-    """Remove a modifier, or switch off one that a library override has from its library: it would come back.
+    """Remove a modifier, or switch off one that a library override has from its library.
 
     Parameters
     ----------
@@ -107,7 +112,7 @@ def remove_modifier(obj: bpy.types.Object, modifier: bpy.types.Modifier, success
         Becomes the active modifier where the removed one was.
     """
     clear_inputs(modifier)
-    if obj.override_library is not None and modifier.is_override_data:
+    if is_from_library(modifier):
         modifier.show_viewport = modifier.show_render = False
         return
     active = obj.modifiers.active

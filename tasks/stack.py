@@ -86,8 +86,8 @@ def check_deformed_once(bound: BoundObject) -> None:
     """Raise SkinningError where the Armature modifier that Supple stands in for is on, too."""
     if any(map(all, zip(read_toggles(bound.replaced), read_toggles(bound.supple), strict=True))):
         raise SkinningError(
-            f"'{bound.obj.name}' is deformed twice, by Supple and by Armature modifier '{bound.replaced.name}': switch "
-            "that modifier off, in viewport and render"
+            f"'{bound.obj.name}' is deformed twice, by Supple and by Armature modifier '{bound.replaced.name}': bind "
+            "again, or switch that modifier off"
         )
 
 

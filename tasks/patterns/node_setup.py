@@ -13,7 +13,7 @@ import numpy as np
 from ...bridge import drivers, materials
 from ...bridge.charts import PREFIX, chart_name
 from ...bridge.drivers import DrivingJoint
-from ...bridge.modifiers import PATTERNS_NAME, read_input, write_input
+from ...bridge.modifiers import PATTERNS_NAME, is_from_library, read_input, write_input
 from ...deformers.patterns.charts import Chart
 from ...deformers.patterns.heights import Relief, Response
 from ...nodes.groups import VERSION
@@ -184,7 +184,7 @@ def remove_modifier(obj: bpy.types.Object) -> None:
     if modifier is None:
         return
     drivers.remove_drivers(obj, (f'modifiers["{bpy.utils.escape_identifier(modifier.name)}"]',))
-    if obj.override_library is not None and modifier.is_override_data:
+    if is_from_library(modifier):
         modifier.show_viewport = modifier.show_render = False
         return
     group = modifier.node_group

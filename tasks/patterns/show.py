@@ -179,15 +179,19 @@ def _sign_mesh(charts: MeshCharts) -> str:
 
 
 def _clear_shown(obj: bpy.types.Object) -> None:
-    """Remove all that shows an object's patterns; copies of the object keep theirs."""
+    """Remove all that shows an object's patterns, also from a mesh it had before; copies of it keep theirs."""
     key = settings_of(obj).pattern_key
     if not key:
         return
     remove_modifier(obj)
     remove_properties(obj)
     remove_bump(obj)
-    users = [other for other in bpy.data.objects if other != obj and other.data == obj.data]
-    remove_charts(mesh_of(obj), {settings_of(other).pattern_key for other in users})
+    kept = {mesh: set() for mesh in bpy.data.meshes}
+    for other in bpy.data.objects:
+        if other != obj and other.type == "MESH":
+            kept[mesh_of(other)].add(settings_of(other).pattern_key)
+    for mesh, keys in kept.items():
+        remove_charts(mesh, keys)
 
 
 def clear(obj: bpy.types.Object) -> int:

@@ -50,7 +50,8 @@ def _note_change() -> None:
 
 
 def _remove_unused() -> None:
-    """Remove joints objects and node groups that no modifier uses any more."""
+    """Remove joints objects, influences and node groups that no modifier uses any more."""
+    by_nodes.remove_unused_influences()
     remove_unused_joints_objects()
     remove_unused_groups()
 
@@ -170,7 +171,6 @@ def _bind_one(skinned: SkinnedObject, setup: LiveObject | by_nodes.NodeSetup, pr
             supple = supple or _add_modifier(skinned)
             if not is_deforming:
                 write_toggles(supple, settings.live_toggles)
-                write_toggles(replaced, (False, False))
             bound = BoundObject(obj, settings, replaced, skinned.armature, supple)
             settings.version = SETTINGS_VERSION
             settings.armature_modifier = replaced.name
@@ -179,8 +179,8 @@ def _bind_one(skinned: SkinnedObject, setup: LiveObject | by_nodes.NodeSetup, pr
                 _give_to_nodes(bound, setup)
             else:
                 _give_to_python(bound, setup)
-            if supple is not None:
-                take_over(obj)
+            take_over(obj)
+            write_toggles(replaced, (False, False))
         except BaseException:
             if is_new:
                 _unbind_one(obj)
@@ -221,7 +221,7 @@ def _give_to_python(bound: BoundObject, setup: LiveObject) -> None:
     settings = bound.settings
     settings.method, settings.evaluate = setup.choices.method, "PYTHON"
     settings.bound_groups = "\n".join(setup.groups)
-    by_nodes.remove(bound.obj)
+    by_nodes.forget(bound.obj)
     bound.supple.node_group = ensure_carrier_group()
     carrier = settings.carrier
     if not carriers.is_own(carrier) or len(mesh_of(carrier).vertices) != len(mesh_of(bound.obj).vertices):
@@ -326,7 +326,7 @@ def _unbind_one(obj: bpy.types.Object) -> None:
     for modifier in [modifier for modifier in obj.modifiers if modifiers.is_supple_modifier(modifier)]:
         modifiers.remove_modifier(obj, modifier, replaced)
     remove_hidden(settings)
-    by_nodes.remove(obj)
+    by_nodes.forget(obj)
     live.forget(obj)
     _note_change()
     for name in (

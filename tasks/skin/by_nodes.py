@@ -236,18 +236,18 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
     _seen[bound.obj.session_uid] = _Seen(skeleton, surroundings, setup.character.space, "")
 
 
-def remove(obj: bpy.types.Object) -> None:
-    """Take the influences off a mesh that no other object reads them from."""
-    mesh = mesh_of(obj)
-    shared = mesh.users > 1 and any(
-        other != obj
-        and other.data == mesh
-        and any(is_deformation(getattr(modifier, "node_group", None)) for modifier in other.modifiers)
-        for other in bpy.data.objects
-    )
-    if mesh.library is None and not shared:
-        remove_influences(mesh)
-    forget(obj)
+def remove_unused_influences() -> None:
+    """Take influences off all meshes of which no object reads them, such as one that an object had before another."""
+    used = {obj.data for obj in bpy.data.objects if obj.type == "MESH" and any(map(_reads_influences, obj.modifiers))}
+    for mesh in bpy.data.meshes:
+        if mesh not in used and mesh.library is None:
+            remove_influences(mesh)
+
+
+def _reads_influences(modifier: bpy.types.Modifier) -> bool:
+    if not is_deformation(getattr(modifier, "node_group", None)):
+        return False
+    return settings_of(modifier.id_data).is_bound or not modifiers.is_from_library(modifier)
 
 
 def expect_other_joints() -> None:

@@ -7,7 +7,7 @@ from typing import cast
 
 import bpy
 
-from ...bridge.modifiers import is_supple_modifier
+from ...bridge.modifiers import is_from_library, is_supple_modifier
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
 from ..stack import either, find_replaced_modifier, read_toggles, write_toggles
@@ -49,7 +49,7 @@ def mend(obj: bpy.types.Object) -> None:
     found = [modifier for modifier in obj.modifiers if is_supple_modifier(modifier)]
     if obj.override_library is None or settings.bake != "NONE" or not found:
         return
-    from_library = [modifier for modifier in found if modifier.is_override_data]
+    from_library = list(filter(is_from_library, found))
     supple = (from_library or found)[0]
     _set_toggles(obj, supple)
     for modifier in [modifier.name for modifier in found if modifier not in (supple, *from_library)]:

@@ -345,16 +345,21 @@ def test_only_what_supple_has_made_is_written_to_and_removed(make, name, tmp_pat
     assert (rest_points(other).tobytes() if other.type == "MESH" else b"") == before
 
 
-def test_another_armature_modifier_beside_supples_is_reported_until_it_is_off():
-    obj, armature, _ = bound_tube()
+@pytest.mark.parametrize("way", ["bind again", "switch it off"])
+def test_another_armature_modifier_beside_supples_is_reported(way):
+    obj, armature, twin = bound_tube()
     obj.modifiers.remove(obj.modifiers["Armature"])
     other = obj.modifiers.new("Other", "ARMATURE")
     other.object = armature
     update()
     assert "deformed twice, by Supple and by Armature modifier 'Other'" in settings_of(obj).message
-    other.show_viewport = other.show_render = False
-    update()
+    if way == "bind again":
+        bind(obj, method="SSD")
+    else:
+        other.show_viewport = other.show_render = False
+    bend(armature, 70)
     assert settings_of(obj).message == ""
+    assert_follows(obj, twin)
 
 
 def test_a_message_stays_when_supple_is_enabled_again():

@@ -151,6 +151,15 @@ def test_unbind_leaves_no_charts_that_came_with_a_copied_mesh():
         assert {attribute.name for attribute in one.data.attributes} == plain
 
 
+def test_unbind_leaves_no_charts_on_a_mesh_that_the_object_had_before():
+    obj, _ = add_skin()
+    plain = {one.name for one in obj.data.attributes}
+    add_own(obj)
+    former, obj.data = obj.data, obj.data.copy()
+    clear(obj)
+    assert [{one.name for one in mesh.attributes} for mesh in (former, obj.data)] == [plain, plain]
+
+
 def test_unbind_of_an_override_whose_mesh_is_linked(tmp_path):
     obj, _ = add_skin()
     bind(obj, evaluate="PYTHON")

@@ -299,10 +299,10 @@ def add_modifier(world: World) -> str:
     modifier: Any = obj.modifiers.new(kind.title(), kind)
     if kind == "SUBSURF":
         modifier.levels = 1
-    elif kind == "DISPLACE":  # normals of faces without an area are noise
+    elif kind == "DISPLACE":  # not along normals, which are noise where faces have no area
         modifier.strength, modifier.direction = 0.1, "Z"
     elif kind == "SOLIDIFY":
-        modifier.thickness = 1e-3
+        modifier.thickness = 1e-5
     elif kind == "CORRECTIVE_SMOOTH":
         modifier.use_only_smooth = True
     elif kind == "DECIMATE":
