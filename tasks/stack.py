@@ -83,12 +83,14 @@ def resolve(obj: bpy.types.Object, supple: bpy.types.Modifier | None = None) -> 
 
 
 def check_deformed_once(bound: BoundObject) -> None:
-    """Raise SkinningError where the Armature modifier that Supple stands in for is on, too."""
-    if any(map(all, zip(read_toggles(bound.replaced), read_toggles(bound.supple), strict=True))):
-        raise SkinningError(
-            f"'{bound.obj.name}' is deformed twice, by Supple and by Armature modifier '{bound.replaced.name}': bind "
-            "again, or switch that modifier off"
-        )
+    """Raise SkinningError where the Armature modifier that Supple stands in for, or a copy of Supple's, is on, too."""
+    deforming = [other for other in bound.obj.modifiers if other == bound.replaced or is_supple_modifier(other)]
+    for toggles in zip(*map(read_toggles, deforming), strict=True):
+        if sum(toggles) > 1:
+            names = " and ".join(f"'{other.name}'" for other, is_on in zip(deforming, toggles, strict=True) if is_on)
+            raise SkinningError(
+                f"'{bound.obj.name}' is deformed more than once, by modifiers {names}: switch off all but one"
+            )
 
 
 def find_supple_modifier(obj: bpy.types.Object) -> bpy.types.Modifier:

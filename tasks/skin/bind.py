@@ -49,7 +49,7 @@ def _note_change() -> None:
     _changes += 1
 
 
-def _remove_unused() -> None:
+def remove_unused() -> None:
     """Remove joints objects, influences and node groups that no modifier uses any more."""
     by_nodes.remove_unused_influences()
     remove_unused_joints_objects()
@@ -93,7 +93,7 @@ def bind(
         prepared.append(prepare(skinned, method, evaluate))
     for skinned, (setup, problem) in zip(checked, prepared, strict=True):
         _bind_one(skinned, setup, problem)
-    _remove_unused()
+    remove_unused()
 
 
 def describe_particles(obj: bpy.types.Object) -> str:
@@ -184,7 +184,7 @@ def _bind_one(skinned: SkinnedObject, setup: LiveObject | by_nodes.NodeSetup, pr
         except BaseException:
             if is_new:
                 _unbind_one(obj)
-                _remove_unused()
+                remove_unused()
             raise
         settings.is_handed_over = False
         settings.evaluate_problem = problem
@@ -248,7 +248,7 @@ def follow_settings(obj: bpy.types.Object) -> None:
         _set_evaluate(settings, "NODES" if has_nodes else "PYTHON")
         raise
     _bind_one(skinned, setup, problem)
-    _remove_unused()
+    remove_unused()
 
 
 def _has_method_for_nodes_to_try(obj: bpy.types.Object) -> bool:
@@ -311,7 +311,7 @@ def unbind(objects: Iterable[bpy.types.Object]) -> None:
         clear_patterns(obj)
     for obj in bound:
         _unbind_one(obj)
-    _remove_unused()
+    remove_unused()
 
 
 def _unbind_one(obj: bpy.types.Object) -> None:

@@ -352,11 +352,23 @@ def test_another_armature_modifier_beside_supples_is_reported(way):
     other = obj.modifiers.new("Other", "ARMATURE")
     other.object = armature
     update()
-    assert "deformed twice, by Supple and by Armature modifier 'Other'" in settings_of(obj).message
+    assert "deformed more than once, by modifiers 'Supple' and 'Other'" in settings_of(obj).message
     if way == "bind again":
         bind(obj, method="SSD")
     else:
         other.show_viewport = other.show_render = False
+    bend(armature, 70)
+    assert settings_of(obj).message == ""
+    assert_follows(obj, twin)
+
+
+def test_a_copy_of_supples_modifier_is_reported():
+    obj, armature, twin = bound_tube()
+    select(obj)
+    bpy.ops.object.modifier_copy(modifier="Supple")
+    update()
+    assert "by modifiers 'Supple' and 'Supple.001': switch off all but one" in settings_of(obj).message
+    obj.modifiers.remove(obj.modifiers["Supple.001"])
     bend(armature, 70)
     assert settings_of(obj).message == ""
     assert_follows(obj, twin)

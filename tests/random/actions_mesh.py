@@ -335,15 +335,20 @@ def toggle_modifier(world: World) -> str:
     obj = world.pick(obj for obj in world.meshes() if state.own_modifiers(obj))
     modifier = world.pick(state.own_modifiers(obj))
     what = world.rng.choice(("show_viewport", "show_viewport", "show_render", "show_in_editmode"))
-    target = modifier
     above: list[Any] = list(obj.modifiers)[: obj.modifiers.find(modifier.name)]
+    targets: list[Any] = [modifier]
     if what != "show_in_editmode" and modifier.type == "ARMATURE" and above and state.is_added(obj, above[-1]):
-        target = above[-1]  # what a user toggles then
-    if target != modifier and obj.supple.bake == "SHAPE_KEYS":
+        targets = [other for other in above if state.is_added(obj, other)]  # what a user toggles then
+    settings, is_off = getattr(obj, "supple", None), False
+    if what != "show_in_editmode" and settings is not None and settings.is_bound:
+        is_lost = targets == [modifier] and modifier.name == settings.armature_modifier  # Supple's was removed
+        is_off = is_lost or (targets != [modifier] and settings.bake == "SHAPE_KEYS")
+    if is_off:
         index = ("show_viewport", "show_render").index(what)
-        obj.supple.live_toggles[index] = not obj.supple.live_toggles[index]  # what is given back
+        settings.live_toggles[index] = not settings.live_toggles[index]  # what is given back
     else:
-        setattr(target, what, not getattr(target, what))
+        for target in targets:
+            setattr(target, what, not getattr(target, what))
     return texts(obj, modifier, what)
 
 

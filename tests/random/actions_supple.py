@@ -325,6 +325,15 @@ def remove_pattern(world: World) -> str:
     return texts(obj)
 
 
+def _remove_independent(obj: bpy.types.Object) -> None:
+    """Remove the modifier of an object that is independent, and can not be bound any more."""
+    modifier: Any = state.added_modifier(obj)
+    for own in state.armature_modifiers(obj)[:1]:
+        own.show_viewport, own.show_render = modifier.show_viewport, modifier.show_render
+    sys.modules[f"{checkout.MODULE}.bridge.modifiers"].remove_modifier(obj, modifier, None)
+    sys.modules[f"{checkout.MODULE}.tasks.skin.bind"].remove_unused()
+
+
 def take_supple_away() -> list[str]:
     """Unbind all, as at the end of a run: what could not be."""
     problems = []
@@ -342,8 +351,8 @@ def take_supple_away() -> list[str]:
                 and np.any([m.type == "NODES" and m.node_group is not None for m in obj.modifiers])
             ):
                 task.bind([obj], "SSD")  # made independent, or a copy of such
-        except errors as error:
-            problems.append(f"'{obj.name}' can not be bound again: {error}")
+        except errors:
+            _remove_independent(obj)
         try:
             if settings.is_bound or settings.patterns:
                 task.unbind([obj])

@@ -101,8 +101,6 @@ def _is_like_blenders(obj: bpy.types.Object, settings: Any, added: list[bpy.type
         return not added
     if settings.patterns or settings.bake != "NONE" or settings.method != "SSD" or settings.message:
         return False
-    if sum(modifier.type == "NODES" for modifier in added) > 1:
-        return False  # the user has duplicated Supple's modifier, and both deform
     is_moved_before = obj.data.shape_keys or len(modifiers) > 1 or own_modifiers(obj)[0].type != "ARMATURE"
     return not (is_moved_before and _is_divided(modifiers))
 
