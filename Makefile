@@ -28,7 +28,7 @@ BUILDER = $(PYTHON) .venv/$(ENVIRONMENT)/lib/python3*/site-packages/bpy/*/script
 say = @sed -n 's/^$@:.*\#\# */== $@: /p' Makefile
 prepare = @python3 tools/environments.py
 
-.PHONY: help setup setup-all demo test test-unit test-blender test-all test-nodes test-files test-gui lint types package test-package bench \
+.PHONY: help setup setup-all demo test test-unit test-blender test-all test-nodes test-files test-random test-gui lint types package test-package bench \
   bench-particles bench-patterns bench-weights bench-endurance clean
 .DEFAULT_GOAL := help
 

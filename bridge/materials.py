@@ -38,7 +38,8 @@ def remove_made_material(obj: bpy.types.Object) -> None:
             continue
         if material[MADE_KEY] == WITH_SLOT:
             cast(Any, obj.data).materials.pop(index=index)
-            obj.data = obj.data  # removes the object's empty slot, which pop leaves
+            for user in [other for other in bpy.data.objects if other.data == obj.data and other.library is None]:
+                user.data = user.data  # removes the object's empty slot, which pop leaves
         else:
             slot.material = None
         if not material.users:

@@ -66,6 +66,15 @@ def test_the_material_of_each_copy_is_gone_again():
     assert not bpy.data.materials
 
 
+def test_no_slot_of_the_material_stays_on_another_object_of_the_mesh():
+    obj, _ = add_skin()
+    add_own(obj, "WRINKLE")
+    other = bpy.data.objects.new("Other", obj.data)
+    bpy.context.scene.collection.objects.link(other)
+    clear(obj)
+    assert not other.material_slots
+
+
 def test_a_linked_copy_holds_nothing_back(tmp_path):
     obj, _ = add_skin()
     add_own(obj, "WRINKLE")
