@@ -6,8 +6,8 @@ ENVIRONMENT ?= default
 # Starts a Blender with a window when a script's path is added to it.
 BLENDER ?= blender --factory-startup --python
 
-# What random use draws from, and how long it goes on: the commit, so that each tries others and a failure can be repeated.
-SEED ?= $(shell git rev-parse HEAD)
+# What random use draws from, and how long it goes on: the files, so that each change tries others and can be repeated.
+SEED ?= $(shell git rev-parse HEAD^{tree})
 SECONDS ?= 90
 
 # How many tests run at a time, each in a process of its own.

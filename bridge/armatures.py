@@ -115,7 +115,11 @@ BENDY_PROPERTIES = (
 )  # fmt: skip
 BENDY_CHOICES = (
     "bbone_handle_type_start", "bbone_handle_type_end", "bbone_handle_use_ease_start", "bbone_handle_use_ease_end",
+    "use_connect",
 )  # fmt: skip
+
+
+HANDLES = ("bbone_custom_handle_start", "bbone_custom_handle_end")
 
 
 def read_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> Skeleton:
@@ -188,18 +192,20 @@ def _check_rest(armature: bpy.types.Object, names: Sequence[str], matrices: np.n
 def _read_bones(armature: bpy.types.Object) -> tuple[dict[str, np.ndarray], tuple]:
     """The properties of all bones at rest, each of shape (bones, n); and all that was read, to compare.
 
-    That is the names of the pose's bones, those of the bones and of their parents, and the properties as bytes. What
+    That is the names of the pose's bones, of the bones, their parents and handles, and the properties as bytes. What
     bends B-Bones is read only where there are any.
     """
     bones = armature.data.bones
     values = {name: read_array(bones, name, size) for name, size in REST_PROPERTIES}
     values |= {name: read_array(bones, name, 1, np.int32) for name in REST_CHOICES}
+    handles = ()
     if (values["bbone_segments"] > 1).any():
+        handles = tuple(other.name if (other := getattr(bone, name)) else "" for bone in bones for name in HANDLES)
         values |= {name: read_array(bones, name, size) for name, size in BENDY_PROPERTIES}
         values |= {name: read_array(bones, name, 1, np.int32) for name in BENDY_CHOICES}
     parent_names = tuple(parent.name if (parent := bone.parent) else "" for bone in bones)
     arrays = (array.tobytes() for array in values.values())
-    return values, (read_pose_names(armature), tuple(bones.keys()), parent_names, *arrays)
+    return values, (read_pose_names(armature), tuple(bones.keys()), parent_names, handles, *arrays)
 
 
 def _make_envelopes(values: dict[str, np.ndarray], deforming: np.ndarray) -> Envelopes:

@@ -29,6 +29,7 @@ from scenes import (
     add_twin,
     armature_modifier,
     distance,
+    edit_bones,
     evaluated_points,
     rest_points,
     select,
@@ -375,6 +376,32 @@ def test_edited_bones_are_followed():
     armature.data.edit_bones["bone.1"].tail = (0.2, 2.1, 0.1)
     bpy.ops.object.mode_set(mode="OBJECT")
     bpy.context.view_layer.update()
+    assert_same(obj, twin)
+
+
+def disconnect(armature: bpy.types.Object) -> None:
+    edit_bones(armature, lambda bones: setattr(bones["bone.2"], "use_connect", False))
+
+
+def choose_handle(armature: bpy.types.Object) -> None:
+    bone = armature.data.bones["bone.1"]
+    bone.bbone_handle_type_end = "TANGENT"
+    bone.bbone_custom_handle_end = armature.data.bones["bone.0"]
+
+
+@pytest.mark.parametrize("change", [disconnect, choose_handle])
+def test_other_handles_of_b_bones_are_followed(change):
+    obj, armature = add_tube()
+    edit_bones(armature, lambda bones: setattr(bones["bone.2"], "tail", (1.0, 2.5, 0.0)))
+    for bone in armature.data.bones:
+        bone.bbone_segments = 4
+    twin = add_twin(obj)
+    bind_by_operator(obj)
+    bend(armature)
+    before = evaluated_points(twin)
+    change(armature)
+    bpy.context.view_layer.update()
+    assert distance(before, evaluated_points(twin)) > 1e-3
     assert_same(obj, twin)
 
 

@@ -175,6 +175,9 @@ def join_meshes(world: World) -> str:
     if first == second or len(first.data.vertices) + len(second.data.vertices) > state.LARGE:
         raise NothingToDoError
     text = texts(first, second)
+    for obj in (first, second):  # baked keys would go along
+        world.select(obj)
+        world.call_supple("clear_bake")
     world.select(first, second)
     return texts(text, world.call(bpy.ops.object.join))
 
