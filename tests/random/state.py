@@ -102,6 +102,7 @@ def _is_like_blenders(obj: bpy.types.Object, settings: Any, added: list[bpy.type
     if settings.patterns or settings.bake != "NONE" or settings.method != "SSD" or settings.message:
         return False
     is_moved_before = obj.data.shape_keys or len(modifiers) > 1 or own_modifiers(obj)[0].type != "ARMATURE"
+    is_moved_before = is_moved_before or obj.parent_type == "ARMATURE"
     return not (is_moved_before and _is_divided(modifiers))
 
 
