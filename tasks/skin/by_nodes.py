@@ -303,19 +303,22 @@ def refresh(
     """
     bound = resolve(obj)
     armature = bound.armature
+    seen = _seen.get(obj.session_uid)
+    if seen is not None and any(isinstance(data, bpy.types.Armature) for data in changed):
+        seen.joints_are_stale = True
+        seen.armature_is_stale = seen.armature_is_stale or armature.data in changed
     if mesh_of(obj).is_editmode or armature.mode == "EDIT":
         return
     check_deformed_once(bound)
-    seen = _seen.get(obj.session_uid)
     above = modifiers_above(obj, bound.supple)
     surroundings = _read_surroundings(bound, above)
-    skeleton = _read_changed_skeleton(armature, seen, changed, skeletons)
+    skeleton = _read_changed_skeleton(armature, seen, skeletons)
     if _is_linked(bound):
         _follow_library(bound)
         _seen[obj.session_uid] = _Seen(skeleton, surroundings, object_to_armature(obj, armature), "")
         return
     is_new = seen is None or obj.data in changed or surroundings != seen.surroundings or skeleton is not seen.skeleton
-    if seen is not None and (seen.joints_are_stale or any(isinstance(data, bpy.types.Armature) for data in changed)):
+    if seen is not None and seen.joints_are_stale:
         seen.joints_are_stale = False
         is_new = is_new or not _has_joints(bound, skeleton)
     if seen is None or is_new:
@@ -349,14 +352,11 @@ def _has_joints(bound: BoundObject, skeleton: Skeleton) -> bool:
     return joints is not None and find_posing(joints) == bound.armature and has_groups(joints, skeleton)
 
 
-def _read_changed_skeleton(
-    armature: bpy.types.Object, seen: _Seen | None, changed: set[bpy.types.ID], skeletons: dict[int, Skeleton]
-) -> Skeleton:
+def _read_changed_skeleton(armature: bpy.types.Object, seen: _Seen | None, skeletons: dict[int, Skeleton]) -> Skeleton:
     """The skeleton of an armature: that of `seen` where it is still the same."""
     if seen is None:
         return read_skeleton(armature)
-    seen.armature_is_stale = seen.armature_is_stale or armature.data in changed
-    if not seen.armature_is_stale:
+    if not seen.armature_is_stale and seen.surroundings.choices.armature == armature:
         return seen.skeleton
     uid = armature.session_uid
     if uid not in skeletons:

@@ -282,7 +282,8 @@ def _bring_up_to_date(bound: BoundObject, posed: PosedArmature, space: Matrix) -
     """What the cache holds of an object, bound anew where settings, mesh or the armature as `posed` have changed."""
     _check_hidden(bound)
     live, choices = _live.get(bound.obj.session_uid), read_choices(bound, bound.settings.method)
-    skeleton = posed.find_skeleton(live.skeleton if live else None, live is None or live.armature_is_stale)
+    is_stale = live is None or live.armature_is_stale or live.choices.armature != choices.armature
+    skeleton = posed.find_skeleton(live.skeleton if live else None, is_stale)
     is_same = live is not None and live.choices == choices and live.space in (None, space) and not live.mesh_is_stale
     if live is None or not is_same or live.skeleton.source != skeleton.source:
         live = prepare_known(bound, choices, skeleton, space, _read_bound_space(bound), live)

@@ -56,13 +56,12 @@ class PosedArmature:
         is_stale : bool
             Whether more than the names may have changed.
         """
-        is_first, skeleton = self._skeleton is None, self._skeleton or _skeletons.get(self._uid)
-        is_stale = is_stale or skeleton is not known  # the mesh was on another armature meanwhile
-        if is_first and skeleton is not None and not is_stale:
-            is_stale = skeleton.pose_names != read_pose_names(self.obj)
+        skeleton = self._skeleton
         if skeleton is None or (is_stale and not self._is_compared):
-            skeleton, self._is_compared, is_first = find_skeleton(self.obj, known), True, True
-        if is_first:
+            skeleton = _skeletons.get(self._uid, known)
+            self._is_compared = is_stale or skeleton is None or skeleton.pose_names != read_pose_names(self.obj)
+            if skeleton is None or self._is_compared:
+                skeleton = find_skeleton(self.obj, known)
             self._skeleton, self._pose = skeleton, None
         return skeleton
 

@@ -366,6 +366,35 @@ def test_another_armature_in_the_modifier_is_followed():
     assert_same(obj, twin)
 
 
+def test_bones_that_were_edited_while_another_armature_deformed_are_followed():
+    obj, armature = add_tube()
+    twin = add_twin(obj)
+    other = bpy.data.objects.new("Other", armature.data.copy())
+    bpy.context.scene.collection.objects.link(other)
+    bind_by_operator(obj)
+    bend(armature)
+    bend(other, 30)
+    for target in (other, armature):
+        for one in (obj, twin):
+            armature_modifier(one).object = target
+        bpy.context.view_layer.update()
+        assert_same(obj, twin)
+        edit_bones(armature, lambda bones: setattr(bones["bone.1"], "roll", 1.0))
+
+
+def test_bones_that_were_renamed_while_the_mesh_was_edited_are_followed():
+    obj, armature = add_tube()
+    twin = add_twin(obj)
+    bind_by_operator(obj)
+    select(obj)
+    bpy.ops.object.mode_set(mode="EDIT")
+    armature.data.bones["bone.1"].name = "new"
+    bpy.context.view_layer.update()
+    bpy.ops.object.mode_set(mode="OBJECT")
+    turn(armature, "new", (1.0, 0.2, 0.0))
+    assert_same(obj, twin)
+
+
 def test_edited_bones_are_followed():
     obj, armature = add_tube()
     twin = add_twin(obj)

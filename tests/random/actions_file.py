@@ -55,7 +55,10 @@ def undo_and_redo(world: World) -> str:
         raise NothingToDoError
     before, sizes = _observe()
     for step in [bpy.ops.ed.undo] * steps + [bpy.ops.ed.redo] * steps:
+        scene = bpy.context.scene.name
         world.call(step)
+        if bpy.context.scene.name != scene:
+            world.tell_handlers()
         bpy.context.view_layer.update()
     if moved := find_moved(before, _observe()[0], sizes):
         world.problems.append(f"other points after undo and redo: {', '.join(moved)}")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from blenders import Run
 
-CLOSE = 2e-5
+CLOSE = 1e-4
 """Distance at which points are the same, in the size that they were computed with."""
 LARGEST = 1e6
 """Size from which on float32 says nothing any more."""

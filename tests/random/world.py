@@ -158,10 +158,14 @@ class World:
 
     def open(self, path: Path) -> None:
         bpy.ops.wm.open_mainfile(filepath=str(path))
-        for obj in bpy.data.objects:
-            obj.update_tag()  # handlers hear of an opened file only where there is a window
+        self.tell_handlers()
         bpy.context.view_layer.update()
         self.start_history()
+
+    def tell_handlers(self) -> None:
+        """Have handlers called, which hear of an opened file or another scene only where there is a window."""
+        for obj in bpy.data.objects:
+            obj.update_tag()
 
     def start_history(self) -> None:
         self.depth = 0
