@@ -60,6 +60,16 @@ def pytest_unconfigure() -> None:
     shutil.rmtree(RESOURCES, ignore_errors=True)
 
 
+ALIKE = {"bad_input", "test_cli_ends.py", "test_endurance.py", "test_full_disk.py", "test_kills.py"}
+"""What depends little on Blender, and not on what evaluates."""
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    is_run = scenes.IS_OLDEST_OR_NEWEST and scenes.EVALUATE == "PYTHON"
+    is_asked_for = any(name in argument for name in ALIKE for argument in config.args)
+    return True if collection_path.name in ALIKE and not (is_run or is_asked_for) else None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         marker = item.get_closest_marker("python_only")

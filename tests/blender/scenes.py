@@ -8,6 +8,9 @@ from pathlib import Path
 import bpy
 import numpy as np
 
+IS_OLDEST_OR_NEWEST = not (4, 3, 0) <= bpy.app.version < (5, 1, 0)
+"""Whether all tests are run: 4.5 and 5.0 have nothing that neither 4.2 nor 5.2 has."""
+
 EVALUATE = "PYTHON"
 """What computes the deformation in these tests: pytest's option --evaluate."""
 

@@ -7,6 +7,7 @@ from typing import Any
 import bpy
 import pytest
 
+from scenes import IS_OLDEST_OR_NEWEST
 from supple.deformers import METHODS
 from supple.settings.objects import settings_of
 
@@ -15,13 +16,10 @@ BLENDS = tuple(
 )
 """Method and `Params`."""
 
-HAS_NODES_OF_ITS_OWN = not (4, 3, 0) <= bpy.app.version < (5, 1, 0)
-"""Whether this is the oldest Blender or a newer kind: 4.5 and 5.0 evaluate the nodes of 4.2, and run fewer tests."""
-
 NODE_BLENDS = tuple(
     (key, params)
     for key, params in BLENDS
-    if METHODS[key].has_nodes and (HAS_NODES_OF_ITS_OWN or (key != "DLB" and params == METHODS[key].params()))
+    if METHODS[key].has_nodes and (IS_OLDEST_OR_NEWEST or (key != "DLB" and params == METHODS[key].params()))
 )
 BLEND_KEYS = tuple(dict.fromkeys(key for key, _ in BLENDS))
 
