@@ -213,7 +213,7 @@ def _value(owner: Any, prop: Any, path: str, depth: int) -> Iterator[tuple[str, 
             is_data = isinstance(value, bpy.types.ID)
             yield path, _name(value) if is_data else getattr(value, "name", None if value is None else "something")
     elif getattr(prop, "is_array", False):
-        yield path, (np.array(value) + 0.0).tolist()  # which makes 0 of -0
+        yield path, str((np.array(value) + 0.0).tolist())  # which makes 0 of -0
     else:
         yield path, sorted(value) if prop.type == "ENUM" and prop.is_enum_flag else value
 
