@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 import os
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
 from ..deformers.errors import SkinningError
-from .files import open_regular
+from .files import open_regular, open_replacing
 
 HEADER = struct.Struct("<12siiffi")
 SIGNATURE = b"POINTCACHE2\0"
@@ -103,3 +103,38 @@ def read_samples(path: Path) -> Iterator[np.ndarray]:
             if len(data) < header.point_count * 12:
                 raise SkinningError(f"'{path.name}' ends within frame {number + 1}: it was cut while it was read")
             yield np.frombuffer(data, "<f4").reshape(-1, 3)
+
+
+def join_caches(parts: Sequence[Path], path: Path) -> None:
+    """Join PC2 files of successive frame ranges into one: the same bytes as one bake of the whole range.
+
+    Raises
+    ------
+    SkinningError
+        Where they do not follow on each other, or can not be read or written.
+    """
+    headers = []
+    for part in parts:
+        with open_cache(part) as (header, _):
+            headers.append(header)
+    first, expected = headers[0], headers[0].frame_start
+    for part, header in zip(parts, headers, strict=True):
+        if (header.point_count, header.frame_step) != (first.point_count, first.frame_step):
+            raise SkinningError(
+                f"'{part.name}' has other points or another frame step than '{parts[0].name}': bake it again"
+            )
+        if header.frame_start != expected:
+            raise SkinningError(
+                f"'{part.name}' starts at frame {header.frame_start:g}, not {expected:g}: give all parts, in order"
+            )
+        expected += header.sample_count * header.frame_step
+    whole = replace(first, sample_count=sum(header.sample_count for header in headers))
+    if whole.sample_count > MOST_SAMPLES:
+        raise SkinningError(f"A PC2 file can not hold {whole.sample_count:,} frames: join fewer parts")
+    with open_replacing(path) as stream:
+        stream.write(whole.pack())
+        for part in parts:
+            for points in read_samples(part):
+                write_sample(stream, points)
+        if stream.tell() != whole.size:
+            raise SkinningError("The parts were changed while they were joined: join them again")

@@ -11,6 +11,7 @@ import bpy
 
 from ..bridge.blend_files import open_file, save_copy
 from ..bridge.files import check_writable, open_replacing
+from ..bridge.point_caches import join_caches
 from ..deformers import SkinningError
 from ..deformers.automatic_weights import METHODS as AUTOMATIC_WEIGHTS
 from ..settings.objects import settings_of
@@ -195,4 +196,4 @@ def _check_deformed(objects: list[bpy.types.Object], armature: bpy.types.Object 
 
 
 def join_parts(arguments: argparse.Namespace) -> None:
-    bake.join_caches(arguments.parts, arguments.output)
+    join_caches(arguments.parts, arguments.output)

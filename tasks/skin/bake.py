@@ -6,9 +6,8 @@ the generator, which takes back what was made so far.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,7 +18,7 @@ from ...bridge.animation import key_spike, remove_curves
 from ...bridge.files import open_replacing
 from ...bridge.meshes import read_evaluated_points, read_key_points, write_key_points
 from ...bridge.modifiers import add_modifier, is_supple_modifier, remove_modifier
-from ...bridge.point_caches import MOST_SAMPLES, CacheHeader, open_cache, read_samples, write_sample
+from ...bridge.point_caches import CacheHeader, open_cache, write_sample
 from ...deformers import SkinningError
 from ...deformers.errors import find_unusable
 from ...settings.objects import settings_of
@@ -148,41 +147,6 @@ def _find_cache_modifier(obj: bpy.types.Object) -> bpy.types.Modifier | None:
         if is_supple_modifier(above) and modifier.type == "MESH_CACHE":
             return modifier
     return None
-
-
-def join_caches(parts: Sequence[Path], path: Path) -> None:
-    """Join PC2 files of successive frame ranges into one: the same bytes as one bake of the whole range.
-
-    Raises
-    ------
-    SkinningError
-        Where they do not follow on each other, or can not be read or written.
-    """
-    headers = []
-    for part in parts:
-        with open_cache(part) as (header, _):
-            headers.append(header)
-    first, expected = headers[0], headers[0].frame_start
-    for part, header in zip(parts, headers, strict=True):
-        if (header.point_count, header.frame_step) != (first.point_count, first.frame_step):
-            raise SkinningError(
-                f"'{part.name}' has other points or another frame step than '{parts[0].name}': bake it again"
-            )
-        if header.frame_start != expected:
-            raise SkinningError(
-                f"'{part.name}' starts at frame {header.frame_start:g}, not {expected:g}: give all parts, in order"
-            )
-        expected += header.sample_count * header.frame_step
-    whole = replace(first, sample_count=sum(header.sample_count for header in headers))
-    if whole.sample_count > MOST_SAMPLES:
-        raise SkinningError(f"A PC2 file can not hold {whole.sample_count:,} frames: join fewer parts")
-    with open_replacing(path) as stream:
-        stream.write(whole.pack())
-        for part in parts:
-            for points in read_samples(part):
-                write_sample(stream, points)
-        if stream.tell() != whole.size:
-            raise SkinningError("The parts were changed while they were joined: join them again")
 
 
 def bake_shape_keys(obj: bpy.types.Object, scene: bpy.types.Scene, frames: range) -> Iterator[int]:

@@ -28,6 +28,7 @@ from scenes import (
     evaluated_points,
     points_at,
 )
+from supple.bridge.point_caches import join_caches
 from supple.deformers import SkinningError
 from supple.tasks.skin import bake
 
@@ -181,9 +182,9 @@ def test_two_ranges_join_to_the_bytes_of_one(tmp_path, step):
     ):
         list(bake.bake_cache(obj, bpy.context.scene, tmp_path / name, frames))
         bpy.context.scene.frame_set(3)
-    bake.join_caches([tmp_path / "early", tmp_path / "late"], tmp_path / "joined")
+    join_caches([tmp_path / "early", tmp_path / "late"], tmp_path / "joined")
     assert (tmp_path / "joined").read_bytes() == (tmp_path / "whole").read_bytes()
-    bake.join_caches([tmp_path / "early", tmp_path / "late"], tmp_path / "early")
+    join_caches([tmp_path / "early", tmp_path / "late"], tmp_path / "early")
     assert (tmp_path / "early").read_bytes() == (tmp_path / "whole").read_bytes()
     assert sorted(os.listdir(tmp_path)) == ["early", "joined", "late", "whole"]
 
@@ -219,6 +220,6 @@ def test_parts_that_do_not_fit_are_refused(tmp_path, second, message):
         (tmp_path / "second.pc2").write_bytes(second)
     files = sorted(os.listdir(tmp_path))
     with pytest.raises(SkinningError, match=message) as caught:
-        bake.join_caches([tmp_path / "first.pc2", tmp_path / "second.pc2"], tmp_path / "joined.pc2")
+        join_caches([tmp_path / "first.pc2", tmp_path / "second.pc2"], tmp_path / "joined.pc2")
     assert "second.pc2" in str(caught.value)
     assert sorted(os.listdir(tmp_path)) == files

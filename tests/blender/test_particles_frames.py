@@ -29,6 +29,7 @@ from scenes import (
     update,
 )
 from supple import cli, preview
+from supple.bridge.point_caches import join_caches
 from supple.settings.objects import settings_of
 from supple.settings.reports import particle_reports
 from supple.tasks.skin import bake
@@ -79,7 +80,7 @@ def test_two_ranges_join_to_the_bytes_of_one(tmp_path):
     for name, frames in (("late", range(5, 9)), ("early", range(1, 5)), ("whole", FRAMES)):
         list(bake.bake_cache(obj, bpy.context.scene, tmp_path / name, frames))
         bpy.context.scene.frame_set(3)
-    bake.join_caches([tmp_path / "early", tmp_path / "late"], tmp_path / "joined")
+    join_caches([tmp_path / "early", tmp_path / "late"], tmp_path / "joined")
     assert (tmp_path / "joined").read_bytes() == (tmp_path / "whole").read_bytes()
 
 
