@@ -86,7 +86,10 @@ def save(world: World) -> str:
 
 
 def _save_copy(world: World) -> tuple[Path, list[str]]:
-    """A copy of the file beside it, and the names of the character in it: an armature and its meshes."""
+    """A copy of the file beside it, without bakes, and the names of a character in it: an armature and its meshes."""
+    for obj in world.own_meshes():
+        world.select(obj)
+        world.call_supple("clear_bake")
     armature = world.pick(world.armatures())
     meshes = [obj.name for obj in world.skinned() if any(m.object == armature for m in state.armature_modifiers(obj))]
     path = world.folder / f"library{next(_numbers)}.blend"

@@ -359,5 +359,4 @@ def take_supple_away() -> list[str]:
         except errors as error:
             if "linked" not in str(error):
                 problems.append(f"'{obj.name}' can not be unbound: {error}")
-            sys.modules[f"{package}.tasks.skin.hidden"].remove_hidden(settings)  # it is bound, and needs them
     return problems
