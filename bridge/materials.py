@@ -31,12 +31,14 @@ def ensure_materials(obj: bpy.types.Object) -> list[bpy.types.Material]:
 
 
 def remove_made_material(obj: bpy.types.Object) -> None:
-    """Remove the material that `ensure_materials` has given."""
+    """Remove the material that `ensure_materials` has given, and its slot where the user has not added others since."""
+    found = {slot.material for slot in obj.material_slots if slot.material is not None}
+    has_others = any(MADE_KEY not in material for material in found)
     for index, slot in reversed(list(enumerate(obj.material_slots))):
         material = slot.material
         if material is None or MADE_KEY not in material:
             continue
-        if material[MADE_KEY] == WITH_SLOT:
+        if material[MADE_KEY] == WITH_SLOT and not has_others:
             cast(Any, obj.data).materials.pop(index=index)
             for user in [other for other in bpy.data.objects if other.data == obj.data and other.library is None]:
                 user.data = user.data  # removes the object's empty slot, which pop leaves

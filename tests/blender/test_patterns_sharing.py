@@ -75,6 +75,17 @@ def test_no_slot_of_the_material_stays_on_another_object_of_the_mesh():
     assert not other.material_slots
 
 
+def test_faces_keep_their_material_where_another_was_added():
+    obj, _ = add_skin()
+    add_own(obj, "WRINKLE")
+    own = bpy.data.materials.new("Own")
+    obj.data.materials.append(own)
+    obj.data.polygons[0].material_index = 1
+    clear(obj)
+    assert [slot.material for slot in obj.material_slots] == [None, own]
+    assert [polygon.material_index for polygon in obj.data.polygons][:2] == [1, 0]
+
+
 def test_a_linked_copy_holds_nothing_back(tmp_path):
     obj, _ = add_skin()
     add_own(obj, "WRINKLE")
