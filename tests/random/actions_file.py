@@ -303,9 +303,7 @@ def set_parent(world: World) -> str:
 def constrain_object(world: World) -> str:
     obj, target = world.pick(world.meshes()), world.pick(world.armatures())
     constraint = obj.constraints.new(world.rng.choice(("COPY_LOCATION", "COPY_TRANSFORMS", "CHILD_OF")))
-    constraint.target = target
-    if target.pose.bones and world.chance(0.5):
-        constraint.subtarget = world.bone(target).name
+    constraint.target = target  # not one of its bones: without that bone, Blender evaluates both in any order
     return texts(obj, constraint, target)
 
 

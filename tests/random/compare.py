@@ -23,6 +23,11 @@ class Failure:
     step: int
     text: str
 
+    @property
+    def is_grave(self) -> bool:
+        """Whether no mistake of an action, and no difference in what Blender evaluates first, can look like this."""
+        return self.kind.startswith(("traceback", "not finite", "crash"))
+
 
 def find_failure(with_supple: Run, without: Run) -> Failure | None:
     """The first that is wrong with a sequence, and not in Blender itself."""

@@ -115,16 +115,19 @@ def main() -> int:
     parser.add_argument("--replay", type=Path, nargs="*", default=[])
     parser.add_argument("--into", type=Path, default=FOUND)
     parser.add_argument("--no-shrink", action="store_true")
+    parser.add_argument(
+        "--lenient", action="store_true", help="report all, but fail for tracebacks, crashes and points not finite only"
+    )
     options = parser.parse_args()
 
-    folder, totals, failures = Path(tempfile.mkdtemp(prefix="random-use-")), Counter(), 0
+    folder, totals, failures, grave = Path(tempfile.mkdtemp(prefix="random-use-")), Counter(), 0, 0
     start = time.monotonic()
     if options.found or options.replay:
         paths = options.replay or sorted(FOUND.glob("*.json"))
         jobs = [json.loads(path.read_text(encoding="utf-8")) | {"name": path.stem} for path in paths]
         jobs = [job for job in jobs if job["character"] in characters_here()]
         for job, failure in check(jobs, folder, totals):
-            failures += 1
+            failures, grave = failures + 1, grave + failure.is_grave
             print(f"FAILED {job['name']}: {failure.kind} at step {failure.step}: {failure.text[:2000]}")
     else:
         rng = random.Random(options.seed)
@@ -132,7 +135,7 @@ def main() -> int:
         count = lambda: sum(number for key, number in totals.items() if key[0] == "actions")  # noqa: E731
         while time.monotonic() - start < options.seconds and count() < options.actions:
             for job, failure in check(draw_jobs(rng, characters, options.length, options.without), folder, totals):
-                failures += 1
+                failures, grave = failures + 1, grave + failure.is_grave
                 report(job, failure, options.into, None if options.no_shrink else folder)
     shutil.rmtree(folder, ignore_errors=True)
     print(f"{failures} failures, {time.monotonic() - start:.0f} s")
@@ -140,7 +143,7 @@ def main() -> int:
     totals = {key: number for key, number in totals.items() if key[0] != "seconds"}
     for key, number in sorted(totals.items(), key=str):
         print(f"  {number:6.0f} {' '.join(key) if isinstance(key, tuple) else key}")
-    return 1 if failures else 0
+    return 1 if (grave if options.lenient else failures) else 0
 
 
 if __name__ == "__main__":
