@@ -16,11 +16,10 @@ from scenes_bake import HEADER, pack
 from scenes_cli import DONE, main
 
 from scenes import reset, save
-from supple.bridge import thumbnails
+from supple.bridge import point_caches, thumbnails
 from supple.deformers import SkinningError
 from supple.operators.patterns import list_presets
 from supple.tasks.patterns import library
-from supple.tasks.skin import bake
 
 from .cases import assert_refused, name_of
 from .conftest import read_folder
@@ -259,21 +258,21 @@ def test_images_of_saved_patterns(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_part_that_changes_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
-    part, original = tmp_path / "a.pc2", bake.read_samples
+    part, original = tmp_path / "a.pc2", point_caches.read_samples
 
     def read_other(path: Path):
         path.write_bytes(pack(samples=3))
         return original(path)
 
     part.write_bytes(pack())
-    monkeypatch.setattr(bake, "read_samples", read_other)
+    monkeypatch.setattr(point_caches, "read_samples", read_other)
     assert "changed while" in assert_refused(["join", part, "--output", tmp_path / "new.pc2"], capsys)
     assert [path.name for path in tmp_path.iterdir()] == ["a.pc2"]
 
 
 def test_a_part_that_goes_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
-    part, original = tmp_path / "a.pc2", bake.read_samples
+    part, original = tmp_path / "a.pc2", point_caches.read_samples
     part.write_bytes(pack())
-    monkeypatch.setattr(bake, "read_samples", lambda path: (path.unlink(), original(path))[1])
+    monkeypatch.setattr(point_caches, "read_samples", lambda path: (path.unlink(), original(path))[1])
     assert "Cannot read" in assert_refused(["join", part, "--output", tmp_path / "new.pc2"], capsys)
     assert list(tmp_path.iterdir()) == []
