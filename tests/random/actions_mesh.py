@@ -175,9 +175,11 @@ def join_meshes(world: World) -> str:
     if first == second or len(first.data.vertices) + len(second.data.vertices) > state.LARGE:
         raise NothingToDoError
     text = texts(first, second)
-    for obj in (first, second):  # baked keys would go along
+    for obj in (first, second):  # baked keys and the material of patterns would go along
         world.select(obj)
         world.call_supple("clear_bake")
+        while getattr(obj, "supple", None) and obj.supple.patterns and world.call_supple("pattern_remove"):
+            pass
     world.select(first, second)
     return texts(text, world.call(bpy.ops.object.join))
 
