@@ -117,8 +117,6 @@ BENDY_CHOICES = (
     "bbone_handle_type_start", "bbone_handle_type_end", "bbone_handle_use_ease_start", "bbone_handle_use_ease_end",
     "use_connect",
 )  # fmt: skip
-
-
 HANDLES = ("bbone_custom_handle_start", "bbone_custom_handle_end")
 
 

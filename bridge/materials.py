@@ -32,8 +32,7 @@ def ensure_materials(obj: bpy.types.Object) -> list[bpy.types.Material]:
 
 def remove_made_material(obj: bpy.types.Object) -> None:
     """Remove the material that `ensure_materials` has given, and its slot where the user has not added others since."""
-    found = {slot.material for slot in obj.material_slots if slot.material is not None}
-    has_others = any(MADE_KEY not in material for material in found)
+    has_others = any(slot.material is not None and MADE_KEY not in slot.material for slot in obj.material_slots)
     for index, slot in reversed(list(enumerate(obj.material_slots))):
         material = slot.material
         if material is None or MADE_KEY not in material:

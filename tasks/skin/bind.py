@@ -50,10 +50,11 @@ def _note_change() -> None:
 
 
 def remove_unused() -> None:
-    """Remove joints objects, influences and node groups that no modifier uses any more."""
+    """Remove joints objects, influences, node groups and locks of the interface that no object uses any more."""
     by_nodes.remove_unused_influences()
     remove_unused_joints_objects()
     remove_unused_groups()
+    unlock_interfaces()
 
 
 def bind(
@@ -192,8 +193,6 @@ def _bind_one(skinned: SkinnedObject, setup: LiveObject | by_nodes.NodeSetup, pr
     _note_change()
     if settings.evaluate == "PYTHON":
         lock_interface(obj)
-    else:
-        unlock_interfaces()
 
 
 def _add_modifier(skinned: SkinnedObject) -> bpy.types.Modifier:
@@ -335,7 +334,6 @@ def _unbind_one(obj: bpy.types.Object) -> None:
     ):  # fmt: skip
         settings.property_unset(name)
     settings.particles.property_unset("bound_count")
-    unlock_interfaces()
 
 
 def migrate(obj: bpy.types.Object) -> None:

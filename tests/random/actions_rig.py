@@ -120,10 +120,8 @@ def constrain_bone(world: World) -> str:
     armature = world.pick(world.armatures())
     bone = world.bone(armature)
     other = _before(world, bone)
-    kind = world.rng.choice(
-        ("IK", "COPY_ROTATION", "DAMPED_TRACK", "LIMIT_ROTATION", "CHILD_OF")
-    )  # without Stretch To:
-    # what it makes of a bone of length 0 depends on what was evaluated before
+    # without Stretch To: what it makes of a bone of length 0 depends on what was evaluated before
+    kind = world.rng.choice(("IK", "COPY_ROTATION", "DAMPED_TRACK", "LIMIT_ROTATION", "CHILD_OF"))
     constraint: Any = bone.constraints.new(kind)
     if hasattr(constraint, "target"):
         constraint.target, constraint.subtarget = armature, other.name

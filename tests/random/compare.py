@@ -25,7 +25,7 @@ class Failure:
 
     @property
     def is_grave(self) -> bool:
-        """Whether no mistake of an action, and no difference in what Blender evaluates first, can look like this."""
+        """Whether it is wrong by itself, and not only other than in the Blender that never binds."""
         return self.kind.startswith(("traceback", "not finite", "crash"))
 
 
