@@ -26,8 +26,8 @@ from mathutils import Euler, Matrix, Vector
 from benchmarks import shapes
 from benchmarks.shapes import Shape, rotation
 from benchmarks.skins import bind_skin, count_particles
-from benchmarks.winding import measure_windings
 from deformers.geometry.neighbors import find_nearest
+from deformers.measures.windings import measure_windings
 from demo.measures import mesh_volume, smallest_section
 from demo.picture import add_camera, add_text
 

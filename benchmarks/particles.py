@@ -23,8 +23,8 @@ from benchmarks.motion import run_characters
 from benchmarks.shapes import Shape, rotation
 from benchmarks.skin_measures import measure_bumps, measure_detail_change
 from benchmarks.skins import bind_skin, bind_variants, label, methods, print_table
-from benchmarks.winding import measure_windings
 from deformers import METHODS
+from deformers.measures.windings import measure_windings
 from demo.measures import mesh_volume, smallest_section
 
 ASSETS = Path(__file__).resolve().parents[2] / "shared" / "assets"

@@ -82,7 +82,8 @@ BOXES = {
     ),
     "deformers/": tall("__init__", "DEFORMERS: the table of methods", 56, 982, 380, "methods"),
     "deformers/particles": tall("particles", "a solid under the skin", 56, 1066, 380, "methods"),
-    "deformers/weight_editing": tall("weight_editing", "smooth, mirror, transfer", 686, 1066, 210, "methods"),
+    "deformers/measures": tall("measures", "space, stretch, sections", 456, 1066, 220, "methods"),
+    "deformers/weight_editing": tall("weight_editing", "smooth, mirror, transfer", 700, 1066, 196, "methods"),
     "deformers/skinning": tall("skinning", "blends of joints: SSD, DLB, DLBNT", 56, 1150, 330, "methods"),
     "deformers/automatic_weights": tall("automatic_weights", "from bones and skin", 446, 1150, 210, "methods"),
     "deformers/patterns": tall("patterns", "height maps on the skin", 926, 1150, 200, "methods"),
@@ -90,7 +91,7 @@ BOXES = {
     "deformers/algebra": tall("algebra", "sparse solvers", 231, 1264, 155, "methods"),
     "deformers/geometry": tall("geometry", "meshes, solids, distances", 400, 1264, 726, "methods"),
 }
-LANES = {("deformers/particles", "deformers/geometry"): 418}
+LANES = {("deformers/particles", "deformers/geometry"): 418, ("deformers/measures", "deformers/geometry"): 666}
 """Where an arrow goes down beside the boxes between, as x."""
 
 

@@ -16,7 +16,7 @@ from benchmarks.skin_measures import (
     second_differences,
 )
 from benchmarks.surfaces import make_box, make_capsule, make_head
-from benchmarks.winding import measure_windings
+from deformers.measures.windings import measure_windings
 from demo.measures import mesh_edges, mesh_volume
 
 WAVE = 1.0

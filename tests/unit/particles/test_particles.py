@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from benchmarks.shapes import Shape
-from benchmarks.winding import measure_windings
+from deformers.measures.windings import measure_windings
 from demo.measures import largest_edge_stretch, mesh_edges, mesh_volume, smallest_section
 from supple.deformers import Joints, Pose, Weights
 from supple.deformers.particles import particles as method

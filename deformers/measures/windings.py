@@ -1,4 +1,4 @@
-"""How often a closed mesh winds around the points of space: where its skin runs into itself. NumPy only."""
+"""How often a closed mesh winds around the points of space: where its skin runs into itself."""
 
 from __future__ import annotations
 
@@ -32,16 +32,36 @@ def measure_windings(points: np.ndarray, triangles: np.ndarray, columns: int = 2
     A grid of rays along `axis`, `columns` along the longer side across it, is cut with the mesh. Along a ray each
     crossing changes the winding number by 1, by the side from which it is crossed; so the lengths along the rays are
     exact, and the error is that of the grid across them: about 0.1 % of a ball's volume with 100 columns.
+
+    Parameters
+    ----------
+    points : float array, shape (V, 3)
+        Finite, in any unit.
+    triangles : int array, shape (T, 3)
+        Counter-clockwise seen from outside. They may be loose: vertices at the same position need not be shared.
+    columns : int
+    axis : int
+        0, 1 or 2.
+
+    Returns
+    -------
+    Windings
+        All 0 for a mesh that has no faces, or no extent across the rays.
     """
     first, second = (axis + 1) % 3, (axis + 2) % 3
     flat = points[:, [first, second]]
-    low, size = flat.min(axis=0), np.ptp(flat, axis=0)
+    low, size = (flat.min(axis=0), np.ptp(flat, axis=0)) if len(triangles) else (np.zeros(2), np.zeros(2))
     step = float(size.max()) / columns
+    if not step > 0.0:
+        return Windings(0.0, 0.0, 0.0)
     grid = (flat - low) / step + np.array([0.3819660113, 0.2360679775])  # rays miss the corners of tidy meshes
     rays, heights, signs = _cross_rays(grid, points[:, axis], triangles)
     order = np.lexsort((heights, rays))
     rays, heights = rays[order], heights[order]
     windings = np.cumsum(signs[order])
+    before = windings - signs[order]
+    starts = np.append(True, rays[1:] != rays[:-1])[: len(rays)]
+    windings = windings - before[starts][np.cumsum(starts) - 1]  # a ray through faces that are flipped harms no other
     lengths = np.where(rays[1:] == rays[:-1], np.diff(heights), 0.0) * step**2
     numbers = windings[:-1]
     once, twice, inverted = (float(lengths[mask].sum()) for mask in (numbers >= 1, numbers >= 2, numbers < 0))
@@ -67,27 +87,27 @@ def _cross_rays(
     Returns
     -------
     rays, heights, signs : arrays, shape (C,)
-        For each crossing: number of the ray, place along it; +1 into the mesh, -1 out.
+        For each crossing: index of the ray, position along it; +1 into the mesh, -1 out.
     """
-    places = np.concatenate([grid, heights[:, None]], axis=1)
-    place = np.unique(places, axis=0, return_inverse=True)[1].reshape(-1)  # the same for vertices at one place
+    positions = np.concatenate([grid, heights[:, None]], axis=1)
+    rank = np.unique(positions, axis=0, return_inverse=True)[1].reshape(-1)  # the same for vertices at one position
     corners = grid[triangles]
     low = np.ceil(corners.min(axis=1)).astype(int)
     high = np.floor(corners.max(axis=1)).astype(int)
     spans = np.maximum(high - low + 1, 0)
     counts = spans.prod(axis=1)
     triangle = np.repeat(np.arange(len(triangles)), counts)
-    number = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-    x = low[triangle, 0] + number // np.maximum(spans[triangle, 1], 1)
-    y = low[triangle, 1] + number % np.maximum(spans[triangle, 1], 1)
+    index = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    x = low[triangle, 0] + index // np.maximum(spans[triangle, 1], 1)
+    y = low[triangle, 1] + index % np.maximum(spans[triangle, 1], 1)
     values, lefts = [], []
     for corner in range(3):
         a, b = triangles[triangle, (corner + 1) % 3], triangles[triangle, (corner + 2) % 3]
-        swapped = place[a] > place[b]
+        swapped = rank[a] > rank[b]
         start, end = np.where(swapped, b, a), np.where(swapped, a, b)
         ray = np.stack([x, y], axis=1) - grid[start]
-        way = grid[end] - grid[start]
-        value = way[:, 0] * ray[:, 1] - way[:, 1] * ray[:, 0]
+        side = grid[end] - grid[start]
+        value = side[:, 0] * ray[:, 1] - side[:, 1] * ray[:, 0]
         values.append(np.where(swapped, -value, value))
         lefts.append((value >= 0.0) ^ swapped)
     counterclockwise = lefts[0] & lefts[1] & lefts[2]

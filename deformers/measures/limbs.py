@@ -1,0 +1,249 @@
+"""The limbs of a character, each the skin around one bone: how far it is from the bones, and how thick it is left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..geometry.solid import weld
+from ..rig.rest import Joints, Weights, normalize_weights
+from ..rig.skeleton import distances_to_bones
+from .sections import Rings, find_ring_around, join_rings, slice_mesh
+
+SLICES = 17
+"""Rings along each bone, the first and the last at its ends."""
+
+LEAST_SHARE = 0.3
+"""Share of a ring's edge ends that have to be the bone's own: others belong to a limb that the plane crosses, too."""
+
+LEAST_REACH = 0.01
+"""Share of the character's size: skin nearer to its bones counts as so far, so that eyes and nails do not rule."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """The section of a limb that keeps least of its size.
+
+    Attributes
+    ----------
+    bone : int
+        Of the bones that the limbs were found with; -1 where no limb has a ring.
+    area : float
+        Posed area over rest area, NaN where no limb has a ring.
+    position : float
+        Where along the bone at rest: 0 at its head, 1 at its tail.
+    """
+
+    bone: int
+    area: float
+    position: float
+
+    @property
+    def radius(self) -> float:
+        """Posed over rest mean radius: the root of `area`."""
+        return float(np.sqrt(self.area))
+
+
+@dataclass(frozen=True)
+class Reach:
+    """The limb whose skin a pose takes farthest from the bones, against rest.
+
+    Attributes
+    ----------
+    bone : int
+        -1 where no bone has skin.
+    share : float
+        Largest distance posed over largest distance at rest; NaN where no bone has skin.
+    """
+
+    bone: int
+    share: float
+
+
+@dataclass(frozen=True)
+class Limbs:
+    """The limbs of a character at rest, to be measured in its poses.
+
+    Attributes
+    ----------
+    owners : int array, shape (V,)
+        The bone that each vertex belongs to, -1 for none.
+    heads, tails : float arrays, shape (B, 3)
+        Of the bones at rest, in the points' space.
+    links : int array, shape (L, 2)
+        Pairs of a bone and one that its skin may be near: itself, and those joined to it.
+    rings : Rings
+    ring_bones : int array, shape (R,)
+    positions : float array, shape (R,)
+        Of the rings, along their bones.
+    areas : float array, shape (R,)
+        At rest.
+    reaches : float array, shape (B,)
+        Largest distance of a limb's skin from its bone and those joined to it, at rest; 0 for a bone that has none.
+    least_reach : float
+        Distances below count as this.
+    """
+
+    owners: np.ndarray
+    heads: np.ndarray
+    tails: np.ndarray
+    links: np.ndarray
+    rings: Rings
+    ring_bones: np.ndarray
+    positions: np.ndarray
+    areas: np.ndarray
+    reaches: np.ndarray
+    least_reach: float
+
+    def measure_sections(self, posed: np.ndarray) -> np.ndarray:
+        """Measure the smallest section of each limb.
+
+        Parameters
+        ----------
+        posed : float array, shape (V, 3)
+            In any space of the same scale.
+
+        Returns
+        -------
+        float array, shape (B,)
+            Posed area over rest area of the ring that keeps least: 1 in rigid motion; NaN for limbs that have no ring.
+        """
+        smallest = np.full(len(self.heads), np.inf)
+        np.minimum.at(smallest, self.ring_bones, self.rings.measure(posed) / self.areas)
+        return np.where(np.isfinite(smallest), smallest, np.nan)
+
+    def find_smallest_section(self, posed: np.ndarray) -> Section:
+        """The ring of all limbs that keeps least of its area; `posed` as of `measure_sections`."""
+        if not self.rings.count:
+            return Section(-1, np.nan, np.nan)
+        ratios = self.rings.measure(posed) / self.areas
+        ring = int(np.argmin(ratios))
+        return Section(int(self.ring_bones[ring]), float(ratios[ring]), float(self.positions[ring]))
+
+    def measure_reaches(self, posed: np.ndarray, rest_to_pose: np.ndarray) -> np.ndarray:
+        """Measure how far the skin is from the bones.
+
+        Parameters
+        ----------
+        posed : float array, shape (V, 3)
+            In the space that the bones are posed in.
+        rest_to_pose : float array, shape (B, 4, 4)
+            Of the bones, in this space.
+
+        Returns
+        -------
+        float array, shape (B,)
+            For each limb the largest distance posed over the largest at rest; NaN for bones that have no skin.
+        """
+        moved = [
+            np.einsum("bij,bj->bi", rest_to_pose[:, :3, :3], ends) + rest_to_pose[:, :3, 3]
+            for ends in (self.heads, self.tails)
+        ]
+        reaches = _measure_reaches(posed, self.owners, self.links, *moved)
+        ratios = np.maximum(reaches, self.least_reach) / np.maximum(self.reaches, self.least_reach)
+        return np.where(np.isin(np.arange(len(self.heads)), self.owners), ratios, np.nan)
+
+    def find_farthest(self, posed: np.ndarray, rest_to_pose: np.ndarray) -> Reach:
+        """The limb whose skin is farthest from the bones, against rest; parameters as of `measure_reaches`."""
+        ratios = self.measure_reaches(posed, rest_to_pose)
+        if np.isnan(ratios).all():
+            return Reach(-1, np.nan)
+        bone = int(np.nanargmax(ratios))
+        return Reach(bone, float(ratios[bone]))
+
+
+def find_owners(weights: Weights, vertex_count: int, joint_count: int) -> np.ndarray:
+    """The joint that has most of each vertex's weight, int array, shape (V,): -1 where none has any."""
+    weights = normalize_weights(weights, vertex_count, joint_count)
+    order = np.lexsort((weights.values, weights.vertices))
+    owners = np.full(vertex_count, -1, np.intp)
+    owners[weights.vertices[order]] = weights.joints[order]  # the last entry of each vertex is the largest
+    return np.where(owners == joint_count, -1, owners)
+
+
+def find_limbs(
+    points: np.ndarray, triangles: np.ndarray, owners: np.ndarray, joints: Joints, slices: int = SLICES
+) -> Limbs:
+    """Find the limbs of a character at rest.
+
+    Parameters
+    ----------
+    points : float array, shape (V, 3)
+        At rest, in armature space.
+    triangles : int array, shape (T, 3)
+        Counter-clockwise seen from outside.
+    owners : int array, shape (V,)
+        The joint that each vertex belongs to, -1 for none: see `find_owners`.
+    joints : Joints
+        With `tails`. Those that have no length have no rings.
+    slices : int
+        Rings along each bone.
+    """
+    if joints.tails is None:
+        raise ValueError("Joints without tails: limbs are measured along bones")
+    points, owners = np.asarray(points, np.float64), np.asarray(owners)
+    heads, tails = np.asarray(joints.centers, np.float64), np.asarray(joints.tails, np.float64)
+    children = np.flatnonzero(joints.parents >= 0)
+    pairs = np.stack([children, joints.parents[children]], axis=1)
+    own = np.repeat(np.arange(len(heads))[:, None], 2, axis=1)
+    links = np.concatenate([own, pairs, pairs[:, ::-1]])
+    found, bones, positions = _slice_limbs(points, triangles, owners, heads, tails, links, slices)
+    rings = join_rings(found)
+    size = float(np.linalg.norm(np.ptp(points, axis=0))) if len(points) else 0.0
+    return Limbs(
+        owners=owners,
+        heads=heads,
+        tails=tails,
+        links=links,
+        rings=rings,
+        ring_bones=np.array(bones, np.intp),
+        positions=np.array(positions),
+        areas=rings.measure(points),
+        reaches=_measure_reaches(points, owners, links, heads, tails),
+        least_reach=max(LEAST_REACH * size, 1e-30),
+    )
+
+
+def _measure_reaches(
+    points: np.ndarray, owners: np.ndarray, links: np.ndarray, heads: np.ndarray, tails: np.ndarray
+) -> np.ndarray:
+    """Largest distance of each limb's vertices from the nearest of its bones, shape (B,); 0 for one without any."""
+    reaches = np.zeros(len(heads))
+    order = np.argsort(owners, kind="stable")
+    starts = np.searchsorted(owners[order], np.arange(len(heads) + 1))
+    for bone in np.unique(owners[owners >= 0]):
+        own = points[order[starts[bone] : starts[bone + 1]]]
+        near = links[links[:, 0] == bone, 1]
+        distances = [distances_to_bones(own, heads[other], tails[other]) for other in near]
+        reaches[bone] = np.min(distances, axis=0).max()
+    return reaches
+
+
+def _slice_limbs(
+    points: np.ndarray,
+    triangles: np.ndarray,
+    owners: np.ndarray,
+    heads: np.ndarray,
+    tails: np.ndarray,
+    links: np.ndarray,
+    slices: int,
+) -> tuple[list[tuple[np.ndarray, np.ndarray]], list[int], list[float]]:
+    """The rings around all bones, as `join_rings` takes them, with the bone of each and its position along it."""
+    triangles = weld(points)[triangles] if len(points) else np.asarray(triangles)
+    rings, bones, positions = [], [], []
+    lengths = np.linalg.norm(tails - heads, axis=1)
+    for bone in np.unique(owners[owners >= 0]).tolist():
+        if not lengths[bone] > 0.0:
+            continue
+        near = np.isin(owners, links[links[:, 0] == bone, 1])
+        around = triangles[near[triangles].any(axis=1)]
+        normal = (tails[bone] - heads[bone]) / lengths[bone]
+        for position in np.linspace(0.0, 1.0, slices).tolist():
+            center = heads[bone] + position * (tails[bone] - heads[bone])
+            ring = find_ring_around(points, slice_mesh(points, around, center, normal), center, normal)
+            if ring is not None and (owners[ring[0]] == bone).mean() >= LEAST_SHARE:
+                rings.append(ring)
+                bones.append(bone)
+                positions.append(position)
+    return rings, bones, positions
