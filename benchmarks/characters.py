@@ -10,14 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.shapes import Shape, rotation
-from benchmarks.skin_measures import cap_holes
+from deformers.measures.space import Solid, close_surface
+from deformers.measures.stretch import mesh_edges
 from deformers.rig.skeleton import find_joint_parents
-from demo.measures import mesh_edges, mesh_volume
 
 CHARACTERS = ("mh_human", "cesium_man", "khronos_fox", "kaykit_knight")
-CLOSED = 0.1
-"""A part counts as a body that has a volume where caps over its holes are at most this share of its area."""
-
 FINGERS = re.compile(r"finger|thumb|metacarpal|^hand\.[lr]$")
 FACES = re.compile(r"jaw|oris|levator|special|orbicularis|temporalis|oculi|risorius|tongue|eye")
 SCULPTED = ("fist", "face")
@@ -33,9 +30,8 @@ class Part:
     name : str
     shape : Shape
     edges : int array, shape (E, 2)
-    closed, rims : as `cap_holes` returns them
-    capped : float
-        Share of the caps in the closed surface.
+    solid : Solid
+        Not closed for clothes and hair.
     details : dict from "fingers" and "face" to bool arrays, shape (V,)
         Vertices whose bones are more than half such; only those that there are.
     """
@@ -43,13 +39,8 @@ class Part:
     name: str
     shape: Shape
     edges: np.ndarray
-    closed: np.ndarray
-    rims: np.ndarray
-    capped: float
+    solid: Solid
     details: dict[str, np.ndarray]
-
-    def volume(self, points: np.ndarray) -> float:
-        return mesh_volume(np.concatenate([points, self.rims @ points]), self.closed)
 
 
 @dataclass(frozen=True)
@@ -112,7 +103,7 @@ def _cut_part(whole: Shape, members: np.ndarray, name: str) -> Part:
     edges = mesh_edges(triangles)
     lengths = np.linalg.norm(points[edges[:, 0]] - points[edges[:, 1]], axis=1)
     edges = edges[lengths > 1e-5 * shape.diagonal]
-    return Part(name, shape, edges, *cap_holes(points, triangles), details)
+    return Part(name, shape, edges, close_surface(points, triangles), details)
 
 
 def _triples(matrices: np.ndarray, frames: np.ndarray, heads: np.ndarray, step: int) -> Iterator[np.ndarray]:

@@ -25,8 +25,8 @@ from benchmarks.skins import (
 )
 from benchmarks.surfaces import make_box
 from deformers.geometry.solid import read_surface
+from deformers.measures.space import close_surface
 from deformers.particles import fill, fill_2010, forces_2010
-from demo.measures import mesh_volume
 
 COUNTS = (307, 618, 1313, 2861, 3638, 6000)
 CONVERGED = 80
@@ -86,7 +86,7 @@ def run_cow_counts(assets: Path) -> None:
         print(f"{label(method)}\n")
         print_table(
             ("radii", "asked", "particles", "bind s", "ms", "to converged, % of diagonal: rms", "max", "to finest: rms",
-             "max", "volume, raw"), rows
+             "max", "filled, raw"), rows
         )  # fmt: skip
 
 
@@ -97,22 +97,22 @@ def _count_row(
     raw = replace(full, binding=replace(full.binding, params=replace(full.binding.params, volume=0.0)))
     posed = [raw.deform(pose) for pose in poses]
     converged = [with_iterations(raw, CONVERGED).deform(pose) for pose in poses]
-    volumes = [mesh_volume(points, shape.triangles) / mesh_volume(shape.points, shape.triangles) for points in posed]
+    solid = close_surface(shape.points, shape.triangles)
+    filled = [solid.measure(points).filled for points in posed]
     return (
         radii, chosen["count"], count_particles(full), full.seconds, full.time(poses),
         *_distances(posed, converged, shape.diagonal), *_distances(converged, reference, shape.diagonal),
-        f"{min(volumes):.4f} - {max(volumes):.4f}",
+        f"{min(filled):.4f} - {max(filled):.4f}",
     )  # fmt: skip
 
 
-def run_cow_volumes(assets: Path) -> None:
-    """Print the cow's volume in each pose to that at rest, by method; "raw" is without the correction of the volume."""
+def run_cow_space(assets: Path) -> None:
+    """Print the space that the cow fills in each pose to that at rest, by method; "raw": its volume uncorrected."""
     shape = shapes.cow(assets)
     poses = shapes.cow_poses(shape)
-    volume = mesh_volume(shape.points, shape.triangles)
-    rows = []
+    solid, rows = close_surface(shape.points, shape.triangles), []
     for name, skin in bind_variants(shape).items():
-        ratios = [mesh_volume(skin.deform(pose), shape.triangles) / volume for pose in poses.values()]
+        ratios = [solid.measure(skin.deform(pose)).filled for pose in poses.values()]
         rows.append((name, *ratios))
     print_table(("method", *poses), rows)
     print()
@@ -145,7 +145,7 @@ def run_fill_counts(assets: Path) -> None:
     if (assets / "spot" / "spot.obj").is_file():
         cow = shapes.cow(assets)
         volume = COW_COUNT * 4.0 * np.sqrt(2.0) * COW_RADIUS**3
-        scale = np.cbrt(volume / mesh_volume(cow.points, cow.triangles))
+        scale = np.cbrt(volume / close_surface(cow.points, cow.triangles).volume)
         bodies.append(("cow", scale * cow.points, cow.triangles, COW_RADIUS))
     bodies += [(f"sheet of {thick}", *make_box((2.5, 1.2, thick), 0.05), 0.05) for thick in (0.08, 0.04, 0.02)]
     rows = []
@@ -190,7 +190,7 @@ def run_step_times() -> None:
 def _fill_with(count: int) -> tuple[np.ndarray, np.ndarray]:
     """Fill the box with particles of one size, as near to `count` as one of 80 radii comes."""
     shape = shapes.box()
-    radius = np.cbrt(mesh_volume(shape.points, shape.triangles) / (count * 4.0 * np.sqrt(2.0)))
+    radius = np.cbrt(close_surface(shape.points, shape.triangles).volume / (count * 4.0 * np.sqrt(2.0)))
     fills = (
         fill_2010.fill_uniform(shape.points, shape.triangles, factor * radius) for factor in np.linspace(0.95, 1.15, 80)
     )

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.characters import CHARACTERS, CLOSED, Part, read_character
-from benchmarks.skin_measures import count_inverted, edge_stretches, measure_distortion, second_differences
+from benchmarks.characters import CHARACTERS, Part, read_character
+from benchmarks.skin_measures import count_inverted, measure_distortion, second_differences
 from benchmarks.skins import Skin, bind_skin, count_particles, label, methods, print_table
 from deformers.geometry.neighbors import find_nearest
+from deformers.measures.stretch import edge_stretches
 
 LEAST_EDGE = 0.003
 """Edges shorter than this share of the diagonal count as so long where their stretch is compared."""
@@ -33,9 +34,11 @@ class Record:
         No position was infinite or not a number; poses that hold one are not measured further.
     stretch, off : floats
         The largest ratio of an edge's length to that at rest; the largest distance of a vertex from DLBNT's.
-    volumes, beside : tuples of floats
-        Least and largest volume, to that at rest and to that under DLBNT.
-    worst : dict from "least" and "largest" to the action in which the volume was so
+    filled, beside : tuples of floats
+        Least and largest space that is filled, to that at rest and to that under DLBNT.
+    twice : float
+        Most space that is filled twice, beyond that at rest, to the space at rest.
+    worst : dict from "least" and "largest" to the action in which the space filled was so
     jolts : list of float arrays, shape (V,)
         Lengths of the second differences, for each triple of frames.
     deviations, distortions : dicts from a detail to lists of float
@@ -52,8 +55,9 @@ class Record:
     finite: bool = True
     stretch: float = 0.0
     off: float = 0.0
-    volumes: tuple[float, float] = (np.inf, -np.inf)
+    filled: tuple[float, float] = (np.inf, -np.inf)
     beside: tuple[float, float] = (np.inf, -np.inf)
+    twice: float = 0.0
     worst: dict[str, str] = field(default_factory=dict)
     jolts: list[np.ndarray] = field(default_factory=list)
     deviations: dict[str, list[float]] = field(default_factory=dict)
@@ -73,19 +77,24 @@ class Record:
         stretches = edge_stretches(part.shape.points, points, part.edges, LEAST_EDGE * part.shape.diagonal)
         self.stretch = max(self.stretch, float(stretches.max()))
         self.off = max(self.off, float(np.linalg.norm(points - reference[1], axis=1).max()))
-        volume, beside = part.volume(points), part.volume(reference[1])
-        ratio = volume / part.volume(part.shape.points)
-        if ratio < self.volumes[0]:
-            self.worst["least"] = action
-        if ratio > self.volumes[1]:
-            self.worst["largest"] = action
-        self.volumes = min(self.volumes[0], ratio), max(self.volumes[1], ratio)
-        self.beside = min(self.beside[0], volume / beside), max(self.beside[1], volume / beside)
+        if part.solid.is_closed:
+            self._add_space(part, action, points, reference[1])
         for detail, chosen in part.details.items():
             apart = np.sum((points - reference[1])[chosen] ** 2, axis=1)
             self.deviations.setdefault(detail, []).append(float(apart.mean()))
             edges = part.edges[chosen[part.edges].all(axis=1)]
             self.distortions.setdefault(detail, []).append(measure_distortion(part.shape.points, points, edges))
+
+    def _add_space(self, part: Part, action: str, points: np.ndarray, reference: np.ndarray) -> None:
+        space = part.solid.measure(points)
+        ratio, beside = space.filled, space.filled / part.solid.measure(reference).filled
+        if ratio < self.filled[0]:
+            self.worst["least"] = action
+        if ratio > self.filled[1]:
+            self.worst["largest"] = action
+        self.filled = min(self.filled[0], ratio), max(self.filled[1], ratio)
+        self.beside = min(self.beside[0], beside), max(self.beside[1], beside)
+        self.twice = max(self.twice, space.twice - part.solid.rest.twice)
 
 
 def measure_skin(part: Part, skin: Skin, motion: Motion, reference: Motion) -> Record:
@@ -120,7 +129,7 @@ def measure_part(part: Part, motion: Motion) -> list[tuple]:
         try:
             record = measure_skin(part, bind_skin(method, part.shape), motion, reference)
         except (ArithmeticError, LookupError, ValueError) as error:
-            rows.append((part.name, label(method), f"raises {type(error).__name__}", *["-"] * 13))
+            rows.append((part.name, label(method), f"raises {type(error).__name__}", *["-"] * 14))
             continue
         rows.append((part.name, label(method), *_row(part, record, rule, dual)))
     return rows
@@ -138,7 +147,7 @@ def run_characters(assets: Path, step: int, wanted: tuple[str, ...] = CHARACTERS
         rows = [row for part in character.parts for row in measure_part(part, motion)]
         print_table(
             ("part", "method", "finite", "longest edge to rest's: own / DLBNT's",
-             "off DLBNT at most, % of diagonal", "volume", "in", "volume to DLBNT's",
+             "off DLBNT at most, % of diagonal", "space filled", "in", "to DLBNT's", "filled twice",
              "off DLBNT, fingers, face: % of diagonal", "distortion there: own / DLBNT's",
              "2nd difference to DQS: rms", "max", "inverted", "ms", "bind s", "particles"), rows
         )  # fmt: skip
@@ -148,10 +157,12 @@ def run_characters(assets: Path, step: int, wanted: tuple[str, ...] = CHARACTERS
 def _row(part: Part, record: Record, reference: Record, dual: np.ndarray) -> tuple:
     costs = (1e3 * float(np.median(record.seconds)), record.binding, record.particles)
     if not record.jolts:
-        return ("NO", *["-"] * 10, *costs)
+        return ("NO", *["-"] * 11, *costs)
     jolts = np.concatenate(record.jolts)
-    volume = "open" if part.capped > CLOSED else f"{record.volumes[0]:.4f} - {record.volumes[1]:.4f}"
-    beside = "open" if part.capped > CLOSED else f"{record.beside[0]:.4f} - {record.beside[1]:.4f}"
+    space = ("open", "-", "open", "open")
+    if part.solid.is_closed:
+        filled, beside = (f"{low:.4f} - {high:.4f}" for low, high in (record.filled, record.beside))
+        space = filled, f"{record.worst['least']}, {record.worst['largest']}", beside, f"{record.twice:.4f}"
     deviations = [
         f"{1e2 * np.sqrt(np.mean(values)) / part.shape.diagonal:.3f}" for values in record.deviations.values()
     ]
@@ -161,8 +172,7 @@ def _row(part: Part, record: Record, reference: Record, dual: np.ndarray) -> tup
     ]
     return (
         "yes" if record.finite else "NO", f"{record.stretch:.2f} / {reference.stretch:.2f}",
-        1e2 * record.off / part.shape.diagonal, volume, f"{record.worst['least']}, {record.worst['largest']}",
-        beside, ", ".join(deviations) or "-", ", ".join(distortions) or "-",
+        1e2 * record.off / part.shape.diagonal, *space, ", ".join(deviations) or "-", ", ".join(distortions) or "-",
         float(np.sqrt(np.mean(jolts**2) / np.mean(dual**2))), float(jolts.max() / dual.max()),
         record.inverted if record.inverted >= 0 else "-", *costs,
     )  # fmt: skip

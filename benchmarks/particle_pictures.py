@@ -27,8 +27,8 @@ from benchmarks import shapes
 from benchmarks.shapes import Shape, rotation
 from benchmarks.skins import bind_skin, count_particles
 from deformers.geometry.neighbors import find_nearest
-from deformers.measures.windings import measure_windings
-from demo.measures import mesh_volume, smallest_section
+from deformers.measures.sections import smallest_section
+from deformers.measures.space import close_surface
 from demo.picture import add_camera, add_text
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -126,15 +126,15 @@ def draw_bends(path: Path, samples: int) -> None:
 
 
 def describe_box(shape: Shape, posed: np.ndarray) -> str:
-    volume = mesh_volume(posed, shape.triangles) / mesh_volume(shape.points, shape.triangles)
+    filled = close_surface(shape.points, shape.triangles).measure(posed).filled
     ends = np.array([-1.2, 0.0, 0.0]), np.array([1.2, 0.0, 0.0])
     section = smallest_section(shape.points, posed, shape.triangles, *ends)[0]
-    return f"keeps {100.0 * volume:.0f} % of its volume, {100.0 * section:.0f} % of its section"
+    return f"fills {100.0 * filled:.0f} % of its space, keeps {100.0 * section:.0f} % of its section"
 
 
 def describe_elbow(shape: Shape, posed: np.ndarray) -> str:
-    overlap = measure_windings(posed, shape.triangles, axis=1).twice / mesh_volume(shape.points, shape.triangles)
-    return f"{100.0 * overlap:.1f} % of it overlaps itself"
+    twice = close_surface(shape.points, shape.triangles).measure(posed).twice
+    return f"{100.0 * twice:.1f} % of it overlaps itself"
 
 
 def find_squares(shape: Shape) -> np.ndarray:

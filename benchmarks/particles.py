@@ -24,8 +24,9 @@ from benchmarks.shapes import Shape, rotation
 from benchmarks.skin_measures import measure_bumps, measure_detail_change
 from benchmarks.skins import bind_skin, bind_variants, label, methods, print_table
 from deformers import METHODS
+from deformers.measures.sections import smallest_section
+from deformers.measures.space import Solid, close_surface
 from deformers.measures.windings import measure_windings
-from demo.measures import mesh_volume, smallest_section
 
 ASSETS = Path(__file__).resolve().parents[2] / "shared" / "assets"
 
@@ -50,13 +51,13 @@ def main() -> None:
 
 
 def run_box(_arguments: argparse.Namespace) -> None:
-    """Box 2.5 x 1.2 x 1.0: volume and smallest cross-section of rest's; bumps in degrees, and to LBS's in the pose"""
+    """Box 2.5 x 1.2 x 1.0: space filled, smallest section of rest's; bumps in degrees, and to LBS's in the pose"""
     for weights, shape in (("smooth", shapes.box()), ("sharp", shapes.box().sharply())):
         poses = {
             "bend 90": shape.pose({1: rotation((0, 1, 0), 90)}),
             "twist 180": shape.pose({1: rotation((1, 0, 0), 180)}),
         }
-        rows = []
+        rows, solid = [], _close(shape)
         bound = bind_variants(shape, slow=True)
         for name, pose in poses.items():
             smooth = 0.0
@@ -65,23 +66,26 @@ def run_box(_arguments: argparse.Namespace) -> None:
                 bumps = measure_bumps(shape.points, posed, shape.triangles)
                 smooth = bumps if method == "LBS" else smooth
                 section, place = _smallest(shape, posed, (-1.2, 0.0, 0.0), (1.2, 0.0, 0.0))
-                rows.append((name, weights, method, _volume_ratio(shape, posed), section, place, bumps,
+                space = solid.measure(posed)
+                rows.append((name, weights, method, space.filled, space.twice, section, place, bumps,
                              bumps / smooth if smooth else "-"))  # fmt: skip
-        print_table(("pose", "weights", "method", "volume", "smallest section", "at", "bumps", "to LBS's"), rows)
+        print_table(
+            ("pose", "weights", "method", "filled", "filled twice", "smallest section", "at", "bumps", "to LBS's"), rows
+        )
 
 
 def _smallest(shape: Shape, posed: np.ndarray, start: tuple, end: tuple) -> tuple[float, float]:
     return smallest_section(shape.points, posed, shape.triangles, np.array(start), np.array(end))
 
 
-def _volume_ratio(shape: Shape, posed: np.ndarray) -> float:
-    return mesh_volume(posed, shape.triangles) / mesh_volume(shape.points, shape.triangles)
+def _close(shape: Shape) -> Solid:
+    return close_surface(shape.points, shape.triangles)
 
 
 def run_elbow(_arguments: argparse.Namespace) -> None:
-    """Elbow of a capsule arm: skin that overlaps itself, and skin that is inside out, in % of the volume"""
+    """Elbow of a capsule arm: skin that overlaps itself, and skin that is inside out, in % of the space at rest"""
     shape, rows = shapes.arm(), []
-    volume = mesh_volume(shape.points, shape.triangles)
+    space = _close(shape).volume
     bound = {method: bind_skin(method, shape) for method in methods(slow=True)}
     for degrees in (90, 120, 150):
         for method, skin in bound.items():
@@ -89,14 +93,15 @@ def run_elbow(_arguments: argparse.Namespace) -> None:
             windings = measure_windings(posed, shape.triangles, axis=1)
             section, _ = _smallest(shape, posed, (0.0, 0.0, 0.0), (0.0, 0.0, shapes.ARM_LENGTH))
             bumps = measure_bumps(shape.points, posed, shape.triangles)
-            rows.append((degrees, label(method), 1e2 * windings.twice / volume, 1e2 * windings.inverted / volume,
-                         _volume_ratio(shape, posed), section, bumps))  # fmt: skip
-    print_table(("degrees", "method", "overlap %", "inside out %", "volume", "smallest section", "bumps"), rows)
+            rows.append((degrees, label(method), 1e2 * windings.twice / space, 1e2 * windings.inverted / space,
+                         windings.once / space, section, bumps))  # fmt: skip
+    print_table(("degrees", "method", "filled twice %", "inside out %", "filled", "smallest section", "bumps"), rows)
 
 
 def run_head(_arguments: argparse.Namespace) -> None:
     """Finely modelled head: change of its detail, in % of the detail"""
     shape, rows = shapes.head(), []
+    solid = _close(shape)
     chosen = shape.points[:, 2] > 0.02
     nod, turn = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
     poses = {
@@ -110,8 +115,8 @@ def run_head(_arguments: argparse.Namespace) -> None:
         for method, skin in bound.items():
             posed = skin.deform(shape.pose(turns))
             heights, vectors = measure_detail_change(shape.points, posed, shape.triangles, chosen)
-            rows.append((name, label(method), 1e2 * heights, 1e2 * vectors, _volume_ratio(shape, posed)))
-    print_table(("pose", "method", "heights", "heights and widths", "volume"), rows)
+            rows.append((name, label(method), 1e2 * heights, 1e2 * vectors, solid.measure(posed).filled))
+    print_table(("pose", "method", "heights", "heights and widths", "filled"), rows)
 
 
 def run_motion(arguments: argparse.Namespace) -> None:
@@ -120,9 +125,9 @@ def run_motion(arguments: argparse.Namespace) -> None:
 
 
 def run_cow(arguments: argparse.Namespace) -> None:
-    """Cow on 13 bones: volume of rest's in five poses"""
+    """Cow on 13 bones: space filled of rest's in five poses"""
     if (arguments.assets / "spot" / "spot.obj").is_file():
-        costs.run_cow_volumes(arguments.assets)
+        costs.run_cow_space(arguments.assets)
     else:
         print(f"spot is not in {arguments.assets}: left out")
 
@@ -136,8 +141,9 @@ def run_counts(arguments: argparse.Namespace) -> None:
 
 
 def run_scaled(_arguments: argparse.Namespace) -> None:
-    """Scaled bones: volume of rest's, and to DLBNT's in the same pose"""
+    """Scaled bones: space filled of rest's, and to DLBNT's in the same pose"""
     shape, rows = shapes.arm(), []
+    solid = _close(shape)
     bend = rotation((0, 1, 0), 60)
     poses = {
         "forearm x 1.5": {1: 1.5 * np.eye(3)},
@@ -150,13 +156,13 @@ def run_scaled(_arguments: argparse.Namespace) -> None:
     bound = {method: bind_skin(method, shape) for method in dict.fromkeys(["DLBNT", *methods()])}
     for name, linear in poses.items():
         pose = shape.pose(linear)
-        reference = _volume_ratio(shape, bound["DLBNT"].deform(pose))
+        reference = solid.measure(bound["DLBNT"].deform(pose)).filled
         for method, skin in bound.items():
             posed = skin.deform(pose)
-            ratio = _volume_ratio(shape, posed)
+            ratio = solid.measure(posed).filled
             apart = np.linalg.norm(posed - bound["DLBNT"].deform(pose), axis=1).max() / np.cbrt(reference)
             rows.append((name, label(method), ratio, ratio / reference, 1e2 * float(apart) / shape.diagonal))
-    print_table(("pose", "method", "volume", "to DLBNT's", "off DLBNT, most, % of diagonal"), rows)
+    print_table(("pose", "method", "filled", "to DLBNT's", "off DLBNT, most, % of diagonal"), rows)
 
 
 def run_exact(_arguments: argparse.Namespace) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from demo.measures import mesh_edges
+from deformers.measures.stretch import edge_stretches, mesh_edges
 
 
 @dataclass(frozen=True)
@@ -131,64 +131,10 @@ def measure_detail_change(
     return float(np.sqrt(change[2] / size[2])), float(np.sqrt(change.sum() / size.sum()))
 
 
-def edge_stretches(rest: np.ndarray, posed: np.ndarray, edges: np.ndarray, floor: float = 0.0) -> np.ndarray:
-    """Posed over rest length of edges (E, 2); lengths below `floor` count as `floor`, so that slivers do not rule."""
-    lengths = [np.linalg.norm(points[edges[:, 1]] - points[edges[:, 0]], axis=1) for points in (rest, posed)]
-    return np.maximum(lengths[1], floor) / np.maximum(lengths[0], max(floor, 1e-30))
-
-
 def measure_distortion(rest: np.ndarray, posed: np.ndarray, edges: np.ndarray) -> float:
     """Rms of the natural logarithm of the stretch of edges (E, 2): 0 where all keep their length, .1 at some 10 %."""
     stretches = edge_stretches(rest, posed, edges)
     return float(np.sqrt(np.mean(np.log(np.maximum(stretches, 1e-6)) ** 2))) if len(edges) else 0.0
-
-
-def cap_holes(points: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """Close the holes of a mesh at rest, so that its volume can be followed into poses.
-
-    Vertices at the same place count as one. Each hole gets a fan of triangles around the mean of its rim.
-
-    Returns
-    -------
-    triangles : int array, shape (T + C, 3)
-        With the fans; the new vertices, H, come after the V old ones.
-    rims : float array, shape (H, V)
-        `np.concatenate([posed, rims @ posed])` are the points for these triangles, in any pose.
-    share : float
-        How much of the closed surface's area are caps, 0 to 1.
-    """
-    _, weld = np.unique(points.round(9), axis=0, return_inverse=True)
-    weld = weld.reshape(-1)
-    first = np.zeros(weld.max() + 1, np.intp)
-    first[weld[::-1]] = np.arange(len(points))[::-1]
-    welded = first[weld][triangles]
-    sides = np.concatenate([welded[:, [0, 1]], welded[:, [1, 2]], welded[:, [2, 0]]])
-    sides = sides[sides[:, 0] != sides[:, 1]]
-    keys, back = sides[:, 0] * len(points) + sides[:, 1], sides[:, 1] * len(points) + sides[:, 0]
-    open_sides = sides[~np.isin(keys, back)]
-    labels = _label_loops(open_sides, len(points))
-    names, hole = np.unique(labels, return_inverse=True)
-    rims = np.zeros((len(names), len(points)))
-    rims[hole, open_sides[:, 0]] = 1.0
-    rims /= np.maximum(rims.sum(axis=1, keepdims=True), 1.0)
-    caps = np.stack([open_sides[:, 1], open_sides[:, 0], len(points) + hole], axis=1)
-    closed = np.concatenate([triangles, caps])
-    corners = np.concatenate([points, rims @ points])[closed]
-    areas = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
-    return closed, rims, float(areas[len(triangles) :].sum() / areas.sum())
-
-
-def _label_loops(sides: np.ndarray, vertex_count: int) -> np.ndarray:
-    """The smallest vertex of the connected part that each of `sides` (S, 2) belongs to: shape (S,)."""
-    labels = np.arange(vertex_count)
-    while True:
-        least = np.minimum(labels[sides[:, 0]], labels[sides[:, 1]])
-        before = labels.copy()
-        np.minimum.at(labels, sides[:, 0], least)
-        np.minimum.at(labels, sides[:, 1], least)
-        labels = labels[labels]
-        if (labels == before).all():
-            return labels[sides[:, 0]]
 
 
 def second_differences(before: np.ndarray, now: np.ndarray, after: np.ndarray) -> np.ndarray:

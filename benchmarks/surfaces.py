@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.skin_measures import find_normals
-from demo.measures import triangulate
+from demo.topology import triangulate
 
 SEED = 7
 

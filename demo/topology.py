@@ -35,6 +35,11 @@ HOLE = np.linspace(PALM_START, 624.0, 5)
 """Where the rings lie at the hole in the palm's side, two quads high, that the thumb grows from (x)."""
 
 
+def triangulate(quads: Indices) -> Indices:
+    """Return the triangles (2 * F, 3) of quads (F, 4)."""
+    return np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
+
+
 @dataclass(frozen=True)
 class DigitRoot:
     """How a digit leaves the palm: `rings` belong to the palm, then its own begin at `start` from its first joint."""

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.shapes import Shape, arm, box
-from demo.measures import mesh_volume
 from supple.deformers import Joints, Pose, Rest, Weights
+from supple.deformers.geometry.solid import signed_volumes
 from supple.deformers.particles.particles import Binding, Params
 from supple.deformers.skinning import dlbnt
 
@@ -47,8 +47,9 @@ def skin(rest: Rest, matrices: np.ndarray, space: np.ndarray | None = None) -> n
 
 
 def volume(shape: Shape, points: np.ndarray) -> float:
-    """As a ratio to that at rest."""
-    return mesh_volume(points.astype(float), shape.triangles) / mesh_volume(shape.points, shape.triangles)
+    """As a ratio to that at rest; where the skin overlaps itself it counts twice, as for the method."""
+    posed, rest = (signed_volumes(each.astype(float), shape.triangles).sum() for each in (points, shape.points))
+    return float(posed / rest)
 
 
 def with_params(binding: Binding, **changes: float) -> Binding:
