@@ -111,7 +111,7 @@ def caption(pose: KeyPose, measure: Measure) -> str:
 def table(measures: dict[tuple[str, str], Measure], times: dict[str, float]) -> list[str]:
     """Return the lines of the table of measures, and how to read it."""
     titles = (
-        f"{'filled':>7}{'twice':>8}   {'smallest section':<24}{'edges: rms':>11}{'extremes':>15}{'ms per pose':>13}"
+        f"{'filled':>7}{'twice':>8}   {'smallest section':<24}{'edges: rms':>11}{'extremes':>15}{'ms a pose':>13}"
     )
     lines = [f"{'pose':<9}{'method':<17}{titles}"]
     previous = ""
@@ -130,7 +130,7 @@ def table(measures: dict[tuple[str, str], Measure], times: dict[str, float]) -> 
         "Against the rest shape: space that the skin fills, and fills twice where it runs through itself; area of the",
         "narrowest section; stretch of the edges, rms of stretch - 1 and what 0.1 % and 99.9 % of them are below.",
         "In `stretch` and `all` the bones' scale itself makes the forearm's section 64 % and the hand 1.5 × as long.",
-        "ms per pose: median of all that Blender does to show a frame, all methods in turn.",
+        "ms a pose: median of all that Blender does to show a frame, all methods in turn.",
     ]
 
 
