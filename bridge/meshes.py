@@ -49,6 +49,11 @@ def read_triangles(mesh: bpy.types.Mesh) -> np.ndarray:
     return read_array(mesh.loop_triangles, "vertices", 3, np.int32)
 
 
+def read_edges(mesh: bpy.types.Mesh) -> np.ndarray:
+    """Vertices of all edges, int32, shape (E, 2)."""
+    return read_array(mesh.edges, "vertices", 2, np.int32)
+
+
 def read_object_ids() -> bytes:
     """Which objects the file holds, in their order, in a form to compare: another one once one is added or removed."""
     return read_array(bpy.data.objects, "session_uid", kind=np.int32).tobytes()

@@ -1,8 +1,30 @@
 """Operators: each reads its settings, calls one task, reports."""
 
-from . import bake, bind, pattern_maps, pattern_strokes, patterns, place_patterns, weight_edits, weight_lines, weights
+from . import (
+    bake,
+    bind,
+    measure,
+    pattern_maps,
+    pattern_strokes,
+    patterns,
+    place_patterns,
+    weight_edits,
+    weight_lines,
+    weights,
+)
 
-PARTS = (bind, bake, patterns, place_patterns, pattern_strokes, pattern_maps, weights, weight_edits, weight_lines)
+PARTS = (
+    bind,
+    bake,
+    measure,
+    patterns,
+    place_patterns,
+    pattern_strokes,
+    pattern_maps,
+    weights,
+    weight_edits,
+    weight_lines,
+)
 
 
 def register() -> None:

@@ -29,5 +29,8 @@ class ParticleReport:
     volume: float | None = None
 
 
+measure_reports: dict[int, str] = {}
+"""What was measured last of an object, in lines, by `session_uid`; never saved."""
+
 particle_reports: dict[int, ParticleReport] = {}
 """Of the objects that Python deforms by a method of particles, by `session_uid`; never saved."""

@@ -11,7 +11,7 @@ import bpy
 from ..settings.choices import METHODS, Method
 from ..settings.objects import BAKE_ITEMS, PARTICLE_METHODS, ObjectSettings, settings_of
 from ..settings.particles import ParticleSettings
-from ..settings.reports import ParticleReport, particle_reports
+from ..settings.reports import ParticleReport, measure_reports, particle_reports
 
 SLOW = "For study, and slow: each pose takes seconds. To go on working, choose Particles"
 MOMENTS = ("", "_dragging", "_bake")
@@ -165,6 +165,25 @@ def describe(report: ParticleReport) -> str:
     return " · ".join(words)
 
 
+class VIEW3D_PT_supple_measure(SupplePanel, bpy.types.Panel):
+    """What a pose keeps of the skin"""
+
+    bl_label = "Measure"
+    bl_parent_id = "VIEW3D_PT_supple_skin"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        settings = active_settings(context)
+        return settings is not None and settings.is_bound
+
+    def draw(self, context: bpy.types.Context) -> None:
+        self.layout.operator("supple.measure", icon="DRIVER_DISTANCE")
+        report = measure_reports.get(context.active_object.session_uid)
+        if report:
+            draw_message(self.layout, context, report, icon="INFO")
+
+
 class VIEW3D_PT_supple_bake(SupplePanel, bpy.types.Panel):
     """Bakes"""
 
@@ -190,5 +209,5 @@ class VIEW3D_PT_supple_bake(SupplePanel, bpy.types.Panel):
 
 
 register, unregister = bpy.utils.register_classes_factory(
-    (VIEW3D_PT_supple_skin, VIEW3D_PT_supple_particles, VIEW3D_PT_supple_bake)
+    (VIEW3D_PT_supple_skin, VIEW3D_PT_supple_particles, VIEW3D_PT_supple_measure, VIEW3D_PT_supple_bake)
 )

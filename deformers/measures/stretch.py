@@ -51,13 +51,14 @@ def edge_stretches(rest: np.ndarray, posed: np.ndarray, edges: np.ndarray, floor
         In one unit.
     edges : int array, shape (E, 2)
     floor : float
-        Lengths below count as this: edges that are shorter in both have stretch 1.
+        Edges that are shorter at rest count as so long there, and as no shorter posed.
 
     Returns
     -------
     float array, shape (E,)
     """
-    return np.maximum(_lengths(posed, edges), floor) / np.maximum(_lengths(rest, edges), max(floor, 1e-30))
+    before, after = _lengths(rest, edges), _lengths(posed, edges)
+    return np.where(before < floor, np.maximum(after, floor), after) / np.maximum(before, max(floor, 1e-30))
 
 
 def measure_stretch(

@@ -15,12 +15,13 @@ from supple.viewport import outlines
 from supple.viewport import weights as weight_overlay
 
 OPERATORS = (
-    "bake_cache", "bake_shape_keys", "bind", "clear_bake", "make_independent", "pattern_add", "pattern_forget",
-    "pattern_maps", "pattern_mirror", "pattern_place", "pattern_remove", "pattern_save", "pattern_stroke", "unbind",
-    "weight_lines", "weights_auto", "weights_check", "weights_clean", "weights_limit", "weights_mirror",
-    "weights_normalize", "weights_prune", "weights_select", "weights_sharpen", "weights_smooth", "weights_transfer",
+    "bake_cache", "bake_shape_keys", "bind", "clear_bake", "make_independent", "measure", "pattern_add",
+    "pattern_forget", "pattern_maps", "pattern_mirror", "pattern_place", "pattern_remove", "pattern_save",
+    "pattern_stroke", "unbind", "weight_lines", "weights_auto", "weights_check", "weights_clean", "weights_limit",
+    "weights_mirror", "weights_normalize", "weights_prune", "weights_select", "weights_sharpen", "weights_smooth",
+    "weights_transfer",
 )  # fmt: skip
-WRITE_FILES_ONLY = {"pattern_forget", "pattern_maps"}
+CHANGE_NOTHING = {"measure", "pattern_forget", "pattern_maps"}
 """Operators that leave the scene as it is."""
 
 PROPERTIES = [
@@ -156,7 +157,7 @@ def test_each_operator_says_what_to_select(name):
         getattr(bpy.ops.supple, name)()
 
 
-@pytest.mark.parametrize("name", sorted(set(OPERATORS) - WRITE_FILES_ONLY))
+@pytest.mark.parametrize("name", sorted(set(OPERATORS) - CHANGE_NOTHING))
 def test_each_operator_can_be_undone(name):
     assert {"REGISTER", "UNDO"} <= getattr(bpy.ops.supple, name).bl_options
 

@@ -18,7 +18,7 @@ from .operators import take_snapshot
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 
 ON_MESHES = (
-    "bind", "unbind", "make_independent", "bake_shape_keys", "bake_cache", "clear_bake", "pattern_add",
+    "bind", "unbind", "make_independent", "measure", "bake_shape_keys", "bake_cache", "clear_bake", "pattern_add",
     "pattern_remove", "pattern_mirror", "pattern_place", "pattern_stroke", "pattern_save", "pattern_maps",
     "weights_auto", "weights_smooth", "weights_sharpen", "weights_limit", "weights_normalize", "weights_prune",
     "weights_mirror", "weights_transfer", "weights_clean", "weights_check", "weights_select", "weight_lines",
@@ -108,7 +108,7 @@ REFUSED: dict[str, dict[str, str]] = {
         "weights_auto": "No armature deforms 'Bare': select its armature too",
     },
     "Edit Mode": {
-        "bind": "'Tube' is in Edit Mode: leave it first",
+        **dict.fromkeys(("bind", "measure"), "'Tube' is in Edit Mode: leave it first"),
         **dict.fromkeys((*NEEDS_PATTERN, "pattern_add"), "Leave Edit Mode first"),
         "weight_lines": "Go to Object, Pose or Weight Paint Mode first",
     },
@@ -116,18 +116,19 @@ REFUSED: dict[str, dict[str, str]] = {
         ("weights_auto", "weights_smooth", "weights_mirror", "weights_check"), "'Rig' is in Edit Mode: leave it first"
     ),
     "no armature in the modifier": {
-        "bind": "'Armature' of 'Tube' has no armature: choose one",
+        **dict.fromkeys(("bind", "measure"), "'Armature' of 'Tube' has no armature: choose one"),
         **dict.fromkeys([name for name in ON_WEIGHTS if name not in ("weight_lines", "weights_transfer")], NO_ARMATURE),
         "pattern_add": "'Tube' has no armature to drive patterns: parent it to one first",
     },
     "no modifier": {
         "bind": "'Tube' has no Armature modifier: parent it to an armature first",
+        "measure": SELECT,
         **dict.fromkeys([name for name in ON_WEIGHTS if name not in ("weight_lines", "weights_transfer")], NO_ARMATURE),
         "weight_lines": SELECT,
         "pattern_add": "'Tube' has no armature to drive patterns: parent it to one first",
     },
     "no deforming bone": {
-        "bind": "'Rig' has no deforming bone: switch Deform on",
+        **dict.fromkeys(("bind", "measure"), "'Rig' has no deforming bone: switch Deform on"),
         **dict.fromkeys(
             [name for name in ON_WEIGHTS if name not in ("weight_lines", "weights_transfer", "weights_clean")],
             "'Rig' has no deforming bone: turn on Deform",

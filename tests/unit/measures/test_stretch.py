@@ -19,6 +19,7 @@ def test_stretches_and_their_floor():
     assert edge_stretches(ROW, 1.1 * ROW, EDGES) == pytest.approx(1.1)
     assert edge_stretches(0.01 * ROW, 0.02 * ROW, EDGES, floor=1.0) == pytest.approx(1.0)
     assert edge_stretches(0.01 * ROW, 3.0 * ROW, EDGES, floor=1.0) == pytest.approx(3.0)
+    assert edge_stretches(ROW, 0.01 * ROW, EDGES, floor=0.5) == pytest.approx(0.01)
 
 
 def test_rms_extremes_and_tears():

@@ -1,0 +1,216 @@
+"""What the pose of the current frame keeps of a skin and what it spoils, beside Blender's own methods."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from types import ModuleType
+
+import bpy
+import numpy as np
+
+from ..bridge.armatures import Skeleton, read_pose, read_skeleton
+from ..bridge.meshes import FaceKeys, mesh_of, read_edges, read_evaluated_points, read_key_values
+from ..deformers import METHODS, Pose, Rest, SkinningError
+from ..deformers.errors import find_unusable
+from ..deformers.measures.difference import MILLIMETERS, Difference, measure_difference
+from ..deformers.measures.limbs import Reach, Section, find_limbs, find_owners
+from ..deformers.measures.space import Space, close_surface
+from ..deformers.measures.stretch import TEAR, EdgeStretch, measure_stretch
+from ..deformers.skinning import dlb, ssd
+from ..settings.objects import settings_of
+from ..settings.reports import measure_reports
+from .character import has_armature_modifier, object_to_armature, read_character
+from .stack import SkinnedObject, find_armature_modifier, find_replaced_modifier, resolve_skinned
+
+
+@dataclass(frozen=True)
+class PosedSkin:
+    """A mesh in one frame, and what it is measured against.
+
+    Attributes
+    ----------
+    rest : Rest
+        With the shape keys of the frame; object space.
+    skeleton : Skeleton
+    pose : Pose
+        From the object's space to the armature's, too.
+    points : float array, shape (V, 3)
+        As shown, object space.
+    to_world : float array, shape (3, 3)
+        Object space to the directions and lengths of the world.
+    millimeters : float
+        In a unit of the scene.
+    """
+
+    rest: Rest
+    skeleton: Skeleton
+    pose: Pose
+    points: np.ndarray
+    to_world: np.ndarray
+    millimeters: float
+
+
+@dataclass(frozen=True)
+class Measures:
+    """What a pose keeps and spoils, by the measures of `deformers/measures`.
+
+    Attributes
+    ----------
+    title : str
+        Frame and method.
+    space, rest_space : Space
+        In the pose and at rest; NaN where the mesh is no solid.
+    stretch : EdgeStretch
+    reach, section : Reach, Section
+        With indices of joints.
+    reach_bone, section_bone : str
+        The joints' bones, "" for none.
+    from_linear, from_preserve_volume : Difference
+        To the same pose under SSD and DLB.
+    """
+
+    title: str
+    space: Space
+    rest_space: Space
+    stretch: EdgeStretch
+    reach: Reach
+    section: Section
+    reach_bone: str
+    section_bone: str
+    from_linear: Difference
+    from_preserve_volume: Difference
+
+    def describe(self) -> list[str]:
+        """Lines for the panel."""
+        stretch = self.stretch
+        lines = [self.title, _describe_space(self.space, self.rest_space)]
+        if np.isfinite(stretch.rms):
+            lines.append(
+                f"Edge stretch: rms {100 * stretch.rms:.1f} %, {stretch.low:.2f} to {stretch.high:.2f}; "
+                f"{stretch.tears:,} edges torn (beyond {TEAR:g})"
+            )
+        if self.reach_bone:
+            lines.append(f"Farthest skin: {100 * self.reach.share:.0f} % of rest's, at '{self.reach_bone}'")
+        if self.section_bone:
+            lines.append(f"Smallest section: {100 * self.section.area:.0f} % of its area, at '{self.section_bone}'")
+        lines.append(f"From linear: {_describe_difference(self.from_linear)}")
+        lines.append(f"From Preserve Volume (DLB): {_describe_difference(self.from_preserve_volume)}")
+        return lines
+
+
+def _describe_space(space: Space, rest: Space) -> str:
+    if not np.isfinite(space.filled):
+        return "Space: none, the mesh is open"
+    line = f"Space filled: {100 * space.filled:.1f} % of rest's, twice {100 * space.twice:.1f} %"
+    return f"{line} (at rest {100 * rest.twice:.1f} %)" if rest.twice >= 5e-4 else line
+
+
+def _describe_difference(difference: Difference) -> str:
+    return f"{difference.largest:,.2f} mm at most, {difference.rms:,.2f} mm rms"
+
+
+def measure_shown(obj: bpy.types.Object | None, scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> Measures:
+    """Measure a mesh as it is shown in the current frame, and keep the report for the panel.
+
+    Parameters
+    ----------
+    obj : Object
+        With an Armature modifier, bound or not: whatever deforms it is measured.
+    scene : Scene
+        Its frame, and its unit of length.
+    depsgraph : Depsgraph
+        Of the viewport.
+
+    Raises
+    ------
+    SkinningError
+        Where there is no pose to measure.
+    """
+    skinned = _check_measurable(obj)
+    obj, skin = skinned.obj, _read_posed_skin(skinned, scene, depsgraph)
+    rest, pose, joints = skin.rest, skin.pose, skin.skeleton.joints
+    space = np.eye(4) if pose.object_to_armature is None else pose.object_to_armature
+    at_rest, posed = (points @ space[:3, :3].T + space[:3, 3] for points in (rest.points, skin.points))
+    triangles = np.empty((0, 3), np.intp) if rest.triangles is None else rest.triangles
+    owners = find_owners(rest.weights, len(rest.points), len(joints.parents))
+    limbs = find_limbs(at_rest, triangles, owners, joints)
+    solid = close_surface(rest.points, triangles)
+    reach, section = limbs.find_farthest(posed, pose.rest_to_pose), limbs.find_smallest_section(posed)
+    measures = Measures(
+        title=f"Frame {scene.frame_current}, {_find_title(obj)}",
+        space=solid.measure(skin.points),
+        rest_space=solid.rest,
+        stretch=measure_stretch(rest.points, skin.points, read_edges(mesh_of(obj))),
+        reach=reach,
+        section=section,
+        reach_bone=_find_bone(skin.skeleton, reach.bone),
+        section_bone=_find_bone(skin.skeleton, section.bone),
+        from_linear=_compare(skin, ssd),
+        from_preserve_volume=_compare(skin, dlb),
+    )
+    measure_reports[obj.session_uid] = "\n".join(measures.describe())
+    return measures
+
+
+def _check_measurable(obj: bpy.types.Object | None) -> SkinnedObject:
+    """An object with the armature that poses it; raises SkinningError where there is none, or no pose."""
+    if obj is None or not has_armature_modifier(obj):
+        raise SkinningError("Nothing to measure: select a mesh that has an Armature modifier")
+    replaced = find_replaced_modifier(obj) if settings_of(obj).is_bound else find_armature_modifier(obj)
+    skinned = resolve_skinned(obj, replaced)
+    for other in (obj, skinned.armature):
+        if other.mode == "EDIT":
+            raise SkinningError(f"'{other.name}' is in Edit Mode: leave it first")
+    return skinned
+
+
+def _read_posed_skin(skinned: SkinnedObject, scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> PosedSkin:
+    obj = skinned.obj
+    evaluated, armature = obj.evaluated_get(depsgraph), skinned.armature.evaluated_get(depsgraph)
+    for name, other in ((obj.name, evaluated), (skinned.armature.name, armature)):
+        if not other.is_evaluated:
+            raise SkinningError(f"'{name}' is switched off in this view layer: switch it and its collection on")
+    skeleton = read_skeleton(armature)
+    space = object_to_armature(evaluated, armature)
+    rest = read_character(skinned, skeleton, space).rest
+    keys = obj.data.shape_keys
+    if keys is not None and keys.use_relative and not obj.show_only_shape_key:
+        rest = replace(rest, points=FaceKeys(obj).mix(read_key_values(mesh_of(obj), depsgraph)))
+    points = read_evaluated_points(obj, depsgraph)
+    if len(points) != len(rest.points):
+        raise SkinningError(
+            f"'{obj.name}' has {len(rest.points)} vertices, but {len(points)} are shown: switch off, in the viewport, "
+            "modifiers that change their number"
+        )
+    if find_unusable(points).any():
+        raise SkinningError(
+            f"'{obj.name}' has positions that are not numbers (NaN or infinite): check the drivers and constraints of "
+            "the armature"
+        )
+    return PosedSkin(
+        rest=rest,
+        skeleton=skeleton,
+        pose=read_pose(armature, skeleton).seen_from(np.array(space, np.float64)),
+        points=points.astype(np.float64),
+        to_world=np.array(evaluated.matrix_world, np.float64)[:3, :3],
+        millimeters=MILLIMETERS * scene.unit_settings.scale_length,
+    )
+
+
+def _compare(skin: PosedSkin, deformer: ModuleType) -> Difference:
+    """How far the skin is from what one of Blender's methods makes of the pose: these know no linear group."""
+    binding = deformer.bind(replace(skin.rest, linear=None), deformer.Params())
+    others = deformer.deform(binding, skin.pose)
+    return measure_difference(skin.points @ skin.to_world.T, others @ skin.to_world.T, skin.millimeters)
+
+
+def _find_title(obj: bpy.types.Object) -> str:
+    """What deforms an object."""
+    settings = settings_of(obj)
+    method = METHODS.get(settings.method)
+    return method.label if settings.is_bound and method is not None else "Armature modifier"
+
+
+def _find_bone(skeleton: Skeleton, joint: int) -> str:
+    """The bone that a joint is of, "" for none."""
+    return "" if joint < 0 else skeleton.names[int(np.searchsorted(skeleton.first_joints, joint, side="right")) - 1]
