@@ -14,6 +14,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from deformers import DEFORMERS, Joints, Pose, Rest, Weights
+from deformers.measures.space import close_surface
 
 RINGS, SIDES, RADIUS, BLEND = 201, 64, 0.3, 0.3
 ORIGIN = np.zeros(3)
@@ -58,20 +59,17 @@ def skin(method: str, matrices: np.ndarray, move: np.ndarray = ORIGIN) -> np.nda
     return module.deform(module.bind(rest, params), Pose(matrices)).astype(np.float64)
 
 
-def volume(points: np.ndarray) -> float:
-    """Volume of the tube, closed by flat ends: tetrahedra from the origin."""
-    grid = points.reshape(RINGS, SIDES, 3)
-    around = np.roll(grid, -1, axis=1)
-    quads = (grid[:-1], around[:-1], around[1:], grid[1:])
-    total = sum(np.einsum("rsi,rsi->", quads[0], np.cross(quads[i], quads[i + 1])) for i in (1, 2))
-    for end, sign in ((0, -1.0), (-1, 1.0)):
-        total += sign * np.einsum("i,si->", grid[end].mean(axis=0), np.cross(grid[end], around[end]))
-    return float(total / 6.0)
+def find_triangles() -> np.ndarray:
+    """The tube without its ends, shape (T, 3)."""
+    index = np.arange(RINGS * SIDES).reshape(RINGS, SIDES)
+    around = np.roll(index, -1, axis=1)
+    a, b, c, d = (part.ravel() for part in (index[:-1], around[:-1], around[1:], index[1:]))
+    return np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)])
 
 
 def bends_and_twists() -> None:
-    """Twist: radius at the joint. Bend: volume; how far the skin stands off its bones (1 is the tube's radius)."""
-    rest_volume = volume(tube()[0])
+    """Twist: radius at the joint. Bend: space filled, and twice; how far the skin stands off its bones, in radii."""
+    solid = close_surface(tube()[0], find_triangles(), largest_hole=1.0)
     for degrees in (60, 90, 120, 150):
         for method in ("SSD", "DLB"):
             twisted = skin(method, pose_of(rotation(2, degrees)))
@@ -80,9 +78,10 @@ def bends_and_twists() -> None:
             ends = (np.array([0.0, 0.0, -1.0]), rotation(0, degrees) @ [0.0, 0.0, 1.0])
             off = [np.linalg.norm(bent - np.clip(bent @ end, 0.0, 1.0)[:, None] * end, axis=1) for end in ends]
             bulge = np.min(off, axis=0).max() / RADIUS
+            space = solid.measure(bent)
             print(
                 f"{degrees:>4} degrees  {method}  twist: radius {radius:.2f}"
-                f"   bend: volume {volume(bent) / rest_volume:.2f}, stands off {bulge:.2f}"
+                f"   bend: filled {space.filled:.2f}, twice {space.twice:.3f}, stands off {bulge:.2f}"
             )
 
 
