@@ -3,6 +3,7 @@
 import bpy
 import numpy as np
 import pytest
+from mathutils import Matrix
 
 from panels import draw
 from scenes import EVALUATE, add_face_key, add_tube, bind, evaluated_points, select, snapshot, turn, update
@@ -38,6 +39,19 @@ def test_rest_keeps_all(tube, method):
     assert measures.section.area == pytest.approx(1.0, abs=1e-4)
     assert measures.reach.share == pytest.approx(1.0, abs=1e-4)
     assert max(measures.from_linear.largest, measures.from_preserve_volume.largest) < 2e-2
+
+
+def test_a_mesh_in_another_space_than_its_armature_has_the_same_limbs(tube):
+    obj, armature = tube
+    twist(armature, 1.0)
+    before = measure(obj)
+    offset = Matrix.Translation((2.0, 0.0, 1.0)) @ Matrix.Rotation(0.7, 4, "Z")
+    obj.data.transform(offset.inverted())
+    obj.matrix_world = offset
+    update()
+    measures = measure(obj)
+    assert measures.section.area == pytest.approx(before.section.area, rel=1e-3)
+    assert measures.reach.share == pytest.approx(before.reach.share, rel=1e-3)
 
 
 def test_a_linear_twist_collapses_and_is_like_blenders_own(tube):

@@ -94,6 +94,14 @@ def test_an_arm_beside_does_not_count_as_this_one():
     assert sections == pytest.approx([1.0, 1.0, 0.25])
 
 
+def test_skin_beside_a_bone_is_no_ring_of_it():
+    """A thicker tube, of the same bones, that they are outside of."""
+    points = np.concatenate([POINTS, 2.0 * POINTS + np.array([2.0, 0.0, 0.0])])
+    triangles = np.concatenate([TRIANGLES, TRIANGLES + len(POINTS)])
+    limbs = find_limbs(points, triangles, np.concatenate([OWNERS, OWNERS]), JOINTS)
+    assert limbs.areas == pytest.approx(LIMBS.areas)
+
+
 def test_seams_do_not_cut_rings():
     limbs = find_limbs(POINTS[TRIANGLES.ravel()], np.arange(TRIANGLES.size).reshape(-1, 3), OWNERS[TRIANGLES.ravel()],
                        JOINTS)  # fmt: skip

@@ -115,6 +115,22 @@ def test_seams_are_no_holes():
     assert solid.volume == close_surface(points, triangles).volume
 
 
+def test_copies_at_a_seam_that_part_in_a_pose_leave_no_hole():
+    points, triangles = CUBE
+    loose = points[triangles.ravel()]
+    copies = np.ones(len(loose), bool)
+    copies[np.unique(loose.round(6), axis=0, return_index=True)[1]] = False
+    posed = loose + np.where(copies, 0.05, 0.0)[:, None]
+    assert close_surface(loose, np.arange(len(loose)).reshape(-1, 3)).measure(posed).filled == 1.0
+
+
+def test_faces_along_an_axis_lose_no_rows_of_rays():
+    points, triangles = make_box((2.5, 1.2, 1.0), 0.1)
+    solid = close_surface(points, triangles)
+    assert solid.volume == pytest.approx(3.0, rel=1e-4)
+    assert solid.measure(points @ rotation((1, 2, 0), 50).T).filled == pytest.approx(1.0, abs=1e-4)
+
+
 def test_a_sheet_is_no_solid():
     points, triangles = CUBE
     for part in (triangles[:0], triangles[(points[triangles][..., 2] > 0.4999).all(axis=1)]):
