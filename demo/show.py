@@ -110,9 +110,7 @@ def caption(pose: KeyPose, measure: Measure) -> str:
 
 def table(measures: dict[tuple[str, str], Measure], times: dict[str, float]) -> list[str]:
     """Return the lines of the table of measures, and how to read it."""
-    titles = (
-        f"{'filled':>7}{'twice':>8}   {'smallest section':<24}{'edges: rms':>11}{'extremes':>15}{'ms a pose':>13}"
-    )
+    titles = f"{'filled':>7}{'twice':>8}   {'smallest section':<24}{'edges: rms':>11}{'extremes':>15}{'ms a pose':>13}"
     lines = [f"{'pose':<9}{'method':<17}{titles}"]
     previous = ""
     for (pose, method), measure in measures.items():

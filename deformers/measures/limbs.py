@@ -114,7 +114,7 @@ class Limbs:
         return np.where(np.isfinite(smallest), smallest, np.nan)
 
     def find_smallest_section(self, posed: np.ndarray) -> Section:
-        """The ring of all limbs that keeps least of its area; `posed` as of `measure_sections`."""
+        """The ring of all limbs that keeps least of its area; `posed`, shape (V, 3), as of `measure_sections`."""
         if not self.rings.count:
             return Section(-1, np.nan, np.nan)
         ratios = self.rings.measure(posed) / self.areas
@@ -145,7 +145,14 @@ class Limbs:
         return np.where(np.isin(np.arange(len(self.heads)), self.owners), ratios, np.nan)
 
     def find_farthest(self, posed: np.ndarray, rest_to_pose: np.ndarray) -> Reach:
-        """The limb whose skin is farthest from the bones, against rest; parameters as of `measure_reaches`."""
+        """The limb whose skin is farthest from the bones, against rest.
+
+        Parameters
+        ----------
+        posed : float array, shape (V, 3)
+        rest_to_pose : float array, shape (B, 4, 4)
+            Both as of `measure_reaches`.
+        """
         ratios = self.measure_reaches(posed, rest_to_pose)
         if np.isnan(ratios).all():
             return Reach(-1, np.nan)
@@ -154,7 +161,18 @@ class Limbs:
 
 
 def find_owners(weights: Weights, vertex_count: int, joint_count: int) -> np.ndarray:
-    """The joint that has most of each vertex's weight, int array, shape (V,): -1 where none has any."""
+    """The joint that has most of each vertex's weight.
+
+    Parameters
+    ----------
+    weights : Weights
+    vertex_count, joint_count : int
+
+    Returns
+    -------
+    int array, shape (V,)
+        -1 for vertices that no joint has.
+    """
     weights = normalize_weights(weights, vertex_count, joint_count)
     order = np.lexsort((weights.values, weights.vertices))
     owners = np.full(vertex_count, -1, np.intp)

@@ -61,7 +61,15 @@ def join_rings(rings: list[tuple[np.ndarray, np.ndarray]]) -> Rings:
 
 
 def slice_mesh(points: np.ndarray, triangles: np.ndarray, origin: np.ndarray, normal: np.ndarray) -> Segments:
-    """Segments where the plane through `origin`, shape (3,), across `normal`, shape (3,), cuts a mesh."""
+    """Segments where a plane cuts a mesh.
+
+    Parameters
+    ----------
+    points : float array, shape (V, 3)
+    triangles : int array, shape (T, 3)
+    origin, normal : float arrays, shape (3,)
+        A point in the plane, and a vector across it, of any length.
+    """
     return trace_segments((points - origin) @ normal, triangles, 0.0)
 
 
@@ -119,7 +127,9 @@ def smallest_section(
     triangles : int array, shape (T, 3)
         Closed, counter-clockwise seen from outside.
     start, end : float arrays, shape (3,)
-        The limb's axis at rest, across which `count` planes slice it.
+        The limb's axis at rest.
+    count : int
+        Planes that slice the limb across it.
 
     Returns
     -------
