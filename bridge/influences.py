@@ -8,18 +8,34 @@ import bpy
 import numpy as np
 
 from ..deformers.rig.influences import Influences
+from ..deformers.skinning.joint_shares import JointShares
+from ..deformers.skinning.rotation_centers import RotationCenters
+from ..nodes.limits import JOINT_ATTRIBUTE, LIMITS_ATTRIBUTE
 from ..nodes.skin import SET_ATTRIBUTE, SHARE_ATTRIBUTE, WEIGHTS_ATTRIBUTE
+from ..nodes.turns import ALLOWANCE_ATTRIBUTE, CENTER_ATTRIBUTE, LEAN_ATTRIBUTE
 from .arrays import read_array, write_array
 
 FORMER_PREFIXES = "supple_joint_", "supple_weight_"
 """Starts of the names that attributes had before version 3 of the node groups."""
 
-PREFIXES = (SET_ATTRIBUTE, WEIGHTS_ATTRIBUTE, SHARE_ATTRIBUTE, *FORMER_PREFIXES)
+PREFIXES = (
+    SET_ATTRIBUTE, WEIGHTS_ATTRIBUTE, SHARE_ATTRIBUTE, CENTER_ATTRIBUTE, LEAN_ATTRIBUTE, ALLOWANCE_ATTRIBUTE,
+    JOINT_ATTRIBUTE, LIMITS_ATTRIBUTE, *FORMER_PREFIXES,
+)  # fmt: skip
+
+LARGEST_ALLOWANCE = 1e6
+"""Stands for one without limit."""
 
 FIELDS = {"INT": "value", "FLOAT": "value", "FLOAT_VECTOR": "vector"}
 
 
-def write_influences(mesh: bpy.types.Mesh, influences: Influences, indices: np.ndarray) -> None:
+def write_influences(
+    mesh: bpy.types.Mesh,
+    influences: Influences,
+    indices: np.ndarray,
+    centers: RotationCenters | None,
+    shares: JointShares | None,
+) -> None:
     """Store influences on a mesh, in place of what it has; nothing is touched where they are the same.
 
     Parameters
@@ -28,6 +44,10 @@ def write_influences(mesh: bpy.types.Mesh, influences: Influences, indices: np.n
     influences : Influences
     indices : int32 array, shape (S,)
         What each set is called in the joints object, from `add_sets`.
+    centers : RotationCenters or None
+        What vertices rotate about, for methods that do.
+    shares : JointShares or None
+        What they take of bulge limit and contact, where there is any.
     """
     attributes = {}
     for slot, (which, weights) in enumerate(zip(influences.which, influences.weights, strict=True)):
@@ -36,6 +56,15 @@ def write_influences(mesh: bpy.types.Mesh, influences: Influences, indices: np.n
             attributes[f"{WEIGHTS_ATTRIBUTE}{slot}"] = "FLOAT_VECTOR", weights
         if influences.shares is not None:
             attributes[f"{SHARE_ATTRIBUTE}{slot}"] = "FLOAT", influences.shares[slot]
+    if centers is not None:
+        allowances = np.minimum(centers.allowances, LARGEST_ALLOWANCE)
+        attributes[CENTER_ATTRIBUTE] = "FLOAT_VECTOR", centers.points.astype(np.float32)
+        attributes[LEAN_ATTRIBUTE] = "FLOAT_VECTOR", centers.leans.astype(np.float32)
+        attributes[ALLOWANCE_ATTRIBUTE] = "FLOAT", allowances.astype(np.float32)
+    if shares is not None:
+        takes = np.stack([shares.limits, shares.contacts, np.zeros(len(shares.joints))], axis=1)
+        attributes[JOINT_ATTRIBUTE] = "INT", np.maximum(shares.joints, 0).astype(np.int32)
+        attributes[LIMITS_ATTRIBUTE] = "FLOAT_VECTOR", takes.astype(np.float32)
     for name, (kind, values) in attributes.items():
         _write(mesh, name, kind, values)
     _remove(mesh, set(attributes))

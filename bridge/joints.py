@@ -14,7 +14,21 @@ import numpy as np
 
 from ..deformers.rig.influences import Influences, find_sets
 from ..deformers.rig.skeleton import Chains
-from ..nodes.pose import BLOCKS, BONE, CENTER, FIRST, LAST, PARENT, REST_INVERSE, SEGMENT_BLOCKS, SHARE
+from ..deformers.skinning.joint_shares import find_hinges, find_starts
+from ..nodes.pose import (
+    BLOCKS,
+    BONE,
+    CENTER,
+    FIRST,
+    HINGE,
+    LAST,
+    PARENT,
+    REST_INVERSE,
+    SEGMENT_BLOCKS,
+    SHARE,
+    START,
+    TAIL,
+)
 from ..nodes.sets import JOINTS as SLOTS
 from .armatures import Skeleton
 from .arrays import read_array, write_array
@@ -56,7 +70,9 @@ def ensure_joints_object(armature: bpy.types.Object, skeleton: Skeleton, group: 
 def _fits(obj: bpy.types.Object, skeleton: Skeleton) -> bool:
     """Whether a joints object has a mesh of this file that was made for a skeleton."""
     mesh = mesh_of(obj)
-    return mesh.get(JOINTS_KEY) == skeleton.fingerprint and mesh.library is None and has_groups(obj, skeleton)
+    if mesh.library is not None or TAIL not in mesh.attributes:  # former versions' have no tails
+        return False
+    return mesh.get(JOINTS_KEY) == skeleton.fingerprint and has_groups(obj, skeleton)
 
 
 def has_groups(obj: bpy.types.Object, skeleton: Skeleton) -> bool:
@@ -135,6 +151,13 @@ def mix_linearly(joints: bpy.types.Object) -> None:
         write_input(modifier, "Linear Blending", True)
 
 
+def bring_limits(joints: bpy.types.Object) -> None:
+    """Have a joints object also bring where the joints are, which bulge limit and contact read."""
+    modifier = joints.modifiers[NODES_NAME]
+    if not read_input(modifier, "Joint Limits"):
+        write_input(modifier, "Joint Limits", True)
+
+
 def add_sets(joints: bpy.types.Object, influences: Influences) -> np.ndarray:
     """See that a joints object has the sets that a mesh needs.
 
@@ -189,8 +212,10 @@ def _ensure_joints_mesh(name: str, skeleton: Skeleton) -> bpy.types.Mesh:
     count = len(bones) + 1
     mesh.vertices.add(len(blocks) * count)
     write_array(mesh.vertices, "co", np.concatenate(blocks))
-    parents = np.append(skeleton.joints.parents, -1)
-    values |= {PARENT: parents, CENTER: np.append(skeleton.joints.centers, np.zeros((1, 3)), axis=0)}
+    values |= {PARENT: np.append(skeleton.joints.parents, -1)}
+    values |= {HINGE: np.append(find_hinges(skeleton.joints), 0.0).astype(np.float64)}
+    ends = {START: find_starts(skeleton.joints), CENTER: skeleton.joints.centers, TAIL: skeleton.joints.tails}
+    values |= {end: np.append(rows, np.zeros((1, 3)), axis=0) for end, rows in ends.items()}
     for attribute, rows in values.items():
         rest = np.zeros(((len(blocks) - 1) * count, *rows.shape[1:]))
         _write_attribute(mesh, attribute, np.concatenate([rows, rest]))
@@ -268,7 +293,7 @@ def _write_attribute(mesh: bpy.types.Mesh, name: str, rows: np.ndarray) -> None:
         write_array(attribute.data, "value", rows.transpose(0, 2, 1))
     elif rows.ndim == 2:
         write_array(mesh.attributes.new(name, "FLOAT_VECTOR", "POINT").data, "vector", rows)
-    elif name == SHARE:
+    elif name in (SHARE, HINGE):
         write_array(mesh.attributes.new(name, "FLOAT", "POINT").data, "value", rows)
     else:
         write_array(mesh.attributes.new(name, "INT", "POINT").data, "value", rows, np.int32)

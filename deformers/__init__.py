@@ -16,9 +16,9 @@ from .errors import SkinningError, UnsupportedError
 from .method import Choice, Method
 from .particles import particles, particles_2010
 from .rig.rest import Joints, Pose, Rest, Weights
-from .skinning import dlb, dlbnt, ssd
+from .skinning import centers, dlb, dlbnt, ssd
 
-DEFORMERS = {module.INFO.key: module for module in (ssd, dlb, dlbnt, particles, particles_2010)}
+DEFORMERS = {module.INFO.key: module for module in (ssd, dlb, dlbnt, centers, particles, particles_2010)}
 """The modules by their methods' keys, in the order of menus."""
 
 METHODS: dict[str, Method] = {key: module.INFO for key, module in DEFORMERS.items()}

@@ -103,6 +103,8 @@ class Method:
         Whether it exists as Geometry Nodes: `nodes/methods.py` then says how.
     is_slow : bool
         Whether a pose takes seconds: a method to study.
+    sees_all_meshes : bool
+        Whether `bind` looks at `Rest.surfaces`: all meshes that follow the same armature.
     """
 
     key: str
@@ -113,6 +115,7 @@ class Method:
     fills_solid: bool = False
     has_nodes: bool = False
     is_slow: bool = False
+    sees_all_meshes: bool = False
 
     def default_of(self, choice: Choice) -> Any:
         """The value that `Params` has if nothing is chosen."""
@@ -125,5 +128,5 @@ class Method:
             yield self.params(**dict(zip((choice.name for choice in words), keys, strict=True)))
 
     def name_variant(self, params: Any) -> str:
-        """The key and what is chosen, such as "DLBNT GH"."""
-        return " ".join([self.key, *(str(getattr(params, choice.name)) for choice in self.choices)])
+        """The key and the words that are chosen, such as "DLBNT GH"; numbers make no other method."""
+        return " ".join([self.key, *(str(getattr(params, choice.name)) for choice in self.choices if choice.items)])

@@ -323,6 +323,15 @@ class Graph:
         node.outputs[0].default_value = value
         return Value(self, node.outputs[0])
 
+    def exponential(self, value: Value) -> Value:
+        """The power of e to a number."""
+        return self.add("ShaderNodeMath", value, operation="EXPONENT")
+
+    def smoothstep(self, value: Value) -> Value:
+        """0 up to 0, 1 from 1 on, smooth between."""
+        share = value.clamped()
+        return share * share * (3.0 - share * 2.0)
+
     def truth(self) -> Value:
         """True, as a constant."""
         return self.add("FunctionNodeInputBool", boolean=True)

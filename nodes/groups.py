@@ -12,7 +12,8 @@ import bpy
 from ..deformers import METHODS
 from .graph import GROUP_NODES, Graph
 from .joints import Split, build_exact_joints, build_joints, build_negation, build_split
-from .methods import NODE_METHODS
+from .limits import build_joint_limits, build_limits
+from .methods import NODE_METHODS, NodeMethod
 from .polar import (
     build_choice,
     build_continuation,
@@ -23,11 +24,12 @@ from .polar import (
     build_turn,
 )
 from .pose import build_pose
-from .sets import COLUMNS, DUAL_QUATERNION_VECTORS, build_packing, build_sets
+from .sets import COLUMNS, DUAL_QUATERNION_VECTORS, TURN_VECTORS, build_packing, build_sets
 from .skin import build_linear_blending, build_skin
+from .turns import build_twists
 
 VERSION_KEY = "supple_version"
-VERSION = 3
+VERSION = 4
 PART_KEY = "supple_part"
 """What a group is for: groups of one part and version are alike."""
 FORM_KEY = "supple_form"
@@ -39,6 +41,7 @@ JOINTS_INPUTS = (
     ("Reach", "VALUE", "Distance of a joint's points from its origin"),
     ("Levels", "INT", "Joints in the longest chain"),
     ("Linear Blending", "BOOLEAN", "Whether a mesh mixes in linear blending"),
+    ("Joint Limits", "BOOLEAN", "Whether a mesh has bulge limit or contact"),
 )
 """Inputs of the modifier of the joints object besides the geometry."""
 
@@ -107,6 +110,7 @@ def ensure_deformation(method: str, params: Any, set_count: int, is_interpolable
     layout = {"set_count": set_count, "is_interpolable": is_interpolable}
     build = partial(build_linear_blending, **layout)
     layout["linear_blending"] = ensure_group(f"linear blending{kind}", f"Supple Linear Blending{kind}", build)
+    layout["limits"] = ensure_group("limits", "Supple Bulge Limit and Contact", build_limits)
     build = partial(build_skin, make_moves=steps.make_moves, mixes_linear=steps.split is not None, **layout)
     return ensure_group(f"{DEFORMATION} {label}{kind}", f"Supple {label}{kind}", build)
 
@@ -124,7 +128,7 @@ def ensure_joints(method: str, params: Any, has_segments: bool) -> Any:
         Whether the armature has B-Bones.
     """
     label, kind = METHODS[method].name_variant(params), " B-Bones" if has_segments else ""
-    build = partial(_build_joints_modifier, label=label, split=NODE_METHODS[method](params).split, kind=kind)
+    build = partial(_build_joints_modifier, label=label, steps=NODE_METHODS[method](params), kind=kind)
     return ensure_group(f"joints {label}{kind}", f"Supple Joints {label}{kind}", build)
 
 
@@ -135,37 +139,49 @@ def remove_unused_groups() -> None:
             bpy.data.node_groups.remove(group)
 
 
-def _build_joints_modifier(name: str, *, label: str, split: Split | None, kind: str) -> Any:
+def _build_joints_modifier(name: str, *, label: str, steps: NodeMethod, kind: str) -> Any:
     pose = ensure_group(f"pose{kind}", f"Supple Pose{kind}", partial(build_pose, has_segments=bool(kind)))
-    sets = _ensure_sets(blends_matrices=split is None)
-
+    limits = ensure_group("joint limits", "Supple Joint Limits", build_joint_limits)
     graph = Graph(name)
     graph.tree.is_modifier = True
     geometry = graph.input("Geometry", "GEOMETRY")
     inputs = {name: graph.input(name, *rest) for name, *rest in JOINTS_INPUTS}
     with graph.frame("Where the bones are"):
         joints = graph.call(pose, Geometry=geometry, Count=inputs["Count"], Reach=inputs["Reach"])
+        axis = joints.pop("Axis")
     columns = {column: joints[column] for column in ("X", "Y", "Z", "Origin")}
-    if split is None:
-        packed = {"Joints": joints["Joints"]}
-    else:
+    packed = {"Joints": joints["Joints"]}
+    if steps.split is not None:
         with graph.frame("What each joint does: stretch and turn"):
-            packed = graph.call(_ensure_motion(label, split), **joints, Levels=inputs["Levels"])
+            packed = graph.call(_ensure_motion(label, steps.split), **joints, Levels=inputs["Levels"])
             packed["Linear_Blending"] = inputs["Linear Blending"]
+            if steps.has_turns:
+                twists = ensure_group("twists", "Supple Twists", build_twists)
+                twisted = graph.call(
+                    twists, Joints=packed["Joints"], Dual_Quaternion=packed["Dual Quaternion"],
+                    Parent=joints["Parent"], Axis=axis, Levels=inputs["Levels"],
+                )  # fmt: skip
+                packed |= {"Joints": twisted["Joints"], "Dual Quaternion": twisted["Turn"]}
+                packed["Is Twisted"] = twisted["Is Twisted"]
     with graph.frame("What the skin blends"):
         packed = {name.replace(" ", "_"): value for name, value in packed.items()}
-        graph.output("Geometry", graph.call(sets, Geometry=geometry, **columns, **packed)["Geometry"])
+        sets = graph.call(_ensure_sets(steps), Geometry=geometry, **columns, **packed)["Geometry"]
+    with graph.frame("Where a mesh has bulge limit or contact"):
+        limited = graph.call(limits, Geometry=sets, Joints=joints["Joints"], **columns, Parent=joints["Parent"])
+        graph.output("Geometry", graph.switch(inputs["Joint Limits"], sets, limited["Geometry"]))
     return graph.finish()
 
 
-def _ensure_sets(blends_matrices: bool) -> Any:
+def _ensure_sets(steps: NodeMethod) -> Any:
     build = partial(build_packing, vectors=COLUMNS)
     groups = {"pack_matrices": ensure_group("pack matrices", "Supple Pack Matrices", build), "pack_quaternions": None}
-    if not blends_matrices:
-        build = partial(build_packing, vectors=DUAL_QUATERNION_VECTORS)
-        groups["pack_quaternions"] = ensure_group("pack dual quaternions", "Supple Pack Dual Quaternions", build)
-    blends = "Matrices" if blends_matrices else "Dual Quaternions"
-    return ensure_group(f"sets {blends}", f"Supple Sets {blends}", partial(build_sets, **groups))
+    blends = "Matrices" if steps.split is None else "Turns" if steps.has_turns else "Dual Quaternions"
+    if steps.split is not None:
+        vectors = TURN_VECTORS if steps.has_turns else DUAL_QUATERNION_VECTORS
+        build = partial(build_packing, vectors=vectors)
+        groups["pack_quaternions"] = ensure_group(f"pack {blends.lower()}", f"Supple Pack {blends}", build)
+    build = partial(build_sets, has_turns=steps.has_turns, **groups)
+    return ensure_group(f"sets {blends}", f"Supple Sets {blends}", build)
 
 
 def _ensure_motion(label: str, steps: Split) -> Any:

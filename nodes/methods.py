@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..deformers.skinning import dlb, dlbnt, ssd
+from ..deformers.skinning import centers, dlb, dlbnt, ssd
 from .graph import Value
 from .joints import Split, split_dlb, split_gh, split_hg
 from .sets import MATRIX, STRETCH
 from .skin import Move, blend_matrices, move_rigidly
+from .turns import turn_about_centers
 
 
 @dataclass(frozen=True)
@@ -24,10 +25,13 @@ class NodeMethod:
     split : callable or None
         The steps that split each joint's transform into a rigid part and a stretch; None for a method that blends the
         transforms as they are.
+    has_turns : bool
+        Whether vertices rotate about centers.
     """
 
     make_moves: Callable[[Value], Sequence[Move]]
     split: Split | None = None
+    has_turns: bool = False
 
 
 def _blend_linearly(_is_stretched: Value) -> Sequence[Move]:
@@ -42,6 +46,10 @@ def _rotate_first(is_stretched: Value) -> Sequence[Move]:
     return tuple(_stretch_first(is_stretched))[::-1]
 
 
+def _rotate_about_centers(is_stretched: Value) -> Sequence[Move]:
+    return (turn_about_centers(is_stretched),)
+
+
 def _choose_order(params: dlbnt.Params) -> NodeMethod:
     if params.order == "GH":
         return NodeMethod(_stretch_first, split_gh)
@@ -52,5 +60,6 @@ NODE_METHODS: dict[str, Callable[[Any], NodeMethod]] = {
     ssd.INFO.key: lambda _params: NodeMethod(_blend_linearly),
     dlb.INFO.key: lambda _params: NodeMethod(_stretch_first, split_dlb),
     dlbnt.INFO.key: _choose_order,
+    centers.INFO.key: lambda _params: NodeMethod(_rotate_about_centers, split_dlb, has_turns=True),
 }
 """By the methods' keys: those whose `INFO.has_nodes`."""

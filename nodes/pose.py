@@ -22,8 +22,9 @@ SEGMENT_BLOCKS = (*BLOCKS, "before", "beyond")
 """Those where bones have segments: at the joint, and away from it along the bone's axes at rest. A segment's end has
 `y` halfway to the next end, and all ends of a bone have the same points before and beyond it."""
 
-PARENT, CENTER = "parent", "center"
-"""Attributes of a joint's first point: index of the joint's parent, -1 for a root; the joint's center at rest."""
+PARENT, CENTER, START, TAIL, HINGE = "parent", "center", "start", "tail", "hinge"
+"""Attributes of a joint's first point: index of the joint's parent, -1 for a root; at rest, the joint's center, where
+the bone above it begins, and where its own ends; 1 where a joint has bulge limit and contact."""
 
 REST_INVERSE, SHARE, BONE, FIRST, LAST = "rest_inverse", "share", "bone", "first", "last"
 """And where bones have segments: from armature space to the frame of x, y, z and origin; how far along the B-Bone, -1
@@ -61,8 +62,10 @@ def build_pose(name: str, has_segments: bool) -> Any:
     for column, value in columns.items():
         graph.output(column, value)
     graph.output("Parent", parent)
-    with graph.frame("Only for joints that stretch"):
-        graph.output("Center", graph.sample(posed, graph.attribute(CENTER, "FLOAT_VECTOR"), index))
+    with graph.frame("Only for joints that stretch, or twist"):
+        center, tail = (graph.sample(posed, graph.attribute(name, "FLOAT_VECTOR"), index) for name in (CENTER, TAIL))
+        graph.output("Center", center)
+        graph.output("Axis", (tail - center).normalized())
     return graph.finish()
 
 

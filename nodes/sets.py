@@ -20,17 +20,20 @@ from .graph import Graph, Value
 JOINTS = tuple(f"joint_{slot}" for slot in range(SET_SIZE))
 """Attributes of a set: indices of its joints."""
 
-DUAL_QUATERNION, STRETCH, MATRIX = "dual_quaternion", "stretch", "matrix"
+DUAL_QUATERNION, TURN, STRETCH, MATRIX = "dual_quaternion", "turn", "stretch", "matrix"
 """What is packed, as attributes of the sets with a number: `stretch_0` packs the first columns of stretches."""
 
-IS_STRETCHED, HAS_MATRICES = "is_stretched", "has_matrices"
-"""Whether the sets hold STRETCH and MATRIX; else there is no such attribute."""
+IS_STRETCHED, HAS_MATRICES, IS_TWISTED = "is_stretched", "has_matrices", "is_twisted"
+"""Whether the sets hold STRETCH and MATRIX, and whether centers may go back; else there is no such attribute."""
 
 COLUMNS = ((0, 1, 2), (4, 5, 6), (8, 9, 10), (12, 13, 14))
 """Entries of an affine matrix that are blended as vectors: its columns."""
 
 DUAL_QUATERNION_VECTORS = ((0, 1, 2), (4, 5, 6), (3, 7, None))
 """The same of dual quaternions: both vectors, and both scalars."""
+
+TURN_VECTORS = ((0, 1, 2), (3, 4, 5))
+"""The same of turns: the quaternion's vector; its scalar, and half the twist as a direction."""
 
 
 def build_packing(name: str, vectors: Sequence[Sequence[int | None]]) -> Any:
@@ -61,7 +64,7 @@ def build_packing(name: str, vectors: Sequence[Sequence[int | None]]) -> Any:
     return graph.finish()
 
 
-def build_sets(name: str, pack_matrices: Any, pack_quaternions: Any | None) -> Any:
+def build_sets(name: str, pack_matrices: Any, pack_quaternions: Any | None, has_turns: bool = False) -> Any:
     """The group that stores with each set what the skin blends.
 
     Parameters
@@ -73,6 +76,8 @@ def build_sets(name: str, pack_matrices: Any, pack_quaternions: Any | None) -> A
     pack_quaternions : node group or None
         The same by DUAL_QUATERNION_VECTORS. None for a method that blends the transforms as they are: others blend
         dual quaternions and stretches, and transforms only where the input Linear Blending asks for them.
+    has_turns : bool
+        Whether it is by TURN_VECTORS, for a method that rotates about centers: that blends transforms, too.
     """
     graph = Graph(name)
     geometry, joints = graph.input("Geometry", "GEOMETRY"), graph.input("Joints", "GEOMETRY")
@@ -91,9 +96,12 @@ def build_sets(name: str, pack_matrices: Any, pack_quaternions: Any | None) -> A
         return graph.finish()
     is_linear = graph.input("Linear Blending", "BOOLEAN", "Whether a mesh mixes in linear blending")
     both, is_stretched = graph.input("Dual Quaternion", "MATRIX"), graph.input("Is Stretched", "BOOLEAN")
-    stretch = graph.input("Stretch", "MATRIX")
-    with graph.frame("Dual quaternions"):
-        packed = pack(geometry, pack_quaternions, DUAL_QUATERNION, both)
+    stretch, is_twisted = graph.input("Stretch", "MATRIX"), graph.input("Is Twisted", "BOOLEAN")
+    with graph.frame("Quaternions"):
+        packed = pack(geometry, pack_quaternions, TURN if has_turns else DUAL_QUATERNION, both)
+        if has_turns:
+            twisted = graph.store(packed, "EDGE", **{IS_TWISTED: graph.truth()})
+            packed = graph.switch(is_twisted, packed, twisted)
     with graph.frame("Stretches"):
         stretched = pack(packed, pack_matrices, STRETCH, stretch)
         stretched = graph.store(stretched, "EDGE", **{IS_STRETCHED: graph.truth()})
@@ -101,5 +109,5 @@ def build_sets(name: str, pack_matrices: Any, pack_quaternions: Any | None) -> A
     with graph.frame("Transforms, where a mesh mixes in linear blending"):
         mixing = pack(packed, pack_matrices, MATRIX, matrix)
         mixing = graph.store(mixing, "EDGE", **{HAS_MATRICES: graph.truth()})
-        graph.output("Geometry", graph.switch(is_linear, packed, mixing))
+        graph.output("Geometry", mixing if has_turns else graph.switch(is_linear, packed, mixing))
     return graph.finish()

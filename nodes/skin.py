@@ -9,6 +9,7 @@ from typing import Any
 from ..deformers.rig.rest import LEAST_WEIGHT
 from ..deformers.skinning.stages import LEAST_NORM
 from .graph import Graph, Value
+from .limits import HAS_LIMITS, LIMITS_ATTRIBUTE
 from .sets import DUAL_QUATERNION, HAS_MATRICES, IS_STRETCHED, MATRIX
 
 SET_ATTRIBUTE, WEIGHTS_ATTRIBUTE, SHARE_ATTRIBUTE = "supple_set_", "supple_weights_", "supple_share_"
@@ -25,6 +26,8 @@ INPUTS = (
     ("Linear Group", "STRING", "Vertex group that mixes in linear blending"),
     ("Vertex Group", "STRING", "Vertex group that limits the deformation"),
     ("Invert", "BOOLEAN", "Limit the deformation to what the vertex group leaves out"),
+    ("Bulge Limit", "VALUE", "How much of the skin that swells at bent joints is drawn back"),
+    ("Contact", "VALUE", "How much the two sides of bent joints keep apart"),
 )
 """Inputs of the node modifier besides the geometry."""
 
@@ -64,6 +67,7 @@ def build_skin(
     set_count: int,
     is_interpolable: bool,
     linear_blending: Any,
+    limits: Any,
 ) -> Any:
     """The group that moves the vertices of a mesh by its joints.
 
@@ -77,11 +81,13 @@ def build_skin(
         Whether a vertex group can mix in linear blending.
     set_count, is_interpolable, linear_blending
         See `Influenced`.
+    limits : node group
+        From `build_limits`.
     """
     graph = Graph(name)
     graph.tree.is_modifier = True
     geometry = graph.input("Geometry", "GEOMETRY")
-    source, linear_group, vertex_group, invert = (graph.input(*socket) for socket in INPUTS)
+    source, linear_group, vertex_group, invert, bulge_limit, contact = (graph.input(*socket) for socket in INPUTS)
 
     with graph.frame("Joints, and into their space"):
         joints = graph.outputs("GeometryNodeObjectInfo", source)[-1]
@@ -90,7 +96,7 @@ def build_skin(
         differs = _differs_from_identity(graph, to_object)
         position = graph.add("GeometryNodeInputPosition")
         start = graph.switch(differs, position, to_armature.move(position))
-        is_stretched = _is_true(graph, joints, IS_STRETCHED)
+        is_stretched = is_true(graph, joints, IS_STRETCHED)
 
     points = Influenced(graph, joints, set_count, is_interpolable, linear_blending)
     posed = start
@@ -101,25 +107,53 @@ def build_skin(
         with graph.frame("Linear Group"):
             share = graph.add("ShaderNodeClamp", graph.attribute(linear_group, "FLOAT"))
             mixed = (linear - posed).times_plus(share, posed)
-            is_mixed = _is_given(graph, linear_group) & _is_true(graph, joints, HAS_MATRICES)
+            is_mixed = _is_given(graph, linear_group) & is_true(graph, joints, HAS_MATRICES)
             posed = graph.switch(is_mixed, posed, mixed)
+    put_back = _put_back(graph, vertex_group, invert, differs, to_object)
+    with graph.frame("Back into the mesh's space"):
+        plain = put_back(geometry, None, start, posed)
+    if is_interpolable:
+        graph.output("Geometry", plain)  # which joint a vertex belongs to can not be averaged
+        return graph.finish()
+    with graph.frame("Bulge limit and contact, for vertices that belong to a joint"):
+        holding, held = graph.capture(geometry, "POINT", Start=start, Posed=posed)
+        amounts = {"Bulge_Limit": bulge_limit, "Contact": contact}
+        corrected = graph.call(limits, Joints=joints, Start=held["Start"], Position=held["Posed"], **amounts)
+        takes = graph.attribute(LIMITS_ATTRIBUTE, "FLOAT_VECTOR").length() > 0.0
+        moved = put_back(holding, None, held["Start"], held["Posed"])
+        limited = put_back(moved, takes, held["Start"], corrected["Position"])
+        has_limits = (bulge_limit.maximum(contact) > 0.0) & _is_true_point(graph, joints, HAS_LIMITS)
+        graph.output("Geometry", graph.switch(has_limits, plain, limited))
+    return graph.finish()
+
+
+def _put_back(
+    graph: Graph, vertex_group: Value, invert: Value, differs: Value, to_object: Value
+) -> Callable[[Value, Value | None, Value, Value], Value]:
+    """What puts posed points, limited by the vertex group, into a mesh: all of its points, or a selection."""
     with graph.frame("Vertex Group"):
         values, exists = graph.outputs("GeometryNodeInputNamedAttribute", vertex_group, data_type="FLOAT")
         strength = graph.switch(exists, 1.0, graph.switch(invert, values, 1.0 - values))
+
+    def put_back(geometry: Value, selection: Value | None, start: Value, posed: Value) -> Value:
         limited = (posed - start).times_plus(strength, start)
         posed = graph.switch(_is_given(graph, vertex_group), posed, limited)
-    with graph.frame("Back into the mesh's space"):
         posed = graph.switch(differs, posed, to_object.move(posed))
-        geometry = graph.add("GeometryNodeSetPosition", geometry, None, posed)
-    graph.output("Geometry", geometry)
-    return graph.finish()
+        return graph.add("GeometryNodeSetPosition", geometry, selection, posed)
+
+    return put_back
+
+
+def _is_true_point(graph: Graph, joints: Value, name: str) -> Value:
+    """Whether the points of the joints have an attribute that is true: a single value."""
+    return graph.sample(joints, graph.attribute(name, "BOOLEAN"), 0)
 
 
 def _is_given(graph: Graph, group: Value) -> Value:
     return graph.add("FunctionNodeCompare", group, "", data_type="STRING", operation="NOT_EQUAL")
 
 
-def _is_true(graph: Graph, joints: Value, name: str) -> Value:
+def is_true(graph: Graph, joints: Value, name: str) -> Value:
     """Whether the sets have an attribute that is true: a single value."""
     return graph.sample(joints, graph.attribute(name, "BOOLEAN"), 0, "EDGE")
 
@@ -134,7 +168,7 @@ def _differs_from_identity(graph: Graph, matrix: Value) -> Value:
     return furthest > SAME_SPACE
 
 
-def _blend(
+def blend(
     graph: Graph, joints: Value, set_count: int, is_interpolable: bool, names: Sequence[str | Value]
 ) -> tuple[list[Value], Value | None]:
     """Blend packed vectors of these names over each vertex's joints: their sums, and that of the weights unless 1."""
@@ -174,7 +208,7 @@ def build_linear_blending(name: str, set_count: int, is_interpolable: bool) -> A
     joints, position = graph.input("Joints", "GEOMETRY"), graph.input("Position", "VECTOR")
     names = [graph.input(f"Column {column}", "STRING") for column in range(4)]
     with graph.frame("Blend the columns, and move the points (eq 1)"):
-        (*axes, moved), total = _blend(graph, joints, set_count, is_interpolable, names)
+        (*axes, moved), total = blend(graph, joints, set_count, is_interpolable, names)
         for axis, component in zip(axes, position.components(), strict=True):
             moved = axis.times_plus(component, moved)
         if total is not None:
@@ -200,7 +234,7 @@ def move_rigidly(points: Influenced, start: Value) -> Value:
     graph = points.graph
     with graph.frame("Blend the dual quaternions (eq 8)"):
         names = [f"{DUAL_QUATERNION}_{index}" for index in range(3)]
-        (r, dual, scalars), total = _blend(graph, points.joints, points.set_count, points.is_interpolable, names)
+        (r, dual, scalars), total = blend(graph, points.joints, points.set_count, points.is_interpolable, names)
     with graph.frame("Normalize them and move the points (eq 5-8); points without weights stay"):
         w, dual_w, _ = scalars.components()
         least: Any = LEAST_NORM

@@ -84,7 +84,7 @@ BOXES = {
     "deformers/particles": tall("particles", "a solid under the skin", 56, 1066, 380, "methods"),
     "deformers/measures": tall("measures", "space, stretch, sections", 456, 1066, 220, "methods"),
     "deformers/weight_editing": tall("weight_editing", "smooth, mirror, transfer", 700, 1066, 196, "methods"),
-    "deformers/skinning": tall("skinning", "blends of joints: SSD, DLB, DLBNT", 56, 1150, 330, "methods"),
+    "deformers/skinning": tall("skinning", "blends of joints: SSD, DLBNT, Centers", 56, 1150, 330, "methods"),
     "deformers/automatic_weights": tall("automatic_weights", "from bones and skin", 446, 1150, 210, "methods"),
     "deformers/patterns": tall("patterns", "height maps on the skin", 926, 1150, 200, "methods"),
     "deformers/rig": tall("rig", "rest, pose, skeleton", 56, 1264, 155, "methods"),

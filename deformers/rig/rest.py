@@ -61,17 +61,30 @@ class Joints:
     parents : int array, shape (B,)
         Index of the joint each is joined to, -1 for a root. Any order, no cycles.
     tails : float array, shape (B, 3), or None
-        The other end of each joint's bone at rest, armature space, for the methods that ask how near a bone is.
+        The other end of each joint's bone at rest, armature space, for the methods that ask how near a bone is, or how
+        it lies.
+    sharpness : float array, shape (B,), or None
+        What users have chosen for a joint instead of the method's, 0 to 1; NaN where they have not.
     """
 
     centers: np.ndarray
     parents: np.ndarray
     tails: np.ndarray | None = None
+    sharpness: np.ndarray | None = None
 
     @cached_property
     def chains(self) -> Chains:
         """Sums along the chains of joints; raises SkinningError where the joints are parented in a circle."""
         return Chains(self.parents)
+
+    @cached_property
+    def axes(self) -> np.ndarray:
+        """Directions of the joints' bones at rest, unit vectors, shape (B, 3); zero where they have no tails."""
+        if self.tails is None:
+            return np.zeros((len(self.parents), 3))
+        along = np.asarray(self.tails, np.float64) - self.centers
+        lengths = np.linalg.norm(along, axis=1, keepdims=True)
+        return along / np.where(lengths > 0.0, lengths, 1.0)
 
 
 @dataclass(frozen=True)
@@ -94,6 +107,9 @@ class Rest:
         How much a vertex follows what fills the surface, 0 to 1; its other part follows the joints. None: all of it.
     object_to_armature : float array, shape (4, 4), or None
         From object to armature space at rest, for the methods that measure the surface. None: they are the same.
+    surfaces : tuple of WeightedSurface
+        This mesh, and then all others that follow the joints, for the methods that look at the whole character. Empty:
+        there is this one.
     """
 
     points: np.ndarray
@@ -104,6 +120,13 @@ class Rest:
     triangles: np.ndarray | None = None
     solid: np.ndarray | None = None
     object_to_armature: np.ndarray | None = None
+    surfaces: tuple[Any, ...] = ()
+
+    @property
+    def armature_points(self) -> np.ndarray:
+        """The vertices in armature space, float64, shape (V, 3)."""
+        points, space = np.asarray(self.points, np.float64), self.object_to_armature
+        return points if space is None else points @ space[:3, :3].T + space[:3, 3]
 
     def __post_init__(self) -> None:
         vertex_count, joint_count = len(self.points), len(self.joints.parents)

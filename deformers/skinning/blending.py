@@ -14,17 +14,19 @@ A binding holds its latest result. Blocks whose joints have the coefficients tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from ..algebra.products import multiply_columns
-from ..rig.rest import Joints, Pose, Rest, Weights, normalize_weights
+from ..rig.rest import Joints, Pose, Rest, normalize_weights
+from .blocks import RUN_SIZE, Block, find_runs, round_up, sort_values, sort_vertices, wrap_points
+from .joint_limits import LimitRows, sort_limits
+from .joint_shares import LimitParams, find_joint_shares
+from .rotation_centers import CenterRows, RotationCenters, Turns, sort_centers
 from .stages import (
     IDENTITY_COEFFICIENTS,
-    LANES,
     WRAP,
     Scratch,
     Stage,
@@ -34,43 +36,13 @@ from .stages import (
     run_stages,
 )
 
-BLOCK_SIZE = 512
-"""Vertices in a block, at least: smaller ones pay for calls."""
-
-BLOCKS = 64
-"""Blocks of a large mesh: fewer follow more joints each, so that more of their dense weights are zero, and a bone that
-moves takes more vertices along."""
-
-RUN_SIZE = 8192
-"""Vertices whose rows are computed together: fewer pay for calls, more leave the cache."""
-
-SCRATCH_ROWS = 36 + 57 + 32 + 32
-"""Rows that the longest run takes: sums of three stages, one rigid and two linear ones on four columns."""
+SCRATCH_ROWS = 44 + 8 + 32 + 57 + 32
+"""Rows that the longest run takes: sums of two linear stages, a rotation and what centers follow; the centers; two
+linear stages and a rotation on four columns."""
 
 IDENTITY_COLUMNS = np.eye(3, 4, dtype=np.float32)[WRAP][:, :, None]
 
 EMPTY = np.empty(0, np.float32)
-
-
-@dataclass(frozen=True)
-class Block:
-    """Vertices that follow much the same joints.
-
-    Attributes
-    ----------
-    start, end : int
-        The vertices, in the order of the blocks. The last block ends with vertices that are none, without weights, so
-        that each has a multiple of `LANES`.
-    entries : slice
-        Its joints within `Binding.block_joints`.
-    weights : float32 array, shape (b, n)
-        Dense; each column sums to 1.
-    """
-
-    start: int
-    end: int
-    entries: slice
-    weights: np.ndarray
 
 
 @dataclass
@@ -117,6 +89,10 @@ class Binding:
         As in `Rest`; None where it is 0, or 1, for all vertices.
     scratch : float32 array
         Memory that every call overwrites.
+    centers : CenterRows or None
+        What vertices rotate about; None where rigid stages say so themselves.
+    limits : LimitRows or None
+        Bulge limit and contact at joints.
     latest : Latest
     """
 
@@ -130,10 +106,12 @@ class Binding:
     linear: np.ndarray | None
     strength: np.ndarray | None
     scratch: np.ndarray
+    centers: CenterRows | None = None
+    limits: LimitRows | None = None
     latest: Latest = field(default_factory=Latest, repr=False, compare=False)
 
 
-def bind(rest: Rest, params: Any) -> Binding:
+def bind(rest: Rest, params: Any, centers: RotationCenters | None = None) -> Binding:
     """Sort the vertices into blocks.
 
     Parameters
@@ -141,6 +119,8 @@ def bind(rest: Rest, params: Any) -> Binding:
     rest : Rest
     params : the method's Params
         Kept for `deform`.
+    centers : RotationCenters, optional
+        What the stages rotate about; the origin if not given.
 
     Raises
     ------
@@ -150,12 +130,7 @@ def bind(rest: Rest, params: Any) -> Binding:
     vertex_count, joint_count = len(rest.points), len(rest.joints.parents)
     rest.joints.chains  # noqa: B018  refuses circles
     weights = normalize_weights(rest.weights, vertex_count, joint_count)
-    strongest = _strongest_joints(weights, vertex_count)
-    order = np.argsort(strongest, kind="stable")
-    ranks = np.empty(vertex_count, np.intp)
-    ranks[order] = np.arange(vertex_count)
-    size = min(max(BLOCK_SIZE, _round_up(vertex_count // BLOCKS)), RUN_SIZE)
-    blocks, block_joints = _make_blocks(weights, ranks, size, joint_count)
+    blocks, block_joints, ranks = sort_vertices(weights, vertex_count, joint_count)
     return Binding(
         params=params,
         joints=rest.joints,
@@ -163,74 +138,29 @@ def bind(rest: Rest, params: Any) -> Binding:
         block_joints=block_joints,
         block_starts=np.array([block.entries.start for block in blocks], np.intp),
         ranks=ranks,
-        points=_wrap_points(rest.points, ranks),
-        linear=_sort_values(rest.linear, ranks, 0.0),
-        strength=_sort_values(rest.strength, ranks, 1.0),
-        scratch=empty_rows(SCRATCH_ROWS, min(RUN_SIZE, _round_up(vertex_count))).ravel(),
+        points=wrap_points(rest.points, ranks),
+        linear=sort_values(rest.linear, ranks, 0.0),
+        strength=sort_values(rest.strength, ranks, 1.0),
+        scratch=empty_rows(SCRATCH_ROWS, min(RUN_SIZE, round_up(vertex_count))).ravel(),
+        centers=None if centers is None else sort_centers(centers, ranks),
+        limits=_bind_limits(rest, params, ranks),
     )
 
 
-def _round_up(count: int) -> int:
-    return -(-count // LANES) * LANES
+def _bind_limits(rest: Rest, params: Any, ranks: np.ndarray) -> LimitRows | None:
+    if not isinstance(params, LimitParams) or not max(params.bulge_limit, params.contact) > 0.0:
+        return None
+    shares = find_joint_shares(rest.armature_points, rest.weights, rest.joints)
+    return sort_limits(shares, rest.joints, params.bulge_limit, params.contact, ranks)
 
 
 def with_points(binding: Binding, points: np.ndarray) -> Binding:
     """The same binding for another shape of the same vertices, `points` of shape (V, 3), object space."""
-    return replace(binding, points=_wrap_points(points, binding.ranks), latest=Latest())
+    limits = None if binding.limits is None else binding.limits.for_other_points()
+    return replace(binding, points=wrap_points(points, binding.ranks), limits=limits, latest=Latest())
 
 
-def _wrap_points(points: np.ndarray, ranks: np.ndarray) -> np.ndarray:
-    """Points, shape (V, 3), as a binding keeps them."""
-    rows = empty_rows(5, _round_up(len(points)))
-    rows[:, len(points) :] = 0.0
-    rows[:, ranks] = points.T[WRAP]
-    return rows[:, None]
-
-
-def _sort_values(values: np.ndarray | None, ranks: np.ndarray, neutral: float) -> np.ndarray | None:
-    if values is None or (values == neutral).all():
-        return None
-    row = empty_rows(1, _round_up(len(values)))[0]
-    row[len(values) :] = neutral
-    row[ranks] = values
-    return row
-
-
-def _strongest_joints(weights: Weights, vertex_count: int) -> np.ndarray:
-    starts = np.flatnonzero(np.diff(weights.vertices, prepend=-1))
-    best = np.zeros(vertex_count)
-    best[weights.vertices[starts]] = np.maximum.reduceat(weights.values, starts) if len(starts) else 0.0
-    strongest = np.zeros(vertex_count, np.min_scalar_type(int(weights.joints.max(initial=0))))
-    leading = weights.values == best[weights.vertices]
-    strongest[weights.vertices[leading]] = weights.joints[leading]
-    return strongest
-
-
-def _make_blocks(
-    weights: Weights, ranks: np.ndarray, size: int, joint_count: int
-) -> tuple[tuple[Block, ...], np.ndarray]:
-    """Blocks of `size` vertices in the order of their ranks, and the joints of one after the other."""
-    rows = ranks[weights.vertices]
-    count = -(-len(ranks) // size)
-    by_block = np.argsort((rows // size).astype(np.min_scalar_type(count)), kind="stable")
-    bounds = np.searchsorted(rows[by_block] // size, np.arange(count + 1))
-    blocks, block_joints, known = [], [np.empty(0, np.intp)], 0
-    for index in range(count):
-        entries = by_block[bounds[index] : bounds[index + 1]]
-        start, end = index * size, min((index + 1) * size, _round_up(len(ranks)))
-        joints = np.flatnonzero(np.bincount(weights.joints[entries], minlength=joint_count + 1))
-        local = np.empty(joint_count + 1, np.intp)
-        local[joints] = np.arange(len(joints))
-        flat = local[weights.joints[entries]] * (end - start) + rows[entries] - start
-        dense = np.bincount(flat, weights.values[entries], minlength=len(joints) * (end - start))
-        dense = dense.astype(np.float32).reshape(len(joints), end - start)
-        blocks.append(Block(start, end, slice(known, known + len(joints)), dense))
-        block_joints.append(joints)
-        known += len(joints)
-    return tuple(blocks), np.concatenate(block_joints)
-
-
-def skin_points(binding: Binding, pose: Pose, stages: list[Stage]) -> np.ndarray:
+def skin_points(binding: Binding, pose: Pose, stages: list[Stage], turns: Turns | None = None) -> np.ndarray:
     """Posed positions of the rest points.
 
     Parameters
@@ -239,16 +169,18 @@ def skin_points(binding: Binding, pose: Pose, stages: list[Stage]) -> np.ndarray
     pose : Pose
     stages : list of Stage
         In the order in which they move the points.
+    turns : Turns, optional
+        Of a binding with centers: what these follow.
 
     Returns
     -------
     float32 array, shape (V, 3)
         Object space, read-only. The array that the latest call has returned, where nothing has moved since.
     """
-    return _skin(binding, pose, stages, transforms=False)
+    return _skin(binding, pose, stages, turns, transforms=False)
 
 
-def skin_transforms(binding: Binding, pose: Pose, stages: list[Stage]) -> np.ndarray:
+def skin_transforms(binding: Binding, pose: Pose, stages: list[Stage], turns: Turns | None = None) -> np.ndarray:
     """Where each vertex's space goes: to be applied to any incoming position of the vertex.
 
     Parameters
@@ -257,6 +189,8 @@ def skin_transforms(binding: Binding, pose: Pose, stages: list[Stage]) -> np.nda
     pose : Pose
     stages : list of Stage
         In the order in which they move the points.
+    turns : Turns, optional
+        Of a binding with centers: what these follow.
 
     Returns
     -------
@@ -265,14 +199,15 @@ def skin_transforms(binding: Binding, pose: Pose, stages: list[Stage]) -> np.nda
         transpose of the last two axes is contiguous. The array that the latest call has returned, where nothing has
         moved since.
     """
-    return _skin(binding, pose, stages, transforms=True)
+    return _skin(binding, pose, stages, turns, transforms=True)
 
 
-def _skin(binding: Binding, pose: Pose, stages: list[Stage], transforms: bool) -> np.ndarray:
+def _skin(binding: Binding, pose: Pose, stages: list[Stage], turns: Turns | None, transforms: bool) -> np.ndarray:
     """What `skin_points` or `skin_transforms` returns: blocks whose joints have moved anew, the others as they were."""
     space, latest = pose.object_to_armature, binding.latest
-    coefficients = _gather_coefficients(stages, None if binding.linear is None else linear_stage(pose.rest_to_pose))
-    kind = (transforms, None if space is None else space.tobytes(), *(stage.rigid for stage in stages))
+    mixed_in = None if binding.linear is None else linear_stage(pose.rest_to_pose)
+    coefficients = _gather_coefficients(stages, turns, mixed_in)
+    kind = (transforms, None if space is None else space.tobytes(), *(stage.kind for stage in stages))
     changed = _find_changed(binding, kind, coefficients)
     if latest.kind == kind and not changed.any():
         return latest.result
@@ -280,8 +215,8 @@ def _skin(binding: Binding, pose: Pose, stages: list[Stage], transforms: bool) -
         latest.rows = np.empty((3, 4 if transforms else 1, len(binding.ranks)), np.float32)
     latest.kind = ()  # until all of it is there
     of_blocks = coefficients[binding.block_joints]
-    for run in _find_runs(binding.blocks, changed):
-        posed = _skin_run(binding, run, pose, stages, of_blocks, transforms)
+    for run in find_runs(binding.blocks, changed):
+        posed = _skin_run(binding, run, pose, stages, turns, of_blocks, transforms)
         rows = latest.rows[:, :, run[0].start : run[-1].end]
         rows[:] = posed[:, :, : rows.shape[2]]
     latest.result = (_sort_transforms if transforms else _sort_points)(latest.rows, binding.ranks)
@@ -290,12 +225,13 @@ def _skin(binding: Binding, pose: Pose, stages: list[Stage], transforms: bool) -
     return latest.result
 
 
-def _gather_coefficients(stages: list[Stage], mixed_in: Stage | None) -> np.ndarray:
+def _gather_coefficients(stages: list[Stage], turns: Turns | None, mixed_in: Stage | None) -> np.ndarray:
     """Coefficients of all stages beside each other, float32, a row for each joint and one more for rest."""
     every = stages if mixed_in is None else [*stages, mixed_in]
-    rest = np.concatenate([IDENTITY_COEFFICIENTS[stage.rigid] for stage in every], axis=1)
-    joints = np.concatenate([stage.coefficients for stage in every], axis=1)
-    return np.concatenate([joints, rest]).astype(np.float32)
+    rows = [np.concatenate([stage.coefficients, IDENTITY_COEFFICIENTS[stage.kind]]) for stage in every]
+    if turns is not None:
+        rows.insert(len(stages), turns.coefficients)
+    return np.concatenate(rows, axis=1).astype(np.float32)
 
 
 def _find_changed(binding: Binding, kind: tuple, coefficients: np.ndarray) -> np.ndarray:
@@ -304,6 +240,11 @@ def _find_changed(binding: Binding, kind: tuple, coefficients: np.ndarray) -> np
     if latest.kind != kind or not binding.blocks:
         return np.ones(len(binding.blocks), bool)
     moved = (coefficients != latest.coefficients).any(axis=1)
+    if binding.limits is not None:  # vertices look at both bones of their joint
+        parents = np.append(binding.joints.parents, -1)
+        around = moved | moved[parents]
+        np.logical_or.at(around, parents, moved)
+        moved = around
     return np.logical_or.reduceat(moved[binding.block_joints], binding.block_starts)
 
 
@@ -328,21 +269,14 @@ def _sort_transforms(rows: np.ndarray, ranks: np.ndarray) -> np.ndarray:
     return result.transpose(0, 2, 1)
 
 
-def _find_runs(blocks: tuple[Block, ...], changed: np.ndarray) -> Iterator[list[Block]]:
-    """Yield changed blocks that follow each other, as many as one run of rows takes."""
-    run: list[Block] = []
-    for block, is_changed in zip(blocks, changed.tolist(), strict=True):
-        if run and not (is_changed and block.end - run[0].start <= RUN_SIZE):
-            yield run
-            run = []
-        if is_changed:
-            run.append(block)
-    if run:
-        yield run
-
-
 def _skin_run(
-    binding: Binding, run: list[Block], pose: Pose, stages: list[Stage], coefficients: np.ndarray, transforms: bool
+    binding: Binding,
+    run: list[Block],
+    pose: Pose,
+    stages: list[Stage],
+    turns: Turns | None,
+    coefficients: np.ndarray,
+    transforms: bool,
 ) -> np.ndarray:
     """Posed points, shape (3, 1, n), or the columns of the transforms, shape (3, 4, n), of a run of blocks.
 
@@ -364,15 +298,54 @@ def _skin_run(
         start = binding.points[:, :, first:last]
     else:
         start = (into[:3, :3, 0] @ binding.points[:3, 0, first:last] + into[:3, 3])[WRAP][:, None]
-    posed = run_stages(stages, sums, start, memory)
+    if binding.centers is None or turns is None:
+        posed = run_stages(stages, sums, start, memory)
+    else:
+        of_run = turns.half_twists[binding.block_joints[run[0].entries.start : run[-1].entries.stop]]
+        rest_centers, posed_centers = binding.centers.place(first, last, sums[_count_rows(stages) :], of_run, memory)
+        posed = run_stages(stages, sums, _away_from(rest_centers, start), memory)
+        posed[:, -1] += posed_centers[:3]
     if binding.linear is not None:
         posed += binding.linear[first:last] * (apply_affine(sums[-12:], start, memory)[:3] - posed)
+    if binding.limits is not None:
+        _correct(binding, binding.limits, first, last, pose, posed, transforms)
     if binding.strength is not None:
         posed = start[:3] + binding.strength[first:last] * (posed - start[:3])
     if back is not None:
         posed = np.tensordot(back[:, :3], posed, axes=1)
         posed[:, -1] += back[:, 3:]
     return posed
+
+
+def _correct(
+    binding: Binding, limits: LimitRows, first: int, last: int, pose: Pose, posed: np.ndarray, transforms: bool
+) -> None:
+    """Put a run under bulge limit and contact; transforms are moved as a whole by what this does to the rest shape."""
+    into, _ = _object_space(pose)
+
+    def rest(ranks: np.ndarray) -> np.ndarray:
+        return into[:3, :3, 0] @ binding.points[:3, 0, ranks] + into[:3, 3]
+
+    if not transforms:
+        limits.correct(first, last, rest, posed[:, 0], pose)
+        return
+    points = np.einsum("icn,cn->in", posed[:, :3], binding.points[:3, 0, first:last]) + posed[:, 3]
+    corrected = points.copy()
+    limits.correct(first, last, rest, corrected, pose)
+    posed[:, 3] += corrected - points
+
+
+def _count_rows(stages: list[Stage]) -> int:
+    return sum(stage.coefficients.shape[1] for stage in stages)
+
+
+def _away_from(centers: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Wrapped columns, shape (5, C, n or 1), the last a point: that point from centers, shape (5, n)."""
+    if columns.shape[1] == 1:
+        return columns - centers[:, None]
+    result = np.repeat(columns, centers.shape[1], axis=2)
+    result[:, -1] -= centers
+    return result
 
 
 def _object_space(pose: Pose) -> tuple[np.ndarray, np.ndarray | None]:

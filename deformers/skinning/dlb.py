@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..algebra.dual_quaternions import dual_quaternions_from_rigid
 from ..method import Method
 from ..rig.rest import Joints, Pose, once_for_a_pose
 from ..rig.skeleton import Chains
 from .blending import Binding, bind, skin_points, skin_transforms, with_points
-from .dual_quaternions import dual_quaternions_from_rigid
+from .joint_shares import BULGE_LIMIT, CONTACT, LimitParams
 from .polar import decompose_polar, find_rigid
 from .stages import Stage, linear_stage, rigid_stage
 
@@ -28,8 +29,8 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class Params:
-    """DLB has nothing to choose."""
+class Params(LimitParams):
+    """What can be chosen: bulge limit and contact."""
 
 
 INFO = Method(
@@ -37,6 +38,7 @@ INFO = Method(
     label="DLB",
     tooltip="Dual quaternion blending: keeps volume like Preserve Volume, without its tears",
     params=Params,
+    choices=(BULGE_LIMIT, CONTACT),
     has_nodes=True,
 )
 

@@ -10,6 +10,7 @@ from ..method import Choice, Method
 from ..rig.rest import Joints, Pose, once_for_a_pose
 from .blending import Binding, bind, skin_points, skin_transforms, with_points
 from .dlb import blend_rigid, blend_stretches
+from .joint_shares import BULGE_LIMIT, CONTACT, LimitParams
 from .polar import decompose_polar, find_rigid
 from .stages import Stage
 
@@ -27,8 +28,8 @@ ORDER = Choice(
 
 
 @dataclass(frozen=True)
-class Params:
-    """What can be chosen.
+class Params(LimitParams):
+    """What can be chosen, besides bulge limit and contact.
 
     Attributes
     ----------
@@ -39,6 +40,7 @@ class Params:
     order: str = "GH"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         ORDER.check(self.order)
 
 
@@ -47,7 +49,7 @@ INFO = Method(
     label="DLBNT",
     tooltip="Dual quaternion blending with stretch: keeps volume and follows scaled bones",
     params=Params,
-    choices=(ORDER,),
+    choices=(ORDER, BULGE_LIMIT, CONTACT),
     has_nodes=True,
 )
 

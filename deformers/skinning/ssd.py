@@ -9,14 +9,15 @@ import numpy as np
 from ..method import Method
 from ..rig.rest import Joints, Pose, once_for_a_pose
 from .blending import Binding, bind, skin_points, skin_transforms, with_points
+from .joint_shares import BULGE_LIMIT, CONTACT, LimitParams
 from .stages import Stage, linear_stage
 
 __all__ = ["INFO", "Params", "bind", "deform", "vertex_transforms", "with_points"]
 
 
 @dataclass(frozen=True)
-class Params:
-    """SSD has nothing to choose."""
+class Params(LimitParams):
+    """What can be chosen: bulge limit and contact."""
 
 
 INFO = Method(
@@ -24,6 +25,7 @@ INFO = Method(
     label="SSD",
     tooltip="Linear blending: fast, but collapses at bent elbows and twisted wrists",
     params=Params,
+    choices=(BULGE_LIMIT, CONTACT),
     has_nodes=True,
 )
 

@@ -8,7 +8,9 @@ sum of three elementwise products of three rows each, and a cross product the di
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -24,6 +26,8 @@ CYCLIC_COLUMNS = np.array([0, 1, 2, 1, 2, 0, 2, 0, 1])
 WRAP = np.array([0, 1, 2, 0, 1])
 WRAPPED_QUATERNIONS = np.array([0, 1, 2, 3, 1, 2, 4, 5, 6, 7])
 
+Kind = Literal["linear", "rigid", "rotation"]
+
 
 @dataclass(frozen=True)
 class Stage:
@@ -31,30 +35,36 @@ class Stage:
 
     Attributes
     ----------
-    coefficients : float array, shape (B, 12) or (B, 10)
-        From `linear_stage` or `rigid_stage`.
-    rigid : bool
+    coefficients : float array, shape (B, 12), (B, 10) or (B, 6)
+    kind : str
+        "linear", "rigid" or "rotation": which of the functions below has made it, and what the sums are.
     """
 
     coefficients: np.ndarray
-    rigid: bool
+    kind: Kind
 
 
 def linear_stage(matrices: np.ndarray) -> Stage:
     """Blend affine transforms, shape (B, 3, 4) or (B, 4, 4), entry by entry."""
     diagonals = matrices[:, CYCLIC_ROWS, CYCLIC_COLUMNS]
-    return Stage(np.concatenate([diagonals, matrices[:, :3, 3]], axis=1), rigid=False)
+    return Stage(np.concatenate([diagonals, matrices[:, :3, 3]], axis=1), "linear")
 
 
 def rigid_stage(dual_quaternions: np.ndarray) -> Stage:
     """Blend dual quaternions, shape (B, 8), whose signs agree."""
-    return Stage(dual_quaternions[:, WRAPPED_QUATERNIONS], rigid=True)
+    return Stage(dual_quaternions[:, WRAPPED_QUATERNIONS], "rigid")
 
 
-IDENTITY_COEFFICIENTS = {
-    False: linear_stage(np.eye(4)[None]).coefficients,
-    True: rigid_stage(np.eye(1, 8)).coefficients,
+def rotation_stage(quaternions: np.ndarray) -> Stage:
+    """Blend rotations about the origin as quaternions, shape (B, 4), whose signs agree."""
+    return Stage(quaternions[:, WRAPPED_QUATERNIONS[:6]], "rotation")
+
+
+IDENTITY_COEFFICIENTS: dict[Kind, np.ndarray] = {
+    stage.kind: stage.coefficients
+    for stage in (linear_stage(np.eye(4)[None]), rigid_stage(np.eye(1, 8)), rotation_stage(np.eye(1, 4)))
 }
+"""What a vertex at rest adds to the sums, shape (1, rows)."""
 
 
 def empty_rows(rows: int, columns: int) -> np.ndarray:
@@ -105,7 +115,7 @@ def run_stages(stages: list[Stage], sums: np.ndarray, start: np.ndarray, memory:
     for stage in stages:
         blended = sums[row : row + stage.coefficients.shape[1]]
         row += len(blended)
-        state = _move_rigidly(blended, state, memory) if stage.rigid else apply_affine(blended, state, memory)
+        state = MOVES[stage.kind](blended, state, memory)
     return state[:3]
 
 
@@ -158,11 +168,7 @@ def _move_rigidly(blended: np.ndarray, state: np.ndarray, memory: Scratch) -> np
     """
     columns, count = state.shape[1], blended.shape[1]
     w, r, dual_w, dual_r = blended[0], blended[1:6, None], blended[6], blended[7:10]
-    product = memory.take(3, columns, count)
-    squares, scale = memory.take(4, count), memory.take(count)
-    np.add.reduce(np.multiply(blended[:4], blended[:4], out=squares), axis=0, out=scale)
-    np.maximum(scale, LEAST_NORM, out=scale)
-    np.divide(2.0, scale, out=scale)
+    product, scale = memory.take(3, columns, count), _inverse_squares(blended[:4], memory)
 
     inner = memory.take(5, columns, count)
     u = np.multiply(r[1:4], state[2:5], out=inner[:3])
@@ -179,3 +185,56 @@ def _move_rigidly(blended: np.ndarray, state: np.ndarray, memory: Scratch) -> np
     out += state[:3]
     result[3:] = result[:2]
     return result
+
+
+def _rotate(blended: np.ndarray, state: np.ndarray, memory: Scratch) -> np.ndarray:
+    """Normalize sums of quaternions and rotate columns by them about the origin.
+
+    Parameters
+    ----------
+    blended : float32 array, shape (6, n)
+        w and wrapped r.
+    state : float32 array, shape (5, C, n or 1)
+        Wrapped columns.
+    memory : Scratch
+
+    Returns
+    -------
+    float32 array, shape (5, C, n)
+
+    Notes
+    -----
+    q v q* / |q|^2 = v + 2 / |q|^2 (r x u) with u = r x v + w v.
+    """
+    columns, count = state.shape[1], blended.shape[1]
+    w, r = blended[0], blended[1:6, None]
+    product, scale = memory.take(3, columns, count), _inverse_squares(blended[:4], memory)
+
+    inner = memory.take(5, columns, count)
+    u = np.multiply(r[1:4], state[2:5], out=inner[:3])
+    u -= np.multiply(r[2:5], state[1:4], out=product)
+    u += np.multiply(w, state[:3], out=product)
+    inner[3:] = inner[:2]
+
+    result = memory.take(5, columns, count)
+    out = np.multiply(r[1:4], inner[2:5], out=result[:3])
+    out -= np.multiply(r[2:5], inner[1:4], out=product)
+    out *= scale
+    out += state[:3]
+    result[3:] = result[:2]
+    return result
+
+
+def _inverse_squares(quaternions: np.ndarray, memory: Scratch) -> np.ndarray:
+    """2 / |q|^2 of quaternions, shape (4, n), to (n,)."""
+    squares, scale = memory.take(*quaternions.shape), memory.take(quaternions.shape[1])
+    np.add.reduce(np.multiply(quaternions, quaternions, out=squares), axis=0, out=scale)
+    np.maximum(scale, LEAST_NORM, out=scale)
+    return np.divide(2.0, scale, out=scale)
+
+
+MOVES: dict[Kind, Callable[[np.ndarray, np.ndarray, Scratch], np.ndarray]] = {
+    "linear": apply_affine,
+    "rigid": _move_rigidly,
+    "rotation": _rotate,
+}

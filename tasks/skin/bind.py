@@ -31,10 +31,11 @@ from ..stack import (
     take_over,
     write_toggles,
 )
-from . import by_nodes, by_python, live
+from . import by_nodes, by_python, live, node_setup
 from .bake import check_clearable, clear_bake
 from .by_python import LiveObject
 from .hidden import give_hidden, lock_interface, remove_hidden, unlock_interfaces
+from .node_setup import NodeSetup
 
 _changes = 0
 
@@ -108,7 +109,7 @@ def describe_particles(obj: bpy.types.Object) -> str:
     return " ".join(f"{sentence.removesuffix('.')}." for sentence in (", ".join(parts), *report.messages))
 
 
-def prepare(skinned: SkinnedObject, method: str, evaluate: str | None) -> tuple[LiveObject | by_nodes.NodeSetup, str]:
+def prepare(skinned: SkinnedObject, method: str, evaluate: str | None) -> tuple[LiveObject | NodeSetup, str]:
     """What binds an object, and why it is not evaluated by nodes if that was tried first.
 
     Parameters
@@ -125,11 +126,11 @@ def prepare(skinned: SkinnedObject, method: str, evaluate: str | None) -> tuple[
         Where the object can not be bound.
     """
     if evaluate == "NODES":
-        return by_nodes.prepare(skinned, method), ""
+        return node_setup.prepare(skinned, method), ""
     problem = ""
     if evaluate is None and skinned.settings.evaluate == "NODES":
         try:
-            return by_nodes.prepare(skinned, method), ""
+            return node_setup.prepare(skinned, method), ""
         except SkinningError as error:
             problem = str(error)
     return by_python.prepare(skinned, method), problem
@@ -159,7 +160,7 @@ def check_bindable(obj: bpy.types.Object) -> SkinnedObject:
     return resolve_skinned(obj, replaced)
 
 
-def _bind_one(skinned: SkinnedObject, setup: LiveObject | by_nodes.NodeSetup, problem: str) -> None:
+def _bind_one(skinned: SkinnedObject, setup: LiveObject | NodeSetup, problem: str) -> None:
     """Bind one object by what `prepare` has found; where that fails, an object that was not bound is as it was."""
     obj, settings, replaced = skinned.obj, skinned.settings, skinned.replaced
     supple = next(filter(modifiers.is_supple_modifier, obj.modifiers), None)
@@ -176,7 +177,7 @@ def _bind_one(skinned: SkinnedObject, setup: LiveObject | by_nodes.NodeSetup, pr
             settings.version = SETTINGS_VERSION
             settings.armature_modifier = replaced.name
             settings.is_bound = True
-            if isinstance(setup, by_nodes.NodeSetup):
+            if isinstance(setup, NodeSetup):
                 _give_to_nodes(bound, setup)
             else:
                 _give_to_python(bound, setup)
@@ -203,7 +204,7 @@ def _add_modifier(skinned: SkinnedObject) -> bpy.types.Modifier:
     return supple
 
 
-def _give_to_nodes(bound: BoundObject, setup: by_nodes.NodeSetup) -> None:
+def _give_to_nodes(bound: BoundObject, setup: NodeSetup) -> None:
     """Have the node modifier deform an object by itself."""
     settings = bound.settings
     settings.method, settings.evaluate = setup.choices.method, "NODES"
@@ -211,7 +212,7 @@ def _give_to_nodes(bound: BoundObject, setup: by_nodes.NodeSetup) -> None:
     by_nodes.apply(bound, setup)
     remove_hidden(settings)
     live.forget(bound.obj)
-    settings.property_unset("bound_space")
+    settings.bound_space = setup.character.space
     settings.particles.property_unset("bound_count")
 
 

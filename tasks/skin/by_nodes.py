@@ -6,7 +6,7 @@ Python only sets it up, and follows changes of weights, bones and settings. A fr
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import cast
 
 import bpy
 import numpy as np
@@ -17,6 +17,7 @@ from ...bridge.armatures import Skeleton, read_skeleton
 from ...bridge.influences import remove_influences, write_influences
 from ...bridge.joints import (
     add_sets,
+    bring_limits,
     ensure_joints_copy,
     ensure_joints_object,
     find_posing,
@@ -25,9 +26,8 @@ from ...bridge.joints import (
     mix_linearly,
     remove_unused_joints_objects,
 )
-from ...bridge.meshes import mesh_of, read_face_corners
-from ...deformers import METHODS, SkinningError
-from ...deformers.rig.influences import Influences, pack_influences, pack_interpolable_influences
+from ...bridge.meshes import mesh_of
+from ...deformers import SkinningError
 from ...nodes.groups import (
     VERSION,
     VERSION_KEY,
@@ -40,55 +40,21 @@ from ...nodes.skin import JOINTS_INPUT
 from ...settings.choices import read_params
 from ...settings.objects import settings_of
 from ..character import (
-    Character,
-    changes_topology,
     check_bound_groups,
     modifiers_above,
     object_to_armature,
-    read_character,
 )
 from ..stack import (
     BoundObject,
-    SkinnedObject,
     check_deformed_once,
     find_supple_modifier,
     resolve,
 )
-from .node_checks import check_bones, check_mesh, check_modifiers_above, check_sharers
+from ..surfaces import find_bound_space, is_one_changed
+from .node_setup import Choices, NodeSetup, prepare_known, read_choices
 
 MOVED = 1e-5
 """Largest difference of an entry of the object's transform in its armature before it counts as moved."""
-
-
-@dataclass(frozen=True)
-class NodeSetup:
-    """What a node modifier is to be given.
-
-    Attributes
-    ----------
-    character : Character
-    influences : Influences
-    choices : Choices
-    """
-
-    character: Character
-    influences: Influences
-    choices: Choices
-
-
-@dataclass(frozen=True)
-class Choices:
-    """What the user has chosen that nodes depend on."""
-
-    method: str
-    params: Any
-    """The method's Params."""
-    armature: bpy.types.Object
-    linear_group: str
-    vertex_group: str
-    """Of the Armature modifier, "" for none."""
-    invert: bool
-    """Whether that group is inverted."""
 
 
 @dataclass(frozen=True)
@@ -137,67 +103,6 @@ def is_as_chosen(obj: bpy.types.Object) -> bool:
     return is_deformation_by(group, settings.method, read_params(settings, settings.method))
 
 
-def prepare(skinned: SkinnedObject, method: str) -> NodeSetup:
-    """Find out what nodes take to deform an object; nothing of it is changed.
-
-    Parameters
-    ----------
-    skinned : SkinnedObject
-    method : str
-        Key of `METHODS`.
-
-    Raises
-    ------
-    SkinningError
-        Where nodes can not deform it, or nothing can.
-    """
-    above = modifiers_above(skinned.obj, skinned.deforming)
-    return prepare_known(skinned, _read_choices(skinned, method), above)
-
-
-def prepare_known(
-    skinned: SkinnedObject, choices: Choices, above: list[bpy.types.Modifier], skeleton: Skeleton | None = None
-) -> NodeSetup:
-    """The same with choices, modifiers above, and perhaps a skeleton, that were read already."""
-    if not METHODS[choices.method].has_nodes:
-        others = ", ".join(other.key for other in METHODS.values() if other.has_nodes)
-        raise SkinningError(f"{choices.method} cannot be evaluated by nodes: evaluate by Python, or choose {others}")
-    obj = skinned.obj
-    check_mesh(obj)
-    check_modifiers_above(skinned, above)
-    skeleton = read_skeleton(skinned.armature) if skeleton is None else skeleton
-    check_sharers(obj, skeleton)
-    character = read_character(skinned, skeleton)
-    check_bones(skinned, skeleton)
-    return NodeSetup(character, _pack(obj, above, character), choices)
-
-
-def _read_choices(skinned: SkinnedObject, method: str) -> Choices:
-    settings, replaced = skinned.settings, skinned.replaced
-    return Choices(
-        method=method,
-        params=read_params(settings, method),
-        armature=skinned.armature,
-        linear_group=settings.linear_group,
-        vertex_group=replaced.vertex_group if replaced.vertex_group in skinned.obj.vertex_groups else "",
-        invert=replaced.invert_vertex_group,
-    )
-
-
-def _pack(obj: bpy.types.Object, above: list[bpy.types.Modifier], character: Character) -> Influences:
-    rest = character.rest
-    counts = len(rest.points), len(rest.joints.parents)
-    if _is_interpolated(above):
-        return pack_interpolable_influences(rest.weights, *counts, *read_face_corners(mesh_of(obj)))
-    return pack_influences(rest.weights, *counts)
-
-
-def _is_interpolated(above: list[bpy.types.Modifier]) -> bool:
-    """Whether modifiers above may add vertices, with attributes averaged from those of the mesh."""
-    others = [modifier for modifier in above if not modifiers.is_supple_modifier(modifier)]
-    return any(changes_topology(modifier) or modifier.type == "NODES" for modifier in others)
-
-
 def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | None = None) -> None:
     """Give an object's node modifier what it takes.
 
@@ -216,16 +121,20 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
     indices = add_sets(joints, influences)
     if choices.linear_group:
         mix_linearly(joints)
+    if setup.shares is not None:
+        bring_limits(joints)
     set_count = 0 if influences.shares is None else len(influences.which)
     group = ensure_deformation(choices.method, choices.params, set_count, influences.is_interpolable)
     if supple.node_group != group:
         supple.node_group = group
-    write_influences(mesh_of(bound.obj), influences, indices)
+    write_influences(mesh_of(bound.obj), influences, indices, setup.centers, setup.shares)
     inputs = {
         JOINTS_INPUT: joints,
         "Linear Group": choices.linear_group,
         "Vertex Group": choices.vertex_group,
         "Invert": choices.invert,
+        "Bulge Limit": choices.params.bulge_limit,
+        "Contact": choices.params.contact,
     }
     for name, value in inputs.items():
         if modifiers.read_input(supple, name) != value:
@@ -317,7 +226,8 @@ def refresh(
         _follow_library(bound)
         _seen[obj.session_uid] = _Seen(skeleton, surroundings, object_to_armature(obj, armature), "")
         return
-    is_new = seen is None or obj.data in changed or surroundings != seen.surroundings or skeleton is not seen.skeleton
+    is_new = seen is None or obj.data in changed or is_one_changed(obj, changed)
+    is_new = is_new or surroundings != seen.surroundings or skeleton is not seen.skeleton
     if seen is not None and seen.joints_are_stale:
         seen.joints_are_stale = False
         is_new = is_new or not _has_joints(bound, skeleton)
@@ -371,7 +281,8 @@ def _bring_up_to_date(
     """Give the nodes what they take now; where that fails, keep why, so that it is not found out at every frame."""
     obj = bound.obj
     try:
-        setup = prepare_known(bound, surroundings.choices, above, skeleton)
+        space = find_bound_space(obj, bound.armature)
+        setup = prepare_known(bound, surroundings.choices, above, skeleton, space)
         check_bound_groups(bound, skeleton)
     except SkinningError as error:
         return _Seen(skeleton, surroundings, object_to_armature(obj, bound.armature), str(error))
@@ -383,7 +294,7 @@ def _bring_up_to_date(
 
 def _read_surroundings(bound: BoundObject, above: list[bpy.types.Modifier]) -> Surroundings:
     return Surroundings(
-        choices=_read_choices(bound, bound.settings.method),
+        choices=read_choices(bound, bound.settings.method),
         has_own_version=bound.supple.node_group.get(VERSION_KEY) == VERSION,
         modifiers=tuple((other.type, getattr(other, "use_mirror_vertex_groups", False)) for other in above),
     )

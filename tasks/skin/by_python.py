@@ -18,6 +18,7 @@ from ...settings.choices import read_params
 from ...settings.objects import PARTICLE_METHODS
 from ..character import check_modifiers_above, modifiers_above, read_character, uses_envelopes
 from ..stack import SkinnedObject
+from ..surfaces import with_surfaces
 from .poses import find_skeleton
 
 
@@ -121,6 +122,7 @@ def prepare_known(
     deformer = DEFORMERS[choices.method]
     bound_space = bound_space or character.space
     rest = replace(character.rest, object_to_armature=np.array(bound_space, np.float64))
+    rest = with_surfaces(rest, skinned, skeleton, choices.method)
     varying_space = character.space if varies else None
     if known is not None and known.rest is not None and known.choices == choices and _is_same(known.rest, rest):
         return _renew(known, skeleton=skeleton, groups=character.groups, space=varying_space)

@@ -20,13 +20,21 @@ from ...nodes.carrier import TRANSFORMS_SOCKET
 from ...settings.choices import BAKING, DRAGGING, read_pose_choices
 from ...settings.objects import PARTICLE_METHODS, settings_of
 from ...settings.reports import ParticleReport, particle_reports
+from .. import surfaces
 from ..character import (
     check_bound_groups,
     check_modifiers_above,
     modifiers_above,
     object_to_armature,
 )
-from ..stack import BoundObject, check_deformed_once, find_supple_modifier, is_deformed_by_parent, resolve
+from ..stack import (
+    BoundObject,
+    check_deformed_once,
+    find_supple_modifier,
+    is_deformed_by_parent,
+    resolve,
+)
+from ..surfaces import is_one_changed
 from . import poses as armature_poses
 from .by_python import LiveObject, prepare_known, read_choices
 from .poses import PosedArmature, Poses
@@ -81,6 +89,7 @@ def forget_all() -> None:
     """Empty the cache, as when another file is opened."""
     _live.clear()
     armature_poses.forget_all()
+    surfaces.forget_all()
     particle_reports.clear()
 
 
@@ -136,7 +145,8 @@ def note_changes(obj: bpy.types.Object, changed: Set[bpy.types.ID]) -> None:
     if not changed or live is None:
         return
     live.armature_is_stale |= any(isinstance(data, bpy.types.Armature) for data in changed)
-    live.mesh_is_stale |= obj.data in changed and obj.mode not in RESHAPING_MODES
+    if obj.mode not in RESHAPING_MODES:
+        live.mesh_is_stale |= obj.data in changed or is_one_changed(obj, changed)
 
 
 def refresh(

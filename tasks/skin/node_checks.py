@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Any
 
 import bpy
+import numpy as np
 
 from ...bridge.armatures import Skeleton, read_skeleton
 from ...bridge.meshes import mesh_of
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
-from ..character import uses_envelopes
+from ..character import object_to_armature, uses_envelopes
 from ..stack import SkinnedObject, check_armature, find_armature_modifier, find_replaced_modifier
 
 LOSES_ATTRIBUTES = {"MESH_TO_VOLUME", "REMESH", "SKIN", "VOLUME_TO_MESH"}
 """Modifiers above which no weight survives."""
+
+COPIES = {"ARRAY", "MIRROR", "SCREW"}
+"""Modifiers that add vertices away from the faces they come from."""
 
 MERGES = {"DECIMATE", "WELD"}
 """Modifiers that average vertices of different faces: their slots may name different joints."""
@@ -54,6 +59,38 @@ def check_sharers(obj: bpy.types.Object, skeleton: Skeleton) -> None:
             f"'{obj.name}' shares its mesh with objects whose armatures have other bones, or bones at other positions: "
             "make the mesh single-user, or evaluate by Python"
         )
+
+
+def check_centers(skinned: SkinnedObject, above: list[bpy.types.Modifier], params: Any) -> None:
+    """Raise SkinningError where the centers of a mesh can not be kept with its vertices.
+
+    Parameters
+    ----------
+    skinned : SkinnedObject
+    above : list of Modifier
+        Those above that are on.
+    params : Params
+        Of Centers.
+    """
+    obj, armature = skinned.obj, skinned.armature
+    for modifier in above:
+        if modifier.type in COPIES:
+            raise SkinningError(
+                f"Modifier '{modifier.name}' of '{obj.name}' adds vertices elsewhere, which have no centers of their "
+                "own: apply it, move it below, or choose another method"
+            )
+    space = object_to_armature(obj, armature)
+    for other in bpy.data.objects:
+        settings = settings_of(other)
+        if other == obj or other.data != obj.data or other.library is not None or not settings.is_bound:
+            continue
+        own = object_to_armature(other, _find_armature(other) or armature)
+        is_same = settings.sharpness == params.sharpness and np.abs(np.array(own) - np.array(space)).max() < 1e-6
+        if settings.method == settings_of(obj).method and not is_same:
+            raise SkinningError(
+                f"'{obj.name}' shares its mesh with '{other.name}', which has another sharpness or stands elsewhere in "
+                "its armature: make the mesh single-user, or evaluate by Python"
+            )
 
 
 def _find_armature(obj: bpy.types.Object) -> bpy.types.Object | None:

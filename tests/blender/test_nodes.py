@@ -1,5 +1,6 @@
 """Nodes deform as Python does, on real characters and in every kind of pose, and follow what is put above them."""
 
+from dataclasses import replace
 from itertools import pairwise
 from math import pi, radians
 from typing import Any
@@ -55,6 +56,10 @@ def bind_both(
     assert is_deformation(supple_modifier(obj).node_group)
     assert not is_deformation(supple_modifier(twin).node_group)
     return obj, twin
+
+
+def without_limits(params: Any) -> Any:
+    return replace(params, bulge_limit=0.0, contact=0.0)
 
 
 def assert_alike(obj: bpy.types.Object, twin: bpy.types.Object) -> None:
@@ -178,6 +183,8 @@ def test_b_bones(segments, pose, method, params):
         bone.bbone_easein, bone.bbone_curveoutx, bone.bbone_rollout = 0.4, 0.2, 0.5
         bone.bbone_scaleout = (1.3, 1.0, 1.2)
     bpy.context.view_layer.update()
+    if pose == "one axis of zero":
+        params = without_limits(params)  # segments without length have no direction
     obj, twin = bind_both(obj, method, params)
     strike(armature, POSES[pose])
     assert_alike(obj, twin)
@@ -277,6 +284,8 @@ DRESSES = (
 def test_weights_and_groups(dress, method, params):
     obj, armature = add_tube()
     dress(obj)
+    if dress is cast_above:
+        params = without_limits(params)  # Python has these of the rest shape, where modifiers stand above
     obj, twin = bind_both(obj, method, params, "linear" if "linear" in obj.vertex_groups else "")
     strike(armature, POSES["scaled unevenly"])
     assert_alike(obj, twin)

@@ -16,7 +16,13 @@ MAY_IMPORT = {
     "deformers/geometry": {"deformers/errors"},
     "deformers/algebra": set(),
     "deformers/rig": {"deformers/errors"},
-    "deformers/skinning": {"deformers/errors", "deformers/method", "deformers/algebra", "deformers/rig"},
+    "deformers/skinning": {
+        "deformers/errors",
+        "deformers/method",
+        "deformers/geometry",
+        "deformers/algebra",
+        "deformers/rig",
+    },
     "deformers/particles": {
         "deformers/errors",
         "deformers/method",

@@ -66,12 +66,12 @@ def test_pose_refuses(matrices: np.ndarray, message: str) -> None:
 @pytest.mark.parametrize("order", ["gh", "", "GHG"])
 def test_params_refuse(order: str) -> None:
     with pytest.raises(SkinningError, match=f"Order is '{order}': choose one of GH, HG"):
-        Params(order)
+        Params(order=order)
 
 
 @pytest.mark.parametrize("order", ["GH", "HG"])
 def test_params_accept(order: str) -> None:
-    assert Params(order).order == order
+    assert Params(order=order).order == order
 
 
 def test_weights_from_dense() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from supple.deformers import Pose
-from supple.deformers.skinning.blending import BLOCK_SIZE
+from supple.deformers.skinning.blocks import BLOCK_SIZE
 
 from .. import reference
 from ..characters import (
@@ -142,8 +142,16 @@ def test_transforms_carry_other_positions(method: str) -> None:
     """They serve points that shape keys or modifiers have moved."""
     matrices = CASES["hand"][1]
     moved = HAND.points + np.random.default_rng(4).uniform(-0.2, 0.2, HAND.points.shape)
+    rotation_centers = reference.find_rotation_centers(HAND.points, HAND.weights)
     expected = reference.skin(
-        method, moved, HAND.weights, HAND.centers, HAND.parents, matrices, object_to_armature=OBJECT
+        method,
+        moved,
+        HAND.weights,
+        HAND.centers,
+        HAND.parents,
+        matrices,
+        object_to_armature=OBJECT,
+        rotation_centers=rotation_centers,
     )
     module, binding = bind(HAND, method)
     assert_close(apply_transforms(module.vertex_transforms(binding, Pose(matrices, OBJECT)), moved), expected)
@@ -187,6 +195,7 @@ def test_many_blocks(method: str) -> None:
         large.parents,
         matrices,
         linear=linear[chosen],
+        rotation_centers=reference.find_rotation_centers(large.points, large.weights)[chosen],
     )
     assert_close(actual[chosen], expected)
 

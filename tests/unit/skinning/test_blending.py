@@ -8,7 +8,7 @@ import pytest
 from supple.deformers import DEFORMERS, Joints, Pose, Rest, SkinningError, Weights
 from supple.deformers.rig.rest import LEAST_WEIGHT
 from supple.deformers.skinning import ssd
-from supple.deformers.skinning.blending import BLOCK_SIZE, RUN_SIZE
+from supple.deformers.skinning.blocks import BLOCK_SIZE, RUN_SIZE
 
 from ..characters import METHODS, Character, about, bind, deform, make_hand, make_tube, pose_chain, rotation
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from supple.deformers.skinning.dual_quaternions import dual_quaternions_from_rigid, quaternions_from_rotations
+from supple.deformers.algebra.dual_quaternions import dual_quaternions_from_rigid, quaternions_from_rotations
 
 from .. import reference
 from ..characters import rotation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..algebra.products import multiply_rows
+from .products import multiply_rows
 
 
 def _list_rows(rotation: np.ndarray) -> np.ndarray:

@@ -1,0 +1,134 @@
+"""What nodes take to deform an object, found out before anything of it is changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+
+from ...bridge import modifiers
+from ...bridge.armatures import Skeleton, read_skeleton
+from ...bridge.meshes import mesh_of, read_face_corners
+from ...deformers import METHODS, SkinningError
+from ...deformers.rig.influences import Influences, pack_influences, pack_interpolable_influences
+from ...deformers.skinning.centers import place_centers
+from ...deformers.skinning.joint_shares import JointShares, find_joint_shares
+from ...deformers.skinning.rotation_centers import RotationCenters
+from ...settings.choices import read_params
+from ..character import Character, changes_topology, modifiers_above, read_character
+from ..stack import SkinnedObject
+from ..surfaces import with_surfaces
+from .node_checks import check_bones, check_centers, check_mesh, check_modifiers_above, check_sharers
+
+
+@dataclass(frozen=True)
+class NodeSetup:
+    """What a node modifier is to be given.
+
+    Attributes
+    ----------
+    character : Character
+    influences : Influences
+    choices : Choices
+    centers : RotationCenters or None
+        What vertices rotate about, for methods that do.
+    shares : JointShares or None
+        What vertices take of bulge limit and contact; None where none is chosen, or nodes can not tell.
+    """
+
+    character: Character
+    influences: Influences
+    choices: Choices
+    centers: RotationCenters | None
+    shares: JointShares | None
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What the user has chosen that nodes depend on."""
+
+    method: str
+    params: Any
+    """The method's Params."""
+    armature: bpy.types.Object
+    linear_group: str
+    vertex_group: str
+    """Of the Armature modifier, "" for none."""
+    invert: bool
+    """Whether that group is inverted."""
+
+
+def prepare(skinned: SkinnedObject, method: str) -> NodeSetup:
+    """Find out what nodes take to deform an object; nothing of it is changed.
+
+    Parameters
+    ----------
+    skinned : SkinnedObject
+    method : str
+        Key of `METHODS`.
+
+    Raises
+    ------
+    SkinningError
+        Where nodes can not deform it, or nothing can.
+    """
+    above = modifiers_above(skinned.obj, skinned.deforming)
+    return prepare_known(skinned, read_choices(skinned, method), above)
+
+
+def prepare_known(
+    skinned: SkinnedObject,
+    choices: Choices,
+    above: list[bpy.types.Modifier],
+    skeleton: Skeleton | None = None,
+    bound_space: Matrix | None = None,
+) -> NodeSetup:
+    """The same with choices, modifiers above, and perhaps a skeleton and the space at Bind, that were read already."""
+    if not METHODS[choices.method].has_nodes:
+        others = ", ".join(other.key for other in METHODS.values() if other.has_nodes)
+        raise SkinningError(f"{choices.method} cannot be evaluated by nodes: evaluate by Python, or choose {others}")
+    obj = skinned.obj
+    check_mesh(obj)
+    check_modifiers_above(skinned, above)
+    skeleton = read_skeleton(skinned.armature) if skeleton is None else skeleton
+    check_sharers(obj, skeleton)
+    character = read_character(skinned, skeleton)
+    check_bones(skinned, skeleton)
+    space = np.array(character.space if bound_space is None else bound_space, np.float64)
+    rest, params, centers = replace(character.rest, object_to_armature=space), choices.params, None
+    if METHODS[choices.method].sees_all_meshes:
+        check_centers(skinned, above, params)
+        centers = place_centers(with_surfaces(rest, skinned, skeleton, choices.method), params)
+    influences, shares = _pack(obj, above, character), None
+    if max(params.bulge_limit, params.contact) > 0.0 and not influences.is_interpolable:
+        shares = find_joint_shares(rest.armature_points, rest.weights, rest.joints)
+    return NodeSetup(character, influences, choices, centers, shares)
+
+
+def read_choices(skinned: SkinnedObject, method: str) -> Choices:
+    settings, replaced = skinned.settings, skinned.replaced
+    return Choices(
+        method=method,
+        params=read_params(settings, method),
+        armature=skinned.armature,
+        linear_group=settings.linear_group,
+        vertex_group=replaced.vertex_group if replaced.vertex_group in skinned.obj.vertex_groups else "",
+        invert=replaced.invert_vertex_group,
+    )
+
+
+def _pack(obj: bpy.types.Object, above: list[bpy.types.Modifier], character: Character) -> Influences:
+    rest = character.rest
+    counts = len(rest.points), len(rest.joints.parents)
+    if _is_interpolated(above):
+        return pack_interpolable_influences(rest.weights, *counts, *read_face_corners(mesh_of(obj)))
+    return pack_influences(rest.weights, *counts)
+
+
+def _is_interpolated(above: list[bpy.types.Modifier]) -> bool:
+    """Whether modifiers above may add vertices, with attributes averaged from those of the mesh."""
+    others = [modifier for modifier in above if not modifiers.is_supple_modifier(modifier)]
+    return any(changes_topology(modifier) or modifier.type == "NODES" for modifier in others)

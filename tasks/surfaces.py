@@ -1,0 +1,78 @@
+"""The surfaces of all meshes on an armature, for methods that look at the whole character."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from contextlib import suppress
+from dataclasses import replace
+
+import bpy
+from mathutils import Matrix
+
+from ..bridge.armatures import Skeleton
+from ..bridge.carriers import is_hidden_object
+from ..bridge.meshes import mesh_of
+from ..deformers import METHODS, Rest, SkinningError
+from ..deformers.rig.surfaces import WeightedSurface
+from ..settings.objects import settings_of
+from .character import has_armature_modifier, object_to_armature, read_rest
+from .stack import SkinnedObject, armature_modifiers, find_replaced_modifier, resolve_skinned
+
+_known: dict[int, WeightedSurface] = {}
+"""The latest surface of each object, by `session_uid`: what was computed of it holds while it is the same."""
+
+
+def forget_all() -> None:
+    """Drop all surfaces, as when another file is opened."""
+    _known.clear()
+
+
+def with_surfaces(rest: Rest, skinned: SkinnedObject, skeleton: Skeleton, method: str) -> Rest:
+    """An object at rest with the surfaces of its armature's meshes, its own first, where the method looks at them.
+
+    A mesh that can not be read, such as one without weights, is left out.
+    """
+    if not METHODS[method].sees_all_meshes:
+        return rest
+    surfaces = [_keep(skinned.obj, rest)]
+    for other in find_others(skinned.obj, skinned.armature):
+        modifier = next(modifier for modifier in armature_modifiers(other) if modifier.object == skinned.armature)
+        with suppress(SkinningError):
+            space = find_bound_space(other, skinned.armature)
+            surfaces.append(_keep(other, read_rest(resolve_skinned(other, modifier), skeleton, space)))
+    return replace(rest, surfaces=tuple(surfaces))
+
+
+def find_bound_space(obj: bpy.types.Object, armature: bpy.types.Object) -> Matrix:
+    """From an object's space to its armature's, when it was bound; as the objects stand now if it is not."""
+    settings = settings_of(obj)
+    is_known = settings.is_bound and settings.is_property_set("bound_space")
+    return settings.bound_space.copy() if is_known else object_to_armature(obj, armature)
+
+
+def find_others(obj: bpy.types.Object, armature: bpy.types.Object) -> Iterator[bpy.types.Object]:
+    """Yield the other meshes that an armature deforms, each mesh once."""
+    seen = {mesh_of(obj)}
+    for other in bpy.data.objects:
+        if other.type != "MESH" or is_hidden_object(other) or mesh_of(other) in seen:
+            continue
+        if has_armature_modifier(other, armature) and not mesh_of(other).is_editmode:
+            seen.add(mesh_of(other))
+            yield other
+
+
+def _keep(obj: bpy.types.Object, rest: Rest) -> WeightedSurface:
+    surface, known = WeightedSurface.of_rest(rest), _known.get(obj.session_uid)
+    if known is None or not known.is_same(surface):
+        _known[obj.session_uid] = known = surface
+    return known
+
+
+def is_one_changed(obj: bpy.types.Object, changed: Set[bpy.types.ID]) -> bool:
+    """Whether another mesh that a bound object's method looks at is among what has changed."""
+    if not METHODS[settings_of(obj).method].sees_all_meshes or not changed:
+        return False
+    with suppress(SkinningError):
+        armature = find_replaced_modifier(obj).object
+        return armature is not None and any(mesh_of(other) in changed for other in find_others(obj, armature))
+    return False
