@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,11 +12,13 @@ import bpy
 import numpy as np
 
 from benchmarks.bound_characters import PRESERVE_VOLUME, find_deform, merge_seams
-from benchmarks.characters import Character, read_character
+from benchmarks.characters import SCULPTED, Character, read_character
 from benchmarks.particle_pictures import add_mesh, colored, linear
 from benchmarks.pattern_scenes import Studio, View
 from benchmarks.range_of_motion import BONES, TWIST, bend_joint, find_axis, find_bend
 from benchmarks.shapes import Shape
+from benchmarks.skin_measures import find_normals
+from deformers.measures.stretch import edge_stretches
 
 TITLES = MappingProxyType(
     {
@@ -50,17 +53,35 @@ HEIGHTS = MappingProxyType(
 """How much is seen of a joint, as a share of a human's height."""
 ZOOMS: MappingProxyType[str, dict[str, float]] = MappingProxyType(
     {
-        "fox": {"elbow": 1.3, "knee": 1.6, "hip": 1.6, "arm up": 1.8, "wrist": 1.6, "neck": 2.2, "neck turn": 2.2},
+        "fox": {"elbow": 1.5, "knee": 2.2, "hip": 1.5, "arm up": 2.2, "wrist": 1.6, "neck": 3.2, "neck turn": 3.2},
+        "human_male": {"elbow": 1.3, "knee": 1.1, "neck": 1.4},
         "kaykit_knight": {"elbow": 1.7, "knee": 1.0, "arm up": 1.5, "wrist": 2.4, "wrist twist": 2.4, "neck": 2.4},
     }
 )
 """How much more is seen of a character's joint than of a human's."""
+NAMES = MappingProxyType(
+    {
+        "mh_human": "woman",
+        "mh_human_game": "woman",
+        "human_male": "man",
+        "fox": "fox",
+        "cesium_man": "Cesium man",
+        "kaykit_knight": "knight",
+    }
+)
+"""What characters are called on pages."""
+WORST_HEIGHT = 0.3
+"""How much is seen around the edge that is stretched most, as a share of the character's height."""
+LEAST_EDGE = 0.003
+"""Share of a part's size: shorter edges count as so long."""
 FACING = (0.5, -1.0, 0.1)
 """Of both directions along a joint's axis, joints are seen from the one that goes more this way."""
 RISE = 12.0
 """Degrees that the camera is above the joint's axis."""
-BARE = MappingProxyType({"mh_human": ("elbow", "knee", "wrist", "wrist twist", "finger")})
-"""Joints that are shown without clothes: on the first part alone."""
+PARTS_SHOWN = MappingProxyType(
+    {"mh_human": {"elbow": 1, "knee": 1, "wrist": 1, "wrist twist": 1, "neck": 1, "finger": 1, "hip": 2, "arm up": 2}}
+)
+"""How many parts are shown of a character's joint, where not all: what the clothes are to show, or what is under."""
 FREE = MappingProxyType({"elbow": ("arm up", 0.7), "hip": ("arm up", 1.0), "spine": ("arm up", 1.0)})
 """What of a human moves, too, and how far, so that nothing hides a joint or is close behind it."""
 
@@ -148,6 +169,46 @@ def set_stage(assets: Path, name: str, methods: tuple[str, ...], chosen: dict[st
     return Stage(name, character, objects, deforms)
 
 
+def name_row(character: str, label: str) -> str:
+    """What stands beside a row, on a page of several characters."""
+    return f"{NAMES[character]}\n{label}"
+
+
+def shoot_worst(stage: Stage, studio: Studio, height: float) -> Row:
+    """The frame of the stored actions in which Centers stretches an edge most, seen from outside that edge."""
+    parts, worst = stage.character.parts, (0.0, "", np.empty(0), np.zeros(3), np.zeros(3))
+    for action, triples in stage.character.actions.items():
+        if action in SCULPTED:
+            continue
+        for number, pose in enumerate(triples[:, 1]):
+            for part, posed in zip(parts, stage.deforms["CENTERS"](pose), strict=True):
+                floor = LEAST_EDGE * part.shape.diagonal
+                stretches = edge_stretches(part.shape.points, posed, part.edges, floor)
+                first = int(np.argmax(stretches))
+                if stretches[first] > worst[0]:
+                    edge = part.edges[first]
+                    normals = find_normals(posed, part.shape.triangles)[1]
+                    label = f"{name_action(action)}\n{number + 1} of {len(triples)}\nstretch {stretches[first]:.1f}"
+                    worst = stretches[first], label, pose, posed[edge].mean(axis=0), normals[edge].sum(axis=0)
+    _, label, pose, target, away = worst
+    away = away / np.linalg.norm(away)
+    view = View(
+        target=tuple(target.tolist()),
+        azimuth=float(np.degrees(np.arctan2(away[0], -away[1]))),
+        elevation=float(np.clip(np.degrees(np.arcsin(away[2])), -5.0, 40.0)),
+        height=WORST_HEIGHT * stage.height,
+    )
+    stage.show_parts(len(stage.objects))
+    width = cell_width(len(stage.deforms))
+    cells = [stage.shoot(method, pose, view, studio, width, height) for method in stage.deforms]
+    return Row(name_row(stage.name, label), cells)
+
+
+def name_action(action: str) -> str:
+    """An action's name on a page, in lines that are no wider than a label."""
+    return re.sub(r"^cmu_\d+_\d+_|_Rig$", "", action).replace("_", "\n")
+
+
 @dataclass(frozen=True)
 class Row:
     """Cells that show the same by each method."""
@@ -163,7 +224,7 @@ def shoot_joints(stage: Stage, kinds: tuple[str, ...], studio: Studio, height: f
         if kind not in BONES[stage.name]:
             continue
         pose = stage.bend(kind)
-        stage.show_parts(1 if kind in BARE.get(stage.name, ()) else len(stage.objects))
+        stage.show_parts(PARTS_SHOWN.get(stage.name, {}).get(kind, len(stage.objects)))
         view = stage.view(kind, pose)
         cells = [stage.shoot(method, pose, view, studio, width, height) for method in stage.deforms]
         rows.append(Row(f"{kind}\n{find_bend(stage.name, kind).degrees:.0f}°", cells))

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.characters import Character, read_character
-from benchmarks.range_of_motion import BONES, bend_joint, list_bends
+from benchmarks.characters import SCULPTED, Character, read_character
+from benchmarks.range_of_motion import BONES, list_bends
 from deformers import Joints, Weights
 from deformers.measures.limbs import Limbs, find_limbs, find_owners
 from deformers.measures.stretch import measure_stretch
@@ -149,13 +149,8 @@ def list_poses(subject: Subject) -> Iterator[Posed]:
 def list_frames(subject: Subject) -> Iterator[Posed]:
     """Poses of the stored actions, about `FRAMES` of each; those that benchmarks make up are left out."""
     for action, triples in subject.character.actions.items():
-        if action in ("fist", "face"):
+        if action in SCULPTED:
             continue
         step = max(1, round(len(triples) / FRAMES))
         for number in range(0, len(triples), step):
             yield Posed(ACTION, f"{action}, {number}", triples[number][1])
-
-
-def find_whole_bend(subject: Subject, kind: str) -> np.ndarray:
-    """The pose in which a joint of a kind is at the end of its range."""
-    return bend_joint(subject.name, subject.character.parts[0].shape, kind)
