@@ -140,6 +140,7 @@ def read_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> 
     pose_names, all_names, parent_names, *_ = source
     deforming = np.flatnonzero(values["use_deform"])
     names = tuple(all_names[bone] for bone in deforming)
+    sharpness = _read_sharpness(armature, all_names)[deforming]
     matrices = values["matrix_local"].reshape(-1, 4, 4).transpose(0, 2, 1)[deforming].astype(np.float64)
     segment_counts = values["bbone_segments"][deforming, 0].astype(np.intp)
     joint_counts = _count_joints(segment_counts)
@@ -165,6 +166,7 @@ def read_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> 
             centers=rest[:, :3, 3].copy(),
             parents=_find_joint_parents(values, all_names, parent_names, first_joints, joint_counts),
             tails=_find_joint_tails(rest[:, :3, 3], envelopes.tails, joint_counts),
+            sharpness=_place_sharpness(sharpness, first_joints, int(joint_counts.sum())),
         ),
         rest_inverses=np.linalg.inv(rest),
         pose_names=pose_names,
@@ -202,8 +204,26 @@ def _read_bones(armature: bpy.types.Object) -> tuple[dict[str, np.ndarray], tupl
         values |= {name: read_array(bones, name, size) for name, size in BENDY_PROPERTIES}
         values |= {name: read_array(bones, name, 1, np.int32) for name in BENDY_CHOICES}
     parent_names = tuple(parent.name if (parent := bone.parent) else "" for bone in bones)
-    arrays = (array.tobytes() for array in values.values())
+    arrays = [array.tobytes() for array in values.values()]
+    sharpness = _read_sharpness(armature, bones.keys())
+    if not np.isnan(sharpness).all():
+        arrays.append(sharpness.tobytes())
     return values, (read_pose_names(armature), tuple(bones.keys()), parent_names, handles, *arrays)
+
+
+def _read_sharpness(armature: bpy.types.Object, names: Sequence[str]) -> np.ndarray:
+    """What users have chosen for bones, float array, shape (bones,): NaN for those without a sharpness of their own."""
+    chosen = (armature.data.bones[name].supple for name in names)
+    return np.array([settings.sharpness if settings.has_sharpness else np.nan for settings in chosen], np.float64)
+
+
+def _place_sharpness(sharpness: np.ndarray, first_joints: np.ndarray, joint_count: int) -> np.ndarray | None:
+    """That of each bone at its first joint, shape (B,), NaN elsewhere; None where no bone has one."""
+    if np.isnan(sharpness).all():
+        return None
+    of_joints = np.full(joint_count, np.nan)
+    of_joints[first_joints] = sharpness
+    return of_joints
 
 
 def _make_envelopes(values: dict[str, np.ndarray], deforming: np.ndarray) -> Envelopes:

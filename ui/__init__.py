@@ -1,8 +1,8 @@
 """Panels: they draw, and nothing else."""
 
-from . import panels, patterns, weights
+from . import bones, panels, patterns, weights
 
-PARTS = (weights, panels, patterns)
+PARTS = (weights, panels, patterns, bones)
 
 
 def register() -> None:
