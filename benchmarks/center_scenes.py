@@ -193,7 +193,7 @@ def shoot_worst(stage: Stage, studio: Studio, height: float) -> Row:
     _, label, pose, target, away = worst
     away = away / np.linalg.norm(away)
     view = View(
-        target=tuple(target.tolist()),
+        target=(float(target[0]), float(target[1]), float(target[2])),
         azimuth=float(np.degrees(np.arctan2(away[0], -away[1]))),
         elevation=float(np.clip(np.degrees(np.arcsin(away[2])), -5.0, 40.0)),
         height=WORST_HEIGHT * stage.height,

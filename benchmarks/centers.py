@@ -210,7 +210,7 @@ def list_rows(start: tuple[str, ...], figures: dict[str, Figures]) -> list[tuple
             ratio if method == "CENTERS" else "",
             round(100.0 * own.twice, 3),
             round(own.tears, 1),
-            own.section,
+            own.section if np.isfinite(own.section) else np.nan,
             own.farthest,
         )
         for method, own in figures.items()
@@ -288,7 +288,7 @@ def time_bind(parts: list[Part], method: str) -> float:
     return statistics.median(seconds)
 
 
-def time_poses(skins: dict[str, BoundCharacter], motion: list[np.ndarray]) -> list[tuple[str, float, float, float]]:
+def time_poses(skins: dict[str, BoundCharacter], motion: list[np.ndarray]) -> list[tuple]:
     """For each skin: name, milliseconds of a pose, and median ratios to DLBNT and SSD."""
     times: dict[str, list[float]] = {name: [] for name in skins}
     turns = cycle(motion)
