@@ -73,6 +73,27 @@ def pack_influences(weights: Weights, vertex_count: int, joint_count: int) -> In
     )
 
 
+def find_differences(influences: Influences, vertices: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Signed weights by which some vertices blend the difference of two joints, both in the first of their sets.
+
+    Parameters
+    ----------
+    influences : Influences
+    vertices : int array, shape (N,)
+    first, second : int arrays, shape (N,)
+        Joints.
+
+    Returns
+    -------
+    float32 array, shape (N, 3)
+        1 for the first and -1 for the second, of the first three joints of the set.
+    """
+    sets = influences.sets[influences.which[0, vertices]]
+    ones = np.eye(SET_SIZE, dtype=np.float32)
+    columns = [(sets == joints[:, None]).argmax(axis=1) for joints in (first, second)]
+    return (ones[columns[0]] - ones[columns[1]])[:, :-1]
+
+
 def find_sets(known: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Where sets stand among those that are known; missing ones are added.
 

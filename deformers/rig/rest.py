@@ -88,6 +88,33 @@ class Joints:
 
 
 @dataclass(frozen=True)
+class SdefKeys:
+    """The points of SDEF, "spherical deform", that models of MikuMikuDance have for vertices of two bones.
+
+    Attributes
+    ----------
+    centers : float array, shape (V, 3)
+        C, object space, as the others. A vertex has SDEF where this is not its own position.
+    first, second : float arrays, shape (V, 3)
+        R0 and R1.
+    order : int array, shape (B,)
+        Of a vertex's two joints, R0 belongs to the one with the lesser number. Joints of one bone have the same.
+    """
+
+    centers: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+    order: np.ndarray
+
+    def __post_init__(self) -> None:
+        if any(find_unusable(points).any() for points in (self.centers, self.first, self.second)):
+            raise SkinningError(
+                "Some points of SDEF (shape keys mmd_sdef_c, mmd_sdef_r0 and mmd_sdef_r1) are not numbers, or too far "
+                "away to compute with: repair or delete these keys and bind again"
+            )
+
+
+@dataclass(frozen=True)
 class Rest:
     """A character at rest.
 
@@ -110,6 +137,8 @@ class Rest:
     surfaces : tuple of WeightedSurface
         This mesh, and then all others that follow the joints, for the methods that look at the whole character. Empty:
         there is this one.
+    sdef : SdefKeys or None
+        Centers that the model brings along, for the methods that rotate about centers.
     """
 
     points: np.ndarray
@@ -121,6 +150,7 @@ class Rest:
     solid: np.ndarray | None = None
     object_to_armature: np.ndarray | None = None
     surfaces: tuple[Any, ...] = ()
+    sdef: SdefKeys | None = None
 
     @property
     def armature_points(self) -> np.ndarray:
@@ -159,6 +189,8 @@ class Rest:
         triangles = self.triangles
         if triangles is not None and triangles.size and not 0 <= triangles.min() <= triangles.max() < vertex_count:
             raise SkinningError(f"{vertex_count} vertices but a triangle of vertex {triangles.max()}: bind again")
+        if self.sdef is not None and self.sdef.centers.shape != self.points.shape:
+            raise SkinningError(f"{vertex_count} vertices but {len(self.sdef.centers)} points of SDEF: bind again")
         for name, values in (("linear", self.linear), ("strength", self.strength), ("solid", self.solid)):
             if values is not None and len(values) != vertex_count:
                 raise SkinningError(f"{vertex_count} vertices but {len(values)} values of {name}: bind again")

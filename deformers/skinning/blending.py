@@ -305,6 +305,8 @@ def _skin_run(
         rest_centers, posed_centers = binding.centers.place(first, last, sums[_count_rows(stages) :], of_run, memory)
         posed = run_stages(stages, sums, _away_from(rest_centers, start), memory)
         posed[:, -1] += posed_centers[:3]
+        if binding.centers.sdef is not None:
+            binding.centers.sdef.move(first, last, pose.rest_to_pose, posed[:, -1])
     if binding.linear is not None:
         posed += binding.linear[first:last] * (apply_affine(sums[-12:], start, memory)[:3] - posed)
     if binding.limits is not None:

@@ -9,6 +9,7 @@ import numpy as np
 from ..algebra.dual_quaternions import quaternions_from_rotations
 from ..method import Choice, Method
 from ..rig.rest import Joints, Pose, Rest, normalize_weights, once_for_a_pose
+from ..rig.sdef import find_sdef_pairs
 from ..rig.skeleton import Chains
 from ..rig.surfaces import WeightedSurface
 from . import blending
@@ -102,13 +103,16 @@ def place_centers(rest: Rest, params: Params) -> RotationCenters:
     Notes
     -----
     c = p + a (v - p), p the center of the vertex's weights, a its sharpness. With a = 1 the vertex moves as by linear
-    blending.
+    blending. Where a vertex has SDEF, c is its own C.
     """
     joint_count = len(rest.joints.parents)
     surfaces = rest.surfaces or (WeightedSurface.of_rest(rest),)
     surface = surfaces[0]
     middles = find_centers(surface, surfaces, joint_count)
     sharpness = _find_sharpness(surface, rest.joints, params)
+    pairs = find_sdef_pairs(rest)
+    if pairs is not None:
+        middles[pairs.vertices], sharpness[pairs.vertices] = pairs.centers, 0.0
     leans = sharpness[:, None] * (surface.points - middles)
     weights = normalize_weights(rest.weights, len(rest.points), joint_count)
     spread = np.maximum(1.0 - np.bincount(weights.vertices, weights.values**2, minlength=len(rest.points)), 0.0)
@@ -116,7 +120,7 @@ def place_centers(rest: Rest, params: Params) -> RotationCenters:
         allowances = np.where(sharpness > 0.0, NARROWING * spread / sharpness, np.inf)
     largest = float(sharpness.max(initial=0.0))
     least_twist = float(np.arccos(1.0 - NARROWING / largest)) if largest > 0.5 * NARROWING else np.inf
-    return RotationCenters(middles + leans, leans, allowances, least_twist)
+    return RotationCenters(middles + leans, leans, allowances, least_twist, pairs)
 
 
 def _find_sharpness(surface: WeightedSurface, joints: Joints, params: Params) -> np.ndarray:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..rig.sdef import SdefPairs
 from .blocks import sort_values, wrap_points
 from .stages import Scratch, apply_affine, linear_stage
 
@@ -30,12 +31,15 @@ class RotationCenters:
         What a twist between its joints may cost a vertex before its center goes back, in the terms of `go_back`.
     least_twist : float
         Radians: where the half twists of a vertex's joints differ by less, its center does not go back.
+    pairs : SdefPairs or None
+        Vertices whose center is that of SDEF.
     """
 
     points: np.ndarray
     leans: np.ndarray
     allowances: np.ndarray
     least_twist: float
+    pairs: SdefPairs | None = None
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,44 @@ class Turns:
 
 
 @dataclass(frozen=True)
+class SdefRows:
+    """Vertices that have SDEF, in the order of the blocks.
+
+    Attributes
+    ----------
+    ranks : int array, shape (N,)
+        Ascending.
+    joints : int array, shape (2, P)
+        The pairs of joints that there are.
+    which : int array, shape (N,)
+        Each vertex's pair.
+    offsets : float32 array, shape (N, 3)
+    """
+
+    ranks: np.ndarray
+    joints: np.ndarray
+    which: np.ndarray
+    offsets: np.ndarray
+
+    def move(self, first: int, last: int, matrices: np.ndarray, posed: np.ndarray) -> None:
+        """Move a run of vertices by what their posed centers have besides.
+
+        Parameters
+        ----------
+        first, last : int
+            The run.
+        matrices : float array, shape (B, 4, 4)
+            From rest to pose.
+        posed : float32 array, shape (3, last - first)
+            Armature space; changed.
+        """
+        own = slice(*np.searchsorted(self.ranks, (first, last)))
+        differences = (matrices[self.joints[0]] - matrices[self.joints[1]])[:, :3, :3].astype(np.float32)
+        moves = np.einsum("nij,nj->in", differences[self.which[own]], self.offsets[own])
+        posed[:, self.ranks[own] - first] += moves
+
+
+@dataclass(frozen=True)
 class CenterRows:
     """Centers in the order of the blocks.
 
@@ -73,17 +115,19 @@ class CenterRows:
         Wrapped.
     allowances : float32 array, shape (W,)
     least_twist : float
+    sdef : SdefRows or None
     """
 
     points: np.ndarray
     leans: np.ndarray
     allowances: np.ndarray
     least_twist: float
+    sdef: SdefRows | None = None
 
     def place(
         self, first: int, last: int, sums: np.ndarray, half_twists: np.ndarray, memory: Scratch
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Where the centers of a run of vertices are at rest, and where they are in the pose.
+        """Where the centers of a run of vertices are at rest, and where they are in the pose, but for SDEF.
 
         Parameters
         ----------
@@ -144,4 +188,13 @@ def sort_centers(centers: RotationCenters, ranks: np.ndarray) -> CenterRows:
     allowances = sort_values(centers.allowances, ranks, np.inf)
     if allowances is None:
         allowances = np.full(points.shape[1], np.inf, np.float32)
-    return CenterRows(points, leans, allowances, centers.least_twist)
+    return CenterRows(points, leans, allowances, centers.least_twist, _sort_pairs(centers.pairs, ranks))
+
+
+def _sort_pairs(pairs: SdefPairs | None, ranks: np.ndarray) -> SdefRows | None:
+    if pairs is None:
+        return None
+    order = np.argsort(ranks[pairs.vertices])
+    joints, which = np.unique([pairs.first[order], pairs.second[order]], axis=1, return_inverse=True)
+    offsets = pairs.offsets[order].astype(np.float32)
+    return SdefRows(ranks[pairs.vertices[order]], joints, which.reshape(-1), offsets)
