@@ -7,12 +7,18 @@ from typing import Literal
 import bpy
 import numpy as np
 
-from ..deformers.rig.influences import Influences
+from ..deformers.rig.influences import Influences, find_differences
 from ..deformers.skinning.joint_shares import JointShares
 from ..deformers.skinning.rotation_centers import RotationCenters
 from ..nodes.limits import JOINT_ATTRIBUTE, LIMITS_ATTRIBUTE
 from ..nodes.skin import SET_ATTRIBUTE, SHARE_ATTRIBUTE, WEIGHTS_ATTRIBUTE
-from ..nodes.turns import ALLOWANCE_ATTRIBUTE, CENTER_ATTRIBUTE, LEAN_ATTRIBUTE
+from ..nodes.turns import (
+    ALLOWANCE_ATTRIBUTE,
+    CENTER_ATTRIBUTE,
+    LEAN_ATTRIBUTE,
+    SDEF_ATTRIBUTE,
+    SDEF_WEIGHTS_ATTRIBUTE,
+)
 from .arrays import read_array, write_array
 
 FORMER_PREFIXES = "supple_joint_", "supple_weight_"
@@ -20,7 +26,7 @@ FORMER_PREFIXES = "supple_joint_", "supple_weight_"
 
 PREFIXES = (
     SET_ATTRIBUTE, WEIGHTS_ATTRIBUTE, SHARE_ATTRIBUTE, CENTER_ATTRIBUTE, LEAN_ATTRIBUTE, ALLOWANCE_ATTRIBUTE,
-    JOINT_ATTRIBUTE, LIMITS_ATTRIBUTE, *FORMER_PREFIXES,
+    SDEF_ATTRIBUTE, JOINT_ATTRIBUTE, LIMITS_ATTRIBUTE, *FORMER_PREFIXES,
 )  # fmt: skip
 
 LARGEST_ALLOWANCE = 1e6
@@ -61,6 +67,8 @@ def write_influences(
         attributes[CENTER_ATTRIBUTE] = "FLOAT_VECTOR", centers.points.astype(np.float32)
         attributes[LEAN_ATTRIBUTE] = "FLOAT_VECTOR", centers.leans.astype(np.float32)
         attributes[ALLOWANCE_ATTRIBUTE] = "FLOAT", allowances.astype(np.float32)
+        if has_sdef(influences, centers):
+            attributes |= _list_sdef(influences, centers)
     if shares is not None:
         takes = np.stack([shares.limits, shares.contacts, np.zeros(len(shares.joints))], axis=1)
         attributes[JOINT_ATTRIBUTE] = "INT", np.maximum(shares.joints, 0).astype(np.int32)
@@ -68,6 +76,22 @@ def write_influences(
     for name, (kind, values) in attributes.items():
         _write(mesh, name, kind, values)
     _remove(mesh, set(attributes))
+
+
+def has_sdef(influences: Influences, centers: RotationCenters | None) -> bool:
+    """Whether nodes move vertices by SDEF: not where the joints that these follow are averaged with others."""
+    return centers is not None and centers.pairs is not None and not influences.is_interpolable
+
+
+def _list_sdef(
+    influences: Influences, centers: RotationCenters
+) -> dict[str, tuple[Literal["FLOAT_VECTOR"], np.ndarray]]:
+    """The attributes of vertices that have SDEF, zero for the others."""
+    assert centers.pairs is not None
+    pairs, (offsets, signs) = centers.pairs, np.zeros((2, len(centers.points), 3), np.float32)
+    offsets[pairs.vertices] = pairs.offsets
+    signs[pairs.vertices] = find_differences(influences, pairs.vertices, pairs.first, pairs.second)
+    return {SDEF_ATTRIBUTE: ("FLOAT_VECTOR", offsets), SDEF_WEIGHTS_ATTRIBUTE: ("FLOAT_VECTOR", signs)}
 
 
 def remove_influences(mesh: bpy.types.Mesh) -> None:

@@ -69,6 +69,19 @@ def read_key_points(key_block: bpy.types.ShapeKey) -> np.ndarray:
     return read_array(key_block.data, "co", 3)
 
 
+SDEF_KEYS = "mmd_sdef_c", "mmd_sdef_r0", "mmd_sdef_r1"
+"""Shape keys that hold the points of SDEF, as the add-on mmd_tools stores them."""
+
+
+def read_sdef_points(mesh: bpy.types.Mesh) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """The points C, R0 and R1 of SDEF, float32, shape (V, 3) each, object space; None where a mesh has none."""
+    keys = {} if mesh.shape_keys is None else mesh.shape_keys.key_blocks
+    if not all(name in keys for name in SDEF_KEYS):
+        return None
+    centers, first, second = (read_key_points(keys[name]) for name in SDEF_KEYS)
+    return centers, first, second
+
+
 class FaceKeys:
     """The relative shape keys of a mesh, and the shape they make together.
 

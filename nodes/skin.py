@@ -28,6 +28,7 @@ INPUTS = (
     ("Invert", "BOOLEAN", "Limit the deformation to what the vertex group leaves out"),
     ("Bulge Limit", "VALUE", "How much of the skin that swells at bent joints is drawn back"),
     ("Contact", "VALUE", "How much the two sides of bent joints keep apart"),
+    ("SDEF", "BOOLEAN", "Whether vertices have centers of an MMD model"),
 )
 """Inputs of the node modifier besides the geometry."""
 
@@ -47,6 +48,8 @@ class Influenced:
         Whether shares need not sum to 1.
     linear_blending : node group
         From `build_linear_blending`, for the same number of sets.
+    has_sdef : Value
+        Whether vertices have SDEF, a single value.
     """
 
     graph: Graph
@@ -54,6 +57,7 @@ class Influenced:
     set_count: int
     is_interpolable: bool
     linear_blending: Any
+    has_sdef: Value
 
 
 Move = Callable[[Influenced, Value], Value]
@@ -87,7 +91,7 @@ def build_skin(
     graph = Graph(name)
     graph.tree.is_modifier = True
     geometry = graph.input("Geometry", "GEOMETRY")
-    source, linear_group, vertex_group, invert, bulge_limit, contact = (graph.input(*socket) for socket in INPUTS)
+    source, linear_group, vertex_group, invert, bulge_limit, contact, has_sdef = (graph.input(*each) for each in INPUTS)
 
     with graph.frame("Joints, and into their space"):
         joints = graph.outputs("GeometryNodeObjectInfo", source)[-1]
@@ -98,7 +102,7 @@ def build_skin(
         start = graph.switch(differs, position, to_armature.move(position))
         is_stretched = is_true(graph, joints, IS_STRETCHED)
 
-    points = Influenced(graph, joints, set_count, is_interpolable, linear_blending)
+    points = Influenced(graph, joints, set_count, is_interpolable, linear_blending, has_sdef)
     posed = start
     for move in make_moves(is_stretched):
         posed = move(points, posed)

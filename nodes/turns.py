@@ -14,10 +14,14 @@ from .graph import Graph, Value
 from .joints import sum_chains
 from .pose import PARENT
 from .sets import IS_TWISTED, MATRIX, STRETCH, TURN
-from .skin import Influenced, Move, blend, blend_matrices, is_true
+from .skin import SET_ATTRIBUTE, Influenced, Move, blend, blend_matrices, is_true
 
 CENTER_ATTRIBUTE, LEAN_ATTRIBUTE, ALLOWANCE_ATTRIBUTE = "supple_center", "supple_lean", "supple_allowance"
 """Attributes of the character's mesh: `RotationCenters`."""
+
+SDEF_ATTRIBUTE, SDEF_WEIGHTS_ATTRIBUTE = "supple_sdef", "supple_sdef_weights"
+"""The same of vertices that have SDEF: `SdefPairs.offsets`, and by which weights of their first set to take the
+difference of both joints."""
 
 LEAST_TWIST = 0.02
 """Radians: where no joint is twisted by more, with those above it, no center goes back."""
@@ -78,6 +82,8 @@ def turn_about_centers(is_stretched: Value) -> Move:
             offset = start - center
         offset = graph.switch(is_stretched, offset, _stretch(points, offset))
         moved = blend_matrices(MATRIX, "Centers move linearly (Le & Hodgins, eq 1)", None)(points, center)
+        if not points.is_interpolable:
+            moved = graph.switch(points.has_sdef, moved, _move_sdef(points, moved))
         with graph.frame("Normalize the quaternions, and rotate about the centers"):
             least: Any = LEAST_NORM
             if total is not None:
@@ -88,6 +94,23 @@ def turn_about_centers(is_stretched: Value) -> Move:
             return r.cross(u).times_plus(scale, offset) + moved
 
     return move
+
+
+def _move_sdef(points: Influenced, moved: Value) -> Value:
+    """Posed centers, with what they have besides where vertices have SDEF.
+
+    Weights that sum to 0, as directions, give the difference of two joints' columns from what their set packs.
+    """
+    graph = points.graph
+    with graph.frame("SDEF: the difference of both joints' matrices"):
+        which = graph.attribute(f"{SET_ATTRIBUTE}0", "INT")
+        signs = graph.attribute(SDEF_WEIGHTS_ATTRIBUTE, "FLOAT_VECTOR")
+        along = graph.attribute(SDEF_ATTRIBUTE, "FLOAT_VECTOR").components()
+        for column, component in enumerate(along):
+            packed = graph.attribute(f"{MATRIX}_{column}", "FLOAT4X4")
+            difference = graph.sample(points.joints, packed, which, "EDGE").rotate(signs)
+            moved = difference.times_plus(component, moved)
+        return moved
 
 
 def _stretch(points: Influenced, offset: Value) -> Value:

@@ -11,11 +11,18 @@ from mathutils import Matrix
 
 from ..bridge.armatures import Skeleton, read_segment_indices
 from ..bridge.carriers import is_hidden_object
-from ..bridge.meshes import VertexGroups, mesh_of, read_points, read_triangles, read_vertex_groups
+from ..bridge.meshes import (
+    VertexGroups,
+    mesh_of,
+    read_points,
+    read_sdef_points,
+    read_triangles,
+    read_vertex_groups,
+)
 from ..deformers import Rest, SkinningError, Weights
 from ..deformers.rig.bendy import straight_segment_indices
 from ..deformers.rig.envelopes import envelope_weights
-from ..deformers.rig.rest import check_space
+from ..deformers.rig.rest import SdefKeys, check_space
 from .stack import BoundObject, SkinnedObject, armature_modifiers
 
 TOPOLOGY_CHANGING = {
@@ -169,6 +176,24 @@ def read_rest(skinned: SkinnedObject, skeleton: Skeleton, object_to_armature: Ma
         solid=_read_named_group(obj, entries, solid_group, "solid group"),
         object_to_armature=matrix,
     )
+
+
+def read_sdef(obj: bpy.types.Object, skeleton: Skeleton) -> SdefKeys | None:
+    """The points of SDEF that an MMD model brings along, None where a mesh has none.
+
+    As in mmd_tools, R0 belongs to the bone whose vertex group comes first in the mesh's list.
+
+    Raises
+    ------
+    SkinningError
+        Where there is no computing with them.
+    """
+    points = read_sdef_points(mesh_of(obj))
+    if points is None:
+        return None
+    group_of = {group.name: group.index for group in obj.vertex_groups}
+    order = np.array([group_of.get(name, -1) for name in skeleton.names], np.intp)
+    return SdefKeys(*points, np.repeat(order, skeleton.joint_counts))
 
 
 def uses_envelopes(modifier: bpy.types.ArmatureModifier, skeleton: Skeleton) -> bool:

@@ -15,7 +15,7 @@ from ..bridge.meshes import mesh_of
 from ..deformers import METHODS, Rest, SkinningError
 from ..deformers.rig.surfaces import WeightedSurface
 from ..settings.objects import settings_of
-from .character import has_armature_modifier, object_to_armature, read_rest
+from .character import has_armature_modifier, object_to_armature, read_rest, read_sdef
 from .stack import SkinnedObject, armature_modifiers, find_replaced_modifier, resolve_skinned
 
 _known: dict[int, WeightedSurface] = {}
@@ -30,7 +30,7 @@ def forget_all() -> None:
 def with_surfaces(rest: Rest, skinned: SkinnedObject, skeleton: Skeleton, method: str) -> Rest:
     """An object at rest with the surfaces of its armature's meshes, its own first, where the method looks at them.
 
-    A mesh that can not be read, such as one without weights, is left out.
+    A mesh that can not be read, such as one without weights, is left out. The same methods take its points of SDEF.
     """
     if not METHODS[method].sees_all_meshes:
         return rest
@@ -40,7 +40,7 @@ def with_surfaces(rest: Rest, skinned: SkinnedObject, skeleton: Skeleton, method
         with suppress(SkinningError):
             space = find_bound_space(other, skinned.armature)
             surfaces.append(_keep(other, read_rest(resolve_skinned(other, modifier), skeleton, space)))
-    return replace(rest, surfaces=tuple(surfaces))
+    return replace(rest, surfaces=tuple(surfaces), sdef=read_sdef(skinned.obj, skeleton))
 
 
 def find_bound_space(obj: bpy.types.Object, armature: bpy.types.Object) -> Matrix:

@@ -14,7 +14,7 @@ from mathutils import Matrix
 
 from ...bridge import modifiers
 from ...bridge.armatures import Skeleton, read_skeleton
-from ...bridge.influences import remove_influences, write_influences
+from ...bridge.influences import has_sdef, remove_influences, write_influences
 from ...bridge.joints import (
     add_sets,
     bring_limits,
@@ -135,6 +135,7 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
         "Invert": choices.invert,
         "Bulge Limit": choices.params.bulge_limit,
         "Contact": choices.params.contact,
+        "SDEF": has_sdef(influences, setup.centers),
     }
     for name, value in inputs.items():
         if modifiers.read_input(supple, name) != value:
