@@ -100,4 +100,5 @@ def _read_segments(
         frame = graph.matrix(x - origin, graph.switch(share < 0.0, along, y - origin), z - origin)
         matrix = graph.add("FunctionNodeCombineTransform", origin) @ frame @ held[REST_INVERSE]
         columns = dict(zip(("X", "Y", "Z"), matrix.columns(), strict=True))
-        return joints, {**columns, "Origin": matrix.move((0.0, 0.0, 0.0))}
+        # Held by the points: computed again on what is made of these, the columns along the bones come out wrong.
+        return graph.capture(joints, "POINT", **columns, Origin=matrix.move((0.0, 0.0, 0.0)))
