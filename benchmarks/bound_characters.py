@@ -14,9 +14,9 @@ from benchmarks.characters import Part
 from benchmarks.skins import make_params, make_rest
 from deformers import DEFORMERS, Pose, Rest
 from deformers.algebra.dual_quaternions import dual_quaternions_from_rigid
+from deformers.algebra.polar import decompose_polar
 from deformers.rig.rest import normalize_weights
 from deformers.rig.surfaces import WeightedSurface
-from deformers.skinning.polar import decompose_polar
 
 PRESERVE_VOLUME = "PRESERVE_VOLUME"
 """What stands for Blender's own method."""

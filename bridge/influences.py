@@ -70,7 +70,7 @@ def write_influences(
         if has_sdef(influences, centers):
             attributes |= _list_sdef(influences, centers)
     if shares is not None:
-        takes = np.stack([shares.limits, shares.contacts, np.zeros(len(shares.joints))], axis=1)
+        takes = np.stack([shares.limits, shares.contacts, shares.leads], axis=1)
         attributes[JOINT_ATTRIBUTE] = "INT", np.maximum(shares.joints, 0).astype(np.int32)
         attributes[LIMITS_ATTRIBUTE] = "FLOAT_VECTOR", takes.astype(np.float32)
     for name, (kind, values) in attributes.items():

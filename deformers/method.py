@@ -90,6 +90,8 @@ class Method:
     ----------
     key : str
         In files, scripts and the command line.
+    number : int
+        In files, where Blender stores a choice by its number: another for each method, and never changed.
     label, tooltip : str
         In menus.
     params : type
@@ -108,6 +110,7 @@ class Method:
     """
 
     key: str
+    number: int
     label: str
     tooltip: str
     params: type

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
-from ..deformers.skinning.polar import RIGID_TOLERANCE
+from ..deformers.algebra.polar import RIGID_TOLERANCE
 from .graph import Graph, Value
 from .pose import CENTER, PARENT
 

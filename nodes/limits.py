@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from ..deformers.skinning.joint_limits import BENT, INNER, LEAST_BEND, LEAST_LENGTH, NEAR, REACH, SOFTNESS, TINY
+from ..deformers.skinning.joint_limits import INNER, NEAR, REACH, SOFTNESS, TINY
+from ..deformers.skinning.posed_joints import BENT, LEAST_BEND, LEAST_LENGTH
 from .graph import Graph, Value
 from .pose import CENTER, HINGE, START, TAIL
 
 JOINT_ATTRIBUTE, LIMITS_ATTRIBUTE = "supple_joint", "supple_limits"
-"""Attributes of the character's mesh: the joint that a vertex belongs to; what it takes of limit and contact."""
+"""Attributes of the character's mesh: the joint that a vertex belongs to; what it takes of limit and of
+contact, and its lead."""
 
 REST, POSED = "rest_", "posed_"
 VECTORS = ("place", "before", "after", "lengths", "widths")
@@ -129,7 +131,7 @@ def build_limits(name: str) -> Any:
     bulge_limit, contact = graph.input("Bulge Limit", "VALUE"), graph.input("Contact", "VALUE")
     with graph.frame("The joint, at rest and in the pose"):
         joint = graph.attribute(JOINT_ATTRIBUTE, "INT")
-        limits, contacts, _ = graph.attribute(LIMITS_ATTRIBUTE, "FLOAT_VECTOR").components()
+        limits, contacts, lead = graph.attribute(LIMITS_ATTRIBUTE, "FLOAT_VECTOR").components()
         at = {
             f"{when}{name}": graph.sample(joints, graph.attribute(f"{when}{name}", "FLOAT_VECTOR"), joint)
             for when in (REST, POSED)
@@ -156,7 +158,8 @@ def build_limits(name: str) -> Any:
         normal = (seen.before + seen.after).normalized()
         inward = (seen.after - seen.before).normalized()
         side = graph.switch(height < 0.0, 1.0, -1.0)
-        depth = side * seen.offset.dot(normal)
+        folded = _fold(graph, seen.before, seen.after) - _fold(graph, at[f"{REST}before"], at[f"{REST}after"])
+        depth = seen.offset.dot(normal).times_plus(side, lead * wider * folded)
         felt = height.absolute().minimum(reach * REACH).maximum(TINY)
         kept = graph.exponential((depth / felt - 1.0).maximum(-60.0).minimum(0.0)) * felt
         inner = graph.smoothstep(seen.offset.dot(inward) / (reach * INNER).maximum(TINY))
@@ -164,6 +167,11 @@ def build_limits(name: str) -> Any:
         push = graph.switch(depth < felt, 0.0, push)
         graph.output("Position", normal * push + limited)
     return graph.finish()
+
+
+def _fold(graph: Graph, before: Value, after: Value) -> Value:
+    """Sine of half the angle between two bones."""
+    return _root(graph, (0.5 - before.dot(after) * 0.5).maximum(0.0))
 
 
 def _see(graph: Graph, point: Value, at: dict[str, Value], when: str) -> _Seen:

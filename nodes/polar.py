@@ -1,10 +1,10 @@
-"""Polar decomposition of all joints, as nodes: `deformers.skinning.polar`."""
+"""Polar decomposition of all joints, as nodes: `deformers.algebra.polar`."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ..deformers.skinning.polar import EQUAL_SCALES, KNOWN_WEIGHT, SCALE_SEPARATION, SINGULAR_RATIO
+from ..deformers.algebra.polar import EQUAL_SCALES, KNOWN_WEIGHT, SCALE_SEPARATION, SINGULAR_RATIO
 from .graph import Graph, Value
 from .joints import distance_from_rotation, of_parent, sum_chains
 from .pose import PARENT

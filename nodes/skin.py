@@ -123,12 +123,17 @@ def build_skin(
         holding, held = graph.capture(geometry, "POINT", Start=start, Posed=posed)
         amounts = {"Bulge_Limit": bulge_limit, "Contact": contact}
         corrected = graph.call(limits, Joints=joints, Start=held["Start"], Position=held["Posed"], **amounts)
-        takes = graph.attribute(LIMITS_ATTRIBUTE, "FLOAT_VECTOR").length() > 0.0
         moved = put_back(holding, None, held["Start"], held["Posed"])
-        limited = put_back(moved, takes, held["Start"], corrected["Position"])
+        limited = put_back(moved, _belongs_to_joint(graph), held["Start"], corrected["Position"])
         has_limits = (bulge_limit.maximum(contact) > 0.0) & _is_true_point(graph, joints, HAS_LIMITS)
         graph.output("Geometry", graph.switch(has_limits, plain, limited))
     return graph.finish()
+
+
+def _belongs_to_joint(graph: Graph) -> Value:
+    """Whether a vertex takes something of bulge limit or contact."""
+    limit, contact, _ = graph.attribute(LIMITS_ATTRIBUTE, "FLOAT_VECTOR").components()
+    return limit.maximum(contact) > 0.0
 
 
 def _put_back(

@@ -12,7 +12,7 @@ from ..deformers.method import UNLIMITED
 from .events import show_change
 from .properties import EnumProperty, FloatProperty, IntProperty
 
-METHOD_ITEMS = tuple((method.key, method.label, method.tooltip) for method in METHODS.values())
+METHOD_ITEMS = tuple((method.key, method.label, method.tooltip, "NONE", method.number) for method in METHODS.values())
 
 DRAGGING, BAKING = "dragging", "bake"
 """Moments at which a choice may have a value of its own: in a property named for both, such as `iterations_bake`."""

@@ -109,6 +109,7 @@ class Params:
 
 INFO = Method(
     key="PARTICLES",
+    number=3,
     label="Particles",
     tooltip="Fills the mesh with particles: bends and twists like flesh, keeps its volume",
     params=Params,

@@ -60,6 +60,7 @@ class Params:
 
 INFO = Method(
     key="PARTICLES_2010",
+    number=4,
     label="Yamamoto & Tokoi 2010",
     tooltip="Particles as published in 2010. For study: each pose takes seconds",
     params=Params,

@@ -78,13 +78,17 @@ class Joints:
         return Chains(self.parents)
 
     @cached_property
+    def lengths(self) -> np.ndarray:
+        """Lengths of the joints' bones at rest, shape (B,); 0 where they have no tails."""
+        if self.tails is None:
+            return np.zeros(len(self.parents))
+        return np.linalg.norm(np.asarray(self.tails, np.float64) - self.centers, axis=1)
+
+    @cached_property
     def axes(self) -> np.ndarray:
         """Directions of the joints' bones at rest, unit vectors, shape (B, 3); zero where they have no tails."""
-        if self.tails is None:
-            return np.zeros((len(self.parents), 3))
-        along = np.asarray(self.tails, np.float64) - self.centers
-        lengths = np.linalg.norm(along, axis=1, keepdims=True)
-        return along / np.where(lengths > 0.0, lengths, 1.0)
+        along = np.zeros((len(self.parents), 3)) if self.tails is None else np.asarray(self.tails) - self.centers
+        return along / np.where(self.lengths > 0.0, self.lengths, 1.0)[:, None]
 
 
 @dataclass(frozen=True)

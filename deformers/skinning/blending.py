@@ -150,7 +150,7 @@ def bind(rest: Rest, params: Any, centers: RotationCenters | None = None) -> Bin
 def _bind_limits(rest: Rest, params: Any, ranks: np.ndarray) -> LimitRows | None:
     if not isinstance(params, LimitParams) or not max(params.bulge_limit, params.contact) > 0.0:
         return None
-    shares = find_joint_shares(rest.armature_points, rest.weights, rest.joints)
+    shares = find_joint_shares(rest.armature_points, rest.weights, rest.joints, rest.triangles)
     return sort_limits(shares, rest.joints, params.bulge_limit, params.contact, ranks)
 
 

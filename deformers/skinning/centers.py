@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..algebra.dual_quaternions import quaternions_from_rotations
+from ..algebra.polar import decompose_polar, find_rigid
 from ..method import Choice, Method
 from ..rig.rest import Joints, Pose, Rest, normalize_weights, once_for_a_pose
 from ..rig.sdef import find_sdef_pairs
@@ -17,7 +18,6 @@ from .blending import Binding, skin_points, skin_transforms, with_points
 from .center_table import find_centers, find_pairs
 from .dlb import align_signs, blend_stretches
 from .joint_shares import BULGE_LIMIT, CONTACT, LimitParams
-from .polar import decompose_polar, find_rigid
 from .rotation_centers import RotationCenters, Turns
 from .stages import Stage, rotation_stage
 
@@ -68,6 +68,7 @@ class Params(LimitParams):
 
 INFO = Method(
     key="CENTERS",
+    number=5,
     label="Centers",
     tooltip="Rotation and stretch about the middle of the limb: neither collapses nor bulges",
     params=Params,

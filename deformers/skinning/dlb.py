@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..algebra.dual_quaternions import dual_quaternions_from_rigid
+from ..algebra.polar import decompose_polar, find_rigid
 from ..method import Method
 from ..rig.rest import Joints, Pose, once_for_a_pose
 from ..rig.skeleton import Chains
 from .blending import Binding, bind, skin_points, skin_transforms, with_points
 from .joint_shares import BULGE_LIMIT, CONTACT, LimitParams
-from .polar import decompose_polar, find_rigid
 from .stages import Stage, linear_stage, rigid_stage
 
 __all__ = [
@@ -35,6 +35,7 @@ class Params(LimitParams):
 
 INFO = Method(
     key="DLB",
+    number=1,
     label="DLB",
     tooltip="Dual quaternion blending: keeps volume like Preserve Volume, without its tears",
     params=Params,

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..algebra.polar import decompose_polar, find_rigid
 from ..method import Choice, Method
 from ..rig.rest import Joints, Pose, once_for_a_pose
 from .blending import Binding, bind, skin_points, skin_transforms, with_points
 from .dlb import blend_rigid, blend_stretches
 from .joint_shares import BULGE_LIMIT, CONTACT, LimitParams
-from .polar import decompose_polar, find_rigid
 from .stages import Stage
 
 __all__ = ["INFO", "Params", "bind", "deform", "find_stages", "split_transforms", "vertex_transforms", "with_points"]
@@ -46,6 +46,7 @@ class Params(LimitParams):
 
 INFO = Method(
     key="DLBNT",
+    number=2,
     label="DLBNT",
     tooltip="Dual quaternion blending with stretch: keeps volume and follows scaled bones",
     params=Params,

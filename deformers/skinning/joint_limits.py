@@ -12,9 +12,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..rig.rest import Joints, Pose, once_for_a_pose
-from .joint_shares import JointShares, find_hinges, find_starts, smoothstep
-from .polar import determinants, find_rigid
+from ..rig.rest import Joints, Pose
+from .joint_shares import JointShares, smoothstep
+from .posed_joints import PosedJoints, place_joints, pose_joints
 
 NEAR = 0.24
 """Of two bones the one counts e times less that is farther away by this share of the distance at rest."""
@@ -22,122 +22,17 @@ NEAR = 0.24
 SOFTNESS = 0.02
 """Share of the distance at rest over which the limit sets in."""
 
-REACH = 0.1
+REACH = 0.05
 """Share of the distance at rest, from the plane, within which contact is felt."""
 
 INNER = 0.3
 """Share of the distance at rest, to the inner side of the joint, over which contact sets in."""
 
-BENT = 20.0, 40.0
-"""Degrees between both bones from which on there is contact, and full contact."""
-
-LEAST_LENGTH = 1e-3
-"""Length of a bone, as a share of that at rest, from which on it has a direction."""
-
-LEAST_BEND = 0.01
-"""Radians by which a joint is bent against rest before it has a limit: less bulges by nothing that is seen."""
 
 MARGIN = 0.05
 """Share of the distance at rest by which vertices are looked at that cannot come into contact by themselves."""
 
 TINY = 1e-30
-
-
-@dataclass(frozen=True)
-class PosedJoints:
-    """Joints in a pose, armature space.
-
-    Attributes
-    ----------
-    centers : float32 array, shape (3, B)
-    before, after : float32 arrays, shape (3, B)
-        Directions of the bones above and below, unit vectors.
-    lengths : float32 array, shape (2, B)
-        Of both bones.
-    widths : float32 array, shape (2, B)
-        How much wider both have become.
-    spans : float32 array, shape (2, B)
-        Lengths of the sum and the difference of both directions.
-    limits : bool array, shape (B,)
-        Joints that are bent against rest.
-    contacts : float32 array, shape (B,)
-        How much contact there is by the angle between both bones, 0 to 1.
-    tilts : float32 array, shape (2, B)
-        Cosine and sine of how far the plane is turned against what follows one of both bones alone, at most.
-    """
-
-    centers: np.ndarray
-    before: np.ndarray
-    after: np.ndarray
-    lengths: np.ndarray
-    widths: np.ndarray
-    spans: np.ndarray
-    limits: np.ndarray
-    contacts: np.ndarray
-    tilts: np.ndarray
-
-
-@once_for_a_pose
-def pose_joints(joints: Joints, pose: Pose, _params: None) -> PosedJoints:
-    """The joints in a pose; the same for all meshes."""
-    return place_joints(joints, pose.rest_to_pose)
-
-
-def place_joints(joints: Joints, matrices: np.ndarray) -> PosedJoints:
-    """The joints under matrices from rest to pose, shape (B, 4, 4)."""
-    rest_starts, rest_tails = find_starts(joints), joints.centers if joints.tails is None else joints.tails
-    of_parents = joints.chains.of_parents(matrices, np.eye(4))
-    starts, centers, ends = (
-        np.einsum("bij,bj->bi", moved[:, :3, :3], points) + moved[:, :3, 3]
-        for moved, points in ((of_parents, rest_starts), (matrices, joints.centers), (matrices, rest_tails))
-    )
-    (before, above), (after, below) = _split_lengths(centers - starts), _split_lengths(ends - centers)
-    bend = _angles(before, after)
-    at_rest = _angles(_split_lengths(np.asarray(joints.centers, np.float64) - rest_starts)[0], joints.axes)
-    hinges = find_hinges(joints) & (above > LEAST_LENGTH * np.linalg.norm(joints.centers - rest_starts, axis=1))
-    hinges &= below > LEAST_LENGTH * np.linalg.norm(rest_tails - joints.centers, axis=1)
-    tilt = _find_tilts(joints, matrices, of_parents, before + after)
-    widths = _find_widths(matrices, joints.axes)
-    return PosedJoints(
-        centers=centers.T.astype(np.float32),
-        before=before.T.astype(np.float32),
-        after=after.T.astype(np.float32),
-        lengths=np.array([above, below], np.float32),
-        widths=np.array([joints.chains.of_parents(widths, 1.0), widths], np.float32),
-        spans=np.array([np.linalg.norm(rows, axis=1) for rows in (before + after, after - before)], np.float32),
-        limits=hinges & (np.abs(bend - at_rest) > LEAST_BEND),
-        contacts=np.where(hinges, smoothstep(np.radians(BENT[0]), np.radians(BENT[1]), bend), 0.0).astype(np.float32),
-        tilts=np.stack([np.cos(tilt), np.sin(tilt)]).astype(np.float32),
-    )
-
-
-def _find_tilts(joints: Joints, matrices: np.ndarray, of_parents: np.ndarray, normals: np.ndarray) -> np.ndarray:
-    """How far planes of these normals, (B, 3), are turned against either bone; 90 degrees if one stretches."""
-    at_rest = _split_lengths(_split_lengths(joints.centers - find_starts(joints))[0] + joints.axes)[0]
-    normals, _ = _split_lengths(normals)
-    above, below = (
-        _angles(np.einsum("bij,bj->bi", moved[:, :3, :3], at_rest), normals) for moved in (of_parents, matrices)
-    )
-    is_rigid = find_rigid(matrices[:, :3, :3]) & find_rigid(of_parents[:, :3, :3])
-    return np.where(is_rigid, np.minimum(np.maximum(above, below), 0.5 * np.pi), 0.5 * np.pi)
-
-
-def _angles(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Between unit vectors, shape (B, 3), in radians."""
-    return np.arccos(np.clip(np.einsum("bi,bi->b", first, second), -1.0, 1.0))
-
-
-def _split_lengths(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Directions, shape (B, 3), zero for zero vectors; lengths, shape (B,)."""
-    lengths = np.linalg.norm(vectors, axis=1)
-    return vectors / np.where(lengths > 0.0, lengths, 1.0)[:, None], lengths
-
-
-def _find_widths(matrices: np.ndarray, axes: np.ndarray) -> np.ndarray:
-    """How much wider matrices make what is around their bone: the root of how an area across it grows, shape (B,)."""
-    linear = matrices[:, :3, :3]
-    along = np.linalg.norm(np.einsum("bij,bj->bi", linear, axes), axis=1)
-    return np.sqrt(np.abs(determinants(linear)) / np.maximum(along, 1e-12))
 
 
 @dataclass(frozen=True)
@@ -172,6 +67,8 @@ class LimitRows:
     joints : int array, shape (A,)
     limits, contacts : float32 arrays, shape (A,)
         As chosen for the mesh, times what the vertex takes.
+    leads : float32 array, shape (A,)
+        As in `JointShares`.
     blended : bool array, shape (A,)
         Whether a vertex follows both bones.
     skeleton : Joints
@@ -183,6 +80,7 @@ class LimitRows:
     joints: np.ndarray
     limits: np.ndarray
     contacts: np.ndarray
+    leads: np.ndarray
     blended: np.ndarray
     skeleton: Joints
     known: dict = field(default_factory=dict, repr=False, compare=False)
@@ -207,16 +105,19 @@ class LimitRows:
         pose : Pose
         """
         joints, at_rest = pose_joints(self.skeleton, pose, None), self._find_at_rest(rest, pose)
-        own = slice(*np.searchsorted(self.ranks, (first, last)))
+        start, end = np.searchsorted(self.ranks, (first, last))
+        bent = joints.limits | (joints.contacts > 0.0)
+        own = np.flatnonzero(bent[self.joints[start:end]]) + start
         of_vertices = self.joints[own]
-        limited = np.flatnonzero((self.limits[own] > 0.0) & joints.limits[of_vertices]) + own.start
+        limited = own[(self.limits[own] > 0.0) & joints.limits[of_vertices]]
         if len(limited):
             self._limit(limited, first, joints, at_rest, posed)
+        touching = (self.contacts[own] > 0.0) & (joints.contacts[of_vertices] > 0.0)
+        own, of_vertices = own[touching], of_vertices[touching]
         cosines, sines = joints.tilts[:, of_vertices]
         lowest = np.abs(at_rest.heights[own]) * cosines - at_rest.sideways[own] * sines
-        near = lowest < (REACH + MARGIN) * at_rest.distances[own]
-        touching = (self.contacts[own] > 0.0) & (joints.contacts[of_vertices] > 0.0) & (near | self.blended[own])
-        touched = np.flatnonzero(touching) + own.start
+        near = lowest < (REACH + MARGIN) * at_rest.distances[own] - np.minimum(self.leads[own], 0.0)
+        touched = own[near | self.blended[own]]
         if len(touched):
             self._keep_apart(touched, first, joints, at_rest, posed)
 
@@ -239,7 +140,8 @@ class LimitRows:
         along, beyond = _dot(offsets, before), _dot(offsets, after)
         total, apart = np.maximum(joints.spans[:, of_vertices], TINY)
         heights, reach = at_rest.heights[chosen] * wider, at_rest.distances[chosen] * wider
-        push = find_push((along + beyond) / total, heights, reach)
+        lead = self.leads[chosen] * wider * joints.folds[of_vertices]
+        push = find_push((along + beyond) / total, heights, reach, lead)
         inner = smoothstep(0.0, 1.0, (beyond - along) / np.maximum(INNER * apart * reach, TINY))
         push *= self.contacts[chosen] * joints.contacts[of_vertices] * inner / total
         posed[:, columns] += push * (before + after)
@@ -286,6 +188,7 @@ def sort_limits(
         joints=shares.joints[chosen],
         limits=limits[chosen].astype(np.float32),
         contacts=contacts[chosen].astype(np.float32),
+        leads=shares.leads[chosen].astype(np.float32),
         blended=shares.limits[chosen] > 0.0,
         skeleton=skeleton,
     )
@@ -356,7 +259,7 @@ def find_excess(distances: np.ndarray, limits: np.ndarray) -> np.ndarray:
     return np.where(excess < 2.0 * soft, excess * excess / (4.0 * soft), excess - soft)
 
 
-def find_push(heights: np.ndarray, rest_heights: np.ndarray, reach: np.ndarray) -> np.ndarray:
+def find_push(heights: np.ndarray, rest_heights: np.ndarray, reach: np.ndarray, lead: np.ndarray) -> np.ndarray:
     """How far points are to go along the normal of the joint's plane to stay on their side, (A,).
 
     Parameters
@@ -365,14 +268,16 @@ def find_push(heights: np.ndarray, rest_heights: np.ndarray, reach: np.ndarray) 
         Above the plane, in the pose and at rest.
     reach : float array, shape (A,)
         Distances from the bones at rest.
+    lead : float array, shape (A,)
+        How far beyond the plane points may go.
 
     Notes
     -----
-    With d the height on the point's own side, and h the lesser of that at rest and `REACH`, d counts as
+    With d the height on the point's own side, plus its lead, and h the lesser of that at rest and `REACH`, d counts as
     h exp(d / h - 1) where it is less than h. So it stays above 0, and what is where it was at rest stays there.
     """
     side = np.where(rest_heights < 0.0, np.float32(-1.0), np.float32(1.0))
-    depth = side * heights
+    depth = side * heights + lead
     felt = np.maximum(np.minimum(np.abs(rest_heights), REACH * reach), TINY)
     kept = felt * np.exp(np.clip(depth / felt - 1.0, -60.0, 0.0))
     return side * np.maximum(kept - depth, 0.0) * (depth < felt)

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..geometry.neighbors import find_nearest
+from ..geometry.solid import find_islands, weld
 from ..method import Choice
 from ..rig.rest import Joints, Weights, normalize_weights
+from ..rig.skeleton import distances_to_bones
 
 BULGE_LIMIT = Choice(
     name="bulge_limit",
@@ -35,6 +38,13 @@ BLENDED = 0.05
 
 NEARER = 0.7
 """Distance from the nearest joint, as a share of that from the next, up to which a vertex belongs to it fully."""
+
+FAR = 4.0, 5.0
+"""Height above a joint's plane, in distances from the bone, from which on contact ends: farther out limbs may press
+each other, but not at this plane."""
+
+ALIKE = 4
+"""Vertices on the other side of a joint whose mean distance from their bone is compared."""
 
 CHUNK = 8192
 """Vertices that are looked at together."""
@@ -68,11 +78,15 @@ class JointShares:
         The lower of the two that are joined there; -1 for none.
     limits, contacts : float64 arrays, shape (V,)
         How much of the bulge limit, and of contact, a vertex takes: 0 to 1.
+    leads : float64 array, shape (V,)
+        How far beyond the plane halfway between both bones a vertex may go, unit of the points: where one half is
+        thicker than the other, they meet on the side of the thinner.
     """
 
     joints: np.ndarray
     limits: np.ndarray
     contacts: np.ndarray
+    leads: np.ndarray
 
 
 def find_starts(joints: Joints) -> np.ndarray:
@@ -93,8 +107,28 @@ def find_hinges(joints: Joints) -> np.ndarray:
     return ~joints.chains.is_root & (length > least) & (after > least) & straight
 
 
-def find_joint_shares(points: np.ndarray, weights: Weights, joints: Joints) -> JointShares:
-    """The joint that each vertex belongs to: of those whose two bones it follows, and no others, the nearest.
+def _find_sides(joints: Joints, hinges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Joints that go on straight above and below each hinge, as twist bones do: two float arrays, shape (B, H)."""
+    above, below = np.zeros((len(joints.parents), len(hinges))), np.zeros((len(joints.parents), len(hinges)))
+    straight = np.isin(np.arange(len(joints.parents)), hinges)
+    for column, hinge in enumerate(hinges):
+        joint = joints.parents[hinge]
+        above[joint, column] = 1.0
+        while straight[joint]:
+            joint = joints.parents[joint]
+            above[joint, column] = 1.0
+        reached = [hinge]
+        while reached:
+            joint = reached.pop()
+            below[joint, column] = 1.0
+            reached += np.flatnonzero((joints.parents == joint) & straight).tolist()
+    return above, below
+
+
+def find_joint_shares(
+    points: np.ndarray, weights: Weights, joints: Joints, triangles: np.ndarray | None = None
+) -> JointShares:
+    """The joint that each vertex belongs to: of those whose bones it follows, and no others, the nearest.
 
     Parameters
     ----------
@@ -103,9 +137,12 @@ def find_joint_shares(points: np.ndarray, weights: Weights, joints: Joints) -> J
     weights : Weights
         Need not be normalized.
     joints : Joints
+    triangles : int array, shape (T, 3), or None
+        Parts that a joint does not bend, such as a helmet, do not belong to it; without triangles all is one part.
     """
     count = len(joints.parents)
     hinges = np.flatnonzero(find_hinges(joints))
+    sides = _find_sides(joints, hinges)
     found = np.full(len(points), -1), np.zeros(len(points)), np.zeros(len(points))
     by_vertex = normalize_weights(weights, len(points), count).by_vertex()
     bounds = np.searchsorted(by_vertex.vertices, np.arange(0, len(points) + CHUNK, CHUNK))
@@ -114,16 +151,56 @@ def find_joint_shares(points: np.ndarray, weights: Weights, joints: Joints) -> J
         chunk = points[start : start + CHUNK]
         dense = np.zeros((len(chunk), count + 1))
         dense[by_vertex.vertices[own] - start, by_vertex.joints[own]] = by_vertex.values[own]
-        for whole, part in zip(found, _share_chunk(chunk, dense, joints, hinges), strict=True):
+        for whole, part in zip(found, _share_chunk(chunk, dense[:, :count], joints, hinges, sides), strict=True):
             whole[start : start + CHUNK] = part
-    return JointShares(*found)
+    _leave_unbent(points, triangles, *found)
+    return JointShares(*found, _find_leads(points, found[0], found[2], joints))
+
+
+def _leave_unbent(
+    points: np.ndarray, triangles: np.ndarray | None, of_vertices: np.ndarray, limits: np.ndarray, contacts: np.ndarray
+) -> None:
+    """Take the vertices of parts out in which no vertex follows both sides of their joint."""
+    parts = np.zeros(len(points), np.intp)
+    if triangles is not None and len(triangles):
+        welded = weld(points)
+        corners = welded[triangles]
+        parts = find_islands(np.concatenate([corners[:, :2], corners[:, 1:]]), len(points))[welded]
+    keys = parts * (int(of_vertices.max(initial=0)) + 2) + of_vertices + 1
+    unbent = ~np.isin(keys, keys[limits > 0.0])
+    of_vertices[unbent], contacts[unbent] = -1, 0.0
+
+
+def _find_leads(points: np.ndarray, of_vertices: np.ndarray, contacts: np.ndarray, joints: Joints) -> np.ndarray:
+    """Half of how much farther from its bone a vertex is than its like on the other side of its joint, (V,).
+
+    Contact ends where vertices are far from the plane.
+    """
+    starts, leads = find_starts(joints), np.zeros(len(points))
+    for joint in np.unique(of_vertices[of_vertices >= 0]):
+        own, center = np.flatnonzero(of_vertices == joint), joints.centers[joint]
+        offsets = points[own] - center
+        before = center - starts[joint]
+        normal = before / np.linalg.norm(before) + joints.axes[joint]
+        normal /= np.linalg.norm(normal)
+        heights = offsets @ normal
+        ends = np.where((heights < 0.0)[:, None], starts[joint], center + joints.lengths[joint] * joints.axes[joint])
+        away = distances_to_bones(points[own], np.broadcast_to(center, ends.shape), ends)
+        contacts[own] *= 1.0 - smoothstep(*FAR, np.abs(heights) / np.maximum(away, 1e-12))
+        sides = [np.flatnonzero(heights < 0.0), np.flatnonzero(heights >= 0.0)]
+        for side, other in (sides, sides[::-1]):
+            if len(side) and len(other):
+                mirrored = offsets[side] - 2.0 * heights[side, None] * normal
+                like, _ = find_nearest(mirrored, offsets[other], ALIKE)
+                leads[own[side]] = 0.5 * (away[side] - away[other[like]].mean(axis=1))
+    return leads
 
 
 def _share_chunk(
-    points: np.ndarray, dense: np.ndarray, joints: Joints, hinges: np.ndarray
+    points: np.ndarray, dense: np.ndarray, joints: Joints, hinges: np.ndarray, sides: tuple[np.ndarray, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Joint, limit and contact of points with dense weights, shape (V, B + 1)."""
-    above, below = dense[:, joints.parents[hinges]], dense[:, hinges]
+    """Joint, limit and contact of points with dense weights, shape (V, B)."""
+    above, below = (dense @ side for side in sides)
     belongs = smoothstep(*OF_JOINT, above + below)
     centers = np.asarray(joints.centers, np.float64)[hinges]
     away = np.linalg.norm(points[:, None] - centers, axis=2)

@@ -22,6 +22,7 @@ class Params(LimitParams):
 
 INFO = Method(
     key="SSD",
+    number=0,
     label="SSD",
     tooltip="Linear blending: fast, but collapses at bent elbows and twisted wrists",
     params=Params,

@@ -51,7 +51,7 @@ from ..stack import (
     resolve,
 )
 from ..surfaces import find_bound_space, is_one_changed
-from .node_setup import Choices, NodeSetup, prepare_known, read_choices
+from .node_setup import Choices, NodeSetup, prepare_known, read_node_choices
 
 MOVED = 1e-5
 """Largest difference of an entry of the object's transform in its armature before it counts as moved."""
@@ -295,7 +295,7 @@ def _bring_up_to_date(
 
 def _read_surroundings(bound: BoundObject, above: list[bpy.types.Modifier]) -> Surroundings:
     return Surroundings(
-        choices=read_choices(bound, bound.settings.method),
+        choices=read_node_choices(bound, bound.settings.method),
         has_own_version=bound.supple.node_group.get(VERSION_KEY) == VERSION,
         modifiers=tuple((other.type, getattr(other, "use_mirror_vertex_groups", False)) for other in above),
     )

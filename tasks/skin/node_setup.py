@@ -76,7 +76,7 @@ def prepare(skinned: SkinnedObject, method: str) -> NodeSetup:
         Where nodes can not deform it, or nothing can.
     """
     above = modifiers_above(skinned.obj, skinned.deforming)
-    return prepare_known(skinned, read_choices(skinned, method), above)
+    return prepare_known(skinned, read_node_choices(skinned, method), above)
 
 
 def prepare_known(
@@ -104,11 +104,11 @@ def prepare_known(
         centers = place_centers(with_surfaces(rest, skinned, skeleton, choices.method), params)
     influences, shares = _pack(obj, above, character), None
     if max(params.bulge_limit, params.contact) > 0.0 and not influences.is_interpolable:
-        shares = find_joint_shares(rest.armature_points, rest.weights, rest.joints)
+        shares = find_joint_shares(rest.armature_points, rest.weights, rest.joints, rest.triangles)
     return NodeSetup(character, influences, choices, centers, shares)
 
 
-def read_choices(skinned: SkinnedObject, method: str) -> Choices:
+def read_node_choices(skinned: SkinnedObject, method: str) -> Choices:
     settings, replaced = skinned.settings, skinned.replaced
     return Choices(
         method=method,

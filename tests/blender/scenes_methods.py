@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import bpy
@@ -38,3 +39,8 @@ def choose(obj: bpy.types.Object, method: str, params: Any) -> None:
     """Set an object's choices of a method to those of `params`."""
     for choice in METHODS[method].choices:
         setattr(settings_of(obj), choice.property_name, getattr(params, choice.name))
+
+
+def without_limits(params: Any) -> Any:
+    """The same without bulge limit and contact, which are not affine, and which the reference does not have."""
+    return replace(params, bulge_limit=0.0, contact=0.0)

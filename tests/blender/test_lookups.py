@@ -25,7 +25,7 @@ LOOKUPS = (
     "find_supple_modifier", "find_replaced_modifier", "find_armature_modifier", "check_armature", "armature_modifiers",
     "modifiers_above", "resolve", "resolve_skinned", "object_to_armature", "read_choices", "read_params",
     "read_skeleton", "read_pose_names", "read_pose", "read_weight_groups", "read_rest",
-    "check_bound_groups", "_read_choices", "_read_surroundings", "_check_hidden", "_needs_transforms",
+    "check_bound_groups", "read_node_choices", "_read_surroundings", "_check_hidden", "_needs_transforms",
 )  # fmt: skip
 """What finds something of an object, or reads it."""
 

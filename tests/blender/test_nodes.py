@@ -1,6 +1,5 @@
 """Nodes deform as Python does, on real characters and in every kind of pose, and follow what is put above them."""
 
-from dataclasses import replace
 from itertools import pairwise
 from math import pi, radians
 from typing import Any
@@ -9,7 +8,7 @@ import bpy
 import numpy as np
 import pytest
 from mathutils import Euler, Matrix
-from scenes_methods import NODE_BLENDS, choose, parametrize_blends
+from scenes_methods import NODE_BLENDS, choose, parametrize_blends, without_limits
 
 from scenes import (
     CHARACTERS,
@@ -56,10 +55,6 @@ def bind_both(
     assert is_deformation(supple_modifier(obj).node_group)
     assert not is_deformation(supple_modifier(twin).node_group)
     return obj, twin
-
-
-def without_limits(params: Any) -> Any:
-    return replace(params, bulge_limit=0.0, contact=0.0)
 
 
 def assert_alike(obj: bpy.types.Object, twin: bpy.types.Object) -> None:

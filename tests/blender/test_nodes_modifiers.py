@@ -32,7 +32,9 @@ from scenes import (
     turn,
 )
 from supple.bridge.modifiers import read_input
+from supple.deformers import SkinningError
 from supple.settings.objects import settings_of
+from supple.tasks.skin.bind import bind as bind_objects
 
 pytestmark = [
     pytest.mark.usefixtures("silent_handlers", "built_groups"),
@@ -161,7 +163,7 @@ def test_weights_that_do_not_sum_to_1_are_averaged_as_blender_does(maker):
 
 
 @pytest.mark.parametrize("maker", ["subdivision", "multiresolution", "geometry nodes", "array", "thickness", "cut"])
-@parametrize_blends(tuple(blend for blend in NODE_BLENDS if blend[0] != "SSD"))
+@parametrize_blends(tuple(blend for blend in NODE_BLENDS if blend[0] not in {"SSD", "CENTERS"}))
 def test_a_modifier_above_gives_what_it_gives_applied(maker, method, params):
     obj, armature = add_tube()
     MAKERS[maker](obj)
@@ -174,6 +176,30 @@ def test_a_modifier_above_gives_what_it_gives_applied(maker, method, params):
     strike(armature, 1.2)
     assert len(evaluated_points(obj)) == len(rest_points(applied)) != len(rest_points(obj))
     assert_follows(obj, applied)
+
+
+def test_centers_are_averaged_where_a_modifier_above_adds_vertices():
+    """Those of the finer mesh would be a little elsewhere: weights are smoothed by edges, which are shorter there."""
+    obj, armature = add_tube()
+    MAKERS["subdivision"](obj)
+    applied = add_twin(obj)
+    select(applied)
+    bpy.ops.object.modifier_apply(modifier="Maker")
+    for one, evaluate in ((obj, "NODES"), (applied, "PYTHON")):
+        settings_of(one).centers_bulge_limit = settings_of(one).centers_contact = 0.0
+        bind(one, method="CENTERS", evaluate=evaluate)
+    strike(armature, 1.2)
+    assert distance(evaluated_points(obj), evaluated_points(applied)) < 0.005
+    bind(applied, method="DLBNT", evaluate="PYTHON")
+    assert distance(evaluated_points(obj), evaluated_points(applied)) > 0.006
+
+
+@pytest.mark.parametrize("maker", ["array"])
+def test_vertices_away_from_the_mesh_have_no_centers(maker):
+    obj, _ = add_tube()
+    MAKERS[maker](obj)
+    with pytest.raises(SkinningError, match="adds vertices elsewhere"):
+        bind_objects([obj], "CENTERS", "NODES")
 
 
 @pytest.mark.parametrize("maker", ["subdivision", "array"])

@@ -180,9 +180,14 @@ def test_panels_of_an_armature():
 
 def test_panels_before_bind():
     obj, _ = add_tube()
-    assert draw("VIEW3D_PT_supple_skin") == ["method", "order", "evaluate", "linear_group", "supple.bind"]
+    limits, rest = ["bulge_limit", "contact"], ["evaluate", "linear_group", "supple.bind"]
+    settings_of(obj).method = "DLBNT"
+    assert draw("VIEW3D_PT_supple_skin") == ["method", "order", *limits, *rest]
     settings_of(obj).method = "SSD"
-    assert draw("VIEW3D_PT_supple_skin") == ["method", "evaluate", "linear_group", "supple.bind"]
+    assert draw("VIEW3D_PT_supple_skin") == ["method", *limits, *rest]
+    settings_of(obj).method = "CENTERS"
+    limits = ["centers_bulge_limit", "centers_contact"]
+    assert draw("VIEW3D_PT_supple_skin") == ["method", "sharpness", *limits, *rest]
     assert draw("VIEW3D_PT_supple_bake") == []
 
 
@@ -190,7 +195,7 @@ def test_panels_of_a_bound_object():
     obj, _ = add_tube()
     select(obj)
     bpy.ops.supple.bind(method="DLBNT", evaluate=EVALUATE)
-    shown = ["method", "order", "evaluate", "linear_group", "supple.bind", "supple.unbind"]
+    shown = ["method", "order", "bulge_limit", "contact", "evaluate", "linear_group", "supple.bind", "supple.unbind"]
     if EVALUATE == "NODES":
         shown.append("supple.make_independent")
     assert draw("VIEW3D_PT_supple_skin") == shown
@@ -206,7 +211,8 @@ def test_panels_tell_why_an_object_is_not_evaluated_by_nodes():
     settings_of(obj).evaluate_problem = "It has B-Bones"
     assert "It has B-Bones" not in draw("VIEW3D_PT_supple_skin")
     settings_of(obj).evaluate = "PYTHON"
-    assert draw("VIEW3D_PT_supple_skin")[2:4] == ["evaluate", "It has B-Bones"]
+    shown = draw("VIEW3D_PT_supple_skin")
+    assert shown[shown.index("evaluate") + 1] == "It has B-Bones"
 
 
 WEIGHT_TOOLS = [

@@ -6,7 +6,8 @@ import pytest
 
 from scenes import add_face_key, add_tube, bind, evaluated_points, push, redo, turn, undo, update
 from supple.bridge import carriers
-from supple.deformers.skinning import dlbnt, polar
+from supple.deformers.algebra import polar
+from supple.deformers.skinning import dlbnt
 from supple.tasks.skin import live, poses
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")

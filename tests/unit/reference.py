@@ -221,34 +221,52 @@ def blend_rigid(quaternions: list[DualQuaternion], weights: np.ndarray, point: n
     return transform_point(DualQuaternion(real, dual), point)
 
 
-def find_middles(points: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def find_middles(points: np.ndarray, weights: np.ndarray, triangles: np.ndarray | None = None) -> np.ndarray:
     """As below, kept: tests ask for the same characters again and again."""
-    arrays = (np.ascontiguousarray(points, np.float64), np.ascontiguousarray(weights, np.float64))
+    points, weights = np.asarray(points, np.float64), np.asarray(weights, np.float64)
+    totals = weights.sum(axis=1, keepdims=True)
+    rows = np.where(totals > LEAST_WEIGHT, weights / np.maximum(totals, LEAST_WEIGHT), 0.0)
+    areas = np.ones(len(points))
+    if triangles is not None:
+        rows, areas = smooth_along(points, rows, triangles)
+    arrays = [np.ascontiguousarray(array) for array in (points, rows, areas)]
     return _find_middles(*((array.tobytes(), array.shape) for array in arrays))
 
 
+def smooth_along(points: np.ndarray, rows: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Weights after 8 steps half the way to the mean of the neighbors; the thirds of the areas around each vertex."""
+    areas, neighbors = np.zeros(len(points)), [set() for _ in points]
+    for corners in triangles.tolist():
+        a, b, c = points[corners]
+        for corner in corners:
+            areas[corner] += np.linalg.norm(np.cross(b - a, c - a)) / 6.0
+            neighbors[corner] |= set(corners) - {corner}
+    for _ in range(8):
+        means = np.array([rows[list(around)].mean(axis=0) for around in neighbors])
+        rows = 0.5 * (rows + means)
+    return rows, areas
+
+
 @cache
-def _find_middles(points_bytes: tuple[bytes, tuple], weights_bytes: tuple[bytes, tuple]) -> np.ndarray:
+def _find_middles(*arrays: tuple[bytes, tuple]) -> np.ndarray:
     """The centers that Le & Hodgins 2016 find, eq 1 and 4, in armature space, shape (V, 3).
 
-    As in `deformers.skinning.center_table`: each point stands for the same area, and for each pair of joints the points
+    As in `deformers.skinning.center_table`: each point stands for its area, and for each pair of joints the points
     are shared by the four corners of their bin among 33 x 33 of both weights.
     """
-    points, weights = (np.frombuffer(data).reshape(shape) for data, shape in (points_bytes, weights_bytes))
+    points, rows, areas = (np.frombuffer(data).reshape(shape) for data, shape in arrays)
+    rows = np.where(rows > 1e-3, rows, 0.0)
     grid = np.linspace(0, 1, 33)
     first, second = (axis.ravel() for axis in np.meshgrid(grid, grid, indexing="ij"))
     allowed = first + second <= 1 + 2 / 32 + 1e-9
     alike = np.exp(-(((np.outer(first, second) - np.outer(second, first)) / 0.1) ** 2)) * np.outer(allowed, allowed)
-    totals = np.maximum(weights.sum(axis=1, keepdims=True), LEAST_WEIGHT)
-    rows = np.where(weights.sum(axis=1, keepdims=True) > LEAST_WEIGHT, weights / totals, 0.0)
-    rows[rows <= 1e-3] = 0.0
     sums, largest = np.zeros((len(points), 4)), 0.0
-    for j in range(weights.shape[1]):
-        for k in range(j + 1, weights.shape[1]):
+    for j in range(rows.shape[1]):
+        for k in range(j + 1, rows.shape[1]):
             both = np.flatnonzero((rows[:, j] > 0) & (rows[:, k] > 0))
             table = np.zeros((33 * 33, 4))
             for vertex in both:
-                mass = rows[vertex, j] * rows[vertex, k] * np.array([*points[vertex], 1.0])
+                mass = areas[vertex] * rows[vertex, j] * rows[vertex, k] * np.array([*points[vertex], 1.0])
                 for cell, share in find_corners(*rows[vertex, [j, k]]):
                     table[cell] += share * mass
             table = alike @ table
@@ -269,12 +287,16 @@ def find_corners(a: float, b: float) -> list[tuple[int, float]]:
 
 
 def find_rotation_centers(
-    points: np.ndarray, weights: np.ndarray, into: np.ndarray | None = None, sharpness: float = 0.25
+    points: np.ndarray,
+    weights: np.ndarray,
+    into: np.ndarray | None = None,
+    triangles: np.ndarray | None = None,
+    sharpness: float = 0.25,
 ) -> np.ndarray:
     """What vertices rotate about, armature space, shape (V, 3): their middles, moved toward them by the sharpness."""
     places = np.asarray(points, np.float64)
     places = places if into is None else np.array([apply(into, place) for place in places])
-    middles = find_middles(places, weights)
+    middles = find_middles(places, weights, triangles)
     return middles + sharpness * (places - middles)
 
 

@@ -79,6 +79,12 @@ def test_variants_are_named_by_what_is_chosen() -> None:
     assert [METHODS["SSD"].name_variant(params) for params in METHODS["SSD"].variants()] == ["SSD"]
 
 
+def test_methods_keep_their_numbers() -> None:
+    """Files store them."""
+    numbers = {"SSD": 0, "DLB": 1, "DLBNT": 2, "PARTICLES": 3, "PARTICLES_2010": 4, "CENTERS": 5}
+    assert {key: method.number for key, method in METHODS.items()} == numbers
+
+
 def test_fillings_to_choose_from_are_those_that_there_are() -> None:
     assert particles_2010.FILL.keys == tuple(solid_2010.FILLS)
 

@@ -128,11 +128,11 @@ def test_joints_that_are_no_hinges() -> None:
     assert not find_hinges(Joints(centers, joints.parents)).any()
 
 
-def test_vertices_of_three_bones_belong_to_no_joint() -> None:
+def test_vertices_of_a_bone_aside_belong_to_no_joint() -> None:
     rest = make_limb()
     weights = Weights.from_dense(np.tile([0.35, 0.35, 0.3], (len(rest.points), 1)))
     joints = Joints(
-        np.append(HEADS, [[0.0, 0, 1]], axis=0), np.array([-1, 0, 1]), np.append(TAILS, [[0, 0, 2]], axis=0)
+        np.append(HEADS, [[0.0, 0, 1]], axis=0), np.array([-1, 0, 1]), np.append(TAILS, [[1, 0, 1]], axis=0)
     )
     shares = find_joint_shares(rest.points, weights, joints)
     assert (shares.joints == -1).all()
@@ -155,3 +155,31 @@ def test_no_limits_cost_nothing() -> None:
     rest = make_limb()
     assert ssd.bind(rest, ssd.Params()).limits is None
     assert ssd.bind(rest, ssd.Params(contact=0.5)).limits is not None
+
+
+def test_skin_of_twist_bones_belongs_to_a_joint() -> None:
+    """Near a joint skin may follow three bones in a row."""
+    joints = Joints(
+        np.append(HEADS, [[0.0, 0.0, 1.0]], axis=0), np.array([-1, 0, 1]), np.append(TAILS, [[0.0, 0.0, 2.0]], axis=0)
+    )
+    rest = make_limb()
+    weights = Weights.from_dense(np.tile([0.4, 0.4, 0.2], (len(rest.points), 1)))
+    shares = find_joint_shares(rest.points, weights, joints)
+    assert (shares.joints[rest.points[:, 2] < 0.4] == 1).all()
+    assert shares.limits[np.abs(rest.points[:, 2]) < 0.4].min() > 0.9
+
+
+def test_parts_that_a_joint_does_not_bend_are_left_alone() -> None:
+    """A helmet of one bone, though the plane of the joint goes through it."""
+    rest, count = make_limb(), len(make_limb().points)
+    weights = Weights(
+        np.concatenate([rest.weights.vertices, count + np.arange(count)]),
+        np.concatenate([rest.weights.joints, np.ones(count, int)]),
+        np.concatenate([rest.weights.values, np.ones(count)]),
+    )
+    points = np.concatenate([rest.points, 0.6 * rest.points + np.array([0.02, 0.0, 0.1])])
+    triangles = np.concatenate([rest.triangles, rest.triangles + count])
+    both, matrices = Rest(points, weights, rest.joints, triangles=triangles), pose_limb(bend=120.0)
+    free, limited = skin(both, matrices), skin(both, matrices, bulge_limit=1.0, contact=1.0)
+    np.testing.assert_array_equal(limited[count:], free[count:])
+    assert np.abs(limited - free).max() > 0.02

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from supple.deformers import DEFORMERS, Joints, Pose, Weights
-from supple.deformers.skinning import blending, centers, dlb, dlbnt, polar
+from supple.deformers.algebra import polar
+from supple.deformers.skinning import blending, centers, dlb, dlbnt
 
 from ..characters import METHODS, VARIANTS, Character, about, bind, pose_chain, rotation
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from supple.deformers.skinning.polar import decompose_polar, determinants, find_rigid
+from supple.deformers.algebra.polar import decompose_polar, determinants, find_rigid
 
 from .. import reference
 from ..characters import make_tree, rotation

@@ -1,0 +1,163 @@
+"""Joints as bulge limit and contact see them: their two bones, at rest and in a pose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ..algebra.polar import determinants, find_rigid
+from ..rig.rest import Joints, Pose, once_for_a_pose
+from .joint_shares import find_hinges, find_starts, smoothstep
+
+BENT = 20.0, 40.0
+"""Degrees between both bones from which on there is contact, and full contact."""
+
+LEAST_LENGTH = 1e-3
+"""Length of a bone, as a share of that at rest, from which on it has a direction."""
+
+LEAST_BEND = 0.07
+"""Radians by which a joint is bent against rest before it has a limit: less bulges by nothing that the limit, which is
+soft, would change."""
+
+
+@dataclass(frozen=True)
+class PosedJoints:
+    """Joints in a pose, armature space.
+
+    Attributes
+    ----------
+    centers : float32 array, shape (3, B)
+    before, after : float32 arrays, shape (3, B)
+        Directions of the bones above and below, unit vectors.
+    lengths : float32 array, shape (2, B)
+        Of both bones.
+    widths : float32 array, shape (2, B)
+        How much wider both have become.
+    spans : float32 array, shape (2, B)
+        Lengths of the sum and the difference of both directions.
+    limits : bool array, shape (B,)
+        Joints that are bent against rest.
+    contacts : float32 array, shape (B,)
+        How much contact there is by the angle between both bones, 0 to 1.
+    folds : float32 array, shape (B,)
+        Sine of half the angle between both bones, less that at rest.
+    tilts : float32 array, shape (2, B)
+        Cosine and sine of how far the plane is turned against what follows one of both bones alone, at most.
+    """
+
+    centers: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    lengths: np.ndarray
+    widths: np.ndarray
+    spans: np.ndarray
+    limits: np.ndarray
+    contacts: np.ndarray
+    folds: np.ndarray
+    tilts: np.ndarray
+
+
+@once_for_a_pose
+def pose_joints(joints: Joints, pose: Pose, _params: None) -> PosedJoints:
+    """The joints in a pose; the same for all meshes."""
+    return place_joints(joints, pose.rest_to_pose)
+
+
+@dataclass(frozen=True)
+class RestJoints:
+    """What does not change of joints from pose to pose: their bones at rest, armature space.
+
+    Attributes
+    ----------
+    ends : float64 array, shape (3, B, 3)
+        Where the bone above begins, the joint, and where its own bone ends.
+    normals : float64 array, shape (B, 3)
+        Of the plane halfway between both bones.
+    lengths : float64 array, shape (2, B)
+        Of both bones.
+    bend : float64 array, shape (B,)
+        Angle between them, radians.
+    hinges : bool array, shape (B,)
+    """
+
+    ends: np.ndarray
+    normals: np.ndarray
+    lengths: np.ndarray
+    bend: np.ndarray
+    hinges: np.ndarray
+
+
+_rest_joints: WeakKeyDictionary[Joints, RestJoints] = WeakKeyDictionary()
+
+
+def _find_rest_joints(joints: Joints) -> RestJoints:
+    if joints not in _rest_joints:
+        centers = np.asarray(joints.centers, np.float64)
+        ends = np.stack([find_starts(joints), centers, centers if joints.tails is None else joints.tails])
+        (before, after), lengths = split_lengths(np.diff(ends, axis=0))
+        normals, _ = split_lengths(before + after)
+        _rest_joints[joints] = RestJoints(ends, normals, lengths, _find_angles(before, after), find_hinges(joints))
+    return _rest_joints[joints]
+
+
+def place_joints(joints: Joints, matrices: np.ndarray) -> PosedJoints:
+    """The joints under matrices from rest to pose, shape (B, 4, 4)."""
+    rest, of_parents = _find_rest_joints(joints), joints.chains.of_parents(matrices, np.eye(4))
+    moved = np.stack([of_parents, matrices, matrices])
+    ends = np.einsum("kbij,kbj->kbi", moved[..., :3, :3], rest.ends) + moved[..., :3, 3]
+    (before, after), lengths = split_lengths(np.diff(ends, axis=0))
+    hinges = rest.hinges & (lengths > LEAST_LENGTH * rest.lengths).all(axis=0)
+    spans = np.stack([before + after, after - before])
+    bend, widths = _find_angles(before, after), _find_widths(matrices, joints.axes)
+    tilt = _find_tilts(rest, moved[:2, :, :3, :3], split_lengths(spans[0])[0])
+    return PosedJoints(
+        centers=ends[1].T.astype(np.float32),
+        before=before.T.astype(np.float32),
+        after=after.T.astype(np.float32),
+        lengths=lengths.astype(np.float32),
+        widths=np.array([joints.chains.of_parents(widths, 1.0), widths], np.float32),
+        spans=np.sqrt(np.square(spans).sum(axis=2)).astype(np.float32),
+        limits=hinges & (np.abs(bend - rest.bend) > LEAST_BEND),
+        contacts=np.where(hinges, smoothstep(np.radians(BENT[0]), np.radians(BENT[1]), bend), 0.0).astype(np.float32),
+        folds=(np.sin(0.5 * bend) - np.sin(0.5 * rest.bend)).astype(np.float32),
+        tilts=np.stack([np.cos(tilt), np.sin(tilt)]).astype(np.float32),
+    )
+
+
+def _find_tilts(rest: RestJoints, linear: np.ndarray, normals: np.ndarray) -> np.ndarray:
+    """How far planes of these normals, (B, 3), are turned against either bone; 90 degrees if one stretches."""
+    turned = np.einsum("kbij,bj->kbi", linear, rest.normals)
+    is_rigid = find_rigid(linear.reshape(-1, 3, 3)).reshape(2, -1).all(axis=0)
+    tilts = np.maximum(*(_find_angles(rows, normals) for rows in turned))
+    return np.where(is_rigid, np.minimum(tilts, 0.5 * np.pi), 0.5 * np.pi)
+
+
+def _find_angles(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Between unit vectors, shape (B, 3), in radians."""
+    return np.arccos(np.clip(np.einsum("bi,bi->b", first, second), -1.0, 1.0))
+
+
+def split_lengths(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Directions and lengths.
+
+    Parameters
+    ----------
+    vectors : float array, shape (..., 3)
+
+    Returns
+    -------
+    directions : float array, shape (..., 3)
+        Zero for zero vectors.
+    lengths : float array, shape (...)
+    """
+    lengths = np.sqrt(np.square(vectors).sum(axis=-1))
+    return vectors / np.where(lengths > 0.0, lengths, 1.0)[..., None], lengths
+
+
+def _find_widths(matrices: np.ndarray, axes: np.ndarray) -> np.ndarray:
+    """How much wider matrices make what is around their bone: the root of how an area across it grows, shape (B,)."""
+    linear = matrices[:, :3, :3]
+    along = np.linalg.norm(np.einsum("bij,bj->bi", linear, axes), axis=1)
+    return np.sqrt(np.abs(determinants(linear)) / np.maximum(along, 1e-12))
