@@ -68,7 +68,7 @@ def _add_bind(commands: Any) -> None:
         help="what computes the deformation; nodes if not given, and Python where nodes cannot",
     )
     binder.add_argument("--output", type=_path, required=True, metavar="NEW.blend", help="file to save")
-    _add_order(binder)
+    _add_choices(binder)
     _add_file(binder)
     binder.set_defaults(run=bind_characters)
 
@@ -87,7 +87,7 @@ def _add_bake(commands: Any) -> None:
     baker.add_argument(
         "--save", type=_path, metavar="NEW.blend", help="also save the .blend file, set to play the PC2 file"
     )
-    _add_order(baker)
+    _add_choices(baker)
     _add_file(baker)
     baker.set_defaults(run=bake_frames)
 
@@ -147,8 +147,13 @@ def _add_file(command: argparse.ArgumentParser) -> None:
     command.add_argument("file", type=_path, metavar="FILE.blend", help="file to open")
 
 
-def _add_order(command: argparse.ArgumentParser) -> None:
+def _add_choices(command: argparse.ArgumentParser) -> None:
+    """What methods that blend joints let choose."""
     command.add_argument("--order", choices=ORDER.keys, help="what DLBNT applies first: GH stretch, HG rotation")
+    share: dict[str, Any] = {"type": float, "metavar": "0..1"}
+    command.add_argument("--sharpness", help="how pointed bent joints are, with CENTERS", **share)
+    command.add_argument("--bulge-limit", help="how much of what swells at bent joints is drawn back", **share)
+    command.add_argument("--contact", help="how much both sides of a bent joint keep apart", **share)
 
 
 def _add_frames(command: argparse.ArgumentParser, help_start: str) -> None:

@@ -14,6 +14,7 @@ from ..bridge.files import check_writable, open_replacing
 from ..bridge.point_caches import join_caches
 from ..deformers import SkinningError
 from ..deformers.automatic_weights import METHODS as AUTOMATIC_WEIGHTS
+from ..settings.choices import find_method, store_of
 from ..settings.objects import settings_of
 from ..tasks.character import has_armature_modifier
 from ..tasks.patterns.maps import write_maps
@@ -67,7 +68,7 @@ def bind_characters(arguments: argparse.Namespace) -> None:
         objects = [_find_object(name) for name in arguments.object]
     else:
         objects = [obj for obj in bpy.context.scene.objects if has_armature_modifier(obj)]
-    _choose_order(objects, arguments.order)
+    _choose(objects, arguments)
     bind(objects, arguments.method, arguments.evaluate)
     _report_particles(objects)
     save_copy(arguments.output)
@@ -80,10 +81,19 @@ def _report_particles(objects: list[bpy.types.Object]) -> None:
             tell(f"supple: {obj.name}: {report}")
 
 
-def _choose_order(objects: list[bpy.types.Object], order: str | None) -> None:
+def _choose(objects: list[bpy.types.Object], arguments: argparse.Namespace) -> None:
+    """Set what is given of the choices of the objects' method; SkinningError where it has no such choice."""
     for obj in objects:
-        if order is not None:
-            settings_of(obj).order = order
+        method = find_method(arguments.method or settings_of(obj).method)
+        for name in ("order", "sharpness", "bulge_limit", "contact"):
+            value = getattr(arguments, name)
+            if value is None:
+                continue
+            choice = next((choice for choice in method.choices if choice.name == name), None)
+            if choice is None:
+                raise SkinningError(f"{method.key} has no {name.replace('_', ' ')} to choose: leave it out")
+            choice.check(value)
+            setattr(store_of(settings_of(obj), method), choice.property_name, value)
 
 
 def bake_frames(arguments: argparse.Namespace) -> None:
@@ -91,7 +101,7 @@ def bake_frames(arguments: argparse.Namespace) -> None:
     open_file(arguments.file)
     scene, obj = bpy.context.scene, _find_object(arguments.object)
     frames = _choose_frames(scene, arguments.frames)
-    _choose_order([obj], arguments.order)
+    _choose([obj], arguments)
     if arguments.method:
         bind([obj], arguments.method)
         _report_particles([obj])

@@ -24,7 +24,7 @@ DEFORMERS = {module.INFO.key: module for module in (ssd, dlb, dlbnt, centers, pa
 METHODS: dict[str, Method] = {key: module.INFO for key, module in DEFORMERS.items()}
 """What each method says about itself."""
 
-DEFAULT_METHOD = dlbnt.INFO.key
+DEFAULT_METHOD = centers.INFO.key
 
 __all__ = [
     "DEFAULT_METHOD",

@@ -70,7 +70,7 @@ def render_patterns(subject: Subject, path: Path) -> None:
     scene = bpy.data.scenes.new("Patterns")
     bpy.context.window.scene = scene
     ink, clay = plain_material("Ink", INK), plain_material("Clay", CLAY)
-    for column, (title, mesh) in enumerate((("Supple DLBNT", bare), ("with patterns", patterned))):
+    for column, (title, mesh) in enumerate((("Supple Centers", bare), ("with patterns", patterned))):
         middle = LABEL_WIDTH + column + 0.5
         add_text(scene, title, (middle, -TOP / 2.0), 0.06, ink)
         add_arm(scene, mesh, ROW, (middle, -TOP - ROW.height / 2.0), clay)

@@ -70,9 +70,9 @@ def show(folder: Path, vertices: int) -> None:
         captions = {key: caption(POSES[key[0]], measure) for key, measure in measures.items()}
         render_comparison(subjects, captions, folder / "comparison.png")
     with step("Laying skin patterns on an arm and rendering them"):
-        render_patterns(build_subject("DLBNT", arm), folder / "patterns.png")
-    with step("Saving the arm that DLBNT deforms, and baking it"):
-        save_character(subjects[METHODS.index("DLBNT")], folder)
+        render_patterns(build_subject("Centers", arm), folder / "patterns.png")
+    with step("Saving the arm that Centers deforms, and baking it"):
+        save_character(subjects[METHODS.index("Centers")], folder)
     for name in ("comparison.png", "patterns.png", "arm.blend", "arm.pc2"):
         print(f"  {folder / name}")
 

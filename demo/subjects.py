@@ -14,7 +14,7 @@ from .character import build_character
 from .implicit import Array
 from .motion import FRAME_END, FRAME_START, POSES, animate
 
-SUPPLE_METHODS = {"DLBNT": "DLBNT", "Particles": "PARTICLES"}
+SUPPLE_METHODS = {"Centers": "CENTERS", "Particles": "PARTICLES"}
 """Supple's methods that are compared, and how Bind knows them."""
 
 METHODS = ("Linear", "Preserve Volume", *SUPPLE_METHODS)

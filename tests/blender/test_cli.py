@@ -135,7 +135,7 @@ def test_info_as_json(plain_file, capsys):
         "deforming_bones": 3,
         "joints": 3,
         "bound": False,
-        "method": "DLBNT",
+        "method": "CENTERS",
         "order": "GH",
         "evaluate": "NODES",
         "linear_group": "",
@@ -193,10 +193,33 @@ def test_bind_saves_a_file_that_is_live(tmp_path, plain_file, method):
 
 
 def test_bind_takes_the_order(tmp_path, plain_file):
-    assert main("bind", plain_file, "--order", "HG", "--output", tmp_path / "new.blend") == DONE
+    assert main("bind", plain_file, "--method", "DLBNT", "--order", "HG", "--output", tmp_path / "new.blend") == DONE
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "new.blend"))
     settings = settings_of(bpy.data.objects["Tube"])
     assert (settings.method, settings.order) == ("DLBNT", "HG")
+
+
+def test_bind_takes_the_choices_of_centers(tmp_path, plain_file):
+    given = ("--sharpness", "0.6", "--bulge-limit", "0", "--contact", "0.75")
+    assert main("bind", plain_file, "--method", "CENTERS", *given, "--output", tmp_path / "new.blend") == DONE
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "new.blend"))
+    settings = settings_of(bpy.data.objects["Tube"])
+    chosen = settings.method, settings.sharpness, settings.centers_bulge_limit, settings.centers_contact
+    assert chosen == ("CENTERS", pytest.approx(0.6), 0.0, 0.75)
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        (("--method", "SSD", "--sharpness", "0.5"), "SSD has no sharpness to choose"),
+        (("--sharpness", "1.5"), "Sharpness is 1.5: choose 0 to 1"),
+        (("--method", "DLB", "--contact", "nan"), "Contact is nan: choose 0 to 1"),
+    ],
+)
+def test_bind_refuses_choices_that_there_are_not(tmp_path, plain_file, capsys, given, problem):
+    assert main("bind", plain_file, *given, "--output", tmp_path / "new.blend") == FAILED
+    assert problem in capsys.readouterr().err
+    assert not (tmp_path / "new.blend").exists()
 
 
 @pytest.mark.parametrize("evaluate", ("nodes", "python"))

@@ -28,7 +28,7 @@ from scenes import (
     undo,
     update,
 )
-from supple.deformers import SkinningError
+from supple.deformers import DEFAULT_METHOD, SkinningError
 from supple.nodes.groups import is_deformation
 from supple.settings.objects import settings_of
 from supple.tasks.skin.bind import make_independent, unbind
@@ -233,7 +233,7 @@ def test_made_independent_it_goes_on_without_supple():
     settings = settings_of(obj)
     names = set(settings.bl_rna.properties.keys()) - {"rna_type"}
     assert not [name for name in names if settings.is_property_set(name)]
-    assert (settings.is_bound, settings.method, settings.armature_modifier) == (False, "DLBNT", "")
+    assert (settings.is_bound, settings.method, settings.armature_modifier) == (False, DEFAULT_METHOD, "")
     found = [(modifier.name, modifier.type, modifier.show_viewport, modifier.show_render) for modifier in obj.modifiers]
     assert found == stack
     for angle in (90, 20):

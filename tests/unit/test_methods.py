@@ -19,8 +19,8 @@ every_method = pytest.mark.parametrize("method", METHODS.values(), ids=list(METH
 
 
 def test_stored_keys_stay() -> None:
-    assert {"SSD", "DLB", "DLBNT", "PARTICLES", "PARTICLES_2010"} <= set(METHODS)
-    assert DEFAULT_METHOD == "DLBNT"
+    assert {"SSD", "DLB", "DLBNT", "CENTERS", "PARTICLES", "PARTICLES_2010"} <= set(METHODS)
+    assert DEFAULT_METHOD == "CENTERS"
     assert list(METHODS) == list(DEFORMERS)
 
 
