@@ -34,6 +34,9 @@ def with_surfaces(rest: Rest, skinned: SkinnedObject, skeleton: Skeleton, method
     """
     if not METHODS[method].sees_all_meshes:
         return rest
+    present = {obj.session_uid for obj in bpy.data.objects}
+    for uid in [uid for uid in _known if uid not in present]:
+        del _known[uid]
     surfaces = [_keep(skinned.obj, rest)]
     for other in find_others(skinned.obj, skinned.armature):
         modifier = next(modifier for modifier in armature_modifiers(other) if modifier.object == skinned.armature)
@@ -69,10 +72,15 @@ def _keep(obj: bpy.types.Object, rest: Rest) -> WeightedSurface:
 
 
 def is_one_changed(obj: bpy.types.Object, changed: Set[bpy.types.ID]) -> bool:
-    """Whether another mesh that a bound object's method looks at is among what has changed."""
-    if not METHODS[settings_of(obj).method].sees_all_meshes or not changed:
+    """Whether another mesh that a bound object's method looks at is among what has changed.
+
+    One whose weights are being painted is waited for: each stroke would have all meshes of the character bound anew.
+    """
+    method = METHODS.get(settings_of(obj).method)  # a later version may have stored another
+    if method is None or not method.sees_all_meshes or not changed:
         return False
     with suppress(SkinningError):
         armature = find_replaced_modifier(obj).object
-        return armature is not None and any(mesh_of(other) in changed for other in find_others(obj, armature))
+        others = [] if armature is None else find_others(obj, armature)
+        return any(mesh_of(other) in changed and other.mode != "WEIGHT_PAINT" for other in others)
     return False
