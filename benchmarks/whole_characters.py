@@ -48,6 +48,7 @@ from tools import checkout
 ASSETS = Path(__file__).resolve().parents[2] / "shared" / "assets"
 REAL = ("mh_human", "mh_human_game", "kaykit_knight", "human_male", "cesium_man", "fox")
 GENERATED = "generated"
+METHODS = ("SSD", "DLB", "DLBNT", "CENTERS")
 
 SCALE = (
     # vertices, bones, meshes
@@ -74,10 +75,12 @@ COLUMNS = (
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=tuple(SECTIONS), default=tuple(SECTIONS))
+    parser.add_argument("--method", choices=METHODS, default="DLBNT", help="what the meshes are bound by")
     parser.add_argument("--largest", type=int, default=1_000_000, help="most vertices in the scale section")
     parser.add_argument("--rounds", type=int, default=3, help="how often all steps are taken in turn")
     parser.add_argument("--assets", type=Path, default=ASSETS)
     arguments = parser.parse_args()
+    WAYS.update({label: (arguments.method, way) for label, (_, way) in WAYS.items()})
     hush_blender()
     with tempfile.TemporaryDirectory() as folder:
         checkout.enable(Path(folder))
@@ -115,7 +118,7 @@ def measure_play(name: str, character: Character, rounds: int) -> tuple:
 
 
 def run_characters(arguments: argparse.Namespace) -> None:
-    """Characters that play an action, all meshes bound by DLBNT"""
+    """Characters that play an action, all meshes bound by one method"""
     assets, rounds = arguments.assets, arguments.rounds
     print_table(COLUMNS, [measure_play(name, open_character(assets, name), rounds) for name in list_characters(assets)])
 

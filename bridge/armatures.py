@@ -150,7 +150,12 @@ def read_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> 
     bendy = _bendy_bones(names, segment_counts)
     bendy_joints = np.flatnonzero(np.repeat(segment_counts > 1, joint_counts))
     _check_rest(armature, names, matrices, *(values[name][deforming] for name in ("head_local", "tail_local")))
-    rest[bendy_joints] = rest[bendy_joints] @ _read_segments(armature.pose.bones, bendy, rest=True)
+    try:
+        rest[bendy_joints] = rest[bendy_joints] @ _read_segments(armature.pose.bones, bendy, rest=True)
+    except RuntimeError as error:  # Blender has not evaluated them, as in another scene
+        raise SkinningError(
+            f"The B-Bones of '{armature.name}' were not evaluated yet: show it in the viewport, and try again"
+        ) from error
     _check_rest(armature, np.repeat(names, joint_counts).tolist(), rest)
     pose_index = {name: index for index, name in enumerate(pose_names)}
     envelopes = _make_envelopes(values, deforming)

@@ -26,6 +26,9 @@ VECTORS = ("place", "before", "after", "lengths", "widths")
 
 HAS_LIMITS = "has_limits"
 
+LARGEST_MOVE = 1e9
+"""Points that are moved by more, or by what is no number, are not."""
+
 
 def build_joint_limits(name: str) -> Any:
     """The group that stores on the joints object where the joints are, at rest and in the pose."""
@@ -165,7 +168,10 @@ def build_limits(name: str) -> Any:
         inner = graph.smoothstep(seen.offset.dot(inward) / (reach * INNER).maximum(TINY))
         push = (kept - depth).maximum(0.0) * side * inner * contacts * contact * joint_contact
         push = graph.switch(depth < felt, 0.0, push)
-        graph.output("Position", normal * push + limited)
+        corrected = normal * push + limited
+    with graph.frame("Poses too large to compute with stay as the method has them"):
+        is_finite = (corrected - posed).length() < LARGEST_MOVE
+        graph.output("Position", graph.switch(is_finite, posed, corrected))
     return graph.finish()
 
 
