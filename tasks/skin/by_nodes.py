@@ -51,10 +51,8 @@ from ..stack import (
     resolve,
 )
 from ..surfaces import find_bound_space, is_one_changed
+from .node_checks import MOVED
 from .node_setup import Choices, NodeSetup, prepare_known, read_node_choices
-
-MOVED = 1e-5
-"""Largest difference of an entry of the object's transform in its armature before it counts as moved."""
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,22 @@ import numpy as np
 
 from ...bridge.armatures import Skeleton, read_skeleton
 from ...bridge.meshes import mesh_of
-from ...deformers import SkinningError
+from ...deformers import METHODS, SkinningError
 from ...settings.objects import settings_of
 from ..character import object_to_armature, uses_envelopes
-from ..stack import SkinnedObject, check_armature, find_armature_modifier, find_replaced_modifier
+from ..stack import (
+    SkinnedObject,
+    check_armature,
+    find_armature_modifier,
+    find_bound_objects,
+    find_replaced_modifier,
+)
 
 LOSES_ATTRIBUTES = {"MESH_TO_VOLUME", "REMESH", "SKIN", "VOLUME_TO_MESH"}
 """Modifiers above which no weight survives."""
+
+MOVED = 1e-5
+"""Largest difference of an entry of the object's transform in its armature before it counts as moved."""
 
 COPIES = {"ARRAY", "MIRROR", "SCREW"}
 """Modifiers that add vertices away from the faces they come from."""
@@ -80,13 +89,12 @@ def check_centers(skinned: SkinnedObject, above: list[bpy.types.Modifier], param
                 "own: apply it, move it below, or choose another method"
             )
     space = object_to_armature(obj, armature)
-    for other in bpy.data.objects:
+    for other in find_bound_objects():
         settings = settings_of(other)
-        if other == obj or other.data != obj.data or other.library is not None or not settings.is_bound:
+        if other == obj or other.data != obj.data or not METHODS[settings.method].sees_all_meshes:
             continue
         own = object_to_armature(other, _find_armature(other) or armature)
-        is_same = settings.sharpness == params.sharpness and np.abs(np.array(own) - np.array(space)).max() < 1e-6
-        if settings.method == settings_of(obj).method and not is_same:
+        if settings.sharpness != params.sharpness or np.abs(np.array(own) - np.array(space)).max() >= MOVED:
             raise SkinningError(
                 f"'{obj.name}' shares its mesh with '{other.name}', which has another sharpness or stands elsewhere in "
                 "its armature: make the mesh single-user, or evaluate by Python"
