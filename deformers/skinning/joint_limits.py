@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ..geometry.vectors import smooth_step
 from ..rig.rest import Joints, Pose
-from .joint_shares import JointShares, smoothstep
+from .joint_shares import JointShares
 from .posed_joints import PosedJoints, place_joints, pose_joints
 
 NEAR = 0.24
@@ -142,7 +143,7 @@ class LimitRows:
         heights, reach = at_rest.heights[chosen] * wider, at_rest.distances[chosen] * wider
         lead = self.leads[chosen] * wider * joints.folds[of_vertices]
         push = find_push((along + beyond) / total, heights, reach, lead)
-        inner = smoothstep(0.0, 1.0, (beyond - along) / np.maximum(INNER * apart * reach, TINY))
+        inner = smooth_step((beyond - along) / np.maximum(INNER * apart * reach, TINY))
         push *= self.contacts[chosen] * joints.contacts[of_vertices] * inner / total
         posed[:, columns] += push * (before + after)
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..geometry.neighbors import find_nearest
 from ..geometry.solid import find_islands, weld
+from ..geometry.vectors import smooth_step
 from ..method import Choice
 from ..rig.rest import Joints, Weights, normalize_weights
 from ..rig.skeleton import distances_to_bones
@@ -186,7 +187,7 @@ def _find_leads(points: np.ndarray, of_vertices: np.ndarray, contacts: np.ndarra
         heights = offsets @ normal
         ends = np.where((heights < 0.0)[:, None], starts[joint], center + joints.lengths[joint] * joints.axes[joint])
         away = distances_to_bones(points[own], np.broadcast_to(center, ends.shape), ends)
-        contacts[own] *= 1.0 - smoothstep(*FAR, np.abs(heights) / np.maximum(away, 1e-12))
+        contacts[own] *= 1.0 - rise(*FAR, np.abs(heights) / np.maximum(away, 1e-12))
         sides = [np.flatnonzero(heights < 0.0), np.flatnonzero(heights >= 0.0)]
         for side, other in (sides, sides[::-1]):
             if len(side) and len(other):
@@ -201,7 +202,7 @@ def _share_chunk(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Joint, limit and contact of points with dense weights, shape (V, B)."""
     above, below = (dense @ side for side in sides)
-    belongs = smoothstep(*OF_JOINT, above + below)
+    belongs = rise(*OF_JOINT, above + below)
     centers = np.asarray(joints.centers, np.float64)[hinges]
     away = np.linalg.norm(points[:, None] - centers, axis=2)
     away[belongs == 0.0] = np.inf
@@ -210,12 +211,12 @@ def _share_chunk(
     away[rows, nearest] = np.inf
     with np.errstate(invalid="ignore"):
         ratio = np.where(np.isfinite(first), first / away.min(axis=1), 1.0)  # to nothing where there is no other
-    share = belongs[rows, nearest] * (1.0 - smoothstep(NEARER, 1.0, np.nan_to_num(ratio)))
+    share = belongs[rows, nearest] * (1.0 - rise(NEARER, 1.0, np.nan_to_num(ratio)))
     lesser = np.minimum(above, below)[rows, nearest]
-    return np.where(share > 0.0, hinges[nearest], -1), share * smoothstep(0.0, BLENDED, lesser), share
+    return np.where(share > 0.0, hinges[nearest], -1), share * rise(0.0, BLENDED, lesser), share
 
 
-def smoothstep(low: float, high: float, values: np.ndarray) -> np.ndarray:
+def rise(low: float, high: float, values: np.ndarray) -> np.ndarray:
     """Rise smoothly from 0 to 1.
 
     Parameters
@@ -224,5 +225,4 @@ def smoothstep(low: float, high: float, values: np.ndarray) -> np.ndarray:
         Up to which values there is 0, and from which on 1.
     values : float array, shape (...)
     """
-    share = np.clip((values - low) / (high - low), 0.0, 1.0)
-    return share * share * (3.0 - 2.0 * share)
+    return smooth_step((values - low) / (high - low))

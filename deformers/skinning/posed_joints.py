@@ -9,7 +9,7 @@ import numpy as np
 
 from ..algebra.polar import determinants, find_rigid
 from ..rig.rest import Joints, Pose, once_for_a_pose
-from .joint_shares import find_hinges, find_starts, smoothstep
+from .joint_shares import find_hinges, find_starts, rise
 
 BENT = 20.0, 40.0
 """Degrees between both bones from which on there is contact, and full contact."""
@@ -120,7 +120,7 @@ def place_joints(joints: Joints, matrices: np.ndarray) -> PosedJoints:
         widths=np.array([joints.chains.of_parents(widths, 1.0), widths], np.float32),
         spans=np.sqrt(np.square(spans).sum(axis=2)).astype(np.float32),
         limits=hinges & (np.abs(bend - rest.bend) > LEAST_BEND),
-        contacts=np.where(hinges, smoothstep(np.radians(BENT[0]), np.radians(BENT[1]), bend), 0.0).astype(np.float32),
+        contacts=np.where(hinges, rise(np.radians(BENT[0]), np.radians(BENT[1]), bend), 0.0).astype(np.float32),
         folds=(np.sin(0.5 * bend) - np.sin(0.5 * rest.bend)).astype(np.float32),
         tilts=np.stack([np.cos(tilt), np.sin(tilt)]).astype(np.float32),
     )
