@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..deformers.algebra.polar import EQUAL_SCALES, KNOWN_WEIGHT, SCALE_SEPARATION, SINGULAR_RATIO
+from ..deformers.algebra.polar import EQUAL_SCALES, KNOWN_WEIGHT, NEGLIGIBLE_SCALE, SCALE_SEPARATION, SINGULAR_RATIO
 from .graph import Graph, Value
 from .joints import distance_from_rotation, of_parent, sum_chains
 from .pose import PARENT
@@ -14,9 +14,6 @@ STEPS = 7
 
 CONVERGED = 4e-6
 """How far from a rotation the iteration may end."""
-
-NOISE = 1e-6
-"""Scales below it count as zero: what rounding leaves of a joint that is scaled to nothing."""
 
 SWEEPS = 4
 """Times that each pair of columns is made orthogonal: three do for single precision."""
@@ -34,7 +31,7 @@ def build_newton(name: str) -> Any:
     matrix = graph.input("Matrix", "MATRIX")
     with graph.frame("Scaled to a volume of 1"):
         x, y, z = matrix.columns()
-        volume = x.dot(y.cross(z)).absolute().maximum(NOISE**3)
+        volume = x.dot(y.cross(z)).absolute().maximum(NEGLIGIBLE_SCALE**3)
         scale = graph.add("ShaderNodeMath", volume, -1.0 / 3.0, operation="POWER")
     with graph.frame("Averaged with the inverse transposed"):
         zone = graph.repeat(STEPS, X=x * scale, Y=y * scale, Z=z * scale)
@@ -47,7 +44,7 @@ def build_newton(name: str) -> Any:
         x, y, z = zone.close(**dict(zip("XYZ", averages, strict=True))).values()
     graph.output("Rotation", graph.matrix(x, y, z))
     is_clear = distance_from_rotation(x, y, z) < CONVERGED
-    graph.output("Is Unclear", ~is_clear | (volume < 2.0 * NOISE**3))
+    graph.output("Is Unclear", ~is_clear | (volume < 2.0 * NEGLIGIBLE_SCALE**3))
     return graph.finish()
 
 
@@ -94,7 +91,7 @@ def build_choice(name: str, groups: dict[str, Any]) -> Any:
         left, scales, right = parts["Left"], parts["Scales"], parts["Right"]
         rotation = left @ right.transposed()
         largest, _, least = scales.components()
-        is_singular = ~(least > (largest * SINGULAR_RATIO).maximum(NOISE))
+        is_singular = ~(least > (largest * SINGULAR_RATIO).maximum(NEGLIGIBLE_SCALE))
         is_open = is_singular | (_determinant(rotation) < 0.0)
         joints, held = graph.capture(
             joints, "POINT", rotation=rotation, linear=matrix, left=left, scales=scales, right=right,
@@ -186,7 +183,7 @@ def build_continuation(name: str, svd: Any) -> Any:
     matrix, toward = graph.input("Matrix", "MATRIX"), graph.input("Toward", "MATRIX")
     parts = graph.call(svd, Matrix=matrix)
     left, right, sizes = parts["Left"], parts["Right"], parts["Scales"].components()
-    is_open = [~(size > (sizes[0] * SINGULAR_RATIO).maximum(NOISE)) for size in sizes]
+    is_open = [~(size > (sizes[0] * SINGULAR_RATIO).maximum(NEGLIGIBLE_SCALE)) for size in sizes]
     agreement = (left.transposed() @ toward @ right).components()
     entries: list[Any] = [None] * 16
     for column in range(3):

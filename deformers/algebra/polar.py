@@ -11,6 +11,10 @@ on a MakeHuman rig. A stretch of half of it, which is then left out, moves nothi
 SINGULAR_RATIO = 1e-6
 """Singular values below this part of the largest count as zero: the matrix does not determine a rotation there."""
 
+NEGLIGIBLE_SCALE = 1e-5
+"""Singular values below it count as zero, too: nodes, in single precision, know a scale to 1e-9, and so a rotation that
+is scaled this much to 1e-4."""
+
 EQUAL_SCALES = 1e-4
 """Singular values that differ by less than this part of the largest count as equal: noise of a pose."""
 
@@ -77,7 +81,7 @@ def decompose_polar(linear: np.ndarray, parents: np.ndarray) -> tuple[np.ndarray
         if unclear.size:
             left, scales, right = np.linalg.svd(linear[unclear])
             rotation[unclear] = left @ right
-            is_open = (scales[:, 2] <= SINGULAR_RATIO * scales[:, 0]) | (determinants(rotation[unclear]) < 0)
+            is_open = _find_zeros(scales)[:, 2] | (determinants(rotation[unclear]) < 0)
             _choose_by_parent(rotation, linear, parents, unclear[is_open])
     return rotation, rotation.transpose(0, 2, 1) @ linear
 
@@ -87,7 +91,13 @@ def _remove_stretches(linear: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     squares, axes = np.linalg.eigh(linear.transpose(0, 2, 1) @ linear)
     scales = np.sqrt(np.maximum(squares, 1e-30))
     rotations = (linear @ axes / scales[:, None]) @ axes.transpose(0, 2, 1)
-    return rotations, (scales[:, 0] > CLEAR_RATIO * scales[:, 2]) & (determinants(linear) > 0)
+    is_clear = scales[:, 0] > np.maximum(CLEAR_RATIO * scales[:, 2], NEGLIGIBLE_SCALE)
+    return rotations, is_clear & (determinants(linear) > 0)
+
+
+def _find_zeros(scales: np.ndarray) -> np.ndarray:
+    """Which singular values count as zero, shape (n, 3) of descending ones to bool (n, 3)."""
+    return scales <= np.maximum(SINGULAR_RATIO * scales[:, :1], NEGLIGIBLE_SCALE)
 
 
 def _choose_by_parent(rotation: np.ndarray, linear: np.ndarray, parents: np.ndarray, which: np.ndarray) -> None:
@@ -107,7 +117,7 @@ def _choose_by_parent(rotation: np.ndarray, linear: np.ndarray, parents: np.ndar
         left, scales, right = np.linalg.svd(linear[ready])
         agreement = left.transpose(0, 2, 1) @ toward @ right.transpose(0, 2, 1)
         inherits = (above >= 0) & has_mirror[above]
-        has_mirror[ready] = inherits | (scales[:, 2] > SINGULAR_RATIO * scales[:, 0])
+        has_mirror[ready] = inherits | ~_find_zeros(scales)[:, 2]
         found = right.transpose(0, 2, 1) @ _find_mirrors(agreement, scales) @ right
         mirrors[ready] = np.where(inherits[:, None, None], mirrors[above], found)
         mirrored = linear[ready] @ np.where(has_mirror[ready, None, None], mirrors[ready], np.eye(3))
@@ -149,7 +159,7 @@ def _continue_rotations(matrices: np.ndarray, toward: np.ndarray) -> np.ndarray:
     is taken of the whole (Kabsch). What is known weighs more, so that a wrong sign is put right in that block.
     """
     left, scales, right = np.linalg.svd(matrices)
-    is_open = scales <= SINGULAR_RATIO * scales[:, :1]
+    is_open = _find_zeros(scales)
     agreement = left.transpose(0, 2, 1) @ toward @ right.transpose(0, 2, 1)
     filled = np.where(is_open[:, :, None] & is_open[:, None], agreement, 0.0)
     filled += KNOWN_WEIGHT * ~is_open[:, None] * np.eye(3)

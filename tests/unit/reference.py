@@ -95,7 +95,7 @@ def complete(matrix: np.ndarray, toward: np.ndarray) -> np.ndarray:
     `Rot(u, angle) A` is `cos(angle) (tr A - u A u) + sin(angle) tr([u] A) + u A u`, here with A = start toward^T.
     """
     squares, axes = np.linalg.eigh(matrix.T @ matrix)
-    kept = [axes[:, i] for i in (2, 1) if squares[i] > 1e-12 * squares[2]] if squares[2] > 0 else []
+    kept = [axes[:, i] for i in (2, 1) if squares[i] > max(1e-12 * squares[2], 1e-10)] if squares[2] > 0 else []
     images = [matrix @ axis / np.linalg.norm(matrix @ axis) for axis in kept]
     if not kept:
         return toward
@@ -137,7 +137,7 @@ def find_rotations(linear: np.ndarray, parents: np.ndarray) -> list[tuple[np.nda
         parent, matrix = parents[joint], linear[joint]
         toward = parts[parent][0] if parent >= 0 else np.eye(3)
         scales = np.linalg.svd(matrix, compute_uv=False)
-        is_singular = scales[2] <= 1e-6 * scales[0]
+        is_singular = scales[2] <= max(1e-6 * scales[0], 1e-5)
         if not is_singular and np.linalg.det(matrix) > 0:
             parts[joint] = decompose(matrix, toward)
             continue
