@@ -5,7 +5,7 @@ python tests/random/run.py --found                         those that have faile
 python tests/random/run.py --replay FILE.json [--keep DIR] one of them, step by step
 
 Each sequence runs in two Blenders, one of which never binds: what both do is Blender's own. A sequence that fails is
-written into --into, shrunk, as JSON.
+written into --into, shrunk, as JSON; once it is mended, it belongs into tests/random/found.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def main() -> int:
     parser.add_argument("--without", nargs="*", default=[], help="kinds of actions that are not drawn")
     parser.add_argument("--found", action="store_true")
     parser.add_argument("--replay", type=Path, nargs="*", default=[])
-    parser.add_argument("--into", type=Path, default=FOUND)
+    parser.add_argument("--into", type=Path, default=HERE.parent.parent / "dist/random")
     parser.add_argument("--no-shrink", action="store_true")
     parser.add_argument(
         "--lenient", action="store_true", help="report all, but fail for tracebacks, crashes and points not finite only"
