@@ -116,7 +116,7 @@ def attach(
     attachment : Attachment
     """
     near, shares = _find_particles(surface, fill, cloud, weights)
-    own = _find_solid(surface, fill, dense)
+    own = _find_solid(surface, fill)
     attachment = Attachment(near, shares, own if solid is None else own * np.clip(solid, 0.0, 1.0))
     smooth = attachment.smooth(dense, cloud)
     return smooth, replace(attachment, solid=attachment.solid * attachment.find_resolved(smooth, cloud))
@@ -147,12 +147,7 @@ def _find_particles(surface: Surface, fill: Fill, cloud: Cloud, weights: Weights
     return near, shares / shares.sum(axis=1, keepdims=True)
 
 
-def _find_solid(surface: Surface, fill: Fill, weights: np.ndarray) -> np.ndarray:
-    """How much each vertex follows the particles: not where the limb is thin, nor parts that one bone holds."""
+def _find_solid(surface: Surface, fill: Fill) -> np.ndarray:
+    """How much each vertex follows the particles: not where the limb is thin, nor outside of the surface."""
     thickness = fill.limbs_at(surface.points) / fill.smallest_radius
-    count, islands = len(surface.solid), surface.islands
-    first = np.zeros(count + 1, np.intp)  # the last one stands for vertices that no triangle has
-    first[islands[::-1]] = np.arange(len(islands))[::-1]
-    differs = np.abs(weights - weights[first[islands]]).max(axis=1, initial=0.0) > 1e-3
-    bends = np.bincount(islands[differs & (islands >= 0)], minlength=count + 1)
-    return smooth_step((thickness - THIN_LIMB) / (THICK_LIMB - THIN_LIMB)) * (bends[islands] > 0) * (islands >= 0)
+    return smooth_step((thickness - THIN_LIMB) / (THICK_LIMB - THIN_LIMB)) * (surface.islands >= 0)

@@ -13,6 +13,7 @@ from ..skinning import blending, dlbnt
 from .attachments import attach
 from .cloud import Cloud, make_cloud
 from .fill import Fill, fill_solid, find_smallest_radius
+from .parts import find_flesh
 from .volumes import VolumeKeeper
 
 LEAST_PARTICLES, MOST_PARTICLES = 20, 50_000
@@ -32,6 +33,8 @@ FLATTEST = 1e-6
 """Scale of an axis, for another's of 1, below which a space is flat."""
 
 NO_SCALE = "The mesh has zero scale: it is deformed by DLBNT. Give object and armature a larger scale and bind again"
+
+NO_FLESH = "Every part is held by one bone, short at a joint of two, or thin: it is deformed by DLBNT"
 
 
 @dataclass(frozen=True)
@@ -111,8 +114,17 @@ def fill_character(rest: Rest, smallest_radius: float, count: int, stiffness: fl
     if to_unit is None:
         return Filling(None, None, 0.0, (NO_SCALE,))
     triangles = np.empty((0, 3), int) if rest.triangles is None else rest.triangles
-    surface = read_surface(transform_points(to_unit, rest.points), triangles)
+    points = transform_points(to_unit, rest.points)
+    surface = read_surface(points, triangles)
     messages = _describe_surface(surface)
+    dense = np.zeros((len(rest.points), len(joints.parents)), np.float32)
+    np.add.at(dense, (rest.weights.vertices, rest.weights.joints), rest.weights.values)
+    heads, tails = _find_bones(rest, to_unit)
+    flesh = find_flesh(surface, dense, heads, tails)
+    if not flesh.any() and surface.solid.any():
+        return Filling(None, None, 0.0, (*messages, NO_FLESH))
+    if not flesh.all():
+        surface = read_surface(points, triangles[flesh[surface.islands[triangles[:, 0]]]])
     fill, scale = None, float(np.cbrt(abs(np.linalg.det(to_unit[:3, :3]))))
     if surface.triangles.size:
         _check_radius(surface, smallest_radius, scale)
@@ -124,14 +136,10 @@ def fill_character(rest: Rest, smallest_radius: float, count: int, stiffness: fl
     if fill is None:
         return Filling(None, None, 0.0, messages)
 
-    dense = np.zeros((len(rest.points), len(joints.parents)), np.float32)
-    np.add.at(dense, (rest.weights.vertices, rest.weights.joints), rest.weights.values)
-    lengths = _bone_lengths(joints) * _armature_to_unit(rest, to_unit)
-    cloud = make_cloud(surface, fill, dense, lengths, joints.parents, stiffness)
+    cloud = make_cloud(surface, fill, dense, np.linalg.norm(tails - heads, axis=1), joints.parents, stiffness)
     dense, attachment = attach(surface, fill, cloud, rest.weights, dense, rest.solid)
     if not attachment.solid.any():
-        messages += ("Every part is held by one bone, or too thin for its particles: it is deformed by DLBNT",)
-        return Filling(None, None, 0.0, messages)
+        return Filling(None, None, 0.0, (*messages, NO_FLESH))
     solid = FilledSolid(
         fill=fill,
         cloud=cloud,
@@ -171,11 +179,16 @@ def add_still_joint(joints: Joints) -> Joints:
     )
 
 
-def _bone_lengths(joints: Joints) -> np.ndarray:
-    """Lengths of the bones, armature space; bones without an end are long."""
-    if joints.tails is None:
-        return np.full(len(joints.parents), np.inf)
-    return np.linalg.norm(joints.tails - joints.centers, axis=1)
+def _find_bones(rest: Rest, to_unit: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Heads and tails of the bones in unit space, shape (B, 3); those of bones without an end are infinite."""
+    centers, tails = rest.joints.centers, rest.joints.tails
+    into = np.eye(4) if rest.object_to_armature is None else rest.object_to_armature
+    matrix = to_unit @ np.linalg.inv(into)
+    ends = np.full(centers.shape, np.inf)
+    if tails is not None:
+        known = np.isfinite(tails).all(axis=1)
+        ends[known] = transform_points(matrix, tails[known])
+    return transform_points(matrix, centers), ends
 
 
 def _find_unit_space(rest: Rest) -> np.ndarray | None:
@@ -202,12 +215,6 @@ def _find_unit_space(rest: Rest) -> np.ndarray | None:
     matrix[:3, :3] = shape / size
     matrix[:3, 3] = -matrix[:3, :3] @ (0.5 * (low + high)).astype(float)
     return matrix
-
-
-def _armature_to_unit(rest: Rest, to_unit: np.ndarray) -> float:
-    """How many units are one of armature space."""
-    into = np.eye(4) if rest.object_to_armature is None else rest.object_to_armature
-    return float(np.cbrt(abs(np.linalg.det(to_unit[:3, :3]) / np.linalg.det(into[:3, :3]))))
 
 
 def transform_points(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:

@@ -64,6 +64,34 @@ def test_a_part_of_one_bone_stays_rigid(offset: object) -> None:
         assert edge_stretches(both.points, posed, mesh_edges(both.triangles)).max() < 5
 
 
+@pytest.mark.parametrize(
+    ("scale", "weights", "filled"),
+    [
+        ((0.6, 0.6, 0.6), None, True),
+        ((0.1, 0.3, 0.3), None, False),
+        ((1.0, 1.0, 0.02), None, False),
+        ((0.6, 0.6, 0.6), (0.5, 0.5), False),
+    ],
+    ids=["limb", "buckle", "strap", "held by one mix"],
+)
+def test_only_flesh_is_filled(scale: tuple, weights: tuple | None, filled: bool) -> None:
+    """A part that is short along the two bones that hold it, thin all over, or does not bend goes with the joints."""
+    part = replace(BOX, points=BOX.points * scale)
+    if weights is not None:
+        part = replace(part, weights=np.tile(weights, (len(part.points), 1)))
+    beside = replace(part, points=part.points + np.array([0.0, 0.0, 3.0]))
+    result = method.bind(make_rest(join(BOX, beside)), FEW)
+    assert (method.particles(result).points[:, 2] > 2.0).any() == filled
+    expected = skin(make_rest(beside), BEND)
+    posed = method.deform(result, Pose(BEND))[len(BOX.points) :]
+    assert (np.abs(posed - expected).max() > 0.01) == filled
+    alone = method.bind(make_rest(part), FEW)
+    assert (alone.count > 0) == filled
+    if not filled:
+        assert ["held by one bone" in message for message in alone.messages] == [True]
+        within(method.deform(alone, Pose(BEND)), skin(make_rest(part), BEND))
+
+
 def test_overlapping_shells_that_both_bend() -> None:
     both = join(BOX, replace(BOX, points=0.8 * BOX.points + [0.1, 0.3, 0.3]))
     result = method.bind(make_rest(both), Params(count=300))
