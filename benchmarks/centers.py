@@ -27,11 +27,12 @@ from benchmarks.shapes import Shape, rotation
 from benchmarks.skins import bind_skin, make_params, settings
 from benchmarks.surfaces import revolve
 from benchmarks.tables import print_table
-from deformers import DEFORMERS
+from deformers import DEFORMERS, Rest
 from deformers.measures.sections import smallest_section
 from deformers.measures.space import close_surface
 from deformers.measures.stretch import edge_stretches, mesh_edges
 from deformers.rig.skeleton import distances_to_bones
+from deformers.skinning.center_table import find_centers
 
 ASSETS = Path(__file__).resolve().parent.parent.parent / "shared" / "assets"
 RADIUS, SIDES, STEP = 0.25, 48, 0.03
@@ -260,8 +261,11 @@ def run_time(assets: Path, _names: tuple[str, ...]) -> None:
         count = sum(len(part.shape.points) for part in character.parts)
         subjects[f"{name}, {count:,} vertices, {len(character.parts[0].shape.heads)} bones"] = character.parts, motion
     print_table(
-        ("character", "bind DLBNT, s", "bind Centers, s"),
-        [(label, time_bind(parts, "DLBNT"), time_bind(parts, "CENTERS")) for label, (parts, _) in subjects.items()],
+        ("character", "bind DLBNT, s", "bind Centers, s", "of it the centers, s"),
+        [
+            (label, *(time_all(parts, find_bind(method)) for method in ("DLBNT", "CENTERS")), time_all(parts, _centers))
+            for label, (parts, _) in subjects.items()
+        ],
     )
     print("\nMilliseconds of a pose, and the median of its ratios to DLBNT and to SSD in the same turn:\n")
     rows = []
@@ -276,15 +280,22 @@ def run_time(assets: Path, _names: tuple[str, ...]) -> None:
     print_table(("character", "method", "ms", "/ DLBNT", "/ SSD"), rows)
 
 
-def time_bind(parts: list[Part], method: str) -> float:
-    """Median seconds to bind all parts, on surfaces of which nothing is known yet."""
-    seconds, module = [], DEFORMERS[method]
-    for _ in range(3):
-        rests, params = make_rests(parts), make_params(method)
-        start = time.perf_counter()
-        for rest in rests:
-            module.bind(rest, params)
-        seconds.append(time.perf_counter() - start)
+def find_bind(method: str) -> Callable[[Rest], object]:
+    """What binds a mesh by a method with its usual parameters."""
+    module, params = DEFORMERS[method], make_params(method)
+    return lambda rest: module.bind(rest, params)
+
+
+def _centers(rest: Rest) -> np.ndarray:
+    return find_centers(rest.surfaces[0], rest.surfaces, len(rest.joints.parents))
+
+
+def time_all(parts: list[Part], step: Callable[[Rest], object]) -> float:
+    """Median seconds of a step for all parts, on surfaces of which nothing is known yet."""
+    seconds = []
+    for _ in range(5):
+        rests = make_rests(parts)
+        seconds.append(_measure(lambda rests=rests: [step(rest) for rest in rests]))
     return statistics.median(seconds)
 
 

@@ -61,7 +61,7 @@ class CenterTable:
     ----------
     names : int64 array, shape (P,)
         Ascending, as in `Pairs`.
-    sums : float32 array, shape (P, C, 4)
+    sums : float32 array, shape (4, P, C)
         For each cell of weights: the integrals of similarity times place from `origin`, and of similarity.
     origin : float64 array, shape (3,)
     fade : float
@@ -97,14 +97,14 @@ def find_centers(surface: WeightedSurface, surfaces: tuple[WeightedSurface, ...]
     if not len(surface.points):
         return surface.points
     pairs, welded = find_pairs(surface, joint_count)
-    table = _make_table(surfaces, joint_count)
+    table = _find_table(surfaces, joint_count)
     points = _weld_mean(surface.points, welded)
-    row = np.searchsorted(table.names, pairs.names)
-    sums = np.zeros((4, len(points)))
+    row = np.searchsorted(table.names, pairs.names) * BINS_OF_PAIRS
+    of_pairs = np.zeros((4, len(row)))
     for cells, shares in _corners(pairs.first, pairs.second):
-        read = table.sums[row, cells] * (shares * pairs.first * pairs.second)[:, None]
-        for column in range(4):
-            sums[column] += np.bincount(pairs.vertices, read[:, column], minlength=len(points))
+        of_pairs += shares * np.take(table.sums.reshape(4, -1), row + cells, axis=1)
+    of_pairs *= pairs.first * pairs.second
+    sums = np.stack([np.bincount(pairs.vertices, values, minlength=len(points)) for values in of_pairs])
     places = (sums[:3].T + table.fade * (points - table.origin)) / (sums[3] + table.fade)[:, None]
     return (places + table.origin)[welded]
 
@@ -200,19 +200,31 @@ def _list_pairs(weights: Weights, joint_count: int) -> Pairs:
     return Pairs(weights.vertices[first], names, weights.values[first], weights.values[second])
 
 
+def _find_table(surfaces: tuple[WeightedSurface, ...], joint_count: int) -> CenterTable:
+    """The table of some surfaces, made once for all of them."""
+    key = frozenset(surfaces)
+    of, table = surfaces[0].known.get("table", (None, None))
+    if of != key or table is None:
+        table = _make_table(surfaces, joint_count)
+        for surface in surfaces:
+            surface.known["table"] = key, table
+    return table
+
+
 def _make_table(surfaces: tuple[WeightedSurface, ...], joint_count: int) -> CenterTable:
     """The tables of all pairs of joints that the surfaces follow."""
     binned = [_bin_surface(surface, joint_count) for surface in surfaces]
     names = np.unique(np.concatenate([own for own, _ in binned]))
-    bins = np.zeros((len(names), BINS_OF_PAIRS, 4))
+    totals = np.sum([sums.sum(axis=(1, 2)) for _, sums in binned], axis=0)
+    origin = totals[:3] / totals[3] if totals[3] > 0 else np.zeros(3)
+    bins = np.zeros((4, len(names), BINS_OF_PAIRS), np.float32)
     for own, sums in binned:
-        bins[np.searchsorted(names, own)] += sums
-    mass = bins[..., 3].sum()
-    origin = bins[..., :3].sum(axis=(0, 1)) / mass if mass > 0 else np.zeros(3)
-    bins[..., :3] -= bins[..., 3:] * origin  # single precision is fine near the middle
-    blurred = bins.transpose(0, 2, 1).reshape(-1, BINS_OF_PAIRS).astype(np.float32) @ _similarity()
-    sums = np.ascontiguousarray(blurred.reshape(len(names), 4, BINS_OF_PAIRS).transpose(0, 2, 1))
-    return CenterTable(names, sums, origin, max(FADE * float(sums[..., 3].max(initial=0.0)), 1e-30))
+        rows = np.searchsorted(names, own)
+        for column in range(3):  # single precision is fine near the middle
+            bins[column, rows] += sums[column] - origin[column] * sums[3]
+        bins[3, rows] += sums[3]
+    sums = (bins.reshape(-1, BINS_OF_PAIRS) @ _similarity()).reshape(bins.shape)
+    return CenterTable(names, sums, origin, max(FADE * float(sums[3].max(initial=0.0)), 1e-30))
 
 
 def _bin_surface(surface: WeightedSurface, joint_count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -221,7 +233,7 @@ def _bin_surface(surface: WeightedSurface, joint_count: int) -> tuple[np.ndarray
     Returns
     -------
     names : int64 array, shape (P,)
-    sums : float64 array, shape (P, C, 4)
+    sums : float64 array, shape (4, P, C)
         Integrals of the product of both weights times place, and of that product.
     """
     if "bins" not in surface.known:
@@ -234,7 +246,7 @@ def _bin_surface(surface: WeightedSurface, joint_count: int) -> tuple[np.ndarray
             keys, masses = rows.reshape(-1) * BINS_OF_PAIRS + cells, shares * areas
             for column, values in enumerate((*places.T, 1.0)):
                 sums[column] += np.bincount(keys, masses * values, minlength=sums.shape[1])
-        surface.known["bins"] = names, sums.reshape(4, len(names), BINS_OF_PAIRS).transpose(1, 2, 0)
+        surface.known["bins"] = names, sums.reshape(4, len(names), BINS_OF_PAIRS)
     return surface.known["bins"]
 
 

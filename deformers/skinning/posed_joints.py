@@ -111,7 +111,8 @@ def place_joints(joints: Joints, matrices: np.ndarray) -> PosedJoints:
     hinges = rest.hinges & (lengths > LEAST_LENGTH * rest.lengths).all(axis=0)
     spans = np.stack([before + after, after - before])
     bend, widths = _find_angles(before, after), _find_widths(matrices, joints.axes)
-    tilt = _find_tilts(rest, moved[:2, :, :3, :3], split_lengths(spans[0])[0])
+    contacts = np.where(hinges, rise(np.radians(BENT[0]), np.radians(BENT[1]), bend), 0.0)
+    tilt = _find_tilts(np.flatnonzero(contacts), rest.normals, moved[:2, :, :3, :3], spans[0])
     return PosedJoints(
         centers=ends[1].T.astype(np.float32),
         before=before.T.astype(np.float32),
@@ -120,18 +121,30 @@ def place_joints(joints: Joints, matrices: np.ndarray) -> PosedJoints:
         widths=np.array([joints.chains.of_parents(widths, 1.0), widths], np.float32),
         spans=np.sqrt(np.square(spans).sum(axis=2)).astype(np.float32),
         limits=hinges & (np.abs(bend - rest.bend) > LEAST_BEND),
-        contacts=np.where(hinges, rise(np.radians(BENT[0]), np.radians(BENT[1]), bend), 0.0).astype(np.float32),
+        contacts=contacts.astype(np.float32),
         folds=(np.sin(0.5 * bend) - np.sin(0.5 * rest.bend)).astype(np.float32),
         tilts=np.stack([np.cos(tilt), np.sin(tilt)]).astype(np.float32),
     )
 
 
-def _find_tilts(rest: RestJoints, linear: np.ndarray, normals: np.ndarray) -> np.ndarray:
-    """How far planes of these normals, (B, 3), are turned against either bone; 90 degrees if one stretches."""
-    turned = np.einsum("kbij,bj->kbi", linear, rest.normals)
+def _find_tilts(chosen: np.ndarray, rest: np.ndarray, linear: np.ndarray, normals: np.ndarray) -> np.ndarray:
+    """How far the planes of some joints are turned against either bone; 90 degrees of others, and if one stretches.
+
+    Parameters
+    ----------
+    chosen : int array, shape (N,)
+    rest, normals : float arrays, shape (B, 3)
+        Of the planes, at rest as unit vectors and in the pose.
+    linear : float array, shape (2, B, 3, 3)
+        Of both bones, from rest to pose.
+    """
+    linear, (normals, _) = linear[:, chosen], split_lengths(normals[chosen])
+    turned = np.einsum("kbij,bj->kbi", linear, rest[chosen])
     is_rigid = find_rigid(linear.reshape(-1, 3, 3)).reshape(2, -1).all(axis=0)
-    tilts = np.maximum(*(_find_angles(rows, normals) for rows in turned))
-    return np.where(is_rigid, np.minimum(tilts, 0.5 * np.pi), 0.5 * np.pi)
+    tilts = np.full(len(rest), 0.5 * np.pi)
+    angles = np.maximum(*(_find_angles(rows, normals) for rows in turned))
+    tilts[chosen] = np.where(is_rigid, np.minimum(angles, 0.5 * np.pi), 0.5 * np.pi)
+    return tilts
 
 
 def _find_angles(first: np.ndarray, second: np.ndarray) -> np.ndarray:
