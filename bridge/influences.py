@@ -8,9 +8,10 @@ import bpy
 import numpy as np
 
 from ..deformers.rig.influences import Influences, find_differences
+from ..deformers.skinning.joint_limits import AtRest
 from ..deformers.skinning.joint_shares import JointShares
 from ..deformers.skinning.rotation_centers import RotationCenters
-from ..nodes.limits import JOINT_ATTRIBUTE, LIMITS_ATTRIBUTE
+from ..nodes.limits import AT_REST_ATTRIBUTE, HEIGHT_ATTRIBUTE, JOINT_ATTRIBUTE, LIMITS_ATTRIBUTE
 from ..nodes.skin import SET_ATTRIBUTE, SHARE_ATTRIBUTE, WEIGHTS_ATTRIBUTE
 from ..nodes.turns import (
     ALLOWANCE_ATTRIBUTE,
@@ -26,7 +27,7 @@ FORMER_PREFIXES = "supple_joint_", "supple_weight_"
 
 PREFIXES = (
     SET_ATTRIBUTE, WEIGHTS_ATTRIBUTE, SHARE_ATTRIBUTE, CENTER_ATTRIBUTE, LEAN_ATTRIBUTE, ALLOWANCE_ATTRIBUTE,
-    SDEF_ATTRIBUTE, JOINT_ATTRIBUTE, LIMITS_ATTRIBUTE, *FORMER_PREFIXES,
+    SDEF_ATTRIBUTE, JOINT_ATTRIBUTE, LIMITS_ATTRIBUTE, AT_REST_ATTRIBUTE, HEIGHT_ATTRIBUTE, *FORMER_PREFIXES,
 )  # fmt: skip
 
 LARGEST_ALLOWANCE = 1e6
@@ -41,6 +42,7 @@ def write_influences(
     indices: np.ndarray,
     centers: RotationCenters | None,
     shares: JointShares | None,
+    at_rest: AtRest | None,
 ) -> None:
     """Store influences on a mesh, in place of what it has; nothing is touched where they are the same.
 
@@ -54,6 +56,8 @@ def write_influences(
         What vertices rotate about, for methods that do.
     shares : JointShares or None
         What they take of bulge limit and contact, where there is any.
+    at_rest : AtRest or None
+        Goes with these: of all vertices, those without a joint about the first.
     """
     attributes = {}
     for slot, (which, weights) in enumerate(zip(influences.which, influences.weights, strict=True)):
@@ -69,7 +73,10 @@ def write_influences(
         attributes[ALLOWANCE_ATTRIBUTE] = "FLOAT", allowances.astype(np.float32)
         if has_sdef(influences, centers):
             attributes |= _list_sdef(influences, centers)
-    if shares is not None:
+    if shares is not None and at_rest is not None:
+        seen = np.stack([at_rest.nearest, at_rest.distances, at_rest.nearness], axis=1)
+        attributes[AT_REST_ATTRIBUTE] = "FLOAT_VECTOR", seen
+        attributes[HEIGHT_ATTRIBUTE] = "FLOAT", at_rest.heights
         takes = np.stack([shares.limits, shares.contacts, shares.leads], axis=1)
         attributes[JOINT_ATTRIBUTE] = "INT", np.maximum(shares.joints, 0).astype(np.int32)
         attributes[LIMITS_ATTRIBUTE] = "FLOAT_VECTOR", takes.astype(np.float32)

@@ -15,18 +15,18 @@ import numpy as np
 from ..deformers.rig.influences import Influences, find_sets
 from ..deformers.rig.skeleton import Chains
 from ..deformers.skinning.joint_shares import find_hinges, find_starts
+from ..deformers.skinning.posed_joints import find_angles, place_at_rest
+from ..nodes.limits import REST
 from ..nodes.pose import (
     BLOCKS,
     BONE,
     CENTER,
     FIRST,
-    HINGE,
     LAST,
     PARENT,
     REST_INVERSE,
     SEGMENT_BLOCKS,
     SHARE,
-    START,
     TAIL,
 )
 from ..nodes.sets import JOINTS as SLOTS
@@ -70,7 +70,7 @@ def ensure_joints_object(armature: bpy.types.Object, skeleton: Skeleton, group: 
 def _fits(obj: bpy.types.Object, skeleton: Skeleton) -> bool:
     """Whether a joints object has a mesh of this file that was made for a skeleton."""
     mesh = mesh_of(obj)
-    if TAIL not in mesh.attributes:  # as former versions have made them
+    if REST not in mesh.attributes:  # as former versions have made them
         return False
     return mesh.get(JOINTS_KEY) == skeleton.fingerprint and mesh.library is None and has_groups(obj, skeleton)
 
@@ -213,9 +213,8 @@ def _ensure_joints_mesh(name: str, skeleton: Skeleton) -> bpy.types.Mesh:
     mesh.vertices.add(len(blocks) * count)
     write_array(mesh.vertices, "co", np.concatenate(blocks))
     values |= {PARENT: np.append(skeleton.joints.parents, -1)}
-    values |= {HINGE: np.append(find_hinges(skeleton.joints), 0.0).astype(np.float64)}
-    ends = {START: find_starts(skeleton.joints), CENTER: skeleton.joints.centers, TAIL: skeleton.joints.tails}
-    values |= {end: np.append(rows, np.zeros((1, 3)), axis=0) for end, rows in ends.items()}
+    known = {CENTER: skeleton.joints.centers, TAIL: skeleton.joints.tails, REST: _describe_at_rest(skeleton)}
+    values |= {name: np.append(rows, np.zeros((1, *rows.shape[1:])), axis=0) for name, rows in known.items()}
     for attribute, rows in values.items():
         rest = np.zeros(((len(blocks) - 1) * count, *rows.shape[1:]))
         _write_attribute(mesh, attribute, np.concatenate([rows, rest]))
@@ -228,6 +227,17 @@ def _ensure_joints_mesh(name: str, skeleton: Skeleton) -> bpy.types.Mesh:
         holder.vertex_groups.new(name=group).add(members.tolist(), 1.0, "REPLACE")
     bpy.data.objects.remove(holder)
     return mesh
+
+
+def _describe_at_rest(skeleton: Skeleton) -> np.ndarray:
+    """What bulge limit and contact read of the joints at rest, float array (B, 4, 4)."""
+    joints, posed = skeleton.joints, place_at_rest(skeleton.joints)
+    assert joints.tails is not None
+    matrices = np.zeros((len(joints.parents), 4, 4))
+    matrices[:, :3, :3] = np.stack([find_starts(joints), joints.centers, joints.tails], axis=2)
+    matrices[:, 3, 0], matrices[:, 3, 1:3] = find_hinges(joints), posed.lengths.T
+    matrices[:, 3, 3] = find_angles(posed.before.T, posed.after.T)
+    return matrices
 
 
 def _find_reach(skeleton: Skeleton) -> float:
@@ -293,7 +303,7 @@ def _write_attribute(mesh: bpy.types.Mesh, name: str, rows: np.ndarray) -> None:
         write_array(attribute.data, "value", rows.transpose(0, 2, 1))
     elif rows.ndim == 2:
         write_array(mesh.attributes.new(name, "FLOAT_VECTOR", "POINT").data, "vector", rows)
-    elif name in (SHARE, HINGE):
+    elif name == SHARE:
         write_array(mesh.attributes.new(name, "FLOAT", "POINT").data, "value", rows)
     else:
         write_array(mesh.attributes.new(name, "INT", "POINT").data, "value", rows, np.int32)

@@ -113,6 +113,11 @@ class FaceKeys:
                 points += np.float32(value) * offset
         return points
 
+    def is_any_moved(self, chosen: np.ndarray) -> bool:
+        """Whether a key moves some of the vertices that are chosen, bool array (V,), by more than rounding."""
+        least = 1e-6 * float(np.ptp(self.basis, axis=0).max(initial=0.0))
+        return any(offset is not None and (np.abs(offset[chosen]) > least).any() for offset in self._offsets)
+
 
 def read_key_values(mesh: bpy.types.Mesh, depsgraph: bpy.types.Depsgraph) -> tuple[float, ...]:
     """Values of a mesh's shape keys as a depsgraph has them, 0 for muted ones; nothing where there are none."""

@@ -323,6 +323,12 @@ class Graph:
         node.outputs[0].default_value = value
         return Value(self, node.outputs[0])
 
+    def integer(self, value: int) -> Value:
+        """A constant whole number."""
+        node = self.new_node("FunctionNodeInputInt")
+        node.integer = value
+        return Value(self, node.outputs[0])
+
     def exponential(self, value: Value) -> Value:
         """The power of e to a number."""
         return self.add("ShaderNodeMath", value, operation="EXPONENT")

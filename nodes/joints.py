@@ -231,17 +231,25 @@ def split_hg(graph: Graph, joints: Value, levels: Value, linear: Value, groups: 
 def sum_chains(graph: Graph, joints: Value, levels: Value, **values: Value) -> Value:
     """Store the sum of a value over each joint and its ancestors under its name: `Chains.sum`."""
     ((name, value),) = values.items()
-    joints = graph.store(joints, **{name: value, "jump": graph.attribute(PARENT, "INT")})
+    components = value.components() if value.kind == "VECTOR" else (value,)
+    # In one attribute with the joint to go on from: each that is stored in each step takes its time.
+    joints = graph.store(joints, chain=_pack(graph, [*components, graph.attribute(PARENT, "INT")]))
     steps = graph.add(
         "ShaderNodeMath", graph.add("ShaderNodeMath", levels, 2.0, operation="LOGARITHM"), operation="CEIL"
     )
     zone = graph.repeat(steps, Joints=joints)
-    total = graph.attribute(name, {"VALUE": "FLOAT", "VECTOR": "FLOAT_VECTOR"}[value.kind])
-    jump = graph.attribute("jump", "INT")
-    further = graph.switch(jump < 0, graph.sample(zone["Joints"], jump, jump), -1)
-    # `jump` is stored last, as the sum reads it.
-    step = graph.store(zone["Joints"], **{name: total + graph.sample(zone["Joints"], total, jump), "jump": further})
-    return zone.close(Joints=step)["Joints"]
+    chain, count = graph.attribute("chain", "FLOAT4X4"), len(components)
+    *totals, jump = chain.components()[: count + 1]
+    *above, further = graph.sample(zone["Joints"], chain, jump).components()[: count + 1]
+    totals = [total + more for total, more in zip(totals, above, strict=True)]
+    step = graph.store(zone["Joints"], chain=_pack(graph, [*totals, graph.switch(jump < 0.0, further, -1.0)]))
+    *totals, _ = chain.components()[: count + 1]
+    total = graph.vector(*totals) if value.kind == "VECTOR" else totals[0]
+    return graph.store(zone.close(Joints=step)["Joints"], **{name: total})
+
+
+def _pack(graph: Graph, numbers: list[Value]) -> Value:
+    return graph.add("FunctionNodeCombineMatrix", *numbers, *[0.0] * (16 - len(numbers)))
 
 
 def of_parent(graph: Graph, joints: Value, matrix: Value, parent: Value) -> Value:

@@ -22,9 +22,9 @@ SEGMENT_BLOCKS = (*BLOCKS, "before", "beyond")
 """Those where bones have segments: at the joint, and away from it along the bone's axes at rest. A segment's end has
 `y` halfway to the next end, and all ends of a bone have the same points before and beyond it."""
 
-PARENT, CENTER, START, TAIL, HINGE = "parent", "center", "start", "tail", "hinge"
-"""Attributes of a joint's first point: index of the joint's parent, -1 for a root; at rest, the joint's center, where
-the bone above it begins, and where its own ends; 1 where a joint has bulge limit and contact."""
+PARENT, CENTER, TAIL = "parent", "center", "tail"
+"""Attributes of a joint's first point: index of the joint's parent, -1 for a root; at rest, the joint's center, and
+where its bone ends."""
 
 REST_INVERSE, SHARE, BONE, FIRST, LAST = "rest_inverse", "share", "bone", "first", "last"
 """And where bones have segments: from armature space to the frame of x, y, z and origin; how far along the B-Bone, -1

@@ -9,7 +9,7 @@ from typing import Any
 from ..deformers.rig.rest import LEAST_WEIGHT
 from ..deformers.skinning.stages import LEAST_NORM
 from .graph import Graph, Value
-from .limits import HAS_LIMITS, LIMITS_ATTRIBUTE
+from .limits import JOINT_ATTRIBUTE, LIMITS_ATTRIBUTE, STATE
 from .sets import DUAL_QUATERNION, HAS_MATRICES, IS_STRETCHED, MATRIX
 
 SET_ATTRIBUTE, WEIGHTS_ATTRIBUTE, SHARE_ATTRIBUTE = "supple_set_", "supple_weights_", "supple_share_"
@@ -28,6 +28,7 @@ INPUTS = (
     ("Invert", "BOOLEAN", "Limit the deformation to what the vertex group leaves out"),
     ("Bulge Limit", "VALUE", "How much of the skin that swells at bent joints is drawn back"),
     ("Contact", "VALUE", "How much the two sides of bent joints keep apart"),
+    ("Shape Changes", "BOOLEAN", "Whether shape keys or other modifiers change the shape that is posed"),
     ("SDEF", "BOOLEAN", "Whether vertices have centers of an MMD model"),
 )
 """Inputs of the node modifier besides the geometry."""
@@ -91,7 +92,8 @@ def build_skin(
     graph = Graph(name)
     graph.tree.is_modifier = True
     geometry = graph.input("Geometry", "GEOMETRY")
-    source, linear_group, vertex_group, invert, bulge_limit, contact, has_sdef = (graph.input(*each) for each in INPUTS)
+    source, linear_group, vertex_group, invert, *limited_by, has_sdef = (graph.input(*each) for each in INPUTS)
+    bulge_limit, contact, changes = limited_by
 
     with graph.frame("Joints, and into their space"):
         joints = graph.outputs("GeometryNodeObjectInfo", source)[-1]
@@ -121,19 +123,23 @@ def build_skin(
         return graph.finish()
     with graph.frame("Bulge limit and contact, for vertices that belong to a joint"):
         holding, held = graph.capture(geometry, "POINT", Start=start, Posed=posed)
-        amounts = {"Bulge_Limit": bulge_limit, "Contact": contact}
+        amounts = {"Bulge_Limit": bulge_limit, "Contact": contact, "Shape_Changes": changes}
         corrected = graph.call(limits, Joints=joints, Start=held["Start"], Position=held["Posed"], **amounts)
         moved = put_back(holding, None, held["Start"], held["Posed"])
-        limited = put_back(moved, _belongs_to_joint(graph), held["Start"], corrected["Position"])
-        has_limits = (bulge_limit.maximum(contact) > 0.0) & _is_true_point(graph, joints, HAS_LIMITS)
+        limited = put_back(moved, _is_limited(graph, joints), held["Start"], corrected["Position"])
+        has_limits = (bulge_limit.maximum(contact) > 0.0) & (_read_state(graph, joints, 0) > 0)
         graph.output("Geometry", graph.switch(has_limits, plain, limited))
     return graph.finish()
 
 
-def _belongs_to_joint(graph: Graph) -> Value:
-    """Whether a vertex takes something of bulge limit or contact."""
+def _is_limited(graph: Graph, joints: Value) -> Value:
+    """Whether a vertex takes something of bulge limit or contact, and its joint is bent."""
     limit, contact, _ = graph.attribute(LIMITS_ATTRIBUTE, "FLOAT_VECTOR").components()
-    return limit.maximum(contact) > 0.0
+    return (limit.maximum(contact) > 0.0) & (_read_state(graph, joints, graph.attribute(JOINT_ATTRIBUTE, "INT")) > 1)
+
+
+def _read_state(graph: Graph, joints: Value, joint: Any) -> Value:
+    return graph.sample(joints, graph.attribute(STATE, "INT"), joint)
 
 
 def _put_back(
@@ -151,11 +157,6 @@ def _put_back(
         return graph.add("GeometryNodeSetPosition", geometry, selection, posed)
 
     return put_back
-
-
-def _is_true_point(graph: Graph, joints: Value, name: str) -> Value:
-    """Whether the points of the joints have an attribute that is true: a single value."""
-    return graph.sample(joints, graph.attribute(name, "BOOLEAN"), 0)
 
 
 def _is_given(graph: Graph, group: Value) -> Value:

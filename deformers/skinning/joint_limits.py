@@ -15,7 +15,7 @@ import numpy as np
 from ..geometry.vectors import smooth_step
 from ..rig.rest import Joints, Pose
 from .joint_shares import JointShares
-from .posed_joints import PosedJoints, place_joints, pose_joints
+from .posed_joints import PosedJoints, place_at_rest, pose_joints
 
 NEAR = 0.24
 """Of two bones the one counts e times less that is farther away by this share of the distance at rest."""
@@ -154,15 +154,29 @@ class LimitRows:
     def _find_at_rest(self, rest: Callable[[np.ndarray], np.ndarray], pose: Pose) -> AtRest:
         space = b"" if pose.object_to_armature is None else pose.object_to_armature.tobytes()
         if self.known.get("space") != space:
-            joints = place_joints(self.skeleton, np.tile(np.eye(4), (len(self.skeleton.parents), 1, 1)))
-            offsets = rest(self.ranks) - joints.centers[:, self.joints]
-            nearest = _find_nearest(offsets, joints, self.joints)
-            _, distances, nearness = find_feet(offsets, joints, self.joints, nearest)
-            normals = (joints.before + joints.after) / np.maximum(joints.spans[0], TINY)
-            heights = _dot(offsets, normals[:, self.joints])
-            sideways = np.sqrt(np.maximum(_dot(offsets, offsets) - heights * heights, 0.0))
-            self.known.update(space=space, at_rest=AtRest(nearest, distances, nearness, heights, sideways))
+            self.known.update(space=space, at_rest=find_at_rest(rest(self.ranks), self.joints, self.skeleton))
         return self.known["at_rest"]
+
+
+def find_at_rest(points: np.ndarray, of_vertices: np.ndarray, skeleton: Joints) -> AtRest:
+    """How vertices are about their joint at rest.
+
+    Parameters
+    ----------
+    points : float array, shape (3, A)
+        Armature space.
+    of_vertices : int array, shape (A,)
+        Their joints.
+    skeleton : Joints
+    """
+    joints = place_at_rest(skeleton)
+    offsets = points.astype(np.float32) - joints.centers[:, of_vertices]
+    nearest = _find_nearest(offsets, joints, of_vertices)
+    _, distances, nearness = find_feet(offsets, joints, of_vertices, nearest)
+    normals = (joints.before + joints.after) / np.maximum(joints.spans[0], TINY)
+    heights = _dot(offsets, normals[:, of_vertices])
+    sideways = np.sqrt(np.maximum(_dot(offsets, offsets) - heights * heights, 0.0))
+    return AtRest(nearest, distances, nearness, heights, sideways)
 
 
 def sort_limits(

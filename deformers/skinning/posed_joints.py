@@ -98,8 +98,13 @@ def _find_rest_joints(joints: Joints) -> RestJoints:
         ends = np.stack([find_starts(joints), centers, centers if joints.tails is None else joints.tails])
         (before, after), lengths = split_lengths(np.diff(ends, axis=0))
         normals, _ = split_lengths(before + after)
-        _rest_joints[joints] = RestJoints(ends, normals, lengths, _find_angles(before, after), find_hinges(joints))
+        _rest_joints[joints] = RestJoints(ends, normals, lengths, find_angles(before, after), find_hinges(joints))
     return _rest_joints[joints]
+
+
+def place_at_rest(joints: Joints) -> PosedJoints:
+    """The joints at rest."""
+    return place_joints(joints, np.tile(np.eye(4), (len(joints.parents), 1, 1)))
 
 
 def place_joints(joints: Joints, matrices: np.ndarray) -> PosedJoints:
@@ -110,7 +115,7 @@ def place_joints(joints: Joints, matrices: np.ndarray) -> PosedJoints:
     (before, after), lengths = split_lengths(np.diff(ends, axis=0))
     hinges = rest.hinges & (lengths > LEAST_LENGTH * rest.lengths).all(axis=0)
     spans = np.stack([before + after, after - before])
-    bend, widths = _find_angles(before, after), _find_widths(matrices, joints.axes)
+    bend, widths = find_angles(before, after), _find_widths(matrices, joints.axes)
     contacts = np.where(hinges, rise(np.radians(BENT[0]), np.radians(BENT[1]), bend), 0.0)
     tilt = _find_tilts(np.flatnonzero(contacts), rest.normals, moved[:2, :, :3, :3], spans[0])
     return PosedJoints(
@@ -142,12 +147,12 @@ def _find_tilts(chosen: np.ndarray, rest: np.ndarray, linear: np.ndarray, normal
     turned = np.einsum("kbij,bj->kbi", linear, rest[chosen])
     is_rigid = find_rigid(linear.reshape(-1, 3, 3)).reshape(2, -1).all(axis=0)
     tilts = np.full(len(rest), 0.5 * np.pi)
-    angles = np.maximum(*(_find_angles(rows, normals) for rows in turned))
+    angles = np.maximum(*(find_angles(rows, normals) for rows in turned))
     tilts[chosen] = np.where(is_rigid, np.minimum(angles, 0.5 * np.pi), 0.5 * np.pi)
     return tilts
 
 
-def _find_angles(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+def find_angles(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Between unit vectors, shape (B, 3), in radians."""
     return np.arccos(np.clip(np.einsum("bi,bi->b", first, second), -1.0, 1.0))
 

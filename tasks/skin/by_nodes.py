@@ -125,7 +125,7 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
     group = ensure_deformation(choices.method, choices.params, set_count, influences.is_interpolable)
     if supple.node_group != group:
         supple.node_group = group
-    write_influences(mesh_of(bound.obj), influences, indices, setup.centers, setup.shares)
+    write_influences(mesh_of(bound.obj), influences, indices, setup.centers, setup.shares, setup.at_rest)
     inputs = {
         JOINTS_INPUT: joints,
         "Linear Group": choices.linear_group,
@@ -133,6 +133,7 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
         "Invert": choices.invert,
         "Bulge Limit": choices.params.bulge_limit,
         "Contact": choices.params.contact,
+        "Shape Changes": setup.shape_changes,
         "SDEF": has_sdef(influences, setup.centers),
     }
     for name, value in inputs.items():

@@ -11,10 +11,11 @@ from mathutils import Matrix
 
 from ...bridge import modifiers
 from ...bridge.armatures import Skeleton, read_skeleton
-from ...bridge.meshes import mesh_of, read_face_corners
+from ...bridge.meshes import FaceKeys, mesh_of, read_face_corners
 from ...deformers import METHODS, SkinningError
 from ...deformers.rig.influences import Influences, pack_influences, pack_interpolable_influences
 from ...deformers.skinning.centers import place_centers
+from ...deformers.skinning.joint_limits import AtRest, find_at_rest
 from ...deformers.skinning.joint_shares import JointShares, find_joint_shares
 from ...deformers.skinning.rotation_centers import RotationCenters
 from ...settings.choices import read_params
@@ -37,6 +38,10 @@ class NodeSetup:
         What vertices rotate about, for methods that do.
     shares : JointShares or None
         What vertices take of bulge limit and contact; None where none is chosen, or nodes can not tell.
+    at_rest : AtRest or None
+        Goes with `shares`: how the vertices are about their joints.
+    shape_changes : bool
+        Whether these may be elsewhere before they are posed: by shape keys or modifiers above, or as the object moves.
     """
 
     character: Character
@@ -44,6 +49,8 @@ class NodeSetup:
     choices: Choices
     centers: RotationCenters | None
     shares: JointShares | None
+    at_rest: AtRest | None
+    shape_changes: bool
 
 
 @dataclass(frozen=True)
@@ -102,10 +109,26 @@ def prepare_known(
     if METHODS[choices.method].sees_all_meshes:
         check_centers(skinned, above, params)
         centers = place_centers(with_surfaces(rest, skinned, skeleton, choices.method), params)
-    influences, shares = _pack(obj, above, character), None
+    influences, shares, at_rest, shape_changes = _pack(obj, above, character), None, None, False
     if max(params.bulge_limit, params.contact) > 0.0 and not influences.is_interpolable:
         shares = find_joint_shares(rest.armature_points, rest.weights, rest.joints, rest.triangles)
-    return NodeSetup(character, influences, choices, centers, shares)
+        at_rest = find_at_rest(rest.armature_points.T, np.maximum(shares.joints, 0), rest.joints)
+        shape_changes = bool(above) or _may_move(skinned) or _has_keys_at_joints(obj, shares)
+    return NodeSetup(character, influences, choices, centers, shares, at_rest, shape_changes)
+
+
+def _may_move(skinned: SkinnedObject) -> bool:
+    """Whether an object may move within its armature, or is deformed by it before all modifiers."""
+    obj = skinned.obj
+    is_tied = obj.parent == skinned.armature and obj.parent_type == "OBJECT"
+    return not is_tied or obj.animation_data is not None or len(obj.constraints) > 0
+
+
+def _has_keys_at_joints(obj: bpy.types.Object, shares: JointShares) -> bool:
+    """Whether a shape key moves vertices that are under bulge limit or contact: those of faces mostly do not."""
+    if mesh_of(obj).shape_keys is None:
+        return False
+    return FaceKeys(obj).is_any_moved(np.maximum(shares.limits, shares.contacts) > 0.0)
 
 
 def read_node_choices(skinned: SkinnedObject, method: str) -> Choices:
