@@ -11,7 +11,17 @@ class SkinningError(Exception):
 
     Everything a user can cause (wrong selection, changed mesh, unwritable file) is raised as this type and shown as it
     is. Any other exception is a bug and must be seen as one.
+
+    Parameters
+    ----------
+    text : str
+    remedy : str
+        What can be done about it with one press: "WEIGHTS", "SWITCH_ON", "OBJECT_MODE", or "" for nothing.
     """
+
+    def __init__(self, text: str, remedy: str = "") -> None:
+        super().__init__(text)
+        self.remedy = remedy
 
 
 class UnsupportedError(SkinningError):

@@ -3,6 +3,7 @@
 from . import (
     bake,
     bind,
+    character,
     measure,
     pattern_maps,
     pattern_strokes,
@@ -15,6 +16,7 @@ from . import (
 
 PARTS = (
     bind,
+    character,
     bake,
     measure,
     patterns,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import bpy
-from bpy.props import EnumProperty
+from bpy.props import BoolProperty, EnumProperty
 
 from ..bridge.carriers import is_hidden_object
 from ..deformers import SkinningError
+from ..settings.character import list_ticked
 from ..settings.objects import EVALUATE_ITEMS, METHOD_ITEMS, settings_of
 from ..tasks.character import has_armature_modifier
-from ..tasks.skin.bind import bind, describe_particles, make_independent, unbind
+from ..tasks.skin.bind import bind, bind_each, describe_particles, make_independent, unbind
 
 
 def chosen_meshes(context: bpy.types.Context) -> list[bpy.types.Object]:
@@ -45,6 +46,11 @@ class SUPPLE_OT_bind(bpy.types.Operator):
         description="Whether nodes in the file or Supple's Python compute the deformation",
         items=EVALUATE_ITEMS,
     )
+    whole: BoolProperty(
+        name="Whole Character",
+        description="Bind all ticked meshes of the character, those that can be bound, each by its own settings",
+        options={"SKIP_SAVE"},
+    )
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
@@ -59,6 +65,8 @@ class SUPPLE_OT_bind(bpy.types.Operator):
         return self.execute(context)
 
     def execute(self, context: bpy.types.Context) -> set[str]:
+        if self.whole:
+            return self.bind_whole(context)
         meshes = chosen_meshes(context)
         method = self.method if self.properties.is_property_set("method") else settings_of(meshes[0]).method
         evaluate = self.evaluate if self.properties.is_property_set("evaluate") else None
@@ -74,6 +82,27 @@ class SUPPLE_OT_bind(bpy.types.Operator):
         self.report({"INFO"}, describe_bind(meshes, method))
         return {"FINISHED"}
 
+    def bind_whole(self, context: bpy.types.Context) -> set[str]:
+        """Bind what is ticked and can be bound, and say what could not."""
+        meshes = list_ticked(context)
+        if not meshes:
+            self.report({"ERROR"}, "No mesh is ticked: tick those to bind in the list of the Supple tab")
+            return {"CANCELLED"}
+        manager = context.window_manager
+        manager.progress_begin(0.0, 1.0)
+        try:
+            failed = bind_each(meshes, progress=manager.progress_update)
+        finally:
+            manager.progress_end()
+        refused = [obj for obj, _ in failed]
+        bound = [obj for obj in meshes if obj not in refused]
+        for _, error in failed:
+            self.report({"WARNING"} if bound else {"ERROR"}, str(error))
+        if not bound:
+            return {"CANCELLED"}
+        self.report({"INFO"}, f"Bound {len(bound)} of {len(meshes)} meshes")
+        return {"FINISHED"}
+
 
 class SUPPLE_OT_unbind(bpy.types.Operator):
     """Deform the selected characters with their Armature modifiers again, and remove bakes and patterns"""
@@ -82,16 +111,21 @@ class SUPPLE_OT_unbind(bpy.types.Operator):
     bl_label = "Unbind"
     bl_options = {"REGISTER", "UNDO"}
 
+    whole: BoolProperty(
+        name="Whole Character", description="Unbind all ticked meshes of the character", options={"SKIP_SAVE"}
+    )
+
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        if not any(settings_of(obj).is_bound or settings_of(obj).patterns for obj in chosen_meshes(context)):
+        meshes = {*chosen_meshes(context), *list_ticked(context)}
+        if not any(settings_of(obj).is_bound or settings_of(obj).patterns for obj in meshes):
             cls.poll_message_set("Select a mesh that is bound, or has patterns")
             return False
         return True
 
     def execute(self, context: bpy.types.Context) -> set[str]:
         try:
-            unbind(chosen_meshes(context))
+            unbind(list_ticked(context) if self.whole else chosen_meshes(context))
         except SkinningError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}

@@ -5,12 +5,13 @@ from __future__ import annotations
 import bpy
 
 from ..deformers import SkinningError
+from ..settings.character import find_shown
 from ..tasks.character import has_armature_modifier
 from ..tasks.measure import measure_shown
 
 
 class SUPPLE_OT_measure(bpy.types.Operator):
-    """Measure what the current pose keeps of the active mesh, and how far Blender's own methods are from it"""
+    """Measure what the current pose keeps of the mesh that is shown, and how far Blender's own methods are from it"""
 
     bl_idname = "supple.measure"
     bl_label = "Measure"
@@ -18,7 +19,7 @@ class SUPPLE_OT_measure(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        obj = context.active_object
+        obj = find_shown(context)
         if obj is None or not has_armature_modifier(obj):
             cls.poll_message_set("Select a mesh that has an Armature modifier")
             return False
@@ -26,7 +27,7 @@ class SUPPLE_OT_measure(bpy.types.Operator):
 
     def execute(self, context: bpy.types.Context) -> set[str]:
         try:
-            measures = measure_shown(context.active_object, context.scene, context.evaluated_depsgraph_get())
+            measures = measure_shown(find_shown(context), context.scene, context.evaluated_depsgraph_get())
         except SkinningError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}

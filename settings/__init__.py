@@ -1,16 +1,17 @@
 """What Supple stores: on an object, in a scene, in the window manager.
 
-`objects` holds `object.supple` and `settings_of(obj)`, with `particles` and `patterns` inside; `weights` holds
-`scene.supple_weights`, `bones` `bone.supple`. `events` passes changes on to whoever listens, `reports` keeps what is
-never saved.
+`objects` holds `object.supple` and `settings_of(obj)`, with `particles` and `patterns` inside; `character` holds
+`scene.supple_character`, the same settings for all ticked meshes of an armature; `weights` holds
+`scene.supple_weights`, `bones` `bone.supple`. `events` passes changes on to whoever listens, `reports` keeps
+what is never saved.
 
 Property groups have no methods: Blender 4.2 keeps an unregistered class, and a method keeps its module alive with it;
 Blender as a module then crashes when Python ends.
 """
 
-from . import bones, objects, weights
+from . import bones, character, objects, weights
 
-PARTS = (bones, objects, weights)
+PARTS = (bones, objects, character, weights)
 
 
 def register() -> None:

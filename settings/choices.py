@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import bpy
@@ -18,28 +18,41 @@ DRAGGING, BAKING = "dragging", "bake"
 """Moments at which a choice may have a value of its own: in a property named for both, such as `iterations_bake`."""
 
 
-def choice_properties(methods: Iterable[Method]) -> dict[str, Any]:
+def _follow(_name: str, _items: tuple, _default: Any) -> dict[str, Any]:
+    return {"update": show_change}
+
+
+def choice_properties(
+    methods: Iterable[Method], access: Callable[[str, tuple, Any], dict[str, Any]] = _follow
+) -> dict[str, Any]:
     """The choices of some methods as properties, by name.
+
+    `access` gives the functions that each is made with, for its name, its words to choose from, and its default.
 
     A group of properties takes them as annotations in words, which Blender evaluates. Properties themselves would live
     as long as the class, with the modules that they call: see `settings` on Blender 4.2.
     """
-    return {choice.property_name: _make_property(method, choice) for method in methods for choice in method.choices}
+    found = {}
+    for method in methods:
+        for choice in method.choices:
+            functions = access(choice.property_name, choice.items, method.default_of(choice))
+            found[choice.property_name] = _make_property(method, choice, functions)
+    return found
 
 
-def _make_property(method: Method, choice: Choice) -> Any:
+def _make_property(method: Method, choice: Choice, functions: dict[str, Any]) -> Any:
     default = method.default_of(choice)
-    common: dict[str, Any] = {"name": choice.label, "description": choice.tooltip, "default": default}
+    common: dict[str, Any] = {"name": choice.label, "description": choice.tooltip, "default": default, **functions}
     if choice.items:
-        return EnumProperty(items=choice.items, update=show_change, **common)
+        return EnumProperty(items=choice.items, **common)
     slider = zip(("soft_min", "soft_max"), choice.slider, strict=True)
     limits: dict[str, Any] = {"min": choice.lowest} | {name: end for name, end in slider if end is not None}
     if choice.highest < UNLIMITED:
         limits["max"] = choice.highest
     if isinstance(default, int):
-        return IntProperty(update=show_change, **common, **limits)
+        return IntProperty(**common, **limits)
     fine: dict[str, Any] = {"precision": 4, "step": 1} if choice.unit == "DISTANCE" else {}
-    return FloatProperty(subtype=choice.unit, update=show_change, **common, **limits, **fine)
+    return FloatProperty(subtype=choice.unit, **common, **limits, **fine)
 
 
 def store_of(settings: Any, method: Method) -> bpy.types.PropertyGroup:

@@ -71,6 +71,11 @@ class ObjectSettings(bpy.types.PropertyGroup):
         description="Vertex group that mixes in linear blending: 0 follows the method, 1 is linear",
         update=show_change,
     )
+    is_ticked: BoolProperty(
+        name="Ticked",
+        description="Whether Bind, Bake and settings in the Supple tab are for this mesh, too",
+        default=True,
+    )
     particles: PointerProperty(type=ParticleSettings)
     patterns: CollectionProperty(type=PatternSettings)
     active_pattern: IntProperty(name="Active Pattern", options={"HIDDEN"})
@@ -105,6 +110,7 @@ class ObjectSettings(bpy.types.PropertyGroup):
     baked_keys: StringProperty(name="Baked Keys", options={"HIDDEN"})
     live_toggles: BoolVectorProperty(size=2, default=(True, True), options={"HIDDEN"})
     message: StringProperty(name="Message", options={"HIDDEN", "SKIP_SAVE"})
+    remedy: StringProperty(name="Remedy", options={"HIDDEN", "SKIP_SAVE"})
     weights_report: StringProperty(
         name="Weights Report", description="What came of automatic weights, or of the latest check", options={"HIDDEN"}
     )

@@ -34,3 +34,6 @@ measure_reports: dict[int, str] = {}
 
 particle_reports: dict[int, ParticleReport] = {}
 """Of the objects that Python deforms by a method of particles, by `session_uid`; never saved."""
+
+pose_times: dict[int, float] = {}
+"""Milliseconds that the latest pose took of each object that Python deforms, by `session_uid`; never saved."""

@@ -125,7 +125,9 @@ def read_weight_groups(skinned: SkinnedObject, skeleton: Skeleton) -> list[str]:
     if not groups and not skinned.replaced.use_bone_envelopes:
         if not obj.vertex_groups:
             raise SkinningError(
-                f"'{obj.name}' has no vertex groups: parent it to the armature with automatic weights, or paint weights"
+                f"'{obj.name}' has no vertex groups: parent it to the armature with automatic weights, or paint "
+                "weights",
+                remedy="WEIGHTS",
             )
         raise SkinningError(
             f"None of the {len(obj.vertex_groups)} vertex groups of '{obj.name}' is named after a deforming bone of "
@@ -163,7 +165,8 @@ def read_rest(skinned: SkinnedObject, skeleton: Skeleton, object_to_armature: Ma
     if not (weights.values > 0).any():
         raise SkinningError(
             f"No vertex of '{obj.name}' has a weight for a deforming bone of '{skinned.armature.name}': paint weights "
-            "or parent it with automatic weights"
+            "or parent it with automatic weights",
+            remedy="WEIGHTS",
         )
     weights = _split_bendy(weights, armature_points, skeleton, skinned.armature)
     return Rest(

@@ -215,8 +215,45 @@ def _swap(obj: bpy.types.Object, to_armature: bool) -> bool:
         return False
     source, target = (supple, armature) if to_armature else (armature, supple)
     if any(read_toggles(source)):
-        pass_toggles(source, target)
+        write_toggles(
+            target, either(read_toggles(source), read_toggles(target))
+        )  # both are on, each in one, if flipped
+        write_toggles(source, (False, False))
     return True
+
+
+def is_flipped(obj: bpy.types.Object) -> bool:
+    """Whether Blender's own Armature modifier shows a bound object in the viewport."""
+    try:
+        supple, armature = find_supple_modifier(obj), find_replaced_modifier(obj)
+    except SkinningError:
+        return False
+    return armature.show_viewport and not supple.show_viewport
+
+
+def read_milliseconds(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> float | None:
+    """What a bound object's modifier took when it was last evaluated; None where it was not."""
+    evaluated = obj.evaluated_get(depsgraph)
+    modifier = next(filter(is_supple_modifier, evaluated.modifiers), None)
+    return 1e3 * modifier.execution_time if modifier is not None and modifier.show_viewport else None
+
+
+def flip(obj: bpy.types.Object, to_armature: bool) -> None:
+    """Have Blender's own Armature modifier show a bound object in the viewport, or Supple again; renders do not change.
+
+    Raises
+    ------
+    SkinningError
+        Where a bake deforms the object, or the user has removed one of the modifiers.
+    """
+    if settings_of(obj).bake != "NONE":
+        raise SkinningError(f"'{obj.name}' is deformed by a bake: go back to live first")
+    check_not_linked(obj)
+    supple, armature = find_supple_modifier(obj), find_replaced_modifier(obj)
+    if is_flipped(obj) == to_armature:
+        return
+    hidden, shown = (supple, armature) if to_armature else (armature, supple)
+    shown.show_viewport, hidden.show_viewport = hidden.show_viewport, False
 
 
 def pass_toggles(source: bpy.types.Modifier, target: bpy.types.Modifier) -> None:

@@ -1,8 +1,8 @@
 """Panels: they draw, and nothing else."""
 
-from . import bones, panels, patterns, weights
+from . import bones, character, panels, patterns, weights
 
-PARTS = (weights, panels, patterns, bones)
+PARTS = (weights, character, panels, patterns, bones)
 
 
 def register() -> None:

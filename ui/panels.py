@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Container
 from itertools import groupby
-from typing import Literal
+from typing import Any, Literal
 
 import bpy
 
+from ..settings.character import TOGETHER, find_shown, is_mixed, list_meshes, list_ticked
 from ..settings.choices import METHODS, Method
 from ..settings.objects import BAKE_ITEMS, PARTICLE_METHODS, ObjectSettings, settings_of
 from ..settings.particles import ParticleSettings
 from ..settings.reports import ParticleReport, measure_reports, particle_reports
+from ..tasks.stack import is_flipped
+from .character import draw_meshes
 
 SLOW = "For study, and slow: each pose takes seconds. To go on working, choose Particles"
 MOMENTS = ("", "_dragging", "_bake")
@@ -26,10 +30,10 @@ class SupplePanel:
     bl_category = "Supple"
 
 
-def active_settings(context: bpy.types.Context) -> ObjectSettings | None:
-    """Settings of the active object where it is a mesh."""
-    obj = context.active_object
-    return settings_of(obj) if obj is not None and obj.type == "MESH" else None
+def shown_settings(context: bpy.types.Context) -> ObjectSettings | None:
+    """Settings of the mesh that is shown: the active one, or that of the active armature's list."""
+    obj = find_shown(context)
+    return settings_of(obj) if obj is not None else None
 
 
 def draw_message(
@@ -42,17 +46,21 @@ def draw_message(
         column.label(text=line, icon="NONE" if number else icon)
 
 
-def draw_evaluate(layout: bpy.types.UILayout, context: bpy.types.Context, settings: ObjectSettings) -> None:
+def draw_evaluate(
+    layout: bpy.types.UILayout, context: bpy.types.Context, settings: ObjectSettings, store: bpy.types.PropertyGroup
+) -> None:
     """Nodes or Python, and why not nodes."""
     row = layout.row()
     row.enabled = settings.id_data.mode != "EDIT"
-    row.prop(settings, "evaluate", expand=True)
+    row.prop(store, "evaluate", expand=True)
     if settings.evaluate == "PYTHON" and settings.evaluate_problem:
         draw_message(layout, context, settings.evaluate_problem, icon="INFO")
 
 
-def draw_choices(layout: bpy.types.UILayout, store: bpy.types.PropertyGroup, method: Method) -> None:
-    """What a method lets choose, in its order: a column for each group of choices."""
+def draw_choices(
+    layout: bpy.types.UILayout, store: bpy.types.PropertyGroup, method: Method, mixed: Container[str] = ()
+) -> None:
+    """What a method lets choose, in its order: a column for each group of choices; `mixed` are said to be so."""
     for group, choices in groupby(method.choices, key=lambda choice: choice.group):
         column = layout.column(align=True) if group else layout
         for choice in choices:
@@ -60,8 +68,34 @@ def draw_choices(layout: bpy.types.UILayout, store: bpy.types.PropertyGroup, met
             if choice.overruled_by:
                 row.enabled = getattr(store, choice.overruled_by) == 0
             for moment in MOMENTS:
-                if hasattr(store, choice.property_name + moment):
-                    row.prop(store, choice.property_name + moment)
+                name = choice.property_name + moment
+                if hasattr(store, name):
+                    draw_setting(row, store, name, name in mixed)
+
+
+REMEDIES: dict[str, tuple[str, Any]] = {
+    "WEIGHTS": ("Automatic Weights", "MOD_VERTEX_WEIGHT"),
+    "SWITCH_ON": ("Switch On", "HIDE_OFF"),
+    "OBJECT_MODE": ("Object Mode", "OBJECT_DATAMODE"),
+}
+"""Label and icon of what can be done about a message, by `SkinningError.remedy`."""
+
+
+def draw_problem(layout: bpy.types.UILayout, context: bpy.types.Context, obj: bpy.types.Object) -> None:
+    """Draw what is wrong with a mesh, and the button that does something about it."""
+    settings = settings_of(obj)
+    if not settings.message:
+        return
+    draw_message(layout, context, settings.message)
+    if settings.remedy in REMEDIES:
+        label, icon = REMEDIES[settings.remedy]
+        layout.operator("supple.remedy", text=f"{label}, and Bind", icon=icon).mesh = obj.name
+
+
+def draw_setting(layout: bpy.types.UILayout, store: bpy.types.PropertyGroup, name: str, is_mixed: bool) -> None:
+    """Draw a setting, and whether the ticked meshes differ in it."""
+    label = store.bl_rna.properties[name].name
+    layout.prop(store, name, text=f"{label} (mixed)" if is_mixed else label)
 
 
 class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
@@ -73,42 +107,59 @@ class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
         layout = self.layout
         layout.use_property_split = True
         layout.use_property_decorate = False
-        settings = active_settings(context)
+        settings = shown_settings(context)
         if settings is None:
-            self.draw_without_mesh(context)
-            return
-        column = layout.column()
-        column.prop(settings, "method")
-        method = METHODS.get(settings.method)  # a later version may have stored another
-        if method is not None and not method.fills_solid:
-            draw_choices(column, settings, method)
-        draw_evaluate(column, context, settings)
-        column.prop_search(settings, "linear_group", context.active_object, "vertex_groups")
-        row = layout.row(align=True)
-        row.scale_y = 1.4
-        button = row.operator("supple.bind", text="Bind Again" if settings.is_bound else "Bind", icon="LINKED")
-        if method is not None:
-            button.method = settings.method
-        if settings.is_bound or settings.patterns:
-            row.operator("supple.unbind", text="", icon="UNLINKED")
-            if settings.is_bound and settings.evaluate == "NODES":
-                layout.operator("supple.make_independent", icon="DUPLICATE")
-        if settings.message:
-            draw_message(layout, context, settings.message)
-
-    def draw_without_mesh(self, context: bpy.types.Context) -> None:
-        """An armature stands for the meshes it deforms; for anything else, say what to select."""
-        column = self.layout.column(align=True)
-        obj = context.active_object
-        if obj is None or obj.type != "ARMATURE":
+            column = layout.column(align=True)
             column.label(text="Select a mesh that has")
             column.label(text="an Armature modifier")
             return
-        column.label(text="All meshes of this armature:")
-        row = column.row(align=True)
+        meshes = list_meshes(context)
+        whole = len(meshes) > 1 or context.active_object.type == "ARMATURE"
+        ticked = list_ticked(context) if whole else [settings.id_data]
+        if whole:
+            draw_meshes(layout, context, len(meshes))
+        self.draw_settings(context, settings, ticked)
+        self.draw_bind(context, settings, ticked, whole)
+        for obj in ticked:
+            draw_problem(layout, context, obj)
+
+    def draw_settings(
+        self, context: bpy.types.Context, settings: ObjectSettings, ticked: list[bpy.types.Object]
+    ) -> None:
+        """Settings of the shown mesh, or of all that are ticked."""
+        several = len(ticked) > 1
+        store = context.scene.supple_character if several else settings_of(ticked[0]) if ticked else settings
+        mixed = [name for name in TOGETHER if several and is_mixed(context, name)]
+        column = self.layout.column()
+        draw_setting(column, store, "method", "method" in mixed)
+        method = METHODS.get(store.method)  # a later version may have stored another
+        if method is not None and not method.fills_solid:
+            draw_choices(column, store, method, mixed)
+        draw_evaluate(column, context, settings, store)
+        column.prop_search(settings, "linear_group", settings.id_data, "vertex_groups")
+
+    def draw_bind(
+        self, context: bpy.types.Context, settings: ObjectSettings, ticked: list[bpy.types.Object], whole: bool
+    ) -> None:
+        """Bind, Unbind, Make Independent, and Flip."""
+        row = self.layout.row(align=True)
         row.scale_y = 1.4
-        row.operator("supple.bind", icon="LINKED")
-        row.operator("supple.unbind", text="", icon="UNLINKED")
+        is_bound = [settings_of(obj).is_bound for obj in ticked]
+        text = "Bind Again" if ticked and all(is_bound) else "Bind"
+        if whole:
+            row.operator("supple.bind", text=f"{text}: {len(ticked)} Meshes", icon="LINKED").whole = True
+        else:
+            button = row.operator("supple.bind", text=text, icon="LINKED")
+            if settings.method in METHODS:
+                button.method = settings.method
+        if any(is_bound) or settings.patterns:
+            row.operator("supple.unbind", text="", icon="UNLINKED").whole = whole
+        if any(settings_of(obj).is_bound for obj in (*ticked, settings.id_data)):
+            is_back = any(is_flipped(obj) for obj in list_meshes(context))
+            text = "Flip Back to Supple" if is_back else "Flip to Blender"
+            self.layout.operator("supple.flip", text=text, icon="UV_SYNC_SELECT", depress=is_back)
+        if settings.is_bound and settings.evaluate == "NODES":
+            self.layout.operator("supple.make_independent", icon="DUPLICATE")
 
 
 class VIEW3D_PT_supple_particles(SupplePanel, bpy.types.Panel):
@@ -119,29 +170,29 @@ class VIEW3D_PT_supple_particles(SupplePanel, bpy.types.Panel):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        settings = active_settings(context)
+        settings = shown_settings(context)
         return settings is not None and settings.method in PARTICLE_METHODS
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
         layout.use_property_split = True
         layout.use_property_decorate = False
-        settings = active_settings(context)
+        settings = shown_settings(context)
         self.draw_result(context)
         method = METHODS[settings.method]
         if method.is_slow:
             draw_message(layout, context, SLOW, icon="INFO")
         draw_choices(layout, settings.particles, method)
-        layout.prop_search(settings.particles, "group", context.active_object, "vertex_groups")
+        layout.prop_search(settings.particles, "group", settings.id_data, "vertex_groups")
         self.draw_overlay(settings.particles)
 
     def draw_result(self, context: bpy.types.Context) -> None:
         """How many particles there are, what they cost and keep, and what could not be filled."""
-        report = particle_reports.get(context.active_object.session_uid)
-        if not active_settings(context).is_bound:
+        report = particle_reports.get(shown_settings(context).id_data.session_uid)
+        if not shown_settings(context).is_bound:
             self.layout.label(text="Bind to fill the mesh", icon="INFO")
             return
-        self.layout.label(text=describe(report or ParticleReport(active_settings(context).particles.count)))
+        self.layout.label(text=describe(report or ParticleReport(shown_settings(context).particles.count)))
         for message in report.messages if report else ():
             draw_message(self.layout, context, message, icon="INFO")
 
@@ -174,12 +225,12 @@ class VIEW3D_PT_supple_measure(SupplePanel, bpy.types.Panel):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        settings = active_settings(context)
+        settings = shown_settings(context)
         return settings is not None and settings.is_bound
 
     def draw(self, context: bpy.types.Context) -> None:
         self.layout.operator("supple.measure", icon="DRIVER_DISTANCE")
-        report = measure_reports.get(context.active_object.session_uid)
+        report = measure_reports.get(shown_settings(context).id_data.session_uid)
         if report:
             draw_message(self.layout, context, report, icon="INFO")
 
@@ -193,12 +244,12 @@ class VIEW3D_PT_supple_bake(SupplePanel, bpy.types.Panel):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        settings = active_settings(context)
+        settings = shown_settings(context)
         return settings is not None and settings.is_bound
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout
-        settings = active_settings(context)
+        settings = shown_settings(context)
         column = layout.column(align=True)
         column.operator("supple.bake_cache", icon="FILE_CACHE")
         column.operator("supple.bake_shape_keys", icon="SHAPEKEY_DATA")

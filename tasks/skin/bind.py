@@ -25,6 +25,8 @@ from ..stack import (
     either,
     find_armature_modifier,
     find_replaced_modifier,
+    flip,
+    is_flipped,
     pass_on,
     read_toggles,
     resolve_skinned,
@@ -98,6 +100,44 @@ def bind(
     remove_unused()
 
 
+def bind_each(
+    objects: Iterable[bpy.types.Object],
+    method: str | None = None,
+    evaluate: str | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> list[tuple[bpy.types.Object, SkinningError]]:
+    """Bind those of some objects that can be bound; the others are left as they are, with the reason as their message.
+
+    Parameters
+    ----------
+    objects, evaluate, progress
+        See `bind`.
+    method : str, optional
+        If not given, what each object's settings say.
+
+    Returns
+    -------
+    list of (Object, SkinningError)
+        Those that can not be bound, and why.
+    """
+    objects, prepared, failed = list(objects), [], []
+    for number, obj in enumerate(objects):
+        if progress is not None:
+            progress(number / len(objects))
+        try:
+            skinned = check_bindable(obj)
+            prepared.append((skinned, *prepare(skinned, method or skinned.settings.method, evaluate)))
+        except SkinningError as error:
+            failed.append((obj, error))
+    for skinned, setup, problem in prepared:
+        _bind_one(skinned, setup, problem)
+    for obj, error in failed:
+        with suppress(AttributeError):  # what is linked can not be written to
+            settings_of(obj).message, settings_of(obj).remedy = str(error), error.remedy
+    remove_unused()
+    return failed
+
+
 def describe_particles(obj: bpy.types.Object) -> str:
     """What Bind has filled an object with, in sentences; empty where its method uses no particles."""
     report = particle_reports.get(obj.session_uid)
@@ -150,13 +190,16 @@ def check_bindable(obj: bpy.types.Object) -> SkinnedObject:
         raise SkinningError(f"'{obj.name}' is a hidden object of Supple's: select the character")
     check_not_linked(obj)
     if obj.mode == "EDIT":
-        raise SkinningError(f"'{obj.name}' is in Edit Mode: leave it first")
+        raise SkinningError(f"'{obj.name}' is in Edit Mode: leave it first", remedy="OBJECT_MODE")
     if not obj.data.vertices:
         raise SkinningError(f"'{obj.name}' has no vertices: select another mesh")
     has_supple = settings_of(obj).is_bound or any(map(modifiers.is_supple_modifier, obj.modifiers))
     replaced = find_replaced_modifier(obj) if has_supple else find_armature_modifier(obj)
     if not has_supple and not (replaced.show_viewport or replaced.show_render):
-        raise SkinningError(f"Armature modifier '{replaced.name}' of '{obj.name}' is switched off: switch it on first")
+        raise SkinningError(
+            f"Armature modifier '{replaced.name}' of '{obj.name}' is switched off: switch it on first",
+            remedy="SWITCH_ON",
+        )
     return resolve_skinned(obj, replaced)
 
 
@@ -166,6 +209,8 @@ def _bind_one(skinned: SkinnedObject, setup: LiveObject | NodeSetup, problem: st
     supple = next(filter(modifiers.is_supple_modifier, obj.modifiers), None)
     is_new = supple is None and not settings.is_bound
     is_deforming = supple is not None and settings.is_bound
+    if is_flipped(obj):
+        flip(obj, to_armature=False)
     with muted():
         try:
             if not settings.is_bound:
@@ -190,7 +235,7 @@ def _bind_one(skinned: SkinnedObject, setup: LiveObject | NodeSetup, problem: st
             raise
         settings.is_handed_over = False
         settings.evaluate_problem = problem
-        settings.message = ""
+        settings.message = settings.remedy = ""
     _note_change()
     if settings.evaluate == "PYTHON":
         lock_interface(obj)
@@ -331,7 +376,7 @@ def _unbind_one(obj: bpy.types.Object) -> None:
     _note_change()
     for name in (
         "is_bound", "is_handed_over", "armature_modifier", "bound_groups", "bound_space", "live_toggles", "message",
-        "evaluate_problem",
+        "remedy", "evaluate_problem",
     ):  # fmt: skip
         settings.property_unset(name)
     settings.particles.property_unset("bound_count")

@@ -19,7 +19,7 @@ from ...deformers.errors import find_unusable
 from ...nodes.carrier import TRANSFORMS_SOCKET
 from ...settings.choices import BAKING, DRAGGING, read_pose_choices
 from ...settings.objects import PARTICLE_METHODS, settings_of
-from ...settings.reports import ParticleReport, particle_reports
+from ...settings.reports import ParticleReport, particle_reports, pose_times
 from .. import surfaces
 from ..character import (
     check_bound_groups,
@@ -81,8 +81,8 @@ def find(obj: bpy.types.Object) -> LiveObject | None:
 
 def forget(obj: bpy.types.Object) -> None:
     """Drop an object from the cache: it is bound anew when next shown."""
-    _live.pop(obj.session_uid, None)
-    particle_reports.pop(obj.session_uid, None)
+    for known in (_live, particle_reports, pose_times):
+        known.pop(obj.session_uid, None)
 
 
 def forget_all() -> None:
@@ -91,6 +91,7 @@ def forget_all() -> None:
     armature_poses.forget_all()
     surfaces.forget_all()
     particle_reports.clear()
+    pose_times.clear()
 
 
 @contextmanager
@@ -122,7 +123,7 @@ def forget_others(objects: Iterable[bpy.types.Object]) -> None:
     """Drop all but these objects from the cache, such as deleted ones, and what is known of armatures."""
     armature_poses.forget_all()
     present = {obj.session_uid for obj in objects}
-    for known in (_live, particle_reports):
+    for known in (_live, particle_reports, pose_times):
         for uid in [uid for uid in known if uid not in present]:
             del known[uid]
 
@@ -254,7 +255,8 @@ def _write(bound: BoundObject, live: LiveObject, pose: Pose, transforms: bool) -
     start = time.perf_counter()
     deform = live.deformer.vertex_transforms if transforms else live.deformer.deform
     result = deform(live.binding, pose)
-    _report_pose(bound.obj, live, 1e3 * (time.perf_counter() - start), None if transforms else result)
+    pose_times[bound.obj.session_uid] = milliseconds = 1e3 * (time.perf_counter() - start)
+    _report_pose(bound.obj, live, milliseconds, None if transforms else result)
     shown = (carrier.session_uid, transforms)
     is_changed = live.shown[:2] != shown
     if not is_changed and live.shown[2] is result:

@@ -64,7 +64,7 @@ MAY_IMPORT = {
     "preview": {"deformers", "bridge", "tasks", "settings"},
     "cli": {"deformers", "bridge", "tasks", "settings"},
     "operators": {"deformers", "bridge", "tasks", "settings", "viewport", "preview"},
-    "ui": {"settings"},
+    "ui": {"settings", "tasks/"},
     "registration": {"settings", "preview", "viewport", "cli", "operators", "ui"},
     "__init__": {"registration"},
 }

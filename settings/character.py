@@ -1,0 +1,130 @@
+"""The character: the meshes that an armature deforms, which of them are ticked, and their settings edited together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import bpy
+
+from ..deformers import DEFAULT_METHOD, METHODS
+from .choices import METHOD_ITEMS, choice_properties
+from .objects import CHOICES, EVALUATE_ITEMS, settings_of
+
+TOGETHER = ("method", "evaluate", *CHOICES)
+"""Settings that ticked meshes can be given together."""
+
+
+def find_armature(context: bpy.types.Context) -> bpy.types.Object | None:
+    """The active armature, or that of the active mesh."""
+    active = context.active_object
+    if active is None or active.type == "ARMATURE":
+        return active
+    return next(_armatures_of(active), None)
+
+
+def _armatures_of(obj: bpy.types.Object) -> Iterator[bpy.types.Object]:
+    for modifier in obj.modifiers:
+        if modifier.type == "ARMATURE" and modifier.object is not None:
+            yield modifier.object
+
+
+def list_meshes(context: bpy.types.Context) -> list[bpy.types.Object]:
+    """The meshes of the character that the active object belongs to, by name."""
+    armature = find_armature(context)
+    if armature is None:
+        return []
+    meshes = [obj for obj in context.view_layer.objects if obj.type == "MESH" and armature in _armatures_of(obj)]
+    return sorted(meshes, key=lambda obj: obj.name)
+
+
+def list_ticked(context: bpy.types.Context) -> list[bpy.types.Object]:
+    """Those of them that are ticked."""
+    return [obj for obj in list_meshes(context) if settings_of(obj).is_ticked]
+
+
+def find_shown(context: bpy.types.Context) -> bpy.types.Object | None:
+    """The mesh whose settings the Supple tab shows: the active one, or the one chosen in the list."""
+    active = context.active_object
+    if active is not None and active.type == "MESH":
+        return active
+    meshes = list_meshes(context)
+    chosen = context.scene.supple_character.shown
+    return next((obj for obj in meshes if obj.name == chosen), meshes[0] if meshes else None)
+
+
+def is_mixed(context: bpy.types.Context, name: str) -> bool:
+    """Whether the ticked meshes differ in one of `TOGETHER`."""
+    return len({getattr(settings_of(obj), name) for obj in list_ticked(context)}) > 1
+
+
+def _read_index(_character: bpy.types.PropertyGroup) -> int:
+    shown = find_shown(bpy.context)
+    return -1 if shown is None else bpy.data.objects.find(shown.name)
+
+
+def _write_index(character: bpy.types.PropertyGroup, index: int) -> None:
+    """Show a mesh: in Object Mode, where a mesh is active, by making it the active one."""
+    context, obj = bpy.context, bpy.data.objects[index]
+    character.shown = obj.name
+    active = context.active_object
+    if active is not None and active.type == "MESH" and active.mode == "OBJECT":
+        active.select_set(False)
+        obj.select_set(True)
+        context.view_layer.objects.active = obj
+
+
+def _share(name: str, items: tuple, default: Any) -> dict[str, Any]:
+    """What reads a setting of the first of the ticked meshes, and gives it to all."""
+    numbers = {item[0]: item[4] if len(item) > 4 else index for index, item in enumerate(items)}
+    keys = {number: key for key, number in numbers.items()}
+
+    def read(_character: bpy.types.PropertyGroup) -> Any:
+        ticked = list_ticked(bpy.context)
+        value = getattr(settings_of(ticked[0]), name) if ticked else default
+        return numbers.get(value, 0) if items else value
+
+    def write(_character: bpy.types.PropertyGroup, value: Any) -> None:
+        value = keys[value] if items else value
+        for obj in list_ticked(bpy.context):
+            if getattr(settings_of(obj), name) != value:
+                setattr(settings_of(obj), name, value)
+
+    return {"get": read, "set": write}
+
+
+class CharacterSettings(bpy.types.PropertyGroup):
+    """`scene.supple_character`: nothing of it but what is shown is its own."""
+
+    shown: bpy.props.StringProperty(options={"HIDDEN"})
+    index: bpy.props.IntProperty(name="Mesh", options={"HIDDEN"}, get=_read_index, set=_write_index)
+    method: bpy.props.EnumProperty(
+        name="Method",
+        description="How the skin of the ticked meshes follows the bones",
+        items=METHOD_ITEMS,
+        **_share("method", METHOD_ITEMS, DEFAULT_METHOD),
+    )
+    evaluate: bpy.props.EnumProperty(
+        name="Evaluate",
+        description="Whether nodes in the file or Supple's Python compute the deformation of the ticked meshes",
+        items=EVALUATE_ITEMS,
+        **_share("evaluate", EVALUATE_ITEMS, "NODES"),
+    )
+
+
+SHARED_CHOICES = choice_properties((method for method in METHODS.values() if not method.fills_solid), _share)
+CharacterSettings.__annotations__ |= {name: f"SHARED_CHOICES[{name!r}]" for name in SHARED_CHOICES}
+
+_register_classes, _unregister_classes = bpy.utils.register_classes_factory((CharacterSettings,))
+
+
+def register() -> None:
+    _register_classes()
+    bpy.types.Scene.supple_character = bpy.props.PointerProperty(
+        type=CharacterSettings, name="Character", description="The character that the active object belongs to"
+    )
+
+
+def unregister() -> None:
+    del bpy.types.Scene.supple_character
+    _unregister_classes()

@@ -1,0 +1,188 @@
+"""The character as a whole: its meshes, their settings together, Bind of what can be bound, remedies, and Flip."""
+
+from __future__ import annotations
+
+import time
+
+import bpy
+import numpy as np
+import pytest
+
+import panels
+from scenes import (
+    add_tube,
+    add_twin,
+    armature_modifier,
+    distance,
+    evaluated_points,
+    rest_points,
+    select,
+    supple_modifier,
+    turn,
+)
+from supple.settings.character import find_shown, is_mixed, list_meshes, list_ticked
+from supple.settings.objects import settings_of
+
+pytestmark = pytest.mark.usefixtures("silent_handlers")
+
+
+@pytest.fixture
+def character(scene: bpy.types.Scene) -> tuple[bpy.types.Object, bpy.types.Object, bpy.types.Object]:
+    """Two tubes on one armature, bent, with the armature active."""
+    body, armature = add_tube()
+    sleeve = add_twin(body)
+    sleeve.name = "Sleeve"
+    turn(armature, "bone.1", (1.2, 0.0, 0.0))
+    select(armature)
+    return body, sleeve, armature
+
+
+def bind_whole() -> set[str]:
+    return bpy.ops.supple.bind(whole=True)
+
+
+@pytest.mark.parametrize("active", ["armature", "mesh", "pose"])
+def test_meshes_are_those_of_the_armature(character, active):
+    body, sleeve, armature = character
+    other, _ = add_tube()
+    other.name = "Other"
+    select(body if active == "mesh" else armature)
+    if active == "pose":
+        bpy.ops.object.mode_set(mode="POSE")
+    assert list_meshes(bpy.context) == sorted([body, sleeve], key=lambda obj: obj.name)
+    assert find_shown(bpy.context) in (body, sleeve)
+    bpy.context.scene.supple_character.index = bpy.data.objects.find("Sleeve")
+    assert find_shown(bpy.context) == sleeve
+    assert (bpy.context.active_object == sleeve) == (active == "mesh")
+
+
+def test_settings_go_to_what_is_ticked(character):
+    body, sleeve, _ = character
+    together = bpy.context.scene.supple_character
+    bind_whole()
+    together.method = "DLBNT"
+    together.sharpness = 0.6
+    assert {settings_of(obj).method for obj in (body, sleeve)} == {"DLBNT"}
+    settings_of(sleeve).is_ticked = False
+    together.method, together.sharpness = "SSD", 0.1
+    assert list_ticked(bpy.context) == [body]
+    assert (settings_of(body).method, settings_of(sleeve).method) == ("SSD", "DLBNT")
+    assert settings_of(sleeve).sharpness == pytest.approx(0.6)
+    settings_of(sleeve).is_ticked = True
+    assert is_mixed(bpy.context, "method")
+    assert is_mixed(bpy.context, "sharpness")
+    assert not is_mixed(bpy.context, "evaluate")
+    assert together.method == settings_of(list_ticked(bpy.context)[0]).method
+
+
+def test_what_can_not_be_bound_does_not_hold_up_the_others(character):
+    body, sleeve, _ = character
+    sleeve.vertex_groups.clear()
+    assert bind_whole() == {"FINISHED"}
+    assert settings_of(body).is_bound
+    assert not settings_of(sleeve).is_bound
+    assert "no vertex groups" in settings_of(sleeve).message
+    assert settings_of(sleeve).remedy == "WEIGHTS"
+    shown = panels.draw("VIEW3D_PT_supple_skin")
+    assert any("no vertex groups" in text for text in shown)
+    assert "supple.remedy" in shown
+    assert bpy.ops.supple.remedy(mesh="Sleeve") == {"FINISHED"}
+    assert settings_of(sleeve).is_bound
+    assert settings_of(sleeve).message == settings_of(sleeve).remedy == ""
+    assert "supple.remedy" not in panels.draw("VIEW3D_PT_supple_skin")
+
+
+def test_switched_off_modifiers_can_be_switched_on(character):
+    _, sleeve, _ = character
+    modifier = armature_modifier(sleeve)
+    modifier.show_viewport = modifier.show_render = False
+    bind_whole()
+    assert settings_of(sleeve).remedy == "SWITCH_ON"
+    bpy.ops.supple.remedy(mesh="Sleeve")
+    assert settings_of(sleeve).is_bound
+    assert distance(rest_points(sleeve), evaluated_points(sleeve)) > 0.1
+
+
+def test_nothing_that_can_be_bound_is_an_error(character):
+    for obj in character[:2]:
+        obj.vertex_groups.clear()
+    with pytest.raises(RuntimeError, match="no vertex groups"):
+        bind_whole()
+    for obj in character[:2]:
+        settings_of(obj).is_ticked = False
+    with pytest.raises(RuntimeError, match="ticked"):
+        bind_whole()
+
+
+def test_unbind_is_for_what_is_ticked(character):
+    body, sleeve, _ = character
+    bind_whole()
+    settings_of(body).is_ticked = False
+    bpy.ops.supple.unbind(whole=True)
+    assert settings_of(body).is_bound
+    assert not settings_of(sleeve).is_bound
+
+
+@pytest.mark.parametrize("evaluate", ["NODES", "PYTHON"])
+def test_flip_there_and_back(character, evaluate):
+    body, sleeve, _ = character
+    bpy.context.view_layer.update()
+    linear = evaluated_points(body)
+    for obj in (body, sleeve):
+        settings_of(obj).evaluate = evaluate
+    bind_whole()
+    bpy.context.view_layer.update()
+    supple = evaluated_points(body)
+    assert distance(linear, supple) > 1e-3
+    assert bpy.ops.supple.flip() == {"FINISHED"}
+    np.testing.assert_array_equal(evaluated_points(body), linear)
+    assert supple_modifier(body).show_render
+    assert not armature_modifier(body).show_render
+    start = time.perf_counter()
+    bpy.ops.supple.flip()
+    bpy.context.view_layer.update()
+    assert time.perf_counter() - start < 0.1
+    np.testing.assert_allclose(evaluated_points(body), supple, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("evaluate", ["NODES", "PYTHON"])
+@pytest.mark.parametrize("after", ["save", "bind", "unbind"])
+def test_flipped_characters_are_deformed_once_after(character, evaluate, after, tmp_path):
+    body, sleeve, _ = character
+    bpy.context.view_layer.update()
+    linear = evaluated_points(body)
+    for obj in (body, sleeve):
+        settings_of(obj).evaluate = evaluate
+    bind_whole()
+    bpy.context.view_layer.update()
+    supple = evaluated_points(body)
+    bpy.ops.supple.flip()
+    if after == "save":
+        bpy.ops.wm.save_mainfile(filepath=str(tmp_path / "flipped.blend"))
+        assert distance(rest_points(body), evaluated_points(body)) > 0.1
+        if supple_modifier(body).show_viewport is False:
+            bpy.ops.supple.flip()
+    elif after == "bind":
+        bind_whole()
+    else:
+        bpy.ops.supple.unbind(whole=True)
+    bpy.context.view_layer.update()
+    expected = linear if after == "unbind" else supple
+    np.testing.assert_allclose(evaluated_points(body), expected, rtol=0, atol=1e-6)
+    assert settings_of(body).message == ""
+
+
+def test_the_panel_shows_all_of_it_for_an_armature(character):
+    body, _, _ = character
+    shown = panels.draw("VIEW3D_PT_supple_skin")
+    for name in ("method", "sharpness", "evaluate", "supple.bind"):
+        assert name in shown
+    assert "supple.flip" not in shown
+    bind_whole()
+    for name in ("supple.flip", "supple.unbind"):
+        assert name in panels.draw("VIEW3D_PT_supple_skin")
+    assert "supple.measure" in panels.draw("VIEW3D_PT_supple_measure")
+    module = __import__("supple.ui.character", fromlist=["describe_mesh"])
+    bpy.context.view_layer.update()
+    assert module.describe_mesh(bpy.context, body).startswith("Centers · Nodes · ")
+    assert module.find_icon(body) == "CHECKMARK"

@@ -1,0 +1,83 @@
+"""The list of a character's meshes in the Skin panel: which are ticked, how each is deformed, and what it takes."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import bpy
+
+from ..settings.character import list_meshes
+from ..settings.choices import METHODS
+from ..settings.objects import settings_of
+from ..settings.reports import pose_times
+from ..tasks.stack import is_flipped, read_milliseconds
+
+MOST_ROWS = 8
+
+
+class SUPPLE_UL_meshes(bpy.types.UIList):
+    """The meshes of the character, among all objects of the file"""
+
+    def draw_item(
+        self,
+        context: bpy.types.Context,
+        layout: bpy.types.UILayout,
+        _data: bpy.types.BlendData,
+        obj: bpy.types.Object,
+        _icon: int,
+        _active_data: bpy.types.PropertyGroup,
+        _active_property: str,
+    ) -> None:
+        row = layout.row(align=True)
+        row.prop(settings_of(obj), "is_ticked", text="")
+        row.prop(obj, "name", text="", emboss=False, icon=find_icon(obj))
+        end = row.row()
+        end.alignment = "RIGHT"
+        end.label(text=describe_mesh(context, obj))
+
+    def filter_items(
+        self, context: bpy.types.Context, data: bpy.types.BlendData, name: str
+    ) -> tuple[list[int], list[int]]:
+        objects = getattr(data, name)
+        shown = {obj.name for obj in list_meshes(context)}
+        flags = [self.bitflag_filter_item if obj.name in shown else 0 for obj in objects]
+        return flags, []
+
+
+def find_icon(obj: bpy.types.Object) -> Literal["ERROR", "RADIOBUT_OFF", "FILE_CACHE", "CHECKMARK"]:
+    """Whether a mesh is bound, is not, or something is wrong with it."""
+    settings = settings_of(obj)
+    if settings.message:
+        return "ERROR"
+    if not settings.is_bound:
+        return "RADIOBUT_OFF"
+    return "FILE_CACHE" if settings.bake != "NONE" else "CHECKMARK"
+
+
+def describe_mesh(context: bpy.types.Context, obj: bpy.types.Object) -> str:
+    """Method, evaluation and milliseconds of the latest pose, such as "Centers · Nodes · 2.1 ms"; or what it is not."""
+    settings = settings_of(obj)
+    if not settings.is_bound:
+        return "not bound"
+    if settings.bake != "NONE":
+        return "baked"
+    if is_flipped(obj):
+        return "flipped"
+    method = METHODS.get(settings.method)
+    words = [method.label if method is not None else settings.method, settings.evaluate.title()]
+    taken = read_milliseconds(obj, context.view_layer.depsgraph)
+    if taken is not None:
+        words.append(f"{taken + pose_times.get(obj.session_uid, 0.0):.1f} ms")
+    return " · ".join(words)
+
+
+def draw_meshes(layout: bpy.types.UILayout, context: bpy.types.Context, count: int) -> None:
+    """Draw the list of so many meshes."""
+    character = context.scene.supple_character
+    rows = min(max(count, 2), MOST_ROWS)
+    layout.template_list(
+        SUPPLE_UL_meshes.__name__, "", bpy.data, "objects", character, "index", rows=rows, maxrows=MOST_ROWS
+    )
+
+
+register, unregister = bpy.utils.register_classes_factory((SUPPLE_UL_meshes,))
