@@ -8,6 +8,7 @@ import bpy
 from bpy.props import StringProperty
 
 from ..deformers import SkinningError
+from ..preview import without_changes
 from ..settings.character import list_meshes
 from ..settings.objects import settings_of
 from ..tasks.skin.bind import bind_each
@@ -32,8 +33,10 @@ class SUPPLE_OT_flip(bpy.types.Operator):
         bound = [obj for obj in list_meshes(context) if settings_of(obj).is_bound]
         to_armature = not any(map(is_flipped, bound))
         try:
-            for obj in bound:
-                flip(obj, to_armature)
+            with without_changes():
+                for obj in bound:
+                    flip(obj, to_armature)
+                context.view_layer.update()
         except SkinningError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
@@ -52,7 +55,9 @@ class SUPPLE_OT_remedy(bpy.types.Operator):
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         if not any(settings_of(obj).remedy for obj in list_meshes(context)):
-            cls.poll_message_set("No mesh of this character waits for a remedy: press Bind")
+            cls.poll_message_set(
+                "Select a mesh that has an Armature modifier, and that Bind has refused, or its armature"
+            )
             return False
         return True
 

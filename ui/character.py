@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Literal
 
 import bpy
@@ -28,12 +29,14 @@ class SUPPLE_UL_meshes(bpy.types.UIList):
         _active_data: bpy.types.PropertyGroup,
         _active_property: str,
     ) -> None:
+        layout.use_property_split = False
         row = layout.row(align=True)
         row.prop(settings_of(obj), "is_ticked", text="")
-        row.prop(obj, "name", text="", emboss=False, icon=find_icon(obj))
-        end = row.row()
-        end.alignment = "RIGHT"
-        end.label(text=describe_mesh(context, obj))
+        parts = row.split(factor=0.5, align=True)
+        parts.label(text=shorten_name(context, obj), icon=find_icon(obj))
+        is_live = settings_of(obj).is_bound and settings_of(obj).bake == "NONE"
+        icon = "NONE" if not is_live else "NODETREE" if settings_of(obj).evaluate == "NODES" else "SCRIPT"
+        parts.label(text=describe_mesh(context, obj), icon=icon)
 
     def filter_items(
         self, context: bpy.types.Context, data: bpy.types.BlendData, name: str
@@ -42,6 +45,14 @@ class SUPPLE_UL_meshes(bpy.types.UIList):
         shown = {obj.name for obj in list_meshes(context)}
         flags = [self.bitflag_filter_item if obj.name in shown else 0 for obj in objects]
         return flags, []
+
+
+def shorten_name(context: bpy.types.Context, obj: bpy.types.Object) -> str:
+    """Its name without what the names of all meshes of the character begin with, up to a mark: the list is narrow."""
+    names = [other.name for other in list_meshes(context)]
+    common = os.path.commonprefix(names) if len(names) > 1 else ""
+    end = max(common.rfind(mark) for mark in "_-. ") + 1
+    return obj.name[end:] or obj.name
 
 
 def find_icon(obj: bpy.types.Object) -> Literal["ERROR", "RADIOBUT_OFF", "FILE_CACHE", "CHECKMARK"]:
@@ -55,7 +66,7 @@ def find_icon(obj: bpy.types.Object) -> Literal["ERROR", "RADIOBUT_OFF", "FILE_C
 
 
 def describe_mesh(context: bpy.types.Context, obj: bpy.types.Object) -> str:
-    """Method, evaluation and milliseconds of the latest pose, such as "Centers · Nodes · 2.1 ms"; or what it is not."""
+    """Method and milliseconds of the latest pose, such as "Centers · 2.1 ms"; or why there are none."""
     settings = settings_of(obj)
     if not settings.is_bound:
         return "not bound"
@@ -64,7 +75,7 @@ def describe_mesh(context: bpy.types.Context, obj: bpy.types.Object) -> str:
     if is_flipped(obj):
         return "flipped"
     method = METHODS.get(settings.method)
-    words = [method.label if method is not None else settings.method, settings.evaluate.title()]
+    words = [method.label if method is not None else settings.method]
     taken = read_milliseconds(obj, context.view_layer.depsgraph)
     if taken is not None:
         words.append(f"{taken + pose_times.get(obj.session_uid, 0.0):.1f} ms")

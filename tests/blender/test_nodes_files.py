@@ -239,7 +239,8 @@ def test_made_independent_it_goes_on_without_supple():
     for angle in (90, 20):
         bend(armature, angle)
         assert_alike(obj, twin)
-    assert not bpy.ops.supple.unbind.poll()
+    with pytest.raises(RuntimeError, match="Nothing to unbind"):
+        bpy.ops.supple.unbind()
 
 
 def test_an_independent_object_can_be_bound_again_and_unbound():

@@ -15,18 +15,18 @@ from supple.viewport import outlines
 from supple.viewport import weights as weight_overlay
 
 OPERATORS = (
-    "bake_cache", "bake_shape_keys", "bind", "clear_bake", "make_independent", "measure", "pattern_add",
+    "bake_cache", "bake_shape_keys", "bind", "clear_bake", "flip", "make_independent", "measure", "pattern_add",
     "pattern_forget", "pattern_maps", "pattern_mirror", "pattern_place", "pattern_remove", "pattern_save",
-    "pattern_stroke", "unbind", "weight_lines", "weights_auto", "weights_check", "weights_clean", "weights_limit",
-    "weights_mirror", "weights_normalize", "weights_prune", "weights_select", "weights_sharpen", "weights_smooth",
-    "weights_transfer",
+    "pattern_stroke", "remedy", "unbind", "weight_lines", "weights_auto", "weights_check", "weights_clean",
+    "weights_limit", "weights_mirror", "weights_normalize", "weights_prune", "weights_select", "weights_sharpen",
+    "weights_smooth", "weights_transfer",
 )  # fmt: skip
 CHANGE_NOTHING = {"measure", "pattern_forget", "pattern_maps"}
 """Operators that leave the scene as it is."""
 
 PROPERTIES = [
-    "Object.supple", "Scene.supple_weights", "WindowManager.supple_show_weights", "WindowManager.supple_weight_colors",
-    "WindowManager.supple_preset",
+    "Object.supple", "Scene.supple_character", "Scene.supple_weights", "WindowManager.supple_show_weights",
+    "WindowManager.supple_weight_colors", "WindowManager.supple_preset",
 ]  # fmt: skip
 HANDLERS = (*preview.HANDLERS, *outlines.HANDLERS, *weight_overlay.HANDLERS)
 
@@ -196,6 +196,7 @@ def test_panels_of_a_bound_object():
     select(obj)
     bpy.ops.supple.bind(method="DLBNT", evaluate=EVALUATE)
     shown = ["method", "order", "bulge_limit", "contact", "evaluate", "linear_group", "supple.bind", "supple.unbind"]
+    shown.append("supple.flip")
     if EVALUATE == "NODES":
         shown.append("supple.make_independent")
     assert draw("VIEW3D_PT_supple_skin") == shown
