@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import bpy
 from bpy.props import BoolProperty, EnumProperty
 
 from ..bridge.carriers import is_hidden_object
 from ..deformers import SkinningError
+from ..preview import without_changes
 from ..settings.character import list_ticked
 from ..settings.objects import EVALUATE_ITEMS, METHOD_ITEMS, settings_of
 from ..tasks.character import has_armature_modifier
@@ -22,6 +26,15 @@ def chosen_meshes(context: bpy.types.Context) -> list[bpy.types.Object]:
     if active is not None and active.type == "MESH" and active not in meshes:
         meshes.append(active)
     return [obj for obj in meshes if not is_hidden_object(obj)]
+
+
+@contextmanager
+def followed_already(context: bpy.types.Context) -> Iterator[None]:
+    """Bind meanwhile: the preview would read all that Bind has changed, and prepare it once more."""
+    context.view_layer.update()
+    with without_changes():
+        yield
+        context.view_layer.update()
 
 
 def describe_bind(meshes: list[bpy.types.Object], method: str) -> str:
@@ -73,7 +86,8 @@ class SUPPLE_OT_bind(bpy.types.Operator):
         manager = context.window_manager
         manager.progress_begin(0.0, 1.0)
         try:
-            bind(meshes, method, evaluate, manager.progress_update)
+            with followed_already(context):
+                bind(meshes, method, evaluate, manager.progress_update)
         except SkinningError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
@@ -91,7 +105,8 @@ class SUPPLE_OT_bind(bpy.types.Operator):
         manager = context.window_manager
         manager.progress_begin(0.0, 1.0)
         try:
-            failed = bind_each(meshes, progress=manager.progress_update)
+            with followed_already(context):
+                failed = bind_each(meshes, progress=manager.progress_update)
         finally:
             manager.progress_end()
         refused = [obj for obj, _ in failed]

@@ -13,6 +13,7 @@ from ..settings.character import list_meshes
 from ..settings.objects import settings_of
 from ..tasks.skin.bind import bind_each
 from ..tasks.stack import find_armature_modifier, flip, is_flipped
+from .bind import followed_already
 
 
 class SUPPLE_OT_flip(bpy.types.Operator):
@@ -68,7 +69,8 @@ class SUPPLE_OT_remedy(bpy.types.Operator):
             return {"CANCELLED"}
         try:
             REMEDIES[settings_of(obj).remedy](context, obj)
-            failed = bind_each([obj])
+            with followed_already(context):
+                failed = bind_each([obj])
         except SkinningError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}

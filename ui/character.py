@@ -50,7 +50,7 @@ class SUPPLE_UL_meshes(bpy.types.UIList):
 def shorten_name(context: bpy.types.Context, obj: bpy.types.Object) -> str:
     """Its name without what the names of all meshes of the character begin with, up to a mark: the list is narrow."""
     names = [other.name for other in list_meshes(context)]
-    common = os.path.commonprefix(names) if len(names) > 1 else ""
+    common = os.path.commonprefix(names) if len(names) > 1 else ""  # noqa: RUF071  characters are what is meant
     end = max(common.rfind(mark) for mark in "_-. ") + 1
     return obj.name[end:] or obj.name
 
