@@ -1,4 +1,4 @@
-"""What is done to the character as a whole: flip it to Blender's own modifier, clear what keeps a mesh from Bind."""
+"""What is done to the character as a whole: make it supple, flip it to Blender's own modifier, remedy what is wrong."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ from collections.abc import Callable
 import bpy
 from bpy.props import StringProperty
 
-from ..deformers import SkinningError
+from ..bridge.carriers import is_hidden_object
+from ..deformers import DEFAULT_METHOD, METHODS, SkinningError
 from ..preview import without_changes
-from ..settings.character import list_meshes
+from ..settings.character import find_armature, list_meshes, list_ticked
 from ..settings.objects import settings_of
+from ..tasks.character import has_armature_modifier, lacks_weights
 from ..tasks.skin.bind import bind_each
 from ..tasks.stack import find_armature_modifier, flip, is_flipped
+from ..tasks.weights.automatic import Options, Result
 from .bind import followed_already
+from .weights import WeightsOperator, chosen_armature
 
 
 class SUPPLE_OT_flip(bpy.types.Operator):
@@ -44,7 +48,56 @@ class SUPPLE_OT_flip(bpy.types.Operator):
         return {"FINISHED"}
 
 
-class SUPPLE_OT_remedy(bpy.types.Operator):
+class SUPPLE_OT_make(WeightsOperator, bpy.types.Operator):
+    """Weight the meshes of the character that have no weights, and bind all of them by the best method"""
+
+    bl_idname = "supple.make"
+    bl_label = "Make Supple"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        if not list_to_make(context):
+            cls.poll_message_set("Select a mesh that has an Armature modifier, or meshes together with their armature")
+            return False
+        return True
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        armature, meshes = find_armature(context) or chosen_armature(context), list_to_make(context)
+        assert armature is not None  # as `poll` has seen
+        unweighted = [obj for obj in meshes if lacks_weights(obj, armature)]
+        self._names, self._weighted = ([obj.name for obj in chosen] for chosen in (meshes, unweighted))
+        return self.weight(context, unweighted, Options(), armature) if unweighted else self.bind(context)
+
+    def finish(self, context: bpy.types.Context, results: list[Result]) -> set[str]:
+        """Write the weights, and bind."""
+        return self.bind(context) if super().finish(context, results) == {"FINISHED"} else {"CANCELLED"}
+
+    def bind(self, context: bpy.types.Context) -> set[str]:
+        """Bind all meshes, and say what was done with each."""
+        meshes = [bpy.data.objects[name] for name in self._names]
+        with followed_already(context):
+            failed = bind_each(meshes, DEFAULT_METHOD)
+        for _, error in failed:
+            self.report({"WARNING"}, str(error))
+        parts = [f"{len(meshes) - len(failed)} of {len(meshes)} meshes are supple, by {METHODS[DEFAULT_METHOD].label}"]
+        if self._weighted:
+            parts.append(f"weights were made for {', '.join(self._weighted)}")
+        self.report({"INFO"}, "; ".join(parts))
+        return {"FINISHED"}
+
+
+def list_to_make(context: bpy.types.Context) -> list[bpy.types.Object]:
+    """The ticked meshes of the character, and beside a selected armature selected ones that nothing deforms yet."""
+    found = list_ticked(context)
+    armature = find_armature(context) or chosen_armature(context)
+    if armature is not None and armature in context.selected_objects:
+        free = [obj for obj in context.selected_objects if obj.type == "MESH" and not has_armature_modifier(obj)]
+        found += [obj for obj in free if obj not in found and not is_hidden_object(obj)]
+    return found
+
+
+class SUPPLE_OT_remedy(WeightsOperator, bpy.types.Operator):
     """Clear what keeps this mesh from being bound, and bind it"""
 
     bl_idname = "supple.remedy"
@@ -64,30 +117,33 @@ class SUPPLE_OT_remedy(bpy.types.Operator):
 
     def execute(self, context: bpy.types.Context) -> set[str]:
         obj = next((obj for obj in list_meshes(context) if obj.name == self.mesh), None)
-        if obj is None or settings_of(obj).remedy not in REMEDIES:
+        remedy = settings_of(obj).remedy if obj is not None else ""
+        if obj is None or not remedy:
             self.report({"ERROR"}, f"'{self.mesh}' waits for no remedy: press Bind")
             return {"CANCELLED"}
+        if remedy == "WEIGHTS":
+            return self.weight(context, [obj], Options(), find_armature(context))
         try:
-            REMEDIES[settings_of(obj).remedy](context, obj)
-            with followed_already(context):
-                failed = bind_each([obj])
-        except SkinningError as error:
+            REMEDIES[remedy](context, obj)
+        except (SkinningError, RuntimeError) as error:  # an operator that fails has said why
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
-        except RuntimeError as error:  # an operator that has failed and said why
-            self.report({"ERROR"}, str(error))
-            return {"CANCELLED"}
+        return self.bind(context)
+
+    def finish(self, context: bpy.types.Context, results: list[Result]) -> set[str]:
+        """Write the weights, and bind."""
+        super().finish(context, results)
+        return self.bind(context)
+
+    def bind(self, context: bpy.types.Context) -> set[str]:
+        """Bind the mesh, unless something else is in the way."""
+        with followed_already(context):
+            failed = bind_each([bpy.data.objects[self.mesh]])
         for _, error in failed:
             self.report({"WARNING"}, str(error))
         if not failed:
-            self.report({"INFO"}, f"Bound {obj.name}")
+            self.report({"INFO"}, f"Bound {self.mesh}")
         return {"FINISHED"}
-
-
-def _weight(context: bpy.types.Context, obj: bpy.types.Object) -> None:
-    armature = find_armature_modifier(obj).object
-    with context.temp_override(active_object=obj, object=obj, selected_objects=[obj, armature]):
-        bpy.ops.supple.weights_auto()
 
 
 def _switch_on(_context: bpy.types.Context, obj: bpy.types.Object) -> None:
@@ -101,10 +157,9 @@ def _leave_edit_mode(context: bpy.types.Context, obj: bpy.types.Object) -> None:
 
 
 REMEDIES: dict[str, Callable[[bpy.types.Context, bpy.types.Object], None]] = {
-    "WEIGHTS": _weight,
     "SWITCH_ON": _switch_on,
     "OBJECT_MODE": _leave_edit_mode,
 }
-"""By `SkinningError.remedy`."""
+"""By `SkinningError.remedy`, but for weights."""
 
-register, unregister = bpy.utils.register_classes_factory((SUPPLE_OT_flip, SUPPLE_OT_remedy))
+register, unregister = bpy.utils.register_classes_factory((SUPPLE_OT_flip, SUPPLE_OT_make, SUPPLE_OT_remedy))

@@ -95,50 +95,35 @@ class Computation:
         return self._result
 
 
-class SUPPLE_OT_weights_auto(WeightOptions, bpy.types.Operator):
-    """Weight the selected meshes to the bones of their armature, all together as one solid"""
+class WeightsOperator:
+    """Mix-in: automatic weights in one go from Python, and in a thread of their own from the user interface."""
 
-    bl_idname = "supple.weights_auto"
-    bl_label = "Automatic Weights"
-    bl_options = {"REGISTER", "UNDO"}
     is_interactive = False
     """Whether a user waits in front of a window: set by `invoke`."""
-
-    mirror: BoolProperty(
-        name="Mirror",
-        description="Give both sides of the armature the same weights. Follows the mesh's X Mirror if not set",
-        options={"SKIP_SAVE"},
-    )
-
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        if not chosen_meshes(context):
-            cls.poll_message_set(SELECT)
-            return False
-        return True
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         self.is_interactive = not bpy.app.background and context.window is not None
         return self.execute(context)
 
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def weight(
+        self,
+        context: bpy.types.Context,
+        meshes: list[bpy.types.Object],
+        options: weights.Options,
+        armature: bpy.types.Object | None,
+    ) -> set[str]:
+        """Weight meshes, and `finish`."""
         is_interactive, self.is_interactive = self.is_interactive, False  # Repeat Last and Redo execute this instance
-        meshes = chosen_meshes(context)
-        if not self.properties.is_property_set("mirror"):
-            self.mirror = any(obj.use_mesh_mirror_x for obj in meshes)
-        names = [option.name for option in fields(weights.Options) if option.name != "choices"]
-        choices = {name: getattr(self, name) for name in CHOICES}
-        options = weights.Options(choices=choices, **{name: getattr(self, name) for name in names})
         try:
-            self._jobs = weights.prepare(meshes, options, chosen_armature(context))
+            self._jobs = weights.prepare(meshes, options, armature)
             if is_interactive:
                 return self.run_modal(context)
-            return self.finish(weights.compute_all(self._jobs))
+            return self.finish(context, weights.compute_all(self._jobs))
         except SkinningError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
 
-    def finish(self, results: list[weights.Result]) -> set[str]:
+    def finish(self, _context: bpy.types.Context, results: list[weights.Result]) -> set[str]:
         """Write what was computed, and report it."""
         for report in weights.apply(self._jobs, results):
             self.report({"INFO"}, " ".join(report.summarize()))
@@ -164,7 +149,7 @@ class SUPPLE_OT_weights_auto(WeightOptions, bpy.types.Operator):
             return {"RUNNING_MODAL"}
         self.end(context)
         try:
-            return self.finish(self._computation.wait())
+            return self.finish(context, self._computation.wait())
         except CanceledError:
             self.report({"INFO"}, "Automatic weights canceled: nothing was changed")
         except SkinningError as error:
@@ -189,6 +174,36 @@ class SUPPLE_OT_weights_auto(WeightOptions, bpy.types.Operator):
         context.window_manager.event_timer_remove(self._timer)
         context.window_manager.progress_end()
         context.workspace.status_text_set(None)
+
+
+class SUPPLE_OT_weights_auto(WeightOptions, WeightsOperator, bpy.types.Operator):
+    """Weight the selected meshes to the bones of their armature, all together as one solid"""
+
+    bl_idname = "supple.weights_auto"
+    bl_label = "Automatic Weights"
+    bl_options = {"REGISTER", "UNDO"}
+
+    mirror: BoolProperty(
+        name="Mirror",
+        description="Give both sides of the armature the same weights. Follows the mesh's X Mirror if not set",
+        options={"SKIP_SAVE"},
+    )
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        if not chosen_meshes(context):
+            cls.poll_message_set(SELECT)
+            return False
+        return True
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        meshes = chosen_meshes(context)
+        if not self.properties.is_property_set("mirror"):
+            self.mirror = any(obj.use_mesh_mirror_x for obj in meshes)
+        names = [option.name for option in fields(weights.Options) if option.name != "choices"]
+        choices = {name: getattr(self, name) for name in CHOICES}
+        options = weights.Options(choices=choices, **{name: getattr(self, name) for name in names})
+        return self.weight(context, meshes, options, chosen_armature(context))
 
 
 register, unregister = bpy.utils.register_classes_factory((SUPPLE_OT_weights_auto,))

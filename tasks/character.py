@@ -136,6 +136,14 @@ def read_weight_groups(skinned: SkinnedObject, skeleton: Skeleton) -> list[str]:
     return groups
 
 
+def lacks_weights(obj: bpy.types.Object, armature: bpy.types.Object) -> bool:
+    """Whether no vertex of a mesh follows a deforming bone of an armature by its weights."""
+    names = {bone.name for bone in armature.data.bones if bone.use_deform}
+    groups = [group.index for group in obj.vertex_groups if group.name in names]
+    entries = read_vertex_groups(mesh_of(obj)) if groups else None
+    return entries is None or not (np.isin(entries.groups, groups) & (entries.values > 0.0)).any()
+
+
 def read_rest(skinned: SkinnedObject, skeleton: Skeleton, object_to_armature: Matrix, solid_group: str = "") -> Rest:
     """An object at rest, with the weights that Blender's Armature modifier would use.
 

@@ -111,7 +111,9 @@ class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
         if settings is None:
             column = layout.column(align=True)
             column.label(text="Select a mesh that has")
-            column.label(text="an Armature modifier")
+            column.label(text="an Armature modifier,")
+            column.label(text="or meshes and their armature")
+            layout.operator("supple.make", icon="OUTLINER_OB_ARMATURE")
             return
         meshes = list_meshes(context)
         whole = len(meshes) > 1 or context.active_object.type == "ARMATURE"
@@ -154,6 +156,8 @@ class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
                 button.method = settings.method
         if any(is_bound) or settings.patterns:
             row.operator("supple.unbind", text="", icon="UNLINKED").whole = whole
+        else:
+            self.layout.operator("supple.make", icon="OUTLINER_OB_ARMATURE")
         if any(settings_of(obj).is_bound for obj in (*ticked, settings.id_data)):
             is_back = any(is_flipped(obj) for obj in list_meshes(context))
             text = "Flip Back to Supple" if is_back else "Flip to Blender"

@@ -186,3 +186,34 @@ def test_the_panel_shows_all_of_it_for_an_armature(character):
     bpy.context.view_layer.update()
     assert module.describe_mesh(bpy.context, body).startswith("Centers · ")
     assert module.find_icon(body) == "CHECKMARK"
+
+
+def test_make_supple_weights_what_has_no_weights(character):
+    """A mesh with weights keeps them; one without gets some; one that nothing deforms yet is given a modifier, too."""
+    body, sleeve, armature = character
+    before = [[(entry.group, entry.weight) for entry in vertex.groups] for vertex in body.data.vertices]
+    sleeve.vertex_groups.clear()
+    free = add_twin(body)
+    free.name = "Free"
+    free.vertex_groups.clear()
+    free.modifiers.clear()
+    select(armature)
+    free.select_set(True)
+    assert bpy.ops.supple.make() == {"FINISHED"}
+    assert [[(entry.group, entry.weight) for entry in vertex.groups] for vertex in body.data.vertices] == before
+    for obj in (body, sleeve, free):
+        assert settings_of(obj).is_bound
+        assert settings_of(obj).method == "CENTERS"
+        assert distance(rest_points(obj), evaluated_points(obj)) > 0.1
+
+
+def test_make_supple_is_one_step_of_undo(character):
+    _, sleeve, _ = character
+    sleeve.vertex_groups.clear()
+    bpy.ops.ed.undo_push(message="before")
+    bpy.ops.supple.make()
+    bpy.ops.ed.undo_push(message="made")
+    bpy.ops.ed.undo()
+    for name in ("Tube", "Sleeve"):
+        assert not settings_of(bpy.data.objects[name]).is_bound
+    assert not bpy.data.objects["Sleeve"].vertex_groups

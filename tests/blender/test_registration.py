@@ -15,7 +15,7 @@ from supple.viewport import outlines
 from supple.viewport import weights as weight_overlay
 
 OPERATORS = (
-    "bake_cache", "bake_shape_keys", "bind", "clear_bake", "flip", "make_independent", "measure", "pattern_add",
+    "bake_cache", "bake_shape_keys", "bind", "clear_bake", "flip", "make", "make_independent", "measure", "pattern_add",
     "pattern_forget", "pattern_maps", "pattern_mirror", "pattern_place", "pattern_remove", "pattern_save",
     "pattern_stroke", "remedy", "unbind", "weight_lines", "weights_auto", "weights_check", "weights_clean",
     "weights_limit", "weights_mirror", "weights_normalize", "weights_prune", "weights_select", "weights_sharpen",
@@ -180,7 +180,7 @@ def test_panels_of_an_armature():
 
 def test_panels_before_bind():
     obj, _ = add_tube()
-    limits, rest = ["bulge_limit", "contact"], ["evaluate", "linear_group", "supple.bind"]
+    limits, rest = ["bulge_limit", "contact"], ["evaluate", "linear_group", "supple.bind", "supple.make"]
     settings_of(obj).method = "DLBNT"
     assert draw("VIEW3D_PT_supple_skin") == ["method", "order", *limits, *rest]
     settings_of(obj).method = "SSD"
