@@ -1,8 +1,8 @@
-"""Panels: they draw, and nothing else."""
+"""Panels and menus: they draw, and nothing else."""
 
-from . import bones, character, panels, patterns, weights
+from . import bones, character, menus, panels, patterns, weights
 
-PARTS = (weights, character, panels, patterns, bones)
+PARTS = (weights, character, panels, patterns, bones, menus)
 
 
 def register() -> None:

@@ -32,7 +32,7 @@ class SUPPLE_UL_meshes(bpy.types.UIList):
         layout.use_property_split = False
         row = layout.row(align=True)
         row.prop(settings_of(obj), "is_ticked", text="")
-        parts = row.split(factor=0.5, align=True)
+        parts = row.split(factor=0.42, align=True)
         parts.label(text=shorten_name(context, obj), icon=find_icon(obj))
         is_live = settings_of(obj).is_bound and settings_of(obj).bake == "NONE"
         icon = "NONE" if not is_live else "NODETREE" if settings_of(obj).evaluate == "NODES" else "SCRIPT"
@@ -66,7 +66,7 @@ def find_icon(obj: bpy.types.Object) -> Literal["ERROR", "RADIOBUT_OFF", "FILE_C
 
 
 def describe_mesh(context: bpy.types.Context, obj: bpy.types.Object) -> str:
-    """Method and milliseconds of the latest pose, such as "Centers · 2.1 ms"; or why there are none."""
+    """Method and milliseconds of the latest pose, such as "Centers 2.1 ms"; or why there are none."""
     settings = settings_of(obj)
     if not settings.is_bound:
         return "not bound"
@@ -79,7 +79,7 @@ def describe_mesh(context: bpy.types.Context, obj: bpy.types.Object) -> str:
     taken = read_milliseconds(obj, context.view_layer.depsgraph)
     if taken is not None:
         words.append(f"{taken + pose_times.get(obj.session_uid, 0.0):.1f} ms")
-    return " · ".join(words)
+    return " ".join(words)
 
 
 def draw_meshes(layout: bpy.types.UILayout, context: bpy.types.Context, count: int) -> None:

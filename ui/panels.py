@@ -98,6 +98,10 @@ def draw_setting(layout: bpy.types.UILayout, store: bpy.types.PropertyGroup, nam
     layout.prop(store, name, text=f"{label} (mixed)" if is_mixed else label)
 
 
+def count_meshes(meshes: list[bpy.types.Object]) -> str:
+    return f"{len(meshes)} Mesh" if len(meshes) == 1 else f"{len(meshes)} Meshes"
+
+
 class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
     """Method and Bind"""
 
@@ -149,7 +153,7 @@ class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
         is_bound = [settings_of(obj).is_bound for obj in ticked]
         text = "Bind Again" if ticked and all(is_bound) else "Bind"
         if whole:
-            row.operator("supple.bind", text=f"{text}: {len(ticked)} Meshes", icon="LINKED").whole = True
+            row.operator("supple.bind", text=f"{text}: {count_meshes(ticked)}", icon="LINKED").whole = True
         else:
             button = row.operator("supple.bind", text=text, icon="LINKED")
             if settings.method in METHODS:

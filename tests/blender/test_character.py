@@ -184,7 +184,7 @@ def test_the_panel_shows_all_of_it_for_an_armature(character):
     assert "supple.measure" in panels.draw("VIEW3D_PT_supple_measure")
     module = __import__("supple.ui.character", fromlist=["describe_mesh"])
     bpy.context.view_layer.update()
-    assert module.describe_mesh(bpy.context, body).startswith("Centers · ")
+    assert module.describe_mesh(bpy.context, body).startswith("Centers ")
     assert module.find_icon(body) == "CHECKMARK"
 
 

@@ -1,16 +1,18 @@
 """What the extension adds to Blender is there once while it is enabled, and gone when it is not."""
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import bpy
 import addon_utils
 import pytest
 
 import checkout
-from panels import draw
+from panels import Recorder, draw
 from scenes import EVALUATE, add_tube, reset, select
 from supple import preview
 from supple.settings.objects import settings_of
+from supple.ui import menus
 from supple.viewport import outlines
 from supple.viewport import weights as weight_overlay
 
@@ -176,6 +178,30 @@ def test_panels_of_an_armature():
     bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE)
     select(armature)
     assert "supple.unbind" in draw("VIEW3D_PT_supple_skin")
+
+
+NOT_IN_MENUS = {"remedy", "pattern_forget"}
+"""Operators that belong to a button of a panel: a mesh's message, an entry of the library."""
+
+
+def test_menus_hold_all_operators():
+    """Blender's menu search finds what is in a menu."""
+    shown = []
+    for name in ("VIEW3D_MT_supple", "VIEW3D_MT_supple_weights"):
+        getattr(bpy.types, name).draw(SimpleNamespace(layout=Recorder(shown)), bpy.context)
+    found = {text.removeprefix("supple.").partition(":")[0] for text in shown if text.startswith("supple.")}
+    assert found == set(OPERATORS) - NOT_IN_MENUS
+
+
+@pytest.mark.parametrize("menu", sorted({menu for menu, _ in menus.PLACES}))
+def test_blenders_menus_have_them_once(menu, disabled):
+    def count() -> int:
+        drawn = getattr(bpy.types, menu)._dyn_ui_initialize()  # noqa: SLF001  nothing else gives them
+        return sum("supple" in function.__module__ for function in drawn)
+
+    assert count() == 0
+    addon_utils.enable(checkout.MODULE, default_set=True)
+    assert count() == 1
 
 
 def test_panels_before_bind():

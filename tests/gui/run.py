@@ -22,6 +22,7 @@ sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests" / "blender"), str(ROOT /
 
 import bpy
 import numpy as np
+from character import use_character
 from patterns import place_patterns
 from weights import edit_weights
 
@@ -113,6 +114,7 @@ RESULTS: list[tuple[str, bool]] = []
 def steps() -> Iterator[float]:
     """The tests, yielding how many seconds Blender's own loop is to run before the next step."""
     window = Window()
+    yield from use_character(window, check, take_picture)
     yield from place_patterns(window, check, look)
     yield from edit_weights(window, check, look)
     yield from session(window, "NODES")

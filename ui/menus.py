@@ -1,0 +1,111 @@
+"""Supple in Blender's menus, and so in its menu search (F3)."""
+
+from __future__ import annotations
+
+import bpy
+
+from ..settings.objects import settings_of
+
+CHARACTER = (
+    ("supple.make", "OUTLINER_OB_ARMATURE"), ("supple.bind", "LINKED"), ("supple.unbind", "UNLINKED"),
+    ("supple.make_independent", "DUPLICATE"), ("supple.flip", "UV_SYNC_SELECT"), ("supple.measure", "DRIVER_DISTANCE"),
+)  # fmt: skip
+BAKES = (
+    ("supple.bake_cache", "FILE_CACHE"), ("supple.bake_shape_keys", "SHAPEKEY_DATA"),
+    ("supple.clear_bake", "LOOP_BACK"),
+)  # fmt: skip
+PATTERNS = (
+    ("supple.pattern_add", "ADD"), ("supple.pattern_place", "RESTRICT_SELECT_OFF"),
+    ("supple.pattern_stroke", "GREASEPENCIL"), ("supple.pattern_mirror", "MOD_MIRROR"),
+    ("supple.pattern_remove", "REMOVE"), ("supple.pattern_save", "FILE_TICK"), ("supple.pattern_maps", "EXPORT"),
+)  # fmt: skip
+WEIGHTS = (
+    ("supple.weights_auto", "MOD_VERTEX_WEIGHT"), ("supple.weight_lines", "CURVE_BEZCIRCLE"),
+    ("supple.weights_smooth", "MOD_SMOOTH"), ("supple.weights_sharpen", "SHARPCURVE"),
+    ("supple.weights_normalize", "NORMALIZE_FCURVES"), ("supple.weights_limit", "FILTER"),
+    ("supple.weights_prune", "X"), ("supple.weights_mirror", "MOD_MIRROR"), ("supple.weights_transfer", "MOD_DATA_TRANSFER"),
+    ("supple.weights_clean", "TRASH"), ("supple.weights_check", "VIEWZOOM"),
+)  # fmt: skip
+"""What each part of the menus holds: operators and their icons."""
+
+
+def draw_operators(layout: bpy.types.UILayout, entries: tuple) -> None:
+    """Draw operators of a menu, which ask what they have to ask."""
+    layout.operator_context = "INVOKE_DEFAULT"
+    for name, icon in entries:
+        layout.operator(name, icon=icon)
+
+
+class VIEW3D_MT_supple_weights(bpy.types.Menu):
+    """Supple's tools for weights"""
+
+    bl_label = "Supple Weights"
+
+    def draw(self, _context: bpy.types.Context) -> None:
+        draw_operators(self.layout, WEIGHTS)
+        self.layout.operator_menu_enum("supple.weights_select", "kind", icon="RESTRICT_SELECT_OFF")
+
+
+class VIEW3D_MT_supple(bpy.types.Menu):
+    """What Supple does with the selected characters"""
+
+    bl_label = "Supple"
+
+    def draw(self, _context: bpy.types.Context) -> None:
+        for entries in (CHARACTER, BAKES, PATTERNS):
+            draw_operators(self.layout, entries)
+            self.layout.separator()
+        self.layout.menu("VIEW3D_MT_supple_weights", icon="WPAINT_HLT")
+
+
+def _draw_supple(menu: bpy.types.Menu, _context: bpy.types.Context) -> None:
+    menu.layout.separator()
+    menu.layout.menu("VIEW3D_MT_supple")
+
+
+def _draw_weights(menu: bpy.types.Menu, _context: bpy.types.Context) -> None:
+    menu.layout.separator()
+    menu.layout.menu("VIEW3D_MT_supple_weights")
+
+
+def _draw_parent(menu: bpy.types.Menu, _context: bpy.types.Context) -> None:
+    menu.layout.separator()
+    menu.layout.operator("supple.make", text="With Supple")
+
+
+def _draw_bakes(menu: bpy.types.Menu, context: bpy.types.Context) -> None:
+    if context.active_object is not None and settings_of(context.active_object).is_bound:
+        menu.layout.separator()
+        draw_operators(menu.layout, BAKES)
+
+
+def _draw_key_bake(menu: bpy.types.Menu, _context: bpy.types.Context) -> None:
+    menu.layout.separator()
+    draw_operators(menu.layout, (("supple.bake_shape_keys", "SHAPEKEY_DATA"),))
+
+
+PLACES = (
+    ("VIEW3D_MT_object", _draw_supple),
+    ("VIEW3D_MT_pose", _draw_supple),
+    ("VIEW3D_MT_paint_weight", _draw_weights),
+    ("VIEW3D_MT_object_parent", _draw_parent),
+    ("VIEW3D_MT_object_animation", _draw_bakes),
+    ("MESH_MT_shape_key_context_menu", _draw_key_bake),
+)
+"""Blender's menus, and what is added to the end of each."""
+
+_register_classes, _unregister_classes = bpy.utils.register_classes_factory(
+    (VIEW3D_MT_supple_weights, VIEW3D_MT_supple)
+)
+
+
+def register() -> None:
+    _register_classes()
+    for menu, draw in PLACES:
+        getattr(bpy.types, menu).append(draw)
+
+
+def unregister() -> None:
+    for menu, draw in reversed(PLACES):
+        getattr(bpy.types, menu).remove(draw)
+    _unregister_classes()
