@@ -11,6 +11,7 @@ import bpy
 from bpy.props import BoolProperty, IntProperty, StringProperty
 
 from ..deformers import SkinningError
+from ..settings.character import list_ticked
 from ..settings.objects import settings_of
 from ..tasks.skin import bake
 
@@ -21,9 +22,12 @@ BETWEEN_REDRAWS = 0.2
 """Seconds of baking between two redraws of the window, which may take longer than a frame."""
 
 
-def _active_mesh(context: bpy.types.Context) -> bpy.types.Object:
-    """The active object, once `poll` has seen that there is one."""
-    return cast(bpy.types.Object, context.active_object)
+def _list_bound(context: bpy.types.Context, whole: bool) -> list[bpy.types.Object]:
+    """The bound meshes to bake: the active one, or those of the character that are ticked."""
+    active = context.active_object
+    if whole or (active is not None and active.type == "ARMATURE"):
+        return [obj for obj in list_ticked(context) if settings_of(obj).is_bound]
+    return [active] if active is not None and active.type == "MESH" and settings_of(active).is_bound else []
 
 
 class BakeOperator:
@@ -36,21 +40,41 @@ class BakeOperator:
     frame_start: IntProperty(name="Start", description="First frame to bake. Follows the scene if not set", default=1)
     frame_end: IntProperty(name="End", description="Last frame to bake. Follows the scene if not set", default=250)
     frame_step: IntProperty(name="Step", description="Bake every n-th frame", default=1, min=1)
+    whole: BoolProperty(
+        name="Whole Character",
+        description="Bake all bound meshes of the character that are ticked",
+        options={"SKIP_SAVE"},
+    )
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        obj = context.active_object
-        if obj is None or obj.type != "MESH" or not settings_of(obj).is_bound:
+        if not (_list_bound(context, False) or _list_bound(context, True)):
             cls.poll_message_set("Select a mesh that is bound")
             return False
         return True
 
-    def start(self, context: bpy.types.Context) -> Iterator[int]:
-        """The bake, as a generator that yields the number of frames done."""
+    def bake(self, context: bpy.types.Context, obj: bpy.types.Object) -> Iterator[int]:
+        """The bake of a mesh, as a generator that yields the number of frames done."""
         raise AssertionError("each bake has its own")
 
-    def finish(self, context: bpy.types.Context) -> None:
-        """What is left to do after the last frame."""
+    def start(self, context: bpy.types.Context) -> Iterator[int]:
+        """All bakes, one mesh after the other, as a generator that yields the number of frames done."""
+        frames, self._done = len(self.frames(context)), 0
+        for number, obj in enumerate(self._meshes):
+            for done in self.bake(context, obj):
+                yield number * frames + done
+            self._done = number + 1
+
+    def choose(self, context: bpy.types.Context) -> None:
+        """Find the meshes to bake; raises SkinningError where there are none."""
+        self._meshes = _list_bound(context, self.whole)
+        if not self._meshes:
+            raise SkinningError("Nothing to bake: tick a mesh that is bound in the list of the Supple tab")
+
+    def describe(self, context: bpy.types.Context) -> str:
+        """What was baked."""
+        count, meshes = len(self.frames(context)), len(self._meshes)
+        return f"{count} frames baked" if meshes == 1 else f"{count} frames of {meshes} meshes baked"
 
     def frames(self, context: bpy.types.Context) -> range:
         self._take_scene_range(context)
@@ -66,18 +90,20 @@ class BakeOperator:
         if is_interactive:
             return self.run_modal(context)
         try:
+            self.choose(context)
             for _ in self.start(context):
                 pass
-            self.finish(context)
         except SkinningError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
+        self.report({"INFO"}, self.describe(context))
         return {"FINISHED"}
 
     def run_modal(self, context: bpy.types.Context) -> set[str]:
         """Go on frame by frame, with a progress bar."""
         try:
-            self._count = len(self.frames(context))
+            self.choose(context)
+            self._count = len(self.frames(context)) * len(self._meshes)
             self._steps = self.start(context)
         except SkinningError as error:
             self.report({"ERROR"}, str(error))
@@ -90,7 +116,8 @@ class BakeOperator:
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         if event.type == "ESC":
             self._steps.close()
-            self.report({"INFO"}, "Bake canceled: no frames were saved")
+            kept = f"{self._done} of {len(self._meshes)} meshes are baked" if self._done else "no frames were saved"
+            self.report({"INFO"}, f"Bake canceled: {kept}")
             return self._end(context, {"CANCELLED"})
         if event.type != "TIMER":
             return {"RUNNING_MODAL"}
@@ -103,11 +130,10 @@ class BakeOperator:
                 context.window_manager.progress_update(done)
                 context.workspace.status_text_set(f"Supple: frame {done} of {self._count} baked. Esc to cancel")
                 return {"RUNNING_MODAL"}
-            self.finish(context)
         except SkinningError as error:
             self.report({"ERROR"}, str(error))
             return self._end(context, {"CANCELLED"})
-        self.report({"INFO"}, f"{self._count} frames baked")
+        self.report({"INFO"}, self.describe(context))
         return self._end(context, {"FINISHED"})
 
     def _end(self, context: bpy.types.Context, result: set[str]) -> set[str]:
@@ -123,8 +149,8 @@ class SUPPLE_OT_bake_shape_keys(BakeOperator, bpy.types.Operator):
     bl_idname = "supple.bake_shape_keys"
     bl_label = "Bake to Shape Keys"
 
-    def start(self, context: bpy.types.Context) -> Iterator[int]:
-        return bake.bake_shape_keys(_active_mesh(context), context.scene, self.frames(context))
+    def bake(self, context: bpy.types.Context, obj: bpy.types.Object) -> Iterator[int]:
+        return bake.bake_shape_keys(obj, context.scene, self.frames(context))
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         self._take_scene_range(context)
@@ -148,17 +174,22 @@ class SUPPLE_OT_bake_cache(BakeOperator, bpy.types.Operator):
         path = bpy.path.abspath(self.filepath)
         return Path(path if path.lower().endswith(".pc2") else f"{path}.pc2")
 
-    def start(self, context: bpy.types.Context) -> Iterator[int]:
-        return bake.bake_cache(_active_mesh(context), context.scene, self.path(), self.frames(context))
+    def path_of(self, obj: bpy.types.Object) -> Path:
+        """The file of a mesh: that which was chosen, with the mesh's name behind it where there are several."""
+        path = self.path()
+        if len(self._meshes) == 1:
+            return path
+        return path.with_name(f"{path.stem}_{bpy.path.clean_name(obj.name)}{path.suffix}")
 
-    def finish(self, context: bpy.types.Context) -> None:
-        bake.show_cache(_active_mesh(context), self.path())
+    def bake(self, context: bpy.types.Context, obj: bpy.types.Object) -> Iterator[int]:
+        yield from bake.bake_cache(obj, context.scene, self.path_of(obj), self.frames(context))
+        bake.show_cache(obj, self.path_of(obj))
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         self._take_scene_range(context)
         if not self.filepath:
             folder = Path(bpy.data.filepath).parent if bpy.data.filepath else Path.home()
-            self.filepath = str(folder / f"{bpy.path.clean_name(_active_mesh(context).name)}.pc2")
+            self.filepath = str(folder / f"{bpy.path.clean_name(context.active_object.name)}.pc2")
         self.is_interactive = True
         context.window_manager.fileselect_add(self)
         return {"RUNNING_MODAL"}
@@ -171,17 +202,22 @@ class SUPPLE_OT_clear_bake(bpy.types.Operator):
     bl_label = "Back to Live"
     bl_options = {"REGISTER", "UNDO"}
 
+    whole: BoolProperty(
+        name="Whole Character", description="Remove the bakes of all ticked meshes", options={"SKIP_SAVE"}
+    )
+
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        obj = context.active_object
-        if obj is None or obj.type != "MESH" or settings_of(obj).bake == "NONE":
+        if not any(settings_of(obj).bake != "NONE" for obj in _list_bound(context, False) + _list_bound(context, True)):
             cls.poll_message_set("Select a mesh that Supple has baked")
             return False
         return True
 
     def execute(self, context: bpy.types.Context) -> set[str]:
         try:
-            bake.clear_bake(_active_mesh(context))
+            for obj in _list_bound(context, self.whole):
+                if settings_of(obj).bake != "NONE":
+                    bake.clear_bake(obj)
         except SkinningError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}

@@ -98,6 +98,11 @@ def draw_setting(layout: bpy.types.UILayout, store: bpy.types.PropertyGroup, nam
     layout.prop(store, name, text=f"{label} (mixed)" if is_mixed else label)
 
 
+def is_whole(context: bpy.types.Context) -> bool:
+    """Whether the panels are for all ticked meshes of a character, instead of one mesh."""
+    return len(list_meshes(context)) > 1 or context.active_object.type == "ARMATURE"
+
+
 def count_meshes(meshes: list[bpy.types.Object]) -> str:
     return f"{len(meshes)} Mesh" if len(meshes) == 1 else f"{len(meshes)} Meshes"
 
@@ -119,11 +124,10 @@ class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
             column.label(text="or meshes and their armature")
             layout.operator("supple.make", icon="OUTLINER_OB_ARMATURE")
             return
-        meshes = list_meshes(context)
-        whole = len(meshes) > 1 or context.active_object.type == "ARMATURE"
+        whole = is_whole(context)
         ticked = list_ticked(context) if whole else [settings.id_data]
         if whole:
-            draw_meshes(layout, context, len(meshes))
+            draw_meshes(layout, context, len(list_meshes(context)))
         self.draw_settings(context, settings, ticked)
         self.draw_bind(context, settings, ticked, whole)
         for obj in ticked:
@@ -259,12 +263,13 @@ class VIEW3D_PT_supple_bake(SupplePanel, bpy.types.Panel):
         layout = self.layout
         settings = shown_settings(context)
         column = layout.column(align=True)
-        column.operator("supple.bake_cache", icon="FILE_CACHE")
-        column.operator("supple.bake_shape_keys", icon="SHAPEKEY_DATA")
+        whole = is_whole(context)
+        column.operator("supple.bake_cache", icon="FILE_CACHE").whole = whole
+        column.operator("supple.bake_shape_keys", icon="SHAPEKEY_DATA").whole = whole
         if settings.bake != "NONE":
             kinds = {kind: label for kind, label, _ in BAKE_ITEMS}
             layout.label(text=f"Deformed by: {kinds.get(settings.bake, 'a bake that this version does not know')}")
-            layout.operator("supple.clear_bake", icon="LOOP_BACK")
+            layout.operator("supple.clear_bake", icon="LOOP_BACK").whole = whole
 
 
 register, unregister = bpy.utils.register_classes_factory(

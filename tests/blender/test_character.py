@@ -217,3 +217,24 @@ def test_make_supple_is_one_step_of_undo(character):
     for name in ("Tube", "Sleeve"):
         assert not settings_of(bpy.data.objects[name]).is_bound
     assert not bpy.data.objects["Sleeve"].vertex_groups
+
+
+@pytest.mark.parametrize("kind", ["bake_cache", "bake_shape_keys"])
+def test_bakes_are_of_what_is_ticked(character, kind, tmp_path, capfd):
+    body, sleeve, armature = character
+    other = add_twin(sleeve)
+    other.name = "Other"
+    bind_whole()
+    settings_of(other).is_ticked = False
+    options = {"filepath": str(tmp_path / "hero.pc2")} if kind == "bake_cache" else {}
+    posed = evaluated_points(body)
+    armature.pose.bones["bone.1"].keyframe_insert("rotation_quaternion", frame=1)
+    assert getattr(bpy.ops.supple, kind)(whole=True, frame_start=1, frame_end=2, **options) == {"FINISHED"}
+    assert "2 frames of 2 meshes baked" in "".join(capfd.readouterr())
+    assert [settings_of(obj).bake != "NONE" for obj in (body, sleeve, other)] == [True, True, False]
+    bpy.context.view_layer.update()
+    np.testing.assert_allclose(evaluated_points(body), posed, rtol=0, atol=1e-5)
+    if kind == "bake_cache":
+        assert sorted(path.name for path in tmp_path.glob("*.pc2")) == ["hero_Sleeve.pc2", f"hero_{body.name}.pc2"]
+    bpy.ops.supple.clear_bake(whole=True)
+    assert {settings_of(obj).bake for obj in (body, sleeve, other)} == {"NONE"}
