@@ -376,4 +376,5 @@ def test_arrows_of_the_picture_reach_all_that_may_be_imported(drawing: ModuleTyp
     links = set(drawing.read_links())
     assert ("operators", "tasks") not in links
     assert {"tasks", "bridge", "settings", "nodes", "deformers"} <= set(drawing.find_reached("operators", links))
-    assert set(drawing.find_reached("ui", links)) == {"settings", "deformers"}
+    assert set(drawing.find_reached("ui", links)) == {"tasks", "bridge", "nodes", "settings", "deformers"}
+    assert set(drawing.find_reached("settings", links)) == {"deformers"}
