@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import bpy
@@ -13,6 +14,10 @@ from .objects import CHOICES, EVALUATE_ITEMS, settings_of
 
 TOGETHER = ("method", "evaluate", *CHOICES)
 """Settings that ticked meshes can be given together."""
+
+
+_listed: dict[int, list[bpy.types.Object]] = {}
+"""Meshes of an armature, by `session_uid`, while a panel is drawn."""
 
 
 def find_armature(context: bpy.types.Context) -> bpy.types.Object | None:
@@ -34,8 +39,22 @@ def list_meshes(context: bpy.types.Context) -> list[bpy.types.Object]:
     armature = find_armature(context)
     if armature is None:
         return []
+    if armature.session_uid in _listed:
+        return _listed[armature.session_uid]
     meshes = [obj for obj in context.view_layer.objects if obj.type == "MESH" and armature in _armatures_of(obj)]
     return sorted(meshes, key=lambda obj: obj.name)
+
+
+@contextmanager
+def listed_once(context: bpy.types.Context) -> Iterator[None]:
+    """Look for the character's meshes once, while a panel is drawn that asks for them again and again."""
+    armature = find_armature(context)
+    if armature is not None:
+        _listed[armature.session_uid] = list_meshes(context)
+    try:
+        yield
+    finally:
+        _listed.clear()
 
 
 def list_ticked(context: bpy.types.Context) -> list[bpy.types.Object]:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import bpy
 
-from ..settings.character import TOGETHER, find_shown, is_mixed, list_meshes, list_ticked
+from ..settings.character import TOGETHER, find_shown, is_mixed, list_meshes, list_ticked, listed_once
 from ..settings.choices import METHODS, Method
 from ..settings.objects import BAKE_ITEMS, PARTICLE_METHODS, ObjectSettings, settings_of
 from ..settings.particles import ParticleSettings
@@ -113,6 +113,11 @@ class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
     bl_label = "Skin"
 
     def draw(self, context: bpy.types.Context) -> None:
+        with listed_once(context):
+            self.draw_character(context)
+
+    def draw_character(self, context: bpy.types.Context) -> None:
+        """The list, the settings, the buttons, and what is wrong."""
         layout = self.layout
         layout.use_property_split = True
         layout.use_property_decorate = False
