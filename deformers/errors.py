@@ -19,7 +19,7 @@ class SkinningError(Exception):
         What can be done about it with one press: "WEIGHTS", "SWITCH_ON", "OBJECT_MODE", or "" for nothing.
     """
 
-    def __init__(self, text: str, remedy: str = "") -> None:
+    def __init__(self, text: str = "", remedy: str = "") -> None:
         super().__init__(text)
         self.remedy = remedy
 

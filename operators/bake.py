@@ -40,41 +40,22 @@ class BakeOperator:
     frame_start: IntProperty(name="Start", description="First frame to bake. Follows the scene if not set", default=1)
     frame_end: IntProperty(name="End", description="Last frame to bake. Follows the scene if not set", default=250)
     frame_step: IntProperty(name="Step", description="Bake every n-th frame", default=1, min=1)
-    whole: BoolProperty(
-        name="Whole Character",
-        description="Bake all bound meshes of the character that are ticked",
-        options={"SKIP_SAVE"},
-    )
-
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        if not (_list_bound(context, False) or _list_bound(context, True)):
-            cls.poll_message_set("Select a mesh that is bound")
-            return False
-        return True
-
-    def bake(self, context: bpy.types.Context, obj: bpy.types.Object) -> Iterator[int]:
-        """The bake of a mesh, as a generator that yields the number of frames done."""
-        raise AssertionError("each bake has its own")
 
     def start(self, context: bpy.types.Context) -> Iterator[int]:
-        """All bakes, one mesh after the other, as a generator that yields the number of frames done."""
-        frames, self._done = len(self.frames(context)), 0
-        for number, obj in enumerate(self._meshes):
-            for done in self.bake(context, obj):
-                yield number * frames + done
-            self._done = number + 1
+        """The bake, as a generator that yields the number of frames done."""
+        raise AssertionError("each bake has its own")
 
-    def choose(self, context: bpy.types.Context) -> None:
-        """Find the meshes to bake; raises SkinningError where there are none."""
-        self._meshes = _list_bound(context, self.whole)
-        if not self._meshes:
-            raise SkinningError("Nothing to bake: tick a mesh that is bound in the list of the Supple tab")
+    def choose(self, _context: bpy.types.Context) -> int:
+        """Find out how many meshes are to be baked; raises SkinningError where there are none."""
+        return 1
 
-    def describe(self, context: bpy.types.Context) -> str:
-        """What was baked."""
-        count, meshes = len(self.frames(context)), len(self._meshes)
-        return f"{count} frames baked" if meshes == 1 else f"{count} frames of {meshes} meshes baked"
+    def describe(self, frames: int) -> str:
+        """What was baked, of so many frames."""
+        return f"{frames} {'frame' if frames == 1 else 'frames'} baked"
+
+    def describe_canceled(self) -> str:
+        """What was baked before Esc."""
+        return "no frames were saved"
 
     def frames(self, context: bpy.types.Context) -> range:
         self._take_scene_range(context)
@@ -93,17 +74,17 @@ class BakeOperator:
             self.choose(context)
             for _ in self.start(context):
                 pass
+            frames = len(self.frames(context))
         except SkinningError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
-        self.report({"INFO"}, self.describe(context))
+        self.report({"INFO"}, self.describe(frames))
         return {"FINISHED"}
 
     def run_modal(self, context: bpy.types.Context) -> set[str]:
         """Go on frame by frame, with a progress bar."""
         try:
-            self.choose(context)
-            self._count = len(self.frames(context)) * len(self._meshes)
+            self._count = self.choose(context) * len(self.frames(context))
             self._steps = self.start(context)
         except SkinningError as error:
             self.report({"ERROR"}, str(error))
@@ -116,8 +97,7 @@ class BakeOperator:
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         if event.type == "ESC":
             self._steps.close()
-            kept = f"{self._done} of {len(self._meshes)} meshes are baked" if self._done else "no frames were saved"
-            self.report({"INFO"}, f"Bake canceled: {kept}")
+            self.report({"INFO"}, f"Bake canceled: {self.describe_canceled()}")
             return self._end(context, {"CANCELLED"})
         if event.type != "TIMER":
             return {"RUNNING_MODAL"}
@@ -133,7 +113,7 @@ class BakeOperator:
         except SkinningError as error:
             self.report({"ERROR"}, str(error))
             return self._end(context, {"CANCELLED"})
-        self.report({"INFO"}, self.describe(context))
+        self.report({"INFO"}, self.describe(len(self.frames(context))))
         return self._end(context, {"FINISHED"})
 
     def _end(self, context: bpy.types.Context, result: set[str]) -> set[str]:
@@ -143,7 +123,49 @@ class BakeOperator:
         return result
 
 
-class SUPPLE_OT_bake_shape_keys(BakeOperator, bpy.types.Operator):
+class MeshBakeOperator(BakeOperator):
+    """Mix-in: the bake of the active mesh, or of all of the character that are ticked, one after the other."""
+
+    whole: BoolProperty(
+        name="Whole Character",
+        description="Bake all bound meshes of the character that are ticked",
+        options={"SKIP_SAVE"},
+    )
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        if not (_list_bound(context, False) or _list_bound(context, True)):
+            cls.poll_message_set("Select a mesh that is bound")
+            return False
+        return True
+
+    def bake(self, context: bpy.types.Context, obj: bpy.types.Object) -> Iterator[int]:
+        """The bake of a mesh, as a generator that yields the number of frames done."""
+        raise AssertionError("each bake has its own")
+
+    def start(self, context: bpy.types.Context) -> Iterator[int]:
+        frames = len(self.frames(context))
+        for number, obj in enumerate(self._meshes):
+            for done in self.bake(context, obj):
+                yield number * frames + done
+            self._done = number + 1
+
+    def choose(self, context: bpy.types.Context) -> int:
+        self._meshes, self._done = _list_bound(context, self.whole), 0
+        if not self._meshes:
+            raise SkinningError("Nothing to bake: tick a mesh that is bound in the list of the Supple tab")
+        return len(self._meshes)
+
+    def describe(self, frames: int) -> str:
+        if len(self._meshes) == 1:
+            return super().describe(frames)
+        return f"{frames} {'frame' if frames == 1 else 'frames'} of {len(self._meshes)} meshes baked"
+
+    def describe_canceled(self) -> str:
+        return f"{self._done} of {len(self._meshes)} meshes are baked" if self._done else super().describe_canceled()
+
+
+class SUPPLE_OT_bake_shape_keys(MeshBakeOperator, bpy.types.Operator):
     """Add a shape key for each frame, animated to be on in that frame. Renders the same without Supple"""
 
     bl_idname = "supple.bake_shape_keys"
@@ -158,7 +180,7 @@ class SUPPLE_OT_bake_shape_keys(BakeOperator, bpy.types.Operator):
         return cast(set[str], context.window_manager.invoke_props_dialog(self))
 
 
-class SUPPLE_OT_bake_cache(BakeOperator, bpy.types.Operator):
+class SUPPLE_OT_bake_cache(MeshBakeOperator, bpy.types.Operator):
     """Write each frame to a PC2 file and play it with a Mesh Cache modifier. Renders the same without Supple"""
 
     bl_idname = "supple.bake_cache"

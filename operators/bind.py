@@ -11,9 +11,8 @@ from bpy.props import BoolProperty, EnumProperty
 from ..bridge.carriers import is_hidden_object
 from ..deformers import SkinningError
 from ..preview import without_changes
-from ..settings.character import list_ticked
+from ..settings.character import list_meshes, list_ticked
 from ..settings.objects import EVALUATE_ITEMS, METHOD_ITEMS, settings_of
-from ..tasks.character import has_armature_modifier
 from ..tasks.skin.bind import bind, bind_each, describe_particles, make_independent, unbind
 
 
@@ -21,7 +20,7 @@ def chosen_meshes(context: bpy.types.Context) -> list[bpy.types.Object]:
     """The meshes that an operator is for: selected and active ones, or those that the active armature deforms."""
     active = context.active_object
     if active is not None and active.type == "ARMATURE":
-        return [obj for obj in context.view_layer.objects if has_armature_modifier(obj, active)]
+        return list_meshes(context)
     meshes = [obj for obj in context.selected_objects if obj.type == "MESH"]
     if active is not None and active.type == "MESH" and active not in meshes:
         meshes.append(active)

@@ -49,7 +49,7 @@ class SUPPLE_OT_flip(bpy.types.Operator):
 
 
 class SUPPLE_OT_make(WeightsOperator, bpy.types.Operator):
-    """Weight the meshes of the character that have no weights, and bind all of them by the best method"""
+    """Weight the meshes of the character that have no weights, and bind all that are not bound, by the best method"""
 
     bl_idname = "supple.make"
     bl_label = "Make Supple"
@@ -58,7 +58,9 @@ class SUPPLE_OT_make(WeightsOperator, bpy.types.Operator):
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         if not list_to_make(context):
-            cls.poll_message_set("Select a mesh that has an Armature modifier, or meshes together with their armature")
+            cls.poll_message_set(
+                "Select a mesh that has an Armature modifier and is not bound, or meshes and an armature"
+            )
             return False
         return True
 
@@ -88,8 +90,8 @@ class SUPPLE_OT_make(WeightsOperator, bpy.types.Operator):
 
 
 def list_to_make(context: bpy.types.Context) -> list[bpy.types.Object]:
-    """The ticked meshes of the character, and beside a selected armature selected ones that nothing deforms yet."""
-    found = list_ticked(context)
+    """Ticked meshes that are not bound, and beside a selected armature selected ones that nothing deforms yet."""
+    found = [obj for obj in list_ticked(context) if not settings_of(obj).is_bound]
     armature = find_armature(context) or chosen_armature(context)
     if armature is not None and armature in context.selected_objects:
         free = [obj for obj in context.selected_objects if obj.type == "MESH" and not has_armature_modifier(obj)]

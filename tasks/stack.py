@@ -231,8 +231,10 @@ def is_flipped(obj: bpy.types.Object) -> bool:
     return armature.show_viewport and not supple.show_viewport
 
 
-def read_milliseconds(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> float | None:
+def read_milliseconds(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph | None) -> float | None:
     """What a bound object's modifier took when it was last evaluated; None where it was not."""
+    if depsgraph is None:  # as in a view layer that was never shown
+        return None
     evaluated = obj.evaluated_get(depsgraph)
     modifier = next(filter(is_supple_modifier, evaluated.modifiers), None)
     return 1e3 * modifier.execution_time if modifier is not None and modifier.show_viewport else None

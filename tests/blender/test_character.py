@@ -238,3 +238,15 @@ def test_bakes_are_of_what_is_ticked(character, kind, tmp_path, capfd):
         assert sorted(path.name for path in tmp_path.glob("*.pc2")) == ["hero_Sleeve.pc2", f"hero_{body.name}.pc2"]
     bpy.ops.supple.clear_bake(whole=True)
     assert {settings_of(obj).bake for obj in (body, sleeve, other)} == {"NONE"}
+
+
+def test_make_supple_leaves_what_is_bound(character):
+    body, sleeve, _ = character
+    settings_of(body).method = "DLBNT"
+    settings_of(sleeve).is_ticked = False
+    bind_whole()
+    settings_of(sleeve).is_ticked = True
+    bpy.ops.supple.make()
+    assert [settings_of(obj).method for obj in (body, sleeve)] == ["DLBNT", "CENTERS"]
+    assert settings_of(sleeve).is_bound
+    assert not bpy.ops.supple.make.poll()

@@ -12,7 +12,7 @@ from scenes import (
     update,
 )
 from supple import preview
-from supple.tasks.skin import by_nodes, by_python, live
+from supple.tasks.skin import by_nodes, by_python, live, node_setup
 from supple.tasks.stack import find_supple_modifier
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
@@ -55,7 +55,7 @@ def binds(monkeypatch) -> list[str]:
     def count(prepare):
         return lambda skinned, *arguments: names.append(skinned.obj.name) or prepare(skinned, *arguments)
 
-    for module in (by_python, live, by_nodes):
+    for module in (by_python, live, by_nodes, node_setup):
         monkeypatch.setattr(module, "prepare_known", count(module.prepare_known))
     return names
 

@@ -61,6 +61,29 @@ def bind(world: World) -> str:
     return texts(*objects, method, evaluate)
 
 
+@action(often=2, any_mode=True)
+def bind_whole(world: World) -> str:
+    """Bind, of what can be bound, all meshes of the armature that one of them or the armature itself is active for."""
+    objects = [*world.skinned(), *world.armatures()]
+    if not objects:
+        raise NothingToDoError
+    obj = world.pick(objects)
+    if bpy.context.mode == "OBJECT":
+        world.select(obj)
+    world.call_supple("bind", whole=True)
+    return texts(obj)
+
+
+@action(often=3, any_mode=True)
+def flip_there_and_back(world: World) -> str:
+    """While flipped, what is bound is as Blender's own modifier has it, and afterwards as before."""
+    if world.call_supple("flip"):
+        bpy.context.view_layer.update()
+        if world.call_supple("flip"):
+            bpy.context.view_layer.update()
+    return "-"
+
+
 @action(often=5)
 def unbind(world: World) -> str:
     objects = world.meshes() if world.chance(0.3) else [world.pick(world.meshes())]
