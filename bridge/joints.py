@@ -70,9 +70,9 @@ def ensure_joints_object(armature: bpy.types.Object, skeleton: Skeleton, group: 
 def _fits(obj: bpy.types.Object, skeleton: Skeleton) -> bool:
     """Whether a joints object has a mesh of this file that was made for a skeleton."""
     mesh = mesh_of(obj)
-    if REST not in mesh.attributes:  # as former versions have made them
+    if not mesh.is_editable or REST not in mesh.attributes:  # linked, or as former versions have made them
         return False
-    return mesh.get(JOINTS_KEY) == skeleton.fingerprint and mesh.library is None and has_groups(obj, skeleton)
+    return mesh.get(JOINTS_KEY) == skeleton.fingerprint and has_groups(obj, skeleton)
 
 
 def has_groups(obj: bpy.types.Object, skeleton: Skeleton) -> bool:
