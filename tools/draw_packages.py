@@ -86,6 +86,7 @@ BOXES = {
     "deformers/weight_editing": tall("weight_editing", "smooth, mirror, transfer", 700, 1066, 196, "methods"),
     "deformers/skinning": tall("skinning", "blends of joints: SSD, DLBNT, Centers", 56, 1150, 330, "methods"),
     "deformers/automatic_weights": tall("automatic_weights", "from bones and skin", 446, 1150, 210, "methods"),
+    "deformers/anatomy": tall("anatomy", "which bone is which part", 686, 1150, 210, "methods"),
     "deformers/patterns": tall("patterns", "height maps on the skin", 926, 1150, 200, "methods"),
     "deformers/rig": tall("rig", "rest, pose, skeleton", 56, 1264, 155, "methods"),
     "deformers/algebra": tall("algebra", "sparse solvers", 231, 1264, 155, "methods"),

@@ -14,6 +14,7 @@ import numpy as np
 from ...bridge.files import filling, read_json
 from ...bridge.image_files import encode_heights
 from ...bridge.images import load_image, new_image, read_image
+from ...bridge.user_folders import find_user_folder
 from ...deformers import SkinningError
 from ...deformers.patterns.heights import AXES, KINDS
 from ...deformers.patterns.library import PRESETS, draw_preset
@@ -85,8 +86,7 @@ def drawn_entries() -> dict[str, LibraryEntry]:
 
 def find_folder(create: bool = False) -> Path:
     """The folder of the user's patterns."""
-    package = __package__.removesuffix(".tasks.patterns")
-    return Path(bpy.utils.extension_path_user(package, path="patterns", create=create))
+    return find_user_folder("patterns", create)
 
 
 def saved_entries() -> dict[str, LibraryEntry]:

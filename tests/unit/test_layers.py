@@ -45,6 +45,7 @@ MAY_IMPORT = {
         "deformers/automatic_weights",
     },
     "deformers/patterns": {"deformers/errors", "deformers/geometry"},
+    "deformers/anatomy": {"deformers/errors", "deformers/geometry"},
     "deformers/measures": {"deformers/errors", "deformers/geometry", "deformers/rig"},
     "deformers/": {
         "deformers/errors",
