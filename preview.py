@@ -302,6 +302,7 @@ def _on_load(*_) -> None:
     forget_charts()
     _watch.look_again()
     _watch.is_rendering = False
+    by_nodes.hide_groups()
     overrides.tidy_up()
     carriers = [(obj, settings_of(obj).carrier) for obj in find_bound_objects()]
     _watch.bound_objects()

@@ -26,7 +26,6 @@ def ensure_carrier_group() -> bpy.types.NodeTree:
 def build_carrier_group(name: str) -> bpy.types.NodeTree:
     """The group, under a name."""
     graph = Graph(name)
-    graph.tree.is_modifier = True
     geometry = graph.input("Geometry", "GEOMETRY")
     carrier_object = graph.input(CARRIER_SOCKET, "OBJECT", "Mesh that Supple writes each pose to")
     graph.input(WATCHER_SOCKET, "OBJECT", "Mesh that has Blender evaluate the armature's pose")

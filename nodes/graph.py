@@ -36,6 +36,9 @@ SOCKETS = {
 GROUP_NODES = {"GeometryNodeTree": "GeometryNodeGroup", "ShaderNodeTree": "ShaderNodeGroup"}
 """Nodes that hold a group, by the kind of tree they are in."""
 
+HIDDEN = "."
+"""Begins the name of a group that Blender leaves out of the menus of node editors."""
+
 
 @dataclass(frozen=True)
 class Value:
@@ -183,7 +186,7 @@ class Graph:
     """
 
     def __init__(self, name: str, kind: str = "GeometryNodeTree") -> None:
-        self.tree: Any = cast(Any, bpy.data.node_groups).new(name, kind)
+        self.tree: Any = cast(Any, bpy.data.node_groups).new(HIDDEN + name, kind)
         self._frame: Any = None
         self._attributes: dict[tuple, Value] = {}
         self._inputs: Any = None

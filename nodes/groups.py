@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import bpy
 
 from ..deformers import METHODS
-from .graph import GROUP_NODES, Graph
+from .graph import GROUP_NODES, HIDDEN, Graph
 from .joints import Split, build_exact_joints, build_joints, build_negation, build_split
 from .limits import build_joint_limits, build_limits
 from .methods import NODE_METHODS, NodeMethod
@@ -28,6 +28,8 @@ from .sets import COLUMNS, DUAL_QUATERNION_VECTORS, TURN_VECTORS, build_packing,
 from .skin import build_linear_blending, build_skin
 from .turns import build_twists
 
+OWN = "supple_"
+"""Begins the names of the custom properties of Supple's groups."""
 VERSION_KEY = "supple_version"
 VERSION = 4
 PART_KEY = "supple_part"
@@ -77,6 +79,17 @@ def ensure_group(part: str, name: str, build: Callable[[str], Any]) -> Any:
         broken.user_remap(group)
         bpy.data.node_groups.remove(broken)
     return group
+
+
+def hide_groups() -> None:
+    """Take Supple's groups out of Blender's menus, Add Modifier above all: older files have them there."""
+    for group in bpy.data.node_groups:
+        if group.library is not None or not any(key.startswith(OWN) for key in group.keys()):
+            continue
+        if group.name.startswith("Supple"):
+            group.name = HIDDEN + group.name
+        if group.bl_idname == "GeometryNodeTree":
+            cast(bpy.types.GeometryNodeTree, group).is_modifier = False
 
 
 def _is_whole(group: Any) -> bool:
@@ -143,7 +156,6 @@ def _build_joints_modifier(name: str, *, label: str, steps: NodeMethod, kind: st
     pose = ensure_group(f"pose{kind}", f"Supple Pose{kind}", partial(build_pose, has_segments=bool(kind)))
     limits = ensure_group("joint limits", "Supple Joint Limits", build_joint_limits)
     graph = Graph(name)
-    graph.tree.is_modifier = True
     geometry = graph.input("Geometry", "GEOMETRY")
     inputs = {name: graph.input(name, *rest) for name, *rest in JOINTS_INPUTS}
     with graph.frame("Where the bones are"):

@@ -83,7 +83,6 @@ def build_displacement(name: str, patterns: Sequence[NodePattern]) -> Any:
     stored as attributes.
     """
     graph = Graph(name)
-    graph.tree.is_modifier = True
     geometry = graph.input("Geometry", "GEOMETRY")
     level = graph.input(LEVEL, "INT", "How many times the skin is subdivided before patterns displace it")
     amounts = [

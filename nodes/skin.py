@@ -90,7 +90,6 @@ def build_skin(
         From `build_limits`.
     """
     graph = Graph(name)
-    graph.tree.is_modifier = True
     geometry = graph.input("Geometry", "GEOMETRY")
     source, linear_group, vertex_group, invert, *limited_by, has_sdef = (graph.input(*each) for each in INPUTS)
     bulge_limit, contact, changes = limited_by

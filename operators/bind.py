@@ -119,7 +119,7 @@ class SUPPLE_OT_bind(bpy.types.Operator):
 
 
 class SUPPLE_OT_unbind(bpy.types.Operator):
-    """Deform the selected characters with their Armature modifiers again, and remove bakes and patterns"""
+    """Deform the selected characters with their Armature modifiers again, and remove bakes; patterns stay"""
 
     bl_idname = "supple.unbind"
     bl_label = "Unbind"
@@ -132,8 +132,8 @@ class SUPPLE_OT_unbind(bpy.types.Operator):
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         meshes = {*chosen_meshes(context), *list_ticked(context)}
-        if not any(settings_of(obj).is_bound or settings_of(obj).patterns for obj in meshes):
-            cls.poll_message_set("Select a mesh that is bound, or has patterns")
+        if not any(settings_of(obj).is_bound for obj in meshes):
+            cls.poll_message_set("Select a mesh that is bound")
             return False
         return True
 

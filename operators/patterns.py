@@ -14,13 +14,21 @@ from ..settings.objects import settings_of
 from ..settings.patterns import AXIS_ITEMS, KIND_ITEMS
 from ..tasks.character import has_armature_modifier
 from ..tasks.patterns import library
-from ..tasks.patterns.edit import add_from_file, add_from_library, check_index, mirror_pattern, remove_pattern
+from ..tasks.patterns.edit import (
+    add_from_file,
+    add_from_library,
+    check_index,
+    mirror_pattern,
+    remove_all,
+    remove_pattern,
+)
 from ..tasks.patterns.library import OWN_IMAGE
 from ..tasks.patterns.meaning import find_driving_armature
 from ..tasks.patterns.node_setup import describe_shared
 from ..tasks.patterns.picking import find_patterned
 from ..tasks.patterns.show import describe
 from .bake import RELATIVE_PATH
+from .bind import chosen_meshes
 
 SKIP: set[Any] = {"SKIP_SAVE"}
 """A button starts from the default each time."""
@@ -212,6 +220,30 @@ class SUPPLE_OT_pattern_remove(PatternOperator, bpy.types.Operator):
         return f"Removed {name}"
 
 
+class SUPPLE_OT_pattern_remove_all(bpy.types.Operator):
+    """Remove all patterns from the selected meshes, with what shows them: nodes, drivers, bumps in materials"""
+
+    bl_idname = "supple.pattern_remove_all"
+    bl_label = "Remove All Patterns"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        if not any(settings_of(obj).patterns for obj in chosen_meshes(context)):
+            cls.poll_message_set("Select a mesh that has patterns")
+            return False
+        return True
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        try:
+            count = remove_all(chosen_meshes(context))
+        except SkinningError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        self.report({"INFO"}, f"Removed {count} patterns")
+        return {"FINISHED"}
+
+
 class SUPPLE_OT_pattern_mirror(PatternOperator, bpy.types.Operator):
     """Add the same pattern on the other side of the body, driven by the bone of the other side"""
 
@@ -262,6 +294,7 @@ _register_classes, _unregister_classes = bpy.utils.register_classes_factory(
     (
         SUPPLE_OT_pattern_add,
         SUPPLE_OT_pattern_remove,
+        SUPPLE_OT_pattern_remove_all,
         SUPPLE_OT_pattern_mirror,
         SUPPLE_OT_pattern_save,
         SUPPLE_OT_pattern_forget,

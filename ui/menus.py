@@ -17,7 +17,8 @@ BAKES = (
 PATTERNS = (
     ("supple.pattern_add", "ADD"), ("supple.pattern_place", "RESTRICT_SELECT_OFF"),
     ("supple.pattern_stroke", "GREASEPENCIL"), ("supple.pattern_mirror", "MOD_MIRROR"),
-    ("supple.pattern_remove", "REMOVE"), ("supple.pattern_save", "FILE_TICK"), ("supple.pattern_maps", "EXPORT"),
+    ("supple.pattern_remove", "REMOVE"), ("supple.pattern_remove_all", "TRASH"),
+    ("supple.pattern_save", "FILE_TICK"), ("supple.pattern_maps", "EXPORT"),
 )  # fmt: skip
 WEIGHTS = (
     ("supple.weights_auto", "MOD_VERTEX_WEIGHT"), ("supple.weight_lines", "CURVE_BEZCIRCLE"),

@@ -86,6 +86,8 @@ class VIEW3D_PT_supple_patterns(SupplePanel, bpy.types.Panel):
         column.separator()
         column.operator("supple.pattern_mirror", text="", icon="MOD_MIRROR")
         column.operator("supple.pattern_save", text="", icon="FILE_TICK")
+        column.separator()
+        column.operator("supple.pattern_remove_all", text="", icon="TRASH")
         if settings.pattern_message:
             draw_message(layout, context, settings.pattern_message)
         column = layout.column()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,11 @@ from ...settings.events import muted
 from ...settings.objects import settings_of
 from ...settings.patterns import PatternSettings
 from ..character import object_to_armature
+from ..stack import check_not_linked
 from .layout import charts_of, find_center, find_frame, mirror_layout
 from .library import OWN_IMAGE, LibraryEntry, ensure_image
 from .meaning import find_driving_armature, find_joint
-from .show import lay_out, remove_unused_images, update
+from .show import clear, lay_out, remove_unused_images, update
 
 
 def check_index(obj: bpy.types.Object, index: int) -> PatternSettings:
@@ -79,6 +80,22 @@ def remove_pattern(obj: bpy.types.Object, index: int) -> None:
     update(obj)
     if image is not None:
         remove_unused_images({image})
+
+
+def remove_all(objects: Iterable[bpy.types.Object]) -> int:
+    """Remove all patterns of some objects, and all that they have added: how many there were.
+
+    Raises
+    ------
+    SkinningError
+        Where none has patterns, or one is linked; nothing is removed then.
+    """
+    patterned = [obj for obj in objects if obj.type == "MESH" and settings_of(obj).patterns]
+    if not patterned:
+        raise SkinningError("There is no pattern to remove: select a mesh that has patterns")
+    for obj in patterned:
+        check_not_linked(obj)
+    return sum(map(clear, patterned))
 
 
 def add_pattern(

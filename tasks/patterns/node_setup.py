@@ -16,6 +16,7 @@ from ...bridge.drivers import DrivingJoint
 from ...bridge.modifiers import PATTERNS_NAME, is_from_library, read_input, write_input
 from ...deformers.patterns.charts import Chart
 from ...deformers.patterns.heights import Relief, Response
+from ...nodes.graph import HIDDEN
 from ...nodes.groups import VERSION
 from ...nodes.patterns import LEVEL, NodePattern, amount_input, build_bump, build_displacement, write_constants
 from ...nodes.patterns import write_scale as write_bump_scale
@@ -111,7 +112,7 @@ def _ensure_group(obj: bpy.types.Object, kind: str, name: str, build: Any, shown
             if kind == "ShaderNodeTree":  # a modifier has to be given its group anew, or it knows no new inputs
                 found.user_remap(group)
             bpy.data.node_groups.remove(found)
-        group.name = f"{name} {obj.name}"
+        group.name = f"{HIDDEN}{name} {obj.name}"
         found = group
     write_constants(found, shown)
     return found

@@ -17,7 +17,6 @@ from ...nodes.groups import remove_unused_groups
 from ...settings.events import muted
 from ...settings.objects import SETTINGS_VERSION, ObjectSettings, settings_of
 from ...settings.reports import particle_reports
-from ..patterns.show import clear as clear_patterns
 from ..stack import (
     BoundObject,
     SkinnedObject,
@@ -336,24 +335,20 @@ def make_independent(objects: Iterable[bpy.types.Object]) -> None:
 
 
 def unbind(objects: Iterable[bpy.types.Object]) -> None:
-    """Let Armature modifiers deform characters again, as before Bind. Bakes and patterns are removed.
+    """Let Armature modifiers deform characters again, as before Bind. Bakes are removed; patterns do without Bind.
 
     Raises
     ------
     SkinningError
-        Where none of the objects is bound or has patterns, or a bake is not to be removed.
+        Where none of the objects is bound, or a bake is not to be removed.
     """
-    meshes = [obj for obj in objects if obj.type == "MESH"]
-    bound = [obj for obj in meshes if settings_of(obj).is_bound]
-    patterned = [obj for obj in meshes if settings_of(obj).patterns]
-    if not (bound or patterned):
-        raise SkinningError("Nothing to unbind: select a mesh that is bound, or has patterns")
-    for obj in (*bound, *patterned):
+    bound = [obj for obj in objects if obj.type == "MESH" and settings_of(obj).is_bound]
+    if not bound:
+        raise SkinningError("Nothing to unbind: select a mesh that is bound")
+    for obj in bound:
         check_not_linked(obj)
     for obj in bound:
         check_clearable(obj)
-    for obj in patterned:
-        clear_patterns(obj)
     for obj in bound:
         _unbind_one(obj)
     remove_unused()

@@ -33,6 +33,7 @@ from ...nodes.groups import (
     VERSION_KEY,
     ensure_deformation,
     ensure_joints,
+    hide_groups,  # noqa: F401  called when a file is opened
     is_deformation,
     is_deformation_by,
 )

@@ -309,4 +309,11 @@ def snapshot(*objects: bpy.types.Object) -> dict:
 
 def supple_modifier(obj: bpy.types.Object) -> bpy.types.NodesModifier:
     """The modifier that Bind has put into the stack."""
-    return next(m for m in obj.modifiers if m.type == "NODES" and m.node_group.name.startswith("Supple"))
+    return next(m for m in obj.modifiers if m.type == "NODES" and m.node_group.name.startswith(".Supple"))
+
+
+def take_away() -> None:
+    """Take what Bind and patterns have added off the selected meshes."""
+    for operator in (bpy.ops.supple.unbind, bpy.ops.supple.pattern_remove_all):
+        if operator.poll():
+            assert operator() == {"FINISHED"}

@@ -221,7 +221,7 @@ def test_settings_changed_in_edit_mode(evaluate):
     assert_alike(obj, twin)
 
 
-@pytest.mark.parametrize("which", ["Supple Pose", "Supple Motion DLBNT GH", "Supple Polar"])
+@pytest.mark.parametrize("which", [".Supple Pose", ".Supple Motion DLBNT GH", ".Supple Polar"])
 def test_binding_again_brings_an_inner_group_back(which):
     obj, armature, twin = bound_tube()
     bend(armature, 60)

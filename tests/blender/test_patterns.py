@@ -93,7 +93,7 @@ def test_kinds_are_shown_as_chosen(given):
     settings_of(obj).pattern_display = given
     modifier = find_modifier(obj)
     displaced = {item.name for item in modifier.node_group.interface.items_tree} if modifier else set()
-    bumps = [group for group in bpy.data.node_groups if group.name.startswith("Supple Bump")]
+    bumps = [group for group in bpy.data.node_groups if group.name.startswith(".Supple Bump")]
     pictures = [node for group in bumps for node in group.nodes if node.bl_idname == "ShaderNodeTexImage"]
     count = {"BUMP": 0, "DISPLACEMENT": 3, "KIND": 1}[given]
     assert sum(name.startswith("Amount") for name in displaced) == (3 if count else 0)

@@ -13,6 +13,7 @@ from scenes import (
     reset,
     rest_points,
     select,
+    take_away,
     turn,
 )
 from supple.settings.objects import settings_of
@@ -47,7 +48,7 @@ def test_all_that_patterns_added_is_gone_again(material, way):
         for index in (2, 0, 0):
             bpy.ops.supple.pattern_remove(index=index)
     elif way == "unbind":
-        bpy.ops.supple.unbind()
+        take_away()
     else:
         assert clear(obj) == 3
     assert full_snapshot(obj) == before
@@ -122,6 +123,21 @@ def test_removing_one_leaves_the_others_as_they_are():
     assert [pattern.name for pattern in settings_of(obj).patterns] == ["Hill.001"]
 
 
+def test_unbind_keeps_patterns():
+    obj, armature = add_skin()
+    add_own(obj, "BULGE")
+    bind(obj)
+    turn(armature, "bone.1", (0.5, 0, 0))
+    select(obj)
+    bpy.ops.supple.unbind()
+    assert not settings_of(obj).is_bound
+    assert len(settings_of(obj).patterns) == 1
+    assert max(amounts(obj)) > 0.1
+    assert moved_by_patterns(obj) > 1e-3
+    bpy.ops.supple.pattern_remove_all()
+    assert not settings_of(obj).patterns
+
+
 def lose_faces(obj):
     obj.data.clear_geometry()
 
@@ -136,7 +152,7 @@ def delete_first_layer(obj):
 
 
 @pytest.mark.parametrize("spoil", [lose_faces, enter_edit_mode, delete_first_layer], ids=lambda spoil: spoil.__name__)
-def test_unbind_takes_patterns_off_any_mesh(spoil):
+def test_patterns_are_removed_from_any_mesh(spoil):
     obj, _ = add_skin()
     make_material(obj, linked=True)
     before = full_snapshot(obj)
@@ -145,7 +161,7 @@ def test_unbind_takes_patterns_off_any_mesh(spoil):
         add_own(obj, kind, location=(0, 1.5, 0.4))
     spoil(obj)
     select(obj)
-    assert bpy.ops.supple.unbind() == {"FINISHED"}
+    take_away()
     bpy.ops.object.mode_set(mode="OBJECT")
     for image in list(bpy.data.images):
         bpy.data.images.remove(image)
@@ -157,7 +173,7 @@ def test_unbind_takes_patterns_off_any_mesh(spoil):
     assert not [one.name for one in obj.data.attributes if one.name.startswith("supple_")]
 
 
-def test_unbind_leaves_no_charts_that_came_with_a_copied_mesh():
+def test_no_charts_stay_that_came_with_a_copied_mesh():
     obj, _ = add_skin()
     plain = {one.name for one in obj.data.attributes}
     add_own(obj)
@@ -167,11 +183,11 @@ def test_unbind_leaves_no_charts_that_came_with_a_copied_mesh():
     copy.data = copy.data.copy()
     for one in (obj, copy):
         select(one)
-        bpy.ops.supple.unbind()
+        bpy.ops.supple.pattern_remove_all()
         assert {attribute.name for attribute in one.data.attributes} == plain
 
 
-def test_unbind_leaves_no_charts_on_a_mesh_that_the_object_had_before():
+def test_no_charts_stay_on_a_mesh_that_the_object_had_before():
     obj, _ = add_skin()
     plain = {one.name for one in obj.data.attributes}
     add_own(obj)
@@ -192,11 +208,12 @@ def test_unbind_of_an_override_whose_mesh_is_linked(tmp_path):
     for one in (linked, rig):
         bpy.context.scene.collection.objects.link(one)
     select(linked)
-    with pytest.raises(RuntimeError, match="'Tube' is linked from another file: make a library override of it"):
-        bpy.ops.supple.unbind()
+    for operator in (bpy.ops.supple.unbind, bpy.ops.supple.pattern_remove_all):
+        with pytest.raises(RuntimeError, match="'Tube' is linked from another file: make a library override of it"):
+            operator()
     override = linked.override_create(remap_local_usages=True)
     select(override)
-    assert bpy.ops.supple.unbind() == {"FINISHED"}
+    take_away()
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "user.blend"))
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "user.blend"))
     override = next(obj for obj in bpy.context.scene.objects if obj.override_library is not None)
@@ -239,7 +256,7 @@ def test_objects_that_share_a_material_have_their_own_bumps():
     assert len(groups) == 2
     clear(first)
     groups = [node for node in material.node_tree.nodes if node.bl_idname == "ShaderNodeGroup"]
-    assert [node.node_tree.name for node in groups] == [f"Supple Bump {second.name}"]
+    assert [node.node_tree.name for node in groups] == [f".Supple Bump {second.name}"]
     clear(second)
     for image in list(bpy.data.images):
         bpy.data.images.remove(image)

@@ -18,10 +18,10 @@ from supple.viewport import weights as weight_overlay
 
 OPERATORS = (
     "bake_cache", "bake_shape_keys", "bind", "clear_bake", "flip", "make", "make_independent", "measure", "pattern_add",
-    "pattern_forget", "pattern_maps", "pattern_mirror", "pattern_place", "pattern_remove", "pattern_save",
-    "pattern_stroke", "remedy", "unbind", "weight_lines", "weights_auto", "weights_check", "weights_clean",
-    "weights_limit", "weights_mirror", "weights_normalize", "weights_prune", "weights_select", "weights_sharpen",
-    "weights_smooth", "weights_transfer",
+    "pattern_forget", "pattern_maps", "pattern_mirror", "pattern_place", "pattern_remove", "pattern_remove_all",
+    "pattern_save", "pattern_stroke", "remedy", "unbind", "weight_lines", "weights_auto", "weights_check",
+    "weights_clean", "weights_limit", "weights_mirror", "weights_normalize", "weights_prune", "weights_select",
+    "weights_sharpen", "weights_smooth", "weights_transfer",
 )  # fmt: skip
 CHANGE_NOTHING = {"measure", "pattern_forget", "pattern_maps"}
 """Operators that leave the scene as it is."""
@@ -154,7 +154,8 @@ def test_each_operator_is_described(name):
 @pytest.mark.parametrize("name", sorted(set(OPERATORS) - {"pattern_forget"}))
 def test_each_operator_says_what_to_select(name):
     with pytest.raises(
-        RuntimeError, match=r"poll\(\).*Select a mesh that (is bound|has an Armature modifier|Supple has baked)"
+        RuntimeError,
+        match=r"poll\(\).*Select a mesh that (is bound|has an Armature modifier|has patterns|Supple has baked)",
     ):
         getattr(bpy.ops.supple, name)()
 

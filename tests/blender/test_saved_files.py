@@ -21,6 +21,7 @@ from scenes import (
     select,
     skinned_meshes,
     supple_modifier,
+    take_away,
 )
 from supple.bridge.influences import FORMER_PREFIXES
 from supple.bridge.joints import find_posing
@@ -153,12 +154,19 @@ def test_a_file_saved_again_opens_as_the_first_did(opened, tmp_path):
     assert_as_stored(opened)
 
 
+def test_node_groups_are_in_no_menu(opened):
+    groups = [group for group in bpy.data.node_groups if "supple_version" in group or "supple_patterns" in group]
+    assert groups
+    assert not [group.name for group in groups if not group.name.startswith(".")]
+    assert not [group.name for group in groups if getattr(group, "is_modifier", False)]
+
+
 def test_unbind_gives_characters_back(opened):
     select(*skinned_meshes())
-    assert bpy.ops.supple.unbind() == {"FINISHED"}
+    take_away()
     bpy.context.scene.frame_set(maker.FRAMES[0])
     assert not [obj.name for obj in bpy.data.objects if obj.name.startswith("Supple")]
-    assert not [group.name for group in bpy.data.node_groups if group.name.startswith("Supple")]
+    assert not [group.name for group in bpy.data.node_groups if "Supple" in group.name]
     for obj in skinned_meshes():
         settings = settings_of(obj)
         assert not settings.is_bound

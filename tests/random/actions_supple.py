@@ -377,8 +377,10 @@ def take_supple_away() -> list[str]:
         except errors:
             _remove_independent(obj)
         try:
-            if settings.is_bound or settings.patterns:
+            if settings.is_bound:
                 task.unbind([obj])
+            if settings.patterns:
+                sys.modules[f"{package}.tasks.patterns.edit"].remove_all([obj])
         except errors as error:
             if "linked" not in str(error):
                 problems.append(f"'{obj.name}' can not be unbound: {error}")

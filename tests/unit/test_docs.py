@@ -138,7 +138,7 @@ OTHERS = ("deformers", "nodes", "bridge", "tasks")
 BLENDERS_OWN = {
     *("Edit", "Preferences", "Get Extensions", "Install from Disk", "Auto Run Python Scripts", "Lock Interface"),
     *("Bind To", "Preserve Volume", "Multi Modifier", "With Automatic Weights", "Deform", "Vertex Mapping", "Curved"),
-    *("Non-Color", "Swing and Y Twist", "Solid"),
+    *("Non-Color", "Swing and Y Twist", "Solid", "Add Modifier"),
 }
 """Labels of Blender's that pages name."""
 

@@ -8,7 +8,7 @@ import bpy
 import numpy as np
 import pytest
 
-from scenes import evaluated_points, reset, select, turn, update
+from scenes import evaluated_points, reset, select, take_away, turn, update
 from supple.settings.objects import settings_of
 
 from .bodies import BODIES, add_body
@@ -138,7 +138,6 @@ def test_on_any_body_operators_work_or_say_why(body: str) -> None:
     turn(armature, armature.pose.bones[1].name, (0.5, 0.3, 0.0))
     assert np.isfinite(evaluated_points(obj)).all() or not was_finite
     select(obj)
-    if settings_of(obj).is_bound or settings_of(obj).patterns:
-        assert bpy.ops.supple.unbind() == {"FINISHED"}
+    take_away()
     assert [modifier.type for modifier in obj.modifiers] == ["ARMATURE"]
     assert not [one.name for one in obj.data.attributes if one.name.startswith("supple_")]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scenes_patterns import add_own, amounts
 
-from scenes import bind, evaluated_points, save, select, turn, update
+from scenes import bind, evaluated_points, save, select, take_away, turn, update
 from supple.bridge.drivers import write_expression
 from supple.deformers.patterns.heights import DIRECTIONS, Response
 from supple.settings.objects import settings_of
@@ -96,7 +96,7 @@ def test_names_are_only_names(name: str, evaluate: str, tmp_path: Path, monkeypa
     draw_panels()
     for call in (bpy.ops.supple.bind, bpy.ops.supple.weights_check, bpy.ops.supple.weight_lines):
         run(call)
-    assert bpy.ops.supple.unbind() == {"FINISHED"}
+    take_away()
     assert not (obj.animation_data and obj.animation_data.drivers)
     assert [modifier.type for modifier in obj.modifiers] == ["ARMATURE"]
     check_nothing_executed(tmp_path)
@@ -122,7 +122,7 @@ def test_stored_texts_are_only_texts(evaluate: str, tmp_path: Path, monkeypatch:
         run(call)
     turn(armature, "bone.1", (0.4, 0.0, 0.0))
     select(obj)
-    assert bpy.ops.supple.unbind() == {"FINISHED"}
+    take_away()
     update()
     assert_given_back(obj)
     check_nothing_executed(tmp_path)

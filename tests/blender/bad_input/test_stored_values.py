@@ -115,6 +115,7 @@ def use(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
     assert np.isfinite(evaluated_points(obj)).all()
     select(obj)
     run(bpy.ops.supple.unbind)
+    run(bpy.ops.supple.pattern_remove_all)
     update()
 
 
