@@ -56,6 +56,11 @@ def is_deformation(group: Any) -> bool:
     return group is not None and str(group.get(PART_KEY, "")).startswith(DEFORMATION)
 
 
+def read_method(group: Any) -> str:
+    """Key of the method of a group that deforms a mesh by itself."""
+    return str(group[PART_KEY]).split()[1]
+
+
 def is_deformation_by(group: Any, method: str, params: Any) -> bool:
     """Whether a modifier's group, or None, deforms a mesh by itself, by a method with these `Params`."""
     label = METHODS[method].name_variant(params)
@@ -84,7 +89,7 @@ def ensure_group(part: str, name: str, build: Callable[[str], Any]) -> Any:
 def hide_groups() -> None:
     """Take Supple's groups out of Blender's menus, Add Modifier above all: older files have them there."""
     for group in bpy.data.node_groups:
-        if group.library is not None or not any(key.startswith(OWN) for key in group.keys()):
+        if group.library is not None or not any(key.startswith(OWN) for key in cast(Any, group).keys()):
             continue
         if group.name.startswith("Supple"):
             group.name = HIDDEN + group.name

@@ -37,9 +37,13 @@ class BakeOperator:
     is_interactive = False
     """Whether a user waits in front of a window: set by `invoke`."""
 
-    frame_start: IntProperty(name="Start", description="First frame to bake. Follows the scene if not set", default=1)
-    frame_end: IntProperty(name="End", description="Last frame to bake. Follows the scene if not set", default=250)
-    frame_step: IntProperty(name="Step", description="Bake every n-th frame", default=1, min=1)
+    frame_start: IntProperty(
+        name="Start Frame", description="First frame to bake. Follows the scene if not set", default=1
+    )
+    frame_end: IntProperty(
+        name="End Frame", description="Last frame to bake. Follows the scene if not set", default=250
+    )
+    frame_step: IntProperty(name="Frame Step", description="Bake every n-th frame", default=1, min=1)
 
     def start(self, context: bpy.types.Context) -> Iterator[int]:
         """The bake, as a generator that yields the number of frames done."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import cast
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty
 
 from ..bridge.carriers import is_hidden_object
-from ..deformers import SkinningError
+from ..deformers import METHODS, SkinningError
 from ..preview import without_changes
 from ..settings.character import list_meshes, list_ticked
 from ..settings.objects import EVALUATE_ITEMS, METHOD_ITEMS, settings_of
@@ -41,7 +42,7 @@ def describe_bind(meshes: list[bpy.types.Object], method: str) -> str:
     reports = {obj.name: report for obj in meshes if (report := describe_particles(obj))}
     if len(reports) > 1:
         reports = {name: f"{name}: {report}" for name, report in reports.items()}
-    bound = f"Bound {', '.join(obj.name for obj in meshes)} by {method}"
+    bound = f"Bound {', '.join(obj.name for obj in meshes)} by {METHODS[method].label}"
     return f"{bound}: {' '.join(reports.values())}" if reports else bound
 
 
@@ -161,12 +162,22 @@ class SUPPLE_OT_make_independent(bpy.types.Operator):
             return False
         return True
 
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
+        question = "Supple drops its settings and no longer follows changes of weights and bones"
+        manager = context.window_manager
+        answer = manager.invoke_confirm(
+            self, event, title="Make Independent?", message=question, confirm_text="Make Independent", icon="WARNING"
+        )
+        return cast(set[str], answer)
+
     def execute(self, context: bpy.types.Context) -> set[str]:
         try:
-            make_independent(chosen_meshes(context))
+            detached = make_independent(chosen_meshes(context))
         except SkinningError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
+        names = ", ".join(obj.name for obj in detached)
+        self.report({"INFO"}, f"Independent of Supple: {names}. Node modifiers go on deforming them")
         return {"FINISHED"}
 
 

@@ -28,8 +28,8 @@ class SUPPLE_OT_pattern_maps(PatternOperator, BakeOperator, bpy.types.Operator):
     bl_label = "Save Height Maps..."
     bl_options = {"REGISTER"}
 
-    frame_start: IntProperty(name="Start", description="First frame; the current frame if not set", default=1)
-    frame_end: IntProperty(name="End", description="Last frame; the first frame if not set", default=1)
+    frame_start: IntProperty(name="Start Frame", description="First frame; the current frame if not set", default=1)
+    frame_end: IntProperty(name="End Frame", description="Last frame; the first frame if not set", default=1)
     directory: StringProperty(
         name="Folder", description="Folder for the height maps", subtype="DIR_PATH", options=RELATIVE_PATH
     )
@@ -37,6 +37,7 @@ class SUPPLE_OT_pattern_maps(PatternOperator, BakeOperator, bpy.types.Operator):
     format: EnumProperty(name="Format", description="File format of the height maps", items=FORMAT_ITEMS)
     width: IntProperty(
         name="Width",
+        subtype="PIXEL",
         description="Width and height, in pixels",
         default=1024,
         min=1,

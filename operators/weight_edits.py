@@ -132,7 +132,9 @@ class SUPPLE_OT_weights_limit(EditOperator, bpy.types.Operator):
     bl_idname = "supple.weights_limit"
     bl_label = "Limit"
 
-    limit: IntProperty(name="Limit", description="Maximum number of bones per vertex", default=4, min=1, soft_max=12)
+    limit: IntProperty(
+        name="Bones per Vertex", description="Maximum number of bones per vertex", default=4, min=1, soft_max=12
+    )
 
     def run(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
         return edits.limit_weights(meshes, self.scope(meshes), self.limit)
@@ -160,6 +162,7 @@ class SUPPLE_OT_weights_prune(EditOperator, bpy.types.Operator):
         default=0.01,
         min=0.0,
         max=1.0,
+        subtype="FACTOR",
         precision=3,
         step=1,
     )
@@ -238,7 +241,7 @@ class SUPPLE_OT_weights_check(WeightsOperator, bpy.types.Operator):
     bl_idname = "supple.weights_check"
     bl_label = "Check"
 
-    limit: IntProperty(name="Limit", description="Maximum number of bones per vertex", default=4, min=1)
+    limit: IntProperty(name="Bones per Vertex", description="More bones than this are a mistake", default=4, min=1)
 
     def run(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
         return checks.check_weights(meshes, self.limit)
@@ -251,7 +254,7 @@ class SUPPLE_OT_weights_select(WeightsOperator, bpy.types.Operator):
     bl_label = "Select"
 
     kind: EnumProperty(name="Kind", description="Which mistakes to select", items=KIND_ITEMS)
-    limit: IntProperty(name="Limit", description="Maximum number of bones per vertex", default=4, min=1)
+    limit: IntProperty(name="Bones per Vertex", description="More bones than this are a mistake", default=4, min=1)
 
     def run(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
         found = checks.find_vertices(meshes, self.kind, self.limit)

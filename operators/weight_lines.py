@@ -26,7 +26,7 @@ class WeightLineMove(bpy.types.PropertyGroup):
 
     bone: StringProperty(name="Bone")
     line: IntProperty(name="Line", min=0)
-    offsets: FloatVectorProperty(name="Offsets", size=HANDLES)
+    offsets: FloatVectorProperty(name="Offsets", size=HANDLES, unit="LENGTH")
     widths: FloatVectorProperty(
         name="Falloff", size=HANDLES, default=[1.0] * HANDLES, min=1 / LARGEST_FALLOFF, max=LARGEST_FALLOFF
     )

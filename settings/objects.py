@@ -97,6 +97,7 @@ class ObjectSettings(bpy.types.PropertyGroup):
     pattern_state: StringProperty(options={"HIDDEN"})
     pattern_message: StringProperty(options={"HIDDEN", "SKIP_SAVE"})
     evaluate_problem: StringProperty(name="Why Not Nodes", options={"HIDDEN"})
+    is_problem_closed: BoolProperty(options={"HIDDEN"})
     version: IntProperty(default=SETTINGS_VERSION, options={"HIDDEN"})
     is_bound: BoolProperty(name="Bound", options={"HIDDEN"})
     armature_modifier: StringProperty(name="Armature Modifier", options={"HIDDEN"})

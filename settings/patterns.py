@@ -138,8 +138,18 @@ class PatternSettings(bpy.types.PropertyGroup):
         description="Width and height, in the object's units or those of the UV map",
         size=2,
         default=(0.1, 0.1),
+        unit="LENGTH",
         precision=4,
         step=1,
+    )
+    uv_size: FloatVectorProperty(
+        name="Size",
+        description="Width and height, in the units of the UV map",
+        size=2,
+        precision=4,
+        step=1,
+        get=lambda pattern: pattern.size,
+        set=lambda pattern, size: setattr(pattern, "size", size),
     )
     flip: Bool(name="Flip", description="Mirror the height map left to right")
     stroke: CollectionProperty(type=StrokePoint, options={"HIDDEN"})

@@ -1,8 +1,12 @@
-"""Reports on bound objects while Blender runs: never saved."""
+"""Reports on objects: those that are kept while Blender runs and never saved, and how any is closed."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import bpy
+
+from .objects import settings_of
 
 
 @dataclass
@@ -37,3 +41,26 @@ particle_reports: dict[int, ParticleReport] = {}
 
 pose_times: dict[int, float] = {}
 """Milliseconds that the latest pose took of each object that Python deforms, by `session_uid`; never saved."""
+
+
+def close_report(obj: bpy.types.Object, report: str) -> None:
+    """Take a report on an object off the panels until there is another.
+
+    Parameters
+    ----------
+    obj : Object
+    report : str
+        "measure", "particles", "evaluate_problem", or the setting that holds it: "message", "pattern_message",
+        "weights_report".
+    """
+    uid, settings = obj.session_uid, settings_of(obj)
+    if report == "measure":
+        measure_reports.pop(uid, None)
+    elif report == "particles" and uid in particle_reports:
+        particle_reports[uid] = replace(particle_reports[uid], messages=())
+    elif report == "evaluate_problem":
+        settings.is_problem_closed = True
+    elif report in ("message", "pattern_message", "weights_report"):
+        settings.property_unset(report)
+        if report == "message":
+            settings.property_unset("remedy")

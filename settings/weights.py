@@ -28,7 +28,7 @@ class WeightOptions:
         description="Weight only the selected bones: other bones keep their weights",
     )
     limit: IntProperty(
-        name="Limit",
+        name="Bones per Vertex",
         description="Most bones that influence a vertex; 0 for no limit. Most game engines take 4",
         default=0,
         min=0,
@@ -40,6 +40,7 @@ class WeightOptions:
         default=0.001,
         min=0.0,
         max=0.5,
+        subtype="FACTOR",
         precision=3,
         step=1,
     )

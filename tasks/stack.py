@@ -12,6 +12,7 @@ import bpy
 
 from ..bridge.modifiers import is_supple_modifier
 from ..deformers import SkinningError
+from ..nodes.groups import is_deformation, read_method
 from ..settings.objects import ObjectSettings, settings_of
 
 
@@ -107,6 +108,16 @@ def find_supple_modifier(obj: bpy.types.Object) -> bpy.types.Modifier:
                 raise SkinningError(f"The node group of '{obj.name}' was removed: bind again")
             return modifier
     raise SkinningError(f"The Supple modifier of '{obj.name}' was removed: press Unbind, or Bind to put it back")
+
+
+def find_independent(obj: bpy.types.Object) -> tuple[bpy.types.Modifier, str] | None:
+    """The node modifier that deforms an object without Supple, and its method's key; None where there is none."""
+    if settings_of(obj).is_bound:
+        return None
+    for modifier in filter(is_supple_modifier, obj.modifiers):
+        if is_deformation(modifier.node_group):
+            return modifier, read_method(modifier.node_group)
+    return None
 
 
 def is_deformed_by_parent(obj: bpy.types.Object) -> bool:

@@ -11,7 +11,7 @@ from ..settings.character import list_meshes
 from ..settings.choices import METHODS
 from ..settings.objects import settings_of
 from ..settings.reports import pose_times
-from ..tasks.stack import is_flipped, read_milliseconds
+from ..tasks.stack import find_independent, is_flipped, read_milliseconds
 
 MOST_ROWS = 8
 
@@ -69,7 +69,7 @@ def describe_mesh(context: bpy.types.Context, obj: bpy.types.Object) -> str:
     """Method and milliseconds of the latest pose, such as "Centers 2.1 ms"; or why there are none."""
     settings = settings_of(obj)
     if not settings.is_bound:
-        return "not bound"
+        return "independent" if find_independent(obj) is not None else "not bound"
     if settings.bake != "NONE":
         return "baked"
     if is_flipped(obj):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Container
 from itertools import groupby
-from typing import Any, Literal
+from typing import Any
 
 import bpy
 
@@ -14,8 +13,9 @@ from ..settings.choices import METHODS, Method
 from ..settings.objects import BAKE_ITEMS, PARTICLE_METHODS, ObjectSettings, settings_of
 from ..settings.particles import ParticleSettings
 from ..settings.reports import ParticleReport, measure_reports, particle_reports
-from ..tasks.stack import is_flipped
+from ..tasks.stack import find_independent, is_flipped
 from .character import draw_meshes
+from .reports import draw_lines, draw_message
 
 SLOW = "For study, and slow: each pose takes seconds. To go on working, choose Particles"
 MOMENTS = ("", "_dragging", "_bake")
@@ -36,16 +36,6 @@ def shown_settings(context: bpy.types.Context) -> ObjectSettings | None:
     return settings_of(obj) if obj is not None else None
 
 
-def draw_message(
-    layout: bpy.types.UILayout, context: bpy.types.Context, text: str, icon: Literal["ERROR", "INFO"] = "ERROR"
-) -> None:
-    """Draw a text, of one line or more, over as many lines as the sidebar's width needs."""
-    width = max(20, int(context.region.width / (7.0 * context.preferences.system.ui_scale)) - 6)
-    column = layout.box().column(align=True)
-    for number, line in enumerate(line for part in text.splitlines() for line in textwrap.wrap(part, width)):
-        column.label(text=line, icon="NONE" if number else icon)
-
-
 def draw_evaluate(
     layout: bpy.types.UILayout, context: bpy.types.Context, settings: ObjectSettings, store: bpy.types.PropertyGroup
 ) -> None:
@@ -53,8 +43,9 @@ def draw_evaluate(
     row = layout.row()
     row.enabled = settings.id_data.mode != "EDIT"
     row.prop(store, "evaluate", expand=True)
-    if settings.evaluate == "PYTHON" and settings.evaluate_problem:
-        draw_message(layout, context, settings.evaluate_problem, icon="INFO")
+    if settings.evaluate == "PYTHON" and settings.evaluate_problem and not settings.is_problem_closed:
+        closes = settings.id_data, "evaluate_problem"
+        draw_message(layout, context, settings.evaluate_problem, icon="INFO", closes=closes)
 
 
 def draw_choices(
@@ -86,10 +77,23 @@ def draw_problem(layout: bpy.types.UILayout, context: bpy.types.Context, obj: bp
     settings = settings_of(obj)
     if not settings.message:
         return
-    draw_message(layout, context, settings.message)
+    draw_message(layout, context, settings.message, closes=None if settings.is_bound else (obj, "message"))
     if settings.remedy in REMEDIES:
         label, icon = REMEDIES[settings.remedy]
         layout.operator("supple.remedy", text=f"{label}, and Bind", icon=icon).mesh = obj.name
+
+
+def draw_independent(layout: bpy.types.UILayout, context: bpy.types.Context, obj: bpy.types.Object) -> None:
+    """Draw what deforms a mesh that was made independent."""
+    found = find_independent(obj)
+    if found is not None:
+        modifier, key = found
+        method = METHODS[key].label if key in METHODS else key
+        text = (
+            f"Modifier '{modifier.name}' deforms '{obj.name}' on its own, by {method}: it follows the pose, but not "
+            "changes of weights, bones and settings. Bind to have Supple follow them again"
+        )
+        draw_message(layout, context, text, icon="INFO")
 
 
 def draw_setting(layout: bpy.types.UILayout, store: bpy.types.PropertyGroup, name: str, is_mixed: bool) -> None:
@@ -137,6 +141,7 @@ class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
         self.draw_bind(context, settings, ticked, whole)
         for obj in ticked:
             draw_problem(layout, context, obj)
+            draw_independent(layout, context, obj)
 
     def draw_settings(
         self, context: bpy.types.Context, settings: ObjectSettings, ticked: list[bpy.types.Object]
@@ -148,6 +153,10 @@ class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
         column = self.layout.column()
         draw_setting(column, store, "method", "method" in mixed)
         method = METHODS.get(store.method)  # a later version may have stored another
+        if method is not None:
+            hint = column.column()
+            hint.active = False
+            draw_lines(hint, context, method.tooltip)
         if method is not None and not method.fills_solid:
             draw_choices(column, store, method, mixed)
         draw_evaluate(column, context, settings, store)
@@ -167,7 +176,7 @@ class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
             button = row.operator("supple.bind", text=text, icon="LINKED")
             if settings.method in METHODS:
                 button.method = settings.method
-        if any(is_bound) or settings.patterns:
+        if any(is_bound):
             row.operator("supple.unbind", text="", icon="UNLINKED").whole = whole
         else:
             self.layout.operator("supple.make", icon="OUTLINER_OB_ARMATURE")
@@ -210,8 +219,9 @@ class VIEW3D_PT_supple_particles(SupplePanel, bpy.types.Panel):
             self.layout.label(text="Bind to fill the mesh", icon="INFO")
             return
         self.layout.label(text=describe(report or ParticleReport(shown_settings(context).particles.count)))
-        for message in report.messages if report else ():
-            draw_message(self.layout, context, message, icon="INFO")
+        if report is not None and report.messages:
+            closes = shown_settings(context).id_data, "particles"
+            draw_message(self.layout, context, "\n".join(report.messages), icon="INFO", closes=closes)
 
     def draw_overlay(self, particles: ParticleSettings) -> None:
         """Whether and how the particles are drawn."""
@@ -247,9 +257,10 @@ class VIEW3D_PT_supple_measure(SupplePanel, bpy.types.Panel):
 
     def draw(self, context: bpy.types.Context) -> None:
         self.layout.operator("supple.measure", icon="DRIVER_DISTANCE")
-        report = measure_reports.get(shown_settings(context).id_data.session_uid)
+        obj = shown_settings(context).id_data
+        report = measure_reports.get(obj.session_uid)
         if report:
-            draw_message(self.layout, context, report, icon="INFO")
+            draw_message(self.layout, context, report, icon="INFO", closes=(obj, "measure"))
 
 
 class VIEW3D_PT_supple_bake(SupplePanel, bpy.types.Panel):

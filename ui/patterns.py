@@ -8,7 +8,8 @@ import bpy
 
 from ..settings.objects import ObjectSettings, settings_of
 from ..settings.patterns import PatternSettings, driving_armature
-from .panels import SupplePanel, draw_message
+from .panels import SupplePanel
+from .reports import draw_message
 
 KIND_ICONS: dict[str, Any] = {"WRINKLE": "MOD_NOISE", "BULGE": "SPHERECURVE", "BONE": "BONE_DATA"}
 
@@ -89,7 +90,7 @@ class VIEW3D_PT_supple_patterns(SupplePanel, bpy.types.Panel):
         column.separator()
         column.operator("supple.pattern_remove_all", text="", icon="TRASH")
         if settings.pattern_message:
-            draw_message(layout, context, settings.pattern_message)
+            draw_message(layout, context, settings.pattern_message, closes=(obj, "pattern_message"))
         column = layout.column()
         column.use_property_split = True
         column.use_property_decorate = False
@@ -136,9 +137,10 @@ class VIEW3D_PT_supple_pattern_place(ActivePatternPanel, bpy.types.Panel):
         row.operator("supple.pattern_place", icon="RESTRICT_SELECT_OFF")
         row.operator("supple.pattern_stroke", icon="GREASEPENCIL")
         layout.row().prop(pattern, "space", expand=True)
-        layout.prop(pattern, "uv" if pattern.space == "UV" else "location")
+        is_in_uv = pattern.space == "UV"
+        layout.prop(pattern, "uv" if is_in_uv else "location")
         layout.prop(pattern, "turn")
-        layout.prop(pattern, "size")
+        layout.prop(pattern, "uv_size" if is_in_uv else "size")
         layout.prop(pattern, "flip")
 
 

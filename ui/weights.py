@@ -6,7 +6,8 @@ import bpy
 
 from ..settings.objects import settings_of
 from ..settings.weights import CHOICES, METHODS, WeightSettings
-from .panels import SupplePanel, draw_message
+from .panels import SupplePanel
+from .reports import draw_lines, draw_message
 
 
 def find_skinned(context: bpy.types.Context) -> bpy.types.Object | None:
@@ -54,7 +55,9 @@ class VIEW3D_PT_supple_weights(SupplePanel, bpy.types.Panel):
         if method is None:
             draw_message(column, context, "Choose a method: this version does not know the one in the file")
         else:
-            draw_message(column, context, method.tooltip, icon="INFO")
+            hint = column.column()
+            hint.active = False
+            draw_lines(hint, context, method.tooltip)
         row = column.row()
         row.use_property_split = False
         row.prop(settings, "mode", expand=True)
@@ -65,7 +68,8 @@ class VIEW3D_PT_supple_weights(SupplePanel, bpy.types.Panel):
             if getattr(settings, name) != "":
                 setattr(operator, name, getattr(settings, name))
         if settings_of(obj).weights_report:
-            draw_message(layout, context, settings_of(obj).weights_report, icon="INFO")
+            report = settings_of(obj).weights_report
+            draw_message(layout, context, report, icon="INFO", closes=(obj, "weights_report"))
         column = layout.column()
         column.prop(context.window_manager, "supple_show_weights")
         if context.window_manager.supple_show_weights:

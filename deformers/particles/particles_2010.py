@@ -61,8 +61,8 @@ class Params:
 INFO = Method(
     key="PARTICLES_2010",
     number=4,
-    label="Yamamoto & Tokoi 2010",
-    tooltip="Particles as published in 2010. For study: each pose takes seconds",
+    label="Particles 2010",
+    tooltip="Particles as Yamamoto and Tokoi published them. For study: each pose takes seconds",
     params=Params,
     choices=(FILL, RADIUS),
     fills_solid=True,

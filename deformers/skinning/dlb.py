@@ -36,8 +36,8 @@ class Params(LimitParams):
 INFO = Method(
     key="DLB",
     number=1,
-    label="DLB",
-    tooltip="Dual quaternion blending: keeps volume like Preserve Volume, without its tears",
+    label="Dual Quaternion",
+    tooltip="Dual quaternion blending (DLB): keeps volume like Preserve Volume, without its tears",
     params=Params,
     choices=(BULGE_LIMIT, CONTACT),
     has_nodes=True,

@@ -47,8 +47,8 @@ class Params(LimitParams):
 INFO = Method(
     key="DLBNT",
     number=2,
-    label="DLBNT",
-    tooltip="Dual quaternion blending with stretch: keeps volume and follows scaled bones",
+    label="Dual Quaternion Stretch",
+    tooltip="Dual quaternion blending with stretch (DLBNT): keeps volume and follows scaled bones",
     params=Params,
     choices=(ORDER, BULGE_LIMIT, CONTACT),
     has_nodes=True,

@@ -23,8 +23,8 @@ class Params(LimitParams):
 INFO = Method(
     key="SSD",
     number=0,
-    label="SSD",
-    tooltip="Linear blending: fast, but collapses at bent elbows and twisted wrists",
+    label="Linear",
+    tooltip="Linear blending (SSD), as Blender's own: fast, but collapses at bent elbows and twisted wrists",
     params=Params,
     choices=(BULGE_LIMIT, CONTACT),
     has_nodes=True,

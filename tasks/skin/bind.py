@@ -233,7 +233,7 @@ def _bind_one(skinned: SkinnedObject, setup: LiveObject | NodeSetup, problem: st
                 remove_unused()
             raise
         settings.is_handed_over = False
-        settings.evaluate_problem = problem
+        settings.evaluate_problem, settings.is_problem_closed = problem, False
         settings.message = settings.remedy = ""
     _note_change()
     if settings.evaluate == "PYTHON":
@@ -308,8 +308,13 @@ def _set_evaluate(settings: ObjectSettings, evaluate: str) -> None:
         settings.evaluate = evaluate
 
 
-def make_independent(objects: Iterable[bpy.types.Object]) -> None:
+def make_independent(objects: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
     """Detach characters from Supple: the settings are dropped, and the node modifier goes on deforming them.
+
+    Returns
+    -------
+    list of Object
+        Those that were detached.
 
     Raises
     ------
@@ -332,6 +337,7 @@ def make_independent(objects: Iterable[bpy.types.Object]) -> None:
                     settings.property_unset(name)
         by_nodes.forget(obj)
     _note_change()
+    return bound
 
 
 def unbind(objects: Iterable[bpy.types.Object]) -> None:
@@ -371,7 +377,7 @@ def _unbind_one(obj: bpy.types.Object) -> None:
     _note_change()
     for name in (
         "is_bound", "is_handed_over", "armature_modifier", "bound_groups", "bound_space", "live_toggles", "message",
-        "remedy", "evaluate_problem",
+        "remedy", "evaluate_problem", "is_problem_closed",
     ):  # fmt: skip
         settings.property_unset(name)
     settings.particles.property_unset("bound_count")

@@ -41,7 +41,9 @@ class Sidebar:
     """The context of a panel: with what there is only in a window, wide enough for messages of one line."""
 
     region = SimpleNamespace(width=2000)
-    preferences = SimpleNamespace(system=SimpleNamespace(ui_scale=1.0))
+    preferences = SimpleNamespace(
+        system=SimpleNamespace(ui_scale=1.0), ui_styles=[SimpleNamespace(widget=SimpleNamespace(points=11.0))]
+    )
 
     def __getattr__(self, name: str):
         return getattr(bpy.context, name)

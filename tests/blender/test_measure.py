@@ -117,9 +117,10 @@ def test_the_panel_shows_the_latest_report(tube):
     before = snapshot(obj)
     assert bpy.ops.supple.measure() == {"FINISHED"}
     assert snapshot(obj) == before
-    _, *lines = draw("VIEW3D_PT_supple_measure")
+    _, *lines, close = draw("VIEW3D_PT_supple_measure")
+    assert close == "supple.close_report"
     assert lines == measure(obj).describe()
-    assert lines[0] == "Frame 1, DLBNT"
+    assert lines[0] == "Frame 1, Dual Quaternion Stretch"
     starts = (
         "Space filled",
         "Edge stretch",

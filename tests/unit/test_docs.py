@@ -232,7 +232,7 @@ def test_labels_are_those_of_the_panels(page: str, labels: set[str]) -> None:
 
 
 def test_labels_are_found(labels: set[str]) -> None:
-    assert {"Bind", "Particles", "DLBNT", "Automatic Weights", "Keep Volume", "Supple", "Belly Folds"} <= labels
+    assert {"Bind", "Particles", "Linear", "Automatic Weights", "Keep Volume", "Supple", "Belly Folds"} <= labels
     assert not {"Leave Out Below", "SSD kernel", "heads", ""} & labels
 
 

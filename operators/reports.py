@@ -1,11 +1,13 @@
-"""Measure the pose of the current frame."""
+"""Reports in the panels: a measure of the current frame, and what takes any report off again."""
 
 from __future__ import annotations
 
 import bpy
+from bpy.props import StringProperty
 
 from ..deformers import SkinningError
 from ..settings.character import find_shown
+from ..settings.reports import close_report
 from ..tasks.character import has_armature_modifier
 from ..tasks.measure import measure_shown
 
@@ -35,4 +37,23 @@ class SUPPLE_OT_measure(bpy.types.Operator):
         return {"FINISHED"}
 
 
-register, unregister = bpy.utils.register_classes_factory((SUPPLE_OT_measure,))
+class SUPPLE_OT_close_report(bpy.types.Operator):
+    """Take this report off the panel"""
+
+    bl_idname = "supple.close_report"
+    bl_label = "Close Report"
+    bl_options = {"REGISTER", "UNDO"}
+
+    owner: StringProperty(name="Object", description="Name of the object that the report is on")
+    kind: StringProperty(name="Report", description="Which of its reports")
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        obj = context.view_layer.objects.get(self.owner)
+        if obj is None:
+            self.report({"ERROR"}, f"There is no object '{self.owner}' in the view layer: choose one that is")
+            return {"CANCELLED"}
+        close_report(obj, self.kind)
+        return {"FINISHED"}
+
+
+register, unregister = bpy.utils.register_classes_factory((SUPPLE_OT_measure, SUPPLE_OT_close_report))

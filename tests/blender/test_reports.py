@@ -1,0 +1,130 @@
+"""Reports in the panels: how they are broken into lines, and how they are closed."""
+
+from __future__ import annotations
+
+import bpy
+import pytest
+
+from panels import draw
+from scenes import EVALUATE, add_tube, add_twin, bind, select
+from supple.settings.objects import settings_of
+from supple.settings.reports import ParticleReport, particle_reports
+from supple.ui.reports import wrap
+
+
+def each_is_one(piece: str) -> float:
+    return float(len(piece))
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("one two three", ["one two", "three"]),
+        ("one two\none two\nthree", ["one two", "three"]),
+        ("incomprehensible to me", ["incomprehensible", "to me"]),
+        ("頂点グループがありません。", ["頂点グループがあ", "りません。"]),
+        ("'Tube'に頂点。頂点", ["'Tube'に頂", "点。頂点"]),
+        ("頂点頂点頂点頂点。頂点", ["頂点頂点頂点頂", "点。頂点"]),
+        ("", []),
+    ],
+)
+def test_lines_fit_and_none_is_twice(text, lines):
+    assert wrap(text, 8.0, each_is_one) == lines
+
+
+def shown(panel: str) -> list[str]:
+    return draw(f"VIEW3D_PT_supple_{panel}")
+
+
+def test_the_refusal_of_bind_is_closed_and_comes_again():
+    obj, _ = add_tube()
+    groups = [group.name for group in obj.vertex_groups]
+    obj.vertex_groups.clear()
+    select(obj)
+    for _ in range(2):
+        bpy.ops.supple.make()
+        assert settings_of(obj).is_bound  # Make Supple gives it weights
+        bpy.ops.supple.unbind()
+        obj.vertex_groups.clear()
+        with pytest.raises(RuntimeError, match="no vertex groups"):
+            bpy.ops.supple.bind(whole=True)
+        text = settings_of(obj).message
+        assert text in shown("skin")
+        assert "supple.remedy" in shown("skin")
+        assert bpy.ops.supple.close_report(owner=obj.name, kind="message") == {"FINISHED"}
+        assert text not in shown("skin")
+        assert "supple.remedy" not in shown("skin")
+    assert groups
+
+
+def test_what_is_wrong_with_a_bound_mesh_can_not_be_closed():
+    obj, _ = add_tube()
+    bind(obj, evaluate=EVALUATE)
+    settings_of(obj).message = "Something is wrong"
+    assert "supple.close_report" not in shown("skin")
+
+
+def test_why_not_nodes_is_closed_until_bind():
+    obj, armature = add_tube()
+    obj.modifiers[0].use_bone_envelopes = True
+    select(obj)
+    bpy.ops.supple.bind()
+    problem = settings_of(obj).evaluate_problem
+    assert problem in shown("skin")
+    bpy.ops.supple.close_report(owner=obj.name, kind="evaluate_problem")
+    assert problem not in shown("skin")
+    assert settings_of(obj).evaluate_problem == problem
+    settings_of(obj).evaluate = "NODES"
+    bpy.context.view_layer.update()
+    assert problem in shown("skin")
+    assert armature
+
+
+@pytest.mark.parametrize(("kind", "panel"), [("weights_report", "weights"), ("pattern_message", "patterns")])
+def test_stored_reports_are_closed(kind, panel):
+    obj, _ = add_tube()
+    select(obj)
+    if panel == "patterns":
+        bpy.ops.supple.pattern_add(preset="RIBS_L", bone="bone.1")
+    setattr(settings_of(obj), kind, "It is so")
+    assert "It is so" in shown(panel)
+    bpy.ops.supple.close_report(owner=obj.name, kind=kind)
+    assert "It is so" not in shown(panel)
+
+
+def test_reports_that_are_not_stored_are_closed():
+    obj, _ = add_tube()
+    bind(obj, method="DLBNT", evaluate=EVALUATE)
+    select(obj)
+    bpy.ops.supple.measure()
+    assert "supple.close_report" in shown("measure")
+    bpy.ops.supple.close_report(owner=obj.name, kind="measure")
+    assert shown("measure") == ["supple.measure"]
+    settings_of(obj).method = "PARTICLES"
+    particle_reports[obj.session_uid] = ParticleReport(7, messages=("A finger is thin", "A finger is thin"))
+    assert shown("particles").count("A finger is thin") == 1
+    bpy.ops.supple.close_report(owner=obj.name, kind="particles")
+    assert "A finger is thin" not in shown("particles")
+
+
+def test_a_report_on_nothing():
+    with pytest.raises(RuntimeError, match="There is no object 'Nobody'"):
+        bpy.ops.supple.close_report(owner="Nobody", kind="message")
+
+
+def test_an_independent_mesh_says_what_its_modifier_is():
+    obj, armature = add_tube()
+    twin = add_twin(obj)
+    for one in (obj, twin):
+        bind(one, method="DLBNT", evaluate="NODES")
+    select(obj)
+    assert bpy.ops.supple.make_independent() == {"FINISHED"}
+    text = next(text for text in shown("skin") if "on its own" in text)
+    assert text.startswith("Modifier 'Supple' deforms 'Tube' on its own, by Dual Quaternion Stretch")
+    module = __import__("supple.ui.character", fromlist=["describe_mesh"])
+    assert module.describe_mesh(bpy.context, obj) == "independent"
+    select(twin)
+    bpy.context.view_layer.objects.active = twin
+    bpy.ops.supple.bind(whole=True)
+    assert not [text for text in shown("skin") if "on its own" in text]
+    assert armature

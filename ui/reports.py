@@ -1,0 +1,88 @@
+"""Reports and hints in the panels: as many lines as the sidebar's width needs, each thing once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Literal
+
+import bpy
+import blf
+
+Icon = Literal["ERROR", "INFO", "BLANK1", "NONE"]
+
+EAST_ASIAN = r"[\u3000-\u9fff\uff00-\uffef]"
+NEVER_FIRST = r"[、。」』】ーゃゅょっャュョッ\uff01\uff09\uff0c\uff0e\uff1a\uff1b\uff1f]"
+PIECES = re.compile(rf"{EAST_ASIAN}{NEVER_FIRST}*|(?:(?!{EAST_ASIAN})\S)+|\s+")
+"""What a line is not broken in: a word, or a Japanese character with the marks that may not begin a line."""
+
+MARGINS = 66.0
+"""Pixels, at a scale of 1, that a box, an icon and the button that closes it take of the sidebar's width."""
+
+
+def wrap(text: str, width: float, measure: Callable[[str], float]) -> list[str]:
+    """Lines of a text: its own, each once, broken where they are too long.
+
+    Parameters
+    ----------
+    text : str
+    width : float
+        Of a line, in the unit of `measure`.
+    measure : callable
+        The width of a piece of text.
+    """
+    lines = []
+    for own in dict.fromkeys(text.splitlines()):
+        line, used = "", 0.0
+        for piece in PIECES.findall(own):
+            needed = measure(piece)
+            if line.strip() and not piece.isspace() and used + needed > width:
+                lines.append(line.rstrip())
+                line, used = "", 0.0
+            if line or not piece.isspace():
+                line, used = line + piece, used + needed
+        if line.strip():
+            lines.append(line.rstrip())
+    return lines
+
+
+@lru_cache(maxsize=4096)
+def _measure(piece: str, size: float) -> float:
+    blf.size(0, size)
+    return blf.dimensions(0, piece.replace(" ", "n"))[0]  # a space at the end has no width
+
+
+def draw_lines(layout: bpy.types.UILayout, context: bpy.types.Context, text: str, icon: Icon = "NONE") -> None:
+    """Draw a text over as many lines as the sidebar's width needs."""
+    preferences = context.preferences
+    scale = preferences.system.ui_scale
+    size = preferences.ui_styles[0].widget.points * scale
+    lines = wrap(text, context.region.width - MARGINS * scale, lambda piece: _measure(piece, size))
+    column = layout.column(align=True)
+    for number, line in enumerate(lines):
+        column.label(text=line, icon="BLANK1" if number and icon != "NONE" else icon)
+
+
+def draw_message(
+    layout: bpy.types.UILayout,
+    context: bpy.types.Context,
+    text: str,
+    icon: Icon = "ERROR",
+    closes: tuple[bpy.types.Object, str] | None = None,
+) -> None:
+    """Draw a message in a box.
+
+    Parameters
+    ----------
+    layout, context
+    text : str
+    icon : str
+    closes : (Object, str), optional
+        The object and the report that a button beside the message takes off the panel: see `settings/reports.py`.
+    """
+    row = layout.box().row()
+    draw_lines(row, context, text, icon)
+    if closes is not None:
+        button = row.operator("supple.close_report", text="", icon="X", emboss=False)
+        button.owner, button.kind = closes[0].name, closes[1]
