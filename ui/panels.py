@@ -15,7 +15,7 @@ from ..settings.particles import ParticleSettings
 from ..settings.reports import ParticleReport, measure_reports, particle_reports
 from ..tasks.stack import find_independent, is_flipped
 from .character import draw_meshes
-from .reports import draw_lines, draw_message
+from .reports import draw_hint, draw_message
 
 SLOW = "For study, and slow: each pose takes seconds. To go on working, choose Particles"
 MOMENTS = ("", "_dragging", "_bake")
@@ -154,9 +154,7 @@ class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
         draw_setting(column, store, "method", "method" in mixed)
         method = METHODS.get(store.method)  # a later version may have stored another
         if method is not None:
-            hint = column.column()
-            hint.active = False
-            draw_lines(hint, context, method.tooltip)
+            draw_hint(column, context, method.tooltip)
         if method is not None and not method.fills_solid:
             draw_choices(column, store, method, mixed)
         draw_evaluate(column, context, settings, store)

@@ -10,15 +10,16 @@ from typing import Literal
 import bpy
 import blf
 
-Icon = Literal["ERROR", "INFO", "BLANK1", "NONE"]
+Icon = Literal["ERROR", "INFO"]
 
 EAST_ASIAN = r"[\u3000-\u9fff\uff00-\uffef]"
 NEVER_FIRST = r"[、。」』】ーゃゅょっャュョッ\uff01\uff09\uff0c\uff0e\uff1a\uff1b\uff1f]"
 PIECES = re.compile(rf"{EAST_ASIAN}{NEVER_FIRST}*|(?:(?!{EAST_ASIAN})\S)+|\s+")
 """What a line is not broken in: a word, or a Japanese character with the marks that may not begin a line."""
 
-MARGINS = 66.0
-"""Pixels, at a scale of 1, that a box, an icon and the button that closes it take of the sidebar's width."""
+PLAIN, BOXED, CLOSED = 56.0, 86.0, 114.0
+"""Pixels of the sidebar's width, at a scale of 1, that no text can have: of a panel, in a box with an icon, and beside
+the button that closes it, too."""
 
 
 def wrap(text: str, width: float, measure: Callable[[str], float]) -> list[str]:
@@ -53,15 +54,19 @@ def _measure(piece: str, size: float) -> float:
     return blf.dimensions(0, piece.replace(" ", "n"))[0]  # a space at the end has no width
 
 
-def draw_lines(layout: bpy.types.UILayout, context: bpy.types.Context, text: str, icon: Icon = "NONE") -> None:
-    """Draw a text over as many lines as the sidebar's width needs."""
-    preferences = context.preferences
-    scale = preferences.system.ui_scale
-    size = preferences.ui_styles[0].widget.points * scale
-    lines = wrap(text, context.region.width - MARGINS * scale, lambda piece: _measure(piece, size))
+def fit(context: bpy.types.Context, text: str, margins: float = PLAIN) -> list[str]:
+    """Lines of a text that are no wider than the sidebar leaves room for."""
+    scale = context.preferences.system.ui_scale
+    size = context.preferences.ui_styles[0].widget.points * scale
+    return wrap(text, context.region.width - margins * scale, lambda piece: _measure(piece, size))
+
+
+def draw_hint(layout: bpy.types.UILayout, context: bpy.types.Context, text: str) -> None:
+    """Draw what the setting above does."""
     column = layout.column(align=True)
-    for number, line in enumerate(lines):
-        column.label(text=line, icon="BLANK1" if number and icon != "NONE" else icon)
+    column.active = False
+    for line in fit(context, text):
+        column.label(text=line)
 
 
 def draw_message(
@@ -82,7 +87,9 @@ def draw_message(
         The object and the report that a button beside the message takes off the panel: see `settings/reports.py`.
     """
     row = layout.box().row()
-    draw_lines(row, context, text, icon)
+    column = row.column(align=True)
+    for number, line in enumerate(fit(context, text, BOXED if closes is None else CLOSED)):
+        column.label(text=line, icon="BLANK1" if number else icon)
     if closes is not None:
         button = row.operator("supple.close_report", text="", icon="X", emboss=False)
         button.owner, button.kind = closes[0].name, closes[1]

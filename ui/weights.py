@@ -7,7 +7,7 @@ import bpy
 from ..settings.objects import settings_of
 from ..settings.weights import CHOICES, METHODS, WeightSettings
 from .panels import SupplePanel
-from .reports import draw_lines, draw_message
+from .reports import draw_hint, draw_message
 
 
 def find_skinned(context: bpy.types.Context) -> bpy.types.Object | None:
@@ -55,9 +55,7 @@ class VIEW3D_PT_supple_weights(SupplePanel, bpy.types.Panel):
         if method is None:
             draw_message(column, context, "Choose a method: this version does not know the one in the file")
         else:
-            hint = column.column()
-            hint.active = False
-            draw_lines(hint, context, method.tooltip)
+            draw_hint(column, context, method.tooltip)
         row = column.row()
         row.use_property_split = False
         row.prop(settings, "mode", expand=True)

@@ -47,7 +47,7 @@ class Params(LimitParams):
 INFO = Method(
     key="DLBNT",
     number=2,
-    label="Dual Quaternion Stretch",
+    label="DQ with Stretch",
     tooltip="Dual quaternion blending with stretch (DLBNT): keeps volume and follows scaled bones",
     params=Params,
     choices=(ORDER, BULGE_LIMIT, CONTACT),

@@ -120,7 +120,7 @@ def test_the_panel_shows_the_latest_report(tube):
     _, *lines, close = draw("VIEW3D_PT_supple_measure")
     assert close == "supple.close_report"
     assert lines == measure(obj).describe()
-    assert lines[0] == "Frame 1, Dual Quaternion Stretch"
+    assert lines[0] == "Frame 1, DQ with Stretch"
     starts = (
         "Space filled",
         "Edge stretch",

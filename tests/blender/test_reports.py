@@ -120,7 +120,7 @@ def test_an_independent_mesh_says_what_its_modifier_is():
     select(obj)
     assert bpy.ops.supple.make_independent() == {"FINISHED"}
     text = next(text for text in shown("skin") if "on its own" in text)
-    assert text.startswith("Modifier 'Supple' deforms 'Tube' on its own, by Dual Quaternion Stretch")
+    assert text.startswith("Modifier 'Supple' deforms 'Tube' on its own, by DQ with Stretch")
     module = __import__("supple.ui.character", fromlist=["describe_mesh"])
     assert module.describe_mesh(bpy.context, obj) == "independent"
     select(twin)

@@ -58,7 +58,7 @@ def use_character(
     window.area.tag_redraw()
     yield 1.0
     linear = evaluated_points(body)
-    window.click_button(BIND_ROW)
+    window.click_button(BIND_ROW + window.hint_rows())
     yield 1.0
     take_picture("character-1-refused")
     check("Bind with an armature active binds what can be bound", body.supple.is_bound and not sleeve.supple.is_bound)
@@ -82,7 +82,7 @@ def use_character(
     check("a click on a tick leaves a mesh out", not sleeve.supple.is_ticked and body.supple.is_ticked)
     window.move("WINDOW", 300, 300)
     yield WAIT
-    window.click_button(BIND_ROW, UNBIND)
+    window.click_button(BIND_ROW + window.hint_rows(), UNBIND)
     yield 1.0
     check("Unbind is for what is ticked", not body.supple.is_bound and sleeve.supple.is_bound)
     with bpy.context.temp_override(**window.override()):

@@ -69,6 +69,16 @@ class Window:
         xdo("mousemove", round(left) - 3, round(top) - 3)
         xdo("sleep", 0.1, "mousemove", round(left), round(top))
 
+    def hint_rows(self) -> float:
+        """How many rows more a panel has by the lines that say what the method does, in the language of the window."""
+        reports, character = (
+            importlib.import_module(f"{checkout.MODULE}.{name}") for name in ("ui.reports", "settings.character")
+        )
+        methods = importlib.import_module(f"{checkout.MODULE}.deformers").METHODS
+        with bpy.context.temp_override(window=self.window, area=self.area, region=self.region("UI")):
+            obj = character.find_shown(bpy.context)
+            return len(reports.fit(bpy.context, methods[obj.supple.method].tooltip))
+
     def click_button(self, from_top: float, share: float = 0.45) -> None:
         """Click in the sidebar, `from_top` rows of buttons below its top, at a share of its width."""
         region = self.region("UI")
@@ -134,7 +144,7 @@ def session(window: Window, evaluate: str) -> Iterator[float]:
     window.area.tag_redraw()
     yield 1.0
     take_picture("1-panel")
-    window.click_button(BIND_ROW)
+    window.click_button(BIND_ROW + window.hint_rows())
     yield 1.0
     check("a click on Bind binds", obj.supple.is_bound)
     check(f"... evaluated by {evaluate.lower()}", obj.supple.evaluate == evaluate)
@@ -199,7 +209,7 @@ def session(window: Window, evaluate: str) -> Iterator[float]:
     yield WAIT
     window.area.tag_redraw()
     yield WAIT
-    window.click_button(BIND_ROW)
+    window.click_button(BIND_ROW + window.hint_rows())
     yield 1.0
     check("Bind Again keeps the skin", distance(reference(obj, armature), evaluated_points(obj)) <= TOLERANCE)
     if evaluate == "NODES":
@@ -213,7 +223,7 @@ def press_bind_without_weights(window: Window) -> Iterator[float]:
     """A message says what is missing."""
     obj = bpy.data.objects["Tube"]
     obj.vertex_groups.clear()
-    window.click_button(BIND_ROW)
+    window.click_button(BIND_ROW + window.hint_rows())
     yield 1.0
     take_picture("8-message")
     check("bad input leaves the object bound", obj.supple.is_bound)
@@ -225,7 +235,7 @@ def switch_and_show_nodes(window: Window, obj: bpy.types.Object) -> Iterator[flo
     for evaluate, share in (("PYTHON", 0.73), ("NODES", 0.5)):
         window.move("WINDOW", 300, 300)
         yield WAIT
-        window.click_button(EVALUATE_ROW, share)
+        window.click_button(EVALUATE_ROW + window.hint_rows(), share)
         yield 1.0
         check(f"a click on {evaluate.title()} switches", obj.supple.evaluate == evaluate)
         check("... and the skin stays", distance(before, evaluated_points(obj)) <= TOLERANCE)
