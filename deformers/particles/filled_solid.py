@@ -32,9 +32,11 @@ SMALLEST = 1.0 / LARGEST
 FLATTEST = 1e-6
 """Scale of an axis, for another's of 1, below which a space is flat."""
 
-NO_SCALE = "The mesh has zero scale: it is deformed by DLBNT. Give object and armature a larger scale and bind again"
+NO_SCALE = (
+    "The mesh has zero scale: it is deformed by DQ with Stretch. Give object and armature a larger scale and bind again"
+)
 
-NO_FLESH = "Every part is held by one bone, short at a joint of two, or thin: it is deformed by DLBNT"
+NO_FLESH = "Every part is held by one bone, short at a joint of two, or thin: it is deformed by DQ with Stretch"
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,7 @@ def fill_character(rest: Rest, smallest_radius: float, count: int, stiffness: fl
         _check_radius(surface, smallest_radius, scale)
         fill = fill_solid(surface, smallest_radius * scale, count)
         if len(fill.points) < LEAST_PARTICLES:
-            few = f"Only {len(fill.points)} particles fit into the mesh: it is deformed by DLBNT"
+            few = f"Only {len(fill.points)} particles fit into the mesh: it is deformed by DQ with Stretch"
             messages = (*messages, f"{few}. Choose a smaller radius")
             fill = None
     if fill is None:
@@ -226,10 +228,11 @@ def _describe_surface(surface: Surface) -> tuple[str, ...]:
     count, solid = len(surface.solid), int(surface.solid.sum())
     messages = []
     if not count:
-        messages.append("The mesh has no faces to fill: it is deformed by DLBNT")
+        messages.append("The mesh has no faces to fill: it is deformed by DQ with Stretch")
     elif not solid:
         messages.append(
-            "No part of the mesh is closed, so nothing can be filled: it is deformed by DLBNT. Close its holes"
+            "No part of the mesh is closed, so nothing can be filled: it is deformed by DQ with Stretch. "
+            "Close its holes"
         )
     elif solid < count:
         messages.append(f"Parts that are open, like cloth, and follow the joints: {count - solid} of {count}")

@@ -116,20 +116,27 @@ def make_solid(rest: Rest, fill: str, radius: float) -> SphereSolid | str:
     """
     triangles, heads, tails = rest.triangles, rest.joints.centers, rest.joints.tails
     if triangles is None or not len(triangles):
-        return "The mesh has no faces to fill with particles, so DLBNT is used: add faces that enclose a volume"
+        return (
+            "The mesh has no faces to fill with particles, so DQ with Stretch is used: add faces that enclose a volume"
+        )
     if tails is None or not len(tails):
-        return "No deforming bone has a tail, so DLBNT is used: turn on Deform of some bones and bind again"
+        return "No deforming bone has a tail, so DQ with Stretch is used: turn on Deform of some bones and bind again"
     object_to_unit = _find_unit_space(rest.points, triangles, rest.object_to_armature)
     if object_to_unit is None:
-        return "The mesh has zero scale, so DLBNT is used: give object and armature a scale and bind again"
+        return "The mesh has zero scale, so DQ with Stretch is used: give object and armature a scale and bind again"
     points = transform_points(object_to_unit, rest.points)
     unit_radius = _choose_radius(points, triangles, radius, scale_of(object_to_unit))
     if unit_radius is None:
-        return "The mesh encloses no volume, so DLBNT is used: close its holes, or give it thickness, and bind again"
+        return (
+            "The mesh encloses no volume, so DQ with Stretch is used: close its holes, or give it "
+            "thickness, and bind again"
+        )
     centers, radii = FILLS[fill](points, triangles, unit_radius)
     shown = unit_radius / scale_of(object_to_unit)
     if not len(centers):
-        return f"No particle of radius {shown:.4g} is inside the mesh, so DLBNT is used: choose a smaller radius"
+        return (
+            f"No particle of radius {shown:.4g} is inside the mesh, so DQ with Stretch is used: choose a smaller radius"
+        )
     if len(centers) > MOST_PARTICLES:
         raise _too_many(shown, len(centers), MOST_PARTICLES, "particles")
     armature_to_unit = object_to_unit @ np.linalg.inv(matrix_or_identity(rest.object_to_armature))

@@ -100,11 +100,11 @@ def test_what_bind_and_the_panel_tell():
     other.name = "Sheet"
     fill(obj, other)
     told = describe_bind([obj, other], "PARTICLES")
-    assert told.startswith(f"Bound Tube, Sheet by PARTICLES: Tube: {settings_of(obj).particles.count} particles, ")
+    assert told.startswith(f"Bound Tube, Sheet by Particles: Tube: {settings_of(obj).particles.count} particles, ")
     assert "% of the skin is solid. " in told
     assert "Sheet: 0 particles, 0 % of the skin is solid. " in told
-    assert describe_bind([obj], "PARTICLES").startswith("Bound Tube by PARTICLES: ")
-    assert describe_bind([bpy.context.scene.objects["Rig"]], "DLB") == "Bound Rig by DLB"
+    assert describe_bind([obj], "PARTICLES").startswith("Bound Tube by Particles: ")
+    assert describe_bind([bpy.context.scene.objects["Rig"]], "DLB") == "Bound Rig by Dual Quaternion"
     bend(armature)
     assert particles_of(obj).milliseconds > 0
     assert abs(particles_of(obj).volume - 1.0) < 0.01

@@ -247,7 +247,7 @@ def test_what_can_not_be_filled_is_dlbnt(rest: Rest, params: Params, message: st
     binding = method.bind(rest, params)
     assert len(binding.messages) == 1
     assert message in binding.messages[0]
-    assert "DLBNT" in binding.messages[0]
+    assert "DQ with Stretch" in binding.messages[0]
     assert binding.count == len(method.pose_particles(binding, Pose(BEND))) == len(method.particles(binding).radii) == 0
     skin = dlbnt.bind(rest, dlbnt.Params())
     np.testing.assert_array_equal(method.deform(binding, Pose(BEND)), dlbnt.deform(skin, Pose(BEND)))

@@ -179,7 +179,7 @@ def test_what_can_not_be_filled_is_dlbnt(parts: dict, message: str) -> None:
     within(method.deform(method.with_points(result, BOX.points), Pose(STILL)), BOX.points)
     assert len(result.messages) == 1
     assert message in result.messages[0]
-    assert "DLBNT" in result.messages[0]
+    assert "DQ with Stretch" in result.messages[0]
 
 
 def test_too_few_particles_are_dlbnt() -> None:
@@ -187,7 +187,7 @@ def test_too_few_particles_are_dlbnt() -> None:
     assert result.count == 0
     assert len(result.messages) == 1
     assert "smaller radius" in result.messages[0]
-    assert "DLBNT" in result.messages[0]
+    assert "DQ with Stretch" in result.messages[0]
     np.testing.assert_array_equal(method.deform(result, Pose(BEND)), skin(REST, BEND))
 
 
