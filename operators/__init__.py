@@ -9,6 +9,7 @@ from . import (
     patterns,
     place_patterns,
     reports,
+    weight_brush,
     weight_edits,
     weight_lines,
     weights,
@@ -26,6 +27,7 @@ PARTS = (
     weights,
     weight_edits,
     weight_lines,
+    weight_brush,
 )
 
 

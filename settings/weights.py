@@ -66,6 +66,21 @@ WeightOptions.__annotations__ |= {name: f"CHOICES[{name!r}]" for name in CHOICES
 class WeightSettings(WeightOptions, bpy.types.PropertyGroup):
     """`scene.supple_weights`"""
 
+    brush_radius: IntProperty(
+        name="Radius", description="Radius of the brush", subtype="PIXEL", default=50, min=1, max=5000, soft_max=500
+    )
+    brush_strength: FloatProperty(
+        name="Strength",
+        description="How much each touch of the brush smooths",
+        default=0.5,
+        min=0.0,
+        max=1.0,
+        subtype="FACTOR",
+    )
+    brush_repeats: IntProperty(
+        name="Repeats", description="How far a stroke smooths at most", default=16, min=1, soft_max=100, max=1000
+    )
+
 
 _register_classes, _unregister_classes = bpy.utils.register_classes_factory((WeightSettings,))
 

@@ -1,8 +1,8 @@
 """Panels and menus: they draw, and nothing else."""
 
-from . import bones, character, menus, panels, patterns, weights
+from . import bones, character, menus, panels, patterns, tools, weights
 
-PARTS = (weights, character, panels, patterns, bones, menus)
+PARTS = (weights, character, panels, patterns, bones, menus, tools)
 
 
 def register() -> None:

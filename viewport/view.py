@@ -7,7 +7,12 @@ from typing import Any, cast
 
 import bpy
 import numpy as np
-from bpy_extras.view3d_utils import location_3d_to_region_2d, region_2d_to_origin_3d, region_2d_to_vector_3d
+from bpy_extras.view3d_utils import (
+    location_3d_to_region_2d,
+    region_2d_to_location_3d,
+    region_2d_to_origin_3d,
+    region_2d_to_vector_3d,
+)
 from mathutils import Vector
 
 from ..deformers import SkinningError
@@ -52,6 +57,13 @@ class View:
         """Origin and direction, world space, of the ray through a position in the window."""
         pixel = (self.region, self.view, self.locate(mouse).tolist())
         return region_2d_to_origin_3d(*pixel), region_2d_to_vector_3d(*pixel)
+
+    def measure(self, mouse: Mouse, point: np.ndarray, pixels: float) -> float:
+        """How long, in world space, what has so many pixels is as far away as a point under the mouse, shape (3,)."""
+        x, y = self.locate(mouse).tolist()
+        here = Vector(point.tolist())
+        beside = cast(Vector, region_2d_to_location_3d(self.region, self.view, (x + pixels, y), here))
+        return (beside - here).length
 
     def project(self, point: np.ndarray, matrix: Any) -> np.ndarray:
         """The position in the window, shape (2,), at which a point is seen.

@@ -69,7 +69,7 @@ def _smooth_surface(target: Target, strength: float, repeats: int) -> np.ndarray
     return edits.smooth_weights(target.skin.weights, links, strength, repeats, **target.masks)
 
 
-def _smooth_solid(target: Target, strength: float, repeats: int) -> np.ndarray:
+def smooth_solid(target: Target, strength: float, repeats: int) -> np.ndarray:
     """Smooth through the solid: repeats spread weights as far as so many steps of diffusion between cells."""
     points, before = target.skin.points, target.skin.weights
     if not len(target.skin.triangles):
@@ -92,7 +92,7 @@ def _smooth_solid(target: Target, strength: float, repeats: int) -> np.ndarray:
 
 SMOOTHINGS: dict[str, Callable[[Target, float, int], np.ndarray]] = {
     "SURFACE": _smooth_surface,
-    "SOLID": _smooth_solid,
+    "SOLID": smooth_solid,
 }
 
 

@@ -21,8 +21,8 @@ OPERATORS = (
     "bake_cache", "bake_shape_keys", "bind", "clear_bake", "close_report", "flip", "make", "make_independent",
     "measure", "pattern_add", "pattern_forget", "pattern_maps", "pattern_mirror", "pattern_place", "pattern_remove",
     "pattern_remove_all", "pattern_save", "pattern_stroke", "remedy", "unbind", "weight_lines", "weights_auto",
-    "weights_check", "weights_clean", "weights_limit", "weights_mirror", "weights_normalize", "weights_prune",
-    "weights_select", "weights_sharpen", "weights_smooth", "weights_transfer",
+    "weights_brush", "weights_check", "weights_clean", "weights_limit", "weights_mirror", "weights_normalize",
+    "weights_prune", "weights_select", "weights_sharpen", "weights_smooth", "weights_transfer",
 )  # fmt: skip
 CHANGE_NOTHING = {"measure", "pattern_forget", "pattern_maps"}
 """Operators that leave the scene as it is."""
@@ -182,8 +182,8 @@ def test_panels_of_an_armature():
     assert "supple.unbind" in draw("VIEW3D_PT_supple_skin")
 
 
-NOT_IN_MENUS = {"close_report", "remedy", "pattern_forget"}
-"""Operators that belong to a button of a panel: a report, a mesh's message, an entry of the library."""
+NOT_IN_MENUS = {"close_report", "remedy", "pattern_forget", "weights_brush"}
+"""Operators of a button of a panel, as a report, a mesh's message, an entry of the library; and of a tool."""
 
 
 def test_menus_hold_all_operators():

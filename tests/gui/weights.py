@@ -127,6 +127,7 @@ def edit_weights(
         yield from drag_handles(window, check, look, bound)
     yield from confirm_and_undo(window, check, look)
     yield from show_weights(window, check, look)
+    yield from brush_weights(window, check, look)
 
 
 def repeat_automatic_weights(window: Any, check: Any) -> Iterator[float]:
@@ -298,6 +299,44 @@ def show_weights(window: Any, check: Any, look: Any) -> Iterator[float]:
     check("they are an overlay", count_changed(without, look(window, "weights-13-without-any")) < 0.005)
     window.space.overlay.show_overlays = True
     manager.supple_weight_colors = "CHOSEN"
+
+
+def brush_weights(window: Any, check: Any, look: Any) -> Iterator[float]:
+    """A stroke of the tool in Weight Paint's toolbar smooths under the brush; one undo takes it back, Esc at once."""
+    stage = Stage(window)
+    with bpy.context.temp_override(**window.override()):
+        bpy.ops.object.mode_set(mode="OBJECT")
+        select(stage.obj)
+        bpy.ops.object.mode_set(mode="WEIGHT_PAINT")
+        bpy.ops.wm.tool_set_by_id(name="supple.smooth_through_body")
+    yield 1.0
+    bpy.ops.ed.undo_push(message="Before the brush")
+    before = stage.weights
+    middle = stage.locate_handles("bone.1").mean(axis=0)
+    for key in (None, "Escape"):
+        window.move("WINDOW", *middle)
+        yield WAIT
+        xdo("mousedown", 1)
+        yield WAIT
+        for step in range(1, 6):
+            window.move("WINDOW", middle[0] + 12.0 * step, middle[1])
+            yield 0.1
+        if key is None:
+            look(window, "weights-14-brush")
+            check("the brush smooths while the mouse is down", bool((stage.weights != before).any()))
+        else:
+            xdo("key", key)
+            yield WAIT
+            check("Esc takes the stroke back", bool(np.allclose(stage.weights, before, atol=1e-6)))
+        xdo("mouseup", 1)
+        yield WAIT
+        if key is None:
+            check("... and weights sum to 1", bool(np.allclose(stage.weights.sum(axis=1), 1.0, atol=1e-5)))
+            xdo("key", "ctrl+z")
+            yield 1.0
+            check("one undo takes the stroke back", bool(np.allclose(stage.weights, before, atol=1e-6)))
+    with bpy.context.temp_override(**window.override()):
+        bpy.ops.object.mode_set(mode="OBJECT")
 
 
 def count_changed(first: np.ndarray, second: np.ndarray) -> float:

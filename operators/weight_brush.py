@@ -1,0 +1,117 @@
+"""A brush that smooths weights through the body: the tool in Weight Paint's toolbar."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import bpy
+from bpy.props import CollectionProperty, FloatProperty, FloatVectorProperty, IntProperty
+
+from ..bridge.meshes import mesh_of
+from ..deformers import SkinningError
+from ..preview import without_changes
+from ..tasks.character import has_armature_modifier
+from ..tasks.weights.reports import count
+from ..tasks.weights.strokes import SmoothStroke
+from ..viewport.view import Mouse, View, find_view, read_mouse
+from ..viewport.weight_brush import BrushOnSkin
+from .mouse_tools import CANCEL, ModalTool
+
+
+class WeightTouch(bpy.types.PropertyGroup):
+    """Where a brush has touched the skin, in world space, and how hard."""
+
+    location: FloatVectorProperty(name="Location", subtype="TRANSLATION")
+    radius: FloatProperty(name="Radius", subtype="DISTANCE", min=0.0)
+    pressure: FloatProperty(name="Pressure", default=1.0, min=0.0, max=1.0, subtype="FACTOR")
+
+
+class SUPPLE_OT_weights_brush(ModalTool, bpy.types.Operator):
+    """Smooth weights under the brush, through the volume that the skin encloses"""
+
+    bl_idname = "supple.weights_brush"
+    bl_label = "Smooth Through Body"
+    bl_options = {"REGISTER", "UNDO"}
+
+    strength: FloatProperty(
+        name="Strength",
+        description="How much each touch of the brush smooths",
+        default=0.5,
+        min=0.0,
+        max=1.0,
+        subtype="FACTOR",
+    )
+    repeats: IntProperty(
+        name="Repeats", description="How far a stroke smooths at most", default=16, min=1, soft_max=100, max=1000
+    )
+    touches: CollectionProperty(type=WeightTouch, options={"SKIP_SAVE", "HIDDEN"})
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        obj = context.active_object
+        if obj is None or obj.type != "MESH" or not has_armature_modifier(obj):
+            cls.poll_message_set("Select a mesh that has an Armature modifier")
+            return False
+        if obj.mode != "WEIGHT_PAINT":
+            cls.poll_message_set("Go to Weight Paint Mode first")
+            return False
+        return True
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
+        settings = context.scene.supple_weights
+        self.strength, self.repeats = settings.brush_strength, settings.brush_repeats
+        result = super().invoke(context, event)
+        if "RUNNING_MODAL" in result:
+            self.react(context, event, read_mouse(event))
+        return result
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        try:
+            stroke = self._begin_stroke(context)
+        except SkinningError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        for touch in self.touches:
+            stroke.touch(touch.location, touch.radius, self.strength * touch.pressure)
+        stroke.write()
+        self.report({"INFO"}, f"Smoothed {count(stroke.changed, 'vertex')}")
+        return {"FINISHED"}
+
+    def _begin_stroke(self, context: bpy.types.Context) -> SmoothStroke:
+        obj = cast(bpy.types.Object, context.active_object)
+        return SmoothStroke(obj, context.evaluated_depsgraph_get(), self.repeats)
+
+    def begin(self, context: bpy.types.Context) -> None:
+        obj = cast(bpy.types.Object, context.active_object)
+        self._stroke, radius = self._begin_stroke(context), context.scene.supple_weights.brush_radius
+        self._brush = BrushOnSkin(obj, context.evaluated_depsgraph_get(), self._stroke, radius)
+        self._began.callback(mesh_of(obj).update_tag)
+        self._began.enter_context(without_changes())  # the skin follows when the stroke ends
+
+    def keys(self) -> str:
+        return "Release: Keep   Esc, Right Click: Cancel"
+
+    def react(self, context: bpy.types.Context, event: bpy.types.Event, mouse: Mouse) -> set[str]:
+        if event.type in CANCEL and event.value == "PRESS":
+            self.restore()
+            return {"CANCELLED"}
+        if event.type == "LEFTMOUSE" and event.value == "RELEASE":
+            self.report({"INFO"}, f"Smoothed {count(self._stroke.changed, 'vertex')}")
+            return {"FINISHED"}
+        if event.type in ("LEFTMOUSE", "MOUSEMOVE", "INBETWEEN_MOUSEMOVE"):
+            view = find_view(context.screen, *mouse.astype(int))
+            if view is not None and not view.is_flat:
+                self._follow(view, mouse, getattr(event, "pressure", 1.0))
+                self.redraw(context)
+        return {"RUNNING_MODAL"}
+
+    def _follow(self, view: View, mouse: Mouse, pressure: float) -> None:
+        for touched in self._brush.follow(view, mouse, self.strength * pressure):
+            touch: Any = self.touches.add()
+            touch.location, touch.radius, touch.pressure = touched.location, touched.radius, pressure
+
+    def restore(self) -> None:
+        self._stroke.restore()
+
+
+register, unregister = bpy.utils.register_classes_factory((WeightTouch, SUPPLE_OT_weights_brush))

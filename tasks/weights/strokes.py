@@ -1,0 +1,89 @@
+"""Weights smoothed through the solid, under a brush."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import bpy
+import numpy as np
+
+from ...bridge.meshes import mesh_of, read_points
+from ...bridge.weights import read_weights
+from ...deformers.geometry.neighbors import find_nearest
+from ...deformers.weight_editing.strokes import add_dab
+from .edits import has_mask, smooth_solid
+from .group_writer import GroupWriter
+from .lines import read_posed_points
+from .parts import read_skins
+from .targets import Scope, aim, keep_chosen
+
+
+class SmoothStroke:
+    """A stroke of a brush that smooths weights of a mesh through the solid that its skin encloses.
+
+    The weights are smoothed once, when the stroke begins; under the brush they come nearer to that.
+
+    Parameters
+    ----------
+    obj : Object
+        A mesh with an Armature modifier. With a paint mask, only its selected vertices change; with X Mirror, the
+        brush touches both sides.
+    depsgraph : Depsgraph
+        With the pose in which the brush touches the skin.
+    repeats : int
+        How far weights are smoothed: as in `edits.smooth_weights`.
+
+    Raises
+    ------
+    SkinningError
+        Where weights can not be edited.
+    """
+
+    def __init__(self, obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, repeats: int) -> None:
+        skins = read_skins([obj], needs_faces=False)
+        target = keep_chosen([aim(skin, Scope(has_mask(obj))) for skin in skins])[0]
+        skin, goal = target.skin, smooth_solid(target, 1.0, repeats)
+        differs = goal != skin.weights
+        self._rows, columns = np.flatnonzero(differs.any(axis=1)), np.flatnonzero(differs.any(axis=0))
+        members = read_weights(obj, skin.names, absent=np.nan)
+        self._writer = GroupWriter(obj, skin.names, members, self._rows, columns)
+        self._change = goal[np.ix_(self._rows, columns)] - self._writer.first
+        matrix = np.array(obj.evaluated_get(depsgraph).matrix_world)
+        self._points = read_posed_points(obj, depsgraph).astype(np.float64) @ matrix[:3, :3].T + matrix[:3, 3]
+        self._opposite = None
+        if obj.use_mesh_mirror_x:
+            points = read_points(mesh_of(obj))
+            self._opposite = find_nearest(points * (-1.0, 1.0, 1.0), points, 1)[0][:, 0]
+        self._shares = np.zeros(len(self._points))
+
+    @property
+    def changed(self) -> int:
+        """How many vertices have changed."""
+        return int(np.count_nonzero(self._shares[self._rows]))
+
+    def touch(self, center: Sequence[float] | np.ndarray, radius: float, strength: float) -> None:
+        """Touch the skin; nothing is written before `write`.
+
+        Parameters
+        ----------
+        center : 3 floats
+            World space.
+        radius : float
+            Of the brush, world space.
+        strength : float
+            0 to 1.
+        """
+        before, after = self._shares, add_dab(self._shares, self._points, np.array(center), radius, strength)
+        if self._opposite is not None:
+            after = np.maximum(after, before + (after - before)[self._opposite])
+        self._shares = np.minimum(after, 1.0)
+
+    def write(self) -> None:
+        """Write the weights."""
+        shares = self._shares[self._rows, None]
+        self._writer.write((self._writer.first + shares * self._change).astype(np.float32))
+
+    def restore(self) -> None:
+        """Bring the weights back."""
+        self._writer.write(self._writer.first)
+        self._writer.remove_new_groups()
