@@ -22,6 +22,14 @@ def _curve_lists(owner: bpy.types.ID) -> Iterator:
                 yield bag.fcurves
 
 
+def find_curve_paths(action: bpy.types.Action) -> set[str]:
+    """The data paths of an action's F-curves, of all its slots."""
+    if not hasattr(action, "layers"):  # before 4.4
+        return {curve.data_path for curve in action.fcurves}
+    strips = [strip for layer in action.layers for strip in layer.strips]
+    return {curve.data_path for strip in strips for bag in strip.channelbags for curve in bag.fcurves}
+
+
 def key_spike(owner: bpy.types.ID, target: bpy.types.bpy_struct, name: str, frame: int, frames: range) -> None:
     """Animate a property that is 1 at one of the frames, 0 at those before and after, and linear between.
 

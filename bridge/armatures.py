@@ -96,6 +96,10 @@ class Skeleton:
         """Joints of each bone, int array, shape (D,)."""
         return _count_joints(self.segment_counts)
 
+    def name_joint(self, joint: int) -> str:
+        """The bone that a joint is of, "" for none (-1)."""
+        return "" if joint < 0 else self.names[int(np.searchsorted(self.first_joints, joint, side="right")) - 1]
+
     @property
     def fingerprint(self) -> str:
         """Short text that differs where other bones, or bones at other positions, were read."""

@@ -11,12 +11,14 @@ from ..deformers import DEFAULT_METHOD, METHODS
 from ..deformers.automatic_weights import METHODS as AUTOMATIC_WEIGHTS
 from ..deformers.skinning.dlbnt import ORDER
 from ..settings.objects import EVALUATE_ITEMS
+from ..tasks.check.run import COMPARED
 from ..tasks.patterns.maps import SUFFIXES
 from ..tasks.weights.automatic import MODES
 from .commands import (
     WEIGHT_METHODS,
     bake_frames,
     bind_characters,
+    compare_methods,
     join_parts,
     show_info,
     weight_meshes,
@@ -40,7 +42,7 @@ class _Parser(argparse.ArgumentParser):
 def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="supple", description="Deform and weight characters with Supple, without a window")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for add_command in (_add_info, _add_bind, _add_bake, _add_patterns, _add_weights, _add_join):
+    for add_command in (_add_info, _add_bind, _add_bake, _add_patterns, _add_weights, _add_compare, _add_join):
         add_command(commands)
     return parser
 
@@ -134,6 +136,29 @@ def _add_weights(commands: Any) -> None:
     weigher.set_defaults(run=weight_meshes)
 
 
+def _add_compare(commands: Any) -> None:
+    comparer = commands.add_parser("compare", help="measure what methods make of a character's joints, and find faults")
+    comparer.add_argument("--object", action="append", metavar="NAME", help="mesh; all of the scene if not given")
+    comparer.add_argument(
+        "--methods",
+        nargs="+",
+        choices=tuple(METHODS),
+        default=COMPARED,
+        help=f"methods beside the one in use; {' '.join(COMPARED)} if not given",
+    )
+    _add_frames(comparer, "frames to measure", "all actions")
+    comparer.add_argument(
+        "--bend",
+        type=_angle,
+        metavar="DEGREES",
+        help="bend and twist each joint so far, too; 60 if no frames are given, else not at all",
+    )
+    comparer.add_argument("--json", type=_path, metavar="OUT.json", help="file for all that was measured")
+    comparer.add_argument("--sheet", type=_path, metavar="OUT.png", help="picture of the worst joints by each method")
+    _add_file(comparer)
+    comparer.set_defaults(run=compare_methods)
+
+
 def _add_join(commands: Any) -> None:
     joiner = commands.add_parser("join", help="join PC2 files of successive frames into one")
     joiner.add_argument(
@@ -156,12 +181,12 @@ def _add_choices(command: argparse.ArgumentParser) -> None:
     command.add_argument("--contact", help="how much both sides of a bent joint keep apart", **share)
 
 
-def _add_frames(command: argparse.ArgumentParser, help_start: str) -> None:
+def _add_frames(command: argparse.ArgumentParser, help_start: str, otherwise: str = "those of the scene") -> None:
     command.add_argument(
         "--frames",
         type=_frames,
         metavar="A-B[:STEP]",
-        help=f"{help_start}; those of the scene if not given. Below zero: --frames=-10-20",
+        help=f"{help_start}; {otherwise} if not given. Below zero: --frames=-10-20",
     )
 
 
@@ -171,6 +196,16 @@ def _frames(text: str) -> tuple[int, int, int]:
         raise argparse.ArgumentTypeError(f"'{text}' is not a frame range: write it as 1-250 or 1-250:2")
     start, end, step = match.groups()
     return int(start), int(end or start), int(step or 1)
+
+
+def _angle(text: str) -> float:
+    try:
+        angle = float(text)
+    except ValueError:
+        angle = -1.0
+    if not 0.0 <= angle <= 150.0:
+        raise argparse.ArgumentTypeError(f"'{text}' is not an angle: give 0 to 150 degrees")
+    return angle
 
 
 def _path(text: str) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 from collections.abc import Iterator
 
@@ -17,6 +18,10 @@ from ..deformers.automatic_weights import METHODS as AUTOMATIC_WEIGHTS
 from ..settings.choices import find_method, store_of
 from ..settings.objects import settings_of
 from ..tasks.character import has_armature_modifier
+from ..tasks.check.findings import describe_check, describe_line, find_faults
+from ..tasks.check.run import Options as CheckOptions
+from ..tasks.check.run import prepare as prepare_check
+from ..tasks.check.sheet import draw_sheet
 from ..tasks.patterns.maps import write_maps
 from ..tasks.patterns.show import describe
 from ..tasks.skin import bake
@@ -137,6 +142,30 @@ def _run(steps: Iterator[int], count: int) -> None:
     for done in steps:
         if done % 25 == 0 or done == count:
             tell(f"supple: {done} of {count} frames")
+
+
+def compare_methods(arguments: argparse.Namespace) -> None:
+    for path in filter(None, (arguments.json, arguments.sheet)):
+        check_writable(path)
+    open_file(arguments.file)
+    scene = bpy.context.scene
+    objects = [_find_object(name) for name in arguments.object or ()]
+    objects = objects or [obj for obj in scene.objects if has_armature_modifier(obj)]
+    bend = arguments.bend if arguments.bend is not None else 0.0 if arguments.frames else 60.0
+    frames = bake.frame_range(*arguments.frames) if arguments.frames else None
+    checked = prepare_check(objects, CheckOptions(tuple(arguments.methods), angle=math.radians(bend), frames=frames))
+    tell(f"supple: {len(checked.poses)} poses of {len(checked.meshes)} meshes")
+    measured = checked.run()
+    faults = find_faults(checked, measured, objects)
+    for name, reason in checked.refused.items():
+        tell(f"supple: '{name}' is left out: {reason}")
+    if arguments.json:
+        described = json.dumps(describe_check(checked, measured, faults), indent=2)
+        with open_replacing(arguments.json) as stream:
+            stream.write(described.encode())
+    if arguments.sheet:
+        draw_sheet(checked, measured, arguments.sheet)
+    answer("\n".join(describe_line(fault) for fault in faults) or "No faults found")
 
 
 def write_patterns(arguments: argparse.Namespace) -> None:

@@ -143,8 +143,8 @@ def measure_shown(obj: bpy.types.Object | None, scene: bpy.types.Scene, depsgrap
         stretch=measure_stretch(rest.points, skin.points, read_edges(mesh_of(obj))),
         reach=reach,
         section=section,
-        reach_bone=_find_bone(skin.skeleton, reach.bone),
-        section_bone=_find_bone(skin.skeleton, section.bone),
+        reach_bone=skin.skeleton.name_joint(reach.bone),
+        section_bone=skin.skeleton.name_joint(section.bone),
         from_linear=_compare(skin, ssd),
         from_preserve_volume=_compare(skin, dlb),
     )
@@ -209,8 +209,3 @@ def _find_title(obj: bpy.types.Object) -> str:
     settings = settings_of(obj)
     method = METHODS.get(settings.method)
     return method.label if settings.is_bound and method is not None else "Armature modifier"
-
-
-def _find_bone(skeleton: Skeleton, joint: int) -> str:
-    """The bone that a joint is of, "" for none."""
-    return "" if joint < 0 else skeleton.names[int(np.searchsorted(skeleton.first_joints, joint, side="right")) - 1]

@@ -8,7 +8,6 @@ import numpy as np
 
 from ..geometry.solid import weld
 from ..rig.rest import Joints, Weights, normalize_weights
-from ..rig.skeleton import distances_to_bones
 from .sections import Rings, find_ring_around, join_rings, slice_mesh
 
 SLICES = 17
@@ -71,8 +70,8 @@ class Limbs:
         The bone that each vertex belongs to, -1 for none.
     heads, tails : float arrays, shape (B, 3)
         Of the bones at rest, in the points' space.
-    links : int array, shape (L, 2)
-        Pairs of a bone and one that its skin may be near: itself, and those joined to it.
+    near : two int arrays, shape (N,)
+        Pairs of a vertex, ascending, and a bone that it may be near: its own, and those joined to that.
     rings : Rings
     ring_bones : int array, shape (R,)
     positions : float array, shape (R,)
@@ -88,7 +87,7 @@ class Limbs:
     owners: np.ndarray
     heads: np.ndarray
     tails: np.ndarray
-    links: np.ndarray
+    near: tuple[np.ndarray, np.ndarray]
     rings: Rings
     ring_bones: np.ndarray
     positions: np.ndarray
@@ -140,7 +139,7 @@ class Limbs:
             np.einsum("bij,bj->bi", rest_to_pose[:, :3, :3], ends) + rest_to_pose[:, :3, 3]
             for ends in (self.heads, self.tails)
         ]
-        reaches = _measure_reaches(posed, self.owners, self.links, *moved)
+        reaches = _measure_reaches(posed, self.owners, self.near, *moved)
         ratios = np.maximum(reaches, self.least_reach) / np.maximum(self.reaches, self.least_reach)
         return np.where(np.isin(np.arange(len(self.heads)), self.owners), ratios, np.nan)
 
@@ -207,35 +206,49 @@ def find_limbs(
     own = np.repeat(np.arange(len(heads))[:, None], 2, axis=1)
     links = np.concatenate([own, pairs, pairs[:, ::-1]])
     found, bones, positions = _slice_limbs(points, triangles, owners, heads, tails, links, slices)
-    rings = join_rings(found)
+    rings, near = join_rings(found), _pair_near(owners, links, len(heads))
     size = float(np.linalg.norm(np.ptp(points, axis=0))) if len(points) else 0.0
     return Limbs(
         owners=owners,
         heads=heads,
         tails=tails,
-        links=links,
+        near=near,
         rings=rings,
         ring_bones=np.array(bones, np.intp),
         positions=np.array(positions),
         areas=rings.measure(points),
-        reaches=_measure_reaches(points, owners, links, heads, tails),
+        reaches=_measure_reaches(points, owners, near, heads, tails),
         least_reach=max(LEAST_REACH * size, 1e-30),
     )
 
 
+def _pair_near(owners: np.ndarray, links: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Each vertex that has an owner with each bone that its skin may be near: two int arrays, shape (N,), by vertex."""
+    links = links[np.argsort(links[:, 0], kind="stable")]
+    starts = np.searchsorted(links[:, 0], np.arange(count + 1))
+    owned = np.flatnonzero(owners >= 0)
+    counts = np.diff(starts)[owners[owned]]
+    first = np.repeat(starts[owners[owned]], counts)
+    rank = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.repeat(owned, counts), links[first + rank, 1]
+
+
 def _measure_reaches(
-    points: np.ndarray, owners: np.ndarray, links: np.ndarray, heads: np.ndarray, tails: np.ndarray
+    points: np.ndarray, owners: np.ndarray, near: tuple[np.ndarray, np.ndarray], heads: np.ndarray, tails: np.ndarray
 ) -> np.ndarray:
     """Largest distance of each limb's vertices from the nearest of its bones, shape (B,); 0 for one without any."""
+    vertices, bones = near
+    axes = tails - heads
+    squares = np.maximum(np.einsum("bi,bi->b", axes, axes), 1e-300)
+    offsets = points[vertices] - heads[bones]
+    along = np.clip(np.einsum("ni,ni->n", offsets, axes[bones]) / squares[bones], 0.0, 1.0)
+    offsets -= along[:, None] * axes[bones]
+    distances = np.einsum("ni,ni->n", offsets, offsets)
     reaches = np.zeros(len(heads))
-    order = np.argsort(owners, kind="stable")
-    starts = np.searchsorted(owners[order], np.arange(len(heads) + 1))
-    for bone in np.unique(owners[owners >= 0]):
-        own = points[order[starts[bone] : starts[bone + 1]]]
-        near = links[links[:, 0] == bone, 1]
-        distances = [distances_to_bones(own, heads[other], tails[other]) for other in near]
-        reaches[bone] = np.min(distances, axis=0).max()
-    return reaches
+    if len(vertices):
+        starts = np.flatnonzero(np.append(True, vertices[1:] != vertices[:-1]))
+        np.maximum.at(reaches, owners[vertices[starts]], np.minimum.reduceat(distances, starts))
+    return np.sqrt(reaches)
 
 
 def _slice_limbs(

@@ -56,6 +56,8 @@ class Solid:
         Of the whole mesh.
     axis : int
         Along which rays are cast.
+    columns : int
+        Rays along the longer side across them.
     volume : float
         Space filled at rest, in the cube of the points' unit.
     rest : Space
@@ -67,6 +69,7 @@ class Solid:
     rims: Rims
     vertex_count: int
     axis: int
+    columns: int
     volume: float
     rest: Space
 
@@ -93,11 +96,13 @@ class Solid:
         points = np.asarray(posed, np.float64)[self.vertices]
         if not self.is_closed or find_unusable(points).any():
             return Space(np.nan, np.nan)
-        windings = _wind(points, self.triangles, self.rims, self.axis)
+        windings = _wind(points, self.triangles, self.rims, self.axis, self.columns)
         return Space(windings.once / self.volume, windings.twice / self.volume)
 
 
-def close_surface(points: np.ndarray, triangles: np.ndarray, largest_hole: float = LARGEST_HOLE) -> Solid:
+def close_surface(
+    points: np.ndarray, triangles: np.ndarray, largest_hole: float = LARGEST_HOLE, columns: int = COLUMNS
+) -> Solid:
     """Find the closed parts of a mesh at rest, as particles do: parts inside out are flipped, cloth is left out.
 
     Parameters
@@ -107,6 +112,8 @@ def close_surface(points: np.ndarray, triangles: np.ndarray, largest_hole: float
     triangles : int array, shape (T, 3)
     largest_hole : float
         Share of a part's area that its holes may have.
+    columns : int
+        Rays along the longer side across them.
     """
     surface = read_surface(points, np.asarray(triangles, np.intp), largest_hole)
     corners, sides = surface.welded[surface.triangles], surface.rims.sides
@@ -117,13 +124,13 @@ def close_surface(points: np.ndarray, triangles: np.ndarray, largest_hole: float
     closed = np.concatenate([np.searchsorted(vertices, corners).reshape(-1, 3), lids])
     used = surface.points[vertices]
     axis = int(np.ptp(used, axis=0).argmax()) if len(used) else 0
-    windings = _wind(used, closed, rims, axis)
+    windings = _wind(used, closed, rims, axis, columns)
     twice = windings.twice / windings.once if windings.once > 0.0 else np.nan
     rest = Space(1.0 if windings.once > 0.0 else np.nan, twice)
-    return Solid(vertices, closed, rims, len(points), axis, windings.once, rest)
+    return Solid(vertices, closed, rims, len(points), axis, columns, windings.once, rest)
 
 
-def _wind(points: np.ndarray, triangles: np.ndarray, rims: Rims, axis: int) -> Windings:
+def _wind(points: np.ndarray, triangles: np.ndarray, rims: Rims, axis: int, columns: int) -> Windings:
     """Windings of points, shape (U, 3), and the middles of their rims."""
     middles = rims.find_lids(points)[:, 0] if rims.count else np.empty((0, 3))
-    return measure_windings(np.concatenate([points, middles]) @ TILT, triangles, COLUMNS, axis)
+    return measure_windings(np.concatenate([points, middles]) @ TILT, triangles, columns, axis)

@@ -54,7 +54,7 @@ def check_weights(objects: Iterable[bpy.types.Object], limit: int = 4) -> list[s
         Messages about all objects.
     """
     messages = []
-    for part, found, names in list(_find(objects, limit)):
+    for part, found, names in list(find_mistakes(objects, limit)):
         lines = [end_sentence(line) for line in checks.describe(found, names)]
         if len(lines) > MAX_SENTENCES:
             lines[MAX_SENTENCES - 1 :] = [f"{len(lines) - MAX_SENTENCES + 1} more of this kind."]
@@ -78,7 +78,7 @@ def find_vertices(
     limit : int
         Influences that a vertex may have; 0 for any number.
     """
-    return [(part.obj, KINDS[kind](found)) for part, found, _ in _find(objects, limit)]
+    return [(part.obj, KINDS[kind](found)) for part, found, _ in find_mistakes(objects, limit)]
 
 
 def select_vertices(found: Iterable[tuple[bpy.types.Object, np.ndarray]]) -> list[str]:
@@ -101,7 +101,9 @@ def show_selection(context: bpy.types.Context, objects: Iterable[bpy.types.Objec
     context.scene.tool_settings.mesh_select_mode = (True, False, False)
 
 
-def _find(objects: Iterable[bpy.types.Object], limit: int) -> Iterator[tuple[SkinPart, Findings, tuple[str, ...]]]:
+def find_mistakes(
+    objects: Iterable[bpy.types.Object], limit: int = 0
+) -> Iterator[tuple[SkinPart, Findings, tuple[str, ...]]]:
     """The mistakes of each part, and the names of its bones; the parts of one armature are checked together."""
     for skin in read_skins(objects, needs_faces=False):
         bones = skin.skeleton.envelopes

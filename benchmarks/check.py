@@ -1,0 +1,278 @@
+"""What Check Character finds: faults planted into a real character, what it says of characters as they are, its time.
+
+    python benchmarks/check.py [--character NAME ...] [--method KEY] [--assets FOLDER]
+
+needs an interpreter that has bpy. A planted fault is found where a line names one of its bones, or one of its vertices,
+on its mesh; lines that belong to none are counted as false. Characters are checked as they are, too, and with weights
+that Supple has made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import bpy
+import bmesh
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.tables import print_table
+from benchmarks.timing import hush_blender, print_versions
+from tools import checkout
+
+ASSETS = Path(__file__).resolve().parents[2] / "shared" / "assets"
+CHARACTERS = ("mh_human", "mh_human_game", "human_male", "fox", "kaykit_knight", "cesium_man", "khronos_fox")
+PLANTED_IN = "mh_human"
+
+
+@dataclass(frozen=True)
+class Planted:
+    """A fault that was planted: the mesh, the bones and vertices that a line may name."""
+
+    name: str
+    mesh: str
+    bones: tuple[str, ...]
+    vertices: frozenset[int] = frozenset()
+
+    def is_named(self, finding: Any) -> bool:
+        if finding.mesh != self.mesh:
+            return False
+        return finding.bone in self.bones or bool(self.vertices & set(finding.vertices))
+
+
+class Body:
+    """The weights of a mesh, to be spoiled."""
+
+    def __init__(self, obj: bpy.types.Object) -> None:
+        self.obj = obj
+        self.points = np.array([vertex.co for vertex in obj.data.vertices])
+
+    def own(self, *bones: str, least: float = 0.5) -> np.ndarray:
+        """Vertices that bones have so much of, together."""
+        indices = {self.obj.vertex_groups[bone].index for bone in bones if bone in self.obj.vertex_groups}
+        return np.array(
+            [
+                vertex.index
+                for vertex in self.obj.data.vertices
+                if sum(entry.weight for entry in vertex.groups if entry.group in indices) >= least
+            ]
+        )
+
+    def nearest(self, bone: str, count: int) -> np.ndarray:
+        """So many vertices of a bone nearest to one of them, a patch."""
+        own = self.own(bone)
+        middle = self.points[own].mean(axis=0)
+        start = own[np.argmin(np.linalg.norm(self.points[own] - middle, axis=1))]
+        return own[np.argsort(np.linalg.norm(self.points[own] - self.points[start], axis=1))[:count]]
+
+    def assign(self, vertices: np.ndarray, **weights: float) -> None:
+        """Give vertices these weights alone; bones are written with _ for their dot."""
+        for group in self.obj.vertex_groups:
+            group.remove(vertices.tolist())
+        for bone, weight in weights.items():
+            self.obj.vertex_groups[bone.replace("__", ".")].add(vertices.tolist(), weight, "REPLACE")
+
+
+def plant_stray_vertex(body: Body) -> Planted:
+    vertices = body.nearest("finger3-2.L", 1)
+    body.assign(vertices, foot__R=1.0)
+    return Planted("a vertex of a finger follows the foot", body.obj.name, ("foot.R",), frozenset(vertices.tolist()))
+
+
+def plant_unweighted_vertex(body: Body) -> Planted:
+    vertices = body.nearest("upperarm02.R", 1)
+    body.assign(vertices)
+    return Planted("a vertex without weights", body.obj.name, (), frozenset(vertices.tolist()))
+
+
+def plant_unweighted_island(body: Body) -> Planted:
+    vertices = body.own("eye.L", least=0.9)
+    body.assign(vertices)
+    return Planted("an eye without weights", body.obj.name, (), frozenset(vertices.tolist()))
+
+
+def plant_wrong_side(body: Body) -> Planted:
+    vertices = body.nearest("upperleg02.L", 20)
+    body.assign(vertices, upperleg02__R=1.0)
+    return Planted(
+        "a patch of one thigh follows the other", body.obj.name, ("upperleg02.R", "upperleg02.L"), frozenset(vertices)
+    )
+
+
+def plant_collapsing_wrist(body: Body) -> Planted:
+    vertices = body.own("wrist.R", "lowerarm02.R", least=0.9)
+    center = np.array(body.obj.find_armature().data.bones["wrist.R"].head_local)
+    near = vertices[np.linalg.norm(body.points[vertices] - center, axis=1) < 0.035]
+    body.assign(near, wrist__R=0.4, upperarm01__R=0.6)
+    return Planted(
+        "a wrist that collapses", body.obj.name, ("wrist.R", "lowerarm02.R", "upperarm01.R"), frozenset(near)
+    )
+
+
+def plant_hard_elbow(body: Body) -> Planted:
+    upper, lower = body.own("upperarm02.L"), body.own("lowerarm01.L")
+    body.assign(upper, upperarm02__L=1.0)
+    body.assign(lower, lowerarm01__L=1.0)
+    return Planted("an elbow without blending", body.obj.name, ("upperarm02.L", "lowerarm01.L", "upperarm01.L"))
+
+
+def plant_swapped_fingers(body: Body) -> Planted:
+    groups = body.obj.vertex_groups
+    groups["finger2-2.R"].name = "swapped"
+    groups["finger4-2.R"].name = "finger2-2.R"
+    groups["swapped"].name = "finger4-2.R"
+    return Planted("fingers swapped", body.obj.name, tuple(f"finger{n}-{k}.R" for n in (2, 3, 4) for k in (1, 2, 3)))
+
+
+def plant_patch_left_behind(body: Body) -> Planted:
+    vertices = body.nearest("lowerleg01.R", 25)
+    body.assign(vertices, root=1.0)
+    return Planted(
+        "a patch of the shin follows the root", body.obj.name, ("root", "lowerleg01.R"), frozenset(vertices.tolist())
+    )
+
+
+def plant_far_shoulder(body: Body) -> Planted:
+    vertices = body.nearest("upperarm01.L", 15)
+    body.assign(vertices, foot__L=0.5, upperarm01__L=0.5)
+    return Planted(
+        "a patch of the shoulder follows the foot", body.obj.name, ("foot.L", "upperarm01.L"), frozenset(vertices)
+    )
+
+
+def plant_wide_knee(body: Body) -> Planted:
+    vertices = body.own("upperleg01.L", "upperleg02.L", least=0.6)
+    low = vertices[body.points[vertices, 2] < np.median(body.points[vertices, 2])]
+    body.assign(low, lowerleg02__L=0.7, upperleg02__L=0.3)
+    return Planted(
+        "a thigh that follows the shin", body.obj.name, ("upperleg02.L", "lowerleg01.L", "lowerleg02.L", "upperleg01.L")
+    )
+
+
+def plant_torn_seam(body: Body) -> Planted:
+    """Splits the mesh along a ring of the neck, whose copies follow another bone."""
+    own = set(body.own("neck01", least=0.4).tolist())
+    mesh = bmesh.new()
+    mesh.from_mesh(cast(bpy.types.Mesh, body.obj.data))
+    mesh.verts.ensure_lookup_table()
+    height = np.median(body.points[list(own), 2])
+    before = len(mesh.verts)
+    ring = [edge for edge in mesh.edges if all(abs(v.co.z - height) < 0.012 and v.index in own for v in edge.verts)]
+    bmesh.ops.split_edges(mesh, edges=ring)
+    mesh.to_mesh(cast(bpy.types.Mesh, body.obj.data))
+    mesh.free()
+    count = len(body.obj.data.vertices)
+    body.assign(np.arange(before, count), head=1.0)
+    return Planted("a torn seam", body.obj.name, (), frozenset(range(before, count)))
+
+
+def plant_stray_in_clothes(body: Body) -> Planted:
+    vertices = np.array([len(body.points) // 2])
+    body.assign(vertices, head=1.0)
+    return Planted("a vertex of the skirt follows the head", body.obj.name, ("head",), frozenset(vertices.tolist()))
+
+
+FAULTS: tuple[tuple[str, Callable[[Body], Planted]], ...] = (
+    ("body", plant_stray_vertex),
+    ("body", plant_unweighted_vertex),
+    ("body", plant_unweighted_island),
+    ("body", plant_wrong_side),
+    ("body", plant_collapsing_wrist),
+    ("body", plant_hard_elbow),
+    ("body", plant_swapped_fingers),
+    ("body", plant_patch_left_behind),
+    ("body", plant_far_shoulder),
+    ("body", plant_wide_knee),
+    ("skirt", plant_stray_in_clothes),
+    ("body", plant_torn_seam),
+)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--character", nargs="+", choices=CHARACTERS, default=CHARACTERS)
+    parser.add_argument("--method", default="CENTERS", help="what the meshes are bound by; SSD leaves them as they are")
+    parser.add_argument("--assets", type=Path, default=ASSETS)
+    arguments = parser.parse_args()
+    hush_blender()
+    with tempfile.TemporaryDirectory() as folder:
+        package = checkout.enable(Path(folder)).__name__
+        print_versions()
+        if PLANTED_IN in arguments.character:
+            measure_planted(package, arguments.assets, arguments.method)
+        measure_as_they_are(package, arguments.assets, arguments.character, arguments.method)
+        checkout.disable()
+
+
+def open_meshes(assets: Path, name: str) -> list[bpy.types.Object]:
+    """The meshes of a character that an armature deforms."""
+    bpy.ops.wm.open_mainfile(filepath=str(assets / name / f"{name}.blend"))
+    return [obj for obj in bpy.data.objects if obj.type == "MESH" and obj.find_armature() is not None]
+
+
+def check(package: str, meshes: list[bpy.types.Object], method: str) -> tuple[list[Any], float, int]:
+    """Findings, seconds and poses."""
+    if method != "SSD":
+        importlib.import_module(f"{package}.tasks.skin.bind").bind(meshes, method)
+    run, findings = (importlib.import_module(f"{package}.tasks.check.{name}") for name in ("run", "findings"))
+    start = time.perf_counter()
+    prepared = run.prepare(meshes, run.Options())
+    found = findings.find_faults(prepared, prepared.run(), meshes)
+    return found, time.perf_counter() - start, len(prepared.poses)
+
+
+def measure_planted(package: str, assets: Path, method: str) -> None:
+    print(f"\n## Faults planted into {PLANTED_IN}, bound by {method}\n")
+    meshes = open_meshes(assets, PLANTED_IN)
+    planted = []
+    for part, plant in FAULTS:
+        body = Body(next(obj for obj in meshes if obj.name.endswith(part)))
+        planted.append(plant(body))
+    found, seconds, poses = check(package, meshes, method)
+    rows = []
+    for fault in planted:
+        lines = [line for line in found if fault.is_named(line)]
+        best = max(lines, key=lambda line: line.severity, default=None)
+        rows.append(
+            (fault.name, "found" if lines else "MISSED", "" if best is None else f"{best.bone} {best.describe()}")
+        )
+    print_table(("fault", "", "worst line"), rows)
+    others = [line for line in found if not any(fault.is_named(line) for fault in planted)]
+    print(f"\n{len(others)} lines belong to none; {seconds:.1f} s, {poses} poses")
+    for line in others:
+        print(f"- {describe(line)}")
+
+
+def describe(line: Any) -> str:
+    others = ", ".join(f"{key} {value:.2f}" for key, value in line.others.items())
+    return f"{line.mesh} {line.bone}: {line.describe()} ({line.severity:.2f}; {others})"
+
+
+def measure_as_they_are(package: str, assets: Path, names: tuple[str, ...], method: str) -> None:
+    print(f"\n## Characters as they are, and with Supple's weights, bound by {method}\n")
+    weights = importlib.import_module(f"{package}.tasks.weights.automatic")
+    rows, lines = [], []
+    for name in names:
+        for automatic in (False, True):
+            meshes = open_meshes(assets, name)
+            if automatic:
+                weights.assign_weights(meshes)
+            found, seconds, poses = check(package, meshes, method)
+            kind = "Supple's" if automatic else "as they are"
+            rows.append((name, kind, len(found), poses, f"{seconds:.1f}"))
+            lines += [f"- {name}, {kind}: {describe(line)}" for line in found]
+    print_table(("character", "weights", "lines", "poses", "seconds"), rows)
+    print("\n" + "\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()

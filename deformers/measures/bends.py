@@ -1,0 +1,158 @@
+"""A range of motion made of a character's rest alone: each joint bent to four sides and twisted to two.
+
+Joints whose bends move no vertex in common are bent in one pose: there, each vertex lies on one side of all of them but
+one, so that its surroundings are what that one joint alone would make of them. A few poses do for a whole body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..rig.rest import Joints, Weights, normalize_weights
+
+DIRECTIONS = ("forward", "back", "right", "left", "twist right", "twist left")
+"""How a joint bends, in the frame of its own bone: about an axis across it, across both, and along it."""
+
+BESIDE = 0.02
+"""Share of its weight that a vertex may have beyond a joint, and not be moved by its bend to speak of."""
+
+CHUNK = 65536
+"""Vertices whose weights are dense at a time."""
+
+
+@dataclass(frozen=True)
+class Bend:
+    """A joint that is bent.
+
+    Attributes
+    ----------
+    joint : int
+    direction : str
+        One of `DIRECTIONS`.
+    axis : float array, shape (3,)
+        Unit vector, armature space at rest.
+    angle : float
+        Radians.
+    """
+
+    joint: int
+    direction: str
+    axis: np.ndarray
+    angle: float
+
+    def matrix(self, center: np.ndarray) -> np.ndarray:
+        """The rotation about the joint's center at rest, shape (4, 4), armature space."""
+        matrix = np.eye(4)
+        x, y, z = self.axis
+        cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+        matrix[:3, :3] += np.sin(self.angle) * cross + (1.0 - np.cos(self.angle)) * (cross @ cross)
+        matrix[:3, 3] = center - matrix[:3, :3] @ center
+        return matrix
+
+
+@dataclass(frozen=True)
+class BentPose:
+    """A pose in which joints are bent that have nothing to do with each other.
+
+    Attributes
+    ----------
+    bends : tuple of Bend
+        All in the same direction.
+    rest_to_pose : float array, shape (B, 4, 4)
+    """
+
+    bends: tuple[Bend, ...]
+    rest_to_pose: np.ndarray
+
+
+def list_bent_poses(
+    weights: Weights, vertex_count: int, joints: Joints, angle: float, chosen: np.ndarray
+) -> list[BentPose]:
+    """The range of motion of joints that bend skin.
+
+    Parameters
+    ----------
+    weights : Weights
+        Of all meshes of the character in a row.
+    vertex_count : int
+    joints : Joints
+        With `tails`.
+    angle : float
+        Radians, to each side.
+    chosen : bool array, shape (B,)
+        The joints to be bent.
+    """
+    shared = _count_shared(weights, vertex_count, joints)
+    shared[~chosen] = 0.0
+    groups = _group_joints(shared)
+    return [_bend_joints(group, direction, joints, angle) for group in groups for direction in range(len(DIRECTIONS))]
+
+
+def find_below(parents: np.ndarray) -> np.ndarray:
+    """Which joints move with which: bool array, shape (B, B), True at [b, a] where b is a or below it."""
+    below = np.eye(len(parents), dtype=bool)
+    above = np.asarray(parents).copy()
+    rows = np.arange(len(parents))
+    while (above >= 0).any():
+        has = above >= 0
+        below[rows[has], above[has]] = True
+        above[has] = np.asarray(parents)[above[has]]
+    return below
+
+
+def _count_shared(weights: Weights, vertex_count: int, joints: Joints) -> np.ndarray:
+    """How many vertices the bends of two joints move alike, shape (B, B): on the diagonal those that one bend moves."""
+    count = len(joints.parents)
+    weights = normalize_weights(weights, vertex_count, count)
+    below = find_below(joints.parents).astype(np.float32)
+    shared = np.zeros((count, count))
+    for start in range(0, vertex_count, CHUNK):
+        rows = slice(*np.searchsorted(weights.vertices, [start, start + CHUNK]))
+        dense = np.zeros((min(CHUNK, vertex_count - start), count + 1), np.float32)
+        np.add.at(dense, (weights.vertices[rows] - start, weights.joints[rows]), weights.values[rows])
+        beyond = dense[:, :count] @ below
+        total = dense[:, :count].sum(axis=1, keepdims=True)
+        bent = ((beyond > BESIDE) & (beyond < total - BESIDE)).astype(np.float32)
+        shared += bent.T @ bent
+    shared[np.asarray(joints.parents) < 0] = 0.0
+    return shared
+
+
+def _group_joints(shared: np.ndarray) -> Iterator[list[int]]:
+    """Joints in few groups, none with two that share vertices; those that bend most skin first."""
+    left = [joint for joint in np.argsort(-np.diag(shared), kind="stable").tolist() if shared[joint, joint] > 0]
+    while left:
+        group: list[int] = []
+        for joint in left:
+            if not shared[joint, group].any():
+                group.append(joint)
+        left = [joint for joint in left if joint not in group]
+        yield group
+
+
+def _bend_joints(group: list[int], direction: int, joints: Joints, angle: float) -> BentPose:
+    """The pose of a group: rotations of parents carry those of their children along."""
+    below = find_below(joints.parents)
+    depth = below.sum(axis=1)
+    bends, rest_to_pose = [], np.tile(np.eye(4), (len(joints.parents), 1, 1))
+    for joint in sorted(group, key=lambda joint: depth[joint], reverse=True):  # the deepest first: rest axes hold
+        axes = _find_axes(joint, joints)
+        sign = 1.0 if direction % 2 == 0 else -1.0
+        bend = Bend(joint, DIRECTIONS[direction], axes[direction // 2], sign * angle)
+        bends.append(bend)
+        own = below[:, joint]
+        rest_to_pose[own] = bend.matrix(np.asarray(joints.centers[joint], np.float64)) @ rest_to_pose[own]
+    return BentPose(tuple(bends), rest_to_pose)
+
+
+def _find_axes(joint: int, joints: Joints) -> np.ndarray:
+    """Axes to bend a joint about, unit vectors, shape (3, 3): as it is bent at rest, across that, along its bone."""
+    along = joints.axes[joint] if joints.axes[joint].any() else np.array([0.0, 0.0, 1.0])
+    first = np.cross(joints.axes[joints.parents[joint]], along)
+    if np.linalg.norm(first) < 0.05:  # straight at rest: any will do
+        first = np.cross(along, np.eye(3)[np.argmin(np.abs(along))])
+    first = first / np.linalg.norm(first)
+    return np.stack([first, np.cross(along, first), along])

@@ -1,0 +1,265 @@
+"""What a check has found, by joint: which measures are faults, and what there is to say about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ...deformers import METHODS
+from ...deformers.measures.joint_faults import BULGE, COLLAPSE, OVERLAP, TEAR
+from ...deformers.weight_editing.bone_regions import find_misplaced, find_unblended
+from ...deformers.weight_editing.checks import Findings
+from ..weights.checks import find_mistakes
+from ..weights.reports import count
+from .poses import CheckedPose
+from .run import Check, MeasuredMesh
+
+UNWEIGHTED, STRAY, FAR, SEAM = "UNWEIGHTED", "STRAY", "FAR", "SEAM"
+MISPLACED, UNBLENDED = "MISPLACED", "UNBLENDED"
+
+LIMITS = {COLLAPSE: 0.25, BULGE: 1.5, TEAR: 2.0, OVERLAP: 0.12}
+"""Where each measure of `Extremes` becomes a fault: sections below, all others above."""
+
+OWN_BULGE = 1.25
+"""A method swells only where its skin is farther from the bones than linear blending's by this factor."""
+
+HARMLESS = 1.0
+"""A stray patch of weights is a fault where a pose draws its edges out by this many times the limb's thickness."""
+
+LINEAR = "SSD"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A fault of a mesh at a bone.
+
+    Attributes
+    ----------
+    kind : str
+        A measure of `joint_faults`, or or a mistake in weights.
+    mesh, bone : str
+        Names; bone "" where none has to do with it.
+    method : str
+        Key of the method in use; "" for a mistake in weights.
+    severity : float
+        1 at the limit, more where it is worse.
+    value : float
+        What was measured; for weights the number of vertices.
+    others : dict from a method to a float
+        The same measure by the other methods.
+    vertices : tuple of int
+        Those with a mistake in weights.
+    pose : CheckedPose or None
+        In which it is worst.
+    """
+
+    kind: str
+    mesh: str
+    bone: str
+    method: str
+    severity: float
+    value: float
+    others: dict[str, float] = field(default_factory=dict)
+    vertices: tuple[int, ...] = ()
+    pose: CheckedPose | None = None
+
+    @property
+    def key(self) -> str:
+        """What it is remembered by when it is dismissed."""
+        return "\t".join((self.mesh, self.kind, self.bone, self.method))
+
+    def describe(self) -> str:
+        """What is wrong, in a few words."""
+        return WORDS[self.kind](self)
+
+
+def _percent(value: float) -> str:
+    return f"{100.0 * value:.0f} %"
+
+
+WORDS_OF_VALUES: dict[str, Callable[[float], str]] = {
+    COLLAPSE: lambda value: f"collapses to {_percent(value)} of its section",
+    BULGE: lambda value: f"swells to {_percent(value)} of its thickness",
+    TEAR: lambda value: f"tears, by {_percent(value)} of its thickness",
+    OVERLAP: lambda value: f"runs through itself, {_percent(value)} of its space",
+}
+"""What a measure of a joint says."""
+
+WORDS: dict[str, Callable[[Finding], str]] = {
+    **{kind: lambda found: WORDS_OF_VALUES[found.kind](found.value) for kind in WORDS_OF_VALUES},
+    UNWEIGHTED: lambda found: f"{count(int(found.value), 'vertex')} without weights",
+    STRAY: lambda found: f"{count(int(found.value), 'vertex')} in a stray patch",
+    FAR: lambda found: f"{count(int(found.value), 'vertex')} far from the bone",
+    MISPLACED: lambda found: "moves skin that is not beside its neighbors'",
+    UNBLENDED: lambda found: "is not blended with its parent",
+    SEAM: lambda found: f"a seam of {count(int(found.value), 'vertex')} opens",
+}
+
+
+def find_faults(check: Check, measured: Iterable[MeasuredMesh], objects: Iterable[bpy.types.Object]) -> list[Finding]:
+    """All faults of a character, the worst first.
+
+    Parameters
+    ----------
+    check : Check
+    measured : sequence of MeasuredMesh
+        What `check.run` has returned.
+    objects : Objects
+        The meshes.
+    """
+    meshes = {mesh.name: mesh for mesh in measured}
+    mistakes = {part.obj.name: (found, names) for part, found, names in find_mistakes(objects)}
+    faults: list[Finding] = []
+    for name, mesh in meshes.items():
+        found = list(_describe_mistakes(mesh, *mistakes[name])) if name in mistakes else []
+        found += _describe_regions(check, mesh)
+        faults += [*found, *_find_pose_faults(check, mesh, found)]
+    return sorted(faults, key=lambda one: -one.severity)
+
+
+def _describe_mistakes(mesh: MeasuredMesh, mistakes: Findings, names: tuple[str, ...]) -> Iterator[Finding]:
+    """Mistakes in the weights of a mesh, but for stray patches that do no harm in any pose."""
+    drawn = mesh.extremes[mesh.method].drawn
+    for kind, mask in {UNWEIGHTED: mistakes.unweighted, SEAM: mistakes.torn}.items():
+        if mask.any():
+            yield _count_vertices(kind, mesh.name, "", np.flatnonzero(mask))
+    harmful = mistakes.stray[drawn[mistakes.stray[:, 0]] > HARMLESS]
+    for kind, pairs in {STRAY: harmful, FAR: mistakes.far}.items():
+        for bone in np.unique(pairs[:, 1]).tolist():
+            yield _count_vertices(kind, mesh.name, names[bone], pairs[pairs[:, 1] == bone, 0])
+
+
+def _describe_regions(check: Check, mesh: MeasuredMesh) -> Iterator[Finding]:
+    """Bones whose regions do not follow each other as the skeleton does."""
+    meter, parents = mesh.meter, mesh.meter.joints.parents
+    marked = {
+        MISPLACED: find_misplaced(meter.owners, meter.pairs, parents),
+        UNBLENDED: find_unblended(mesh.rest.weights, meter.owners, meter.pairs, parents),
+    }
+    for kind, joints in marked.items():
+        for joint in np.flatnonzero(joints).tolist():
+            own = np.flatnonzero(meter.owners == joint)
+            yield _count_vertices(kind, mesh.name, check.skeleton.name_joint(joint), own)
+
+
+def _count_vertices(kind: str, mesh: str, bone: str, vertices: np.ndarray) -> Finding:
+    number = len(vertices)
+    return Finding(kind, mesh, bone, "", 1.0 + number**0.5, float(number), vertices=tuple(vertices.tolist()))
+
+
+def _find_pose_faults(check: Check, mesh: MeasuredMesh, mistakes: Iterable[Finding]) -> Iterator[Finding]:
+    """What poses spoil, but for bones whose weights are to be mended first."""
+    own, meter = mesh.extremes[mesh.method], mesh.meter
+    mistaken = np.zeros(len(meter.points), bool)
+    for mistake in mistakes:
+        mistaken[list(mistake.vertices)] = True
+    mistaken = meter.spread(mistaken)
+    mended = np.isin(np.arange(len(meter.joints.parents)), meter.owners[mistaken])
+    for kind in LIMITS:
+        values, severities = own.values[kind], rate(mesh, mesh.method, kind)
+        if kind == TEAR:
+            values = meter.find_most(np.where(mistaken, 0.0, own.drawn))
+            severities = values / LIMITS[kind]
+        is_fault = (severities >= 1.0) & (~mended if kind != TEAR else True)
+        for joint in np.flatnonzero(is_fault).tolist():
+            yield Finding(
+                kind,
+                mesh.name,
+                check.skeleton.name_joint(joint),
+                mesh.method,
+                float(severities[joint]),
+                float(values[joint]),
+                {key: float(other.values[kind][joint]) for key, other in mesh.extremes.items() if key != mesh.method},
+                pose=check.poses[own.poses[kind][joint]],
+            )
+
+
+def rate(mesh: MeasuredMesh, method: str, kind: str) -> np.ndarray:
+    """How bad a method is for each joint by a measure: shape (B,), 1 at the limit; NaN where nothing was measured."""
+    values = mesh.extremes[method].values[kind]
+    if kind == COLLAPSE:
+        return LIMITS[kind] / np.maximum(values, 1e-3)
+    severities = values / LIMITS[kind]
+    if kind == BULGE and LINEAR in mesh.extremes:
+        severities = np.minimum(severities, values / mesh.extremes[LINEAR].values[kind] / OWN_BULGE)
+    return severities
+
+
+def describe_check(check: Check, measured: Iterable[MeasuredMesh], faults: Iterable[Finding]) -> dict[str, Any]:
+    """All of a check in plain strings, numbers, lists and dicts."""
+    return {
+        "armature": check.armature,
+        "poses": len(check.poses),
+        "refused": check.refused,
+        "faults": [describe_fault(fault) for fault in faults],
+        "meshes": [
+            {
+                "name": mesh.name,
+                "method": mesh.method,
+                "methods": list(mesh.extremes),
+                "joints": compare_joints(check, mesh),
+            }
+            for mesh in measured
+        ],
+    }
+
+
+def describe_line(fault: Finding) -> str:
+    """A fault in a line, with what other methods make of it."""
+    subject = f"{fault.mesh}, {fault.bone}" if fault.bone else fault.mesh
+    line = f"{subject}: {fault.describe()}"
+    if fault.pose is None:
+        return line
+    others = ", ".join(f"{label_method(key)} {_percent(value)}" for key, value in fault.others.items())
+    return f"{line} by {label_method(fault.method)} ({others}), {fault.pose.describe()}"
+
+
+def describe_fault(fault: Finding) -> dict[str, Any]:
+    """A fault in plain strings, numbers, lists and dicts."""
+    return {
+        "kind": fault.kind.lower(),
+        "mesh": fault.mesh,
+        "bone": fault.bone,
+        "method": fault.method,
+        "text": fault.describe(),
+        "value": round(fault.value, 4),
+        "severity": round(fault.severity, 3),
+        "others": {method: round(value, 4) for method, value in fault.others.items() if np.isfinite(value)},
+        "vertices": list(fault.vertices),
+        **({} if fault.pose is None else describe_pose(fault.pose)),
+    }
+
+
+def compare_joints(check: Check, mesh: MeasuredMesh) -> list[dict[str, Any]]:
+    """What each method makes of each joint at its worst: a row for each bone that moves skin, in plain numbers."""
+    rows = []
+    for bone, first in zip(check.skeleton.names, check.skeleton.first_joints.tolist(), strict=True):
+        row: dict[str, Any] = {"bone": bone, "methods": {}}
+        for method, extremes in mesh.extremes.items():
+            known = {
+                kind: float(values[first]) for kind, values in extremes.values.items() if np.isfinite(values[first])
+            }
+            if known:
+                row["methods"][method] = {
+                    kind.lower(): {"value": round(value, 4), **describe_pose(check.poses[extremes.poses[kind][first]])}
+                    for kind, value in known.items()
+                }
+        if row["methods"]:
+            rows.append(row)
+    return rows
+
+
+def describe_pose(pose: CheckedPose) -> dict[str, Any]:
+    """Where a pose comes from, in plain strings and numbers."""
+    if pose.bends:
+        return {"bend": pose.bends[0].direction, "degrees": round(abs(float(np.degrees(pose.bends[0].angle))), 1)}
+    return {"action": pose.action, "frame": pose.frame}
+
+
+def label_method(key: str) -> str:
+    """A method's label, in menus and reports."""
+    return METHODS[key].label

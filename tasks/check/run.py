@@ -1,0 +1,248 @@
+"""What poses do to the meshes of a character, by several methods: read by Blender, measured without it.
+
+`prepare` reads all there is to know; `Check.run` computes, and touches nothing of Blender's: it may run in a thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ...bridge.armatures import Skeleton
+from ...deformers import METHODS, Pose, SkinningError
+from ...deformers.measures.bends import list_bent_poses
+from ...deformers.measures.joint_faults import LEAST_BEND, Extremes, SkinMeter, measure_joint_angles
+from ...deformers.rig.rest import Rest, Weights
+from ...settings.objects import settings_of
+from ..character import has_armature_modifier, read_character
+from ..skin.by_python import prepare as prepare_mesh
+from ..skin.poses import find_skeleton
+from ..stack import SkinnedObject, find_armature_modifier, find_replaced_modifier, resolve_skinned
+from .poses import CheckedPose, read_action_poses, read_scene_poses
+
+COMPARED = ("SSD", "DLB", "CENTERS")
+"""Methods that are compared beside the one in use: Blender's two, and the default."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a character is checked in, and by what.
+
+    Attributes
+    ----------
+    methods : tuple of str
+        Keys of `METHODS`; that in use by each mesh is measured, too.
+    use_actions : bool
+        Whether frames of all actions are checked.
+    angle : float
+        How far each joint is bent and twisted, radians; 0 for no range of motion.
+    frames : range or None
+        Of the scene, as played, instead of actions.
+    """
+
+    methods: tuple[str, ...] = COMPARED
+    use_actions: bool = True
+    angle: float = np.pi / 3.0
+    frames: range | None = None
+
+
+@dataclass(frozen=True)
+class CheckedMesh:
+    """A mesh to be checked.
+
+    Attributes
+    ----------
+    name : str
+    method : str
+        Key of the method in use: that it is bound by, else what its Armature modifier does.
+    rest : Rest
+    space : float array, shape (4, 4), or None
+        From object to armature space.
+    meter : SkinMeter
+    bound : dict from a method to its deformer and binding
+    """
+
+    name: str
+    method: str
+    rest: Rest
+    space: np.ndarray | None
+    meter: SkinMeter
+    bound: dict[str, tuple[ModuleType, Any]]
+
+    def deform(self, method: str, rest_to_pose: np.ndarray) -> np.ndarray:
+        """Points in a pose, rest_to_pose of shape (B, 4, 4): shape (V, 3), object space."""
+        deformer, binding = self.bound[method]
+        return deformer.deform(binding, Pose(rest_to_pose, self.space))
+
+
+@dataclass(frozen=True)
+class MeasuredMesh:
+    """What was measured of a mesh.
+
+    Attributes
+    ----------
+    name, method, rest, meter
+        As of `CheckedMesh`.
+    extremes : dict from a method to Extremes
+    """
+
+    name: str
+    method: str
+    rest: Rest
+    meter: SkinMeter
+    extremes: dict[str, Extremes]
+
+
+@dataclass(frozen=True)
+class Check:
+    """A character to be checked.
+
+    Attributes
+    ----------
+    armature : str
+        Name of the armature object.
+    skeleton : Skeleton
+    meshes : list of CheckedMesh
+    refused : dict from a mesh's name to str
+        Meshes that can not be checked, and why.
+    poses : list of CheckedPose
+    """
+
+    armature: str
+    skeleton: Skeleton
+    meshes: list[CheckedMesh]
+    refused: dict[str, str]
+    poses: list[CheckedPose]
+
+    def run(self, progress: Callable[[float], None] = lambda share: None) -> list[MeasuredMesh]:
+        """Measure all meshes in all poses; `progress` is called with the share that is done."""
+        steps = sum(len(mesh.bound) for mesh in self.meshes) * max(1, len(self.poses))
+        bent = self._choose_bent()
+        done, measured = 0, []
+        for mesh in self.meshes:
+            meter, extremes = mesh.meter, {}
+            for method in mesh.bound:
+                extremes[method] = Extremes.of(len(mesh.rest.joints.parents), len(mesh.rest.points))
+                for number, pose in enumerate(self.poses):
+                    posed = meter.place(mesh.deform(method, pose.rest_to_pose))
+                    drawn = meter.draw_out(posed)
+                    extremes[method].add(number, meter.measure(posed, pose.rest_to_pose, drawn, bent[number]), drawn)
+                    done += 1
+                    progress(done / steps)
+            measured.append(MeasuredMesh(mesh.name, mesh.method, mesh.rest, meter, extremes))
+        return measured
+
+    def _choose_bent(self) -> list[list[int]]:
+        """For each pose the joints that are looked at for overlap: those that no other of its action bends more."""
+        parents = self.skeleton.joints.parents
+        matrices = np.array([pose.rest_to_pose for pose in self.poses]).reshape(-1, len(parents), 4, 4)
+        angles = measure_joint_angles(matrices, parents)
+        chosen: list[list[int]] = [[bend.joint for bend in pose.bends] for pose in self.poses]
+        actions = np.array(["" if pose.bends else f"{pose.action}\n" for pose in self.poses])
+        for action in np.unique(actions[actions != ""]):
+            numbers = np.flatnonzero(actions == action)
+            most = numbers[angles[numbers].argmax(axis=0)]
+            for joint in np.flatnonzero(angles[numbers].max(axis=0) >= LEAST_BEND).tolist():
+                chosen[most[joint]].append(joint)
+        return chosen
+
+
+def prepare(objects: Iterable[bpy.types.Object], options: Options) -> Check:
+    """Read the meshes of one armature, and its poses; nothing of the file is changed.
+
+    Parameters
+    ----------
+    objects : Objects
+        Meshes; those that no armature deforms are left out.
+    options : Options
+
+    Raises
+    ------
+    SkinningError
+        Where there is nothing to check.
+    """
+    skinned, refused = [], {}
+    for obj in objects:
+        try:
+            skinned.append(find_skinned(obj))
+        except SkinningError as error:
+            refused[obj.name] = str(error)
+    armatures = list(dict.fromkeys(one.armature for one in skinned))
+    if len(armatures) != 1:
+        raise SkinningError(
+            "Nothing to check: select a mesh that has an Armature modifier, or its armature"
+            if not armatures
+            else f"The meshes belong to {len(armatures)} armatures: check one character at a time"
+        )
+    skeleton, meshes = find_skeleton(armatures[0]), []
+    for one in skinned:
+        try:
+            meshes.append(_read_mesh(one, skeleton, options.methods))
+        except SkinningError as error:
+            refused[one.obj.name] = str(error)
+    if not meshes:
+        raise SkinningError("\n".join(refused.values()))
+    poses = list(_list_poses(armatures[0], skeleton, meshes, options))
+    return Check(armatures[0].name, skeleton, meshes, refused, poses)
+
+
+def find_skinned(obj: bpy.types.Object) -> SkinnedObject:
+    """A mesh with the armature that deforms it; raises SkinningError where there is none, or it is edited."""
+    if not has_armature_modifier(obj):
+        raise SkinningError(f"'{obj.name}' has no Armature modifier: parent it to an armature first")
+    is_bound = settings_of(obj).is_bound
+    skinned = resolve_skinned(obj, find_replaced_modifier(obj) if is_bound else find_armature_modifier(obj))
+    for other in (obj, skinned.armature):
+        if other.mode == "EDIT":
+            raise SkinningError(f"'{other.name}' is in Edit Mode: leave it first")
+    return skinned
+
+
+def find_method_in_use(skinned: SkinnedObject) -> str:
+    """Key of the method that a mesh is bound by, else of what its Armature modifier does."""
+    if skinned.settings.is_bound and skinned.settings.method in METHODS:
+        return skinned.settings.method
+    return "DLB" if skinned.replaced.use_deform_preserve_volume else "SSD"
+
+
+def _read_mesh(skinned: SkinnedObject, skeleton: Skeleton, methods: tuple[str, ...]) -> CheckedMesh:
+    rest = read_character(skinned, skeleton).rest
+    in_use = find_method_in_use(skinned)
+    bound = {}
+    for method in dict.fromkeys((in_use, *methods)):
+        live = prepare_mesh(skinned, method)
+        bound[method] = (live.deformer, live.binding)
+    return CheckedMesh(skinned.obj.name, in_use, rest, rest.object_to_armature, SkinMeter(rest), bound)
+
+
+def _list_poses(
+    armature: bpy.types.Object,
+    skeleton: Skeleton,
+    meshes: list[CheckedMesh],
+    options: Options,
+) -> Iterable[CheckedPose]:
+    if options.frames is not None:
+        yield from read_scene_poses(armature, skeleton, options.frames)
+    elif options.use_actions:
+        yield from read_action_poses(armature, skeleton)
+    if options.angle:
+        weights, count = _join_weights(meshes)
+        limbs = np.any([mesh.meter.has_limb for mesh in meshes], axis=0)
+        chosen = limbs if limbs.any() else np.ones(len(limbs), bool)
+        for pose in list_bent_poses(weights, count, skeleton.joints, options.angle, chosen):
+            yield CheckedPose("", 0, pose.bends, pose.rest_to_pose)
+
+
+def _join_weights(meshes: list[CheckedMesh]) -> tuple[Weights, int]:
+    """The weights of all meshes in a row, and the number of their vertices."""
+    counts = [len(mesh.rest.points) for mesh in meshes]
+    starts = np.cumsum([0, *counts])
+    weights = [mesh.rest.weights for mesh in meshes]
+    vertices = np.concatenate([own.vertices + start for own, start in zip(weights, starts[:-1], strict=True)])
+    joints, values = (np.concatenate([getattr(own, name) for own in weights]) for name in ("joints", "values"))
+    return Weights(vertices, joints, values), int(starts[-1])
