@@ -96,6 +96,7 @@ class SUPPLE_OT_weights_brush(ModalTool, bpy.types.Operator):
             self.restore()
             return {"CANCELLED"}
         if event.type == "LEFTMOUSE" and event.value == "RELEASE":
+            self._stroke.write()
             self.report({"INFO"}, f"Smoothed {count(self._stroke.changed, 'vertex')}")
             return {"FINISHED"}
         if event.type in ("LEFTMOUSE", "MOUSEMOVE", "INBETWEEN_MOUSEMOVE"):

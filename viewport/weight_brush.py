@@ -56,7 +56,7 @@ class BrushOnSkin:
                 self._stroke.touch(touch.location, touch.radius, strength)
                 touches.append(touch)
         if touches:
-            self._stroke.write()
+            self._stroke.write(is_last=False)
         return touches
 
     def _walk(self, mouse: Mouse) -> Iterator[Mouse]:

@@ -12,8 +12,11 @@ from ..geometry.solid_cells import link_cells
 RESOLUTION = 96
 """Cells along the longest side of the mesh."""
 
-TOLERANCE = 1e-6
+TOLERANCE = 1e-5
 """Largest change of a weight in the solver's last step."""
+
+FARTHEST = 7.0
+"""Weights are found no farther from where a bone has any than so many times the reach: e^-7 of them is left there."""
 
 
 def smooth_through(points: np.ndarray, triangles: np.ndarray, weights: np.ndarray, reach: float = 2.0) -> np.ndarray:
@@ -55,9 +58,21 @@ def smooth_through(points: np.ndarray, triangles: np.ndarray, weights: np.ndarra
         given=means,
         fixed=np.zeros(cells.count, bool),
     )
-    smooth = system.solve(means, np.ones(means.shape, bool), tolerance=TOLERANCE)
+    support = _widen(means > 0, cells.neighbors, int(np.ceil(FARTHEST * reach)))
+    smooth = system.solve(means, support, tolerance=TOLERANCE)
     result = np.array(weights, np.float32)
     result[np.ix_(held, used)] = cells.read(smooth, points)[held]
     sums = weights.sum(axis=1, keepdims=True)
     result *= sums / np.maximum(result.sum(axis=1, keepdims=True), 1e-12)
     return result[surface.welded]
+
+
+def _widen(mask: np.ndarray, neighbors: np.ndarray, steps: int) -> np.ndarray:
+    """A mask of cells and bones, shape (N, B), with the cells that so many links lead to."""
+    bits = np.packbits(np.concatenate([mask, np.zeros_like(mask[:1])]), axis=1)
+    for _ in range(steps):
+        wider = bits.copy()
+        for column in neighbors.T:
+            wider[:-1] |= bits[column]
+        bits = wider
+    return np.unpackbits(bits[:-1], axis=1, count=mask.shape[1]).astype(bool)

@@ -25,8 +25,8 @@ class GroupWriter:
 
     Attributes
     ----------
-    first : float32 array, shape (C, K)
-        Weights of these at first.
+    first, written : float32 arrays, shape (C, K)
+        Weights of these at first, and as they were written last.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class GroupWriter:
         self._obj, self._names, self._members = obj, tuple(names), members
         self._vertices, self._columns = vertices, columns
         self._missing = [name for name in names if name not in obj.vertex_groups]
-        self.first = self._written = np.nan_to_num(members[np.ix_(vertices, columns)])
+        self.first = self.written = np.nan_to_num(members[np.ix_(vertices, columns)])
         others = np.nan_to_num(members)
         others[np.ix_(vertices, columns)] = 0.0
         rows, held = np.nonzero(others)
@@ -50,7 +50,7 @@ class GroupWriter:
         """Write weights, float32, shape (C, K), where they differ from those that were written last."""
         is_touched = False
         for index, column in enumerate(self._columns.tolist()):
-            rows = np.flatnonzero(weights[:, index] != self._written[:, index])
+            rows = np.flatnonzero(weights[:, index] != self.written[:, index])
             if not rows.size:
                 continue
             is_touched = True
@@ -62,7 +62,7 @@ class GroupWriter:
                 group.add((vertex,), value, "REPLACE")
             if not stays.all():
                 group.remove(self._vertices[rows[~stays]].tolist())
-        self._written = weights
+        self.written = weights
         if is_touched:
             mesh_of(self._obj).update_tag()
 
@@ -74,8 +74,8 @@ class GroupWriter:
 
     def read_written(self) -> VertexGroups:
         """All weights of bones as they were written last, in any order."""
-        rows, columns = np.nonzero(self._written)
-        own = self._vertices[rows], self._columns[columns], self._written[rows, columns]
+        rows, columns = np.nonzero(self.written)
+        own = self._vertices[rows], self._columns[columns], self.written[rows, columns]
         vertices, columns = (np.concatenate([self._others[part], own[part]]).astype(np.intp) for part in (0, 1))
         values = np.concatenate([self._others[2], own[2]])
         indices = np.array([self._obj.vertex_groups.find(name) for name in self._names], np.intp)

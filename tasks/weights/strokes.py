@@ -18,6 +18,10 @@ from .parts import read_skins
 from .targets import Scope, aim, keep_chosen
 
 
+VISIBLE = 4e-3
+"""Smallest change of a weight that is seen as a color."""
+
+
 class SmoothStroke:
     """A stroke of a brush that smooths weights of a mesh through the solid that its skin encloses.
 
@@ -78,10 +82,12 @@ class SmoothStroke:
             after = np.maximum(after, before + (after - before)[self._opposite])
         self._shares = np.minimum(after, 1.0)
 
-    def write(self) -> None:
-        """Write the weights."""
-        shares = self._shares[self._rows, None]
-        self._writer.write((self._writer.first + shares * self._change).astype(np.float32))
+    def write(self, is_last: bool = True) -> None:
+        """Write the weights; while the stroke goes on, only those that have visibly changed."""
+        weights = (self._writer.first + self._shares[self._rows, None] * self._change).astype(np.float32)
+        if not is_last:
+            weights = np.where(np.abs(weights - self._writer.written) < VISIBLE, self._writer.written, weights)
+        self._writer.write(weights)
 
     def restore(self) -> None:
         """Bring the weights back."""
