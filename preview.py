@@ -12,6 +12,7 @@ from bpy.app.handlers import persistent
 
 from .bridge.armatures import Skeleton
 from .bridge.carriers import hide_again
+from .bridge.changes import find_changes
 from .bridge.handlers import install, uninstall
 from .bridge.meshes import read_key_values, read_object_ids
 from .deformers import SkinningError, UnsupportedError
@@ -143,22 +144,6 @@ def _show(obj: bpy.types.Object, message: str) -> None:
         print(f"Supple: {message}", file=sys.stderr)
 
 
-def _find_changes(depsgraph: bpy.types.Depsgraph) -> set[bpy.types.ID]:
-    """Meshes and armatures whose weights, rest shape or bones may have changed.
-
-    A mesh whose keys are animated or driven is updated at every frame, too. Its Key then is in its geometry alone; a
-    change of the mesh itself, be it by hand or by a brush, updates all there is of the Key.
-    """
-    moved, changed = set(), set()
-    for update in depsgraph.updates:
-        data = update.id
-        if isinstance(data, bpy.types.Mesh | bpy.types.Armature):
-            changed.add(data.original)
-        elif isinstance(data, bpy.types.Key) and not update.is_updated_transform:
-            moved.add(data.original)
-    return {data for data in changed if not (isinstance(data, bpy.types.Mesh) and data.shape_keys in moved)}
-
-
 def _put_off(changed: set[bpy.types.ID], depsgraph: bpy.types.Depsgraph) -> set[bpy.types.ID]:
     """Leave meshes out of the changes, and follow them later, while the user drags patterns or sliders of shape keys.
 
@@ -225,7 +210,7 @@ def _follow(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> None:
     """Follow changes of weights and bones, then the pose; another frame by itself changes nothing that nodes read."""
     if _watch.is_rendering and depsgraph.mode != "RENDER":
         return  # the render has the carriers
-    changed = set() if _watch.is_same else _find_changes(depsgraph)
+    changed = set() if _watch.is_same else find_changes(depsgraph)
     if depsgraph.mode != "RENDER":
         _follow_meshes(changed)
         changed = _put_off(changed, depsgraph)

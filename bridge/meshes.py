@@ -54,6 +54,11 @@ def read_edges(mesh: bpy.types.Mesh) -> np.ndarray:
     return read_array(mesh.edges, "vertices", 2, np.int32)
 
 
+def is_smooth(mesh: bpy.types.Mesh) -> bool:
+    """Whether more of the faces are shaded smooth than flat."""
+    return bool(read_array(mesh.polygons, "use_smooth", kind=np.bool_).mean() > 0.5) if mesh.polygons else False
+
+
 def read_object_ids() -> bytes:
     """Which objects the file holds, in their order, in a form to compare: another one once one is added or removed."""
     return read_array(bpy.data.objects, "session_uid", kind=np.int32).tobytes()

@@ -72,6 +72,7 @@ BOXES = {
     "tasks": Box("tasks", "what a user can do, on Blender's objects", 330, 336, 820, 382, "tasks", True),
     "tasks/check": tall("check", "pose, measure, find faults", 575, 388, 330, "tasks"),
     "tasks/skin": tall("skin", "bind, live, by nodes, bake", 356, 474, 330, "tasks"),
+    "tasks/compare": tall("compare", "ghosts, side by side", 356, 388, 190, "tasks"),
     "tasks/patterns": tall("patterns", "lay, show, place, save", 356, 560, 330, "tasks"),
     "tasks/weights": tall("weights", "find, edit, check, copy", 794, 560, 330, "tasks"),
     "tasks/": tall("character, stack, chosen_bones", "ground that all tasks share", 356, 646, 768, "tasks"),
@@ -176,9 +177,9 @@ def draw_notes() -> Iterator[str]:
     y = BOXES["deformers"].y - 34
     yield f"<path d='M30 {y} H1150' stroke='{LINE}' stroke-width='1.2' stroke-dasharray='7 6'/>"
     notes = (
-        (790, 712, "An arrow leads down to what a package may import."),
-        (790, 733, "What it reaches by another arrow is left out;"),
-        (790, 754, "the whole table is in tests/unit/test_layers.py."),
+        (790, 798, "An arrow leads down to what a package may import."),
+        (790, 819, "What it reaches by another arrow is left out;"),
+        (790, 840, "the whole table is in tests/unit/test_layers.py."),
         (790, y - 12, "Above this line Blender is known,"),
         (790, y + 22, "below it NumPy alone."),
     )

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import bpy
 
 from ..settings.objects import settings_of
+from .panels import is_whole
 
 CHARACTER = (
     ("supple.make", "OUTLINER_OB_ARMATURE"), ("supple.bind", "LINKED"), ("supple.unbind", "UNLINKED"),
-    ("supple.make_independent", "DUPLICATE"), ("supple.flip", "UV_SYNC_SELECT"), ("supple.measure", "DRIVER_DISTANCE"),
+    ("supple.make_independent", "DUPLICATE"), ("supple.flip", "UV_SYNC_SELECT"), ("supple.side_by_side", "MOD_ARRAY"),
+    ("supple.measure", "DRIVER_DISTANCE"),
 )  # fmt: skip
 BAKES = (
     ("supple.bake_cache", "FILE_CACHE"), ("supple.bake_shape_keys", "SHAPEKEY_DATA"),
@@ -48,6 +52,34 @@ class VIEW3D_MT_supple_weights(bpy.types.Menu):
         self.layout.operator_menu_enum("supple.weights_select", "kind", icon="RESTRICT_SELECT_OFF")
 
 
+WHOLE = {"supple.bind", "supple.unbind", "supple.bake_cache"}
+"""Operators that are for all ticked meshes of a character, where there are several."""
+
+PIE = (
+    ("supple.bind", "LINKED"), ("supple.unbind", "UNLINKED"), ("supple.make", "OUTLINER_OB_ARMATURE"),
+    ("supple.flip", "UV_SYNC_SELECT"), ("supple.side_by_side", "MOD_ARRAY"), ("supple.measure", "DRIVER_DISTANCE"),
+    ("supple.bake_cache", "FILE_CACHE"),
+)  # fmt: skip
+"""Operators of the pie menu and their icons: left, right, below, above, then the corners."""
+
+
+class VIEW3D_MT_supple_pie(bpy.types.Menu):
+    """Supple's main actions around the mouse: no key opens it before you assign one"""
+
+    bl_label = "Supple"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        pie = self.layout.menu_pie()
+        pie.operator_context = "INVOKE_DEFAULT"
+        whole = context.active_object is not None and is_whole(context)
+        icon: Any
+        for name, icon in PIE:
+            button = pie.operator(name, icon=icon)
+            if name in WHOLE:
+                button.whole = whole
+        pie.menu("VIEW3D_MT_supple_weights", icon="WPAINT_HLT")
+
+
 class VIEW3D_MT_supple(bpy.types.Menu):
     """What Supple does with the selected characters"""
 
@@ -58,6 +90,7 @@ class VIEW3D_MT_supple(bpy.types.Menu):
             draw_operators(self.layout, entries)
             self.layout.separator()
         self.layout.menu("VIEW3D_MT_supple_weights", icon="WPAINT_HLT")
+        self.layout.operator("wm.call_menu_pie", text="Pie Menu").name = VIEW3D_MT_supple_pie.__name__
 
 
 def _draw_supple(menu: bpy.types.Menu, _context: bpy.types.Context) -> None:
@@ -97,7 +130,7 @@ PLACES = (
 """Blender's menus, and what is added to the end of each."""
 
 _register_classes, _unregister_classes = bpy.utils.register_classes_factory(
-    (VIEW3D_MT_supple_weights, VIEW3D_MT_supple)
+    (VIEW3D_MT_supple_weights, VIEW3D_MT_supple, VIEW3D_MT_supple_pie)
 )
 
 

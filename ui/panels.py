@@ -13,6 +13,7 @@ from ..settings.choices import METHODS, Method
 from ..settings.objects import BAKE_ITEMS, PARTICLE_METHODS, ObjectSettings, settings_of
 from ..settings.particles import ParticleSettings
 from ..settings.reports import ParticleReport, measure_reports, particle_reports
+from ..settings.side_by_side import find_compared, has_ghosts
 from ..tasks.stack import find_independent, is_flipped
 from .character import draw_meshes
 from .reports import draw_hint, draw_message
@@ -186,6 +187,25 @@ class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
             self.layout.operator("supple.make_independent", icon="DUPLICATE")
 
 
+class VIEW3D_PT_supple_side_by_side(SupplePanel, bpy.types.Panel):
+    """What is shown beside the character, and whether"""
+
+    bl_label = "Side by Side"
+    bl_parent_id = "VIEW3D_PT_supple_skin"
+    bl_options = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return has_ghosts() or shown_settings(context) is not None
+
+    def draw_header(self, context: bpy.types.Context) -> None:
+        icon = "CHECKBOX_HLT" if has_ghosts(find_compared(context)) else "CHECKBOX_DEHLT"
+        self.layout.operator("supple.side_by_side", text="", icon=icon, emboss=False)
+
+    def draw(self, context: bpy.types.Context) -> None:
+        self.layout.column(align=True).prop(context.window_manager, "supple_ghosts", expand=True)
+
+
 class VIEW3D_PT_supple_particles(SupplePanel, bpy.types.Panel):
     """What the methods of particles have to choose, and what came of it"""
 
@@ -287,5 +307,11 @@ class VIEW3D_PT_supple_bake(SupplePanel, bpy.types.Panel):
 
 
 register, unregister = bpy.utils.register_classes_factory(
-    (VIEW3D_PT_supple_skin, VIEW3D_PT_supple_particles, VIEW3D_PT_supple_measure, VIEW3D_PT_supple_bake)
+    (
+        VIEW3D_PT_supple_skin,
+        VIEW3D_PT_supple_side_by_side,
+        VIEW3D_PT_supple_particles,
+        VIEW3D_PT_supple_measure,
+        VIEW3D_PT_supple_bake,
+    )
 )

@@ -59,8 +59,8 @@ class Overlay:
 
     Parameters
     ----------
-    draw : sequence of (type of Space, callable)
-        Functions that draw, and the editors that they draw in.
+    draw : sequence of (type of Space, callable) or (type of Space, callable, str)
+        Functions that draw, and the editors that they draw in; and when, if not "POST_VIEW": "POST_PIXEL" for text.
     handlers : sequence of (str, callable)
         Names of lists in `bpy.app.handlers`, and what they are given.
     caches : sequence of dict
@@ -76,7 +76,7 @@ class Overlay:
 
     def __init__(
         self,
-        draw: Sequence[tuple[Any, Callable[[], None]]],
+        draw: Sequence[tuple[Any, Callable[[], None]] | tuple[Any, Callable[[], None], str]],
         handlers: Handlers = (),
         caches: Sequence[dict[int, Any]] = (),
         shader: LazyShader | None = None,
@@ -86,8 +86,9 @@ class Overlay:
 
     def register(self) -> None:
         install(self._handlers)
-        for space, draw in self._draw:
-            self.handles.append((space, space.draw_handler_add(draw, (), "WINDOW", "POST_VIEW")))
+        for space, draw, *moment in self._draw:
+            handle = space.draw_handler_add(draw, (), "WINDOW", *(moment or ["POST_VIEW"]))
+            self.handles.append((space, handle))
 
     def unregister(self) -> None:
         while self.handles:

@@ -122,6 +122,8 @@ def prepare_known(
     deformer = DEFORMERS[choices.method]
     bound_space = bound_space or character.space
     rest = replace(character.rest, object_to_armature=np.array(bound_space, np.float64))
+    if not choices.linear_group:
+        rest = replace(rest, linear=None)  # as for a ghost of Blender's own methods
     rest = with_surfaces(rest, skinned, skeleton, choices.method)
     varying_space = character.space if varies else None
     if known is not None and known.rest is not None and known.choices == choices and _is_same(known.rest, rest):

@@ -211,7 +211,7 @@ def refresh(
     if params != live.binding.params:
         live.binding = replace(live.binding, params=params)
     if values != live.bound_values and not transforms:
-        live.binding = live.deformer.with_points(live.binding, _mix_keys(obj, live, values))
+        live.binding = live.deformer.with_points(live.binding, mix_keys(obj, live, values))
         live.bound_values = values
     is_new = _write(bound, live, pose.seen_from(find_space(space)), transforms)
     live.last_write = written
@@ -234,8 +234,14 @@ def _choose_quality(bound: BoundObject, live: LiveObject, is_dragging: bool) -> 
     return replace(live.choices.params, **chosen) if chosen else live.choices.params
 
 
-def _mix_keys(obj: bpy.types.Object, live: LiveObject, values: tuple[float, ...]) -> np.ndarray:
-    """The shape of the mesh at these values of its face keys, shape (V, 3), object space."""
+def mix_keys(obj: bpy.types.Object, live: LiveObject, values: tuple[float, ...]) -> np.ndarray:
+    """The shape of a mesh at these values of its face keys, shape (V, 3), object space.
+
+    Raises
+    ------
+    SkinningError
+        Where there is no computing with it.
+    """
     if not values:
         return read_points(mesh_of(obj))  # the last key was removed
     if live.face_keys is None or live.face_keys.count != len(values):

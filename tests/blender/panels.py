@@ -16,7 +16,7 @@ class Recorder:
     def _part(self, *_arguments, **_options) -> Recorder:
         return Recorder(self.shown)
 
-    row = column = box = split = template_list = template_icon_view = separator = menu = _part
+    row = column = box = split = template_list = template_icon_view = separator = menu = menu_pie = _part
 
     def operator_menu_enum(self, name: str, prop: str, **_options) -> None:
         self.shown.append(f"{name}: {prop}")

@@ -14,24 +14,24 @@ from supple import preview
 from supple.deformers import METHODS
 from supple.settings.objects import settings_of
 from supple.ui import menus
-from supple.viewport import outlines
+from supple.viewport import ghosts, outlines
 from supple.viewport import weights as weight_overlay
 
 OPERATORS = (
     "bake_cache", "bake_shape_keys", "bind", "clear_bake", "close_report", "flip", "make", "make_independent",
     "measure", "pattern_add", "pattern_forget", "pattern_maps", "pattern_mirror", "pattern_place", "pattern_remove",
-    "pattern_remove_all", "pattern_save", "pattern_stroke", "remedy", "unbind", "weight_lines", "weights_auto",
-    "weights_brush", "weights_check", "weights_clean", "weights_limit", "weights_mirror", "weights_normalize",
-    "weights_prune", "weights_select", "weights_sharpen", "weights_smooth", "weights_transfer",
+    "pattern_remove_all", "pattern_save", "pattern_stroke", "remedy", "side_by_side", "unbind", "weight_lines",
+    "weights_auto", "weights_brush", "weights_check", "weights_clean", "weights_limit", "weights_mirror",
+    "weights_normalize", "weights_prune", "weights_select", "weights_sharpen", "weights_smooth", "weights_transfer",
 )  # fmt: skip
-CHANGE_NOTHING = {"measure", "pattern_forget", "pattern_maps"}
+CHANGE_NOTHING = {"measure", "pattern_forget", "pattern_maps", "side_by_side"}
 """Operators that leave the scene as it is."""
 
 PROPERTIES = [
     "Object.supple", "Scene.supple_character", "Scene.supple_weights", "WindowManager.supple_show_weights",
-    "WindowManager.supple_weight_colors", "WindowManager.supple_preset",
+    "WindowManager.supple_weight_colors", "WindowManager.supple_ghosts", "WindowManager.supple_preset",
 ]  # fmt: skip
-HANDLERS = (*preview.HANDLERS, *outlines.HANDLERS, *weight_overlay.HANDLERS)
+HANDLERS = (*preview.HANDLERS, *outlines.HANDLERS, *weight_overlay.HANDLERS, *ghosts.HANDLERS)
 
 
 def handlers() -> list[str]:
@@ -193,6 +193,20 @@ def test_menus_hold_all_operators():
         getattr(bpy.types, name).draw(SimpleNamespace(layout=Recorder(shown)), bpy.context)
     found = {text.removeprefix("supple.").partition(":")[0] for text in shown if text.startswith("supple.")}
     assert found == set(OPERATORS) - NOT_IN_MENUS
+
+
+def test_the_pie_menu_holds_the_main_actions():
+    shown = []
+    bpy.types.VIEW3D_MT_supple_pie.draw(SimpleNamespace(layout=Recorder(shown)), bpy.context)
+    assert shown == [
+        f"supple.{name}" for name in ("bind", "unbind", "make", "flip", "side_by_side", "measure", "bake_cache")
+    ]
+
+
+def test_no_key_is_taken():
+    configured = bpy.context.window_manager.keyconfigs.addon
+    items = [item for keymap in configured.keymaps for item in keymap.keymap_items] if configured else []
+    assert not [item for item in items if "supple" in item.idname or "supple" in str(item.properties)]
 
 
 @pytest.mark.parametrize("menu", sorted({menu for menu, _ in menus.PLACES}))

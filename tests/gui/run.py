@@ -24,6 +24,7 @@ import bpy
 import numpy as np
 from character import use_character
 from patterns import place_patterns
+from side_by_side import compare_methods
 from weights import edit_weights
 
 import checkout
@@ -125,6 +126,7 @@ def steps() -> Iterator[float]:
     """The tests, yielding how many seconds Blender's own loop is to run before the next step."""
     window = Window()
     yield from use_character(window, check, take_picture)
+    yield from compare_methods(window, check, look)
     yield from place_patterns(window, check, look)
     yield from edit_weights(window, check, look)
     yield from session(window, "NODES")

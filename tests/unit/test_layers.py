@@ -63,6 +63,7 @@ MAY_IMPORT = {
     "tasks/weights": {"deformers", "nodes", "bridge", "settings", "tasks/"},
     "tasks/skin": {"deformers", "nodes", "bridge", "settings", "tasks/", "tasks/patterns"},
     "tasks/check": {"deformers", "bridge", "settings", "tasks/", "tasks/skin", "tasks/weights"},
+    "tasks/compare": {"deformers", "bridge", "settings", "tasks/", "tasks/skin"},
     "viewport": {"deformers", "bridge", "tasks", "settings"},
     "preview": {"deformers", "bridge", "tasks", "settings"},
     "cli": {"deformers", "bridge", "tasks", "settings"},

@@ -1,0 +1,130 @@
+"""What ghosts cost: a step of a character with three of them, beside the steps of the same methods bound one by one.
+
+    python benchmarks/side_by_side.py [--vertices N] [--rounds N]
+
+needs an interpreter that has bpy. A step is all that Blender does to show the next frame, but for drawing; ghosts are
+read, posed and given normals, as the 3D View does before it draws them. Compare ratios: times depend on the machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import bpy
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.generated import HUMAN, add_rig, add_skin
+from benchmarks.tables import print_table
+from benchmarks.timing import (
+    BARE,
+    BLENDERS,
+    LINEAR,
+    VOLUME,
+    WARM,
+    Character,
+    bind,
+    find_character,
+    hush_blender,
+    new_scene,
+    note_time,
+    print_section,
+    print_versions,
+)
+from tools import checkout
+
+GHOSTS = {"LINEAR": "SSD", "PRESERVE_VOLUME": "DLB", "CENTERS": "CENTERS"}
+"""What is shown, and the method of Supple's that gives the same points."""
+
+SIDE_BY_SIDE, METHODS, WITH_BLENDERS = "Side by Side", "the methods by Python", "the same, two of them by Blender"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--vertices", type=int, default=20_000)
+    parser.add_argument("--rounds", type=int, default=5, help="how often all steps are taken in turn")
+    arguments = parser.parse_args()
+    hush_blender()
+    with tempfile.TemporaryDirectory() as folder:
+        checkout.enable(Path(folder))
+        print_versions()
+        print_section(compare_steps, arguments)
+        checkout.disable()
+
+
+def compare_steps(arguments: argparse.Namespace) -> None:
+    """Three ghosts of a generated person, and the three methods one by one: milliseconds of a step"""
+    new_scene()
+    armature = add_rig(HUMAN)
+    add_skin(armature, "Body", arguments.vertices)
+    character = find_character(armature)
+    times: dict[str, list[float]] = {}
+    for _ in range(arguments.rounds):
+        time_round(character, times)
+    whole = {name: statistics.median(taken) for name, taken in times.items()}
+    own, by_blender = list(GHOSTS.values()), [LINEAR, VOLUME, GHOSTS["CENTERS"]]
+    rows = [(name, taken, taken - whole[BARE]) for name, taken in whole.items()]
+    for label, names in ((METHODS, own), (WITH_BLENDERS, by_blender)):
+        total = sum(whole[name] for name in names)
+        added = total - len(names) * whole[BARE]
+        rows.append((f"sum of {label}", total, added))
+        rows.append((f"{SIDE_BY_SIDE} to it", whole[SIDE_BY_SIDE] / total, (whole[SIDE_BY_SIDE] - whole[BARE]) / added))
+    print_table(("step", "whole", f"over {BARE}"), rows)
+
+
+def time_round(character: Character, times: dict[str, list[float]]) -> None:
+    """Add the median of each kind of step to those of its name."""
+    for name, (is_shown, has_volume) in BLENDERS.items():
+        for modifier in character.modifiers:
+            modifier.show_viewport = is_shown
+            modifier.use_deform_preserve_volume = has_volume
+        measure(name, character, times)
+    for method in GHOSTS.values():
+        bind(method, "PYTHON")
+        measure(method, character, times)
+        bpy.ops.supple.unbind()
+    for modifier in character.modifiers:
+        modifier.show_viewport = modifier.use_deform_preserve_volume = False
+    pose = show_ghosts(character)
+    measure(SIDE_BY_SIDE, character, times, pose)
+    bpy.ops.supple.side_by_side()
+    for modifier in character.modifiers:
+        modifier.show_viewport = True
+
+
+def measure(
+    name: str, character: Character, times: dict[str, list[float]], follow: Callable[[], None] = lambda: None
+) -> None:
+    taken: dict[str, list[float]] = {name: []}
+    for step in character.play():
+        note_time(taken, name, lambda step=step: (step(), follow()))
+    times.setdefault(name, []).append(statistics.median(taken[name][WARM:]))
+
+
+def show_ghosts(character: Character) -> Callable[[], None]:
+    """Press Side by Side; what then brings ghosts up to a frame, as drawing does."""
+    package = partial(importlib.import_module, package=checkout.MODULE)
+    ghosts, poses = package(".tasks.compare.ghosts"), package(".tasks.skin.poses")
+    normals = package(".deformers.geometry.ring_normals")
+    bpy.context.window_manager.supple_ghosts = set(GHOSTS)
+    bpy.ops.supple.side_by_side()
+
+    def pose() -> None:
+        depsgraph = bpy.context.view_layer.depsgraph
+        step = poses.Poses(depsgraph)
+        for key in GHOSTS:
+            for obj in character.meshes:
+                ghost = ghosts.pose_ghost(obj, key, depsgraph, step)
+                normals.estimate_normals(ghost.shape.rings, ghost.points)
+
+    return pose
+
+
+main()

@@ -1,0 +1,132 @@
+"""Takes the pictures of docs/side-by-side.md, in a Blender with a window and xdotool.
+
+    blender --factory-startup --window-geometry 0 0 1440 900 --python benchmarks/side_by_side_picture.py -- ASSETS TO
+
+The character is read from a folder of assets that is not part of the repository; the pictures go to the folder TO.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections.abc import Iterator
+from math import radians
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import bpy
+from mathutils import Euler, Vector
+
+import checkout
+from benchmarks.pattern_body import strike
+
+POSE = {
+    "upperarm01.L": (0.0, 0.0, 10.0), "lowerarm01.L": (125.0, 0.0, 0.0), "lowerarm02.L": (0.0, -100.0, 0.0),
+    "upperleg01.L": (-75.0, 0.0, 0.0), "lowerleg01.L": (100.0, 0.0, 0.0),
+    "upperleg01.R": (0.0, 0.0, 0.0), "lowerleg01.R": (0.0, 0.0, 0.0),
+}  # fmt: skip
+"""Rotations about a bone's own axes, degrees."""
+GHOSTS = {"LINEAR", "PRESERVE_VOLUME", "PARTICLES"}
+VIEW = Euler((radians(85.0), 0.0, radians(50.0)))
+ASIDE, DISTANCE = 1.2, 2.5
+"""How far the middle of the view is from the character, to the right; how far it is away."""
+HEADER = 22.4
+"""Where the panel Side by Side is opened, in rows of buttons below the top of the sidebar."""
+CROP = "1090x712+72+92"
+"""The view and the panel, of the window."""
+PIE, PIE_CROP = (560.0, 400.0), "620x400+250+235"
+"""Where the pie menu is opened in the view, and the part of the window around it."""
+
+
+def xdo(*arguments: object) -> None:
+    subprocess.run(["xdotool", *map(str, arguments)], check=True)
+
+
+def move(region: bpy.types.Region, x: float, y: float) -> None:
+    """Move the mouse to a position in a region, from its lower left corner."""
+    left, top = region.x + x, bpy.context.window.height - (region.y + y)
+    xdo("mousemove", round(left) - 3, round(top) - 3, "sleep", 0.2, "mousemove", round(left), round(top), "sleep", 0.2)
+
+
+def take_pictures(assets: Path, images: Path) -> Iterator[float]:
+    """Pose a character, show the ghosts and their panel, then the pie menu; yield seconds to wait."""
+    bpy.ops.wm.open_mainfile(filepath=str(assets / "mh_human" / "mh_human.blend"))
+    yield 1.0
+    armature = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
+    area = next(area for area in bpy.context.window.screen.areas if area.type == "VIEW_3D")
+    regions = prepare_view(area)
+    with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
+        bpy.context.view_layer.objects.active = armature
+        armature.animation_data_clear()
+        bpy.data.objects["mh_human_skirt"].hide_set(True)
+        bpy.ops.supple.bind(method="CENTERS")
+        strike(armature, POSE)
+        bpy.ops.object.mode_set(mode="POSE")
+    area.spaces.active.overlay.show_bones = False
+    view = area.spaces.active.region_3d
+    view.view_perspective, view.view_rotation = "ORTHO", VIEW.to_quaternion()
+    view.view_location = Vector((0.0, 0.0, 0.82)) + ASIDE * (view.view_rotation @ Vector((1.0, 0.0, 0.0)))
+    view.view_distance = DISTANCE
+    bpy.context.window_manager.supple_ghosts = GHOSTS
+    yield 1.0
+    regions["UI"].active_panel_category = "Supple"
+    area.tag_redraw()
+    yield 1.0
+    move(regions["UI"], 80.0, regions["UI"].height - 20.0 * bpy.context.preferences.system.ui_scale * HEADER)
+    xdo("mousedown", 1, "sleep", 0.1, "mouseup", 1)
+    yield 1.0
+    with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
+        bpy.ops.supple.side_by_side()
+    move(regions["WINDOW"], 200.0, 60.0)
+    yield 4.0
+    save(images / "side-by-side.png", CROP)
+    with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
+        bpy.ops.supple.side_by_side()
+    move(regions["WINDOW"], *PIE)
+    yield 0.5
+    with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
+        bpy.ops.wm.call_menu_pie("INVOKE_DEFAULT", name="VIEW3D_MT_supple_pie")
+    yield 1.0
+    save(images / "pie.png", PIE_CROP)
+
+
+def prepare_view(area: bpy.types.Area) -> dict[str, bpy.types.Region]:
+    """Show the sidebar, and no more over the view than needed; its regions."""
+    space: Any = area.spaces.active
+    space.show_region_ui, space.show_region_toolbar, space.show_gizmo = True, False, False
+    space.overlay.show_floor = space.overlay.show_axis_x = space.overlay.show_axis_y = False
+    space.overlay.show_text = space.overlay.show_cursor = False
+    return {region.type: region for region in area.regions}
+
+
+def save(image: Path, crop: str) -> None:
+    bpy.ops.wm.redraw_timer(type="DRAW_WIN_SWAP", iterations=1)
+    subprocess.run(["import", "-window", "root", "-crop", crop, "+repage", str(image)], check=True)
+
+
+def run() -> None:
+    assets, images = (Path(argument) for argument in sys.argv[sys.argv.index("--") + 1 :])
+    bpy.context.preferences.view.show_splash = False
+    checkout.enable(Path(tempfile.mkdtemp()))
+    running = take_pictures(assets, images)
+
+    def advance() -> float | None:
+        try:
+            with bpy.context.temp_override(window=bpy.context.window_manager.windows[0]):
+                return next(running)
+        except StopIteration:
+            pass
+        except Exception:  # noqa: BLE001 (whatever is raised, Blender must quit)
+            traceback.print_exc()
+        os._exit(0)
+
+    bpy.app.timers.register(advance, first_interval=2.0, persistent=True)
+
+
+run()

@@ -1,0 +1,339 @@
+"""Side by Side: a character's meshes by other methods, drawn beside it in the 3D View, with their names.
+
+Ghosts stand to the right of the character, whatever the view's angle, each as far from the next as the character is
+wide. They are drawn over the view and exist nowhere else: no render, no file and no undo step has them. Where nothing
+has moved, what was drawn last is drawn again.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import bpy
+import blf
+import gpu
+import numpy as np
+from bpy.app.handlers import persistent
+from bpy_extras.view3d_utils import location_3d_to_region_2d
+from mathutils import Matrix, Vector
+
+from ..bridge.meshes import read_evaluated_points
+from ..deformers.geometry.ring_normals import estimate_normals
+from ..settings.side_by_side import GHOST_LABELS, find_shown_armature, has_ghosts, hide_ghosts
+from ..tasks.compare.ghosts import (
+    Ghost,
+    GhostShape,
+    choose_ghosts,
+    describe_shown,
+    expect_changes,
+    find_ghosted,
+    forget_ghosts,
+    keep_only,
+    note_changes,
+    pose_ghost,
+)
+from ..tasks.skin.poses import Poses
+from .drawing import LazyShader, Overlay, color_joints, declare_rows, drawing_state, find_view, write_rows
+
+GAP = 0.12
+"""Between two ghosts, as a fraction of the character's width."""
+
+SAMPLES = 1000
+"""Points of a mesh, about, that its width is measured by."""
+
+TO_VIEW = ("toViewX", "toViewY", "toViewZ")
+"""Names in the shader of the rows of the matrix from object to view space."""
+
+FONT_SIZE, LINE_HEIGHT, MARGIN = 14.0, 1.4, 10.0
+"""Of labels: pixels; lines of text; pixels between a label and what it names, or the border of the view."""
+
+CLAY, TINGE = (0.64, 0.64, 0.64), 0.14
+"""Color of skins, and how much of the method's own color is added to it."""
+
+OWN_COLOR = (0.92, 0.92, 0.92)
+"""Of the character's own label."""
+
+VERTEX_SOURCE = """
+void main()
+{
+  facing = vec3(dot(toViewX.xyz, normal), dot(toViewY.xyz, normal), dot(toViewZ.xyz, normal));
+  seen = vec3(dot(toViewX, vec4(pos, 1.0)), dot(toViewY, vec4(pos, 1.0)), dot(toViewZ, vec4(pos, 1.0)));
+  gl_Position = ModelViewProjectionMatrix * vec4(pos, 1.0);
+}
+"""
+
+FRAGMENT_SOURCE = """
+void main()
+{
+  vec3 normal = tint.a > 0.5 ? facing : cross(dFdx(seen), dFdy(seen));
+  normal /= max(length(normal), 1e-30);
+  normal = normal.z < 0.0 ? -normal : normal;
+  float light = 0.3 + 0.55 * max(dot(normal, normalize(vec3(-0.35, 0.5, 0.8))), 0.0);
+  light += 0.15 * max(dot(normal, normalize(vec3(0.7, 0.1, 0.7))), 0.0);
+  fragColor = vec4(pow(tint.rgb * light, vec3(2.2)), 1.0);  // 3D Views take linear color
+}
+"""
+"""Lit from the eye's upper left; flat faces have the normal of what is seen of them."""
+
+
+@dataclass
+class DrawnGhost:
+    """What was made of a ghost when last drawn.
+
+    Attributes
+    ----------
+    shape : GhostShape
+    elements : GPUIndexBuf
+        Its triangles.
+    points : float32 array, shape (V, 3)
+        Those that the batch has.
+    batch : GPUBatch
+    """
+
+    shape: GhostShape
+    elements: gpu.types.GPUIndexBuf
+    points: np.ndarray
+    batch: gpu.types.GPUBatch
+
+
+@dataclass(frozen=True)
+class Column:
+    """One method beside the character, or the character itself.
+
+    Attributes
+    ----------
+    lines : list of str
+        Its label, then what is to be known of it.
+    color : tuple of 3 floats
+        sRGB.
+    top : Vector
+        World space: where the label is.
+    """
+
+    lines: list[str]
+    color: tuple[float, ...]
+    top: Vector
+
+
+cache: dict[tuple[int, str], DrawnGhost] = {}
+"""By `session_uid` of the mesh object, and method."""
+
+_widths: dict[tuple, float] = {}
+"""The largest width that a character has had since it has ghosts, so that these do not shake in playback; by
+`session_uid` of its armature and the direction that is to the right in the view."""
+
+_columns: list[Column] = []
+"""Of the view that is drawn: found while its skins are drawn, for the labels, which come later."""
+
+
+def make_shader() -> gpu.types.GPUShader:
+    """Compile the shader of lit skin."""
+    between = cast(Any, gpu.types.GPUStageInterfaceInfo)("supple_ghosts")
+    between.smooth("VEC3", "facing")
+    between.smooth("VEC3", "seen")
+    info = gpu.types.GPUShaderCreateInfo()
+    info.push_constant("MAT4", "ModelViewProjectionMatrix")
+    declare_rows(info, TO_VIEW)
+    info.push_constant("VEC4", "tint")
+    info.vertex_in(0, "VEC3", "pos")
+    info.vertex_in(1, "VEC3", "normal")
+    info.vertex_out(between)
+    info.fragment_out(0, "VEC4", "fragColor")
+    info.vertex_source(VERTEX_SOURCE)
+    info.fragment_source(FRAGMENT_SOURCE)
+    return gpu.shader.create_from_info(info)
+
+
+def color_ghost(key: str) -> tuple[float, ...]:
+    """A method's color, sRGB: the same in every character."""
+    return tuple(color_joints(np.array([2 + list(GHOST_LABELS).index(key)]))[0].tolist())
+
+
+def draw() -> None:
+    """Draw the ghosts in a 3D View."""
+    _columns.clear()
+    context = bpy.context
+    space, layer = find_view(context), context.view_layer
+    armature = find_shown_armature(layer.objects)
+    if not has_ghosts():
+        forget()
+    if armature is None or space is None or layer.depsgraph is None:
+        return
+    meshes = find_ghosted(armature, layer)
+    own_label = describe_shown(meshes)
+    keys = choose_ghosts(context.window_manager, own_label)
+    for pair in cache.keys() - keep_only(keys):
+        del cache[pair]
+    visible = [obj for obj in meshes if obj.visible_get(view_layer=layer, viewport=space)]
+    shader = lazy_shader.get()
+    if not visible or shader is None:
+        return
+    view, poses = context.region_data, Poses(layer.depsgraph)
+    step, top = place_ghosts(armature, visible, layer.depsgraph, view)
+    _columns.append(Column([own_label], OWN_COLOR, top))
+    with drawing_state("LESS_EQUAL", mask=True):
+        for number, key in enumerate(keys, 1):
+            offset = number * step
+            ghosts = [pose_ghost(obj, key, layer.depsgraph, poses) for obj in visible]
+            for obj, ghost in zip(visible, ghosts, strict=True):
+                to_world = Matrix.Translation(offset) @ obj.evaluated_get(layer.depsgraph).matrix_world
+                _draw_ghost(obj.session_uid, ghost, to_world, shader)
+            said = dict.fromkeys(text for ghost in ghosts for text in (ghost.message, ghost.note) if text)
+            color = tuple((0.4 + 0.6 * np.array(color_ghost(key))).tolist())
+            _columns.append(Column([GHOST_LABELS[key], *said], color, top + offset))
+
+
+def forget() -> None:
+    """Drop all that was made of ghosts."""
+    forget_ghosts()
+    cache.clear()
+    _widths.clear()
+
+
+def place_ghosts(
+    armature: bpy.types.Object,
+    meshes: Sequence[bpy.types.Object],
+    depsgraph: bpy.types.Depsgraph,
+    view: bpy.types.RegionView3D,
+) -> tuple[Vector, Vector]:
+    """Where ghosts stand in a view.
+
+    Parameters
+    ----------
+    armature : Object
+    meshes : sequence of Object
+        Those that are seen, as the depsgraph has them.
+    depsgraph : Depsgraph
+    view : RegionView3D
+
+    Returns
+    -------
+    step : Vector
+        World space: from each to the next.
+    top : Vector
+        Above the character's middle, as seen.
+    """
+    points = np.concatenate([_sample_points(obj, depsgraph) for obj in meshes])
+    right, up, toward = np.array(view.view_rotation.to_matrix()).T
+    seen = points @ np.stack([right, up, toward], axis=1)
+    low, high = seen.min(axis=0), seen.max(axis=0)
+    seen_from = (armature.session_uid, *np.round(right, 2).tolist())
+    width = _widths[seen_from] = max(_widths.get(seen_from, 0.0), float(high[0] - low[0]))
+    middle = 0.5 * (low + high)
+    above = middle[0] * right + high[1] * up + middle[2] * toward
+    return Vector(((1.0 + GAP) * width * right).tolist()), Vector(above.tolist())
+
+
+def _sample_points(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
+    """Some points of a mesh as it is shown, or its origin if it has none; world space, shape (N, 3)."""
+    points = read_evaluated_points(obj, depsgraph)
+    points = points[:: 1 + len(points) // SAMPLES] if len(points) else np.zeros((1, 3))
+    to_world = np.array(obj.evaluated_get(depsgraph).matrix_world)
+    return points @ to_world[:3, :3].T + to_world[:3, 3]
+
+
+def _draw_ghost(uid: int, ghost: Ghost, to_world: Matrix, shader: gpu.types.GPUShader) -> None:
+    drawn = update_drawn(uid, ghost)
+    if drawn is None:
+        return
+    with gpu.matrix.push_pop():
+        gpu.matrix.multiply_matrix(to_world)
+        shader.bind()
+        write_rows(shader, TO_VIEW, gpu.matrix.get_model_view_matrix())
+        tint = np.array(CLAY) + TINGE * np.array(color_ghost(ghost.key))
+        shader.uniform_float("tint", (*tint.tolist(), float(drawn.shape.is_smooth)))
+        drawn.batch.draw(shader)
+
+
+def update_drawn(uid: int, ghost: Ghost) -> DrawnGhost | None:
+    """What to draw of a ghost of the object of this `session_uid`, made again where it has moved; None for nothing."""
+    points, shape, known = ghost.points, ghost.shape, cache.get((uid, ghost.key))
+    if points is None or shape is None or not len(shape.triangles):
+        return None
+    if known is not None and known.points is points and known.shape is shape:
+        return known
+    is_same = known is not None and known.shape is shape
+    types = cast(Any, gpu.types)  # whose stubs know no arguments
+    elements = known.elements if is_same else types.GPUIndexBuf(type="TRIS", seq=shape.triangles)
+    arrays = {"pos": points, "normal": estimate_normals(shape.rings, points)}
+    layout = types.GPUVertFormat()
+    for name in arrays:
+        layout.attr_add(id=name, comp_type="F32", len=3, fetch_mode="FLOAT")
+    vertices = types.GPUVertBuf(layout, len(points))
+    for name, array in arrays.items():
+        vertices.attr_fill(name, array)
+    batch = types.GPUBatch(type="TRIS", buf=vertices, elem=elements)
+    drawn = cache[uid, ghost.key] = DrawnGhost(shape, elements, points, batch)
+    return drawn
+
+
+def draw_labels() -> None:
+    """Draw the names of what stands in the 3D View, above each."""
+    if not _columns or find_view(bpy.context) is None:
+        return
+    context = bpy.context
+    region, scale = context.region, context.preferences.system.ui_scale
+    tops = [location_3d_to_region_2d(region, context.region_data, column.top) for column in _columns]
+    apart = abs(tops[1].x - tops[0].x) if len(tops) > 1 and None not in tops[:2] else region.width
+    blf.size(0, FONT_SIZE * scale)
+    blf.enable(0, blf.SHADOW)
+    blf.shadow(0, 5, 0.0, 0.0, 0.0, 0.9)
+    letters = max(10, int(apart / (0.55 * FONT_SIZE * scale)))
+    for column, top in zip(_columns, tops, strict=True):
+        if top is not None:
+            lines = [line for text in column.lines for line in textwrap.wrap(text, letters)]
+            _draw_lines(lines, column.color, top, region, scale)
+    blf.disable(0, blf.SHADOW)
+
+
+def _draw_lines(
+    lines: list[str], color: tuple[float, ...], top: Vector, region: bpy.types.Region, scale: float
+) -> None:
+    """Draw lines of text, the last one above a position, all of them inside the region."""
+    step = LINE_HEIGHT * FONT_SIZE * scale
+    highest = region.height - MARGIN * scale - step
+    first = min(top.y + MARGIN * scale + step * (len(lines) - 1), highest)
+    blf.color(0, color[0], color[1], color[2], 1.0)
+    for number, line in enumerate(lines):
+        width, _ = blf.dimensions(0, line)
+        blf.position(0, top.x - 0.5 * width, first - step * number, 0.0)
+        blf.draw(0, line)
+
+
+@persistent
+def _on_change(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    note_changes(depsgraph)
+
+
+@persistent
+def _on_undo(*_) -> None:
+    expect_changes()
+
+
+@persistent
+def _on_load(*_) -> None:
+    """Another file has other characters."""
+    hide_ghosts()
+    forget()
+
+
+lazy_shader = LazyShader(make_shader)
+HANDLERS = (
+    ("frame_change_post", _on_change),
+    ("depsgraph_update_post", _on_change),
+    ("load_post", _on_load),
+    ("undo_post", _on_undo),
+    ("redo_post", _on_undo),
+)
+_views = bpy.types.SpaceView3D
+overlay = Overlay(((_views, draw), (_views, draw_labels, "POST_PIXEL")), HANDLERS, shader=lazy_shader)
+register = overlay.register
+
+
+def unregister() -> None:
+    overlay.unregister()
+    forget()
+    _columns.clear()
