@@ -9,6 +9,10 @@ FARTHEST = 1e9
 """Half sizes of a surface; points that are farther count as so far, as single precision cannot hold their squares."""
 
 
+OUTSIDE = 1e-4
+"""Half sizes of a surface that rays start above it."""
+
+
 class SurfaceTree:
     """Answers where a surface is nearest to points.
 
@@ -40,6 +44,36 @@ class SurfaceTree:
         weights = _project(points, corners)
         gaps = points - np.einsum("nc,nci->ni", weights, corners)
         return triangles, weights, np.linalg.norm(gaps, axis=1)
+
+
+def find_depths(points: np.ndarray, normals: np.ndarray, triangles: np.ndarray) -> np.ndarray:
+    """How deep each vertex of a closed surface lies inside it: where the surface runs through itself.
+
+    Parameters
+    ----------
+    points, normals : float arrays, shape (V, 3)
+        In any unit; unit normals, outward.
+    triangles : int array, shape (T, 3)
+
+    Returns
+    -------
+    float64 array, shape (V,)
+        Along the normal to where the ray leaves the surface again; 0 for a vertex that is not inside.
+    """
+    depths = np.zeros(len(points))
+    if not len(triangles):
+        return depths
+    low, high = points.min(axis=0), points.max(axis=0)
+    scale = 2.0 / (float((high - low).max()) or 1.0)
+    scaled = (np.asarray(points, np.float64) - 0.5 * (low + high)) * scale
+    cast = BVHTree.FromPolygons(scaled.tolist(), triangles.tolist(), all_triangles=True).ray_cast
+    starts = scaled + OUTSIDE * normals
+    # One ray a call is all that mathutils offers.
+    for vertex, (start, direction) in enumerate(zip(starts.tolist(), normals.tolist(), strict=True)):
+        _, normal, _, distance = cast(start, direction)
+        if normal is not None and normal.dot(direction) > 0.0:
+            depths[vertex] = distance / scale
+    return depths
 
 
 def find_nearest_surface(

@@ -112,6 +112,7 @@ class ObjectSettings(bpy.types.PropertyGroup):
     live_toggles: BoolVectorProperty(size=2, default=(True, True), options={"HIDDEN"})
     message: StringProperty(name="Message", options={"HIDDEN", "SKIP_SAVE"})
     remedy: StringProperty(name="Remedy", options={"HIDDEN", "SKIP_SAVE"})
+    dismissed: StringProperty(options={"HIDDEN"})
     weights_report: StringProperty(
         name="Weights Report", description="What came of automatic weights, or of the latest check", options={"HIDDEN"}
     )

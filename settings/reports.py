@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import bpy
 
@@ -38,6 +39,9 @@ measure_reports: dict[int, str] = {}
 
 particle_reports: dict[int, ParticleReport] = {}
 """Of the objects that Python deforms by a method of particles, by `session_uid`; never saved."""
+
+check_reports: dict[int, list[Any]] = {}
+"""What was found when a character was last checked, `Finding`s, by its armature's `session_uid`; never saved."""
 
 pose_times: dict[int, float] = {}
 """Milliseconds that the latest pose took of each object that Python deforms, by `session_uid`; never saved."""

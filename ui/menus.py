@@ -14,6 +14,10 @@ CHARACTER = (
     ("supple.make_independent", "DUPLICATE"), ("supple.flip", "UV_SYNC_SELECT"), ("supple.side_by_side", "MOD_ARRAY"),
     ("supple.measure", "DRIVER_DISTANCE"),
 )  # fmt: skip
+CHECKS = (
+    ("supple.check", "VIEWZOOM"), ("supple.check_show", "HIDE_OFF"), ("supple.check_fix", "TOOL_SETTINGS"),
+    ("supple.check_dismiss", "X"),
+)  # fmt: skip
 BAKES = (
     ("supple.bake_cache", "FILE_CACHE"), ("supple.bake_shape_keys", "SHAPEKEY_DATA"),
     ("supple.clear_bake", "LOOP_BACK"),
@@ -86,7 +90,7 @@ class VIEW3D_MT_supple(bpy.types.Menu):
     bl_label = "Supple"
 
     def draw(self, _context: bpy.types.Context) -> None:
-        for entries in (CHARACTER, BAKES, PATTERNS):
+        for entries in (CHARACTER, CHECKS, BAKES, PATTERNS):
             draw_operators(self.layout, entries)
             self.layout.separator()
         self.layout.menu("VIEW3D_MT_supple_weights", icon="WPAINT_HLT")

@@ -52,7 +52,7 @@ class Finding:
     others : dict from a method to a float
         The same measure by the other methods.
     vertices : tuple of int
-        Those with a mistake in weights.
+        Those with a mistake in weights, or that are torn.
     pose : CheckedPose or None
         In which it is worst.
     """
@@ -127,7 +127,9 @@ def _describe_mistakes(mesh: MeasuredMesh, mistakes: Findings, names: tuple[str,
     for kind, mask in {UNWEIGHTED: mistakes.unweighted, SEAM: mistakes.torn}.items():
         if mask.any():
             yield _count_vertices(kind, mesh.name, "", np.flatnonzero(mask))
-    harmful = mistakes.stray[drawn[mistakes.stray[:, 0]] > HARMLESS]
+    far = {tuple(pair) for pair in mistakes.far.tolist()}
+    is_new = np.array([tuple(pair) not in far for pair in mistakes.stray.tolist()], bool)
+    harmful = mistakes.stray[is_new & (drawn[mistakes.stray[:, 0]] > HARMLESS)]
     for kind, pairs in {STRAY: harmful, FAR: mistakes.far}.items():
         for bone in np.unique(pairs[:, 1]).tolist():
             yield _count_vertices(kind, mesh.name, names[bone], pairs[pairs[:, 1] == bone, 0])
@@ -166,6 +168,7 @@ def _find_pose_faults(check: Check, mesh: MeasuredMesh, mistakes: Iterable[Findi
             severities = values / LIMITS[kind]
         is_fault = (severities >= 1.0) & (~mended if kind != TEAR else True)
         for joint in np.flatnonzero(is_fault).tolist():
+            torn = np.flatnonzero((meter.owners == joint) & (own.drawn > HARMLESS)) if kind == TEAR else ()
             yield Finding(
                 kind,
                 mesh.name,
@@ -174,6 +177,7 @@ def _find_pose_faults(check: Check, mesh: MeasuredMesh, mistakes: Iterable[Findi
                 float(severities[joint]),
                 float(values[joint]),
                 {key: float(other.values[kind][joint]) for key, other in mesh.extremes.items() if key != mesh.method},
+                vertices=tuple(map(int, torn)),
                 pose=check.poses[own.poses[kind][joint]],
             )
 

@@ -33,12 +33,15 @@ class CheckedPose:
     bends : tuple of Bend
         Where it is of the range of motion.
     rest_to_pose : float array, shape (B, 4, 4)
+    bent_bones : tuple of str
+        Names of the bones of `bends`.
     """
 
     action: str
     frame: int
     bends: tuple[Bend, ...]
     rest_to_pose: np.ndarray
+    bent_bones: tuple[str, ...] = ()
 
     def describe(self) -> str:
         """Where it comes from, in words."""

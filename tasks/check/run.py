@@ -235,7 +235,8 @@ def _list_poses(
         limbs = np.any([mesh.meter.has_limb for mesh in meshes], axis=0)
         chosen = limbs if limbs.any() else np.ones(len(limbs), bool)
         for pose in list_bent_poses(weights, count, skeleton.joints, options.angle, chosen):
-            yield CheckedPose("", 0, pose.bends, pose.rest_to_pose)
+            names = tuple(skeleton.name_joint(bend.joint) for bend in pose.bends)
+            yield CheckedPose("", 0, pose.bends, pose.rest_to_pose, names)
 
 
 def _join_weights(meshes: list[CheckedMesh]) -> tuple[Weights, int]:

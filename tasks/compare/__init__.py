@@ -1,1 +1,1 @@
-"""Side by Side: `ghosts` poses a character's meshes by methods that they are not bound by."""
+"""Methods compared: `ghosts` poses a character's meshes by methods that they are not bound by, `heat` colors them."""

@@ -6,7 +6,7 @@ then computed as the live preview computes it, once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, replace
 
 import bpy
@@ -98,9 +98,20 @@ _ghosts: dict[tuple[int, str], Ghost] = {}
 """By `session_uid` of the mesh object, and key."""
 
 
+_held: set[str] = set()
+"""Keys of ghosts that are kept though they are not shown beside the character: heat measures from them."""
+
+
+def hold_ghosts(keys: Set[str]) -> None:
+    """Keep ghosts of these methods, and no longer those that were held before."""
+    _held.clear()
+    _held.update(keys)
+
+
 def forget_ghosts() -> None:
-    """Drop all ghosts, as when they are no longer shown."""
-    _ghosts.clear()
+    """Drop all ghosts that are not held, as when they are no longer shown."""
+    for pair in [pair for pair in _ghosts if pair[1] not in _held]:
+        del _ghosts[pair]
 
 
 def expect_changes() -> None:
@@ -171,7 +182,7 @@ def _sees_all(key: str) -> bool:
 def keep_only(keys: Sequence[str]) -> set[tuple[int, str]]:
     """Drop ghosts of deleted objects and of other methods; return those that are left, by `session_uid` and key."""
     uids = {obj.session_uid for obj in bpy.data.objects}
-    for uid, key in [pair for pair in _ghosts if pair[0] not in uids or pair[1] not in keys]:
+    for uid, key in [pair for pair in _ghosts if pair[0] not in uids or pair[1] not in {*keys, *_held}]:
         del _ghosts[uid, key]
     return set(_ghosts)
 

@@ -17,7 +17,6 @@ from .lines import read_posed_points
 from .parts import read_skins
 from .targets import Scope, aim, keep_chosen
 
-
 VISIBLE = 4e-3
 """Smallest change of a weight that is seen as a color."""
 

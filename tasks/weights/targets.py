@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from ...bridge.weights import read_selected, write_weights
 from ...deformers import SkinningError
 from ...deformers.geometry.solid import weld
 from ...deformers.weight_editing import edits
-from .parts import WeightedSkin, read_selected_bones
+from .parts import SkinPart, WeightedSkin, read_selected_bones
 from .reports import count, end_sentence, list_names
 
 
@@ -27,10 +28,13 @@ class Scope:
     bones : str
         "ALL", "ACTIVE" for the bone of the active vertex group, or "SELECTED" for the selected bones of the armature.
         The other bones share the rest. Bones whose group is locked in one of the meshes never change.
+    vertices : dict from a mesh object's name to a bool array, shape (V,), or None
+        The only vertices that may be changed, instead of those selected.
     """
 
     selected_only: bool = False
     bones: str = "ALL"
+    vertices: Mapping[str, np.ndarray] | None = None
 
 
 ALL_WEIGHTS = Scope()
@@ -80,8 +84,8 @@ def keep_chosen(targets: list[Target]) -> list[Target]:
 def aim(skin: WeightedSkin, scope: Scope) -> Target:
     """Find the vertices and bones of a skin that are in a scope; raises SkinningError where there is no bone."""
     chosen = np.ones(len(skin.points), bool)
-    if scope.selected_only:
-        chosen = np.concatenate([read_selected(mesh_of(part.obj)) for part in skin.parts])
+    if scope.selected_only or scope.vertices is not None:
+        chosen = np.concatenate([_read_chosen(part, scope.vertices) for part in skin.parts])
         if chosen.any():  # with a vertex those at its position, or a pose would tear them apart
             welded = weld(skin.points)
             chosen = np.isin(welded, welded[chosen])
@@ -98,6 +102,13 @@ def aim(skin: WeightedSkin, scope: Scope) -> Target:
         }
         raise SkinningError(f"No bone of '{skin.armature.name}' to edit: {remedies[scope.bones]}")
     return Target(skin, chosen, picked, locked)
+
+
+def _read_chosen(part: SkinPart, vertices: Mapping[str, np.ndarray] | None) -> np.ndarray:
+    """The vertices of a part that are given, or else selected, shape (V,)."""
+    if vertices is None:
+        return read_selected(mesh_of(part.obj))
+    return vertices.get(part.obj.name, np.zeros(len(part.points), bool))
 
 
 def _find_active(skin: WeightedSkin) -> set[str]:

@@ -1,6 +1,7 @@
 """A character checked: its poses, what is found, the command line, and that nothing of the file is changed."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import bpy
@@ -8,9 +9,12 @@ import numpy as np
 import pytest
 from scenes_cli import DONE, FAILED, main, own_output
 
-from scenes import add_tube, animate_tube
+from panels import draw
+from scenes import add_tube, animate_tube, select
 from supple.deformers import SkinningError
-from supple.tasks.check.findings import COLLAPSE, STRAY, UNBLENDED, UNWEIGHTED, describe_check, find_faults
+from supple.settings.objects import settings_of
+from supple.tasks.check.findings import COLLAPSE, FAR, UNBLENDED, UNWEIGHTED, describe_check, find_faults
+from supple.tasks.check.fix import fix_finding
 from supple.tasks.check.poses import list_actions
 from supple.tasks.check.run import Options, prepare
 from supple.tasks.check.sheet import draw_sheet
@@ -99,8 +103,8 @@ def test_the_method_in_use_is_judged(tube):
     assert not [fault for fault in faults if fault.kind == COLLAPSE]
 
 
-@pytest.mark.parametrize("kind", [UNWEIGHTED, STRAY, UNBLENDED])
-def test_mistakes_in_weights(tube, kind):
+def spoil(tube, kind: str) -> set[int]:
+    """Plant a mistake into weights; the vertices that have it, if they are few."""
     points = np.array([vertex.co for vertex in tube.data.vertices])
     first, last = tube.vertex_groups[0], tube.vertex_groups[-1]
     along = int(np.ptp(points, axis=0).argmax())
@@ -109,7 +113,7 @@ def test_mistakes_in_weights(tube, kind):
         chosen = order[:3].tolist()
         for group in tube.vertex_groups:
             group.remove(chosen)
-    elif kind == STRAY:
+    elif kind == FAR:
         chosen = [int(order[30])]
         first.remove(chosen)
         last.add(chosen, 1.0, "REPLACE")
@@ -118,11 +122,110 @@ def test_mistakes_in_weights(tube, kind):
             most = max(vertex.groups, key=lambda entry: entry.weight).group
             for group in tube.vertex_groups:
                 group.add([vertex.index], float(group.index == most), "REPLACE")
-    _, _, faults = check(tube)
-    found = [fault for fault in faults if fault.kind == kind]
+        return set()
+    return set(chosen)
+
+
+MISTAKES = (UNWEIGHTED, FAR, UNBLENDED)
+
+
+@pytest.mark.parametrize("kind", MISTAKES)
+def test_mistakes_in_weights(tube, kind):
+    assert kind not in {fault.kind for fault in check(tube)[2]}
+    chosen = spoil(tube, kind)
+    found = [fault for fault in check(tube)[2] if fault.kind == kind]
     assert found
-    if kind != UNBLENDED:
-        assert set(chosen) <= set(found[0].vertices)
+    assert chosen <= set(found[0].vertices)
+
+
+@pytest.mark.parametrize("kind", MISTAKES)
+def test_mistakes_are_mended(tube, kind):
+    spoil(tube, kind)
+    for fault in check(tube)[2]:
+        if fault.kind == kind:
+            assert fix_finding(tube, fault)
+    assert kind not in {fault.kind for fault in check(tube)[2]}
+
+
+def test_a_joint_that_collapses_is_bound_by_the_default_method(tube):
+    fault = next(fault for fault in check(tube, angle=np.radians(150.0))[2] if fault.kind == COLLAPSE)
+    fix_finding(tube, fault)
+    assert settings_of(tube).is_bound
+    assert not [fault for fault in check(tube, angle=np.radians(150.0))[2] if fault.kind == COLLAPSE]
+
+
+def test_what_no_tool_mends_says_so(tube):
+    spoil(tube, UNBLENDED)
+    fault = next(fault for fault in check(tube)[2] if fault.kind == UNBLENDED)
+    with pytest.raises(SkinningError, match="paint its weights"):
+        fix_finding(tube, replace(fault, kind="MISPLACED"))
+
+
+def press(operator: str) -> set[str]:
+    return getattr(bpy.ops.supple, operator)()
+
+
+def run_check(tube, degrees: float = 150.0):
+    """Check by the button; what the window holds of it."""
+    select(tube.find_armature())
+    settings = bpy.context.window_manager.supple_check
+    settings.angle, settings.use_actions = np.radians(degrees), False
+    assert press("check") == {"FINISHED"}
+    return settings
+
+
+def test_the_button_lists_faults_and_shows_one_in_its_pose(tube):
+    settings = run_check(tube)
+    kinds = [line.key.split("\t")[1] for line in settings.findings]
+    assert "COLLAPSE" in kinds
+    settings.active = kinds.index("COLLAPSE")
+    line = settings.findings[settings.active]
+    assert line.text in "".join(draw("VIEW3D_PT_supple_check")) or line.details in draw("VIEW3D_PT_supple_check")
+    assert press("check_show") == {"FINISHED"}
+    assert settings.heat == "STRETCH"
+    twisted = tube.find_armature().pose.bones[line.bone]
+    angles = [bone.matrix_basis.to_quaternion().angle for bone in tube.find_armature().pose.bones]
+    assert np.degrees(max(angles)) == pytest.approx(150.0, abs=0.1)
+    assert twisted is not None
+
+
+def test_shown_frames_are_those_of_the_action(tube):
+    select(tube.find_armature())
+    settings = bpy.context.window_manager.supple_check
+    settings.use_actions, settings.use_bends = True, False
+    spoil(tube, FAR)
+    assert press("check") == {"FINISHED"}
+    settings.use_bends = True
+    settings.active = [line.text for line in settings.findings].index("1 vertex far from the bone")
+    assert press("check_show") == {"FINISHED"}
+    assert sum(vertex.select for vertex in tube.data.vertices) == 1
+
+
+def test_dismissed_faults_stay_away_and_come_back(tube):
+    settings = run_check(tube)
+    key = settings.findings[0].key
+    assert press("check_dismiss") == {"FINISHED"}
+    assert settings_of(tube.find_armature()).dismissed == key
+    run_check(tube)
+    assert settings_of(tube.find_armature()).dismissed == key
+    assert press("check_dismiss") == {"FINISHED"}
+    assert settings_of(tube.find_armature()).dismissed == ""
+
+
+def test_fix_marks_the_line(tube):
+    spoil(tube, FAR)
+    settings = run_check(tube, 60.0)
+    settings.active = [line.text for line in settings.findings].index("1 vertex far from the bone")
+    assert press("check_fix") == {"FINISHED"}
+    assert settings.findings[settings.active].is_mended
+
+
+def test_a_report_of_another_character_is_not_used(tube):
+    run_check(tube)
+    _, armature = add_tube(rings=6, sides=6)
+    select(armature)
+    assert not bpy.ops.supple.check_show.poll()
+    assert "supple.check_fix" not in draw("VIEW3D_PT_supple_check")
 
 
 def test_a_mesh_that_cannot_be_checked_is_named(tube):

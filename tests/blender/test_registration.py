@@ -14,24 +14,26 @@ from supple import preview
 from supple.deformers import METHODS
 from supple.settings.objects import settings_of
 from supple.ui import menus
-from supple.viewport import ghosts, outlines
+from supple.viewport import ghosts, heat, outlines
 from supple.viewport import weights as weight_overlay
 
 OPERATORS = (
-    "bake_cache", "bake_shape_keys", "bind", "clear_bake", "close_report", "flip", "make", "make_independent",
+    "bake_cache", "bake_shape_keys", "bind", "check", "check_dismiss", "check_fix", "check_show", "clear_bake",
+    "close_report", "flip", "make", "make_independent",
     "measure", "pattern_add", "pattern_forget", "pattern_maps", "pattern_mirror", "pattern_place", "pattern_remove",
     "pattern_remove_all", "pattern_save", "pattern_stroke", "remedy", "side_by_side", "unbind", "weight_lines",
     "weights_auto", "weights_brush", "weights_check", "weights_clean", "weights_limit", "weights_mirror",
     "weights_normalize", "weights_prune", "weights_select", "weights_sharpen", "weights_smooth", "weights_transfer",
 )  # fmt: skip
-CHANGE_NOTHING = {"measure", "pattern_forget", "pattern_maps", "side_by_side"}
+CHANGE_NOTHING = {"check", "measure", "pattern_forget", "pattern_maps", "side_by_side"}
 """Operators that leave the scene as it is."""
 
 PROPERTIES = [
     "Object.supple", "Scene.supple_character", "Scene.supple_weights", "WindowManager.supple_show_weights",
-    "WindowManager.supple_weight_colors", "WindowManager.supple_ghosts", "WindowManager.supple_preset",
+    "WindowManager.supple_weight_colors", "WindowManager.supple_ghosts", "WindowManager.supple_check",
+    "WindowManager.supple_preset",
 ]  # fmt: skip
-HANDLERS = (*preview.HANDLERS, *outlines.HANDLERS, *weight_overlay.HANDLERS, *ghosts.HANDLERS)
+HANDLERS = (*preview.HANDLERS, *outlines.HANDLERS, *weight_overlay.HANDLERS, *ghosts.HANDLERS, *heat.HANDLERS)
 
 
 def handlers() -> list[str]:

@@ -27,7 +27,7 @@ from scenes import (
 )
 from supple.deformers import SkinningError
 from supple.deformers.automatic_weights import METHODS
-from supple.operators.weights import CanceledError, Computation
+from supple.operators.computing import CanceledError, Computation
 from supple.settings.objects import settings_of
 from supple.tasks.weights import automatic as weights
 from supple.tasks.weights.automatic import Options, assign_weights

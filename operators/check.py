@@ -1,0 +1,158 @@
+"""A character checked, with progress and Esc; its faults shown, mended and dismissed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+
+from ..deformers import SkinningError
+from ..preview import without_changes
+from ..settings.character import find_armature, list_ticked
+from ..settings.checks import check_settings
+from ..settings.objects import settings_of
+from ..settings.reports import check_reports
+from ..tasks.check.findings import find_faults
+from ..tasks.check.fix import fix_finding
+from ..tasks.check.lines import list_lines
+from ..tasks.check.run import Options, prepare
+from ..tasks.check.show import show_finding
+from .computing import ComputingOperator
+
+VIEW_SIZE = 8.0
+"""Lengths of a bone that a view shows around it."""
+
+
+class SUPPLE_OT_check(ComputingOperator, bpy.types.Operator):
+    """Look for mistakes in weights, and for joints that collapse, swell, tear or run through themselves, in all
+    actions and in a range of motion. Nothing of the character is changed"""
+
+    bl_idname = "supple.check"
+    bl_label = "Check Character"
+    bl_options = {"REGISTER"}
+
+    subject = "the poses"
+    canceled = "Check canceled"
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        if not list_ticked(context):
+            cls.poll_message_set("Select a mesh that has an Armature modifier, or its armature")
+            return False
+        return True
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        settings = check_settings(context)
+        options = Options(use_actions=settings.use_actions, angle=settings.angle if settings.use_bends else 0.0)
+        try:
+            with without_changes():
+                self._check = prepare(list_ticked(context), options)
+        except SkinningError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        return self.compute(context, self._check.run)
+
+    def finish(self, context: bpy.types.Context, measured: list[Any]) -> set[str]:
+        """Keep what was found, and list it."""
+        armature = bpy.data.objects.get(self._check.armature)
+        if armature is None:
+            self.report({"ERROR"}, f"'{self._check.armature}' is gone: check another character")
+            return {"CANCELLED"}
+        meshes = [obj for mesh in self._check.meshes if (obj := bpy.data.objects.get(mesh.name)) is not None]
+        try:
+            faults = find_faults(self._check, measured, meshes)
+        except SkinningError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        check_reports[armature.session_uid] = faults
+        list_lines(check_settings(context), armature, faults, len(self._check.poses))
+        for reason in self._check.refused.values():
+            self.report({"WARNING"}, reason)
+        what = (
+            "No faults found" if not faults else "1 fault found" if len(faults) == 1 else f"{len(faults)} faults found"
+        )
+        self.report({"INFO"}, f"{what} in {len(self._check.poses)} poses")
+        return {"FINISHED"}
+
+
+class FindingOperator:
+    """Mix-in: does something about the fault that is active in the list."""
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        settings = check_settings(context)
+        armature = find_armature(context)
+        if armature is None or armature.name != settings.armature or not settings.findings:
+            cls.poll_message_set("Select a mesh that has an Armature modifier, and check its character")
+            return False
+        return True
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        settings, armature = check_settings(context), find_armature(context)
+        line = settings.findings[min(settings.active, len(settings.findings) - 1)]
+        faults = check_reports.get(armature.session_uid, [])
+        if line.number >= len(faults):
+            self.report({"ERROR"}, "The report is gone: check the character again")
+            return {"CANCELLED"}
+        try:
+            self.run(context, armature, faults[line.number], line)
+        except SkinningError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        return {"FINISHED"}
+
+
+class SUPPLE_OT_check_show(FindingOperator, bpy.types.Operator):
+    """Go to the frame where the fault is worst, or bend the joint as it was bent, with heat on the skin. Undo brings
+    the pose back"""
+
+    bl_idname = "supple.check_show"
+    bl_label = "Show Fault"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def run(self, context: bpy.types.Context, armature: bpy.types.Object, fault: Any, _line: Any) -> None:
+        settings = check_settings(context)
+        center = show_finding(armature, context.scene, fault)
+        settings.heat = "OVERLAP" if fault.kind == "OVERLAP" else "STRETCH"
+        space = context.space_data
+        if center is not None and isinstance(space, bpy.types.SpaceView3D):
+            space.region_3d.view_location = center
+            length = armature.data.bones[fault.bone].length * armature.matrix_world.median_scale
+            space.region_3d.view_distance = min(space.region_3d.view_distance, VIEW_SIZE * length)
+
+
+class SUPPLE_OT_check_fix(FindingOperator, bpy.types.Operator):
+    """Mend the fault where a tool can: stray weights are removed, missing ones given, torn ones smoothed, and joints
+    that collapse are bound by the default method"""
+
+    bl_idname = "supple.check_fix"
+    bl_label = "Fix"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def run(self, context: bpy.types.Context, _armature: bpy.types.Object, fault: Any, line: Any) -> None:
+        obj = context.scene.objects.get(fault.mesh)
+        if obj is None:
+            raise SkinningError(f"'{fault.mesh}' is gone or renamed: check the character again")
+        messages = fix_finding(obj, fault)
+        line.is_mended = True
+        self.report({"INFO"}, " ".join(messages))
+
+
+class SUPPLE_OT_check_dismiss(FindingOperator, bpy.types.Operator):
+    """Take the fault off the list, now and when the character is checked again; or put it back"""
+
+    bl_idname = "supple.check_dismiss"
+    bl_label = "Dismiss"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def run(self, _context: bpy.types.Context, armature: bpy.types.Object, fault: Any, _line: Any) -> None:
+        settings = settings_of(armature)
+        kept = [key for key in settings.dismissed.split("\n") if key]
+        settings.dismissed = "\n".join(
+            [key for key in kept if key != fault.key] if fault.key in kept else [*kept, fault.key]
+        )
+
+
+register, unregister = bpy.utils.register_classes_factory(
+    (SUPPLE_OT_check, SUPPLE_OT_check_show, SUPPLE_OT_check_fix, SUPPLE_OT_check_dismiss)
+)

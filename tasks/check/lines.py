@@ -1,0 +1,32 @@
+"""The lines of a check, as the panel lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import bpy
+
+from .findings import Finding, describe_line
+from .fix import can_fix
+
+
+def list_lines(settings: Any, armature: bpy.types.Object, faults: Iterable[Finding], poses: int) -> None:
+    """Write the faults of a character into the list that the panel shows.
+
+    Parameters
+    ----------
+    settings : CheckSettings
+    armature : Object
+    faults : sequence of Finding
+        The worst first.
+    poses : int
+        That were checked.
+    """
+    settings.armature, settings.poses, settings.active = armature.name, poses, 0
+    settings.findings.clear()
+    for number, fault in enumerate(faults):
+        line = settings.findings.add()
+        line.number, line.mesh, line.bone, line.key = number, fault.mesh, fault.bone, fault.key
+        line.text, line.details = fault.describe(), describe_line(fault)
+        line.is_of_weights, line.can_fix = not fault.method, can_fix(fault)

@@ -1,0 +1,76 @@
+"""A fault shown: its frame or its bend in the viewport, its vertices selected."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+from mathutils import Matrix, Vector
+
+from ...deformers import SkinningError
+from ...deformers.measures.bends import Bend
+from ..weights.checks import select_vertices
+from .findings import Finding
+
+
+def show_finding(armature: bpy.types.Object, scene: bpy.types.Scene, finding: Finding) -> Vector | None:
+    """Bring the character into the pose of a fault, and select its vertices.
+
+    Parameters
+    ----------
+    armature : Object
+    scene : Scene
+        Whose frame is set.
+    finding : Finding
+
+    Returns
+    -------
+    Vector or None
+        Where the fault's bone is posed, world space; None where no bone has to do with it.
+
+    Raises
+    ------
+    SkinningError
+        Where the mesh, the action or the bone is gone, or the bone is moved by others.
+    """
+    mesh = scene.objects.get(finding.mesh)
+    if mesh is None or (finding.bone and finding.bone not in armature.pose.bones):
+        raise SkinningError(f"'{finding.mesh}' or '{finding.bone}' is gone or renamed: check the character again")
+    if finding.pose is not None:
+        _show_pose(armature, scene, finding)
+    if finding.vertices and len(mesh.data.vertices) > max(finding.vertices):
+        mask = np.zeros(len(mesh.data.vertices), bool)
+        mask[list(finding.vertices)] = True
+        select_vertices([(mesh, mask)])
+    bone = armature.pose.bones.get(finding.bone)
+    return None if bone is None else armature.matrix_world @ bone.head
+
+
+def _show_pose(armature: bpy.types.Object, scene: bpy.types.Scene, finding: Finding) -> None:
+    pose = finding.pose
+    if pose.bends:
+        _bend(armature, pose.bends, finding)
+        return
+    if pose.action:
+        action = bpy.data.actions.get(pose.action)
+        if action is None:
+            raise SkinningError(f"Action '{pose.action}' is gone or renamed: check the character again")
+        if armature.animation_data.action != action:
+            armature.animation_data.action = action
+    scene.frame_set(pose.frame)
+
+
+def _bend(armature: bpy.types.Object, bends: tuple[Bend, ...], finding: Finding) -> None:
+    """Bend the joint of a fault, and those that were bent with it, from the rest pose."""
+    names = {bend.joint: name for bend, name in zip(bends, finding.pose.bent_bones, strict=True)}
+    held = [name for name in names.values() if armature.pose.bones[name].constraints]
+    if held:
+        raise SkinningError(
+            f"'{held[0]}' follows other bones by constraints: pose their controls, {finding.pose.describe()}"
+        )
+    for bone in armature.pose.bones:
+        bone.matrix_basis = Matrix.Identity(4)
+    for bend in bends:
+        bone = armature.pose.bones[names[bend.joint]]
+        rest = bone.bone.matrix_local.to_3x3()
+        rotation = Matrix(bend.matrix(np.zeros(3))[:3, :3].tolist())
+        bone.matrix_basis = (rest.inverted() @ rotation @ rest).to_4x4()

@@ -1,0 +1,105 @@
+"""Heat: what is drawn in colors on the skin of a character as it is shown in the current frame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+
+from ...bridge.meshes import FaceKeys, mesh_of, read_edges, read_key_values, read_points
+from ...bridge.nearest import find_depths
+from ...bridge.shown_weights import ShownShape
+from ...deformers import SkinningError
+from ...deformers.geometry.vectors import measure_lengths
+from ...deformers.measures.heat import color_rising, color_stretch, stretch_vertices
+from ..skin.poses import Poses
+from .ghosts import pose_ghost
+
+STRETCH, OVERLAP, DIFFERENCE = "STRETCH", "OVERLAP", "DIFFERENCE"
+
+
+@dataclass(frozen=True)
+class Legend:
+    """What the colors say.
+
+    Attributes
+    ----------
+    title : str
+    ends : tuple of str
+        At the low and at the high end of the scale.
+    colors : float array, shape (N, 3)
+        From low to high, sRGB.
+    """
+
+    title: str
+    ends: tuple[str, str]
+    colors: np.ndarray
+
+
+def color_heat(
+    obj: bpy.types.Object, shape: ShownShape, kind: str, other: str, full: float, depsgraph: bpy.types.Depsgraph
+) -> np.ndarray:
+    """Colors of a mesh, sRGB, shape (V, 3).
+
+    Parameters
+    ----------
+    obj : Object
+    shape : ShownShape
+        As it is shown.
+    kind : str
+        STRETCH, OVERLAP or DIFFERENCE.
+    other : str
+        Key of the method that DIFFERENCE is from.
+    full : float
+        Length at the end of the scale, in the unit of the mesh.
+    depsgraph : Depsgraph
+        Of the viewport.
+
+    Raises
+    ------
+    SkinningError
+        Where the shown mesh has other vertices than the mesh itself.
+    """
+    mesh = mesh_of(obj)
+    if len(shape.points) != len(mesh.vertices):
+        raise SkinningError(
+            f"'{obj.name}' has {len(mesh.vertices)} vertices, but {len(shape.points)} are shown: switch off, in the "
+            "viewport, modifiers that change their number"
+        )
+    if kind == OVERLAP:
+        return color_rising(find_depths(shape.points, shape.normals, shape.triangles), full)
+    if kind == DIFFERENCE:
+        return color_rising(_measure_difference(obj, shape, other, depsgraph), full)
+    rest = read_points(mesh)
+    keys = mesh.shape_keys
+    if keys is not None and keys.use_relative and not obj.show_only_shape_key:
+        rest = FaceKeys(obj).mix(read_key_values(mesh, depsgraph))
+    return color_stretch(stretch_vertices(rest, shape.points, read_edges(mesh)))
+
+
+def _measure_difference(
+    obj: bpy.types.Object, shape: ShownShape, other: str, depsgraph: bpy.types.Depsgraph
+) -> np.ndarray:
+    ghost = pose_ghost(obj, other, depsgraph, Poses(depsgraph))
+    if ghost.points is None:
+        raise SkinningError(ghost.message)
+    return measure_lengths(shape.points - ghost.points)
+
+
+def describe_heat(kind: str, full: float, meters: float) -> Legend:
+    """The legend of a kind of heat.
+
+    Parameters
+    ----------
+    kind : str
+    full : float
+        Length at the high end of the scale, in the unit of the scene.
+    meters : float
+        In this unit.
+    """
+    steps = np.linspace(0.0, 1.0, 64)
+    if kind == STRETCH:
+        return Legend("Stretch of edges", ("half", "double"), color_stretch(2.0 * steps - 1.0))
+    title = "Depth inside the body" if kind == OVERLAP else "Distance"
+    return Legend(title, ("0", f"{1000.0 * full * meters:.3g} mm"), color_rising(steps, 1.0))

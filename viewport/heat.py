@@ -1,0 +1,167 @@
+"""Heat on the skin of the character, and its legend: stretch, depth inside the body, or distance from another method.
+
+Colors are made anew when the depsgraph says that a shape has changed; a legend is drawn at the left edge of the view.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import bpy
+import blf
+import gpu
+import numpy as np
+from bpy.app.handlers import persistent
+from gpu_extras.batch import batch_for_shader
+
+from ..bridge.shown_weights import read_shown_shape
+from ..deformers import SkinningError
+from ..settings.character import list_meshes
+from ..settings.checks import check_settings
+from ..tasks.compare.ghosts import hold_ghosts
+from ..tasks.compare.heat import DIFFERENCE, color_heat, describe_heat
+from .drawing import ObjectCache, Overlay, drawing_state, find_view, forget_on_load, shift_toward_eye
+from .weights import draw_colored, lazy_shader
+
+SHIFT = 8e-4
+"""How much nearer to the eye heat is drawn than the skin, as a fraction of the distance: in front of weights."""
+
+BAR = (16.0, 160.0)
+"""Width and height of the legend's scale, pixels at a scale of 1."""
+
+LEFT, BOTTOM, TEXT = 24.0, 60.0, 12.0
+"""Where the legend begins, and the height of its text, pixels at a scale of 1."""
+
+
+@dataclass
+class DrawnHeat:
+    """What was made of an object when last drawn.
+
+    Attributes
+    ----------
+    key : tuple
+        All that colors depend on besides the shape.
+    is_stale : bool
+        Whether the shape may have changed.
+    batch : GPUBatch or None
+    message : str
+        Why there is none.
+    """
+
+    key: tuple = ()
+    is_stale: bool = True
+    batch: gpu.types.GPUBatch | None = None
+    message: str = ""
+
+
+cache: ObjectCache[DrawnHeat] = ObjectCache()
+
+
+def find_shown(context: bpy.types.Context) -> list[bpy.types.Object]:
+    """Meshes that heat is drawn on: those of the character, if there is one and heat is on."""
+    if check_settings(context).heat == "NONE" or context.active_object is None:
+        return []
+    return [obj for obj in list_meshes(context) if obj.mode == "OBJECT"]
+
+
+def draw() -> None:
+    """Draw heat in a 3D View."""
+    context = bpy.context
+    space, layer = find_view(context), context.view_layer
+    shown = find_shown(context)
+    cache.keep_only(shown)
+    settings = check_settings(context)
+    hold_ghosts({settings.other} if shown and settings.heat == DIFFERENCE else set())
+    if not shown or space is None or layer.depsgraph is None:
+        return
+    shader = lazy_shader.get()
+    if shader is None:
+        return
+    with drawing_state("LESS_EQUAL", mask=True):
+        for obj in shown:
+            if obj.visible_get(view_layer=layer, viewport=space):
+                drawn = update_drawn(obj, context, shader)
+                if drawn.batch is not None:
+                    with gpu.matrix.push_pop():
+                        shift_toward_eye(context.region_data, SHIFT)
+                        gpu.matrix.multiply_matrix(obj.evaluated_get(layer.depsgraph).matrix_world)
+                        draw_colored(drawn.batch, shader, by_bone=True)
+
+
+def update_drawn(obj: bpy.types.Object, context: bpy.types.Context, shader: gpu.types.GPUShader) -> DrawnHeat:
+    """What to draw of an object, made again where its shape or the settings have changed."""
+    settings, depsgraph = check_settings(context), context.view_layer.depsgraph
+    drawn = cache.setdefault(obj.session_uid, DrawnHeat())
+    key = (settings.heat, settings.other, settings.full)
+    if not drawn.is_stale and drawn.key == key:
+        return drawn
+    drawn.key, drawn.is_stale, drawn.batch, drawn.message = key, False, None, ""
+    shape = read_shown_shape(obj, depsgraph)
+    scale = obj.matrix_world.median_scale or 1.0
+    try:
+        colors = color_heat(obj, shape, settings.heat, settings.other, settings.full / scale, depsgraph)
+    except SkinningError as error:
+        drawn.message = str(error)
+        return drawn
+    data = {
+        "pos": shape.points,
+        "normal": shape.normals,
+        "value": np.zeros(len(shape.points), np.float32),
+        "color": colors.astype(np.float32),
+    }
+    drawn.batch = batch_for_shader(shader, "TRIS", data, indices=shape.triangles)
+    return drawn
+
+
+def draw_legend() -> None:
+    """Draw the scale of colors, and what could not be colored, over a 3D View."""
+    context = bpy.context
+    if find_view(context) is None or not find_shown(context):
+        return
+    settings, scale = check_settings(context), context.preferences.system.ui_scale
+    legend = describe_heat(settings.heat, settings.full, context.scene.unit_settings.scale_length)
+    left, bottom = LEFT * scale, BOTTOM * scale
+    width, height = (scale * size for size in BAR)
+    steps = np.linspace(bottom, bottom + height, len(legend.colors))
+    corners = [(x, y) for y in steps.tolist() for x in (left, left + width)]
+    colors = [(*color, 1.0) for color in (legend.colors**2.2).tolist() for _ in range(2)]
+    triangles = [(2 * n + a, 2 * n + b, 2 * n + c) for n in range(len(steps) - 1) for a, b, c in ((0, 1, 3), (0, 3, 2))]
+    shader = gpu.shader.from_builtin("SMOOTH_COLOR")
+    with drawing_state():
+        batch_for_shader(shader, "TRIS", {"pos": corners, "color": colors}, indices=triangles).draw(shader)
+    beside = left + width + 0.5 * TEXT * scale
+    _write(legend.title, left, bottom + height + 0.8 * TEXT * scale, scale)
+    _write(legend.ends[1], beside, bottom + height - 0.8 * TEXT * scale, scale)
+    _write(legend.ends[0], beside, bottom, scale)
+    messages = dict.fromkeys(drawn.message for drawn in cache.values() if drawn.message)
+    for number, message in enumerate(messages):
+        _write(message, left, bottom - (1.5 + 1.4 * number) * TEXT * scale, scale)
+
+
+def _write(text: str, x: float, y: float, scale: float) -> None:
+    blf.size(0, TEXT * scale)
+    blf.enable(0, blf.SHADOW)
+    blf.shadow(0, 3, 0.0, 0.0, 0.0, 0.8)
+    blf.color(0, 1.0, 1.0, 1.0, 1.0)
+    blf.position(0, x, y, 0.0)
+    blf.draw(0, text)
+    blf.disable(0, blf.SHADOW)
+
+
+@persistent
+def _on_change(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
+    """Make colors anew where a shape may have changed."""
+    if cache and any(update.is_updated_geometry or update.is_updated_transform for update in depsgraph.updates):
+        for drawn in cache.values():
+            drawn.is_stale = True
+
+
+HANDLERS = (
+    ("frame_change_post", _on_change),
+    ("depsgraph_update_post", _on_change),
+    *forget_on_load(cache),
+)
+overlay = Overlay(
+    ((bpy.types.SpaceView3D, draw), (bpy.types.SpaceView3D, draw_legend, "POST_PIXEL")), HANDLERS, (cache,)
+)
+register, unregister = overlay.register, overlay.unregister
