@@ -281,20 +281,19 @@ def draw_labels() -> None:
     blf.size(0, FONT_SIZE * scale)
     blf.enable(0, blf.SHADOW)
     blf.shadow(0, 5, 0.0, 0.0, 0.0, 0.9)
+    headers = (other.height for other in context.area.regions if other.type in ("HEADER", "TOOL_HEADER"))
+    highest = region.height - sum(headers) - (MARGIN + FONT_SIZE) * scale
     letters = max(10, int(apart / (0.55 * FONT_SIZE * scale)))
     for column, top in zip(_columns, tops, strict=True):
         if top is not None:
             lines = [line for text in column.lines for line in textwrap.wrap(text, letters)]
-            _draw_lines(lines, column.color, top, region, scale)
+            _draw_lines(lines, column.color, top, highest, scale)
     blf.disable(0, blf.SHADOW)
 
 
-def _draw_lines(
-    lines: list[str], color: tuple[float, ...], top: Vector, region: bpy.types.Region, scale: float
-) -> None:
-    """Draw lines of text, the last one above a position, all of them inside the region."""
+def _draw_lines(lines: list[str], color: tuple[float, ...], top: Vector, highest: float, scale: float) -> None:
+    """Draw lines of text, the last one above a position, but the first one not above the highest."""
     step = LINE_HEIGHT * FONT_SIZE * scale
-    highest = region.height - MARGIN * scale - step
     first = min(top.y + MARGIN * scale + step * (len(lines) - 1), highest)
     blf.color(0, color[0], color[1], color[2], 1.0)
     for number, line in enumerate(lines):
