@@ -61,7 +61,7 @@ WHOLE = {"supple.bind", "supple.unbind", "supple.bake_cache"}
 
 PIE = (
     ("supple.bind", "LINKED"), ("supple.unbind", "UNLINKED"), ("supple.make", "OUTLINER_OB_ARMATURE"),
-    ("supple.flip", "UV_SYNC_SELECT"), ("supple.side_by_side", "MOD_ARRAY"), ("supple.measure", "DRIVER_DISTANCE"),
+    ("supple.flip", "UV_SYNC_SELECT"), ("supple.side_by_side", "MOD_ARRAY"), ("supple.check", "VIEWZOOM"),
     ("supple.bake_cache", "FILE_CACHE"),
 )  # fmt: skip
 """Operators of the pie menu and their icons: left, right, below, above, then the corners."""

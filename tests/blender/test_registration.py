@@ -201,7 +201,7 @@ def test_the_pie_menu_holds_the_main_actions():
     shown = []
     bpy.types.VIEW3D_MT_supple_pie.draw(SimpleNamespace(layout=Recorder(shown)), bpy.context)
     assert shown == [
-        f"supple.{name}" for name in ("bind", "unbind", "make", "flip", "side_by_side", "measure", "bake_cache")
+        f"supple.{name}" for name in ("bind", "unbind", "make", "flip", "side_by_side", "check", "bake_cache")
     ]
 
 
