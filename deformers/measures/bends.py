@@ -43,6 +43,11 @@ class Bend:
     axis: np.ndarray
     angle: float
 
+    @property
+    def is_twist(self) -> bool:
+        """Whether it is about the bone's own axis."""
+        return self.direction.startswith("twist")
+
     def matrix(self, center: np.ndarray) -> np.ndarray:
         """The rotation about the joint's center at rest, shape (4, 4), armature space."""
         matrix = np.eye(4)

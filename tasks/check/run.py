@@ -142,7 +142,7 @@ class Check:
         parents = self.skeleton.joints.parents
         matrices = np.array([pose.rest_to_pose for pose in self.poses]).reshape(-1, len(parents), 4, 4)
         angles = measure_joint_angles(matrices, parents)
-        chosen: list[list[int]] = [[bend.joint for bend in pose.bends] for pose in self.poses]
+        chosen: list[list[int]] = [[bend.joint for bend in pose.bends if not bend.is_twist] for pose in self.poses]
         actions = np.array(["" if pose.bends else f"{pose.action}\n" for pose in self.poses])
         for action in np.unique(actions[actions != ""]):
             numbers = np.flatnonzero(actions == action)
