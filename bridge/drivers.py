@@ -8,10 +8,16 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ..deformers.patterns.heights import Response
+from ..deformers.patterns.heights import AXES, Response, measure_joint_angles
 from .modifiers import find_socket_id
 
 ROTATION_MODE = "SWING_TWIST_Y"
+
+FULL = "1.0"
+"""Expression of a pattern that is shown in full."""
+
+VARIABLES = "abcdefghijkl"
+"""Names of the variables of a driver: as many bones as there can be in a chain, or expressions get too long."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,8 @@ class DrivingJoint:
     other_bone : str
     rest : float
         Angle between them at rest, radians.
+    chain : tuple of (str, str, int)
+        Further bones whose rotations are added: names, axes "X", "Y" or "Z", and signs.
     """
 
     armature: bpy.types.Object
@@ -34,6 +42,7 @@ class DrivingJoint:
     axis: str
     other_bone: str = ""
     rest: float = 0.0
+    chain: tuple[tuple[str, str, int], ...] = ()
 
 
 def measure_rest(armature: bpy.types.Object, bone: str, other: str) -> float:
@@ -48,33 +57,38 @@ def measure_rest(armature: bpy.types.Object, bone: str, other: str) -> float:
     return _angle_between(first, second)
 
 
-def read_rotation(armature: bpy.types.Object, bone: str) -> np.ndarray:
-    """Rotation of an evaluated armature's bone against its rest and its parent: quaternion (w, x, y, z), shape (4,)."""
+def read_angle(armature: bpy.types.Object, joint: DrivingJoint) -> float:
+    """Angle of a joint of an evaluated armature beyond that at rest, radians: the same as drivers measure."""
+    if joint.axis == "BETWEEN":
+        first, second = (armature.pose.bones[name].matrix.to_quaternion() for name in (joint.bone, joint.other_bone))
+        return _angle_between(first, second) - joint.rest
+    parts = ((joint.bone, joint.axis, 1), *joint.chain)
+    return sum(sign * _read_angle_about(armature, bone, axis) for bone, axis, sign in parts)
+
+
+def _read_angle_about(armature: bpy.types.Object, bone: str, axis: str) -> float:
+    """Rotation of an evaluated armature's bone about one of its axes, against its rest and its parent, radians."""
     pose_bone = armature.pose.bones[bone]
     local = armature.convert_space(pose_bone=pose_bone, matrix=pose_bone.matrix, from_space="POSE", to_space="LOCAL")
-    return np.array(local.to_quaternion(), np.float64)
-
-
-def read_angle_between(armature: bpy.types.Object, joint: DrivingJoint) -> float:
-    """Angle between two bones of an evaluated armature beyond that at rest, radians."""
-    first, second = (armature.pose.bones[name].matrix.to_quaternion() for name in (joint.bone, joint.other_bone))
-    return _angle_between(first, second) - joint.rest
+    return float(measure_joint_angles(np.array(local.to_quaternion(), np.float64))[AXES.index(axis)])
 
 
 def _angle_between(first: Any, second: Any) -> float:
     return float(2.0 * np.arccos(min(abs(first.normalized().dot(second.normalized())), 1.0)))
 
 
-def write_expression(response: Response, rest: float) -> str:
-    """`respond` as a driver's expression of the angle `a`: one that Blender evaluates without Python.
+def write_expression(response: Response, rest: float, angle: str = "a") -> str:
+    """`respond` as a driver's expression of an angle: one that Blender evaluates without Python.
 
     Parameters
     ----------
     response : Response
     rest : float
         Subtracted from the angle first, radians.
+    angle : str
+        Expression of the angle.
     """
-    angle = f"(a-{rest:.7g})" if rest else "a"
+    angle = f"({angle}-{rest:.7g})" if rest else angle
     angle = {"POSITIVE": angle, "NEGATIVE": f"(-{angle})", "BOTH": f"abs({angle})"}[response.direction]
     rotated = f"({angle}-({response.start:.7g}))"
     if response.law == "LOG":
@@ -83,7 +97,9 @@ def write_expression(response: Response, rest: float) -> str:
     return f"pow({share},3)*({share}*(6*{share}-15)+10)"
 
 
-def drive_amount(obj: bpy.types.Object, path: str, slot: int, joint: DrivingJoint, response: Response) -> None:
+def drive_amount(
+    obj: bpy.types.Object, path: str, slot: int, joint: DrivingJoint, response: Response, is_full: bool = False
+) -> None:
     """Drive a property of an object, or an entry of it, by a joint.
 
     Parameters
@@ -96,24 +112,36 @@ def drive_amount(obj: bpy.types.Object, path: str, slot: int, joint: DrivingJoin
     joint : DrivingJoint
     response : Response
         How much of the pattern an angle brings out.
+    is_full : bool
+        Whether all of it is brought out whatever the angle.
     """
     driver = _ensure_driver(obj, path, slot).driver
-    variable = _only_variable(driver)
+    variables = _ensure_variables(driver, 1 + len(joint.chain))
     if joint.axis == "BETWEEN":
-        _set(variable, type="ROTATION_DIFF")
-        for target, bone in zip(variable.targets, (joint.bone, joint.other_bone), strict=True):
+        _set(variables[0], type="ROTATION_DIFF")
+        for target, bone in zip(variables[0].targets, (joint.bone, joint.other_bone), strict=True):
             _set(target, id=joint.armature, bone_target=bone)
     else:
-        _set(variable, type="TRANSFORMS")
-        _set(
-            variable.targets[0],
-            id=joint.armature,
-            bone_target=joint.bone,
-            transform_type=f"ROT_{joint.axis}",
-            rotation_mode=ROTATION_MODE,
-            transform_space="LOCAL_SPACE",
-        )
-    _set(driver, expression=write_expression(response, joint.rest))
+        parts = ((joint.bone, joint.axis, 1), *joint.chain)
+        for variable, (bone, axis, _) in zip(variables, parts, strict=True):
+            _measure_rotation(variable, joint.armature, bone, axis)
+    angle = VARIABLES[0] + "".join(
+        ("+" if sign > 0 else "-") + VARIABLES[number] for number, (_, _, sign) in enumerate(joint.chain, 1)
+    )
+    angle = f"({angle})" if joint.chain else angle
+    _set(driver, expression=FULL if is_full else write_expression(response, joint.rest, angle))
+
+
+def _measure_rotation(variable: bpy.types.DriverVariable, armature: bpy.types.Object, bone: str, axis: str) -> None:
+    _set(variable, type="TRANSFORMS")
+    _set(
+        variable.targets[0],
+        id=armature,
+        bone_target=bone,
+        transform_type=f"ROT_{axis}",
+        rotation_mode=ROTATION_MODE,
+        transform_space="LOCAL_SPACE",
+    )
 
 
 def read_bones(obj: bpy.types.Object, path: str, slot: int) -> list[str]:
@@ -129,7 +157,7 @@ def read_bones(obj: bpy.types.Object, path: str, slot: int) -> list[str]:
     """
     for curve in obj.animation_data.drivers if obj.animation_data is not None else ():
         if (curve.data_path, curve.array_index) == (path, slot) and curve.driver.variables:
-            return [target.bone_target for target in curve.driver.variables[0].targets]
+            return [target.bone_target for variable in curve.driver.variables for target in variable.targets]
     return []
 
 
@@ -190,7 +218,12 @@ def _ensure_driver(obj: bpy.types.Object, path: str, slot: int) -> bpy.types.FCu
     return curve
 
 
-def _only_variable(driver: bpy.types.Driver) -> bpy.types.DriverVariable:
-    variable = driver.variables[0] if driver.variables else driver.variables.new()
-    _set(variable, name="a")
-    return variable
+def _ensure_variables(driver: bpy.types.Driver, count: int) -> list[bpy.types.DriverVariable]:
+    """So many variables of a driver, named by `VARIABLES`."""
+    while len(driver.variables) > count:
+        driver.variables.remove(driver.variables[-1])
+    while len(driver.variables) < count:
+        driver.variables.new()
+    for variable, name in zip(driver.variables, VARIABLES, strict=False):
+        _set(variable, name=name)
+    return list(driver.variables)

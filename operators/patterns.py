@@ -13,6 +13,7 @@ from ..deformers import SkinningError
 from ..settings.objects import settings_of
 from ..settings.patterns import AXIS_ITEMS, KIND_ITEMS
 from ..tasks.character import has_armature_modifier
+from ..tasks.chosen_bones import find_active_armature
 from ..tasks.patterns import library
 from ..tasks.patterns.edit import (
     add_from_file,
@@ -26,7 +27,9 @@ from ..tasks.patterns.library import OWN_IMAGE
 from ..tasks.patterns.meaning import find_driving_armature
 from ..tasks.patterns.node_setup import describe_shared
 from ..tasks.patterns.picking import find_patterned
+from ..tasks.patterns.sets import WHOLE, add_set, find_set_meshes
 from ..tasks.patterns.show import describe
+from ..tasks.patterns.spots import suggest_bone
 from .bake import RELATIVE_PATH
 from .bind import chosen_meshes
 
@@ -45,6 +48,16 @@ def find_pattern_mesh(context: bpy.types.Context) -> bpy.types.Object | None:
         return patterned[0]
     meshes = [mesh for mesh in context.view_layer.objects if has_armature_modifier(mesh, obj)]
     return meshes[0] if len(meshes) == 1 else None
+
+
+REGION_ITEMS = (
+    (WHOLE, "Whole Body", "Belly, nape, collar bones, ribs, shoulder blades, biceps, wrists, thighs and calves"),
+    ("TORSO", "Torso", "Belly, nape, collar bones, ribs and shoulder blades"),
+    ("ARMS", "Arms", "Biceps and wrists"),
+    ("LEGS", "Legs", "Thighs and calves"),
+)
+
+AUTO_AXIS = ("AUTO", "Auto", "The axis about which this joint bends, where the body is known, else that of the library")
 
 
 class PatternOperator:
@@ -125,7 +138,7 @@ class SUPPLE_OT_pattern_add(PatternOperator, bpy.types.Operator):
     axis: EnumProperty(
         name="Axis",
         description="Axis of the bone's rotation that drives the pattern",
-        items=AXIS_ITEMS[:3],
+        items=(AUTO_AXIS, *AXIS_ITEMS[:3]),
         options=SKIP,
     )
     uv: FloatVectorProperty(name="UV", description="Center of the pattern in the UV map", size=2, options=SKIP)
@@ -155,9 +168,7 @@ class SUPPLE_OT_pattern_add(PatternOperator, bpy.types.Operator):
         if not self.properties.is_property_set("preset"):
             self.preset = context.window_manager.supple_preset
         if not self.bone:
-            self.bone = guess_bone(context)
-        if not self.properties.is_property_set("axis") and self.preset != OWN_IMAGE:
-            self.axis = library.find_entry(self.preset).axis
+            self.bone = guess_bone(context, self.preset)
         return cast(set[str], context.window_manager.invoke_props_dialog(self, width=320))
 
     def draw(self, context: bpy.types.Context) -> None:
@@ -178,9 +189,9 @@ class SUPPLE_OT_pattern_add(PatternOperator, bpy.types.Operator):
         given = {
             name: getattr(self, name)
             for name in ("axis", "uv", "location", "angle", "size")
-            if self.properties.is_property_set(name)
+            if self.properties.is_property_set(name) and getattr(self, name) != AUTO_AXIS[0]
         }
-        bone = self.bone or guess_bone(context)
+        bone = self.bone or guess_bone(context, self.preset)
         if self.preset != OWN_IMAGE:
             pattern = add_from_library(obj, library.find_entry(self.preset), bone, **given)
         elif self.filepath:
@@ -191,16 +202,44 @@ class SUPPLE_OT_pattern_add(PatternOperator, bpy.types.Operator):
         return f"Added {pattern.name}, driven by {pattern.bone}" + (f". {shared}" if shared else "")
 
 
-def guess_bone(context: bpy.types.Context) -> str:
-    """The active bone, empty where there is none."""
+def guess_bone(context: bpy.types.Context, preset: str) -> str:
+    """The bone that drives a pattern near the active bone, as far as that is known; else the active bone, or none."""
+    obj = cast(bpy.types.Object, find_pattern_mesh(context))
     bone = context.active_pose_bone
-    if bone is not None:
-        return bone.name
     try:
-        active = find_driving_armature(cast(bpy.types.Object, find_pattern_mesh(context))).data.bones.active
+        active = bone or find_driving_armature(obj).data.bones.active
+        return suggest_bone(obj, preset, active.name if active is not None else "")
     except SkinningError:
-        return ""
-    return active.name if active is not None else ""
+        return bone.name if bone is not None else ""
+
+
+class SUPPLE_OT_pattern_set_add(bpy.types.Operator):
+    """Add all patterns that belong on the body, each driven by its joint: on the skin, or on the selected meshes"""
+
+    bl_idname = "supple.pattern_set_add"
+    bl_label = "Add Set of Patterns"
+    bl_options = {"REGISTER", "UNDO"}
+
+    region: EnumProperty(name="Region", description="Part of the body", items=REGION_ITEMS)
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        if find_active_armature(context.active_object) is None:
+            cls.poll_message_set("Select a mesh that has an Armature modifier, or an armature")
+            return False
+        return True
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        active = cast(bpy.types.Object, context.active_object)
+        armature = cast(bpy.types.Object, find_active_armature(active))
+        meshes = find_set_meshes(active, context.selected_objects, armature, context.view_layer)
+        try:
+            report = add_set(armature, meshes, self.region)
+        except SkinningError as error:
+            self.report({"ERROR"}, str(error))
+            return {"CANCELLED"}
+        self.report({"WARNING" if report.skipped else "INFO"}, report.describe())
+        return {"FINISHED"}
 
 
 class SUPPLE_OT_pattern_remove(PatternOperator, bpy.types.Operator):
@@ -293,6 +332,7 @@ class SUPPLE_OT_pattern_forget(bpy.types.Operator):
 _register_classes, _unregister_classes = bpy.utils.register_classes_factory(
     (
         SUPPLE_OT_pattern_add,
+        SUPPLE_OT_pattern_set_add,
         SUPPLE_OT_pattern_remove,
         SUPPLE_OT_pattern_remove_all,
         SUPPLE_OT_pattern_mirror,

@@ -14,7 +14,7 @@ from ..tasks.patterns.edit import check_index
 from ..tasks.patterns.node_setup import find_modifier
 from ..tasks.patterns.place import place_pattern, read_layout, write_layout
 from ..tasks.patterns.show import update
-from ..viewport.pattern_view import Drag, RotateAndScale
+from ..viewport.pattern_view import Drag, RotateAndScale, bring_into_view
 from ..viewport.view import Mouse, find_view
 from .mouse_tools import CANCEL, CONFIRM, NAVIGATION, PRESSED, PatternTool
 
@@ -71,6 +71,10 @@ class SUPPLE_OT_pattern_place(PatternTool, bpy.types.Operator):
         place_pattern(obj, pattern, **given)
         settings_of(obj).active_pattern = self.index_of(obj)
         return f"Placed {pattern.name}"
+
+    def prepare(self, context: bpy.types.Context) -> None:
+        super().prepare(context)
+        bring_into_view(context, self._scene)
 
     def begin(self, context: bpy.types.Context) -> None:
         if context.area is not None and context.area.type == "IMAGE_EDITOR":

@@ -92,6 +92,11 @@ class ObjectSettings(bpy.types.PropertyGroup):
         max=6,
         update=show_pattern,
     )
+    pattern_full: BoolProperty(
+        name="Show in Full",
+        description="Show all of each pattern whatever the pose, to look at it; renders show it so, too",
+        update=show_pattern,
+    )
     pattern_key: StringProperty(options={"HIDDEN"})
     pattern_count: IntProperty(options={"HIDDEN"})
     pattern_state: StringProperty(options={"HIDDEN"})

@@ -78,6 +78,10 @@ class PatternSettings(bpy.types.PropertyGroup):
         poll=_is_still_image,
     )
     bone: String(name="Bone", description="Bone whose rotation brings the pattern out")
+    first_bone: String(
+        name="From Bone",
+        description="First of a chain of bones that ends with Bone: all their rotations add up. Empty for Bone alone",
+    )
     other_bone: String(name="Other Bone", description="Bone that the angle is measured against")
     axis: Enum(name="Axis", description="Axis of the bone's rotation that drives the pattern", items=AXIS_ITEMS)
     direction: Enum(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import bpy
 import numpy as np
@@ -12,6 +14,7 @@ from ..bridge.rest_bones import read_rest_bones
 from ..bridge.user_folders import find_user_folder
 from ..deformers import SkinningError
 from ..deformers.anatomy.body import RestBones
+from ..deformers.anatomy.landmarks import Landmark, read_landmarks
 from ..deformers.anatomy.presets import Rig, RigPreset, find_rig, read_preset
 
 OWN_FOLDER = Path(__file__).parents[1] / "presets"
@@ -20,8 +23,11 @@ OWN_FOLDER = Path(__file__).parents[1] / "presets"
 USER_FOLDER = "rig_presets"
 """Name of the folder of the user's presets, in the extension's user folder."""
 
-_cache: dict[str, RigPreset | str] = {}
-"""By path and time of change: presets, and messages on files that hold none."""
+LANDMARKS = "landmarks"
+"""Name of the folder in both of them where landmarks are."""
+
+_cache: dict[str, Any] = {}
+"""By path and time of change: what a file says, and messages on files that say nothing."""
 
 
 def read_presets() -> tuple[list[RigPreset], list[str]]:
@@ -29,23 +35,33 @@ def read_presets() -> tuple[list[RigPreset], list[str]]:
 
     Files of the user come first; one of the same name as one of Supple's stands in for it.
     """
-    found: dict[str, RigPreset] = {}
+    return _read_files("", read_preset)
+
+
+def read_all_landmarks() -> tuple[list[Landmark], list[str]]:
+    """All landmarks, those of the user first, and messages on files that can not be read."""
+    files, problems = _read_files(LANDMARKS, read_landmarks)
+    return [landmark for landmarks in files for landmark in landmarks], problems
+
+
+def _read_files(subfolder: str, read: Callable[[str, Any], Any]) -> tuple[list[Any], list[str]]:
+    found: dict[str, Any] = {}
     problems = []
-    for folder in (find_user_folder(USER_FOLDER), OWN_FOLDER):
+    for folder in (find_user_folder(USER_FOLDER) / subfolder, OWN_FOLDER / subfolder):
         for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
-            preset = _read_file(path)
-            if isinstance(preset, str):
-                problems.append(preset)
+            content = _read_file(path, read)
+            if isinstance(content, str):
+                problems.append(content)
             else:
-                found.setdefault(path.stem, preset)
+                found.setdefault(path.stem, content)
     return list(found.values()), problems
 
 
-def _read_file(path: Path) -> RigPreset | str:
+def _read_file(path: Path, read: Callable[[str, Any], Any]) -> Any:
     key = f"{path} {path.stat().st_mtime_ns}"
     if key not in _cache:
         try:
-            _cache[key] = read_preset(path.stem, read_json(path))
+            _cache[key] = read(path.stem, read_json(path))
         except SkinningError as error:
             _cache[key] = f"'{path}' is left out. {error}"
     return _cache[key]

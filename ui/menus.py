@@ -23,9 +23,10 @@ BAKES = (
     ("supple.clear_bake", "LOOP_BACK"),
 )  # fmt: skip
 PATTERNS = (
-    ("supple.pattern_add", "ADD"), ("supple.pattern_place", "RESTRICT_SELECT_OFF"),
-    ("supple.pattern_stroke", "GREASEPENCIL"), ("supple.pattern_mirror", "MOD_MIRROR"),
-    ("supple.pattern_remove", "REMOVE"), ("supple.pattern_remove_all", "TRASH"),
+    ("supple.pattern_add", "ADD"), ("supple.pattern_set_add", "PRESET"),
+    ("supple.pattern_place", "RESTRICT_SELECT_OFF"), ("supple.pattern_stroke", "GREASEPENCIL"),
+    ("supple.pattern_mirror", "MOD_MIRROR"), ("supple.pattern_remove", "REMOVE"),
+    ("supple.pattern_remove_all", "TRASH"),
     ("supple.pattern_save", "FILE_TICK"), ("supple.pattern_maps", "EXPORT"),
 )  # fmt: skip
 WEIGHTS = (

@@ -8,6 +8,7 @@ import bpy
 
 from ..settings.objects import ObjectSettings, settings_of
 from ..settings.patterns import PatternSettings, driving_armature
+from ..tasks.patterns.hints import describe_visibility
 from .panels import SupplePanel
 from .reports import draw_message
 
@@ -29,6 +30,12 @@ def find_settings(context: bpy.types.Context) -> ObjectSettings | None:
 
 def _is_deformed_by(mesh: bpy.types.Object, armature: bpy.types.Object) -> bool:
     return mesh.parent == armature or any(getattr(modifier, "object", None) == armature for modifier in mesh.modifiers)
+
+
+def find_shading(context: bpy.types.Context) -> str:
+    """How the 3D View is shaded that the panel is in."""
+    space = context.space_data
+    return space.shading.type if isinstance(space, bpy.types.SpaceView3D) else ""
 
 
 class SUPPLE_UL_patterns(bpy.types.UIList):
@@ -78,6 +85,7 @@ class VIEW3D_PT_supple_patterns(SupplePanel, bpy.types.Panel):
         if context.window_manager.supple_preset.startswith("USER_"):
             forget = row.operator("supple.pattern_forget", text="", icon="TRASH")
             forget.preset = context.window_manager.supple_preset
+        layout.operator_menu_enum("supple.pattern_set_add", "region", icon="PRESET")
         if not settings.patterns:
             return
         row = layout.row()
@@ -89,11 +97,16 @@ class VIEW3D_PT_supple_patterns(SupplePanel, bpy.types.Panel):
         column.operator("supple.pattern_save", text="", icon="FILE_TICK")
         column.separator()
         column.operator("supple.pattern_remove_all", text="", icon="TRASH")
+        if 0 <= settings.active_pattern < len(settings.patterns):
+            pattern = settings.patterns[settings.active_pattern]
+            for hint in describe_visibility(obj, pattern, find_shading(context)):
+                draw_message(layout, context, hint, icon="INFO")
         if settings.pattern_message:
             draw_message(layout, context, settings.pattern_message, closes=(obj, "pattern_message"))
         column = layout.column()
         column.use_property_split = True
         column.use_property_decorate = False
+        column.prop(settings, "pattern_full")
         column.prop(settings, "pattern_display")
         level = column.row()
         level.active = settings.pattern_display != "BUMP"
@@ -160,8 +173,9 @@ class VIEW3D_PT_supple_pattern_joint(ActivePatternPanel, bpy.types.Panel):
         else:
             column.prop(pattern, "bone")
         column.row().prop(pattern, "axis", expand=True)
-        if pattern.axis == "BETWEEN" and armature is not None:
-            column.prop_search(pattern, "other_bone", armature.data, "bones")
+        if armature is not None:
+            second = "other_bone" if pattern.axis == "BETWEEN" else "first_bone"
+            column.prop_search(pattern, second, armature.data, "bones")
         column.row().prop(pattern, "direction", expand=True)
         column = layout.column(align=True)
         column.prop(pattern, "law")

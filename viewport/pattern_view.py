@@ -8,11 +8,11 @@ from contextlib import AbstractContextManager
 
 import bpy
 import numpy as np
-from mathutils import Matrix
+from mathutils import Matrix, Vector
 
 from ..bridge.rays import with_rest_positions
 from ..deformers import SkinningError
-from ..deformers.patterns.picking import PosedSkin, SkinHit, carry_ray, cast_ray, find_shown
+from ..deformers.patterns.picking import PosedSkin, ShownPoint, SkinHit, carry_ray, cast_ray, find_shown
 from ..deformers.patterns.strokes import draw_band, measure_line
 from ..deformers.patterns.surface_points import SurfacePoint, locate_point, locate_uv
 from ..settings.objects import settings_of
@@ -34,6 +34,12 @@ SIDE_STEP = 1e-3
 
 SHORTEST_STROKE = 8.0
 """Pixels below which a stroke is taken for a click."""
+
+MARGIN = 0.08
+"""Share of a region along its borders in which the middle of a pattern is not well seen."""
+
+CLOSEST, FARTHEST = 3.0, 8.0
+"""How far the view is from a pattern that it is brought to, in widths of the pattern."""
 
 STROKE_LAYERS = (((0.0, 0.0, 0.0, 0.5), 4.0), ((0.35, 0.85, 1.0, 1.0), 2.0))
 """Color and width in pixels of a stroke that is being drawn: its rim and itself."""
@@ -103,6 +109,46 @@ class PatternView:
         if not found:
             raise SkinningError(f"'{self.pattern.name}' does not lie on the mesh: drag it onto the skin first")
         return min(found, key=lambda center: float(np.linalg.norm(center[0] - mouse)))
+
+
+def bring_into_view(context: bpy.types.Context, scene: PatternView) -> None:
+    """Rotate and move the 3D View to the active pattern, where its middle can not be seen there.
+
+    Raises
+    ------
+    SkinningError
+        Where the skin can not be read as it is shown.
+    """
+    area, space = context.area, context.space_data
+    if area is None or not isinstance(space, bpy.types.SpaceView3D) or space.region_3d is None:
+        return
+    region = next(region for region in area.regions if region.type == "WINDOW")
+    skin, matrix = scene.read_skin(context)
+    shown = find_shown(skin, scene.pattern.number)
+    if not shown or _is_seen(View(area, region), skin, matrix, shown[0]):
+        return
+    view = space.region_3d
+    along, up = (matrix.to_3x3() @ Vector(side.tolist()) for side in shown[0].sides)
+    normal = along.cross(up) * (-1.0 if scene.pattern.flip != (matrix.determinant() < 0.0) else 1.0)
+    if view.view_perspective == "CAMERA":
+        view.view_perspective = "PERSP"
+    view.view_rotation = normal.to_track_quat("Z", "Y")
+    view.view_location = matrix @ Vector(shown[0].point.tolist())
+    view.view_distance = min(max(view.view_distance, CLOSEST * along.length), FARTHEST * along.length)
+    view.update()
+
+
+def _is_seen(view: View, skin: PosedSkin, matrix: Matrix, shown: ShownPoint) -> bool:
+    """Whether a point of a pattern is in the view, and no other part of the skin is before it."""
+    try:
+        pixel = view.project(shown.point, matrix)
+    except SkinningError:
+        return False
+    inside = view.locate(pixel) / (view.region.width, view.region.height)
+    if not ((inside > MARGIN) & (inside < 1.0 - MARGIN)).all():
+        return False
+    hit = cast_mouse(view, pixel, skin, matrix)
+    return hit is not None and bool(np.linalg.norm(hit.point - shown.point) < 0.1 * np.linalg.norm(shown.sides[0]))
 
 
 def cast_mouse(view: View, mouse: Mouse, skin: PosedSkin, matrix: Matrix) -> SkinHit | None:

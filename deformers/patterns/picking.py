@@ -135,6 +135,18 @@ def cast_ray(skin: PosedSkin, origin: np.ndarray, direction: np.ndarray) -> Skin
     return SkinHit(weights[best] @ shape, normal / np.linalg.norm(normal), weights[best] @ skin.rest[ends])
 
 
+def cast_ray_at_rest(mesh: ChartMesh, origin: np.ndarray, direction: np.ndarray) -> SkinHit | None:
+    """Find where a ray first meets a mesh at rest: see `cast_ray`.
+
+    Parameters
+    ----------
+    mesh : ChartMesh
+    origin, direction : float arrays, shape (3,)
+        Object space.
+    """
+    return cast_ray(PosedSkin(mesh.points, mesh.triangle_points, mesh.triangles, (), mesh.points), origin, direction)
+
+
 def carry_ray(to_object: np.ndarray, origin: np.ndarray, direction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Bring a ray from world to object space.
 

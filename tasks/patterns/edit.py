@@ -24,6 +24,7 @@ from .layout import charts_of, find_center, find_frame, mirror_layout
 from .library import OWN_IMAGE, LibraryEntry, ensure_image
 from .meaning import find_driving_armature, find_joint
 from .show import clear, lay_out, remove_unused_images, update
+from .spots import Landing, find_landing
 
 
 def check_index(obj: bpy.types.Object, index: int) -> PatternSettings:
@@ -106,8 +107,9 @@ def add_pattern(
     axis: str = "",
     uv: Sequence[float] | None = None,
     location: Sequence[float] | None = None,
-    angle: float = 0.0,
+    angle: float | None = None,
     size: Sequence[float] | None = None,
+    landing: Landing | None = None,
 ) -> PatternSettings:
     """Add a pattern to an object.
 
@@ -127,16 +129,36 @@ def add_pattern(
     location : sequence of 3 floats, optional
         Position of its center on the mesh at rest, object space; the skin nearest to the bone's head where neither
         this nor `uv` is given.
-    angle : float
-        Rotation, counter-clockwise, radians.
+    angle : float, optional
+        Rotation, counter-clockwise, radians; 0, or that of the landing, if not given.
     size : sequence of 2 floats, optional
         Width and height, in the UV map's units with `uv`, else in the object's; the entry's if not given.
+    landing : Landing, optional
+        Where it belongs on this body, and what drives it there; what is given besides goes before.
 
     Raises
     ------
     SkinningError
         Where it can not be shown; nothing is changed then.
     """
+    pattern = lay_new(obj, entry, image, bone, axis, uv, location, angle, size, landing)
+    update(obj)
+    return pattern
+
+
+def lay_new(
+    obj: bpy.types.Object,
+    entry: LibraryEntry,
+    image: bpy.types.Image,
+    bone: str,
+    axis: str = "",
+    uv: Sequence[float] | None = None,
+    location: Sequence[float] | None = None,
+    angle: float | None = None,
+    size: Sequence[float] | None = None,
+    landing: Landing | None = None,
+) -> PatternSettings:
+    """Add a pattern as `add_pattern` does; it is not shown before `update`."""
     charts = charts_of(obj)
     armature = find_driving_armature(obj)
     pattern = new_pattern(obj, entry.label)
@@ -144,30 +166,54 @@ def add_pattern(
         with muted():
             for name in ("kind", "axis", "start", "full"):
                 setattr(pattern, name, getattr(entry, name))
-            pattern.axis = axis or entry.axis
-            pattern.image, pattern.bone, pattern.turn = image, bone, angle
+            pattern.image, pattern.bone, pattern.turn = image, bone, angle or 0.0
             pattern.space = pattern.placed_in = "SURFACE" if uv is None else "UV"
+            if landing is not None:
+                _follow_landing(pattern, landing, is_rotated=angle is None)
+            pattern.axis = axis or pattern.axis
             find_joint(obj, pattern)
             if uv is not None:
                 pattern.uv = uv
             elif location is not None:
                 pattern.location = location
-            else:
+            elif landing is None:
                 check_space(np.array(object_to_armature(obj, armature)))
                 head = armature.matrix_world @ armature.data.bones[bone].head_local
                 pattern.location = obj.matrix_world.inverted_safe() @ head
-            fit_pattern(charts.mesh, pattern, entry, size)
+            fit_pattern(charts.mesh, pattern, entry, size, landing)
             lay_out(obj, charts, pattern)
     except SkinningError:
         with muted():
             settings_of(obj).patterns.remove(len(settings_of(obj).patterns) - 1)
         raise
-    update(obj)
     return pattern
 
 
-def add_from_library(obj: bpy.types.Object, entry: LibraryEntry, bone: str, **layout: Any) -> PatternSettings:
-    """Add a pattern of the library to an object: `add_pattern` with the entry's image, which is removed on failure."""
+def _follow_landing(pattern: PatternSettings, landing: Landing, is_rotated: bool) -> None:
+    """Drive and lay a pattern as the body has it there."""
+    spot = landing.spot
+    pattern.bone, pattern.first_bone, pattern.axis = spot.bone, spot.first_bone, spot.axis
+    pattern.direction = "POSITIVE" if spot.is_positive else "NEGATIVE"
+    pattern.start, pattern.full = spot.start, spot.full
+    pattern.location = landing.location
+    if is_rotated:
+        pattern.turn = landing.angle
+
+
+def add_from_library(
+    obj: bpy.types.Object,
+    entry: LibraryEntry,
+    bone: str,
+    uv: Sequence[float] | None = None,
+    location: Sequence[float] | None = None,
+    **layout: Any,
+) -> PatternSettings:
+    """Add a pattern of the library to an object: `add_pattern` with the entry's image, which is removed on failure.
+
+    Where neither `uv` nor `location` is given, it lies where it belongs on this body, as far as that is known.
+    """
+    landing = find_landing(obj, entry.key, bone) if uv is None and location is None else None
+    layout |= {"uv": uv, "location": location, "landing": landing}
     return _add_with_image(obj, entry, ensure_image(entry), bone, layout)
 
 
@@ -209,26 +255,33 @@ def _add_with_image(
 
 
 def fit_pattern(
-    mesh: ChartMesh, pattern: PatternSettings, entry: LibraryEntry, size: Sequence[float] | None = None
+    mesh: ChartMesh,
+    pattern: PatternSettings,
+    entry: LibraryEntry,
+    size: Sequence[float] | None = None,
+    landing: Landing | None = None,
 ) -> None:
-    """Give a pattern, where it lies, its size and strength: those of its entry on a body as large as the mesh."""
+    """Give a pattern, where it lies, the size and strength of its entry, on its body or one as large as the mesh."""
     center = find_center(mesh, pattern)
     pattern.location = center.position
     if center.uv is not None:
         pattern.uv = center.uv
-    width = entry.width * float(np.ptp(mesh.points, axis=0).max())
+    width, strength = entry.width * float(np.ptp(mesh.points, axis=0).max()), entry.strength
+    if landing is not None:
+        width = entry.width * landing.stature * landing.spot.landmark.scale
+        strength *= landing.spot.landmark.strength
     frame = find_frame(mesh, center, pattern.space)
     cos, sin = np.cos(pattern.turn), np.sin(pattern.turn)
     units = np.linalg.norm(np.array([[cos, sin], [-sin, cos]]) @ frame, axis=1)
     if not (units > 0.0).all():
         raise SkinningError("The UV map has no area there: unwrap the mesh again, or choose another location")
     pattern.size = size if size is not None else (width / units[0], width * entry.aspect / units[1])
-    pattern.strength = entry.strength * pattern.size[0] * float(units[0])
+    pattern.strength = strength * pattern.size[0] * float(units[0])
 
 
 COPIED = (
-    "kind", "image", "bone", "other_bone", "axis", "direction", "law", "start", "full", "gain", "strength", "softness",
-    "depth", "space", "placed_in",
+    "kind", "image", "bone", "first_bone", "other_bone", "axis", "direction", "law", "start", "full", "gain",
+    "strength", "softness", "depth", "space", "placed_in",
 )  # fmt: skip
 """Settings that a mirrored pattern takes over, before those of them that are mirrored."""
 
@@ -255,7 +308,7 @@ def mirror_pattern(obj: bpy.types.Object, index: int) -> PatternSettings:
         with muted():
             for name in COPIED:
                 setattr(pattern, name, getattr(source, name))
-            for name in ("bone", "other_bone"):
+            for name in ("bone", "first_bone", "other_bone"):
                 setattr(pattern, name, bpy.utils.flip_name(getattr(source, name)))
             if pattern.axis in "YZ" and pattern.bone != source.bone:
                 pattern.direction = OPPOSITE[source.direction]

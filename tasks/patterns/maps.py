@@ -11,19 +11,17 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ...bridge.drivers import read_angle_between, read_rotation
+from ...bridge.drivers import read_angle
 from ...bridge.files import filling, read_json
 from ...bridge.image_files import Format, encode_heights
 from ...bridge.images import read_image
 from ...bridge.meshes import mesh_of, read_face_corners
 from ...deformers import SkinningError
 from ...deformers.patterns.heights import (
-    AXES,
     KINDS,
     HeightMap,
     draw_heights,
     lay_pattern,
-    measure_joint_angles,
     measure_range,
     respond,
 )
@@ -55,11 +53,7 @@ def read_amounts(obj: bpy.types.Object, laid: Sequence[ShownPattern], depsgraph:
                 f"'{joint.armature.name}' and '{obj.name}' are disabled in this view layer: enable one of them and its "
                 "collection to draw patterns"
             )
-        if joint.axis == "BETWEEN":
-            angle = read_angle_between(armature, joint)
-        else:
-            angle = measure_joint_angles(read_rotation(armature, joint.bone))[AXES.index(joint.axis)]
-        amounts.append(float(respond(pattern.response, angle)))
+        amounts.append(float(respond(pattern.response, read_angle(armature, joint))))
     return amounts
 
 
@@ -238,6 +232,7 @@ def _describe_maps(
                 "image": pattern.settings.image.name,
                 "armature": pattern.joint.armature.name,
                 "bone": pattern.joint.bone,
+                "first_bone": pattern.joint.chain[-1][0] if pattern.joint.chain else "",
                 "other_bone": pattern.joint.other_bone,
                 "axis": pattern.joint.axis,
                 **asdict(pattern.response),

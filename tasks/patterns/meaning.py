@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import bpy
+import numpy as np
 
 from ...bridge import drivers
 from ...bridge.drivers import DrivingJoint
 from ...bridge.images import read_image
 from ...deformers import SkinningError
+from ...deformers.anatomy.body import find_axis
 from ...deformers.patterns.heights import AXES, Relief, Response
 from ...settings.patterns import PatternSettings, driving_armature
 
@@ -38,28 +40,54 @@ def find_joint(obj: bpy.types.Object, pattern: PatternSettings) -> DrivingJoint:
     armature = find_driving_armature(obj)
     if pattern.axis not in (*AXES, "BETWEEN"):
         raise SkinningError("No axis drives the pattern that this version knows: choose one")
-    bones = (pattern.bone, pattern.other_bone) if pattern.axis == "BETWEEN" else (pattern.bone,)
-    for bone in bones:
+    for bone in _name_bones(pattern):
         if not bone:
             raise SkinningError("No bone drives the pattern: choose one")
         if bone not in armature.data.bones:
             raise SkinningError(f"'{armature.name}' has no bone '{bone}': choose another bone")
-    if pattern.axis != "BETWEEN":
-        return DrivingJoint(armature, pattern.bone, pattern.axis)
-    return DrivingJoint(armature, pattern.bone, "BETWEEN", pattern.other_bone, drivers.measure_rest(armature, *bones))
+    if pattern.axis == "BETWEEN":
+        rest = drivers.measure_rest(armature, pattern.bone, pattern.other_bone)
+        return DrivingJoint(armature, pattern.bone, "BETWEEN", pattern.other_bone, rest)
+    return DrivingJoint(armature, pattern.bone, pattern.axis, chain=_find_chain(armature, pattern))
+
+
+def _name_bones(pattern: PatternSettings) -> tuple[str, ...]:
+    """The bones that a pattern's settings name and that count."""
+    if pattern.axis == "BETWEEN":
+        return pattern.bone, pattern.other_bone
+    return (pattern.bone, pattern.first_bone) if pattern.first_bone else (pattern.bone,)
+
+
+def _find_chain(armature: bpy.types.Object, pattern: PatternSettings) -> tuple[tuple[str, str, int], ...]:
+    """Bones from a pattern's bone up to its first, without itself; each with its axis nearest to that of the bone."""
+    bone = armature.data.bones[pattern.bone]
+    axis = np.array(bone.matrix_local, np.float64)[:3, AXES.index(pattern.axis)]
+    chain = []
+    while pattern.first_bone and bone.name != pattern.first_bone:
+        bone = bone.parent
+        if bone is None:
+            raise SkinningError(f"'{pattern.first_bone}' is not above '{pattern.bone}': choose a bone up the chain")
+        name, share = find_axis(np.array(bone.matrix_local, np.float64)[:3, :3], axis)
+        chain.append((bone.name, name, 1 if share > 0.0 else -1))
+        if len(chain) >= len(drivers.VARIABLES):
+            raise SkinningError(
+                f"There are more than {len(drivers.VARIABLES)} bones from '{pattern.first_bone}' to '{pattern.bone}': "
+                "choose a bone nearer to it"
+            )
+    return tuple(chain)
 
 
 def follow_renamed(obj: bpy.types.Object, pattern: PatternSettings) -> None:
     """Take over renamed bones from the pattern's driver, in which Blender itself follows the names."""
     armature = find_driving_armature(obj)
-    names = [pattern.bone, pattern.other_bone] if pattern.axis == "BETWEEN" else [pattern.bone]
+    names = _name_bones(pattern)
     if all(name in armature.data.bones for name in names):
         return
     driven = drivers.read_bones(obj, pattern.driven, pattern.slot)
-    if len(driven) == len(names) and all(name in armature.data.bones for name in driven):
+    if len(driven) >= len(names) and all(name in armature.data.bones for name in driven):
         pattern.bone = driven[0]
-        if len(driven) > 1:
-            pattern.other_bone = driven[1]
+        if len(names) > 1:
+            setattr(pattern, "other_bone" if pattern.axis == "BETWEEN" else "first_bone", driven[-1])
 
 
 _problems: dict[tuple, str] = {}

@@ -57,7 +57,7 @@ def describe_nodes(obj: bpy.types.Object, laid: Sequence[ShownPattern], layers: 
     in both: from 5.0 on Blender then misses, now and then, what drivers have written to the properties.
     """
     settings = settings_of(obj)
-    are_displaced = [_is_displaced(settings.pattern_display, pattern.settings.kind) for pattern in laid]
+    are_displaced = [is_displaced(settings.pattern_display, pattern.settings.kind) for pattern in laid]
     return [
         NodePattern(
             number=pattern.settings.number,
@@ -77,7 +77,8 @@ def describe_nodes(obj: bpy.types.Object, laid: Sequence[ShownPattern], layers: 
     ]
 
 
-def _is_displaced(display: str, kind: str) -> bool:
+def is_displaced(display: str, kind: str) -> bool:
+    """Whether patterns of a kind move the skin, as an object shows its patterns."""
     return display == "DISPLACEMENT" or (display == "KIND" and kind == "BULGE")
 
 
@@ -158,7 +159,7 @@ def show_by_properties(obj: bpy.types.Object, laid: Sequence[ShownPattern], show
 def _drive(obj: bpy.types.Object, start: str, laid: Sequence[ShownPattern], targets: Sequence[tuple[str, int]]) -> None:
     """Drive amounts, given by data path and index, by their joints; other drivers whose paths start so are removed."""
     for pattern, target in zip(laid, targets, strict=True):
-        drivers.drive_amount(obj, *target, pattern.joint, pattern.response)
+        drivers.drive_amount(obj, *target, pattern.joint, pattern.response, settings_of(obj).pattern_full)
         if (pattern.settings.driven, pattern.settings.slot) != target:
             pattern.settings.driven, pattern.settings.slot = target
     drivers.keep_drivers(obj, start, set(targets))

@@ -165,7 +165,7 @@ def follow_bones(obj: bpy.types.Object) -> None:
     """Follow bones that were renamed, and note those that are gone; raises SkinningError as `update` does."""
     bones = find_driving_armature(obj).data.bones
     patterns = settings_of(obj).patterns
-    named = {name for pattern in patterns for name in (pattern.bone, pattern.other_bone) if name}
+    named = {name for pattern in patterns for name in (pattern.bone, pattern.other_bone, pattern.first_bone) if name}
     if all(name in bones for name in named):
         return
     with muted():

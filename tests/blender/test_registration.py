@@ -21,7 +21,8 @@ OPERATORS = (
     "bake_cache", "bake_shape_keys", "bind", "check", "check_dismiss", "check_fix", "check_show", "clear_bake",
     "close_report", "flip", "make", "make_independent",
     "measure", "pattern_add", "pattern_forget", "pattern_maps", "pattern_mirror", "pattern_place", "pattern_remove",
-    "pattern_remove_all", "pattern_save", "pattern_stroke", "remedy", "side_by_side", "unbind", "weight_lines",
+    "pattern_remove_all", "pattern_save", "pattern_set_add", "pattern_stroke", "remedy", "side_by_side", "unbind",
+    "weight_lines",
     "weights_auto", "weights_brush", "weights_check", "weights_clean", "weights_limit", "weights_mirror",
     "weights_normalize", "weights_prune", "weights_select", "weights_sharpen", "weights_smooth", "weights_transfer",
 )  # fmt: skip

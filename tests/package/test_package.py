@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SESSION = Path(__file__).with_name("installed_session.py")
 FILES = {"__init__", "registration", "preview"}
 FOLDERS = {"deformers", "nodes", "bridge", "settings", "tasks", "viewport", "operators", "ui", "cli"}
-PRESETS = {path.relative_to(ROOT).as_posix() for path in (ROOT / "presets").glob("*.json")}
+PRESETS = {path.relative_to(ROOT).as_posix() for path in (ROOT / "presets").rglob("*.json")}
 DOCUMENTS = {"blender_manifest.toml", "LICENSE", "README.md", "CHANGELOG.md"}
 
 

@@ -68,7 +68,7 @@ MAY_IMPORT = {
     "preview": {"deformers", "bridge", "tasks", "settings"},
     "cli": {"deformers", "bridge", "tasks", "settings"},
     "operators": {"deformers", "bridge", "tasks", "settings", "viewport", "preview"},
-    "ui": {"settings", "tasks/"},
+    "ui": {"settings", "tasks/", "tasks/patterns"},
     "registration": {"settings", "preview", "viewport", "cli", "operators", "ui"},
     "__init__": {"registration"},
 }

@@ -1,0 +1,66 @@
+"""Why a pattern is not seen, or not all of it, in words: what the panel says while nothing is wrong."""
+
+from __future__ import annotations
+
+import math
+
+import bpy
+
+from ...bridge.drivers import DrivingJoint, read_angle
+from ...deformers import SkinningError
+from ...deformers.patterns.heights import Response, respond
+from ...settings.objects import settings_of
+from ...settings.patterns import PatternSettings
+from .meaning import find_joint, read_response
+from .node_setup import is_displaced
+
+AT_REST = math.radians(0.5)
+"""Angle up to which a joint counts as at rest."""
+
+
+def describe_visibility(obj: bpy.types.Object, pattern: PatternSettings, shading: str) -> list[str]:
+    """Say why a pattern is not seen in full now; nothing where it is, or where its note says what is wrong.
+
+    Parameters
+    ----------
+    obj : Object
+    pattern : PatternSettings
+        One of its patterns.
+    shading : str
+        Of the 3D View: "SOLID", "WIREFRAME", ... .
+    """
+    if not pattern.show:
+        return ["Hidden: enable it in the list"]
+    try:
+        joint, response = find_joint(obj, pattern), read_response(pattern)
+    except SkinningError:
+        return []
+    hints = []
+    if shading in ("SOLID", "WIREFRAME") and not is_displaced(settings_of(obj).pattern_display, pattern.kind):
+        hints.append("A bump, which Solid view does not show: use Material Preview, or Show As Displacement")
+    if settings_of(obj).pattern_full:
+        return [*hints, "Shown in full, whatever the pose"]
+    return [*hints, *_describe_angle(joint, response)]
+
+
+def _describe_angle(joint: DrivingJoint, response: Response) -> list[str]:
+    """Say how far a joint is from where its pattern is seen in full."""
+    if joint.armature.data.pose_position == "REST":
+        return [f"'{joint.armature.name}' is in Rest Position: set it to Pose Position"]
+    angle = read_angle(joint.armature, joint)
+    toward = {"POSITIVE": angle, "NEGATIVE": -angle, "BOTH": abs(angle)}[response.direction]
+    amount = float(respond(response, angle))
+    full = f"full at {_degrees(response.full)}" if response.law == "RANGE" else "more with the angle"
+    if amount >= 1.0:
+        return []
+    if amount > 0.0:
+        return [f"{round(100.0 * amount)} % is seen, at {_degrees(toward)}: {full}"]
+    bone = f"'{joint.chain[-1][0]}' to '{joint.bone}'" if joint.chain else f"'{joint.bone}'"
+    begins = f"from {_degrees(response.start)} on, {full}"
+    if abs(angle) < AT_REST:
+        return [f"At rest: rotate {bone}. It is seen {begins}"]
+    return [f"At {_degrees(toward)} nothing is seen yet: {begins}"]
+
+
+def _degrees(angle: float) -> str:
+    return f"{math.degrees(angle):.0f}°"

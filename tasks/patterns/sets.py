@@ -1,0 +1,141 @@
+"""All patterns that belong on a body at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import bpy
+
+from ...deformers import SkinningError
+from ...deformers.anatomy.landmarks import Spot, find_spot, sides_of
+from ...settings.objects import settings_of
+from ..character import has_armature_modifier
+from ..rig_presets import read_all_landmarks, read_presets
+from .edit import lay_new
+from .layout import check_mesh
+from .library import MADE_KEY, all_entries, ensure_image
+from .show import update
+from .spots import Anatomy, Landing, find_anatomy, land
+
+WHOLE = "ALL"
+"""The region that is all of the body."""
+
+
+@dataclass
+class SetReport:
+    """What adding a set has done.
+
+    Attributes
+    ----------
+    rig : str
+        Name of the rig preset.
+    added : dict of Object to list of str
+        Names of the patterns on each mesh.
+    skipped : list of str
+        Patterns that were left out, and why.
+    """
+
+    rig: str
+    added: dict[bpy.types.Object, list[str]] = field(default_factory=dict)
+    skipped: list[str] = field(default_factory=list)
+
+    def describe(self) -> str:
+        """A sentence for the user."""
+        counts = ", ".join(f"{len(names)} on '{obj.name}'" for obj, names in self.added.items())
+        left_out = f". Left out: {'; '.join(self.skipped)}" if self.skipped else ""
+        return f"{self.rig}: added {counts or 'no patterns'}{left_out}"
+
+
+def find_set_meshes(
+    active: bpy.types.Object,
+    selected: Sequence[bpy.types.Object],
+    armature: bpy.types.Object,
+    layer: bpy.types.ViewLayer,
+) -> list[bpy.types.Object]:
+    """The meshes that a set may lie on: the selected meshes where one is active, else all that the armature deforms.
+
+    Of the latter the skin is taken, not what is worn over it: the mesh nearest to the bone.
+    """
+    if active.type == "MESH":
+        return [obj for obj in dict.fromkeys((active, *selected)) if has_armature_modifier(obj, armature)]
+    return [obj for obj in layer.objects if has_armature_modifier(obj, armature) and obj.visible_get(view_layer=layer)]
+
+
+def add_set(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object], region: str = WHOLE) -> SetReport:
+    """Add all patterns that belong on a body, each on the mesh that is its skin there, driven by its joint.
+
+    Parameters
+    ----------
+    armature : Object
+    meshes : sequence of Object
+    region : str
+        "ALL", or one of `landmarks.REGIONS`.
+
+    Raises
+    ------
+    SkinningError
+        Where no rig preset knows the armature, or no pattern can be laid; nothing is changed then.
+    """
+    problems = read_presets()[1] + read_all_landmarks()[1]
+    anatomy = find_anatomy(armature, ())
+    if anatomy is None or anatomy.rig is None:
+        raise SkinningError(
+            f"No rig preset knows the bones of '{armature.name}' by their names: add each pattern by itself, or write "
+            f"a preset for this rig{'. '.join(['', *problems])}"
+        )
+    usable = [obj for obj in meshes if _is_usable(obj)]
+    report = SetReport(anatomy.rig.preset.name, skipped=problems)
+    entries = all_entries()
+    for spot in _find_spots(anatomy, region):
+        key = spot.landmark.key(spot.side)
+        label = f"{spot.landmark.name} {spot.side.lower()}".strip()
+        landings = [(obj, found) for obj in usable if (found := land(obj, armature, anatomy.body, spot)) is not None]
+        if key not in entries:
+            report.skipped.append(f"{label} (the library has no pattern '{key}')")
+        elif not landings:
+            report.skipped.append(f"{label} (no skin there)")
+        else:
+            obj, landing = min(landings, key=lambda pair: pair[1].depth)
+            _add(report, obj, landing, key, label)
+    if not report.added:
+        raise SkinningError(f"No pattern was added to '{armature.name}': {'; '.join(report.skipped) or 'no landmarks'}")
+    for obj in report.added:
+        update(obj)
+    return report
+
+
+def _is_usable(obj: bpy.types.Object) -> bool:
+    try:
+        check_mesh(obj)
+    except SkinningError:
+        return False
+    return True
+
+
+def _find_spots(anatomy: Anatomy, region: str) -> list[Spot]:
+    """Where the patterns of a region belong; of several landmarks of one name, the first counts: the user's."""
+    chosen = {landmark.name: landmark for landmark in reversed(read_all_landmarks()[0])}
+    assert anatomy.rig is not None, "sets are for rigs that are known"
+    found = [
+        find_spot(landmark, side, anatomy.body, anatomy.rig, anatomy.bones)
+        for landmark in reversed(chosen.values())
+        if region in (WHOLE, landmark.region)
+        for side in sides_of(landmark)
+    ]
+    return [spot for spot in found if spot is not None]
+
+
+def _add(report: SetReport, obj: bpy.types.Object, landing: Landing, key: str, label: str) -> None:
+    spot, entry = landing.spot, all_entries()[key]
+    for pattern in settings_of(obj).patterns:
+        if pattern.bone == spot.bone and pattern.image is not None and pattern.image.get(MADE_KEY) == key:
+            report.skipped.append(f"{label} (is there already)")
+            return
+    try:
+        pattern = lay_new(obj, entry, ensure_image(entry), spot.bone, landing=landing)
+    except SkinningError as error:
+        report.skipped.append(f"{label} ({error})")
+        return
+    pattern.name = label.capitalize()
+    report.added.setdefault(obj, []).append(pattern.name)
