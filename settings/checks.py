@@ -27,7 +27,7 @@ HEAT_ITEMS = (
     ("NONE", "Off", "No heat on the skin"),
     ("STRETCH", "Stretch", "How far the skin is drawn out, red, or pressed together, blue"),
     ("OVERLAP", "Overlap", "How deep the skin is inside the body"),
-    ("DIFFERENCE", "Difference", "How far the skin is from where another method has it"),
+    ("DIFFERENCE", "Distance", "How far the skin is from where another method has it"),
 )
 
 

@@ -83,7 +83,7 @@ class VIEW3D_PT_supple_check(SupplePanel, bpy.types.Panel):
         """The active fault, and what can be done about it."""
         draw_message(self.layout, context, line.details, icon="INFO")
         row = self.layout.row(align=True)
-        row.operator("supple.check_show", icon="VIEWZOOM")
+        row.operator("supple.check_show", text="Show", icon="HIDE_OFF")
         fix = row.row(align=True)
         fix.enabled = line.can_fix
         fix.operator("supple.check_fix", icon="TOOL_SETTINGS")

@@ -13,6 +13,7 @@ from ...settings.objects import settings_of
 from ..skin.bind import bind
 from ..weights.automatic import Options, assign_weights
 from ..weights.edits import normalize_weights, smooth_weights
+from ..weights.reports import count
 from ..weights.targets import Scope
 from .findings import FAR, SEAM, STRAY, UNBLENDED, UNWEIGHTED, Finding, label_method
 
@@ -65,7 +66,7 @@ def _take_away(obj: bpy.types.Object, finding: Finding) -> list[str]:
     bare = [
         index for index in finding.vertices if not any(entry.weight > 0.0 for entry in obj.data.vertices[index].groups)
     ]
-    messages = [f"Removed '{finding.bone}' from {len(finding.vertices)} vertices."]
+    messages = [f"Removed '{finding.bone}' from {count(len(finding.vertices), 'vertex')}."]
     return messages + (_give_weights(obj, finding) if bare else normalize_weights([obj], scope))
 
 

@@ -23,6 +23,7 @@ sys.path[:0] = [str(ROOT / "tools"), str(ROOT / "tests" / "blender"), str(ROOT /
 import bpy
 import numpy as np
 from character import use_character
+from checks import check_character
 from patterns import place_patterns
 from side_by_side import compare_methods
 from weights import edit_weights
@@ -127,6 +128,7 @@ def steps() -> Iterator[float]:
     window = Window()
     yield from use_character(window, check, take_picture)
     yield from compare_methods(window, check, look)
+    yield from check_character(window, check, look)
     yield from place_patterns(window, check, look)
     yield from edit_weights(window, check, look)
     yield from session(window, "NODES")
