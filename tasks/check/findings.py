@@ -68,6 +68,12 @@ class Finding:
     pose: CheckedPose | None = None
 
     @property
+    def short(self) -> str:
+        """The same in two words, for a list."""
+        words, number = SHORT_WORDS[self.kind], f"{self.value:.0f}" if not self.method else _percent(self.value)
+        return f"{words}: {number}" if self.kind not in (MISPLACED, UNBLENDED) else words
+
+    @property
     def key(self) -> str:
         """What it is remembered by when it is dismissed."""
         return "\t".join((self.mesh, self.kind, self.bone, self.method))
@@ -98,6 +104,12 @@ WORDS: dict[str, Callable[[Finding], str]] = {
     UNBLENDED: lambda found: "is not blended with its parent",
     SEAM: lambda found: f"a seam of {count(int(found.value), 'vertex')} opens",
 }
+
+
+SHORT_WORDS = {
+    COLLAPSE: "collapses", BULGE: "swells", TEAR: "tears", OVERLAP: "overlaps", UNWEIGHTED: "no weights", STRAY: "stray",
+    FAR: "far", SEAM: "open seam", MISPLACED: "misplaced", UNBLENDED: "not blended",
+}  # fmt: skip
 
 
 def find_faults(check: Check, measured: Iterable[MeasuredMesh], objects: Iterable[bpy.types.Object]) -> list[Finding]:

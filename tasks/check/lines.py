@@ -28,5 +28,5 @@ def list_lines(settings: Any, armature: bpy.types.Object, faults: Iterable[Findi
     for number, fault in enumerate(faults):
         line = settings.findings.add()
         line.number, line.mesh, line.bone, line.key = number, fault.mesh, fault.bone, fault.key
-        line.text, line.details = fault.describe(), describe_line(fault)
+        line.text, line.details = fault.short, describe_line(fault)
         line.is_of_weights, line.can_fix = not fault.method, can_fix(fault)

@@ -196,7 +196,7 @@ def test_shown_frames_are_those_of_the_action(tube):
     spoil(tube, FAR)
     assert press("check") == {"FINISHED"}
     settings.use_bends = True
-    settings.active = [line.text for line in settings.findings].index("1 vertex far from the bone")
+    settings.active = [line.text for line in settings.findings].index("far: 1")
     assert press("check_show") == {"FINISHED"}
     assert sum(vertex.select for vertex in tube.data.vertices) == 1
 
@@ -215,7 +215,7 @@ def test_dismissed_faults_stay_away_and_come_back(tube):
 def test_fix_marks_the_line(tube):
     spoil(tube, FAR)
     settings = run_check(tube, 60.0)
-    settings.active = [line.text for line in settings.findings].index("1 vertex far from the bone")
+    settings.active = [line.text for line in settings.findings].index("far: 1")
     assert press("check_fix") == {"FINISHED"}
     assert settings.findings[settings.active].is_mended
 

@@ -12,7 +12,7 @@ from scenes import add_tube, select, turn
 
 WAIT = 0.6
 SKIN_HEADER, CHECK_HEADER = 2.1, 3.5
-"""Where the headers of panels are, in rows of buttons below the top of the sidebar; the second with the first closed."""
+"""Where headers of panels are, in rows of buttons below the top of the sidebar; the second with the first closed."""
 RUN_ROW, SHOW_ROW = 7.3, 18.9
 SHOW, FIX, DISMISS = 0.2, 0.55, 0.8
 """Buttons of a row, as shares of the sidebar's width."""
@@ -47,7 +47,7 @@ def check_character(
     yield from press(window, RUN_ROW)
     yield from wait_for(settings)
     look(window, "check-found")
-    check("Check Character lists the stray vertex", [line.text for line in settings.findings][0].startswith("1 vertex"))
+    check("Check Character lists the stray vertex", settings.findings[0].text == "far: 1")
     yield from press(window, SHOW_ROW, SHOW)
     yield 1.0
     look(window, "check-shown")

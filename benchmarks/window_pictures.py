@@ -1,6 +1,6 @@
-"""Takes the pictures of docs/side-by-side.md, in a Blender with a window and xdotool.
+"""Takes the pictures of docs/side-by-side.md and docs/checks.md, in a Blender with a window and xdotool.
 
-    blender --factory-startup --window-geometry 0 0 1440 900 --python benchmarks/side_by_side_picture.py -- ASSETS TO
+    blender --factory-startup --window-geometry 0 0 1440 900 --python benchmarks/window_pictures.py -- ASSETS TO
 
 The character is read from a folder of assets that is not part of the repository; the pictures go to the folder TO.
 """
@@ -38,6 +38,12 @@ ASIDE, DISTANCE = 1.2, 2.5
 """How far the middle of the view is from the character, to the right; how far it is away."""
 HEADER = 22.4
 """Where the panel Side by Side is opened, in rows of buttons below the top of the sidebar."""
+CHECK_HEADERS = (2.1, 3.5)
+"""Where the panel Skin is closed, and then Check opened."""
+CHECK_FAULT = ("COLLAPSE", "calf_l")
+CHECK_VIEW = Euler((radians(88.0), 0.0, radians(80.0)))
+CHECK_ASIDE, CHECK_DISTANCE = 0.12, 1.1
+CHECK_CROP = "1140x690+20+85"
 CROP = "1090x712+72+92"
 """The view and the panel, of the window."""
 PIE, PIE_CROP = (560.0, 400.0), "620x400+250+235"
@@ -55,6 +61,54 @@ def move(region: bpy.types.Region, x: float, y: float) -> None:
 
 
 def take_pictures(assets: Path, images: Path) -> Iterator[float]:
+    """All pictures, one after the other; yield seconds to wait."""
+    yield from take_check(assets, images)
+    yield from take_side_by_side(assets, images)
+
+
+def take_check(assets: Path, images: Path) -> Iterator[float]:
+    """Check a character that is not bound, and show the fault of a knee, with heat on the skin."""
+    bpy.ops.wm.open_mainfile(filepath=str(assets / "mh_human_game" / "mh_human_game.blend"))
+    yield 1.0
+    armature = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
+    area = next(area for area in bpy.context.window.screen.areas if area.type == "VIEW_3D")
+    regions = prepare_view(area)
+    bpy.context.view_layer.objects.active = armature
+    armature.hide_set(False)
+    for name in ("mh_human_game_skirt", "mh_human_game_tights"):
+        bpy.data.objects[name].hide_set(True)
+    area.spaces.active.overlay.show_bones = False
+    yield 1.0
+    regions["UI"].active_panel_category = "Supple"
+    area.tag_redraw()
+    yield 1.0
+    for row in CHECK_HEADERS:
+        move(regions["WINDOW"], 300.0, 300.0)
+        yield 1.0
+        press(regions["UI"], 80.0, row)
+        yield 1.0
+    settings = bpy.context.window_manager.supple_check
+    with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
+        bpy.ops.supple.check()
+        keys = [line.key.split("\t") for line in settings.findings]
+        settings.active = next(n for n, (mesh, kind, bone, _) in enumerate(keys) if (kind, bone) == CHECK_FAULT)
+        bpy.ops.supple.check_show()
+    view = area.spaces.active.region_3d
+    view.view_perspective, view.view_rotation = "ORTHO", CHECK_VIEW.to_quaternion()
+    view.view_location += CHECK_ASIDE * (view.view_rotation @ Vector((1.0, 0.0, 0.0)))
+    view.view_distance = CHECK_DISTANCE
+    yield 4.0
+    save(images / "check.png", CHECK_CROP)
+    settings.heat = "NONE"
+
+
+def press(sidebar: bpy.types.Region, x: float, row: float) -> None:
+    """Click in the sidebar, so many rows of buttons below its top."""
+    move(sidebar, x, sidebar.height - 20.0 * bpy.context.preferences.system.ui_scale * row)
+    xdo("mousedown", 1, "sleep", 0.1, "mouseup", 1)
+
+
+def take_side_by_side(assets: Path, images: Path) -> Iterator[float]:
     """Pose a character, show the ghosts and their panel, then the pie menu; yield seconds to wait."""
     bpy.ops.wm.open_mainfile(filepath=str(assets / "mh_human" / "mh_human.blend"))
     yield 1.0
@@ -78,8 +132,7 @@ def take_pictures(assets: Path, images: Path) -> Iterator[float]:
     regions["UI"].active_panel_category = "Supple"
     area.tag_redraw()
     yield 1.0
-    move(regions["UI"], 80.0, regions["UI"].height - 20.0 * bpy.context.preferences.system.ui_scale * HEADER)
-    xdo("mousedown", 1, "sleep", 0.1, "mouseup", 1)
+    press(regions["UI"], 80.0, HEADER)
     yield 1.0
     with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
         bpy.ops.supple.side_by_side()
@@ -111,7 +164,7 @@ def save(image: Path, crop: str) -> None:
 
 
 def run() -> None:
-    assets, images = (Path(argument) for argument in sys.argv[sys.argv.index("--") + 1 :])
+    assets, images = (Path(argument) for argument in sys.argv[sys.argv.index("--") + 1 :][-2:])
     bpy.context.preferences.view.show_splash = False
     checkout.enable(Path(tempfile.mkdtemp()))
     running = take_pictures(assets, images)
