@@ -107,8 +107,8 @@ WORDS: dict[str, Callable[[Finding], str]] = {
 
 
 SHORT_WORDS = {
-    COLLAPSE: "collapses", BULGE: "swells", TEAR: "tears", OVERLAP: "overlaps", UNWEIGHTED: "no weights", STRAY: "stray",
-    FAR: "far", SEAM: "open seam", MISPLACED: "misplaced", UNBLENDED: "not blended",
+    COLLAPSE: "collapses", BULGE: "swells", TEAR: "tears", OVERLAP: "overlaps", UNWEIGHTED: "no weights",
+    STRAY: "stray", FAR: "far", SEAM: "open seam", MISPLACED: "misplaced", UNBLENDED: "not blended",
 }  # fmt: skip
 
 
