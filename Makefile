@@ -93,7 +93,7 @@ test-random: ## Use Supple at random beside Blender's own modifier: make test-ra
 test-gui: ## Run the tests in a Blender with a window: make test-gui BLENDER="/path/to/blender --python" (3 minutes)
 	$(say)
 	@mkdir -p dist
-	$(BLENDER) tests/gui/run.py > dist/test-gui.log 2>&1; code=$$?; cat dist/test-gui.log; exit $$code
+	$(BLENDER) tests/gui/run.py $(if $(WINDOW_LANGUAGE),-- $(WINDOW_LANGUAGE)) > dist/test-gui.log 2>&1; code=$$?; cat dist/test-gui.log; exit $$code
 	@grep -Eq '^[0-9]+ passed, 0 failed' dist/test-gui.log || \
 	  { echo "The script did not end with 'N passed, 0 failed'; Blender's exit code is 0 even then."; exit 1; }
 

@@ -14,6 +14,7 @@ from ..deformers import SkinningError
 from ..settings.character import list_ticked
 from ..settings.objects import settings_of
 from ..tasks.skin import bake
+from ..translations import translate
 
 RELATIVE_PATH: set[Any] = {"PATH_SUPPORTS_BLEND_RELATIVE"} if bpy.app.version >= (4, 5, 0) else set()
 """Blender from 4.5 on warns of paths relative to the file where a property does not say that it takes them."""
@@ -80,9 +81,9 @@ class BakeOperator:
                 pass
             frames = len(self.frames(context))
         except SkinningError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, translate(str(error)))
             return {"CANCELLED"}
-        self.report({"INFO"}, self.describe(frames))
+        self.report({"INFO"}, translate(self.describe(frames)))
         return {"FINISHED"}
 
     def run_modal(self, context: bpy.types.Context) -> set[str]:
@@ -91,7 +92,7 @@ class BakeOperator:
             self._count = self.choose(context) * len(self.frames(context))
             self._steps = self.start(context)
         except SkinningError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, translate(str(error)))
             return {"CANCELLED"}
         self._timer = context.window_manager.event_timer_add(0.001, window=context.window)
         context.window_manager.progress_begin(0, self._count)
@@ -101,7 +102,7 @@ class BakeOperator:
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         if event.type == "ESC":
             self._steps.close()
-            self.report({"INFO"}, f"Bake canceled: {self.describe_canceled()}")
+            self.report({"INFO"}, translate(f"Bake canceled: {self.describe_canceled()}"))
             return self._end(context, {"CANCELLED"})
         if event.type != "TIMER":
             return {"RUNNING_MODAL"}
@@ -112,12 +113,13 @@ class BakeOperator:
                 done = next(self._steps, None)
             if done is not None:
                 context.window_manager.progress_update(done)
-                context.workspace.status_text_set(f"Supple: frame {done} of {self._count} baked. Esc to cancel")
+                status = translate(f"Supple: frame {done} of {self._count} baked. Esc to cancel")
+                context.workspace.status_text_set(translate(status))
                 return {"RUNNING_MODAL"}
         except SkinningError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, translate(str(error)))
             return self._end(context, {"CANCELLED"})
-        self.report({"INFO"}, self.describe(len(self.frames(context))))
+        self.report({"INFO"}, translate(self.describe(len(self.frames(context)))))
         return self._end(context, {"FINISHED"})
 
     def _end(self, context: bpy.types.Context, result: set[str]) -> set[str]:
@@ -139,7 +141,7 @@ class MeshBakeOperator(BakeOperator):
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         if not (_list_bound(context, False) or _list_bound(context, True)):
-            cls.poll_message_set("Select a mesh that is bound")
+            cls.poll_message_set(translate("Select a mesh that is bound"))
             return False
         return True
 
@@ -235,7 +237,7 @@ class SUPPLE_OT_clear_bake(bpy.types.Operator):
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         if not any(settings_of(obj).bake != "NONE" for obj in _list_bound(context, False) + _list_bound(context, True)):
-            cls.poll_message_set("Select a mesh that Supple has baked")
+            cls.poll_message_set(translate("Select a mesh that Supple has baked"))
             return False
         return True
 
@@ -245,7 +247,7 @@ class SUPPLE_OT_clear_bake(bpy.types.Operator):
                 if settings_of(obj).bake != "NONE":
                     bake.clear_bake(obj)
         except SkinningError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, translate(str(error)))
             return {"CANCELLED"}
         return {"FINISHED"}
 

@@ -15,6 +15,7 @@ from ..preview import without_changes
 from ..settings.character import list_meshes, list_ticked
 from ..settings.objects import EVALUATE_ITEMS, METHOD_ITEMS, settings_of
 from ..tasks.skin.bind import bind, bind_each, describe_particles, make_independent, unbind
+from ..translations import translate
 
 
 def chosen_meshes(context: bpy.types.Context) -> list[bpy.types.Object]:
@@ -68,7 +69,7 @@ class SUPPLE_OT_bind(bpy.types.Operator):
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         if not chosen_meshes(context):
-            cls.poll_message_set("Select a mesh that has an Armature modifier")
+            cls.poll_message_set(translate("Select a mesh that has an Armature modifier"))
             return False
         return True
 
@@ -89,18 +90,18 @@ class SUPPLE_OT_bind(bpy.types.Operator):
             with followed_already(context):
                 bind(meshes, method, evaluate, manager.progress_update)
         except SkinningError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, translate(str(error)))
             return {"CANCELLED"}
         finally:
             manager.progress_end()
-        self.report({"INFO"}, describe_bind(meshes, method))
+        self.report({"INFO"}, translate(describe_bind(meshes, method)))
         return {"FINISHED"}
 
     def bind_whole(self, context: bpy.types.Context) -> set[str]:
         """Bind what is ticked and can be bound, and say what could not."""
         meshes = list_ticked(context)
         if not meshes:
-            self.report({"ERROR"}, "No mesh is ticked: tick those to bind in the list of the Supple tab")
+            self.report({"ERROR"}, translate("No mesh is ticked: tick those to bind in the list of the Supple tab"))
             return {"CANCELLED"}
         manager = context.window_manager
         manager.progress_begin(0.0, 1.0)
@@ -112,10 +113,10 @@ class SUPPLE_OT_bind(bpy.types.Operator):
         refused = [obj for obj, _ in failed]
         bound = [obj for obj in meshes if obj not in refused]
         for _, error in failed:
-            self.report({"WARNING"} if bound else {"ERROR"}, str(error))
+            self.report({"WARNING"} if bound else {"ERROR"}, translate(str(error)))
         if not bound:
             return {"CANCELLED"}
-        self.report({"INFO"}, f"Bound {len(bound)} of {len(meshes)} meshes")
+        self.report({"INFO"}, translate(f"Bound {len(bound)} of {len(meshes)} meshes"))
         return {"FINISHED"}
 
 
@@ -134,7 +135,7 @@ class SUPPLE_OT_unbind(bpy.types.Operator):
     def poll(cls, context: bpy.types.Context) -> bool:
         meshes = {*chosen_meshes(context), *list_ticked(context)}
         if not any(settings_of(obj).is_bound for obj in meshes):
-            cls.poll_message_set("Select a mesh that is bound")
+            cls.poll_message_set(translate("Select a mesh that is bound"))
             return False
         return True
 
@@ -142,7 +143,7 @@ class SUPPLE_OT_unbind(bpy.types.Operator):
         try:
             unbind(list_ticked(context) if self.whole else chosen_meshes(context))
         except SkinningError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, translate(str(error)))
             return {"CANCELLED"}
         return {"FINISHED"}
 
@@ -158,12 +159,12 @@ class SUPPLE_OT_make_independent(bpy.types.Operator):
     def poll(cls, context: bpy.types.Context) -> bool:
         bound = [obj for obj in chosen_meshes(context) if settings_of(obj).is_bound]
         if not any(settings_of(obj).evaluate == "NODES" for obj in bound):
-            cls.poll_message_set("Select a mesh that is bound and evaluated by nodes")
+            cls.poll_message_set(translate("Select a mesh that is bound and evaluated by nodes"))
             return False
         return True
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
-        question = "Supple drops its settings and no longer follows changes of weights and bones"
+        question = translate("Supple drops its settings and no longer follows changes of weights and bones")
         manager = context.window_manager
         answer = manager.invoke_confirm(
             self, event, title="Make Independent?", message=question, confirm_text="Make Independent", icon="WARNING"
@@ -174,10 +175,10 @@ class SUPPLE_OT_make_independent(bpy.types.Operator):
         try:
             detached = make_independent(chosen_meshes(context))
         except SkinningError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, translate(str(error)))
             return {"CANCELLED"}
         names = ", ".join(obj.name for obj in detached)
-        self.report({"INFO"}, f"Independent of Supple: {names}. Node modifiers go on deforming them")
+        self.report({"INFO"}, translate(f"Independent of Supple: {names}. Node modifiers go on deforming them"))
         return {"FINISHED"}
 
 

@@ -16,6 +16,7 @@ from ..tasks.character import has_armature_modifier, lacks_weights
 from ..tasks.skin.bind import bind_each
 from ..tasks.stack import find_armature_modifier, flip, is_flipped
 from ..tasks.weights.automatic import Options, Result
+from ..translations import translate
 from .bind import followed_already
 from .weights import WeightsOperator, chosen_armature
 
@@ -30,7 +31,7 @@ class SUPPLE_OT_flip(bpy.types.Operator):
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         if not any(settings_of(obj).is_bound for obj in list_meshes(context)):
-            cls.poll_message_set("Select a mesh that is bound, or its armature")
+            cls.poll_message_set(translate("Select a mesh that is bound, or its armature"))
             return False
         return True
 
@@ -43,7 +44,7 @@ class SUPPLE_OT_flip(bpy.types.Operator):
                     flip(obj, to_armature)
                 context.view_layer.update()
         except SkinningError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, translate(str(error)))
             return {"CANCELLED"}
         return {"FINISHED"}
 
@@ -59,7 +60,7 @@ class SUPPLE_OT_make(WeightsOperator, bpy.types.Operator):
     def poll(cls, context: bpy.types.Context) -> bool:
         if not list_to_make(context):
             cls.poll_message_set(
-                "Select a mesh that has an Armature modifier and is not bound, or meshes and an armature"
+                translate("Select a mesh that has an Armature modifier and is not bound, or meshes and an armature")
             )
             return False
         return True
@@ -81,11 +82,11 @@ class SUPPLE_OT_make(WeightsOperator, bpy.types.Operator):
         with followed_already(context):
             failed = bind_each(meshes, DEFAULT_METHOD)
         for _, error in failed:
-            self.report({"WARNING"}, str(error))
+            self.report({"WARNING"}, translate(str(error)))
         parts = [f"{len(meshes) - len(failed)} of {len(meshes)} meshes are supple, by {METHODS[DEFAULT_METHOD].label}"]
         if self._weighted:
             parts.append(f"weights were made for {', '.join(self._weighted)}")
-        self.report({"INFO"}, "; ".join(parts))
+        self.report({"INFO"}, translate("; ".join(parts)))
         return {"FINISHED"}
 
 
@@ -112,7 +113,7 @@ class SUPPLE_OT_remedy(WeightsOperator, bpy.types.Operator):
     def poll(cls, context: bpy.types.Context) -> bool:
         if not any(settings_of(obj).remedy for obj in list_meshes(context)):
             cls.poll_message_set(
-                "Select a mesh that has an Armature modifier, and that Bind has refused, or its armature"
+                translate("Select a mesh that has an Armature modifier, and that Bind has refused, or its armature")
             )
             return False
         return True
@@ -121,14 +122,14 @@ class SUPPLE_OT_remedy(WeightsOperator, bpy.types.Operator):
         obj = next((obj for obj in list_meshes(context) if obj.name == self.mesh), None)
         remedy = settings_of(obj).remedy if obj is not None else ""
         if obj is None or not remedy:
-            self.report({"ERROR"}, f"'{self.mesh}' waits for no remedy: press Bind")
+            self.report({"ERROR"}, translate(f"'{self.mesh}' waits for no remedy: press Bind"))
             return {"CANCELLED"}
         if remedy == "WEIGHTS":
             return self.weight(context, [obj], Options(), find_armature(context))
         try:
             REMEDIES[remedy](context, obj)
         except (SkinningError, RuntimeError) as error:  # an operator that fails has said why
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, translate(str(error)))
             return {"CANCELLED"}
         return self.bind(context)
 
@@ -142,9 +143,9 @@ class SUPPLE_OT_remedy(WeightsOperator, bpy.types.Operator):
         with followed_already(context):
             failed = bind_each([bpy.data.objects[self.mesh]])
         for _, error in failed:
-            self.report({"WARNING"}, str(error))
+            self.report({"WARNING"}, translate(str(error)))
         if not failed:
-            self.report({"INFO"}, f"Bound {self.mesh}")
+            self.report({"INFO"}, translate(f"Bound {self.mesh}"))
         return {"FINISHED"}
 
 

@@ -17,6 +17,7 @@ from ..tasks.check.fix import fix_finding
 from ..tasks.check.lines import list_lines
 from ..tasks.check.run import Options, prepare
 from ..tasks.check.show import show_finding
+from ..translations import translate
 from .computing import ComputingOperator
 
 VIEW_SIZE = 8.0
@@ -37,7 +38,7 @@ class SUPPLE_OT_check(ComputingOperator, bpy.types.Operator):
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         if not list_ticked(context):
-            cls.poll_message_set("Select a mesh that has an Armature modifier, or its armature")
+            cls.poll_message_set(translate("Select a mesh that has an Armature modifier, or its armature"))
             return False
         return True
 
@@ -48,7 +49,7 @@ class SUPPLE_OT_check(ComputingOperator, bpy.types.Operator):
             with without_changes():
                 self._check = prepare(list_ticked(context), options)
         except SkinningError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, translate(str(error)))
             return {"CANCELLED"}
         return self.compute(context, self._check.run)
 
@@ -56,22 +57,22 @@ class SUPPLE_OT_check(ComputingOperator, bpy.types.Operator):
         """Keep what was found, and list it."""
         armature = bpy.data.objects.get(self._check.armature)
         if armature is None:
-            self.report({"ERROR"}, f"'{self._check.armature}' is gone: check another character")
+            self.report({"ERROR"}, translate(f"'{self._check.armature}' is gone: check another character"))
             return {"CANCELLED"}
         meshes = [obj for mesh in self._check.meshes if (obj := bpy.data.objects.get(mesh.name)) is not None]
         try:
             faults = find_faults(self._check, measured, meshes)
         except SkinningError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, translate(str(error)))
             return {"CANCELLED"}
         check_reports[armature.session_uid] = faults
         list_lines(check_settings(context), armature, faults, len(self._check.poses))
         for reason in self._check.refused.values():
-            self.report({"WARNING"}, reason)
+            self.report({"WARNING"}, translate(reason))
         what = (
             "No faults found" if not faults else "1 fault found" if len(faults) == 1 else f"{len(faults)} faults found"
         )
-        self.report({"INFO"}, f"{what} in {len(self._check.poses)} poses")
+        self.report({"INFO"}, translate(f"{what} in {len(self._check.poses)} poses"))
         return {"FINISHED"}
 
 
@@ -83,7 +84,7 @@ class FindingOperator:
         settings = check_settings(context)
         armature = find_armature(context)
         if armature is None or armature.name != settings.armature or not settings.findings:
-            cls.poll_message_set("Select a mesh that has an Armature modifier, and check its character")
+            cls.poll_message_set(translate("Select a mesh that has an Armature modifier, and check its character"))
             return False
         return True
 
@@ -92,12 +93,12 @@ class FindingOperator:
         line = settings.findings[min(settings.active, len(settings.findings) - 1)]
         faults = check_reports.get(armature.session_uid, [])
         if line.number >= len(faults):
-            self.report({"ERROR"}, "The report is gone: check the character again")
+            self.report({"ERROR"}, translate("The report is gone: check the character again"))
             return {"CANCELLED"}
         try:
             self.run(context, armature, faults[line.number], line)
         except SkinningError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, translate(str(error)))
             return {"CANCELLED"}
         return {"FINISHED"}
 
@@ -135,7 +136,7 @@ class SUPPLE_OT_check_fix(FindingOperator, bpy.types.Operator):
             raise SkinningError(f"'{fault.mesh}' is gone or renamed: check the character again")
         messages = fix_finding(obj, fault)
         line.is_mended = True
-        self.report({"INFO"}, " ".join(messages))
+        self.report({"INFO"}, translate(" ".join(messages)))
 
 
 class SUPPLE_OT_check_dismiss(FindingOperator, bpy.types.Operator):

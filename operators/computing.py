@@ -9,6 +9,7 @@ from typing import Any, cast
 import bpy
 
 from ..deformers import SkinningError
+from ..translations import translate
 
 CHECK_INTERVAL = 0.1
 """Seconds after which is checked whether the computing is done."""
@@ -107,9 +108,9 @@ class ComputingOperator:
         try:
             return self.finish(context, self._computation.wait())
         except CanceledError:
-            self.report({"INFO"}, self.canceled)
+            self.report({"INFO"}, translate(self.canceled))
         except SkinningError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, translate(str(error)))
         return {"CANCELLED"}
 
     def show_progress(self, context: bpy.types.Context) -> None:
@@ -119,7 +120,7 @@ class ComputingOperator:
         if status != self._status:  # each redraw takes from the computing
             self._status = status
             context.window_manager.progress_update(done)
-            context.workspace.status_text_set(f"Supple: {status}")
+            context.workspace.status_text_set(translate(f"Supple: {status}"))
 
     def cancel(self, context: bpy.types.Context) -> None:
         """Blender ends the operator, as when another file is opened."""

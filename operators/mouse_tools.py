@@ -11,6 +11,7 @@ from ..deformers import SkinningError
 from ..settings.objects import settings_of
 from ..settings.patterns import PatternSettings
 from ..tasks.patterns.edit import check_index
+from ..translations import translate
 from ..viewport.pattern_view import PatternView
 from ..viewport.view import Mouse, read_mouse
 from .patterns import PatternOperator, find_pattern_mesh
@@ -40,7 +41,7 @@ class ModalTool:
             self.prepare(context)
         except SkinningError as error:
             self._began.close()
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, translate(str(error)))
             return {"CANCELLED"}
         window, workspace, area = context.window, context.workspace, context.area
         self._began.callback(window.cursor_modal_restore)
@@ -103,9 +104,9 @@ class ModalTool:
 
     def show_message(self, context: bpy.types.Context, message: str | None = None) -> None:
         """Show what keys do now, and a message on what is wrong."""
-        context.workspace.status_text_set(self.keys())
+        context.workspace.status_text_set(translate(self.keys()))
         if self._area is not None:
-            self._area.header_text_set(message or self.describe())
+            self._area.header_text_set(translate(message or self.describe()))
 
     def describe(self) -> str:
         """What is being done."""
@@ -126,7 +127,7 @@ class PatternTool(PatternOperator, ModalTool):
         if not super().poll(context):
             return False
         if context.mode not in MODES:
-            cls.poll_message_set("Switch to Object, Pose or Weight Paint Mode first")
+            cls.poll_message_set(translate("Switch to Object, Pose or Weight Paint Mode first"))
             return False
         return True
 

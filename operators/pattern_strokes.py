@@ -10,6 +10,7 @@ from ..settings.objects import settings_of
 from ..settings.patterns import StrokePoint
 from ..tasks.patterns.edit import check_index
 from ..tasks.patterns.place import lay_along
+from ..translations import translate
 from ..viewport.pattern_view import DrawnStroke
 from ..viewport.view import Mouse, find_view
 from .mouse_tools import CANCEL, NAVIGATION, PRESSED, PatternTool
@@ -81,7 +82,7 @@ class SUPPLE_OT_pattern_stroke(PatternTool, bpy.types.Operator):
 
     def _finish(self, context: bpy.types.Context) -> set[str]:
         if self._stroke.is_too_short:
-            self.report({"WARNING"}, "The stroke is too short: draw a longer stroke on the skin")
+            self.report({"WARNING"}, translate("The stroke is too short: draw a longer stroke on the skin"))
             return {"CANCELLED"}
         for point in self._stroke.points:
             self.points.add().location = point

@@ -30,6 +30,7 @@ from ..tasks.patterns.picking import find_patterned
 from ..tasks.patterns.sets import WHOLE, add_set, find_set_meshes
 from ..tasks.patterns.show import describe
 from ..tasks.patterns.spots import suggest_bone
+from ..translations import translate
 from .bake import RELATIVE_PATH
 from .bind import chosen_meshes
 
@@ -71,13 +72,13 @@ class PatternOperator:
     def poll(cls, context: bpy.types.Context) -> bool:
         obj = find_pattern_mesh(context)
         if obj is None:
-            cls.poll_message_set("Select a mesh that has an Armature modifier")
+            cls.poll_message_set(translate("Select a mesh that has an Armature modifier"))
             return False
         if obj.data.is_editmode:
-            cls.poll_message_set("Leave Edit Mode first")
+            cls.poll_message_set(translate("Leave Edit Mode first"))
             return False
         if cls.needs_pattern and not settings_of(obj).patterns:
-            cls.poll_message_set("Add a pattern first")
+            cls.poll_message_set(translate("Add a pattern first"))
             return False
         return True
 
@@ -87,10 +88,10 @@ class PatternOperator:
         try:
             done = self.run(context, obj)
         except SkinningError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, translate(str(error)))
             return {"CANCELLED"}
         notes = " ".join(note for note in describe(obj) if note not in before)
-        self.report({"WARNING" if notes else "INFO"}, f"{done}. {notes}" if notes else done)
+        self.report({"WARNING" if notes else "INFO"}, translate(f"{done}. {notes}" if notes else done))
         return {"FINISHED"}
 
     def run(self, context: bpy.types.Context, obj: bpy.types.Object) -> str:
@@ -117,7 +118,7 @@ def list_presets(_self: Any, _context: bpy.types.Context | None) -> list[Any]:
     """Items of the library, with their thumbnails, and an item for an image of the user's own."""
     entries = library.all_entries()
     items: list[Any] = [
-        (entry.key, entry.label, entry.description, _find_thumbnail(entry), number)
+        (entry.key, entry.label, translate(entry.description), _find_thumbnail(entry), number)
         for number, entry in enumerate(entries.values())
     ]
     items.append((OWN_IMAGE, "Own Image", "Choose a gray image file", thumbnails.NONE, len(entries)))
@@ -182,7 +183,7 @@ class SUPPLE_OT_pattern_add(PatternOperator, bpy.types.Operator):
         try:
             layout.prop_search(self, "bone", find_driving_armature(obj).data, "bones")
         except SkinningError as error:
-            layout.label(text=str(error), icon="ERROR")
+            layout.label(text=translate(str(error)), icon="ERROR")
         layout.prop(self, "axis")
 
     def run(self, context: bpy.types.Context, obj: bpy.types.Object) -> str:
@@ -225,7 +226,7 @@ class SUPPLE_OT_pattern_set_add(bpy.types.Operator):
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         if find_active_armature(context.active_object) is None:
-            cls.poll_message_set("Select a mesh that has an Armature modifier, or an armature")
+            cls.poll_message_set(translate("Select a mesh that has an Armature modifier, or an armature"))
             return False
         return True
 
@@ -236,9 +237,9 @@ class SUPPLE_OT_pattern_set_add(bpy.types.Operator):
         try:
             report = add_set(armature, meshes, self.region)
         except SkinningError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, translate(str(error)))
             return {"CANCELLED"}
-        self.report({"WARNING" if report.skipped else "INFO"}, report.describe())
+        self.report({"WARNING" if report.skipped else "INFO"}, translate(report.describe()))
         return {"FINISHED"}
 
 
@@ -269,7 +270,7 @@ class SUPPLE_OT_pattern_remove_all(bpy.types.Operator):
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         if not any(settings_of(obj).patterns for obj in chosen_meshes(context)):
-            cls.poll_message_set("Select a mesh that has patterns")
+            cls.poll_message_set(translate("Select a mesh that has patterns"))
             return False
         return True
 
@@ -277,9 +278,9 @@ class SUPPLE_OT_pattern_remove_all(bpy.types.Operator):
         try:
             count = remove_all(chosen_meshes(context))
         except SkinningError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, translate(str(error)))
             return {"CANCELLED"}
-        self.report({"INFO"}, f"Removed {count} patterns")
+        self.report({"INFO"}, translate(f"Removed {count} patterns"))
         return {"FINISHED"}
 
 
@@ -324,7 +325,7 @@ class SUPPLE_OT_pattern_forget(bpy.types.Operator):
         try:
             library.remove_saved(self.preset)
         except SkinningError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, translate(str(error)))
             return {"CANCELLED"}
         return {"FINISHED"}
 

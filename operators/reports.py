@@ -10,6 +10,7 @@ from ..settings.character import find_shown
 from ..settings.reports import close_report
 from ..tasks.character import has_armature_modifier
 from ..tasks.measure import measure_shown
+from ..translations import translate
 
 
 class SUPPLE_OT_measure(bpy.types.Operator):
@@ -23,7 +24,7 @@ class SUPPLE_OT_measure(bpy.types.Operator):
     def poll(cls, context: bpy.types.Context) -> bool:
         obj = find_shown(context)
         if obj is None or not has_armature_modifier(obj):
-            cls.poll_message_set("Select a mesh that has an Armature modifier")
+            cls.poll_message_set(translate("Select a mesh that has an Armature modifier"))
             return False
         return True
 
@@ -31,9 +32,9 @@ class SUPPLE_OT_measure(bpy.types.Operator):
         try:
             measures = measure_shown(find_shown(context), context.scene, context.evaluated_depsgraph_get())
         except SkinningError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, translate(str(error)))
             return {"CANCELLED"}
-        self.report({"INFO"}, ". ".join(measures.describe()))
+        self.report({"INFO"}, translate(". ".join(measures.describe())))
         return {"FINISHED"}
 
 
@@ -50,7 +51,9 @@ class SUPPLE_OT_close_report(bpy.types.Operator):
     def execute(self, context: bpy.types.Context) -> set[str]:
         obj = context.view_layer.objects.get(self.owner)
         if obj is None:
-            self.report({"ERROR"}, f"There is no object '{self.owner}' in the view layer: choose one that is")
+            self.report(
+                {"ERROR"}, translate(f"There is no object '{self.owner}' in the view layer: choose one that is")
+            )
             return {"CANCELLED"}
         close_report(obj, self.kind)
         return {"FINISHED"}

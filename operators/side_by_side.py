@@ -7,6 +7,7 @@ import bpy
 from ..settings.events import redraw
 from ..settings.side_by_side import find_compared, has_ghosts, hide_ghosts, show_ghosts
 from ..tasks.compare.ghosts import prepare_ghosts
+from ..translations import translate
 
 
 class SUPPLE_OT_side_by_side(bpy.types.Operator):
@@ -19,7 +20,7 @@ class SUPPLE_OT_side_by_side(bpy.types.Operator):
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         if find_compared(context) is None and not has_ghosts():
-            cls.poll_message_set("Select a mesh that has an Armature modifier, or its armature")
+            cls.poll_message_set(translate("Select a mesh that has an Armature modifier, or its armature"))
             return False
         return True
 

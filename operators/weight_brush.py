@@ -13,6 +13,7 @@ from ..preview import without_changes
 from ..tasks.character import has_armature_modifier
 from ..tasks.weights.reports import count
 from ..tasks.weights.strokes import SmoothStroke
+from ..translations import translate
 from ..viewport.view import Mouse, View, find_view, read_mouse
 from ..viewport.weight_brush import BrushOnSkin
 from .mouse_tools import CANCEL, ModalTool
@@ -50,10 +51,10 @@ class SUPPLE_OT_weights_brush(ModalTool, bpy.types.Operator):
     def poll(cls, context: bpy.types.Context) -> bool:
         obj = context.active_object
         if obj is None or obj.type != "MESH" or not has_armature_modifier(obj):
-            cls.poll_message_set("Select a mesh that has an Armature modifier")
+            cls.poll_message_set(translate("Select a mesh that has an Armature modifier"))
             return False
         if obj.mode != "WEIGHT_PAINT":
-            cls.poll_message_set("Go to Weight Paint Mode first")
+            cls.poll_message_set(translate("Go to Weight Paint Mode first"))
             return False
         return True
 
@@ -69,12 +70,12 @@ class SUPPLE_OT_weights_brush(ModalTool, bpy.types.Operator):
         try:
             stroke = self._begin_stroke(context)
         except SkinningError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, translate(str(error)))
             return {"CANCELLED"}
         for touch in self.touches:
             stroke.touch(touch.location, touch.radius, self.strength * touch.pressure)
         stroke.write()
-        self.report({"INFO"}, f"Smoothed {count(stroke.changed, 'vertex')}")
+        self.report({"INFO"}, translate(f"Smoothed {count(stroke.changed, 'vertex')}"))
         return {"FINISHED"}
 
     def _begin_stroke(self, context: bpy.types.Context) -> SmoothStroke:
@@ -97,7 +98,7 @@ class SUPPLE_OT_weights_brush(ModalTool, bpy.types.Operator):
             return {"CANCELLED"}
         if event.type == "LEFTMOUSE" and event.value == "RELEASE":
             self._stroke.write()
-            self.report({"INFO"}, f"Smoothed {count(self._stroke.changed, 'vertex')}")
+            self.report({"INFO"}, translate(f"Smoothed {count(self._stroke.changed, 'vertex')}"))
             return {"FINISHED"}
         if event.type in ("LEFTMOUSE", "MOUSEMOVE", "INBETWEEN_MOUSEMOVE"):
             view = find_view(context.screen, *mouse.astype(int))

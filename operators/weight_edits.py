@@ -12,6 +12,7 @@ from ..deformers import SkinningError
 from ..deformers.weight_editing.transfer import Params
 from ..tasks.weights import checks, edits, transfer
 from ..tasks.weights.targets import Scope
+from ..translations import translate
 from .weights import SELECT, chosen_meshes
 
 BONES_ITEMS = (
@@ -47,7 +48,7 @@ class WeightsOperator:
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         if not chosen_meshes(context):
-            cls.poll_message_set(SELECT)
+            cls.poll_message_set(translate(SELECT))
             return False
         return True
 
@@ -60,9 +61,9 @@ class WeightsOperator:
         try:
             messages = self.run(context, chosen_meshes(context))
         except SkinningError as error:
-            operator.report({"ERROR"}, str(error))
+            operator.report({"ERROR"}, translate(str(error)))
             return {"CANCELLED"}
-        operator.report({"INFO"}, " ".join(messages))
+        operator.report({"INFO"}, translate(" ".join(messages)))
         return {"FINISHED"}
 
 
@@ -214,7 +215,7 @@ class SUPPLE_OT_weights_transfer(EditOperator, bpy.types.Operator):
         meshes = chosen_meshes(context)
         if active not in meshes or len(meshes) < 2:
             cls.poll_message_set(
-                "Select a mesh that has an Armature modifier last, after the meshes to copy its weights to"
+                translate("Select a mesh that has an Armature modifier last, after the meshes to copy its weights to")
             )
             return False
         return True

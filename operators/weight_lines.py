@@ -13,6 +13,7 @@ from ..deformers.weight_editing.line_moves import LARGEST_FALLOFF
 from ..tasks.chosen_bones import find_active_armature, find_chosen_bones, find_deformed_meshes
 from ..tasks.weights.line_mirror import add_mirrored
 from ..tasks.weights.lines import WeightLines, describe_result, list_moves, read_first_lines, set_moves
+from ..translations import translate
 from ..viewport.view import find_view
 from ..viewport.weight_line_tool import WeightLineTool
 from .mouse_tools import MODES, NAVIGATION, PRESSED, ModalTool
@@ -70,10 +71,10 @@ class SUPPLE_OT_weight_lines(ModalTool, bpy.types.Operator):
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         if not find_deformed_meshes(context.active_object, context.view_layer):
-            cls.poll_message_set("Select a mesh that has an Armature modifier, or its armature")
+            cls.poll_message_set(translate("Select a mesh that has an Armature modifier, or its armature"))
             return False
         if context.mode not in MODES:
-            cls.poll_message_set("Go to Object, Pose or Weight Paint Mode first")
+            cls.poll_message_set(translate("Go to Object, Pose or Weight Paint Mode first"))
             return False
         return True
 
@@ -88,10 +89,10 @@ class SUPPLE_OT_weight_lines(ModalTool, bpy.types.Operator):
             lines = self._read_lines(context, list(dict.fromkeys(bone for bone, _ in moves)))
             set_moves(lines, moves, self.offset, self.width)
         except SkinningError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, translate(str(error)))
             return {"CANCELLED"}
         lines.write()
-        self.report({"INFO"}, describe_result(lines))
+        self.report({"INFO"}, translate(describe_result(lines)))
         return {"FINISHED"}
 
     def _read_lines(self, context: bpy.types.Context, bones: list[str] | None = None) -> WeightLines:
@@ -107,7 +108,7 @@ class SUPPLE_OT_weight_lines(ModalTool, bpy.types.Operator):
     def begin(self, context: bpy.types.Context) -> None:
         self._lines = self._read_lines(context)
         for message in self._lines.problems.values():
-            self.report({"WARNING"}, message)
+            self.report({"WARNING"}, translate(message))
         self._tool = WeightLineTool(self._lines, context, self.mirror)
         self._began.callback(self._tool.remove)
 
@@ -176,7 +177,7 @@ class SUPPLE_OT_weight_lines(ModalTool, bpy.types.Operator):
         for bone, line, offsets, widths in list_moves(self._lines):
             move = self.moves.add()
             move.bone, move.line, move.offsets, move.widths = bone, line, offsets, widths
-        self.report({"INFO"}, describe_result(self._lines))
+        self.report({"INFO"}, translate(describe_result(self._lines)))
         return {"FINISHED"}
 
 

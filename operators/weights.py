@@ -12,6 +12,7 @@ from ..deformers import SkinningError
 from ..settings.weights import CHOICES, WeightOptions
 from ..tasks.character import has_armature_modifier
 from ..tasks.weights import automatic as weights
+from ..translations import translate
 from .computing import ComputingOperator
 
 SELECT = "Select a mesh that has an Armature modifier, or a mesh together with its armature"
@@ -57,13 +58,13 @@ class WeightsOperator(ComputingOperator):
             self._jobs = weights.prepare(meshes, options, armature)
             return self.compute(context, lambda progress: weights.compute_all(self._jobs, progress))
         except SkinningError as error:
-            self.report({"ERROR"}, str(error))
+            self.report({"ERROR"}, translate(str(error)))
             return {"CANCELLED"}
 
     def finish(self, _context: bpy.types.Context, results: list[weights.Result]) -> set[str]:
         """Write what was computed, and report it."""
         for report in weights.apply(self._jobs, results):
-            self.report({"INFO"}, " ".join(report.summarize()))
+            self.report({"INFO"}, translate(" ".join(report.summarize())))
         return {"FINISHED"}
 
 
@@ -83,7 +84,7 @@ class SUPPLE_OT_weights_auto(WeightOptions, WeightsOperator, bpy.types.Operator)
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         if not chosen_meshes(context):
-            cls.poll_message_set(SELECT)
+            cls.poll_message_set(translate(SELECT))
             return False
         return True
 

@@ -67,6 +67,7 @@ BOXES = {
     "ui": tall("ui", "panels: draw, nothing else", 30, 128, 250, "interface"),
     "operators": tall("operators", "buttons: read settings, call one task, report", 330, 128, 400, "interface"),
     "cli": tall("cli", "the command line", 970, 128, 180, "interface"),
+    "translations": tall("translations", "Japanese texts", 30, 232, 160, "interface"),
     "viewport": tall("viewport", "drawing over the 3D View", 330, 232, 250, "interface"),
     "preview": tall("preview", "handlers: poses as they change", 620, 232, 280, "interface"),
     "tasks": Box("tasks", "what a user can do, on Blender's objects", 330, 336, 820, 382, "tasks", True),
@@ -94,7 +95,11 @@ BOXES = {
     "deformers/algebra": tall("algebra", "sparse solvers", 231, 1350, 155, "methods"),
     "deformers/geometry": tall("geometry", "meshes, solids, distances", 400, 1350, 726, "methods"),
 }
-LANES = {("deformers/particles", "deformers/geometry"): 418, ("deformers/measures", "deformers/geometry"): 666}
+LANES = {
+    ("deformers/particles", "deformers/geometry"): 418,
+    ("deformers/measures", "deformers/geometry"): 666,
+    ("ui", "settings"): 235,
+}
 """Where an arrow goes down beside the boxes between, as x."""
 
 

@@ -12,6 +12,7 @@ from ..settings.choices import METHODS
 from ..settings.objects import settings_of
 from ..settings.reports import pose_times
 from ..tasks.stack import find_independent, is_flipped, read_milliseconds
+from ..translations import translate
 
 MOST_ROWS = 8
 
@@ -33,10 +34,10 @@ class SUPPLE_UL_meshes(bpy.types.UIList):
         row = layout.row(align=True)
         row.prop(settings_of(obj), "is_ticked", text="")
         parts = row.split(factor=0.42, align=True)
-        parts.label(text=shorten_name(context, obj), icon=find_icon(obj))
+        parts.label(text=shorten_name(context, obj), icon=find_icon(obj), translate=False)
         is_live = settings_of(obj).is_bound and settings_of(obj).bake == "NONE"
         icon = "NONE" if not is_live else "NODETREE" if settings_of(obj).evaluate == "NODES" else "SCRIPT"
-        parts.label(text=describe_mesh(context, obj), icon=icon)
+        parts.label(text=describe_mesh(context, obj), icon=icon, translate=False)
 
     def filter_items(
         self, context: bpy.types.Context, data: bpy.types.BlendData, name: str
@@ -69,13 +70,13 @@ def describe_mesh(context: bpy.types.Context, obj: bpy.types.Object) -> str:
     """Method and milliseconds of the latest pose, such as "Centers 2.1 ms"; or why there are none."""
     settings = settings_of(obj)
     if not settings.is_bound:
-        return "independent" if find_independent(obj) is not None else "not bound"
+        return translate("independent" if find_independent(obj) is not None else "not bound")
     if settings.bake != "NONE":
-        return "baked"
+        return translate("baked")
     if is_flipped(obj):
-        return "flipped"
+        return translate("flipped")
     method = METHODS.get(settings.method)
-    words = [method.label if method is not None else settings.method]
+    words = [translate(method.label if method is not None else settings.method)]
     taken = read_milliseconds(obj, context.view_layer.depsgraph)
     if taken is not None:
         words.append(f"{taken + pose_times.get(obj.session_uid, 0.0):.1f} ms")

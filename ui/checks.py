@@ -7,6 +7,7 @@ import bpy
 from ..settings.character import find_armature
 from ..settings.checks import check_settings
 from ..settings.objects import settings_of
+from ..translations import translate
 from .panels import SupplePanel, shown_settings
 from .reports import draw_message
 
@@ -34,8 +35,8 @@ class SUPPLE_UL_findings(bpy.types.UIList):
         row.active = item.key not in read_dismissed(context)
         parts = row.split(factor=0.34, align=True)
         icon = "CHECKMARK" if item.is_mended else "WPAINT_HLT" if item.is_of_weights else "POSE_HLT"
-        parts.label(text=item.bone or item.mesh, icon=icon)
-        parts.label(text=item.text)
+        parts.label(text=item.bone or item.mesh, icon=icon, translate=False)
+        parts.label(text=translate(item.text), translate=False)
 
     def filter_items(
         self, context: bpy.types.Context, data: bpy.types.PropertyGroup, name: str

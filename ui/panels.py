@@ -15,6 +15,7 @@ from ..settings.particles import ParticleSettings
 from ..settings.reports import ParticleReport, measure_reports, particle_reports
 from ..settings.side_by_side import find_compared, has_ghosts
 from ..tasks.stack import find_independent, is_flipped
+from ..translations import translate
 from .character import draw_meshes
 from .reports import draw_hint, draw_message
 
@@ -81,7 +82,7 @@ def draw_problem(layout: bpy.types.UILayout, context: bpy.types.Context, obj: bp
     draw_message(layout, context, settings.message, closes=None if settings.is_bound else (obj, "message"))
     if settings.remedy in REMEDIES:
         label, icon = REMEDIES[settings.remedy]
-        layout.operator("supple.remedy", text=f"{label}, and Bind", icon=icon).mesh = obj.name
+        layout.operator("supple.remedy", text=translate(f"{label}, and Bind"), icon=icon).mesh = obj.name
 
 
 def draw_independent(layout: bpy.types.UILayout, context: bpy.types.Context, obj: bpy.types.Object) -> None:
@@ -100,7 +101,7 @@ def draw_independent(layout: bpy.types.UILayout, context: bpy.types.Context, obj
 def draw_setting(layout: bpy.types.UILayout, store: bpy.types.PropertyGroup, name: str, is_mixed: bool) -> None:
     """Draw a setting, and whether the ticked meshes differ in it."""
     label = store.bl_rna.properties[name].name
-    layout.prop(store, name, text=f"{label} (mixed)" if is_mixed else label)
+    layout.prop(store, name, text=translate(f"{label} (mixed)") if is_mixed else label)
 
 
 def is_whole(context: bpy.types.Context) -> bool:
@@ -128,10 +129,7 @@ class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
         layout.use_property_decorate = False
         settings = shown_settings(context)
         if settings is None:
-            column = layout.column(align=True)
-            column.label(text="Select a mesh that has")
-            column.label(text="an Armature modifier,")
-            column.label(text="or meshes and their armature")
+            draw_hint(layout, context, "Select a mesh that has an Armature modifier, or meshes and their armature")
             layout.operator("supple.make", icon="OUTLINER_OB_ARMATURE")
             return
         whole = is_whole(context)
@@ -170,7 +168,7 @@ class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
         is_bound = [settings_of(obj).is_bound for obj in ticked]
         text = "Bind Again" if ticked and all(is_bound) else "Bind"
         if whole:
-            row.operator("supple.bind", text=f"{text}: {count_meshes(ticked)}", icon="LINKED").whole = True
+            row.operator("supple.bind", text=translate(f"{text}: {count_meshes(ticked)}"), icon="LINKED").whole = True
         else:
             button = row.operator("supple.bind", text=text, icon="LINKED")
             if settings.method in METHODS:
@@ -236,7 +234,9 @@ class VIEW3D_PT_supple_particles(SupplePanel, bpy.types.Panel):
         if not shown_settings(context).is_bound:
             self.layout.label(text="Bind to fill the mesh", icon="INFO")
             return
-        self.layout.label(text=describe(report or ParticleReport(shown_settings(context).particles.count)))
+        self.layout.label(
+            text=describe(report or ParticleReport(shown_settings(context).particles.count)), translate=False
+        )
         if report is not None and report.messages:
             closes = shown_settings(context).id_data, "particles"
             draw_message(self.layout, context, "\n".join(report.messages), icon="INFO", closes=closes)
@@ -258,7 +258,7 @@ def describe(report: ParticleReport) -> str:
         words.append(f"{report.milliseconds:,.1f} ms")
     if report.volume is not None:
         words.append(f"volume {100.0 * (report.volume - 1.0):+.1f} %")
-    return " · ".join(words)
+    return " · ".join(map(translate, words))
 
 
 class VIEW3D_PT_supple_measure(SupplePanel, bpy.types.Panel):
@@ -302,7 +302,8 @@ class VIEW3D_PT_supple_bake(SupplePanel, bpy.types.Panel):
         column.operator("supple.bake_shape_keys", icon="SHAPEKEY_DATA").whole = whole
         if settings.bake != "NONE":
             kinds = {kind: label for kind, label, _ in BAKE_ITEMS}
-            layout.label(text=f"Deformed by: {kinds.get(settings.bake, 'a bake that this version does not know')}")
+            kind = kinds.get(settings.bake, "a bake that this version does not know")
+            layout.label(text=translate(f"Deformed by: {kind}"))
             layout.operator("supple.clear_bake", icon="LOOP_BACK").whole = whole
 
 

@@ -56,7 +56,7 @@ class SUPPLE_UL_patterns(bpy.types.UIList):
         row = split.row(align=True)
         bone = row.row()
         bone.active = False
-        bone.label(text=item.bone)
+        bone.label(text=item.bone, translate=False)
         if item.note:
             row.label(icon="ERROR")
         row.prop(item, "show", text="", emboss=False, icon="HIDE_OFF" if item.show else "HIDE_ON")
@@ -77,7 +77,7 @@ class VIEW3D_PT_supple_patterns(SupplePanel, bpy.types.Panel):
             return
         obj = cast(bpy.types.Object, settings.id_data)
         if obj != context.active_object:
-            layout.label(text=obj.name, icon="OUTLINER_OB_MESH")
+            layout.label(text=obj.name, icon="OUTLINER_OB_MESH", translate=False)
         layout.template_icon_view(context.window_manager, "supple_preset", show_labels=True, scale=5.0, scale_popup=4.0)
         row = layout.row(align=True)
         row.scale_y = 1.2

@@ -10,11 +10,13 @@ from typing import Literal
 import bpy
 import blf
 
+from ..translations import translate
+
 Icon = Literal["ERROR", "INFO"]
 
 EAST_ASIAN = r"[\u3000-\u9fff\uff00-\uffef]"
 NEVER_FIRST = r"[、。」』】ーゃゅょっャュョッ\uff01\uff09\uff0c\uff0e\uff1a\uff1b\uff1f]"
-PIECES = re.compile(rf"{EAST_ASIAN}{NEVER_FIRST}*|(?:(?!{EAST_ASIAN})\S)+|\s+")
+PIECES = re.compile(rf"[「『【]*(?:{EAST_ASIAN}|(?:(?!{EAST_ASIAN})\S)+){NEVER_FIRST}*|\s+")
 """What a line is not broken in: a word, or a Japanese character with the marks that may not begin a line."""
 
 PLAIN, BOXED, CLOSED = 56.0, 86.0, 114.0
@@ -58,7 +60,7 @@ def fit(context: bpy.types.Context, text: str, margins: float = PLAIN) -> list[s
     """Lines of a text that are no wider than the sidebar leaves room for."""
     scale = context.preferences.system.ui_scale
     size = context.preferences.ui_styles[0].widget.points * scale
-    return wrap(text, context.region.width - margins * scale, lambda piece: _measure(piece, size))
+    return wrap(translate(text), context.region.width - margins * scale, lambda piece: _measure(piece, size))
 
 
 def draw_hint(layout: bpy.types.UILayout, context: bpy.types.Context, text: str) -> None:
@@ -66,7 +68,7 @@ def draw_hint(layout: bpy.types.UILayout, context: bpy.types.Context, text: str)
     column = layout.column(align=True)
     column.active = False
     for line in fit(context, text):
-        column.label(text=line)
+        column.label(text=line, translate=False)
 
 
 def draw_message(
@@ -89,7 +91,7 @@ def draw_message(
     row = layout.box().row()
     column = row.column(align=True)
     for number, line in enumerate(fit(context, text, BOXED if closes is None else CLOSED)):
-        column.label(text=line, icon="BLANK1" if number else icon)
+        column.label(text=line, icon="BLANK1" if number else icon, translate=False)
     if closes is not None:
         button = row.operator("supple.close_report", text="", icon="X", emboss=False)
         button.owner, button.kind = closes[0].name, closes[1]

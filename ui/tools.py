@@ -12,7 +12,7 @@ WHITE = (1.0, 1.0, 1.0, 0.8)
 
 
 class SmoothThroughBody(bpy.types.WorkSpaceTool):
-    """In Weight Paint's toolbar."""
+    """The tool; Blender shows `bl_description`."""
 
     bl_space_type = "VIEW_3D"
     bl_context_mode = "PAINT_WEIGHT"

@@ -44,9 +44,7 @@ class VIEW3D_PT_supple_weights(SupplePanel, bpy.types.Panel):
         layout.use_property_decorate = False
         obj = find_skinned(context)
         if obj is None:
-            column = layout.column(align=True)
-            column.label(text="Select a mesh")
-            column.label(text="and its armature")
+            draw_hint(layout, context, "Select a mesh and its armature")
             return
         settings = settings_of_scene(context)
         column = layout.column()

@@ -234,19 +234,19 @@ def describe(findings: Findings, names: Sequence[str]) -> list[str]:
         Of the bones.
     """
     whole = (
-        (findings.unweighted, "no weight: no bone moves them"),
-        (findings.crowded, f"more than {findings.limit} influences"),
-        (findings.unnormalized, "weights that do not sum to 1"),
-        (findings.torn, "different weights than others at the same location: the seam opens in a pose"),
+        (findings.unweighted, "{} no weight: no bone moves them"),
+        (findings.crowded, f"{{}} more than {findings.limit} influences"),
+        (findings.unnormalized, "{} weights that do not sum to 1"),
+        (findings.torn, "{} different weights than others at the same location: the seam opens in a pose"),
     )
-    lines = [f"{_count(int(found.sum()))} {what}" for found, what in whole if found.any()]
+    lines = [what.format(_count(int(found.sum()))) for found, what in whole if found.any()]
     for pairs, what in (
-        (findings.stray, "in a patch separate from the bone's other weights"),
-        (findings.far, "far from the bone"),
+        (findings.stray, "{} in a patch separate from the bone's other weights"),
+        (findings.far, "{} far from the bone"),
     ):
         counts = np.bincount(pairs[:, 1], minlength=len(names))
         lines += [
-            f"{names[bone]}: {counts[bone]} {'vertex' if counts[bone] == 1 else 'vertices'} {what}"
+            f"{names[bone]}: " + what.format("1 vertex" if counts[bone] == 1 else f"{counts[bone]} vertices")
             for bone in np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
         ]
     return lines or ["No mistakes found"]

@@ -61,7 +61,7 @@ def smooth_weights(
     def change(target: Target) -> Edited:
         return SMOOTHINGS[method](target, strength, repeats), []
 
-    return _edit(objects, scope, change, "Smoothed")
+    return _edit(objects, scope, change, "Smoothed {}".format)
 
 
 def _smooth_surface(target: Target, strength: float, repeats: int) -> np.ndarray:
@@ -102,7 +102,7 @@ def sharpen_weights(objects: Iterable[bpy.types.Object], scope: Scope = ALL_WEIG
     def change(target: Target) -> Edited:
         return edits.sharpen_weights(target.skin.weights, amount, **target.masks), []
 
-    return _edit(objects, scope, change, "Sharpened")
+    return _edit(objects, scope, change, "Sharpened {}".format)
 
 
 def normalize_weights(objects: Iterable[bpy.types.Object], scope: Scope = ALL_WEIGHTS) -> list[str]:
@@ -115,7 +115,7 @@ def normalize_weights(objects: Iterable[bpy.types.Object], scope: Scope = ALL_WE
             return edited, []
         return edited, [f"{count(bare, 'vertex')} without any weight cannot be normalized: use automatic weights."]
 
-    return _edit(objects, scope, change, "Normalized")
+    return _edit(objects, scope, change, "Normalized {}".format)
 
 
 def prune_weights(
@@ -129,7 +129,7 @@ def prune_weights(
         gone = np.count_nonzero((before > 0) & (edited <= 0))
         return edited, [f"Removed {count(gone, 'weight')} below {threshold:.3g}."]
 
-    return _edit(objects, scope, change, "Pruned")
+    return _edit(objects, scope, change, "Pruned {}".format)
 
 
 def limit_weights(objects: Iterable[bpy.types.Object], scope: Scope = ALL_WEIGHTS, limit: int = 4) -> list[str]:
@@ -139,7 +139,7 @@ def limit_weights(objects: Iterable[bpy.types.Object], scope: Scope = ALL_WEIGHT
         edited, loss = edits.limit_influences(target.skin.weights, limit, **target.masks)
         return edited, [describe_loss(loss, limit)]
 
-    return _edit(objects, scope, change, "Limited")
+    return _edit(objects, scope, change, "Limited {}".format)
 
 
 def describe_loss(loss: np.ndarray, limit: int) -> str:
@@ -183,15 +183,18 @@ def mirror_weights(
             return mirrored.weights, []
         return mirrored.weights, [f"{count(far, 'vertex')} with no surface opposite took the weights of the nearest."]
 
-    return _edit(objects, scope, change, "Mirrored")
+    return _edit(objects, scope, change, "Mirrored {}".format)
 
 
 def _edit(
-    objects: Iterable[bpy.types.Object], scope: Scope, change: Callable[[Target], Edited], what: str
+    objects: Iterable[bpy.types.Object],
+    scope: Scope,
+    change: Callable[[Target], Edited],
+    describe: Callable[[str], str],
 ) -> list[str]:
     """Edit the weights of meshes, those of each armature together, and write them once all are edited."""
     targets = keep_chosen([aim(skin, scope) for skin in read_skins(objects, needs_faces=False)])
-    return write([(target, *change(target)) for target in targets], what)
+    return write([(target, *change(target)) for target in targets], describe)
 
 
 def clean_groups(objects: Iterable[bpy.types.Object]) -> list[str]:

@@ -9,6 +9,14 @@ import numpy as np
 
 from ...deformers.automatic_weights import METHODS
 
+COUNTED = {
+    "bone": ("{} bone", "{} bones"),
+    "empty group": ("{} empty group", "{} empty groups"),
+    "vertex": ("{} vertex", "{} vertices"),
+    "weight": ("{} weight", "{} weights"),
+}
+"""What is counted: one of it, and several."""
+
 NAMED = 5
 """Names that a sentence lists; of more it says the number."""
 
@@ -82,9 +90,9 @@ def _describe_part(name: str, vertices: int, weighted: int, method: str) -> str:
 
 
 def count(number: int | np.integer, thing: str) -> str:
-    """A number with its thing, as in "1 bone", "2 bones" and "3 vertices"."""
-    things = "vertices" if thing == "vertex" else f"{thing}s"
-    return f"{number:,} {thing if number == 1 else things}"
+    """A number with its thing, a key of `COUNTED`, as in "1 bone", "2 bones" and "3 vertices"."""
+    one, several = COUNTED[thing]
+    return (one if number == 1 else several).format(f"{number:,}")
 
 
 def list_names(names: list[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,8 +117,8 @@ def _find_active(skin: WeightedSkin) -> set[str]:
     return {group.name for group in groups if group is not None}
 
 
-def write(plan: list[tuple[Target, np.ndarray, list[str]]], what: str) -> list[str]:
-    """Write the edited weights of each target; returns messages."""
+def write(plan: list[tuple[Target, np.ndarray, list[str]]], describe: Callable[[str], str]) -> list[str]:
+    """Write the edited weights of each target; returns messages, the first by `describe` of "12 vertices"."""
     changed, messages = 0, []
     for target, edited, notes in plan:
         skin = target.skin
@@ -129,7 +129,7 @@ def write(plan: list[tuple[Target, np.ndarray, list[str]]], what: str) -> list[s
             changed += vertices
             write_weights(part.obj, skin.names, edited[rows])
         messages += [end_sentence(note) for note in notes]
-    return [f"{what} {count(changed, 'vertex')}.", *messages]
+    return [f"{describe(count(changed, 'vertex'))}.", *messages]
 
 
 def _keep_others(target: Target, edited: np.ndarray) -> np.ndarray:

@@ -61,7 +61,7 @@ def transfer_weights(
         (skin,) = read_skins([obj], origin.armature, needs_faces=False)
         targets.append(aim(skin, scope))
     plan = [(target, *_transfer_one(origin, target, params or transfer.Params())) for target in keep_chosen(targets)]
-    messages = write(plan, f"Copied the weights of '{source.name}' to")
+    messages = write(plan, lambda changed: f"Copied the weights of '{source.name}' to {changed}")
     for target, edited, notes in plan:
         (part,) = target.skin.parts
         obj = part.obj

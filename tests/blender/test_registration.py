@@ -271,7 +271,7 @@ WEIGHT_PARTS = ("options", "edit", "check")
 
 
 def test_weight_panels_without_a_mesh():
-    assert draw("VIEW3D_PT_supple_weights") == ["Select a mesh", "and its armature"]
+    assert draw("VIEW3D_PT_supple_weights") == ["Select a mesh and its armature"]
     assert [draw(f"VIEW3D_PT_supple_weights_{part}") for part in WEIGHT_PARTS] == [[], [], []]
 
 

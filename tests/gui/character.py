@@ -28,7 +28,8 @@ def search(window: Any, label: str, take_picture: Any) -> Iterator[float]:
     with bpy.context.temp_override(**window.override()):
         bpy.ops.wm.search_menu("INVOKE_DEFAULT")
     yield 1.0
-    xdo("type", "--delay", "60", label)
+    bpy.context.window_manager.clipboard = bpy.app.translations.pgettext_iface(label, "Operator")
+    xdo("key", "ctrl+v")
     yield 1.0
     take_picture(f"search-{label}")
     xdo("key", "Return")

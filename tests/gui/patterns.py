@@ -405,7 +405,10 @@ def place_in_uv_editor(window: Any, check: Any, look: Any) -> Iterator[float]:
         message = ""
     except RuntimeError as error:
         message = str(error)
-    check("a pattern on the surface stays there", "set Place On to UV Map" in message and stage.state == before)
+    name = stage.obj.supple.patterns[0].name
+    said = f"'{name}' lies on the surface: set Place On to UV Map to move it in the UV editor"
+    said = importlib.import_module(f"{checkout.MODULE}.translations").translate(said)
+    check("a pattern on the surface stays there", said in message and stage.state == before)
     stage.pattern.space = "UV"
     yield WAIT
     size = np.array(stage.pattern.size)

@@ -3,7 +3,7 @@
 They press Bind in the sidebar, drag a bone with the mouse, undo and play, and compare the mesh on the way: once with
 the deformation evaluated by nodes, where this Blender can, once by Python. Then they look at particles. The mouse and
 keys are xdotool's, so they want an X display. Pictures go to dist/gui/. The last line counts what passed and what
-failed.
+failed. After `--` the language of the window may stand: ja_JP.
 """
 
 from __future__ import annotations
@@ -424,6 +424,8 @@ EVALUATE_ROW, BIND_ROW = 8.0, 10.5
 
 def run() -> None:
     bpy.context.preferences.view.show_splash = False
+    if language := next((word for word in sys.argv if word.endswith("_JP")), ""):
+        bpy.context.preferences.view.language = language
     bpy.context.preferences.view.render_display_type = "NONE"  # a second window would take the keys
     checkout.enable(Path(tempfile.mkdtemp(prefix="supple-gui-")))
     running = steps()

@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import json
 import re
 import sys
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ PAGES = sorted(
     path.relative_to(ROOT).as_posix()
     for path in [*ROOT.glob("docs/*.md"), *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md"))]
 )
+JAPANESE = "README.ja.md"
 FOLDERS = {path.name for path in ROOT.iterdir() if path.is_dir()} - {"build", "dist"}
 INSTALLED_AS = "bl_ext.user_default.supple."
 
@@ -83,12 +85,12 @@ def find_definitions(module: Path) -> set[str]:
     return names | beside
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [*PAGES, JAPANESE])
 def test_files_are_there(page: str) -> None:
     assert missing_files(read_page(page), page) == []
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [*PAGES, JAPANESE])
 def test_sections_are_there(page: str) -> None:
     missing = []
     for line, link in numbered(r"\]\(([^)#:]*)#([^)]+)\)", without_blocks(read_page(page))):
@@ -141,6 +143,10 @@ BLENDERS_OWN = {
     *("Non-Color", "Swing and Y Twist", "Solid", "Add Modifier"),
 }
 """Labels of Blender's that pages name."""
+
+BLENDERS_OWN_IN_JAPANESE = {
+    *("編集", "プリファレンス", "エクステンションを入手", "ディスクからインストール", "体積を維持"),
+}
 
 NAMING = {"name", "text", "label", "bl_label", "bl_category"}
 LABEL_TABLES = {"panel", "button", "kind"}
@@ -240,6 +246,42 @@ def test_an_unknown_label_is_found(labels: set[str]) -> None:
     table = "| panel | |\n|---|---|\n| Show Weights, Nothing | |"
     text = f"Press *Bind*,\nthen *Leave Out\nBelow*.\n\n{table}\n*Supple > Skins*"
     assert unknown_labels(text, "page", labels) == ["page:2: *Leave Out Below*", "page:8: *Skins*", "page:7: *Nothing*"]
+
+
+# The README in Japanese is the whole of the other
+
+
+def outline(page: str) -> dict[str, list[str]]:
+    """What two languages of a page have in common: links, code, headings, and the figures of each row of a table."""
+    text = read_page(page)
+    rows = re.findall(r"^\|.*\|$", text, flags=re.MULTILINE)
+    bare = without_blocks(text)
+    return {
+        "links": sorted(
+            set(re.findall(r"\]\(([^)]+)\)", text)) - {"README.md", JAPANESE, "docs/images/panel.png"} - NEW
+        ),
+        "code": sorted(
+            {*re.findall(r"^```.*?^```", text, flags=re.DOTALL | re.MULTILINE), *re.findall(r"`[^`\n]+`", bare)}
+        ),
+        "headings": re.findall(r"^#+", bare, flags=re.MULTILINE),
+        "figures": [" ".join(sorted(re.findall(r"\d[\d.]*", row))) for row in rows],
+    }
+
+
+NEW = {"docs/images/panel-ja.png"}
+"""A picture of its own."""
+
+
+def test_the_japanese_readme_is_whole() -> None:
+    english, japanese = outline("README.md"), outline(JAPANESE)
+    for kind, found in english.items():
+        assert japanese[kind] == found, kind
+
+
+def test_labels_of_the_japanese_readme_are_those_of_the_panels(labels: set[str]) -> None:
+    table = json.loads(read_page("translations/ja_JP.json"))
+    known = {found for text, found in table.items() if text in labels} | BLENDERS_OWN_IN_JAPANESE
+    assert unknown_labels(read_page(JAPANESE), JAPANESE, known) == []
 
 
 # What a page quotes as a message is one
@@ -376,5 +418,12 @@ def test_arrows_of_the_picture_reach_all_that_may_be_imported(drawing: ModuleTyp
     links = set(drawing.read_links())
     assert ("operators", "tasks") not in links
     assert {"tasks", "bridge", "settings", "nodes", "deformers"} <= set(drawing.find_reached("operators", links))
-    assert set(drawing.find_reached("ui", links)) == {"tasks", "bridge", "nodes", "settings", "deformers"}
+    assert set(drawing.find_reached("ui", links)) == {
+        "tasks",
+        "bridge",
+        "nodes",
+        "settings",
+        "deformers",
+        "translations",
+    }
     assert set(drawing.find_reached("settings", links)) == {"deformers"}

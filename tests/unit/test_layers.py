@@ -67,9 +67,10 @@ MAY_IMPORT = {
     "viewport": {"deformers", "bridge", "tasks", "settings"},
     "preview": {"deformers", "bridge", "tasks", "settings"},
     "cli": {"deformers", "bridge", "tasks", "settings"},
-    "operators": {"deformers", "bridge", "tasks", "settings", "viewport", "preview"},
-    "ui": {"settings", "tasks/", "tasks/patterns"},
-    "registration": {"settings", "preview", "viewport", "cli", "operators", "ui"},
+    "translations": set(),
+    "operators": {"deformers", "bridge", "tasks", "settings", "viewport", "preview", "translations"},
+    "ui": {"settings", "tasks/", "tasks/patterns", "translations"},
+    "registration": {"translations", "settings", "preview", "viewport", "cli", "operators", "ui"},
     "__init__": {"registration"},
 }
 FULLEST = {"deformers": 13, "tasks": 13}
