@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import cast
 
@@ -9,6 +11,9 @@ import bpy
 import numpy as np
 
 from .arrays import read_array, write_array
+
+_entries_read: dict[int, VertexGroups] | None = None
+"""By `session_uid` of the mesh, within `reading_groups_once`."""
 
 
 @dataclass(frozen=True)
@@ -143,6 +148,25 @@ def read_vertex_groups(mesh: bpy.types.Mesh) -> VertexGroups:
     Vertex groups are the one kind of mesh data that Blender gives no array of: this walks them, which takes 1-3 s for
     a million vertices.
     """
+    if _entries_read is None:
+        return _walk_vertex_groups(mesh)
+    if mesh.session_uid not in _entries_read:
+        _entries_read[mesh.session_uid] = _walk_vertex_groups(mesh)
+    return _entries_read[mesh.session_uid]
+
+
+@contextmanager
+def reading_groups_once() -> Iterator[None]:
+    """Read the vertex groups of each mesh no more than once meanwhile: no weight may be changed."""
+    global _entries_read
+    before, _entries_read = _entries_read, _entries_read if _entries_read is not None else {}
+    try:
+        yield
+    finally:
+        _entries_read = before
+
+
+def _walk_vertex_groups(mesh: bpy.types.Mesh) -> VertexGroups:
     vertices = mesh.vertices
     counts = [len(vertex.groups) for vertex in vertices]
     groups = [entry.group for vertex in vertices for entry in vertex.groups]

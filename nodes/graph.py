@@ -223,7 +223,8 @@ class Graph:
         node = self.tree.nodes.new(kind)
         node.parent = self._frame
         for name, value in settings.items():
-            setattr(node, name, value)
+            if getattr(node, name) != value:  # setting it has Blender look at the whole tree
+                setattr(node, name, value)
         return node
 
     def outputs(self, kind: str, *inputs: Any, **settings: Any) -> tuple[Value, ...]:
@@ -252,9 +253,13 @@ class Graph:
             source = value.socket if value.socket.node != self._inputs else self._near_input(value.socket)
             self.tree.links.new(source, socket)
             self._sources.setdefault(socket.node.name, []).append(source.node.name)
-        elif socket.type == "VECTOR" and isinstance(value, int | float):
-            socket.default_value = (value, value, value)
+            return
+        if socket.type == "VECTOR":
+            value = (value, value, value) if isinstance(value, int | float) else tuple(value)
+            is_default = tuple(socket.default_value) == value
         else:
+            is_default = socket.default_value == value
+        if not is_default:  # setting it has Blender look at the whole tree
             socket.default_value = value
 
     def _near_input(self, socket: Any) -> Any:

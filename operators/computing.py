@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -13,6 +14,9 @@ from ..translations import translate
 
 CHECK_INTERVAL = 0.1
 """Seconds after which is checked whether the computing is done."""
+
+STATUS_INTERVAL = 0.5
+"""Least seconds between two changes of the status bar: each has Blender draw it, which takes from the computing."""
 
 
 class CanceledError(Exception):
@@ -90,7 +94,7 @@ class ComputingOperator:
             return self.finish(context, function(lambda share: None))
         manager = context.window_manager
         self._computation = Computation(function)
-        self._status = ""
+        self._status, self._status_time = "", 0.0
         self._timer = manager.event_timer_add(CHECK_INTERVAL, window=context.window)
         manager.progress_begin(0, 100)
         manager.modal_handler_add(cast(bpy.types.Operator, self))
@@ -117,8 +121,9 @@ class ComputingOperator:
         """Show the progress, under the mouse and in the status bar."""
         done = round(100 * self._computation.done)
         status = "canceling" if self._computation.is_canceled else f"{done} % of {self.subject}. Esc to cancel"
-        if status != self._status:  # each redraw takes from the computing
-            self._status = status
+        now = time.monotonic()
+        if status != self._status and (self._computation.is_canceled or now - self._status_time >= STATUS_INTERVAL):
+            self._status, self._status_time = status, now
             context.window_manager.progress_update(done)
             context.workspace.status_text_set(translate(f"Supple: {status}"))
 

@@ -149,11 +149,10 @@ def find_joint_shares(
     bounds = np.searchsorted(by_vertex.vertices, np.arange(0, len(points) + CHUNK, CHUNK))
     for number, start in enumerate(range(0, len(points) if len(hinges) else 0, CHUNK)):
         own = slice(bounds[number], bounds[number + 1])
-        chunk = points[start : start + CHUNK]
-        dense = np.zeros((len(chunk), count + 1))
-        dense[by_vertex.vertices[own] - start, by_vertex.joints[own]] = by_vertex.values[own]
-        for whole, part in zip(found, _share_chunk(chunk, dense[:, :count], joints, hinges, sides), strict=True):
-            whole[start : start + CHUNK] = part
+        part = Weights(by_vertex.vertices[own] - start, by_vertex.joints[own], by_vertex.values[own])
+        shares = _share_chunk(points[start : start + CHUNK], part, joints, hinges, sides)
+        for whole, of_chunk in zip(found, shares, strict=True):
+            whole[start : start + CHUNK] = of_chunk
     _leave_unbent(points, triangles, *found)
     return JointShares(*found, _find_leads(points, found[0], found[2], joints))
 
@@ -198,14 +197,15 @@ def _find_leads(points: np.ndarray, of_vertices: np.ndarray, contacts: np.ndarra
 
 
 def _share_chunk(
-    points: np.ndarray, dense: np.ndarray, joints: Joints, hinges: np.ndarray, sides: tuple[np.ndarray, np.ndarray]
+    points: np.ndarray, weights: Weights, joints: Joints, hinges: np.ndarray, sides: tuple[np.ndarray, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Joint, limit and contact of points with dense weights, shape (V, B)."""
-    above, below = (dense @ side for side in sides)
-    belongs = rise(*OF_JOINT, above + below)
-    centers = np.asarray(joints.centers, np.float64)[hinges]
-    away = np.linalg.norm(points[:, None] - centers, axis=2)
-    away[belongs == 0.0] = np.inf
+    """Joint, limit and contact of points with normalized weights, shape (V,) each."""
+    above, below = (_add_sides(weights, side, len(points)) for side in sides)
+    belongs, away = np.zeros(above.shape), np.full(above.shape, np.inf)
+    near = np.nonzero(above + below > OF_JOINT[0])  # few of all vertices and hinges
+    belongs[near] = rise(*OF_JOINT, (above + below)[near])
+    offsets = points[near[0]] - np.asarray(joints.centers, np.float64)[hinges[near[1]]]
+    away[near] = np.where(belongs[near] > 0.0, np.linalg.norm(offsets, axis=1), np.inf)
     rows, nearest = np.arange(len(points)), away.argmin(axis=1)
     first = away[rows, nearest]
     away[rows, nearest] = np.inf
@@ -214,6 +214,18 @@ def _share_chunk(
     share = belongs[rows, nearest] * (1.0 - rise(NEARER, 1.0, np.nan_to_num(ratio)))
     lesser = np.minimum(above, below)[rows, nearest]
     return np.where(share > 0.0, hinges[nearest], -1), share * rise(0.0, BLENDED, lesser), share
+
+
+def _add_sides(weights: Weights, side: np.ndarray, count: int) -> np.ndarray:
+    """Weight that each of `count` vertices has on one side of each hinge, from `_find_sides`: shape (count, H)."""
+    taken = weights.joints < len(side)  # not the joint that stays at rest
+    joints, columns = np.nonzero(side)
+    starts = np.searchsorted(joints, np.arange(len(side) + 1))
+    first, lengths = starts[weights.joints[taken]], np.diff(starts)[weights.joints[taken]]
+    entries = np.repeat(first - (np.cumsum(lengths) - lengths), lengths) + np.arange(int(lengths.sum()))
+    cells = np.repeat(weights.vertices[taken] * side.shape[1], lengths) + columns[entries]
+    sums = np.bincount(cells, np.repeat(weights.values[taken], lengths), minlength=count * side.shape[1])
+    return sums.reshape(count, side.shape[1])
 
 
 def rise(low: float, high: float, values: np.ndarray) -> np.ndarray:

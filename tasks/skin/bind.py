@@ -10,7 +10,7 @@ import bpy
 from ...bridge import carriers, modifiers
 from ...bridge.carriers import is_hidden_object
 from ...bridge.joints import remove_unused_joints_objects
-from ...bridge.meshes import mesh_of
+from ...bridge.meshes import mesh_of, reading_groups_once
 from ...deformers import SkinningError
 from ...nodes.carrier import ensure_carrier_group
 from ...nodes.groups import remove_unused_groups
@@ -90,10 +90,11 @@ def bind(
         raise SkinningError("Nothing to bind: select a mesh that has an Armature modifier")
     checked = [check_bindable(obj) for obj in objects]
     prepared = []
-    for skinned in checked:
-        if progress is not None:
-            progress(len(prepared) / len(checked))
-        prepared.append(prepare(skinned, method, evaluate))
+    with reading_groups_once():
+        for skinned in checked:
+            if progress is not None:
+                progress(len(prepared) / len(checked))
+            prepared.append(prepare(skinned, method, evaluate))
     for skinned, (setup, problem) in zip(checked, prepared, strict=True):
         _bind_one(skinned, setup, problem)
     remove_unused()
@@ -120,14 +121,15 @@ def bind_each(
         Those that can not be bound, and why.
     """
     objects, prepared, failed = list(objects), [], []
-    for number, obj in enumerate(objects):
-        if progress is not None:
-            progress(number / len(objects))
-        try:
-            skinned = check_bindable(obj)
-            prepared.append((skinned, *prepare(skinned, method or skinned.settings.method, evaluate)))
-        except SkinningError as error:
-            failed.append((obj, error))
+    with reading_groups_once():
+        for number, obj in enumerate(objects):
+            if progress is not None:
+                progress(number / len(objects))
+            try:
+                skinned = check_bindable(obj)
+                prepared.append((skinned, *prepare(skinned, method or skinned.settings.method, evaluate)))
+            except SkinningError as error:
+                failed.append((obj, error))
     for skinned, setup, problem in prepared:
         _bind_one(skinned, setup, problem)
     for obj, error in failed:

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from scenes import add_tube, add_twin, bind, distance, evaluated_points, select, turn
+from supple.bridge import meshes
 from supple.settings.objects import settings_of
+from supple.tasks.skin.bind import bind as bind_meshes
 from supple.tasks.skin.bind import unbind
 
 EVALUATES = ("NODES", "PYTHON")
@@ -93,3 +95,15 @@ def test_limits_are_chosen_while_bound(evaluate):
     settings_of(obj).contact = settings_of(obj).bulge_limit = 0.0
     bpy.context.view_layer.update()
     np.testing.assert_allclose(evaluated_points(obj), free, rtol=0, atol=1e-6)
+
+
+def test_bind_reads_the_vertex_groups_of_each_mesh_once(monkeypatch):
+    first, _ = add_tube()
+    second = add_twin(first)
+    read = []
+    made = meshes.VertexGroups
+    monkeypatch.setattr(meshes, "VertexGroups", lambda *arrays: read.append(arrays) or made(*arrays))
+    bind_meshes([first, second], "CENTERS")
+    assert len(read) == 2
+    first.vertex_groups[0].add([0], 0.123, "REPLACE")
+    assert np.isclose(meshes.read_vertex_groups(first.data).values, 0.123).any()
