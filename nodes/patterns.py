@@ -99,7 +99,7 @@ def build_displacement(name: str, patterns: Sequence[NodePattern]) -> Any:
         with graph.frame(pattern.name):
             chart = graph.attribute(pattern.chart, "FLOAT_VECTOR")
             gray = graph.add(
-                "GeometryNodeImageTexture", pattern.image, chart, extension="EXTEND", interpolation="Linear"
+                "GeometryNodeImageTexture", pattern.image, chart, extension="EXTEND", interpolation="Cubic"
             )
             height = _add_pattern(graph, "displacement", pattern, chart, gray, amount, graph.attribute(HEIGHT, "FLOAT"))
             is_own = chart.components()[2].equals(float(pattern.number), 0.5)
@@ -141,7 +141,9 @@ def build_bump(name: str, patterns: Sequence[NodePattern]) -> Any:
     for pattern in patterns:
         with graph.frame(pattern.name):
             chart = _read_attribute(graph, pattern.chart, "GEOMETRY")
-            gray = graph.add("ShaderNodeTexImage", chart, image=pattern.image, extension="EXTEND")
+            gray = graph.add(
+                "ShaderNodeTexImage", chart, image=pattern.image, extension="EXTEND", interpolation="Cubic"
+            )
             amount = _read_attribute(graph, pattern.amount, pattern.source).components()[pattern.slot]
             height = _add_pattern(graph, "bump", pattern, chart, gray, amount, height)
     with graph.frame("Bumps"):

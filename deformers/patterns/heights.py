@@ -216,20 +216,31 @@ def soften_edges(coordinates: np.ndarray, softness: float) -> np.ndarray:
 
 
 def sample_values(values: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
-    """Sample a height map, shape (H, W), bottom row first, at (s, t), shape (N, 2): bilinear, shape (N,).
+    """Sample a height map, shape (H, W), bottom row first, at (s, t), shape (N, 2), by cubic B-splines: shape (N,).
 
+    Slopes are smooth, so that no grid of pixels shows in close-up, as it does where values are interpolated linearly.
     Beyond the centers of its outermost pixels the height map goes on with their values.
     """
     height, width = values.shape
-    x = np.clip(coordinates[:, 0] * width - 0.5, 0.0, width - 1.0)
-    y = np.clip(coordinates[:, 1] * height - 0.5, 0.0, height - 1.0)
-    left = np.minimum(x.astype(np.intp), max(width - 2, 0))
-    below = np.minimum(y.astype(np.intp), max(height - 2, 0))
-    right, above = np.minimum(left + 1, width - 1), np.minimum(below + 1, height - 1)
-    x, y = x - left, y - below
-    lower = values[below, left] * (1.0 - x) + values[below, right] * x
-    upper = values[above, left] * (1.0 - x) + values[above, right] * x
-    return lower * (1.0 - y) + upper * y
+    columns, across = _find_taps(coordinates[:, 0], width)
+    rows, upward = _find_taps(coordinates[:, 1], height)
+    return _blend([_blend([values[row, column] for column in columns], across) for row in rows], upward)
+
+
+def _blend(taps: Sequence[np.ndarray], weights: np.ndarray) -> np.ndarray:
+    """Blend four arrays, shape (N,), by weights, shape (4, N), whose sum is 1: exact where all are the same."""
+    base = taps[1]
+    return base + sum(weights[index] * (taps[index] - base) for index in (0, 2, 3))
+
+
+def _find_taps(coordinates: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The four pixels along an axis that a sample is made of, and their weights: two arrays, shape (4, N)."""
+    at = np.clip(coordinates * count - 0.5, -1.0, float(count))
+    first = np.floor(at)
+    x = at - first
+    weights = (1.0 - x) ** 3, (3.0 * x - 6.0) * x * x + 4.0, ((3.0 - 3.0 * x) * x + 3.0) * x + 1.0, x**3
+    pixels = first.astype(np.intp) + np.arange(-1, 3)[:, None]
+    return np.clip(pixels, 0, count - 1), np.stack(weights) / 6.0
 
 
 @dataclass(frozen=True)

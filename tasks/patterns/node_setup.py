@@ -26,6 +26,9 @@ from ...settings.patterns import PatternSettings
 KEY, SIGNATURE = "supple_patterns", "supple_signature"
 """Custom properties of the node groups of an object's patterns: the object's key, and what they were built from."""
 
+NODES = 2
+"""Version of the nodes of patterns: groups of another are built anew when patterns are changed."""
+
 SLOTS, MOST_PROPERTIES = 3, 8
 """Amounts in a property or attribute, and how many of them EEVEE passes to a material."""
 
@@ -105,7 +108,7 @@ def _ensure_group(obj: bpy.types.Object, kind: str, name: str, build: Any, shown
     found = next((group for group in find_groups(key) if group.bl_idname == kind), None)
     fixed = [field for field in fields(NodePattern) if field.name not in ("image", "strength", "softness", "depth")]
     parts = [[getattr(pattern, field.name) for field in fixed] + [pattern.image.name_full] for pattern in shown]
-    signature = sign(VERSION, parts)
+    signature = sign(VERSION, NODES, parts)
     if found is None or found.get(SIGNATURE) != signature:
         group = build(name, shown)
         group[KEY], group[SIGNATURE] = key, signature
