@@ -20,6 +20,13 @@ CONSTANTS = ("Strength", "Softness", "Depth")
 """Inputs of a pattern's node that hold its settings."""
 
 LEVEL = "Level"
+FINE = 2
+"""Level up to which all of the skin is subdivided: to cut it apart takes longer. Beyond, it is subdivided once, then
+only where patterns lie, so that the steps between both are too small to be seen."""
+
+EXACT = 1e-6
+"""Share up to which numbers count as equal; of the size of the skin, up to which vertices are on each other."""
+
 HEIGHT = "supple_height"
 """Attribute that holds the sum of heights."""
 
@@ -76,7 +83,7 @@ def amount_input(number: int) -> str:
 
 
 def build_displacement(name: str, patterns: Sequence[NodePattern]) -> Any:
-    """The group of the node modifier that moves the skin along its normals (equation 4), after it was subdivided.
+    """The group of the node modifier that moves the skin along its normals (equation 4), subdivided where patterns lie.
 
     Heights are worked out on the faces' corners, where charts end sharply, and only on those of each pattern's own
     faces; patterns that are not seen cost nothing. For the materials, the amounts of patterns that are bumped are
@@ -89,8 +96,15 @@ def build_displacement(name: str, patterns: Sequence[NodePattern]) -> Any:
         graph.input(amount_input(pattern.number), "VALUE", f"How much of {pattern.name} is seen")
         for pattern in patterns
     ]
+    charts = [
+        graph.attribute(name, "FLOAT_VECTOR") for name in dict.fromkeys(p.chart for p in patterns if p.is_displaced)
+    ]
+    is_fine = level > FINE
+    with graph.frame("Everywhere"):
+        everywhere = graph.add("GeometryNodeSwitch", is_fine, level, 1, input_type="INT")
+        even = graph.add("GeometryNodeSubdivisionSurface", geometry, everywhere)
+    fine = graph.switch(is_fine, even, _subdivide_near(graph, even, level - 1.0, charts))
     with graph.frame("Flat"):
-        fine = graph.add("GeometryNodeSubdivisionSurface", geometry, level)
         seen: Any = None
         raised = _store_height(graph, fine, None, 0.0)
     for pattern, amount in zip(patterns, amounts, strict=True):
@@ -118,6 +132,62 @@ def build_displacement(name: str, patterns: Sequence[NodePattern]) -> Any:
     with graph.frame("For the materials"):
         graph.output("Geometry", _store_amounts(graph, result, patterns, amounts))
     return graph.finish()
+
+
+def _subdivide_near(graph: Graph, geometry: Value, level: Value, charts: Sequence[Value]) -> Value:
+    """Subdivide the faces that charts cover, and those around them, and weld them to the rest.
+
+    The faces around these are subdivided with them, so that the border is as smooth as all else, and then left out. The
+    border's new vertices move onto the nearest vertex of the rest, so that no gap opens, and no edge shows.
+    """
+    with graph.frame("Where patterns lie"):
+        covered: Any = charts[0].components()[2]
+        for chart in charts[1:]:
+            covered = covered.maximum(chart.components()[2])
+        is_near = _average(graph, _average(graph, covered, "POINT") > 0.0, "FACE") > 0.0
+        near = graph.add("ShaderNodeMath", is_near, 1.0, operation="MULTIPLY")
+        geometry, captured = graph.capture(geometry, "FACE", near=near)
+        is_near = captured["near"] > 0.5
+        is_wide = _average(graph, _average(graph, captured["near"], "POINT"), "FACE") > 0.0
+        wide = graph.add("GeometryNodeSeparateGeometry", geometry, is_wide, domain="FACE")
+        coarse, of_coarse = _capture_border(graph, geometry, captured["near"])
+        _, rest = graph.outputs("GeometryNodeSeparateGeometry", coarse, is_near, domain="FACE")
+    with graph.frame("Subdivided"):
+        fine = graph.add("GeometryNodeSubdivisionSurface", wide, level)
+        fine, of_fine = _capture_border(graph, fine, captured["near"])
+        fine = graph.add("GeometryNodeSeparateGeometry", fine, is_near, domain="FACE")
+        rest = _move_to_nearest(graph, rest, of_coarse, graph.add("GeometryNodeSeparateGeometry", fine, of_fine))
+        fine = _move_to_nearest(graph, fine, of_fine, graph.add("GeometryNodeSeparateGeometry", rest, of_coarse))
+    with graph.frame("Welded"):
+        both = graph.new_node("GeometryNodeJoinGeometry")
+        for part in (fine, rest):
+            graph.put(both.inputs[0], part)
+        _, low, high = graph.outputs("GeometryNodeBoundBox", geometry)
+        merge = graph.new_node("GeometryNodeMergeByDistance")
+        graph.put(merge.inputs["Geometry"], Value(graph, both.outputs[0]))
+        graph.put(merge.inputs["Selection"], of_coarse | of_fine)
+        graph.put(merge.inputs["Distance"], (high - low).length() * EXACT)
+        return Value(graph, merge.outputs[0])
+
+
+def _capture_border(graph: Graph, geometry: Value, near: Value) -> tuple[Value, Value]:
+    """Note which vertices have faces that are near and faces that are not: the geometry, and what says so there."""
+    share = _average(graph, near, "POINT")
+    border = graph.add("ShaderNodeMath", (share > EXACT) & (share < 1.0 - EXACT), 1.0, operation="MULTIPLY")
+    geometry, captured = graph.capture(geometry, "POINT", border=border)
+    return geometry, captured["border"] > 0.5
+
+
+def _average(graph: Graph, value: Value, domain: str) -> Value:
+    """A field evaluated on a domain, wherever it is used: booleans as shares."""
+    return graph.add("GeometryNodeFieldOnDomain", value, domain=domain, data_type="FLOAT")
+
+
+def _move_to_nearest(graph: Graph, geometry: Value, selection: Value, targets: Value) -> Value:
+    """Move selected vertices onto the nearest of other vertices."""
+    nearest = graph.add("GeometryNodeSampleNearest", targets, domain="POINT")
+    at = graph.sample(targets, graph.add("GeometryNodeInputPosition"), nearest)
+    return graph.add("GeometryNodeSetPosition", geometry, selection, at)
 
 
 def _store_amounts(graph: Graph, geometry: Value, patterns: Sequence[NodePattern], amounts: Sequence[Value]) -> Value:

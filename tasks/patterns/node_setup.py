@@ -26,7 +26,7 @@ from ...settings.patterns import PatternSettings
 KEY, SIGNATURE = "supple_patterns", "supple_signature"
 """Custom properties of the node groups of an object's patterns: the object's key, and what they were built from."""
 
-NODES = 2
+NODES = 3
 """Version of the nodes of patterns: groups of another are built anew when patterns are changed."""
 
 SLOTS, MOST_PROPERTIES = 3, 8

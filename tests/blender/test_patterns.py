@@ -121,9 +121,26 @@ def test_the_patterns_level_subdivides_before_it_displaces():
     add_own(obj)
     turn(armature, "bone.1", (1.5, 0, 0))
     count = len(evaluated_points(obj))
-    settings_of(obj).pattern_level = 2
-    assert len(evaluated_points(obj)) > 15 * count
+    settings_of(obj).pattern_level = 1
+    assert len(evaluated_points(obj)) > 3.8 * count
+    settings_of(obj).pattern_level = 3
+    assert 4.0 * count < len(evaluated_points(obj)) < 30 * count  # all of it would be 64 times as many
     assert moved_by_patterns_is_local(obj)
+
+
+def test_where_the_skin_is_subdivided_no_gap_opens():
+    obj, _ = add_skin()
+    add_own(obj)
+    settings_of(obj).pattern_level = 3
+    shown = obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).data
+    faces = {}
+    for polygon in shown.polygons:
+        for key in polygon.edge_keys:
+            faces[key] = faces.get(key, 0) + 1
+    open_edges = [key for key, count in faces.items() if count == 1]
+    ends = {round(shown.vertices[index].co.y, 2) for key in open_edges for index in key}
+    assert len(ends) == 2  # the tube's own
+    assert max(faces.values()) == 2
 
 
 def moved_by_patterns_is_local(obj: bpy.types.Object) -> bool:
