@@ -10,9 +10,9 @@ import bpy
 
 from ..deformers import DEFAULT_METHOD, METHODS
 from .choices import METHOD_ITEMS, choice_properties
-from .objects import CHOICES, EVALUATE_ITEMS, settings_of
+from .objects import CHOICES, DISPLAY_ITEMS, EVALUATE_ITEMS, settings_of
 
-TOGETHER = ("method", "evaluate", *CHOICES)
+TOGETHER = ("method", "evaluate", *CHOICES, "pattern_display", "pattern_level")
 """Settings that ticked meshes can be given together."""
 
 
@@ -128,6 +128,19 @@ class CharacterSettings(bpy.types.PropertyGroup):
         description="Whether nodes in the file or Supple's Python compute the deformation of the ticked meshes",
         items=EVALUATE_ITEMS,
         **_share("evaluate", EVALUATE_ITEMS, "NODES"),
+    )
+    pattern_display: bpy.props.EnumProperty(
+        name="Show As",
+        description="Whether patterns of the ticked meshes move the skin or bump its materials",
+        items=DISPLAY_ITEMS,
+        **_share("pattern_display", DISPLAY_ITEMS, DISPLAY_ITEMS[0][0]),
+    )
+    pattern_level: bpy.props.IntProperty(
+        name="Subdivide",
+        description="How many times the ticked meshes are subdivided before patterns displace them",
+        min=0,
+        max=6,
+        **_share("pattern_level", (), 0),
     )
 
 

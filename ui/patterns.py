@@ -6,10 +6,11 @@ from typing import Any, cast
 
 import bpy
 
+from ..settings.character import is_mixed, list_ticked
 from ..settings.objects import ObjectSettings, settings_of
 from ..settings.patterns import PatternSettings, driving_armature
 from ..tasks.patterns.hints import describe_visibility
-from .panels import SupplePanel
+from .panels import SupplePanel, draw_setting
 from .reports import draw_message
 
 KIND_ICONS: dict[str, Any] = {"WRINKLE": "MOD_NOISE", "BULGE": "SPHERECURVE", "BONE": "BONE_DATA"}
@@ -107,10 +108,12 @@ class VIEW3D_PT_supple_patterns(SupplePanel, bpy.types.Panel):
         column.use_property_split = True
         column.use_property_decorate = False
         column.prop(settings, "pattern_full")
-        column.prop(settings, "pattern_display")
+        several = len(list_ticked(context)) > 1
+        store = context.scene.supple_character if several else settings
+        draw_setting(column, store, "pattern_display", several and is_mixed(context, "pattern_display"))
         level = column.row()
-        level.active = settings.pattern_display != "BUMP"
-        level.prop(settings, "pattern_level")
+        level.active = store.pattern_display != "BUMP"
+        draw_setting(level, store, "pattern_level", several and is_mixed(context, "pattern_level"))
         layout.operator("supple.pattern_maps", icon="EXPORT")
 
 

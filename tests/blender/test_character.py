@@ -70,6 +70,8 @@ def test_settings_go_to_what_is_ticked(character):
     settings_of(sleeve).is_ticked = True
     assert is_mixed(bpy.context, "method")
     assert is_mixed(bpy.context, "sharpness")
+    together.pattern_display = "DISPLACEMENT"
+    assert settings_of(sleeve).pattern_display == settings_of(body).pattern_display == "DISPLACEMENT"
     assert not is_mixed(bpy.context, "evaluate")
     assert together.method == settings_of(list_ticked(bpy.context)[0]).method
 
