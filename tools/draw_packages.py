@@ -67,7 +67,7 @@ BOXES = {
     "ui": tall("ui", "panels: draw, nothing else", 30, 128, 250, "interface"),
     "operators": tall("operators", "buttons: read settings, call one task, report", 330, 128, 400, "interface"),
     "cli": tall("cli", "the command line", 970, 128, 180, "interface"),
-    "translations": tall("translations", "Japanese texts", 30, 232, 160, "interface"),
+    "translations": tall("translations", "Japanese texts", 30, 336, 160, "interface"),
     "viewport": tall("viewport", "drawing over the 3D View", 330, 232, 250, "interface"),
     "preview": tall("preview", "handlers: poses as they change", 620, 232, 280, "interface"),
     "tasks": Box("tasks", "what a user can do, on Blender's objects", 330, 336, 820, 382, "tasks", True),

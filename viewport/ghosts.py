@@ -36,6 +36,7 @@ from ..tasks.compare.ghosts import (
     pose_ghost,
 )
 from ..tasks.skin.poses import Poses
+from ..translations import translate
 from .drawing import LazyShader, Overlay, color_joints, declare_rows, drawing_state, find_view, write_rows
 
 GAP = 0.12
@@ -286,7 +287,7 @@ def draw_labels() -> None:
     letters = max(10, int(apart / (0.55 * FONT_SIZE * scale)))
     for column, top in zip(_columns, tops, strict=True):
         if top is not None:
-            lines = [line for text in column.lines for line in textwrap.wrap(text, letters)]
+            lines = [line for text in column.lines for line in textwrap.wrap(translate(text), letters)]
             _draw_lines(lines, column.color, top, highest, scale)
     blf.disable(0, blf.SHADOW)
 

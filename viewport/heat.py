@@ -20,6 +20,7 @@ from ..settings.character import list_meshes
 from ..settings.checks import check_settings
 from ..tasks.compare.ghosts import hold_ghosts
 from ..tasks.compare.heat import DIFFERENCE, color_heat, describe_heat
+from ..translations import translate
 from .drawing import ObjectCache, Overlay, drawing_state, find_view, forget_on_load, shift_toward_eye
 from .weights import draw_colored, lazy_shader
 
@@ -144,7 +145,7 @@ def _write(text: str, x: float, y: float, scale: float) -> None:
     blf.shadow(0, 3, 0.0, 0.0, 0.0, 0.8)
     blf.color(0, 1.0, 1.0, 1.0, 1.0)
     blf.position(0, x, y, 0.0)
-    blf.draw(0, text)
+    blf.draw(0, translate(text))
     blf.disable(0, blf.SHADOW)
 
 
