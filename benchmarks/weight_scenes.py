@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.particle_pictures import color_joints, linear
 from benchmarks.pattern_body import CLOTH, CUTS, Pose, strike
-from benchmarks.pattern_scenes import Studio, read_picture
+from benchmarks.pattern_scenes import Studio, read_image
 from bridge.meshes import read_points, read_vertex_groups
 
 COLORS = "Weights"
@@ -55,7 +55,7 @@ class Drawing(Studio):
         with tempfile.TemporaryDirectory() as folder:
             scene.render.filepath = str(Path(folder, "cell.png"))
             bpy.ops.render.render(write_still=True, scene=scene.name)
-            pixels = read_picture(Path(folder, "cell.png"))
+            pixels = read_image(Path(folder, "cell.png"))
         return pixels[..., 3:] * pixels[..., :3] + (1.0 - pixels[..., 3:]) * behind.astype(np.float32)
 
 
