@@ -31,7 +31,7 @@ say = @sed -n 's/^$@:.*\#\# */== $@: /p' Makefile
 prepare = @python3 tools/environments.py
 
 .PHONY: help setup setup-all demo test test-unit test-blender test-all test-nodes test-files test-random test-gui lint types package test-package bench \
-  bench-particles bench-patterns bench-weights bench-endurance clean
+  bench-particles bench-patterns bench-weights bench-endurance animations clean
 .DEFAULT_GOAL := help
 
 help: ## This list
@@ -146,6 +146,11 @@ bench-endurance: ## Play 20,000 frames by each method: memory and steps at the s
 	$(say)
 	$(prepare) $(ENVIRONMENT)
 	$(ONE_THREAD) $(PYTHON) benchmarks/endurance.py
+
+animations: ## Make the five animations of the README, docs/images/animated-*.webp (5 minutes)
+	$(say)
+	$(prepare) $(ENVIRONMENT)
+	$(PYTHON) benchmarks/animations.py
 
 clean: ## Remove the environments, the built zip and Python's caches (at once)
 	$(say)

@@ -297,11 +297,16 @@ def add_mesh(
 
 
 def add_balls(
-    scene: bpy.types.Scene, centers: np.ndarray, radii: np.ndarray, colors: np.ndarray, material: bpy.types.Material
+    scene: bpy.types.Scene,
+    centers: np.ndarray,
+    radii: np.ndarray,
+    colors: np.ndarray,
+    material: bpy.types.Material,
+    subdivisions: int = 3,
 ) -> bpy.types.Object:
     """Show spheres as one mesh."""
     sphere = bmesh.new()
-    bmesh.ops.create_icosphere(sphere, subdivisions=3, radius=1.0)
+    bmesh.ops.create_icosphere(sphere, subdivisions=subdivisions, radius=1.0)
     ball = np.array([vertex.co for vertex in sphere.verts])
     faces = np.array([[vertex.index for vertex in face.verts] for face in sphere.faces])
     sphere.free()

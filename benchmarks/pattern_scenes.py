@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,19 +81,28 @@ class Studio:
 
     def write(self, page: np.ndarray, texts: list[tuple[str, float, float, float]], path: Path) -> None:
         """Print texts (text, middle x and y from the top, size) on a page, and save it in few colors."""
-        height, width = (side / self.size for side in page.shape[:2])
-        scene, ink = bpy.data.scenes.new("Page"), emission("Ink", INK)
-        for text, x, y, size in texts:
-            add_text(scene, text, (x / width, -y / width), size / width, ink)
-        add_camera(scene, 1.0, height / width)
-        scene.render.resolution_x, scene.render.resolution_y = page.shape[1], page.shape[0]
-        shown = Studio(16, self.size).render(scene, np.ones(3))
-        bpy.data.scenes.remove(scene)
-        page = shown * page + (1.0 - shown) * np.array(INK, np.float32)
+        page = print_on(page, self.draw_texts(page.shape, texts))
         colors = np.clip(np.rint(255.0 * page + _dither(page.shape)), 0.0, 255.0).astype(np.uint8)
         palette, indices = choose_palette(colors.reshape(-1, 3))
         write_png(path, palette, indices.reshape(colors.shape[:2]))
         print(f"{path}: {path.stat().st_size / 1000:.0f} kB", flush=True)
+
+    def draw_texts(self, shape: tuple[int, ...], texts: Iterable[tuple[str, float, float, float]]) -> np.ndarray:
+        """How much paper is seen on a page of a shape behind texts (text, middle x and y, size), shape (H, W, 3)."""
+        height, width = (side / self.size for side in shape[:2])
+        scene, ink = bpy.data.scenes.new("Page"), emission("Ink", INK)
+        for text, x, y, size in texts:
+            add_text(scene, text, (x / width, -y / width), size / width, ink)
+        add_camera(scene, 1.0, height / width)
+        scene.render.resolution_x, scene.render.resolution_y = shape[1], shape[0]
+        shown = Studio(16, self.size).render(scene, np.ones(3))
+        bpy.data.scenes.remove(scene)
+        return shown
+
+
+def print_on(page: np.ndarray, shown: np.ndarray) -> np.ndarray:
+    """A page with the texts of `Studio.draw_texts` on it."""
+    return shown * page + (1.0 - shown) * np.array(INK, np.float32)
 
 
 def _dither(shape: tuple[int, ...]) -> np.ndarray:
