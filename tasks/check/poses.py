@@ -105,16 +105,18 @@ def _read_frames(
 @contextmanager
 def _alone(armature: bpy.types.Object) -> Iterator[bpy.types.Scene]:
     """A scene with an armature and what moves it; its action is what it was, afterward."""
-    data = armature.animation_data
-    action = data.action if data else None
-    slot = getattr(data, "action_slot", None)
+    is_animated = armature.animation_data is not None
+    data = armature.animation_data or armature.animation_data_create()
+    action, slot = data.action, getattr(data, "action_slot", None)
     scene = bpy.data.scenes.new("Supple Check")
     try:
         scene.collection.objects.link(armature)
         yield scene
     finally:
         bpy.data.scenes.remove(scene)
-        if data is not None and data.action != action:
+        if not is_animated:
+            armature.animation_data_clear()
+        elif data.action != action:
             data.action = action
             if slot is not None:
                 data.action_slot = slot

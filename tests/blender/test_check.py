@@ -71,6 +71,19 @@ def test_other_actions_of_the_armature_are_checked_and_those_of_others_are_not(t
     assert set(found) == {playing, armature.animation_data.action}
 
 
+def test_an_action_that_is_in_the_file_alone_is_checked(tube):
+    armature = tube.find_armature()
+    action = armature.animation_data.action
+    action.use_fake_user = True
+    armature.animation_data_clear()
+    bpy.context.view_layer.update()
+    pose = [bone.matrix_basis.copy() for bone in armature.pose.bones]
+    checked, _, _ = check(tube)
+    assert action.name in {pose.action for pose in checked.poses}
+    assert armature.animation_data is None
+    assert [bone.matrix_basis for bone in armature.pose.bones] == pose
+
+
 def test_nothing_of_the_file_is_changed(tube):
     bind([tube], "CENTERS")
     scene, armature = bpy.context.scene, tube.find_armature()
