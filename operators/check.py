@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import bpy
+from bpy.props import IntProperty
 
 from ..deformers import SkinningError
 from ..preview import without_changes
@@ -25,8 +26,7 @@ VIEW_SIZE = 8.0
 
 
 class SUPPLE_OT_check(ComputingOperator, bpy.types.Operator):
-    """Look for mistakes in weights, and for joints that collapse, swell, tear or run through themselves, in all
-    actions and in a range of motion. Nothing of the character is changed"""
+    """Look for mistakes in weights, and for joints that collapse, swell or tear. Nothing is changed"""
 
     bl_idname = "supple.check"
     bl_label = "Check Character"
@@ -104,12 +104,20 @@ class FindingOperator:
 
 
 class SUPPLE_OT_check_show(FindingOperator, bpy.types.Operator):
-    """Go to the frame where the fault is worst, or bend the joint as it was bent, with heat on the skin. Undo brings
-    the pose back"""
+    """Go to the frame where the fault is worst, or bend the joint as it was bent. Undo brings the pose back"""
 
     bl_idname = "supple.check_show"
     bl_label = "Show Fault"
     bl_options = {"REGISTER", "UNDO"}
+
+    number: IntProperty(
+        name="Line", description="Line of the list; the active one if -1", default=-1, min=-1, options={"SKIP_SAVE"}
+    )
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        if self.number >= 0:
+            check_settings(context).active = self.number
+        return super().execute(context)
 
     def run(self, context: bpy.types.Context, armature: bpy.types.Object, fault: Any, _line: Any) -> None:
         settings = check_settings(context)
@@ -123,8 +131,7 @@ class SUPPLE_OT_check_show(FindingOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_check_fix(FindingOperator, bpy.types.Operator):
-    """Mend the fault where a tool can: stray weights are removed, missing ones given, torn ones smoothed, and joints
-    that collapse are bound by the default method"""
+    """Mend the fault where a tool can: weights are removed, given or smoothed, or the method is changed"""
 
     bl_idname = "supple.check_fix"
     bl_label = "Fix"

@@ -30,13 +30,15 @@ class SUPPLE_UL_findings(bpy.types.UIList):
         _icon: int,
         _active_data: bpy.types.PropertyGroup,
         _active_property: str,
+        index: int,
     ) -> None:
         row = layout.row(align=True)
         row.active = item.key not in read_dismissed(context)
         parts = row.split(factor=0.34, align=True)
         icon = "CHECKMARK" if item.is_mended else "WPAINT_HLT" if item.is_of_weights else "POSE_HLT"
         parts.label(text=item.bone or item.mesh, icon=icon, translate=False)
-        parts.label(text=translate(item.text), translate=False)
+        parts.alignment = "LEFT"
+        parts.operator("supple.check_show", text=translate(item.text), translate=False, emboss=False).number = index
 
     def filter_items(
         self, context: bpy.types.Context, data: bpy.types.PropertyGroup, name: str

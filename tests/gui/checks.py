@@ -13,8 +13,8 @@ from scenes import add_tube, select, turn
 WAIT = 0.6
 SKIN_HEADER, CHECK_HEADER = 2.1, 3.5
 """Where headers of panels are, in rows of buttons below the top of the sidebar; the second with the first closed."""
-RUN_ROW, SHOW_ROW = 7.3, 18.9
-SHOW, FIX, DISMISS = 0.2, 0.55, 0.8
+RUN_ROW, LINE_ROW, BUTTON_ROW = 7.3, 10.2, 18.9
+LINE, FIX, DISMISS = 0.5, 0.55, 0.8
 """Buttons of a row, as shares of the sidebar's width."""
 
 
@@ -48,19 +48,19 @@ def check_character(
     yield from wait_for(settings)
     look(window, "check-found")
     check("Check Character lists the stray vertex", settings.findings[0].text == "far: 1")
-    yield from press(window, SHOW_ROW, SHOW)
+    yield from press(window, LINE_ROW, LINE)
     yield 1.0
     look(window, "check-shown")
-    check("Show Fault puts heat on the skin", settings.heat == "STRETCH")
+    check("A click on the line puts heat on the skin", settings.heat == "STRETCH")
     check("... and selects the vertex", [vertex.index for vertex in tube.data.vertices if vertex.select] == [stray])
-    yield from press(window, SHOW_ROW, DISMISS)
+    yield from press(window, BUTTON_ROW, DISMISS)
     yield WAIT
     check("Dismiss takes the line off the list", armature.supple.dismissed == settings.findings[0].key)
     look(window, "check-dismissed")
-    yield from press(window, SHOW_ROW, DISMISS)
+    yield from press(window, BUTTON_ROW, DISMISS)
     yield WAIT
     check("... and puts it back", not armature.supple.dismissed)
-    yield from press(window, SHOW_ROW, FIX)
+    yield from press(window, BUTTON_ROW, FIX)
     yield 1.0
     check("Fix gives the vertex the weights around it", follows_first(tube, stray))
     settings.armature = ""
