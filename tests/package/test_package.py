@@ -12,9 +12,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 SESSION = Path(__file__).with_name("installed_session.py")
 FILES = {"__init__", "registration", "preview"}
-FOLDERS = {"deformers", "nodes", "bridge", "settings", "tasks", "viewport", "operators", "ui", "cli"}
+FOLDERS = {"deformers", "nodes", "bridge", "settings", "tasks", "viewport", "operators", "ui", "cli", "translations"}
+TRANSLATIONS = {"translations/ja_JP.json"}
 PRESETS = {path.relative_to(ROOT).as_posix() for path in (ROOT / "presets").rglob("*.json")}
-DOCUMENTS = {"blender_manifest.toml", "LICENSE", "README.md", "CHANGELOG.md"}
+DOCUMENTS = {"blender_manifest.toml", "LICENSE", "README.md", "README.ja.md", "CHANGELOG.md"}
 
 
 def blender_ext(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -49,16 +50,16 @@ def test_every_module_of_the_product_is_in_the_package(package: Path) -> None:
     assert modules - names_in(package) == set()
 
 
-def test_rig_presets_are_in_the_package(package: Path) -> None:
+def test_rig_presets_and_translations_are_in_the_package(package: Path) -> None:
     assert PRESETS
-    assert PRESETS - names_in(package) == set()
+    assert PRESETS | TRANSLATIONS <= names_in(package)
 
 
 def test_nothing_else_is_in_the_package(package: Path) -> None:
     others = {
         name
         for name in names_in(package)
-        if name not in DOCUMENTS | PRESETS
+        if name not in DOCUMENTS | PRESETS | TRANSLATIONS
         and not (name.endswith(".py") and Path(name).parts[0].removesuffix(".py") in FILES | FOLDERS)
     }
     assert others == set()
