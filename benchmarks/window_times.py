@@ -1,0 +1,212 @@
+"""What a user waits for in a window: from opening a file to a bound character, Bind, Flip, and what runs in a thread.
+
+    blender --python benchmarks/window_times.py [-- --rounds N] [--assets FOLDER]
+
+opens a window, measures, prints Markdown and quits. Each step is taken by its button's operator, as by a click, and by
+the same from a script, in turn; what follows until the window is drawn stands in a column of its own. Compare ratios:
+times depend on the machine, on what else it does, and on its graphics; seconds of CPU the least. What runs in a thread
+is measured with a real character where at hand (`--assets`), the rest with the generated one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import statistics
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import bpy
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.generated import add_person
+from benchmarks.tables import print_table
+from benchmarks.timing import print_versions
+from benchmarks.whole_characters import ASSETS
+from tools import checkout
+
+PAUSE = 1.5
+"""Seconds after opening a file, and after a step, in which Blender draws what is left to draw."""
+
+LONGEST = 300.0
+"""Seconds after which a step that runs in a thread counts as hung."""
+
+WINDOW, SCRIPT, DRAWING = "window", "script", "drawing"
+
+Times = dict[tuple[str, str], list[tuple[float, float]]]
+"""Seconds of each step, passed and computed, by its name: in the window, by script, and of drawing the window then."""
+
+
+def measure(folder: Path, arguments: argparse.Namespace) -> Iterator[float]:
+    """All measurements, yielding how many seconds Blender's own loop is to run before the next step."""
+    generated, real = folder / "generated.blend", arguments.assets / "mh_human" / "mh_human.blend"
+    bpy.ops.wm.read_homefile(use_factory_startup=True)
+    yield PAUSE
+    for obj in list(bpy.data.objects):
+        bpy.data.objects.remove(obj)
+    add_person()
+    bpy.ops.wm.save_as_mainfile(filepath=str(generated))
+    yield from _measure_bind(generated, SCRIPT, {})  # the first of a session is not like the others
+    times: Times = {}
+    for number in range(arguments.rounds):
+        for way in (SCRIPT, WINDOW) if number % 2 else (WINDOW, SCRIPT):
+            yield from _measure_bind(generated, way, times)
+    for path in [path for path in (real,) if path.is_file()] or [generated]:
+        for number in range(arguments.rounds):
+            for way in (SCRIPT, WINDOW) if number % 2 else (WINDOW, SCRIPT):
+                yield from _measure_computing(path, way, times)
+    print_versions()
+    print()
+    _print_times(times)
+
+
+def _print_times(times: Times) -> None:
+    """A row for each step: medians of the seconds that pass, and of those that Blender computes in all its threads."""
+    rows = []
+    for name in dict.fromkeys(name for name, _ in times):
+        taken = [times.get((name, way), [(math.nan, math.nan)]) for way in (WINDOW, SCRIPT, DRAWING)]
+        (window, window_cpu), (script, script_cpu), (drawing, _) = (
+            map(statistics.median, zip(*durations, strict=True)) for durations in taken
+        )
+        ratios = window / script, window_cpu / script_cpu
+        rows.append((name, window, script, window - script, ratios[0], window_cpu, script_cpu, ratios[1], drawing))
+    names = ("window, s", "script, s", "difference, s", "ratio", "window, CPU s", "script, CPU s", "CPU ratio")
+    print_table(("step", *names, "then drawing, s"), rows)
+
+
+def _measure_bind(path: Path, way: str, times: Times) -> Iterator[float]:
+    """Open a file, click its armature, Make Supple; bind again; flip; unbind and bind by Bind."""
+    note = _Note(times, way)
+    bpy.ops.wm.open_mainfile(filepath=str(path))
+    yield PAUSE
+    note("Nothing, to compare its drawing")
+    note("Open file to bound character: click on the armature, Make Supple", _choose_armature, bpy.ops.supple.make)
+    yield PAUSE
+    note("Bind again", bpy.ops.supple.bind)
+    yield PAUSE
+    for _ in range(2):
+        note("Flip", bpy.ops.supple.flip)
+        yield PAUSE
+    bpy.ops.wm.open_mainfile(filepath=str(path))
+    yield PAUSE
+    with _override():
+        _choose_armature()
+    yield PAUSE
+    note("Bind, the first in a file", bpy.ops.supple.bind)
+    yield PAUSE
+
+
+def _measure_computing(path: Path, way: str, times: Times) -> Iterator[float]:
+    """Automatic Weights and Check Character: in the window they compute in a thread, and end by themselves."""
+    bpy.ops.wm.open_mainfile(filepath=str(path))
+    yield PAUSE
+    with _override():
+        _choose_armature()
+    yield PAUSE
+    manager = bpy.context.window_manager
+    mesh = next(obj for obj in bpy.context.view_layer.objects if obj.type == "MESH" and obj.find_armature())
+    settings: Any = manager.supple_check  # pyright: ignore[reportAttributeAccessIssue]
+    settings.use_actions = False
+
+    def is_weighted() -> bool:
+        return bool(mesh.supple.weights_report)  # pyright: ignore[reportAttributeAccessIssue]
+
+    steps = (
+        ("Automatic Weights", bpy.ops.supple.weights_auto, is_weighted),
+        ("Check Character", bpy.ops.supple.check, lambda: bool(settings.armature)),
+    )
+    for name, operator, is_done in steps:
+        start = _Clock()
+        with _override():
+            operator("INVOKE_DEFAULT" if way == WINDOW else "EXEC_DEFAULT")
+        while not is_done():
+            if start.read()[0] > LONGEST:
+                raise RuntimeError(f"{name} has not ended after {LONGEST} s")
+            yield 0.02
+        times.setdefault((name, way), []).append(start.read())
+        yield 2.0 * PAUSE
+
+
+class _Clock:
+    """Seconds since it was made: that have passed, and that Blender has computed."""
+
+    def __init__(self) -> None:
+        self._start = time.perf_counter(), time.process_time()
+
+    def read(self) -> tuple[float, float]:
+        return time.perf_counter() - self._start[0], time.process_time() - self._start[1]
+
+
+class _Note:
+    """Takes steps, in the window or by script, and notes the seconds."""
+
+    def __init__(self, times: Times, way: str) -> None:
+        self._times, self._way = times, way
+
+    def __call__(self, name: str, *steps: Callable[..., Any]) -> None:
+        """Take steps: functions, and operators as by a click or from a script; in the window, draw it then."""
+        start = _Clock()
+        with _override():
+            for step in steps:
+                is_operator = hasattr(step, "idname")
+                step("INVOKE_DEFAULT" if self._way == WINDOW else "EXEC_DEFAULT") if is_operator else step()
+            self._times.setdefault((name, self._way), []).append(start.read())
+            if self._way == WINDOW:
+                done = _Clock()
+                bpy.ops.wm.redraw_timer(type="DRAW_WIN_SWAP", iterations=1)
+                self._times.setdefault((name, DRAWING), []).append(done.read())
+
+
+def _choose_armature() -> None:
+    """What a click on the armature does."""
+    layer = bpy.context.view_layer
+    for obj in layer.objects:
+        obj.select_set(obj.type == "ARMATURE")
+    layer.objects.active = next(obj for obj in layer.objects if obj.type == "ARMATURE")
+
+
+def _override() -> Any:
+    """The context of the 3D View, as under the mouse."""
+    window = bpy.context.window_manager.windows[0]
+    area = next(area for area in window.screen.areas if area.type == "VIEW_3D")
+    region = next(region for region in area.regions if region.type == "WINDOW")
+    return bpy.context.temp_override(window=window, area=area, region=region)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--rounds", type=int, default=3, help="how often each step is taken in the window and by script"
+    )
+    parser.add_argument("--assets", type=Path, default=ASSETS)
+    arguments = parser.parse_args(sys.argv[sys.argv.index("--") + 1 :] if "--" in sys.argv else [])
+    preferences = bpy.context.preferences
+    preferences.view.show_splash = False
+    preferences.system.viewport_aa = "OFF"  # else a change is drawn eight times, which may last into the next step
+    folder = Path(tempfile.mkdtemp())
+    checkout.enable(folder / "extension")
+    steps = measure(folder, arguments)
+
+    def step() -> float:
+        try:
+            return next(steps)
+        except StopIteration:
+            status = 0
+        except Exception:  # noqa: BLE001 - Blender would go on, and never quit
+            traceback.print_exc()
+            status = 1
+        sys.stdout.flush()
+        os._exit(status)  # a window that is closed asks whether to save
+
+    bpy.app.timers.register(step, first_interval=PAUSE, persistent=True)
+
+
+if __name__ == "__main__":
+    main()
