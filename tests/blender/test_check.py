@@ -10,7 +10,7 @@ import pytest
 from scenes_cli import DONE, FAILED, main, own_output
 
 from panels import draw
-from scenes import add_tube, animate_tube, select
+from scenes import add_tube, animate_tube, reset, select
 from supple.deformers import SkinningError
 from supple.settings.objects import settings_of
 from supple.tasks.check.findings import COLLAPSE, FAR, UNBLENDED, UNWEIGHTED, describe_check, find_faults
@@ -231,6 +231,20 @@ def test_fix_marks_the_line(tube):
     settings.active = [line.text for line in settings.findings].index("far: 1")
     assert press("check_fix") == {"FINISHED"}
     assert settings.findings[settings.active].is_mended
+
+
+def test_another_file_has_no_report(tube):
+    settings = run_check(tube)
+    assert settings.findings
+    settings.heat = "STRETCH"
+    name = tube.find_armature().name
+    reset()
+    _, armature = add_tube(rings=6, sides=6)
+    assert armature.name == name
+    select(armature)
+    settings = bpy.context.window_manager.supple_check
+    assert (len(settings.findings), settings.heat) == (0, "NONE")
+    assert not bpy.ops.supple.check_show.poll()
 
 
 def test_a_report_of_another_character_is_not_used(tube):
