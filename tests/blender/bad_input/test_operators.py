@@ -104,7 +104,7 @@ REFUSED: dict[str, dict[str, str]] = {
         **dict.fromkeys(NEEDS_BIND, SELECT),
         **dict.fromkeys(NEEDS_PATTERN, "Add a pattern first"),
         "bind": "'Bare' has no vertices: select another mesh",
-        "pattern_add": "'Bare' has no faces: select a mesh with faces",
+        "pattern_add": "'Bare' has no armature to drive patterns: parent it to one first",
         "weights_auto": "No armature deforms 'Bare': select its armature too",
     },
     "Edit Mode": {
