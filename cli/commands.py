@@ -18,7 +18,7 @@ from ..deformers.automatic_weights import METHODS as AUTOMATIC_WEIGHTS
 from ..settings.choices import find_method, store_of
 from ..settings.objects import settings_of
 from ..tasks.character import has_armature_modifier
-from ..tasks.check.findings import describe_check, describe_line, find_faults
+from ..tasks.check.findings import describe_check, describe_fully, find_faults
 from ..tasks.check.run import Options as CheckOptions
 from ..tasks.check.run import prepare as prepare_check
 from ..tasks.check.sheet import draw_sheet
@@ -165,7 +165,7 @@ def compare_methods(arguments: argparse.Namespace) -> None:
             stream.write(described.encode())
     if arguments.sheet:
         draw_sheet(checked, measured, arguments.sheet)
-    answer("\n".join(describe_line(fault) for fault in faults) or "No faults found")
+    answer("\n".join("; ".join(describe_fully(fault)) for fault in faults) or "No faults found")
 
 
 def write_patterns(arguments: argparse.Namespace) -> None:

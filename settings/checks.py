@@ -16,6 +16,7 @@ from bpy.props import (
 )
 
 from .events import redraw
+from .reports import check_reports
 from .side_by_side import GHOST_ITEMS, LINEAR
 
 FILTER_ITEMS = (
@@ -99,6 +100,18 @@ class CheckSettings(bpy.types.PropertyGroup):
 def check_settings(context: bpy.types.Context) -> Any:
     """What is shown of a check."""
     return context.window_manager.supple_check
+
+
+def forget_check(manager: bpy.types.WindowManager) -> None:
+    """Drop the list, and switch heat off: another file has other characters, perhaps of the same names.
+
+    Blender 5.2 does so itself; 4.2 keeps what the window manager holds.
+    """
+    settings: Any = manager.supple_check
+    settings.armature = ""
+    settings.findings.clear()
+    settings.property_unset("heat")
+    check_reports.clear()
 
 
 _register_classes, _unregister_classes = bpy.utils.register_classes_factory((FindingSettings, CheckSettings))

@@ -17,7 +17,7 @@ from gpu_extras.batch import batch_for_shader
 from ..bridge.shown_weights import read_shown_shape
 from ..deformers import SkinningError
 from ..settings.character import list_meshes
-from ..settings.checks import check_settings
+from ..settings.checks import check_settings, forget_check
 from ..tasks.compare.ghosts import hold_ghosts
 from ..tasks.compare.heat import DIFFERENCE, color_heat, describe_heat
 from ..translations import translate
@@ -157,7 +157,13 @@ def _on_change(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
             drawn.is_stale = True
 
 
+@persistent
+def _on_load(*_) -> None:
+    forget_check(bpy.context.window_manager)
+
+
 HANDLERS = (
+    ("load_post", _on_load),
     ("frame_change_post", _on_change),
     ("depsgraph_update_post", _on_change),
     *forget_on_load(cache),

@@ -44,6 +44,11 @@ class Bend:
     angle: float
 
     @property
+    def side(self) -> str:
+        """Where to: the direction without the word for a twist."""
+        return self.direction.rpartition(" ")[2]
+
+    @property
     def is_twist(self) -> bool:
         """Whether it is about the bone's own axis."""
         return self.direction.startswith("twist")

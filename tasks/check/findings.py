@@ -224,14 +224,15 @@ def describe_check(check: Check, measured: Iterable[MeasuredMesh], faults: Itera
     }
 
 
-def describe_line(fault: Finding) -> str:
-    """A fault in a line, with what other methods make of it."""
+def describe_fully(fault: Finding) -> list[str]:
+    """What is wrong and where, what each method makes of it, the one in use first, and the pose."""
     subject = f"{fault.mesh}, {fault.bone}" if fault.bone else fault.mesh
-    line = f"{subject}: {fault.describe()}"
-    if fault.pose is None:
-        return line
-    others = ", ".join(f"{label_method(key)} {_percent(value)}" for key, value in fault.others.items())
-    return f"{line} by {label_method(fault.method)} ({others}), {fault.pose.describe()}"
+    lines = [f"{subject}: {fault.describe()}"]
+    if fault.pose is not None:
+        values = {fault.method: fault.value, **fault.others}
+        lines += [", ".join(f"{label_method(key)}: {_percent(value)}" for key, value in values.items())]
+        lines += [fault.pose.describe()]
+    return lines
 
 
 def describe_fault(fault: Finding) -> dict[str, Any]:

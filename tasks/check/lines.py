@@ -7,7 +7,7 @@ from typing import Any
 
 import bpy
 
-from .findings import Finding, describe_line
+from .findings import Finding, describe_fully
 from .fix import can_fix
 
 
@@ -28,5 +28,5 @@ def list_lines(settings: Any, armature: bpy.types.Object, faults: Iterable[Findi
     for number, fault in enumerate(faults):
         line = settings.findings.add()
         line.number, line.mesh, line.bone, line.key = number, fault.mesh, fault.bone, fault.key
-        line.text, line.details = fault.short, describe_line(fault)
+        line.text, line.details = fault.short, "\n".join(describe_fully(fault))
         line.is_of_weights, line.can_fix = not fault.method, can_fix(fault)

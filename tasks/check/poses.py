@@ -46,7 +46,11 @@ class CheckedPose:
     def describe(self) -> str:
         """Where it comes from, in words."""
         if self.bends:
-            return f"bent {self.bends[0].direction}, {round(abs(np.degrees(self.bends[0].angle)))} degrees"
+            bend = self.bends[0]
+            degrees = round(abs(np.degrees(bend.angle)))
+            return (
+                f"twisted {bend.side}, {degrees} degrees" if bend.is_twist else f"bent {bend.side}, {degrees} degrees"
+            )
         return f"{self.action}, frame {self.frame}" if self.action else f"frame {self.frame}"
 
 

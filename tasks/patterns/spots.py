@@ -27,8 +27,11 @@ from ...deformers.patterns.surface_points import SurfacePoint, locate_point, sur
 from ...deformers.rig.rest import check_space
 from ..character import object_to_armature
 from ..rig_presets import find_rig_of, read_all_landmarks
-from .layout import charts_of
+from .layout import charts_of, check_mesh
 from .meaning import find_driving_armature
+
+FLAT = 1e-6
+"""Smallest over largest scale from object to armature space, below which one of them is flat and has no directions."""
 
 FARTHEST = 0.35
 """Distance from the inside of the body to the skin, of the stature, from which on it is not the skin that is meant."""
@@ -118,6 +121,7 @@ def find_landing(obj: bpy.types.Object, key: str, bone: str = "") -> Landing | N
     """
     landmarks = [landmark for landmark in read_all_landmarks()[0] if key in _keys_of(landmark)]
     armature = find_driving_armature(obj)
+    check_mesh(obj)
     check_space(np.array(object_to_armature(obj, armature)))
     anatomy = find_anatomy(armature, [obj]) if landmarks else None
     if anatomy is None or (bone and bone not in anatomy.bones.names):
@@ -175,6 +179,9 @@ def suggest_bone(obj: bpy.types.Object, key: str, bone: str) -> str:
 def land(obj: bpy.types.Object, armature: bpy.types.Object, body: Body, spot: Spot) -> Landing | None:
     """Where a spot is on a mesh; None where the mesh has no skin there."""
     to_armature = np.array(object_to_armature(obj, armature), np.float64)
+    scales = np.linalg.svd(to_armature[:3, :3], compute_uv=False)
+    if scales.min() <= FLAT * scales.max():
+        return None
     to_object = np.linalg.inv(to_armature)
     origin = to_object[:3, :3] @ spot.origin + to_object[:3, 3]
     hit = cast_ray_at_rest(charts_of(obj).mesh, origin, to_object[:3, :3] @ spot.toward)
