@@ -7,11 +7,8 @@ The character is read from a folder of assets that is not part of the repository
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 import tempfile
-import traceback
 from collections.abc import Iterator
 from math import radians
 from pathlib import Path
@@ -24,6 +21,7 @@ from bpy_extras.view3d_utils import location_3d_to_region_2d
 from mathutils import Euler, Vector
 
 import checkout
+from benchmarks.in_window import move, prepare_view, run_steps, save_picture, xdo
 from benchmarks.weight_scenes import open_character, select
 
 BONES = {"upperleg01.L": -60.0, "lowerleg01.L": 70.0, "foot.L": 15.0}
@@ -39,27 +37,14 @@ CROP = "1072x752+88+56"
 """The view and the panel, of the window."""
 
 
-def xdo(*arguments: object) -> None:
-    subprocess.run(["xdotool", *map(str, arguments)], check=True)
-
-
-def move(region: bpy.types.Region, x: float, y: float) -> None:
-    """Move the mouse to a position in a region, from its lower left corner."""
-    left, top = region.x + x, bpy.context.window.height - (region.y + y)
-    xdo("mousemove", round(left) - 3, round(top) - 3, "sleep", 0.2, "mousemove", round(left), round(top), "sleep", 0.2)
-
-
 def take_picture(assets: Path, image: Path) -> Iterator[float]:
     """Pose a leg, open the panels, start the tool and take the picture; yield seconds to wait."""
     character = open_character(assets, "mh_human", ("_body",), subdivisions=0)
     body, armature = character.meshes[0], character.armature
     yield 1.0
     area = next(area for area in bpy.context.window.screen.areas if area.type == "VIEW_3D")
-    regions = {region.type: region for region in area.regions}
+    regions = prepare_view(area)
     space = area.spaces.active
-    space.show_region_ui, space.show_region_toolbar, space.show_gizmo = True, False, False
-    space.overlay.show_floor = space.overlay.show_axis_x = space.overlay.show_axis_y = False
-    space.overlay.show_text = space.overlay.show_cursor = False
     with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
         select([body, armature], armature)
         bpy.ops.supple.weights_auto("EXEC_DEFAULT")
@@ -93,27 +78,14 @@ def take_picture(assets: Path, image: Path) -> Iterator[float]:
     yield 1.0
     move(regions["WINDOW"], handle.x + 4, handle.y)
     yield 1.0
-    bpy.ops.wm.redraw_timer(type="DRAW_WIN_SWAP", iterations=1)
-    subprocess.run(["import", "-window", "root", "-crop", CROP, "+repage", str(image)], check=True)
+    save_picture(image, CROP)
 
 
 def run() -> None:
     assets, image = (Path(argument) for argument in sys.argv[sys.argv.index("--") + 1 :])
     bpy.context.preferences.view.show_splash = False
     checkout.enable(Path(tempfile.mkdtemp()))
-    running = take_picture(assets, image)
-
-    def advance() -> float | None:
-        try:
-            with bpy.context.temp_override(window=bpy.context.window_manager.windows[0]):
-                return next(running)
-        except StopIteration:
-            pass
-        except Exception:  # noqa: BLE001 (whatever is raised, Blender must quit)
-            traceback.print_exc()
-        os._exit(0)
-
-    bpy.app.timers.register(advance, first_interval=2.0, persistent=True)
+    run_steps(take_picture(assets, image))
 
 
 run()

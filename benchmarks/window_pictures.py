@@ -7,15 +7,11 @@ The character is read from a folder of assets that is not part of the repository
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 import tempfile
-import traceback
 from collections.abc import Iterator
 from math import radians
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -24,6 +20,7 @@ import bpy
 from mathutils import Euler, Vector
 
 import checkout
+from benchmarks.in_window import move, prepare_view, run_steps, save_picture, xdo
 from benchmarks.pattern_body import strike
 
 POSE = {
@@ -48,16 +45,6 @@ CROP = "1090x712+72+92"
 """The view and the panel, of the window."""
 PIE, PIE_CROP = (560.0, 400.0), "620x400+250+235"
 """Where the pie menu is opened in the view, and the part of the window around it."""
-
-
-def xdo(*arguments: object) -> None:
-    subprocess.run(["xdotool", *map(str, arguments)], check=True)
-
-
-def move(region: bpy.types.Region, x: float, y: float) -> None:
-    """Move the mouse to a position in a region, from its lower left corner."""
-    left, top = region.x + x, bpy.context.window.height - (region.y + y)
-    xdo("mousemove", round(left) - 3, round(top) - 3, "sleep", 0.2, "mousemove", round(left), round(top), "sleep", 0.2)
 
 
 def take_pictures(assets: Path, images: Path) -> Iterator[float]:
@@ -98,7 +85,7 @@ def take_check(assets: Path, images: Path) -> Iterator[float]:
     view.view_location += CHECK_ASIDE * (view.view_rotation @ Vector((1.0, 0.0, 0.0)))
     view.view_distance = CHECK_DISTANCE
     yield 4.0
-    save(images / "check.png", CHECK_CROP)
+    save_picture(images / "check.png", CHECK_CROP)
     settings.heat = "NONE"
 
 
@@ -138,7 +125,7 @@ def take_side_by_side(assets: Path, images: Path) -> Iterator[float]:
         bpy.ops.supple.side_by_side()
     move(regions["WINDOW"], 200.0, 60.0)
     yield 4.0
-    save(images / "side-by-side.png", CROP)
+    save_picture(images / "side-by-side.png", CROP)
     with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
         bpy.ops.supple.side_by_side()
     move(regions["WINDOW"], *PIE)
@@ -146,40 +133,14 @@ def take_side_by_side(assets: Path, images: Path) -> Iterator[float]:
     with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
         bpy.ops.wm.call_menu_pie("INVOKE_DEFAULT", name="VIEW3D_MT_supple_pie")
     yield 1.0
-    save(images / "pie.png", PIE_CROP)
-
-
-def prepare_view(area: bpy.types.Area) -> dict[str, bpy.types.Region]:
-    """Show the sidebar, and no more over the view than needed; its regions."""
-    space: Any = area.spaces.active
-    space.show_region_ui, space.show_region_toolbar, space.show_gizmo = True, False, False
-    space.overlay.show_floor = space.overlay.show_axis_x = space.overlay.show_axis_y = False
-    space.overlay.show_text = space.overlay.show_cursor = False
-    return {region.type: region for region in area.regions}
-
-
-def save(image: Path, crop: str) -> None:
-    bpy.ops.wm.redraw_timer(type="DRAW_WIN_SWAP", iterations=1)
-    subprocess.run(["import", "-window", "root", "-crop", crop, "+repage", str(image)], check=True)
+    save_picture(images / "pie.png", PIE_CROP)
 
 
 def run() -> None:
     assets, images = (Path(argument) for argument in sys.argv[sys.argv.index("--") + 1 :][-2:])
     bpy.context.preferences.view.show_splash = False
     checkout.enable(Path(tempfile.mkdtemp()))
-    running = take_pictures(assets, images)
-
-    def advance() -> float | None:
-        try:
-            with bpy.context.temp_override(window=bpy.context.window_manager.windows[0]):
-                return next(running)
-        except StopIteration:
-            pass
-        except Exception:  # noqa: BLE001 (whatever is raised, Blender must quit)
-            traceback.print_exc()
-        os._exit(0)
-
-    bpy.app.timers.register(advance, first_interval=2.0, persistent=True)
+    run_steps(take_pictures(assets, images))
 
 
 run()

@@ -12,12 +12,10 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import statistics
 import sys
 import tempfile
 import time
-import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +25,7 @@ import bpy
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.generated import add_person
+from benchmarks.in_window import run_steps
 from benchmarks.tables import print_table
 from benchmarks.timing import print_versions
 from benchmarks.whole_characters import ASSETS
@@ -192,20 +191,7 @@ def main() -> None:
     preferences.system.viewport_aa = "OFF"  # else a change is drawn eight times, which may last into the next step
     folder = Path(tempfile.mkdtemp())
     checkout.enable(folder / "extension")
-    steps = measure(folder, arguments)
-
-    def step() -> float:
-        try:
-            return next(steps)
-        except StopIteration:
-            status = 0
-        except Exception:  # noqa: BLE001 - Blender would go on, and never quit
-            traceback.print_exc()
-            status = 1
-        sys.stdout.flush()
-        os._exit(status)  # a window that is closed asks whether to save
-
-    bpy.app.timers.register(step, first_interval=PAUSE, persistent=True)
+    run_steps(measure(folder, arguments), PAUSE)
 
 
 if __name__ == "__main__":

@@ -137,6 +137,15 @@ def read_key_values(mesh: bpy.types.Mesh, depsgraph: bpy.types.Depsgraph) -> tup
     return tuple(0.0 if key.mute else key.value for key in keys.key_blocks)
 
 
+def read_mixed_points(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
+    """Positions with the relative shape keys of a depsgraph's frame, before modifiers, shape (V, 3), object space."""
+    mesh = mesh_of(obj)
+    keys = mesh.shape_keys
+    if keys is None or not keys.use_relative or obj.show_only_shape_key:
+        return read_points(mesh)
+    return FaceKeys(obj).mix(read_key_values(mesh, depsgraph))
+
+
 def write_key_points(key_block: bpy.types.ShapeKey, points: np.ndarray) -> None:
     """Set the positions of a shape key, shape (V, 3), object space."""
     write_array(key_block.data, "co", points)

@@ -89,7 +89,7 @@ def ensure_group(part: str, name: str, build: Callable[[str], Any]) -> Any:
 def hide_groups() -> None:
     """Take Supple's groups out of Blender's menus, Add Modifier above all: older files have them there."""
     for group in bpy.data.node_groups:
-        if group.library is not None or not any(key.startswith(OWN) for key in cast(Any, group).keys()):
+        if not group.is_editable or not any(key.startswith(OWN) for key in cast(Any, group).keys()):
             continue
         if group.name.startswith("Supple"):
             group.name = HIDDEN + group.name

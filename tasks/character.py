@@ -79,6 +79,16 @@ def check_modifiers_above(skinned: SkinnedObject, above: Iterable[bpy.types.Modi
         )
 
 
+def check_shown_vertices(obj: bpy.types.Object, count: int) -> None:
+    """Raise SkinningError where other vertices are shown, so many, than a mesh has of its own."""
+    own = len(mesh_of(obj).vertices)
+    if count != own:
+        raise SkinningError(
+            f"'{obj.name}' has {own} vertices, but {count} are shown: switch off, in the viewport, modifiers that "
+            "change their number"
+        )
+
+
 def object_to_armature(obj: bpy.types.Object, armature: bpy.types.Object) -> Matrix:
     """From an object's space to an armature's, both original or both evaluated."""
     return armature.matrix_world.inverted_safe() @ obj.matrix_world

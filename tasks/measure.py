@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 
 from ..bridge.armatures import Skeleton, read_pose, read_skeleton
-from ..bridge.meshes import FaceKeys, mesh_of, read_edges, read_evaluated_points, read_key_values
+from ..bridge.meshes import mesh_of, read_edges, read_evaluated_points, read_mixed_points
 from ..deformers import METHODS, Pose, Rest, SkinningError
 from ..deformers.errors import find_unusable
 from ..deformers.measures.difference import MILLIMETERS, Difference, measure_difference
@@ -19,8 +19,8 @@ from ..deformers.measures.stretch import TEAR, EdgeStretch, measure_stretch
 from ..deformers.skinning import dlb, ssd
 from ..settings.objects import settings_of
 from ..settings.reports import measure_reports
-from .character import has_armature_modifier, object_to_armature, read_character
-from .stack import SkinnedObject, find_armature_modifier, find_replaced_modifier, resolve_skinned
+from .character import check_shown_vertices, has_armature_modifier, object_to_armature, read_character
+from .stack import SkinnedObject, check_not_edited, find_deforming_modifier, resolve_skinned
 
 
 @dataclass(frozen=True)
@@ -156,11 +156,8 @@ def _check_measurable(obj: bpy.types.Object | None) -> SkinnedObject:
     """An object with the armature that poses it; raises SkinningError where there is none, or no pose."""
     if obj is None or not has_armature_modifier(obj):
         raise SkinningError("Nothing to measure: select a mesh that has an Armature modifier")
-    replaced = find_replaced_modifier(obj) if settings_of(obj).is_bound else find_armature_modifier(obj)
-    skinned = resolve_skinned(obj, replaced)
-    for other in (obj, skinned.armature):
-        if other.mode == "EDIT":
-            raise SkinningError(f"'{other.name}' is in Edit Mode: leave it first")
+    skinned = resolve_skinned(obj, find_deforming_modifier(obj))
+    check_not_edited(skinned)
     return skinned
 
 
@@ -173,15 +170,9 @@ def _read_posed_skin(skinned: SkinnedObject, scene: bpy.types.Scene, depsgraph: 
     skeleton = read_skeleton(armature)
     space = object_to_armature(evaluated, armature)
     rest = read_character(skinned, skeleton, space).rest
-    keys = obj.data.shape_keys
-    if keys is not None and keys.use_relative and not obj.show_only_shape_key:
-        rest = replace(rest, points=FaceKeys(obj).mix(read_key_values(mesh_of(obj), depsgraph)))
+    rest = replace(rest, points=read_mixed_points(obj, depsgraph))
     points = read_evaluated_points(obj, depsgraph)
-    if len(points) != len(rest.points):
-        raise SkinningError(
-            f"'{obj.name}' has {len(rest.points)} vertices, but {len(points)} are shown: switch off, in the viewport, "
-            "modifiers that change their number"
-        )
+    check_shown_vertices(obj, len(points))
     if find_unusable(points).any():
         raise SkinningError(
             f"'{obj.name}' has positions that are not numbers (NaN or infinite): check the drivers and constraints of "

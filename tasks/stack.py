@@ -151,6 +151,24 @@ def find_replaced_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
     raise SkinningError(f"Armature modifier '{name}' of '{obj.name}' was removed: unbind, add one, and bind again")
 
 
+def find_deforming_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
+    """The Armature modifier that Supple stands in for where it is bound, else the one to be replaced.
+
+    Raises
+    ------
+    SkinningError
+        As `find_replaced_modifier` and `find_armature_modifier`.
+    """
+    return find_replaced_modifier(obj) if settings_of(obj).is_bound else find_armature_modifier(obj)
+
+
+def check_not_edited(skinned: SkinnedObject) -> None:
+    """Raise SkinningError where a mesh or its armature is in Edit Mode, and so has no pose."""
+    for other in (skinned.obj, skinned.armature):
+        if other.mode == "EDIT":
+            raise SkinningError(f"'{other.name}' is in Edit Mode: leave it first")
+
+
 def find_armature_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
     """The Armature modifier that Supple is to replace.
 

@@ -18,11 +18,10 @@ from ...deformers import METHODS, Pose, SkinningError
 from ...deformers.measures.bends import list_bent_poses
 from ...deformers.measures.joint_faults import LEAST_BEND, Extremes, SkinMeter, measure_joint_angles
 from ...deformers.rig.rest import Rest, Weights
-from ...settings.objects import settings_of
 from ..character import has_armature_modifier, read_character
 from ..skin.by_python import prepare as prepare_mesh
 from ..skin.poses import find_skeleton
-from ..stack import SkinnedObject, find_armature_modifier, find_replaced_modifier, resolve_skinned
+from ..stack import SkinnedObject, check_not_edited, find_deforming_modifier, resolve_skinned
 from .poses import CheckedPose, read_action_poses, read_scene_poses
 
 COMPARED = ("SSD", "DLB", "CENTERS")
@@ -195,11 +194,8 @@ def find_skinned(obj: bpy.types.Object) -> SkinnedObject:
     """A mesh with the armature that deforms it; raises SkinningError where there is none, or it is edited."""
     if not has_armature_modifier(obj):
         raise SkinningError(f"'{obj.name}' has no Armature modifier: parent it to an armature first")
-    is_bound = settings_of(obj).is_bound
-    skinned = resolve_skinned(obj, find_replaced_modifier(obj) if is_bound else find_armature_modifier(obj))
-    for other in (obj, skinned.armature):
-        if other.mode == "EDIT":
-            raise SkinningError(f"'{other.name}' is in Edit Mode: leave it first")
+    skinned = resolve_skinned(obj, find_deforming_modifier(obj))
+    check_not_edited(skinned)
     return skinned
 
 

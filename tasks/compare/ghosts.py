@@ -26,7 +26,7 @@ from ..character import check_modifiers_above, has_armature_modifier, modifiers_
 from ..skin.by_python import Choices, LiveObject, prepare_known, read_choices
 from ..skin.live import RESHAPING_MODES, find_space, mix_keys
 from ..skin.poses import Poses
-from ..stack import SkinnedObject, find_armature_modifier, find_replaced_modifier, is_flipped, resolve_skinned
+from ..stack import SkinnedObject, find_deforming_modifier, is_flipped, resolve_skinned
 from ..surfaces import find_bound_space
 
 BLENDERS = {LINEAR: "SSD", PRESERVE_VOLUME: "DLB"}
@@ -245,8 +245,7 @@ def _follow(ghost: Ghost, obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph,
 
 
 def _resolve(obj: bpy.types.Object) -> SkinnedObject:
-    is_bound = settings_of(obj).is_bound
-    return resolve_skinned(obj, find_replaced_modifier(obj) if is_bound else find_armature_modifier(obj))
+    return resolve_skinned(obj, find_deforming_modifier(obj))
 
 
 def _read_choices(skinned: SkinnedObject, key: str) -> Choices:

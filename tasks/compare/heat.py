@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import bpy
 import numpy as np
 
-from ...bridge.meshes import FaceKeys, mesh_of, read_edges, read_key_values, read_points
+from ...bridge.meshes import mesh_of, read_edges, read_mixed_points
 from ...bridge.nearest import find_depths
 from ...bridge.shown_weights import ShownShape
 from ...deformers import SkinningError
 from ...deformers.geometry.vectors import measure_lengths
 from ...deformers.measures.heat import color_rising, color_stretch, stretch_vertices
+from ..character import check_shown_vertices
 from ..skin.poses import Poses
 from .ghosts import pose_ghost
 
@@ -61,21 +62,13 @@ def color_heat(
     SkinningError
         Where the shown mesh has other vertices than the mesh itself.
     """
-    mesh = mesh_of(obj)
-    if len(shape.points) != len(mesh.vertices):
-        raise SkinningError(
-            f"'{obj.name}' has {len(mesh.vertices)} vertices, but {len(shape.points)} are shown: switch off, in the "
-            "viewport, modifiers that change their number"
-        )
+    check_shown_vertices(obj, len(shape.points))
     if kind == OVERLAP:
         return color_rising(find_depths(shape.points, shape.normals, shape.triangles), full)
     if kind == DIFFERENCE:
         return color_rising(_measure_difference(obj, shape, other, depsgraph), full)
-    rest = read_points(mesh)
-    keys = mesh.shape_keys
-    if keys is not None and keys.use_relative and not obj.show_only_shape_key:
-        rest = FaceKeys(obj).mix(read_key_values(mesh, depsgraph))
-    return color_stretch(stretch_vertices(rest, shape.points, read_edges(mesh)))
+    rest = read_mixed_points(obj, depsgraph)
+    return color_stretch(stretch_vertices(rest, shape.points, read_edges(mesh_of(obj))))
 
 
 def _measure_difference(

@@ -100,6 +100,15 @@ def remove_all(objects: Iterable[bpy.types.Object]) -> int:
 
 
 def add_pattern(
+    obj: bpy.types.Object, entry: LibraryEntry, image: bpy.types.Image, bone: str, **layout: Any
+) -> PatternSettings:
+    """Add a pattern to an object, and show it: as `lay_new`, which says what the arguments are and what is raised."""
+    pattern = lay_new(obj, entry, image, bone, **layout)
+    update(obj)
+    return pattern
+
+
+def lay_new(
     obj: bpy.types.Object,
     entry: LibraryEntry,
     image: bpy.types.Image,
@@ -111,7 +120,7 @@ def add_pattern(
     size: Sequence[float] | None = None,
     landing: Landing | None = None,
 ) -> PatternSettings:
-    """Add a pattern to an object.
+    """Add a pattern to an object; it is not shown before `update`.
 
     Parameters
     ----------
@@ -141,24 +150,6 @@ def add_pattern(
     SkinningError
         Where it can not be shown; nothing is changed then.
     """
-    pattern = lay_new(obj, entry, image, bone, axis, uv, location, angle, size, landing)
-    update(obj)
-    return pattern
-
-
-def lay_new(
-    obj: bpy.types.Object,
-    entry: LibraryEntry,
-    image: bpy.types.Image,
-    bone: str,
-    axis: str = "",
-    uv: Sequence[float] | None = None,
-    location: Sequence[float] | None = None,
-    angle: float | None = None,
-    size: Sequence[float] | None = None,
-    landing: Landing | None = None,
-) -> PatternSettings:
-    """Add a pattern as `add_pattern` does; it is not shown before `update`."""
     charts = charts_of(obj)
     armature = find_driving_armature(obj)
     pattern = new_pattern(obj, entry.label)
@@ -231,7 +222,7 @@ def add_from_file(obj: bpy.types.Object, path: Path, kind: str, bone: str, **lay
     bone : str
         Bone whose rotation brings it out.
     **layout
-        Further arguments of `add_pattern`.
+        Further arguments of `lay_new`.
 
     Raises
     ------

@@ -10,7 +10,7 @@ from ...bridge.armatures import read_skeleton
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
 from ..character import has_armature_modifier
-from ..stack import check_armature, find_armature_modifier, find_replaced_modifier
+from ..stack import check_armature, find_deforming_modifier
 from .bind import check_bindable, prepare
 
 
@@ -29,7 +29,7 @@ def describe_object(obj: bpy.types.Object) -> dict[str, Any]:
     settings = settings_of(obj)
     problem, armature, bones, joints = "", "", 0, 0
     try:
-        modifier = find_replaced_modifier(obj) if settings.is_bound else find_armature_modifier(obj)
+        modifier = find_deforming_modifier(obj)
         armature_object = check_armature(obj, modifier)
         armature = armature_object.name
         skeleton = read_skeleton(armature_object)

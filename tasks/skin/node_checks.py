@@ -13,13 +13,7 @@ from ...bridge.meshes import mesh_of
 from ...deformers import METHODS, SkinningError
 from ...settings.objects import settings_of
 from ..character import object_to_armature, uses_envelopes
-from ..stack import (
-    SkinnedObject,
-    check_armature,
-    find_armature_modifier,
-    find_bound_objects,
-    find_replaced_modifier,
-)
+from ..stack import SkinnedObject, check_armature, find_bound_objects, find_deforming_modifier
 
 LOSES_ATTRIBUTES = {"MESH_TO_VOLUME", "REMESH", "SKIN", "VOLUME_TO_MESH"}
 """Modifiers above which no weight survives."""
@@ -103,7 +97,7 @@ def check_centers(skinned: SkinnedObject, above: list[bpy.types.Modifier], param
 
 def _find_armature(obj: bpy.types.Object) -> bpy.types.Object | None:
     with suppress(SkinningError):
-        modifier = find_replaced_modifier(obj) if settings_of(obj).is_bound else find_armature_modifier(obj)
+        modifier = find_deforming_modifier(obj)
         return check_armature(obj, modifier)
     return None
 
