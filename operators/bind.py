@@ -38,6 +38,15 @@ def followed_already(context: bpy.types.Context) -> Iterator[None]:
         context.view_layer.update()
 
 
+EXPORT_NOTE = "Exporters see linear blending: the Skin panel says what to do"
+
+
+def warn_of_exporters(report: str, meshes: list[bpy.types.Object]) -> str:
+    """A report on what was bound; and that exporters do not see it, where a method deforms it that they do not know."""
+    report = report.removesuffix(".")
+    return f"{report}. {EXPORT_NOTE}" if any(settings_of(obj).method != "SSD" for obj in meshes) else report
+
+
 def describe_bind(meshes: list[bpy.types.Object], method: str) -> str:
     """What was bound and, by a method of particles, what it was filled with."""
     reports = {obj.name: report for obj in meshes if (report := describe_particles(obj))}
@@ -94,7 +103,7 @@ class SUPPLE_OT_bind(bpy.types.Operator):
             return {"CANCELLED"}
         finally:
             manager.progress_end()
-        self.report({"INFO"}, translate(describe_bind(meshes, method)))
+        self.report({"INFO"}, translate(warn_of_exporters(describe_bind(meshes, method), meshes)))
         return {"FINISHED"}
 
     def bind_whole(self, context: bpy.types.Context) -> set[str]:
@@ -116,7 +125,8 @@ class SUPPLE_OT_bind(bpy.types.Operator):
             self.report({"WARNING"} if bound else {"ERROR"}, translate(str(error)))
         if not bound:
             return {"CANCELLED"}
-        self.report({"INFO"}, translate(f"Bound {len(bound)} of {len(meshes)} meshes"))
+        report = f"Bound {len(bound)} of {len(meshes)} meshes"
+        self.report({"INFO"}, translate(warn_of_exporters(report, bound)))
         return {"FINISHED"}
 
 

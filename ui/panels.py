@@ -20,6 +20,10 @@ from .character import draw_meshes
 from .reports import draw_hint, draw_message
 
 SLOW = "For study, and slow: each pose takes seconds. To go on working, choose Particles"
+EXPORTERS = (
+    "Exporters (glTF, FBX, USD) see linear blending, and FBX drops shape keys. Alembic writes what is shown; or bake "
+    "shape keys, and delete the Armature modifier of what you export"
+)
 MOMENTS = ("", "_dragging", "_bake")
 """Endings of the properties of one choice: each moment that has a value of its own."""
 
@@ -183,6 +187,8 @@ class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
             self.layout.operator("supple.flip", text=text, icon="UV_SYNC_SELECT", depress=is_back)
         if settings.is_bound and settings.evaluate == "NODES":
             self.layout.operator("supple.make_independent", icon="DUPLICATE")
+        if settings.is_bound and settings.method != "SSD":
+            draw_hint(self.layout, context, EXPORTERS)
 
 
 class VIEW3D_PT_supple_side_by_side(SupplePanel, bpy.types.Panel):

@@ -31,7 +31,7 @@ from supple import preview
 from supple.bridge.armatures import read_skeleton
 from supple.bridge.meshes import read_triangles
 from supple.deformers import DEFORMERS, SkinningError
-from supple.operators.bind import describe_bind
+from supple.operators.bind import EXPORT_NOTE, describe_bind, warn_of_exporters
 from supple.settings.objects import METHOD_ITEMS, PARTICLE_METHODS, settings_of
 from supple.settings.reports import ParticleReport, particle_reports
 from supple.tasks.skin import bake, live
@@ -105,11 +105,14 @@ def test_what_bind_and_the_panel_tell():
     assert "Sheet: 0 particles, 0 % of the skin is solid. " in told
     assert describe_bind([obj], "PARTICLES").startswith("Bound Tube by Particles: ")
     assert describe_bind([bpy.context.scene.objects["Rig"]], "DLB") == "Bound Rig by Dual Quaternion"
+    assert warn_of_exporters("Bound Tube", [obj]) == f"Bound Tube. {EXPORT_NOTE}"
     bend(armature)
     assert particles_of(obj).milliseconds > 0
     assert abs(particles_of(obj).volume - 1.0) < 0.01
     assert describe(ParticleReport(1303, 0.97, (), 12.34, 1.0026)) == "1,303 particles · 12.3 ms · volume +0.3 %"
     assert describe(ParticleReport(5, None, ())) == "5 particles"
+    settings_of(obj).method = "SSD"
+    assert warn_of_exporters("Bound Tube", [obj]) == "Bound Tube"
 
 
 def test_another_method_has_no_particles():

@@ -14,6 +14,7 @@ from supple import preview
 from supple.deformers import METHODS
 from supple.settings.objects import settings_of
 from supple.ui import menus
+from supple.ui.panels import EXPORTERS
 from supple.viewport import ghosts, heat, outlines
 from supple.viewport import weights as weight_overlay
 
@@ -244,12 +245,15 @@ def test_panels_of_a_bound_object():
     shown += ["supple.bind", "supple.unbind", "supple.flip"]
     if EVALUATE == "NODES":
         shown.append("supple.make_independent")
+    shown.append(EXPORTERS)
     assert draw("VIEW3D_PT_supple_skin") == shown
     assert draw("VIEW3D_PT_supple_bake") == ["supple.bake_cache", "supple.bake_shape_keys"]
     settings_of(obj).message = "Something is wrong"
     assert draw("VIEW3D_PT_supple_skin") == [*shown, "Something is wrong"]
     settings_of(obj).bake = "PC2"
     assert draw("VIEW3D_PT_supple_bake")[-2:] == ["Deformed by: Point Cache", "supple.clear_bake"]
+    bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE)
+    assert EXPORTERS not in draw("VIEW3D_PT_supple_skin"), "exporters see what is shown"
 
 
 def test_panels_tell_why_an_object_is_not_evaluated_by_nodes():
