@@ -87,6 +87,7 @@ BOXES = {
     "deformers/particles": tall("particles", "a solid under the skin", 56, 1152, 380, "methods"),
     "deformers/measures": tall("measures", "space, stretch, sections", 456, 1152, 220, "methods"),
     "deformers/weight_editing": tall("weight_editing", "smooth, mirror, transfer", 700, 1152, 196, "methods"),
+    "deformers/engine_copy": tall("engine_copy", "bones and keys for engines", 686, 1068, 210, "methods"),
     "deformers/skinning": tall("skinning", "blends of joints: SSD, DLBNT, Centers", 56, 1236, 330, "methods"),
     "deformers/automatic_weights": tall("automatic_weights", "from bones and skin", 446, 1236, 210, "methods"),
     "deformers/anatomy": tall("anatomy", "which bone is which part", 686, 1236, 210, "methods"),

@@ -1,0 +1,22 @@
+"""Any method as bones, weights and keys that engines know: `fit` finds them, `measure` says what is left.
+
+`model` holds what goes in and comes out; `posing` poses a copy and measures it. The rest is how `fit` goes about it.
+"""
+
+from .fitting import fit
+from .model import Examples, Fit, FitParams, Helper, Key, Skin, fit_linear
+from .posing import Differences, measure, pose_copy
+
+__all__ = [
+    "Differences",
+    "Examples",
+    "Fit",
+    "FitParams",
+    "Helper",
+    "Key",
+    "Skin",
+    "fit",
+    "fit_linear",
+    "measure",
+    "pose_copy",
+]

@@ -1,0 +1,160 @@
+"""An engine copy in the poses of examples, and how far it is from what it shall look like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from .model import Examples, Fit, Skin
+
+CHUNK_BYTES = 60_000_000
+"""Of targets that are read together."""
+
+FINEST = 1e-6
+"""Differences are counted in steps of this share of the character's size, of which there are `STEPS`."""
+
+STEPS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Differences:
+    """Distances of a copy's vertices from their targets, in the unit of the points.
+
+    Attributes
+    ----------
+    largest, most, rms : float
+        Over all vertices and frames; 95 % are below `most`.
+    frame, vertex, joint : int
+        Where the largest is; the joint that the vertex follows most, -1 for none.
+    by_frame : float array, shape (F,)
+        The largest in each frame.
+    by_vertex : float array, shape (V,)
+        The largest of each vertex.
+    by_joint : float array, shape (B,)
+        The largest of the vertices that follow each joint most; 0 where there are none.
+    """
+
+    largest: float
+    most: float
+    rms: float
+    frame: int
+    vertex: int
+    joint: int
+    by_frame: np.ndarray
+    by_vertex: np.ndarray
+    by_joint: np.ndarray
+
+
+def chunk_frames(vertex_count: int, frames: np.ndarray) -> list[np.ndarray]:
+    """Frames, int array of shape (N,), in pieces whose targets take little memory."""
+    length = max(1, CHUNK_BYTES // max(1, 12 * vertex_count))
+    return [frames[start : start + length] for start in range(0, len(frames), length)]
+
+
+def pose_copy(skin: Skin, examples: Examples, fit: Fit, frames: np.ndarray) -> np.ndarray:
+    """Where a copy's vertices are in some frames: by linear blending, as engines do it.
+
+    Parameters
+    ----------
+    skin : Skin
+    examples : Examples
+    fit : Fit
+    frames : int array, shape (N,)
+
+    Returns
+    -------
+    float32 array, shape (N, V, 3)
+        Armature space.
+    """
+    matrices = np.concatenate([examples.matrices[frames], fit.helper_matrices[frames]], axis=1)
+    points, count = np.asarray(skin.points, np.float64), len(frames)
+    if not fit.keys:
+        return blend(matrices, points, fit.bones, fit.values)
+    posed = np.empty((count, len(points), 3), np.float32)
+    offsets = np.stack([key.offsets for key in fit.keys])
+    for number, frame in enumerate(frames):
+        own = np.flatnonzero(fit.key_values[frame])
+        shaped = points + np.tensordot(fit.key_values[frame, own], offsets[own], axes=1)
+        posed[number] = blend(matrices[number : number + 1], shaped, fit.bones, fit.values)[0]
+    return posed
+
+
+def blend(matrices: np.ndarray, points: np.ndarray, bones: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Blend points linearly; those without weights stay.
+
+    Parameters
+    ----------
+    matrices : float array, shape (F, N, 4, 4)
+        Of N bones.
+    points : float array, shape (V, 3)
+    bones : int array, shape (V, K)
+    values : float array, shape (V, K)
+
+    Returns
+    -------
+    float32 array, shape (F, V, 3)
+    """
+    frames, count = len(matrices), len(points)
+    rows = np.ascontiguousarray(matrices[:, :, :3].transpose(1, 3, 0, 2)).reshape(-1, 4, 3 * frames).astype(np.float32)
+    full = np.concatenate([points, np.ones((count, 1))], axis=1)
+    loose = values.sum(axis=1) == 0.0
+    posed = np.zeros((count, 3 * frames), np.float32)
+    posed[loose] = np.tile(points[loose], frames)
+    entries = np.flatnonzero(values)
+    order = entries[np.argsort(bones.ravel()[entries], kind="stable")]
+    present, starts = np.unique(bones.ravel()[order], return_index=True)
+    slots = values.shape[1]
+    for bone, own in zip(present, np.split(order, starts[1:]), strict=True):
+        vertices = own // slots
+        weighted = (values.ravel()[own, None] * full[vertices]).astype(np.float32)
+        posed[vertices] += weighted @ rows[bone]  # a vertex follows a bone once
+    return posed.reshape(count, frames, 3).transpose(1, 0, 2)
+
+
+def measure(skin: Skin, examples: Examples, fit: Fit, progress: Callable[[float], None]) -> Differences:
+    """How far a copy is from its targets in all frames.
+
+    Parameters
+    ----------
+    skin : Skin
+    examples : Examples
+    fit : Fit
+    progress : function
+        Called with the share that is done; what it raises ends the measuring.
+    """
+    count, step = len(skin.points), FINEST * skin.size
+    by_frame, by_vertex = np.zeros(examples.count), np.zeros(count)
+    histogram, squares, worst = np.zeros(STEPS + 1, np.int64), 0.0, (0.0, 0, 0)
+    for frames in chunk_frames(count, np.arange(examples.count)):
+        progress(frames[0] / examples.count)
+        apart = np.linalg.norm(pose_copy(skin, examples, fit, frames) - examples.read(frames), axis=2)
+        by_frame[frames] = apart.max(axis=1, initial=0.0)
+        by_vertex = np.maximum(by_vertex, apart.max(axis=0))
+        squares += float(np.square(apart, dtype=np.float64).sum())
+        steps = np.minimum(apart.ravel() / step, STEPS).astype(np.int64)
+        histogram += np.bincount(steps, minlength=STEPS + 1)
+        frame = int(by_frame[frames].argmax()) if count else 0
+        if by_frame[frames[frame]] > worst[0]:
+            worst = float(by_frame[frames[frame]]), int(frames[frame]), int(apart[frame].argmax())
+    below = np.cumsum(histogram)
+    most = step * float(np.searchsorted(below, 0.95 * below[-1]) + 1)
+    owners = find_main_joints(skin)
+    by_joint = np.zeros(len(skin.joints.parents))
+    np.maximum.at(by_joint, owners[owners >= 0], by_vertex[owners >= 0])
+    total = max(1, examples.count * count)
+    joint = int(owners[worst[2]]) if count else -1
+    return Differences(
+        worst[0], min(most, worst[0]), float(np.sqrt(squares / total)), worst[1], worst[2], joint,
+        by_frame, by_vertex, by_joint,
+    )  # fmt: skip
+
+
+def find_main_joints(skin: Skin) -> np.ndarray:
+    """The joint that each vertex follows most, -1 for none: int array, shape (V,)."""
+    weights, count = skin.weights, len(skin.joints.parents)
+    order = np.argsort(weights.values, kind="stable")
+    owners = np.full(len(skin.points), -1)
+    owners[weights.vertices[order]] = weights.joints[order]  # the last, largest one stays
+    return np.where(owners < count, owners, -1)
