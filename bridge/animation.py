@@ -22,12 +22,13 @@ def _curve_lists(owner: bpy.types.ID) -> Iterator:
                 yield bag.fcurves
 
 
-def find_curve_paths(action: bpy.types.Action) -> set[str]:
+def iterate_curve_paths(action: bpy.types.Action) -> Iterator[str]:
     """The data paths of an action's F-curves, of all its slots."""
     if not hasattr(action, "layers"):  # before 4.4
-        return {curve.data_path for curve in action.fcurves}
-    strips = [strip for layer in action.layers for strip in layer.strips]
-    return {curve.data_path for strip in strips for bag in strip.channelbags for curve in bag.fcurves}
+        yield from (curve.data_path for curve in action.fcurves)
+        return
+    for strip in (strip for layer in action.layers for strip in layer.strips):
+        yield from (curve.data_path for bag in strip.channelbags for curve in bag.fcurves)
 
 
 def key_spike(owner: bpy.types.ID, target: bpy.types.bpy_struct, name: str, frame: int, frames: range) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import closing
 from typing import Any, cast
 
 import bpy
@@ -70,10 +71,16 @@ class Computation:
         return self._result
 
 
-class ComputingOperator:
-    """Mix-in: computes in one go from Python, and in a thread from the user interface.
+Steps = Generator[Any, Any, Any]
+"""What takes long, step by step. Yields the share that is done after a step that it has taken itself, in Blender's
+thread; or a function to be computed in a thread, which takes a function to tell the share, and is sent its result."""
 
-    `compute` is called with a function that touches nothing of Blender's; `finish` is called with what it has returned.
+
+class ComputingOperator:
+    """Mix-in: takes long steps in one go from Python, and from the user interface between two drawings of the window.
+
+    `compute` is called with a function that touches nothing of Blender's, or `take` with steps; `finish` is called with
+    what they have returned.
     """
 
     subject = ""
@@ -89,12 +96,16 @@ class ComputingOperator:
 
     def compute(self, context: bpy.types.Context, function: Callable[[Callable[[float], None]], Any]) -> set[str]:
         """Compute, in a thread where a user waits, and `finish`; `function` takes a function that is told the share."""
+        return self.take(context, _only(function))
+
+    def take(self, context: bpy.types.Context, steps: Steps) -> set[str]:
+        """Take steps, a few at a time where a user waits, and `finish`."""
         is_interactive, self.is_interactive = self.is_interactive, False  # Repeat Last and Redo execute this instance
         if not is_interactive:
-            return self.finish(context, function(lambda share: None))
+            return self.finish(context, take_all(steps))
         manager = context.window_manager
-        self._computation = Computation(function)
-        self._status, self._status_time = "", 0.0
+        self._steps, self._computation, self._share, self._is_canceled = steps, None, 0.0, False
+        self._status, self._status_time, self._start = "", 0.0, time.monotonic()
         self._timer = manager.event_timer_add(CHECK_INTERVAL, window=context.window)
         manager.progress_begin(0, 100)
         manager.modal_handler_add(cast(bpy.types.Operator, self))
@@ -102,37 +113,99 @@ class ComputingOperator:
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         if event.type == "ESC":
-            self._computation.cancel()
+            self._stop()
         if event.type != "TIMER":
             return {"RUNNING_MODAL"}
-        if self._computation.is_running:
-            self.show_progress(context)
-            return {"RUNNING_MODAL"}
-        self.end(context)
         try:
-            return self.finish(context, self._computation.wait())
+            self._advance()
+        except StopIteration as end:
+            self.end(context)
+            return self._finish(context, end.value)
         except CanceledError:
             self.report({"INFO"}, translate(self.canceled))
         except SkinningError as error:
             self.report({"ERROR"}, translate(str(error)))
+        except BaseException:
+            self.end(context)
+            raise
+        else:
+            self.show_progress(context)
+            return {"RUNNING_MODAL"}
+        self.end(context)
         return {"CANCELLED"}
 
+    def _finish(self, context: bpy.types.Context, result: Any) -> set[str]:
+        try:
+            return self.finish(context, result)
+        except SkinningError as error:
+            self.report({"ERROR"}, translate(str(error)))
+            return {"CANCELLED"}
+
+    def _advance(self) -> None:
+        """Take steps for a moment, or until one computes in a thread; raises StopIteration after the last."""
+        until = time.monotonic() + CHECK_INTERVAL
+        while self._computation is None or not self._computation.is_running:
+            result = None
+            if self._computation is not None:
+                computation, self._computation = self._computation, None
+                result = computation.wait()
+            if self._is_canceled:
+                raise CanceledError
+            step = self._steps.send(result)
+            if callable(step):
+                self._computation = Computation(step)
+            else:
+                self._share = step
+            if time.monotonic() > until:
+                break
+
+    def _stop(self) -> None:
+        self._is_canceled = True
+        if self._computation is not None:
+            self._computation.cancel()
+
     def show_progress(self, context: bpy.types.Context) -> None:
-        """Show the progress, under the mouse and in the status bar."""
-        done = round(100 * self._computation.done)
-        status = "canceling" if self._computation.is_canceled else f"{done} % of {self.subject}. Esc to cancel"
-        now = time.monotonic()
-        if status != self._status and (self._computation.is_canceled or now - self._status_time >= STATUS_INTERVAL):
+        """Show the progress, and how long it takes yet, under the mouse and in the status bar."""
+        share = self._share if self._computation is None else max(self._share, self._computation.done)
+        done, now = round(100 * share), time.monotonic()
+        status = "canceling" if self._is_canceled else f"{done} % of {self.subject}. Esc to cancel"
+        if not self._is_canceled and (left := estimate_left(share, now - self._start)):
+            status = f"{done} % of {self.subject}, {left} s left. Esc to cancel"
+        if status != self._status and (self._is_canceled or now - self._status_time >= STATUS_INTERVAL):
             self._status, self._status_time = status, now
             context.window_manager.progress_update(done)
             context.workspace.status_text_set(translate(f"Supple: {status}"))
 
     def cancel(self, context: bpy.types.Context) -> None:
         """Blender ends the operator, as when another file is opened."""
-        self._computation.cancel()
+        self._stop()
         self.end(context)
 
     def end(self, context: bpy.types.Context) -> None:
+        self._steps.close()  # what they have begun is taken back
         context.window_manager.event_timer_remove(self._timer)
         context.window_manager.progress_end()
         context.workspace.status_text_set(None)
+
+
+def _only(function: Callable[[Callable[[float], None]], Any]) -> Steps:
+    return (yield function)
+
+
+def take_all(steps: Steps, progress: Callable[[float], None] = lambda share: None) -> Any:
+    """Take steps in one go; returns what they return. `progress` is told the share that is done."""
+    result = None
+    with closing(steps):  # what they have begun is taken back, whatever ends them
+        while True:
+            try:
+                step = steps.send(result)
+            except StopIteration as end:
+                return end.value
+            result = step(progress) if callable(step) else progress(step)
+
+
+def estimate_left(share: float, seconds: float) -> int:
+    """Seconds that are left if the rest goes as what is done, by fives; 0 where there is no telling yet."""
+    if share < 0.05 or seconds < 5.0:
+        return 0
+    return max(5, 5 * round(seconds * (1.0 - share) / share / 5.0))

@@ -19,11 +19,18 @@ from ..bridge.meshes import (
     read_triangles,
     read_vertex_groups,
 )
-from ..deformers import Rest, SkinningError, Weights
+from ..deformers import METHODS, Rest, SkinningError, Weights
 from ..deformers.rig.bendy import straight_segment_indices
 from ..deformers.rig.envelopes import envelope_weights
 from ..deformers.rig.rest import SdefKeys, check_space
-from .stack import BoundObject, SkinnedObject, armature_modifiers
+from .stack import (
+    BoundObject,
+    SkinnedObject,
+    armature_modifiers,
+    check_not_edited,
+    find_deforming_modifier,
+    resolve_skinned,
+)
 
 TOPOLOGY_CHANGING = {
     "ARRAY", "BEVEL", "BOOLEAN", "BUILD", "DECIMATE", "EDGE_SPLIT", "MASK", "MESH_TO_VOLUME", "MIRROR", "MULTIRES",
@@ -56,6 +63,22 @@ def has_armature_modifier(obj: bpy.types.Object, armature: bpy.types.Object | No
     if obj.type != "MESH" or is_hidden_object(obj):
         return False
     return any(armature in (None, modifier.object) for modifier in armature_modifiers(obj))
+
+
+def find_skinned(obj: bpy.types.Object) -> SkinnedObject:
+    """A mesh with the armature that deforms it; raises SkinningError where there is none, or it is edited."""
+    if not has_armature_modifier(obj):
+        raise SkinningError(f"'{obj.name}' has no Armature modifier: parent it to an armature first")
+    skinned = resolve_skinned(obj, find_deforming_modifier(obj))
+    check_not_edited(skinned)
+    return skinned
+
+
+def find_method_in_use(skinned: SkinnedObject) -> str:
+    """Key of the method that a mesh is bound by, else of what its Armature modifier does."""
+    if skinned.settings.is_bound and skinned.settings.method in METHODS:
+        return skinned.settings.method
+    return "DLB" if skinned.replaced.use_deform_preserve_volume else "SSD"
 
 
 def modifiers_above(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> list[bpy.types.Modifier]:

@@ -74,6 +74,7 @@ BOXES = {
     "tasks/check": tall("check", "pose, measure, find faults", 575, 388, 330, "tasks"),
     "tasks/skin": tall("skin", "bind, live, by nodes, bake", 356, 474, 330, "tasks"),
     "tasks/compare": tall("compare", "ghosts, side by side", 356, 388, 190, "tasks"),
+    "tasks/engine_copy": tall("engine_copy", "copy, export, measure", 924, 388, 200, "tasks"),
     "tasks/patterns": tall("patterns", "lay, show, place, save", 356, 560, 330, "tasks"),
     "tasks/weights": tall("weights", "find, edit, check, copy", 794, 560, 330, "tasks"),
     "tasks/": tall("character, stack, chosen_bones", "ground that all tasks share", 356, 646, 768, "tasks"),

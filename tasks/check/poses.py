@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 import bpy
 import numpy as np
 
-from ...bridge.animation import find_curve_paths
-from ...bridge.armatures import Skeleton, read_pose
+from ...bridge.armatures import Skeleton
 from ...deformers.measures.bends import Bend
 from ...deformers.measures.joint_faults import measure_joint_angles
+from ..actions import list_actions, list_frames, read_poses
 
 MOST_FRAMES = 60
 """Of all actions together: those whose poses differ most."""
-
-BONE = re.compile(r'pose\.bones\["((?:[^"\\]|\\.)*)"\]')
 
 
 @dataclass(frozen=True)
@@ -54,35 +49,23 @@ class CheckedPose:
         return f"{self.action}, frame {self.frame}" if self.action else f"frame {self.frame}"
 
 
-def list_actions(armature: bpy.types.Object) -> list[bpy.types.Action]:
-    """The file's actions that move bones of an armature, the one that it plays first."""
-    names = {bone.name for bone in armature.pose.bones}
-    playing = armature.animation_data.action if armature.animation_data else None
-    found = [action for action in bpy.data.actions if names & _find_bones(action)]
-    return sorted(found, key=lambda action: action != playing)
-
-
-def _find_bones(action: bpy.types.Action) -> set[str]:
-    return {match[1] for path in find_curve_paths(action) if (match := BONE.match(path))}
-
-
 def read_action_poses(armature: bpy.types.Object, skeleton: Skeleton) -> list[CheckedPose]:
     """The most different poses of each action of an armature; the user's pose, frame and meshes stay as they are."""
     actions = list_actions(armature)
     chosen: list[CheckedPose] = []
-    with _alone(armature) as scene:
-        for action in actions:
-            armature.animation_data.action = action
-            first, last = (round(end) for end in action.frame_range)
-            poses = list(_read_frames(scene, armature, skeleton, action.name, range(first, last + 1)))
-            chosen += choose_different(poses, skeleton, max(2, MOST_FRAMES // len(actions)))
+    for action in actions:
+        poses = label_poses(armature, skeleton, action, list_frames(action))
+        chosen += choose_different(poses, skeleton, max(2, MOST_FRAMES // len(actions)))
     return chosen
 
 
-def read_scene_poses(armature: bpy.types.Object, skeleton: Skeleton, frames: range) -> list[CheckedPose]:
-    """The poses of an armature as it is animated, in these frames."""
-    with _alone(armature) as scene:
-        return list(_read_frames(scene, armature, skeleton, "", frames))
+def label_poses(
+    armature: bpy.types.Object, skeleton: Skeleton, action: bpy.types.Action | None, frames: range
+) -> list[CheckedPose]:
+    """The poses of an armature in frames of an action, or as it is animated; see `read_poses`."""
+    name = "" if action is None else action.name
+    poses = read_poses(armature, skeleton, action, frames)
+    return [CheckedPose(name, frame, (), pose) for frame, pose in zip(frames, poses, strict=True)]
 
 
 def choose_different(poses: list[CheckedPose], skeleton: Skeleton, count: int) -> list[CheckedPose]:
@@ -95,32 +78,3 @@ def choose_different(poses: list[CheckedPose], skeleton: Skeleton, count: int) -
         nearest = np.minimum(nearest, np.abs(angles - angles[chosen[-1]]).max(axis=1))
         chosen.append(int(nearest.argmax()))
     return [poses[number] for number in sorted(set(chosen))]
-
-
-def _read_frames(
-    scene: bpy.types.Scene, armature: bpy.types.Object, skeleton: Skeleton, action: str, frames: range
-) -> Iterator[CheckedPose]:
-    for frame in frames:
-        scene.frame_set(frame)
-        evaluated = armature.evaluated_get(scene.view_layers[0].depsgraph)
-        yield CheckedPose(action, frame, (), read_pose(evaluated, skeleton).rest_to_pose)
-
-
-@contextmanager
-def _alone(armature: bpy.types.Object) -> Iterator[bpy.types.Scene]:
-    """A scene with an armature and what moves it; its action is what it was, afterward."""
-    is_animated = armature.animation_data is not None
-    data = armature.animation_data or armature.animation_data_create()
-    action, slot = data.action, getattr(data, "action_slot", None)
-    scene = bpy.data.scenes.new("Supple Check")
-    try:
-        scene.collection.objects.link(armature)
-        yield scene
-    finally:
-        bpy.data.scenes.remove(scene)
-        if not is_animated:
-            armature.animation_data_clear()
-        elif data.action != action:
-            data.action = action
-            if slot is not None:
-                data.action_slot = slot

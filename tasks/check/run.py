@@ -14,15 +14,15 @@ import bpy
 import numpy as np
 
 from ...bridge.armatures import Skeleton
-from ...deformers import METHODS, Pose, SkinningError
+from ...deformers import Pose, SkinningError
 from ...deformers.measures.bends import list_bent_poses
 from ...deformers.measures.joint_faults import LEAST_BEND, Extremes, SkinMeter, measure_joint_angles
 from ...deformers.rig.rest import Rest, Weights
-from ..character import has_armature_modifier, read_character
+from ..character import find_method_in_use, find_skinned, read_character
 from ..skin.by_python import prepare as prepare_mesh
 from ..skin.poses import find_skeleton
-from ..stack import SkinnedObject, check_not_edited, find_deforming_modifier, resolve_skinned
-from .poses import CheckedPose, read_action_poses, read_scene_poses
+from ..stack import SkinnedObject
+from .poses import CheckedPose, label_poses, read_action_poses
 
 COMPARED = ("SSD", "DLB", "CENTERS")
 """Methods that are compared beside the one in use: Blender's two, and the default."""
@@ -190,22 +190,6 @@ def prepare(objects: Iterable[bpy.types.Object], options: Options) -> Check:
     return Check(armatures[0].name, skeleton, meshes, refused, poses)
 
 
-def find_skinned(obj: bpy.types.Object) -> SkinnedObject:
-    """A mesh with the armature that deforms it; raises SkinningError where there is none, or it is edited."""
-    if not has_armature_modifier(obj):
-        raise SkinningError(f"'{obj.name}' has no Armature modifier: parent it to an armature first")
-    skinned = resolve_skinned(obj, find_deforming_modifier(obj))
-    check_not_edited(skinned)
-    return skinned
-
-
-def find_method_in_use(skinned: SkinnedObject) -> str:
-    """Key of the method that a mesh is bound by, else of what its Armature modifier does."""
-    if skinned.settings.is_bound and skinned.settings.method in METHODS:
-        return skinned.settings.method
-    return "DLB" if skinned.replaced.use_deform_preserve_volume else "SSD"
-
-
 def _read_mesh(skinned: SkinnedObject, skeleton: Skeleton, methods: tuple[str, ...]) -> CheckedMesh:
     rest = read_character(skinned, skeleton).rest
     in_use = find_method_in_use(skinned)
@@ -223,7 +207,7 @@ def _list_poses(
     options: Options,
 ) -> Iterable[CheckedPose]:
     if options.frames is not None:
-        yield from read_scene_poses(armature, skeleton, options.frames)
+        yield from label_poses(armature, skeleton, None, options.frames)
     elif options.use_actions:
         yield from read_action_poses(armature, skeleton)
     if options.angle:

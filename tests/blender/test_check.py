@@ -13,9 +13,9 @@ from panels import draw
 from scenes import add_tube, animate_tube, reset, select
 from supple.deformers import SkinningError
 from supple.settings.objects import settings_of
+from supple.tasks.actions import list_actions
 from supple.tasks.check.findings import COLLAPSE, FAR, UNBLENDED, UNWEIGHTED, describe_check, find_faults
 from supple.tasks.check.fix import fix_finding
-from supple.tasks.check.poses import list_actions
 from supple.tasks.check.run import Options, prepare
 from supple.tasks.check.sheet import draw_sheet
 from supple.tasks.skin.bind import bind

@@ -1,0 +1,84 @@
+"""The actions that move an armature's bones, and the poses that they bring it into."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import bpy
+import numpy as np
+
+from ..bridge.animation import iterate_curve_paths
+from ..bridge.armatures import Skeleton, read_pose
+
+BONE = re.compile(r'pose\.bones\["((?:[^"\\]|\\.)*)"\]')
+
+
+def list_actions(armature: bpy.types.Object) -> list[bpy.types.Action]:
+    """The file's actions that move bones of an armature, the one that it plays first."""
+    names = {bone.name for bone in armature.pose.bones}
+    playing = armature.animation_data.action if armature.animation_data else None
+    found = [action for action in bpy.data.actions if _moves_any(action, names)]
+    return sorted(found, key=lambda action: action != playing)
+
+
+def _moves_any(action: bpy.types.Action, bones: set[str]) -> bool:
+    found = map(BONE.match, iterate_curve_paths(action))
+    return any(match is not None and match[1] in bones for match in found)
+
+
+def list_frames(action: bpy.types.Action) -> range:
+    """All frames of an action."""
+    first, last = (round(end) for end in action.frame_range)
+    return range(first, last + 1)
+
+
+def read_poses(
+    armature: bpy.types.Object, skeleton: Skeleton, action: bpy.types.Action | None, frames: range
+) -> list[np.ndarray]:
+    """The poses of an armature in frames of an action; the user's pose, frame and meshes stay as they are.
+
+    Parameters
+    ----------
+    armature : Object
+    skeleton : Skeleton
+        Of it.
+    action : Action or None
+        None for what the armature plays.
+    frames : range
+
+    Returns
+    -------
+    list of float arrays, shape (B, 4, 4)
+        From rest to pose, armature space, a frame each.
+    """
+    poses = []
+    with _alone(armature) as scene:
+        if action is not None:
+            armature.animation_data.action = action
+        for frame in frames:
+            scene.frame_set(frame)
+            evaluated = armature.evaluated_get(scene.view_layers[0].depsgraph)
+            poses.append(read_pose(evaluated, skeleton).rest_to_pose)
+    return poses
+
+
+@contextmanager
+def _alone(armature: bpy.types.Object) -> Iterator[bpy.types.Scene]:
+    """A scene with an armature and what moves it; its action is what it was, afterward."""
+    is_animated = armature.animation_data is not None
+    data = armature.animation_data or armature.animation_data_create()
+    action, slot = data.action, getattr(data, "action_slot", None)
+    scene = bpy.data.scenes.new("Supple Poses")
+    try:
+        scene.collection.objects.link(armature)
+        yield scene
+    finally:
+        bpy.data.scenes.remove(scene)
+        if not is_animated:
+            armature.animation_data_clear()
+        elif data.action != action:
+            data.action = action
+            if slot is not None:
+                data.action_slot = slot

@@ -1,0 +1,253 @@
+"""What an engine copy shall look like: a character by the method in use, in its actions and in a range of motion.
+
+`read_subject` and `read_clips` read Blender's data, `write_targets` computes without Blender: it may run in a thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ...bridge.armatures import Skeleton
+from ...deformers import Pose, SkinningError
+from ...deformers.measures.bends import list_bent_poses
+from ...deformers.rig.rest import Rest, Weights
+from ..actions import list_frames, read_poses
+from ..character import find_method_in_use, find_skinned, has_armature_modifier, read_character
+from ..skin.by_python import prepare
+from ..skin.poses import find_skeleton
+from ..stack import SkinnedObject
+
+AT_A_TIME = 32
+"""Frames of an action that are read before Blender may draw its window again."""
+
+LEAST_SKIN = 1e-3
+"""Share of all vertices that a joint must move to be bent in the range of motion."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A mesh of the character.
+
+    Attributes
+    ----------
+    skinned : SkinnedObject
+    method : str
+        Key of the method that deforms it.
+    rest : Rest
+    deformer : module
+    binding : object
+        What the deformer has bound.
+    first : int
+        Index of its first vertex among those of all meshes.
+    """
+
+    skinned: SkinnedObject
+    method: str
+    rest: Rest
+    deformer: ModuleType
+    binding: Any
+    first: int
+
+    def deform(self, rest_to_pose: np.ndarray) -> np.ndarray:
+        """Its points in a pose, rest_to_pose of shape (B, 4, 4): shape (V, 3), armature space."""
+        space = self.rest.object_to_armature
+        points = self.deformer.deform(self.binding, Pose(rest_to_pose, space))
+        return points if space is None else points @ space[:3, :3].T.astype(np.float32) + space[:3, 3]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The character that is copied: meshes on one armature.
+
+    Attributes
+    ----------
+    armature : Object
+    skeleton : Skeleton
+    parts : tuple of Part
+    millimeters : float
+        In a unit of armature space.
+    """
+
+    armature: bpy.types.Object
+    skeleton: Skeleton
+    parts: tuple[Part, ...]
+    millimeters: float
+
+    @property
+    def points(self) -> np.ndarray:
+        """Vertices of all meshes at rest, one mesh after the other: float64, shape (V, 3), armature space."""
+        return np.concatenate([part.rest.armature_points for part in self.parts])
+
+    @property
+    def triangles(self) -> np.ndarray:
+        """Triangles of all meshes, shape (T, 3)."""
+        return np.concatenate([part.rest.triangles + part.first for part in self.parts])
+
+    @property
+    def weights(self) -> Weights:
+        """Weights of all meshes, by joint."""
+        own = [part.rest.weights for part in self.parts]
+        vertices = np.concatenate(
+            [weights.vertices + part.first for weights, part in zip(own, self.parts, strict=True)]
+        )
+        joints, values = (np.concatenate([getattr(weights, name) for weights in own]) for name in ("joints", "values"))
+        return Weights(vertices, joints, values)
+
+
+@dataclass(frozen=True)
+class Clip:
+    """Examples that are an action, frame after frame.
+
+    Attributes
+    ----------
+    action : str
+        Its name.
+    frames : range
+    first : int
+        Index of the first example.
+    """
+
+    action: str
+    frames: range
+    first: int
+
+    @property
+    def examples(self) -> slice:
+        """Which examples they are."""
+        return slice(self.first, self.first + len(self.frames))
+
+
+@dataclass(frozen=True)
+class Motion:
+    """The poses of all examples: those of actions, then those of a range of motion.
+
+    Attributes
+    ----------
+    clips : tuple of Clip
+    matrices : float array, shape (F, B, 4, 4)
+        From rest to pose of the joints, armature space.
+    """
+
+    clips: tuple[Clip, ...]
+    matrices: np.ndarray
+
+    def find(self, example: int) -> tuple[str, int]:
+        """Action and frame of an example; "" and 0 where it is of the range of motion."""
+        for clip in self.clips:
+            if clip.first <= example < clip.first + len(clip.frames):
+                return clip.action, clip.frames[example - clip.first]
+        return "", 0
+
+
+def read_subject(objects: Iterable[bpy.types.Object]) -> Subject:
+    """Read the meshes of one armature, and bind them as they are deformed; nothing of the file is changed.
+
+    Raises
+    ------
+    SkinningError
+        Where there is nothing to copy, or the meshes are not of one character.
+    """
+    objects = [obj for obj in objects if has_armature_modifier(obj)]
+    if not objects:
+        raise SkinningError("Nothing to copy: select a mesh that has an Armature modifier, or its armature")
+    skinned = [find_skinned(obj) for obj in objects]
+    armatures = list(dict.fromkeys(one.armature for one in skinned))
+    if len(armatures) > 1:
+        names = ", ".join(f"'{armature.name}'" for armature in armatures)
+        raise SkinningError(f"The meshes belong to {len(armatures)} armatures ({names}): copy one character at a time")
+    if not any(one.settings.is_bound for one in skinned):
+        raise SkinningError(
+            f"No mesh of '{armatures[0].name}' is bound: bind it first, or export it as it is, since exporters write "
+            "what Blender's Armature modifier does"
+        )
+    skeleton, parts, first = find_skeleton(armatures[0]), [], 0
+    for one in skinned:
+        parts.append(_read_part(one, skeleton, first))
+        first += len(parts[-1].rest.points)
+    meters = bpy.context.scene.unit_settings.scale_length
+    scale = armatures[0].matrix_world.median_scale
+    if not scale:
+        raise SkinningError(f"'{armatures[0].name}' has zero scale: give it a scale that is not zero")
+    return Subject(armatures[0], skeleton, tuple(parts), 1000.0 * scale * meters)
+
+
+def _read_part(skinned: SkinnedObject, skeleton: Skeleton, first: int) -> Part:
+    method = find_method_in_use(skinned)
+    rest = read_character(skinned, skeleton).rest
+    live = prepare(skinned, method)
+    return Part(skinned, method, rest, live.deformer, live.binding, first)
+
+
+def read_clips(subject: Subject, actions: list[bpy.types.Action]) -> Iterator[tuple[range, list[np.ndarray]]]:
+    """Read the poses of actions, a few frames at a time: yields these frames and their poses.
+
+    Parameters
+    ----------
+    subject : Subject
+    actions : list of Action
+    """
+    for action in actions:
+        frames = list_frames(action)
+        for start in range(0, len(frames), AT_A_TIME):
+            some = frames[start : start + AT_A_TIME]
+            yield some, read_poses(subject.armature, subject.skeleton, action, some)
+
+
+def list_clips(actions: list[bpy.types.Action]) -> tuple[Clip, ...]:
+    """Which examples are which action, if they follow one another."""
+    clips, first = [], 0
+    for action in actions:
+        clips.append(Clip(action.name, list_frames(action), first))
+        first += len(clips[-1].frames)
+    return tuple(clips)
+
+
+def bend_joints(subject: Subject, angle: float) -> list[np.ndarray]:
+    """Poses of a range of motion, shape (B, 4, 4): each joint with skin is bent and twisted by an angle and its half.
+
+    Parameters
+    ----------
+    subject : Subject
+    angle : float
+        Radians, to each side.
+    """
+    weights, count = subject.weights, len(subject.points)
+    skin = np.bincount(weights.joints, weights.values, len(subject.skeleton.joints.parents))
+    chosen = skin >= LEAST_SKIN * count
+    angles = [angle, 0.5 * angle]
+    joints = subject.skeleton.joints
+    return [pose.rest_to_pose for one in angles for pose in list_bent_poses(weights, count, joints, one, chosen)]
+
+
+def write_targets(path: Path, subject: Subject, motion: Motion, progress: Callable[[float], None]) -> np.ndarray:
+    """Compute what the character looks like in all examples, into a file.
+
+    Parameters
+    ----------
+    path : Path
+        Of the file, .npy.
+    subject : Subject
+    motion : Motion
+    progress : callable
+        Told the share that is done.
+
+    Returns
+    -------
+    float32 array, shape (F, V, 3), armature space
+        It reads the file where it is asked for.
+    """
+    shape = (len(motion.matrices), len(subject.points), 3)
+    targets = np.lib.format.open_memmap(path, "w+", np.float32, shape)
+    for example, matrices in enumerate(motion.matrices):
+        for part in subject.parts:
+            targets[example, part.first : part.first + len(part.rest.points)] = part.deform(matrices)
+        progress((example + 1) / len(motion.matrices))
+    targets.flush()
+    return np.load(path, mmap_mode="r")
