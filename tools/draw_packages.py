@@ -82,7 +82,7 @@ BOXES = {
     "bridge": tall("bridge", "Blender's data as arrays, and back", 330, 778, 400, "data"),
     "nodes": tall("nodes", "methods and patterns as node groups", 330, 882, 400, "data"),
     "deformers": Box(
-        "deformers", "the methods; errors.py and method.py serve them", 30, 1016, 1120, 414, "methods", True
+        "deformers", "the methods; errors.py and method.py serve them", 30, 1016, 1120, 484, "methods", True
     ),
     "deformers/": tall("__init__", "DEFORMERS: the table of methods", 56, 1068, 380, "methods"),
     "deformers/particles": tall("particles", "a solid under the skin", 56, 1152, 380, "methods"),
@@ -93,9 +93,9 @@ BOXES = {
     "deformers/automatic_weights": tall("automatic_weights", "from bones and skin", 446, 1236, 210, "methods"),
     "deformers/anatomy": tall("anatomy", "which bone is which part", 686, 1236, 210, "methods"),
     "deformers/patterns": tall("patterns", "height maps on the skin", 926, 1236, 200, "methods"),
-    "deformers/rig": tall("rig", "rest, pose, skeleton", 56, 1350, 155, "methods"),
-    "deformers/algebra": tall("algebra", "sparse solvers", 231, 1350, 155, "methods"),
-    "deformers/geometry": tall("geometry", "meshes, solids, distances", 400, 1350, 726, "methods"),
+    "deformers/rig": tall("rig", "rest, pose, skeleton, fractions", 56, 1326, 330, "methods"),
+    "deformers/algebra": tall("algebra", "sparse solvers, rotations", 56, 1420, 330, "methods"),
+    "deformers/geometry": tall("geometry", "meshes, solids, distances", 400, 1420, 726, "methods"),
 }
 LANES = {
     ("deformers/particles", "deformers/geometry"): 418,

@@ -57,6 +57,24 @@ def quaternions_from_rotations(rotations: np.ndarray) -> np.ndarray:
     return quaternions / np.sqrt((quaternions * quaternions).sum(axis=1, keepdims=True))
 
 
+def rotations_from_quaternions(quaternions: np.ndarray) -> np.ndarray:
+    """Rotation matrices, shape (N, 3, 3), of unit quaternions, shape (N, 4)."""
+    w, x, y, z = quaternions.T
+    rows = [
+        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
+        [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
+        [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
+    ]
+    return np.array(rows).transpose(2, 0, 1)
+
+
+def multiply_quaternions(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Products of quaternions, shape (N, 4): the rotation by the second, then by the first."""
+    (w, r), (v, s) = ((rows[:, :1], rows[:, 1:]) for rows in (first, second))
+    dots = np.einsum("ni,ni->n", r, s)[:, None]
+    return np.concatenate([w * v - dots, w * s + v * r + np.cross(r, s)], axis=1)
+
+
 def dual_quaternions_from_rigid(rotations: np.ndarray, translations: np.ndarray) -> np.ndarray:
     """Unit dual quaternions `(1 + eps/2 t) r` of rigid transforms (eq 4).
 

@@ -15,7 +15,7 @@ MAY_IMPORT = {
     "deformers/method": {"deformers/errors"},
     "deformers/geometry": {"deformers/errors"},
     "deformers/algebra": set(),
-    "deformers/rig": {"deformers/errors"},
+    "deformers/rig": {"deformers/errors", "deformers/algebra"},
     "deformers/skinning": {
         "deformers/errors",
         "deformers/method",

@@ -1,0 +1,168 @@
+"""Weights of fractional joints: what vertices follow of the joints between two bones, and along a bone that twists."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .fractions import Fractions
+from .rest import Weights
+
+
+def split_weights(weights: Weights, points: np.ndarray, fractions: Fractions) -> Weights:
+    """Weights of the joints and their fractions, from those of the joints.
+
+    Parameters
+    ----------
+    weights : Weights
+        Need not be normalized.
+    points : float array, shape (V, 3)
+        At rest, armature space.
+    fractions : Fractions
+
+    Returns
+    -------
+    Weights
+        The same sum at each vertex.
+
+    Notes
+    -----
+    At joints: the weights of bones that are joined there become a position on their path, at each bone its index, and
+    what is between two neighbors of the path is divided between these. So a vertex follows no more joints than before,
+    and two of each path. Where paths branch, the bone above goes with the bone below that has the larger weight.
+
+    Spread Twist: the weight of a bone is divided by the vertex's position along the line of bones.
+    """
+    merged = _merge(weights, fractions.joint_count)
+    return _spread_along(_split_at_joints(merged, fractions), np.asarray(points, np.float64), fractions)
+
+
+def find_spread_feet(weights: Weights, points: np.ndarray, fractions: Fractions) -> tuple[np.ndarray, np.ndarray]:
+    """Where vertices that a twist is spread over stand on the axis of that twist.
+
+    Parameters
+    ----------
+    weights : Weights
+        Normalized.
+    points : float array, shape (V, 3)
+        At rest, armature space.
+    fractions : Fractions
+
+    Returns
+    -------
+    shares : float array, shape (V,)
+        Weight of the bones that a twist is spread along.
+    feet : float array, shape (V, 3)
+        The mean of the feet by these weights; the vertex itself where there are none.
+    """
+    points = np.asarray(points, np.float64)
+    spread = np.flatnonzero(fractions.is_spread)
+    bones, rows = np.unique(fractions.base[spread], return_index=True)
+    chosen = np.flatnonzero(np.isin(weights.joints, bones))
+    of_line = spread[rows[np.searchsorted(bones, weights.joints[chosen])]]
+    vertices, values = weights.vertices[chosen], weights.values[chosen]
+    offsets, axes = points[vertices] - fractions.centers[of_line], fractions.axes[of_line]
+    away = values[:, None] * (np.einsum("ni,ni->n", offsets, axes)[:, None] * axes - offsets)
+    shares = np.bincount(vertices, values, minlength=len(points))
+    moves = np.stack([np.bincount(vertices, column, minlength=len(points)) for column in away.T], axis=1)
+    return shares, points + moves / np.where(shares > 0.0, shares, 1.0)[:, None]
+
+
+def _merge(weights: Weights, joint_count: int) -> Weights:
+    """Positive weights, each pair of vertex and joint once, ordered by both."""
+    positive = weights.values > 0.0
+    keys = weights.vertices[positive].astype(np.int64) * joint_count + weights.joints[positive]
+    keys, which = np.unique(keys, return_inverse=True)
+    values = np.bincount(which.reshape(-1), weights.values[positive], minlength=len(keys))
+    return Weights(*np.divmod(keys, joint_count), values)
+
+
+def _split_at_joints(weights: Weights, fractions: Fractions) -> Weights:
+    count, own = fractions.joint_count, np.flatnonzero(~fractions.is_spread)
+    levels = np.bincount(fractions.last[own], minlength=count)
+    starts = np.full(count, -1)
+    starts[fractions.last[own][::-1]] = count + own[::-1]  # the first of each joint
+    above = _link(weights, np.where(levels > 0, fractions.joint_parents, -1), count)
+    linked = np.zeros(len(above), bool)
+    linked[above[above >= 0]] = True
+    linked |= above >= 0
+    if not linked.any():
+        return weights
+    roots, depths = _walk_up(above)
+    totals = np.bincount(roots, weights.values, minlength=len(roots))
+    means = np.bincount(roots, depths * weights.values, minlength=len(roots))
+    tops = np.flatnonzero(linked & (above < 0))
+    lengths = np.zeros(len(roots), np.intp)
+    np.maximum.at(lengths, roots, depths)
+    positions = np.clip(means[tops] / totals[tops], 0.0, lengths[tops])
+    whole = np.minimum(positions.astype(np.intp), lengths[tops] - 1)
+
+    at = np.full((len(roots), int(lengths.max()) + 1), -1)  # entries of each path by depth
+    at[roots, depths] = np.arange(len(roots))
+    upper, lower = (weights.joints[at[tops, whole + step]] for step in (0, 1))
+    between = (positions - whole) * (levels[lower] + 1)
+    near = np.minimum(between.astype(np.intp), levels[lower])
+    share = between - near
+    nearer = np.where(near == 0, upper, starts[lower] + near - 1)
+    farther = np.where(near == levels[lower], lower, starts[lower] + near)
+    vertices, sums = weights.vertices[tops], totals[tops]
+    parts = [
+        (weights.vertices[~linked], weights.joints[~linked], weights.values[~linked]),
+        (vertices, nearer, sums * (1.0 - share)),
+        (vertices, farther, sums * share),
+    ]
+    joined = Weights(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True))).by_vertex()
+    kept = joined.values > 0.0
+    return Weights(joined.vertices[kept], joined.joints[kept], joined.values[kept])
+
+
+def _link(weights: Weights, parents: np.ndarray, count: int) -> np.ndarray:
+    """For each weight that of the same vertex for the joint above it on a path, -1 for none: shape (N,).
+
+    Of several joints below one joint, that with the largest weight is on its path.
+    """
+    keys = weights.vertices.astype(np.int64) * count + weights.joints
+    wanted = np.where(parents[weights.joints] >= 0, keys - weights.joints + parents[weights.joints], -1)
+    found = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    below = np.flatnonzero((wanted >= 0) & (keys[found] == wanted))
+    below = below[np.argsort(weights.values[below], kind="stable")]
+    heaviest = np.full(len(keys), -1)
+    heaviest[found[below]] = below  # the last that is written stays
+    above = np.full(len(keys), -1)
+    chosen = np.flatnonzero(heaviest >= 0)
+    above[heaviest[chosen]] = chosen
+    return above
+
+
+def _walk_up(above: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The top of each entry's path, and how many steps it is above: two int arrays, shape (N,)."""
+    roots, depths = np.arange(len(above)), np.zeros(len(above), np.intp)
+    while (rising := np.flatnonzero(above[roots] >= 0)).size:
+        roots[rising] = above[roots[rising]]
+        depths[rising] += 1
+    return roots, depths
+
+
+def _spread_along(weights: Weights, points: np.ndarray, fractions: Fractions) -> Weights:
+    parts = []
+    is_left = np.ones(len(weights.joints), bool)
+    for bone in np.unique(fractions.base[fractions.is_spread]).tolist():
+        own = np.flatnonzero(fractions.is_spread & (fractions.base == bone))
+        joints, knots = fractions.joint_count + own, fractions.twists[own]
+        if fractions.parents[joints[0]] == bone:  # else the line begins with another bone
+            joints, knots = np.append(bone, joints), np.append(0.0, knots)
+        chosen = np.flatnonzero(weights.joints == bone)
+        is_left[chosen] = False
+        vertices, values = weights.vertices[chosen], weights.values[chosen]
+        along = (points[vertices] - fractions.centers[own[0]]) @ fractions.axes[own[0]] / fractions.lengths[own[0]]
+        positions = np.clip(1.0 + along, knots[0], knots[-1])
+        near = np.clip(np.searchsorted(knots, positions, side="right") - 1, 0, max(len(knots) - 2, 0))
+        far = np.minimum(near + 1, len(knots) - 1)
+        steps = knots[far] - knots[near]
+        shares = (positions - knots[near]) / np.where(steps > 0.0, steps, 1.0)
+        parts += [(vertices, joints[near], values * (1.0 - shares)), (vertices, joints[far], values * shares)]
+    if not parts:
+        return weights
+    parts.append((weights.vertices[is_left], weights.joints[is_left], weights.values[is_left]))
+    joined = Weights(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True))).by_vertex()
+    kept = joined.values > 0.0
+    return Weights(joined.vertices[kept], joined.joints[kept], joined.values[kept])
