@@ -5,7 +5,7 @@
 
 from .fitting import fit
 from .model import Examples, Fit, FitParams, Helper, Key, Skin, fit_linear
-from .posing import Differences, measure, pose_copy
+from .posing import Differences, Tally, measure, pose_copy
 
 __all__ = [
     "Differences",
@@ -15,6 +15,7 @@ __all__ = [
     "Helper",
     "Key",
     "Skin",
+    "Tally",
     "fit",
     "fit_linear",
     "measure",

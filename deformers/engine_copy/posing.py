@@ -113,7 +113,13 @@ def blend(matrices: np.ndarray, points: np.ndarray, bones: np.ndarray, values: n
     return posed.reshape(count, frames, 3).transpose(1, 0, 2)
 
 
-def measure(skin: Skin, examples: Examples, fit: Fit, progress: Callable[[float], None]) -> Differences:
+def measure(
+    skin: Skin,
+    examples: Examples,
+    fit: Fit,
+    progress: Callable[[float], None],
+    frames: np.ndarray | None = None,
+) -> Differences:
     """How far a copy is from its targets in all frames.
 
     Parameters
@@ -123,32 +129,62 @@ def measure(skin: Skin, examples: Examples, fit: Fit, progress: Callable[[float]
     fit : Fit
     progress : function
         Called with the share that is done; what it raises ends the measuring.
+    frames : int array, shape (N,), optional
+        Ascending; all if not given.
     """
-    count, step = len(skin.points), FINEST * skin.size
-    by_frame, by_vertex = np.zeros(examples.count), np.zeros(count)
-    histogram, squares, worst = np.zeros(STEPS + 1, np.int64), 0.0, (0.0, 0, 0)
-    for frames in chunk_frames(count, np.arange(examples.count)):
-        progress(frames[0] / examples.count)
-        apart = np.linalg.norm(pose_copy(skin, examples, fit, frames) - examples.read(frames), axis=2)
-        by_frame[frames] = apart.max(axis=1, initial=0.0)
-        by_vertex = np.maximum(by_vertex, apart.max(axis=0))
-        squares += float(np.square(apart, dtype=np.float64).sum())
-        steps = np.minimum(apart.ravel() / step, STEPS).astype(np.int64)
-        histogram += np.bincount(steps, minlength=STEPS + 1)
-        frame = int(by_frame[frames].argmax()) if count else 0
-        if by_frame[frames[frame]] > worst[0]:
-            worst = float(by_frame[frames[frame]]), int(frames[frame]), int(apart[frame].argmax())
-    below = np.cumsum(histogram)
-    most = step * float(np.searchsorted(below, 0.95 * below[-1]) + 1)
-    owners = find_main_joints(skin)
-    by_joint = np.zeros(len(skin.joints.parents))
-    np.maximum.at(by_joint, owners[owners >= 0], by_vertex[owners >= 0])
-    total = max(1, examples.count * count)
-    joint = int(owners[worst[2]]) if count else -1
-    return Differences(
-        worst[0], min(most, worst[0]), float(np.sqrt(squares / total)), worst[1], worst[2], joint,
-        by_frame, by_vertex, by_joint,
-    )  # fmt: skip
+    frames = np.arange(examples.count) if frames is None else frames
+    tally = Tally(skin, examples.count)
+    for some in chunk_frames(len(skin.points), frames):
+        progress(float(np.searchsorted(frames, some[0])) / len(frames))
+        tally.add(some, np.linalg.norm(pose_copy(skin, examples, fit, some) - examples.read(some), axis=2))
+    return tally.sum_up()
+
+
+class Tally:
+    """Distances of a skin's vertices from their targets, counted frame after frame.
+
+    Parameters
+    ----------
+    skin : Skin
+    frame_count : int
+    """
+
+    def __init__(self, skin: Skin, frame_count: int) -> None:
+        self._skin, self._step = skin, FINEST * skin.size
+        self._by_frame, self._by_vertex = np.zeros(frame_count), np.zeros(len(skin.points))
+        self._histogram, self._squares = np.zeros(STEPS + 1, np.int64), 0.0
+        self._worst = 0.0, 0, 0
+
+    def add(self, frames: np.ndarray, apart: np.ndarray) -> None:
+        """Count the distances in some frames.
+
+        Parameters
+        ----------
+        frames : int array, shape (N,)
+        apart : float array, shape (N, V)
+        """
+        self._by_frame[frames] = apart.max(axis=1, initial=0.0)
+        self._by_vertex = np.maximum(self._by_vertex, apart.max(axis=0))
+        self._squares += float(np.square(apart, dtype=np.float64).sum())
+        steps = np.minimum(apart.ravel() / self._step, STEPS).astype(np.int64)
+        self._histogram += np.bincount(steps, minlength=STEPS + 1)
+        row = int(self._by_frame[frames].argmax())
+        if self._by_frame[frames[row]] > self._worst[0]:
+            self._worst = float(self._by_frame[frames[row]]), int(frames[row]), int(apart[row].argmax())
+
+    def sum_up(self) -> Differences:
+        """What was counted."""
+        largest, frame, vertex = self._worst
+        below = np.cumsum(self._histogram)
+        most = self._step * float(np.searchsorted(below, 0.95 * below[-1]) + 1)
+        owners = find_main_joints(self._skin)
+        by_joint = np.zeros(len(self._skin.joints.parents))
+        np.maximum.at(by_joint, owners[owners >= 0], self._by_vertex[owners >= 0])
+        rms = float(np.sqrt(self._squares / max(1, int(below[-1]))))
+        joint = int(owners[vertex]) if len(owners) else -1
+        return Differences(
+            largest, min(most, largest), rms, frame, vertex, joint, self._by_frame, self._by_vertex, by_joint
+        )
 
 
 def find_main_joints(skin: Skin) -> np.ndarray:
