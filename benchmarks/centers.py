@@ -287,7 +287,7 @@ def find_bind(method: str) -> Callable[[Rest], object]:
 
 
 def _centers(rest: Rest) -> np.ndarray:
-    return find_centers(rest.surfaces[0], rest.surfaces, len(rest.joints.parents))
+    return find_centers(rest.surfaces[0], rest.surfaces, len(rest.joints.parents))[0]
 
 
 def time_all(parts: list[Part], step: Callable[[Rest], object]) -> float:

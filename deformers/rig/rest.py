@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import SkinningError, find_unusable
+from .fractions import Fractions, pose_fractions
 from .skeleton import Chains
 
 LEAST_WEIGHT = 1e-4
@@ -65,12 +66,30 @@ class Joints:
         it lies.
     sharpness : float array, shape (B,), or None
         What users have chosen for a joint instead of the method's, 0 to 1; NaN where they have not.
+    fractions: Fractions or None
+        Joints between these, for the methods that blend joints.
     """
 
     centers: np.ndarray
     parents: np.ndarray
     tails: np.ndarray | None = None
     sharpness: np.ndarray | None = None
+    fractions: Fractions | None = None
+
+    @cached_property
+    def extended(self) -> Joints:
+        """These joints and, after them, their fractions."""
+        fractions = self.fractions
+        if fractions is None or self.is_extended:
+            return self
+        centers = np.concatenate([self.centers, fractions.centers])
+        axes = np.concatenate([self.axes, fractions.axes])
+        return Joints(centers, fractions.parents, centers + axes, fractions=fractions)
+
+    @property
+    def is_extended(self) -> bool:
+        """Whether the last of these joints are fractions."""
+        return self.fractions is not None and len(self.parents) == len(self.fractions.parents)
 
     @cached_property
     def chains(self) -> Chains:
@@ -212,12 +231,15 @@ class Pose:
         Carries rest positions to posed positions in armature space, column vectors: `pose @ inverse(rest)`.
     object_to_armature : float array, shape (4, 4), or None
         From the mesh object's space to the armature's in this frame. None: they are the same.
+    hints : float array, shape (B,), or None
+        Twist of each joint that is asked for, radians: it tells how many whole turns a joint makes. None: 0.
     known : dict
         What `once_for_a_pose` has computed of the joints, in armature space.
     """
 
     rest_to_pose: np.ndarray
     object_to_armature: np.ndarray | None = None
+    hints: np.ndarray | None = None
     known: dict = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -233,6 +255,16 @@ class Pose:
             check_space(space)
             if np.linalg.matrix_rank(space[:3, :3]) < 3:
                 raise SkinningError("The object or the armature has zero scale: give both a scale that is not zero")
+
+    def extended_to(self, joints: Joints) -> Pose:
+        """The pose of joints and their fractions, from that of the joints; the same for joints that have none."""
+        fractions = joints.fractions
+        if fractions is None or not joints.is_extended:
+            return self
+        if fractions not in self.known:
+            posed = pose_fractions(fractions, self.rest_to_pose, self.hints)
+            self.known[fractions] = Pose(np.concatenate([self.rest_to_pose, posed]))
+        return self.known[fractions]
 
     def seen_from(self, object_to_armature: np.ndarray | None) -> Pose:
         """The same pose for a mesh in another space; what is known of the joints is shared.
@@ -268,14 +300,15 @@ def check_pose(joints: Joints, pose: Pose) -> None:
     SkinningError
         Where it has another number of joints.
     """
-    if len(pose.rest_to_pose) != len(joints.parents):
-        raise SkinningError(f"{len(joints.parents)} joints but a pose of {len(pose.rest_to_pose)}: bind again")
+    count = len(joints.parents) - (joints.fractions.count if joints.fractions is not None and joints.is_extended else 0)
+    if len(pose.rest_to_pose) != count:
+        raise SkinningError(f"{count} joints but a pose of {len(pose.rest_to_pose)}: bind again")
 
 
 def once_for_a_pose(find: Callable[[Joints, Pose, Any], Any]) -> Callable[[Joints, Pose, Any], Any]:
     """Have a function of joints, their pose and a method's Params computed once, for all meshes that share these.
 
-    It raises SkinningError where the pose is one of another number of joints.
+    It gets the pose of the fractions, too, where there are any among the joints. It raises SkinningError where the pose is one of another number of joints.
     """
 
     @wraps(find)
@@ -283,7 +316,7 @@ def once_for_a_pose(find: Callable[[Joints, Pose, Any], Any]) -> Callable[[Joint
         check_pose(joints, pose)
         key = (find, joints, params)
         if key not in pose.known:
-            pose.known[key] = find(joints, pose, params)
+            pose.known[key] = find(joints, pose.extended_to(joints), params)
         return pose.known[key]
 
     return find_once

@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from ..algebra.products import multiply_columns
-from ..rig.rest import Joints, Pose, Rest, normalize_weights
+from ..rig.fraction_weights import split_weights
+from ..rig.rest import Joints, Pose, Rest, Weights, normalize_weights
 from .blocks import RUN_SIZE, Block, find_runs, round_up, sort_values, sort_vertices, wrap_points
 from .joint_limits import LimitRows, sort_limits
 from .joint_shares import LimitParams, find_joint_shares
@@ -76,6 +77,7 @@ class Binding:
     ----------
     params : the method's Params
     joints : Joints
+        With their fractions.
     blocks : tuple of Block
     block_joints : int array
         The joints of each block, one block after the other; B stands for rest.
@@ -127,13 +129,14 @@ def bind(rest: Rest, params: Any, centers: RotationCenters | None = None) -> Bin
     SkinningError
         Where the joints are parented in a circle.
     """
-    vertex_count, joint_count = len(rest.points), len(rest.joints.parents)
-    rest.joints.chains  # noqa: B018  refuses circles
-    weights = normalize_weights(rest.weights, vertex_count, joint_count)
+    joints, vertex_count = rest.joints.extended, len(rest.points)
+    joint_count = len(joints.parents)
+    joints.chains  # noqa: B018  refuses circles
+    weights = normalize_weights(_split_weights(rest), vertex_count, joint_count)
     blocks, block_joints, ranks = sort_vertices(weights, vertex_count, joint_count)
     return Binding(
         params=params,
-        joints=rest.joints,
+        joints=joints,
         blocks=blocks,
         block_joints=block_joints,
         block_starts=np.array([block.entries.start for block in blocks], np.intp),
@@ -145,6 +148,12 @@ def bind(rest: Rest, params: Any, centers: RotationCenters | None = None) -> Bin
         centers=None if centers is None else sort_centers(centers, ranks),
         limits=_bind_limits(rest, params, ranks),
     )
+
+
+def _split_weights(rest: Rest) -> Weights:
+    """Weights of the joints and their fractions."""
+    fractions = rest.joints.fractions
+    return rest.weights if fractions is None else split_weights(rest.weights, rest.armature_points, fractions)
 
 
 def _bind_limits(rest: Rest, params: Any, ranks: np.ndarray) -> LimitRows | None:
@@ -205,7 +214,7 @@ def skin_transforms(binding: Binding, pose: Pose, stages: list[Stage], turns: Tu
 def _skin(binding: Binding, pose: Pose, stages: list[Stage], turns: Turns | None, transforms: bool) -> np.ndarray:
     """What `skin_points` or `skin_transforms` returns: blocks whose joints have moved anew, the others as they were."""
     space, latest = pose.object_to_armature, binding.latest
-    mixed_in = None if binding.linear is None else linear_stage(pose.rest_to_pose)
+    mixed_in = None if binding.linear is None else linear_stage(pose.extended_to(binding.joints).rest_to_pose)
     coefficients = _gather_coefficients(stages, turns, mixed_in)
     kind = (transforms, None if space is None else space.tobytes(), *(stage.kind for stage in stages))
     changed = _find_changed(binding, kind, coefficients)
@@ -240,12 +249,31 @@ def _find_changed(binding: Binding, kind: tuple, coefficients: np.ndarray) -> np
     if latest.kind != kind or not binding.blocks:
         return np.ones(len(binding.blocks), bool)
     moved = (coefficients != latest.coefficients).any(axis=1)
-    if binding.limits is not None:  # vertices look at both bones of their joint
-        parents = np.append(binding.joints.parents, -1)
-        around = moved | moved[parents]
-        np.logical_or.at(around, parents, moved)
-        moved = around
+    if binding.limits is not None:
+        moved = _look_around(binding.limits.skeleton, moved)
     return np.logical_or.reduceat(moved[binding.block_joints], binding.block_starts)
+
+
+def _look_around(joints: Joints, moved: np.ndarray) -> np.ndarray:
+    """Joints, and the one that rests, whose vertices limits may move: these look at both bones of their joint.
+
+    Parameters
+    ----------
+    joints : Joints
+        Without fractions.
+    moved : bool array, shape (B + F + 1,)
+        With them.
+    """
+    count = len(joints.parents)
+    parents = np.append(joints.parents, -1)
+    own = np.append(moved[:count], moved[-1])
+    around = own | own[parents]
+    np.logical_or.at(around, parents, own)
+    fractions = joints.fractions
+    if fractions is None:
+        return around
+    ends = around[fractions.base] | around[fractions.last]
+    return np.concatenate([around[:-1], moved[count:-1] | ends, around[-1:]])
 
 
 def _sort_points(rows: np.ndarray, ranks: np.ndarray) -> np.ndarray:

@@ -9,7 +9,9 @@ import numpy as np
 from ..algebra.dual_quaternions import quaternions_from_rotations
 from ..algebra.polar import decompose_polar, find_rigid
 from ..method import Choice, Method
-from ..rig.rest import Joints, Pose, Rest, normalize_weights, once_for_a_pose
+from ..rig.fraction_weights import find_spread_feet
+from ..rig.fractions import Fractions
+from ..rig.rest import Joints, Pose, Rest, Weights, normalize_weights, once_for_a_pose
 from ..rig.sdef import find_sdef_pairs
 from ..rig.skeleton import Chains
 from ..rig.surfaces import WeightedSurface
@@ -34,6 +36,9 @@ __all__ = [
 
 NARROWING = 0.05
 """How much a twist may narrow a limb, as a share of its radius, at most: centers go back where it would be more."""
+
+NARROWING_OF_FRACTIONS = 0.01
+"""The same at joints with fractions, which are made to twist."""
 
 SHARPNESS = Choice(
     name="sharpness",
@@ -109,19 +114,33 @@ def place_centers(rest: Rest, params: Params) -> RotationCenters:
     joint_count = len(rest.joints.parents)
     surfaces = rest.surfaces or (WeightedSurface.of_rest(rest),)
     surface = surfaces[0]
-    middles = find_centers(surface, surfaces, joint_count)
+    middles, own_shares = find_centers(surface, surfaces, joint_count)
     sharpness = _find_sharpness(surface, rest.joints, params)
     pairs = find_sdef_pairs(rest)
     if pairs is not None:
         middles[pairs.vertices], sharpness[pairs.vertices] = pairs.centers, 0.0
+        own_shares[pairs.vertices] = 0.0
     leans = sharpness[:, None] * (surface.points - middles)
     weights = normalize_weights(rest.weights, len(rest.points), joint_count)
+    narrowing, fractions = np.full(len(rest.points), NARROWING), rest.joints.fractions
+    if fractions is not None:
+        shares, feet = find_spread_feet(weights, surface.points, fractions)
+        middles += (own_shares * shares)[:, None] * (feet - surface.points)
+        narrowing[_find_divided(weights, fractions)] = NARROWING_OF_FRACTIONS
     spread = np.maximum(1.0 - np.bincount(weights.vertices, weights.values**2, minlength=len(rest.points)), 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        allowances = np.where(sharpness > 0.0, NARROWING * spread / sharpness, np.inf)
+        allowances = np.where(sharpness > 0.0, narrowing * spread / sharpness, np.inf)
     largest = float(sharpness.max(initial=0.0))
-    least_twist = float(np.arccos(1.0 - NARROWING / largest)) if largest > 0.5 * NARROWING else np.inf
+    least = float(narrowing.min(initial=NARROWING))
+    least_twist = float(np.arccos(1.0 - least / largest)) if largest > 0.5 * least else np.inf
     return RotationCenters(middles + leans, leans, allowances, least_twist, pairs)
+
+
+def _find_divided(weights: Weights, fractions: Fractions) -> np.ndarray:
+    """Vertices whose weights fractions at a joint divide."""
+    ends = fractions.last[~fractions.is_spread], fractions.first[~fractions.is_spread]
+    below, above = (weights.vertices[np.isin(weights.joints, joints)] for joints in ends)
+    return np.intersect1d(below, above)
 
 
 def _find_sharpness(surface: WeightedSurface, joints: Joints, params: Params) -> np.ndarray:
@@ -178,7 +197,8 @@ def find_stages(joints: Joints, pose: Pose, _params: None) -> tuple[list[Stage],
         rotations, stretches = decompose_polar(linear, joints.parents)
         stages = [blend_stretches(stretches, np.zeros((len(stretches), 3)))]
     quaternions = align_signs(quaternions_from_rotations(rotations), joints.chains)
-    turns = Turns.of_joints(pose.rest_to_pose, find_half_twists(quaternions, joints.chains, joints.axes))
+    half_twists = find_half_twists(quaternions, joints.chains, joints.axes)
+    turns = Turns.of_joints(pose.rest_to_pose, half_twists, joints.fractions)
     return [*stages, rotation_stage(quaternions)], turns
 
 

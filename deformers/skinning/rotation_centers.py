@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..rig.fractions import Fractions
 from ..rig.sdef import SdefPairs
 from .blocks import sort_values, wrap_points
 from .stages import Scratch, apply_affine, linear_stage
@@ -48,23 +49,45 @@ class Turns:
 
     Attributes
     ----------
-    coefficients : float array, shape (B + 1, 14)
+    coefficients : float array, shape (B + F + 1, 14)
         What is summed over a vertex's joints: their matrices from rest to pose as a linear stage has them, then half
         their twists as directions. The last row is that of what stays at rest.
-    half_twists : float array, shape (B + 1,)
-        Radians: half the twists of the joint and of those above it about their bones, summed.
+    half_twists : float array, shape (B + F + 1, 2)
+        Radians: half the twists of the joint and of those above it about their bones, summed. Lowest and highest of
+        what a row is mixed of.
     """
 
     coefficients: np.ndarray
     half_twists: np.ndarray
 
     @classmethod
-    def of_joints(cls, matrices: np.ndarray, half_twists: np.ndarray) -> Turns:
-        """Those of joints with these matrices from rest to pose, shape (B, 4, 4), and half twists, shape (B,)."""
-        linear = linear_stage(np.concatenate([matrices, np.eye(4)[None]])).coefficients
-        half_twists = np.append(half_twists, 0.0)
+    def of_joints(cls, matrices: np.ndarray, half_twists: np.ndarray, fractions: Fractions | None = None) -> Turns:
+        """Those of joints and their fractions.
+
+        Parameters
+        ----------
+        matrices : float array, shape (B + F, 4, 4)
+            From rest to pose.
+        half_twists : float array, shape (B + F,)
+        fractions : Fractions, optional
+
+        Notes
+        -----
+        At a joint its fractions are mixed of both bones, so that centers move as without them: where a joint bends,
+        what follows them looks the same. Those of Spread Twist are what they are.
+        """
         directions = np.stack([np.cos(half_twists), np.sin(half_twists)], axis=1)
-        return cls(np.concatenate([linear, directions], axis=1), half_twists)
+        ranges = np.stack([half_twists, half_twists], axis=1)
+        if fractions is not None:
+            at_joint = np.flatnonzero(~fractions.is_spread)
+            rows, bones = fractions.joint_count + at_joint, slice(fractions.joint_count)
+            matrices, both = matrices.copy(), half_twists[[fractions.base[at_joint], fractions.last[at_joint]]]
+            matrices[rows] = fractions.mix(matrices[bones])[at_joint]
+            directions[rows] = fractions.mix(directions[bones])[at_joint]
+            ranges[rows] = np.sort(both, axis=0).T
+        linear = linear_stage(np.concatenate([matrices, np.eye(4)[None]])).coefficients
+        directions = np.concatenate([directions, [[1.0, 0.0]]])
+        return cls(np.concatenate([linear, directions], axis=1), np.concatenate([ranges, np.zeros((1, 2))]))
 
 
 @dataclass(frozen=True)
@@ -135,7 +158,7 @@ class CenterRows:
             The run.
         sums : float32 array, shape (14 or more, n)
             The turns' coefficients, summed over each vertex's joints, before others.
-        half_twists : float array, shape (N,)
+        half_twists : float array, shape (N, 2)
             Of all joints that the run follows.
         memory : Scratch
 

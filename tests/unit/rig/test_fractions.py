@@ -153,9 +153,7 @@ def test_a_spread_twist_runs_along_two_bones_in_line() -> None:
         weights = split_weights(Weights(np.zeros(1, int), np.array([bone]), np.ones(1)), point, fractions)
         turn = np.einsum("n,nij->ij", weights.values, every[weights.joints])[:3, :3]
         angles = np.degrees(np.arctan2(turn[0, 2], turn[0, 0]))
-        assert (
-            abs((angles - 500.0 * place + 180.0) % 360.0 - 180.0) < 16.0
-        )
+        assert abs((angles - 500.0 * place + 180.0) % 360.0 - 180.0) < 16.0
     below = split_weights(Weights(np.zeros(1, int), np.array([2]), np.ones(1)), np.array([[0, 2.5, 0]]), fractions)
     assert below.joints.tolist() == [2]
 

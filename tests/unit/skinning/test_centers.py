@@ -28,7 +28,7 @@ def skin(rest: Rest, matrices: np.ndarray, params: centers.Params | None = None)
 def test_centers_are_in_the_middle_of_a_limb() -> None:
     rest = make_limb()
     surface = WeightedSurface.of_rest(rest)
-    found = find_centers(surface, (surface,), 2)
+    found, _ = find_centers(surface, (surface,), 2)
     dense = np.zeros((len(rest.points), 2))
     dense[rest.weights.vertices, rest.weights.joints] = rest.weights.values
     blended = dense.min(axis=1) > 0.05
@@ -42,7 +42,7 @@ def test_tables_agree_with_the_integral() -> None:
     """Le & Hodgins, eq 1 and 4, without bins, for weights that smoothing does not change: no triangles."""
     rest = replace(make_limb(), triangles=None)
     surface = WeightedSurface.of_rest(rest)
-    found = find_centers(surface, (surface,), 2)
+    found, _ = find_centers(surface, (surface,), 2)
     share = np.zeros(len(rest.points))
     lower = rest.weights.joints == 1
     share[rest.weights.vertices[lower]] = rest.weights.values[lower]
