@@ -308,7 +308,8 @@ def check_pose(joints: Joints, pose: Pose) -> None:
 def once_for_a_pose(find: Callable[[Joints, Pose, Any], Any]) -> Callable[[Joints, Pose, Any], Any]:
     """Have a function of joints, their pose and a method's Params computed once, for all meshes that share these.
 
-    It gets the pose of the fractions, too, where there are any among the joints. It raises SkinningError where the pose is one of another number of joints.
+    It gets the pose of the fractions, too, where there are any among the joints. It raises SkinningError where the pose
+    is one of another number of joints.
     """
 
     @wraps(find)

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from supple.deformers.rig.fraction_plan import count_fractions, plan_fractions
 from supple.deformers.rig.fraction_weights import find_spread_feet, split_weights
-from supple.deformers.rig.fractions import count_fractions, plan_fractions, pose_fractions, split_turns
+from supple.deformers.rig.fractions import pose_fractions, split_turns
 from supple.deformers.rig.rest import Joints, Weights
 
 from ..reference import affine
