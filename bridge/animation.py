@@ -2,9 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import bpy
+import numpy as np
+
+from .arrays import write_array
+
+LINEAR = 1
+"""Blender's number of that interpolation."""
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """An F-curve with a key at each frame, linear between.
+
+    Attributes
+    ----------
+    path : str
+        Data path of the property, from its data-block.
+    index : int
+        Into a property of several numbers, else 0.
+    frames, values : float arrays, shape (n,)
+    group : str
+        That it is listed in; "" for none.
+    """
+
+    path: str
+    index: int
+    frames: np.ndarray
+    values: np.ndarray
+    group: str = ""
 
 
 def _curve_lists(owner: bpy.types.ID) -> Iterator:
@@ -76,3 +106,51 @@ def remove_curves(owner: bpy.types.ID, paths: set[str]) -> None:
         bpy.data.actions.remove(action)
     if not data.nla_tracks and not data.drivers:
         owner.animation_data_clear()
+
+
+def new_action(name: str, curves: Sequence[Curve]) -> bpy.types.Action:
+    """An action that animates an object, with these curves."""
+    action: Any = bpy.data.actions.new(name)
+    if hasattr(action, "layers"):  # 4.4 and later
+        slot = action.slots.new("OBJECT", name)
+        listed = action.layers.new("Layer").strips.new(type="KEYFRAME").channelbag(slot, ensure=True).fcurves
+    else:
+        listed = action.fcurves
+    grouping = next((key for key in listed.bl_rna.functions["new"].parameters.keys() if "group" in key), "")  # none: 4.5
+    for curve in curves:
+        made = listed.new(curve.path, index=curve.index, **({grouping: curve.group} if grouping and curve.group else {}))
+        points = made.keyframe_points
+        points.add(len(curve.frames))
+        write_array(points, "co", np.stack([curve.frames, curve.values], axis=1))
+        write_array(points, "interpolation", np.full(len(curve.frames), LINEAR), np.int32)
+        made.update()
+    return action
+
+
+def play_action(owner: bpy.types.ID, action: bpy.types.Action) -> None:
+    """Have a data-block play an action that `new_action` has made."""
+    data: Any = owner.animation_data or owner.animation_data_create()
+    data.action = action
+    if hasattr(data, "action_slot"):  # 4.4 and later
+        data.action_slot = action.slots[0]
+
+
+def add_track(owner: bpy.types.ID, name: str, action: bpy.types.Action, start: int) -> None:
+    """Add a muted track of the Nonlinear Animation editor that holds an action of `new_action`.
+
+    Parameters
+    ----------
+    owner : ID
+    name : str
+        Of the track and its strip: what exporters call the animation.
+    action : Action
+    start : int
+        First frame.
+    """
+    data: Any = owner.animation_data or owner.animation_data_create()
+    track = data.nla_tracks.new()
+    track.name, track.mute = name, True
+    strip = track.strips.new(name, start, action)
+    strip.name = name
+    if hasattr(strip, "action_slot"):  # 4.4 and later
+        strip.action_slot = action.slots[0]

@@ -115,6 +115,11 @@ class FaceKeys:
                 offset *= groups.read_group(names.index(key.vertex_group), count)[:, None].astype(np.float32)
             self._offsets.append(None if key == keys.reference_key else offset)
 
+    def find_offset(self, index: int) -> np.ndarray:
+        """What a key adds where its value is 1, its vertex group included, float32, shape (V, 3), object space."""
+        offset = self._offsets[index]
+        return np.zeros_like(self.basis) if offset is None else offset
+
     def mix(self, values: tuple[float, ...]) -> np.ndarray:
         """The shape at these values, float32, shape (V, 3), object space."""
         points = self.basis.copy()

@@ -1,0 +1,119 @@
+"""New armatures: bones from arrays, and actions that move them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, cast
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+
+from ..deformers import SkinningError
+from ..deformers.engine_copy.bone_motion import BoneMotion
+from .animation import Curve
+
+
+def new_armature(
+    name: str, bones: Sequence[str], rests: np.ndarray, lengths: np.ndarray, parents: np.ndarray
+) -> bpy.types.Object:
+    """A new armature object in no collection.
+
+    Parameters
+    ----------
+    name : str
+    bones : sequence of str
+        Names, in any order; each differs from the others.
+    rests : float array, shape (N, 4, 4)
+        At rest, armature space: rotations and translations.
+    lengths : float array, shape (N,)
+    parents : int array, shape (N,)
+        -1 for none.
+
+    Raises
+    ------
+    SkinningError
+        Where Blender is in a state in which no armature can be edited.
+    """
+    data = bpy.data.armatures.new(name)
+    obj = bpy.data.objects.new(name, data)
+    try:
+        with _editing(obj) as edit_bones:
+            made = []
+            for bone, rest, length in zip(bones, rests.tolist(), lengths.tolist(), strict=True):
+                new = edit_bones.new(bone)
+                new.tail = 0.0, length, 0.0
+                new.matrix = Matrix(rest)
+                made.append(new)
+            for new, parent in zip(made, parents.tolist(), strict=True):
+                new.parent = made[parent] if parent >= 0 else None
+        for bone in cast(Any, obj.pose).bones:
+            bone.rotation_mode = "QUATERNION"
+    except BaseException:
+        bpy.data.armatures.remove(data)  # and its object
+        raise
+    return obj
+
+
+@contextmanager
+def _editing(obj: bpy.types.Object) -> Iterator[Any]:
+    """The edit bones of an armature, the only ones that can be added; what is active is so again, afterward."""
+    context = bpy.context
+    scene, layer = context.scene, context.view_layer
+    before, mode = layer.objects.active, context.mode
+    if before is not None and mode != "OBJECT":
+        bpy.ops.object.mode_set(mode="OBJECT")
+    selected = list(context.selected_objects)
+    scene.collection.objects.link(obj)
+    try:
+        layer.objects.active = obj
+        if bpy.ops.object.mode_set(mode="EDIT") != {"FINISHED"}:
+            raise SkinningError("No armature can be edited now: go to Object Mode, and try again")
+        try:
+            yield cast(Any, obj.data).edit_bones
+        finally:
+            bpy.ops.object.mode_set(mode="OBJECT")
+    finally:
+        scene.collection.objects.unlink(obj)
+        layer.objects.active = before
+        for other in selected:
+            other.select_set(True)
+        if before is not None and mode == "POSE":
+            bpy.ops.object.mode_set(mode="POSE")
+
+
+def read_rests(armature: bpy.types.Object, names: Sequence[str]) -> np.ndarray:
+    """Rest matrices of bones of these names, armature space, float64, shape (N, 4, 4)."""
+    bones = cast(Any, armature.data).bones
+    return np.array([bones[name].matrix_local for name in names], np.float64).reshape(-1, 4, 4)
+
+
+def list_bone_curves(
+    bones: Sequence[str], motion: BoneMotion, frames: np.ndarray, rows: np.ndarray
+) -> list[Curve]:
+    """The curves of bones that move; what none ever does has none.
+
+    Parameters
+    ----------
+    bones : sequence of str
+    motion : BoneMotion
+        Of them.
+    frames : int array, shape (n,)
+    rows : int array, shape (n,)
+        Where each frame stands in the motion.
+    """
+    channels = (
+        ("location", motion.locations, 0.0, 1e-7),
+        ("rotation_quaternion", motion.rotations, None, 0.0),
+        ("scale", motion.scales, 1.0, 1e-6),
+    )
+    curves = []
+    for number, name in enumerate(bones):
+        for channel, values, idle, least in channels:
+            if idle is not None and np.abs(values[:, number] - idle).max(initial=0.0) <= least:
+                continue
+            path = f'pose.bones["{bpy.utils.escape_identifier(name)}"].{channel}'
+            for index in range(values.shape[2]):
+                curves.append(Curve(path, index, frames, values[rows, number, index], name))
+    return curves

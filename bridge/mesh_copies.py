@@ -1,0 +1,126 @@
+"""Plain copies of meshes: what exporters understand of them, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+
+from ..deformers import SkinningError
+from .influences import remove_influences
+from .meshes import FaceKeys, mesh_of, write_key_points
+from .arrays import write_array
+
+
+def check_keys(obj: bpy.types.Object) -> None:
+    """Raise SkinningError where the shape keys of a mesh are nothing that exporters know."""
+    keys = mesh_of(obj).shape_keys
+    if keys is not None and not keys.use_relative:
+        raise SkinningError(f"The shape keys of '{obj.name}' are absolute, which no engine knows: make them relative")
+
+
+def copy_mesh(obj: bpy.types.Object, name: str, points: np.ndarray, space: np.ndarray) -> bpy.types.Object:
+    """A new object, in no collection, with a copy of a mesh in another space: materials, UVs, colors and normals stay.
+
+    It has no vertex groups, and no modifiers. Shape keys are relative to the Basis, and have their vertex groups in
+    their shape.
+
+    Parameters
+    ----------
+    obj : Object
+        Its shape keys are relative, if it has any.
+    name : str
+    points : float array, shape (V, 3)
+        The vertices of the copy.
+    space : float array, shape (4, 4)
+        From the object's space to the copy's.
+    """
+    keys = FaceKeys(obj) if obj.data.shape_keys is not None else None
+    mesh = cast(bpy.types.Mesh, mesh_of(obj).copy())
+    copy = bpy.data.objects.new(name, mesh)
+    mesh.name = name
+    copy.vertex_groups.clear()
+    remove_influences(mesh)
+    for number, slot in enumerate(obj.material_slots):
+        if slot.link == "OBJECT":
+            cast(Any, mesh.materials)[number] = slot.material
+    mesh.animation_data_clear()
+    mesh.transform(Matrix(space.tolist()))  # normals, too
+    if np.linalg.det(space[:3, :3]) < 0.0:
+        mesh.flip_normals()
+    write_array(mesh.vertices, "co", points)
+    if keys is not None:
+        _write_keys(mesh, keys, points, space[:3, :3])
+    mesh.update()
+    return copy
+
+
+def _write_keys(mesh: bpy.types.Mesh, keys: FaceKeys, points: np.ndarray, linear: np.ndarray) -> None:
+    blocks = mesh.shape_keys
+    assert blocks is not None
+    blocks.animation_data_clear()
+    basis = blocks.reference_key
+    for index, block in enumerate(blocks.key_blocks):
+        block.relative_key = basis
+        block.vertex_group = ""
+        if block.mute:
+            block.mute, block.value = False, 0.0
+        write_key_points(block, points + keys.find_offset(index) @ linear.T)
+
+
+def add_key(obj: bpy.types.Object, name: str, offsets: np.ndarray) -> bpy.types.ShapeKey:
+    """Add a shape key to a copy, and a Basis where it has none.
+
+    Parameters
+    ----------
+    obj : Object
+    name : str
+    offsets : float array, shape (V, 3)
+        Object space.
+    """
+    mesh = mesh_of(obj)
+    if mesh.shape_keys is None:
+        obj.shape_key_add(name="Basis", from_mix=False)
+    points = np.empty((len(mesh.vertices), 3), np.float32)
+    assert mesh.shape_keys is not None
+    mesh.shape_keys.reference_key.data.foreach_get("co", points.ravel())
+    key = obj.shape_key_add(name=name, from_mix=False)
+    write_key_points(key, points + offsets)
+    key.value = 0.0
+    return key
+
+
+def drive_key(key: bpy.types.ShapeKey, armature: bpy.types.Object, name: str) -> None:
+    """Have a shape key follow a custom property of an armature object, which its actions animate."""
+    driver = key.driver_add("value").driver
+    driver.type = "AVERAGE"
+    variable = driver.variables.new()
+    variable.targets[0].id = armature
+    variable.targets[0].data_path = f'["{bpy.utils.escape_identifier(name)}"]'
+
+
+def skin_copy(obj: bpy.types.Object, armature: bpy.types.Object, names: Sequence[str], bones: np.ndarray, values: np.ndarray):
+    """Give a copy its weights, and have an armature deform it by linear blending.
+
+    Parameters
+    ----------
+    obj : Object
+        Without vertex groups.
+    armature : Object
+    names : sequence of str
+        Of the bones.
+    bones : int array, shape (V, K)
+        Into the names.
+    values : float array, shape (V, K)
+    """
+    groups = {bone: obj.vertex_groups.new(name=names[bone]) for bone in np.unique(bones[values > 0.0]).tolist()}
+    for bone, group in groups.items():
+        vertices, slots = np.nonzero((bones == bone) & (values > 0.0))
+        for vertex, value in zip(vertices.tolist(), values[vertices, slots].tolist(), strict=True):
+            group.add((vertex,), value, "ADD")
+    modifier = cast(Any, obj.modifiers.new("Armature", "ARMATURE"))
+    modifier.object, modifier.use_deform_preserve_volume = armature, False
+    obj.parent = armature

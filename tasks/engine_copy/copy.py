@@ -1,0 +1,416 @@
+"""A copy of a character that exporters can not get wrong: plain meshes, one armature, baked actions.
+
+The original is not touched. A copy that was made for the same target before is replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ...bridge.animation import Curve, add_track, new_action, play_action
+from ...bridge.armature_copies import list_bone_curves, new_armature, read_rests
+from ...bridge.armatures import Skeleton
+from ...bridge.mesh_copies import add_key, check_keys, copy_mesh, drive_key, skin_copy
+from ...bridge.meshes import mesh_of
+from ...bridge.modifiers import PATTERNS_NAME, is_supple_modifier
+from ...deformers import SkinningError
+from ...deformers.engine_copy.bone_motion import BoneMotion, find_bone_motion
+from ...deformers.engine_copy.model import Fit, Skin
+
+ORIGINAL_KEY, TARGET_KEY = "supple_copy_of", "supple_copy_for"
+"""Custom properties of the collection of a copy: the armature that it is a copy of, and what it was made for."""
+
+TARGETS = {"gltf": "glTF", "fbx": "FBX", "vrm": "VRM", "usd": "USD"}
+
+EVEN = 1e-4
+"""Part by which the scales of an object may differ, to count as one."""
+
+SHORTEST = 0.01
+"""Shortest bone that is made for a joint without length, in sizes of the skeleton."""
+
+
+@dataclass(frozen=True, eq=False)
+class OriginalMesh:
+    """Attributes: the mesh object, and its matrix from object to armature space at rest, float array (4, 4)."""
+
+    obj: bpy.types.Object
+    space: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Original:
+    """The character that is copied.
+
+    Attributes
+    ----------
+    armature : Object
+    skeleton : Skeleton
+    meshes : tuple of OriginalMesh
+    skin : Skin
+        Of all meshes in a row.
+    """
+
+    armature: bpy.types.Object
+    skeleton: Skeleton
+    meshes: tuple[OriginalMesh, ...]
+    skin: Skin
+
+    @property
+    def starts(self) -> np.ndarray:
+        """Where each mesh's vertices begin in the row, and where the last one's end: int array."""
+        return np.cumsum([0, *(len(mesh_of(mesh.obj).vertices) for mesh in self.meshes)])
+
+
+@dataclass(frozen=True, eq=False)
+class CopiedAction:
+    """An action to be baked.
+
+    Attributes
+    ----------
+    name : str
+        The source's: files call the animation so.
+    frames : int array, shape (n,)
+        One after the other.
+    examples : int array, shape (n,)
+        Where each frame stands among the poses that were fitted to.
+    keys : tuple of float arrays, shape (n, shape keys of the mesh)
+        For each mesh, the values of its own shape keys as evaluated; width 0 where it has none. Empty: they stay as
+        they are.
+    worlds : float array, shape (n, 4, 4), or None
+        Matrices of the armature object, where the action moves it.
+    """
+
+    name: str
+    frames: np.ndarray
+    examples: np.ndarray
+    keys: tuple[np.ndarray, ...] = ()
+    worlds: np.ndarray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Copy:
+    """What was made.
+
+    Attributes
+    ----------
+    collection, armature : Collection and Object
+    meshes : list of Object
+    originals : list of str
+        Names of the armature and of the meshes that they are copies of: files call them so.
+    actions : tuple of CopiedAction
+    correctives : list of str
+        Names of the corrective keys.
+    scale : float
+        From the original's armature space to the copy's.
+    world : float array, shape (4, 4)
+        From the copy's armature space to the world's: a rotation and a translation.
+    left_out : list of str
+        Modifiers that the copy does without, "Body: Subdivision".
+    """
+
+    collection: bpy.types.Collection
+    armature: bpy.types.Object
+    meshes: list[bpy.types.Object]
+    originals: list[str]
+    actions: tuple[CopiedAction, ...]
+    correctives: list[str]
+    scale: float
+    world: np.ndarray
+    left_out: list[str]
+
+
+@dataclass
+class _Parts:
+    """What was made so far."""
+
+    armature: Any = None
+    meshes: list[Any] = field(default_factory=list)
+    actions: list[Any] = field(default_factory=list)
+    correctives: list[str] = field(default_factory=list)
+
+
+def make_copy(
+    original: Original, fit: Fit, matrices: np.ndarray, actions: Sequence[CopiedAction], target: str = "gltf"
+) -> Copy:
+    """Make a copy, or make it anew.
+
+    Parameters
+    ----------
+    original : Original
+    fit : Fit
+        Of its skin.
+    matrices : float array, shape (F, B, 4, 4)
+        From rest to pose, of the joints, armature space, in each of the poses that were fitted to.
+    actions : sequence of CopiedAction
+    target : str
+        Key of `TARGETS`.
+
+    Raises
+    ------
+    SkinningError
+        Where the armature is scaled unevenly, or shape keys are absolute; nothing is left behind then.
+    """
+    scale, world = _read_world(original.armature)
+    for mesh in original.meshes:
+        check_keys(mesh.obj)
+    former, label = find_copy(original.armature, target), TARGETS[target]
+    with _removed_on_error() as parts:
+        names, motion = _add_armature(original, fit, matrices, scale, parts)
+        parts.armature.matrix_world = world.T.tolist()
+        for number, mesh in enumerate(original.meshes):
+            _add_mesh(original, number, mesh, fit, names, scale, parts)
+        _bake(actions, fit, names, motion, scale, parts, label)
+        collection = former or bpy.data.collections.new(f"{original.armature.name} for {label}")
+    if former is not None:
+        _clear(former)
+    else:
+        bpy.context.scene.collection.children.link(collection)
+    collection[ORIGINAL_KEY], collection[TARGET_KEY] = original.armature, target
+    for obj, source in zip([parts.armature, *parts.meshes], [original.armature, *(m.obj for m in original.meshes)]):
+        collection.objects.link(obj)
+        obj.name = obj.data.name = f"{source.name} for {label}"
+    originals = [original.armature.name, *(mesh.obj.name for mesh in original.meshes)]
+    return Copy(
+        collection,
+        parts.armature,
+        parts.meshes,
+        originals,
+        tuple(actions),
+        parts.correctives,
+        scale,
+        world,
+        _list_left_out(original),
+    )
+
+
+def find_copy(armature: bpy.types.Object, target: str) -> bpy.types.Collection | None:
+    """The collection of the copy of a character that was made for a target before."""
+    for collection in bpy.data.collections:
+        if collection.get(ORIGINAL_KEY) == armature and collection.get(TARGET_KEY) == target:
+            return collection if collection.library is None else None
+    return None
+
+
+def is_copy(obj: bpy.types.Object) -> bool:
+    """Whether an object is part of a copy."""
+    return any(ORIGINAL_KEY in collection for collection in obj.users_collection)
+
+
+def remove_copy(collection: bpy.types.Collection) -> None:
+    """Remove a copy with all that was made for it."""
+    _clear(collection)
+    bpy.data.collections.remove(collection)
+
+
+def _clear(collection: bpy.types.Collection) -> None:
+    """Remove the objects of a copy, and what only they use."""
+    objects = list(collection.objects)
+    animated = [obj.animation_data for obj in objects if obj.animation_data is not None]
+    actions = {strip.action for data in animated for track in data.nla_tracks for strip in track.strips}
+    for obj in objects:
+        _remove_object(obj)
+    for action in filter(None, actions):
+        if not action.users:
+            bpy.data.actions.remove(action)
+
+
+def _remove_object(obj: bpy.types.Object) -> None:
+    data: Any = obj.data
+    bpy.data.objects.remove(obj)
+    if not data.users:
+        (bpy.data.meshes if isinstance(data, bpy.types.Mesh) else bpy.data.armatures).remove(data)
+
+
+@contextmanager
+def _removed_on_error() -> Iterator[_Parts]:
+    """What is being made: on any error all of it goes."""
+    parts = _Parts()
+    try:
+        yield parts
+    except BaseException:
+        for obj in (*parts.meshes, *filter(None, [parts.armature])):
+            _remove_object(obj)
+        for action in parts.actions:
+            bpy.data.actions.remove(action)
+        raise
+
+
+def _read_world(armature: bpy.types.Object) -> tuple[float, np.ndarray]:
+    """The scale of an armature object, and what else its matrix does, shape (4, 4)."""
+    matrix = np.array(armature.matrix_world, np.float64)
+    scales = np.linalg.norm(matrix[:3, :3], axis=0)
+    scale = float(scales.mean())
+    even = scale > 0.0 and np.abs(scales - scale).max() <= EVEN * scale
+    if not even or np.linalg.det(matrix[:3, :3]) < 0.0:
+        raise SkinningError(
+            f"'{armature.name}' is scaled unevenly, or mirrored, which no engine's bones know: apply its scale first"
+        )
+    return scale, _without_scale(matrix[None])[0]
+
+
+def _without_scale(matrices: np.ndarray) -> np.ndarray:
+    """Rotations and translations of matrices, shape (n, 4, 4)."""
+    left, _, right = np.linalg.svd(matrices[:, :3, :3])
+    result = matrices.copy()
+    result[:, :3, :3] = left @ right
+    return result
+
+
+def _scaled(matrices: np.ndarray, scale: float) -> np.ndarray:
+    """Matrices, shape (..., 4, 4), in a space of another scale."""
+    result = np.array(matrices, np.float64)
+    result[..., :3, 3] *= scale
+    return result
+
+
+def name_bones(skeleton: Skeleton, fit: Fit) -> list[str]:
+    """Names of the copy's bones, those of the joints and then those of the helpers; each differs from the others."""
+    names: list[str] = []
+
+    def add(name: str) -> None:
+        number, free = 1, name
+        while free in names or (free != name and free in skeleton.names):
+            number += 1
+            free = f"{name}_{number}"
+        names.append(free)
+
+    for bone, count in zip(skeleton.names, skeleton.joint_counts.tolist(), strict=True):
+        names.append(bone)
+        for part in range(1, count):
+            add(f"{bone}_bend_{part}")
+    counts: dict[int, int] = {}
+    for helper in fit.helpers:
+        counts[helper.joint] = counts.get(helper.joint, 0) + 1
+        add(f"{names[helper.joint]}_twist_{counts[helper.joint]}")
+    return names
+
+
+def _add_armature(
+    original: Original, fit: Fit, matrices: np.ndarray, scale: float, parts: _Parts
+) -> tuple[list[str], BoneMotion]:
+    """Make the armature: names of its bones, and how they move in each pose that was fitted to."""
+    skeleton = original.skeleton
+    rests = _without_scale(np.linalg.inv(skeleton.rest_inverses))
+    lengths, joints = skeleton.joints.lengths, skeleton.joints
+    lengths = np.maximum(lengths, SHORTEST * float(np.ptp(joints.centers, axis=0).max(initial=0.0)) or SHORTEST)
+    of_helpers = np.array([helper.joint for helper in fit.helpers], np.intp)
+    helpers = rests[of_helpers]
+    if fit.helpers:
+        helpers[:, :3, 3] = [helper.center for helper in fit.helpers]
+    rests = _scaled(np.concatenate([rests, helpers]), scale)
+    parents = np.concatenate([joints.parents, [helper.base for helper in fit.helpers]]).astype(np.intp)
+    moves = _scaled(np.concatenate([matrices, fit.helper_matrices], axis=1), scale)
+    names = name_bones(skeleton, fit)
+    motion = find_bone_motion(rests, parents, moves @ rests)
+    lengths = scale * np.concatenate([lengths, 0.5 * lengths[of_helpers]])
+    parts.armature = new_armature(original.armature.name, names, rests, lengths, motion.parents)
+    made = read_rests(parts.armature, names)
+    if np.abs(made - rests).max() > 1e-6 * max(1.0, float(np.abs(rests).max())):  # a roll that Blender has rounded
+        motion = find_bone_motion(made, motion.parents, moves @ made)
+    return names, motion
+
+
+def _add_mesh(
+    original: Original, number: int, mesh: OriginalMesh, fit: Fit, names: list[str], scale: float, parts: _Parts
+) -> None:
+    own = slice(*original.starts[number : number + 2].tolist())
+    space = np.diag([scale, scale, scale, 1.0]) @ mesh.space
+    copy = copy_mesh(mesh.obj, mesh.obj.name, scale * original.skin.points[own], space)
+    parts.meshes.append(copy)
+    skin_copy(copy, parts.armature, names, fit.bones[own], fit.values[own])
+    for index, key in enumerate(fit.keys):
+        if key.offsets[own].any():
+            name = _name_corrective(names, fit, index)
+            drive_key(add_key(copy, name, scale * key.offsets[own]), parts.armature, name)
+            parts.armature[name] = 0.0
+            parts.correctives += [name] if name not in parts.correctives else []
+
+
+def _name_corrective(names: list[str], fit: Fit, index: int) -> str:
+    key = fit.keys[index]
+    return f"{names[key.joint]}_corrective_{sum(other.joint == key.joint for other in fit.keys[: index + 1])}"
+
+
+def _bake(
+    actions: Sequence[CopiedAction],
+    fit: Fit,
+    names: list[str],
+    motion: BoneMotion,
+    scale: float,
+    parts: _Parts,
+    label: str,
+) -> None:
+    """Make the actions of the armature object: bones, the object itself, and shape keys by its custom properties."""
+    driven = _drive_face_keys(actions, parts)
+    moves = any(action.worlds is not None for action in actions)
+    for action in actions:
+        curves = list_bone_curves(names, motion, action.frames, action.examples)
+        for index in range(len(fit.keys)):
+            name = _name_corrective(names, fit, index)
+            if name in parts.correctives:
+                curves.append(_property_curve(name, action.frames, fit.key_values[action.examples, index]))
+        for name, (mesh, key) in driven.items():
+            if action.keys:
+                curves.append(_property_curve(name, action.frames, action.keys[mesh][:, key]))
+        if moves:
+            curves += _list_object_curves(parts.armature, action)
+        made = new_action(f"{action.name} for {label}", curves)
+        parts.actions.append(made)
+        add_track(parts.armature, action.name, made, int(action.frames[0]))
+    if parts.actions:
+        play_action(parts.armature, parts.actions[0])
+
+
+def _property_curve(name: str, frames: np.ndarray, values: np.ndarray) -> Curve:
+    return Curve(f'["{bpy.utils.escape_identifier(name)}"]', 0, frames, values, "Shape Keys")
+
+
+def _drive_face_keys(actions: Sequence[CopiedAction], parts: _Parts) -> dict[str, tuple[int, int]]:
+    """Have a custom property drive each shape key that an action moves: its mesh and key by the property's name."""
+    driven = {}
+    for mesh, obj in enumerate(parts.meshes):
+        values = [action.keys[mesh] for action in actions if action.keys]
+        blocks = mesh_of(obj).shape_keys.key_blocks if values and values[0].shape[1] else ()
+        for index, key in enumerate(list(blocks)[: values[0].shape[1] if values else 0]):
+            all_values = np.concatenate([rows[:, index] for rows in values])
+            if index == 0 or np.ptp(all_values) < 1e-6:
+                key.value = float(all_values[0])
+                continue
+            name = f"{obj.name}: {key.name}"
+            parts.armature[name] = 0.0
+            drive_key(key, parts.armature, name)
+            driven[name] = mesh, index
+    return driven
+
+
+def _list_object_curves(armature: bpy.types.Object, action: CopiedAction) -> list[Curve]:
+    """Curves of where the armature object is; it stays where it is in an action that does not move it."""
+    still = np.array(armature.matrix_world)[None].repeat(len(action.frames), axis=0)
+    worlds = _without_scale(still if action.worlds is None else action.worlds)
+    motion = find_bone_motion(np.eye(4)[None], np.array([-1]), worlds[:, None])
+    armature.rotation_mode = "QUATERNION"
+    channels = ("location", motion.locations[:, 0]), ("rotation_quaternion", motion.rotations[:, 0])
+    return [
+        Curve(channel, index, action.frames, values[:, index], "Object Transforms")
+        for channel, values in channels
+        for index in range(values.shape[1])
+    ]
+
+
+def _list_left_out(original: Original) -> list[str]:
+    """Modifiers that the copy does without, and that change what is seen."""
+    return [
+        f"{mesh.obj.name}: {modifier.name}"
+        for mesh in original.meshes
+        for modifier in mesh.obj.modifiers
+        if (modifier.show_viewport or modifier.show_render)
+        and modifier.type != "ARMATURE"
+        and not is_supple_modifier(modifier)
+        and not modifier.name.startswith(PATTERNS_NAME)
+    ]
