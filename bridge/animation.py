@@ -116,9 +116,13 @@ def new_action(name: str, curves: Sequence[Curve]) -> bpy.types.Action:
         listed = action.layers.new("Layer").strips.new(type="KEYFRAME").channelbag(slot, ensure=True).fcurves
     else:
         listed = action.fcurves
-    grouping = next((key for key in listed.bl_rna.functions["new"].parameters.keys() if "group" in key), "")  # none: 4.5
+    grouping = next(
+        (key for key in listed.bl_rna.functions["new"].parameters.keys() if "group" in key), ""
+    )  # none: 4.5
     for curve in curves:
-        made = listed.new(curve.path, index=curve.index, **({grouping: curve.group} if grouping and curve.group else {}))
+        made = listed.new(
+            curve.path, index=curve.index, **({grouping: curve.group} if grouping and curve.group else {})
+        )
         points = made.keyframe_points
         points.add(len(curve.frames))
         write_array(points, "co", np.stack([curve.frames, curve.values], axis=1))

@@ -89,9 +89,7 @@ def read_rests(armature: bpy.types.Object, names: Sequence[str]) -> np.ndarray:
     return np.array([bones[name].matrix_local for name in names], np.float64).reshape(-1, 4, 4)
 
 
-def list_bone_curves(
-    bones: Sequence[str], motion: BoneMotion, frames: np.ndarray, rows: np.ndarray
-) -> list[Curve]:
+def list_bone_curves(bones: Sequence[str], motion: BoneMotion, frames: np.ndarray, rows: np.ndarray) -> list[Curve]:
     """The curves of bones that move; what none ever does has none.
 
     Parameters
@@ -114,6 +112,6 @@ def list_bone_curves(
             if idle is not None and np.abs(values[:, number] - idle).max(initial=0.0) <= least:
                 continue
             path = f'pose.bones["{bpy.utils.escape_identifier(name)}"].{channel}'
-            for index in range(values.shape[2]):
-                curves.append(Curve(path, index, frames, values[rows, number, index], name))
+            columns = values[rows, number].T
+            curves += [Curve(path, index, frames, column, name) for index, column in enumerate(columns)]
     return curves

@@ -10,9 +10,9 @@ import numpy as np
 from mathutils import Matrix
 
 from ..deformers import SkinningError
+from .arrays import write_array
 from .influences import remove_influences
 from .meshes import FaceKeys, mesh_of, write_key_points
-from .arrays import write_array
 
 
 def check_keys(obj: bpy.types.Object) -> None:
@@ -102,7 +102,9 @@ def drive_key(key: bpy.types.ShapeKey, armature: bpy.types.Object, name: str) ->
     variable.targets[0].data_path = f'["{bpy.utils.escape_identifier(name)}"]'
 
 
-def skin_copy(obj: bpy.types.Object, armature: bpy.types.Object, names: Sequence[str], bones: np.ndarray, values: np.ndarray):
+def skin_copy(
+    obj: bpy.types.Object, armature: bpy.types.Object, names: Sequence[str], bones: np.ndarray, values: np.ndarray
+):
     """Give a copy its weights, and have an armature deform it by linear blending.
 
     Parameters
@@ -116,8 +118,8 @@ def skin_copy(obj: bpy.types.Object, armature: bpy.types.Object, names: Sequence
         Into the names.
     values : float array, shape (V, K)
     """
-    groups = {bone: obj.vertex_groups.new(name=names[bone]) for bone in np.unique(bones[values > 0.0]).tolist()}
-    for bone, group in groups.items():
+    for bone in np.unique(bones[values > 0.0]).tolist():
+        group = obj.vertex_groups.new(name=str(names[bone]))
         vertices, slots = np.nonzero((bones == bone) & (values > 0.0))
         for vertex, value in zip(vertices.tolist(), values[vertices, slots].tolist(), strict=True):
             group.add((vertex,), value, "ADD")

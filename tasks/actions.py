@@ -54,9 +54,7 @@ def read_poses(
         From rest to pose, armature space, a frame each.
     """
     poses = []
-    with _alone(armature) as scene:
-        if action is not None:
-            armature.animation_data.action = action
+    with alone(armature, action) as scene:
         for frame in frames:
             scene.frame_set(frame)
             evaluated = armature.evaluated_get(scene.view_layers[0].depsgraph)
@@ -65,14 +63,16 @@ def read_poses(
 
 
 @contextmanager
-def _alone(armature: bpy.types.Object) -> Iterator[bpy.types.Scene]:
-    """A scene with an armature and what moves it; its action is what it was, afterward."""
+def alone(armature: bpy.types.Object, action: bpy.types.Action | None) -> Iterator[bpy.types.Scene]:
+    """A scene with an armature, playing an action if one is given; what it plays is what it was, afterward."""
     is_animated = armature.animation_data is not None
     data = armature.animation_data or armature.animation_data_create()
     action, slot = data.action, getattr(data, "action_slot", None)
     scene = bpy.data.scenes.new("Supple Poses")
     try:
         scene.collection.objects.link(armature)
+        if action is not None:
+            data.action = action
         yield scene
     finally:
         bpy.data.scenes.remove(scene)

@@ -67,7 +67,8 @@ def find_bone_motion(rests: np.ndarray, parents: np.ndarray, poses: np.ndarray) 
             if least <= SHEAR:
                 break
         location, rotation, scale = best[:, :3, 3], *_split(best[:, :3, :3])
-        for part, values in zip(parts, (location, _make_continuous(quaternions_from_rotations(rotation)), scale)):
+        quaternions = _make_continuous(quaternions_from_rotations(rotation))
+        for part, values in zip(parts, (location, quaternions, scale), strict=True):
             part[:, bone] = values
         parent = chosen[bone]
         base = rests[bone] if parent < 0 else reached[:, parent] @ (np.linalg.inv(rests[parent]) @ rests[bone])

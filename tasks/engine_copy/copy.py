@@ -21,7 +21,9 @@ from ...bridge.meshes import mesh_of
 from ...bridge.modifiers import PATTERNS_NAME, is_supple_modifier
 from ...deformers import SkinningError
 from ...deformers.engine_copy.bone_motion import BoneMotion, find_bone_motion
-from ...deformers.engine_copy.model import Fit, Skin
+from ...deformers.engine_copy.model import Fit
+from .examples import Motion, Part, Subject
+from .played import UNMOVED, Played
 
 ORIGINAL_KEY, TARGET_KEY = "supple_copy_of", "supple_copy_for"
 """Custom properties of the collection of a copy: the armature that it is a copy of, and what it was made for."""
@@ -36,64 +38,6 @@ SHORTEST = 0.01
 
 
 @dataclass(frozen=True, eq=False)
-class OriginalMesh:
-    """Attributes: the mesh object, and its matrix from object to armature space at rest, float array (4, 4)."""
-
-    obj: bpy.types.Object
-    space: np.ndarray
-
-
-@dataclass(frozen=True, eq=False)
-class Original:
-    """The character that is copied.
-
-    Attributes
-    ----------
-    armature : Object
-    skeleton : Skeleton
-    meshes : tuple of OriginalMesh
-    skin : Skin
-        Of all meshes in a row.
-    """
-
-    armature: bpy.types.Object
-    skeleton: Skeleton
-    meshes: tuple[OriginalMesh, ...]
-    skin: Skin
-
-    @property
-    def starts(self) -> np.ndarray:
-        """Where each mesh's vertices begin in the row, and where the last one's end: int array."""
-        return np.cumsum([0, *(len(mesh_of(mesh.obj).vertices) for mesh in self.meshes)])
-
-
-@dataclass(frozen=True, eq=False)
-class CopiedAction:
-    """An action to be baked.
-
-    Attributes
-    ----------
-    name : str
-        The source's: files call the animation so.
-    frames : int array, shape (n,)
-        One after the other.
-    examples : int array, shape (n,)
-        Where each frame stands among the poses that were fitted to.
-    keys : tuple of float arrays, shape (n, shape keys of the mesh)
-        For each mesh, the values of its own shape keys as evaluated; width 0 where it has none. Empty: they stay as
-        they are.
-    worlds : float array, shape (n, 4, 4), or None
-        Matrices of the armature object, where the action moves it.
-    """
-
-    name: str
-    frames: np.ndarray
-    examples: np.ndarray
-    keys: tuple[np.ndarray, ...] = ()
-    worlds: np.ndarray | None = None
-
-
-@dataclass(frozen=True, eq=False)
 class Copy:
     """What was made.
 
@@ -103,7 +47,6 @@ class Copy:
     meshes : list of Object
     originals : list of str
         Names of the armature and of the meshes that they are copies of: files call them so.
-    actions : tuple of CopiedAction
     correctives : list of str
         Names of the corrective keys.
     scale : float
@@ -118,7 +61,6 @@ class Copy:
     armature: bpy.types.Object
     meshes: list[bpy.types.Object]
     originals: list[str]
-    actions: tuple[CopiedAction, ...]
     correctives: list[str]
     scale: float
     world: np.ndarray
@@ -135,57 +77,55 @@ class _Parts:
     correctives: list[str] = field(default_factory=list)
 
 
-def make_copy(
-    original: Original, fit: Fit, matrices: np.ndarray, actions: Sequence[CopiedAction], target: str = "gltf"
-) -> Copy:
+def make_copy(subject: Subject, fit: Fit, motion: Motion, target: str = "gltf", played: Sequence[Played] = ()) -> Copy:
     """Make a copy, or make it anew.
 
     Parameters
     ----------
-    original : Original
+    subject : Subject
     fit : Fit
-        Of its skin.
-    matrices : float array, shape (F, B, 4, 4)
-        From rest to pose, of the joints, armature space, in each of the poses that were fitted to.
-    actions : sequence of CopiedAction
+        Of its skin to the poses of the motion.
+    motion : Motion
+        Its clips are baked.
     target : str
         Key of `TARGETS`.
+    played : sequence of Played
+        What else moves in each clip.
 
     Raises
     ------
     SkinningError
         Where the armature is scaled unevenly, or shape keys are absolute; nothing is left behind then.
     """
-    scale, world = _read_world(original.armature)
-    for mesh in original.meshes:
-        check_keys(mesh.obj)
-    former, label = find_copy(original.armature, target), TARGETS[target]
+    scale, world = _read_world(subject.armature)
+    originals = [subject.armature, *(part.skinned.obj for part in subject.parts)]
+    for obj in originals[1:]:
+        check_keys(obj)
+    former, label = find_copy(subject.armature, target), TARGETS[target]
     with _removed_on_error() as parts:
-        names, motion = _add_armature(original, fit, matrices, scale, parts)
+        names, bones = _add_armature(subject, fit, motion, scale, parts)
         parts.armature.matrix_world = world.T.tolist()
-        for number, mesh in enumerate(original.meshes):
-            _add_mesh(original, number, mesh, fit, names, scale, parts)
-        _bake(actions, fit, names, motion, scale, parts, label)
-        collection = former or bpy.data.collections.new(f"{original.armature.name} for {label}")
+        for part in subject.parts:
+            _add_mesh(part, fit, names, scale, parts)
+        _bake(motion, fit, names, bones, played, parts, label)
+        collection = former or bpy.data.collections.new(f"{subject.armature.name} for {label}")
     if former is not None:
         _clear(former)
     else:
         bpy.context.scene.collection.children.link(collection)
-    collection[ORIGINAL_KEY], collection[TARGET_KEY] = original.armature, target
-    for obj, source in zip([parts.armature, *parts.meshes], [original.armature, *(m.obj for m in original.meshes)]):
+    collection[ORIGINAL_KEY], collection[TARGET_KEY] = subject.armature, target
+    for obj, source in zip([parts.armature, *parts.meshes], originals, strict=True):
         collection.objects.link(obj)
         obj.name = obj.data.name = f"{source.name} for {label}"
-    originals = [original.armature.name, *(mesh.obj.name for mesh in original.meshes)]
     return Copy(
-        collection,
-        parts.armature,
-        parts.meshes,
-        originals,
-        tuple(actions),
-        parts.correctives,
-        scale,
-        world,
-        _list_left_out(original),
+        collection=collection,
+        armature=parts.armature,
+        meshes=parts.meshes,
+        originals=[obj.name for obj in originals],
+        correctives=parts.correctives,
+        scale=scale,
+        world=world,
+        left_out=_list_left_out(subject),
     )
 
 
@@ -224,7 +164,7 @@ def _remove_object(obj: bpy.types.Object) -> None:
     data: Any = obj.data
     bpy.data.objects.remove(obj)
     if not data.users:
-        (bpy.data.meshes if isinstance(data, bpy.types.Mesh) else bpy.data.armatures).remove(data)
+        bpy.data.batch_remove([data])
 
 
 @contextmanager
@@ -251,10 +191,10 @@ def _read_world(armature: bpy.types.Object) -> tuple[float, np.ndarray]:
         raise SkinningError(
             f"'{armature.name}' is scaled unevenly, or mirrored, which no engine's bones know: apply its scale first"
         )
-    return scale, _without_scale(matrix[None])[0]
+    return scale, without_scale(matrix[None])[0]
 
 
-def _without_scale(matrices: np.ndarray) -> np.ndarray:
+def without_scale(matrices: np.ndarray) -> np.ndarray:
     """Rotations and translations of matrices, shape (n, 4, 4)."""
     left, _, right = np.linalg.svd(matrices[:, :3, :3])
     result = matrices.copy()
@@ -292,36 +232,35 @@ def name_bones(skeleton: Skeleton, fit: Fit) -> list[str]:
 
 
 def _add_armature(
-    original: Original, fit: Fit, matrices: np.ndarray, scale: float, parts: _Parts
+    subject: Subject, fit: Fit, motion: Motion, scale: float, parts: _Parts
 ) -> tuple[list[str], BoneMotion]:
     """Make the armature: names of its bones, and how they move in each pose that was fitted to."""
-    skeleton = original.skeleton
-    rests = _without_scale(np.linalg.inv(skeleton.rest_inverses))
-    lengths, joints = skeleton.joints.lengths, skeleton.joints
-    lengths = np.maximum(lengths, SHORTEST * float(np.ptp(joints.centers, axis=0).max(initial=0.0)) or SHORTEST)
+    skeleton, joints = subject.skeleton, subject.skeleton.joints
+    rests = without_scale(np.linalg.inv(skeleton.rest_inverses))
+    lengths = np.maximum(joints.lengths, SHORTEST * float(np.ptp(joints.centers, axis=0).max(initial=0.0)) or SHORTEST)
     of_helpers = np.array([helper.joint for helper in fit.helpers], np.intp)
     helpers = rests[of_helpers]
     if fit.helpers:
         helpers[:, :3, 3] = [helper.center for helper in fit.helpers]
     rests = _scaled(np.concatenate([rests, helpers]), scale)
     parents = np.concatenate([joints.parents, [helper.base for helper in fit.helpers]]).astype(np.intp)
-    moves = _scaled(np.concatenate([matrices, fit.helper_matrices], axis=1), scale)
+    moves = _scaled(np.concatenate([motion.matrices, fit.helper_matrices], axis=1), scale)
     names = name_bones(skeleton, fit)
-    motion = find_bone_motion(rests, parents, moves @ rests)
+    bones = find_bone_motion(rests, parents, moves @ rests)
     lengths = scale * np.concatenate([lengths, 0.5 * lengths[of_helpers]])
-    parts.armature = new_armature(original.armature.name, names, rests, lengths, motion.parents)
+    parts.armature = new_armature(subject.armature.name, names, rests, lengths, bones.parents)
     made = read_rests(parts.armature, names)
     if np.abs(made - rests).max() > 1e-6 * max(1.0, float(np.abs(rests).max())):  # a roll that Blender has rounded
-        motion = find_bone_motion(made, motion.parents, moves @ made)
-    return names, motion
+        bones = find_bone_motion(made, bones.parents, moves @ made)
+    return names, bones
 
 
-def _add_mesh(
-    original: Original, number: int, mesh: OriginalMesh, fit: Fit, names: list[str], scale: float, parts: _Parts
-) -> None:
-    own = slice(*original.starts[number : number + 2].tolist())
-    space = np.diag([scale, scale, scale, 1.0]) @ mesh.space
-    copy = copy_mesh(mesh.obj, mesh.obj.name, scale * original.skin.points[own], space)
+def _add_mesh(part: Part, fit: Fit, names: list[str], scale: float, parts: _Parts) -> None:
+    obj, rest = part.skinned.obj, part.rest
+    own = slice(part.first, part.first + len(rest.points))
+    space = np.eye(4) if rest.object_to_armature is None else rest.object_to_armature
+    space = np.diag([scale, scale, scale, 1.0]) @ space
+    copy = copy_mesh(obj, obj.name, scale * rest.armature_points, space)
     parts.meshes.append(copy)
     skin_copy(copy, parts.armature, names, fit.bones[own], fit.values[own])
     for index, key in enumerate(fit.keys):
@@ -338,31 +277,31 @@ def _name_corrective(names: list[str], fit: Fit, index: int) -> str:
 
 
 def _bake(
-    actions: Sequence[CopiedAction],
+    motion: Motion,
     fit: Fit,
     names: list[str],
-    motion: BoneMotion,
-    scale: float,
+    bones: BoneMotion,
+    played: Sequence[Played],
     parts: _Parts,
     label: str,
 ) -> None:
     """Make the actions of the armature object: bones, the object itself, and shape keys by its custom properties."""
-    driven = _drive_face_keys(actions, parts)
-    moves = any(action.worlds is not None for action in actions)
-    for action in actions:
-        curves = list_bone_curves(names, motion, action.frames, action.examples)
+    driven = _drive_face_keys(played, parts)
+    moves = any(other.worlds is not None for other in played)
+    for number, clip in enumerate(motion.clips):
+        frames, rows = np.array(clip.frames), np.arange(clip.first, clip.first + len(clip.frames))
+        curves = list_bone_curves(names, bones, frames, rows)
         for index in range(len(fit.keys)):
             name = _name_corrective(names, fit, index)
             if name in parts.correctives:
-                curves.append(_property_curve(name, action.frames, fit.key_values[action.examples, index]))
+                curves.append(_property_curve(name, frames, fit.key_values[rows, index]))
         for name, (mesh, key) in driven.items():
-            if action.keys:
-                curves.append(_property_curve(name, action.frames, action.keys[mesh][:, key]))
+            curves.append(_property_curve(name, frames, played[number].keys[mesh][:, key]))
         if moves:
-            curves += _list_object_curves(parts.armature, action)
-        made = new_action(f"{action.name} for {label}", curves)
+            curves += _list_object_curves(parts.armature, frames, played[number].worlds)
+        made = new_action(f"{clip.action} for {label}", curves)
         parts.actions.append(made)
-        add_track(parts.armature, action.name, made, int(action.frames[0]))
+        add_track(parts.armature, clip.action, made, clip.frames.start)
     if parts.actions:
         play_action(parts.armature, parts.actions[0])
 
@@ -371,16 +310,15 @@ def _property_curve(name: str, frames: np.ndarray, values: np.ndarray) -> Curve:
     return Curve(f'["{bpy.utils.escape_identifier(name)}"]', 0, frames, values, "Shape Keys")
 
 
-def _drive_face_keys(actions: Sequence[CopiedAction], parts: _Parts) -> dict[str, tuple[int, int]]:
-    """Have a custom property drive each shape key that an action moves: its mesh and key by the property's name."""
+def _drive_face_keys(played: Sequence[Played], parts: _Parts) -> dict[str, tuple[int, int]]:
+    """Have a custom property drive each shape key that is animated: its mesh and key by the property's name."""
     driven = {}
     for mesh, obj in enumerate(parts.meshes):
-        values = [action.keys[mesh] for action in actions if action.keys]
-        blocks = mesh_of(obj).shape_keys.key_blocks if values and values[0].shape[1] else ()
-        for index, key in enumerate(list(blocks)[: values[0].shape[1] if values else 0]):
-            all_values = np.concatenate([rows[:, index] for rows in values])
-            if index == 0 or np.ptp(all_values) < 1e-6:
-                key.value = float(all_values[0])
+        values = np.concatenate([other.keys[mesh] for other in played]) if played else np.empty((0, 0))
+        for index in range(1, values.shape[1]):
+            key = mesh_of(obj).shape_keys.key_blocks[index]
+            if np.ptp(values[:, index]) < UNMOVED:
+                key.value = float(values[0, index])
                 continue
             name = f"{obj.name}: {key.name}"
             parts.armature[name] = 0.0
@@ -389,26 +327,27 @@ def _drive_face_keys(actions: Sequence[CopiedAction], parts: _Parts) -> dict[str
     return driven
 
 
-def _list_object_curves(armature: bpy.types.Object, action: CopiedAction) -> list[Curve]:
-    """Curves of where the armature object is; it stays where it is in an action that does not move it."""
-    still = np.array(armature.matrix_world)[None].repeat(len(action.frames), axis=0)
-    worlds = _without_scale(still if action.worlds is None else action.worlds)
-    motion = find_bone_motion(np.eye(4)[None], np.array([-1]), worlds[:, None])
+def _list_object_curves(armature: bpy.types.Object, frames: np.ndarray, worlds: np.ndarray | None) -> list[Curve]:
+    """Curves of where the armature object is; it stays where it is in a clip that does not move it."""
+    still = np.array(armature.matrix_world)[None].repeat(len(frames), axis=0)
+    motion = find_bone_motion(
+        np.eye(4)[None], np.array([-1]), without_scale(still if worlds is None else worlds)[:, None]
+    )
     armature.rotation_mode = "QUATERNION"
     channels = ("location", motion.locations[:, 0]), ("rotation_quaternion", motion.rotations[:, 0])
     return [
-        Curve(channel, index, action.frames, values[:, index], "Object Transforms")
+        Curve(channel, index, frames, values[:, index], "Object Transforms")
         for channel, values in channels
         for index in range(values.shape[1])
     ]
 
 
-def _list_left_out(original: Original) -> list[str]:
+def _list_left_out(subject: Subject) -> list[str]:
     """Modifiers that the copy does without, and that change what is seen."""
     return [
-        f"{mesh.obj.name}: {modifier.name}"
-        for mesh in original.meshes
-        for modifier in mesh.obj.modifiers
+        f"{part.skinned.obj.name}: {modifier.name}"
+        for part in subject.parts
+        for modifier in part.skinned.obj.modifiers
         if (modifier.show_viewport or modifier.show_render)
         and modifier.type != "ARMATURE"
         and not is_supple_modifier(modifier)

@@ -1,0 +1,180 @@
+"""A copy as a file of a game engine's: written, read again by Blender's own importer, and measured."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...bridge.exchange import find_command, read_scene, run_session, save_objects
+from ...bridge.files import check_writable, filling, replacing
+from ...deformers import SkinningError
+from .copy import Copy, without_scale
+from .examples import Motion
+from .played import Played
+
+SUFFIXES = {"gltf": (".glb", ".gltf"), "fbx": (".fbx",), "usd": (".usda", ".usdc", ".usd")}
+"""Endings of files by target; the first is the usual one."""
+
+MEASURED = {"gltf", "fbx"}
+"""Formats that Blender's own importer reads with all that a copy has."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reimport:
+    """What a file has become.
+
+    Attributes
+    ----------
+    apart : float32 array, shape (F, V), or None
+        Distance of each vertex from its target in each frame of the clips, one clip after the other, in units of the
+        world. It reads a file where it is asked for. None where the format is not measured.
+    missing : int
+        Vertices that the file lacks: those of no face.
+    animations : list of str
+        Names, as the importer gives them.
+    keys : list of str
+        Names of the file's shape keys.
+    """
+
+    apart: np.ndarray | None
+    missing: int
+    animations: list[str]
+    keys: list[str]
+
+
+@dataclass(frozen=True, eq=False)
+class Export:
+    """A file to be written.
+
+    Attributes
+    ----------
+    path : Path
+    folder : Path
+        For what goes between the two Blenders.
+    command : list of str
+        What starts the other one.
+    job : dict
+        What that does.
+    """
+
+    path: Path
+    folder: Path
+    command: list[str]
+    job: dict[str, Any]
+
+    def run(self, progress: Callable[[float], None] = lambda share: None) -> Reimport:
+        """Write the file, and measure it; touches nothing of Blender's: it may run in a thread.
+
+        Parameters
+        ----------
+        progress : callable
+            Told the share that is done. What it raises ends the writing, and nothing is left behind.
+
+        Raises
+        ------
+        SkinningError
+            Where it can not be written.
+        """
+        result = run_session(self.command, self.folder, self.job, progress)
+        _put(Path(self.job["output"]), self.path)
+        apart = np.load(self.job["apart"], mmap_mode="r") if "missing" in result else None
+        return Reimport(apart, result.get("missing", 0), result.get("animations", []), result.get("found_keys", []))
+
+
+def check_path(path: Path, target: str) -> None:
+    """Raise SkinningError where a file of a target can not be written under a name: now, not after minutes."""
+    if path.suffix.lower() not in SUFFIXES[target]:
+        endings = " or ".join(SUFFIXES[target])
+        raise SkinningError(f"'{path.name}' is no name of such a file: choose one that ends in {endings}")
+    check_writable(path)
+
+
+def prepare_export(
+    copy: Copy,
+    motion: Motion,
+    played: Sequence[Played],
+    target: str,
+    path: Path,
+    folder: Path,
+    targets: Path,
+    influences: int,
+) -> Export:
+    """What writes a copy into a file; the copy itself is not needed afterward.
+
+    Parameters
+    ----------
+    copy : Copy
+    motion : Motion
+        That it was made of, and so for the next.
+    played : sequence of Played
+    target : str
+        Key of `SUFFIXES`.
+    path : Path
+        Of the file.
+    folder : Path
+        Empty, for temporary files.
+    targets : Path
+        What the copy shall look like, .npy, float32 (F, V, 3), in the original's armature space.
+    influences : int
+        4 or 8.
+
+    Raises
+    ------
+    SkinningError
+        Where the file can not be written.
+    """
+    check_path(path, target)
+    library, written = folder / "copy.blend", folder / "written"
+    written.mkdir()
+    save_objects(library, [copy.armature, *copy.meshes])
+    clips = [
+        {
+            "name": clip.action,
+            "start": clip.frames.start,
+            "end": clip.frames.start + len(clip.frames) - 1,
+            "first": clip.first,
+            "worlds": _list_worlds(played[number] if played else None),
+        }
+        for number, clip in enumerate(motion.clips)
+    ]
+    job = {
+        "format": target,
+        "library": str(library),
+        "objects": [obj.name for obj in (copy.armature, *copy.meshes)],
+        "names": copy.originals,
+        "scene": read_scene(),
+        "output": str(written / path.name),
+        "influences": influences,
+        "clips": clips,
+        "measured": target in MEASURED,
+        "targets": str(targets),
+        "apart": str(folder / "apart.npy"),
+        "scale": copy.scale,
+        "world": copy.world.tolist(),
+        "correctives": copy.correctives,
+    }
+    return Export(path, folder, find_command(), job)
+
+
+def _list_worlds(played: Played | None) -> list[Any]:
+    """Matrices of the copy's armature in each frame; none where it stays."""
+    return [] if played is None or played.worlds is None else without_scale(played.worlds).tolist()
+
+
+def _put(written: Path, path: Path) -> None:
+    """Give what was written its place: textures and the like first, so that the file is whole when it is there."""
+    for other in sorted(written.parent.iterdir()):
+        if other.is_dir():
+            with filling(path.parent / other.name) as folder:
+                for file in other.iterdir():
+                    shutil.copyfile(file, folder / file.name)
+        elif other != written:
+            with replacing(path.parent / other.name) as beside:
+                shutil.copyfile(other, beside)
+    with replacing(path) as beside:
+        shutil.copyfile(written, beside)
