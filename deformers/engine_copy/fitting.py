@@ -1,10 +1,128 @@
-"""The fit of an engine copy."""
+"""The fit of an engine copy: helpers, then weights and motions in turn."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
-from .model import Examples, Fit, FitParams, Skin, fit_linear
+import numpy as np
+
+from .candidates import blame_joints, count_helpers, list_candidates, place_helpers
+from .model import Examples, Fit, FitParams, Helper, Skin, fit_linear, limit_weights
+from .motions import find_angles, move_helpers, share_turns, split_turns
+from .patch import Patch, merge_coincident
+from .posing import blend, chunk_frames
+from .regions import Blends, choose_frames, find_blends, relate_to_parents
+from .weights import solve_weights
+
+MOST_FRAMES = 160
+"""That weights are fitted to."""
+
+TARGET_BYTES = 250_000_000
+"""Of the targets of these frames together."""
+
+ROUNDS = 8
+"""Times that weights and motions are fitted, each after the other, before helpers are added and after each time."""
+
+ADDITIONS = 2
+"""Times that joints whose vertices miss the tolerance get one helper more."""
+
+BLENDED = 1e-3
+"""Weight beside the largest from which on a vertex is fitted."""
+
+MISSED = 0.3
+"""Of the tolerance: from this error on, a vertex of one bone is fitted, too."""
+
+LOOSE = 0.1
+"""Of the tolerance: a weight that moves by 1 costs what an error of so much in all frames costs."""
+
+
+@dataclass
+class Fitting:
+    """A fit under way.
+
+    Attributes
+    ----------
+    skin : Skin
+    examples : Examples
+    params : FitParams
+    local, quaternions : float arrays, shapes (F, B, 4, 4) and (F, B, 4)
+        Motion of joints against those above them, and its rotation, in all frames.
+    frames : int array, shape (N,)
+        Those chosen.
+    patch : Patch
+    helpers : list of Helper
+    shares : list of float
+        Of its joint's turn that each helper is held at.
+    moved : float array, shape (N, H, 4, 4)
+        Motion of helpers in the chosen frames.
+    """
+
+    skin: Skin
+    examples: Examples
+    params: FitParams
+    local: np.ndarray
+    quaternions: np.ndarray
+    frames: np.ndarray
+    patch: Patch
+    helpers: list[Helper] = field(default_factory=list)
+    shares: list[float] = field(default_factory=list)
+    moved: np.ndarray = field(default_factory=lambda: np.empty((0, 0, 4, 4)))
+
+    @property
+    def bases(self) -> list[int]:
+        """The joint that each helper is a child of."""
+        return [helper.base for helper in self.helpers]
+
+    @property
+    def matrices(self) -> np.ndarray:
+        """Of joints and helpers in the chosen frames, shape (N, B + H, 4, 4)."""
+        return np.concatenate([self.examples.matrices[self.frames], self.moved], axis=1)
+
+    def hold(self, frames: np.ndarray) -> np.ndarray:
+        """The motion against their bases that helpers are held at, shape (N, H, 4, 4), in some frames."""
+        local, quaternions = self.local[frames], self.quaternions[frames]
+        joints = self.skin.joints
+        held = [
+            share_turns(local, quaternions, joints, helper.joint, share)
+            for helper, share in zip(self.helpers, self.shares, strict=True)
+        ]
+        return np.stack(held, axis=1) if held else np.empty((len(frames), 0, 4, 4))
+
+    def add_helpers(self, counts: np.ndarray) -> None:
+        """Place as many helpers at each joint as `counts`, int array (B,), says, instead of those that there are."""
+        self.helpers, shares = place_helpers(counts, self.skin.joints)
+        self.shares = shares.tolist()
+        self.moved = self.examples.matrices[self.frames][:, self.bases] @ self.hold(self.frames)
+        patch, params = self.patch, self.params
+        patch.bones, patch.allowed = list_candidates(
+            patch.blends, self.helpers, shares, patch.joint_count, params.influences
+        )
+
+    def improve(self) -> None:
+        """Fit weights to motions, then motions to weights."""
+        patch, params, matrices = self.patch, self.params, self.matrices
+        products = patch.find_products(matrices)
+        count = products.shape[1]
+        products[:, np.arange(count), np.arange(count)] += (LOOSE * params.tolerance) ** 2 * len(matrices)
+        patch.values = solve_weights(products, patch.allowed, params.influences)
+        self.moved = self._move(self.frames, patch.find_moments(patch.targets, len(self.helpers)))
+        patch.emphasize(patch.find_residuals(self.matrices), params.tolerance)
+
+    def _move(self, frames: np.ndarray, moments: np.ndarray) -> np.ndarray:
+        pairs = self.patch.find_pairs(len(self.helpers))
+        matrices = self.examples.matrices[frames]
+        return move_helpers(self.bases, pairs, moments, matrices, self.hold(frames), self.skin.size)
+
+    def move_everywhere(self, progress: Callable[[float], None]) -> np.ndarray:
+        """Motion of helpers in all frames, shape (F, H, 4, 4); `progress` gets the share of frames that are read."""
+        patch, everything = self.patch, np.arange(self.examples.count)
+        moments = np.zeros((len(everything), len(self.helpers), 3, 4))
+        for chunk in chunk_frames(len(self.skin.points), everything):
+            progress(chunk[0] / len(everything))
+            targets = np.ascontiguousarray(self.examples.read(chunk)[:, patch.vertices].transpose(1, 0, 2))
+            moments[chunk] = patch.find_moments(targets, len(self.helpers))
+        return self._move(everything, moments)
 
 
 def fit(skin: Skin, examples: Examples, params: FitParams, progress: Callable[[float], None]) -> Fit:
@@ -14,9 +132,72 @@ def fit(skin: Skin, examples: Examples, params: FitParams, progress: Callable[[f
     ----------
     skin : Skin
     examples : Examples
+        Frames are read twice at most.
     params : FitParams
     progress : function
         Called with the share that is done; what it raises ends the fit.
     """
-    progress(0.0)
-    return fit_linear(skin, examples, params.influences)
+    copy = fit_linear(skin, examples, params.influences)
+    if not examples.count or not len(skin.points):
+        return copy
+    fitting, members, errors = _begin(skin, examples, params, lambda share: progress(0.2 * share))
+    if not len(fitting.patch.points):
+        return copy
+    angles = find_angles(fitting.quaternions[fitting.frames])
+    joints, patch = skin.joints, fitting.patch
+    counts = count_helpers(
+        *blame_joints(patch.blends, errors, angles), angles, joints, params.tolerance, params.helpers
+    )
+    steps = ROUNDS * (ADDITIONS + 1)
+    for step in range(steps):
+        progress(0.2 + 0.6 * step / steps)
+        if step % ROUNDS == 0:
+            if step:
+                residuals = np.linalg.norm(patch.find_residuals(fitting.matrices), axis=2)
+                blamed, largest = blame_joints(patch.blends, residuals, angles)
+                more = np.unique(blamed[(blamed >= 0) & (largest > params.tolerance)])
+                counts[more] += (params.helpers < 0) | (counts[more] < params.helpers)
+            fitting.add_helpers(counts)
+        fitting.improve()
+    moved = fitting.move_everywhere(lambda share: progress(0.8 + 0.2 * share))
+    order = np.argsort(-patch.values, axis=1, kind="stable")[:, : params.influences]
+    active = members >= 0
+    copy.bones[active] = np.take_along_axis(patch.bones, order, axis=1)[members[active]]
+    copy.values[active] = np.take_along_axis(patch.values, order, axis=1)[members[active]]
+    return Fit(tuple(fitting.helpers), copy.bones, copy.values, moved, (), copy.key_values)
+
+
+def _begin(
+    skin: Skin, examples: Examples, params: FitParams, progress: Callable[[float], None]
+) -> tuple[Fitting, np.ndarray, np.ndarray]:
+    """A fit in its chosen frames, which of its vertices each of the skin's is (-1 for none), and their errors now."""
+    local, blends = relate_to_parents(examples.matrices, skin.joints.parents), find_blends(skin)
+    count = len(skin.points)
+    most = int(np.clip(TARGET_BYTES // (12 * count), 8, MOST_FRAMES))
+    wanted = np.isin(np.arange(len(skin.joints.parents)), blends.cuts)
+    frames = choose_frames(local, skin.joints, wanted, most, skin.size)
+    targets = _read_targets(examples, frames, count, progress)
+    bones, values = limit_weights(skin, params.influences)
+    errors = np.linalg.norm(
+        targets - blend(examples.matrices[frames], skin.points, bones, values).transpose(1, 0, 2), axis=2
+    )
+    active = (values[:, 1] > BLENDED) | (errors.max(axis=1) > MISSED * params.tolerance)
+    active = np.flatnonzero(active & (values[:, 0] > 0.0))
+    kept, which = merge_coincident(skin.points[active], targets[active], skin.size)
+    kept, members = active[kept], np.full(count, -1)
+    members[active] = which
+    own = Blends(blends.joints[kept], blends.values[kept], blends.cuts[kept], blends.beyond[kept])
+    patch = Patch(kept, np.asarray(skin.points, np.float64)[kept], targets[kept], own, len(skin.joints.parents))
+    patch.emphasis = np.ones((len(kept), len(frames)), np.float32)
+    return Fitting(skin, examples, params, local, split_turns(local), frames, patch), members, errors[kept]
+
+
+def _read_targets(examples: Examples, frames: np.ndarray, count: int, progress: Callable[[float], None]) -> np.ndarray:
+    """Targets in some frames, float32 array, shape (V, F, 3)."""
+    targets = np.empty((count, len(frames), 3), np.float32)
+    done = 0
+    for chunk in chunk_frames(count, frames):
+        progress(done / len(frames))
+        targets[:, done : done + len(chunk)] = examples.read(chunk).transpose(1, 0, 2)
+        done += len(chunk)
+    return targets

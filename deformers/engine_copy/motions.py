@@ -1,0 +1,158 @@
+"""How helpers move: between the two bones of their joint, and then as their vertices want it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..algebra.dual_quaternions import quaternions_from_rotations
+from ..algebra.polar import decompose_polar
+from ..rig.rest import Joints
+from .regions import invert_affine
+
+HOLD = 0.02
+"""What a share of the turn weighs, beside what the vertices want: idle helpers stay there."""
+
+LEAST_RADIUS = 0.005
+"""Of the ball that a helper is held by, as a share of the character's size."""
+
+SWEEPS = 12
+"""Times that each helper is moved while all others stand still."""
+
+SETTLED = 1e-5
+"""Share of the character's size: helpers that move less are done."""
+
+
+def split_turns(local: np.ndarray) -> np.ndarray:
+    """Rotations of joints against those above as quaternions, float array (F, B, 4), w not negative.
+
+    Parameters
+    ----------
+    local : float array, shape (F, B, 4, 4)
+        Of `relate_to_parents`.
+    """
+    linear = local[..., :3, :3].reshape(-1, 3, 3)
+    rotations, _ = decompose_polar(linear, np.full(len(linear), -1))
+    quaternions = quaternions_from_rotations(rotations).reshape(*local.shape[:2], 4)
+    return np.where(quaternions[..., :1] < 0.0, -quaternions, quaternions)
+
+
+def find_angles(quaternions: np.ndarray) -> np.ndarray:
+    """Angles of rotations, radians, 0 to pi.
+
+    Parameters
+    ----------
+    quaternions : float array, shape (..., 4)
+    """
+    return 2.0 * np.arctan2(np.linalg.norm(quaternions[..., 1:], axis=-1), np.abs(quaternions[..., 0]))
+
+
+def _rotate_share(quaternions: np.ndarray, share: float) -> np.ndarray:
+    """A share of rotations about their own axes: matrices (F, 3, 3) of quaternions (F, 4)."""
+    lengths = np.linalg.norm(quaternions[:, 1:], axis=1)
+    half = share * np.arctan2(lengths, quaternions[:, 0])
+    axes = quaternions[:, 1:] / np.where(lengths > 0.0, lengths, 1.0)[:, None]
+    return _turn_about(axes, 2.0 * half)
+
+
+def _turn_about(axes: np.ndarray, angles: np.ndarray) -> np.ndarray:
+    """Rotation matrices (F, 3, 3) about unit vectors (F, 3) by angles (F,)."""
+    cross = np.zeros((len(axes), 3, 3))
+    cross[:, [2, 0, 1], [1, 2, 0]] = axes
+    cross[:, [1, 2, 0], [2, 0, 1]] = -axes
+    sine, cosine = np.sin(angles)[:, None, None], np.cos(angles)[:, None, None]
+    return np.eye(3) + sine * cross + (1.0 - cosine) * (cross @ cross)
+
+
+def share_turns(local: np.ndarray, quaternions: np.ndarray, joints: Joints, joint: int, share: float) -> np.ndarray:
+    """Motion of a helper against its base that does a share of its joint's: matrices (F, 4, 4).
+
+    Parameters
+    ----------
+    local : float array, shape (F, B, 4, 4)
+    quaternions : float array, shape (F, B, 4)
+        Of `split_turns`.
+    joints : Joints
+    joint : int
+    share : float
+    """
+    center = np.asarray(joints.centers[joint], np.float64)
+    moved = local[:, joint, :3, :3] @ center + local[:, joint, :3, 3] - center
+    matrices = np.tile(np.eye(4), (len(local), 1, 1))
+    matrices[:, :3, :3] = _rotate_share(quaternions[:, joint], share)
+    matrices[:, :3, 3] = center - matrices[:, :3, :3] @ center + share * moved
+    return matrices
+
+
+def move_helpers(
+    bases: list[int],
+    pairs: list[tuple[np.ndarray, np.ndarray]],
+    moments: np.ndarray,
+    matrices: np.ndarray,
+    held: np.ndarray,
+    size: float,
+) -> np.ndarray:
+    """Rigid motions of helpers against their bases, one after the other, that suit their vertices best.
+
+    Parameters
+    ----------
+    bases : list of int
+        The joint that each helper is a child of.
+    pairs, moments : list, float64 array (F, H, 3, 4)
+        Of `Patch`.
+    matrices : float64 array, shape (F, B, 4, 4)
+        Of the joints, from rest to pose.
+    held : float64 array, shape (F, H, 4, 4)
+        Motion against the base that each is held at, softly; where it begins.
+    size : float
+        Of the character.
+
+    Returns
+    -------
+    float64 array, shape (F, H, 4, 4)
+        From rest to pose, armature space.
+    """
+    count = matrices.shape[1]
+    posed = np.concatenate([matrices, matrices[:, bases] @ held], axis=1)
+    inverses = invert_affine(matrices[:, bases])
+    for _ in range(SWEEPS):
+        largest = 0.0
+        for number, (present, sums) in enumerate(pairs):
+            own = sums[0]
+            if own[3, 3] <= 0.0:
+                continue
+            others = posed[:, present[1:], :3].transpose(0, 2, 1, 3).reshape(len(posed), 3, -1)
+            wanted = moments[:, number] - others @ sums[1:].reshape(-1, 4)
+            wanted = inverses[:, number, :3, :3] @ wanted + inverses[:, number, :3, 3:] * own[3]
+            moved = matrices[:, bases[number]] @ _fit_rigid(own, wanted, held[:, number], size)
+            center = own[3, :3] / own[3, 3]
+            change = (moved - posed[:, count + number])[:, :3]
+            largest = max(largest, float(np.abs(change[..., :3] @ center + change[..., 3]).max()))
+            posed[:, count + number] = moved
+        if largest < SETTLED * size:
+            break
+    return posed[:, count:]
+
+
+def _fit_rigid(own: np.ndarray, wanted: np.ndarray, held: np.ndarray, size: float) -> np.ndarray:
+    """Rigid transforms (F, 4, 4) nearest to moments (F, 3, 4) of vertices with the sums (4, 4), softly held at others.
+
+    Notes
+    -----
+    Kabsch: about the mean of the vertices, the rotation is that of the moment's singular vectors.
+    """
+    mass = own[3, 3]
+    center = own[3, :3] / mass
+    radius = max(np.trace(own[:3, :3]) / mass - center @ center, (LEAST_RADIUS * size) ** 2)
+    ball = HOLD * mass * np.diag([radius] * 3 + [0.0])
+    ball += HOLD * mass * np.outer(np.append(center, 1.0), np.append(center, 1.0))
+    total = wanted + held[:, :3] @ ball
+    whole = mass * (1.0 + HOLD)
+    middle = total[:, :, 3] / whole
+    covariance = total[:, :, :3] - total[:, :, 3:] * center
+    left, _, right = np.linalg.svd(covariance)
+    signs = np.sign(np.linalg.det(left) * np.linalg.det(right))
+    left[:, :, 2] *= np.where(signs == 0.0, 1.0, signs)[:, None]
+    matrices = np.tile(np.eye(4), (len(wanted), 1, 1))
+    matrices[:, :3, :3] = left @ right
+    matrices[:, :3, 3] = middle - matrices[:, :3, :3] @ center
+    return matrices
