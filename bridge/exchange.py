@@ -96,7 +96,7 @@ def run_session(
 def _read_share(path: Path) -> float:
     """The share that is done, by the last whole line about it."""
     lines = path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1]
-    return next((float(line[9:]) for line in reversed(lines) if line.startswith("progress ")), 0.0)
+    return next((float(line.split()[1]) for line in reversed(lines) if line.split()[:1] == ["progress"]), 0.0)
 
 
 def _last_line(text: str) -> str:

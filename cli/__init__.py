@@ -58,7 +58,7 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
         if re.fullmatch("--[a-z]+=--", text):  # Python 3.11 takes it for no value
             parser.error(f"'{text}' gives no value: leave the option out, or give one")
     arguments = parser.parse_args(list(argv))
-    if getattr(arguments, "save", None) and arguments.format == "shape-keys":
+    if getattr(arguments, "save", None) and getattr(arguments, "format", "") == "shape-keys":
         parser.error("--save goes with --format pc2: shape keys are saved to --output")
     return arguments
 

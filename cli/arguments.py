@@ -12,6 +12,7 @@ from ..deformers.automatic_weights import METHODS as AUTOMATIC_WEIGHTS
 from ..deformers.skinning.dlbnt import ORDER
 from ..settings.objects import EVALUATE_ITEMS
 from ..tasks.check.run import COMPARED
+from ..tasks.engine_copy.copy import TARGETS
 from ..tasks.patterns.maps import SUFFIXES
 from ..tasks.weights.automatic import MODES
 from .commands import (
@@ -20,6 +21,7 @@ from .commands import (
     bind_characters,
     compare_methods,
     join_parts,
+    make_copy,
     show_info,
     weight_meshes,
     write_patterns,
@@ -42,7 +44,16 @@ class _Parser(argparse.ArgumentParser):
 def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="supple", description="Deform and weight characters with Supple, without a window")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for add_command in (_add_info, _add_bind, _add_bake, _add_patterns, _add_weights, _add_compare, _add_join):
+    for add_command in (
+        _add_info,
+        _add_bind,
+        _add_bake,
+        _add_patterns,
+        _add_weights,
+        _add_compare,
+        _add_copy,
+        _add_join,
+    ):
         add_command(commands)
     return parser
 
@@ -159,6 +170,31 @@ def _add_compare(commands: Any) -> None:
     comparer.set_defaults(run=compare_methods)
 
 
+def _add_copy(commands: Any) -> None:
+    copier = commands.add_parser("engine-copy", help="write a character for game engines, which blend linearly")
+    copier.add_argument("--object", action="append", metavar="NAME", help="mesh; all that are bound if not given")
+    copier.add_argument("--target", choices=tuple(TARGETS), default="gltf", help="what it is for; gltf if not given")
+    copier.add_argument(
+        "--tolerance", type=_length, default=0.003, metavar="LENGTH", help="as 3mm or 0.3cm; 3mm if not given"
+    )
+    copier.add_argument(
+        "--influences", type=int, default=4, metavar="N", help="bones per vertex, 4 or 8; 4 if not given"
+    )
+    copier.add_argument(
+        "--helpers", type=int, default=-1, metavar="N", help="most bones added to a joint; -1 as needed"
+    )
+    copier.add_argument("--keys", type=int, default=-1, metavar="N", help="most corrective keys; -1 as needed")
+    copier.add_argument("--action", action="append", metavar="NAME", help="action to copy; all if not given")
+    copier.add_argument(
+        "--bend", type=_angle, default=60.0, metavar="DEGREES", help="range of motion; 60 if not given, 0 for none"
+    )
+    copier.add_argument("--output", type=_path, required=True, metavar="HERO.glb", help="file to write")
+    copier.add_argument("--save", type=_path, metavar="NEW.blend", help="also save the .blend file with the copy")
+    copier.add_argument("--report", choices=("text", "json"), default="text", help="report form; text if not given")
+    _add_file(copier)
+    copier.set_defaults(run=make_copy)
+
+
 def _add_join(commands: Any) -> None:
     joiner = commands.add_parser("join", help="join PC2 files of successive frames into one")
     joiner.add_argument(
@@ -208,6 +244,13 @@ def _angle(text: str) -> float:
     return angle
 
 
+def _length(text: str) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*(mm|cm|m)?", text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a length: write it as 3mm, 0.3cm or 0.003m")
+    return float(match[1]) * {"mm": 1e-3, "cm": 1e-2, "m": 1.0, None: 1.0}[match[2]]
+
+
 def _path(text: str) -> Path:
     if not text:
         raise argparse.ArgumentTypeError("a path is empty: name a file or folder")
@@ -218,3 +261,7 @@ def _number(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"'{text}' is not a number of bones: give 0 or more")
     return int(text)
+
+
+ADDED = (_add_info, _add_bind, _add_bake, _add_patterns, _add_weights, _add_compare, _add_copy, _add_join)
+"""The commands, in the order of `--help`."""

@@ -22,13 +22,18 @@ from ..tasks.check.findings import describe_check, describe_fully, find_faults
 from ..tasks.check.run import Options as CheckOptions
 from ..tasks.check.run import prepare as prepare_check
 from ..tasks.check.sheet import draw_sheet
+from ..tasks.engine_copy.copy import is_copy
+from ..tasks.engine_copy.examples import Options as CopyOptions
+from ..tasks.engine_copy.export import check_path
+from ..tasks.engine_copy.run import make_engine_copy
 from ..tasks.patterns.maps import write_maps
 from ..tasks.patterns.show import describe
 from ..tasks.skin import bake
 from ..tasks.skin.bind import bind, describe_particles
 from ..tasks.skin.inspect import describe_file
+from ..tasks.steps import take_all
 from ..tasks.weights.automatic import Options, assign_weights
-from .messages import answer, tell
+from .messages import answer, tell, tell_shares
 
 WEIGHT_METHODS = {word: method.key for method in AUTOMATIC_WEIGHTS.values() for word in method.words}
 """The methods of automatic weights by their words, former ones too."""
@@ -166,6 +171,32 @@ def compare_methods(arguments: argparse.Namespace) -> None:
     if arguments.sheet:
         draw_sheet(checked, measured, arguments.sheet)
     answer("\n".join("; ".join(describe_fully(fault)) for fault in faults) or "No faults found")
+
+
+def make_copy(arguments: argparse.Namespace) -> None:
+    check_path(arguments.output, arguments.target)
+    if arguments.save:
+        check_writable(arguments.save)
+    open_file(arguments.file)
+    objects = [_find_object(name) for name in arguments.object or ()]
+    originals = [obj for obj in bpy.context.scene.objects if not is_copy(obj)]
+    objects = objects or [obj for obj in originals if has_armature_modifier(obj)]
+    options = CopyOptions(
+        target=arguments.target,
+        tolerance=arguments.tolerance,
+        influences=arguments.influences,
+        helpers=arguments.helpers,
+        keys=arguments.keys,
+        angle=math.radians(arguments.bend),
+        actions=tuple(arguments.action) if arguments.action else None,
+    )
+    report = take_all(make_engine_copy(objects, options, arguments.output), tell_shares("the engine copy"))
+    if arguments.save:
+        save_copy(arguments.save)
+    if arguments.report == "json":
+        answer(json.dumps({"file": str(arguments.output)} | report.as_json(), indent=2))
+        return
+    answer("\n".join(report.describe()))
 
 
 def write_patterns(arguments: argparse.Namespace) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 
 from ..deformers import SkinningError
@@ -25,3 +26,17 @@ def answer(text: str) -> None:
         with suppress(OSError, ValueError):  # else Python tries once more at its end, and says so
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SkinningError(f"Cannot print the result ({error}): check where standard output goes") from error
+
+
+def tell_shares(what: str) -> Callable[[float], None]:
+    """What is told the share that is done, and prints each tenth of it to standard error."""
+    tenths = iter(range(1, 11))
+    following = next(tenths)
+
+    def told(share: float) -> None:
+        nonlocal following
+        if 10.0 * share >= following:
+            tell(f"supple: {round(100.0 * share)} % of {what}")
+            following = next((tenth for tenth in tenths if tenth > 10.0 * share), 11)
+
+    return told

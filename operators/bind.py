@@ -38,7 +38,7 @@ def followed_already(context: bpy.types.Context) -> Iterator[None]:
         context.view_layer.update()
 
 
-EXPORT_NOTE = "Exporters see linear blending: the Skin panel says what to do"
+EXPORT_NOTE = "Exporters see linear blending: for them, make an Engine Copy"
 
 
 def warn_of_exporters(report: str, meshes: list[bpy.types.Object]) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Generator
-from contextlib import closing
+from collections.abc import Callable
 from typing import Any, cast
 
 import bpy
 
 from ..deformers import SkinningError
+from ..tasks.steps import Steps, only, take_all
 from ..translations import translate
 
 CHECK_INTERVAL = 0.1
@@ -71,11 +71,6 @@ class Computation:
         return self._result
 
 
-Steps = Generator[Any, Any, Any]
-"""What takes long, step by step. Yields the share that is done after a step that it has taken itself, in Blender's
-thread; or a function to be computed in a thread, which takes a function to tell the share, and is sent its result."""
-
-
 class ComputingOperator:
     """Mix-in: takes long steps in one go from Python, and from the user interface between two drawings of the window.
 
@@ -96,7 +91,7 @@ class ComputingOperator:
 
     def compute(self, context: bpy.types.Context, function: Callable[[Callable[[float], None]], Any]) -> set[str]:
         """Compute, in a thread where a user waits, and `finish`; `function` takes a function that is told the share."""
-        return self.take(context, _only(function))
+        return self.take(context, only(function))
 
     def take(self, context: bpy.types.Context, steps: Steps) -> set[str]:
         """Take steps, a few at a time where a user waits, and `finish`."""
@@ -186,22 +181,6 @@ class ComputingOperator:
         context.window_manager.event_timer_remove(self._timer)
         context.window_manager.progress_end()
         context.workspace.status_text_set(None)
-
-
-def _only(function: Callable[[Callable[[float], None]], Any]) -> Steps:
-    return (yield function)
-
-
-def take_all(steps: Steps, progress: Callable[[float], None] = lambda share: None) -> Any:
-    """Take steps in one go; returns what they return. `progress` is told the share that is done."""
-    result = None
-    with closing(steps):  # what they have begun is taken back, whatever ends them
-        while True:
-            try:
-                step = steps.send(result)
-            except StopIteration as end:
-                return end.value
-            result = step(progress) if callable(step) else progress(step)
 
 
 def estimate_left(share: float, seconds: float) -> int:

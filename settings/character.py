@@ -34,9 +34,9 @@ def _armatures_of(obj: bpy.types.Object) -> Iterator[bpy.types.Object]:
             yield modifier.object
 
 
-def list_meshes(context: bpy.types.Context) -> list[bpy.types.Object]:
-    """The meshes of the character that the active object belongs to, by name."""
-    armature = find_armature(context)
+def list_meshes(context: bpy.types.Context, armature: bpy.types.Object | None = None) -> list[bpy.types.Object]:
+    """The meshes of an armature, by name; of the character that the active object belongs to if none is given."""
+    armature = armature or find_armature(context)
     if armature is None:
         return []
     if armature.session_uid in _listed:

@@ -29,6 +29,7 @@ HEAT_ITEMS = (
     ("STRETCH", "Stretch", "How far the skin is drawn out, red, or pressed together, blue"),
     ("OVERLAP", "Overlap", "How deep the skin is inside the body"),
     ("DIFFERENCE", "Distance", "How far the skin is from where another method has it"),
+    ("COPY", "Copy", "How far the skin of an engine copy is from that of the character"),
 )
 
 

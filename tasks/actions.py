@@ -11,15 +11,16 @@ import numpy as np
 
 from ..bridge.animation import iterate_curve_paths
 from ..bridge.armatures import Skeleton, read_pose
+from ..settings.engine_copy import ORIGINAL_KEY
 
 BONE = re.compile(r'pose\.bones\["((?:[^"\\]|\\.)*)"\]')
 
 
 def list_actions(armature: bpy.types.Object) -> list[bpy.types.Action]:
-    """The file's actions that move bones of an armature, the one that it plays first."""
+    """The file's actions that move bones of an armature, the one that it plays first; not those of engine copies."""
     names = {bone.name for bone in armature.pose.bones}
     playing = armature.animation_data.action if armature.animation_data else None
-    found = [action for action in bpy.data.actions if _moves_any(action, names)]
+    found = [action for action in bpy.data.actions if ORIGINAL_KEY not in action and _moves_any(action, names)]
     return sorted(found, key=lambda action: action != playing)
 
 

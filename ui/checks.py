@@ -107,7 +107,7 @@ class VIEW3D_PT_supple_heat(SupplePanel, bpy.types.Panel):
         layout.use_property_split = True
         if settings.heat == "DIFFERENCE":
             layout.prop(settings, "other")
-        if settings.heat in ("DIFFERENCE", "OVERLAP"):
+        if settings.heat in ("DIFFERENCE", "OVERLAP", "COPY"):
             layout.prop(settings, "full")
 
 

@@ -18,6 +18,10 @@ CHECKS = (
     ("supple.check", "VIEWZOOM"), ("supple.check_show", "HIDE_OFF"), ("supple.check_fix", "TOOL_SETTINGS"),
     ("supple.check_dismiss", "X"),
 )  # fmt: skip
+COPIES = (
+    ("supple.engine_copy", "DUPLICATE"), ("supple.engine_copy_export", "EXPORT"),
+    ("supple.engine_copy_show", "HIDE_OFF"), ("supple.engine_copy_frame", "TIME"),
+)  # fmt: skip
 BAKES = (
     ("supple.bake_cache", "FILE_CACHE"), ("supple.bake_shape_keys", "SHAPEKEY_DATA"),
     ("supple.clear_bake", "LOOP_BACK"),
@@ -91,7 +95,7 @@ class VIEW3D_MT_supple(bpy.types.Menu):
     bl_label = "Supple"
 
     def draw(self, _context: bpy.types.Context) -> None:
-        for entries in (CHARACTER, CHECKS, BAKES, PATTERNS):
+        for entries in (CHARACTER, CHECKS, BAKES, COPIES, PATTERNS):
             draw_operators(self.layout, entries)
             self.layout.separator()
         self.layout.menu("VIEW3D_MT_supple_weights", icon="WPAINT_HLT")

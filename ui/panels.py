@@ -21,8 +21,8 @@ from .reports import draw_hint, draw_message
 
 SLOW = "For study, and slow: each pose takes seconds. To go on working, choose Particles"
 EXPORTERS = (
-    "Exporters (glTF, FBX, USD) see linear blending, and FBX drops shape keys. Alembic writes what is shown; or bake "
-    "shape keys, and delete the Armature modifier of what you export"
+    "Exporters (glTF, FBX, USD) see linear blending, and FBX drops shape keys: export an Engine Copy, from the panel "
+    "below, or Alembic, which writes what is shown"
 )
 MOMENTS = ("", "_dragging", "_bake")
 """Endings of the properties of one choice: each moment that has a value of its own."""

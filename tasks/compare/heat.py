@@ -9,15 +9,17 @@ import numpy as np
 
 from ...bridge.meshes import mesh_of, read_edges, read_mixed_points
 from ...bridge.nearest import find_depths
-from ...bridge.shown_weights import ShownShape
+from ...bridge.shown_weights import ShownShape, read_shown_shape
 from ...deformers import SkinningError
 from ...deformers.geometry.vectors import measure_lengths
 from ...deformers.measures.heat import color_rising, color_stretch, stretch_vertices
-from ..character import check_shown_vertices
+from ...settings.engine_copy import ORIGINAL_KEY
+from ..character import check_shown_vertices, object_to_armature
 from ..skin.poses import Poses
+from ..stack import find_armature_modifier
 from .ghosts import pose_ghost
 
-STRETCH, OVERLAP, DIFFERENCE = "STRETCH", "OVERLAP", "DIFFERENCE"
+STRETCH, OVERLAP, DIFFERENCE, COPY = "STRETCH", "OVERLAP", "DIFFERENCE", "COPY"
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ def color_heat(
     shape : ShownShape
         As it is shown.
     kind : str
-        STRETCH, OVERLAP or DIFFERENCE.
+        STRETCH, OVERLAP, DIFFERENCE or COPY.
     other : str
         Key of the method that DIFFERENCE is from.
     full : float
@@ -67,6 +69,8 @@ def color_heat(
         return color_rising(find_depths(shape.points, shape.normals, shape.triangles), full)
     if kind == DIFFERENCE:
         return color_rising(_measure_difference(obj, shape, other, depsgraph), full)
+    if kind == COPY:
+        return color_rising(_measure_copy(obj, shape, depsgraph), full)
     rest = read_mixed_points(obj, depsgraph)
     return color_stretch(stretch_vertices(rest, shape.points, read_edges(mesh_of(obj))))
 
@@ -78,6 +82,24 @@ def _measure_difference(
     if ghost.points is None:
         raise SkinningError(ghost.message)
     return measure_lengths(shape.points - ghost.points)
+
+
+def _measure_copy(obj: bpy.types.Object, shape: ShownShape, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
+    """How far an engine copy, shown at some other place perhaps, is from what it is a copy of."""
+    name = obj.get(ORIGINAL_KEY)
+    original = bpy.data.objects.get(name) if isinstance(name, str) else None
+    if original is None:
+        raise SkinningError(f"'{obj.name}' is no engine copy, or its original is gone or renamed: make the copy anew")
+    shown = read_shown_shape(original, depsgraph)
+    if len(shown.points) != len(shape.points):
+        raise SkinningError(f"'{original.name}' and its engine copy have other vertices: make the copy anew")
+    ours, theirs = (find_armature_modifier(one).object for one in (obj, original))
+    space = np.array(object_to_armature(obj, ours), np.float64)
+    other = np.array(object_to_armature(original, theirs), np.float64)
+    scale = theirs.matrix_world.median_scale / (ours.matrix_world.median_scale or 1.0)
+    own = shape.points @ space[:3, :3].T + space[:3, 3]
+    expected = scale * (shown.points @ other[:3, :3].T + other[:3, 3])
+    return measure_lengths(own - expected)
 
 
 def describe_heat(kind: str, full: float, meters: float) -> Legend:
@@ -94,5 +116,6 @@ def describe_heat(kind: str, full: float, meters: float) -> Legend:
     steps = np.linspace(0.0, 1.0, 64)
     if kind == STRETCH:
         return Legend("Stretch of edges", ("half", "double"), color_stretch(2.0 * steps - 1.0))
-    title = "Depth inside the body" if kind == OVERLAP else "Distance"
+    titles = {OVERLAP: "Depth inside the body", COPY: "Distance from the character"}
+    title = titles.get(kind, "Distance")
     return Legend(title, ("0", f"{1000.0 * full * meters:.3g} mm"), color_rising(steps, 1.0))

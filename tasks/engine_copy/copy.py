@@ -22,11 +22,12 @@ from ...bridge.modifiers import PATTERNS_NAME, is_supple_modifier
 from ...deformers import SkinningError
 from ...deformers.engine_copy.bone_motion import BoneMotion, find_bone_motion
 from ...deformers.engine_copy.model import Fit
+from ...settings.engine_copy import ORIGINAL_KEY
 from .examples import Motion, Part, Subject
 from .played import UNMOVED, Played
 
-ORIGINAL_KEY, TARGET_KEY = "supple_copy_of", "supple_copy_for"
-"""Custom properties of the collection of a copy: the armature that it is a copy of, and what it was made for."""
+TARGET_KEY = "supple_copy_for"
+"""Custom property of the collection of a copy: what it was made for."""
 
 TARGETS = {"gltf": "glTF", "fbx": "FBX", "vrm": "VRM", "usd": "USD"}
 
@@ -117,6 +118,7 @@ def make_copy(subject: Subject, fit: Fit, motion: Motion, target: str = "gltf", 
     for obj, source in zip([parts.armature, *parts.meshes], originals, strict=True):
         collection.objects.link(obj)
         obj.name = obj.data.name = f"{source.name} for {label}"
+        obj[ORIGINAL_KEY] = source.name  # no pointer: what is written for exporters would take the original along
     return Copy(
         collection=collection,
         armature=parts.armature,
@@ -150,14 +152,19 @@ def remove_copy(collection: bpy.types.Collection) -> None:
 
 def _clear(collection: bpy.types.Collection) -> None:
     """Remove the objects of a copy, and what only they use."""
-    objects = list(collection.objects)
-    animated = [obj.animation_data for obj in objects if obj.animation_data is not None]
-    actions = {strip.action for data in animated for track in data.nla_tracks for strip in track.strips}
-    for obj in objects:
+    actions = list_baked(collection)
+    for obj in list(collection.objects):
         _remove_object(obj)
-    for action in filter(None, actions):
+    for action in actions:
         if not action.users:
             bpy.data.actions.remove(action)
+
+
+def list_baked(collection: bpy.types.Collection) -> list[bpy.types.Action]:
+    """The actions of a copy."""
+    animated = [obj.animation_data for obj in collection.objects if obj.animation_data is not None]
+    strips = [strip for data in animated for track in data.nla_tracks for strip in track.strips]
+    return list(dict.fromkeys(strip.action for strip in strips if strip.action is not None))
 
 
 def _remove_object(obj: bpy.types.Object) -> None:
@@ -300,6 +307,7 @@ def _bake(
         if moves:
             curves += _list_object_curves(parts.armature, frames, played[number].worlds)
         made = new_action(f"{clip.action} for {label}", curves)
+        made[ORIGINAL_KEY] = clip.action
         parts.actions.append(made)
         add_track(parts.armature, clip.action, made, clip.frames.start)
     if parts.actions:

@@ -1,12 +1,14 @@
 """What an engine copy shall look like: a character by the method in use, in its actions and in a range of motion.
 
-`read_subject` and `read_clips` read Blender's data, `write_targets` computes without Blender: it may run in a thread.
+`read_subject` and `read_actions` read Blender's data, `write_targets` computes without Blender: it may run in a thread.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import pi
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,8 +18,10 @@ import numpy as np
 
 from ...bridge.armatures import Skeleton
 from ...deformers import Pose, SkinningError
+from ...deformers.engine_copy import Skin
 from ...deformers.measures.bends import list_bent_poses
 from ...deformers.rig.rest import Rest, Weights
+from ...settings.choices import BAKING, read_pose_choices
 from ..actions import list_frames, read_poses
 from ..character import find_method_in_use, find_skinned, has_armature_modifier, read_character
 from ..skin.by_python import prepare
@@ -29,6 +33,33 @@ AT_A_TIME = 32
 
 LEAST_SKIN = 1e-3
 """Share of all vertices that a joint must move to be bent in the range of motion."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a copy is made by.
+
+    Attributes
+    ----------
+    target : str
+        Key of `TARGETS`.
+    tolerance : float
+        Meters.
+    influences, helpers, keys : int
+        See `FitParams`.
+    angle : float
+        How far each joint is bent and twisted, radians; 0 for no range of motion.
+    actions : tuple of str, or None
+        Names of those to be copied; all that move the armature's bones if None.
+    """
+
+    target: str = "gltf"
+    tolerance: float = 0.003
+    influences: int = 4
+    helpers: int = -1
+    keys: int = -1
+    angle: float = pi / 3.0
+    actions: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -55,14 +86,14 @@ class Part:
     binding: Any
     first: int
 
-    def deform(self, rest_to_pose: np.ndarray) -> np.ndarray:
-        """Its points in a pose, rest_to_pose of shape (B, 4, 4): shape (V, 3), armature space."""
+    def deform(self, pose: Pose) -> np.ndarray:
+        """Its points, shape (V, 3), armature space, in a pose for meshes in armature space."""
         space = self.rest.object_to_armature
-        points = self.deformer.deform(self.binding, Pose(rest_to_pose, space))
+        points = self.deformer.deform(self.binding, pose.seen_from(space))
         return points if space is None else points @ space[:3, :3].T.astype(np.float32) + space[:3, 3]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Subject:
     """The character that is copied: meshes on one armature.
 
@@ -80,19 +111,14 @@ class Subject:
     parts: tuple[Part, ...]
     millimeters: float
 
-    @property
-    def points(self) -> np.ndarray:
-        """Vertices of all meshes at rest, one mesh after the other: float64, shape (V, 3), armature space."""
-        return np.concatenate([part.rest.armature_points for part in self.parts])
+    @cached_property
+    def skin(self) -> Skin:
+        """The vertices of all meshes, one mesh after the other."""
+        points = np.concatenate([part.rest.armature_points for part in self.parts])
+        triangles = np.concatenate([part.rest.triangles + part.first for part in self.parts])
+        return Skin(points, triangles, self._join_weights(), self.skeleton.joints)
 
-    @property
-    def triangles(self) -> np.ndarray:
-        """Triangles of all meshes, shape (T, 3)."""
-        return np.concatenate([part.rest.triangles + part.first for part in self.parts])
-
-    @property
-    def weights(self) -> Weights:
-        """Weights of all meshes, by joint."""
+    def _join_weights(self) -> Weights:
         own = [part.rest.weights for part in self.parts]
         vertices = np.concatenate(
             [weights.vertices + part.first for weights, part in zip(own, self.parts, strict=True)]
@@ -182,25 +208,27 @@ def _read_part(skinned: SkinnedObject, skeleton: Skeleton, first: int) -> Part:
     method = find_method_in_use(skinned)
     rest = read_character(skinned, skeleton).rest
     live = prepare(skinned, method)
-    return Part(skinned, method, rest, live.deformer, live.binding, first)
+    chosen = read_pose_choices(skinned.settings, method, BAKING)
+    binding = replace(live.binding, params=replace(live.binding.params, **chosen))
+    return Part(skinned, method, rest, live.deformer, binding, first)
 
 
-def read_clips(subject: Subject, actions: list[bpy.types.Action]) -> Iterator[tuple[range, list[np.ndarray]]]:
-    """Read the poses of actions, a few frames at a time: yields these frames and their poses.
+def read_actions(subject: Subject, actions: Sequence[bpy.types.Action]) -> Iterator[list[np.ndarray]]:
+    """Read the poses of all frames of actions, a few at a time.
 
     Parameters
     ----------
     subject : Subject
-    actions : list of Action
+    actions : sequence of Action
     """
     for action in actions:
         frames = list_frames(action)
         for start in range(0, len(frames), AT_A_TIME):
             some = frames[start : start + AT_A_TIME]
-            yield some, read_poses(subject.armature, subject.skeleton, action, some)
+            yield read_poses(subject.armature, subject.skeleton, action, some)
 
 
-def list_clips(actions: list[bpy.types.Action]) -> tuple[Clip, ...]:
+def list_clips(actions: Sequence[bpy.types.Action]) -> tuple[Clip, ...]:
     """Which examples are which action, if they follow one another."""
     clips, first = [], 0
     for action in actions:
@@ -218,12 +246,14 @@ def bend_joints(subject: Subject, angle: float) -> list[np.ndarray]:
     angle : float
         Radians, to each side.
     """
-    weights, count = subject.weights, len(subject.points)
-    skin = np.bincount(weights.joints, weights.values, len(subject.skeleton.joints.parents))
-    chosen = skin >= LEAST_SKIN * count
-    angles = [angle, 0.5 * angle]
-    joints = subject.skeleton.joints
-    return [pose.rest_to_pose for one in angles for pose in list_bent_poses(weights, count, joints, one, chosen)]
+    skin, count = subject.skin, len(subject.skin.points)
+    held = np.bincount(skin.weights.joints, skin.weights.values, len(skin.joints.parents))
+    chosen = held >= LEAST_SKIN * count
+    return [
+        pose.rest_to_pose
+        for one in (angle, 0.5 * angle)
+        for pose in list_bent_poses(skin.weights, count, skin.joints, one, chosen)
+    ]
 
 
 def write_targets(path: Path, subject: Subject, motion: Motion, progress: Callable[[float], None]) -> np.ndarray:
@@ -243,11 +273,12 @@ def write_targets(path: Path, subject: Subject, motion: Motion, progress: Callab
     float32 array, shape (F, V, 3), armature space
         It reads the file where it is asked for.
     """
-    shape = (len(motion.matrices), len(subject.points), 3)
+    shape = (len(motion.matrices), len(subject.skin.points), 3)
     targets = np.lib.format.open_memmap(path, "w+", np.float32, shape)
     for example, matrices in enumerate(motion.matrices):
+        pose = Pose(matrices)
         for part in subject.parts:
-            targets[example, part.first : part.first + len(part.rest.points)] = part.deform(matrices)
+            targets[example, part.first : part.first + len(part.rest.points)] = part.deform(pose)
         progress((example + 1) / len(motion.matrices))
     targets.flush()
     return np.load(path, mmap_mode="r")

@@ -31,7 +31,7 @@ class Made:
         self.targets = tmp_path / "targets.npy"
         values = write_targets(self.targets, self.subject, self.motion, lambda share: None)
         self.examples = Examples(self.motion.matrices, lambda frames: values[frames])
-        skin = Skin(self.subject.points, self.subject.triangles, self.subject.weights, self.subject.skeleton.joints)
+        skin = self.subject.skin
         self.fit = fit_linear(skin, self.examples, 4)
         self.target = target
         if helpers:

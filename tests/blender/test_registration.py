@@ -20,19 +20,21 @@ from supple.viewport import weights as weight_overlay
 
 OPERATORS = (
     "bake_cache", "bake_shape_keys", "bind", "check", "check_dismiss", "check_fix", "check_show", "clear_bake",
-    "close_report", "flip", "make", "make_independent",
+    "close_report", "engine_copy", "engine_copy_export", "engine_copy_frame", "engine_copy_show", "flip", "make",
+    "make_independent",
     "measure", "pattern_add", "pattern_forget", "pattern_maps", "pattern_mirror", "pattern_place", "pattern_remove",
     "pattern_remove_all", "pattern_save", "pattern_set_add", "pattern_stroke", "remedy", "side_by_side", "unbind",
     "weight_lines",
     "weights_auto", "weights_brush", "weights_check", "weights_clean", "weights_limit", "weights_mirror",
     "weights_normalize", "weights_prune", "weights_select", "weights_sharpen", "weights_smooth", "weights_transfer",
 )  # fmt: skip
-CHANGE_NOTHING = {"check", "measure", "pattern_forget", "pattern_maps", "side_by_side"}
+CHANGE_NOTHING = {"check", "engine_copy_export", "measure", "pattern_forget", "pattern_maps", "side_by_side"}
 """Operators that leave the scene as it is."""
 
 PROPERTIES = [
-    "Object.supple", "Scene.supple_character", "Scene.supple_weights", "WindowManager.supple_show_weights",
-    "WindowManager.supple_weight_colors", "WindowManager.supple_ghosts", "WindowManager.supple_check",
+    "Action.supple_is_copied", "Object.supple", "Object.supple_engine_copy", "Scene.supple_character",
+    "Scene.supple_weights", "WindowManager.supple_show_weights", "WindowManager.supple_weight_colors",
+    "WindowManager.supple_ghosts", "WindowManager.supple_check",
     "WindowManager.supple_preset",
 ]  # fmt: skip
 HANDLERS = (*preview.HANDLERS, *outlines.HANDLERS, *weight_overlay.HANDLERS, *ghosts.HANDLERS, *heat.HANDLERS)
@@ -63,7 +65,7 @@ def is_registered(cls: type) -> bool:
 
 def properties() -> list[str]:
     """Properties that were added to Blender's own types, "Object.supple"."""
-    owners = [bpy.types.Object, bpy.types.Mesh, bpy.types.Armature, bpy.types.Scene, bpy.types.WindowManager]
+    owners = [getattr(bpy.types, name) for name in ("Action", "Object", "Mesh", "Armature", "Scene", "WindowManager")]
     return [f"{owner.__name__}.{key}" for owner in owners for key in names_of(owner) if "supple" in key]
 
 

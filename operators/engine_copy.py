@@ -1,0 +1,188 @@
+"""A copy of the character for game engines: made, shown, exported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import bpy
+from bpy.props import IntProperty, StringProperty
+
+from ..deformers import SkinningError
+from ..preview import without_changes
+from ..settings.character import list_meshes
+from ..settings.checks import check_settings
+from ..settings.engine_copy import OPTIONS, EngineCopyOptions, copy_settings, find_source
+from ..settings.objects import settings_of
+from ..tasks.actions import list_actions
+from ..tasks.engine_copy.examples import Options
+from ..tasks.engine_copy.export import SUFFIXES
+from ..tasks.engine_copy.report import Report
+from ..tasks.engine_copy.run import export_copy, make_engine_copy
+from ..tasks.engine_copy.show import go_to_worst, show_copy
+from ..translations import translate
+from .computing import ComputingOperator
+
+SELECT = "Select a mesh that is bound, or its armature"
+
+
+def list_copied(context: bpy.types.Context) -> list[bpy.types.Object]:
+    """The ticked meshes of the active character, also where its copy is active."""
+    return [obj for obj in list_meshes(context, find_source(context)) if settings_of(obj).is_ticked]
+
+
+class SUPPLE_OT_engine_copy(EngineCopyOptions, ComputingOperator, bpy.types.Operator):
+    """Copy the character with bones, weights and keys that game engines know, and measure how close the copy is"""
+
+    bl_idname = "supple.engine_copy"
+    bl_label = "Make Engine Copy"
+    bl_options = {"REGISTER", "UNDO"}
+
+    influences: IntProperty(
+        name="Influences", description="Most bones that a vertex may follow: 4 or 8", default=4, min=1, max=8
+    )
+    filepath: StringProperty(
+        name="File", description="File to be written; none if empty", subtype="FILE_PATH", options={"SKIP_SAVE"}
+    )
+
+    subject = "the engine copy"
+    canceled = "Engine copy canceled: nothing was changed"
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        if not any(settings_of(obj).is_bound for obj in list_copied(context)):
+            cls.poll_message_set(translate(SELECT))
+            return False
+        return True
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        armature = find_source(context)
+        settings = copy_settings(armature)
+        for name in OPTIONS:
+            if not self.properties.is_property_set(name):
+                value = getattr(settings, name)
+                setattr(self, name, int(value) if name == "influences" else value)
+        options = Options(
+            target=self.target.lower(),
+            tolerance=self.tolerance,
+            influences=self.influences,
+            helpers=self.helpers,
+            keys=self.keys,
+            angle=self.angle if self.use_bends else 0.0,
+            actions=tuple(action.name for action in list_actions(armature) if action.supple_is_copied),
+        )
+        output = Path(bpy.path.abspath(self.filepath)) if self.filepath else None
+        try:
+            return self.take(context, make_engine_copy(list_copied(context), options, output))
+        except SkinningError as error:
+            self.report({"ERROR"}, translate(str(error)))
+            return {"CANCELLED"}
+
+    def finish(self, context: bpy.types.Context, report: Report) -> set[str]:
+        """Keep the settings, and say what came of them."""
+        settings = copy_settings(bpy.data.objects[report.character])
+        for name in OPTIONS:
+            value = getattr(self, name)
+            setattr(settings, name, str(value) if name == "influences" else value)
+        self.report({"INFO"}, translate(". ".join(report.describe()[:2])))
+        return {"FINISHED"}
+
+
+class SUPPLE_OT_engine_copy_export(ComputingOperator, bpy.types.Operator):
+    """Write the engine copy into a file, as it is now"""
+
+    bl_idname = "supple.engine_copy_export"
+    bl_label = "Export Engine Copy"
+    bl_options = {"REGISTER"}
+
+    filepath: StringProperty(name="File", description="File to be written", subtype="FILE_PATH")
+    filter_glob: StringProperty(default="*.glb;*.gltf;*.fbx;*.usd;*.usda;*.usdc;*.vrm", options={"HIDDEN"})
+
+    subject = "the export"
+    canceled = "Export canceled: nothing was written"
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return has_copy(cls, context)
+
+    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
+        armature = find_source(context)
+        target = copy_settings(armature).target.lower()
+        folder = Path(bpy.data.filepath).parent if bpy.data.filepath else Path.home()
+        self.filepath = str(folder / f"{bpy.path.clean_name(armature.name)}{SUFFIXES[target][0]}")
+        self.is_interactive = not bpy.app.background
+        context.window_manager.fileselect_add(self)
+        return {"RUNNING_MODAL"}
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        armature = find_source(context)
+        settings = copy_settings(armature)
+        path = Path(bpy.path.abspath(self.filepath))
+        try:
+            return self.take(context, export_copy(armature, settings.target.lower(), int(settings.influences), path))
+        except SkinningError as error:
+            self.report({"ERROR"}, translate(str(error)))
+            return {"CANCELLED"}
+
+    def finish(self, _context: bpy.types.Context, _result: None) -> set[str]:
+        """Say where it is."""
+        self.report({"INFO"}, translate(f"Written: '{self.filepath}'"))
+        return {"FINISHED"}
+
+
+def has_copy(operator: type[bpy.types.Operator], context: bpy.types.Context) -> bool:
+    """Whether the active character has a copy; says so where not."""
+    armature = find_source(context)
+    if armature is None or not copy_settings(armature).figures:
+        operator.poll_message_set(translate("Select a mesh that is bound and has an engine copy, or make one"))
+        return False
+    return True
+
+
+class CopyOperator:
+    """Mix-in: shows something of the active character's copy."""
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return has_copy(cls, context)
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        try:
+            with without_changes():
+                self.run(context, find_source(context))
+        except SkinningError as error:
+            self.report({"ERROR"}, translate(str(error)))
+            return {"CANCELLED"}
+        return {"FINISHED"}
+
+
+class SUPPLE_OT_engine_copy_show(CopyOperator, bpy.types.Operator):
+    """Color the engine copy by how far its skin is from the character in the current frame; again to take it off"""
+
+    bl_idname = "supple.engine_copy_show"
+    bl_label = "Show Difference"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def run(self, context: bpy.types.Context, armature: bpy.types.Object) -> None:
+        settings = check_settings(context)
+        if settings.heat == "COPY":
+            settings.heat = "NONE"
+            return
+        show_copy(armature, copy_settings(armature).target.lower(), context.view_layer)
+        settings.full = copy_settings(armature).tolerance or settings.full
+        settings.heat = "COPY"
+
+
+class SUPPLE_OT_engine_copy_frame(CopyOperator, bpy.types.Operator):
+    """Go to the action and the frame where the engine copy is farthest from the character"""
+
+    bl_idname = "supple.engine_copy_frame"
+    bl_label = "Go to Frame"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def run(self, context: bpy.types.Context, armature: bpy.types.Object) -> None:
+        go_to_worst(armature, context.scene)
+
+
+register, unregister = bpy.utils.register_classes_factory(
+    (SUPPLE_OT_engine_copy, SUPPLE_OT_engine_copy_export, SUPPLE_OT_engine_copy_show, SUPPLE_OT_engine_copy_frame)
+)

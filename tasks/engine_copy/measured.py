@@ -1,0 +1,103 @@
+"""What was measured of a copy, for its report: of the fit, and of the file that Blender has read again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...deformers.engine_copy import Differences, Fit, Tally
+from .copy import TARGETS, Copy
+from .examples import Motion, Options, Subject
+from .export import Reimport
+from .report import Apart, Report
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A fit, and what it was measured to be.
+
+    Attributes
+    ----------
+    fit : Fit
+    apart, linear : Differences
+        In the actions, or in the range of motion where there are none: with the fit, and as exporters write the
+        character itself.
+    bends : Differences or None
+        In the range of motion, where there are actions, too.
+    """
+
+    fit: Fit
+    apart: Differences
+    linear: Differences
+    bends: Differences | None
+
+
+def describe_copy(subject: Subject, motion: Motion, fitted: Fitted, copy: Copy, options: Options) -> Report:
+    """The report on a copy that no file was measured of.
+
+    Parameters
+    ----------
+    subject : Subject
+    motion : Motion
+    fitted : Fitted
+    copy : Copy
+    options : Options
+    """
+    found = fitted.fit
+    apart = find_apart(subject, motion, fitted.apart)
+    return Report(
+        character=subject.armature.name,
+        target=options.target,
+        label=TARGETS[options.target],
+        influences=options.influences,
+        bones=len(subject.skeleton.joints.parents) + len(found.helpers),
+        helpers=len(found.helpers),
+        keys=len(found.keys),
+        actions=tuple(clip.action for clip in motion.clips),
+        frames=sum(len(clip.frames) for clip in motion.clips),
+        apart=apart,
+        measured="copy",
+        copy=apart,
+        linear=find_apart(subject, motion, fitted.linear),
+        bends=None if fitted.bends is None else find_apart(subject, motion, fitted.bends),
+        tolerance=1000.0 * options.tolerance,
+        notes=tuple(f"Left out, as no engine knows it: {name}" for name in copy.left_out),
+    )
+
+
+def measure_file(subject: Subject, motion: Motion, found: Reimport, scale: float, report: Report) -> Report:
+    """The report with what a file was measured to be.
+
+    Parameters
+    ----------
+    subject : Subject
+    motion : Motion
+    found : Reimport
+        With distances.
+    scale : float
+        From armature space to the units of the distances.
+    report : Report
+        On the copy.
+    """
+    tally = Tally(subject.skin, len(motion.matrices))
+    for frame, apart in enumerate(found.apart):
+        tally.add(np.array([frame]), np.asarray(apart)[None] / scale)
+    notes = report.notes
+    if found.missing:
+        notes = (*notes, f"{found.missing} vertices are in no face, and so not in the file")
+    return replace(report, apart=find_apart(subject, motion, tally.sum_up()), measured="file", notes=notes)
+
+
+def find_apart(subject: Subject, motion: Motion, differences: Differences) -> Apart:
+    """Differences in millimeters, with names."""
+    action, frame = motion.find(differences.frame)
+    joint, millimeters = differences.joint, subject.millimeters
+    return Apart(
+        largest=millimeters * differences.largest,
+        most=millimeters * differences.most,
+        rms=millimeters * differences.rms,
+        bone=subject.skeleton.name_joint(joint) if joint >= 0 else "",
+        action=action,
+        frame=frame,
+    )

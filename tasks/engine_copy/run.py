@@ -1,0 +1,218 @@
+"""The engine copy of a character, from its actions to what was measured of the file.
+
+`make_engine_copy` takes turns with Blender's window: see `operators/computing.py` for what its steps yield.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ...deformers import SkinningError
+from ...deformers.engine_copy import Examples, FitParams, fit, fit_linear, measure
+from ..actions import list_actions, list_frames
+from .copy import TARGET_KEY, Copy, find_copy, list_baked, make_copy, remove_copy
+from .examples import Motion, Options, Subject, bend_joints, list_clips, read_actions, read_subject, write_targets
+from .export import SUFFIXES, check_path, prepare_export
+from .measured import Fitted, describe_copy, measure_file
+from .played import Played, read_played
+from .report import Report, store_report
+from .show import read_copy, show_copy
+
+Told = Callable[[float], None]
+MILLI = 1000.0
+READ, POSED, FITTED, COPIED = 0.02, 0.12, 0.8, 0.84
+"""Shares of all that are done when the actions are read, their targets computed, and so on."""
+
+CHECKED = 0.02
+"""Share of all that measuring the fit takes."""
+
+TARGETS_FILE = "targets.npy"
+
+
+def make_engine_copy(
+    objects: Iterable[bpy.types.Object], options: Options, output: Path | None = None
+) -> Generator[Any, Any, Report]:
+    """Make a copy of a character for game engines, or make it anew, and measure what its file shows.
+
+    Parameters
+    ----------
+    objects : Objects
+        Meshes, bound, of one armature.
+    options : Options
+    output : Path, optional
+        File to be written; if not given, it is written to be measured, and then removed.
+
+    Yields
+    ------
+    float or function
+        The share that is done, or a function to be computed in a thread: it takes a function to tell the share, and
+        its result is sent.
+
+    Raises
+    ------
+    SkinningError
+        Where the character can not be copied; nothing is left behind then, nor where it is closed.
+    """
+    subject = read_subject(objects)
+    params = FitParams(
+        options.tolerance * MILLI / subject.millimeters, options.influences, options.helpers, options.keys
+    )
+    actions = _choose_actions(subject.armature, options)
+    if output is not None:
+        check_path(output, options.target)
+    motion = yield from _read_motion(subject, actions, options.angle)
+    with tempfile.TemporaryDirectory(prefix="supple-") as name:
+        folder = Path(name)
+        fitted = yield partial(_fit, folder / TARGETS_FILE, subject, motion, params)
+        played = []
+        for clip, action in zip(motion.clips, actions, strict=True):
+            played.append(read_played(subject, clip, action))
+            yield FITTED
+        with _former_kept(subject.armature, options.target):
+            copy = make_copy(subject, fitted.fit, motion, options.target, played)
+            try:
+                report = describe_copy(subject, motion, fitted, copy, options)
+                if options.target in SUFFIXES:
+                    report = yield from _export(folder, subject, motion, played, copy, report, options, output)
+            except BaseException:  # also where Esc closes this generator
+                remove_copy(copy.collection)
+                raise
+        store_report(subject.armature, report)
+        return report
+
+
+def _choose_actions(armature: bpy.types.Object, options: Options) -> list[bpy.types.Action]:
+    """The actions to be copied; raises SkinningError where there is nothing to fit to."""
+    found = list_actions(armature)
+    if options.actions is not None:
+        missing = sorted(set(options.actions) - {action.name for action in found})
+        if missing:
+            raise SkinningError(f"No action '{missing[0]}' moves bones of '{armature.name}': choose another")
+        found = [action for action in found if action.name in options.actions]
+    if not found and not options.angle:
+        raise SkinningError(
+            f"No action is chosen that moves bones of '{armature.name}', and Range of Motion is off: switch one of "
+            "them on, as there is nothing to fit the copy to"
+        )
+    return found
+
+
+def _read_motion(subject: Subject, actions: Sequence[bpy.types.Action], angle: float) -> Generator[Any, Any, Motion]:
+    poses: list[np.ndarray] = []
+    total = sum(len(list_frames(action)) for action in actions)
+    for some in read_actions(subject, actions):
+        poses += some
+        yield READ * len(poses) / total
+    return Motion(list_clips(actions), np.array([*poses, *(bend_joints(subject, angle) if angle else ())]))
+
+
+def _fit(path: Path, subject: Subject, motion: Motion, params: FitParams, told: Told) -> Fitted:
+    """Fit a copy to its targets, which are written into a file; touches nothing of Blender's."""
+    targets = write_targets(path, subject, motion, _within(told, READ, POSED))
+    examples = Examples(motion.matrices, lambda frames: np.asarray(targets[frames]))
+    found = fit(subject.skin, examples, params, _within(told, POSED, FITTED - CHECKED))
+    linear = fit_linear(subject.skin, examples, params.influences)
+    split = sum(len(clip.frames) for clip in motion.clips)
+    frames = np.arange(split or examples.count)
+    bent = np.arange(split, examples.count) if split else frames[:0]
+    quiet = _within(told, FITTED - CHECKED, FITTED - CHECKED)
+    measured = [
+        measure(subject.skin, examples, one, quiet, some) if len(some) else None
+        for one, some in ((found, frames), (linear, frames), (found, bent))
+    ]
+    told(FITTED)
+    return Fitted(found, *measured)
+
+
+def _export(
+    folder: Path,
+    subject: Subject,
+    motion: Motion,
+    played: Sequence[Played],
+    copy: Copy,
+    report: Report,
+    options: Options,
+    output: Path | None,
+) -> Generator[Any, Any, Report]:
+    """Write the file, and have the report say what Blender's importer reads of it."""
+    between = folder / "export"
+    between.mkdir()
+    path = output or between / f"copy{SUFFIXES[options.target][0]}"
+    export = prepare_export(
+        copy, motion, played, options.target, path, between, folder / TARGETS_FILE, options.influences
+    )
+    found = yield lambda told: export.run(_within(told, COPIED, 1.0))
+    report = replace(report, path=str(output or ""))
+    return report if found.apart is None else measure_file(subject, motion, found, copy.scale, report)
+
+
+@contextmanager
+def _former_kept(armature: bpy.types.Object, target: str) -> Iterator[None]:
+    """What takes the place of a former copy meanwhile: at the end that goes; on any error it is as it was."""
+    former = find_copy(armature, target)
+    if former is None:
+        yield
+        return
+    layer = bpy.context.view_layer
+    is_active = layer.objects.active in list(former.objects)
+    parts = [former, *former.objects, *(obj.data for obj in former.objects), *list_baked(former)]
+    names = [part.name for part in parts]
+    del former[TARGET_KEY]
+    for part in parts:
+        part.name = f".{part.name}"
+    try:
+        yield
+    except BaseException:
+        former[TARGET_KEY] = target
+        for part, name in zip(parts, names, strict=True):
+            part.name = name
+        raise
+    remove_copy(former)
+    if is_active:
+        layer.update()
+        show_copy(armature, target, layer)
+
+
+def _within(told: Told, start: float, end: float) -> Told:
+    """Tells a share of a part as one of all."""
+    return lambda share: told(start + share * (end - start))
+
+
+def export_copy(armature: bpy.types.Object, target: str, influences: int, output: Path) -> Generator[Any, Any, None]:
+    """Write the copy that a character has into a file, as it is: it is neither made anew nor measured.
+
+    Parameters
+    ----------
+    armature : Object
+        Of the original.
+    target : str
+        Key of `TARGETS`.
+    influences : int
+        4 or 8.
+    output : Path
+
+    Yields
+    ------
+    As `make_engine_copy`.
+
+    Raises
+    ------
+    SkinningError
+        Where there is no copy, or the file can not be written.
+    """
+    check_path(output, target)
+    copy, clips = read_copy(armature, target)
+    with tempfile.TemporaryDirectory(prefix="supple-") as name:
+        folder = Path(name)
+        motion = Motion(clips, np.empty((0, 0, 4, 4)))
+        export = prepare_export(copy, motion, (), target, output, folder, folder / TARGETS_FILE, influences)
+        yield replace(export, job=export.job | {"measured": False}).run

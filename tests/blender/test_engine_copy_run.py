@@ -1,0 +1,336 @@
+"""An engine copy as users make it: by the operators, the panel and the command line; canceled, refused, undone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import bpy
+import numpy as np
+import pytest
+from scenes_cli import DONE, FAILED, assert_refused, main, own_output
+
+from panels import draw
+from scenes import (
+    add_face_key,
+    add_tube,
+    animate_key,
+    animate_tube,
+    bind,
+    evaluated_points,
+    push,
+    rna_values,
+    save,
+    select,
+    undo,
+)
+from supple.deformers import SkinningError
+from supple.settings.checks import check_settings
+from supple.settings.engine_copy import copy_settings
+from supple.settings.objects import settings_of
+from supple.tasks.actions import list_actions
+from supple.tasks.engine_copy.copy import find_copy
+from supple.tasks.engine_copy.examples import Options
+from supple.tasks.engine_copy.report import read_report
+from supple.tasks.engine_copy.run import make_engine_copy
+from supple.tasks.steps import take_all
+
+CHOSEN: dict[str, Any] = {"keys": 0, "use_bends": False}
+"""What makes copies of the tests in a moment."""
+
+COUNTED = ("objects", "meshes", "armatures", "actions", "collections", "scenes", "materials")
+
+
+@pytest.fixture
+def tube() -> bpy.types.Object:
+    """A small tube, bound, animated, with a face key."""
+    obj, armature = add_tube(rings=12, sides=8)
+    animate_tube(armature)
+    animate_key(add_face_key(obj))
+    bind(obj, method="DLBNT")
+    bpy.context.scene.frame_set(3)
+    return obj
+
+
+@pytest.fixture
+def copied(tube: bpy.types.Object) -> bpy.types.Object:
+    """The same with an engine copy for glTF."""
+    assert bpy.ops.supple.engine_copy(**CHOSEN) == {"FINISHED"}
+    return tube
+
+
+def armature_of(obj: bpy.types.Object) -> bpy.types.Object:
+    return next(modifier.object for modifier in obj.modifiers if modifier.type == "ARMATURE")
+
+
+def count_data() -> dict[str, int]:
+    return {name: len(getattr(bpy.data, name)) for name in COUNTED}
+
+
+def state_of(obj: bpy.types.Object) -> dict:
+    armature = armature_of(obj)
+    parts = (obj, obj.data, armature, armature.data, *obj.modifiers, *armature.pose.bones)
+    state = {f"{part.name}: {name}": value for part in parts for name, value in rna_values(part).items()}
+    return state | {"action": armature.animation_data.action.name, "frame": bpy.context.scene.frame_current}
+
+
+def options(**changed: Any) -> Options:
+    return Options(**{"keys": 0, "angle": 0.0} | changed)
+
+
+def test_the_operator_makes_a_copy_and_leaves_the_character(tube):
+    before, shown = state_of(tube), evaluated_points(tube)
+    assert bpy.ops.supple.engine_copy(tolerance=0.01, **CHOSEN) == {"FINISHED"}
+    assert state_of(tube) == before
+    np.testing.assert_array_equal(evaluated_points(tube), shown)
+    armature = armature_of(tube)
+    collection = find_copy(armature, "gltf")
+    assert sorted(obj.name for obj in collection.objects) == ["Rig for glTF", "Tube for glTF"]
+    report = read_report(armature)
+    assert (report.measured, report.actions, report.frames) == ("file", ("RigAction",), 8)
+    assert abs(report.apart.largest - report.copy.largest) <= 0.05
+    assert abs(report.apart.rms - report.copy.rms) <= 0.05
+    assert copy_settings(armature).tolerance == pytest.approx(0.01)
+    assert copy_settings(armature).report.splitlines() == report.describe()
+
+
+def test_the_copy_is_closer_than_what_exporters_write(copied):
+    report = read_report(armature_of(copied))
+    assert report.apart.largest < 0.5 * report.linear.largest
+    assert report.apart.rms < 0.5 * report.linear.rms
+
+
+def test_an_update_takes_the_place_of_the_former_copy(copied):
+    counts, armature = count_data(), armature_of(copied)
+    former = find_copy(armature, "gltf").session_uid
+    names = sorted(obj.name for obj in bpy.data.objects)
+    actions = sorted(action.name for action in bpy.data.actions)
+    assert bpy.ops.supple.engine_copy_show() == {"FINISHED"}
+    assert bpy.context.object.name == "Rig for glTF"
+    assert bpy.ops.supple.engine_copy() == {"FINISHED"}  # the copy is active: that of the original is made anew
+    assert find_copy(armature, "gltf").session_uid != former
+    assert (count_data(), sorted(obj.name for obj in bpy.data.objects)) == (counts, names)
+    assert sorted(action.name for action in bpy.data.actions) == actions
+    assert bpy.context.object.name == "Rig for glTF"
+    assert list_actions(armature) == [bpy.data.actions["RigAction"]], "not those of the copy"
+
+
+def test_undo_takes_it_back_in_one_step(tube):
+    counts = count_data()
+    push("Before")
+    bpy.ops.supple.engine_copy(**CHOSEN)
+    push("Engine Copy")
+    undo()
+    assert count_data() == counts
+
+
+def steps_until(stop: int, obj: bpy.types.Object) -> bool:
+    """Take so many steps of a copy, and then cancel it; whether it had more."""
+    steps = make_engine_copy([obj], options())
+    result = None
+    try:
+        for _ in range(stop):
+            step = steps.send(result)
+            result = step(lambda share: None) if callable(step) else None
+    except StopIteration:
+        return False
+    steps.close()
+    return True
+
+
+def test_canceled_at_any_step_it_leaves_nothing(tube):
+    counts, before = count_data(), state_of(tube)
+    stops = 1
+    while steps_until(stops, tube):
+        assert (count_data(), state_of(tube)) == (counts, before)
+        stops += 1
+    assert stops > 4
+    assert find_copy(armature_of(tube), "gltf") is not None  # that which was not canceled
+
+
+def test_an_update_that_is_canceled_leaves_the_former_copy(copied):
+    armature = armature_of(copied)
+    former, names = find_copy(armature, "gltf"), sorted(obj.name for obj in bpy.data.objects)
+    stops = 1
+    while stops < 5 and steps_until(stops, copied):
+        assert find_copy(armature, "gltf") == former
+        assert sorted(obj.name for obj in bpy.data.objects) == names
+        stops += 1
+
+
+def test_progress_rises_to_one(tube):
+    told: list[float] = []
+    take_all(make_engine_copy([tube], options()), told.append)
+    assert told == sorted(told)
+    assert told[-1] == pytest.approx(1.0)
+
+
+def test_go_to_frame_and_show(copied):
+    armature, scene = armature_of(copied), bpy.context.scene
+    report = read_report(armature)
+    other = bpy.data.actions.new("Other")
+    armature.animation_data.action = other
+    scene.frame_set(1)
+    assert bpy.ops.supple.engine_copy_frame() == {"FINISHED"}
+    assert (armature.animation_data.action.name, scene.frame_current) == (report.apart.action, report.apart.frame)
+    assert bpy.ops.supple.engine_copy_show() == {"FINISHED"}
+    assert check_settings(bpy.context).heat == "COPY"
+    bpy.ops.supple.engine_copy_show()
+    assert check_settings(bpy.context).heat == "NONE"
+
+
+def test_the_panel(tube):
+    name = "VIEW3D_PT_supple_engine_copy"
+    shown = draw(name)
+    assert shown[1:] == [
+        "target", "tolerance", "influences", "helpers", "keys", "use_bends", "angle",
+        "supple.engine_copy", "supple.engine_copy_export",
+    ]  # fmt: skip
+    bpy.ops.supple.engine_copy(**CHOSEN)
+    assert "supple.engine_copy_frame" in draw(name)
+    assert any(line.startswith("Rig for glTF: ") for line in draw(name))
+    select(tube.parent or armature_of(tube))
+    assert "supple.engine_copy_frame" in draw(name)
+    armature_of(tube).animation_data_clear()
+    bpy.data.actions.remove(bpy.data.actions["RigAction"])
+    assert "No action moves its bones" in draw(name)
+
+
+def test_the_copy_is_exported_as_it_is(copied, tmp_path):
+    path = tmp_path / "again.glb"
+    assert bpy.ops.supple.engine_copy_export(filepath=str(path)) == {"FINISHED"}
+    assert path.read_bytes()[:4] == b"glTF"
+
+
+# What can not be copied
+
+
+def unbind(obj: bpy.types.Object) -> None:
+    select(obj)
+    bpy.ops.supple.unbind()
+
+
+def scale_unevenly(obj: bpy.types.Object) -> None:
+    armature_of(obj).scale = (1.0, 2.0, 1.0)
+    bpy.context.view_layer.update()
+
+
+def edit(obj: bpy.types.Object) -> None:
+    select(obj)
+    bpy.ops.object.mode_set(mode="EDIT")
+
+
+def remove_actions(obj: bpy.types.Object) -> None:
+    armature_of(obj).animation_data_clear()
+    bpy.data.actions.remove(bpy.data.actions["RigAction"])
+
+
+def make_keys_absolute(obj: bpy.types.Object) -> None:
+    obj.data.shape_keys.use_relative = False
+
+
+@pytest.mark.parametrize(
+    ("change", "chosen", "words"),
+    [
+        (unbind, {}, "No mesh of 'Rig' is bound"),
+        (scale_unevenly, {}, "scaled unevenly"),
+        (edit, {}, "Edit Mode"),
+        (remove_actions, {}, "No action is chosen"),
+        (make_keys_absolute, {}, "absolute"),
+        (None, {"influences": 3}, "choose 4 or 8"),
+        (None, {"tolerance": 0.0}, "choose one above 0"),
+        (None, {"actions": ("Nod",)}, "No action 'Nod'"),
+    ],
+)
+def test_what_can_not_be_copied_is_said(
+    change: Callable[[bpy.types.Object], None] | None, chosen: dict[str, Any], words: str, tube: bpy.types.Object
+) -> None:
+    if change is not None:
+        change(tube)
+    counts = count_data()
+    with pytest.raises(SkinningError, match=words):
+        take_all(make_engine_copy([tube], options(**chosen)))
+    assert count_data() == counts
+
+
+def test_meshes_on_two_armatures_are_refused(tube):
+    other, _ = add_tube(rings=12, sides=8)
+    bind(other, method="DLBNT")
+    with pytest.raises(SkinningError, match="belong to 2 armatures"):
+        take_all(make_engine_copy([tube, other], options()))
+
+
+@pytest.mark.parametrize("path", ["/nowhere/hero.glb", "hero.txt"])
+def test_a_path_that_can_not_be_written_is_refused_at_once(path, tube):
+    steps = make_engine_copy([tube], options(), Path(path))
+    with pytest.raises(SkinningError, match="choose"):
+        next(steps)
+    with pytest.raises(RuntimeError, match="choose"):
+        bpy.ops.supple.engine_copy(filepath=path, **CHOSEN)
+
+
+def test_without_a_copy_the_others_say_so(tube):
+    for name in ("show", "frame", "export"):
+        with pytest.raises(RuntimeError, match="has an engine copy"):
+            getattr(bpy.ops.supple, f"engine_copy_{name}")()
+
+
+def test_a_copy_that_is_gone_is_said(copied):
+    bpy.data.collections.remove(find_copy(armature_of(copied), "gltf"))
+    select(copied)
+    for name in ("show", "frame"):
+        with pytest.raises(RuntimeError, match="no engine copy for glTF"):
+            getattr(bpy.ops.supple, f"engine_copy_{name}")()
+
+
+# The command line
+
+
+@pytest.fixture
+def file(tube: bpy.types.Object, tmp_path: Path) -> Path:
+    return save(tmp_path / "tube.blend")
+
+
+def test_the_command_writes_a_file_and_a_report(file, tmp_path, capfd):
+    output = tmp_path / "tube.glb"
+    given = ("--tolerance", "1cm", "--keys", 0, "--bend", 0, "--output", output, "--report", "json")
+    assert main("engine-copy", file, *given) == DONE
+    report = json.loads("\n".join(own_output(capfd.readouterr().out)))
+    assert output.read_bytes()[:4] == b"glTF"
+    assert (report["file"], report["tolerance"], report["measured"]) == (str(output), 10.0, "file")
+    assert report["apart"]["largest"] == pytest.approx(report["copy"]["largest"], abs=0.05)
+
+
+def test_the_command_saves_the_copy_and_says_how_close_it_is(file, tmp_path, capfd):
+    saved = tmp_path / "copied.blend"
+    given = ("--target", "fbx", "--keys", 0, "--bend", 0, "--output", tmp_path / "tube.fbx", "--save", saved)
+    assert main("engine-copy", file, *given) == DONE
+    assert own_output(capfd.readouterr().out)[0].startswith("Rig for FBX: ")
+    bpy.ops.wm.open_mainfile(filepath=str(saved))
+    assert find_copy(bpy.data.objects["Rig"], "fbx") is not None
+    assert main("engine-copy", saved, *given) == DONE, "its own meshes are no characters"
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (("--influences", 3), "choose 4 or 8"),
+        (("--tolerance", "0mm"), "above 0"),
+        (("--action", "Nod"), "No action 'Nod'"),
+        (("--target", "fbx"), ".fbx"),
+        (("--object", "Nobody"), "Nobody"),
+    ],
+)
+def test_the_command_says_what_is_wrong(given, words, file, tmp_path, capfd):
+    capfd.readouterr()
+    code = main("engine-copy", file, *given, "--bend", 0, "--output", tmp_path / "tube.glb")
+    assert_refused(code, capfd.readouterr(), words)
+    assert code == FAILED
+    assert not (tmp_path / "tube.glb").exists()
+
+
+def test_a_length_that_is_none_is_wrong_usage(file, tmp_path):
+    assert main("engine-copy", file, "--tolerance", "3 miles", "--output", tmp_path / "tube.glb") == 2
+    assert settings_of is not None
