@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from .fractions import Fractions
@@ -18,6 +20,23 @@ LEAST_TWIST = np.radians(90.0)
 
 LEAST_SPREAD = 4
 """Fractions of Spread Twist, where the number is free: of a twist by 170 degrees, neighbors differ by 43."""
+
+
+IN_LINE = np.radians(15.0)
+"""Between bones that may be counted as one."""
+
+LONGER = 1.5
+"""How much longer bones counted as one may be than all before them, up to where the skeleton branches: the halves of a
+forearm are one, forearm and upper arm are not, though they lie in line as well."""
+
+LEAST_LENGTH = 0.08
+"""Length of a long bone, as a share of the skeleton's size: fingers, toes and most collar bones are shorter."""
+
+OF_BEFORE, SHORT = 0.6, 0.5
+"""Least length of a long bone, as a share of that before it; length of what follows, as a share of its own, at most."""
+
+MIRRORED = 0.02
+"""Distance, as a share of the skeleton's size, up to which a joint is the mirror image of another."""
 
 
 def count_fractions(twist: float) -> int:
@@ -117,3 +136,114 @@ class _Plan:
             np.array(rows) for rows in zip(*self._rows, strict=True)
         )
         return Fractions(np.array(self._parents), base, first, last, twists, swings, axes, centers, lengths)
+
+
+@dataclass(frozen=True)
+class LongBones:
+    """What of a skeleton a twist may be spread along.
+
+    Attributes
+    ----------
+    counts : int array, shape (B,)
+        How many bones before each joint are counted as one; 0 for a root.
+    is_long : bool array, shape (B,)
+        Whether they are a long bone before a short one: a forearm or a shin, whatever it is called.
+    """
+
+    counts: np.ndarray
+    is_long: np.ndarray
+
+
+def find_long_bones(joints: Joints) -> LongBones:
+    """Which bones before each joint are counted as one, and are long, by where the joints are at rest.
+
+    Parameters
+    ----------
+    joints : Joints
+
+    Notes
+    -----
+    Long bones are in pairs, left and right: spine, neck, tail and head are not. They are long against the skeleton,
+    what is before them and the one bone that follows, or that ends in several, as a hand does. Upper arms and thighs
+    are left out: a forearm turns at the elbow that is bent, and the elbow's tip would go along.
+    """
+    parents, centers = joints.parents, np.asarray(joints.centers, np.float64)
+    count = len(parents)
+    counts, is_long = np.zeros(count, np.intp), np.zeros(count, bool)
+    size = float(np.ptp(centers, axis=0).max(initial=0.0))
+    paired, heirs, inner = _find_paired(centers, MIRRORED * size), _find_heirs(parents), []
+    for joint in np.flatnonzero(parents >= 0).tolist():
+        line = _list_line(joint, parents, centers, heirs)
+        counts[joint] = len(line)
+        is_long[joint] = paired[joint] and heirs[parents[joint]] == joint and _is_long(joint, line, joints, heirs, size)
+        inner += line[:-1] if is_long[joint] else []
+    is_long[inner] = False
+    return LongBones(counts, is_long)
+
+
+def _find_paired(centers: np.ndarray, tolerance: float) -> np.ndarray:
+    """Joints that have a mirror image across a plane at right angles to an axis, bool array, shape (B,)."""
+    best = np.zeros(len(centers), bool)
+    for axis in range(3):
+        for middle in (0.0, float(np.median(centers[:, axis])) if len(centers) else 0.0):
+            mirrored = centers.copy()
+            mirrored[:, axis] = 2.0 * middle - mirrored[:, axis]
+            away = np.abs(centers[:, axis] - middle) > tolerance
+            nearest = np.square(centers[:, None] - mirrored).sum(axis=2).min(axis=1, initial=np.inf)
+            found = away & (nearest <= tolerance * tolerance)
+            if found.sum() > best.sum():
+                best = found
+    return best
+
+
+def _find_heirs(parents: np.ndarray) -> np.ndarray:
+    """The one joint below each that has joints below it, or is its only one; -1 where there are more: shape (B,)."""
+    heirs = np.full(len(parents), -1)
+    below = np.bincount(parents[parents >= 0], minlength=len(parents))
+    for joint, count in enumerate(below.tolist()):
+        children = np.flatnonzero(parents == joint)
+        leading = children if count == 1 else children[below[children] > 0]
+        if len(leading) == 1:
+            heirs[joint] = leading[0]
+    return heirs
+
+
+def _list_line(joint: int, parents: np.ndarray, centers: np.ndarray, heirs: np.ndarray) -> list[int]:
+    """Bones before a joint that count as one, from the last to the first."""
+    line = [int(parents[joint])]
+    length = float(np.linalg.norm(centers[joint] - centers[line[0]]))
+    before = line[0]
+    while (above := int(parents[before])) >= 0 and heirs[above] == before:
+        step = centers[before] - centers[above]
+        if _find_angle(step, centers[joint] - centers[before]) > IN_LINE:
+            break
+        length += float(np.linalg.norm(step))
+        if length > LONGER * _measure_before(above, parents, centers, heirs):
+            break
+        line.append(above)
+        before = above
+    return line
+
+
+def _measure_before(joint: int, parents: np.ndarray, centers: np.ndarray, heirs: np.ndarray) -> float:
+    """Length of the bones before a joint, up to where the skeleton branches."""
+    length = 0.0
+    while (above := int(parents[joint])) >= 0 and heirs[above] == joint:
+        length += float(np.linalg.norm(centers[joint] - centers[above]))
+        joint = above
+    return length
+
+
+def _is_long(joint: int, line: list[int], joints: Joints, heirs: np.ndarray, size: float) -> bool:
+    parents, centers = joints.parents, np.asarray(joints.centers, np.float64)
+    along = centers[joint] - centers[line[-1]]
+    heir, above = int(heirs[joint]), int(parents[line[-1]])
+    before = np.zeros(3) if above < 0 else centers[line[-1]] - centers[above]
+    after = np.zeros(3) if heir < 0 else centers[heir] - centers[joint]
+    length, length_before, length_after = (float(np.linalg.norm(offset)) for offset in (along, before, after))
+    return length >= max(LEAST_LENGTH * size, OF_BEFORE * length_before) and length_after <= SHORT * length
+
+
+def _find_angle(first: np.ndarray, second: np.ndarray) -> float:
+    lengths = float(np.linalg.norm(first) * np.linalg.norm(second))
+    return float(np.arccos(np.clip(first @ second / lengths, -1.0, 1.0))) if lengths > 0.0 else 0.0
