@@ -20,7 +20,7 @@ from .settings.events import are_muted, listeners, pattern_listeners
 from .settings.objects import settings_of
 from .tasks.patterns import show
 from .tasks.patterns.layout import forget_charts
-from .tasks.skin import by_nodes, live, overrides
+from .tasks.skin import by_nodes, live, overrides, twist
 from .tasks.skin.bind import count_changes, follow_settings, migrate
 from .tasks.skin.hidden import own_hidden, unlock_interfaces
 from .tasks.skin.poses import Poses
@@ -211,6 +211,7 @@ def _follow(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> None:
     if _watch.is_rendering and depsgraph.mode != "RENDER":
         return  # the render has the carriers
     changed = set() if _watch.is_same else find_changes(depsgraph)
+    twist.note_changes(depsgraph, is_frame)
     if depsgraph.mode != "RENDER":
         _follow_meshes(changed)
         changed = _put_off(changed, depsgraph)
@@ -298,6 +299,7 @@ def _on_load(*_) -> None:
 
 @persistent
 def _on_undo(*_) -> None:
+    twist.forget_all()
     live.expect_changes()
     by_nodes.expect_changes()
     _watch.look_again()

@@ -52,13 +52,18 @@ def _curve_lists(owner: bpy.types.ID) -> Iterator:
                 yield bag.fcurves
 
 
-def iterate_curve_paths(action: bpy.types.Action) -> Iterator[str]:
-    """The data paths of an action's F-curves, of all its slots."""
+def iterate_curves(action: bpy.types.Action) -> Iterator[bpy.types.FCurve]:
+    """An action's F-curves, of all its slots."""
     if not hasattr(action, "layers"):  # before 4.4
-        yield from (curve.data_path for curve in action.fcurves)
+        yield from action.fcurves
         return
     for strip in (strip for layer in action.layers for strip in layer.strips):
-        yield from (curve.data_path for bag in strip.channelbags for curve in bag.fcurves)
+        yield from (curve for bag in strip.channelbags for curve in bag.fcurves)
+
+
+def iterate_curve_paths(action: bpy.types.Action) -> Iterator[str]:
+    """The data paths of an action's F-curves, of all its slots."""
+    yield from (curve.data_path for curve in iterate_curves(action))
 
 
 def key_spike(owner: bpy.types.ID, target: bpy.types.bpy_struct, name: str, frame: int, frames: range) -> None:

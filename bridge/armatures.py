@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 import bpy
@@ -12,9 +12,11 @@ import numpy as np
 
 from ..deformers import SkinningError
 from ..deformers.errors import find_unusable
+from ..deformers.rig.fractions import Fractions
 from ..deformers.rig.rest import Joints, Pose
 from ..deformers.rig.skeleton import find_joint_parents
 from .arrays import read_array
+from .twists import read_hints
 
 SMALLEST_VOLUME = 1e-30
 """Determinant of a bone's axes, or of those of a segment, from which on they can be inverted."""
@@ -72,8 +74,14 @@ class Skeleton:
         Names and segment counts of the B-Bones.
     bendy_joints : int array
         Joints that are ends of their segments, in the same order.
+    twists : tuple of (str, str), length D
+        What users have chosen for each bone: a twist of its own, or "", and whether it is spread.
     source : tuple
         All that was read of the armature.
+    plain : Skeleton or None
+        The same without fractions; None where it has none itself.
+    known : dict
+        Skeletons with fractions that were made of it.
     """
 
     names: tuple[str, ...]
@@ -89,7 +97,17 @@ class Skeleton:
     pose_indices: np.ndarray
     bendy: tuple[tuple[str, int], ...]
     bendy_joints: np.ndarray
+    twists: tuple[tuple[str, str], ...]
     source: tuple
+    plain: Skeleton | None = None
+    known: dict = field(default_factory=dict, repr=False, compare=False)
+
+    def with_fractions(self, fractions: Fractions | None) -> Skeleton:
+        """The same whose joints have fractions."""
+        plain = self.plain or self
+        if fractions is None:
+            return plain
+        return replace(plain, joints=replace(plain.joints, fractions=fractions), plain=plain, known={})
 
     @property
     def joint_counts(self) -> np.ndarray:
@@ -122,6 +140,8 @@ BENDY_CHOICES = (
     "use_connect",
 )  # fmt: skip
 HANDLES = ("bbone_custom_handle_start", "bbone_custom_handle_end")
+NO_CHOICE = "", "AUTO"
+"""In `Skeleton.twists`, of a bone for which nothing was chosen."""
 
 
 def read_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> Skeleton:
@@ -131,7 +151,7 @@ def read_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> 
     ----------
     armature : Object
     known : Skeleton, optional
-        Returned, at little cost, where nothing has changed since it was read.
+        Returned, without fractions, at little cost, where nothing has changed since it was read.
 
     Raises
     ------
@@ -140,7 +160,7 @@ def read_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> 
     """
     values, source = _read_bones(armature)
     if known is not None and known.source == source:
-        return known
+        return known.plain or known
     pose_names, all_names, parent_names, *_ = source
     deforming = np.flatnonzero(values["use_deform"])
     names = tuple(all_names[bone] for bone in deforming)
@@ -182,6 +202,7 @@ def read_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> 
         pose_indices=np.repeat(np.array([pose_index[name] for name in names], np.intp), joint_counts),
         bendy=bendy,
         bendy_joints=bendy_joints,
+        twists=tuple(_read_twists(armature, names)),
         source=source,
     )
 
@@ -217,13 +238,21 @@ def _read_bones(armature: bpy.types.Object) -> tuple[dict[str, np.ndarray], tupl
     sharpness = _read_sharpness(armature, bones.keys())
     if not np.isnan(sharpness).all():
         arrays.append(sharpness.tobytes())
-    return values, (read_pose_names(armature), tuple(bones.keys()), parent_names, handles, *arrays)
+    twists = tuple(_read_twists(armature, bones.keys()))
+    chosen = twists if any(choice != NO_CHOICE for choice in twists) else ()
+    return values, (read_pose_names(armature), tuple(bones.keys()), parent_names, handles, *arrays, *chosen)
 
 
 def _read_sharpness(armature: bpy.types.Object, names: Sequence[str]) -> np.ndarray:
     """What users have chosen for bones, float array, shape (bones,): NaN for those without a sharpness of their own."""
     chosen = (armature.data.bones[name].supple for name in names)
     return np.array([settings.sharpness if settings.has_sharpness else np.nan for settings in chosen], np.float64)
+
+
+def _read_twists(armature: bpy.types.Object, names: Sequence[str]) -> list[tuple[str, str]]:
+    """What users have chosen for bones."""
+    chosen = (armature.data.bones[name].supple for name in names)
+    return [(settings.twist if settings.has_twist else "", settings.spread_twist) for settings in chosen]
 
 
 def _place_sharpness(sharpness: np.ndarray, first_joints: np.ndarray, joint_count: int) -> np.ndarray | None:
@@ -320,7 +349,17 @@ def read_pose(armature: bpy.types.Object, skeleton: Skeleton) -> Pose:
         posed[skeleton.bendy_joints] = posed[skeleton.bendy_joints] @ _read_segments(bones, skeleton.bendy, rest=False)
     with np.errstate(invalid="ignore", over="ignore"):  # Pose reports what is wrong with such values
         rest_to_pose = posed @ skeleton.rest_inverses
-    return Pose(rest_to_pose)
+    return Pose(rest_to_pose, hints=_read_joint_hints(armature, skeleton))
+
+
+def _read_joint_hints(armature: bpy.types.Object, skeleton: Skeleton) -> np.ndarray | None:
+    """Twists that are asked of the joints with fractions, radians, shape (B,); None where there are none."""
+    fractions = skeleton.joints.fractions
+    if fractions is None:
+        return None
+    hints, joints = np.zeros(fractions.joint_count), np.unique(fractions.last)
+    hints[joints] = read_hints(armature, [skeleton.name_joint(joint) for joint in joints.tolist()])
+    return hints
 
 
 def read_segment_indices(pose_bone: bpy.types.PoseBone, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

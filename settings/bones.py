@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import bpy
 
-from .properties import BoolProperty, FloatProperty, PointerProperty
+from .properties import BoolProperty, EnumProperty, FloatProperty, PointerProperty
+
+TWIST_ITEMS = (
+    ("OFF", "Off", "Joints twist by half a turn at most", "NONE", 0),
+    ("AUTO", "Auto", "By as many turns as actions ask for, and along the bone before hands and feet", "NONE", 1),
+    *((str(count), str(count), "Each joint stands for so many more joints between its bones", "NONE", 1 + count)
+      for count in range(1, 6)),
+)  # fmt: skip
+SPREAD_ITEMS = (
+    ("AUTO", "Auto", "Where a long bone is before a short one, as the forearm before the hand", "NONE", 0),
+    ("ON", "On", "Spread the twist along the bone before, and what is in line with it", "NONE", 1),
+    ("OFF", "Off", "Leave the twist at the joint", "NONE", 2),
+)
 
 
 def _show_change(settings: bpy.types.PropertyGroup, _context: bpy.types.Context) -> None:
@@ -26,6 +38,25 @@ class BoneSettings(bpy.types.PropertyGroup):
         min=0.0,
         max=1.0,
         subtype="FACTOR",
+        update=_show_change,
+    )
+    has_twist: BoolProperty(
+        name="Own Twist",
+        description="Give this bone's joint with its parent a twist of its own, instead of the mesh's",
+        update=_show_change,
+    )
+    twist: EnumProperty(
+        name="Twist",
+        description="How this bone's joint with its parent twists",
+        items=TWIST_ITEMS,
+        default="AUTO",
+        update=_show_change,
+    )
+    spread_twist: EnumProperty(
+        name="Spread Twist",
+        description="Whether this bone's twist runs along the whole bone before it",
+        items=SPREAD_ITEMS,
+        default="AUTO",
         update=_show_change,
     )
 

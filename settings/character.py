@@ -9,10 +9,11 @@ from typing import Any
 import bpy
 
 from ..deformers import DEFAULT_METHOD, METHODS
+from .bones import TWIST_ITEMS
 from .choices import METHOD_ITEMS, choice_properties
 from .objects import CHOICES, DISPLAY_ITEMS, EVALUATE_ITEMS, settings_of
 
-TOGETHER = ("method", "evaluate", *CHOICES, "pattern_display", "pattern_level")
+TOGETHER = ("method", "evaluate", "twist", *CHOICES, "pattern_display", "pattern_level")
 """Settings that ticked meshes can be given together."""
 
 
@@ -128,6 +129,12 @@ class CharacterSettings(bpy.types.PropertyGroup):
         description="Whether nodes in the file or Supple's Python compute the deformation of the ticked meshes",
         items=EVALUATE_ITEMS,
         **_share("evaluate", EVALUATE_ITEMS, "NODES"),
+    )
+    twist: bpy.props.EnumProperty(
+        name="Twist",
+        description="How far joints of the ticked meshes may twist, and whether twists run along the bone before",
+        items=TWIST_ITEMS,
+        **_share("twist", TWIST_ITEMS, "AUTO"),
     )
     pattern_display: bpy.props.EnumProperty(
         name="Show As",

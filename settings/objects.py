@@ -5,6 +5,7 @@ from __future__ import annotations
 import bpy
 
 from ..deformers import DEFAULT_METHOD, METHODS
+from .bones import TWIST_ITEMS
 from .choices import METHOD_ITEMS, choice_properties
 from .events import redraw, show_change, show_pattern
 from .particles import ParticleSettings
@@ -20,7 +21,7 @@ from .properties import (
     StringProperty,
 )
 
-SETTINGS_VERSION = 3
+SETTINGS_VERSION = 4
 
 PARTICLE_METHODS = tuple(method.key for method in METHODS.values() if method.fills_solid)
 """Methods that fill the solid inside a skin with particles."""
@@ -64,6 +65,13 @@ class ObjectSettings(bpy.types.PropertyGroup):
         description="Whether nodes in the file or Supple's Python compute the deformation",
         items=EVALUATE_ITEMS,
         default="NODES",
+        update=show_change,
+    )
+    twist: EnumProperty(
+        name="Twist",
+        description="How far joints may twist, and whether twists of hands and feet run along the bone before",
+        items=TWIST_ITEMS,
+        default="AUTO",
         update=show_change,
     )
     linear_group: StringProperty(

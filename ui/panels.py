@@ -160,6 +160,7 @@ class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
             draw_hint(column, context, method.tooltip)
         if method is not None and not method.fills_solid:
             draw_choices(column, store, method, mixed)
+            draw_setting(column, store, "twist", "twist" in mixed)
         draw_evaluate(column, context, settings, store)
         column.prop_search(settings, "linear_group", settings.id_data, "vertex_groups")
 

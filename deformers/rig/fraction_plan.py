@@ -171,7 +171,8 @@ def find_long_bones(joints: Joints) -> LongBones:
     count = len(parents)
     counts, is_long = np.zeros(count, np.intp), np.zeros(count, bool)
     size = float(np.ptp(centers, axis=0).max(initial=0.0))
-    paired, heirs, inner = _find_paired(centers, MIRRORED * size), _find_heirs(parents), []
+    depths = joints.chains.sum(np.ones(count, np.intp))
+    paired, heirs, inner = _find_paired(centers, depths, MIRRORED * size), _find_heirs(parents), []
     for joint in np.flatnonzero(parents >= 0).tolist():
         line = _list_line(joint, parents, centers, heirs)
         counts[joint] = len(line)
@@ -181,16 +182,17 @@ def find_long_bones(joints: Joints) -> LongBones:
     return LongBones(counts, is_long)
 
 
-def _find_paired(centers: np.ndarray, tolerance: float) -> np.ndarray:
-    """Joints that have a mirror image across a plane at right angles to an axis, bool array, shape (B,)."""
+def _find_paired(centers: np.ndarray, depths: np.ndarray, tolerance: float) -> np.ndarray:
+    """Joints that have a mirror image, as deep in the skeleton, across a plane at right angles to an axis: (B,)."""
     best = np.zeros(len(centers), bool)
     for axis in range(3):
         for middle in (0.0, float(np.median(centers[:, axis])) if len(centers) else 0.0):
             mirrored = centers.copy()
             mirrored[:, axis] = 2.0 * middle - mirrored[:, axis]
             away = np.abs(centers[:, axis] - middle) > tolerance
-            nearest = np.square(centers[:, None] - mirrored).sum(axis=2).min(axis=1, initial=np.inf)
-            found = away & (nearest <= tolerance * tolerance)
+            squares = np.square(centers[:, None] - mirrored).sum(axis=2)
+            squares[depths[:, None] != depths] = np.inf
+            found = away & (squares.min(axis=1, initial=np.inf) <= tolerance * tolerance)
             if found.sum() > best.sum():
                 best = found
     return best

@@ -26,6 +26,7 @@ from ..character import check_modifiers_above, has_armature_modifier, modifiers_
 from ..skin.by_python import Choices, LiveObject, prepare_known, read_choices
 from ..skin.live import RESHAPING_MODES, find_space, mix_keys
 from ..skin.poses import Poses
+from ..skin.twist import with_fractions
 from ..stack import SkinnedObject, find_deforming_modifier, is_flipped, resolve_skinned
 from ..surfaces import find_bound_space
 
@@ -232,8 +233,10 @@ def _follow(ghost: Ghost, obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph,
             raise SkinningError(f"'{name}' is switched off in this view layer: switch it and its collection on")
     check_modifiers_above(skinned, modifiers_above(obj, skinned.deforming))
     space = object_to_armature(evaluated, posed.obj)
-    skeleton = posed.find_skeleton(ghost.live.skeleton if ghost.live else None, ghost.armature_is_stale)
-    bound_by = (_read_choices(skinned, ghost.key), skeleton.source)
+    plain = posed.find_skeleton(ghost.live.skeleton if ghost.live else None, ghost.armature_is_stale)
+    choices = _read_choices(skinned, ghost.key)
+    skeleton = with_fractions(plain, skinned.armature, choices.twist)
+    bound_by = (choices, skeleton.source, skeleton.joints.fractions)
     has_moved = ghost.live is not None and ghost.live.space not in (None, space)  # envelopes and B-Bones see it
     if ghost.bound_by != bound_by or has_moved or ghost.mesh_is_stale:
         ghost.bound_by = bound_by
@@ -253,14 +256,14 @@ def _read_choices(skinned: SkinnedObject, key: str) -> Choices:
     if key not in BLENDERS:
         return read_choices(skinned, key)
     method = BLENDERS[key]
-    return Choices(method, METHODS[method].params(), "", "", skinned.armature.name_full)
+    return Choices(method, METHODS[method].params(), "", "", skinned.armature.name_full, "OFF")
 
 
 def _bind(ghost: Ghost, skinned: SkinnedObject, skeleton: Skeleton, space: Matrix) -> None:
     """Bind a ghost anew; where that fails, it is not tried again before something has changed."""
     ghost.mesh_is_stale, ghost.refusal, ghost.written = False, "", ()
     known, ghost.live = ghost.live, None
-    choices, _ = ghost.bound_by
+    choices = ghost.bound_by[0]
     try:
         bound_space = find_bound_space(skinned.obj, skinned.armature)
         ghost.live = prepare_known(skinned, choices, skeleton, space, bound_space, known)

@@ -393,5 +393,8 @@ def migrate(obj: bpy.types.Object) -> None:
     if settings.version < 3:
         for hidden in (settings.carrier, settings.watcher):  # they bore no mark yet
             carriers.mark_former(hidden)
+    if settings.version < 4:
+        with muted():
+            settings.twist = "OFF"  # joints had no fractions yet
     if settings.version < SETTINGS_VERSION:
         settings.version = SETTINGS_VERSION

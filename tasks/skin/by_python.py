@@ -20,6 +20,7 @@ from ..character import check_modifiers_above, modifiers_above, read_character, 
 from ..stack import SkinnedObject
 from ..surfaces import with_surfaces
 from .poses import find_skeleton
+from .twist import read_choice, with_fractions
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,7 @@ class Choices:
     linear_group: str
     solid_group: str
     armature: str
+    twist: str
 
 
 @dataclass
@@ -67,7 +69,12 @@ def read_choices(skinned: SkinnedObject, method: str) -> Choices:
     settings = skinned.settings
     solid_group = settings.particles.group if method in PARTICLE_METHODS else ""
     return Choices(
-        method, read_params(settings, method), settings.linear_group, solid_group, skinned.armature.name_full
+        method,
+        read_params(settings, method),
+        settings.linear_group,
+        solid_group,
+        skinned.armature.name_full,
+        read_choice(settings, method),
     )
 
 
@@ -86,7 +93,9 @@ def prepare(skinned: SkinnedObject, method: str) -> LiveObject:
         Where its modifiers, weights or bones do not allow it.
     """
     check_modifiers_above(skinned, modifiers_above(skinned.obj, skinned.deforming))
-    return prepare_known(skinned, read_choices(skinned, method), find_skeleton(skinned.armature))
+    choices = read_choices(skinned, method)
+    skeleton = with_fractions(find_skeleton(skinned.armature), skinned.armature, choices.twist)
+    return prepare_known(skinned, choices, skeleton)
 
 
 def prepare_known(
@@ -104,6 +113,7 @@ def prepare_known(
     skinned : SkinnedObject
     choices : Choices
     skeleton : Skeleton
+        With the fractions that the choices give it.
     space : Matrix, optional
         From object to armature space; as the objects stand in the file if not given.
     bound_space : Matrix, optional

@@ -36,8 +36,10 @@ from ..stack import (
 )
 from ..surfaces import is_one_changed
 from . import poses as armature_poses
+from . import twist
 from .by_python import LiveObject, prepare_known, read_choices
 from .poses import PosedArmature, Poses
+from .twist import with_fractions
 
 SAME_SPACE = 1e-7
 """Largest difference of an entry at which object and armature space count as the same."""
@@ -90,6 +92,7 @@ def forget_all() -> None:
     _live.clear()
     armature_poses.forget_all()
     surfaces.forget_all()
+    twist.forget_all()
     particle_reports.clear()
     pose_times.clear()
 
@@ -301,8 +304,10 @@ def _bring_up_to_date(bound: BoundObject, posed: PosedArmature, space: Matrix) -
     _check_hidden(bound)
     live, choices = _live.get(bound.obj.session_uid), read_choices(bound, bound.settings.method)
     is_stale = live is None or live.armature_is_stale or live.choices.armature != choices.armature
-    skeleton = posed.find_skeleton(live.skeleton if live else None, is_stale)
+    plain = posed.find_skeleton(live.skeleton if live else None, is_stale)
+    skeleton = with_fractions(plain, bound.armature, choices.twist)
     is_same = live is not None and live.choices == choices and live.space in (None, space) and not live.mesh_is_stale
+    is_same = is_same and live.skeleton.joints.fractions is skeleton.joints.fractions
     if live is None or not is_same or live.skeleton.source != skeleton.source:
         live = prepare_known(bound, choices, skeleton, space, _read_bound_space(bound), live)
         check_bound_groups(bound, skeleton)

@@ -7,12 +7,13 @@ import numpy as np
 
 from ...bridge.armatures import Skeleton, read_pose, read_pose_names, read_skeleton
 from ...deformers import Pose
+from ...deformers.rig.fractions import Fractions
 
 _skeletons: dict[int, Skeleton] = {}
 """The latest of each armature object, by `session_uid`: meshes that were bound to the same bones share it."""
 
-_poses: dict[int, Pose] = {}
-"""The latest of each armature object, by `session_uid`."""
+_poses: dict[int, dict[Fractions | None, Pose]] = {}
+"""The latest of each armature object, by `session_uid` and the fractions of its joints."""
 
 
 def forget_all() -> None:
@@ -44,10 +45,12 @@ class PosedArmature:
         self._uid = armature.session_uid
         self._skeleton: Skeleton | None = None
         self._is_compared = False
-        self._pose: Pose | None = None
+        self._latest = _poses.get(self._uid, {})
+        self._poses: dict[Fractions | None, Pose] = {}
+        _poses[self._uid] = self._poses
 
     def find_skeleton(self, known: Skeleton | None, is_stale: bool) -> Skeleton:
-        """Its skeleton.
+        """Its skeleton, without fractions.
 
         Parameters
         ----------
@@ -58,11 +61,12 @@ class PosedArmature:
         """
         skeleton = self._skeleton
         if skeleton is None or (is_stale and not self._is_compared):
-            skeleton = _skeletons.get(self._uid, known)
+            skeleton = _skeletons.get(self._uid, known and (known.plain or known))
             self._is_compared = is_stale or skeleton is None or skeleton.pose_names != read_pose_names(self.obj)
             if skeleton is None or self._is_compared:
                 skeleton = find_skeleton(self.obj, known)
-            self._skeleton, self._pose = skeleton, None
+            self._skeleton = skeleton
+            self._poses.clear()
         return skeleton
 
     def read_pose(self, skeleton: Skeleton) -> Pose:
@@ -71,20 +75,24 @@ class PosedArmature:
         Parameters
         ----------
         skeleton : Skeleton
-            What `find_skeleton` has found.
+            What `find_skeleton` has found, with fractions or without.
 
         Raises
         ------
         SkinningError
             Where the pose holds values that are not numbers.
         """
-        pose = self._pose
-        if pose is None:
-            pose, latest = read_pose(self.obj, skeleton), _poses.get(self._uid)
-            if latest is not None and np.array_equal(latest.rest_to_pose, pose.rest_to_pose):
-                pose = latest
-            self._pose = _poses[self._uid] = pose
-        return pose
+        key = skeleton.joints.fractions
+        if key not in self._poses:
+            pose, latest = read_pose(self.obj, skeleton), self._latest.get(key)
+            self._poses[key] = latest if latest is not None and _is_same(pose, latest) else pose
+        return self._poses[key]
+
+
+def _is_same(first: Pose, second: Pose) -> bool:
+    if not np.array_equal(first.rest_to_pose, second.rest_to_pose):
+        return False
+    return first.hints is None or second.hints is None or np.array_equal(first.hints, second.hints)
 
 
 class Poses:

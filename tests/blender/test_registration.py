@@ -228,7 +228,7 @@ def test_blenders_menus_have_them_once(menu, disabled):
 
 def test_panels_before_bind():
     obj, _ = add_tube()
-    limits, rest = ["bulge_limit", "contact"], ["evaluate", "linear_group", "supple.bind", "supple.make"]
+    limits, rest = ["bulge_limit", "contact"], ["twist", "evaluate", "linear_group", "supple.bind", "supple.make"]
     settings_of(obj).method = "DLBNT"
     assert draw("VIEW3D_PT_supple_skin") == ["method", METHODS["DLBNT"].tooltip, "order", *limits, *rest]
     settings_of(obj).method = "SSD"
@@ -243,8 +243,8 @@ def test_panels_of_a_bound_object():
     obj, _ = add_tube()
     select(obj)
     bpy.ops.supple.bind(method="DLBNT", evaluate=EVALUATE)
-    shown = ["method", METHODS["DLBNT"].tooltip, "order", "bulge_limit", "contact", "evaluate", "linear_group"]
-    shown += ["supple.bind", "supple.unbind", "supple.flip"]
+    shown = ["method", METHODS["DLBNT"].tooltip, "order", "bulge_limit", "contact", "twist", "evaluate"]
+    shown += ["linear_group", "supple.bind", "supple.unbind", "supple.flip"]
     if EVALUATE == "NODES":
         shown.append("supple.make_independent")
     shown.append(EXPORTERS)

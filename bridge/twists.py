@@ -1,0 +1,111 @@
+"""How far bones twist: what is asked of them in a pose, and at most in their actions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import bpy
+import numpy as np
+
+from .animation import iterate_curves
+from .arrays import read_array
+
+PROPERTY = "supple_turns"
+"""Custom property of a pose bone: about how many turns it twists. The whole turns nearest to it are taken."""
+
+EULER = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
+ROTATIONS = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"} | dict.fromkeys(
+    EULER, "rotation_euler"
+)
+
+
+def read_hints(armature: bpy.types.Object, names: Sequence[str]) -> np.ndarray:
+    """Twists that are asked of bones in the pose of an evaluated armature, radians, shape (N,).
+
+    Parameters
+    ----------
+    armature : Object
+    names : sequence of str
+        Bones.
+    """
+    bones: Any = armature.pose.bones
+    return np.array([_read_hint(bones[name]) for name in names], np.float64)
+
+
+def _read_hint(bone: Any) -> float:
+    """Of the custom property, else of the channel that tells a twist; 0 for a quaternion, which knows no turns."""
+    turns = bone.get(PROPERTY)
+    if isinstance(turns, int | float):
+        return float(2.0 * np.pi * turns) if np.isfinite(turns) else 0.0
+    mode = bone.rotation_mode
+    if mode == "QUATERNION":
+        return 0.0
+    return bone.rotation_euler[1] if mode != "AXIS_ANGLE" else _twist_of_axis_angle(*bone.rotation_axis_angle)
+
+
+def _twist_of_axis_angle(angle: float, x: float, y: float, z: float) -> float:
+    length = float(np.sqrt(x * x + y * y + z * z))
+    return angle * y / length if length > 0.0 else 0.0
+
+
+def read_largest_twists(armature: bpy.types.Object) -> dict[str, float]:
+    """The largest twist of bones in the armature's actions and as they are posed now, by name, radians.
+
+    A bone with the custom property has half a turn at least: it is meant to go round.
+    """
+    found: dict[str, float] = {}
+    for bone in armature.pose.bones:
+        channel = ROTATIONS[bone.rotation_mode]
+        twists = [_measure_twists(channel, np.array(getattr(bone, channel), np.float64)[:, None])]
+        if PROPERTY in bone:
+            twists.append(max(abs(_read_hint(bone)), np.pi))
+        found[bone.name] = max(twists)
+    for action in list_actions(armature):
+        for name, twist in _measure_action(action, armature):
+            found[name] = max(found.get(name, 0.0), twist)
+    return found
+
+
+def list_actions(armature: bpy.types.Object) -> Iterator[bpy.types.Action]:
+    """The actions that move an armature: the active one, and those of its NLA tracks."""
+    data = armature.animation_data
+    if data is None:
+        return
+    if data.action is not None:
+        yield data.action
+    for track in data.nla_tracks:
+        yield from (strip.action for strip in track.strips if strip.action is not None)
+
+
+def _measure_action(action: bpy.types.Action, armature: bpy.types.Object) -> Iterator[tuple[str, float]]:
+    """Names and largest twists of the bones that an action rotates."""
+    curves: dict[tuple[str, str], dict[int, np.ndarray]] = {}
+    for curve in iterate_curves(action):
+        bone, _, channel = curve.data_path.removeprefix("pose.bones[").partition("]")
+        key = bone[1:-1], channel.removeprefix(".")
+        if curve.data_path.startswith("pose.bones[") and len(curve.keyframe_points):
+            curves.setdefault(key, {})[curve.array_index] = read_array(curve.keyframe_points, "co", 2)
+    for (escaped, channel), axes in curves.items():
+        name = bpy.utils.unescape_identifier(escaped)
+        bone = armature.pose.bones.get(name)
+        if bone is None:
+            continue
+        if channel == f'["{PROPERTY}"]':
+            yield name, float(2.0 * np.pi * np.abs(axes[0][:, 1]).max())
+        elif channel == ROTATIONS[bone.rotation_mode]:
+            frames = np.unique(np.concatenate([keys[:, 0] for keys in axes.values()]))
+            values = np.repeat(np.array(getattr(bone, channel), np.float64)[:, None], len(frames), axis=1)
+            for axis, keys in axes.items():
+                values[axis] = np.interp(frames, keys[:, 0], keys[:, 1])
+            yield name, _measure_twists(channel, values)
+
+
+def _measure_twists(channel: str, values: np.ndarray) -> float:
+    """The largest of twists about y, radians, by rotations of a channel, shape (3 or 4, N)."""
+    if channel == "rotation_euler":
+        return float(np.abs(values[1]).max())
+    if channel == "rotation_axis_angle":
+        lengths = np.sqrt(np.square(values[1:]).sum(axis=0))
+        return float(np.abs(values[0] * values[2] / np.where(lengths > 0.0, lengths, 1.0)).max())
+    return float(2.0 * np.arctan2(np.abs(values[2]), np.abs(values[0])).max())

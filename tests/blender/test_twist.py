@@ -1,0 +1,201 @@
+"""Joints that twist by more than half a turn, and twists that run along the bone before, in Blender."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+import pytest
+
+from scenes import (
+    add_tube,
+    bind,
+    distance,
+    evaluated_points,
+    push,
+    redo,
+    reset,
+    rest_points,
+    save,
+    select,
+    turn,
+    undo,
+    update,
+)
+from supple.settings.objects import settings_of
+from supple.tasks.skin import live
+
+SIDES = 16
+NAME = "Tube"
+"""Of the mesh: undo makes objects anew."""
+
+
+def tube(method: str = "DLBNT", twist: str = "3", **chosen) -> tuple[bpy.types.Object, bpy.types.Object]:
+    obj, armature = add_tube()
+    settings_of(obj).twist = twist
+    bind(obj, method=method, evaluate="PYTHON", **chosen)
+    return obj, armature
+
+
+def turn_by_euler(armature: bpy.types.Object, bone: str, degrees: float) -> None:
+    pose_bone = armature.pose.bones[bone]
+    pose_bone.rotation_mode = "XYZ"
+    pose_bone.rotation_euler[1] = np.radians(degrees)
+    update()
+
+
+def find_end_angle(obj: bpy.types.Object) -> float:
+    """How far the last ring of the tube is turned against the first, degrees, by way of those between."""
+    rings = evaluated_points(obj)[: len(rest_points(obj)) // SIDES * SIDES].reshape(-1, SIDES, 3)
+    offsets = rings[:, 0] - rings.mean(axis=1)
+    angles = np.unwrap(np.arctan2(offsets[:, 0], offsets[:, 2]))
+    return float(np.degrees(angles[-1] - angles[0]))
+
+
+@pytest.mark.parametrize("method", ["SSD", "DLB", "DLBNT", "CENTERS"])
+@pytest.mark.parametrize("degrees", [170, 270, -400, 540])
+def test_the_end_is_where_the_channel_says(degrees, method):
+    obj, armature = tube(method, "5")
+    turn_by_euler(armature, "bone.1", degrees)
+    assert find_end_angle(obj) == pytest.approx(degrees, abs=1.0)
+
+
+def test_the_custom_property_counts_for_quaternions():
+    obj, armature = tube()
+    turn(armature, "bone.1", (0.0, np.radians(30.0), 0.0))
+    armature.pose.bones["bone.1"].rotation_mode = "QUATERNION"
+    armature.pose.bones["bone.1"].rotation_quaternion = (np.cos(np.radians(15)), 0.0, np.sin(np.radians(15)), 0.0)
+    update()
+    assert find_end_angle(obj) == pytest.approx(30.0, abs=0.5)
+    armature.pose.bones["bone.1"]["supple_turns"] = 1.2
+    armature.update_tag()
+    update()
+    assert find_end_angle(obj) == pytest.approx(390.0, abs=0.5)
+    armature.pose.bones["bone.1"]["supple_turns"] = -1
+    armature.update_tag()
+    update()
+    assert find_end_angle(obj) == pytest.approx(-330.0, abs=0.5)
+
+
+def test_an_angle_about_an_axis_knows_its_turns():
+    obj, armature = tube()
+    bone = armature.pose.bones["bone.1"]
+    bone.rotation_mode = "AXIS_ANGLE"
+    bone.rotation_axis_angle = (np.radians(300.0), 0.0, 2.0, 0.0)
+    update()
+    assert find_end_angle(obj) == pytest.approx(300.0, abs=0.5)
+
+
+def test_auto_follows_the_pose_and_the_property():
+    obj, armature = tube(twist="AUTO")
+    assert live.find(obj).skeleton.joints.fractions is None
+    turn_by_euler(armature, "bone.1", 250.0)
+    assert find_end_angle(obj) == pytest.approx(250.0, abs=0.5)
+    turn_by_euler(armature, "bone.1", 20.0)
+    assert live.find(obj).skeleton.joints.fractions is None
+    armature.pose.bones["bone.2"]["supple_turns"] = 1.0
+    armature.update_tag()
+    update()
+    assert set(live.find(obj).skeleton.joints.fractions.last) == {2}
+
+
+def test_auto_follows_actions():
+    obj, armature = tube(twist="AUTO")
+    bone = armature.pose.bones["bone.1"]
+    bone.rotation_mode = "XYZ"
+    for frame, degrees in ((1, 0.0), (20, 400.0)):
+        bone.rotation_euler[1] = np.radians(degrees)
+        bone.keyframe_insert("rotation_euler", frame=frame)
+    bpy.context.scene.frame_set(1)
+    update()
+    assert live.find(obj).skeleton.joints.fractions is not None
+    bpy.context.scene.frame_set(20)
+    assert find_end_angle(obj) == pytest.approx(400.0, abs=0.5)
+    armature.animation_data.action = None
+    bone.rotation_euler[1] = 0.0
+    update()
+    assert live.find(obj).skeleton.joints.fractions is None
+
+
+def test_a_bone_overrules_the_mesh():
+    obj, armature = tube(twist="OFF")
+    turn_by_euler(armature, "bone.1", 270.0)
+    assert find_end_angle(obj) == pytest.approx(-90.0, abs=0.5)
+    settings = armature.data.bones["bone.1"].supple
+    settings.has_twist, settings.twist = True, "4"
+    update()
+    assert find_end_angle(obj) == pytest.approx(270.0, abs=0.5)
+    settings.twist = "OFF"
+    settings_of(obj).twist = "5"
+    update()
+    assert set(live.find(obj).skeleton.joints.fractions.last) == {2}
+
+
+def test_a_twist_is_spread_along_the_bone_before():
+    obj, armature = tube(twist="OFF")
+    turn_by_euler(armature, "bone.2", 120.0)
+    before = find_middle_angle(obj)
+    assert before < 30.0
+    armature.data.bones["bone.2"].supple.spread_twist = "ON"
+    update()
+    assert find_middle_angle(obj) == pytest.approx(60.0, abs=1.0)
+    assert find_end_angle(obj) == pytest.approx(120.0, abs=0.5)
+    armature.data.bones["bone.2"].supple.spread_twist = "OFF"
+    update()
+    assert find_middle_angle(obj) == pytest.approx(before, abs=1e-3)
+
+
+def find_middle_angle(obj: bpy.types.Object) -> float:
+    """How far the ring in the middle of the second bone is turned, degrees."""
+    rings = evaluated_points(obj)[: len(rest_points(obj)) // SIDES * SIDES].reshape(-1, SIDES, 3)
+    ring = rings[len(rings) // 2]
+    offset = ring[0] - ring.mean(axis=0)
+    return float(np.degrees(np.arctan2(offset[0], offset[2]))) - 90.0
+
+
+def test_undo_and_redo():
+    obj, armature = tube(twist="OFF")
+    turn_by_euler(armature, "bone.1", 270.0)
+    push("Pose")
+    before = evaluated_points(obj)
+    settings_of(obj).twist = "5"
+    update()
+    after = evaluated_points(obj)
+    push("Twist")
+    assert distance(before, after) > 0.01
+    undo()
+    update()
+    assert distance(before, evaluated_points(bpy.data.objects[NAME])) < 1e-6
+    redo()
+    update()
+    assert distance(after, evaluated_points(bpy.data.objects[NAME])) < 1e-6
+
+
+def test_a_file_that_was_bound_before_keeps_its_look(tmp_path):
+    obj, _ = tube(twist="AUTO")
+    settings_of(obj).version = 3
+    settings_of(obj).property_unset("twist")
+    name = obj.name
+    path = save(tmp_path / "before.blend")
+    reset()
+    bpy.ops.wm.open_mainfile(filepath=str(path))
+    update()
+    assert settings_of(bpy.data.objects[name]).twist == "OFF"
+
+
+def test_ticked_meshes_are_given_a_twist_together():
+    obj, armature = add_tube()
+    bind(obj, method="DLBNT", evaluate="PYTHON")
+    select(armature)
+    bpy.context.scene.supple_character.twist = "4"
+    assert settings_of(obj).twist == "4"
+
+
+def test_transforms_and_points_agree():
+    obj, armature = tube("CENTERS", "5")
+    turn_by_euler(armature, "bone.1", 400.0)
+    points = evaluated_points(obj)
+    modifier = obj.modifiers.new("Above", "CAST")
+    modifier.factor = 0.0
+    obj.modifiers.move(len(obj.modifiers) - 1, 0)
+    update()
+    assert distance(points, evaluated_points(obj)) < 1e-5
