@@ -7,7 +7,7 @@ It prints lines "progress 0.5", and writes what it found beside the job, as `res
 import json
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,9 @@ LOOKS = 4
 
 NEAR = 1e-5
 """Distance at rest, in sizes of the character, at which a vertex of the file may be one of the copy."""
+
+ROUNDING = 1e-6
+"""The same, in distances from the origin."""
 
 
 def main(path: Path) -> None:
@@ -62,9 +65,7 @@ def export(job: dict[str, Any]) -> dict[str, Any]:
     bpy.context.view_layer.update()
     looks = look_at(job, armature, meshes)
     report(0.05)
-    if job["format"] == "usd":
-        armature.animation_data.use_nla = True
-    {"gltf": export_gltf, "fbx": export_fbx, "usd": export_usd}[job["format"]](job, scene)
+    {"gltf": export_gltf, "fbx": export_fbx, "usd": export_usd}[job["format"]](job)
     report(0.3)
     keys = [
         [key.name for key in mesh.data.shape_keys.key_blocks][1:] if mesh.data.shape_keys else [] for mesh in meshes
@@ -92,24 +93,42 @@ def arrange_animations(job: dict[str, Any], armature: Any) -> None:
 
 
 def look_at(job: dict[str, Any], armature: Any, meshes: list[Any]) -> np.ndarray:
-    """The copy at rest and in some poses, world space: float array, shape (V, 1 + LOOKS, 3)."""
-    armature.data.pose_position = "REST"
-    looks = [read_world(meshes)]
-    armature.data.pose_position = "POSE"
-    frames = [
-        (number, frame) for number, clip in enumerate(job["clips"]) for frame in range(clip["start"], clip["end"] + 1)
-    ]
-    for number, frame in [frames[at] for at in np.linspace(0, len(frames) - 1, LOOKS).astype(int)] if frames else ():
-        for other, track in enumerate(armature.animation_data.nla_tracks):
-            track.is_solo = other == number
-        bpy.context.scene.frame_set(frame)
-        looks.append(read_world(meshes))
-    for track in armature.animation_data.nla_tracks if armature.animation_data else ():
+    """The copy at rest and in some poses, world space: float array, shape (V, 1 + looks, 3)."""
+    tracks = armature.animation_data.nla_tracks if armature.animation_data else ()
+
+    def go(clip: int, number: int) -> None:
+        for other, track in enumerate(tracks):
+            track.is_solo = other == clip
+        bpy.context.scene.frame_set(job["clips"][clip]["start"] + number)
+
+    looks = list(see(job, armature, meshes, go))
+    for track in tracks:
         track.is_solo = False
+    mute_keys(meshes, ())
     return np.stack(looks, axis=1)
 
 
-def export_gltf(job: dict[str, Any], scene: Any) -> None:
+def see(job: dict[str, Any], armature: Any, meshes: list[Any], go: Callable[[int, int], None]) -> Iterator[np.ndarray]:
+    """Yield where the vertices are at rest, and in some poses, without the keys that targets do not know.
+
+    `go` goes to a clip, and to a frame counted from its first. Objects at rest are where they are in the first pose.
+    """
+    frames = [(at, row) for at, clip in enumerate(job["clips"]) for row in range(clip["end"] - clip["start"] + 1)]
+    chosen = [frames[at] for at in np.linspace(0, len(frames) - 1, LOOKS).astype(int)] if frames else []
+    for clip, number in chosen[:1]:
+        go(clip, number)
+    keys = [key.name for mesh in meshes if mesh.data.shape_keys for key in mesh.data.shape_keys.key_blocks]
+    mute_keys(meshes, keys)
+    armature.data.pose_position = "REST"
+    yield read_world(meshes)
+    armature.data.pose_position = "POSE"
+    for clip, number in chosen:
+        go(clip, number)
+        mute_keys(meshes, [name for name in keys if name not in job["correctives"]])
+        yield read_world(meshes)
+
+
+def export_gltf(job: dict[str, Any]) -> None:
     bpy.ops.export_scene.gltf(
         filepath=job["output"],
         export_format="GLB" if job["output"].endswith(".glb") else "GLTF_SEPARATE",
@@ -129,7 +148,7 @@ def export_gltf(job: dict[str, Any], scene: Any) -> None:
     )
 
 
-def export_fbx(job: dict[str, Any], scene: Any) -> None:
+def export_fbx(job: dict[str, Any]) -> None:
     bpy.ops.export_scene.fbx(
         filepath=job["output"],
         object_types={"ARMATURE", "MESH"},
@@ -146,7 +165,7 @@ def export_fbx(job: dict[str, Any], scene: Any) -> None:
     )
 
 
-def export_usd(job: dict[str, Any], scene: Any) -> None:
+def export_usd(job: dict[str, Any]) -> None:
     export: Any = bpy.ops.wm.usd_export
     options = export.get_rna_type().properties.keys()
     textures = {"export_textures_mode": "NEW"} if "export_textures_mode" in options else {"export_textures": True}
@@ -155,8 +174,22 @@ def export_usd(job: dict[str, Any], scene: Any) -> None:
         export_animation=bool(job["clips"]),
         export_armatures=True,
         export_shapekeys=True,
+        export_custom_properties=False,
         **textures,
     )
+    if job["dual_quaternions"]:
+        ask_for_dual_quaternions(Path(job["output"]))
+
+
+def ask_for_dual_quaternions(path: Path) -> None:
+    """Have all skinned meshes of a .usda file blended by dual quaternions, for which Blender has no word."""
+    lines = path.read_text(encoding="utf-8").split("\n")
+    with path.open("w", encoding="utf-8", newline="\n") as stream:
+        for number, line in enumerate(lines):
+            if line.lstrip().startswith("int[] primvars:skel:jointIndices = "):
+                indent = line[: len(line) - len(line.lstrip())]
+                stream.write(f'{indent}uniform token primvars:skel:skinningMethod = "dualQuaternion"\n')
+            stream.write(line + ("\n" if number < len(lines) - 1 else ""))
 
 
 # Measuring
@@ -173,30 +206,29 @@ def measure(job: dict[str, Any], looks: np.ndarray) -> dict[str, Any]:
     else:
         bpy.ops.import_scene.fbx(filepath=job["output"], anim_offset=0.0)
     armature = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
+    disconnect_bones(armature)
     meshes = [
         obj for obj in bpy.data.objects if obj.type == "MESH" and any(m.type == "ARMATURE" for m in obj.modifiers)
     ]
     found_keys = sorted(
         {key.name for mesh in meshes if mesh.data.shape_keys for key in mesh.data.shape_keys.key_blocks[1:]}
     )
-    owners = match_vertices(job, looks, armature, meshes)
+    vertices, owners = match_vertices(job, looks, armature, meshes)
+    mute_keys(meshes, [name for name in found_keys if name not in job["correctives"]])
     targets = np.load(job["targets"], mmap_mode="r")
-    order = np.argsort(owners, kind="stable")
-    present, starts = np.unique(owners[order], return_index=True)
+    present, starts = np.unique(owners, return_index=True)
     rows = sum(clip["end"] - clip["start"] + 1 for clip in job["clips"])
     apart = np.lib.format.open_memmap(job["apart"], "w+", np.float32, (rows, len(looks)))
     world, done = np.array(job["world"]), 0
     for clip in job["clips"]:
         first = play(clip["name"], armature, meshes)
-        mute_face_keys(job, meshes)
         for number in range(clip["end"] - clip["start"] + 1):
-            at = first + number
-            scene.frame_set(int(np.floor(at)), subframe=at - np.floor(at))
+            go_to(first + number)
             space = np.array(clip["worlds"][number]) if clip["worlds"] else world
             target = job["scale"] * targets[clip["first"] + number].astype(np.float64)
             target = target @ space[:3, :3].T + space[:3, 3]
-            distances = np.linalg.norm(read_world(meshes) - target[owners], axis=1)
-            apart[done, present] = np.maximum.reduceat(distances[order], starts)
+            distances = np.linalg.norm(read_world(meshes)[vertices] - target[owners], axis=1)
+            apart[done, present] = np.maximum.reduceat(distances, starts)
             done += 1
             report(0.3 + 0.7 * done / rows)
     apart.flush()
@@ -204,50 +236,56 @@ def measure(job: dict[str, Any], looks: np.ndarray) -> dict[str, Any]:
     return {"missing": len(looks) - len(present), "found_keys": found_keys, "animations": animated}
 
 
-def match_vertices(job: dict[str, Any], looks: np.ndarray, armature: Any, meshes: list[Any]) -> np.ndarray:
-    """Which vertex of the copy each vertex of the file is: by where it is at rest, and where there are several, by how
-    it looks in some poses."""
-    rest, size = looks[:, 0], float(np.linalg.norm(np.ptp(looks[:, 0], axis=0)))
-    tree = KDTree(len(rest))
-    for number, point in enumerate(rest.tolist()):
+def disconnect_bones(armature: Any) -> None:
+    """Have bones move as the file says: importers connect those that begin at another's tail, which then can not."""
+    bpy.context.view_layer.objects.active = armature
+    bpy.ops.object.mode_set(mode="EDIT")
+    for bone in armature.data.edit_bones:
+        bone.use_connect = False
+    bpy.ops.object.mode_set(mode="OBJECT")
+
+
+def match_vertices(
+    job: dict[str, Any], looks: np.ndarray, armature: Any, meshes: list[Any]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Which vertices of the file and of the copy are the same: by where they are at rest and in some poses.
+
+    Importers split vertices at seams and leave out those of no face; copies have vertices in one place that move as
+    one, and others that do not. So one may have several partners. Pairs are ordered by the copy's vertex.
+    """
+
+    def go(clip: int, number: int) -> None:
+        go_to(play(job["clips"][clip]["name"], armature, meshes) + number)
+
+    rest, *seen = see(job, armature, meshes, go)
+    size = float(np.linalg.norm(np.ptp(looks[:, 0], axis=0)))
+    near = NEAR * size + ROUNDING * float(np.abs(rest).max(initial=0.0))
+    tree = KDTree(len(looks))
+    for number, point in enumerate(looks[:, 0].tolist()):
         tree.insert(Vector(point), number)
     tree.balance()
-    armature.data.pose_position = "REST"
-    mute_face_keys(job, meshes)
-    found = read_world(meshes)
-    armature.data.pose_position = "POSE"
-    candidates = [[hit[1] for hit in tree.find_range(Vector(point), NEAR * size)] for point in found.tolist()]
-    owners = np.array(
-        [own[0] if own else tree.find(Vector(point))[1] for own, point in zip(candidates, found.tolist(), strict=True)],
-        np.intp,
-    )
-    unsure = [number for number, own in enumerate(candidates) if len(own) > 1]
-    if not unsure:
-        return owners
-    seen = [read_world(meshes)[unsure] for _ in visit_looks(job, armature, meshes)]
-    for at, number in enumerate(unsure):
-        own = candidates[number]
-        away = sum(np.linalg.norm(looks[own, 1 + look] - points[at], axis=1) for look, points in enumerate(seen))
-        owners[number] = own[int(np.argmin(away))]
-    return owners
+    hits = [[hit[1] for hit in tree.find_range(Vector(point), near)] for point in rest.tolist()]
+    partners = np.array([vertex for own in hits for vertex in own], np.intp)
+    vertices = np.repeat(np.arange(len(rest)), [len(own) for own in hits])
+    away = np.zeros(len(vertices))
+    for look, points in enumerate(seen, 1):
+        away += np.linalg.norm(points[vertices] - looks[partners, look], axis=1)
+    least = np.full(len(rest), np.inf)
+    np.minimum.at(least, vertices, away)
+    kept = np.flatnonzero(away <= least[vertices] + len(seen) * near)
+    order = kept[np.argsort(partners[kept], kind="stable")]
+    return vertices[order], partners[order]
 
 
-def visit_looks(job: dict[str, Any], armature: Any, meshes: list[Any]) -> Iterator[None]:
-    """Go to the frames of `look_at`, in the file."""
-    frames = [(clip, number) for clip in job["clips"] for number in range(clip["end"] - clip["start"] + 1)]
-    for clip, number in [frames[at] for at in np.linspace(0, len(frames) - 1, LOOKS).astype(int)]:
-        first = play(clip["name"], armature, meshes)
-        mute_face_keys(job, meshes)
-        at = first + number
-        bpy.context.scene.frame_set(int(np.floor(at)), subframe=at - np.floor(at))
-        yield
-
-
-def mute_face_keys(job: dict[str, Any], meshes: list[Any]) -> None:
-    """Leave the copy's corrective keys alone: targets know no others."""
+def mute_keys(meshes: list[Any], names: Collection[str]) -> None:
+    """Mute the shape keys of these names, and no others."""
     for mesh in meshes:
         for key in mesh.data.shape_keys.key_blocks if mesh.data.shape_keys else ():
-            key.mute = key.name not in job["correctives"]
+            key.mute = key.name in names
+
+
+def go_to(frame: float) -> None:
+    bpy.context.scene.frame_set(int(np.floor(frame)), subframe=frame - np.floor(frame))
 
 
 def play(name: str, armature: Any, meshes: list[Any]) -> float:

@@ -102,9 +102,42 @@ def drive_key(key: bpy.types.ShapeKey, armature: bpy.types.Object, name: str) ->
     variable.targets[0].data_path = f'["{bpy.utils.escape_identifier(name)}"]'
 
 
+def drive_key_by_angle(
+    key: bpy.types.ShapeKey,
+    armature: bpy.types.Object,
+    bone: str,
+    axis: np.ndarray,
+    angles: tuple[float, float, float | None],
+) -> None:
+    """Have a shape key follow an angle of a bone by a simple expression, which needs no Python.
+
+    Parameters
+    ----------
+    key : ShapeKey
+    armature : Object
+    bone : str
+    axis : float array, shape (3,)
+        That the bone turns about, in its own space.
+    angles : (float, float, float or None)
+        Radians: the value rises from 0 at the first to 1 at the second, and falls to 0 at the third, if there is one.
+    """
+    driver = key.driver_add("value").driver
+    for name in "wxyz":
+        variable = driver.variables.new()
+        variable.name, variable.type = name, "TRANSFORMS"
+        target = cast(Any, variable.targets[0])
+        target.id, target.bone_target, target.transform_space = armature, bone, "LOCAL_SPACE"
+        target.transform_type, target.rotation_mode = f"ROT_{name.upper()}", "QUATERNION"
+    along = "".join(f"{value:+.6g}*{name}" for name, value in zip("xyz", axis.tolist(), strict=True))
+    angle = f"2*atan2(({along})*(1 if w>0 else -1),fabs(w))"
+    start, peak, end = angles
+    falling = "1" if end is None else f"({end:.6g}-{angle})/{end - peak:.6g}"
+    driver.expression = f"max(0,min(({angle}-{start:.6g})/{peak - start:.6g},{falling}))"
+
+
 def skin_copy(
     obj: bpy.types.Object, armature: bpy.types.Object, names: Sequence[str], bones: np.ndarray, values: np.ndarray
-):
+) -> None:
     """Give a copy its weights, and have an armature deform it by linear blending.
 
     Parameters

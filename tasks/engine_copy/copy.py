@@ -7,24 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import bpy
 import numpy as np
+from mathutils import Matrix
 
-from ...bridge.animation import Curve, add_track, new_action, play_action
-from ...bridge.armature_copies import list_bone_curves, new_armature, read_rests
+from ...bridge.armature_copies import new_armature, read_rests
 from ...bridge.armatures import Skeleton
-from ...bridge.mesh_copies import add_key, check_keys, copy_mesh, drive_key, skin_copy
-from ...bridge.meshes import mesh_of
+from ...bridge.mesh_copies import add_key, check_keys, copy_mesh, skin_copy
 from ...bridge.modifiers import PATTERNS_NAME, is_supple_modifier
 from ...deformers import SkinningError
 from ...deformers.engine_copy.bone_motion import BoneMotion, find_bone_motion
 from ...deformers.engine_copy.model import Fit
 from ...settings.engine_copy import ORIGINAL_KEY
+from .baking import Parts, bake, name_correctives, name_within, without_scale
 from .examples import Motion, Part, Subject
-from .played import UNMOVED, Played
+from .played import Played
 
 TARGET_KEY = "supple_copy_for"
 """Custom property of the collection of a copy: what it was made for."""
@@ -68,16 +67,6 @@ class Copy:
     left_out: list[str]
 
 
-@dataclass
-class _Parts:
-    """What was made so far."""
-
-    armature: Any = None
-    meshes: list[Any] = field(default_factory=list)
-    actions: list[Any] = field(default_factory=list)
-    correctives: list[str] = field(default_factory=list)
-
-
 def make_copy(subject: Subject, fit: Fit, motion: Motion, target: str = "gltf", played: Sequence[Played] = ()) -> Copy:
     """Make a copy, or make it anew.
 
@@ -99,23 +88,23 @@ def make_copy(subject: Subject, fit: Fit, motion: Motion, target: str = "gltf", 
         Where the armature is scaled unevenly, or shape keys are absolute; nothing is left behind then.
     """
     scale, world = _read_world(subject.armature)
-    originals = [subject.armature, *(part.skinned.obj for part in subject.parts)]
-    for obj in originals[1:]:
+    originals = [part.skinned.obj for part in subject.parts]
+    for obj in originals:
         check_keys(obj)
     former, label = find_copy(subject.armature, target), TARGETS[target]
-    with _removed_on_error() as parts:
+    with _removed_on_error(originals) as parts:
         names, bones = _add_armature(subject, fit, motion, scale, parts)
-        parts.armature.matrix_world = world.T.tolist()
+        parts.armature.matrix_world = Matrix(world.tolist())
         for part in subject.parts:
             _add_mesh(part, fit, names, scale, parts)
-        _bake(motion, fit, names, bones, played, parts, label)
+        bake(parts, motion, fit, names, bones, played, label)
         collection = former or bpy.data.collections.new(f"{subject.armature.name} for {label}")
     if former is not None:
         _clear(former)
     else:
         bpy.context.scene.collection.children.link(collection)
     collection[ORIGINAL_KEY], collection[TARGET_KEY] = subject.armature, target
-    for obj, source in zip([parts.armature, *parts.meshes], originals, strict=True):
+    for obj, source in zip([parts.armature, *parts.meshes], [subject.armature, *originals], strict=True):
         collection.objects.link(obj)
         obj.name = obj.data.name = f"{source.name} for {label}"
         obj[ORIGINAL_KEY] = source.name  # no pointer: what is written for exporters would take the original along
@@ -123,8 +112,8 @@ def make_copy(subject: Subject, fit: Fit, motion: Motion, target: str = "gltf", 
         collection=collection,
         armature=parts.armature,
         meshes=parts.meshes,
-        originals=[obj.name for obj in originals],
-        correctives=parts.correctives,
+        originals=[obj.name for obj in (subject.armature, *originals)],
+        correctives=name_correctives(names, fit),
         scale=scale,
         world=world,
         left_out=_list_left_out(subject),
@@ -152,12 +141,7 @@ def remove_copy(collection: bpy.types.Collection) -> None:
 
 def _clear(collection: bpy.types.Collection) -> None:
     """Remove the objects of a copy, and what only they use."""
-    actions = list_baked(collection)
-    for obj in list(collection.objects):
-        _remove_object(obj)
-    for action in actions:
-        if not action.users:
-            bpy.data.actions.remove(action)
+    _remove(list(collection.objects), list_baked(collection))
 
 
 def list_baked(collection: bpy.types.Collection) -> list[bpy.types.Action]:
@@ -167,24 +151,20 @@ def list_baked(collection: bpy.types.Collection) -> list[bpy.types.Action]:
     return list(dict.fromkeys(strip.action for strip in strips if strip.action is not None))
 
 
-def _remove_object(obj: bpy.types.Object) -> None:
-    data: Any = obj.data
-    bpy.data.objects.remove(obj)
-    if not data.users:
-        bpy.data.batch_remove([data])
+def _remove(objects: Sequence[bpy.types.Object], actions: Sequence[bpy.types.Action]) -> None:
+    data = {obj.data for obj in objects}
+    bpy.data.batch_remove(objects)
+    bpy.data.batch_remove([other for other in (*data, *actions) if not other.users])
 
 
 @contextmanager
-def _removed_on_error() -> Iterator[_Parts]:
+def _removed_on_error(originals: list[bpy.types.Object]) -> Iterator[Parts]:
     """What is being made: on any error all of it goes."""
-    parts = _Parts()
+    parts = Parts(originals)
     try:
         yield parts
     except BaseException:
-        for obj in (*parts.meshes, *filter(None, [parts.armature])):
-            _remove_object(obj)
-        for action in parts.actions:
-            bpy.data.actions.remove(action)
+        _remove([*parts.meshes, *filter(None, [parts.armature])], parts.actions)
         raise
 
 
@@ -201,14 +181,6 @@ def _read_world(armature: bpy.types.Object) -> tuple[float, np.ndarray]:
     return scale, without_scale(matrix[None])[0]
 
 
-def without_scale(matrices: np.ndarray) -> np.ndarray:
-    """Rotations and translations of matrices, shape (n, 4, 4)."""
-    left, _, right = np.linalg.svd(matrices[:, :3, :3])
-    result = matrices.copy()
-    result[:, :3, :3] = left @ right
-    return result
-
-
 def _scaled(matrices: np.ndarray, scale: float) -> np.ndarray:
     """Matrices, shape (..., 4, 4), in a space of another scale."""
     result = np.array(matrices, np.float64)
@@ -220,26 +192,26 @@ def name_bones(skeleton: Skeleton, fit: Fit) -> list[str]:
     """Names of the copy's bones, those of the joints and then those of the helpers; each differs from the others."""
     names: list[str] = []
 
-    def add(name: str) -> None:
-        number, free = 1, name
-        while free in names or (free != name and free in skeleton.names):
+    def add(base: str, ending: str) -> None:
+        name, number = name_within(base, ending), 1
+        while name in names or name in skeleton.names:
             number += 1
-            free = f"{name}_{number}"
-        names.append(free)
+            name = name_within(base, f"{ending}_{number}")
+        names.append(name)
 
     for bone, count in zip(skeleton.names, skeleton.joint_counts.tolist(), strict=True):
         names.append(bone)
         for part in range(1, count):
-            add(f"{bone}_bend_{part}")
+            add(bone, f"_bend_{part}")
     counts: dict[int, int] = {}
     for helper in fit.helpers:
         counts[helper.joint] = counts.get(helper.joint, 0) + 1
-        add(f"{names[helper.joint]}_twist_{counts[helper.joint]}")
+        add(names[helper.joint], f"_twist_{counts[helper.joint]}")
     return names
 
 
 def _add_armature(
-    subject: Subject, fit: Fit, motion: Motion, scale: float, parts: _Parts
+    subject: Subject, fit: Fit, motion: Motion, scale: float, parts: Parts
 ) -> tuple[list[str], BoneMotion]:
     """Make the armature: names of its bones, and how they move in each pose that was fitted to."""
     skeleton, joints = subject.skeleton, subject.skeleton.joints
@@ -262,7 +234,7 @@ def _add_armature(
     return names, bones
 
 
-def _add_mesh(part: Part, fit: Fit, names: list[str], scale: float, parts: _Parts) -> None:
+def _add_mesh(part: Part, fit: Fit, names: list[str], scale: float, parts: Parts) -> None:
     obj, rest = part.skinned.obj, part.rest
     own = slice(part.first, part.first + len(rest.points))
     space = np.eye(4) if rest.object_to_armature is None else rest.object_to_armature
@@ -270,84 +242,9 @@ def _add_mesh(part: Part, fit: Fit, names: list[str], scale: float, parts: _Part
     copy = copy_mesh(obj, obj.name, scale * rest.armature_points, space)
     parts.meshes.append(copy)
     skin_copy(copy, parts.armature, names, fit.bones[own], fit.values[own])
-    for index, key in enumerate(fit.keys):
+    for name, key in zip(name_correctives(names, fit), fit.keys, strict=True):
         if key.offsets[own].any():
-            name = _name_corrective(names, fit, index)
-            drive_key(add_key(copy, name, scale * key.offsets[own]), parts.armature, name)
-            parts.armature[name] = 0.0
-            parts.correctives += [name] if name not in parts.correctives else []
-
-
-def _name_corrective(names: list[str], fit: Fit, index: int) -> str:
-    key = fit.keys[index]
-    return f"{names[key.joint]}_corrective_{sum(other.joint == key.joint for other in fit.keys[: index + 1])}"
-
-
-def _bake(
-    motion: Motion,
-    fit: Fit,
-    names: list[str],
-    bones: BoneMotion,
-    played: Sequence[Played],
-    parts: _Parts,
-    label: str,
-) -> None:
-    """Make the actions of the armature object: bones, the object itself, and shape keys by its custom properties."""
-    driven = _drive_face_keys(played, parts)
-    moves = any(other.worlds is not None for other in played)
-    for number, clip in enumerate(motion.clips):
-        frames, rows = np.array(clip.frames), np.arange(clip.first, clip.first + len(clip.frames))
-        curves = list_bone_curves(names, bones, frames, rows)
-        for index in range(len(fit.keys)):
-            name = _name_corrective(names, fit, index)
-            if name in parts.correctives:
-                curves.append(_property_curve(name, frames, fit.key_values[rows, index]))
-        for name, (mesh, key) in driven.items():
-            curves.append(_property_curve(name, frames, played[number].keys[mesh][:, key]))
-        if moves:
-            curves += _list_object_curves(parts.armature, frames, played[number].worlds)
-        made = new_action(f"{clip.action} for {label}", curves)
-        made[ORIGINAL_KEY] = clip.action
-        parts.actions.append(made)
-        add_track(parts.armature, clip.action, made, clip.frames.start)
-    if parts.actions:
-        play_action(parts.armature, parts.actions[0])
-
-
-def _property_curve(name: str, frames: np.ndarray, values: np.ndarray) -> Curve:
-    return Curve(f'["{bpy.utils.escape_identifier(name)}"]', 0, frames, values, "Shape Keys")
-
-
-def _drive_face_keys(played: Sequence[Played], parts: _Parts) -> dict[str, tuple[int, int]]:
-    """Have a custom property drive each shape key that is animated: its mesh and key by the property's name."""
-    driven = {}
-    for mesh, obj in enumerate(parts.meshes):
-        values = np.concatenate([other.keys[mesh] for other in played]) if played else np.empty((0, 0))
-        for index in range(1, values.shape[1]):
-            key = mesh_of(obj).shape_keys.key_blocks[index]
-            if np.ptp(values[:, index]) < UNMOVED:
-                key.value = float(values[0, index])
-                continue
-            name = f"{obj.name}: {key.name}"
-            parts.armature[name] = 0.0
-            drive_key(key, parts.armature, name)
-            driven[name] = mesh, index
-    return driven
-
-
-def _list_object_curves(armature: bpy.types.Object, frames: np.ndarray, worlds: np.ndarray | None) -> list[Curve]:
-    """Curves of where the armature object is; it stays where it is in a clip that does not move it."""
-    still = np.array(armature.matrix_world)[None].repeat(len(frames), axis=0)
-    motion = find_bone_motion(
-        np.eye(4)[None], np.array([-1]), without_scale(still if worlds is None else worlds)[:, None]
-    )
-    armature.rotation_mode = "QUATERNION"
-    channels = ("location", motion.locations[:, 0]), ("rotation_quaternion", motion.rotations[:, 0])
-    return [
-        Curve(channel, index, frames, values[:, index], "Object Transforms")
-        for channel, values in channels
-        for index in range(values.shape[1])
-    ]
+            add_key(copy, name, scale * key.offsets[own])
 
 
 def _list_left_out(subject: Subject) -> list[str]:

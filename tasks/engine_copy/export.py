@@ -13,7 +13,8 @@ import numpy as np
 from ...bridge.exchange import find_command, read_scene, run_session, save_objects
 from ...bridge.files import check_writable, filling, replacing
 from ...deformers import SkinningError
-from .copy import Copy, without_scale
+from .baking import without_scale
+from .copy import Copy
 from .examples import Motion
 from .played import Played
 

@@ -1,14 +1,21 @@
 """Engine copies: what they are made of, and that files of them are what was measured."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import bpy
 import numpy as np
 import pytest
 
-from scenes import add_tube, animate_tube, bind
-from supple.deformers.engine_copy import Examples, Fit, Helper, Skin, fit_linear, pose_copy
+from scenes import add_tube, add_twin, animate_tube, bind, rest_points, snapshot
+from supple.deformers import SkinningError
+from supple.deformers.algebra.dual_quaternions import quaternions_from_rotations
+from supple.deformers.engine_copy import Examples, Fit, Helper, Key, Skin, fit_linear, pose_copy
+from supple.settings.objects import settings_of
 from supple.tasks.actions import list_actions, read_poses
-from supple.tasks.engine_copy.copy import make_copy
+from supple.tasks.engine_copy import baking
+from supple.tasks.engine_copy.baking import find_angles, find_hat, without_scale
+from supple.tasks.engine_copy.copy import find_copy, make_copy, remove_copy
 from supple.tasks.engine_copy.examples import Motion, list_clips, read_subject, write_targets
 from supple.tasks.engine_copy.export import prepare_export
 from supple.tasks.engine_copy.played import read_played
@@ -17,7 +24,9 @@ from supple.tasks.engine_copy.played import read_played
 class Made:
     """A copy by linear blending, and what it was made of."""
 
-    def __init__(self, tmp_path: Path, *meshes, target: str = "gltf", helpers: bool = False) -> None:
+    def __init__(
+        self, tmp_path: Path, *meshes, target: str = "gltf", helpers=False, corrective=False, influences=4
+    ) -> None:
         self.subject = read_subject(meshes)
         actions = list_actions(self.subject.armature)
         clips = list_clips(actions)
@@ -32,18 +41,24 @@ class Made:
         values = write_targets(self.targets, self.subject, self.motion, lambda share: None)
         self.examples = Examples(self.motion.matrices, lambda frames: values[frames])
         skin = self.subject.skin
-        self.fit = fit_linear(skin, self.examples, 4)
-        self.target = target
+        self.fit = fit_linear(skin, self.examples, influences)
+        self.target, self.influences = target, influences
         if helpers:
             self.fit = add_helper(self.fit, skin, self.motion)
+        if corrective:
+            self.fit = add_corrective(self.fit, skin, self.motion)
         expected = pose_copy(skin, self.examples, self.fit, np.arange(len(poses)))
         self.apart = np.linalg.norm(expected - values, axis=2)
         self.copy = make_copy(self.subject, self.fit, self.motion, target, self.played)
 
-    def export(self, path: Path, folder: Path):
+    def prepare(self, path: Path, folder: Path):
         folder.mkdir()
-        export = prepare_export(self.copy, self.motion, self.played, self.target, path, folder, self.targets, 4)
-        return export.run()
+        return prepare_export(
+            self.copy, self.motion, self.played, self.target, path, folder, self.targets, self.influences
+        )
+
+    def export(self, path: Path, folder: Path, progress=lambda share: None):
+        return self.prepare(path, folder).run(progress)
 
 
 def add_helper(fit: Fit, skin: Skin, motion: Motion) -> Fit:
@@ -58,18 +73,278 @@ def add_helper(fit: Fit, skin: Skin, motion: Motion) -> Fit:
     return Fit((helper,), bones, values.astype(np.float32), turned[:, None], (), fit.key_values)
 
 
-@pytest.mark.parametrize("target", ["gltf", "fbx"])
-def test_a_file_is_what_was_measured(tmp_path, target):
+def add_corrective(fit: Fit, skin: Skin, motion: Motion) -> Fit:
+    """A key that is full where joint 1 has bent by half a radian, and pushes all vertices along z."""
+    rotations = [without_scale(motion.matrices[:, joint])[:, :3, :3] for joint in (0, 1)]
+    turned = rotations[0].transpose(0, 2, 1) @ rotations[1]
+    angles = find_angles(quaternions_from_rotations(turned), np.array([1.0, 0.0, 0.0]))
+    offsets = np.zeros((len(skin.points), 3), np.float32)
+    offsets[:, 2] = 0.1 * np.sin(skin.points[:, 1])
+    key = Key(1, np.array([1.0, 0.0, 0.0]), (0.0, 0.5, 1.2), offsets)
+    return replace(fit, keys=(key,), key_values=find_hat(key, angles)[:, None])
+
+
+FORMATS = pytest.mark.parametrize(("target", "name"), [("gltf", "tube.glb"), ("fbx", "tube.fbx")])
+
+
+def assert_same_in_file(made: Made, tmp_path: Path, name: str, within: float = 5e-5) -> None:
+    """The file that is read again is as far from its targets as the copy, vertex by vertex, in meters."""
+    found = made.export(tmp_path / name, tmp_path / "between")
+    assert (tmp_path / name).is_file()
+    assert found.missing == 0
+    assert set(found.animations) == {clip.action for clip in made.motion.clips}
+    meters = made.subject.millimeters / 1000.0
+    assert np.ptp(made.apart) > 1e-3 / meters  # linear blending is far from the method
+    assert found.apart == pytest.approx(made.apart * meters, abs=within)
+
+
+@pytest.fixture
+def tube():
+    """A tube that is bound, and moves without scale."""
     obj, armature = add_tube(rings=12, sides=8)
     animate_tube(armature)
+    remove_scale(armature)
+    bind(obj)
+    return obj, armature
+
+
+def remove_scale(armature):
+    """Take the curves of scale off the armature's action."""
+    action = armature.animation_data.action
+    curves = action.fcurves if hasattr(action, "fcurves") else action.layers[0].strips[0].channelbags[0].fcurves
+    for curve in [curve for curve in curves if curve.data_path.endswith("scale")]:
+        curves.remove(curve)
     for bone in armature.pose.bones:
         bone.scale = (1, 1, 1)
+
+
+@FORMATS
+def test_a_file_is_what_was_measured(tmp_path, tube, target, name):
+    assert_same_in_file(Made(tmp_path, tube[0], target=target, helpers=True), tmp_path, name)
+
+
+@FORMATS
+def test_scaled_bones(tmp_path, target, name):
+    obj, armature = add_tube(rings=12, sides=8)
+    animate_tube(armature)
     bind(obj)
-    made = Made(tmp_path, obj, target=target, helpers=True)
-    path = tmp_path / f"tube.{'glb' if target == 'gltf' else 'fbx'}"
-    found = made.export(path, tmp_path / "between")
-    assert path.is_file()
-    assert found.missing == 0
-    assert found.animations == [made.motion.clips[0].action]
-    assert found.apart.max() == pytest.approx(made.apart.max(), abs=5e-5)
-    assert found.apart == pytest.approx(made.apart, abs=5e-5)
+    made = Made(tmp_path, obj, target=target)
+    scales = np.linalg.norm(made.motion.matrices[:, :, :3, :3], axis=2)
+    assert np.ptp(scales) > 0.3
+    assert_same_in_file(made, tmp_path, name)
+
+
+@FORMATS
+def test_objects_with_transforms(tmp_path, target, name):
+    """A character modeled in centimeters, its armature a child of an object that stands elsewhere."""
+    obj, armature = add_tube(rings=12, sides=8)
+    animate_tube(armature)
+    remove_scale(armature)
+    holder = bpy.data.objects.new("Holder", None)
+    bpy.context.scene.collection.objects.link(holder)
+    holder.location, holder.rotation_euler = (3, -2, 1), (0.3, -0.5, 0.7)
+    armature.parent, armature.scale = holder, (0.01, 0.01, 0.01)
+    obj.parent = armature
+    obj.location, obj.rotation_euler, obj.scale = (0, 0, 0), (0.0, 0.1, 0.0), (1.0, 1.2, 1.0)
+    bpy.context.view_layer.update()
+    bind(obj)
+    made = Made(tmp_path, obj, target=target)
+    copy = made.copy.meshes[0]
+    bpy.context.view_layer.update()
+    world = np.array(obj.matrix_world)
+    expected = rest_points(obj) @ world[:3, :3].T + world[:3, 3]
+    space = np.array(copy.matrix_world)
+    assert rest_points(copy) @ space[:3, :3].T + space[:3, 3] == pytest.approx(expected, abs=1e-5)
+    assert made.copy.armature.matrix_world.to_scale()[:] == pytest.approx((1, 1, 1), abs=1e-6)
+    assert made.subject.millimeters == pytest.approx(10.0, rel=1e-4)
+    found = made.export(tmp_path / name, tmp_path / "between")
+    assert found.apart == pytest.approx(made.apart / 100.0, abs=5e-5 / 10.0)
+    assert found.apart.max() > 5e-4
+
+
+@FORMATS
+def test_an_armature_object_that_moves(tmp_path, tube, target, name):
+    _, armature = tube
+    armature.rotation_mode = "XYZ"
+    for frame, value in ((1, 0.0), (8, 1.0)):
+        armature.location.z = value
+        armature.rotation_euler.x = 0.5 * value
+        armature.keyframe_insert("location", frame=frame)
+        armature.keyframe_insert("rotation_euler", frame=frame)
+    made = Made(tmp_path, tube[0], target=target)
+    assert np.ptp(made.played[0].worlds[:, 2, 3]) > 0.9
+    assert_same_in_file(made, tmp_path, name)
+
+
+@FORMATS
+def test_bendy_bones(tmp_path, target, name):
+    obj, armature = add_tube(rings=12, sides=8)
+    armature.data.bones["bone.1"].bbone_segments = 3
+    animate_tube(armature)
+    remove_scale(armature)
+    bind(obj)
+    made = Made(tmp_path, obj, target=target)
+    names = sorted(bone.name for bone in made.copy.armature.data.bones)
+    assert names == ["bone.0", "bone.1", "bone.1_bend_1", "bone.1_bend_2", "bone.1_bend_3", "bone.2"]
+    assert_same_in_file(made, tmp_path, name)
+
+
+@FORMATS
+def test_several_actions_and_meshes(tmp_path, tube, target, name):
+    """Animations are called as the actions are; other armatures' actions stay out."""
+    obj, armature = tube
+    other = add_twin(obj)
+    other.name = "Sleeve"
+    bind(other)
+    wave = armature.animation_data.action
+    wave.name = "Wave"
+    nod = wave.copy()
+    nod.name = "Nod"
+    nod.use_fake_user = True
+    stranger = bpy.data.actions.new("Stranger")
+    stranger.use_fake_user = True
+    made = Made(tmp_path, obj, other, target=target, helpers=True)
+    assert {clip.action for clip in made.motion.clips} == {"Wave", "Nod"}
+    assert made.copy.originals == ["Rig", "Tube", "Sleeve"]
+    assert_same_in_file(made, tmp_path, name)
+
+
+@FORMATS
+def test_corrective_keys(tmp_path, tube, target, name):
+    """They are driven by an angle of their bone, without Python, and the file plays them."""
+    made = Made(tmp_path, tube[0], target=target, corrective=True)
+    (key,) = [key for key in made.copy.meshes[0].data.shape_keys.key_blocks if "corrective" in key.name]
+    driver = made.copy.meshes[0].data.shape_keys.animation_data.drivers[0].driver
+    assert key.name == "bone.1_corrective_1"
+    assert driver.is_simple_expression
+    assert driver.is_valid
+    assert made.fit.key_values.max() > 0.5
+    assert_same_in_file(made, tmp_path, name)
+
+
+@FORMATS
+def test_eight_influences(tmp_path, target, name):
+    obj, armature = add_tube(bones=6, rings=12, sides=8)
+    animate_tube(armature)
+    remove_scale(armature)
+    for group in obj.vertex_groups:
+        group.add(range(len(obj.data.vertices)), 0.2, "ADD")
+    bind(obj)
+    made = Made(tmp_path, obj, target=target, influences=8)
+    assert (made.fit.values > 0).sum(axis=1).max() == 6
+    assert_same_in_file(made, tmp_path, name)
+
+
+def test_a_copy_is_plain(tmp_path, tube):
+    """Materials, UVs, colors and normals stay; nothing is left that exporters can get wrong."""
+    obj, _ = tube
+    red, blue = (bpy.data.materials.new(name) for name in ("Red", "Blue"))
+    obj.data.materials.append(red)
+    obj.data.materials.append(None)
+    obj.material_slots[1].link = "OBJECT"
+    obj.material_slots[1].material = blue
+    obj.data.polygons.foreach_set("material_index", np.arange(len(obj.data.polygons)) % 2)
+    layer = obj.data.uv_layers.new(name="Map")
+    layer.data.foreach_set("uv", np.random.default_rng(0).random(2 * len(obj.data.loops)))
+    obj.data.color_attributes.new("Tint", "BYTE_COLOR", "POINT")
+    obj.vertex_groups.new(name="mask")
+    normals = np.random.default_rng(1).normal(size=(len(obj.data.vertices), 3)) + np.array([0, 0, 2.0])
+    obj.data.normals_split_custom_set_from_vertices(normals.tolist())
+    obj.modifiers.new("Subdivision", "SUBSURF")
+    before = snapshot(obj)
+    made = Made(tmp_path, obj)
+    copy = made.copy.meshes[0]
+    after = snapshot(obj)
+    assert {name: value for name, value in after.items() if name.startswith(obj.name)} == {
+        name: value for name, value in before.items() if name.startswith(obj.name)
+    }
+    assert [material.name for material in copy.data.materials] == ["Red", "Blue"]
+    assert copy.data.uv_layers.keys() == ["Map"]
+    assert "Tint" in copy.data.color_attributes
+    assert not any(attribute.name.startswith("supple") for attribute in copy.data.attributes)
+    corners = [np.array([corner.vector for corner in mesh.corner_normals]) for mesh in (obj.data, copy.data)]
+    assert corners[1] == pytest.approx(corners[0], abs=1e-4)
+    assert [modifier.type for modifier in copy.modifiers] == ["ARMATURE"]
+    assert not copy.modifiers[0].use_deform_preserve_volume
+    assert copy.parent == made.copy.armature
+    assert {group.name for group in copy.vertex_groups} <= set(made.copy.armature.data.bones.keys())
+    assert max(len(vertex.groups) for vertex in copy.data.vertices) <= 4
+    assert made.copy.left_out == ["Tube: Subdivision"]
+    assert not settings_of(copy).is_bound
+
+
+def count_data():
+    return [len(getattr(bpy.data, name)) for name in ("objects", "meshes", "armatures", "actions", "collections")]
+
+
+def test_a_copy_takes_the_place_of_the_former_one(tmp_path, tube):
+    made = Made(tmp_path, tube[0], helpers=True)
+    counts, collection = count_data(), made.copy.collection
+    again = make_copy(made.subject, made.fit, made.motion, "gltf", made.played)
+    assert again.collection == collection
+    assert count_data() == counts
+    assert sorted(obj.name for obj in collection.objects) == ["Rig for glTF", "Tube for glTF"]
+    make_copy(made.subject, made.fit, made.motion, "fbx", made.played)
+    assert len(bpy.data.collections) == 2
+    remove_copy(collection)
+    assert find_copy(tube[1], "gltf") is None
+    assert find_copy(tube[1], "fbx") is not None
+
+
+def test_nothing_is_left_of_a_copy_that_fails(tmp_path, tube, monkeypatch):
+    made = Made(tmp_path, tube[0])
+    remove_copy(made.copy.collection)
+    counts = count_data()
+
+    def fail(*arguments):
+        raise SkinningError("No")
+
+    monkeypatch.setattr(baking, "add_track", fail)
+    with pytest.raises(SkinningError, match="No"):
+        make_copy(made.subject, made.fit, made.motion, "gltf", made.played)
+    assert count_data() == counts
+
+
+def test_what_no_engine_knows_is_refused(tmp_path, tube):
+    tube[1].scale = (1, 2, 1)
+    bpy.context.view_layer.update()
+    with pytest.raises(SkinningError, match="unevenly"):
+        Made(tmp_path, tube[0])
+
+
+def test_a_path_that_can_not_be_written_is_refused(tmp_path, tube):
+    made = Made(tmp_path, tube[0])
+    with pytest.raises(SkinningError, match="ends in"):
+        made.export(tmp_path / "tube.obj", tmp_path / "a")
+    with pytest.raises(SkinningError, match="Cannot write"):
+        made.export(tmp_path / "nowhere" / "tube.glb", tmp_path / "b")
+
+
+def test_a_cancel_leaves_no_file(tmp_path, tube):
+    class CancelledError(Exception):
+        pass
+
+    def cancel(share):
+        raise CancelledError
+
+    made = Made(tmp_path, tube[0])
+    with pytest.raises(CancelledError):
+        made.export(tmp_path / "tube.glb", tmp_path / "between", cancel)
+    assert not (tmp_path / "tube.glb").exists()
+
+
+def test_what_an_exporter_says_is_passed_on(tmp_path, tube):
+    made = Made(tmp_path, tube[0])
+    remove_copy(made.copy.collection)
+    made = Made(tmp_path, tube[0])
+    export = made.prepare(tmp_path / "tube.glb", tmp_path / "between")
+    export.job["objects"] = ["Nobody"]
+    with pytest.raises(SkinningError, match="Nobody"):
+        export.run()
+    assert not (tmp_path / "tube.glb").exists()
+
+
+def test_separate_files_are_all_there(tmp_path, tube):
+    Made(tmp_path, tube[0]).export(tmp_path / "tube.gltf", tmp_path / "between")
+    assert (tmp_path / "tube.gltf").is_file()
+    assert (tmp_path / "tube.bin").is_file()

@@ -1,0 +1,191 @@
+"""What moves in a copy: actions of bones, of the armature object and of shape keys, and what drives corrective keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ...bridge.animation import Curve, add_track, new_action, play_action
+from ...bridge.armature_copies import list_bone_curves, read_rests
+from ...bridge.mesh_copies import drive_key, drive_key_by_angle
+from ...bridge.meshes import mesh_of
+from ...deformers.engine_copy.bone_motion import BoneMotion, find_bone_motion
+from ...deformers.engine_copy.model import Fit, Key
+from ...settings.engine_copy import ORIGINAL_KEY
+from .examples import Motion
+from .played import UNMOVED, Played
+
+LONGEST_NAME = 63
+"""Bytes of a name in Blender."""
+
+SAME_VALUE = 1e-3
+"""Difference of a key's values within which a driver stands for what was fitted."""
+
+
+@dataclass
+class Parts:
+    """What was made of a copy so far.
+
+    Attributes
+    ----------
+    originals : list of Object
+        The meshes that it is a copy of.
+    armature : Object
+    meshes : list of Object
+    actions : list of Action
+    """
+
+    originals: list[bpy.types.Object]
+    armature: Any = None
+    meshes: list[bpy.types.Object] = field(default_factory=list)
+    actions: list[bpy.types.Action] = field(default_factory=list)
+
+
+def name_within(base: str, ending: str) -> str:
+    """A name that Blender keeps as it is: of a long one, the base is cut."""
+    room = LONGEST_NAME - len(ending.encode())
+    return base.encode()[:room].decode(errors="ignore") + ending
+
+
+def without_scale(matrices: np.ndarray) -> np.ndarray:
+    """Rotations and translations of matrices, shape (n, 4, 4)."""
+    left, _, right = np.linalg.svd(matrices[:, :3, :3])
+    result = matrices.copy()
+    result[:, :3, :3] = left @ right
+    return result
+
+
+def name_correctives(bones: Sequence[str], fit: Fit) -> list[str]:
+    """Names of the corrective keys, by the bones that drive them."""
+    counts: dict[int, int] = {}
+    names = []
+    for key in fit.keys:
+        counts[key.joint] = counts.get(key.joint, 0) + 1
+        names.append(name_within(bones[key.joint], f"_corrective_{counts[key.joint]}"))
+    return names
+
+
+def bake(
+    parts: Parts,
+    motion: Motion,
+    fit: Fit,
+    names: Sequence[str],
+    bones: BoneMotion,
+    played: Sequence[Played],
+    label: str,
+) -> None:
+    """Give the armature object the actions of a copy, each in a muted track of its name; it plays the first.
+
+    Shape keys are animated by custom properties of the object, so that an action holds all that moves.
+
+    Parameters
+    ----------
+    parts : Parts
+        With the armature and all meshes.
+    motion : Motion
+    fit : Fit
+    names : sequence of str
+        Of the bones.
+    bones : BoneMotion
+        Of all poses of the motion.
+    played : sequence of Played
+        What else moves in each clip, or nothing.
+    label : str
+        What the copy is for.
+    """
+    armature = parts.armature
+    keyed = _drive_correctives(parts, fit, names, bones)
+    driven = _drive_face_keys(parts, played)
+    moves = any(other.worlds is not None for other in played)
+    for number, clip in enumerate(motion.clips):
+        frames, rows = np.array(clip.frames), np.arange(clip.first, clip.first + len(clip.frames))
+        curves = list_bone_curves(names, bones, frames, rows)
+        curves += [_property_curve(name, frames, fit.key_values[rows, index]) for name, index in keyed.items()]
+        for name, (mesh, key) in driven.items():
+            curves.append(_property_curve(name, frames, played[number].keys[mesh][:, key]))
+        if moves:
+            curves += _list_object_curves(armature, frames, played[number].worlds)
+        action = new_action(name_within(clip.action, f" for {label}"), curves)
+        action[ORIGINAL_KEY] = clip.action
+        parts.actions.append(action)
+        add_track(armature, clip.action, action, clip.frames.start)
+    if parts.actions:
+        play_action(armature, parts.actions[0])
+
+
+def _property_curve(name: str, frames: np.ndarray, values: np.ndarray) -> Curve:
+    return Curve(f'["{bpy.utils.escape_identifier(name)}"]', 0, frames, values, "Shape Keys")
+
+
+def _drive_correctives(parts: Parts, fit: Fit, names: Sequence[str], bones: BoneMotion) -> dict[str, int]:
+    """Have bones drive the corrective keys, so that they follow any pose; those that none can are returned.
+
+    They follow custom properties of their names, which the actions have to animate.
+    """
+    keyed, armature = {}, parts.armature
+    rests = read_rests(armature, [names[key.joint] for key in fit.keys])
+    for index, (name, key, rest) in enumerate(zip(name_correctives(names, fit), fit.keys, rests, strict=True)):
+        axis = rest[:3, :3].T @ key.axis
+        values = find_hat(key, find_angles(bones.rotations[:, key.joint], axis))
+        is_found = np.abs(values - fit.key_values[:, index]).max(initial=0.0) <= SAME_VALUE
+        if not is_found:
+            keyed[name] = index
+            armature[name] = 0.0
+        for mesh in parts.meshes:
+            blocks = mesh_of(mesh).shape_keys
+            if blocks is None or name not in blocks.key_blocks:
+                continue
+            if is_found:
+                drive_key_by_angle(blocks.key_blocks[name], armature, names[key.joint], axis, key.angles)
+            else:
+                drive_key(blocks.key_blocks[name], armature, name)
+    return keyed
+
+
+def find_angles(rotations: np.ndarray, axis: np.ndarray) -> np.ndarray:
+    """How far quaternions, shape (F, 4), turn about an axis, radians: shape (F,)."""
+    signs = np.where(rotations[:, 0] < 0.0, -1.0, 1.0)
+    return 2.0 * np.arctan2(signs * (rotations[:, 1:] @ axis), np.abs(rotations[:, 0]))
+
+
+def find_hat(key: Key, angles: np.ndarray) -> np.ndarray:
+    """Values of a corrective key at angles of its joint, shape (F,)."""
+    start, peak, end = key.angles
+    values = (angles - start) / (peak - start)
+    falling = 1.0 if end is None else (end - angles) / (end - peak)
+    return np.maximum(0.0, np.minimum(values, falling))
+
+
+def _drive_face_keys(parts: Parts, played: Sequence[Played]) -> dict[str, tuple[int, int]]:
+    """Have a custom property drive each shape key that is animated: its mesh and key by the property's name."""
+    driven, armature = {}, parts.armature
+    for mesh, (obj, original) in enumerate(zip(parts.meshes, parts.originals, strict=True)):
+        values = np.concatenate([other.keys[mesh] for other in played]) if played else np.empty((0, 0))
+        for index in range(1, values.shape[1]):
+            key = mesh_of(obj).shape_keys.key_blocks[index]
+            if np.ptp(values[:, index]) < UNMOVED:
+                key.value = float(values[0, index])
+                continue
+            name = name_within(original.name, f": {key.name}")
+            armature[name] = 0.0
+            drive_key(key, armature, name)
+            driven[name] = mesh, index
+    return driven
+
+
+def _list_object_curves(armature: bpy.types.Object, frames: np.ndarray, worlds: np.ndarray | None) -> list[Curve]:
+    """Curves of where the armature object is; it stays where it is in a clip that does not move it."""
+    still = np.array(armature.matrix_world)[None].repeat(len(frames), axis=0)
+    poses = without_scale(still if worlds is None else worlds)
+    motion = find_bone_motion(np.eye(4)[None], np.array([-1]), poses[:, None])
+    armature.rotation_mode = "QUATERNION"
+    channels = ("location", motion.locations[:, 0]), ("rotation_quaternion", motion.rotations[:, 0])
+    return [
+        Curve(channel, index, frames, values[:, index], "Object Transforms")
+        for channel, values in channels
+        for index in range(values.shape[1])
+    ]
