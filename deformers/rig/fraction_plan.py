@@ -103,12 +103,10 @@ class _Plan:
         length = float(np.linalg.norm(offset))
         if length <= 1e-6:
             return False
-        axis, before = offset / length, line[0]
-        starts = np.clip((self._centers[line] - self._centers[line[0]]) @ axis / length, 0.0, 1.0)
-        for bone, start, stop in zip(line, starts, [*starts[1:], 1.0], strict=True):
-            lowest, highest = int(np.floor(start * level + 1e-6)), int(np.ceil(stop * level - 1e-6))
-            before = bone if lowest == 0 else before
-            for number in range(max(lowest, 1), max(highest, 1) + 1):
+        axis, before = offset / length, -1
+        for bone in line:  # each may hold skin beside the others
+            before = bone
+            for number in range(1, level + 1):
                 before = self._add(before, bone, line[-1], joint, number / level, 0.0, axis, length)
         self._parents[joint] = before
         return True

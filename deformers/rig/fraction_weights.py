@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .fractions import Fractions
+from .fractions import Fractions, share_along
 from .rest import Weights
 
 
@@ -30,7 +30,7 @@ def split_weights(weights: Weights, points: np.ndarray, fractions: Fractions) ->
     what is between two neighbors of the path is divided between these. So a vertex follows no more joints than before,
     and two of each path. Where paths branch, the bone above goes with the bone below that has the larger weight.
 
-    Spread Twist: the weight of a bone is divided by the vertex's position along the line of bones.
+    Spread Twist: the weight of a bone is divided by the share of the twist at the vertex's position along the bones.
     """
     merged = _merge(weights, fractions.joint_count)
     return _spread_along(_split_at_joints(merged, fractions), np.asarray(points, np.float64), fractions)
@@ -147,18 +147,15 @@ def _spread_along(weights: Weights, points: np.ndarray, fractions: Fractions) ->
     is_left = np.ones(len(weights.joints), bool)
     for bone in np.unique(fractions.base[fractions.is_spread]).tolist():
         own = np.flatnonzero(fractions.is_spread & (fractions.base == bone))
-        joints, knots = fractions.joint_count + own, fractions.twists[own]
-        if fractions.parents[joints[0]] == bone:  # else the line begins with another bone
-            joints, knots = np.append(bone, joints), np.append(0.0, knots)
+        joints, knots = np.append(bone, fractions.joint_count + own), np.append(0.0, fractions.twists[own])
         chosen = np.flatnonzero(weights.joints == bone)
         is_left[chosen] = False
         vertices, values = weights.vertices[chosen], weights.values[chosen]
         along = (points[vertices] - fractions.centers[own[0]]) @ fractions.axes[own[0]] / fractions.lengths[own[0]]
-        positions = np.clip(1.0 + along, knots[0], knots[-1])
-        near = np.clip(np.searchsorted(knots, positions, side="right") - 1, 0, max(len(knots) - 2, 0))
-        far = np.minimum(near + 1, len(knots) - 1)
-        steps = knots[far] - knots[near]
-        shares = (positions - knots[near]) / np.where(steps > 0.0, steps, 1.0)
+        positions = share_along(1.0 + along)
+        near = np.clip(np.searchsorted(knots, positions, side="right") - 1, 0, len(knots) - 2)
+        far = near + 1
+        shares = (positions - knots[near]) / (knots[far] - knots[near])
         parts += [(vertices, joints[near], values * (1.0 - shares)), (vertices, joints[far], values * shares)]
     if not parts:
         return weights

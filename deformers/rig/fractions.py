@@ -13,6 +13,9 @@ import numpy as np
 from ..algebra.dual_quaternions import multiply_quaternions, quaternions_from_rotations, rotations_from_quaternions
 from ..algebra.polar import decompose_polar, find_rigid
 
+TAPER = 0.6
+"""How much thinner the skin of a long bone is at its end than at its start."""
+
 HALF_TURN = 1e-6
 """Cosine of half a swing below which it is by 180 degrees: there is no telling a twist from it."""
 
@@ -80,6 +83,14 @@ class Fractions:
         """Values of the joints, shape (B, ...), mixed by the fractions' swings: shape (F, ...)."""
         shares = self.swings.reshape(-1, *(1,) * (values.ndim - 1))
         return values[self.base] + shares * (values[self.last] - values[self.base])
+
+
+def share_along(positions: np.ndarray) -> np.ndarray:
+    """Share of a twist at positions along the bones that it is spread along, shape (N,): 0 at the start, 1 at the end.
+
+    It grows as the inverse of the radius of what tapers toward the end, so that the skin is sheared alike everywhere.
+    """
+    return np.log(1.0 - TAPER * np.clip(positions, 0.0, 1.0)) / np.log(1.0 - TAPER)
 
 
 def pose_fractions(fractions: Fractions, matrices: np.ndarray, hints: np.ndarray | None = None) -> np.ndarray:

