@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .candidates import blame_joints, count_helpers, list_candidates, place_helpers
+from .keys import evaluate_keys, fit_keys
 from .model import Examples, Fit, FitParams, Helper, Skin, fit_linear, limit_weights
 from .motions import find_angles, move_helpers, share_turns, split_turns
 from .patch import Patch, merge_coincident
@@ -106,13 +107,13 @@ class Fitting:
         count = products.shape[1]
         products[:, np.arange(count), np.arange(count)] += (LOOSE * params.tolerance) ** 2 * len(matrices)
         patch.values = solve_weights(products, patch.allowed, params.influences)
-        self.moved = self._move(self.frames, patch.find_moments(patch.targets, len(self.helpers)))
+        self.moved = self._move(self.frames, patch.find_moments(patch.targets, len(self.helpers)), self.moved)
         patch.emphasize(patch.find_residuals(self.matrices), params.tolerance)
 
-    def _move(self, frames: np.ndarray, moments: np.ndarray) -> np.ndarray:
+    def _move(self, frames: np.ndarray, moments: np.ndarray, start: np.ndarray | None = None) -> np.ndarray:
         pairs = self.patch.find_pairs(len(self.helpers))
         matrices = self.examples.matrices[frames]
-        return move_helpers(self.bases, pairs, moments, matrices, self.hold(frames), self.skin.size)
+        return move_helpers(self.bases, pairs, moments, matrices, self.hold(frames), self.skin.size, start)
 
     def move_everywhere(self, progress: Callable[[float], None]) -> np.ndarray:
         """Motion of helpers in all frames, shape (F, H, 4, 4); `progress` gets the share of frames that are read."""
@@ -159,12 +160,18 @@ def fit(skin: Skin, examples: Examples, params: FitParams, progress: Callable[[f
                 counts[more] += (params.helpers < 0) | (counts[more] < params.helpers)
             fitting.add_helpers(counts)
         fitting.improve()
-    moved = fitting.move_everywhere(lambda share: progress(0.8 + 0.2 * share))
+    moved = fitting.move_everywhere(lambda share: progress(0.8 + 0.15 * share))
+    fitting.moved = moved[fitting.frames]
+    progress(0.95)
+    turns = fitting.quaternions[fitting.frames]
+    keys = fit_keys(patch, fitting.matrices, turns, members, params.tolerance, params.keys)
     order = np.argsort(-patch.values, axis=1, kind="stable")[:, : params.influences]
     active = members >= 0
     copy.bones[active] = np.take_along_axis(patch.bones, order, axis=1)[members[active]]
     copy.values[active] = np.take_along_axis(patch.values, order, axis=1)[members[active]]
-    return Fit(tuple(fitting.helpers), copy.bones, copy.values, moved, (), copy.key_values)
+    return Fit(
+        tuple(fitting.helpers), copy.bones, copy.values, moved, tuple(keys), evaluate_keys(keys, fitting.quaternions)
+    )
 
 
 def _begin(

@@ -15,8 +15,9 @@ HOLD = 0.02
 LEAST_RADIUS = 0.005
 """Of the ball that a helper is held by, as a share of the character's size."""
 
-SWEEPS = 12
-"""Times that each helper is moved while all others stand still."""
+FEW_SWEEPS, SWEEPS = 1, 30
+"""Times that each helper is moved while all others stand still: where they are near already, and from where they are
+held."""
 
 SETTLED = 1e-5
 """Share of the character's size: helpers that move less are done."""
@@ -90,6 +91,7 @@ def move_helpers(
     matrices: np.ndarray,
     held: np.ndarray,
     size: float,
+    start: np.ndarray | None = None,
 ) -> np.ndarray:
     """Rigid motions of helpers against their bases, one after the other, that suit their vertices best.
 
@@ -102,9 +104,11 @@ def move_helpers(
     matrices : float64 array, shape (F, B, 4, 4)
         Of the joints, from rest to pose.
     held : float64 array, shape (F, H, 4, 4)
-        Motion against the base that each is held at, softly; where it begins.
+        Motion against the base that each is held at, softly.
     size : float
         Of the character.
+    start : float64 array, shape (F, H, 4, 4), or None
+        From rest to pose, where they are known to be nearly; None to begin where they are held.
 
     Returns
     -------
@@ -112,9 +116,9 @@ def move_helpers(
         From rest to pose, armature space.
     """
     count = matrices.shape[1]
-    posed = np.concatenate([matrices, matrices[:, bases] @ held], axis=1)
+    posed = np.concatenate([matrices, matrices[:, bases] @ held if start is None else start], axis=1)
     inverses = invert_affine(matrices[:, bases])
-    for _ in range(SWEEPS):
+    for _ in range(SWEEPS if start is None else FEW_SWEEPS):
         largest = 0.0
         for number, (present, sums) in enumerate(pairs):
             own = sums[0]

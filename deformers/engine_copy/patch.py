@@ -99,7 +99,8 @@ class Patch:
             for bone in np.unique(bones[self.allowed[own]]):
                 vertices, slots = np.nonzero((bones == bone) & self.allowed[own])
                 apart[vertices, slots] = (full[own[vertices]] @ rows[bone]).reshape(-1, frames, 3)
-            apart = (apart - self.targets[own, None]) * self.emphasis[own, None, :, None]
+            apart -= self.targets[own, None]
+            apart *= self.emphasis[own, None, :, None]
             apart = apart.reshape(len(own), size, -1)
             products[own] = apart @ apart.transpose(0, 2, 1)
         return products
