@@ -18,9 +18,10 @@ from .bridge.meshes import read_key_values, read_object_ids
 from .deformers import SkinningError, UnsupportedError
 from .settings.events import are_muted, listeners, pattern_listeners
 from .settings.objects import settings_of
+from .tasks import twist
 from .tasks.patterns import show
 from .tasks.patterns.layout import forget_charts
-from .tasks.skin import by_nodes, live, overrides, twist
+from .tasks.skin import by_nodes, live, overrides
 from .tasks.skin.bind import count_changes, follow_settings, migrate
 from .tasks.skin.hidden import own_hidden, unlock_interfaces
 from .tasks.skin.poses import Poses

@@ -132,6 +132,29 @@ def drive_amount(
     _set(driver, expression=FULL if is_full else write_expression(response, joint.rest, angle))
 
 
+def drive_by_properties(
+    obj: bpy.types.Object, path: str, source: bpy.types.Object, paths: tuple[str, ...], expression: str
+) -> None:
+    """Drive a property of an object by properties of another.
+
+    Parameters
+    ----------
+    obj : Object
+    path : str
+        Data path of the property.
+    source : Object
+    paths : tuple of str
+        Data paths of the properties of `source`.
+    expression : str
+        Names them by `VARIABLES`.
+    """
+    driver = _ensure_driver(obj, path, 0).driver
+    for variable, source_path in zip(_ensure_variables(driver, len(paths)), paths, strict=True):
+        _set(variable, type="SINGLE_PROP")
+        _set(variable.targets[0], id=source, data_path=source_path)
+    _set(driver, expression=expression)
+
+
 def _measure_rotation(variable: bpy.types.DriverVariable, armature: bpy.types.Object, bone: str, axis: str) -> None:
     _set(variable, type="TRANSFORMS")
     _set(
@@ -203,6 +226,14 @@ def remove_drivers(obj: bpy.types.Object, starts: tuple[str, ...]) -> None:
         data.drivers.remove(curve)
     if not (data.drivers or data.action or data.nla_tracks):
         obj.animation_data_clear()
+
+
+def retarget_drivers(obj: bpy.types.Object, former: bpy.types.Object | None, source: bpy.types.Object) -> None:
+    """Have an object's drivers read another object than before."""
+    for curve in obj.animation_data.drivers if obj.animation_data is not None else ():
+        for target in (target for variable in curve.driver.variables for target in variable.targets):
+            if target.id == former:
+                target.id = source
 
 
 def _ensure_driver(obj: bpy.types.Object, path: str, slot: int) -> bpy.types.FCurve:

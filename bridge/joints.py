@@ -7,6 +7,8 @@ files, into library overrides.
 
 from __future__ import annotations
 
+import hashlib
+from functools import partial
 from typing import Any, cast
 
 import bpy
@@ -16,6 +18,7 @@ from ..deformers.rig.influences import Influences, find_sets
 from ..deformers.rig.skeleton import Chains
 from ..deformers.skinning.joint_shares import find_hinges, find_starts
 from ..deformers.skinning.posed_joints import find_angles, place_at_rest
+from ..nodes.fractions import FRACTION
 from ..nodes.limits import REST
 from ..nodes.pose import (
     BLOCKS,
@@ -32,11 +35,13 @@ from ..nodes.pose import (
 from ..nodes.sets import JOINTS as SLOTS
 from .armatures import Skeleton
 from .arrays import read_array, write_array
+from .drivers import retarget_drivers
+from .fractions import Hint, describe_fractions, drive_hints
 from .meshes import mesh_of
 from .modifiers import read_input, write_input
 
 JOINTS_KEY = "supple_joints"
-"""Custom property of the mesh of joints objects: fingerprint of the skeleton that it was made for."""
+"""Custom property of the mesh of joints objects: fingerprint of the skeleton, and of its fractions."""
 
 FORMER_KEY = "supple_probe"
 """Custom property of the hidden objects that did this for B-Bones before version 3 of the node groups."""
@@ -72,7 +77,16 @@ def _fits(obj: bpy.types.Object, skeleton: Skeleton) -> bool:
     mesh = mesh_of(obj)
     if not mesh.is_editable or REST not in mesh.attributes:  # linked, or as former versions have made them
         return False
-    return mesh.get(JOINTS_KEY) == skeleton.fingerprint and has_groups(obj, skeleton)
+    return mesh.get(JOINTS_KEY) == _name_joints(skeleton) and has_groups(obj, skeleton)
+
+
+def _name_joints(skeleton: Skeleton) -> str:
+    """Fingerprint of a skeleton and, where there are any, of its fractions."""
+    fractions = skeleton.joints.fractions
+    if fractions is None:
+        return skeleton.fingerprint
+    arrays = [np.asarray(rows, np.float32) for rows in vars(fractions).values()]
+    return skeleton.fingerprint + hashlib.sha256(b"".join(rows.tobytes() for rows in arrays)).hexdigest()[:16]
 
 
 def has_groups(obj: bpy.types.Object, skeleton: Skeleton) -> bool:
@@ -123,8 +137,9 @@ def ensure_joints_copy(linked: bpy.types.Object, armature: bpy.types.Object) -> 
     for obj in (linked, *_local_joints_objects()):
         if is_joints_copy(obj, linked, armature):
             return obj
-    copy = linked.copy()
+    copy, former = linked.copy(), find_posing(linked)
     cast(Any, copy.modifiers[ARMATURE_NAME]).object = copy.parent = armature
+    retarget_drivers(copy, former, armature)
     return copy
 
 
@@ -156,6 +171,20 @@ def bring_limits(joints: bpy.types.Object) -> None:
     modifier = joints.modifiers[NODES_NAME]
     if not read_input(modifier, "Joint Limits"):
         write_input(modifier, "Joint Limits", True)
+
+
+def ask_for_twists(joints: bpy.types.Object, hints: tuple[Hint | None, ...]) -> None:
+    """Have a joints object asked for the twists of joints that have fractions.
+
+    Parameters
+    ----------
+    joints : Object
+    hints : tuple of Hint or None
+        From `find_hints`.
+    """
+    armature = find_posing(joints)
+    if hints and armature is not None:
+        drive_hints(joints.modifiers[NODES_NAME], armature, hints)
 
 
 def add_sets(joints: bpy.types.Object, influences: Influences) -> np.ndarray:
@@ -192,8 +221,8 @@ def _new_joints_object(armature: bpy.types.Object, skeleton: Skeleton, group: bp
     cast(Any, obj.modifiers.new(ARMATURE_NAME, "ARMATURE")).object = armature
     nodes = cast(Any, obj.modifiers.new(NODES_NAME, "NODES"))
     nodes.node_group = group
-    count = len(skeleton.joints.parents) + 1
-    levels = Chains(skeleton.joints.parents).level_count
+    parents = skeleton.joints.extended.parents
+    count, levels = len(parents) + 1, Chains(parents).level_count
     for name, value in (("Count", count), ("Reach", _find_reach(skeleton)), ("Levels", levels)):
         write_input(nodes, name, value)
     obj.parent = armature  # its space is the armature's
@@ -206,15 +235,19 @@ def _ensure_joints_mesh(name: str, skeleton: Skeleton) -> bpy.types.Mesh:
         if _fits(obj, skeleton):
             return mesh_of(obj)
     mesh = bpy.data.meshes.new(f"Supple Joints {name}")
-    mesh[JOINTS_KEY] = skeleton.fingerprint
+    mesh[JOINTS_KEY] = _name_joints(skeleton)
     bones = np.repeat(np.arange(len(skeleton.names)), skeleton.joint_counts)
-    blocks, values = (_lay_out_segments if skeleton.bendy else _lay_out_plain)(skeleton, bones, _find_reach(skeleton))
-    count = len(bones) + 1
+    joints = skeleton.joints.extended
+    count, reach = len(joints.parents) + 1, _find_reach(skeleton)
+    lay_out = partial(_lay_out_segments, skeleton, bones) if skeleton.bendy else _lay_out_plain
+    blocks, values = lay_out(count, reach)
     mesh.vertices.add(len(blocks) * count)
     write_array(mesh.vertices, "co", np.concatenate(blocks))
-    values |= {PARENT: np.append(skeleton.joints.parents, -1)}
-    known = {CENTER: skeleton.joints.centers, TAIL: skeleton.joints.tails, REST: _describe_at_rest(skeleton)}
-    values |= {name: np.append(rows, np.zeros((1, *rows.shape[1:])), axis=0) for name, rows in known.items()}
+    values |= {PARENT: np.append(joints.parents, -1)}
+    known = {CENTER: joints.centers, TAIL: joints.tails, REST: _describe_at_rest(skeleton)}
+    values |= {name: _fill(rows, count) for name, rows in known.items()}
+    if joints.fractions is not None:
+        values[FRACTION] = _fill(describe_fractions(joints.fractions), count)
     for attribute, rows in values.items():
         rest = np.zeros(((len(blocks) - 1) * count, *rows.shape[1:]))
         _write_attribute(mesh, attribute, np.concatenate([rows, rest]))
@@ -227,6 +260,11 @@ def _ensure_joints_mesh(name: str, skeleton: Skeleton) -> bpy.types.Mesh:
         holder.vertex_groups.new(name=group).add(members.tolist(), 1.0, "REPLACE")
     bpy.data.objects.remove(holder)
     return mesh
+
+
+def _fill(rows: np.ndarray, count: int) -> np.ndarray:
+    """Values of joints, and zeros for those after them, array (count, ...)."""
+    return np.append(rows, np.zeros((count - len(rows), *rows.shape[1:])), axis=0)
 
 
 def _describe_at_rest(skeleton: Skeleton) -> np.ndarray:
@@ -247,18 +285,19 @@ def _find_reach(skeleton: Skeleton) -> float:
     return 2.0 ** float(np.ceil(np.log2(REACH * size)))
 
 
-def _lay_out_plain(
-    skeleton: Skeleton, bones: np.ndarray, reach: float
-) -> tuple[list[np.ndarray], dict[str, np.ndarray]]:
-    """The points of `BLOCKS`, each block of shape (B + 1, 3)."""
+def _lay_out_plain(count: int, reach: float) -> tuple[list[np.ndarray], dict[str, np.ndarray]]:
+    """The points of `BLOCKS`, each block of shape (count, 3)."""
     corners = np.append(np.zeros((1, 3)), reach * np.eye(3), axis=0)
-    return [np.tile(corner, (len(bones) + 1, 1)) for corner, _ in zip(corners, BLOCKS, strict=True)], {}
+    return [np.tile(corner, (count, 1)) for corner, _ in zip(corners, BLOCKS, strict=True)], {}
 
 
 def _lay_out_segments(
-    skeleton: Skeleton, bones: np.ndarray, reach: float
+    skeleton: Skeleton, bones: np.ndarray, count: int, reach: float
 ) -> tuple[list[np.ndarray], dict[str, np.ndarray]]:
-    """The points of `SEGMENT_BLOCKS`, each block of shape (B + 1, 3), and what else is known of the joints."""
+    """The points of `SEGMENT_BLOCKS`, each block of shape (count, 3), and what else is known of the joints.
+
+    All after those of the bones rest.
+    """
     rest = np.linalg.inv(skeleton.to_bones)[bones]
     lengths = skeleton.lengths[bones]
     first = skeleton.first_joints[bones]
@@ -280,18 +319,23 @@ def _lay_out_segments(
         "before": heads - along * lengths[:, None],
         "beyond": heads + 2.0 * along * lengths[:, None],
     }
-    frames = np.tile(np.eye(4), (len(bones) + 1, 1, 1))
-    frames[:-1, :3, :3], frames[:-1, :3, 3] = offsets, origins
-    frames[-1, :3, :3] *= reach
-    resting = {"x": reach * np.eye(3)[0], "y": reach * np.eye(3)[1], "z": reach * np.eye(3)[2]}
-    blocks = [np.append(positions[block], resting.get(block, np.zeros(3))[None], axis=0) for block in SEGMENT_BLOCKS]
+    resting = np.arange(len(bones), count)
+    frames = np.tile(np.eye(4), (count, 1, 1))
+    frames[: len(bones), :3, :3], frames[: len(bones), :3, 3] = offsets, origins
+    frames[resting, :3, :3] *= reach
+    corners = {axis: reach * corner for axis, corner in zip("xyz", np.eye(3), strict=True)}
+    blocks = [
+        np.append(positions[block], np.tile(corners.get(block, np.zeros(3)), (len(resting), 1)), axis=0)
+        for block in SEGMENT_BLOCKS
+    ]
     last = first + segments
+    share = np.where(is_end, order / np.maximum(1, segments), -1.0)
     values = {
         REST_INVERSE: np.linalg.inv(frames),
-        SHARE: np.append(np.where(is_end, order / np.maximum(1, segments), -1.0), -1.0),
-        BONE: np.append(bones, len(skeleton.names)),
-        FIRST: np.append(first, len(bones)),
-        LAST: np.append(last, len(bones)),
+        SHARE: np.append(share, np.full(len(resting), -1.0)),
+        BONE: np.append(bones, np.full(len(resting), len(skeleton.names))),
+        FIRST: np.append(first, resting),
+        LAST: np.append(last, resting),
     }
     return blocks, values
 

@@ -10,6 +10,8 @@ from typing import Any, cast
 import bpy
 
 from ..deformers import METHODS
+from .fractions import COLUMNS as JOINT_COLUMNS
+from .fractions import build_fractions, build_stretches, name_hint
 from .graph import GROUP_NODES, HIDDEN, Graph
 from .joints import Split, build_exact_joints, build_joints, build_negation, build_split
 from .limits import build_joint_limits, build_limits
@@ -133,7 +135,7 @@ def ensure_deformation(method: str, params: Any, set_count: int, is_interpolable
     return ensure_group(f"{DEFORMATION} {label}{kind}", f"Supple {label}{kind}", build)
 
 
-def ensure_joints(method: str, params: Any, has_segments: bool) -> Any:
+def ensure_joints(method: str, params: Any, has_segments: bool, hint_count: int | None = None) -> Any:
     """The group by which the joints object of an armature brings the pose to a method's skin.
 
     Parameters
@@ -144,10 +146,13 @@ def ensure_joints(method: str, params: Any, has_segments: bool) -> Any:
         The method's.
     has_segments : bool
         Whether the armature has B-Bones.
+    hint_count : int, optional
+        How many twists are asked for, where joints have fractions; else None.
     """
     label, kind = METHODS[method].name_variant(params), " B-Bones" if has_segments else ""
-    build = partial(_build_joints_modifier, label=label, steps=NODE_METHODS[method](params), kind=kind)
-    return ensure_group(f"joints {label}{kind}", f"Supple Joints {label}{kind}", build)
+    steps, fractions = NODE_METHODS[method](params), "" if hint_count is None else f" Fractions {hint_count}"
+    build = partial(_build_joints_modifier, label=label, steps=steps, kind=kind, hint_count=hint_count)
+    return ensure_group(f"joints {label}{kind}{fractions}", f"Supple Joints {label}{kind}{fractions}", build)
 
 
 def remove_unused_groups() -> None:
@@ -157,26 +162,36 @@ def remove_unused_groups() -> None:
             bpy.data.node_groups.remove(group)
 
 
-def _build_joints_modifier(name: str, *, label: str, steps: NodeMethod, kind: str) -> Any:
+def _build_joints_modifier(name: str, *, label: str, steps: NodeMethod, kind: str, hint_count: int | None) -> Any:
     pose = ensure_group(f"pose{kind}", f"Supple Pose{kind}", partial(build_pose, has_segments=bool(kind)))
     limits = ensure_group("joint limits", "Supple Joint Limits", build_joint_limits)
     graph = Graph(name)
     geometry = graph.input("Geometry", "GEOMETRY")
     inputs = {name: graph.input(name, *rest) for name, *rest in JOINTS_INPUTS}
+    hints = {name_hint(number): graph.input(name_hint(number), "VALUE") for number in range(1, 1 + (hint_count or 0))}
     with graph.frame("Where the bones are"):
         joints = graph.call(pose, Geometry=geometry, Count=inputs["Count"], Reach=inputs["Reach"])
         axis = joints.pop("Axis")
-    columns = {column: joints[column] for column in ("X", "Y", "Z", "Origin")}
+    columns, parent, found = {column: joints[column] for column in JOINT_COLUMNS}, joints["Parent"], {}
+    if hint_count is not None:
+        with graph.frame("Where the fractions of joints are"):
+            known = {name: joints[name] for name in ("Joints", *JOINT_COLUMNS)}
+            fractions = _ensure_fractions(hint_count, steps.has_turns)
+            found = graph.call(fractions, Geometry=geometry, **known, Levels=inputs["Levels"], **hints)
+        joints |= {name: found[name] for name in ("Joints", *JOINT_COLUMNS)}
+        columns, parent = {name: found.get(f"Mixed {name}", joints[name]) for name in JOINT_COLUMNS}, found["Parent"]
     packed = {"Joints": joints["Joints"]}
     if steps.split is not None:
         with graph.frame("What each joint does: stretch and turn"):
-            packed = graph.call(_ensure_motion(label, steps.split), **joints, Levels=inputs["Levels"])
+            told = {"Is_Stretched": found["Is Stretched"]} if found else {}
+            motion = _ensure_motion(label, steps.split, bool(told))
+            packed = graph.call(motion, **joints, Levels=inputs["Levels"], **told)
             packed["Linear_Blending"] = inputs["Linear Blending"]
             if steps.has_turns:
-                twists = ensure_group("twists", "Supple Twists", build_twists)
+                mixed = {name: found[name] for name in ("Above", "Below", "Share") if found}
                 twisted = graph.call(
-                    twists, Joints=packed["Joints"], Dual_Quaternion=packed["Dual Quaternion"],
-                    Parent=joints["Parent"], Axis=axis, Levels=inputs["Levels"],
+                    _ensure_twists(bool(mixed)), Joints=packed["Joints"], Dual_Quaternion=packed["Dual Quaternion"],
+                    Parent=joints["Parent"], Axis=axis, Levels=inputs["Levels"], **mixed,
                 )  # fmt: skip
                 packed |= {"Joints": twisted["Joints"], "Dual Quaternion": twisted["Turn"]}
                 packed["Is Twisted"] = twisted["Is Twisted"]
@@ -184,9 +199,22 @@ def _build_joints_modifier(name: str, *, label: str, steps: NodeMethod, kind: st
         packed = {name.replace(" ", "_"): value for name, value in packed.items()}
         sets = graph.call(_ensure_sets(steps), Geometry=geometry, **columns, **packed)["Geometry"]
     with graph.frame("Where a mesh has bulge limit or contact"):
-        limited = graph.call(limits, Geometry=sets, Joints=joints["Joints"], **columns, Parent=joints["Parent"])
+        limited = graph.call(limits, Geometry=sets, Joints=joints["Joints"], **columns, Parent=parent)
         graph.output("Geometry", graph.switch(inputs["Joint Limits"], sets, limited["Geometry"]))
     return graph.finish()
+
+
+def _ensure_fractions(hint_count: int, has_turns: bool) -> Any:
+    build = partial(build_stretches, polar=_ensure_polar())
+    stretches = ensure_group("stretches", "Supple Stretches", build)
+    build = partial(build_fractions, stretches=stretches, hint_count=hint_count, has_turns=has_turns)
+    kind = f"{hint_count}{' Turns' if has_turns else ''}"
+    return ensure_group(f"fractions {kind}", f"Supple Fractions {kind}", build)
+
+
+def _ensure_twists(has_fractions: bool) -> Any:
+    kind = " Fractions" if has_fractions else ""
+    return ensure_group(f"twists{kind}", f"Supple Twists{kind}", partial(build_twists, has_fractions=has_fractions))
 
 
 def _ensure_sets(steps: NodeMethod) -> Any:
@@ -201,9 +229,13 @@ def _ensure_sets(steps: NodeMethod) -> Any:
     return ensure_group(f"sets {blends}", f"Supple Sets {blends}", build)
 
 
-def _ensure_motion(label: str, steps: Split) -> Any:
+def _ensure_svd() -> Any:
     turn = ensure_group("turn", "Supple Orthogonal Columns", build_turn)
-    svd = ensure_group("svd", "Supple Singular Values", partial(build_svd, turn=turn))
+    return ensure_group("svd", "Supple Singular Values", partial(build_svd, turn=turn))
+
+
+def _ensure_polar() -> Any:
+    svd = _ensure_svd()
     groups = {
         "svd": svd,
         "newton": ensure_group("newton", "Supple Newton", build_newton),
@@ -211,11 +243,15 @@ def _ensure_motion(label: str, steps: Split) -> Any:
         "continuation": ensure_group("continuation", "Supple Continued Rotation", partial(build_continuation, svd=svd)),
     }
     choice = ensure_group("choice", "Supple Mirrored Joints", partial(build_choice, groups=groups))
-    build = partial(build_polar, newton=groups["newton"], choice=choice)
-    polar = ensure_group("polar", "Supple Polar", build)
-    build = partial(build_split, groups={"polar": polar, "svd": svd}, split=steps)
+    return ensure_group("polar", "Supple Polar", partial(build_polar, newton=groups["newton"], choice=choice))
+
+
+def _ensure_motion(label: str, steps: Split, is_told: bool) -> Any:
+    build = partial(build_split, groups={"polar": _ensure_polar(), "svd": _ensure_svd()}, split=steps)
     split = ensure_group(f"split {label}", f"Supple Split {label}", build)
     negation = ensure_group("negation", "Supple Signs", build_negation)
     build = partial(build_exact_joints, split=split, negation=negation)
     exact = ensure_group(f"exact motion {label}", f"Supple Exact Motion {label}", build)
-    return ensure_group(f"motion {label}", f"Supple Motion {label}", partial(build_joints, exact=exact))
+    label += " Fractions" if is_told else ""
+    build = partial(build_joints, exact=exact, is_told=is_told)
+    return ensure_group(f"motion {label}", f"Supple Motion {label}", build)

@@ -17,7 +17,7 @@ MATRIX, STRETCH = "matrix", "stretch"
 """Attributes of the joints while they are split: from rest to pose, and the part of it that stretches."""
 
 
-def build_joints(name: str, exact: Any) -> Any:
+def build_joints(name: str, exact: Any, is_told: bool = False) -> Any:
     """The group that turns each joint's transform into a dual quaternion and, if need be, a stretch.
 
     A dual quaternion is a matrix whose first two columns are its real and its dual part, each as x, y, z, w.
@@ -29,14 +29,17 @@ def build_joints(name: str, exact: Any) -> Any:
     exact : node group
         From `build_exact_joints`. Only evaluated where a joint is stretched, or disagrees with its parent's sign: most
         poses are plain rotations.
+    is_told : bool
+        Whether an input tells if a joint is stretched.
     """
     graph = Graph(name)
     inputs = _input_joints(graph)
+    told = {"Bent": graph.input("Is Stretched", "BOOLEAN")} if is_told else {}
     x, y, z, origin, parent = (inputs[name] for name in ("X", "Y", "Z", "Origin", "Parent"))
     both = _dual_quaternion(graph, x, y, origin)
     with graph.frame("Is any joint stretched, or of another sign than its parent?"):
-        is_bent = distance_from_rotation(x, y, z) > RIGID_TOLERANCE
-        joints, held = graph.capture(inputs["Joints"], "POINT", Both=both, Bent=is_bent, Parent=parent)
+        bent = told or {"Bent": distance_from_rotation(x, y, z) > RIGID_TOLERANCE}
+        joints, held = graph.capture(inputs["Joints"], "POINT", Both=both, **bent, Parent=parent)
         disagrees = _disagrees(graph, joints, held["Both"], held["Parent"])
         is_plain = ~graph.is_any(joints, held["Bent"] | disagrees)
     with graph.frame("If so, split it, and choose the signs"):

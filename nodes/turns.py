@@ -27,18 +27,22 @@ LEAST_TWIST = 0.02
 """Radians: where no joint is twisted by more, with those above it, no center goes back."""
 
 
-def build_twists(name: str) -> Any:
+def build_twists(name: str, has_fractions: bool = False) -> Any:
     """The group that puts half the twist of each joint, as a direction, in place of its dual part.
 
     Parameters
     ----------
     name : str
         Of the new group.
+    has_fractions : bool
+        Whether there are fractions, whose directions may be mixed of those of two joints.
     """
     graph = Graph(name)
     joints, both = graph.input("Joints", "GEOMETRY"), graph.input("Dual Quaternion", "MATRIX")
     parent, axis = graph.input("Parent", "INT"), graph.input("Axis", "VECTOR")
     levels = graph.input("Levels", "INT", "Joints in the longest chain")
+    ends = [graph.input(name, "INT") for name in ("Above", "Below")] if has_fractions else []
+    share = graph.input("Share", "VALUE") if has_fractions else 0.0
     with graph.frame("Half the twist of each joint about its bone, against its parent"):
         joints, held = graph.capture(joints, "POINT", Both=both, Parent=parent, Axis=axis)
         both, parent = held["Both"], held["Parent"]
@@ -53,6 +57,10 @@ def build_twists(name: str) -> Any:
     with graph.frame("As a direction, beside the quaternion"):
         cosine = graph.add("ShaderNodeMath", half_twist, operation="COSINE")
         sine = graph.add("ShaderNodeMath", half_twist, operation="SINE")
+        if ends:
+            summed, waves = graph.capture(summed, "POINT", Direction=graph.vector(cosine, sine))
+            above, below = (graph.sample(summed, waves["Direction"], joint) for joint in ends)
+            cosine, sine, _ = (below - above).times_plus(share, above).components()
         turn = graph.add("FunctionNodeCombineMatrix", *entries[:4], cosine, sine)
         summed, turns = graph.capture(summed, "POINT", Turn=turn)
         graph.output("Joints", summed)

@@ -5,7 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from .fractions import Fractions, share_along
-from .rest import Weights
+from .rest import Rest, Weights
+
+
+def extend_weights(rest: Rest) -> Weights:
+    """Weights of a character's joints and their fractions: its own where there are none."""
+    fractions = rest.joints.fractions
+    return rest.weights if fractions is None else split_weights(rest.weights, rest.armature_points, fractions)
 
 
 def split_weights(weights: Weights, points: np.ndarray, fractions: Fractions) -> Weights:

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from ..algebra.products import multiply_columns
-from ..rig.fraction_weights import split_weights
-from ..rig.rest import Joints, Pose, Rest, Weights, normalize_weights
+from ..rig.fraction_weights import extend_weights
+from ..rig.rest import Joints, Pose, Rest, normalize_weights
 from .blocks import RUN_SIZE, Block, find_runs, round_up, sort_values, sort_vertices, wrap_points
 from .joint_limits import LimitRows, sort_limits
 from .joint_shares import LimitParams, find_joint_shares
@@ -132,7 +132,7 @@ def bind(rest: Rest, params: Any, centers: RotationCenters | None = None) -> Bin
     joints, vertex_count = rest.joints.extended, len(rest.points)
     joint_count = len(joints.parents)
     joints.chains  # noqa: B018  refuses circles
-    weights = normalize_weights(_split_weights(rest), vertex_count, joint_count)
+    weights = normalize_weights(extend_weights(rest), vertex_count, joint_count)
     blocks, block_joints, ranks = sort_vertices(weights, vertex_count, joint_count)
     return Binding(
         params=params,
@@ -148,12 +148,6 @@ def bind(rest: Rest, params: Any, centers: RotationCenters | None = None) -> Bin
         centers=None if centers is None else sort_centers(centers, ranks),
         limits=_bind_limits(rest, params, ranks),
     )
-
-
-def _split_weights(rest: Rest) -> Weights:
-    """Weights of the joints and their fractions."""
-    fractions = rest.joints.fractions
-    return rest.weights if fractions is None else split_weights(rest.weights, rest.armature_points, fractions)
 
 
 def _bind_limits(rest: Rest, params: Any, ranks: np.ndarray) -> LimitRows | None:
@@ -214,7 +208,7 @@ def skin_transforms(binding: Binding, pose: Pose, stages: list[Stage], turns: Tu
 def _skin(binding: Binding, pose: Pose, stages: list[Stage], turns: Turns | None, transforms: bool) -> np.ndarray:
     """What `skin_points` or `skin_transforms` returns: blocks whose joints have moved anew, the others as they were."""
     space, latest = pose.object_to_armature, binding.latest
-    mixed_in = None if binding.linear is None else linear_stage(pose.extended_to(binding.joints).rest_to_pose)
+    mixed_in = None if binding.linear is None else _blend_linearly(binding.joints, pose, turns)
     coefficients = _gather_coefficients(stages, turns, mixed_in)
     kind = (transforms, None if space is None else space.tobytes(), *(stage.kind for stage in stages))
     changed = _find_changed(binding, kind, coefficients)
@@ -232,6 +226,13 @@ def _skin(binding: Binding, pose: Pose, stages: list[Stage], turns: Turns | None
     latest.result.flags.writeable = False
     latest.kind, latest.coefficients = kind, coefficients
     return latest.result
+
+
+def _blend_linearly(joints: Joints, pose: Pose, turns: Turns | None) -> Stage:
+    """The stage that a linear group mixes in: what centers follow, where there are any."""
+    if turns is None:
+        return linear_stage(pose.extended_to(joints).rest_to_pose)
+    return Stage(turns.coefficients[:-1, :12], "linear")
 
 
 def _gather_coefficients(stages: list[Stage], turns: Turns | None, mixed_in: Stage | None) -> np.ndarray:

@@ -26,9 +26,9 @@ from ..character import check_modifiers_above, has_armature_modifier, modifiers_
 from ..skin.by_python import Choices, LiveObject, prepare_known, read_choices
 from ..skin.live import RESHAPING_MODES, find_space, mix_keys
 from ..skin.poses import Poses
-from ..skin.twist import with_fractions
 from ..stack import SkinnedObject, find_deforming_modifier, is_flipped, resolve_skinned
 from ..surfaces import find_bound_space
+from ..twist import with_fractions
 
 BLENDERS = {LINEAR: "SSD", PRESERVE_VOLUME: "DLB"}
 """Methods that give the points of Blender's own."""

@@ -14,9 +14,11 @@ from mathutils import Matrix
 
 from ...bridge import modifiers
 from ...bridge.armatures import Skeleton, read_skeleton
+from ...bridge.fractions import Hint, count_hint_inputs, find_hints
 from ...bridge.influences import has_sdef, remove_influences, write_influences
 from ...bridge.joints import (
     add_sets,
+    ask_for_twists,
     bring_limits,
     ensure_joints_copy,
     ensure_joints_object,
@@ -52,8 +54,9 @@ from ..stack import (
     resolve,
 )
 from ..surfaces import find_bound_space, is_one_changed
+from ..twist import read_choice
 from .node_checks import MOVED
-from .node_setup import Choices, NodeSetup, prepare_known, read_node_choices
+from .node_setup import Choices, NodeSetup, give_fractions, prepare_known, read_node_choices
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,8 @@ class Surroundings:
     """Whether the node group is of this version of Supple."""
     modifiers: tuple[tuple[str, bool], ...]
     """Kinds of those above, and whether they mirror vertex groups."""
+    hints: tuple[Hint | None, ...]
+    """What asks for the twists of joints that have fractions."""
 
 
 @dataclass
@@ -114,9 +119,9 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
         The object's, if they were read already.
     """
     choices, skeleton, supple = setup.choices, setup.character.skeleton, bound.supple
-    joints_group = ensure_joints(choices.method, choices.params, bool(skeleton.bendy))
+    joints_group = ensure_joints(choices.method, choices.params, bool(skeleton.bendy), count_hint_inputs(skeleton))
     joints = ensure_joints_object(bound.armature, skeleton, joints_group)
-    influences = setup.influences
+    influences, former = setup.influences, _read_joints(supple)
     indices = add_sets(joints, influences)
     if choices.linear_group:
         mix_linearly(joints)
@@ -140,8 +145,11 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
     for name, value in inputs.items():
         if modifiers.read_input(supple, name) != value:
             modifiers.write_input(supple, name, value)
+    if former not in (None, joints):
+        remove_unused_joints_objects()
     if surroundings is None:
-        surroundings = _read_surroundings(bound, modifiers_above(bound.obj, supple))
+        surroundings = _read_surroundings(bound, modifiers_above(bound.obj, supple), skeleton)
+    ask_for_twists(joints, surroundings.hints)
     surroundings = replace(surroundings, has_own_version=True)
     _seen[bound.obj.session_uid] = _Seen(skeleton, surroundings, setup.character.space, "")
 
@@ -221,8 +229,9 @@ def refresh(
         return
     check_deformed_once(bound)
     above = modifiers_above(obj, bound.supple)
-    surroundings = _read_surroundings(bound, above)
-    skeleton = _read_changed_skeleton(armature, seen, skeletons)
+    plain = _read_changed_skeleton(armature, seen, skeletons)
+    skeleton = give_fractions(bound, read_choice(bound.settings, bound.settings.method), plain)
+    surroundings = _read_surroundings(bound, above, skeleton)
     if _is_linked(bound):
         _follow_library(bound)
         _seen[obj.session_uid] = _Seen(skeleton, surroundings, object_to_armature(obj, armature), "")
@@ -293,11 +302,17 @@ def _bring_up_to_date(
     return _seen[obj.session_uid]
 
 
-def _read_surroundings(bound: BoundObject, above: list[bpy.types.Modifier]) -> Surroundings:
+def _read_joints(supple: bpy.types.Modifier) -> bpy.types.Object | None:
+    """The joints object that a node modifier reads."""
+    return modifiers.read_input(supple, JOINTS_INPUT) if is_deformation(supple.node_group) else None
+
+
+def _read_surroundings(bound: BoundObject, above: list[bpy.types.Modifier], skeleton: Skeleton) -> Surroundings:
     return Surroundings(
         choices=read_node_choices(bound, bound.settings.method),
         has_own_version=bound.supple.node_group.get(VERSION_KEY) == VERSION,
         modifiers=tuple((other.type, getattr(other, "use_mirror_vertex_groups", False)) for other in above),
+        hints=find_hints(bound.armature, skeleton),
     )
 
 

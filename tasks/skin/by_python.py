@@ -19,8 +19,8 @@ from ...settings.objects import PARTICLE_METHODS
 from ..character import check_modifiers_above, modifiers_above, read_character, uses_envelopes
 from ..stack import SkinnedObject
 from ..surfaces import with_surfaces
+from ..twist import read_choice, with_fractions
 from .poses import find_skeleton
-from .twist import read_choice, with_fractions
 
 
 @dataclass(frozen=True)

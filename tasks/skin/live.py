@@ -20,7 +20,7 @@ from ...nodes.carrier import TRANSFORMS_SOCKET
 from ...settings.choices import BAKING, DRAGGING, read_pose_choices
 from ...settings.objects import PARTICLE_METHODS, settings_of
 from ...settings.reports import ParticleReport, particle_reports, pose_times
-from .. import surfaces
+from .. import surfaces, twist
 from ..character import (
     check_bound_groups,
     check_modifiers_above,
@@ -35,11 +35,10 @@ from ..stack import (
     resolve,
 )
 from ..surfaces import is_one_changed
+from ..twist import with_fractions
 from . import poses as armature_poses
-from . import twist
 from .by_python import LiveObject, prepare_known, read_choices
 from .poses import PosedArmature, Poses
-from .twist import with_fractions
 
 SAME_SPACE = 1e-7
 """Largest difference of an entry at which object and armature space count as the same."""

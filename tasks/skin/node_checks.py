@@ -14,6 +14,7 @@ from ...deformers import METHODS, SkinningError
 from ...settings.objects import settings_of
 from ..character import object_to_armature, uses_envelopes
 from ..stack import SkinnedObject, check_armature, find_bound_objects, find_deforming_modifier
+from ..twist import read_choice, with_fractions
 
 LOSES_ATTRIBUTES = {"MESH_TO_VOLUME", "REMESH", "SKIN", "VOLUME_TO_MESH"}
 """Modifiers above which no weight survives."""
@@ -53,15 +54,48 @@ def check_bones(skinned: SkinnedObject, skeleton: Skeleton) -> None:
         )
 
 
+def _list_sharers(obj: bpy.types.Object) -> list[bpy.types.Object]:
+    """Other objects of this file with the same mesh."""
+    if mesh_of(obj).users < 2:
+        return []
+    return [other for other in bpy.data.objects if other.data == obj.data and other != obj and other.library is None]
+
+
+def list_sharing_armatures(obj: bpy.types.Object) -> list[bpy.types.Object]:
+    """Armatures of other objects with the same mesh."""
+    return [armature for armature in map(_find_armature, _list_sharers(obj)) if armature]
+
+
 def check_sharers(obj: bpy.types.Object, skeleton: Skeleton) -> None:
     """Raise SkinningError where objects with other bones share the mesh: it holds one set of influences."""
-    sharers = [other for other in bpy.data.objects if other.data == obj.data and other != obj and other.library is None]
-    skeletons = [skeleton, *(read_skeleton(armature) for armature in map(_find_armature, sharers) if armature)]
+    skeletons = [skeleton, *map(read_skeleton, list_sharing_armatures(obj))]
     if len({each.fingerprint for each in skeletons}) > 1:
         raise SkinningError(
             f"'{obj.name}' shares its mesh with objects whose armatures have other bones, or bones at other positions: "
             "make the mesh single-user, or evaluate by Python"
         )
+
+
+def check_twists(skinned: SkinnedObject, skeleton: Skeleton) -> None:
+    """Raise SkinningError where objects that share the mesh have other fractions: they have other influences.
+
+    Parameters
+    ----------
+    skinned : SkinnedObject
+    skeleton : Skeleton
+        With the fractions of the object.
+    """
+    obj, armatures = skinned.obj, [skinned.armature, *list_sharing_armatures(skinned.obj)]
+    for other in _list_sharers(obj):
+        settings = settings_of(other)
+        if not settings.is_bound or settings.evaluate != "NODES":
+            continue
+        choice = read_choice(settings, settings.method)
+        if with_fractions(skeleton, armatures[0], choice, armatures[1:]) is not skeleton:
+            raise SkinningError(
+                f"'{obj.name}' shares its mesh with '{other.name}', which has another Twist: choose the same for both, "
+                "make the mesh single-user, or evaluate by Python"
+            )
 
 
 def check_centers(skinned: SkinnedObject, above: list[bpy.types.Modifier], params: Any) -> None:

@@ -10,10 +10,13 @@ import numpy as np
 from mathutils import Matrix
 
 from ...bridge import modifiers
-from ...bridge.armatures import Skeleton, read_skeleton
+from ...bridge.armatures import Skeleton
 from ...bridge.meshes import FaceKeys, mesh_of, read_face_corners
 from ...deformers import METHODS, SkinningError
+from ...deformers.rig.fraction_weights import extend_weights
 from ...deformers.rig.influences import Influences, pack_influences, pack_interpolable_influences
+from ...deformers.rig.rest import Rest, Weights
+from ...deformers.rig.sdef import SdefPairs
 from ...deformers.skinning.centers import place_centers
 from ...deformers.skinning.joint_limits import AtRest, find_at_rest
 from ...deformers.skinning.joint_shares import JointShares, find_joint_shares
@@ -22,7 +25,20 @@ from ...settings.choices import read_params
 from ..character import Character, changes_topology, modifiers_above, read_character
 from ..stack import SkinnedObject
 from ..surfaces import with_surfaces
-from .node_checks import check_bones, check_centers, check_mesh, check_modifiers_above, check_sharers
+from ..twist import read_choice, with_fractions
+from .node_checks import (
+    check_bones,
+    check_centers,
+    check_mesh,
+    check_modifiers_above,
+    check_sharers,
+    check_twists,
+    list_sharing_armatures,
+)
+from .poses import find_skeleton
+
+NO_WEIGHT = 1e-12
+"""Has a joint among those that a vertex follows, and nothing follow from it."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +82,8 @@ class Choices:
     """Of the Armature modifier, "" for none."""
     invert: bool
     """Whether that group is inverted."""
+    twist: str
+    """What is chosen about twist: `twist.read_choice`."""
 
 
 def prepare(skinned: SkinnedObject, method: str) -> NodeSetup:
@@ -100,8 +118,9 @@ def prepare_known(
     obj = skinned.obj
     check_mesh(obj)
     check_modifiers_above(skinned, above)
-    skeleton = read_skeleton(skinned.armature) if skeleton is None else skeleton
+    skeleton = give_fractions(skinned, choices.twist, skeleton)
     check_sharers(obj, skeleton)
+    check_twists(skinned, skeleton)
     character = read_character(skinned, skeleton)
     check_bones(skinned, skeleton)
     space = np.array(character.space if bound_space is None else bound_space, np.float64)
@@ -109,12 +128,30 @@ def prepare_known(
     if METHODS[choices.method].sees_all_meshes:
         check_centers(skinned, above, params)
         centers = place_centers(with_surfaces(rest, skinned, skeleton, choices.method), params)
-    influences, shares, at_rest, shape_changes = _pack(obj, above, character), None, None, False
+    influences, shares, at_rest, shape_changes = _pack(obj, above, rest, centers), None, None, False
     if max(params.bulge_limit, params.contact) > 0.0 and not influences.is_interpolable:
         shares = find_joint_shares(rest.armature_points, rest.weights, rest.joints, rest.triangles)
         at_rest = find_at_rest(rest.armature_points.T, np.maximum(shares.joints, 0), rest.joints)
         shape_changes = bool(above) or _may_move(skinned) or _has_keys_at_joints(obj, shares)
     return NodeSetup(character, influences, choices, centers, shares, at_rest, shape_changes)
+
+
+def give_fractions(skinned: SkinnedObject, choice: str, skeleton: Skeleton | None) -> Skeleton:
+    """The skeleton of an object's armature with the fractions that a choice gives it.
+
+    Where objects share a mesh, and so its influences, the twists of all their armatures count.
+
+    Parameters
+    ----------
+    skinned : SkinnedObject
+    choice : str
+        From `read_choice`.
+    skeleton : Skeleton or None
+        If it was read already.
+    """
+    armature = skinned.armature
+    skeleton = skeleton or find_skeleton(armature)
+    return with_fractions(skeleton, armature, choice, list_sharing_armatures(skinned.obj))
 
 
 def _may_move(skinned: SkinnedObject) -> bool:
@@ -140,15 +177,26 @@ def read_node_choices(skinned: SkinnedObject, method: str) -> Choices:
         linear_group=settings.linear_group,
         vertex_group=replaced.vertex_group if replaced.vertex_group in skinned.obj.vertex_groups else "",
         invert=replaced.invert_vertex_group,
+        twist=read_choice(settings, method),
     )
 
 
-def _pack(obj: bpy.types.Object, above: list[bpy.types.Modifier], character: Character) -> Influences:
-    rest = character.rest
-    counts = len(rest.points), len(rest.joints.parents)
+def _pack(
+    obj: bpy.types.Object, above: list[bpy.types.Modifier], rest: Rest, centers: RotationCenters | None
+) -> Influences:
+    weights, counts = extend_weights(rest), (len(rest.points), len(rest.joints.extended.parents))
     if _is_interpolated(above):
-        return pack_interpolable_influences(rest.weights, *counts, *read_face_corners(mesh_of(obj)))
-    return pack_influences(rest.weights, *counts)
+        return pack_interpolable_influences(weights, *counts, *read_face_corners(mesh_of(obj)))
+    if centers is not None and centers.pairs is not None and rest.joints.fractions is not None:
+        weights = _name_pairs(weights, centers.pairs)
+    return pack_influences(weights, *counts)
+
+
+def _name_pairs(weights: Weights, pairs: SdefPairs) -> Weights:
+    """Weights with both joints of vertices that have SDEF, also where these follow fractions instead."""
+    joints = np.concatenate([weights.joints, pairs.first, pairs.second])
+    values = np.append(weights.values, np.full(2 * len(pairs.vertices), NO_WEIGHT))
+    return Weights(np.concatenate([weights.vertices, pairs.vertices, pairs.vertices]), joints, values).by_vertex()
 
 
 def _is_interpolated(above: list[bpy.types.Modifier]) -> bool:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import bpy
 import numpy as np
 
-from ...bridge.armatures import Skeleton
-from ...bridge.twists import list_actions, read_largest_twists
-from ...deformers import METHODS
-from ...deformers.rig.fraction_plan import LEAST_SPREAD, count_fractions, find_long_bones, plan_fractions
-from ...deformers.skinning import ssd
-from ...settings.objects import ObjectSettings
+from ..bridge.armatures import Skeleton
+from ..bridge.twists import list_actions, read_largest_twists
+from ..deformers import METHODS
+from ..deformers.rig.fraction_plan import LEAST_SPREAD, count_fractions, find_long_bones, plan_fractions
+from ..deformers.skinning import ssd
+from ..settings.objects import ObjectSettings
 
 _twists: dict[int, tuple[tuple[int, ...], dict[str, float]]] = {}
 """Of each armature object: its actions, by `session_uid` as itself, and the largest twists of its bones."""
@@ -48,7 +50,9 @@ def read_choice(settings: ObjectSettings, method: str) -> str:
     return settings.twist
 
 
-def with_fractions(skeleton: Skeleton, armature: bpy.types.Object, choice: str) -> Skeleton:
+def with_fractions(
+    skeleton: Skeleton, armature: bpy.types.Object, choice: str, others: Sequence[bpy.types.Object] = ()
+) -> Skeleton:
     """A skeleton whose joints have the fractions that a choice gives them.
 
     Parameters
@@ -58,6 +62,8 @@ def with_fractions(skeleton: Skeleton, armature: bpy.types.Object, choice: str) 
         Original.
     choice : str
         From `read_choice`.
+    others : sequence of Object
+        Armatures of the same bones, whose twists count as well.
 
     Returns
     -------
@@ -67,14 +73,14 @@ def with_fractions(skeleton: Skeleton, armature: bpy.types.Object, choice: str) 
     plain = skeleton.plain or skeleton
     if choice == "OFF" and not any(own or spread == "ON" for own, spread in plain.twists):
         return plain
-    levels, spread = _choose(plain, armature, choice)
+    levels, spread = _choose(plain, [armature, *others], choice)
     key = levels.tobytes(), spread.tobytes()
     if key not in plain.known:
         plain.known[key] = plain.with_fractions(plan_fractions(plain.joints, levels, spread))
     return plain.known[key]
 
 
-def _choose(skeleton: Skeleton, armature: bpy.types.Object, choice: str) -> tuple[np.ndarray, np.ndarray]:
+def _choose(skeleton: Skeleton, armatures: list[bpy.types.Object], choice: str) -> tuple[np.ndarray, np.ndarray]:
     """How many fractions each joint has, and along how many bones its twist is spread: int arrays, shape (B,)."""
     if "long_bones" not in skeleton.known:
         skeleton.known["long_bones"] = find_long_bones(skeleton.joints)
@@ -82,7 +88,7 @@ def _choose(skeleton: Skeleton, armature: bpy.types.Object, choice: str) -> tupl
     is_bendy = np.zeros(len(parents), bool)
     is_bendy[skeleton.bendy_joints] = True
     levels, spread = np.zeros((2, len(parents)), np.intp)
-    twists = _find_twists(armature)
+    twists = [_find_twists(armature) for armature in armatures]
     for name, joint, (own, spreads) in zip(skeleton.names, skeleton.first_joints, skeleton.twists, strict=True):
         level, above = own or choice, parents[joint]
         if above < 0 or is_bendy[joint] or is_bendy[above]:
@@ -91,7 +97,8 @@ def _choose(skeleton: Skeleton, armature: bpy.types.Object, choice: str) -> tupl
         if level.isdigit():
             levels[joint] = int(level)
         elif level == "AUTO" or is_spread:
-            levels[joint] = max(count_fractions(twists.get(name, 0.0)), LEAST_SPREAD if is_spread else 0)
+            largest = max(of_armature.get(name, 0.0) for of_armature in twists)
+            levels[joint] = max(count_fractions(largest), LEAST_SPREAD if is_spread else 0)
         spread[joint] = long_bones.counts[joint] if is_spread else 0
     return levels, spread
 
