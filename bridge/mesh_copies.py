@@ -135,16 +135,12 @@ def drive_key_by_angle(
     driver.expression = f"max(0,min(({angle}-{start:.6g})/{peak - start:.6g},{falling}))"
 
 
-def skin_copy(
-    obj: bpy.types.Object, armature: bpy.types.Object, names: Sequence[str], bones: np.ndarray, values: np.ndarray
-) -> None:
-    """Give a copy its weights, and have an armature deform it by linear blending.
+def write_groups(obj: bpy.types.Object, names: Sequence[str], bones: np.ndarray, values: np.ndarray) -> None:
+    """Give a copy, which has no vertex groups, its weights.
 
     Parameters
     ----------
     obj : Object
-        Without vertex groups.
-    armature : Object
     names : sequence of str
         Of the bones.
     bones : int array, shape (V, K)
@@ -156,6 +152,10 @@ def skin_copy(
         vertices, slots = np.nonzero((bones == bone) & (values > 0.0))
         for vertex, value in zip(vertices.tolist(), values[vertices, slots].tolist(), strict=True):
             group.add((vertex,), value, "ADD")
+
+
+def skin_by(obj: bpy.types.Object, armature: bpy.types.Object, preserves_volume: bool) -> None:
+    """Make a copy a child of an armature that deforms it: linearly, or by dual quaternions."""
     modifier = cast(Any, obj.modifiers.new("Armature", "ARMATURE"))
-    modifier.object, modifier.use_deform_preserve_volume = armature, False
+    modifier.object, modifier.use_deform_preserve_volume = armature, preserves_volume
     obj.parent = armature

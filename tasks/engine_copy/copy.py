@@ -15,12 +15,13 @@ from mathutils import Matrix
 
 from ...bridge.armature_copies import new_armature, read_rests
 from ...bridge.armatures import Skeleton
-from ...bridge.mesh_copies import add_key, check_keys, copy_mesh, skin_copy
+from ...bridge.mesh_copies import add_key, check_keys, copy_mesh, skin_by, write_groups
 from ...bridge.modifiers import PATTERNS_NAME, is_supple_modifier
 from ...deformers import SkinningError
 from ...deformers.engine_copy.bone_motion import BoneMotion, find_bone_motion
 from ...deformers.engine_copy.model import Fit
 from ...settings.engine_copy import ORIGINAL_KEY
+from ..stack import armature_modifiers
 from .baking import Parts, bake, name_correctives, name_within, without_scale
 from .examples import Motion, Part, Subject
 from .played import Played
@@ -66,8 +67,20 @@ class Copy:
     world: np.ndarray
     left_out: list[str]
 
+    @property
+    def is_rigid(self) -> bool:
+        """Whether it is blended by dual quaternions."""
+        return any(modifier.use_deform_preserve_volume for mesh in self.meshes for modifier in armature_modifiers(mesh))
 
-def make_copy(subject: Subject, fit: Fit, motion: Motion, target: str = "gltf", played: Sequence[Played] = ()) -> Copy:
+
+def make_copy(
+    subject: Subject,
+    fit: Fit,
+    motion: Motion,
+    target: str = "gltf",
+    played: Sequence[Played] = (),
+    is_rigid: bool = False,
+) -> Copy:
     """Make a copy, or make it anew.
 
     Parameters
@@ -81,6 +94,8 @@ def make_copy(subject: Subject, fit: Fit, motion: Motion, target: str = "gltf", 
         Key of `TARGETS`.
     played : sequence of Played
         What else moves in each clip.
+    is_rigid : bool
+        Whether it is blended by dual quaternions, not linearly.
 
     Raises
     ------
@@ -97,6 +112,8 @@ def make_copy(subject: Subject, fit: Fit, motion: Motion, target: str = "gltf", 
         parts.armature.matrix_world = Matrix(world.tolist())
         for part in subject.parts:
             _add_mesh(part, fit, names, scale, parts)
+        for mesh in parts.meshes:
+            skin_by(mesh, parts.armature, is_rigid)
         bake(parts, motion, fit, names, bones, played, label)
         collection = former or bpy.data.collections.new(f"{subject.armature.name} for {label}")
     if former is not None:
@@ -241,7 +258,7 @@ def _add_mesh(part: Part, fit: Fit, names: list[str], scale: float, parts: Parts
     space = np.diag([scale, scale, scale, 1.0]) @ space
     copy = copy_mesh(obj, obj.name, scale * rest.armature_points, space)
     parts.meshes.append(copy)
-    skin_copy(copy, parts.armature, names, fit.bones[own], fit.values[own])
+    write_groups(copy, names, fit.bones[own], fit.values[own])
     for name, key in zip(name_correctives(names, fit), fit.keys, strict=True):
         if key.offsets[own].any():
             add_key(copy, name, scale * key.offsets[own])

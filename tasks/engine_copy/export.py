@@ -15,6 +15,7 @@ from ...bridge.files import check_writable, filling, replacing
 from ...deformers import SkinningError
 from .baking import without_scale
 from .copy import Copy
+from .dual_quaternions import check_ending
 from .examples import Motion
 from .played import Played
 
@@ -87,8 +88,10 @@ class Export:
         return Reimport(apart, result.get("missing", 0), result.get("animations", []), result.get("found_keys", []))
 
 
-def check_path(path: Path, target: str) -> None:
+def check_path(path: Path, target: str, is_rigid: bool = False) -> None:
     """Raise SkinningError where a file of a target can not be written under a name: now, not after minutes."""
+    if is_rigid:
+        check_ending(path)
     if path.suffix.lower() not in SUFFIXES[target]:
         endings = " or ".join(SUFFIXES[target])
         raise SkinningError(f"'{path.name}' is no name of such a file: choose one that ends in {endings}")
@@ -129,7 +132,7 @@ def prepare_export(
     SkinningError
         Where the file can not be written.
     """
-    check_path(path, target)
+    check_path(path, target, copy.is_rigid)
     library, written = folder / "copy.blend", folder / "written"
     written.mkdir()
     save_objects(library, [copy.armature, *copy.meshes])
@@ -151,6 +154,7 @@ def prepare_export(
         "scene": read_scene(),
         "output": str(written / path.name),
         "influences": influences,
+        "dual_quaternions": copy.is_rigid,
         "clips": clips,
         "measured": target in MEASURED,
         "targets": str(targets),

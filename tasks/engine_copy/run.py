@@ -18,8 +18,10 @@ import numpy as np
 
 from ...deformers import SkinningError
 from ...deformers.engine_copy import Examples, FitParams, fit, fit_linear, measure
+from ...deformers.engine_copy.dual_quaternions import fit_rigid, measure_rigid
 from ..actions import list_actions, list_frames
 from .copy import TARGET_KEY, Copy, find_copy, list_baked, make_copy, remove_copy
+from .dual_quaternions import check_rigid, uses_dual_quaternions
 from .examples import Motion, Options, Subject, bend_joints, list_clips, read_actions, read_subject, write_targets
 from .export import SUFFIXES, check_path, prepare_export
 from .measured import Fitted, describe_copy, measure_file
@@ -67,18 +69,21 @@ def make_engine_copy(
         options.tolerance * MILLI / subject.millimeters, options.influences, options.helpers, options.keys
     )
     actions = _choose_actions(subject.armature, options)
+    is_rigid = uses_dual_quaternions(subject, options.target)
     if output is not None:
-        check_path(output, options.target)
+        check_path(output, options.target, is_rigid)
     motion = yield from _read_motion(subject, actions, options.angle)
+    if is_rigid:
+        check_rigid(subject, motion)
     with tempfile.TemporaryDirectory(prefix="supple-") as name:
         folder = Path(name)
-        fitted = yield partial(_fit, folder / TARGETS_FILE, subject, motion, params)
+        fitted = yield partial(_fit, folder / TARGETS_FILE, subject, motion, params, options.target)
         played = []
         for clip, action in zip(motion.clips, actions, strict=True):
             played.append(read_played(subject, clip, action))
             yield FITTED
         with _former_kept(subject.armature, options.target):
-            copy = make_copy(subject, fitted.fit, motion, options.target, played)
+            copy = make_copy(subject, fitted.fit, motion, options.target, played, is_rigid)
             try:
                 report = describe_copy(subject, motion, fitted, copy, options)
                 if options.target in SUFFIXES:
@@ -115,19 +120,23 @@ def _read_motion(subject: Subject, actions: Sequence[bpy.types.Action], angle: f
     return Motion(list_clips(actions), np.array([*poses, *(bend_joints(subject, angle) if angle else ())]))
 
 
-def _fit(path: Path, subject: Subject, motion: Motion, params: FitParams, told: Told) -> Fitted:
+def _fit(path: Path, subject: Subject, motion: Motion, params: FitParams, target: str, told: Told) -> Fitted:
     """Fit a copy to its targets, which are written into a file; touches nothing of Blender's."""
     targets = write_targets(path, subject, motion, _within(told, READ, POSED))
     examples = Examples(motion.matrices, lambda frames: np.asarray(targets[frames]))
-    found = fit(subject.skin, examples, params, _within(told, POSED, FITTED - CHECKED))
+    gauge = measure
+    if uses_dual_quaternions(subject, target):
+        found, gauge = fit_rigid(subject.skin, examples), measure_rigid
+    else:
+        found = fit(subject.skin, examples, params, _within(told, POSED, FITTED - CHECKED))
     linear = fit_linear(subject.skin, examples, params.influences)
     split = sum(len(clip.frames) for clip in motion.clips)
     frames = np.arange(split or examples.count)
     bent = np.arange(split, examples.count) if split else frames[:0]
     quiet = _within(told, FITTED - CHECKED, FITTED - CHECKED)
     measured = [
-        measure(subject.skin, examples, one, quiet, some) if len(some) else None
-        for one, some in ((found, frames), (linear, frames), (found, bent))
+        how(subject.skin, examples, one, quiet, some) if len(some) else None
+        for how, one, some in ((gauge, found, frames), (measure, linear, frames), (gauge, found, bent))
     ]
     told(FITTED)
     return Fitted(found, *measured)

@@ -1,0 +1,89 @@
+"""Engine copies as USD: by dual quaternions where the character is bound by them, else fitted as for other formats."""
+
+import bpy
+import numpy as np
+import pytest
+
+from scenes import add_face_key, add_tube, animate_key, animate_tube, bind, evaluated_points, reset
+from supple.deformers import SkinningError
+from supple.tasks.engine_copy.copy import find_copy
+from supple.tasks.engine_copy.examples import Options
+from supple.tasks.engine_copy.run import make_engine_copy
+from supple.tasks.steps import take_all
+
+
+@pytest.fixture
+def tube():
+    """A tube bound by dual quaternions, with a face key, that moves without scale."""
+    obj, armature = add_tube(rings=12, sides=8)
+    for frame, bend, twist in ((1, 0.1, 0.0), (4, 0.7, 0.4), (8, -0.3, 0.9)):
+        for number, bone in enumerate(armature.pose.bones):
+            bone.rotation_mode = "XYZ"
+            bone.rotation_euler = bend * number, 0.5 * twist * number, 0.1
+            bone.keyframe_insert("rotation_euler", frame=frame)
+    animate_key(add_face_key(obj))
+    bind(obj, method="DLB")
+    return obj, armature
+
+
+def make(objects, output, **options):
+    return take_all(make_engine_copy(objects, Options(target="usd", helpers=1, keys=0, **options), output))
+
+
+def test_dual_quaternions_need_no_fit(tmp_path, tube):
+    report = make([tube[0]], tmp_path / "tube.usda")
+    assert (report.helpers, report.keys, report.influences) == (0, 0, 3)
+    assert report.apart.largest < 0.1
+    assert report.linear.largest > 10.0
+    assert any("skinningMethod" in note for note in report.notes)
+    text = (tmp_path / "tube.usda").read_text()
+    assert text.count('uniform token primvars:skel:skinningMethod = "dualQuaternion"') == 1
+    assert text.count("SkelAnimation") >= 1
+    assert 'blendShapes = ["Face"]' in text
+    assert "Tube__Face" not in text  # what drives the key stays out
+
+
+def test_the_copy_is_shown_by_dual_quaternions(tmp_path, tube):
+    obj, armature = tube
+    make([obj], tmp_path / "tube.usda")
+    (copy,) = [other for other in find_copy(armature, "usd").objects if other.type == "MESH"]
+    for frame in (1, 4, 8):
+        bpy.context.scene.frame_set(frame)
+        assert evaluated_points(copy) == pytest.approx(evaluated_points(obj), abs=1e-4)
+
+
+def test_blender_reads_keys_and_curves_of_the_file(tmp_path, tube):
+    obj, _ = tube
+    make([obj], tmp_path / "tube.usda")
+    expected = []
+    for frame in range(1, 9):
+        bpy.context.scene.frame_set(frame)
+        expected.append(obj.data.shape_keys.key_blocks["Face"].value)
+    reset()
+    bpy.ops.wm.usd_import(filepath=str(tmp_path / "tube.usda"))
+    (mesh,) = [other for other in bpy.data.objects if other.type == "MESH"]
+    values = []
+    for frame in range(8):
+        bpy.context.scene.frame_set(frame)
+        values.append(mesh.data.shape_keys.key_blocks["Face"].value)
+    assert np.ptp(expected) > 0.5
+    assert values == pytest.approx(expected, abs=1e-4)
+
+
+def test_other_methods_are_fitted_and_blended_linearly(tmp_path, tube):
+    bind(tube[0], method="DLBNT")
+    report = make([tube[0]], tmp_path / "tube.usdc")
+    assert report.helpers > 0
+    assert (tmp_path / "tube.usdc").is_file()
+    make([tube[0]], tmp_path / "tube.usda")
+    assert "skinningMethod" not in (tmp_path / "tube.usda").read_text()
+
+
+def test_what_can_not_be_said_is_refused(tmp_path, tube):
+    with pytest.raises(SkinningError, match=r"ends in \.usda"):
+        make([tube[0]], tmp_path / "tube.usdc")
+    animate_tube(tube[1])
+    with pytest.raises(SkinningError, match="is scaled"):
+        make([tube[0]], tmp_path / "tube.usda")
+    assert not list(tmp_path.iterdir())
+    assert find_copy(tube[1], "usd") is None
