@@ -109,7 +109,7 @@ def bake(
             curves.append(_property_curve(name, frames, played[number].keys[mesh][:, key]))
         if moves:
             curves += _list_object_curves(armature, frames, played[number].worlds)
-        action = new_action(name_within(clip.action, f" for {label}"), curves)
+        action = new_action(f"{clip.action} for {label}", curves)
         action[ORIGINAL_KEY] = clip.action
         parts.actions.append(action)
         add_track(armature, clip.action, action, clip.frames.start)

@@ -25,10 +25,10 @@ SILENT_CALLS = {"AssertionError", "compile", "print", "push_constant", "smooth",
 
 NOT_SHOWN = re.compile(
     r"^(Supple( .*)?|in slot|with slot|supple_\w+.*|lattice points to test|height = .*|.*\bgl_.*|.*void main.*"
-    r"|Base Color|Vertex Group|Shape Changes|Linear Blending|Joint Limits|mmd_\w+)$",
+    r"|Base Color|Vertex Group|Shape Changes|Linear Blending|Joint Limits|mmd_\w+|2\*atan2.*|.*primvars:.*)$",
     re.DOTALL,
 )
-"""Names of data-blocks and node sockets, shaders, what a file of height maps says, and what only a bug raises."""
+"""Names of data-blocks and node sockets, shaders, expressions, what files say, and what only a bug raises."""
 
 
 def text_of(node: ast.AST) -> str:
