@@ -30,7 +30,7 @@ BUILDER = $(PYTHON) .venv/$(ENVIRONMENT)/lib/python3*/site-packages/bpy/*/script
 say = @sed -n 's/^$@:.*\#\# */== $@: /p' Makefile
 prepare = @python3 tools/environments.py
 
-.PHONY: help setup setup-all demo test test-unit test-blender test-all test-nodes test-files test-random test-gui lint types package test-package bench \
+.PHONY: help setup setup-all demo test test-unit test-blender test-all test-nodes test-files test-dem-bones test-random test-gui lint types package test-package bench \
   bench-particles bench-patterns bench-weights bench-endurance animations clean
 .DEFAULT_GOAL := help
 
@@ -83,6 +83,11 @@ test-files: ## Fill disks at 20 points of each write, and kill 100 processes tha
 	$(say)
 	$(prepare) $(ENVIRONMENT)
 	$(PYTHON) $(PYTEST) tests/blender/test_full_disk.py tests/blender/test_kills.py --thorough -s
+
+test-dem-bones: ## Compare the fit of an engine copy with that of Dem Bones, in an environment of its own; needs Python 3.11 (30 seconds)
+	$(say)
+	$(prepare) dem-bones
+	$(ONE_THREAD) .venv/dem-bones/bin/python $(PYTEST) tests/unit/engine_copy/test_against_dem_bones.py -s
 
 test-random: ## Use Supple at random beside Blender's own modifier: make test-random SEED=7 SECONDS=600 (2 minutes)
 	$(say)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..algebra.products import multiply_columns, multiply_rows
 from ..geometry.solid import weld
 from .posing import blend
 from .regions import Blends
@@ -13,7 +14,7 @@ from .regions import Blends
 SAME = 5e-5
 """Targets of coincident vertices that are nearer than this share of the character's size are one."""
 
-CHUNK_NUMBERS = 4_000_000
+CHUNK_NUMBERS = 1_000_000
 """Numbers that are computed together."""
 
 MOST_EMPHASIS = 3.0
@@ -98,7 +99,7 @@ class Patch:
             apart = np.zeros((len(own), size, frames, 3), np.float32)
             for bone in np.unique(bones[self.allowed[own]]):
                 vertices, slots = np.nonzero((bones == bone) & self.allowed[own])
-                apart[vertices, slots] = (full[own[vertices]] @ rows[bone]).reshape(-1, frames, 3)
+                apart[vertices, slots] = multiply_rows(full[own[vertices]], rows[bone]).reshape(-1, frames, 3)
             apart -= self.targets[own, None]
             apart *= self.emphasis[own, None, :, None]
             apart = apart.reshape(len(own), size, -1)
@@ -151,7 +152,9 @@ class Patch:
             if vertices.size:
                 weights = self.values[vertices, slots] * importance[vertices]
                 rows = (weights[:, None] * full[vertices]).T.astype(np.float32)
-                moments[:, helper] = (rows @ flat[vertices]).reshape(4, -1, 3).transpose(1, 2, 0)
+                sums = np.empty((4, flat.shape[1]), np.float32)
+                multiply_columns(rows, flat[vertices], out=sums)
+                moments[:, helper] = sums.reshape(4, -1, 3).transpose(1, 2, 0)
         return moments
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..algebra.products import multiply_rows
 from .model import Examples, Fit, Skin
 
 CHUNK_BYTES = 60_000_000
@@ -109,7 +110,7 @@ def blend(matrices: np.ndarray, points: np.ndarray, bones: np.ndarray, values: n
     for bone, own in zip(present, np.split(order, starts[1:]), strict=True):
         vertices = own // slots
         weighted = (values.ravel()[own, None] * full[vertices]).astype(np.float32)
-        posed[vertices] += weighted @ rows[bone]  # a vertex follows a bone once
+        posed[vertices] += multiply_rows(weighted, rows[bone])  # a vertex follows a bone once
     return posed.reshape(count, frames, 3).transpose(1, 0, 2)
 
 
