@@ -61,6 +61,7 @@ def export(job: dict[str, Any]) -> dict[str, Any]:
         scene.collection.objects.link(obj)
     for obj, name in zip((armature, *meshes), job["names"], strict=True):
         obj.name = obj.data.name = name
+    armature.delta_location.zero()  # it may be shown beside the character
     arrange_animations(job, armature)
     bpy.context.view_layer.update()
     looks = look_at(job, armature, meshes)

@@ -18,7 +18,7 @@ from ..tasks.engine_copy.examples import Options
 from ..tasks.engine_copy.export import SUFFIXES
 from ..tasks.engine_copy.report import Report
 from ..tasks.engine_copy.run import export_copy, make_engine_copy
-from ..tasks.engine_copy.show import go_to_worst, show_copy
+from ..tasks.engine_copy.show import go_to_worst, hide_copy, show_copy
 from ..translations import translate
 from .computing import ComputingOperator
 
@@ -156,7 +156,7 @@ class CopyOperator:
 
 
 class SUPPLE_OT_engine_copy_show(CopyOperator, bpy.types.Operator):
-    """Color the engine copy by how far its skin is from the character in the current frame; again to take it off"""
+    """Show the engine copy beside the character, colored by how far its skin is from it; again to hide it"""
 
     bl_idname = "supple.engine_copy_show"
     bl_label = "Show Difference"
@@ -164,10 +164,12 @@ class SUPPLE_OT_engine_copy_show(CopyOperator, bpy.types.Operator):
 
     def run(self, context: bpy.types.Context, armature: bpy.types.Object) -> None:
         settings = check_settings(context)
+        target = copy_settings(armature).target.lower()
         if settings.heat == "COPY":
             settings.heat = "NONE"
+            hide_copy(armature, target, context.view_layer)
             return
-        show_copy(armature, copy_settings(armature).target.lower(), context.view_layer)
+        show_copy(armature, target, context.view_layer)
         settings.full = copy_settings(armature).tolerance or settings.full
         settings.heat = "COPY"
 

@@ -10,10 +10,7 @@ from ..tasks.actions import list_actions
 from .panels import SupplePanel
 from .reports import draw_hint, draw_message
 
-HINT = (
-    "Exporters see linear blending. A copy with more bones, other weights and corrective keys looks as your character "
-    "does"
-)
+HINT = "glTF, FBX and USD blend linearly. A copy with more bones, fitted weights and corrective keys keeps the shape"
 MOST_ROWS = 6
 
 

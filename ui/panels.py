@@ -20,10 +20,7 @@ from .character import draw_meshes
 from .reports import draw_hint, draw_message
 
 SLOW = "For study, and slow: each pose takes seconds. To go on working, choose Particles"
-EXPORTERS = (
-    "Exporters (glTF, FBX, USD) see linear blending, and FBX drops shape keys: export an Engine Copy, from the panel "
-    "below, or Alembic, which writes what is shown"
-)
+EXPORTERS = "Exporters see linear blending: for them, make an Engine Copy below"
 MOMENTS = ("", "_dragging", "_bake")
 """Endings of the properties of one choice: each moment that has a value of its own."""
 

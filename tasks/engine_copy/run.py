@@ -27,7 +27,7 @@ from .export import SUFFIXES, check_path, prepare_export
 from .measured import Fitted, describe_copy, measure_file
 from .played import Played, read_played
 from .report import Report, store_report
-from .show import read_copy, show_copy
+from .show import read_copy, set_hidden, show_copy
 
 Told = Callable[[float], None]
 MILLI = 1000.0
@@ -86,6 +86,7 @@ def make_engine_copy(
             copy = make_copy(subject, fitted.fit, motion, options.target, played, is_rigid)
             try:
                 report = describe_copy(subject, motion, fitted, copy, options)
+                set_hidden(copy.collection, bpy.context.view_layer, True)
                 if options.target in SUFFIXES:
                     report = yield from _export(folder, subject, motion, played, copy, report, options, output)
             except BaseException:  # also where Esc closes this generator
@@ -186,8 +187,8 @@ def _former_kept(armature: bpy.types.Object, target: str) -> Iterator[None]:
             part.name = name
         raise
     remove_copy(former)
+    layer.update()
     if is_active:
-        layer.update()
         show_copy(armature, target, layer)
 
 

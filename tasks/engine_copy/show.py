@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bpy
 import numpy as np
+from mathutils import Vector
 
 from ...deformers import SkinningError
 from ...settings.engine_copy import ORIGINAL_KEY
@@ -11,9 +12,12 @@ from .copy import TARGETS, Copy, find_copy
 from .examples import Clip
 from .report import Report, read_report
 
+BESIDE = 1.2
+"""How far beside the character a copy is shown, in widths of the character."""
 
-def show_copy(armature: bpy.types.Object, target: str, layer: bpy.types.ViewLayer) -> bpy.types.Object:
-    """Make the armature of a copy the active object, with nothing else selected.
+
+def show_copy(armature: bpy.types.Object, target: str, layer: bpy.types.ViewLayer) -> None:
+    """Show a copy beside the character, and make its armature the active object, with nothing else selected.
 
     Parameters
     ----------
@@ -26,16 +30,46 @@ def show_copy(armature: bpy.types.Object, target: str, layer: bpy.types.ViewLaye
     Raises
     ------
     SkinningError
-        Where there is no copy, or it is hidden.
+        Where there is no copy, or its collection is not in the view layer.
     """
-    copy = read_copy(armature, target)[0].armature
-    if copy.name not in layer.objects or copy.hide_get(view_layer=layer):
-        raise SkinningError(f"'{copy.name}' is hidden: show its collection in this view layer")
+    copy, _ = read_copy(armature, target)
+    if not set_hidden(copy.collection, layer, False):
+        raise SkinningError(f"'{copy.collection.name}' is not in this view layer: switch the collection on")
+    corners = [(obj.matrix_world @ Vector(corner)).x for obj in copy.meshes for corner in obj.bound_box]
+    copy.armature.delta_location.x = BESIDE * (max(corners) - min(corners))
     for obj in layer.objects.selected:
         obj.select_set(False)
-    copy.select_set(True)
-    layer.objects.active = copy
-    return copy
+    copy.armature.select_set(True)
+    layer.objects.active = copy.armature
+
+
+def hide_copy(armature: bpy.types.Object, target: str, layer: bpy.types.ViewLayer) -> None:
+    """Hide a copy, where the character stands, and make the character's armature active where the copy's was.
+
+    Parameters
+    ----------
+    armature, target, layer
+        See `show_copy`.
+    """
+    copy, _ = read_copy(armature, target)
+    is_active = layer.objects.active in list(copy.collection.objects)
+    copy.armature.delta_location.x = 0.0
+    set_hidden(copy.collection, layer, True)
+    if is_active and armature.name in layer.objects:
+        layer.objects.active = armature
+        armature.select_set(True)
+
+
+def set_hidden(collection: bpy.types.Collection, layer: bpy.types.ViewLayer, is_hidden: bool) -> bool:
+    """Close or open the eye of a collection; whether it is in a view layer."""
+    found = [layer.layer_collection]
+    for one in found:
+        found += one.children
+    own = [one for one in found if one.collection == collection and not one.exclude]
+    for one in own:
+        one.hide_viewport = is_hidden
+    layer.update()
+    return bool(own)
 
 
 def read_copy(armature: bpy.types.Object, target: str) -> tuple[Copy, tuple[Clip, ...]]:

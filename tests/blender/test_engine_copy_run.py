@@ -26,11 +26,14 @@ from scenes import (
     select,
     undo,
 )
+from supple.bridge.shown_weights import read_shown_shape
 from supple.deformers import SkinningError
+from supple.deformers.measures.heat import color_rising
 from supple.settings.checks import check_settings
 from supple.settings.engine_copy import copy_settings
 from supple.settings.objects import settings_of
 from supple.tasks.actions import list_actions
+from supple.tasks.compare.heat import color_heat
 from supple.tasks.engine_copy.copy import find_copy
 from supple.tasks.engine_copy.examples import Options
 from supple.tasks.engine_copy.report import read_report
@@ -177,8 +180,19 @@ def test_go_to_frame_and_show(copied):
     assert (armature.animation_data.action.name, scene.frame_current) == (report.apart.action, report.apart.frame)
     assert bpy.ops.supple.engine_copy_show() == {"FINISHED"}
     assert check_settings(bpy.context).heat == "COPY"
+    copy, beside = bpy.context.object, bpy.data.objects["Tube for glTF"]
+    assert copy.name == "Rig for glTF"
+    assert copy.delta_location.x > copied.dimensions.x
+    assert beside.visible_get()
+    depsgraph = bpy.context.evaluated_depsgraph_get()
+    colors = color_heat(beside, read_shown_shape(beside, depsgraph), "COPY", "", report.apart.largest / 1000, depsgraph)
+    expected = color_rising(np.array([report.apart.largest]), report.apart.largest)[0]
+    assert np.abs(colors - expected).max(axis=1).min() < 0.02, "one vertex is as far as the report says"
     bpy.ops.supple.engine_copy_show()
     assert check_settings(bpy.context).heat == "NONE"
+    assert bpy.context.object == armature
+    assert copy.delta_location.x == 0.0
+    assert not beside.visible_get()
 
 
 def test_the_panel(tube):
