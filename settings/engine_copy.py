@@ -94,6 +94,15 @@ def find_source(context: bpy.types.Context) -> bpy.types.Object | None:
     return find_armature(context)
 
 
+def list_copies(context: bpy.types.Context) -> list[bpy.types.Object]:
+    """The meshes of all engine copies of the active character."""
+    source = find_source(context)
+    if source is None:
+        return []
+    copies = [collection for collection in bpy.data.collections if collection.get(ORIGINAL_KEY) == source]
+    return [obj for collection in copies for obj in collection.objects if obj.type == "MESH"]
+
+
 def copy_settings(armature: bpy.types.Object) -> Any:
     """What is stored of an armature's engine copy."""
     return cast(Any, armature).supple_engine_copy

@@ -27,6 +27,7 @@ class SUPPLE_UL_actions(bpy.types.UIList):
         _active_data: bpy.types.PropertyGroup,
         _active_property: str,
     ) -> None:
+        layout.use_property_split = False
         row = layout.row(align=True)
         row.prop(action, "supple_is_copied", text="")
         row.label(text=action.name, icon="ACTION", translate=False)
@@ -90,11 +91,11 @@ class VIEW3D_PT_supple_engine_copy(SupplePanel, bpy.types.Panel):
         """What the copy was measured to be."""
         if not settings.report:
             return
-        draw_message(self.layout, context, settings.report, icon="INFO")
         row = self.layout.row(align=True)
         is_shown = check_settings(context).heat == "COPY"
         row.operator("supple.engine_copy_show", icon="HIDE_OFF", depress=is_shown)
         row.operator("supple.engine_copy_frame", icon="TIME")
+        draw_message(self.layout, context, settings.report, icon="INFO")
 
 
 register, unregister = bpy.utils.register_classes_factory((SUPPLE_UL_actions, VIEW3D_PT_supple_engine_copy))

@@ -18,8 +18,9 @@ from ..bridge.shown_weights import read_shown_shape
 from ..deformers import SkinningError
 from ..settings.character import list_meshes
 from ..settings.checks import check_settings, forget_check
+from ..settings.engine_copy import list_copies
 from ..tasks.compare.ghosts import hold_ghosts
-from ..tasks.compare.heat import DIFFERENCE, color_heat, describe_heat
+from ..tasks.compare.heat import COPY, DIFFERENCE, color_heat, describe_heat
 from ..translations import translate
 from .drawing import ObjectCache, Overlay, drawing_state, find_view, forget_on_load, shift_toward_eye
 from .weights import draw_colored, lazy_shader
@@ -60,9 +61,11 @@ cache: ObjectCache[DrawnHeat] = ObjectCache()
 
 def find_shown(context: bpy.types.Context) -> list[bpy.types.Object]:
     """Meshes that heat is drawn on: those of the character, if there is one and heat is on."""
-    if check_settings(context).heat == "NONE" or context.active_object is None:
+    heat = check_settings(context).heat
+    if heat == "NONE" or context.active_object is None:
         return []
-    return [obj for obj in list_meshes(context) if obj.mode == "OBJECT"]
+    meshes = list_copies(context) if heat == COPY else list_meshes(context)
+    return [obj for obj in meshes if obj.mode == "OBJECT"]
 
 
 def draw() -> None:

@@ -92,10 +92,10 @@ class Report:
         lines = [
             f"{self.character} for {self.label}: {added}, {self.influences} influences",
             f"Largest difference {apart.largest:.1f} mm ({apart.describe_worst()}), 95 % under {apart.most:.1f} mm",
-            f"As it is, exporters would write up to {self.linear.largest:.1f} mm, 95 % under {self.linear.most:.1f} mm",
+            f"As exporters write it: {self.linear.largest:.1f} mm, 95 % under {self.linear.most:.1f} mm",
         ]
         if apart.largest > self.tolerance:
-            lines.append(f"The tolerance of {self.tolerance:g} mm is not met everywhere")
+            lines.append(f"Not everywhere within {self.tolerance:g} mm")
         if self.measured != "file":
             lines.append("Computed, and not measured in a file")
         return [*lines, *self.notes]

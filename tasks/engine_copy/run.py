@@ -27,7 +27,7 @@ from .export import SUFFIXES, check_path, prepare_export
 from .measured import Fitted, describe_copy, measure_file
 from .played import Played, read_played
 from .report import Report, store_report
-from .show import read_copy, set_hidden, show_copy
+from .show import is_hidden, read_copy, set_hidden, show_copy
 
 Told = Callable[[float], None]
 MILLI = 1000.0
@@ -173,7 +173,7 @@ def _former_kept(armature: bpy.types.Object, target: str) -> Iterator[None]:
         yield
         return
     layer = bpy.context.view_layer
-    is_active = layer.objects.active in list(former.objects)
+    is_active, is_shown = layer.objects.active in list(former.objects), not is_hidden(former, layer)
     parts = [former, *former.objects, *(obj.data for obj in former.objects), *list_baked(former)]
     names = [part.name for part in parts]
     del former[TARGET_KEY]
@@ -188,8 +188,10 @@ def _former_kept(armature: bpy.types.Object, target: str) -> Iterator[None]:
         raise
     remove_copy(former)
     layer.update()
-    if is_active:
+    if is_shown:
         show_copy(armature, target, layer)
+    if is_active:
+        layer.objects.active = read_copy(armature, target)[0].armature
 
 
 def _within(told: Told, start: float, end: float) -> Told:

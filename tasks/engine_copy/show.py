@@ -17,7 +17,7 @@ BESIDE = 1.2
 
 
 def show_copy(armature: bpy.types.Object, target: str, layer: bpy.types.ViewLayer) -> None:
-    """Show a copy beside the character, and make its armature the active object, with nothing else selected.
+    """Show a copy beside the character.
 
     Parameters
     ----------
@@ -37,10 +37,6 @@ def show_copy(armature: bpy.types.Object, target: str, layer: bpy.types.ViewLaye
         raise SkinningError(f"'{copy.collection.name}' is not in this view layer: switch the collection on")
     corners = [(obj.matrix_world @ Vector(corner)).x for obj in copy.meshes for corner in obj.bound_box]
     copy.armature.delta_location.x = BESIDE * (max(corners) - min(corners))
-    for obj in layer.objects.selected:
-        obj.select_set(False)
-    copy.armature.select_set(True)
-    layer.objects.active = copy.armature
 
 
 def hide_copy(armature: bpy.types.Object, target: str, layer: bpy.types.ViewLayer) -> None:
@@ -60,16 +56,21 @@ def hide_copy(armature: bpy.types.Object, target: str, layer: bpy.types.ViewLaye
         armature.select_set(True)
 
 
-def set_hidden(collection: bpy.types.Collection, layer: bpy.types.ViewLayer, is_hidden: bool) -> bool:
+def set_hidden(collection: bpy.types.Collection, layer: bpy.types.ViewLayer, hides: bool) -> bool:
     """Close or open the eye of a collection; whether it is in a view layer."""
     found = [layer.layer_collection]
     for one in found:
         found += one.children
     own = [one for one in found if one.collection == collection and not one.exclude]
     for one in own:
-        one.hide_viewport = is_hidden
+        one.hide_viewport = hides
     layer.update()
     return bool(own)
+
+
+def is_hidden(collection: bpy.types.Collection, layer: bpy.types.ViewLayer) -> bool:
+    """Whether no object of a collection is seen in a view layer."""
+    return not any(obj.visible_get(view_layer=layer) for obj in collection.objects)
 
 
 def read_copy(armature: bpy.types.Object, target: str) -> tuple[Copy, tuple[Clip, ...]]:

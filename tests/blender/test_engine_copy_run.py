@@ -39,6 +39,7 @@ from supple.tasks.engine_copy.examples import Options
 from supple.tasks.engine_copy.report import read_report
 from supple.tasks.engine_copy.run import make_engine_copy
 from supple.tasks.steps import take_all
+from supple.viewport import heat
 
 CHOSEN: dict[str, Any] = {"keys": 0, "use_bends": False}
 """What makes copies of the tests in a moment."""
@@ -111,12 +112,13 @@ def test_an_update_takes_the_place_of_the_former_copy(copied):
     names = sorted(obj.name for obj in bpy.data.objects)
     actions = sorted(action.name for action in bpy.data.actions)
     assert bpy.ops.supple.engine_copy_show() == {"FINISHED"}
-    assert bpy.context.object.name == "Rig for glTF"
+    bpy.context.view_layer.objects.active = bpy.data.objects["Rig for glTF"]
     assert bpy.ops.supple.engine_copy() == {"FINISHED"}  # the copy is active: that of the original is made anew
     assert find_copy(armature, "gltf").session_uid != former
     assert (count_data(), sorted(obj.name for obj in bpy.data.objects)) == (counts, names)
     assert sorted(action.name for action in bpy.data.actions) == actions
     assert bpy.context.object.name == "Rig for glTF"
+    assert bpy.context.object.visible_get(), "it was shown"
     assert list_actions(armature) == [bpy.data.actions["RigAction"]], "not those of the copy"
 
 
@@ -180,8 +182,8 @@ def test_go_to_frame_and_show(copied):
     assert (armature.animation_data.action.name, scene.frame_current) == (report.apart.action, report.apart.frame)
     assert bpy.ops.supple.engine_copy_show() == {"FINISHED"}
     assert check_settings(bpy.context).heat == "COPY"
-    copy, beside = bpy.context.object, bpy.data.objects["Tube for glTF"]
-    assert copy.name == "Rig for glTF"
+    copy, beside = (bpy.data.objects[f"{name} for glTF"] for name in ("Rig", "Tube"))
+    assert heat.find_shown(bpy.context) == [beside]
     assert copy.delta_location.x > copied.dimensions.x
     assert beside.visible_get()
     depsgraph = bpy.context.evaluated_depsgraph_get()
@@ -190,7 +192,6 @@ def test_go_to_frame_and_show(copied):
     assert np.abs(colors - expected).max(axis=1).min() < 0.02, "one vertex is as far as the report says"
     bpy.ops.supple.engine_copy_show()
     assert check_settings(bpy.context).heat == "NONE"
-    assert bpy.context.object == armature
     assert copy.delta_location.x == 0.0
     assert not beside.visible_get()
 

@@ -24,6 +24,7 @@ import bpy
 import numpy as np
 from character import use_character
 from checks import check_character
+from engine_copy import copy_for_engines
 from patterns import place_patterns
 from side_by_side import compare_methods
 from weights import edit_weights
@@ -129,6 +130,7 @@ def steps() -> Iterator[float]:
     yield from use_character(window, check, take_picture)
     yield from compare_methods(window, check, look)
     yield from check_character(window, check, look)
+    yield from copy_for_engines(window, check, look)
     yield from place_patterns(window, check, look)
     yield from edit_weights(window, check, look)
     yield from session(window, "NODES")
