@@ -1,5 +1,6 @@
 """A file bound by nodes, opened where Supple has never been: the same points, and the same pictures to the pixel."""
 
+from math import tau
 from pathlib import Path
 
 import bpy
@@ -23,7 +24,7 @@ from supple.settings.objects import settings_of
 
 ENGINES = ("workbench", "cycles", "cycles-blur")
 BLENDS = {name_of(*blend): blend for blend in NODE_BLENDS}
-KINDS = (*BLENDS, "B-Bones", "linear group", "subdivided", "made independent")
+KINDS = (*BLENDS, "B-Bones", "linear group", "subdivided", "twist", "made independent")
 CASES = [f"{kind} {engine}" for kind in KINDS for engine in ENGINES]
 
 
@@ -41,11 +42,22 @@ def prepare_case(kind: str, engine: str) -> bpy.types.Object:
     if kind == "subdivided":
         obj.modifiers.new("Above", "SUBSURF").levels = 1
         obj.modifiers.move(1, 0)
+    if kind == "twist":
+        settings_of(obj).twist = "3"
+        twist_on(armature.pose.bones["bone.2"])
     if kind in BLENDS:
         choose(obj, *BLENDS[kind])
     prepare_pictures(engine)
     bpy.context.view_layer.update()
     return obj
+
+
+def twist_on(bone: bpy.types.PoseBone) -> None:
+    """Keyframe two turns more."""
+    for frame, turns in ((1, 0.0), (8, 2.0)):
+        bone["supple_turns"], bone.rotation_euler.y = turns, turns * tau
+        bone.keyframe_insert('["supple_turns"]', frame=frame)
+        bone.keyframe_insert("rotation_euler", index=1, frame=frame)
 
 
 @pytest.fixture(scope="module")

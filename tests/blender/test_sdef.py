@@ -130,8 +130,13 @@ def test_against_the_formula(evaluate: str, reverse: bool) -> None:
 
 
 @pytest.mark.parametrize("params", [PLAIN, METHODS["CENTERS"].params()], ids=["plain", "with limits"])
-def test_both_evaluations_agree(params: Any) -> None:
+@pytest.mark.parametrize("twist", ["OFF", "3", "SPREAD"])
+def test_both_evaluations_agree(twist: str, params: Any) -> None:
     obj, armature = add_model()
+    if twist == "SPREAD":
+        armature.data.bones["bone.1"].supple.spread_twist = "ON"
+    else:
+        settings_of(obj).twist = twist
     twin = add_twin(obj)
     bind_by(obj, "NODES", params)
     bind_by(twin, "PYTHON", params)
