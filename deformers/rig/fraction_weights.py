@@ -39,7 +39,7 @@ def split_weights(weights: Weights, points: np.ndarray, fractions: Fractions) ->
     Spread Twist: the weight of a bone is divided by the share of the twist at the vertex's position along the bones.
     """
     merged = _merge(weights, fractions.joint_count)
-    return _spread_along(_split_at_joints(merged, fractions), np.asarray(points, np.float64), fractions)
+    return spread_along(_split_at_joints(merged, fractions), np.asarray(points, np.float64), fractions)
 
 
 def find_spread_feet(weights: Weights, points: np.ndarray, fractions: Fractions) -> tuple[np.ndarray, np.ndarray]:
@@ -148,7 +148,8 @@ def _walk_up(above: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return roots, depths
 
 
-def _spread_along(weights: Weights, points: np.ndarray, fractions: Fractions) -> Weights:
+def spread_along(weights: Weights, points: np.ndarray, fractions: Fractions) -> Weights:
+    """`split_weights` for Spread Twist alone."""
     parts = []
     is_left = np.ones(len(weights.joints), bool)
     for bone in np.unique(fractions.base[fractions.is_spread]).tolist():

@@ -9,7 +9,7 @@ import numpy as np
 from ..algebra.dual_quaternions import quaternions_from_rotations
 from ..algebra.polar import decompose_polar, find_rigid
 from ..method import Choice, Method
-from ..rig.fraction_weights import find_spread_feet
+from ..rig.fraction_weights import find_spread_feet, spread_along
 from ..rig.fractions import Fractions
 from ..rig.rest import Joints, Pose, Rest, Weights, normalize_weights, once_for_a_pose
 from ..rig.sdef import find_sdef_pairs
@@ -127,6 +127,7 @@ def place_centers(rest: Rest, params: Params) -> RotationCenters:
         shares, feet = find_spread_feet(weights, surface.points, fractions)
         middles += (own_shares * shares)[:, None] * (feet - surface.points)
         narrowing[_find_divided(weights, fractions)] = NARROWING_OF_FRACTIONS
+        weights = spread_along(weights, surface.points, fractions)
     spread = np.maximum(1.0 - np.bincount(weights.vertices, weights.values**2, minlength=len(rest.points)), 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         allowances = np.where(sharpness > 0.0, narrowing * spread / sharpness, np.inf)
