@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import bpy
-import numpy as np
 
 from ..bridge.animation import iterate_curve_paths
 from ..bridge.armatures import Skeleton, read_pose
+from ..deformers import Pose
 from ..settings.engine_copy import ORIGINAL_KEY
 
 BONE = re.compile(r'pose\.bones\["((?:[^"\\]|\\.)*)"\]')
@@ -37,7 +37,7 @@ def list_frames(action: bpy.types.Action) -> range:
 
 def read_poses(
     armature: bpy.types.Object, skeleton: Skeleton, action: bpy.types.Action | None, frames: range
-) -> list[np.ndarray]:
+) -> list[Pose]:
     """The poses of an armature in frames of an action; the user's pose, frame and meshes stay as they are.
 
     Parameters
@@ -51,15 +51,15 @@ def read_poses(
 
     Returns
     -------
-    list of float arrays, shape (B, 4, 4)
-        From rest to pose, armature space, a frame each.
+    list of Pose
+        A frame each.
     """
     poses = []
     with alone(armature, action) as scene:
         for frame in frames:
             scene.frame_set(frame)
             evaluated = armature.evaluated_get(scene.view_layers[0].depsgraph)
-            poses.append(read_pose(evaluated, skeleton).rest_to_pose)
+            poses.append(read_pose(evaluated, skeleton))
     return poses
 
 

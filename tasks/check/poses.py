@@ -65,7 +65,7 @@ def label_poses(
     """The poses of an armature in frames of an action, or as it is animated; see `read_poses`."""
     name = "" if action is None else action.name
     poses = read_poses(armature, skeleton, action, frames)
-    return [CheckedPose(name, frame, (), pose) for frame, pose in zip(frames, poses, strict=True)]
+    return [CheckedPose(name, frame, (), pose.rest_to_pose) for frame, pose in zip(frames, poses, strict=True)]
 
 
 def choose_different(poses: list[CheckedPose], skeleton: Skeleton, count: int) -> list[CheckedPose]:

@@ -100,7 +100,8 @@ class Subject:
     Attributes
     ----------
     armature : Object
-    skeleton : Skeleton
+    skeleton, hinted : Skeleton
+        Without fractions, and with those that a mesh has.
     parts : tuple of Part
     millimeters : float
         In a unit of armature space.
@@ -108,6 +109,7 @@ class Subject:
 
     armature: bpy.types.Object
     skeleton: Skeleton
+    hinted: Skeleton
     parts: tuple[Part, ...]
     millimeters: float
 
@@ -159,10 +161,22 @@ class Motion:
     clips : tuple of Clip
     matrices : float array, shape (F, B, 4, 4)
         From rest to pose of the joints, armature space.
+    hints : float array, shape (F, B), or None
+        Twists that are asked of joints with fractions, radians.
     """
 
     clips: tuple[Clip, ...]
     matrices: np.ndarray
+    hints: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, clips: tuple[Clip, ...], poses: Sequence[Pose]) -> Motion:
+        """Those of some poses, in their order."""
+        matrices = np.array([pose.rest_to_pose for pose in poses])
+        if all(pose.hints is None for pose in poses):
+            return cls(clips, matrices)
+        still = np.zeros(matrices.shape[1])
+        return cls(clips, matrices, np.array([still if pose.hints is None else pose.hints for pose in poses]))
 
     def find(self, example: int) -> tuple[str, int]:
         """Action and frame of an example; "" and 0 where it is of the range of motion."""
@@ -194,26 +208,30 @@ def read_subject(objects: Iterable[bpy.types.Object]) -> Subject:
             "what Blender's Armature modifier does"
         )
     skeleton, parts, first = find_skeleton(armatures[0]), [], 0
+    hinted = skeleton
     for one in skinned:
-        parts.append(_read_part(one, skeleton, first))
-        first += len(parts[-1].rest.points)
+        part, own = _read_part(one, skeleton, first)
+        parts.append(part)
+        first += len(part.rest.points)
+        hinted = hinted if own.joints.fractions is None else own
     meters = bpy.context.scene.unit_settings.scale_length
     scale = armatures[0].matrix_world.median_scale
     if not scale:
         raise SkinningError(f"'{armatures[0].name}' has zero scale: give it a scale that is not zero")
-    return Subject(armatures[0], skeleton, tuple(parts), 1000.0 * scale * meters)
+    return Subject(armatures[0], skeleton, hinted, tuple(parts), 1000.0 * scale * meters)
 
 
-def _read_part(skinned: SkinnedObject, skeleton: Skeleton, first: int) -> Part:
+def _read_part(skinned: SkinnedObject, skeleton: Skeleton, first: int) -> tuple[Part, Skeleton]:
+    """A mesh, and the skeleton that it is bound to."""
     method = find_method_in_use(skinned)
     rest = read_character(skinned, skeleton).rest
     live = prepare(skinned, method)
     chosen = read_pose_choices(skinned.settings, method, BAKING)
     binding = replace(live.binding, params=replace(live.binding.params, **chosen))
-    return Part(skinned, method, rest, live.deformer, binding, first)
+    return Part(skinned, method, rest, live.deformer, binding, first), live.skeleton
 
 
-def read_actions(subject: Subject, actions: Sequence[bpy.types.Action]) -> Iterator[list[np.ndarray]]:
+def read_actions(subject: Subject, actions: Sequence[bpy.types.Action]) -> Iterator[list[Pose]]:
     """Read the poses of all frames of actions, a few at a time.
 
     Parameters
@@ -225,7 +243,7 @@ def read_actions(subject: Subject, actions: Sequence[bpy.types.Action]) -> Itera
         frames = list_frames(action)
         for start in range(0, len(frames), AT_A_TIME):
             some = frames[start : start + AT_A_TIME]
-            yield read_poses(subject.armature, subject.skeleton, action, some)
+            yield read_poses(subject.armature, subject.hinted, action, some)
 
 
 def list_clips(actions: Sequence[bpy.types.Action]) -> tuple[Clip, ...]:
@@ -237,8 +255,8 @@ def list_clips(actions: Sequence[bpy.types.Action]) -> tuple[Clip, ...]:
     return tuple(clips)
 
 
-def bend_joints(subject: Subject, angle: float) -> list[np.ndarray]:
-    """Poses of a range of motion, shape (B, 4, 4): each joint with skin is bent and twisted by an angle and its half.
+def bend_joints(subject: Subject, angle: float) -> list[Pose]:
+    """Poses of a range of motion: each joint with skin is bent and twisted by an angle and by half of it.
 
     Parameters
     ----------
@@ -250,7 +268,7 @@ def bend_joints(subject: Subject, angle: float) -> list[np.ndarray]:
     held = np.bincount(skin.weights.joints, skin.weights.values, len(skin.joints.parents))
     chosen = held >= LEAST_SKIN * count
     return [
-        pose.rest_to_pose
+        Pose(pose.rest_to_pose)
         for one in (angle, 0.5 * angle)
         for pose in list_bent_poses(skin.weights, count, skin.joints, one, chosen)
     ]
@@ -276,7 +294,7 @@ def write_targets(path: Path, subject: Subject, motion: Motion, progress: Callab
     shape = (len(motion.matrices), len(subject.skin.points), 3)
     targets = np.lib.format.open_memmap(path, "w+", np.float32, shape)
     for example, matrices in enumerate(motion.matrices):
-        pose = Pose(matrices)
+        pose = Pose(matrices, hints=None if motion.hints is None else motion.hints[example])
         for part in subject.parts:
             targets[example, part.first : part.first + len(part.rest.points)] = part.deform(pose)
         progress((example + 1) / len(motion.matrices))

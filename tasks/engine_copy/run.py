@@ -16,7 +16,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ...deformers import SkinningError
+from ...deformers import Pose, SkinningError
 from ...deformers.engine_copy import Examples, FitParams, fit, fit_linear, measure
 from ...deformers.engine_copy.dual_quaternions import fit_rigid, measure_rigid
 from ..actions import list_actions, list_frames
@@ -113,12 +113,12 @@ def _choose_actions(armature: bpy.types.Object, options: Options) -> list[bpy.ty
 
 
 def _read_motion(subject: Subject, actions: Sequence[bpy.types.Action], angle: float) -> Generator[Any, Any, Motion]:
-    poses: list[np.ndarray] = []
+    poses: list[Pose] = []
     total = sum(len(list_frames(action)) for action in actions)
     for some in read_actions(subject, actions):
         poses += some
         yield READ * len(poses) / total
-    return Motion(list_clips(actions), np.array([*poses, *(bend_joints(subject, angle) if angle else ())]))
+    return Motion.of(list_clips(actions), [*poses, *(bend_joints(subject, angle) if angle else ())])
 
 
 def _fit(path: Path, subject: Subject, motion: Motion, params: FitParams, target: str, told: Told) -> Fitted:

@@ -35,7 +35,7 @@ class Made:
             for action, clip in zip(actions, clips, strict=True)
             for pose in read_poses(self.subject.armature, self.subject.skeleton, action, clip.frames)
         ]
-        self.motion = Motion(clips, np.array(poses))
+        self.motion = Motion.of(clips, poses)
         self.played = [read_played(self.subject, clip, action) for clip, action in zip(clips, actions, strict=True)]
         self.targets = tmp_path / "targets.npy"
         values = write_targets(self.targets, self.subject, self.motion, lambda share: None)
