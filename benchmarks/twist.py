@@ -18,6 +18,7 @@ from typing import Any
 
 import bpy
 import numpy as np
+from mathutils import Matrix, Vector
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -34,6 +35,7 @@ from tools import checkout
 
 ASSETS = Path(__file__).resolve().parent.parent.parent / "shared" / "assets"
 METHODS = ("SSD", "DLB", "DLBNT", "CENTERS")
+EVALUATES = ("PYTHON", "NODES")
 RADIUS, SIDES, STEP = 0.25, 48, 0.02
 RAMP = 1.0
 """Weights of the tube cross over linearly from so far below a joint to so far above: along whole bones of length 1."""
@@ -51,6 +53,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=tuple(SECTIONS), default=tuple(SECTIONS))
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
+    parser.add_argument("--evaluate", nargs="+", choices=EVALUATES, default=EVALUATES)
     parser.add_argument("--rounds", type=int, default=3, help="how often all steps are taken in turn")
     parser.add_argument("--assets", type=Path, default=ASSETS)
     arguments = parser.parse_args()
@@ -124,7 +127,7 @@ def run_asked(arguments: argparse.Namespace) -> None:
     """One joint, -540 to 540 degrees in steps of one, by what asks for them"""
     rows = []
     for method in arguments.methods:
-        for evaluate in ("PYTHON", "NODES"):
+        for evaluate in arguments.evaluate:
             for label, ask in ASKS.items():
                 rows.append((method, evaluate.lower(), label, *sweep(method, evaluate, ask)))
     header = ("method", "by", "asked by", "smallest section", "end off by, degrees", "largest step", "longest edge")
@@ -204,24 +207,39 @@ def ask_by_property(armature: Any, degrees: float) -> None:
 
 
 def ask_by_ik(armature: Any, degrees: float) -> None:
-    """An IK constraint that takes over its target's rotation, and the custom property."""
+    """An IK constraint whose pole goes around the bone, and the custom property."""
     bone = armature.pose.bones["bone.1"]
     if not bone.constraints:
-        target = bpy.data.objects.new("Target", None)
-        bpy.context.scene.collection.objects.link(target)
-        target.matrix_world = armature.matrix_world @ armature.data.bones["bone.1"].matrix_local
-        target.location = armature.matrix_world @ armature.data.bones["bone.1"].tail_local
-        target.rotation_mode = "QUATERNION"
+        target, pole = (bpy.data.objects.new(name, None) for name in ("Target", "Pole"))
+        for new in (target, pole):
+            bpy.context.scene.collection.objects.link(new)
+        target.location = armature.data.bones["bone.1"].tail_local
         constraint = bone.constraints.new("IK")
-        constraint.target, constraint.chain_count, constraint.use_rotation = target, 1, True
-        bone["rest"] = list(target.rotation_quaternion)
-    target = bone.constraints[0].target
-    half = np.radians(0.5 * degrees)
-    rest = type(target.rotation_quaternion)(bone["rest"])
-    target.rotation_quaternion = rest @ type(rest)((np.cos(half), 0.0, np.sin(half), 0.0))
+        constraint.target, constraint.pole_target, constraint.chain_count = target, pole, 1
+        constraint.pole_angle = min(np.radians([0.0, 90.0, 180.0, -90.0]), key=partial(_turn_by_pole, armature))
+    _move_pole(armature, degrees)
     bone["supple_turns"] = round(2.0 * degrees / 360.0) / 2.0
     armature.update_tag()
 
+
+def _move_pole(armature: Any, degrees: float) -> None:
+    rest = armature.data.bones["bone.1"].matrix_local
+    around = Matrix.Rotation(np.radians(degrees), 4, "Y")
+    pole = armature.pose.bones["bone.1"].constraints[0].pole_target
+    pole.location = rest @ around @ POLE
+
+
+def _turn_by_pole(armature: Any, angle: float) -> float:
+    """How far the bone is turned against rest where the pole is not moved, by an angle of the constraint."""
+    bone = armature.pose.bones["bone.1"]
+    bone.constraints[0].pole_angle = angle
+    _move_pole(armature, 0.0)
+    bpy.context.view_layer.update()
+    return float((bone.bone.matrix_local.inverted() @ bone.matrix).to_quaternion().angle)
+
+
+POLE = Vector((1.0, 0.5, 0.0))
+"""Where the pole stands against the bone at rest."""
 
 ASKS = {"Euler Y": ask_by_euler, "supple_turns": ask_by_property, "IK, supple_turns": ask_by_ik}
 
@@ -331,7 +349,7 @@ def run_cost(arguments: argparse.Namespace) -> None:
         print(f"mh_human is not in {arguments.assets}: it is left out")
         return
     for method in arguments.methods:
-        for evaluate in ("PYTHON", "NODES"):
+        for evaluate in arguments.evaluate:
             times = {}
             for choice in ("OFF", "AUTO", "3"):
                 times[choice] = partial(play, path, method, evaluate, choice)
