@@ -212,7 +212,8 @@ def _follow(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> None:
     if _watch.is_rendering and depsgraph.mode != "RENDER":
         return  # the render has the carriers
     changed = set() if _watch.is_same else find_changes(depsgraph)
-    twist.note_changes(depsgraph, is_frame)
+    if not is_frame:
+        twist.note_changes(depsgraph)
     if depsgraph.mode != "RENDER":
         _follow_meshes(changed)
         changed = _put_off(changed, depsgraph)

@@ -27,7 +27,17 @@ from benchmarks.characters import read_character
 from benchmarks.shapes import Shape, rotation
 from benchmarks.skins import make_params, make_rest
 from benchmarks.tables import print_table
-from benchmarks.timing import bind, find_character, hush_blender, interleave, new_scene, print_section, print_versions
+from benchmarks.timing import (
+    WARM,
+    Character,
+    bind,
+    find_character,
+    hush_blender,
+    new_scene,
+    note_time,
+    print_section,
+    print_versions,
+)  # fmt: skip
 from deformers import DEFORMERS, Pose, Rest
 from deformers.measures.stretch import SHORT_EDGE, edge_stretches, mesh_edges
 from deformers.rig.fraction_plan import LEAST_SPREAD, find_long_bones, plan_fractions
@@ -45,6 +55,8 @@ FARTHEST = 540
 CHAINS = (120.0, 200.0, 270.0)
 WRISTS = {"mh_human": "wrist.L", "mh_human_game": "hand_l", "human_male": "hand_l"}
 TURN = 170.0
+CHOICES = ("OFF", "AUTO", "3")
+"""Of *Twist*, whose cost is compared."""
 HELD = 0.5
 """Weight of the hand and of the bones before it from which on a vertex is at the wrist."""
 
@@ -54,7 +66,7 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=tuple(SECTIONS), default=tuple(SECTIONS))
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
     parser.add_argument("--evaluate", nargs="+", choices=EVALUATES, default=EVALUATES)
-    parser.add_argument("--rounds", type=int, default=3, help="how often all steps are taken in turn")
+    parser.add_argument("--rounds", type=int, default=7, help="how often all steps are taken in turn")
     parser.add_argument("--assets", type=Path, default=ASSETS)
     arguments = parser.parse_args()
     hush_blender()
@@ -350,35 +362,27 @@ def run_cost(arguments: argparse.Namespace) -> None:
         return
     for method in arguments.methods:
         for evaluate in arguments.evaluate:
-            times = {}
-            for choice in ("OFF", "AUTO", "3"):
-                times[choice] = partial(play, path, method, evaluate, choice)
-            rows.append((method, evaluate.lower(), *compare(times, arguments.rounds)))
+            bpy.ops.wm.open_mainfile(filepath=str(path))
+            character = find_character()
+            bind(method, evaluate)
+            rows.append((method, evaluate.lower(), *compare(character, arguments.rounds)))
     print_table(("method", "by", "off", "auto", "3 at each joint", "auto / off", "3 / off"), rows)
 
 
-def play(path: Path, method: str, evaluate: str, choice: str) -> Callable[[int], None]:
-    """Open a character, bind it with a twist, and give the step that shows its n-th frame."""
-    bpy.ops.wm.open_mainfile(filepath=str(path))
-    character = find_character()
-    for mesh in character.meshes:
-        mesh.supple.twist = choice
-    bind(method, evaluate)
-    steps = character.play()
-    return lambda number: (steps[number % len(steps)](), None)[1]
-
-
-def compare(makes: dict[str, Callable[[], Callable[[int], None]]], rounds: int) -> tuple[float, ...]:
-    """Median milliseconds of a step with each choice, and the ratios to the first: files are opened in turn."""
-    found: dict[str, list[float]] = {choice: [] for choice in makes}
+def compare(character: Character, rounds: int) -> tuple[float, ...]:
+    """Median milliseconds of a step with each of `CHOICES`, taken in turn, and their ratios to the first."""
+    found: dict[str, list[float]] = {choice: [] for choice in CHOICES}
     for _ in range(rounds):
-        for choice, make in makes.items():
-            step = make()
-            numbers = iter(range(1_000_000))
-            found[choice].append(interleave({choice: lambda step=step, n=numbers: step(next(n))})[choice])
-    medians = [float(np.median(values)) for values in found.values()]
-    ratios = [float(np.median(np.array(found[choice]) / np.array(found["OFF"]))) for choice in makes if choice != "OFF"]
-    return (*medians, *ratios)
+        for choice, medians in found.items():
+            for mesh in character.meshes:
+                mesh.supple.twist = choice
+            taken: dict[str, list[float]] = {}
+            for step in character.play():
+                note_time(taken, choice, step)
+            medians.append(float(np.median(taken[choice][WARM:])))
+    off, *others = (np.array(medians) for medians in found.values())
+    ratios = [float(np.median(other / off)) for other in others]
+    return (*(float(np.median(medians)) for medians in (off, *others)), *ratios)
 
 
 SECTIONS = {"asked": run_asked, "chains": run_chains, "wrists": run_wrists, "cost": run_cost}

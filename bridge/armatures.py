@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain
 
 import bpy
@@ -113,6 +114,11 @@ class Skeleton:
     def joint_counts(self) -> np.ndarray:
         """Joints of each bone, int array, shape (D,)."""
         return _count_joints(self.segment_counts)
+
+    @cached_property
+    def has_twists(self) -> bool:
+        """Whether a bone has a twist of its own, or its twist is spread whatever its mesh says."""
+        return any(own or spread == "ON" for own, spread in self.twists)
 
     def name_joint(self, joint: int) -> str:
         """The bone that a joint is of, "" for none (-1)."""

@@ -8,6 +8,7 @@ files, into library overrides.
 from __future__ import annotations
 
 import hashlib
+from dataclasses import fields
 from functools import partial
 from typing import Any, cast
 
@@ -85,7 +86,7 @@ def _name_joints(skeleton: Skeleton) -> str:
     fractions = skeleton.joints.fractions
     if fractions is None:
         return skeleton.fingerprint
-    arrays = [np.asarray(rows, np.float32) for rows in vars(fractions).values()]
+    arrays = [np.asarray(getattr(fractions, field.name), np.float32) for field in fields(fractions)]
     return skeleton.fingerprint + hashlib.sha256(b"".join(rows.tobytes() for rows in arrays)).hexdigest()[:16]
 
 

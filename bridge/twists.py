@@ -49,22 +49,31 @@ def _twist_of_axis_angle(angle: float, x: float, y: float, z: float) -> float:
     return angle * y / length if length > 0.0 else 0.0
 
 
-def read_largest_twists(armature: bpy.types.Object) -> dict[str, float]:
-    """The largest twist of bones in the armature's actions and as they are posed now, by name, radians.
+def read_posed_twists(armature: bpy.types.Object) -> dict[str, float]:
+    """Twists of bones as their channels have them now, without animation of constraints, by name, radians.
 
     A bone with the custom property has half a turn at least: it is meant to go round.
     """
-    found: dict[str, float] = {}
-    for bone in armature.pose.bones:
-        channel = ROTATIONS[bone.rotation_mode]
-        twists = [_measure_twists(channel, np.array(getattr(bone, channel), np.float64)[:, None])]
+    bones: Any = armature.pose.bones
+    modes = read_rotation_modes(armature)
+    found = np.zeros(len(bones))
+    for channel, size in (("rotation_quaternion", 4), ("rotation_euler", 3), ("rotation_axis_angle", 4)):
+        own = modes == channel
+        if own.any():
+            found[own] = _measure_twists(channel, read_array(bones, channel, size).astype(np.float64)[own].T)
+    twists = dict(zip(bones.keys(), found.tolist(), strict=True))
+    for bone in bones:
         if PROPERTY in bone:
-            twists.append(max(abs(_read_hint(bone)), np.pi))
-        found[bone.name] = max(twists)
-    for action in list_actions(armature):
-        for name, twist in _measure_action(action, armature):
-            found[name] = max(found.get(name, 0.0), twist)
-    return found
+            twists[bone.name] = max(twists[bone.name], abs(_read_hint(bone)), np.pi)
+    return twists
+
+
+def read_rotation_modes(armature: bpy.types.Object) -> np.ndarray:
+    """The channel by which each bone of the pose rotates, array of str, shape (N,)."""
+    items = bpy.types.PoseBone.bl_rna.properties["rotation_mode"].enum_items
+    channels = {item.value: ROTATIONS[item.identifier] for item in items}
+    modes = read_array(armature.pose.bones, "rotation_mode", kind=np.int32)
+    return np.array([channels[mode] for mode in modes.tolist()], dtype=object)
 
 
 def list_actions(armature: bpy.types.Object) -> Iterator[bpy.types.Action]:
@@ -76,6 +85,14 @@ def list_actions(armature: bpy.types.Object) -> Iterator[bpy.types.Action]:
         yield data.action
     for track in data.nla_tracks:
         yield from (strip.action for strip in track.strips if strip.action is not None)
+
+
+def read_action_twists(action: bpy.types.Action, armature: bpy.types.Object) -> dict[str, float]:
+    """The largest twists of the bones of an armature in an action, by name, radians."""
+    found: dict[str, float] = {}
+    for name, twist in _measure_action(action, armature):
+        found[name] = max(found.get(name, 0.0), twist)
+    return found
 
 
 def _measure_action(action: bpy.types.Action, armature: bpy.types.Object) -> Iterator[tuple[str, float]]:
@@ -98,14 +115,14 @@ def _measure_action(action: bpy.types.Action, armature: bpy.types.Object) -> Ite
             values = np.repeat(np.array(getattr(bone, channel), np.float64)[:, None], len(frames), axis=1)
             for axis, keys in axes.items():
                 values[axis] = np.interp(frames, keys[:, 0], keys[:, 1])
-            yield name, _measure_twists(channel, values)
+            yield name, float(_measure_twists(channel, values).max())
 
 
-def _measure_twists(channel: str, values: np.ndarray) -> float:
-    """The largest of twists about y, radians, by rotations of a channel, shape (3 or 4, N)."""
+def _measure_twists(channel: str, values: np.ndarray) -> np.ndarray:
+    """Twists about y, radians, shape (N,), without their signs, of rotations of a channel, shape (3 or 4, N)."""
     if channel == "rotation_euler":
-        return float(np.abs(values[1]).max())
+        return np.abs(values[1])
     if channel == "rotation_axis_angle":
         lengths = np.sqrt(np.square(values[1:]).sum(axis=0))
-        return float(np.abs(values[0] * values[2] / np.where(lengths > 0.0, lengths, 1.0)).max())
-    return float(2.0 * np.arctan2(np.abs(values[2]), np.abs(values[0])).max())
+        return np.abs(values[0] * values[2] / np.where(lengths > 0.0, lengths, 1.0))
+    return 2.0 * np.arctan2(np.abs(values[2]), np.abs(values[0]))

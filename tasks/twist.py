@@ -8,36 +8,40 @@ import bpy
 import numpy as np
 
 from ..bridge.armatures import Skeleton
-from ..bridge.twists import list_actions, read_largest_twists
+from ..bridge.twists import list_actions, read_action_twists, read_posed_twists, read_rotation_modes
 from ..deformers import METHODS
 from ..deformers.rig.fraction_plan import LEAST_SPREAD, count_fractions, find_long_bones, plan_fractions
 from ..deformers.skinning import ssd
 from ..settings.objects import ObjectSettings
 
-_twists: dict[int, tuple[tuple[int, ...], dict[str, float]]] = {}
-"""Of each armature object: its actions, by `session_uid` as itself, and the largest twists of its bones."""
+_needs: dict[int, tuple[tuple[int, ...], dict[str, int]]] = {}
+"""Of each armature object: its actions, and how many fractions its bones need, by `session_uid`."""
+
+_latest: dict[int, dict[str, int]] = {}
+"""The same need that was found before: the same object where nothing has changed."""
+
+_in_actions: dict[tuple[int, int, bytes], dict[str, float]] = {}
+"""The largest twists of bones in an action, by its `session_uid`, that of the armature, and how the bones rotate."""
 
 
 def forget_all() -> None:
     """Drop what is known of all armatures, as when another file is opened."""
-    _twists.clear()
+    for known in (_needs, _latest, _in_actions):
+        known.clear()
 
 
-def note_changes(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> None:
+def note_changes(depsgraph: bpy.types.Depsgraph) -> None:
     """Have twists read again of armatures whose actions or poses the user has changed.
 
-    Parameters
-    ----------
-    depsgraph : Depsgraph
-    is_frame : bool
-        Whether another frame has posed them: that changes no action.
+    Not for another frame: it reports actions that are played, which are the same.
     """
     for update in depsgraph.updates:
         data = update.id
         if isinstance(data, bpy.types.Action):
-            _twists.clear()
-        elif not is_frame and isinstance(data, bpy.types.Object) and data.type == "ARMATURE":
-            _twists.pop(data.original.session_uid, None)
+            _needs.clear()
+            _in_actions.clear()
+        elif isinstance(data, bpy.types.Object) and data.type == "ARMATURE":
+            _needs.pop(data.original.session_uid, None)
 
 
 def read_choice(settings: ObjectSettings, method: str) -> str:
@@ -71,16 +75,20 @@ def with_fractions(
         The same object as before, where the fractions are the same.
     """
     plain = skeleton.plain or skeleton
-    if choice == "OFF" and not any(own or spread == "ON" for own, spread in plain.twists):
+    if choice == "OFF" and not plain.has_twists:
         return plain
-    levels, spread = _choose(plain, [armature, *others], choice)
-    key = levels.tobytes(), spread.tobytes()
-    if key not in plain.known:
-        plain.known[key] = plain.with_fractions(plan_fractions(plain.joints, levels, spread))
-    return plain.known[key]
+    needs = [_find_needs(one) for one in (armature, *others)]
+    known = plain.known.get(choice)
+    if known is None or len(known[0]) != len(needs) or any(a is not b for a, b in zip(known[0], needs, strict=True)):
+        levels, spread = _choose(plain, needs, choice)
+        key = levels.tobytes(), spread.tobytes()
+        if key not in plain.known:
+            plain.known[key] = plain.with_fractions(plan_fractions(plain.joints, levels, spread))
+        known = plain.known[choice] = needs, plain.known[key]
+    return known[1]
 
 
-def _choose(skeleton: Skeleton, armatures: list[bpy.types.Object], choice: str) -> tuple[np.ndarray, np.ndarray]:
+def _choose(skeleton: Skeleton, needs: list[dict[str, int]], choice: str) -> tuple[np.ndarray, np.ndarray]:
     """How many fractions each joint has, and along how many bones its twist is spread: int arrays, shape (B,)."""
     if "long_bones" not in skeleton.known:
         skeleton.known["long_bones"] = find_long_bones(skeleton.joints)
@@ -88,7 +96,6 @@ def _choose(skeleton: Skeleton, armatures: list[bpy.types.Object], choice: str) 
     is_bendy = np.zeros(len(parents), bool)
     is_bendy[skeleton.bendy_joints] = True
     levels, spread = np.zeros((2, len(parents)), np.intp)
-    twists = [_find_twists(armature) for armature in armatures]
     for name, joint, (own, spreads) in zip(skeleton.names, skeleton.first_joints, skeleton.twists, strict=True):
         level, above = own or choice, parents[joint]
         if above < 0 or is_bendy[joint] or is_bendy[above]:
@@ -97,15 +104,29 @@ def _choose(skeleton: Skeleton, armatures: list[bpy.types.Object], choice: str) 
         if level.isdigit():
             levels[joint] = int(level)
         elif level == "AUTO" or is_spread:
-            largest = max(of_armature.get(name, 0.0) for of_armature in twists)
-            levels[joint] = max(count_fractions(largest), LEAST_SPREAD if is_spread else 0)
+            least = LEAST_SPREAD if is_spread else 0
+            levels[joint] = max(least, *(of_armature.get(name, 0) for of_armature in needs))
         spread[joint] = long_bones.counts[joint] if is_spread else 0
     return levels, spread
 
 
-def _find_twists(armature: bpy.types.Object) -> dict[str, float]:
-    actions = tuple(action.session_uid for action in list_actions(armature))
-    known = _twists.get(armature.session_uid)
-    if known is None or known[0] != actions:
-        known = _twists[armature.session_uid] = actions, read_largest_twists(armature)
-    return known[1]
+def _find_needs(armature: bpy.types.Object) -> dict[str, int]:
+    """How many fractions bones need, by name, where they need any; the same object until that changes."""
+    uid, actions = armature.session_uid, list(list_actions(armature))
+    state = tuple(action.session_uid for action in actions)
+    known = _needs.get(uid)
+    if known is not None and known[0] == state:
+        return known[1]
+    largest = read_posed_twists(armature)
+    modes = "".join(read_rotation_modes(armature)).encode()
+    for action in actions:
+        key = action.session_uid, uid, modes
+        if key not in _in_actions:
+            _in_actions[key] = read_action_twists(action, armature)
+        for name, twist in _in_actions[key].items():
+            largest[name] = max(largest[name], twist)
+    found = {name: count for name, twist in largest.items() if (count := count_fractions(twist))}
+    if _latest.get(uid) != found:
+        _latest[uid] = found
+    _needs[uid] = state, _latest[uid]
+    return _latest[uid]

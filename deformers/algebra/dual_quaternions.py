@@ -70,9 +70,14 @@ def rotations_from_quaternions(quaternions: np.ndarray) -> np.ndarray:
 
 def multiply_quaternions(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Products of quaternions, shape (N, 4): the rotation by the second, then by the first."""
-    (w, r), (v, s) = ((rows[:, :1], rows[:, 1:]) for rows in (first, second))
-    dots = np.einsum("ni,ni->n", r, s)[:, None]
-    return np.concatenate([w * v - dots, w * s + v * r + np.cross(r, s)], axis=1)
+    (a, b, c, d), (w, x, y, z) = first.T, second.T
+    rows = [
+        a * w - b * x - c * y - d * z,
+        a * x + b * w + c * z - d * y,
+        a * y - b * z + c * w + d * x,
+        a * z + b * y - c * x + d * w,
+    ]
+    return np.stack(rows, axis=1)
 
 
 def dual_quaternions_from_rigid(rotations: np.ndarray, translations: np.ndarray) -> np.ndarray:

@@ -7,6 +7,7 @@ twist and swing, to the bone below. Those of *Spread Twist* go along the bones a
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -68,11 +69,16 @@ class Fractions:
         """B."""
         return len(self.parents) - self.count
 
-    @property
+    @cached_property
     def joint_parents(self) -> np.ndarray:
         """What the B joints are joined to without fractions, shape (B,)."""
         parents, count = self.parents[: self.joint_count], self.joint_count
         return np.where(parents >= count, self.first[np.maximum(parents - count, 0)], parents)
+
+    @cached_property
+    def joints(self) -> np.ndarray:
+        """The joints that fractions follow, each once."""
+        return np.unique([self.base, self.first, self.last])
 
     @property
     def is_spread(self) -> np.ndarray:
@@ -117,7 +123,7 @@ def pose_fractions(fractions: Fractions, matrices: np.ndarray, hints: np.ndarray
     """
     linear = np.asarray(matrices[:, :3, :3], np.float64)
     rotations, stretches = linear, None
-    if not find_rigid(linear).all():
+    if not find_rigid(linear[fractions.joints]).all():
         rotations, stretches = decompose_polar(linear, fractions.joint_parents)
     turns = rotations[fractions.first].transpose(0, 2, 1) @ rotations[fractions.last]
     asked = np.zeros(fractions.count) if hints is None else np.asarray(hints, np.float64)[fractions.last]

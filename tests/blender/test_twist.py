@@ -105,8 +105,8 @@ def test_auto_follows_actions():
     for frame, degrees in ((1, 0.0), (20, 400.0)):
         bone.rotation_euler[1] = np.radians(degrees)
         bone.keyframe_insert("rotation_euler", frame=frame)
-    bpy.context.scene.frame_set(1)
     update()
+    bpy.context.scene.frame_set(1)
     assert live.find(obj).skeleton.joints.fractions is not None
     bpy.context.scene.frame_set(20)
     assert find_end_angle(obj) == pytest.approx(400.0, abs=0.5)
