@@ -84,13 +84,16 @@ def arrange_animations(job: dict[str, Any], armature: Any) -> None:
         track.mute = False
     if job["format"] != "usd":
         return
-    start = 0.0
+    start = 0
     for track, clip in zip(data.nla_tracks, job["clips"], strict=True):
-        track.strips[0].extrapolation = "NOTHING"
-        length = clip["end"] - clip["start"]
-        track.strips[0].frame_start_ui, track.strips[0].frame_end_ui = start, start + length
-        start += length + 1
-    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 0, max(0, int(start) - 1)
+        action = track.strips[0].action
+        track.strips.remove(track.strips[0])
+        strip = track.strips.new(clip["name"], start, action)
+        if hasattr(strip, "action_slot"):  # 4.4 and later
+            strip.action_slot = action.slots[0]
+        strip.extrapolation = "NOTHING"
+        start += clip["end"] - clip["start"] + 1
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = 0, max(0, start - 1)
 
 
 def look_at(job: dict[str, Any], armature: Any, meshes: list[Any]) -> np.ndarray:

@@ -68,18 +68,20 @@ def alone(armature: bpy.types.Object, action: bpy.types.Action | None) -> Iterat
     """A scene with an armature, playing an action if one is given; what it plays is what it was, afterward."""
     is_animated = armature.animation_data is not None
     data = armature.animation_data or armature.animation_data_create()
-    action, slot = data.action, getattr(data, "action_slot", None)
+    former, slot = data.action, getattr(data, "action_slot", None)
     scene = bpy.data.scenes.new("Supple Poses")
     try:
         scene.collection.objects.link(armature)
         if action is not None:
             data.action = action
+            if getattr(data, "action_slot", data) is None and data.action_suitable_slots:  # 4.4 and later
+                data.action_slot = data.action_suitable_slots[0]
         yield scene
     finally:
         bpy.data.scenes.remove(scene)
         if not is_animated:
             armature.animation_data_clear()
-        elif data.action != action:
-            data.action = action
+        elif data.action != former:
+            data.action = former
             if slot is not None:
                 data.action_slot = slot

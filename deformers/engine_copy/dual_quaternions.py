@@ -1,23 +1,56 @@
-"""A copy as readers of USD show it that blend by dual quaternions: with the character's own weights, and no helpers."""
+"""A copy as readers of USD show it that blend by dual quaternions: with the character's own weights."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from ..algebra.dual_quaternions import dual_quaternions_from_rigid
-from .model import Examples, Fit, Skin, fit_linear
+from ..rig.fraction_weights import extend_weights
+from ..rig.fractions import pose_fractions
+from ..rig.rest import Joints, Rest, Weights
+from .model import Examples, Fit, Helper, Skin, limit_weights
 from .posing import Differences, Tally, chunk_frames
 
 LARGEST_SCALE = 1e-3
 """Part by which a bone's axes may be longer or shorter, to count as rigid."""
 
 
-def fit_rigid(skin: Skin, examples: Examples) -> Fit:
-    """The skin with all its own weights."""
-    most = int(np.bincount(skin.weights.vertices).max(initial=1))
-    return fit_linear(skin, examples, most)
+def fit_rigid(rests: Sequence[Rest], matrices: np.ndarray) -> Fit:
+    """A character with all its own weights; fractions of joints are helpers.
+
+    Parameters
+    ----------
+    rests : sequence of Rest
+        Its meshes, on the same joints; fractions may be others.
+    matrices : float array, shape (F, B, 4, 4)
+        From rest to pose of the joints, in each example.
+    """
+    joints, first, entries = rests[0].joints, 0, []
+    kinds = list(dict.fromkeys(rest.joints.fractions for rest in rests if rest.joints.fractions is not None))
+    starts = np.cumsum([len(joints.parents), *(fractions.count for fractions in kinds)])
+    for rest in rests:
+        weights = extend_weights(rest)
+        shift = 0 if rest.joints.fractions is None else starts[kinds.index(rest.joints.fractions)] - starts[0]
+        moved = np.where(weights.joints < starts[0], weights.joints, weights.joints + shift)
+        entries.append(Weights(weights.vertices + first, moved, weights.values))
+        first += len(rest.points)
+    columns = [
+        np.concatenate(arrays)
+        for arrays in zip(*((own.vertices, own.joints, own.values) for own in entries), strict=True)
+    ]
+    everything = Joints(np.zeros((starts[-1], 3)), np.full(starts[-1], -1))
+    skin = Skin(np.zeros((first, 3)), np.empty((0, 3), np.intp), Weights(*columns), everything)
+    bones, values = limit_weights(skin, int(np.bincount(columns[0]).max(initial=1)))
+    helpers = [
+        Helper(int(last), int(base), center)
+        for fractions in kinds
+        for last, base, center in zip(fractions.last, fractions.base, fractions.centers, strict=True)
+    ]
+    posed = [[pose_fractions(fractions, pose) for fractions in kinds] for pose in matrices]
+    moves = np.array([np.concatenate([np.empty((0, 4, 4)), *one]) for one in posed]).reshape(len(matrices), -1, 4, 4)
+    return Fit(tuple(helpers), bones, values, moves, (), np.empty((len(matrices), 0)))
 
 
 def find_scaled(matrices: np.ndarray) -> tuple[int, int] | None:
@@ -35,8 +68,8 @@ def pose_rigid(skin: Skin, matrices: np.ndarray, fit: Fit) -> np.ndarray:
     Parameters
     ----------
     skin : Skin
-    matrices : float array, shape (B, 4, 4)
-        From rest to pose, rigid.
+    matrices : float array, shape (B + H, 4, 4)
+        From rest to pose of joints and helpers, rigid.
     fit : Fit
         By `fit_rigid`.
 
@@ -82,6 +115,7 @@ def measure_rigid(
     tally = Tally(skin, examples.count)
     for some in chunk_frames(len(skin.points), frames):
         progress(float(np.searchsorted(frames, some[0])) / len(frames))
-        posed = np.stack([pose_rigid(skin, examples.matrices[frame], fit) for frame in some])
+        matrices = np.concatenate([examples.matrices[some], fit.helper_matrices[some]], axis=1)
+        posed = np.stack([pose_rigid(skin, pose, fit) for pose in matrices])
         tally.add(some, np.linalg.norm(posed - examples.read(some), axis=2))
     return tally.sum_up()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from ...deformers import SkinningError
-from ...deformers.engine_copy.dual_quaternions import find_scaled
+from ...deformers.engine_copy import Fit
+from ...deformers.engine_copy.dual_quaternions import find_scaled, fit_rigid
 from .examples import Motion, Subject
 
 ENDING = ".usda"
@@ -17,11 +19,19 @@ def uses_dual_quaternions(subject: Subject, target: str) -> bool:
     return target == "usd" and all(
         part.method == "DLB"
         and part.binding.params == part.deformer.Params()
-        and part.binding.joints.fractions is None
         and part.rest.linear is None
         and part.rest.strength is None
         for part in subject.parts
     )
+
+
+def fit_subject(subject: Subject, motion: Motion) -> Fit:
+    """The character with all its own weights; what its twists are divided by are helpers."""
+    rests = [
+        replace(part.rest, joints=replace(part.rest.joints, fractions=part.binding.joints.fractions))
+        for part in subject.parts
+    ]
+    return fit_rigid(rests, motion.matrices)
 
 
 def check_ending(path: Path) -> None:

@@ -18,10 +18,10 @@ import numpy as np
 
 from ...deformers import Pose, SkinningError
 from ...deformers.engine_copy import Examples, FitParams, fit, fit_linear, measure
-from ...deformers.engine_copy.dual_quaternions import fit_rigid, measure_rigid
+from ...deformers.engine_copy.dual_quaternions import measure_rigid
 from ..actions import list_actions, list_frames
 from .copy import TARGET_KEY, Copy, find_copy, list_baked, make_copy, remove_copy
-from .dual_quaternions import check_rigid, uses_dual_quaternions
+from .dual_quaternions import check_rigid, fit_subject, uses_dual_quaternions
 from .examples import Motion, Options, Subject, bend_joints, list_clips, read_actions, read_subject, write_targets
 from .export import SUFFIXES, check_path, prepare_export
 from .measured import Fitted, describe_copy, measure_file
@@ -127,7 +127,7 @@ def _fit(path: Path, subject: Subject, motion: Motion, params: FitParams, target
     examples = Examples(motion.matrices, lambda frames: np.asarray(targets[frames]))
     gauge = measure
     if uses_dual_quaternions(subject, target):
-        found, gauge = fit_rigid(subject.skin, examples), measure_rigid
+        found, gauge = fit_subject(subject, motion), measure_rigid
     else:
         found = fit(subject.skin, examples, params, _within(told, POSED, FITTED - CHECKED))
     linear = fit_linear(subject.skin, examples, params.influences)

@@ -7,7 +7,7 @@ import bpy
 import numpy as np
 import pytest
 
-from scenes import add_tube, add_twin, animate_tube, bind, rest_points, snapshot
+from scenes import add_tube, add_twin, animate_tube, bind, play, rest_points, snapshot
 from supple.deformers import SkinningError
 from supple.deformers.algebra.dual_quaternions import quaternions_from_rotations
 from supple.deformers.engine_copy import Examples, Fit, Helper, Key, Skin, fit_linear, pose_copy
@@ -108,10 +108,14 @@ def tube():
     return obj, armature
 
 
+def curves_of(action):
+    """The F-curves of an action of one slot."""
+    return action.fcurves if hasattr(action, "fcurves") else action.layers[0].strips[0].channelbags[0].fcurves
+
+
 def remove_scale(armature):
     """Take the curves of scale off the armature's action."""
-    action = armature.animation_data.action
-    curves = action.fcurves if hasattr(action, "fcurves") else action.layers[0].strips[0].channelbags[0].fcurves
+    curves = curves_of(armature.animation_data.action)
     for curve in [curve for curve in curves if curve.data_path.endswith("scale")]:
         curves.remove(curve)
     for bone in armature.pose.bones:
@@ -201,10 +205,22 @@ def test_several_actions_and_meshes(tmp_path, tube, target, name):
     nod = wave.copy()
     nod.name = "Nod"
     nod.use_fake_user = True
+    curves_of(nod)[0].keyframe_points[1].co.y += 0.7
+    nod.update_tag()
     stranger = bpy.data.actions.new("Stranger")
     stranger.use_fake_user = True
     made = Made(tmp_path, obj, other, target=target, helpers=True)
     assert {clip.action for clip in made.motion.clips} == {"Wave", "Nod"}
+    both = made.motion.matrices.reshape(2, 8, -1)
+    assert np.abs(both[0] - both[1]).max() > 0.3
+    for clip in made.motion.clips:
+        play(armature, bpy.data.actions[clip.action])
+        for frame in clip.frames:
+            bpy.context.scene.frame_set(frame)
+            posed = np.array(
+                armature.pose.bones["bone.1"].matrix @ armature.data.bones["bone.1"].matrix_local.inverted()
+            )
+            assert made.motion.matrices[clip.first + frame - 1, 1] == pytest.approx(posed, abs=1e-5)
     assert made.copy.originals == ["Rig", "Tube", "Sleeve"]
     assert_same_in_file(made, tmp_path, name)
 

@@ -1,15 +1,20 @@
 """Engine copies as USD: by dual quaternions where the character is bound by them, else fitted as for other formats."""
 
+import subprocess
+from pathlib import Path
+
 import bpy
 import numpy as np
 import pytest
 
-from scenes import add_face_key, add_tube, animate_key, animate_tube, bind, evaluated_points, reset
+from scenes import add_face_key, add_tube, add_twin, animate_key, animate_tube, bind, diagonal, evaluated_points, reset
 from supple.deformers import SkinningError
 from supple.tasks.engine_copy.copy import find_copy
 from supple.tasks.engine_copy.examples import Options
 from supple.tasks.engine_copy.run import make_engine_copy
 from supple.tasks.steps import take_all
+
+PYTHON_WITH_PXR = Path(__file__).resolve().parents[2] / ".venv" / "engine-copy" / "bin" / "python"
 
 
 @pytest.fixture
@@ -87,3 +92,32 @@ def test_what_can_not_be_said_is_refused(tmp_path, tube):
         make([tube[0]], tmp_path / "tube.usda")
     assert not list(tmp_path.iterdir())
     assert find_copy(tube[1], "usd") is None
+
+
+@pytest.mark.skipif(not PYTHON_WITH_PXR.is_file(), reason="make test-engine-copy")
+@pytest.mark.parametrize("has_face_key", [False, True])
+def test_pixars_own_library_shows_the_character(tmp_path, tube, has_face_key):
+    """Its dual quaternions are Supple's to 1e-4 of the size, and it knows the face key with its curve."""
+    obj, armature = tube
+    other = add_twin(obj)
+    other.shape_key_clear()
+    obj = obj if has_face_key else other
+    bind(obj, method="DLB")
+    armature.location = (1.0, 2.0, 3.0)
+    armature.rotation_euler = (0.2, 0.3, 0.4)
+    bpy.context.view_layer.update()
+    make([obj], tmp_path / "tube.usda")
+    command = [PYTHON_WITH_PXR, Path(__file__).with_name("read_usd.py"), tmp_path / "tube.usda", tmp_path / "read.npz"]
+    subprocess.run(command, check=True)
+    read = np.load(tmp_path / "read.npz")
+    assert set(read["methods"]) == {"dualQuaternion"}
+    keys = obj.data.shape_keys
+    for frame in range(1, 9):
+        bpy.context.scene.frame_set(frame)
+        if has_face_key:
+            assert read["names"].tolist() == ["Face"]
+            assert read["keys"][frame - 1] == pytest.approx([keys.key_blocks["Face"].value], abs=1e-4)
+            continue
+        world = np.array(obj.matrix_world)
+        expected = evaluated_points(obj) @ world[:3, :3].T + world[:3, 3]
+        assert np.abs(read["points"][frame - 1] - expected).max() < 1e-4 * diagonal(expected)

@@ -1,11 +1,14 @@
 """An engine copy as readers of USD blend it by dual quaternions."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from supple.deformers import Joints, Pose, Rest, Weights
 from supple.deformers.engine_copy import Examples, Skin
 from supple.deformers.engine_copy.dual_quaternions import find_scaled, fit_rigid, measure_rigid, pose_rigid
+from supple.deformers.rig.fraction_plan import plan_fractions
 from supple.deformers.skinning import dlb
 
 from ..characters import about, rotation
@@ -25,21 +28,27 @@ def pose(degrees):
 
 
 @pytest.mark.parametrize("degrees", [0.0, 40.0, 120.0, -75.0])
-def test_it_is_dlb(skin, degrees):
+@pytest.mark.parametrize("has_fractions", [False, True])
+def test_it_is_dlb(skin, degrees, has_fractions):
     matrices = pose(degrees)
-    binding = dlb.bind(Rest(skin.points, skin.weights, skin.joints), dlb.Params())
+    joints = skin.joints
+    if has_fractions:
+        joints = replace(joints, fractions=plan_fractions(joints, np.array([0, 3, 2]), np.zeros(3, int)))
+    rest = Rest(skin.points, skin.weights, joints)
+    binding = dlb.bind(rest, dlb.Params())
     expected = dlb.deform(binding, Pose(matrices))
     examples = Examples(matrices[None], lambda frames: expected[None][frames])
-    found = fit_rigid(skin, examples)
-    assert found.values.shape == (60, 3)
-    assert pose_rigid(skin, matrices, found) == pytest.approx(expected, abs=1e-5)
+    found = fit_rigid([rest], matrices[None])
+    assert len(found.helpers) == (5 if has_fractions else 0)
+    everything = np.concatenate([matrices, found.helper_matrices[0]])
+    assert pose_rigid(skin, everything, found) == pytest.approx(expected, abs=1e-5)
     assert measure_rigid(skin, examples, found, lambda share: None, np.arange(1)).largest < 1e-5
 
 
 def test_a_vertex_without_weights_stays(skin):
     weights = Weights(skin.weights.vertices[3:], skin.weights.joints[3:], skin.weights.values[3:])
     loose = Skin(skin.points, skin.triangles, weights, skin.joints)
-    found = fit_rigid(loose, Examples(pose(0.0)[None], lambda frames: skin.points[None]))
+    found = fit_rigid([Rest(loose.points, loose.weights, loose.joints)], pose(0.0)[None])
     assert pose_rigid(loose, pose(90.0), found)[0] == pytest.approx(skin.points[0])
 
 
