@@ -229,7 +229,14 @@ def remove_drivers(obj: bpy.types.Object, starts: tuple[str, ...]) -> None:
 
 
 def retarget_drivers(obj: bpy.types.Object, former: bpy.types.Object | None, source: bpy.types.Object) -> None:
-    """Have an object's drivers read another object than before."""
+    """Have an object's drivers read another object than before.
+
+    Parameters
+    ----------
+    obj : Object
+    former, source : Object
+        What they read before, None for nothing, and from now on.
+    """
     for curve in obj.animation_data.drivers if obj.animation_data is not None else ():
         for target in (target for variable in curve.driver.variables for target in variable.targets):
             if target.id == former:

@@ -27,26 +27,27 @@ ROUNDING = 1e-6
 
 
 def main(path: Path) -> None:
+    """Do a job, and leave its result beside it."""
     job = json.loads(path.read_text(encoding="utf-8"))
     result: dict[str, Any] = {"error": ""}
     try:
-        result |= export(job)
+        result |= _export(job)
         if job["clips"] and job["measured"]:
-            result |= measure(job, result.pop("looks"))
+            result |= _measure(job, result.pop("looks"))
         result.pop("looks", None)
     except Exception as error:  # noqa: BLE001 - whatever it is, the user's Blender has to know
         result = {"error": str(error).strip() or type(error).__name__, "traceback": traceback.format_exc()}
     (path.parent / "result.json").write_text(json.dumps(result), encoding="utf-8")
 
 
-def report(share: float) -> None:
+def _report(share: float) -> None:
     print(f"progress {share:.4f}", flush=True)
 
 
 # Exporting
 
 
-def export(job: dict[str, Any]) -> dict[str, Any]:
+def _export(job: dict[str, Any]) -> dict[str, Any]:
     """Write the file, from the copy as it is in a library: how it looks in some poses, and what it holds."""
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     scene = bpy.context.scene
@@ -62,19 +63,19 @@ def export(job: dict[str, Any]) -> dict[str, Any]:
     for obj, name in zip((armature, *meshes), job["names"], strict=True):
         obj.name = obj.data.name = name
     armature.delta_location.zero()  # it may be shown beside the character
-    arrange_animations(job, armature)
+    _arrange_animations(job, armature)
     bpy.context.view_layer.update()
-    looks = look_at(job, armature, meshes)
-    report(0.05)
-    {"gltf": export_gltf, "fbx": export_fbx, "usd": export_usd}[job["format"]](job)
-    report(0.3)
+    looks = _look_at(job, armature, meshes)
+    _report(0.05)
+    {"gltf": _export_gltf, "fbx": _export_fbx, "usd": _export_usd}[job["format"]](job)
+    _report(0.3)
     keys = [
         [key.name for key in mesh.data.shape_keys.key_blocks][1:] if mesh.data.shape_keys else [] for mesh in meshes
     ]
     return {"looks": looks, "keys": keys}
 
 
-def arrange_animations(job: dict[str, Any], armature: Any) -> None:
+def _arrange_animations(job: dict[str, Any], armature: Any) -> None:
     """Have the tracks of an armature play, and nothing else; for USD, which has one animation, one after the other."""
     data = armature.animation_data
     if data is None:
@@ -96,7 +97,7 @@ def arrange_animations(job: dict[str, Any], armature: Any) -> None:
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = 0, max(0, start - 1)
 
 
-def look_at(job: dict[str, Any], armature: Any, meshes: list[Any]) -> np.ndarray:
+def _look_at(job: dict[str, Any], armature: Any, meshes: list[Any]) -> np.ndarray:
     """The copy at rest and in some poses, world space: float array, shape (V, 1 + looks, 3)."""
     tracks = armature.animation_data.nla_tracks if armature.animation_data else ()
 
@@ -105,14 +106,14 @@ def look_at(job: dict[str, Any], armature: Any, meshes: list[Any]) -> np.ndarray
             track.is_solo = other == clip
         bpy.context.scene.frame_set(job["clips"][clip]["start"] + number)
 
-    looks = list(see(job, armature, meshes, go))
+    looks = list(_see(job, armature, meshes, go))
     for track in tracks:
         track.is_solo = False
-    mute_keys(meshes, ())
+    _mute_keys(meshes, ())
     return np.stack(looks, axis=1)
 
 
-def see(job: dict[str, Any], armature: Any, meshes: list[Any], go: Callable[[int, int], None]) -> Iterator[np.ndarray]:
+def _see(job: dict[str, Any], armature: Any, meshes: list[Any], go: Callable[[int, int], None]) -> Iterator[np.ndarray]:
     """Yield where the vertices are at rest, and in some poses, without the keys that targets do not know.
 
     `go` goes to a clip, and to a frame counted from its first. Objects at rest are where they are in the first pose.
@@ -122,17 +123,17 @@ def see(job: dict[str, Any], armature: Any, meshes: list[Any], go: Callable[[int
     for clip, number in chosen[:1]:
         go(clip, number)
     keys = [key.name for mesh in meshes if mesh.data.shape_keys for key in mesh.data.shape_keys.key_blocks]
-    mute_keys(meshes, keys)
+    _mute_keys(meshes, keys)
     armature.data.pose_position = "REST"
-    yield read_world(meshes)
+    yield _read_world(meshes)
     armature.data.pose_position = "POSE"
     for clip, number in chosen:
         go(clip, number)
-        mute_keys(meshes, [name for name in keys if name not in job["correctives"]])
-        yield read_world(meshes)
+        _mute_keys(meshes, [name for name in keys if name not in job["correctives"]])
+        yield _read_world(meshes)
 
 
-def export_gltf(job: dict[str, Any]) -> None:
+def _export_gltf(job: dict[str, Any]) -> None:
     bpy.ops.export_scene.gltf(
         filepath=job["output"],
         export_format="GLB" if job["output"].endswith(".glb") else "GLTF_SEPARATE",
@@ -152,7 +153,7 @@ def export_gltf(job: dict[str, Any]) -> None:
     )
 
 
-def export_fbx(job: dict[str, Any]) -> None:
+def _export_fbx(job: dict[str, Any]) -> None:
     bpy.ops.export_scene.fbx(
         filepath=job["output"],
         object_types={"ARMATURE", "MESH"},
@@ -169,7 +170,7 @@ def export_fbx(job: dict[str, Any]) -> None:
     )
 
 
-def export_usd(job: dict[str, Any]) -> None:
+def _export_usd(job: dict[str, Any]) -> None:
     export: Any = bpy.ops.wm.usd_export
     options = export.get_rna_type().properties.keys()
     textures = {"export_textures_mode": "NEW"} if "export_textures_mode" in options else {"export_textures": True}
@@ -182,10 +183,10 @@ def export_usd(job: dict[str, Any]) -> None:
         **textures,
     )
     if job["dual_quaternions"]:
-        ask_for_dual_quaternions(Path(job["output"]))
+        _ask_for_dual_quaternions(Path(job["output"]))
 
 
-def ask_for_dual_quaternions(path: Path) -> None:
+def _ask_for_dual_quaternions(path: Path) -> None:
     """Have all skinned meshes of a .usda file blended by dual quaternions, for which Blender has no word."""
     lines = path.read_text(encoding="utf-8").split("\n")
     with path.open("w", encoding="utf-8", newline="\n") as stream:
@@ -199,7 +200,7 @@ def ask_for_dual_quaternions(path: Path) -> None:
 # Measuring
 
 
-def measure(job: dict[str, Any], looks: np.ndarray) -> dict[str, Any]:
+def _measure(job: dict[str, Any], looks: np.ndarray) -> dict[str, Any]:
     """Distances of the file's vertices from their targets, written as an array: how many vertices it lacks."""
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     scene = bpy.context.scene
@@ -210,37 +211,37 @@ def measure(job: dict[str, Any], looks: np.ndarray) -> dict[str, Any]:
     else:
         bpy.ops.import_scene.fbx(filepath=job["output"], anim_offset=0.0)
     armature = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
-    disconnect_bones(armature)
+    _disconnect_bones(armature)
     meshes = [
         obj for obj in bpy.data.objects if obj.type == "MESH" and any(m.type == "ARMATURE" for m in obj.modifiers)
     ]
     found_keys = sorted(
         {key.name for mesh in meshes if mesh.data.shape_keys for key in mesh.data.shape_keys.key_blocks[1:]}
     )
-    vertices, owners = match_vertices(job, looks, armature, meshes)
-    mute_keys(meshes, [name for name in found_keys if name not in job["correctives"]])
+    vertices, owners = _match_vertices(job, looks, armature, meshes)
+    _mute_keys(meshes, [name for name in found_keys if name not in job["correctives"]])
     targets = np.load(job["targets"], mmap_mode="r")
     present, starts = np.unique(owners, return_index=True)
     rows = sum(clip["end"] - clip["start"] + 1 for clip in job["clips"])
     apart = np.lib.format.open_memmap(job["apart"], "w+", np.float32, (rows, len(looks)))
     world, done = np.array(job["world"]), 0
     for clip in job["clips"]:
-        first = play(clip["name"], armature, meshes)
+        first = _play(clip["name"], armature, meshes)
         for number in range(clip["end"] - clip["start"] + 1):
-            go_to(first + number)
+            _go_to(first + number)
             space = np.array(clip["worlds"][number]) if clip["worlds"] else world
             target = job["scale"] * targets[clip["first"] + number].astype(np.float64)
             target = target @ space[:3, :3].T + space[:3, 3]
-            distances = np.linalg.norm(read_world(meshes)[vertices] - target[owners], axis=1)
+            distances = np.linalg.norm(_read_world(meshes)[vertices] - target[owners], axis=1)
             apart[done, present] = np.maximum.reduceat(distances, starts)
             done += 1
-            report(0.3 + 0.7 * done / rows)
+            _report(0.3 + 0.7 * done / rows)
     apart.flush()
-    animated = list_animations(armature)
+    animated = _list_animations(armature)
     return {"missing": len(looks) - len(present), "found_keys": found_keys, "animations": animated}
 
 
-def disconnect_bones(armature: Any) -> None:
+def _disconnect_bones(armature: Any) -> None:
     """Have bones move as the file says: importers connect those that begin at another's tail, which then can not."""
     bpy.context.view_layer.objects.active = armature
     bpy.ops.object.mode_set(mode="EDIT")
@@ -249,7 +250,7 @@ def disconnect_bones(armature: Any) -> None:
     bpy.ops.object.mode_set(mode="OBJECT")
 
 
-def match_vertices(
+def _match_vertices(
     job: dict[str, Any], looks: np.ndarray, armature: Any, meshes: list[Any]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Which vertices of the file and of the copy are the same: by where they are at rest and in some poses.
@@ -259,9 +260,9 @@ def match_vertices(
     """
 
     def go(clip: int, number: int) -> None:
-        go_to(play(job["clips"][clip]["name"], armature, meshes) + number)
+        _go_to(_play(job["clips"][clip]["name"], armature, meshes) + number)
 
-    rest, *seen = see(job, armature, meshes, go)
+    rest, *seen = _see(job, armature, meshes, go)
     size = float(np.linalg.norm(np.ptp(looks[:, 0], axis=0)))
     near = NEAR * size + ROUNDING * float(np.abs(rest).max(initial=0.0))
     tree = KDTree(len(looks))
@@ -281,18 +282,18 @@ def match_vertices(
     return vertices[order], partners[order]
 
 
-def mute_keys(meshes: list[Any], names: Collection[str]) -> None:
+def _mute_keys(meshes: list[Any], names: Collection[str]) -> None:
     """Mute the shape keys of these names, and no others."""
     for mesh in meshes:
         for key in mesh.data.shape_keys.key_blocks if mesh.data.shape_keys else ():
             key.mute = key.name in names
 
 
-def go_to(frame: float) -> None:
+def _go_to(frame: float) -> None:
     bpy.context.scene.frame_set(int(np.floor(frame)), subframe=frame - np.floor(frame))
 
 
-def play(name: str, armature: Any, meshes: list[Any]) -> float:
+def _play(name: str, armature: Any, meshes: list[Any]) -> float:
     """Have the file's objects play one of its animations, and nothing else: its first frame."""
     owners = [armature, *meshes, *(mesh.data.shape_keys for mesh in meshes if mesh.data.shape_keys)]
     starts = []
@@ -300,7 +301,7 @@ def play(name: str, armature: Any, meshes: list[Any]) -> float:
         data = owner.animation_data
         if data is None:
             continue
-        action, slot = find_action(name, data)
+        action, slot = _find_action(name, data)
         for track in data.nla_tracks:
             track.mute = True
         data.action = action
@@ -313,7 +314,7 @@ def play(name: str, armature: Any, meshes: list[Any]) -> float:
     return float(starts[0])
 
 
-def find_action(name: str, data: Any) -> tuple[Any, Any]:
+def _find_action(name: str, data: Any) -> tuple[Any, Any]:
     """The action of an animation, and its slot, among what the importer has left in a data-block's animation."""
     for track in data.nla_tracks:
         for strip in track.strips:
@@ -328,14 +329,14 @@ def find_action(name: str, data: Any) -> tuple[Any, Any]:
     return None, None
 
 
-def list_animations(armature: Any) -> list[str]:
+def _list_animations(armature: Any) -> list[str]:
     """Names of the file's animations, as far as they move the armature."""
     tracks = [track.name for track in armature.animation_data.nla_tracks]
     parts = [action.name.split("|") for action in bpy.data.actions]
     return tracks or sorted({part[1] for part in parts if len(part) > 1 and part[0] == armature.name})
 
 
-def read_world(meshes: list[Any]) -> np.ndarray:
+def _read_world(meshes: list[Any]) -> np.ndarray:
     """Where the vertices of meshes are, one mesh after the other, world space: float64, shape (N, 3)."""
     depsgraph = bpy.context.evaluated_depsgraph_get()
     rows = []

@@ -16,7 +16,13 @@ from .meshes import FaceKeys, mesh_of, write_key_points
 
 
 def check_keys(obj: bpy.types.Object) -> None:
-    """Raise SkinningError where the shape keys of a mesh are nothing that exporters know."""
+    """See that the shape keys of a mesh are some that exporters know.
+
+    Raises
+    ------
+    SkinningError
+        Where they are absolute.
+    """
     keys = mesh_of(obj).shape_keys
     if keys is not None and not keys.use_relative:
         raise SkinningError(f"The shape keys of '{obj.name}' are absolute, which no engine knows: make them relative")
@@ -94,7 +100,15 @@ def add_key(obj: bpy.types.Object, name: str, offsets: np.ndarray) -> bpy.types.
 
 
 def drive_key(key: bpy.types.ShapeKey, armature: bpy.types.Object, name: str) -> None:
-    """Have a shape key follow a custom property of an armature object, which its actions animate."""
+    """Have a shape key follow a custom property of an armature object, which its actions animate.
+
+    Parameters
+    ----------
+    key : ShapeKey
+    armature : Object
+    name : str
+        Of the property.
+    """
     driver = key.driver_add("value").driver
     driver.type = "AVERAGE"
     variable = driver.variables.new()
@@ -155,7 +169,16 @@ def write_groups(obj: bpy.types.Object, names: Sequence[str], bones: np.ndarray,
 
 
 def skin_by(obj: bpy.types.Object, armature: bpy.types.Object, preserves_volume: bool) -> None:
-    """Make a copy a child of an armature that deforms it: linearly, or by dual quaternions."""
+    """Make a copy a child of an armature that deforms it.
+
+    Parameters
+    ----------
+    obj : Object
+        The copy.
+    armature : Object
+    preserves_volume : bool
+        Whether by dual quaternions; else linearly.
+    """
     modifier = cast(Any, obj.modifiers.new("Armature", "ARMATURE"))
     modifier.object, modifier.use_deform_preserve_volume = armature, preserves_volume
     obj.parent = armature

@@ -27,7 +27,9 @@ def read(path: str) -> dict[str, np.ndarray]:
             mesh = UsdGeom.Mesh(query.GetPrim())
             points = mesh.GetPointsAttr().Get(frame)
             assert query.ComputeSkinnedPoints(transforms, points, frame)
-            own = np.array(skeleton.GetPrim() and UsdGeom.Xformable(skeleton.GetPrim()).ComputeLocalToWorldTransform(frame))
+            own = np.array(
+                skeleton.GetPrim() and UsdGeom.Xformable(skeleton.GetPrim()).ComputeLocalToWorldTransform(frame)
+            )
             rows.append(np.array(points, float) @ own[:3, :3] + own[3, :3])
             methods.append(query.GetSkinningMethod())
         found.append(np.concatenate(rows))
