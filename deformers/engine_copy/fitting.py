@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .candidates import blame_joints, count_helpers, list_candidates, place_helpers
+from .candidates import LEAST_TURN, blame_joints, count_helpers, list_candidates, place_helpers
 from .keys import evaluate_keys, fit_keys
 from .model import Examples, Fit, FitParams, Helper, Skin, fit_linear, limit_weights
-from .motions import find_angles, move_helpers, share_turns, split_turns
+from .motions import blend_rigidly, find_angles, fit_rigid, move_helpers, share_turns, split_turns
 from .patch import Patch, merge_coincident
 from .posing import blend, chunk_frames
-from .regions import Blends, choose_frames, find_blends, relate_to_parents
+from .regions import Blends, choose_frames, find_blends, invert_affine, relate_to_parents
 from .weights import solve_weights
 
 MOST_FRAMES = 160
@@ -22,11 +22,20 @@ MOST_FRAMES = 160
 TARGET_BYTES = 250_000_000
 """Of the targets of these frames together."""
 
-ROUNDS = 8
+ROUNDS = 6
 """Times that weights and motions are fitted, each after the other, before helpers are added and after each time."""
 
-ADDITIONS = 2
+ADDITIONS = 3
 """Times that joints whose vertices miss the tolerance get one helper more."""
+
+PER_BENT = 2.5
+"""Most helpers, for each joint that bends skin."""
+
+REGION = 24
+"""Vertices around the one that misses the tolerance most, which a further helper suits at first."""
+
+REACH = 3.0
+"""How far around them vertices may follow it, in radii of their region."""
 
 BLENDED = 1e-3
 """Weight beside the largest from which on a vertex is fitted."""
@@ -53,8 +62,9 @@ class Fitting:
         Those chosen.
     patch : Patch
     helpers : list of Helper
-    shares : list of float
-        Of its joint's turn that each helper is held at.
+    holds : list of (float, or pair of arrays (B,) and (3,))
+        Where each helper is held: at a share of its joint's turn, or at a blend of joints with these weights about a
+        center.
     moved : float array, shape (N, H, 4, 4)
         Motion of helpers in the chosen frames.
     """
@@ -67,7 +77,7 @@ class Fitting:
     frames: np.ndarray
     patch: Patch
     helpers: list[Helper] = field(default_factory=list)
-    shares: list[float] = field(default_factory=list)
+    holds: list[float | tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
     moved: np.ndarray = field(default_factory=lambda: np.empty((0, 0, 4, 4)))
 
     @property
@@ -82,23 +92,51 @@ class Fitting:
 
     def hold(self, frames: np.ndarray) -> np.ndarray:
         """The motion against their bases that helpers are held at, shape (N, H, 4, 4), in some frames."""
-        local, quaternions = self.local[frames], self.quaternions[frames]
-        joints = self.skin.joints
+        local, quaternions, joints = self.local[frames], self.quaternions[frames], self.skin.joints
+        matrices = self.examples.matrices[frames]
         held = [
-            share_turns(local, quaternions, joints, helper.joint, share)
-            for helper, share in zip(self.helpers, self.shares, strict=True)
+            blend_rigidly(matrices, hold[0], helper.base, hold[1])
+            if isinstance(hold, tuple)
+            else share_turns(local, quaternions, joints, helper.joint, hold)
+            for helper, hold in zip(self.helpers, self.holds, strict=True)
         ]
         return np.stack(held, axis=1) if held else np.empty((len(frames), 0, 4, 4))
 
-    def add_helpers(self, counts: np.ndarray) -> None:
-        """Place as many helpers at each joint as `counts`, int array (B,), says, instead of those that there are."""
+    def place(self, counts: np.ndarray) -> None:
+        """Begin with as many helpers at each joint as `counts`, int array (B,), says, at even shares of its turn."""
         self.helpers, shares = place_helpers(counts, self.skin.joints)
-        self.shares = shares.tolist()
+        self.holds = shares.tolist()
         self.moved = self.examples.matrices[self.frames][:, self.bases] @ self.hold(self.frames)
         patch, params = self.patch, self.params
         patch.bones, patch.allowed = list_candidates(
             patch.blends, self.helpers, shares, patch.joint_count, params.influences
         )
+
+    def add(self, joint: int, rows: np.ndarray, near: np.ndarray) -> None:
+        """Add a helper at a joint.
+
+        Parameters
+        ----------
+        joint : int
+        rows : int array, shape (n,)
+            Vertices of the patch, near one another, that it shall suit: it begins as they want it.
+        near : int array, shape (m,)
+            Vertices that may follow it.
+        """
+        patch, matrices = self.patch, self.examples.matrices[self.frames]
+        base = int(self.skin.joints.parents[joint])
+        weights = np.bincount(patch.blends.joints[rows].ravel(), patch.blends.values[rows].ravel(), patch.joint_count)
+        hold = weights / weights.sum(), patch.points[rows].mean(axis=0)
+        full = np.concatenate([patch.points[rows], np.ones((len(rows), 1))], axis=1)
+        targets = np.concatenate([patch.targets[rows], np.ones((*patch.targets[rows].shape[:2], 1))], axis=2)
+        local = np.einsum("fij,nfj->nfi", invert_affine(matrices[:, base])[:, :3], targets)
+        wanted = np.einsum("nfi,nj->fij", local, full)
+        held = blend_rigidly(matrices, hold[0], base, hold[1])
+        moved = matrices[:, base] @ fit_rigid(full.T @ full, wanted, held, self.skin.size)
+        self.helpers.append(Helper(joint, base, np.asarray(self.skin.joints.centers[joint], np.float64)))
+        self.holds.append(hold)
+        self.moved = np.concatenate([self.moved, moved[:, None]], axis=1)
+        patch.offer(patch.joint_count + len(self.helpers) - 1, near)
 
     def improve(self) -> None:
         """Fit weights to motions, then motions to weights."""
@@ -149,16 +187,12 @@ def fit(skin: Skin, examples: Examples, params: FitParams, progress: Callable[[f
     counts = count_helpers(
         *blame_joints(patch.blends, errors, angles), angles, joints, params.tolerance, params.helpers
     )
+    fitting.place(counts)
     steps = ROUNDS * (ADDITIONS + 1)
     for step in range(steps):
         progress(0.2 + 0.6 * step / steps)
-        if step % ROUNDS == 0:
-            if step:
-                residuals = np.linalg.norm(patch.find_residuals(fitting.matrices), axis=2)
-                blamed, largest = blame_joints(patch.blends, residuals, angles)
-                more = np.unique(blamed[(blamed >= 0) & (largest > params.tolerance)])
-                counts[more] += (params.helpers < 0) | (counts[more] < params.helpers)
-            fitting.add_helpers(counts)
+        if step and step % ROUNDS == 0:
+            _add_helpers(fitting, angles)
         fitting.improve()
     moved = fitting.move_everywhere(lambda share: progress(0.8 + 0.15 * share))
     fitting.moved = moved[fitting.frames]
@@ -172,6 +206,28 @@ def fit(skin: Skin, examples: Examples, params: FitParams, progress: Callable[[f
     return Fit(
         tuple(fitting.helpers), copy.bones, copy.values, moved, tuple(keys), evaluate_keys(keys, fitting.quaternions)
     )
+
+
+def _add_helpers(fitting: Fitting, angles: np.ndarray) -> None:
+    """Give joints whose vertices miss the tolerance one helper more, the worst first, as long as there may be more."""
+    patch, params = fitting.patch, fitting.params
+    lengths = np.linalg.norm(patch.find_residuals(fitting.matrices), axis=2)
+    blamed, largest = blame_joints(patch.blends, lengths, angles)
+    bent = np.isin(np.unique(patch.blends.cuts), np.flatnonzero(angles.max(axis=0) > LEAST_TURN)).sum()
+    owners = [helper.joint for helper in fitting.helpers]
+    missed = np.where((blamed >= 0) & (largest > params.tolerance), largest, 0.0)
+    while missed.any() and len(fitting.helpers) < PER_BENT * bent:
+        worst = int(missed.argmax())
+        joint = int(blamed[worst])
+        missed[blamed == joint] = 0.0
+        if 0 <= params.helpers <= owners.count(joint):
+            continue
+        across = np.flatnonzero((patch.blends.cuts == joint).any(axis=1))
+        away = np.linalg.norm(patch.points[across] - patch.points[worst], axis=1)
+        order = np.argsort(away, kind="stable")
+        rows = across[order[:REGION]]
+        near = across[away < REACH * max(away[order[: len(rows)]].max(), 1e-9)]
+        fitting.add(joint, rows, near)
 
 
 def _begin(

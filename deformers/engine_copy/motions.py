@@ -84,6 +84,28 @@ def share_turns(local: np.ndarray, quaternions: np.ndarray, joints: Joints, join
     return matrices
 
 
+def blend_rigidly(matrices: np.ndarray, weights: np.ndarray, base: int, center: np.ndarray) -> np.ndarray:
+    """Motion of a helper against its base that is a blend of joints, made rigid: matrices (F, 4, 4).
+
+    Parameters
+    ----------
+    matrices : float array, shape (F, B, 4, 4)
+        Of joints, from rest to pose.
+    weights : float array, shape (B,)
+        They sum to 1.
+    base : int
+    center : float array, shape (3,)
+        At rest; it goes where the blend takes it.
+    """
+    used = np.flatnonzero(weights)
+    blended = invert_affine(matrices[:, base]) @ np.einsum("b,fbij->fij", weights[used], matrices[:, used])
+    rigid = np.tile(np.eye(4), (len(matrices), 1, 1))
+    rigid[:, :3, :3], _ = decompose_polar(blended[:, :3, :3], np.full(len(matrices), -1))
+    moved = blended[:, :3, :3] @ center + blended[:, :3, 3]
+    rigid[:, :3, 3] = moved - rigid[:, :3, :3] @ center
+    return rigid
+
+
 def move_helpers(
     bases: list[int],
     pairs: list[tuple[np.ndarray, np.ndarray]],
@@ -127,7 +149,7 @@ def move_helpers(
             others = posed[:, present[1:], :3].transpose(0, 2, 1, 3).reshape(len(posed), 3, -1)
             wanted = moments[:, number] - others @ sums[1:].reshape(-1, 4)
             wanted = inverses[:, number, :3, :3] @ wanted + inverses[:, number, :3, 3:] * own[3]
-            moved = matrices[:, bases[number]] @ _fit_rigid(own, wanted, held[:, number], size)
+            moved = matrices[:, bases[number]] @ fit_rigid(own, wanted, held[:, number], size)
             center = own[3, :3] / own[3, 3]
             change = (moved - posed[:, count + number])[:, :3]
             largest = max(largest, float(np.abs(change[..., :3] @ center + change[..., 3]).max()))
@@ -137,8 +159,22 @@ def move_helpers(
     return posed[:, count:]
 
 
-def _fit_rigid(own: np.ndarray, wanted: np.ndarray, held: np.ndarray, size: float) -> np.ndarray:
-    """Rigid transforms (F, 4, 4) nearest to moments (F, 3, 4) of vertices with the sums (4, 4), softly held at others.
+def fit_rigid(own: np.ndarray, wanted: np.ndarray, held: np.ndarray, size: float) -> np.ndarray:
+    """Rigid transforms nearest to what vertices want, softly held at others.
+
+    Parameters
+    ----------
+    own : float array, shape (4, 4)
+        Sum over vertices of (rest, 1) (rest, 1), weighted.
+    wanted : float array, shape (F, 3, 4)
+        Sum of target times (rest, 1), weighted.
+    held : float array, shape (F, 4, 4)
+    size : float
+        Of the character.
+
+    Returns
+    -------
+    float array, shape (F, 4, 4)
 
     Notes
     -----

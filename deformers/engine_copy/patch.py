@@ -17,7 +17,7 @@ SAME = 5e-5
 CHUNK_NUMBERS = 1_000_000
 """Numbers that are computed together."""
 
-MOST_EMPHASIS = 3.0
+MOST_EMPHASIS = 4.0
 """How much more a vertex counts whose error is larger than the tolerance."""
 
 
@@ -63,6 +63,18 @@ class Patch:
     def find_residuals(self, matrices: np.ndarray) -> np.ndarray:
         """What is missing to the targets, float32 array, shape (N, F, 3); matrices (F, B + H, 4, 4) of all bones."""
         return self.targets - blend(matrices, self.points, self.bones, self.values).transpose(1, 0, 2)
+
+    def offer(self, bone: int, rows: np.ndarray) -> None:
+        """Have some vertices choose from one bone more; where they have all that they may, it takes the least's place.
+
+        Parameters
+        ----------
+        bone : int
+        rows : int array, shape (n,)
+        """
+        worth = np.where(self.allowed[rows], self.values[rows] + (self.bones[rows] < self.joint_count), -1.0)
+        slots = self.bones.shape[1] - 1 - worth[:, ::-1].argmin(axis=1)  # the last of those that are alike
+        self.bones[rows, slots], self.allowed[rows, slots], self.values[rows, slots] = bone, True, 0.0
 
     def emphasize(self, residuals: np.ndarray, tolerance: float) -> None:
         """Have what misses the tolerance count more.
