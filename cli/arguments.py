@@ -188,7 +188,7 @@ def _add_copy(commands: Any) -> None:
     copier.add_argument(
         "--bend", type=_angle, default=60.0, metavar="DEGREES", help="range of motion; 60 if not given, 0 for none"
     )
-    copier.add_argument("--output", type=_path, required=True, metavar="HERO.glb", help="file to write")
+    copier.add_argument("--output", type=_path, metavar="HERO.glb", help="file to write; none if not given")
     copier.add_argument("--save", type=_path, metavar="NEW.blend", help="also save the .blend file with the copy")
     copier.add_argument("--report", choices=("text", "json"), default="text", help="report form; text if not given")
     _add_file(copier)

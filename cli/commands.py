@@ -174,7 +174,8 @@ def compare_methods(arguments: argparse.Namespace) -> None:
 
 
 def make_copy(arguments: argparse.Namespace) -> None:
-    check_path(arguments.output, arguments.target)
+    if arguments.output:
+        check_path(arguments.output, arguments.target)
     if arguments.save:
         check_writable(arguments.save)
     open_file(arguments.file)
@@ -194,7 +195,7 @@ def make_copy(arguments: argparse.Namespace) -> None:
     if arguments.save:
         save_copy(arguments.save)
     if arguments.report == "json":
-        answer(json.dumps({"file": str(arguments.output)} | report.as_json(), indent=2))
+        answer(json.dumps({"file": str(arguments.output or "")} | report.as_json(), indent=2))
         return
     answer("\n".join(report.describe()))
 

@@ -95,7 +95,7 @@ class SUPPLE_OT_engine_copy_export(ComputingOperator, bpy.types.Operator):
     bl_options = {"REGISTER"}
 
     filepath: StringProperty(name="File", description="File to be written", subtype="FILE_PATH")
-    filter_glob: StringProperty(default="*.glb;*.gltf;*.fbx;*.usd;*.usda;*.usdc;*.vrm", options={"HIDDEN"})
+    filter_glob: StringProperty(default="*.glb;*.gltf;*.fbx;*.usd;*.usda;*.usdc", options={"HIDDEN"})
 
     subject = "the export"
     canceled = "Export canceled: nothing was written"
@@ -108,7 +108,7 @@ class SUPPLE_OT_engine_copy_export(ComputingOperator, bpy.types.Operator):
         armature = find_source(context)
         target = copy_settings(armature).target.lower()
         folder = Path(bpy.data.filepath).parent if bpy.data.filepath else Path.home()
-        self.filepath = str(folder / f"{bpy.path.clean_name(armature.name)}{SUFFIXES[target][0]}")
+        self.filepath = str(folder / f"{bpy.path.clean_name(armature.name)}{SUFFIXES.get(target, [''])[0]}")
         self.is_interactive = not bpy.app.background
         context.window_manager.fileselect_add(self)
         return {"RUNNING_MODAL"}

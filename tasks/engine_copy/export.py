@@ -14,7 +14,7 @@ from ...bridge.exchange import find_command, read_scene, run_session, save_objec
 from ...bridge.files import check_writable, filling, replacing
 from ...deformers import SkinningError
 from .baking import without_scale
-from .copy import Copy
+from .copy import TARGETS, Copy
 from .dual_quaternions import check_ending
 from .examples import Motion
 from .played import Played
@@ -92,6 +92,11 @@ def check_path(path: Path, target: str, is_rigid: bool = False) -> None:
     """Raise SkinningError where a file of a target can not be written under a name: now, not after minutes."""
     if is_rigid:
         check_ending(path)
+    if target not in SUFFIXES:
+        raise SkinningError(
+            f"{TARGETS[target]} files are written by the VRM add-on alone: make the copy without a file, select it, and "
+            "export it by File > Export > VRM"
+        )
     if path.suffix.lower() not in SUFFIXES[target]:
         endings = " or ".join(SUFFIXES[target])
         raise SkinningError(f"'{path.name}' is no name of such a file: choose one that ends in {endings}")

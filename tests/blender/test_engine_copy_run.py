@@ -288,6 +288,17 @@ def test_a_path_that_can_not_be_written_is_refused_at_once(path, tube):
         bpy.ops.supple.engine_copy(filepath=path, **CHOSEN)
 
 
+def test_a_copy_for_vrm_is_made_and_written_by_another_add_on(tube):
+    assert bpy.ops.supple.engine_copy(target="VRM", **CHOSEN) == {"FINISHED"}
+    report = read_report(armature_of(tube))
+    assert report.measured == "copy"
+    assert "Computed, and not measured in a file" in report.describe()
+    with pytest.raises(RuntimeError, match="VRM add-on"):
+        bpy.ops.supple.engine_copy_export(filepath="/tmp/hero.vrm")
+    with pytest.raises(RuntimeError, match="VRM add-on"):
+        bpy.ops.supple.engine_copy(target="VRM", filepath="/tmp/hero.vrm", **CHOSEN)
+
+
 def test_without_a_copy_the_others_say_so(tube):
     for name in ("show", "frame", "export"):
         with pytest.raises(RuntimeError, match="has an engine copy"):

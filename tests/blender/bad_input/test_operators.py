@@ -22,8 +22,12 @@ ON_MESHES = (
     "pattern_remove", "pattern_mirror", "pattern_place", "pattern_stroke", "pattern_save", "pattern_maps",
     "weights_auto", "weights_smooth", "weights_sharpen", "weights_limit", "weights_normalize", "weights_prune",
     "weights_mirror", "weights_transfer", "weights_clean", "weights_check", "weights_select", "weight_lines",
+    "engine_copy", "engine_copy_show", "engine_copy_frame", "engine_copy_export",
 )  # fmt: skip
-NEEDS_BIND = ("unbind", "make_independent", "bake_shape_keys", "bake_cache", "clear_bake")
+NEEDS_BIND = (
+    "unbind", "make_independent", "bake_shape_keys", "bake_cache", "clear_bake", "engine_copy", "engine_copy_show",
+    "engine_copy_frame", "engine_copy_export",
+)  # fmt: skip
 NEEDS_PATTERN = ("pattern_remove", "pattern_mirror", "pattern_place", "pattern_stroke", "pattern_save", "pattern_maps")
 ON_WEIGHTS = tuple(name for name in ON_MESHES if name.startswith("weight"))
 GIVEN = {"pattern_add": {"preset": "BULGE_STEEP", "bone": "bone.1"}, "weight_lines": {"bone": "bone.1"}}
