@@ -17,7 +17,7 @@ LARGEST_SCALE = 1e-3
 """Part by which a bone's axes may be longer or shorter, to count as rigid."""
 
 
-def fit_rigid(rests: Sequence[Rest], matrices: np.ndarray) -> Fit:
+def fit_rigid(rests: Sequence[Rest], matrices: np.ndarray, hints: np.ndarray | None = None) -> Fit:
     """A character with all its own weights; fractions of joints are helpers.
 
     Parameters
@@ -26,6 +26,8 @@ def fit_rigid(rests: Sequence[Rest], matrices: np.ndarray) -> Fit:
         Its meshes, on the same joints; fractions may be others.
     matrices : float array, shape (F, B, 4, 4)
         From rest to pose of the joints, in each example.
+    hints : float array, shape (F, B), or None
+        Twists that are asked of joints, radians.
     """
     joints, first, entries = rests[0].joints, 0, []
     kinds = list(dict.fromkeys(rest.joints.fractions for rest in rests if rest.joints.fractions is not None))
@@ -48,8 +50,11 @@ def fit_rigid(rests: Sequence[Rest], matrices: np.ndarray) -> Fit:
         for fractions in kinds
         for last, base, center in zip(fractions.last, fractions.base, fractions.centers, strict=True)
     ]
-    posed = [[pose_fractions(fractions, pose) for fractions in kinds] for pose in matrices]
-    moves = np.array([np.concatenate([np.empty((0, 4, 4)), *one]) for one in posed]).reshape(len(matrices), -1, 4, 4)
+    moves = np.empty((len(matrices), starts[-1] - starts[0], 4, 4))
+    for number, pose in enumerate(matrices):
+        asked = None if hints is None else hints[number]
+        for fractions, start in zip(kinds, starts - starts[0], strict=False):
+            moves[number, start : start + fractions.count] = pose_fractions(fractions, pose, asked)
     return Fit(tuple(helpers), bones, values, moves, (), np.empty((len(matrices), 0)))
 
 

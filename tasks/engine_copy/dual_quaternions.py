@@ -31,7 +31,7 @@ def fit_subject(subject: Subject, motion: Motion) -> Fit:
         replace(part.rest, joints=replace(part.rest.joints, fractions=part.binding.joints.fractions))
         for part in subject.parts
     ]
-    return fit_rigid(rests, motion.matrices)
+    return fit_rigid(rests, motion.matrices, motion.hints)
 
 
 def check_ending(path: Path) -> None:
