@@ -30,7 +30,7 @@ BUILDER = $(PYTHON) .venv/$(ENVIRONMENT)/lib/python3*/site-packages/bpy/*/script
 say = @sed -n 's/^$@:.*\#\# */== $@: /p' Makefile
 prepare = @python3 tools/environments.py
 
-.PHONY: help setup setup-all demo test test-unit test-blender test-all test-nodes test-files test-dem-bones test-random test-gui lint types package test-package bench \
+.PHONY: help setup setup-all demo test test-unit test-blender test-all test-nodes test-files test-engine-copy test-random test-gui lint types package test-package bench \
   bench-particles bench-patterns bench-weights bench-endurance animations clean
 .DEFAULT_GOAL := help
 
@@ -84,10 +84,11 @@ test-files: ## Fill disks at 20 points of each write, and kill 100 processes tha
 	$(prepare) $(ENVIRONMENT)
 	$(PYTHON) $(PYTEST) tests/blender/test_full_disk.py tests/blender/test_kills.py --thorough -s
 
-test-dem-bones: ## Compare the fit of an engine copy with that of Dem Bones, in an environment of its own; needs Python 3.11 (30 seconds)
+test-engine-copy: ## Compare engine copies with Dem Bones, and their USD files as Pixar's library reads them; needs Python 3.11 (1 minute)
 	$(say)
-	$(prepare) dem-bones
-	$(ONE_THREAD) .venv/dem-bones/bin/python $(PYTEST) tests/unit/engine_copy/test_against_dem_bones.py -s
+	$(prepare) engine-copy $(ENVIRONMENT)
+	$(ONE_THREAD) .venv/engine-copy/bin/python $(PYTEST) tests/unit/engine_copy/test_against_dem_bones.py -s
+	$(ONE_THREAD) $(PYTHON) $(PYTEST) tests/blender/test_engine_copy_usd.py
 
 test-random: ## Use Supple at random beside Blender's own modifier: make test-random SEED=7 SECONDS=600 (2 minutes)
 	$(say)

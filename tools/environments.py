@@ -68,10 +68,10 @@ ENVIRONMENTS = {
             ("3.11", "3.12", "3.13"),
             ("ruff==0.17.5", "basedpyright==1.40.2", "fake-bpy-module-4.2==20250130", "numpy==2.3.5", *PYTEST),
         ),
-        Environment("dem-bones", ("3.11",), ("py-dem-bones==0.13.1", "numpy==1.26.4", *PYTEST)),
+        Environment("engine-copy", ("3.11",), ("py-dem-bones==0.13.1", "usd-core==26.11", "numpy==1.26.4", *PYTEST)),
     )
 }
-NOT_IN_ALL = ("dem-bones",)  # what one comparison alone needs
+NOT_IN_ALL = ("engine-copy",)  # what some comparisons alone need
 DEFAULT_BY_PYTHON = {"3.13": "bpy-5.2", "3.11": "bpy-4.2"}
 
 # What `import bpy` and a render without a screen load, each with its Debian package; the rest comes along with these.

@@ -1,6 +1,6 @@
 """A fit beside that of Dem Bones, by which the industry makes bones of examples: the same examples, locks, influences.
 
-It runs in an environment of its own: make test-dem-bones.
+It runs in an environment of its own: make test-engine-copy.
 """
 
 import numpy as np
