@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..algebra.small_inverses import invert_definite, invert_three
 from .model import Key
 from .patch import Patch
 
@@ -141,7 +142,7 @@ def pull_back(patch: Patch, matrices: np.ndarray, residuals: np.ndarray, rows: n
         turned = blended.transpose(0, 2, 1)
         square = turned @ blended + DAMPING**2 * np.eye(3, dtype=np.float32)
         wanted = (turned @ residuals[row][:, :, None]) * (1.0 + DAMPING**2)
-        pulled[number] = np.linalg.solve(square, wanted)[:, :, 0]
+        pulled[number] = (invert_three(square) @ wanted)[:, :, 0]
     return pulled
 
 
@@ -226,7 +227,7 @@ class KeySearch:
         for start in starts:
             reader = Reader(joint, axis, start, sorted([*(old.angles if old else []), angle]), rows)
             values = reader.read(self.quaternions)
-            inverse = np.linalg.inv(values.T @ values + RIDGE * np.eye(values.shape[1])) @ values.T
+            inverse = invert_definite((values.T @ values + RIDGE * np.eye(values.shape[1]))[None])[0] @ values.T
             reader.offsets = np.einsum("kf,nfi->kni", inverse.astype(np.float32), base, optimize=True)
             left = base - self._contribute(reader)
             after = self._measure(left).sum()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..algebra.dual_quaternions import quaternions_from_rotations
-from ..algebra.polar import decompose_polar
+from ..algebra.polar import decompose_polar, determinants
 from ..rig.rest import Joints
 from .regions import invert_affine
 
@@ -190,7 +190,7 @@ def fit_rigid(own: np.ndarray, wanted: np.ndarray, held: np.ndarray, size: float
     middle = total[:, :, 3] / whole
     covariance = total[:, :, :3] - total[:, :, 3:] * center
     left, _, right = np.linalg.svd(covariance)
-    signs = np.sign(np.linalg.det(left) * np.linalg.det(right))
+    signs = np.sign(determinants(left) * determinants(right))
     left[:, :, 2] *= np.where(signs == 0.0, 1.0, signs)[:, None]
     matrices = np.tile(np.eye(4), (len(wanted), 1, 1))
     matrices[:, :3, :3] = left @ right

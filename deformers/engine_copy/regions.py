@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..algebra.polar import determinants
+from ..algebra.small_inverses import invert_three
 from ..rig.rest import Joints, normalize_weights
 from ..rig.skeleton import Chains
 from .model import Skin
@@ -137,14 +139,13 @@ def invert_affine(matrices: np.ndarray) -> np.ndarray:
     ----------
     matrices : float array, shape (..., 4, 4)
     """
-    linear = matrices[..., :3, :3]
-    inverses = np.zeros_like(matrices)
-    with np.errstate(all="ignore"):
-        sizes = np.abs(np.linalg.det(linear))
-    flat = sizes < 1e-12
-    inverses[..., :3, :3] = np.linalg.inv(np.where(flat[..., None, None], np.eye(3), linear))
+    linear = matrices[..., :3, :3].reshape(-1, 3, 3)
+    found = invert_three(linear)
+    flat = np.abs(determinants(linear)) < 1e-12
     if flat.any():
-        inverses[..., :3, :3][flat] = np.linalg.pinv(linear[flat])
+        found[flat] = np.linalg.pinv(linear[flat])
+    inverses = np.zeros(matrices.shape)
+    inverses[..., :3, :3] = found.reshape(inverses[..., :3, :3].shape)
     inverses[..., :3, 3] = -np.einsum("...ij,...j->...i", inverses[..., :3, :3], matrices[..., :3, 3])
     inverses[..., 3, 3] = 1.0
     return inverses

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..algebra.small_inverses import invert_definite
+
 ADDITIONS = 2
 """How often the best bone of those left out is tried again."""
 
@@ -51,7 +53,7 @@ def _eliminate(products: np.ndarray, allowed: np.ndarray, influences: int) -> np
     """As `solve_weights`, by elimination alone."""
     count, size = allowed.shape
     both = allowed[:, :, None] & allowed[:, None]
-    inverse = np.linalg.inv(np.where(both, products, np.eye(size))) * both
+    inverse = invert_definite(np.where(both, products, np.eye(size))) * both
     left, rows = allowed.copy(), np.arange(count)
     values = np.zeros(allowed.shape)
     for _ in range(size):
