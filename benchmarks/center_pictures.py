@@ -55,7 +55,7 @@ class Order:
     def write(self, rows: list[Row], methods: tuple[str, ...], name: str) -> None:
         """Save a page, unless there is nothing on it."""
         if rows:
-            write_page(rows, methods, self.studio, self.folder / name)
+            write_page(rows, [TITLES[method] for method in methods], self.studio, self.folder / name)
 
 
 def main() -> None:

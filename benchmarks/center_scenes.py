@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -235,15 +235,13 @@ def cell_width(columns: int) -> float:
     return (WIDTH - LABEL_WIDTH - columns * GAP) / columns
 
 
-def write_page(rows: list[Row], methods: tuple[str, ...], studio: Studio, path: Path) -> None:
+def write_page(rows: list[Row], titles: Sequence[str], studio: Studio, path: Path) -> None:
     """Put rows under the titles of their columns, and save the page."""
-    width = cell_width(len(methods))
+    width = cell_width(len(titles))
     heights = [row.cells[0].shape[0] / studio.size for row in rows]
     page = studio.new_page(WIDTH, HEADER + sum(heights) + GAP * len(rows))
-    lefts = [LABEL_WIDTH + column * (width + GAP) for column in range(len(methods))]
-    texts = [
-        (TITLES[method], left + width / 2, HEADER / 2, TITLE_SIZE) for method, left in zip(methods, lefts, strict=True)
-    ]
+    lefts = [LABEL_WIDTH + column * (width + GAP) for column in range(len(titles))]
+    texts = [(title, left + width / 2, HEADER / 2, TITLE_SIZE) for title, left in zip(titles, lefts, strict=True)]
     top = HEADER
     for row, height in zip(rows, heights, strict=True):
         texts.append((row.label, LABEL_WIDTH / 2, top + height / 2, LABEL_SIZE))

@@ -237,11 +237,22 @@ def _measure_before(joint: int, parents: np.ndarray, centers: np.ndarray, heirs:
 def _is_long(joint: int, line: list[int], joints: Joints, heirs: np.ndarray, size: float) -> bool:
     parents, centers = joints.parents, np.asarray(joints.centers, np.float64)
     along = centers[joint] - centers[line[-1]]
-    heir, above = int(heirs[joint]), int(parents[line[-1]])
+    above = int(parents[line[-1]])
     before = np.zeros(3) if above < 0 else centers[line[-1]] - centers[above]
-    after = np.zeros(3) if heir < 0 else centers[heir] - centers[joint]
-    length, length_before, length_after = (float(np.linalg.norm(offset)) for offset in (along, before, after))
-    return length >= max(LEAST_LENGTH * size, OF_BEFORE * length_before) and length_after <= SHORT * length
+    length, length_before = float(np.linalg.norm(along)), float(np.linalg.norm(before))
+    if length < max(LEAST_LENGTH * size, OF_BEFORE * length_before):
+        return False
+    return _measure_after(joint, centers, heirs) <= SHORT * length
+
+
+def _measure_after(joint: int, centers: np.ndarray, heirs: np.ndarray) -> float:
+    """Length of the bone that begins at a joint, with those in line with it; 0 where it ends or branches at once."""
+    start, end = centers[joint], int(heirs[joint])
+    if end < 0:
+        return 0.0
+    while (heir := int(heirs[end])) >= 0 and _find_angle(centers[end] - start, centers[heir] - centers[end]) <= IN_LINE:
+        end = heir
+    return float(np.linalg.norm(centers[end] - start))
 
 
 def _find_angle(first: np.ndarray, second: np.ndarray) -> float:

@@ -308,15 +308,18 @@ def prepare_ssd(rest_to_pose: np.ndarray, _centers: np.ndarray, _parents: np.nda
     return lambda row, start, _about: blend_linear(rest_to_pose, row, start)
 
 
-def prepare_centers(rest_to_pose: np.ndarray, _centers: np.ndarray, parents: np.ndarray) -> Move:
-    """V' = R(q) S (v - c) + sum w_b M_b c."""
+def prepare_centers(
+    rest_to_pose: np.ndarray, _centers: np.ndarray, parents: np.ndarray, followed: np.ndarray | None = None
+) -> Move:
+    """V' = R(q) S (v - c) + sum w_b M_b c; centers follow other matrices where these are given."""
+    followed = rest_to_pose if followed is None else followed
     parts = find_rotations(rest_to_pose[:, :3, :3], parents)
     quaternions = find_dual_quaternions([affine(rotation, np.zeros(3)) for rotation, _ in parts], parents)
     stretches = [affine(scale, np.zeros(3)) for _, scale in parts]
 
     def move(row: np.ndarray, start: np.ndarray, about: np.ndarray) -> np.ndarray:
         offset = blend_rigid(quaternions, row, blend_linear(stretches, row, start - about))
-        return offset + blend_linear(rest_to_pose, row, about)
+        return offset + blend_linear(followed, row, about)
 
     return move
 
@@ -405,3 +408,149 @@ def skin_by_running_sum(points: np.ndarray, weights: np.ndarray, rest_to_pose: n
             dual += signed * q.dual
         result[vertex] = transform_point(DualQuaternion(real, dual), point)
     return result
+
+
+class Fraction(NamedTuple):
+    """A joint between others: what it moves with and is between, its shares, and the line that a twist is spread on."""
+
+    base: int
+    first: int
+    last: int
+    twist: float
+    swing: float
+    axis: np.ndarray
+    start: np.ndarray | None
+
+
+def list_fractions(
+    centers: np.ndarray, tails: np.ndarray, parents: np.ndarray, levels: dict[int, int], lines: dict[int, list[int]]
+) -> tuple[list[Fraction], np.ndarray]:
+    """The fractions of joints, and what comes before each joint on its path.
+
+    Parameters
+    ----------
+    levels : from a joint to how many fractions it has
+    lines : from a joint to the bones before it that its twist is spread along, from the first to the last
+    """
+    found: list[Fraction] = []
+    path = list(parents)
+    for joint, level in sorted(levels.items()):
+        parent, line = parents[joint], lines.get(joint)
+        before = parent
+        for bone in line or [parent]:
+            before, start = bone, None if line is None else centers[line[0]]
+            along = tails[joint] - centers[joint] if start is None else centers[joint] - start
+            for step in range(1, level + 1):
+                twist, swing = (step / level, 0.0) if line else (step / (level + 1),) * 2
+                found.append(Fraction(bone, parent, joint, twist, swing, along / np.linalg.norm(along), start))
+                path.append(before)
+                before = len(path) - 1
+        path[joint] = before
+    return found, np.array(path)
+
+
+def turn_about(axis: np.ndarray, angle: float) -> np.ndarray:
+    """Rodrigues."""
+    cross = np.array([[0, -axis[2], axis[1]], [axis[2], 0, -axis[0]], [-axis[1], axis[0], 0]])
+    return np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross
+
+
+def read_turn(rotation: np.ndarray) -> tuple[np.ndarray, float]:
+    """Axis and angle of a rotation by less than 180 degrees."""
+    across = 0.5 * np.array(
+        [rotation[2, 1] - rotation[1, 2], rotation[0, 2] - rotation[2, 0], rotation[1, 0] - rotation[0, 1]]
+    )
+    sine = np.linalg.norm(across)
+    return (across / sine if sine > 0 else across), np.arctan2(sine, 0.5 * (np.trace(rotation) - 1))
+
+
+def pose_fraction(
+    fraction: Fraction,
+    rest_to_pose: np.ndarray,
+    parts: list[tuple[np.ndarray, np.ndarray]],
+    center: np.ndarray,
+    hint: float,
+) -> np.ndarray:
+    """Where a fraction goes: the swing is the least rotation that takes the axis where it goes, the twist the rest."""
+    base, first, last, twist, share, axis, _ = fraction
+    turn = parts[first][0].T @ parts[last][0]
+    swing = carry(axis, turn @ axis)
+    about, angle = read_turn(swing.T @ turn)
+    angle *= np.sign(about @ axis) if angle else 1.0
+    while abs(angle - hint) > np.pi:
+        angle += 2 * np.pi * np.sign(hint - angle)
+    aside, bend = read_turn(swing)
+    stretch = (1 - share) * parts[base][1] + share * parts[last][1]
+    linear = parts[base][0] @ turn_about(aside, share * bend) @ turn_about(axis, twist * angle) @ stretch
+    goal = (1 - share) * apply(rest_to_pose[base], center) + share * apply(rest_to_pose[last], center)
+    return affine(linear, goal - linear @ center)
+
+
+def split_row(
+    row: np.ndarray, point: np.ndarray, parents: np.ndarray, fractions: list[Fraction], centers: np.ndarray
+) -> np.ndarray:
+    """Weights of a vertex for joints and fractions, shape (B + F,), from those for joints, shape (B,)."""
+    count = len(row)
+    result = np.append(row, np.zeros(len(fractions)))
+    at_joint = {
+        f.last: [count + k for k, g in enumerate(fractions) if g.last == f.last] for f in fractions if not spread(f)
+    }
+    below: dict[int, int] = {}  # on the path of each joint
+    for joint in at_joint:
+        parent = parents[joint]
+        if row[joint] > 0 and row[parent] > 0 and row[joint] >= row[below.get(parent, joint)]:
+            below[parent] = joint
+    for top in set(below) - set(below.values()):
+        chain, joints = [top], [top]
+        while chain[-1] in below:
+            joint = below[chain[-1]]
+            joints += [*at_joint[joint], joint]
+            chain.append(joint)
+        total = row[chain].sum()
+        knots = np.concatenate([[0.0], *(i + np.arange(1, len(at_joint[j]) + 2) / (len(at_joint[j]) + 1)
+                                         for i, j in enumerate(chain[1:]))])  # fmt: skip
+        position = row[chain] @ np.arange(len(chain)) / total
+        result[chain] = 0.0
+        for number, joint in enumerate(joints):
+            result[joint] += total * np.interp(position, knots, np.eye(len(knots))[number])
+    for bone in {f.base for f in fractions if spread(f)}:
+        own = [k for k, f in enumerate(fractions) if f.base == bone and spread(f)]
+        first = fractions[own[0]]
+        line = centers[first.last] - first.start
+        along = np.clip((point - first.start) @ line / (line @ line), 0, 1)
+        knots = np.array([0.0, *(fractions[k].twist for k in own)])
+        weight, result[bone] = result[bone], 0.0
+        for number, joint in enumerate([bone, *(count + k for k in own)]):
+            tapered = np.log(1 - 0.6 * along) / np.log(0.4)
+            result[joint] += weight * np.interp(tapered, knots, np.eye(len(knots))[number])
+    return result
+
+
+def spread(fraction: Fraction) -> bool:
+    return fraction.start is not None
+
+
+def extend(
+    points: np.ndarray,
+    weights: np.ndarray,
+    centers: np.ndarray,
+    parents: np.ndarray,
+    rest_to_pose: np.ndarray,
+    hints: np.ndarray,
+    fractions: list[Fraction],
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Weights, centers and pose of joints and fractions, and what rotation centers follow of them."""
+    parts = find_rotations(rest_to_pose[:, :3, :3], parents)
+    posed = [pose_fraction(f, rest_to_pose, parts, centers[f.last], hints[f.last]) for f in fractions]
+    mixed = [
+        matrix if spread(f) else (1 - f.swing) * rest_to_pose[f.base] + f.swing * rest_to_pose[f.last]
+        for f, matrix in zip(fractions, posed, strict=True)
+    ]
+    rows = [split_row(row, point, parents, fractions, centers) for row, point in zip(weights, points, strict=True)]
+    others = [centers[f.last] for f in fractions]
+    return (
+        np.array(rows),
+        np.array([*centers, *others]),
+        np.array([*rest_to_pose, *posed]),
+        np.array([*rest_to_pose, *mixed]),
+    )

@@ -1,0 +1,153 @@
+"""Methods on joints with fractions, against the slow reference; and what must not change by fractions."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from supple.deformers import DEFORMERS, Joints, Pose, Rest, Weights
+from supple.deformers.rig.fraction_plan import find_long_bones, plan_fractions
+from supple.deformers.skinning import centers, ssd
+
+from .. import reference
+from ..characters import Character, diagonal, make_hand, make_tube, pose_chain, rotation
+from .limbs import HEADS, make_limb, pose_limb
+
+TUBE, HAND = make_tube(joint_count=4, rings=24), make_hand()
+METHODS = {
+    "SSD": ("SSD", ssd.Params()),
+    "DLB": ("DLB", DEFORMERS["DLB"].Params()),
+    "DLBNT-GH": ("DLBNT", DEFORMERS["DLBNT"].Params(order="GH")),
+    "DLBNT-HG": ("DLBNT", DEFORMERS["DLBNT"].Params(order="HG")),
+    "CENTERS": ("CENTERS", centers.Params(bulge_limit=0.0, contact=0.0, sharpness=0.0)),
+}
+CASES = {
+    "at joints": (TUBE, {1: 3, 2: 2, 3: 5}, {}),
+    "one joint": (TUBE, {2: 4}, {}),
+    "spread along one bone": (TUBE, {3: 4}, {3: [2]}),
+    "spread along two bones, and at a joint": (TUBE, {1: 2, 3: 3}, {3: [1, 2]}),
+    "branches": (HAND, {1: 3, 2: 1, 4: 2, 7: 5, 8: 2}, {}),
+}
+
+
+def tails_of(character: Character) -> np.ndarray:
+    return character.centers + np.array((0.05, 0.1, 0.9))
+
+
+def pose(character: Character, stretched: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Joints twisted by up to 270 degrees besides their bends, and how far."""
+    random, local, hints = np.random.default_rng(1), {}, np.zeros(len(character.parents))
+    for joint in range(len(character.parents)):
+        hints[joint] = random.uniform(-260, 260) if joint else 0.0
+        axis = (tails_of(character) - character.centers)[joint]
+        local[joint] = rotation(random.normal(size=3), random.uniform(-30, 30)) @ rotation(axis, hints[joint])
+        if stretched:
+            local[joint] = local[joint] @ np.diag(random.uniform(0.8, 1.25, 3))
+    return pose_chain(character, local), np.radians(hints)
+
+
+@pytest.mark.parametrize("stretched", [False, True], ids=["rigid", "stretched"])
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("method", METHODS)
+def test_against_the_slow_reference(method, case, stretched) -> None:
+    character, levels, lines = CASES[case]
+    key, params = METHODS[method]
+    matrices, hints = pose(character, stretched)
+    tails, count = tails_of(character), len(character.parents)
+    joints = Joints(character.centers, character.parents, tails)
+    chosen, spread = np.zeros((2, count), int)
+    for joint, level in levels.items():
+        chosen[joint], spread[joint] = level, len(lines.get(joint, ()))
+    joints = replace(joints, fractions=plan_fractions(joints, chosen, spread))
+    rest = Rest(character.points, Weights.from_dense(character.weights), joints)
+    module = DEFORMERS[key]
+    posed = module.deform(module.bind(rest, params), Pose(matrices, hints=hints))
+
+    found, path = reference.list_fractions(character.centers, tails, character.parents, levels, lines)
+    rows, places, every, followed = reference.extend(
+        character.points, character.weights, character.centers, character.parents, matrices, hints, found
+    )
+    if key == "CENTERS":
+        move = reference.prepare_centers(every, places, path, followed)
+        middles = centers.place_centers(rest, params).points  # at the vertex's side of the bones: another test
+    else:
+        move, middles = reference.METHODS[method](every, places, path), np.zeros((len(rows), 3))
+    expected = np.array([
+        move(row / row.sum(), point, about) for row, point, about in zip(rows, character.points, middles, strict=True)
+    ])  # fmt: skip
+    assert np.abs(posed - expected).max() / diagonal(expected) < 1e-5
+
+
+@pytest.mark.parametrize("twist", [90.0, 170.0, 270.0, -400.0])
+@pytest.mark.parametrize("method", METHODS)
+def test_a_twist_goes_all_the_way_round_and_keeps_the_section(method, twist) -> None:
+    key, params = METHODS[method]
+    rest = make_limb(0.9)
+    rest = replace(
+        rest, joints=replace(rest.joints, fractions=plan_fractions(rest.joints, np.array([0, 5]), np.zeros(2, int)))
+    )
+    module = DEFORMERS[key]
+    posed = module.deform(module.bind(rest, params), Pose(pose_limb(twist=twist), hints=np.radians([0, twist])))
+    rings = posed[:-2].reshape(67, -1, 3)
+    angles = np.unwrap(np.arctan2(rings[:, 0, 1], rings[:, 0, 0]))
+    assert np.degrees(angles[-1] - angles[0]) == pytest.approx(twist, abs=0.01)
+    radii = np.linalg.norm(rings[..., :2], axis=2) / np.linalg.norm(rest.points[0, :2])
+    assert radii.min() > (0.8 if key == "SSD" else 0.98)
+
+
+def test_bends_look_as_without_fractions() -> None:
+    rest, matrices = make_limb(), pose_limb(bend=100.0)
+    plain = centers.deform(centers.bind(rest, centers.Params()), Pose(matrices))
+    joints = replace(rest.joints, fractions=plan_fractions(rest.joints, np.array([0, 3]), np.zeros(2, int)))
+    divided = centers.deform(centers.bind(replace(rest, joints=joints), centers.Params()), Pose(matrices))
+    assert np.linalg.norm(divided - plain, axis=1).max() < 0.02 * 0.25 * 2
+
+
+def test_limits_look_at_the_bones() -> None:
+    """A bone that bends moves skin that only fractions hold, if limits ask for it, whatever was there before."""
+    rest = make_limb()
+    joints = replace(rest.joints, fractions=plan_fractions(rest.joints, np.array([0, 5]), np.zeros(2, int)))
+    rest, params = replace(rest, joints=joints), ssd.Params(bulge_limit=1.0, contact=1.0)
+    binding = ssd.bind(rest, params)
+    for bend in (0.0, 100.0, 40.0, 150.0):
+        found = ssd.deform(binding, Pose(pose_limb(bend)))
+        np.testing.assert_array_equal(found, ssd.deform(ssd.bind(rest, params), Pose(pose_limb(bend))))
+
+
+def test_vertices_of_a_spread_bone_rotate_about_its_line() -> None:
+    rest = make_limb()
+    joints = replace(rest.joints, fractions=plan_fractions(rest.joints, np.array([0, 4]), np.array([0, 1])))
+    found = centers.place_centers(replace(rest, joints=joints), centers.Params())
+    alone = np.flatnonzero(rest.points[:, 2] < -0.4)
+    np.testing.assert_allclose(found.points[alone, :2], 0.0, atol=1e-9)
+    np.testing.assert_allclose(found.points[alone, 2], np.clip(rest.points[alone, 2], *HEADS[:, 2]), atol=1e-9)
+
+
+def test_forearms_and_shins_are_long_bones() -> None:
+    """A skeleton of a person: spine, neck, collar bones, arms whose forearms are two bones, hands, legs, feet."""
+    heads = {"hips": (0, 0, 1), "spine": (0, 0, 1.2), "neck": (0, 0, 1.5), "head": (0, 0, 1.6)}
+    parents = {"spine": "hips", "neck": "spine", "head": "neck"}
+    for side, x in (("l", 1), ("r", -1)):
+        places = {
+            "collar": (0.03, 1.45), "upper arm": (0.18, 1.45), "forearm": (0.48, 1.45), "forearm 2": (0.61, 1.45),
+            "hand": (0.74, 1.45), "finger": (0.82, 1.45), "thumb": (0.78, 1.43), "finger 2": (0.86, 1.45),
+            "thumb 2": (0.82, 1.43), "thigh": (0.1, 0.95), "shin": (0.1, 0.5), "foot": (0.1, 0.08), "toes": (0.1, 0.0),
+        }  # fmt: skip
+        above = {
+            "collar": "spine", "upper arm": "collar", "forearm": "upper arm", "forearm 2": "forearm",
+            "hand": "forearm 2", "finger": "hand", "thumb": "hand", "finger 2": "finger", "thumb 2": "thumb",
+            "thigh": "hips", "shin": "thigh", "foot": "shin", "toes": "foot",
+        }  # fmt: skip
+        heads |= {f"{name} {side}": (x * across, -0.12 * (name == "toes"), up) for name, (across, up) in places.items()}
+        parents |= {
+            f"{name} {side}": parent if parent in heads else f"{parent} {side}" for name, parent in above.items()
+        }
+    names = list(heads)
+    joints = Joints(
+        np.array([heads[name] for name in names], float),
+        np.array([names.index(parents[name]) if name in parents else -1 for name in names]),
+        np.array([heads[name] for name in names], float) + np.array((0.0, 0.0, 0.05)),
+    )
+    found = find_long_bones(joints)
+    long = {names[joint]: int(found.counts[joint]) for joint in np.flatnonzero(found.is_long)}
+    assert long == {"hand l": 2, "hand r": 2, "foot l": 1, "foot r": 1}
