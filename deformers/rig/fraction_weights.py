@@ -149,7 +149,15 @@ def _walk_up(above: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def spread_along(weights: Weights, points: np.ndarray, fractions: Fractions) -> Weights:
-    """`split_weights` for Spread Twist alone."""
+    """`split_weights` for Spread Twist alone.
+
+    Parameters
+    ----------
+    weights : Weights
+    points : float array, shape (V, 3)
+        At rest, armature space.
+    fractions : Fractions
+    """
     parts = []
     is_left = np.ones(len(weights.joints), bool)
     for bone in np.unique(fractions.base[fractions.is_spread]).tolist():
