@@ -54,13 +54,18 @@ def read_poses(
     list of Pose
         A frame each.
     """
-    poses = []
+    visited = visit_frames(armature, action, frames)
+    return [read_pose(armature.evaluated_get(depsgraph), skeleton) for depsgraph in visited]
+
+
+def visit_frames(
+    armature: bpy.types.Object, action: bpy.types.Action | None, frames: range
+) -> Iterator[bpy.types.Depsgraph]:
+    """Go through frames of an action: yields a depsgraph that has the armature, with nothing but what moves it."""
     with alone(armature, action) as scene:
         for frame in frames:
             scene.frame_set(frame)
-            evaluated = armature.evaluated_get(scene.view_layers[0].depsgraph)
-            poses.append(read_pose(evaluated, skeleton))
-    return poses
+            yield scene.view_layers[0].depsgraph
 
 
 @contextmanager

@@ -16,17 +16,18 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ...bridge.armatures import Skeleton
+from ...bridge.armatures import Skeleton, read_pose
 from ...deformers import Pose, SkinningError
 from ...deformers.engine_copy import Skin
 from ...deformers.measures.bends import list_bent_poses
 from ...deformers.rig.rest import Rest, Weights
 from ...settings.choices import BAKING, read_pose_choices
-from ..actions import list_frames, read_poses
+from ..actions import list_frames, visit_frames
 from ..character import find_method_in_use, find_skinned, has_armature_modifier, read_character
 from ..skin.by_python import prepare
 from ..skin.poses import find_skeleton
 from ..stack import SkinnedObject
+from .displacement import Displacement, find_displacement, read_all
 
 AT_A_TIME = 32
 """Frames of an action that are read before Blender may draw its window again."""
@@ -77,6 +78,8 @@ class Part:
         What the deformer has bound.
     first : int
         Index of its first vertex among those of all meshes.
+    displacement : Displacement or None
+        What patterns add.
     """
 
     skinned: SkinnedObject
@@ -85,11 +88,21 @@ class Part:
     deformer: ModuleType
     binding: Any
     first: int
+    displacement: Displacement | None = None
 
-    def deform(self, pose: Pose) -> np.ndarray:
-        """Its points, shape (V, 3), armature space, in a pose for meshes in armature space."""
+    def deform(self, pose: Pose, amounts: np.ndarray) -> np.ndarray:
+        """Its points, shape (V, 3), armature space, in a pose for meshes in armature space.
+
+        Parameters
+        ----------
+        pose : Pose
+        amounts : float array, shape (P,)
+            How much of its patterns there is.
+        """
         space = self.rest.object_to_armature
         points = self.deformer.deform(self.binding, pose.seen_from(space))
+        if self.displacement is not None:
+            points = self.displacement.move(points, amounts)
         return points if space is None else points @ space[:3, :3].T.astype(np.float32) + space[:3, 3]
 
 
@@ -163,20 +176,23 @@ class Motion:
         From rest to pose of the joints, armature space.
     hints : float array, shape (F, B), or None
         Twists that are asked of joints with fractions, radians.
+    amounts : tuple of tuples of float arrays
+        For each frame of an action, and each mesh, how much of its patterns there is, shape (P,).
     """
 
     clips: tuple[Clip, ...]
     matrices: np.ndarray
     hints: np.ndarray | None = None
+    amounts: tuple[Sequence[np.ndarray], ...] = ()
 
     @classmethod
-    def of(cls, clips: tuple[Clip, ...], poses: Sequence[Pose]) -> Motion:
+    def of(cls, clips: tuple[Clip, ...], poses: Sequence[Pose], amounts: Sequence[Sequence[np.ndarray]] = ()) -> Motion:
         """Those of some poses, in their order."""
-        matrices = np.array([pose.rest_to_pose for pose in poses])
-        if all(pose.hints is None for pose in poses):
-            return cls(clips, matrices)
-        still = np.zeros(matrices.shape[1])
-        return cls(clips, matrices, np.array([still if pose.hints is None else pose.hints for pose in poses]))
+        matrices, hints = np.array([pose.rest_to_pose for pose in poses]), None
+        if any(pose.hints is not None for pose in poses):
+            still = np.zeros(matrices.shape[1])
+            hints = np.array([still if pose.hints is None else pose.hints for pose in poses])
+        return cls(clips, matrices, hints, tuple(amounts))
 
     def find(self, example: int) -> tuple[str, int]:
         """Action and frame of an example; "" and 0 where it is of the range of motion."""
@@ -228,22 +244,29 @@ def _read_part(skinned: SkinnedObject, skeleton: Skeleton, first: int) -> tuple[
     live = prepare(skinned, method)
     chosen = read_pose_choices(skinned.settings, method, BAKING)
     binding = replace(live.binding, params=replace(live.binding.params, **chosen))
-    return Part(skinned, method, rest, live.deformer, binding, first), live.skeleton
+    displacement = find_displacement(skinned.obj, rest)
+    return Part(skinned, method, rest, live.deformer, binding, first, displacement), live.skeleton
 
 
-def read_actions(subject: Subject, actions: Sequence[bpy.types.Action]) -> Iterator[list[Pose]]:
-    """Read the poses of all frames of actions, a few at a time.
+def read_actions(
+    subject: Subject, actions: Sequence[bpy.types.Action]
+) -> Iterator[tuple[list[Pose], list[list[np.ndarray]]]]:
+    """Read all frames of actions, a few at a time: their poses, and how much of its patterns each mesh has.
 
     Parameters
     ----------
     subject : Subject
     actions : sequence of Action
     """
+    displacements = [part.displacement for part in subject.parts]
     for action in actions:
         frames = list_frames(action)
         for start in range(0, len(frames), AT_A_TIME):
-            some = frames[start : start + AT_A_TIME]
-            yield read_poses(subject.armature, subject.hinted, action, some)
+            poses, amounts = [], []
+            for depsgraph in visit_frames(subject.armature, action, frames[start : start + AT_A_TIME]):
+                poses.append(read_pose(subject.armature.evaluated_get(depsgraph), subject.hinted))
+                amounts.append(read_all(displacements, depsgraph))
+            yield poses, amounts
 
 
 def list_clips(actions: Sequence[bpy.types.Action]) -> tuple[Clip, ...]:
@@ -295,8 +318,9 @@ def write_targets(path: Path, subject: Subject, motion: Motion, progress: Callab
     targets = np.lib.format.open_memmap(path, "w+", np.float32, shape)
     for example, matrices in enumerate(motion.matrices):
         pose = Pose(matrices, hints=None if motion.hints is None else motion.hints[example])
-        for part in subject.parts:
-            targets[example, part.first : part.first + len(part.rest.points)] = part.deform(pose)
+        for number, part in enumerate(subject.parts):
+            amounts = motion.amounts[example][number] if example < len(motion.amounts) else np.zeros(0)
+            targets[example, part.first : part.first + len(part.rest.points)] = part.deform(pose, amounts)
         progress((example + 1) / len(motion.matrices))
     targets.flush()
     return np.load(path, mmap_mode="r")

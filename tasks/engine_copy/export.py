@@ -94,8 +94,8 @@ def check_path(path: Path, target: str, is_rigid: bool = False) -> None:
         check_ending(path)
     if target not in SUFFIXES:
         raise SkinningError(
-            f"{TARGETS[target]} files are written by the VRM add-on alone: make the copy without a file, select it, and "
-            "export it by File > Export > VRM"
+            f"{TARGETS[target]} files are written by the VRM add-on alone: make the copy without a file, select it, "
+            "and export it by File > Export > VRM"
         )
     if path.suffix.lower() not in SUFFIXES[target]:
         endings = " or ".join(SUFFIXES[target])

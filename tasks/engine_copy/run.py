@@ -72,7 +72,7 @@ def make_engine_copy(
     is_rigid = uses_dual_quaternions(subject, options.target)
     if output is not None:
         check_path(output, options.target, is_rigid)
-    motion = yield from _read_motion(subject, actions, options.angle)
+    motion = yield from read_motion(subject, actions, options.angle)
     if is_rigid:
         check_rigid(subject, motion)
     with tempfile.TemporaryDirectory(prefix="supple-") as name:
@@ -112,13 +112,18 @@ def _choose_actions(armature: bpy.types.Object, options: Options) -> list[bpy.ty
     return found
 
 
-def _read_motion(subject: Subject, actions: Sequence[bpy.types.Action], angle: float) -> Generator[Any, Any, Motion]:
+def read_motion(subject: Subject, actions: Sequence[bpy.types.Action], angle: float) -> Generator[Any, Any, Motion]:
+    """All poses; without a range of motion where actions bring patterns out, which would be missing in it."""
     poses: list[Pose] = []
+    amounts: list[list[np.ndarray]] = []
     total = sum(len(list_frames(action)) for action in actions)
-    for some in read_actions(subject, actions):
+    for some, brought_out in read_actions(subject, actions):
         poses += some
+        amounts += brought_out
         yield READ * len(poses) / total
-    return Motion.of(list_clips(actions), [*poses, *(bend_joints(subject, angle) if angle else ())])
+    has_patterns = any(values.any() for frame in amounts for values in frame)
+    bends = bend_joints(subject, angle) if angle and not has_patterns else []
+    return Motion.of(list_clips(actions), [*poses, *bends], amounts)
 
 
 def _fit(path: Path, subject: Subject, motion: Motion, params: FitParams, target: str, told: Told) -> Fitted:

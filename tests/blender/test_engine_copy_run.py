@@ -11,6 +11,7 @@ import bpy
 import numpy as np
 import pytest
 from scenes_cli import DONE, FAILED, assert_refused, main, own_output
+from scenes_patterns import add_own, add_skin
 
 from panels import draw
 from scenes import (
@@ -27,7 +28,7 @@ from scenes import (
     undo,
 )
 from supple.bridge.shown_weights import read_shown_shape
-from supple.deformers import SkinningError
+from supple.deformers import Pose, SkinningError
 from supple.deformers.measures.heat import color_rising
 from supple.settings.checks import check_settings
 from supple.settings.engine_copy import copy_settings
@@ -35,9 +36,9 @@ from supple.settings.objects import settings_of
 from supple.tasks.actions import list_actions
 from supple.tasks.compare.heat import color_heat
 from supple.tasks.engine_copy.copy import find_copy
-from supple.tasks.engine_copy.examples import Options
+from supple.tasks.engine_copy.examples import Options, read_subject
 from supple.tasks.engine_copy.report import read_report
-from supple.tasks.engine_copy.run import make_engine_copy
+from supple.tasks.engine_copy.run import make_engine_copy, read_motion
 from supple.tasks.steps import take_all
 from supple.viewport import heat
 
@@ -219,6 +220,38 @@ def test_the_copy_is_exported_as_it_is(copied, tmp_path):
     path = tmp_path / "again.glb"
     assert bpy.ops.supple.engine_copy_export(filepath=str(path)) == {"FINISHED"}
     assert path.read_bytes()[:4] == b"glTF"
+
+
+def test_patterns_that_move_vertices_are_in_it():
+    obj, armature = add_skin()
+    add_own(obj)
+    settings_of(obj).pattern_display = "DISPLACEMENT"
+    animate_tube(armature)
+    for bone in armature.pose.bones:
+        bone.scale = (1.0, 1.0, 1.0)
+        for frame in (1, 4, 8):
+            bone.keyframe_insert("scale", frame=frame)
+    bind(obj, method="DLB")
+    subject = read_subject([obj])
+    steps = read_motion(subject, [bpy.data.actions["RigAction"]], 1.0)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            motion = end.value
+            break
+    assert len(motion.matrices) == 8, "no range of motion: it would be without patterns"
+    part = subject.parts[0]
+    moved = 0.0
+    for frame in range(1, 9):
+        bpy.context.scene.frame_set(frame)
+        pose = Pose(motion.matrices[frame - 1])
+        plain = part.deform(pose, np.zeros(0))
+        target = part.deform(pose, motion.amounts[frame - 1][0])
+        shown = evaluated_points(obj)
+        moved = max(moved, np.abs(target - plain).max())
+        assert np.abs(target - shown).max() < 0.1 * max(np.abs(plain - shown).max(), 1e-4)
+    assert moved > 0.002
 
 
 # What can not be copied

@@ -65,7 +65,7 @@ MAY_IMPORT = {
     "tasks/skin": {"deformers", "nodes", "bridge", "settings", "tasks/", "tasks/patterns"},
     "tasks/check": {"deformers", "bridge", "settings", "tasks/", "tasks/skin", "tasks/weights"},
     "tasks/compare": {"deformers", "bridge", "settings", "tasks/", "tasks/skin"},
-    "tasks/engine_copy": {"deformers", "bridge", "settings", "tasks/", "tasks/skin"},
+    "tasks/engine_copy": {"deformers", "bridge", "settings", "tasks/", "tasks/skin", "tasks/patterns"},
     "translations": set(),
     "viewport": {"deformers", "bridge", "tasks", "settings", "translations"},
     "preview": {"deformers", "bridge", "tasks", "settings"},

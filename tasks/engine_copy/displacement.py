@@ -1,0 +1,83 @@
+"""Skin patterns that move a mesh: heights along the normals of the posed skin, by the angles of joints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+
+from ...bridge.meshes import mesh_of, read_face_corners
+from ...deformers import SkinningError
+from ...deformers.geometry.ring_normals import Rings, estimate_normals, find_rings
+from ...deformers.geometry.vectors import normalize
+from ...deformers.patterns.heights import KINDS, HeightMap, displace_points, draw_heights
+from ...deformers.rig.rest import Rest
+from ...settings.objects import settings_of
+from ..patterns.maps import bind_points, read_amounts
+from ..patterns.node_setup import ShownPattern, find_modifier, is_displaced
+
+
+@dataclass(frozen=True, eq=False)
+class Displacement:
+    """What patterns do to the vertices of a mesh.
+
+    Attributes
+    ----------
+    obj : Object
+    patterns : list of ShownPattern
+    heights : HeightMap
+        On the corners of the faces.
+    corners : int array, shape (C,)
+        The vertex of each corner.
+    rings : Rings
+    """
+
+    obj: bpy.types.Object
+    patterns: list[ShownPattern]
+    heights: HeightMap
+    corners: np.ndarray
+    rings: Rings
+
+    def read(self, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
+        """How much of each pattern the pose of a depsgraph brings out, shape (P,)."""
+        return np.array(read_amounts(self.obj, self.patterns, depsgraph))
+
+    def move(self, points: np.ndarray, amounts: np.ndarray) -> np.ndarray:
+        """Posed points with their patterns, both of shape (V, 3), object space; amounts of shape (P,)."""
+        if not amounts.any():
+            return points
+        count = len(points)
+        totals = np.bincount(self.corners, draw_heights(self.heights, amounts.tolist())[0], count)
+        heights = totals / np.maximum(np.bincount(self.corners, minlength=count), 1)
+        normals = normalize(estimate_normals(self.rings, points))
+        return displace_points(points, normals, heights.astype(np.float32))
+
+
+def find_displacement(obj: bpy.types.Object, rest: Rest) -> Displacement | None:
+    """The patterns that move the vertices of a mesh; None where there are none, or they move a subdivided skin.
+
+    Parameters
+    ----------
+    obj : Object
+    rest : Rest
+        Of it, with triangles.
+    """
+    settings = settings_of(obj)
+    kinds = [kind for kind in KINDS if is_displaced(settings.pattern_display, kind)]
+    used = {pattern.kind for pattern in settings.patterns}
+    modifier = find_modifier(obj)
+    if not used & set(kinds) or settings.pattern_level or modifier is None or not modifier.show_viewport:
+        return None
+    try:
+        heights, patterns = bind_points(obj, kinds)
+    except SkinningError:  # none of them is shown
+        return None
+    corners, _ = read_face_corners(mesh_of(obj))
+    return Displacement(obj, patterns, heights, corners, find_rings(rest.points, rest.triangles))
+
+
+def read_all(parts: Sequence[Displacement | None], depsgraph: bpy.types.Depsgraph) -> list[np.ndarray]:
+    """Amounts of all meshes of a character in a depsgraph's pose."""
+    return [np.zeros(0) if one is None else one.read(depsgraph) for one in parts]
