@@ -9,7 +9,7 @@ import bpy
 import numpy as np
 
 from ..deformers.rig.fractions import Fractions
-from ..nodes.fractions import BETWEEN, SPREAD, name_hint
+from ..nodes.fractions import BETWEEN, SPREAD, FractionForm, name_hint
 from .armatures import Skeleton
 from .drivers import drive_by_properties, input_path, keep_drivers
 from .modifiers import read_input, write_input
@@ -51,15 +51,15 @@ def find_hint(bone: Any) -> Hint | None:
     return None
 
 
-def count_hint_inputs(skeleton: Skeleton) -> int | None:
-    """How many inputs the joints object of a skeleton has to ask for twists; None where there are no fractions."""
+def find_form(skeleton: Skeleton) -> FractionForm | None:
+    """The form of the node groups for the fractions of a skeleton; None where there are none."""
     fractions = skeleton.joints.fractions
     if fractions is None:
         return None
     count = FEWEST_INPUTS
     while count < len(_list_hinted(fractions)):
         count *= 2
-    return count
+    return FractionForm(hint_count=count, has_swings=not fractions.is_spread.all())
 
 
 def _list_hinted(fractions: Fractions) -> list[int]:
@@ -106,5 +106,5 @@ def describe_fractions(fractions: Fractions) -> np.ndarray:
     kinds = np.where(fractions.is_spread, SPREAD, BETWEEN)
     own[:, :, 0] = np.stack([fractions.base, fractions.first, fractions.last, hints], axis=1)
     own[:, :3, 1] = np.stack([2.0 * np.pi * fractions.twists, fractions.swings, kinds], axis=1)
-    own[:, :3, 2], own[:, :3, 3] = fractions.axes, fractions.centers
+    own[:, :3, 2], own[:, 3, 2], own[:, :3, 3] = fractions.axes, 2.0 * fractions.twists, fractions.centers
     return matrices

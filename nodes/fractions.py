@@ -19,8 +19,8 @@ from .pose import PARENT
 FRACTION = "fraction"
 """Attribute of a joint's first point, a matrix, by columns: the joint that a fraction moves with, those above and
 below, and which of the inputs of `name_hint` asks for its twist, 0 for none; the share of the twist, in radians for a
-whole turn, and that of the swing; `JOINT`, `BETWEEN` or `SPREAD`; the parent of a joint without fractions; the axis;
-the center."""
+whole turn, and that of the swing; `JOINT`, `BETWEEN` or `SPREAD`; the parent of a joint without fractions; the axis,
+and twice its share of the twist; the center."""
 
 JOINT, BETWEEN, SPREAD = range(3)
 """What a point is: no fraction, one at a joint, or one of Spread Twist."""
@@ -35,6 +35,26 @@ def name_hint(number: int) -> str:
     return f"Twist {number}"
 
 
+@dataclass(frozen=True)
+class FractionForm:
+    """Which group the fractions of a skeleton take.
+
+    Attributes
+    ----------
+    hint_count : int
+        How many inputs ask for twists.
+    has_swings : bool
+        Whether some are at a joint: those of Spread Twist do not swing.
+    """
+
+    hint_count: int
+    has_swings: bool
+
+    def name(self) -> str:
+        """What tells it from others."""
+        return f"{self.hint_count}{' Swings' if self.has_swings else ''}"
+
+
 class _Fraction:
     """What a point is a fraction of, as `FRACTION` packs it."""
 
@@ -42,6 +62,7 @@ class _Fraction:
         entries = packed.components()
         self.base, self.first, self.last, self.hint, self.twist, self.swing, self.kind, self.parent = entries[:8]
         self.axis, self.center = (graph.vector(*entries[start : start + 3]) for start in (8, 12))
+        self.twice_twist = entries[11]
 
 
 @dataclass(frozen=True)
@@ -58,7 +79,7 @@ class _Ends:
         return cls(*(graph.sample(joints, value, index) for index in indices))
 
 
-def build_fractions(name: str, stretches: Any, hint_count: int, has_turns: bool) -> Any:
+def build_fractions(name: str, stretches: Any, form: FractionForm, has_turns: bool) -> Any:
     """The group that gives fractions their columns: `pose_fractions`.
 
     Parameters
@@ -67,16 +88,15 @@ def build_fractions(name: str, stretches: Any, hint_count: int, has_turns: bool)
         Of the new group.
     stretches : node group
         From `build_stretches`. Only evaluated where a joint is stretched.
-    hint_count : int
-        How many twists are asked for.
+    form : FractionForm
     has_turns : bool
-        Whether vertices rotate about centers, which follow columns of their own.
+        Whether vertices rotate about centers, which follow columns of their own at joints.
     """
     graph = Graph(name)
     geometry, joints = graph.input("Geometry", "GEOMETRY"), graph.input("Joints", "GEOMETRY")
     columns = {column: graph.input(column, "VECTOR") for column in COLUMNS}
     levels = graph.input("Levels", "INT", "Joints in the longest chain")
-    hints = [graph.input(name_hint(number), "VALUE") for number in range(1, hint_count + 1)]
+    hints = [graph.input(name_hint(number), "VALUE") for number in range(1, form.hint_count + 1)]
     with graph.frame("What each point is a fraction of"):
         packed = graph.sample(geometry, graph.attribute(FRACTION, "FLOAT4X4"), graph.add("GeometryNodeInputIndex"))
         joints, held = graph.capture(
@@ -93,22 +113,22 @@ def build_fractions(name: str, stretches: Any, hint_count: int, has_turns: bool)
             graph.switch(is_stretched, matrices.first, split.first),
             graph.switch(is_stretched, matrices.last, split.last),
         )
-    linear = _share_turn(graph, fraction, rotations, _choose(graph, fraction.hint, hints))
-    with graph.frame("Stretched by the mix of both stretches"):
+    linear = _share_turn(graph, fraction, rotations, _choose(graph, fraction.hint, hints), form.has_swings)
+    with graph.frame("Stretched by the mix of both stretches, about the center, which follows both joints"):
         stretch = _Ends.sample(graph, parts["Joints"], parts["Stretch"], fraction)
+        share = fraction.swing if form.has_swings else None
 
         def move(vector: Any) -> Value:
-            mixed = _mix(stretch.base.rotate(vector), stretch.last.rotate(vector), fraction.swing)
+            mixed = _mix(stretch.base.rotate(vector), stretch.last.rotate(vector), share)
             return linear.rotate(graph.switch(is_stretched, vector, mixed))
 
         found = {name: move(unit) for name, unit in zip("XYZ", UNITS, strict=True)}
-    with graph.frame("The center follows both joints"):
         above, below = matrices.base.move(fraction.center), matrices.last.move(fraction.center)
-        found["Origin"] = _mix(above, below, fraction.swing) - move(fraction.center)
+        found["Origin"] = _mix(above, below, share) - move(fraction.center)
     with graph.frame("In place of joints that rest"):
         is_fraction = fraction.kind > JOINT
         chosen = {name: graph.switch(is_fraction, held[name], found[name]) for name in COLUMNS}
-        mixed = _mix_columns(graph, fraction, matrices, chosen) if has_turns else {}
+        mixed = _mix_columns(graph, fraction, matrices, chosen) if has_turns and form.has_swings else {}
         joints, kept = graph.capture(joints, "POINT", **chosen, **mixed, Parent=fraction.parent)
     graph.output("Joints", joints)
     for name, value in kept.items():
@@ -127,28 +147,30 @@ def _choose(graph: Graph, number: Value, hints: list[Value]) -> Value:
     return Value(graph, node.outputs[0])
 
 
-def _share_turn(graph: Graph, fraction: _Fraction, rotations: _Ends, hint: Value) -> Value:
+def _share_turn(graph: Graph, fraction: _Fraction, rotations: _Ends, hint: Value, has_swings: bool) -> Value:
     """Rotations of fractions: those of their bases, and shares of how the joints above and below are turned."""
     axis = fraction.axis
-    with graph.frame("How is one joint turned against the other?"):
+    with graph.frame("How is one joint turned against the other? By a twist about the axis, then by a swing"):
         between = rotations.first.transposed() @ rotations.last
         x, y = (between.rotate(unit) for unit in UNITS[:2])
         turn = graph.add("FunctionNodeAxesToRotation", x, y, primary_axis="X", secondary_axis="Y")
         w, *r = turn.components()
         r = graph.vector(*r)
-    with graph.frame("By a twist about the axis, then by a swing; by half a turn, it is none but the swing"):
         along = r.dot(axis)
-        square = along.times_plus(along, w * w)
-        is_clear = square > HALF_TURN**2
-        cosine, sine = graph.switch(is_clear, 1.0, w), graph.switch(is_clear, 0.0, along)
-        swing = r * cosine - axis.times_plus(w, r.cross(axis)) * sine
-        half_swing = _angle(graph, swing.length(), square)
-    with graph.frame("Shares of both, the twist in whole turns as near to the hint as can be"):
-        twist = _angle(graph, sine, cosine) * (1.0 / math.pi)
-        whole = graph.add("ShaderNodeMath", hint - twist, operation="ROUND")
-        parts = (swing, half_swing * fraction.swing * 2.0), (axis, (twist + whole) * fraction.twist)
-        swung, twisted = (graph.add("FunctionNodeAxisAngleToRotation", *part) for part in parts)
-        shared = graph.add("FunctionNodeRotateRotation", twisted, swung)
+        is_clear = along.times_plus(along, w * w) > HALF_TURN**2  # else it is a swing by half a turn
+        half_twist = graph.switch(is_clear, 0.0, _angle(graph, along, w))
+    with graph.frame("Its share of the twist, in whole turns as near to the hint as can be"):
+        whole = graph.add("ShaderNodeMath", half_twist.times_plus(-1.0 / math.pi, hint), operation="ROUND")
+        angle = whole.times_plus(fraction.twist, half_twist * fraction.twice_twist)
+        shared = graph.add("FunctionNodeAxisAngleToRotation", axis, angle)
+    if has_swings:
+        with graph.frame("Its share of the swing, which takes the axis to where it is"):
+            swung = between.rotate(axis)
+            across = axis.cross(swung)
+            angle = _angle(graph, across.length(), axis.dot(swung)) * fraction.swing
+            across = graph.switch(is_clear, r, across)
+            swing = graph.add("FunctionNodeAxisAngleToRotation", across, angle)
+            shared = graph.add("FunctionNodeRotateRotation", shared, swing)
     return rotations.base @ graph.add("FunctionNodeCombineTransform", None, shared)
 
 
@@ -156,8 +178,9 @@ def _angle(graph: Graph, sine: Value, cosine: Value) -> Value:
     return graph.add("ShaderNodeMath", sine, cosine, operation="ARCTAN2")
 
 
-def _mix(above: Value, below: Value, share: Value) -> Value:
-    return (below - above).times_plus(share, above)
+def _mix(above: Value, below: Value, share: Value | None) -> Value:
+    """By a share of the second, or the first alone."""
+    return above if share is None else (below - above).times_plus(share, above)
 
 
 def _mix_columns(graph: Graph, fraction: _Fraction, matrices: _Ends, chosen: dict[str, Value]) -> dict[str, Value]:

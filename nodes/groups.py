@@ -11,7 +11,7 @@ import bpy
 
 from ..deformers import METHODS
 from .fractions import COLUMNS as JOINT_COLUMNS
-from .fractions import build_fractions, build_stretches, name_hint
+from .fractions import FractionForm, build_fractions, build_stretches, name_hint
 from .graph import GROUP_NODES, HIDDEN, Graph
 from .joints import Split, build_exact_joints, build_joints, build_negation, build_split
 from .limits import build_joint_limits, build_limits
@@ -135,7 +135,7 @@ def ensure_deformation(method: str, params: Any, set_count: int, is_interpolable
     return ensure_group(f"{DEFORMATION} {label}{kind}", f"Supple {label}{kind}", build)
 
 
-def ensure_joints(method: str, params: Any, has_segments: bool, hint_count: int | None = None) -> Any:
+def ensure_joints(method: str, params: Any, has_segments: bool, fractions: FractionForm | None = None) -> Any:
     """The group by which the joints object of an armature brings the pose to a method's skin.
 
     Parameters
@@ -146,13 +146,15 @@ def ensure_joints(method: str, params: Any, has_segments: bool, hint_count: int 
         The method's.
     has_segments : bool
         Whether the armature has B-Bones.
-    hint_count : int, optional
-        How many twists are asked for, where joints have fractions; else None.
+    fractions : FractionForm, optional
+        Where joints have fractions.
     """
     label, kind = METHODS[method].name_variant(params), " B-Bones" if has_segments else ""
-    steps, fractions = NODE_METHODS[method](params), "" if hint_count is None else f" Fractions {hint_count}"
-    build = partial(_build_joints_modifier, label=label, steps=steps, kind=kind, hint_count=hint_count)
-    return ensure_group(f"joints {label}{kind}{fractions}", f"Supple Joints {label}{kind}{fractions}", build)
+    build = partial(
+        _build_joints_modifier, label=label, steps=NODE_METHODS[method](params), kind=kind, fractions=fractions
+    )
+    label += kind if fractions is None else f"{kind} Fractions {fractions.name()}"
+    return ensure_group(f"joints {label}", f"Supple Joints {label}", build)
 
 
 def remove_unused_groups() -> None:
@@ -162,22 +164,25 @@ def remove_unused_groups() -> None:
             bpy.data.node_groups.remove(group)
 
 
-def _build_joints_modifier(name: str, *, label: str, steps: NodeMethod, kind: str, hint_count: int | None) -> Any:
+def _build_joints_modifier(
+    name: str, *, label: str, steps: NodeMethod, kind: str, fractions: FractionForm | None
+) -> Any:
     pose = ensure_group(f"pose{kind}", f"Supple Pose{kind}", partial(build_pose, has_segments=bool(kind)))
     limits = ensure_group("joint limits", "Supple Joint Limits", build_joint_limits)
     graph = Graph(name)
     geometry = graph.input("Geometry", "GEOMETRY")
     inputs = {name: graph.input(name, *rest) for name, *rest in JOINTS_INPUTS}
-    hints = {name_hint(number): graph.input(name_hint(number), "VALUE") for number in range(1, 1 + (hint_count or 0))}
+    hint_count = 0 if fractions is None else fractions.hint_count
+    hints = {name_hint(number): graph.input(name_hint(number), "VALUE") for number in range(1, 1 + hint_count)}
     with graph.frame("Where the bones are"):
         joints = graph.call(pose, Geometry=geometry, Count=inputs["Count"], Reach=inputs["Reach"])
         axis = joints.pop("Axis")
     columns, parent, found = {column: joints[column] for column in JOINT_COLUMNS}, joints["Parent"], {}
-    if hint_count is not None:
+    if fractions is not None:
         with graph.frame("Where the fractions of joints are"):
             known = {name: joints[name] for name in ("Joints", *JOINT_COLUMNS)}
-            fractions = _ensure_fractions(hint_count, steps.has_turns)
-            found = graph.call(fractions, Geometry=geometry, **known, Levels=inputs["Levels"], **hints)
+            group = _ensure_fractions(fractions, steps.has_turns)
+            found = graph.call(group, Geometry=geometry, **known, Levels=inputs["Levels"], **hints)
         joints |= {name: found[name] for name in ("Joints", *JOINT_COLUMNS)}
         columns, parent = {name: found.get(f"Mixed {name}", joints[name]) for name in JOINT_COLUMNS}, found["Parent"]
     packed = {"Joints": joints["Joints"]}
@@ -188,7 +193,7 @@ def _build_joints_modifier(name: str, *, label: str, steps: NodeMethod, kind: st
             packed = graph.call(motion, **joints, Levels=inputs["Levels"], **told)
             packed["Linear_Blending"] = inputs["Linear Blending"]
             if steps.has_turns:
-                mixed = {name: found[name] for name in ("Above", "Below", "Share") if found}
+                mixed = {name: found[name] for name in ("Above", "Below", "Share") if name in found}
                 twisted = graph.call(
                     _ensure_twists(bool(mixed)), Joints=packed["Joints"], Dual_Quaternion=packed["Dual Quaternion"],
                     Parent=joints["Parent"], Axis=axis, Levels=inputs["Levels"], **mixed,
@@ -204,11 +209,11 @@ def _build_joints_modifier(name: str, *, label: str, steps: NodeMethod, kind: st
     return graph.finish()
 
 
-def _ensure_fractions(hint_count: int, has_turns: bool) -> Any:
+def _ensure_fractions(form: FractionForm, has_turns: bool) -> Any:
     build = partial(build_stretches, polar=_ensure_polar())
     stretches = ensure_group("stretches", "Supple Stretches", build)
-    build = partial(build_fractions, stretches=stretches, hint_count=hint_count, has_turns=has_turns)
-    kind = f"{hint_count}{' Turns' if has_turns else ''}"
+    build = partial(build_fractions, stretches=stretches, form=form, has_turns=has_turns)
+    kind = f"{form.name()}{' Turns' if has_turns and form.has_swings else ''}"
     return ensure_group(f"fractions {kind}", f"Supple Fractions {kind}", build)
 
 

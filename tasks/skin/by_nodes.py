@@ -14,7 +14,7 @@ from mathutils import Matrix
 
 from ...bridge import modifiers
 from ...bridge.armatures import Skeleton, read_skeleton
-from ...bridge.fractions import Hint, count_hint_inputs, find_hints
+from ...bridge.fractions import Hint, find_form, find_hints
 from ...bridge.influences import has_sdef, remove_influences, write_influences
 from ...bridge.joints import (
     add_sets,
@@ -119,7 +119,7 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
         The object's, if they were read already.
     """
     choices, skeleton, supple = setup.choices, setup.character.skeleton, bound.supple
-    joints_group = ensure_joints(choices.method, choices.params, bool(skeleton.bendy), count_hint_inputs(skeleton))
+    joints_group = ensure_joints(choices.method, choices.params, bool(skeleton.bendy), find_form(skeleton))
     joints = ensure_joints_object(bound.armature, skeleton, joints_group)
     influences, former = setup.influences, _read_joints(supple)
     indices = add_sets(joints, influences)
