@@ -168,7 +168,9 @@ def find_long_bones(joints: Joints) -> LongBones:
     parents, centers = joints.parents, np.asarray(joints.centers, np.float64)
     count = len(parents)
     counts, is_long = np.zeros(count, np.intp), np.zeros(count, bool)
-    size = float(np.ptp(centers, axis=0).max(initial=0.0))
+    if not count:
+        return LongBones(counts, is_long)
+    size = float(np.ptp(centers, axis=0).max())
     depths = joints.chains.sum(np.ones(count, np.intp))
     paired, heirs, inner = _find_paired(centers, depths, MIRRORED * size), _find_heirs(parents), []
     for joint in np.flatnonzero(parents >= 0).tolist():
@@ -184,13 +186,13 @@ def _find_paired(centers: np.ndarray, depths: np.ndarray, tolerance: float) -> n
     """Joints that have a mirror image, as deep in the skeleton, across a plane at right angles to an axis: (B,)."""
     best = np.zeros(len(centers), bool)
     for axis in range(3):
-        for middle in (0.0, float(np.median(centers[:, axis])) if len(centers) else 0.0):
+        for middle in (0.0, float(np.median(centers[:, axis]))):
             mirrored = centers.copy()
             mirrored[:, axis] = 2.0 * middle - mirrored[:, axis]
             away = np.abs(centers[:, axis] - middle) > tolerance
             squares = np.square(centers[:, None] - mirrored).sum(axis=2)
             squares[depths[:, None] != depths] = np.inf
-            found = away & (squares.min(axis=1, initial=np.inf) <= tolerance * tolerance)
+            found = away & (squares.min(axis=1) <= tolerance * tolerance)
             if found.sum() > best.sum():
                 best = found
     return best

@@ -151,3 +151,7 @@ def test_forearms_and_shins_are_long_bones() -> None:
     found = find_long_bones(joints)
     long = {names[joint]: int(found.counts[joint]) for joint in np.flatnonzero(found.is_long)}
     assert long == {"hand l": 2, "hand r": 2, "foot l": 1, "foot r": 1}
+
+
+def test_a_skeleton_without_joints_has_no_long_bones() -> None:
+    assert not len(find_long_bones(Joints(np.empty((0, 3)), np.empty(0, int), np.empty((0, 3)))).counts)
