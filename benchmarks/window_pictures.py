@@ -1,4 +1,4 @@
-"""Takes the pictures of docs/side-by-side.md and docs/checks.md, in a Blender with a window and xdotool.
+"""Takes the pictures of side-by-side.md, checks.md and engine-copy.md in docs/, in a Blender with a window and xdotool.
 
     blender --factory-startup --window-geometry 0 0 1440 900 --python benchmarks/window_pictures.py -- ASSETS TO
 
@@ -41,6 +41,9 @@ CHECK_FAULT = ("COLLAPSE", "calf_l")
 CHECK_VIEW = Euler((radians(88.0), 0.0, radians(80.0)))
 CHECK_ASIDE, CHECK_DISTANCE = 0.12, 1.1
 CHECK_CROP = "1140x690+20+85"
+COPY_HEADERS = (2.1, 7.5)
+"""Where the panel Skin is closed, and then Engine Copy opened."""
+COPY_ASIDE, COPY_DISTANCE, COPY_CROP = 0.45, 2.6, "1140x690+20+85"
 CROP = "1090x712+72+92"
 """The view and the panel, of the window."""
 PIE, PIE_CROP = (560.0, 400.0), "620x400+250+235"
@@ -51,6 +54,7 @@ def take_pictures(assets: Path, images: Path) -> Iterator[float]:
     """All pictures, one after the other; yield seconds to wait."""
     yield from take_check(assets, images)
     yield from take_side_by_side(assets, images)
+    yield from take_engine_copy(assets, images)
 
 
 def take_check(assets: Path, images: Path) -> Iterator[float]:
@@ -134,6 +138,42 @@ def take_side_by_side(assets: Path, images: Path) -> Iterator[float]:
         bpy.ops.wm.call_menu_pie("INVOKE_DEFAULT", name="VIEW3D_MT_supple_pie")
     yield 1.0
     save_picture(images / "pie.png", PIE_CROP)
+
+
+def take_engine_copy(assets: Path, images: Path) -> Iterator[float]:
+    """Make an engine copy of a character, and show it beside, where it is farthest, in colors of its distance."""
+    bpy.ops.wm.open_mainfile(filepath=str(assets / "human_male" / "human_male.blend"))
+    yield 1.0
+    armature = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
+    area = next(area for area in bpy.context.window.screen.areas if area.type == "VIEW_3D")
+    regions = prepare_view(area)
+    bpy.context.view_layer.objects.active = armature
+    armature.hide_set(False)
+    area.spaces.active.overlay.show_bones = False
+    with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
+        bpy.ops.supple.bind(method="CENTERS", whole=True)
+    yield 1.0
+    regions["UI"].active_panel_category = "Supple"
+    area.tag_redraw()
+    yield 1.0
+    for row in COPY_HEADERS:
+        move(regions["WINDOW"], 300.0, 300.0)
+        yield 1.0
+        press(regions["UI"], 80.0, row)
+        yield 1.0
+    with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
+        bpy.ops.supple.engine_copy()
+        bpy.ops.supple.engine_copy_frame()
+        bpy.ops.supple.engine_copy_show()
+    copy = next(obj for obj in bpy.data.objects if obj.name == f"{armature.name} for glTF")
+    yield 1.0
+    view = area.spaces.active.region_3d
+    view.view_perspective, view.view_rotation = "ORTHO", Euler((radians(90.0), 0.0, 0.0)).to_quaternion()
+    middle = sum((obj.matrix_world @ Vector(obj.bound_box[0]) for obj in copy.children), Vector()) / len(copy.children)
+    view.view_location = Vector((0.5 * copy.delta_location.x + COPY_ASIDE, middle.y, 0.9))
+    view.view_distance = COPY_DISTANCE
+    yield 3.0
+    save_picture(images / "engine-copy.png", COPY_CROP)
 
 
 def run() -> None:

@@ -90,6 +90,7 @@ class Export:
 
 def check_path(path: Path, target: str, is_rigid: bool = False) -> None:
     """Raise SkinningError where a file of a target can not be written under a name: now, not after minutes."""
+    check_writable(path)
     if is_rigid:
         check_ending(path)
     if target not in SUFFIXES:
@@ -100,7 +101,6 @@ def check_path(path: Path, target: str, is_rigid: bool = False) -> None:
     if path.suffix.lower() not in SUFFIXES[target]:
         endings = " or ".join(SUFFIXES[target])
         raise SkinningError(f"'{path.name}' is no name of such a file: choose one that ends in {endings}")
-    check_writable(path)
 
 
 def prepare_export(

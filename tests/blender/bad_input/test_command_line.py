@@ -24,6 +24,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "bake save": ("bake", "FILE", "--object=Tube", "--frames=1-2", "--output=a.pc2", "--save=OUT"),
     "patterns": ("patterns", "FILE", "--frames=1-2", "--width=8", "--output=OUT"),
     "weights": ("weights", "FILE", "--output=OUT"),
+    "engine-copy": ("engine-copy", "FILE", "--keys=0", "--bend=0", "--output=OUT"),
+    "copy only": ("engine-copy", "FILE", "--keys=0", "--bend=0"),
     "join": ("join", "FILE", "--output=OUT"),
 }
 """Each would do its work if FILE and OUT were not wrong."""
@@ -55,6 +57,12 @@ OPTIONS: list[tuple[str, str, tuple[str, ...]]] = [
     ("weights", "--method", WORDS),
     ("weights", "--mode", WORDS),
     ("weights", "--report", WORDS),
+    ("copy only", "--object", NAMES),
+    ("copy only", "--action", WORDS),
+    ("copy only", "--target", WORDS),
+    ("copy only", "--tolerance", (*WORDS, "0", "-1mm", "3 miles", "nan", "inf", "1e3mm")),
+    ("copy only", "--influences", (*NUMBERS, "0", "3", "9")),
+    ("copy only", "--bend", WORDS),
     ("bind", "--order", WORDS),
     ("bake", "--order", WORDS),
     ("bind", "--evaluate", WORDS),
@@ -108,7 +116,7 @@ def test_values_of_options(command: str, option: str, value: str, capsys) -> Non
 
 
 @pytest.mark.parametrize("output", OUTPUTS, ids=name_of)
-@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in ("info", "patterns")])
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in ("info", "patterns", "copy only")])
 def test_outputs_that_are_no_files(command: str, output: str, capsys) -> None:
     line = assert_refused(fill_in(command, output=output), capsys)
     assert "Cannot write" in line or output in ("", "--", *NOT_UNICODE)
