@@ -62,7 +62,7 @@ def run_session(
     Returns
     -------
     dict
-        What the session found.
+        What the session found; `lacks` says what the exporter is missing from this Blender.
 
     Raises
     ------

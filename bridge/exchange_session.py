@@ -12,9 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import bpy
+import addon_utils
 import numpy as np
 from mathutils import Vector
 from mathutils.kdtree import KDTree
+
+ADD_ONS = {"gltf": "io_scene_gltf2", "fbx": "io_scene_fbx"}
+"""What writes and reads a format, where it is not Blender itself."""
 
 LOOKS = 4
 """Poses by which vertices of one place are told from one another."""
@@ -32,7 +36,7 @@ def main(path: Path) -> None:
     result: dict[str, Any] = {"error": ""}
     try:
         result |= _export(job)
-        if job["clips"] and job["measured"]:
+        if job["clips"] and job["measured"] and "lacks" not in result:
             result |= _measure(job, result.pop("looks"))
         result.pop("looks", None)
     except Exception as error:  # noqa: BLE001 - whatever it is, the user's Blender has to know
@@ -50,6 +54,11 @@ def _report(share: float) -> None:
 def _export(job: dict[str, Any]) -> dict[str, Any]:
     """Write the file, from the copy as it is in a library: how it looks in some poses, and what it holds."""
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    add_on = ADD_ONS.get(job["format"])
+    if add_on is not None and not addon_utils.check(add_on)[1] and addon_utils.enable(add_on) is None:
+        return {"lacks": add_on}
+    if job["format"] == "usd" and not bpy.app.build_options.usd:
+        return {"lacks": "USD"}
     scene = bpy.context.scene
     for name, value in job["scene"].items():
         owner, _, field = name.rpartition(".")

@@ -41,12 +41,15 @@ class Reimport:
         Names, as the importer gives them.
     keys : list of str
         Names of the file's shape keys.
+    lacks : str
+        What this Blender has not, and would write the file with; "" where it is written.
     """
 
     apart: np.ndarray | None
     missing: int
     animations: list[str]
     keys: list[str]
+    lacks: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +86,8 @@ class Export:
             Where it can not be written.
         """
         result = run_session(self.command, self.folder, self.job, progress)
+        if "lacks" in result:
+            return Reimport(None, 0, [], [], result["lacks"])
         _put(Path(self.job["output"]), self.path)
         apart = np.load(self.job["apart"], mmap_mode="r") if "missing" in result else None
         return Reimport(apart, result.get("missing", 0), result.get("animations", []), result.get("found_keys", []))

@@ -166,6 +166,9 @@ def _export(
         copy, motion, played, options.target, path, between, folder / TARGETS_FILE, options.influences
     )
     found = yield lambda told: export.run(_within(told, COPIED, 1.0))
+    if found.lacks:  # the copy is there, and may be written elsewhere
+        note = f"No file was written, as this Blender lacks {found.lacks}: export the copy from a Blender that has it"
+        return replace(report, notes=(*report.notes, note))
     report = replace(report, path=str(output or ""))
     return report if found.apart is None else measure_file(subject, motion, found, copy.scale, report)
 
