@@ -303,8 +303,10 @@ def _bring_up_to_date(
 
 
 def _read_joints(supple: bpy.types.Modifier) -> bpy.types.Object | None:
-    """The joints object that a node modifier reads."""
-    return modifiers.read_input(supple, JOINTS_INPUT) if is_deformation(supple.node_group) else None
+    """The joints object that a node modifier reads; None for one of another version, which may have other inputs."""
+    group = supple.node_group
+    is_own = is_deformation(group) and group.get(VERSION_KEY) == VERSION
+    return modifiers.read_input(supple, JOINTS_INPUT) if is_own else None
 
 
 def _read_surroundings(bound: BoundObject, above: list[bpy.types.Modifier], skeleton: Skeleton) -> Surroundings:
