@@ -14,6 +14,7 @@ from .motions import blend_rigidly, find_angles, fit_rigid, move_helpers, share_
 from .patch import Patch, merge_coincident
 from .posing import blend, chunk_frames
 from .regions import Blends, choose_frames, find_blends, invert_affine, relate_to_parents
+from .twist_rules import find_rules
 from .weights import solve_weights
 
 MOST_FRAMES = 160
@@ -195,6 +196,8 @@ def fit(skin: Skin, examples: Examples, params: FitParams, progress: Callable[[f
             _add_helpers(fitting, angles)
         fitting.improve()
     moved = fitting.move_everywhere(lambda share: progress(0.8 + 0.15 * share))
+    poses = examples.matrices, fitting.quaternions
+    helpers, moved = find_rules(fitting.helpers, moved, skin, patch, poses, params.tolerance)
     fitting.moved = moved[fitting.frames]
     progress(0.95)
     turns = fitting.quaternions[fitting.frames]
@@ -203,9 +206,7 @@ def fit(skin: Skin, examples: Examples, params: FitParams, progress: Callable[[f
     active = members >= 0
     copy.bones[active] = np.take_along_axis(patch.bones, order, axis=1)[members[active]]
     copy.values[active] = np.take_along_axis(patch.values, order, axis=1)[members[active]]
-    return Fit(
-        tuple(fitting.helpers), copy.bones, copy.values, moved, tuple(keys), evaluate_keys(keys, fitting.quaternions)
-    )
+    return Fit(tuple(helpers), copy.bones, copy.values, moved, tuple(keys), evaluate_keys(keys, fitting.quaternions))
 
 
 def _add_helpers(fitting: Fitting, angles: np.ndarray) -> None:

@@ -15,7 +15,7 @@ HOLD = 0.02
 LEAST_RADIUS = 0.005
 """Of the ball that a helper is held by, as a share of the character's size."""
 
-FEW_SWEEPS, SWEEPS = 1, 30
+FEW_SWEEPS, SWEEPS = 1, 12
 """Times that each helper is moved while all others stand still: where they are near already, and from where they are
 held."""
 
@@ -52,11 +52,19 @@ def _rotate_share(quaternions: np.ndarray, share: float) -> np.ndarray:
     lengths = np.linalg.norm(quaternions[:, 1:], axis=1)
     half = share * np.arctan2(lengths, quaternions[:, 0])
     axes = quaternions[:, 1:] / np.where(lengths > 0.0, lengths, 1.0)[:, None]
-    return _turn_about(axes, 2.0 * half)
+    return turn_about(axes, 2.0 * half)
 
 
-def _turn_about(axes: np.ndarray, angles: np.ndarray) -> np.ndarray:
-    """Rotation matrices (F, 3, 3) about unit vectors (F, 3) by angles (F,)."""
+def turn_about(axes: np.ndarray, angles: np.ndarray) -> np.ndarray:
+    """Rotation matrices, shape (F, 3, 3).
+
+    Parameters
+    ----------
+    axes : float array, shape (F, 3)
+        Unit vectors.
+    angles : float array, shape (F,)
+        Radians.
+    """
     cross = np.zeros((len(axes), 3, 3))
     cross[:, [2, 0, 1], [1, 2, 0]] = axes
     cross[:, [1, 2, 0], [2, 0, 1]] = -axes

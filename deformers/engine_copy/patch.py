@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,6 +20,20 @@ CHUNK_NUMBERS = 1_000_000
 
 MOST_EMPHASIS = 4.0
 """How much more a vertex counts whose error is larger than the tolerance."""
+
+
+NOBODY = np.empty(0, np.intp), np.empty(0, np.intp)
+"""Vertices and slots of a bone that none follows."""
+
+
+def _group_bones(bones: np.ndarray, chosen: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """Each bone, with the rows and columns in which it is chosen; bones and bools of shape (n, C)."""
+    entries = np.flatnonzero(chosen)
+    owners = bones.ravel()[entries]
+    order = np.argsort(owners, kind="stable")
+    present, starts = np.unique(owners[order], return_index=True)
+    for bone, own in zip(present.tolist(), np.split(entries[order], starts[1:]), strict=False):
+        yield bone, *np.divmod(own, bones.shape[1])
 
 
 @dataclass
@@ -109,14 +124,17 @@ class Patch:
             own = order[start : start + length]
             bones = self.bones[own]
             apart = np.zeros((len(own), size, frames, 3), np.float32)
-            for bone in np.unique(bones[self.allowed[own]]):
-                vertices, slots = np.nonzero((bones == bone) & self.allowed[own])
+            for bone, vertices, slots in _group_bones(bones, self.allowed[own]):
                 apart[vertices, slots] = multiply_rows(full[own[vertices]], rows[bone]).reshape(-1, frames, 3)
             apart -= self.targets[own, None]
             apart *= self.emphasis[own, None, :, None]
             apart = apart.reshape(len(own), size, -1)
             products[own] = apart @ apart.transpose(0, 2, 1)
         return products
+
+    def _list_followers(self) -> dict[int, tuple[np.ndarray, np.ndarray]]:
+        """Vertices, and in which of their slots, by the bone that they follow."""
+        return {bone: (vertices, slots) for bone, vertices, slots in _group_bones(self.bones, self.values > 0.0)}
 
     def find_pairs(self, helper_count: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """For each helper the bones that move its vertices, itself first, and what all of these have in common.
@@ -132,12 +150,13 @@ class Patch:
         """
         full = np.concatenate([self.points, np.ones((len(self.points), 1))], axis=1)
         importance, pairs = self.importance, []
+        followers = self._list_followers()
         for helper in range(self.joint_count, self.joint_count + helper_count):
-            vertices, slots = np.nonzero((self.bones == helper) & (self.values > 0.0))
+            vertices, slots = followers.get(helper, NOBODY)
             others = self.bones[vertices]
             weights = self.values[vertices] * (self.values[vertices, slots] * importance[vertices])[:, None]
             present = np.unique(others[weights > 0.0])
-            present = np.concatenate([[helper], present[present != helper]])
+            present = np.concatenate([[helper], present[present != helper]]).astype(int)
             products = (full[vertices, :, None] * full[vertices, None]).reshape(-1, 16)
             shares = np.stack([np.where(others == bone, weights, 0.0).sum(axis=1) for bone in present])
             pairs.append((present, (shares @ products).reshape(-1, 4, 4)))
@@ -159,9 +178,9 @@ class Patch:
         full = np.concatenate([self.points, np.ones((len(self.points), 1))], axis=1)
         flat, importance = targets.reshape(len(targets), -1), self.importance
         moments = np.zeros((targets.shape[1], helper_count, 3, 4))
-        for helper in range(helper_count):
-            vertices, slots = np.nonzero((self.bones == self.joint_count + helper) & (self.values > 0.0))
-            if vertices.size:
+        for bone, (vertices, slots) in self._list_followers().items():
+            helper = bone - self.joint_count
+            if helper >= 0:
                 weights = self.values[vertices, slots] * importance[vertices]
                 rows = (weights[:, None] * full[vertices]).T.astype(np.float32)
                 sums = np.empty((4, flat.shape[1]), np.float32)

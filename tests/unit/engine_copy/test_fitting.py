@@ -17,7 +17,7 @@ def ignore(share: float) -> None:
 def make_example(angles: np.ndarray, axis: object = (1, 0, 0), width: float = 0.5) -> tuple[Skin, Examples]:
     """A tube of two joints that bends by dual quaternions."""
     tube = make_tube(2, 24, 8, width)
-    joints = Joints(tube.centers, tube.parents)
+    joints = Joints(tube.centers, tube.parents, tube.centers + np.array([0.0, 0.0, 1.0]))
     skin = Skin(tube.points, np.empty((0, 3), int), Weights.from_dense(tube.weights), joints)
     matrices = np.array([pose_chain(tube, {1: rotation(axis, angle)}) for angle in angles])
     binding = dlbnt.bind(Rest(skin.points, skin.weights, joints), dlbnt.Params())
@@ -141,3 +141,20 @@ def test_a_smaller_tolerance_takes_more() -> None:
     skin, examples = make_example(np.linspace(-120.0, 120.0, 17))
     counts = [len(fit(skin, examples, FitParams(t, keys=0), ignore).helpers) for t in (0.3, 0.05, 0.002)]
     assert counts[0] < counts[1] < counts[2]
+
+
+def test_a_twist_is_said_as_a_rule() -> None:
+    angles = np.linspace(-120.0, 120.0, 17)
+    skin, examples = make_example(angles, (0, 0, 1))
+    copy = fit(skin, examples, FitParams(0.05), ignore)
+    shares = [helper.twist_share for helper in copy.helpers]
+    assert None not in shares
+    for number, share in enumerate(shares):
+        assert 0.0 < share < 1.0
+        expected = np.array([rotation((0, 0, 1), share * angle) for angle in angles])
+        assert copy.helper_matrices[:, number, :3, :3] == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_bend_is_no_rule() -> None:
+    skin, examples = make_example(np.linspace(-120.0, 120.0, 17))
+    assert all(helper.twist_share is None for helper in fit(skin, examples, FitParams(0.05), ignore).helpers)
