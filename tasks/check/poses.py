@@ -30,6 +30,8 @@ class CheckedPose:
     rest_to_pose : float array, shape (B, 4, 4)
     bent_bones : tuple of str
         Names of the bones of `bends`.
+    hints : float array, shape (B,), or None
+        As of a `Pose`.
     """
 
     action: str
@@ -37,6 +39,7 @@ class CheckedPose:
     bends: tuple[Bend, ...]
     rest_to_pose: np.ndarray
     bent_bones: tuple[str, ...] = ()
+    hints: np.ndarray | None = None
 
     def describe(self) -> str:
         """Where it comes from, in words."""
@@ -65,7 +68,10 @@ def label_poses(
     """The poses of an armature in frames of an action, or as it is animated; see `read_poses`."""
     name = "" if action is None else action.name
     poses = read_poses(armature, skeleton, action, frames)
-    return [CheckedPose(name, frame, (), pose.rest_to_pose) for frame, pose in zip(frames, poses, strict=True)]
+    return [
+        CheckedPose(name, frame, (), pose.rest_to_pose, hints=pose.hints)
+        for frame, pose in zip(frames, poses, strict=True)
+    ]
 
 
 def choose_different(poses: list[CheckedPose], skeleton: Skeleton, count: int) -> list[CheckedPose]:

@@ -73,10 +73,10 @@ class CheckedMesh:
     meter: SkinMeter
     bound: dict[str, tuple[ModuleType, Any]]
 
-    def deform(self, method: str, rest_to_pose: np.ndarray) -> np.ndarray:
-        """Points in a pose, rest_to_pose of shape (B, 4, 4): shape (V, 3), object space."""
+    def deform(self, method: str, pose: CheckedPose) -> np.ndarray:
+        """Points in a pose: shape (V, 3), object space."""
         deformer, binding = self.bound[method]
-        return deformer.deform(binding, Pose(rest_to_pose, self.space))
+        return deformer.deform(binding, Pose(pose.rest_to_pose, self.space, pose.hints))
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Check:
             for method in mesh.bound:
                 extremes[method] = Extremes.of(len(mesh.rest.joints.parents), len(mesh.rest.points))
                 for number, pose in enumerate(self.poses):
-                    posed = meter.place(mesh.deform(method, pose.rest_to_pose))
+                    posed = meter.place(mesh.deform(method, pose))
                     drawn = meter.draw_out(posed)
                     extremes[method].add(number, meter.measure(posed, pose.rest_to_pose, drawn, bent[number]), drawn)
                     done += 1
@@ -179,25 +179,28 @@ def prepare(objects: Iterable[bpy.types.Object], options: Options) -> Check:
             else f"The meshes belong to {len(armatures)} armatures: check one character at a time"
         )
     skeleton, meshes = find_skeleton(armatures[0]), []
+    hinted = skeleton  # with the fractions that a mesh has
     for one in skinned:
         try:
-            meshes.append(_read_mesh(one, skeleton, options.methods))
+            mesh, own = _read_mesh(one, skeleton, options.methods)
+            meshes.append(mesh)
+            hinted = hinted if own.joints.fractions is None else own
         except SkinningError as error:
             refused[one.obj.name] = str(error)
     if not meshes:
         raise SkinningError("\n".join(refused.values()))
-    poses = list(_list_poses(armatures[0], skeleton, meshes, options))
+    poses = list(_list_poses(armatures[0], hinted, meshes, options))
     return Check(armatures[0].name, skeleton, meshes, refused, poses)
 
 
-def _read_mesh(skinned: SkinnedObject, skeleton: Skeleton, methods: tuple[str, ...]) -> CheckedMesh:
+def _read_mesh(skinned: SkinnedObject, skeleton: Skeleton, methods: tuple[str, ...]) -> tuple[CheckedMesh, Skeleton]:
+    """A mesh, and the skeleton that it is bound to by the method in use."""
     rest = read_character(skinned, skeleton).rest
     in_use = find_method_in_use(skinned)
-    bound = {}
-    for method in dict.fromkeys((in_use, *methods)):
-        live = prepare_mesh(skinned, method)
-        bound[method] = (live.deformer, live.binding)
-    return CheckedMesh(skinned.obj.name, in_use, rest, rest.object_to_armature, SkinMeter(rest), bound)
+    lives = {method: prepare_mesh(skinned, method) for method in dict.fromkeys((in_use, *methods))}
+    bound = {method: (live.deformer, live.binding) for method, live in lives.items()}
+    mesh = CheckedMesh(skinned.obj.name, in_use, rest, rest.object_to_armature, SkinMeter(rest), bound)
+    return mesh, lives[in_use].skeleton
 
 
 def _list_poses(

@@ -105,7 +105,7 @@ def _label(page: Page, check: Check, row: Row, top: float) -> None:
 
 def _draw_cell(page: Page, row: Row, method: str, left: float, top: float) -> None:
     meter, joint = row.mesh.meter, row.joint
-    posed = meter.place(row.mesh.deform(method, row.pose.rest_to_pose))
+    posed = meter.place(row.mesh.deform(method, row.pose))
     center, frame, radius = _frame_joint(row, posed)
     triangles = meter.triangles[(np.linalg.norm(posed - center, axis=1) < 1.4 * radius)[meter.triangles].all(axis=1)]
     used, corners = np.unique(triangles, return_inverse=True)
