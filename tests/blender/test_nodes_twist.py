@@ -360,7 +360,7 @@ def test_an_override_asks_its_own_armature(tmp_path):
     _, armature, _ = bound_both()
     save(tmp_path / "library.blend")
     turn(armature, LAST, (0.1, 0.9 * tau, 0.0))
-    expected = evaluated_points(bpy.data.objects["Tube"])
+    expected = evaluated_points(bpy.data.objects["Twin"])
     reset()
     obj = override(tmp_path / "library.blend")
     own = armature_modifier(obj).object
