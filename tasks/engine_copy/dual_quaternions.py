@@ -19,6 +19,7 @@ def uses_dual_quaternions(subject: Subject, target: str) -> bool:
     return target == "usd" and all(
         part.method == "DLB"
         and part.binding.params == part.deformer.Params()
+        and part.displacement is None
         and part.rest.linear is None
         and part.rest.strength is None
         for part in subject.parts
