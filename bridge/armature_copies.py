@@ -61,8 +61,9 @@ def _editing(obj: bpy.types.Object) -> Iterator[Any]:
     """The edit bones of an armature, the only ones that can be added; what is active is so again, afterward."""
     context = bpy.context
     scene, layer = context.scene, context.view_layer
-    before, mode = layer.objects.active, context.mode
-    if before is not None and mode != "OBJECT":
+    before = layer.objects.active
+    mode = before.mode if before is not None else "OBJECT"
+    if mode != "OBJECT":
         bpy.ops.object.mode_set(mode="OBJECT")
     selected = list(context.selected_objects)
     scene.collection.objects.link(obj)
@@ -79,8 +80,8 @@ def _editing(obj: bpy.types.Object) -> Iterator[Any]:
         layer.objects.active = before
         for other in selected:
             other.select_set(True)
-        if before is not None and mode == "POSE":
-            bpy.ops.object.mode_set(mode="POSE")
+        if mode != "OBJECT":
+            bpy.ops.object.mode_set(mode=mode)
 
 
 def read_rests(armature: bpy.types.Object, names: Sequence[str]) -> np.ndarray:

@@ -7,7 +7,7 @@ import bpy
 import numpy as np
 import pytest
 
-from scenes import add_tube, add_twin, animate_tube, bind, play, rest_points, skinned_meshes, snapshot
+from scenes import add_tube, add_twin, animate_tube, bind, play, rest_points, select, skinned_meshes, snapshot
 from supple.bridge import exchange
 from supple.deformers import SkinningError
 from supple.deformers.algebra.dual_quaternions import quaternions_from_rotations
@@ -306,6 +306,21 @@ def test_a_copy_takes_the_place_of_the_former_one(tmp_path, tube):
     remove_copy(collection)
     assert find_copy(tube[1], "gltf") is None
     assert find_copy(tube[1], "fbx") is not None
+
+
+@pytest.mark.parametrize("mode", ["POSE", "WEIGHT_PAINT", "OBJECT", ""])
+def test_mode_and_selection_stay(tmp_path, tube, mode):
+    active = tube[1] if mode == "POSE" else tube[0]
+    if mode:
+        select(active)
+        bpy.ops.object.mode_set(mode=mode)
+    else:
+        bpy.context.view_layer.objects.active = None
+    selected = list(bpy.context.selected_objects)
+    Made(tmp_path, tube[0])
+    assert bpy.context.view_layer.objects.active == (active if mode else None)
+    assert bpy.context.selected_objects == selected
+    assert active.mode == (mode or "OBJECT")
 
 
 def test_nothing_is_left_of_a_copy_that_fails(tmp_path, tube, monkeypatch):
