@@ -165,6 +165,7 @@ def take_engine_copy(assets: Path, images: Path) -> Iterator[float]:
         bpy.ops.supple.engine_copy()
         bpy.ops.supple.engine_copy_frame()
         bpy.ops.supple.engine_copy_show()
+        bpy.ops.object.select_all(action="DESELECT")
     copy = next(obj for obj in bpy.data.objects if obj.name == f"{armature.name} for glTF")
     yield 1.0
     view = area.spaces.active.region_3d

@@ -27,6 +27,7 @@ from ..character import find_method_in_use, find_skinned, has_armature_modifier,
 from ..skin.by_python import prepare
 from ..skin.poses import find_skeleton
 from ..stack import SkinnedObject
+from ..twist import read_choice, with_fractions
 from .displacement import Displacement, find_displacement, read_all
 
 AT_A_TIME = 32
@@ -76,6 +77,8 @@ class Part:
     deformer : module
     binding : object
         What the deformer has bound.
+    skeleton : Skeleton
+        That it was bound to, with the fractions of its joints.
     first : int
         Index of its first vertex among those of all meshes.
     displacement : Displacement or None
@@ -87,6 +90,7 @@ class Part:
     rest: Rest
     deformer: ModuleType
     binding: Any
+    skeleton: Skeleton
     first: int
     displacement: Displacement | None = None
 
@@ -113,8 +117,8 @@ class Subject:
     Attributes
     ----------
     armature : Object
-    skeleton, hinted : Skeleton
-        Without fractions, and with those that a mesh has.
+    skeleton : Skeleton
+        Without fractions.
     parts : tuple of Part
     millimeters : float
         In a unit of armature space.
@@ -122,7 +126,6 @@ class Subject:
 
     armature: bpy.types.Object
     skeleton: Skeleton
-    hinted: Skeleton
     parts: tuple[Part, ...]
     millimeters: float
 
@@ -178,21 +181,30 @@ class Motion:
         Twists that are asked of joints with fractions, radians.
     amounts : tuple of tuples of float arrays
         For each frame of an action, and each mesh, how much of its patterns there is, shape (P,).
+    parts : tuple of tuples of Part
+        For each frame of an action, the meshes as they are bound in it.
     """
 
     clips: tuple[Clip, ...]
     matrices: np.ndarray
     hints: np.ndarray | None = None
     amounts: tuple[Sequence[np.ndarray], ...] = ()
+    parts: tuple[tuple[Part, ...], ...] = ()
 
     @classmethod
-    def of(cls, clips: tuple[Clip, ...], poses: Sequence[Pose], amounts: Sequence[Sequence[np.ndarray]] = ()) -> Motion:
+    def of(
+        cls,
+        clips: tuple[Clip, ...],
+        poses: Sequence[Pose],
+        amounts: Sequence[Sequence[np.ndarray]] = (),
+        parts: Sequence[tuple[Part, ...]] = (),
+    ) -> Motion:
         """Those of some poses, in their order."""
         matrices, hints = np.array([pose.rest_to_pose for pose in poses]), None
         if any(pose.hints is not None for pose in poses):
             still = np.zeros(matrices.shape[1])
             hints = np.array([still if pose.hints is None else pose.hints for pose in poses])
-        return cls(clips, matrices, hints, tuple(amounts))
+        return cls(clips, matrices, hints, tuple(amounts), tuple(parts))
 
     def find(self, example: int) -> tuple[str, int]:
         """Action and frame of an example; "" and 0 where it is of the range of motion."""
@@ -224,49 +236,80 @@ def read_subject(objects: Iterable[bpy.types.Object]) -> Subject:
             "what Blender's Armature modifier does"
         )
     skeleton, parts, first = find_skeleton(armatures[0]), [], 0
-    hinted = skeleton
     for one in skinned:
-        part, own = _read_part(one, skeleton, first)
-        parts.append(part)
-        first += len(part.rest.points)
-        hinted = hinted if own.joints.fractions is None else own
+        parts.append(_read_part(one, skeleton, first))
+        first += len(parts[-1].rest.points)
     meters = bpy.context.scene.unit_settings.scale_length
     scale = armatures[0].matrix_world.median_scale
     if not scale:
         raise SkinningError(f"'{armatures[0].name}' has zero scale: give it a scale that is not zero")
-    return Subject(armatures[0], skeleton, hinted, tuple(parts), 1000.0 * scale * meters)
+    return Subject(armatures[0], skeleton, tuple(parts), 1000.0 * scale * meters)
 
 
-def _read_part(skinned: SkinnedObject, skeleton: Skeleton, first: int) -> tuple[Part, Skeleton]:
-    """A mesh, and the skeleton that it is bound to."""
-    method = find_method_in_use(skinned)
-    rest = read_character(skinned, skeleton).rest
+def _read_part(skinned: SkinnedObject, skeleton: Skeleton, first: int) -> Part:
+    method, rest = find_method_in_use(skinned), read_character(skinned, skeleton).rest
+    deformer, binding, own = _bind(skinned, method)
+    return Part(skinned, method, rest, deformer, binding, own, first, find_displacement(skinned.obj, rest))
+
+
+def _bind(skinned: SkinnedObject, method: str) -> tuple[ModuleType, Any, Skeleton]:
     live = prepare(skinned, method)
     chosen = read_pose_choices(skinned.settings, method, BAKING)
-    binding = replace(live.binding, params=replace(live.binding.params, **chosen))
-    displacement = find_displacement(skinned.obj, rest)
-    return Part(skinned, method, rest, live.deformer, binding, first, displacement), live.skeleton
+    return live.deformer, replace(live.binding, params=replace(live.binding.params, **chosen)), live.skeleton
 
 
-def read_actions(
-    subject: Subject, actions: Sequence[bpy.types.Action]
-) -> Iterator[tuple[list[Pose], list[list[np.ndarray]]]]:
-    """Read all frames of actions, a few at a time: their poses, and how much of its patterns each mesh has.
+def _follow_action(part: Part) -> Part:
+    """A mesh as it is bound while the armature plays another action, whose twists may ask for other fractions."""
+    armature = part.skinned.armature
+    choice = read_choice(part.skinned.settings, part.method)
+    if with_fractions(find_skeleton(armature), armature, choice) is part.skeleton:
+        return part
+    _, binding, skeleton = _bind(part.skinned, part.method)
+    return replace(part, binding=binding, skeleton=skeleton)
+
+
+@dataclass(frozen=True, eq=False)
+class ReadFrames:
+    """Some frames of an action.
+
+    Attributes
+    ----------
+    parts : tuple of Part
+        The meshes as they are bound in it.
+    poses : list of Pose
+    amounts : list of lists of float arrays
+        For each frame and each mesh, how much of its patterns there is.
+    """
+
+    parts: tuple[Part, ...]
+    poses: list[Pose]
+    amounts: list[list[np.ndarray]]
+
+
+def read_actions(subject: Subject, actions: Sequence[bpy.types.Action]) -> Iterator[ReadFrames]:
+    """Read all frames of actions, a few at a time.
 
     Parameters
     ----------
     subject : Subject
     actions : sequence of Action
     """
-    displacements = [part.displacement for part in subject.parts]
+    armature = subject.armature
     for action in actions:
-        frames = list_frames(action)
+        parts, frames = subject.parts, list_frames(action)
         for start in range(0, len(frames), AT_A_TIME):
             poses, amounts = [], []
-            for depsgraph in visit_frames(subject.armature, action, frames[start : start + AT_A_TIME]):
-                poses.append(read_pose(subject.armature.evaluated_get(depsgraph), subject.hinted))
-                amounts.append(read_all(displacements, depsgraph))
-            yield poses, amounts
+            for depsgraph in visit_frames(armature, action, frames[start : start + AT_A_TIME]):
+                if start == 0 and not poses:
+                    parts = tuple(map(_follow_action, parts))
+                poses.append(read_pose(armature.evaluated_get(depsgraph), _find_hinted(parts, subject.skeleton)))
+                amounts.append(read_all([part.displacement for part in parts], depsgraph))
+            yield ReadFrames(parts, poses, amounts)
+
+
+def _find_hinted(parts: Sequence[Part], plain: Skeleton) -> Skeleton:
+    """The skeleton of a mesh that has fractions, else that without."""
+    return next((part.skeleton for part in parts if part.skeleton.joints.fractions is not None), plain)
 
 
 def list_clips(actions: Sequence[bpy.types.Action]) -> tuple[Clip, ...]:
@@ -318,7 +361,8 @@ def write_targets(path: Path, subject: Subject, motion: Motion, progress: Callab
     targets = np.lib.format.open_memmap(path, "w+", np.float32, shape)
     for example, matrices in enumerate(motion.matrices):
         pose = Pose(matrices, hints=None if motion.hints is None else motion.hints[example])
-        for number, part in enumerate(subject.parts):
+        parts = motion.parts[example] if example < len(motion.parts) else subject.parts
+        for number, part in enumerate(parts):
             amounts = motion.amounts[example][number] if example < len(motion.amounts) else np.zeros(0)
             targets[example, part.first : part.first + len(part.rest.points)] = part.deform(pose, amounts)
         progress((example + 1) / len(motion.matrices))

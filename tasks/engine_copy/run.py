@@ -22,7 +22,7 @@ from ...deformers.engine_copy.dual_quaternions import measure_rigid
 from ..actions import list_actions, list_frames
 from .copy import TARGET_KEY, Copy, find_copy, list_baked, make_copy, remove_copy
 from .dual_quaternions import check_rigid, fit_subject, uses_dual_quaternions
-from .examples import Motion, Options, Subject, bend_joints, list_clips, read_actions, read_subject, write_targets
+from .examples import Motion, Options, Part, Subject, bend_joints, list_clips, read_actions, read_subject, write_targets
 from .export import SUFFIXES, check_path, prepare_export
 from .measured import Fitted, describe_copy, measure_file
 from .played import Played, read_played
@@ -116,14 +116,16 @@ def read_motion(subject: Subject, actions: Sequence[bpy.types.Action], angle: fl
     """All poses; without a range of motion where actions bring patterns out, which would be missing in it."""
     poses: list[Pose] = []
     amounts: list[list[np.ndarray]] = []
+    parts: list[tuple[Part, ...]] = []
     total = sum(len(list_frames(action)) for action in actions)
-    for some, brought_out in read_actions(subject, actions):
-        poses += some
-        amounts += brought_out
+    for some in read_actions(subject, actions):
+        poses += some.poses
+        amounts += some.amounts
+        parts += [some.parts] * len(some.poses)
         yield READ * len(poses) / total
     has_patterns = any(values.any() for frame in amounts for values in frame)
     bends = bend_joints(subject, angle) if angle and not has_patterns else []
-    return Motion.of(list_clips(actions), [*poses, *bends], amounts)
+    return Motion.of(list_clips(actions), [*poses, *bends], amounts, parts)
 
 
 def _fit(path: Path, subject: Subject, motion: Motion, params: FitParams, target: str, told: Told) -> Fitted:

@@ -21,6 +21,7 @@ from scenes import (
     animate_tube,
     bind,
     evaluated_points,
+    play,
     push,
     rna_values,
     save,
@@ -233,13 +234,7 @@ def test_patterns_that_move_vertices_are_in_it():
             bone.keyframe_insert("scale", frame=frame)
     bind(obj, method="DLB")
     subject = read_subject([obj])
-    steps = read_motion(subject, [bpy.data.actions["RigAction"]], 1.0)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            motion = end.value
-            break
+    motion = take_all(read_motion(subject, [bpy.data.actions["RigAction"]], 1.0))
     assert len(motion.matrices) == 8, "no range of motion: it would be without patterns"
     part = subject.parts[0]
     moved = 0.0
@@ -252,6 +247,35 @@ def test_patterns_that_move_vertices_are_in_it():
         moved = max(moved, np.abs(target - plain).max())
         assert np.abs(target - shown).max() < 0.1 * max(np.abs(plain - shown).max(), 1e-4)
     assert moved > 0.002
+
+
+def test_targets_are_what_is_shown_in_each_action(tube):
+    """Twists of another action ask for other fractions of joints than those of the action that plays."""
+    armature, scene = armature_of(tube), bpy.context.scene
+    for bone in armature.pose.bones:
+        bone.scale = (1.0, 1.0, 1.0)
+    calm = armature.animation_data.action.copy()
+    calm.name = "Calm"
+    wild = calm.copy()
+    wild.name = "Wild"
+    play(armature, wild)
+    bone = armature.pose.bones["bone.2"]
+    for frame, angle in ((1, 0.0), (8, 4.0)):
+        bone.rotation_euler = (0.0, angle, 0.0)
+        bone.keyframe_insert("rotation_euler", frame=frame)
+    play(armature, calm)
+    settings_of(tube).twist = "AUTO"
+    tube.data.shape_keys.key_blocks["Face"].mute = True
+    scene.frame_set(5)
+    subject = read_subject([tube])
+    motion = take_all(read_motion(subject, [calm, wild], 0.0))
+    for clip in motion.clips:
+        play(armature, bpy.data.actions[clip.action])
+        scene.frame_set(7)
+        example = clip.first + clip.frames.index(7)
+        hints = None if motion.hints is None else motion.hints[example]
+        target = motion.parts[example][0].deform(Pose(motion.matrices[example], hints=hints), np.zeros(0))
+        np.testing.assert_allclose(target, evaluated_points(tube), atol=2e-4)
 
 
 # What can not be copied
