@@ -18,7 +18,7 @@ SAME = 5e-5
 CHUNK_NUMBERS = 1_000_000
 """Numbers that are computed together."""
 
-MOST_EMPHASIS = 4.0
+MOST_EMPHASIS = 8.0
 """How much more a vertex counts whose error is larger than the tolerance."""
 
 
