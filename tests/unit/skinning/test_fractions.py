@@ -103,15 +103,26 @@ def test_bends_look_as_without_fractions() -> None:
     assert np.linalg.norm(divided - plain, axis=1).max() < 0.02 * 0.25 * 2
 
 
-def test_limits_look_at_the_bones() -> None:
+@pytest.mark.parametrize("spread", [0, 1], ids=["at the joint", "spread"])
+def test_limits_look_at_the_bones(spread) -> None:
     """A bone that bends moves skin that only fractions hold, if limits ask for it, whatever was there before."""
-    rest = make_limb()
-    joints = replace(rest.joints, fractions=plan_fractions(rest.joints, np.array([0, 5]), np.zeros(2, int)))
+    rest = make_limb(0.1)
+    joints = replace(rest.joints, fractions=plan_fractions(rest.joints, np.array([0, 5]), np.array([0, spread])))
     rest, params = replace(rest, joints=joints), ssd.Params(bulge_limit=1.0, contact=1.0)
     binding = ssd.bind(rest, params)
     for bend in (0.0, 100.0, 40.0, 150.0):
         found = ssd.deform(binding, Pose(pose_limb(bend)))
         np.testing.assert_array_equal(found, ssd.deform(ssd.bind(rest, params), Pose(pose_limb(bend))))
+
+
+def test_sharpness_hardly_narrows_a_twist() -> None:
+    rest = make_limb(0.9)
+    joints = replace(rest.joints, fractions=plan_fractions(rest.joints, np.array([0, 5]), np.zeros(2, int)))
+    rest = replace(rest, joints=joints)
+    for twist in (90.0, 170.0, 540.0):
+        matrices, hints = pose_limb(twist=twist), np.radians([0, twist])
+        posed = centers.deform(centers.bind(rest, centers.Params()), Pose(matrices, hints=hints))
+        assert np.linalg.norm(posed[:-2, :2], axis=1).min() > 0.98 * np.linalg.norm(rest.points[0, :2])
 
 
 def test_vertices_of_a_spread_bone_rotate_about_its_line() -> None:
