@@ -170,8 +170,11 @@ def take_engine_copy(assets: Path, images: Path) -> Iterator[float]:
     yield 1.0
     view = area.spaces.active.region_3d
     view.view_perspective, view.view_rotation = "ORTHO", Euler((radians(90.0), 0.0, 0.0)).to_quaternion()
-    middle = sum((obj.matrix_world @ Vector(obj.bound_box[0]) for obj in copy.children), Vector()) / len(copy.children)
-    view.view_location = Vector((0.5 * copy.delta_location.x + COPY_ASIDE, middle.y, 0.9))
+    depsgraph = bpy.context.evaluated_depsgraph_get()
+    shown = [obj.evaluated_get(depsgraph) for obj in copy.children]
+    corners = [obj.matrix_world @ Vector(corner) for obj in shown for corner in obj.bound_box]
+    middle = sum(corners, Vector()) / len(corners)
+    view.view_location = middle + Vector((COPY_ASIDE - 0.5 * copy.delta_location.x, 0.0, 0.0))
     view.view_distance = COPY_DISTANCE
     yield 3.0
     save_picture(images / "engine-copy.png", COPY_CROP)
