@@ -33,7 +33,7 @@ GHOSTS = {"LINEAR", "PRESERVE_VOLUME", "PARTICLES"}
 VIEW = Euler((radians(85.0), 0.0, radians(50.0)))
 ASIDE, DISTANCE = 1.2, 2.5
 """How far the middle of the view is from the character, to the right; how far it is away."""
-HEADER = 22.4
+HEADER = 24.6
 """Where the panel Side by Side is opened, in rows of buttons below the top of the sidebar."""
 CHECK_HEADERS = (2.1, 3.5)
 """Where the panel Skin is closed, and then Check opened."""

@@ -11,7 +11,7 @@ import bpy
 from scenes import add_tube, add_twin, distance, evaluated_points, select, turn
 
 WAIT = 0.5
-FIRST_ROW, BIND_ROW = 3.3, 13.7
+FIRST_ROW, BIND_ROW = 3.3, 14.8
 """Where the list's first mesh and Bind are, in rows of buttons below the top of the sidebar, with two meshes."""
 TICK, UNBIND = 0.092, 0.83
 """How far from its left edge the ticks and Unbind are, as shares of its width."""

@@ -420,7 +420,7 @@ def count_changed(first: np.ndarray, second: np.ndarray) -> float:
     return float((np.abs(first - second).max(axis=2) > 3 / 255).mean())
 
 
-EVALUATE_ROW, BIND_ROW = 8.0, 10.5
+EVALUATE_ROW, BIND_ROW = 9.1, 11.6
 """Where buttons are, in rows of buttons below the top of the sidebar."""
 
 

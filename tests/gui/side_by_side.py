@@ -14,7 +14,7 @@ import numpy as np
 from scenes import add_tube, select, turn
 
 WAIT = 0.5
-CHECKBOX_ROW, CHECKBOX = 16.8, 0.16
+CHECKBOX_ROW, CHECKBOX = 17.9, 0.16
 """Where the checkbox of Side by Side is with one mesh on the armature: rows of buttons below the top of the sidebar,
 share of its width."""
 UP_LEFT = (-110, 60)
