@@ -13,7 +13,7 @@ from .model import Examples, Fit, FitParams, Helper, Skin, fit_linear, limit_wei
 from .motions import blend_rigidly, find_angles, fit_rigid, move_helpers, share_turns, split_turns
 from .patch import Patch, merge_coincident
 from .posing import blend, chunk_frames
-from .regions import Blends, choose_frames, find_blends, invert_affine, relate_to_parents
+from .regions import CHUNK, Blends, choose_frames, find_blends, invert_affine, relate_to_parents
 from .twist_rules import find_rules
 from .weights import solve_weights
 
@@ -242,9 +242,11 @@ def _begin(
     frames = choose_frames(local, skin.joints, wanted, most, skin.size)
     targets = _read_targets(examples, frames, count, progress)
     bones, values = limit_weights(skin, params.influences)
-    errors = np.linalg.norm(
-        targets - blend(examples.matrices[frames], skin.points, bones, values).transpose(1, 0, 2), axis=2
-    )
+    errors = np.empty(targets.shape[:2], np.float32)
+    for start in range(0, count, CHUNK):
+        own = slice(start, start + CHUNK)
+        posed = blend(examples.matrices[frames], skin.points[own], bones[own], values[own]).transpose(1, 0, 2)
+        errors[own] = np.linalg.norm(targets[own] - posed, axis=2)
     active = (values[:, 1] > BLENDED) | (errors.max(axis=1) > MISSED * params.tolerance)
     active = np.flatnonzero(active & (values[:, 0] > 0.0))
     kept, which = merge_coincident(skin.points[active], targets[active], skin.size)

@@ -77,7 +77,8 @@ class Patch:
 
     def find_residuals(self, matrices: np.ndarray) -> np.ndarray:
         """What is missing to the targets, float32 array, shape (N, F, 3); matrices (F, B + H, 4, 4) of all bones."""
-        return self.targets - blend(matrices, self.points, self.bones, self.values).transpose(1, 0, 2)
+        posed = blend(matrices, self.points, self.bones, self.values).transpose(1, 0, 2)
+        return np.subtract(self.targets, posed, out=posed)
 
     def offer(self, bone: int, rows: np.ndarray) -> None:
         """Have some vertices choose from one bone more; where they have all that they may, it takes the least's place.
