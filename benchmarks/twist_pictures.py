@@ -29,6 +29,7 @@ from benchmarks.skins import make_rest
 from benchmarks.twist import LEAST_SPREAD, MOST, TURN, WRISTS, bind_rest, list_arm, make_tube
 from deformers import Pose, Rest
 from deformers.rig.fraction_plan import find_long_bones
+from deformers.rig.surfaces import WeightedSurface
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSETS = ROOT.parent / "shared" / "assets"
@@ -66,7 +67,8 @@ class Subject:
     def show(self) -> bpy.types.Object:
         """Put it into an empty scene, in clay with stripes along the limb."""
         bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-        points, triangles = np.asarray(self.rest.points), self.rest.triangles
+        surface = WeightedSurface.of_rest(self.rest)
+        points, triangles = surface.points, surface.triangles
         axis = (self.end - self.start) / np.linalg.norm(self.end - self.start)
         side = np.cross(axis, np.eye(3)[np.abs(axis).argmin()])
         middles = points[triangles].mean(axis=1) - self.start

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import bpy
 from bpy.props import IntProperty, StringProperty
@@ -55,7 +56,7 @@ class SUPPLE_OT_engine_copy(EngineCopyOptions, ComputingOperator, bpy.types.Oper
         return True
 
     def execute(self, context: bpy.types.Context) -> set[str]:
-        armature = find_source(context)
+        armature = cast(bpy.types.Object, find_source(context))
         settings = copy_settings(armature)
         for name in OPTIONS:
             if not self.properties.is_property_set(name):
@@ -105,7 +106,7 @@ class SUPPLE_OT_engine_copy_export(ComputingOperator, bpy.types.Operator):
         return has_copy(cls, context)
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
-        armature = find_source(context)
+        armature = cast(bpy.types.Object, find_source(context))
         target = copy_settings(armature).target.lower()
         folder = Path(bpy.data.filepath).parent if bpy.data.filepath else Path.home()
         self.filepath = str(folder / f"{bpy.path.clean_name(armature.name)}{SUFFIXES.get(target, [''])[0]}")
@@ -114,7 +115,7 @@ class SUPPLE_OT_engine_copy_export(ComputingOperator, bpy.types.Operator):
         return {"RUNNING_MODAL"}
 
     def execute(self, context: bpy.types.Context) -> set[str]:
-        armature = find_source(context)
+        armature = cast(bpy.types.Object, find_source(context))
         settings = copy_settings(armature)
         path = Path(bpy.path.abspath(self.filepath))
         try:
@@ -143,7 +144,7 @@ class CopyOperator:
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        return has_copy(cls, context)
+        return has_copy(cast(type[bpy.types.Operator], cls), context)
 
     def execute(self, context: bpy.types.Context) -> set[str]:
         try:

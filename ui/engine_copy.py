@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import bpy
 
 from ..settings.checks import check_settings
@@ -52,7 +54,7 @@ class VIEW3D_PT_supple_engine_copy(SupplePanel, bpy.types.Panel):
         return find_source(context) is not None
 
     def draw(self, context: bpy.types.Context) -> None:
-        layout, armature = self.layout, find_source(context)
+        layout, armature = self.layout, cast(bpy.types.Object, find_source(context))
         settings = copy_settings(armature)
         draw_hint(layout, context, HINT)
         layout.row().prop(settings, "target", expand=True)

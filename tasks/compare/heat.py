@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 import bpy
 import numpy as np
@@ -93,7 +94,7 @@ def _measure_copy(obj: bpy.types.Object, shape: ShownShape, depsgraph: bpy.types
     shown = read_shown_shape(original, depsgraph)
     if len(shown.points) != len(shape.points):
         raise SkinningError(f"'{original.name}' and its engine copy have other vertices: make the copy anew")
-    ours, theirs = (find_armature_modifier(one).object for one in (obj, original))
+    ours, theirs = (cast(bpy.types.Object, find_armature_modifier(one).object) for one in (obj, original))
     space = np.array(object_to_armature(obj, ours), np.float64)
     other = np.array(object_to_armature(original, theirs), np.float64)
     scale = theirs.matrix_world.median_scale / (ours.matrix_world.median_scale or 1.0)

@@ -14,6 +14,7 @@ from ...deformers.geometry.ring_normals import Rings, estimate_normals, find_rin
 from ...deformers.geometry.vectors import normalize
 from ...deformers.patterns.heights import KINDS, HeightMap, displace_points, draw_heights
 from ...deformers.rig.rest import Rest
+from ...deformers.rig.surfaces import WeightedSurface
 from ...settings.objects import settings_of
 from ..patterns.maps import bind_points, read_amounts
 from ..patterns.node_setup import ShownPattern, find_modifier, is_displaced
@@ -75,7 +76,9 @@ def find_displacement(obj: bpy.types.Object, rest: Rest) -> Displacement | None:
     except SkinningError:  # none of them is shown
         return None
     corners, _ = read_face_corners(mesh_of(obj))
-    return Displacement(obj, patterns, heights, corners, find_rings(rest.points, rest.triangles))
+    return Displacement(
+        obj, patterns, heights, corners, find_rings(rest.points, WeightedSurface.of_rest(rest).triangles)
+    )
 
 
 def read_all(parts: Sequence[Displacement | None], depsgraph: bpy.types.Depsgraph) -> list[np.ndarray]:

@@ -21,6 +21,7 @@ from ...deformers import Pose, SkinningError
 from ...deformers.engine_copy import Skin
 from ...deformers.measures.bends import list_bent_poses
 from ...deformers.rig.rest import Rest, Weights
+from ...deformers.rig.surfaces import WeightedSurface
 from ...settings.choices import BAKING, read_pose_choices
 from ..actions import list_frames, visit_frames
 from ..character import find_method_in_use, find_skinned, has_armature_modifier, read_character
@@ -132,9 +133,10 @@ class Subject:
     @cached_property
     def skin(self) -> Skin:
         """The vertices of all meshes, one mesh after the other."""
-        points = np.concatenate([part.rest.armature_points for part in self.parts])
-        triangles = np.concatenate([part.rest.triangles + part.first for part in self.parts])
-        return Skin(points, triangles, self._join_weights(), self.skeleton.joints)
+        surfaces = [WeightedSurface.of_rest(part.rest) for part in self.parts]
+        points = np.concatenate([surface.points for surface in surfaces])
+        triangles = [surface.triangles + part.first for surface, part in zip(surfaces, self.parts, strict=True)]
+        return Skin(points, np.concatenate(triangles), self._join_weights(), self.skeleton.joints)
 
     def _join_weights(self) -> Weights:
         own = [part.rest.weights for part in self.parts]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
@@ -84,7 +85,7 @@ def measure_file(subject: Subject, motion: Motion, found: Reimport, scale: float
         On the copy.
     """
     tally = Tally(subject.skin, len(motion.matrices))
-    for frame, apart in enumerate(found.apart):
+    for frame, apart in enumerate(cast(np.ndarray, found.apart)):
         tally.add(np.array([frame]), np.asarray(apart)[None] / scale)
     notes = report.notes
     if found.missing:

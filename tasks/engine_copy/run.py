@@ -142,12 +142,11 @@ def _fit(path: Path, subject: Subject, motion: Motion, params: FitParams, target
     frames = np.arange(split or examples.count)
     bent = np.arange(split, examples.count) if split else frames[:0]
     quiet = _within(told, FITTED - CHECKED, FITTED - CHECKED)
-    measured = [
-        how(subject.skin, examples, one, quiet, some) if len(some) else None
-        for how, one, some in ((gauge, found, frames), (measure, linear, frames), (gauge, found, bent))
-    ]
+    apart = gauge(subject.skin, examples, found, quiet, frames)
+    exported = measure(subject.skin, examples, linear, quiet, frames)
+    bends = gauge(subject.skin, examples, found, quiet, bent) if len(bent) else None
     told(FITTED)
-    return Fitted(found, *measured)
+    return Fitted(found, apart, exported, bends)
 
 
 def _export(
