@@ -157,11 +157,15 @@ def _share_turn(graph: Graph, fraction: _Fraction, rotations: _Ends, hint: Value
         w, *r = turn.components()
         r = graph.vector(*r)
         along = r.dot(axis)
-        is_clear = along.times_plus(along, w * w) > HALF_TURN**2  # else it is a swing by half a turn
+        square = along.times_plus(along, w * w)
+        is_clear = square > HALF_TURN**2  # else it is a swing by half a turn
         half_twist = graph.switch(is_clear, 0.0, _angle(graph, along, w))
     with graph.frame("Its share of the twist, in whole turns as near to the hint as can be"):
         whole = graph.add("ShaderNodeMath", half_twist.times_plus(-1.0 / math.pi, hint), operation="ROUND")
         angle = whole.times_plus(fraction.twist, half_twist * fraction.twice_twist)
+        clearness = (square * 4.0 - 1.0).clamped()
+        is_spread = fraction.kind > BETWEEN
+        angle = angle * (graph.switch(is_spread, 1.0, clearness) if has_swings else clearness)
         shared = graph.add("FunctionNodeAxisAngleToRotation", axis, angle)
     if has_swings:
         with graph.frame("Its share of the swing, which takes the axis to where it is"):

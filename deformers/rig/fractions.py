@@ -120,6 +120,10 @@ def pose_fractions(fractions: Fractions, matrices: np.ndarray, hints: np.ndarray
     turns as near to the hint as can be, s the swing, the short way. A fraction has the linear part
     R_base s^swing t(twist alpha) ((1 - swing) S_base + swing S_last), and takes its center to
     (1 - swing) M_base center + swing M_last center.
+
+    The more r swings, the less is known of its twist, and of half a turn nothing. So what Spread Twist spreads goes
+    down from all of alpha, where r swings by 90 degrees, to none, by 120 degrees; what is left of it stays at the
+    joint.
     """
     linear = np.asarray(matrices[:, :3, :3], np.float64)
     rotations, stretches = linear, None
@@ -128,6 +132,7 @@ def pose_fractions(fractions: Fractions, matrices: np.ndarray, hints: np.ndarray
     turns = rotations[fractions.first].transpose(0, 2, 1) @ rotations[fractions.last]
     asked = np.zeros(fractions.count) if hints is None else np.asarray(hints, np.float64)[fractions.last]
     swings, twists = split_turns(quaternions_from_rotations(turns), fractions.axes, asked)
+    twists *= np.where(fractions.is_spread, measure_clearness(swings), 1.0)
     shared = multiply_quaternions(
         _share_swings(swings, fractions.swings), _twist_about(fractions.axes, fractions.twists * twists)
     )
@@ -171,6 +176,17 @@ def split_turns(turns: np.ndarray, axes: np.ndarray, hints: np.ndarray) -> tuple
     backward = np.concatenate([cosines[:, None], -sines[:, None] * axes], axis=1)
     twists = 2.0 * np.arctan2(sines, cosines)
     return multiply_quaternions(turns, backward), twists + 2.0 * np.pi * np.rint((hints - twists) / (2.0 * np.pi))
+
+
+def measure_clearness(swings: np.ndarray) -> np.ndarray:
+    """How clear twists beside swings are: 1 up to 90 degrees of swing, 0 from 120 degrees on.
+
+    Parameters
+    ----------
+    swings : float array, shape (N, 4)
+        Unit quaternions.
+    """
+    return np.clip(4.0 * np.square(swings[:, 0]) - 1.0, 0.0, 1.0)
 
 
 def _share_swings(swings: np.ndarray, shares: np.ndarray) -> np.ndarray:

@@ -480,6 +480,8 @@ def pose_fraction(
     while abs(angle - hint) > np.pi:
         angle += 2 * np.pi * np.sign(hint - angle)
     aside, bend = read_turn(swing)
+    if spread(fraction):
+        twist *= min(max(2 * np.cos(bend) + 1, 0.0), 1.0)
     stretch = (1 - share) * parts[base][1] + share * parts[last][1]
     linear = parts[base][0] @ turn_about(aside, share * bend) @ turn_about(axis, twist * angle) @ stretch
     goal = (1 - share) * apply(rest_to_pose[base], center) + share * apply(rest_to_pose[last], center)

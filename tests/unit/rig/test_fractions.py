@@ -88,6 +88,18 @@ def test_a_swing_by_180_degrees_has_no_twist() -> None:
     assert twists.tolist() == [0.0]
 
 
+def test_a_spread_twist_does_not_jump_where_a_joint_swings_by_half_a_turn() -> None:
+    joints = chain(2)
+    fractions = plan_fractions(joints, np.array([0, 3]), np.array([0, 1]))
+    assert fractions.is_spread.all()
+    turns = [rotation((1, 0, 0), degrees) @ rotation((1, 0.3, 0), 60.0) for degrees in range(0, 300, 2)]
+    posed = np.stack([pose_fractions(fractions, turned(joints, [np.eye(3), turn])) for turn in turns])
+    twisted = np.degrees(np.arccos(0.5 * (np.trace(posed[:, -1, :3, :3], axis1=1, axis2=2) - 1.0)))
+    assert np.abs(np.diff(posed[:, :, :3, :3], axis=0)).max() < np.radians(8.0)
+    assert twisted[0] > 15.0
+    assert twisted.min() < 0.1
+
+
 def test_stretched_joints_hold_together_at_their_fractions() -> None:
     joints = chain(2)
     fractions = plan_fractions(joints, np.array([0, 3]), np.zeros(2, int))
