@@ -99,56 +99,6 @@ def add_key(obj: bpy.types.Object, name: str, offsets: np.ndarray) -> bpy.types.
     return key
 
 
-def drive_key(key: bpy.types.ShapeKey, armature: bpy.types.Object, name: str) -> None:
-    """Have a shape key follow a custom property of an armature object, which its actions animate.
-
-    Parameters
-    ----------
-    key : ShapeKey
-    armature : Object
-    name : str
-        Of the property.
-    """
-    driver = key.driver_add("value").driver
-    driver.type = "AVERAGE"
-    variable = driver.variables.new()
-    variable.targets[0].id = armature
-    variable.targets[0].data_path = f'["{bpy.utils.escape_identifier(name)}"]'
-
-
-def drive_key_by_angle(
-    key: bpy.types.ShapeKey,
-    armature: bpy.types.Object,
-    bone: str,
-    axis: np.ndarray,
-    angles: tuple[float, float, float | None],
-) -> None:
-    """Have a shape key follow an angle of a bone by a simple expression, which needs no Python.
-
-    Parameters
-    ----------
-    key : ShapeKey
-    armature : Object
-    bone : str
-    axis : float array, shape (3,)
-        That the bone turns about, in its own space.
-    angles : (float, float, float or None)
-        Radians: the value rises from 0 at the first to 1 at the second, and falls to 0 at the third, if there is one.
-    """
-    driver = key.driver_add("value").driver
-    for name in "wxyz":
-        variable = driver.variables.new()
-        variable.name, variable.type = name, "TRANSFORMS"
-        target = cast(Any, variable.targets[0])
-        target.id, target.bone_target, target.transform_space = armature, bone, "LOCAL_SPACE"
-        target.transform_type, target.rotation_mode = f"ROT_{name.upper()}", "QUATERNION"
-    along = "".join(f"{value:+.6g}*{name}" for name, value in zip("xyz", axis.tolist(), strict=True))
-    angle = f"2*atan2(({along})*(1 if w>0 else -1),fabs(w))"
-    start, peak, end = angles
-    falling = "1" if end is None else f"({end:.6g}-{angle})/{end - peak:.6g}"
-    driver.expression = f"max(0,min(({angle}-{start:.6g})/{peak - start:.6g},{falling}))"
-
-
 def write_groups(obj: bpy.types.Object, names: Sequence[str], bones: np.ndarray, values: np.ndarray) -> None:
     """Give a copy, which has no vertex groups, its weights.
 

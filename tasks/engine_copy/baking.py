@@ -11,7 +11,7 @@ import numpy as np
 
 from ...bridge.animation import Curve, add_track, new_action, play_action
 from ...bridge.armature_copies import list_bone_curves, read_rests
-from ...bridge.mesh_copies import drive_key, drive_key_by_angle
+from ...bridge.drivers import drive_key, drive_key_by_angle
 from ...bridge.meshes import mesh_of
 from ...deformers.engine_copy.bone_motion import BoneMotion, find_bone_motion
 from ...deformers.engine_copy.model import Fit, Key
