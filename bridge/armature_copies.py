@@ -90,6 +90,24 @@ def read_rests(armature: bpy.types.Object, names: Sequence[str]) -> np.ndarray:
     return np.array([bones[name].matrix_local for name in names], np.float64).reshape(-1, 4, 4)
 
 
+def follow_rotation(armature: bpy.types.Object, bone: str, source: str, share: float) -> None:
+    """Have a bone take a share of the rotation of another, in the form that the VRM add-on writes as a rule.
+
+    Parameters
+    ----------
+    armature : Object
+    bone, source : str
+        Names of bones that have the same rest and parent.
+    share : float
+        0 to 1.
+    """
+    constraint = cast(Any, armature.pose.bones[bone].constraints.new("COPY_ROTATION"))
+    constraint.target, constraint.subtarget = armature, source
+    constraint.owner_space = constraint.target_space = "LOCAL"
+    constraint.mix_mode = "ADD"
+    constraint.influence = share
+
+
 def list_bone_curves(bones: Sequence[str], motion: BoneMotion, frames: np.ndarray, rows: np.ndarray) -> list[Curve]:
     """The curves of bones that move; what none ever does has none.
 

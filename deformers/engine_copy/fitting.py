@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from .candidates import LEAST_TURN, blame_joints, count_helpers, list_candidates, place_helpers
 from .keys import evaluate_keys, fit_keys
-from .model import Examples, Fit, FitParams, Helper, Skin, fit_linear, limit_weights
+from .model import Examples, Fit, FitParams, Helper, Key, Skin, fit_linear, limit_weights
 from .motions import blend_rigidly, find_angles, fit_rigid, move_helpers, share_turns, split_turns
 from .patch import Patch, merge_coincident
 from .posing import blend, chunk_frames
@@ -140,13 +140,14 @@ class Fitting:
         patch.offer(patch.joint_count + len(self.helpers) - 1, near)
 
     def improve(self) -> None:
-        """Fit weights to motions, then motions to weights."""
+        """Fit weights to motions, then motions to weights, but for those that rules say."""
         patch, params, matrices = self.patch, self.params, self.matrices
         products = patch.find_products(matrices)
         count = products.shape[1]
         products[:, np.arange(count), np.arange(count)] += (LOOSE * params.tolerance) ** 2 * len(matrices)
         patch.values = solve_weights(products, patch.allowed, params.influences)
-        self.moved = self._move(self.frames, patch.find_moments(patch.targets, len(self.helpers)), self.moved)
+        if not params.uses_rules:
+            self.moved = self._move(self.frames, patch.find_moments(patch.targets, len(self.helpers)), self.moved)
         patch.emphasize(patch.find_residuals(self.matrices), params.tolerance)
 
     def _move(self, frames: np.ndarray, moments: np.ndarray, start: np.ndarray | None = None) -> np.ndarray:
@@ -157,6 +158,8 @@ class Fitting:
     def move_everywhere(self, progress: Callable[[float], None]) -> np.ndarray:
         """Motion of helpers in all frames, shape (F, H, 4, 4); `progress` gets the share of frames that are read."""
         patch, everything = self.patch, np.arange(self.examples.count)
+        if self.params.uses_rules:
+            return self.examples.matrices[:, self.bases] @ self.hold(everything)
         moments = np.zeros((len(everything), len(self.helpers), 3, 4))
         for chunk in chunk_frames(len(self.skin.points), everything):
             progress(chunk[0] / len(everything))
@@ -192,21 +195,33 @@ def fit(skin: Skin, examples: Examples, params: FitParams, progress: Callable[[f
     steps = ROUNDS * (ADDITIONS + 1)
     for step in range(steps):
         progress(0.2 + 0.6 * step / steps)
-        if step and step % ROUNDS == 0:
+        if step and step % ROUNDS == 0 and not params.uses_rules:
             _add_helpers(fitting, angles)
         fitting.improve()
     moved = fitting.move_everywhere(lambda share: progress(0.8 + 0.15 * share))
-    poses = examples.matrices, fitting.quaternions
-    helpers, moved = find_rules(fitting.helpers, moved, skin, patch, poses, params.tolerance)
-    fitting.moved = moved[fitting.frames]
-    progress(0.95)
-    turns = fitting.quaternions[fitting.frames]
-    keys = fit_keys(patch, fitting.matrices, turns, members, params.tolerance, params.keys)
+    helpers, moved, keys = _finish(fitting, moved, members, progress)
     order = np.argsort(-patch.values, axis=1, kind="stable")[:, : params.influences]
     active = members >= 0
     copy.bones[active] = np.take_along_axis(patch.bones, order, axis=1)[members[active]]
     copy.values[active] = np.take_along_axis(patch.values, order, axis=1)[members[active]]
     return Fit(tuple(helpers), copy.bones, copy.values, moved, tuple(keys), evaluate_keys(keys, fitting.quaternions))
+
+
+def _finish(
+    fitting: Fitting, moved: np.ndarray, members: np.ndarray, progress: Callable[[float], None]
+) -> tuple[list[Helper], np.ndarray, list[Key]]:
+    """Helpers with what rules say of them, their motion in all frames, and corrective keys."""
+    patch, params = fitting.patch, fitting.params
+    if params.uses_rules:
+        shares = [hold if isinstance(hold, float) else None for hold in fitting.holds]
+        pairs = zip(fitting.helpers, shares, strict=True)
+        return [replace(helper, turn_share=share) for helper, share in pairs], moved, []
+    poses = fitting.examples.matrices, fitting.quaternions
+    helpers, moved = find_rules(fitting.helpers, moved, fitting.skin, patch, poses, params.tolerance)
+    fitting.moved = moved[fitting.frames]
+    progress(0.95)
+    turns = fitting.quaternions[fitting.frames]
+    return helpers, moved, fit_keys(patch, fitting.matrices, turns, members, params.tolerance, params.keys)
 
 
 def _add_helpers(fitting: Fitting, angles: np.ndarray) -> None:

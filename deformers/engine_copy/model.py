@@ -83,12 +83,16 @@ class FitParams:
         Most helpers of a joint; -1 for as many as it takes.
     keys : int
         Most corrective keys of the character; -1 for as many as it takes, 0 for none.
+    uses_rules : bool
+        Whether helpers are to do what a rule can say, a share of their joint's rotation: where no action moves them.
+        There are no corrective keys then.
     """
 
     tolerance: float = 0.003
     influences: int = 4
     helpers: int = AS_MANY_AS_IT_TAKES
     keys: int = AS_MANY_AS_IT_TAKES
+    uses_rules: bool = False
 
     def __post_init__(self) -> None:
         if not self.tolerance > 0.0:
@@ -112,12 +116,16 @@ class Helper:
     twist_share : float or None
         Where it just takes this share of its joint's rotation about the joint's own bone, and nothing else. None where
         it moves otherwise.
+    turn_share : float or None
+        Where it takes this share of all of its joint's rotation, about the rotation's own axis: the rules of
+        `FitParams`.
     """
 
     joint: int
     base: int
     center: np.ndarray
     twist_share: float | None = None
+    turn_share: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

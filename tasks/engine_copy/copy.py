@@ -13,7 +13,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...bridge.armature_copies import new_armature, read_rests
+from ...bridge.armature_copies import follow_rotation, new_armature, read_rests
 from ...bridge.armatures import Skeleton
 from ...bridge.mesh_copies import add_key, check_keys, copy_mesh, skin_by, write_groups
 from ...bridge.modifiers import PATTERNS_NAME, is_supple_modifier
@@ -114,6 +114,7 @@ def make_copy(
             _add_mesh(part, fit, names, scale, parts)
         for mesh in parts.meshes:
             skin_by(mesh, parts.armature, is_rigid)
+        _follow_rules(fit, names, bones, parts)
         bake(parts, motion, fit, names, bones, played, label)
         collection = former or bpy.data.collections.new(f"{subject.armature.name} for {label}")
     if former is not None:
@@ -249,6 +250,15 @@ def _add_armature(
     if np.abs(made - rests).max() > 1e-6 * max(1.0, float(np.abs(rests).max())):  # a roll that Blender has rounded
         bones = find_bone_motion(made, bones.parents, moves @ made)
     return names, bones
+
+
+def _follow_rules(fit: Fit, names: list[str], bones: BoneMotion, parts: Parts) -> None:
+    """Have helpers that follow rules do so by constraints, and not by what is baked."""
+    first = len(names) - len(fit.helpers)
+    for number, helper in enumerate(fit.helpers, first):
+        if helper.turn_share is not None:
+            follow_rotation(parts.armature, names[number], names[helper.joint], helper.turn_share)
+            bones.rotations[:, number] = (1.0, 0.0, 0.0, 0.0)
 
 
 def _add_mesh(part: Part, fit: Fit, names: list[str], scale: float, parts: Parts) -> None:

@@ -66,7 +66,11 @@ def make_engine_copy(
     """
     subject = read_subject(objects)
     params = FitParams(
-        options.tolerance * MILLI / subject.millimeters, options.influences, options.helpers, options.keys
+        tolerance=options.tolerance * MILLI / subject.millimeters,
+        influences=options.influences,
+        helpers=options.helpers,
+        keys=options.keys,
+        uses_rules=options.target == "vrm",
     )
     actions = _choose_actions(subject.armature, options)
     is_rigid = uses_dual_quaternions(subject, options.target)

@@ -34,12 +34,13 @@ from supple.deformers.measures.heat import color_rising
 from supple.settings.checks import check_settings
 from supple.settings.engine_copy import copy_settings
 from supple.settings.objects import settings_of
-from supple.tasks.actions import list_actions
+from supple.tasks.actions import list_actions, list_frames
 from supple.tasks.compare.heat import color_heat
 from supple.tasks.engine_copy.copy import find_copy
 from supple.tasks.engine_copy.examples import Options, read_subject
 from supple.tasks.engine_copy.report import read_report
 from supple.tasks.engine_copy.run import make_engine_copy, read_motion
+from supple.tasks.engine_copy.show import show_copy
 from supple.tasks.steps import take_all
 from supple.viewport import heat
 
@@ -354,6 +355,34 @@ def test_a_copy_for_vrm_is_made_and_written_by_another_add_on(tube):
         bpy.ops.supple.engine_copy_export(filepath="/tmp/hero.vrm")
     with pytest.raises(RuntimeError, match="VRM add-on"):
         bpy.ops.supple.engine_copy(target="VRM", filepath="/tmp/hero.vrm", **CHOSEN)
+
+
+def test_helpers_of_a_copy_for_vrm_follow_rules(tube):
+    armature = armature_of(tube)
+    tube.shape_key_clear()
+    for bone in armature.pose.bones:  # what is scaled unevenly, VRM cannot say
+        for frame in (1, 4, 8):
+            bone.keyframe_delete("scale", frame=frame)
+        bone.scale = (1.0, 1.0, 1.0)
+    assert bpy.ops.supple.engine_copy(target="VRM", **CHOSEN | {"keys": -1}) == {"FINISHED"}
+    report, copy = read_report(armature), find_copy(armature, "vrm")
+    assert report.keys == 0
+    (mesh,) = (obj for obj in copy.objects if obj.type == "MESH")
+    (rig,) = (obj for obj in copy.objects if obj.type == "ARMATURE")
+    rules = [constraint for bone in rig.pose.bones for constraint in bone.constraints]
+    assert len(rules) == report.helpers > 0
+    for rule in rules:
+        assert (rule.type, rule.mix_mode, rule.owner_space, rule.target_space) == (
+            "COPY_ROTATION", "ADD", "LOCAL", "LOCAL",
+        )  # fmt: skip
+        assert 0.0 < rule.influence < 1.0
+    show_copy(armature, "vrm", bpy.context.view_layer)
+    apart = []
+    for frame in list_frames(list_actions(armature)[0]):
+        bpy.context.scene.frame_set(frame)
+        apart.append(np.linalg.norm(evaluated_points(mesh) - evaluated_points(tube), axis=1).max())
+    assert 1000.0 * max(apart) == pytest.approx(report.apart.largest, rel=0.01)
+    assert report.apart.largest < 0.5 * report.linear.largest
 
 
 def test_without_a_copy_the_others_say_so(tube):

@@ -155,6 +155,20 @@ def test_a_twist_is_said_as_a_rule() -> None:
         assert copy.helper_matrices[:, number, :3, :3] == pytest.approx(expected, abs=1e-9)
 
 
+def test_rules_alone_beside_linear_blending() -> None:
+    angles = np.linspace(-120.0, 120.0, 17)
+    skin, examples = make_example(angles)
+    copy, linear = fit(skin, examples, FitParams(0.01, uses_rules=True), ignore), fit_linear(skin, examples, 4)
+    assert copy.helpers
+    assert copy.keys == ()
+    for number, helper in enumerate(copy.helpers):
+        assert helper.turn_share is not None
+        expected = np.array([rotation((1, 0, 0), helper.turn_share * angle) for angle in angles])
+        assert copy.helper_matrices[:, number, :3, :3] == pytest.approx(expected, abs=1e-9)
+    apart = [measure(skin, examples, one, ignore).largest for one in (copy, linear)]
+    assert apart[0] < 0.3 * apart[1]
+
+
 def test_a_bend_is_no_rule() -> None:
     skin, examples = make_example(np.linspace(-120.0, 120.0, 17))
     assert all(helper.twist_share is None for helper in fit(skin, examples, FitParams(0.05), ignore).helpers)
