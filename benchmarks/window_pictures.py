@@ -41,6 +41,8 @@ CHECK_FAULT = ("COLLAPSE", "calf_l")
 CHECK_VIEW = Euler((radians(88.0), 0.0, radians(80.0)))
 CHECK_ASIDE, CHECK_DISTANCE = 0.12, 1.1
 CHECK_CROP = "1140x690+20+85"
+COPY_LEFT_OUT = "cmu_05_06_dance"
+"""An action whose motion capture has a foot broken."""
 COPY_HEADERS = (2.1, 7.5)
 """Where the panel Skin is closed, and then Engine Copy opened."""
 COPY_ASIDE, COPY_DISTANCE, COPY_CROP = 0.45, 2.6, "1140x690+20+85"
@@ -162,6 +164,7 @@ def take_engine_copy(assets: Path, images: Path) -> Iterator[float]:
         press(regions["UI"], 80.0, row)
         yield 1.0
     with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
+        bpy.data.actions[COPY_LEFT_OUT].supple_is_copied = False
         bpy.ops.supple.engine_copy()
         bpy.ops.supple.engine_copy_frame()
         bpy.ops.supple.engine_copy_show()
