@@ -9,9 +9,9 @@ import numpy as np
 
 from ..bridge.armatures import Skeleton
 from ..bridge.twists import list_actions, read_action_twists, read_posed_twists, read_rotation_modes
-from ..deformers import METHODS
 from ..deformers.rig.fraction_plan import LEAST_SPREAD, count_fractions, find_long_bones, plan_fractions
 from ..deformers.skinning import ssd
+from ..settings.choices import find_method
 from ..settings.objects import ObjectSettings
 
 _needs: dict[int, tuple[tuple[int, ...], dict[str, int]]] = {}
@@ -49,7 +49,7 @@ def read_choice(settings: ObjectSettings, method: str) -> str:
 
     Linear blending is Blender's own: its joints have fractions where a number is chosen.
     """
-    if METHODS[method].fills_solid or (method == ssd.INFO.key and settings.twist == "AUTO"):
+    if find_method(method).fills_solid or (method == ssd.INFO.key and settings.twist == "AUTO"):
         return "OFF"
     return settings.twist
 
