@@ -63,9 +63,18 @@ def visit_frames(
 ) -> Iterator[bpy.types.Depsgraph]:
     """Go through frames of an action: yields a depsgraph that has the armature, with nothing but what moves it."""
     with alone(armature, action) as scene:
-        for frame in frames:
-            scene.frame_set(frame)
-            yield scene.view_layers[0].depsgraph
+        yield from set_frames(scene, frames)
+
+
+def set_frames(scene: bpy.types.Scene, frames: range) -> Iterator[bpy.types.Depsgraph]:
+    """Set a scene to frames, one after the other: yields its depsgraph at each.
+
+    It is set to the first twice: in a new scene, drivers of shape keys are late by one.
+    """
+    scene.frame_set(frames[0])
+    for frame in frames:
+        scene.frame_set(frame)
+        yield scene.view_layers[0].depsgraph
 
 
 @contextmanager

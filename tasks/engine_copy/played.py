@@ -11,7 +11,7 @@ import bpy
 import numpy as np
 
 from ...bridge.meshes import mesh_of, read_key_values
-from ..actions import alone
+from ..actions import alone, set_frames
 from .examples import Clip, Subject
 
 UNMOVED = 1e-6
@@ -48,9 +48,7 @@ def read_played(subject: Subject, clip: Clip, action: bpy.types.Action | None) -
     worlds: list[Any] = []
     keys: list[list[tuple[float, ...]]] = [[] for _ in meshes]
     with alone(subject.armature, action) as scene, _shown(scene, meshes, action):
-        for frame in clip.frames:
-            scene.frame_set(frame)
-            depsgraph = scene.view_layers[0].depsgraph
+        for depsgraph in set_frames(scene, clip.frames):
             worlds.append(np.array(subject.armature.evaluated_get(depsgraph).matrix_world))
             for mesh, values in zip(meshes, keys, strict=True):
                 values.append(read_key_values(mesh, depsgraph))
