@@ -69,9 +69,8 @@ def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
 
 
 def json_in(out: str) -> Any:
-    """The JSON that ends what a command writes to stdout."""
-    lines = out.splitlines()
-    return json.loads("\n".join(lines[lines.index("{") :]))
+    """The JSON that a command writes to stdout; what Blender says there may come before it, and after it."""
+    return json.JSONDecoder().raw_decode(out[f"\n{out}".index("\n{\n") :])[0]
 
 
 def test_other_processes_do_the_same(tmp_path, plain_file):
