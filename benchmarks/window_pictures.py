@@ -1,7 +1,8 @@
-"""Takes the pictures of side-by-side.md, checks.md and engine-copy.md in docs/, in a Blender with a window and xdotool.
+"""Takes pictures of the README and of docs/ with panels in them, in a Blender with a window and xdotool.
 
-    blender --factory-startup --window-geometry 0 0 1440 900 --python benchmarks/window_pictures.py -- ASSETS TO
+    blender --factory-startup --window-geometry 0 0 1440 900 --python benchmarks/window_pictures.py -- ASSETS TO [ja_JP]
 
+With a language, it takes the one picture that there is in it, of the panel.
 The character is read from a folder of assets that is not part of the repository; the pictures go to the folder TO.
 """
 
@@ -35,6 +36,9 @@ ASIDE, DISTANCE = 1.2, 2.5
 """How far the middle of the view is from the character, to the right; how far it is away."""
 HEADER = 24.6
 """Where the panel Side by Side is opened, in rows of buttons below the top of the sidebar."""
+PANEL_POSE = {"lowerarm01.L": (70.0, 0.0, 0.0), "wrist.L": (0.0, 80.0, 0.0)}
+PANEL_VIEW, PANEL_MIDDLE = Euler((radians(85.0), 0.0, radians(28.0))), Vector((0.0, 0.0, 1.22))
+PANEL_ASIDE, PANEL_DISTANCE, PANEL_CROP = -0.04, 2.25, "752x590+408+85"
 CHECK_HEADERS = (2.1, 3.5)
 """Where the panel Skin is closed, and then Check opened."""
 CHECK_FAULT = ("COLLAPSE", "calf_l")
@@ -54,9 +58,37 @@ PIE, PIE_CROP = (560.0, 400.0), "620x400+250+235"
 
 def take_pictures(assets: Path, images: Path) -> Iterator[float]:
     """All pictures, one after the other; yield seconds to wait."""
+    yield from take_panel(assets, images / "panel.png")
     yield from take_check(assets, images)
     yield from take_side_by_side(assets, images)
     yield from take_engine_copy(assets, images)
+
+
+def take_panel(assets: Path, image: Path) -> Iterator[float]:
+    """Bind a dressed character, and show what the panel Skin then has."""
+    bpy.ops.wm.open_mainfile(filepath=str(assets / "mh_human" / "mh_human.blend"))
+    yield 1.0
+    armature = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
+    area = next(area for area in bpy.context.window.screen.areas if area.type == "VIEW_3D")
+    regions = prepare_view(area)
+    for part in ("body", "skirt", "tights"):
+        bpy.data.objects[f"mh_human_{part}"].name = part
+    armature.animation_data_clear()
+    with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
+        bpy.context.view_layer.objects.active = bpy.data.objects["body"]
+        bpy.ops.supple.bind(method="CENTERS", whole=True)
+        strike(armature, PANEL_POSE)
+        bpy.ops.object.select_all(action="DESELECT")
+    area.spaces.active.overlay.show_bones = False
+    view = area.spaces.active.region_3d
+    view.view_perspective, view.view_rotation = "PERSP", PANEL_VIEW.to_quaternion()
+    view.view_location = PANEL_MIDDLE + PANEL_ASIDE * (view.view_rotation @ Vector((1.0, 0.0, 0.0)))
+    view.view_distance = PANEL_DISTANCE
+    yield 1.0
+    regions["UI"].active_panel_category = "Supple"
+    area.tag_redraw()
+    yield 3.0
+    save_picture(image, PANEL_CROP)
 
 
 def take_check(assets: Path, images: Path) -> Iterator[float]:
@@ -184,10 +216,15 @@ def take_engine_copy(assets: Path, images: Path) -> Iterator[float]:
 
 
 def run() -> None:
-    assets, images = (Path(argument) for argument in sys.argv[sys.argv.index("--") + 1 :][-2:])
-    bpy.context.preferences.view.show_splash = False
+    assets, images, *language = sys.argv[sys.argv.index("--") + 1 :]
+    view = bpy.context.preferences.view
+    view.show_splash = False
     checkout.enable(Path(tempfile.mkdtemp()))
-    run_steps(take_pictures(assets, images))
+    if language:
+        view.language, view.use_translate_interface = language[0], True
+        run_steps(take_panel(Path(assets), Path(images) / f"panel-{language[0][:2]}.png"))
+    else:
+        run_steps(take_pictures(Path(assets), Path(images)))
 
 
 run()
