@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from math import radians
 from pathlib import Path
 
@@ -64,13 +64,18 @@ def take_pictures(assets: Path, images: Path) -> Iterator[float]:
     yield from take_engine_copy(assets, images)
 
 
-def take_panel(assets: Path, image: Path) -> Iterator[float]:
-    """Bind a dressed character, and show what the panel Skin then has."""
-    bpy.ops.wm.open_mainfile(filepath=str(assets / "mh_human" / "mh_human.blend"))
+def open_character(assets: Path, name: str) -> Generator[float, None, tuple]:
+    """Open a character's file: its armature, the area of the 3D View and its regions; yield seconds to wait."""
+    bpy.ops.wm.open_mainfile(filepath=str(assets / name / f"{name}.blend"))
     yield 1.0
     armature = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
     area = next(area for area in bpy.context.window.screen.areas if area.type == "VIEW_3D")
-    regions = prepare_view(area)
+    return armature, area, prepare_view(area)
+
+
+def take_panel(assets: Path, image: Path) -> Iterator[float]:
+    """Bind a dressed character, and show what the panel Skin then has."""
+    armature, area, regions = yield from open_character(assets, "mh_human")
     for part in ("body", "skirt", "tights"):
         bpy.data.objects[f"mh_human_{part}"].name = part
     armature.animation_data_clear()
@@ -93,11 +98,7 @@ def take_panel(assets: Path, image: Path) -> Iterator[float]:
 
 def take_check(assets: Path, images: Path) -> Iterator[float]:
     """Check a character that is not bound, and show the fault of a knee, with heat on the skin."""
-    bpy.ops.wm.open_mainfile(filepath=str(assets / "mh_human_game" / "mh_human_game.blend"))
-    yield 1.0
-    armature = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
-    area = next(area for area in bpy.context.window.screen.areas if area.type == "VIEW_3D")
-    regions = prepare_view(area)
+    armature, area, regions = yield from open_character(assets, "mh_human_game")
     bpy.context.view_layer.objects.active = armature
     armature.hide_set(False)
     for name in ("mh_human_game_skirt", "mh_human_game_tights"):
@@ -135,11 +136,7 @@ def press(sidebar: bpy.types.Region, x: float, row: float) -> None:
 
 def take_side_by_side(assets: Path, images: Path) -> Iterator[float]:
     """Pose a character, show the ghosts and their panel, then the pie menu; yield seconds to wait."""
-    bpy.ops.wm.open_mainfile(filepath=str(assets / "mh_human" / "mh_human.blend"))
-    yield 1.0
-    armature = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
-    area = next(area for area in bpy.context.window.screen.areas if area.type == "VIEW_3D")
-    regions = prepare_view(area)
+    armature, area, regions = yield from open_character(assets, "mh_human")
     with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
         bpy.context.view_layer.objects.active = armature
         armature.animation_data_clear()
@@ -176,11 +173,7 @@ def take_side_by_side(assets: Path, images: Path) -> Iterator[float]:
 
 def take_engine_copy(assets: Path, images: Path) -> Iterator[float]:
     """Make an engine copy of a character, and show it beside, where it is farthest, in colors of its distance."""
-    bpy.ops.wm.open_mainfile(filepath=str(assets / "human_male" / "human_male.blend"))
-    yield 1.0
-    armature = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
-    area = next(area for area in bpy.context.window.screen.areas if area.type == "VIEW_3D")
-    regions = prepare_view(area)
+    armature, area, regions = yield from open_character(assets, "human_male")
     bpy.context.view_layer.objects.active = armature
     armature.hide_set(False)
     area.spaces.active.overlay.show_bones = False

@@ -142,7 +142,7 @@ def find_copy(armature: bpy.types.Object, target: str) -> bpy.types.Collection |
     """The collection of the copy of a character that was made for a target before."""
     for collection in bpy.data.collections:
         if collection.get(ORIGINAL_KEY) == armature and collection.get(TARGET_KEY) == target:
-            return collection if collection.library is None else None
+            return collection if collection.is_editable else None
     return None
 
 

@@ -58,7 +58,7 @@ def _list_sharers(obj: bpy.types.Object) -> list[bpy.types.Object]:
     """Other objects of this file with the same mesh."""
     if mesh_of(obj).users < 2:
         return []
-    return [other for other in bpy.data.objects if other.data == obj.data and other != obj and other.library is None]
+    return [other for other in bpy.data.objects if other.data == obj.data and other != obj and other.is_editable]
 
 
 def list_sharing_armatures(obj: bpy.types.Object) -> list[bpy.types.Object]:
