@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,6 +36,15 @@ class Curve:
     frames: np.ndarray
     values: np.ndarray
     group: str = ""
+
+
+BONE = re.compile(r'pose\.bones\["((?:[^"\\]|\\.)*)"\](.*)', re.DOTALL)
+
+
+def split_bone_path(path: str) -> tuple[str, str]:
+    """The bone that a data path of an armature object begins with, by name, "" for none, and what follows."""
+    match = BONE.match(path)
+    return (bpy.utils.unescape_identifier(match[1]), match[2]) if match is not None else ("", path)
 
 
 def _curve_lists(owner: bpy.types.ID) -> Iterator:

@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from .animation import iterate_curves
+from .animation import iterate_curves, split_bone_path
 from .arrays import read_array
 
 PROPERTY = "supple_turns"
@@ -99,12 +99,12 @@ def _measure_action(action: bpy.types.Action, armature: bpy.types.Object) -> Ite
     """Names and largest twists of the bones that an action rotates."""
     curves: dict[tuple[str, str], dict[int, np.ndarray]] = {}
     for curve in iterate_curves(action):
-        bone, _, channel = curve.data_path.removeprefix("pose.bones[").partition("]")
-        key = bone[1:-1], channel.removeprefix(".")
-        if curve.data_path.startswith("pose.bones[") and len(curve.keyframe_points):
-            curves.setdefault(key, {})[curve.array_index] = read_array(curve.keyframe_points, "co", 2)
-    for (escaped, channel), axes in curves.items():
-        name = bpy.utils.unescape_identifier(escaped)
+        name, channel = split_bone_path(curve.data_path)
+        if name and len(curve.keyframe_points):
+            curves.setdefault((name, channel.removeprefix(".")), {})[curve.array_index] = read_array(
+                curve.keyframe_points, "co", 2
+            )
+    for (name, channel), axes in curves.items():
         bone = armature.pose.bones.get(name)
         if bone is None:
             continue

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import bpy
 
-from ..bridge.animation import iterate_curve_paths
+from ..bridge.animation import iterate_curve_paths, split_bone_path
 from ..bridge.armatures import Skeleton, read_pose
 from ..deformers import Pose
 from ..settings.engine_copy import ORIGINAL_KEY
-
-BONE = re.compile(r'pose\.bones\["((?:[^"\\]|\\.)*)"\]')
 
 
 def list_actions(armature: bpy.types.Object) -> list[bpy.types.Action]:
@@ -25,8 +22,7 @@ def list_actions(armature: bpy.types.Object) -> list[bpy.types.Action]:
 
 
 def _moves_any(action: bpy.types.Action, bones: set[str]) -> bool:
-    found = map(BONE.match, iterate_curve_paths(action))
-    return any(match is not None and match[1] in bones for match in found)
+    return any(split_bone_path(path)[0] in bones for path in iterate_curve_paths(action))
 
 
 def list_frames(action: bpy.types.Action) -> range:

@@ -21,7 +21,9 @@ from scenes import (
     undo,
     update,
 )
+from supple.bridge.twists import read_action_twists
 from supple.settings.objects import settings_of
+from supple.tasks.actions import list_actions
 from supple.tasks.skin import live
 
 SIDES = 16
@@ -204,3 +206,16 @@ def test_transforms_and_points_agree():
     obj.modifiers.move(len(obj.modifiers) - 1, 0)
     update()
     assert distance(points, evaluated_points(obj)) < 1e-5
+
+
+def test_twists_are_found_whatever_a_bone_is_called():
+    _, armature = add_tube()
+    name = 'bone ["2"] \\ ]'
+    bone = armature.pose.bones["bone.2"]
+    bone.name = name
+    bone.rotation_mode = "XYZ"
+    for frame, angle in ((1, 0.0), (8, 4.0)):
+        bone.rotation_euler.y = angle
+        bone.keyframe_insert("rotation_euler", frame=frame)
+    assert read_action_twists(armature.animation_data.action, armature) == {name: pytest.approx(4.0)}
+    assert list_actions(armature) == [armature.animation_data.action]
