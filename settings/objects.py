@@ -7,6 +7,7 @@ import bpy
 from ..deformers import DEFAULT_METHOD, METHODS
 from .bones import TWIST_ITEMS
 from .choices import METHOD_ITEMS, choice_properties
+from .corrections import CorrectionSettings
 from .events import redraw, show_change, show_pattern
 from .particles import ParticleSettings
 from .patterns import PatternSettings, StrokePoint
@@ -109,6 +110,12 @@ class ObjectSettings(bpy.types.PropertyGroup):
     pattern_count: IntProperty(options={"HIDDEN"})
     pattern_state: StringProperty(options={"HIDDEN"})
     pattern_message: StringProperty(options={"HIDDEN", "SKIP_SAVE"})
+    corrections: CollectionProperty(type=CorrectionSettings)
+    active_correction: IntProperty(name="Active Correction", options={"HIDDEN"})
+    posed_copy: PointerProperty(type=bpy.types.Object, options={"HIDDEN"})
+    corrected: PointerProperty(type=bpy.types.Object, options={"HIDDEN"})
+    corrected_key: StringProperty(options={"HIDDEN"})
+    corrected_pose: StringProperty(options={"HIDDEN"})
     evaluate_problem: StringProperty(name="Why Not Nodes", options={"HIDDEN"})
     is_problem_closed: BoolProperty(options={"HIDDEN"})
     version: IntProperty(default=SETTINGS_VERSION, options={"HIDDEN"})

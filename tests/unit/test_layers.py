@@ -49,6 +49,7 @@ MAY_IMPORT = {
     "deformers/anatomy": {"deformers/errors", "deformers/geometry"},
     "deformers/measures": {"deformers/errors", "deformers/geometry", "deformers/rig"},
     "deformers/engine_copy": {"deformers/errors", "deformers/geometry", "deformers/algebra", "deformers/rig"},
+    "deformers/corrections": {"deformers/errors", "deformers/geometry", "deformers/algebra", "deformers/rig"},
     "deformers/": {
         "deformers/errors",
         "deformers/method",
@@ -66,6 +67,7 @@ MAY_IMPORT = {
     "tasks/check": {"deformers", "bridge", "settings", "tasks/", "tasks/skin", "tasks/weights"},
     "tasks/compare": {"deformers", "bridge", "settings", "tasks/", "tasks/skin"},
     "tasks/engine_copy": {"deformers", "bridge", "settings", "tasks/", "tasks/skin", "tasks/patterns"},
+    "tasks/corrections": {"deformers", "bridge", "settings", "tasks/", "tasks/skin"},
     "translations": set(),
     "viewport": {"deformers", "bridge", "tasks", "settings", "translations"},
     "preview": {"deformers", "bridge", "tasks", "settings"},
