@@ -9,9 +9,13 @@ another order: some particles would be linked otherwise, and a character would d
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
+
+FindNearest = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
+"""From points (N, 3), and a surface's points (V, 3) and triangles (T, 3), to the nearest triangles (N,), barycentric
+coordinates (N, 3) on them and distances (N,): as `bridge.nearest.find_nearest_surface`."""
 
 GROUP = 64
 """Points in a group: each is compared with the targets that can be near any of it."""
@@ -116,3 +120,41 @@ def _squares(points: np.ndarray, targets: np.ndarray) -> np.ndarray:
         difference = points[:, axis, None] - targets[:, axis]
         result += difference * difference
     return result
+
+
+def read_nearest(
+    positions: np.ndarray,
+    values: np.ndarray,
+    points: np.ndarray,
+    triangles: np.ndarray,
+    find_nearest: FindNearest,
+    tolerance: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Read values at the surface points nearest to positions: a vertex's own where one is there, else interpolated.
+
+    Parameters
+    ----------
+    positions : float array, shape (N, 3)
+    values : float array, shape (V, C)
+    points : float array, shape (V, 3)
+    triangles : int array, shape (T, 3)
+    find_nearest : FindNearest
+    tolerance : float
+        Distance within which a position is that of a vertex.
+
+    Returns
+    -------
+    values : float32 array, shape (N, C)
+    distances : float array, shape (N,)
+    """
+    result = np.zeros((len(positions), values.shape[1]), np.float32)
+    if not len(positions):
+        return result, np.zeros(0)
+    owner, shares, distances = find_nearest(positions, points, triangles)
+    corners = triangles[owner]
+    gaps = np.linalg.norm(points[corners] - positions[:, None], axis=2)
+    on = gaps.min(axis=1) <= tolerance
+    shares = np.where(on[:, None], np.eye(3)[gaps.argmin(axis=1)], shares).astype(np.float32)
+    for corner in range(3):
+        result += shares[:, corner, None] * values[corners[:, corner]]
+    return result, distances

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import SkinningError
+from ..geometry.neighbors import FindNearest, read_nearest
 from ..geometry.solid import weld
 from .checks import check_finite
-from .transfer import FindNearest
 
 TOLERANCE = 1e-4
 """Distance, as a share of the mesh's diagonal, within which a mirrored vertex matches another, or lies on the plane."""
@@ -124,7 +124,7 @@ def mirror_weights(
     changed = np.flatnonzero(targets & (welded == np.arange(len(points))))
     images = points[changed].copy()
     images[:, axis] = 2.0 * center - images[:, axis]
-    mirrored, distances = _read_at(images, weights, points, surface, find_nearest, TOLERANCE * size)
+    mirrored, distances = read_nearest(images, weights, points, surface, find_nearest, TOLERANCE * size)
     mirrored = mirrored[:, pairs]
     central = side[changed] == 0 if kept else np.ones(len(changed), bool)
     own = weights[changed]
@@ -137,28 +137,6 @@ def mirror_weights(
     away[changed] = distances > FAR_SHARE * size
     result = np.where(targets[:, None], result[welded], result)
     return Mirror(result, targets, targets & away[welded])
-
-
-def _read_at(
-    positions: np.ndarray,
-    weights: np.ndarray,
-    points: np.ndarray,
-    triangles: np.ndarray,
-    find_nearest: FindNearest,
-    tolerance: float,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Weights, shape (N, B), and distances, shape (N,), of the surface points nearest to positions, shape (N, 3)."""
-    if not len(positions):
-        return np.zeros((0, weights.shape[1]), np.float32), np.zeros(0)
-    owner, shares, distances = find_nearest(positions, points, triangles)
-    corners = triangles[owner]
-    gaps = np.linalg.norm(points[corners] - positions[:, None], axis=2)
-    on = gaps.min(axis=1) <= tolerance
-    shares = np.where(on[:, None], np.eye(3)[gaps.argmin(axis=1)], shares).astype(np.float32)
-    result = np.zeros((len(positions), weights.shape[1]), np.float32)
-    for corner in range(3):
-        result += shares[:, corner, None] * weights[corners[:, corner]]
-    return result, distances
 
 
 def _keep_locked(own: np.ndarray, mirrored: np.ndarray, locked: np.ndarray) -> np.ndarray:

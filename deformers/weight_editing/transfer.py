@@ -10,12 +10,9 @@ import numpy as np
 from ..algebra import conjugate_gradients
 from ..errors import SkinningError
 from ..geometry.mesh_laplacian import Laplacian, drop_degenerate, make_laplacian
+from ..geometry.neighbors import FindNearest
 from ..geometry.solid import area_vectors, find_islands, weld
 from .checks import check_finite
-
-FindNearest = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
-"""From points (N, 3), and a surface's points (V, 3) and triangles (T, 3), to the nearest triangles (N,), barycentric
-coordinates (N, 3) on them and distances (N,): as `bridge.nearest.find_nearest_surface`."""
 
 FILL_TOLERANCE = 1e-4
 """Share of the first residual at which a fill is done: weights are then accurate to about as much."""
