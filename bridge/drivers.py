@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 import bpy
 import numpy as np
 
-from ..deformers.patterns.heights import AXES, Response, measure_joint_angles
+from ..deformers.patterns.heights import AXES, Response
+from ..deformers.rig.joint_angles import measure_joint_angles
 from .modifiers import find_socket_id
 
 ROTATION_MODE = "SWING_TWIST_Y"
@@ -68,9 +70,29 @@ def read_angle(armature: bpy.types.Object, joint: DrivingJoint) -> float:
 
 def _read_angle_about(armature: bpy.types.Object, bone: str, axis: str) -> float:
     """Rotation of an evaluated armature's bone about one of its axes, against its rest and its parent, radians."""
-    pose_bone = armature.pose.bones[bone]
-    local = armature.convert_space(pose_bone=pose_bone, matrix=pose_bone.matrix, from_space="POSE", to_space="LOCAL")
-    return float(measure_joint_angles(np.array(local.to_quaternion(), np.float64))[AXES.index(axis)])
+    return float(measure_joint_angles(read_local_rotations(armature, [bone]))[0, AXES.index(axis)])
+
+
+def read_local_rotations(armature: bpy.types.Object, bones: Sequence[str]) -> np.ndarray:
+    """Rotations of bones against their rest and their parents, constraints included: the same as drivers read.
+
+    Parameters
+    ----------
+    armature : Object
+        Evaluated.
+    bones : sequence of str
+
+    Returns
+    -------
+    float64 array, shape (N, 4)
+        Unit quaternions (w, x, y, z), w not negative.
+    """
+    found = np.empty((len(bones), 4))
+    for row, name in zip(found, bones, strict=True):
+        bone = armature.pose.bones[name]
+        local = armature.convert_space(pose_bone=bone, matrix=bone.matrix, from_space="POSE", to_space="LOCAL")
+        row[:] = np.array(local.to_quaternion())
+    return found / np.linalg.norm(found, axis=1, keepdims=True)
 
 
 def _angle_between(first: Any, second: Any) -> float:
@@ -115,44 +137,47 @@ def drive_amount(
     is_full : bool
         Whether all of it is brought out whatever the angle.
     """
-    driver = _ensure_driver(obj, path, slot).driver
-    variables = _ensure_variables(driver, 1 + len(joint.chain))
+    driver = ensure_driver(obj, path, slot).driver
+    variables = ensure_variables(driver, 1 + len(joint.chain))
     if joint.axis == "BETWEEN":
-        _set(variables[0], type="ROTATION_DIFF")
+        set_values(variables[0], type="ROTATION_DIFF")
         for target, bone in zip(variables[0].targets, (joint.bone, joint.other_bone), strict=True):
-            _set(target, id=joint.armature, bone_target=bone)
+            set_values(target, id=joint.armature, bone_target=bone)
     else:
         parts = ((joint.bone, joint.axis, 1), *joint.chain)
         for variable, (bone, axis, _) in zip(variables, parts, strict=True):
-            _measure_rotation(variable, joint.armature, bone, axis)
+            measure_rotation(variable, joint.armature, bone, axis)
     angle = VARIABLES[0] + "".join(
         ("+" if sign > 0 else "-") + VARIABLES[number] for number, (_, _, sign) in enumerate(joint.chain, 1)
     )
     angle = f"({angle})" if joint.chain else angle
-    _set(driver, expression=FULL if is_full else write_expression(response, joint.rest, angle))
+    set_values(driver, expression=FULL if is_full else write_expression(response, joint.rest, angle))
 
 
 def drive_by_properties(
-    obj: bpy.types.Object, path: str, source: bpy.types.Object, paths: tuple[str, ...], expression: str
+    owner: bpy.types.ID, path: str, source: bpy.types.ID, paths: tuple[str, ...], expression: str, slot: int = 0
 ) -> None:
-    """Drive a property of an object by properties of another.
+    """Drive a property of an object or a data-block by properties of another, or of the same.
 
     Parameters
     ----------
-    obj : Object
+    owner : ID
     path : str
         Data path of the property.
-    source : Object
+    source : ID
     paths : tuple of str
         Data paths of the properties of `source`.
     expression : str
         Names them by `VARIABLES`.
+    slot : int
+        Index of the entry.
     """
-    driver = _ensure_driver(obj, path, 0).driver
-    for variable, source_path in zip(_ensure_variables(driver, len(paths)), paths, strict=True):
-        _set(variable, type="SINGLE_PROP")
-        _set(variable.targets[0], id=source, data_path=source_path)
-    _set(driver, expression=expression)
+    driver = ensure_driver(owner, path, slot).driver
+    for variable, source_path in zip(ensure_variables(driver, len(paths)), paths, strict=True):
+        set_values(variable, type="SINGLE_PROP")
+        set_values(variable.targets[0], id_type=source.id_type)
+        set_values(variable.targets[0], id=source, data_path=source_path)
+    set_values(driver, expression=expression)
 
 
 def drive_key(key: bpy.types.ShapeKey, armature: bpy.types.Object, name: str) -> None:
@@ -205,14 +230,28 @@ def drive_key_by_angle(
     driver.expression = f"max(0,min(({angle}-{start:.6g})/{peak - start:.6g},{falling}))"
 
 
-def _measure_rotation(variable: bpy.types.DriverVariable, armature: bpy.types.Object, bone: str, axis: str) -> None:
-    _set(variable, type="TRANSFORMS")
-    _set(
+def measure_rotation(
+    variable: bpy.types.DriverVariable, armature: bpy.types.Object, bone: str, channel: str, mode: str = ROTATION_MODE
+) -> None:
+    """Have a variable of a driver measure a bone's rotation against its rest and its parent, constraints included.
+
+    Parameters
+    ----------
+    variable : DriverVariable
+    armature : Object
+    bone : str
+    channel : str
+        "W", "X", "Y" or "Z". In the usual mode, W is the whole swing.
+    mode : str
+        How the rotation is split.
+    """
+    set_values(variable, type="TRANSFORMS")
+    set_values(
         variable.targets[0],
         id=armature,
         bone_target=bone,
-        transform_type=f"ROT_{axis}",
-        rotation_mode=ROTATION_MODE,
+        transform_type=f"ROT_{channel}",
+        rotation_mode=mode,
         transform_space="LOCAL_SPACE",
     )
 
@@ -234,8 +273,17 @@ def read_bones(obj: bpy.types.Object, path: str, slot: int) -> list[str]:
     return []
 
 
-def _set(owner: Any, **values: Any) -> None:
-    """Set what differs: each change of a driver has Blender look at all that depends on anything."""
+def set_values(owner: Any, **values: Any) -> None:
+    """Set what differs of a driver, a variable or a target.
+
+    Each change of a driver has Blender look at all that depends on anything.
+
+    Parameters
+    ----------
+    owner : Driver, DriverVariable or DriverTarget
+    **values : Any
+        By the names of its properties.
+    """
     for name, value in values.items():
         if getattr(owner, name) != value:
             setattr(owner, name, value)
@@ -267,15 +315,15 @@ def keep_drivers(obj: bpy.types.Object, start: str, used: set[tuple[str, int]]) 
             data.drivers.remove(curve)
 
 
-def remove_drivers(obj: bpy.types.Object, starts: tuple[str, ...]) -> None:
-    """Remove the drivers of an object whose data paths start so, and its animation data where nothing else is in it."""
-    data = obj.animation_data
+def remove_drivers(owner: bpy.types.Object | bpy.types.Key, starts: tuple[str, ...]) -> None:
+    """Remove the drivers whose data paths start so, and the animation data where nothing else is in it."""
+    data = owner.animation_data
     if data is None:
         return
     for curve in [curve for curve in data.drivers if curve.data_path.startswith(starts)]:
         data.drivers.remove(curve)
     if not (data.drivers or data.action or data.nla_tracks):
-        obj.animation_data_clear()
+        owner.animation_data_clear()
 
 
 def retarget_drivers(obj: bpy.types.Object, former: bpy.types.Object | None, source: bpy.types.Object) -> None:
@@ -293,12 +341,23 @@ def retarget_drivers(obj: bpy.types.Object, former: bpy.types.Object | None, sou
                 target.id = source
 
 
-def _ensure_driver(obj: bpy.types.Object, path: str, slot: int) -> bpy.types.FCurve:
-    if obj.animation_data is not None:
-        for curve in obj.animation_data.drivers:
-            if (curve.data_path, curve.array_index) == (path, slot):
-                return curve
-    curve: Any = obj.driver_add(path, slot) if path.startswith('["') else obj.driver_add(path)
+def ensure_driver(owner: bpy.types.ID, path: str, slot: int) -> bpy.types.FCurve:
+    """The driver of a property, made if there is none.
+
+    Parameters
+    ----------
+    owner : ID
+        An object or a data-block.
+    path : str
+        Data path of the property.
+    slot : int
+        Index of the entry.
+    """
+    data: Any = getattr(owner, "animation_data", None)
+    for curve in data.drivers if data is not None else ():
+        if (curve.data_path, curve.array_index) == (path, slot):
+            return curve
+    curve: Any = owner.driver_add(path, slot) if path.startswith('["') else owner.driver_add(path)
     for modifier in list(curve.modifiers):
         curve.modifiers.remove(modifier)
     curve.keyframe_points.clear()  # from 5.0 on there are two, to which values near them snap
@@ -306,12 +365,18 @@ def _ensure_driver(obj: bpy.types.Object, path: str, slot: int) -> bpy.types.FCu
     return curve
 
 
-def _ensure_variables(driver: bpy.types.Driver, count: int) -> list[bpy.types.DriverVariable]:
-    """So many variables of a driver, named by `VARIABLES`."""
+def ensure_variables(driver: bpy.types.Driver, count: int) -> list[bpy.types.DriverVariable]:
+    """So many variables of a driver, named by `VARIABLES`.
+
+    Parameters
+    ----------
+    driver : Driver
+    count : int
+    """
     while len(driver.variables) > count:
         driver.variables.remove(driver.variables[-1])
     while len(driver.variables) < count:
         driver.variables.new()
     for variable, name in zip(driver.variables, VARIABLES, strict=False):
-        _set(variable, name=name)
+        set_values(variable, name=name)
     return list(driver.variables)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..algebra.small_inverses import invert_definite, invert_three
+from ..rig.joint_angles import evaluate_hat
 from .model import Key
 from .patch import Patch
 
@@ -83,22 +84,6 @@ def read_angle(quaternions: np.ndarray, axis: np.ndarray) -> np.ndarray:
     axis : float array, shape (3,)
     """
     return 2.0 * np.arctan2(quaternions[:, 1:] @ axis, quaternions[:, 0])
-
-
-def evaluate_hat(angles: np.ndarray, hat: tuple[float, float, float | None]) -> np.ndarray:
-    """Values of a key: from 0 where its hat begins up to 1 and down to 0 where it ends.
-
-    Parameters
-    ----------
-    angles : float array, shape (F,)
-    hat : (float, float, float or None)
-        Of `Key.angles`.
-    """
-    begin, top, end = hat
-    values = (angles - begin) / max(top - begin, 1e-9)
-    if end is not None:
-        values = np.minimum(values, (end - angles) / max(end - top, 1e-9))
-    return np.clip(values, 0.0, 1.0)
 
 
 def evaluate_keys(keys: list[Key], quaternions: np.ndarray) -> np.ndarray:

@@ -94,34 +94,6 @@ class Relief:
             )
 
 
-def measure_joint_angles(rotations: np.ndarray) -> np.ndarray:
-    """Measure joints' rotations about their bones' axes: a twist about Y, and the two parts of the swing that is left.
-
-    Parameters
-    ----------
-    rotations : array, shape (..., 4)
-        Unit quaternions (w, x, y, z): the bone's rotation against its rest and its parent.
-
-    Returns
-    -------
-    float64 array, shape (..., 3)
-        About X, Y and Z, radians, from -pi to pi. Each is the whole angle where the others are zero; none jumps as long
-        as neither swing nor twist reaches pi.
-
-    Notes
-    -----
-    The split is that of Blender's driver variables in mode "Swing and Y Twist": q = swing * twist, with the twist
-    2 atan2(y, w) and the parts of the swing 2 asin of its vector's.
-    """
-    rotations = np.asarray(rotations, np.float64)
-    w, x, y, z = np.moveaxis(np.where(rotations[..., :1] < 0.0, -rotations, rotations), -1, 0)
-    half = np.arctan2(y, w)
-    cos, sin = np.cos(half), np.sin(half)
-    swing = np.stack([x * cos + z * sin, half, z * cos - x * sin], axis=-1)
-    swing[..., (0, 2)] = np.arcsin(np.clip(swing[..., (0, 2)], -1.0, 1.0))
-    return 2.0 * swing
-
-
 def respond(response: Response, angles: np.ndarray | float) -> np.ndarray:
     """Find how much of a pattern angles bring out.
 

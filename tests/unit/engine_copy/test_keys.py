@@ -4,15 +4,9 @@ import numpy as np
 import pytest
 
 from supple.deformers.engine_copy import Examples, FitParams, fit, fit_linear, measure, pose_copy
-from supple.deformers.engine_copy.keys import evaluate_hat, read_angle
+from supple.deformers.engine_copy.keys import read_angle
 
 from .test_fitting import ignore, make_example
-
-
-def test_hats_by_hand() -> None:
-    angles = np.array([-1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0])
-    assert evaluate_hat(angles, (0.0, 1.0, 2.0)).tolist() == [0.0, 0.0, 0.5, 1.0, 0.5, 0.0, 0.0]
-    assert evaluate_hat(angles, (1.0, 2.0, None)).tolist() == [0.0, 0.0, 0.0, 0.0, 0.5, 1.0, 1.0]
 
 
 def test_an_angle_is_read_about_its_axis_alone() -> None:

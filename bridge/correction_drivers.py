@@ -1,0 +1,243 @@
+"""Drivers of corrections: shape keys that rotations of bones bring in, by expressions that need no Python.
+
+One angle drives a key at once. Radial basis functions are too long for one expression: they are custom properties of
+the shape keys' own data-block, arrays whose entries have drivers: how near each pose is, how strong each correction is
+before all are brought to a sum of 1, and that sum. There they are evaluated in the same step as the pose, and a
+duplicate of the mesh reads its own.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+
+import bpy
+import numpy as np
+
+from ..deformers.corrections.readers import FLAT, AngleReader, RadialReader, Reader
+from .drivers import (
+    ROTATION_MODE,
+    VARIABLES,
+    drive_by_properties,
+    ensure_driver,
+    ensure_variables,
+    measure_rotation,
+    read_local_rotations,
+    remove_drivers,
+    set_values,
+)
+
+GROUP = re.compile(r"supple_reader_\d+(?=_)")
+"""What names of the custom properties of one reader start with."""
+
+
+def drive_keys(
+    obj: bpy.types.Object, armature: bpy.types.Object, bones: Sequence[str], keys: Sequence[str], reader: Reader
+) -> None:
+    """Have shape keys of a mesh follow the rotations of bones; anew, where they do so already.
+
+    Parameters
+    ----------
+    obj : Object
+    armature : Object
+    bones : sequence of str
+        In the order of the reader's.
+    keys : sequence of str
+        Names of shape keys, in the order of the reader's corrections.
+    reader : AngleReader or RadialReader
+    """
+    release_keys(obj, keys)
+    blocks = obj.data.shape_keys
+    if isinstance(reader, AngleReader):
+        channels = [(bones[0], channel) for channel in ("YW" if reader.is_twist else "XZW")]
+        for number, key in enumerate(keys):
+            path = _value_path(key), 0
+            _drive_by_rotations(blocks, path, armature, channels, ROTATION_MODE, write_angle(reader, number))
+    else:
+        _drive_radially(blocks, armature, bones, keys, reader)
+
+
+def release_keys(obj: bpy.types.Object, keys: Sequence[str]) -> None:
+    """Have shape keys of a mesh follow nothing any more, and remove the custom properties that only they have read.
+
+    Parameters
+    ----------
+    obj : Object
+    keys : sequence of str
+        Names of shape keys, also of such as are gone.
+    """
+    blocks = obj.data.shape_keys
+    if blocks is None or blocks.animation_data is None:
+        return
+    remove_drivers(blocks, tuple(map(_value_path, keys)))
+    drivers = blocks.animation_data.drivers if blocks.animation_data is not None else ()
+    kept = {found for curve in drivers if not curve.data_path.startswith('["') for found in _read_groups(curve)}
+    for name in [name for name in blocks.keys() if _find_group(name) not in ("", *kept)]:
+        remove_drivers(blocks, (_property_path(name),))
+        del blocks[name]
+
+
+def write_angle(reader: AngleReader, number: int) -> str:
+    """What `AngleReader.read` gives of a correction, as a driver's expression.
+
+    Parameters
+    ----------
+    reader : AngleReader
+    number : int
+        Of the correction.
+
+    Returns
+    -------
+    str
+        Of a = ROT_X, b = ROT_Z and c = ROT_W, or of a = ROT_Y and b = ROT_W for twist, in mode "SWING_TWIST_Y".
+    """
+    begin, top, end = reader.hats[number]
+    x, _, z = reader.axis.tolist()
+    angle = "a" if reader.is_twist else f"2*asin(clamp({x:.7g}*sin(a/2)+{z:.7g}*sin(b/2),-1,1))"
+    sides = []
+    if begin is not None:
+        sides.append(f"({angle}-({begin:.7g}))/{top - begin:.7g}")
+    if end is not None:
+        sides.append(f"({end:.7g}-{angle})/{end - top:.7g}")
+    hat = sides[0] if len(sides) == 1 else f"min({','.join(sides)})"
+    hat = f"clamp(({hat}-{FLAT:.7g})/{1.0 - 2.0 * FLAT:.7g})"
+    fades = [("b", reader.swing_fade), ("abs(a)", reader.twist_fade)] if reader.is_twist else [("c", reader.swing_fade)]
+    return hat + "".join(f"*clamp((pi-{angle})/{np.pi - start:.7g})" for angle, start in fades)
+
+
+def write_nearness(reader: RadialReader, number: int) -> str:
+    """A radial basis function of `RadialReader`, as a driver's expression.
+
+    Parameters
+    ----------
+    reader : RadialReader
+    number : int
+        Of the pose, 0 for rest.
+
+    Returns
+    -------
+    str
+        Of the bones' quaternions, four variables each.
+    """
+    poses, scale = reader.poses[number], 1.0 / reader.width**2
+    letters = [VARIABLES[start : start + 4] for start in range(0, 4 * len(poses), 4)]
+    if reader.is_swing:
+        terms = [
+            f"{2.0 * scale * x:+.7g}*({b}*{c}-{a}*{d}){scale * y:+.7g}*(1-2*({b}*{b}+{d}*{d}))"
+            f"{2.0 * scale * z:+.7g}*({c}*{d}+{a}*{b})"
+            for (a, b, c, d), (x, y, z) in zip(letters, poses.tolist(), strict=True)
+        ]
+        return f"exp({''.join(terms)}-{scale * len(poses):.7g})"
+    scaled = (np.sqrt(2.0 * scale) * poses).tolist()
+    products = [
+        "".join(f"{value:+.7g}*{letter}" for value, letter in zip(pose, names, strict=True))
+        for pose, names in zip(scaled, letters, strict=True)
+    ]
+    return f"exp({'+'.join(f'pow({product},2)' for product in products)}-{2.0 * scale * len(poses):.7g})"
+
+
+def find_reading_bone(armature: bpy.types.Object, bone: str, joint_parent: str) -> str:
+    """Which bone's rotation to read for a joint: the deforming bone's, or that of a control bone it hangs under.
+
+    Parameters
+    ----------
+    armature : Object
+        Evaluated, in the pose.
+    bone : str
+        The deforming bone.
+    joint_parent : str
+        The bone that it is joined to, "" for none.
+
+    Returns
+    -------
+    str
+        Of the bones from `bone` up to the first that the bone it is joined to hangs under, too, the one that has turned
+        most.
+    """
+    bones = armature.pose.bones
+    if joint_parent not in bones:
+        return bone
+    above = {joint_parent, *(parent.name for parent in bones[joint_parent].parent_recursive)}
+    chain = [bone, *itertools.takewhile(lambda name: name not in above, _list_parents(bones[bone]))]
+    rotations = read_local_rotations(armature, chain)
+    return chain[int(np.linalg.norm(rotations[:, 1:], axis=1).argmax())]
+
+
+def _list_parents(bone: bpy.types.PoseBone) -> list[str]:
+    return [parent.name for parent in bone.parent_recursive]
+
+
+def _drive_by_rotations(
+    owner: bpy.types.ID,
+    path: tuple[str, int],
+    armature: bpy.types.Object,
+    channels: list[tuple[str, str]],
+    mode: str,
+    expression: str,
+) -> None:
+    """Drive a property, at a path and index, by channels of bones' rotations."""
+    driver = ensure_driver(owner, *path).driver
+    for variable, (bone, channel) in zip(ensure_variables(driver, len(channels)), channels, strict=True):
+        measure_rotation(variable, armature, bone, channel, mode)
+    set_values(driver, expression=expression)
+
+
+def _drive_radially(
+    blocks: bpy.types.Key, armature: bpy.types.Object, bones: Sequence[str], keys: Sequence[str], reader: RadialReader
+) -> None:
+    group = next(name for name in map("supple_reader_{}".format, itertools.count(1)) if f"{name}_near" not in blocks)
+    near, strength, total = f"{group}_near", f"{group}_strength", f"{group}_sum"
+    channels = [(bone, channel) for bone in bones for channel in "WXYZ"]
+    blocks[near] = [0.0] * len(reader.poses)
+    for number in range(len(reader.poses)):
+        path = _property_path(near), number
+        _drive_by_rotations(blocks, path, armature, channels, "QUATERNION", write_nearness(reader, number))
+    _add_up(
+        blocks,
+        strength,
+        near,
+        [list(enumerate(row)) for row in reader.gains.tolist()],
+        f"max({{}}-{reader.offset:.7g},0)",
+    )
+    _add_up(blocks, total, strength, [[(number, 1.0) for number in range(len(keys))]], "{}")
+    for number, key in enumerate(keys):
+        paths = _property_path(strength, number), _property_path(total, 0)
+        drive_by_properties(blocks, _value_path(key), blocks, paths, "a/max(b,1)")
+
+
+def _add_up(blocks: bpy.types.Key, name: str, source: str, rows: list[list[tuple[int, float]]], wrap: str) -> str:
+    """Make a custom property of sums of another's entries, (index, gain) each, in an expression's braces; its name.
+
+    In two steps where there are more of them than variables.
+    """
+    most, count = len(VARIABLES), len(rows[0])
+    if count > most:
+        pieces = [row[start : start + most] for row in rows for start in range(0, count, most)]
+        source, steps = _add_up(blocks, f"{name}_part", source, pieces, "{}"), len(pieces) // len(rows)
+        rows = [[(first + step, 1.0) for step in range(steps)] for first in range(0, len(pieces), steps)]
+    blocks[name] = [0.0] * len(rows)
+    for number, row in enumerate(rows):
+        terms = "".join(f"{gain:+.7g}*{letter}" for (_, gain), letter in zip(row, VARIABLES, strict=False))
+        paths = tuple(_property_path(source, index) for index, _ in row)
+        drive_by_properties(blocks, _property_path(name), blocks, paths, wrap.format(terms), number)
+    return name
+
+
+def _property_path(name: str, index: int | None = None) -> str:
+    return f'["{name}"]' + ("" if index is None else f"[{index}]")
+
+
+def _find_group(text: str) -> str:
+    """The start of a custom property's name, or of that in a data path, that all of one reader share; "" for others."""
+    found = GROUP.match(text.removeprefix('["'))
+    return found.group() if found else ""
+
+
+def _read_groups(curve: bpy.types.FCurve) -> set[str]:
+    """What a driver reads of `_find_group`."""
+    return {_find_group(target.data_path) for variable in curve.driver.variables for target in variable.targets}
+
+
+def _value_path(key: str) -> str:
+    return f'key_blocks["{bpy.utils.escape_identifier(key)}"].value'

@@ -1,0 +1,71 @@
+"""Angles of joints against their rest, in radians, and how much of something they bring in."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def split_swing_twist(rotations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Split rotations of bones into a twist about the bone, axis Y, and the swing that comes after it.
+
+    Parameters
+    ----------
+    rotations : array, shape (..., 4)
+        Unit quaternions (w, x, y, z): the bone's rotation against its rest and its parent.
+
+    Returns
+    -------
+    swings : float64 array, shape (..., 3)
+        (w, x, z) of the swing's quaternion, w not negative, whose y is 0. They do not jump but where the bone points
+        back along itself.
+    twists : float64 array, shape (...)
+        Radians, from -pi to pi.
+
+    Notes
+    -----
+    q = swing * twist, as Blender's driver variables split it in mode "Swing and Y Twist".
+    """
+    rotations = np.asarray(rotations, np.float64)
+    w, x, y, z = np.moveaxis(np.where(rotations[..., :1] < 0.0, -rotations, rotations), -1, 0)
+    half = np.arctan2(y, w)
+    cos, sin = np.cos(half), np.sin(half)
+    return np.stack([np.hypot(w, y), x * cos + z * sin, z * cos - x * sin], axis=-1), 2.0 * half
+
+
+def measure_joint_angles(rotations: np.ndarray) -> np.ndarray:
+    """Measure joints' rotations about their bones' axes: a twist about Y, and the two parts of the swing that is left.
+
+    Parameters
+    ----------
+    rotations : array, shape (..., 4)
+        As for `split_swing_twist`.
+
+    Returns
+    -------
+    float64 array, shape (..., 3)
+        About X, Y and Z, radians, from -pi to pi. Each is the whole angle where the others are zero; none jumps as long
+        as neither swing nor twist reaches pi. The parts of the swing are 2 asin of its vector's.
+    """
+    swings, twists = split_swing_twist(rotations)
+    x, z = 2.0 * np.arcsin(np.clip(np.moveaxis(swings[..., 1:], -1, 0), -1.0, 1.0))
+    return np.stack([x, twists, z], axis=-1)
+
+
+def evaluate_hat(angles: np.ndarray, hat: tuple[float | None, float, float | None]) -> np.ndarray:
+    """Values that rise from 0 at an angle up to 1 at the next and fall to 0 at a third.
+
+    Parameters
+    ----------
+    angles : float array, shape (F,)
+    hat : (float or None, float, float or None)
+        The three, ascending; None where it does not rise, or does not fall.
+
+    Returns
+    -------
+    float array, shape (F,)
+    """
+    begin, top, end = hat
+    values = np.ones_like(angles) if begin is None else (angles - begin) / max(top - begin, 1e-9)
+    if end is not None:
+        values = np.minimum(values, (end - angles) / max(end - top, 1e-9))
+    return np.clip(values, 0.0, 1.0)

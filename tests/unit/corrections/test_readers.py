@@ -1,0 +1,245 @@
+"""What brings corrections in: 1 at their own poses, 0 at rest and at the others', and no jump anywhere."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from supple.deformers.corrections.readers import FLAT, LEAST_ANGLE, AngleReader, RadialReader, find_reader
+from supple.deformers.errors import SkinningError
+from supple.deformers.rig.joint_angles import split_swing_twist
+
+REST = np.array([1.0, 0.0, 0.0, 0.0])
+AXES = {"X": (1, 0, 0), "Y": (0, 1, 0), "Z": (0, 0, 1)}
+
+
+def turn(axis, degrees: float) -> np.ndarray:
+    """Quaternion of a rotation about an axis, or about "X", "Y" or "Z"."""
+    axis = np.asarray(AXES.get(axis, axis) if isinstance(axis, str) else axis, np.float64)
+    half = np.radians(degrees) / 2
+    return np.array([np.cos(half), *(np.sin(half) * axis / np.linalg.norm(axis))])
+
+
+def multiply(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """The rotation by the second, then by the first; either may be many."""
+    a, b, c, d = np.moveaxis(np.asarray(first), -1, 0)
+    w, x, y, z = np.moveaxis(np.asarray(second), -1, 0)
+    return np.stack(
+        [a * w - b * x - c * y - d * z, a * x + b * w + c * z - d * y, a * y - b * z + c * w + d * x,
+         a * z + b * y - c * x + d * w], axis=-1,
+    )  # fmt: skip
+
+
+def draw(count: int, bones: int, seed: int) -> np.ndarray:
+    """Random rotations, all equally likely, shape (count, bones, 4)."""
+    found = np.random.default_rng(seed).normal(size=(count, bones, 4))
+    return found / np.linalg.norm(found, axis=2, keepdims=True)
+
+
+GROUPS = {
+    "one bend": ("AUTO", [[turn("X", 90)]]),
+    "bends to both sides": ("AUTO", [[turn("X", 40)], [turn("X", 120)], [turn("X", -30)], [turn("X", 80)]]),
+    "nearly along one line": ("AUTO", [[turn((1, 0, 0.5), 40)], [turn((1, 0.1, 0.4), 120)], [turn((1, 0, 0.6), 80)]]),
+    "twists": ("AUTO", [[turn("Y", 60)], [turn("Y", 150)], [turn("Y", -90)]]),
+    "a bend beyond 150": ("AUTO", [[turn("Z", -170)], [turn("Z", -90)]]),
+    "angles asked for": ("ANGLE", [[turn("X", 40)], [multiply(turn((1, 0, 1), 100), turn("Y", 60))]]),
+    "directions": ("SWING", [[turn("X", 80)], [turn("X", -60)], [turn("Z", 90)], [turn((1, 0, 1), 100)]]),
+    "directions of two bones": ("SWING", [[turn("X", 80), turn("Z", 30)], [turn("X", 80), turn("Z", -60)]]),
+    "a shoulder": (
+        "AUTO",
+        [[turn("X", 90)], [turn("Z", 80)], [multiply(turn("X", 90), turn("Y", 70))], [turn((1, 0, -1), 140)]],
+    ),
+    "half a turn": ("AUTO", [[turn("X", 180)], [turn("Z", 60)]]),
+    "three bones": ("AUTO", [[turn("X", 50), turn("Z", 30), REST], [turn("X", 90), turn("Y", 40), turn("Z", 20)]]),
+    "neighbors": ("RBF", [[turn("X", 2.1)], [turn("X", 90)], [turn("X", 93)]]),
+    "many": ("RBF", [[turn((np.cos(a), b, np.sin(a)), 70 + 30 * b)] for a in np.arange(6) for b in (-1, 0, 1)]),
+}
+"""Reader that is asked for, and the poses of the corrections."""
+
+
+def find_group(name: str) -> tuple[AngleReader | RadialReader, np.ndarray]:
+    kind, poses = GROUPS[name]
+    rotations = np.array(poses)
+    return find_reader(rotations, [kind] * len(poses)), rotations
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_each_pose_brings_in_its_own_correction_alone(name: str) -> None:
+    reader, rotations = find_group(name)
+    assert reader.read(rotations) == pytest.approx(np.eye(len(rotations)), abs=1e-9)
+    assert np.abs(reader.read(np.broadcast_to(REST, (1, *rotations.shape[1:])))).max() < 1e-9
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_what_rounding_changes_does_not_show_at_the_poses(name: str) -> None:
+    reader, rotations = find_group(name)
+    rounded = rotations + 1e-7 * draw(len(rotations), rotations.shape[1], 8)
+    assert reader.read(rounded) == pytest.approx(np.eye(len(rotations)), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_values_are_between_0_and_1_and_add_up_to_at_most_1(name: str) -> None:
+    reader, rotations = find_group(name)
+    values = reader.read(draw(5000, rotations.shape[1], 1))
+    assert values.min() >= 0.0
+    assert values.sum(axis=1).max() <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_the_sign_of_a_quaternion_does_not_count(name: str) -> None:
+    reader, rotations = find_group(name)
+    drawn = draw(500, rotations.shape[1], 2)
+    assert reader.read(-drawn) == pytest.approx(reader.read(drawn), abs=1e-12)
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_nothing_jumps_anywhere(name: str) -> None:
+    """Steps of a millionth of a radian, many of them across half a turn, where angles change their sign."""
+    reader, rotations = find_group(name)
+    bones = rotations.shape[1]
+    drawn = draw(20000, bones, 3)
+    drawn[:8000, :, 0] = 1e-8 * np.sign(drawn[:8000, :, 0])  # half a turn about any axis
+    drawn[4000:8000, :, 2] *= 1e-6  # half a turn of swing
+    drawn /= np.linalg.norm(drawn, axis=2, keepdims=True)
+    step = 1e-6 * draw(20000, bones, 4)
+    moved = drawn + step
+    moved /= np.linalg.norm(moved, axis=2, keepdims=True)
+    change = np.abs(reader.read(moved) - reader.read(drawn)).max(axis=1)
+    assert change.max() < 1e-6 * steepest(reader) + 1e-9
+
+
+def steepest(reader: AngleReader | RadialReader) -> float:
+    """A bound of how fast values change, by how far the quaternion moves.
+
+    An angle read across the bone's direction turns the faster the nearer the bone points back along itself, where the
+    values fade: there, what is left of them counts.
+    """
+    if isinstance(reader, RadialReader):
+        return 20.0 * float(np.abs(reader.gains).sum(axis=1).max()) / reader.width
+    gaps = [abs(side - top) for begin, top, end in reader.hats for side in (begin, end) if side is not None]
+    fades = np.pi - np.array([reader.swing_fade, reader.twist_fade])
+    return float(20.0 / min(*gaps, *fades) / min(fades))
+
+
+def test_a_jump_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, _ = find_group("bends to both sides")
+    monkeypatch.setattr("supple.deformers.corrections.readers._fade", lambda angles, start: np.ones_like(angles))
+    around = np.array([[turn("X", 179.9)], [turn("X", 180.1)]])
+    assert np.abs(np.diff(reader.read(around), axis=0)).max() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("axis", "XYZ")
+@pytest.mark.parametrize("name", GROUPS)
+def test_a_full_turn_passes_without_a_jump(name: str, axis: str) -> None:
+    reader, rotations = find_group(name)
+    bases = [REST, *(turn(other, 90) for other in "XYZ"), turn("X", 180), turn((1, 2, 3), 77)]
+    angles = np.linspace(-180, 180, 14401)
+    for base in bases:
+        path = multiply(base, np.array([turn(axis, angle) for angle in angles]))
+        values = reader.read(np.broadcast_to(path[:, None], (len(path), *rotations.shape[1:])))
+        assert np.abs(np.diff(values, axis=0)).max() < np.radians(0.025) * 40.0 / min(1.0, spacing(rotations))
+        assert values[0] == pytest.approx(values[-1], abs=1e-9)
+
+
+def spacing(rotations: np.ndarray) -> float:
+    """The smallest angle between poses, rest included, radians."""
+    poses = np.concatenate([np.broadcast_to(REST, (1, *rotations.shape[1:])), rotations])
+    pairs = itertools.combinations(poses, 2)
+    return min(float(np.linalg.norm(2.0 * np.arccos(np.minimum(np.abs((a * b).sum(axis=1)), 1.0)))) for a, b in pairs)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("one bend", "X"),
+        ("bends to both sides", "X"),
+        ("nearly along one line", "bend"),
+        ("twists", "Y"),
+        ("a bend beyond 150", "Z"),
+        ("a shoulder", "RBF"),
+        ("half a turn", "RBF"),
+        ("three bones", "RBF"),
+        ("directions", "SWING"),
+    ],
+)
+def test_what_automatic_chooses(name: str, kind: str) -> None:
+    reader, _ = find_group(name)
+    if isinstance(reader, RadialReader):
+        assert kind == ("SWING" if reader.is_swing else "RBF")
+    elif kind == "bend":
+        assert not reader.is_twist
+    else:
+        assert np.abs(reader.axis) == pytest.approx(AXES[kind], abs=1e-9)
+
+
+def test_hats_by_hand() -> None:
+    reader, _ = find_group("bends to both sides")
+    values = reader.read(np.array([[turn("X", angle)] for angle in (-100, -15, 20, 60, 100, 140, 165, 179.99)]))
+    tilt = FLAT / (1.0 - 2.0 * FLAT)  # values keep within so much of straight lines
+    expected = [[0, 0, 1, 0], [0, 0, 0.5, 0], [0.5, 0, 0, 0], [0.5, 0, 0, 0.5], [0, 0.5, 0, 0.5], [0, 1, 0, 0],
+                [0, 0.5, 0, 0], [0, 0, 0, 0]]  # fmt: skip
+    assert values == pytest.approx(np.array(expected, np.float64), abs=tilt + 1e-3)
+
+
+def test_an_angle_ignores_twist_and_swing_does_too() -> None:
+    twists = np.array([turn("Y", angle) for angle in np.linspace(-180, 180, 73)])
+    for name in ("bends to both sides", "directions"):
+        reader, rotations = find_group(name)
+        for number, rotation in enumerate(rotations[:, 0]):
+            values = reader.read(multiply(rotation, twists)[:, None])
+            assert values == pytest.approx(np.tile(np.eye(len(rotations))[number], (73, 1)), abs=1e-6)
+
+
+def test_radial_values_by_hand() -> None:
+    reader = find_reader(np.array([[turn("X", 90)]]), ["RBF"])
+    assert isinstance(reader, RadialReader)
+    assert reader.width == pytest.approx(2.0 * np.sin(np.pi / 4))
+    # functions at 45 degrees: both exp(-4 sin^2(22.5 degrees) / (2 * 2)); inverse of [[1, e], [e, 1]], e = exp(-1/2)
+    near, far = np.exp(-(np.sin(np.pi / 8) ** 2)), np.exp(-0.5)
+    expected = (near - far * near) / (1.0 - far**2)
+    assert reader.read(np.array([[turn("X", 45)]]))[0, 0] == pytest.approx(expected, abs=2 * FLAT)
+
+
+def test_one_who_asks_decides_for_the_group() -> None:
+    rotations = np.array([[turn("X", 40)], [turn("X", 90)]])
+    kinds = {}
+    for asked in itertools.product(("AUTO", "ANGLE", "SWING", "RBF"), repeat=2):
+        reader = find_reader(rotations, asked)
+        kinds[asked] = "ANGLE" if isinstance(reader, AngleReader) else "SWING" if reader.is_swing else "RBF"
+    for asked, kind in kinds.items():
+        assert kind == next((wanted for wanted in ("RBF", "SWING") if wanted in asked), "ANGLE"), asked
+
+
+@pytest.mark.parametrize(
+    ("asked", "poses", "words"),
+    [
+        ("AUTO", [[turn("X", 1.9)]], "'Swing and Twist', the pose of A .* from rest"),
+        ("ANGLE", [[turn("X", 50)], [turn("X", -1.9)]], "'Angle', the pose of B .* from rest"),
+        ("SWING", [[turn("X", 50)], [turn("Y", 50)]], "'Swing', the pose of B .* from rest"),
+        ("AUTO", [[turn("X", 50)], [turn("Z", 20)], [turn("X", 51.9)]], "poses of A and C .* apart"),
+        ("ANGLE", [[turn((2, 0, 1), 50)], [turn((2, 0, -1), 50)]], "'Angle', the poses of A and B .* apart"),
+        ("SWING", [[turn("X", 50)], [multiply(turn("X", 50), turn("Y", 50))]], "poses of A and B .* apart"),
+        ("ANGLE", [[turn("X", 178)]], "up to 176 degrees"),
+        ("ANGLE", [[turn("X", 30), turn("X", 30)]], "of one bone, not of 2"),
+        ("RBF", [[turn("X", 30)] * 4], "at most 3 bones, not 4"),
+    ],
+)
+def test_what_cannot_be_read_is_said(asked: str, poses: list, words: str) -> None:
+    with pytest.raises(SkinningError, match=words):
+        find_reader(np.array(poses), [asked] * len(poses), ["A", "B", "C"][: len(poses)])
+
+
+def test_poses_a_little_farther_apart_are_read() -> None:
+    apart = np.degrees(LEAST_ANGLE) + 0.1
+    for kind in ("ANGLE", "SWING", "RBF"):
+        rotations = np.array([[turn("X", apart)], [turn("X", 2 * apart)]])
+        assert find_reader(rotations, [kind, kind]).read(rotations) == pytest.approx(np.eye(2), abs=1e-9)
+
+
+def test_quaternions_need_not_be_normalized_and_stay_as_they_are() -> None:
+    rotations = 1.001 * np.array([[turn("X", 70)], [turn("Z", 70)]])
+    before = rotations.copy()
+    reader = find_reader(rotations, ["AUTO", "AUTO"])
+    assert (rotations == before).all()
+    assert reader.read(rotations / 1.001) == pytest.approx(np.eye(2), abs=1e-9)
+    assert split_swing_twist(rotations[:, 0])[0].shape == (2, 3)
