@@ -1,4 +1,4 @@
-"""Plain copies of meshes: what exporters understand of them, and nothing else."""
+"""Plain copies of meshes: what exporters understand of them, what is sculpted in a pose, and nothing else."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mathutils import Matrix
 from ..deformers import SkinningError
 from .arrays import write_array
 from .influences import remove_influences
-from .meshes import FaceKeys, mesh_of, write_key_points
+from .meshes import FaceKeys, mesh_of, read_evaluated_points, write_key_points
 
 
 def check_keys(obj: bpy.types.Object) -> None:
@@ -45,6 +45,20 @@ def copy_mesh(obj: bpy.types.Object, name: str, points: np.ndarray, space: np.nd
         From the object's space to the copy's.
     """
     keys = FaceKeys(obj) if obj.data.shape_keys is not None else None
+    copy = _copy_plain(obj, name)
+    mesh = mesh_of(copy)
+    mesh.transform(Matrix(space.tolist()))  # normals, too
+    if np.linalg.det(space[:3, :3]) < 0.0:
+        mesh.flip_normals()
+    write_array(mesh.vertices, "co", points)
+    if keys is not None:
+        _write_keys(mesh, keys, points, space[:3, :3])
+    mesh.update()
+    return copy
+
+
+def _copy_plain(obj: bpy.types.Object, name: str) -> bpy.types.Object:
+    """A new object, in no collection, with a copy of a mesh and its shape keys, and nothing that moves it."""
     mesh = cast(bpy.types.Mesh, mesh_of(obj).copy())
     copy = bpy.data.objects.new(name, mesh)
     mesh.name = name
@@ -54,14 +68,79 @@ def copy_mesh(obj: bpy.types.Object, name: str, points: np.ndarray, space: np.nd
         if slot.link == "OBJECT":
             cast(Any, mesh.materials)[number] = slot.material
     mesh.animation_data_clear()
-    mesh.transform(Matrix(space.tolist()))  # normals, too
-    if np.linalg.det(space[:3, :3]) < 0.0:
-        mesh.flip_normals()
-    write_array(mesh.vertices, "co", points)
-    if keys is not None:
-        _write_keys(mesh, keys, points, space[:3, :3])
-    mesh.update()
     return copy
+
+
+def copy_posed(obj: bpy.types.Object, name: str, points: np.ndarray) -> bpy.types.Object:
+    """A new object, in no collection, with a copy of a mesh in a pose: materials, UVs and colors stay.
+
+    It has no vertex groups, no shape keys, and of the modifiers those that subdivide it.
+
+    Parameters
+    ----------
+    obj : Object
+    name : str
+    points : float array, shape (V, 3)
+        Object space.
+    """
+    copy = _copy_plain(obj, name)
+    mesh = mesh_of(copy)
+    if mesh.shape_keys is not None:
+        copy.shape_key_clear()
+    write_array(mesh.vertices, "co", points)
+    mesh.update()
+    for modifier in obj.modifiers:
+        if modifier.type == "SUBSURF" and modifier.show_viewport:
+            new = cast(Any, copy.modifiers.new(modifier.name, "SUBSURF"))
+            new.levels = new.render_levels = cast(Any, modifier).levels
+            new.subdivision_type = cast(Any, modifier).subdivision_type
+    return copy
+
+
+STEP = 0.01
+"""Share of a mesh's size by which points are moved to see what happens to the space around them."""
+
+
+def measure_in_copies(obj: bpy.types.Object, modifier: str, rest: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Let Blender pose a mesh by one of its modifiers, in the pose that is shown.
+
+    Parameters
+    ----------
+    obj : Object
+    modifier : str
+        Name of the only modifier that acts.
+    rest : float array, shape (V, 3)
+        Points at rest, object space.
+
+    Returns
+    -------
+    points : float32 array, shape (V, 3)
+    transforms : float array, shape (V, 4, 4)
+        Where the space of each vertex goes, if the modifier moves it by an affine transform; object space.
+    """
+    step = STEP * float(np.linalg.norm(np.ptp(rest, axis=0))) or 1.0
+    scene, copies = bpy.context.scene, []
+    try:
+        for offset in np.concatenate([np.zeros((1, 3)), step * np.eye(3)]):
+            copy = cast(bpy.types.Object, obj.copy())
+            copies.append(copy)
+            copy.data = mesh_of(obj).copy()
+            if mesh_of(copy).shape_keys is not None:
+                copy.shape_key_clear()
+            for other in [other for other in copy.modifiers if other.name != modifier]:
+                copy.modifiers.remove(other)
+            write_array(mesh_of(copy).vertices, "co", rest + offset)
+            scene.collection.objects.link(copy)
+        depsgraph = bpy.context.evaluated_depsgraph_get()
+        points, *moved = (read_evaluated_points(copy, depsgraph) for copy in copies)
+    finally:
+        for mesh in [mesh_of(copy) for copy in copies]:
+            bpy.data.meshes.remove(mesh)  # and its object
+    transforms = np.broadcast_to(np.eye(4), (len(rest), 4, 4)).copy()
+    for axis, other in enumerate(moved):
+        transforms[:, :3, axis] = (other.astype(np.float64) - points) / step
+    transforms[:, :3, 3] = points - np.einsum("vij,vj->vi", transforms[:, :3, :3], rest)
+    return points, transforms
 
 
 def _write_keys(mesh: bpy.types.Mesh, keys: FaceKeys, points: np.ndarray, linear: np.ndarray) -> None:

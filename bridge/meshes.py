@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import cast
@@ -181,10 +181,24 @@ def reading_groups_once() -> Iterator[None]:
 
 
 def _walk_vertex_groups(mesh: bpy.types.Mesh) -> VertexGroups:
-    vertices = mesh.vertices
-    counts = [len(vertex.groups) for vertex in vertices]
-    groups = [entry.group for vertex in vertices for entry in vertex.groups]
-    values = [entry.weight for vertex in vertices for entry in vertex.groups]
-    return VertexGroups(
-        np.repeat(np.arange(len(counts)), counts), np.array(groups, np.intp), np.array(values, np.float64)
-    )
+    return read_groups_of(mesh, np.arange(len(mesh.vertices)), mesh.vertices)
+
+
+def read_groups_of(
+    mesh: bpy.types.Mesh, indices: np.ndarray, vertices: Iterable[bpy.types.MeshVertex] | None = None
+) -> VertexGroups:
+    """The entries of the vertex groups at some vertices.
+
+    Parameters
+    ----------
+    mesh : Mesh
+    indices : int array, shape (N,)
+        Of the vertices, ascending.
+    vertices : iterable of MeshVertex, optional
+        The same ones, where that is faster.
+    """
+    chosen = [mesh.vertices[index] for index in indices.tolist()] if vertices is None else vertices
+    counts = [len(vertex.groups) for vertex in chosen]
+    groups = [entry.group for vertex in chosen for entry in vertex.groups]
+    values = [entry.weight for vertex in chosen for entry in vertex.groups]
+    return VertexGroups(np.repeat(indices, counts), np.array(groups, np.intp), np.array(values, np.float64))

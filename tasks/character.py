@@ -112,6 +112,12 @@ def check_shown_vertices(obj: bpy.types.Object, count: int) -> None:
         )
 
 
+def check_evaluated(name: str, evaluated: bpy.types.Object) -> None:
+    """Raise SkinningError where an object, of this name, is not evaluated in a view layer."""
+    if not evaluated.is_evaluated:
+        raise SkinningError(f"'{name}' is switched off in this view layer: switch it and its collection on")
+
+
 def object_to_armature(obj: bpy.types.Object, armature: bpy.types.Object) -> Matrix:
     """From an object's space to an armature's, both original or both evaluated."""
     return armature.matrix_world.inverted_safe() @ obj.matrix_world

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..rig.rest import Joints, Weights
+from ..rig.rest import Joints
 
 LEAST_ANGLE = np.radians(3.0)
 """By which a joint must be rotated to bring a correction in."""
@@ -31,24 +31,22 @@ def measure_rotations(rest_to_pose: np.ndarray, joints: Joints) -> np.ndarray:
     return np.arccos(np.clip(0.5 * (traces - 1.0), -1.0, 1.0))
 
 
-def score_joints(weights: Weights, joints: Joints, angles: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+def score_joints(held: np.ndarray, parents: np.ndarray, angles: np.ndarray) -> np.ndarray:
     """How much of what was sculpted lies at each joint that is rotated, float array, shape (B,); 0 for others.
 
     Parameters
     ----------
-    weights : Weights
-    joints : Joints
+    held : float array, shape (B,)
+        How far vertices were moved, times their weights for a joint, in all.
+    parents : int array, shape (B,)
+        What joints are joined to, -1 for roots.
     angles : float array, shape (B,)
         As `measure_rotations` gives them.
-    lengths : float array, shape (V,)
-        How far each vertex was moved.
 
     Notes
     -----
     A vertex lies at a joint by its weights for the joint and for what it is joined to.
     """
-    values = np.maximum(weights.values, 0.0) * lengths[weights.vertices]
-    held = np.bincount(weights.joints, values, len(joints.parents))
-    around = held + np.where(joints.parents >= 0, held[joints.parents], 0.0)
+    around = held + np.where(parents >= 0, held[parents], 0.0)
     rotated = np.where(angles >= LEAST_ANGLE, np.minimum(angles, FULL_ANGLE), 0.0)
-    return np.where((joints.parents >= 0) & (held > 0.0), around * rotated, 0.0)
+    return np.where((parents >= 0) & (held > 0.0), around * rotated, 0.0)

@@ -22,8 +22,14 @@ from ...deformers.geometry.ring_normals import Rings, find_rings
 from ...settings.choices import read_pose_choices
 from ...settings.objects import settings_of
 from ...settings.side_by_side import GHOST_LABELS, LINEAR, PRESERVE_VOLUME
-from ..character import check_modifiers_above, has_armature_modifier, modifiers_above, object_to_armature
-from ..skin.by_python import Choices, LiveObject, prepare_known, read_choices
+from ..character import (
+    check_evaluated,
+    check_modifiers_above,
+    has_armature_modifier,
+    modifiers_above,
+    object_to_armature,
+)
+from ..skin.by_python import Choices, LiveObject, prepare_known, read_blenders_choices, read_choices
 from ..skin.live import RESHAPING_MODES, find_space, mix_keys
 from ..skin.poses import Poses
 from ..stack import SkinnedObject, find_deforming_modifier, is_flipped, resolve_skinned
@@ -228,9 +234,8 @@ def _follow(ghost: Ghost, obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph,
             raise SkinningError(f"'{obj.name}' is being edited: leave Edit Mode or Sculpt Mode first")
         return
     posed, evaluated = poses.of(skinned.armature), obj.evaluated_get(depsgraph)
-    for name, other in ((obj.name, evaluated), (skinned.armature.name, posed.obj)):
-        if not other.is_evaluated:
-            raise SkinningError(f"'{name}' is switched off in this view layer: switch it and its collection on")
+    check_evaluated(obj.name, evaluated)
+    check_evaluated(skinned.armature.name, posed.obj)
     check_modifiers_above(skinned, modifiers_above(obj, skinned.deforming))
     space = object_to_armature(evaluated, posed.obj)
     plain = posed.find_skeleton(ghost.live.skeleton if ghost.live else None, ghost.armature_is_stale)
@@ -255,8 +260,7 @@ def _read_choices(skinned: SkinnedObject, key: str) -> Choices:
     """What a ghost is bound with: the settings of its mesh, but for Blender's own methods, which have none."""
     if key not in BLENDERS:
         return read_choices(skinned, key)
-    method = BLENDERS[key]
-    return Choices(method, METHODS[method].params(), "", "", skinned.armature.name_full, "OFF")
+    return read_blenders_choices(skinned, BLENDERS[key])
 
 
 def _bind(ghost: Ghost, skinned: SkinnedObject, skeleton: Skeleton, space: Matrix) -> None:

@@ -13,7 +13,7 @@ from mathutils import Matrix
 
 from ...bridge.armatures import Skeleton
 from ...bridge.meshes import FaceKeys
-from ...deformers import DEFORMERS, Rest
+from ...deformers import DEFORMERS, METHODS, Rest
 from ...settings.choices import read_params
 from ...settings.objects import PARTICLE_METHODS
 from ..character import check_modifiers_above, modifiers_above, read_character, uses_envelopes
@@ -76,6 +76,11 @@ def read_choices(skinned: SkinnedObject, method: str) -> Choices:
         skinned.armature.name_full,
         read_choice(settings, method),
     )
+
+
+def read_blenders_choices(skinned: SkinnedObject, method: str) -> Choices:
+    """The same for a method that does as Blender's Armature modifier: it has none of an object's settings."""
+    return Choices(method, METHODS[method].params(), "", "", skinned.armature.name_full, "OFF")
 
 
 def prepare(skinned: SkinnedObject, method: str) -> LiveObject:

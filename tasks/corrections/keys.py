@@ -1,0 +1,221 @@
+"""Corrections as they are stored: shape keys, and what brings them in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import bpy
+import numpy as np
+
+from ...bridge.correction_drivers import drive_keys, release_keys
+from ...bridge.meshes import mesh_of, read_key_points, write_key_points
+from ...deformers import SkinningError
+from ...deformers.corrections.readers import Reader, find_reader
+from ...settings.corrections import CorrectionSettings
+from ...settings.objects import settings_of
+
+
+@dataclass(frozen=True, eq=False)
+class Correction:
+    """A correction that is to be stored.
+
+    Attributes
+    ----------
+    name : str
+        Of the shape key: that of a correction replaces it.
+    offsets : float array, shape (V, 3)
+        What the mesh shall gain at rest in this pose, object space.
+    bones : tuple of str
+        Whose rotation brings it in.
+    rotations : float array, shape (J, 4)
+        Of these bones, in this pose.
+    pose : str
+        Of all bones: see `read_bone_pose`.
+    reader : str
+        Of `READER_ITEMS`.
+    method : str
+        Key of the method that deforms the mesh.
+    """
+
+    name: str
+    offsets: np.ndarray
+    bones: tuple[str, ...]
+    rotations: np.ndarray
+    pose: str
+    reader: str
+    method: str
+
+
+def store(obj: bpy.types.Object, armature: bpy.types.Object, correction: Correction) -> str:
+    """Add a correction to a mesh, or replace that of its name.
+
+    In its pose the mesh gains what it says, whatever other corrections of these bones did there before: these are 0
+    there from now on. Elsewhere, they are as they were at their own poses.
+
+    Parameters
+    ----------
+    obj : Object
+    armature : Object
+    correction : Correction
+
+    Returns
+    -------
+    str
+        Name of the shape key.
+
+    Raises
+    ------
+    SkinningError
+        Where the pose can not be told from rest, or from that of another correction; nothing was changed.
+    """
+    correction = _with_free_name(obj, correction)
+    group = list_group(obj, correction.bones)
+    before = _read_values(obj, group, correction.rotations)
+    others = [entry for entry in group if entry.name != correction.name]
+    reader, names = find_next_reader(obj, [correction])
+    offsets = np.array(correction.offsets, np.float64)
+    for entry, value in zip(group, before, strict=True):
+        if value:
+            offsets += value * _read_offsets(obj, entry.name)
+    key = _ensure_key(obj, correction.name)
+    write_key_points(key, read_key_points(key.relative_key) + offsets.astype(np.float32))
+    is_known = len(others) < len(group)
+    entry = find_correction(obj, key.name) if is_known else _add_entry(obj, key.name)
+    entry.bones = "\n".join(correction.bones)
+    entry.rotations = json.dumps(np.asarray(correction.rotations, float).tolist())
+    entry.pose, entry.reader, entry.method = correction.pose, correction.reader, correction.method
+    drive_keys(obj, armature, correction.bones, [*names[:-1], key.name], reader)
+    return key.name
+
+
+def find_next_reader(obj: bpy.types.Object, corrections: Sequence[Correction]) -> tuple[Reader, list[str]]:
+    """What will bring in the corrections of some bones once more of them are stored.
+
+    Parameters
+    ----------
+    obj : Object
+    corrections : sequence of Correction
+        Of the same bones.
+
+    Returns
+    -------
+    Reader
+    list of str
+        Names of all corrections, in the order of its values.
+
+    Raises
+    ------
+    SkinningError
+        Where poses can not be told apart.
+    """
+    new = {correction.name for correction in corrections}
+    others = [entry for entry in list_group(obj, corrections[0].bones) if entry.name not in new]
+    rotations = [*(read_rotations(entry) for entry in others), *(one.rotations for one in corrections)]
+    names = [*(entry.name for entry in others), *(one.name for one in corrections)]
+    asked = [*(entry.reader for entry in others), *(one.reader for one in corrections)]
+    return find_reader(np.array(rotations), asked, names), names
+
+
+def _with_free_name(obj: bpy.types.Object, correction: Correction) -> Correction:
+    """The same under another name where a correction of other bones has its name."""
+    known, number, name = settings_of(obj).corrections, 1, correction.name
+    while name in known and list_bones(known[name]) != correction.bones:
+        number += 1
+        name = f"{correction.name} {number}"
+    return replace(correction, name=name)
+
+
+def list_group(obj: bpy.types.Object, bones: tuple[str, ...]) -> list[CorrectionSettings]:
+    """Corrections of a mesh that these bones bring in, and whose shape keys are there."""
+    keys = mesh_of(obj).shape_keys
+    names = keys.key_blocks.keys() if keys is not None else ()
+    joined = "\n".join(bones)
+    return [entry for entry in settings_of(obj).corrections if entry.bones == joined and entry.name in names]
+
+
+def list_bones(entry: CorrectionSettings) -> tuple[str, ...]:
+    """The bones whose rotation brings a correction in."""
+    return tuple(entry.bones.split("\n"))
+
+
+def read_rotations(entry: CorrectionSettings) -> np.ndarray:
+    """Rotations of a correction's bones in its pose, shape (J, 4)."""
+    return np.array(json.loads(entry.rotations), np.float64)
+
+
+def _find_group_reader(group: list[CorrectionSettings]) -> Reader:
+    names, asked = [entry.name for entry in group], [entry.reader for entry in group]
+    return find_reader(np.array([read_rotations(entry) for entry in group]), asked, names)
+
+
+def _read_values(obj: bpy.types.Object, group: list[CorrectionSettings], rotations: np.ndarray) -> list[float]:
+    """Values of a group's corrections where its bones have these rotations, shape (J, 4)."""
+    if not group:
+        return []
+    values = _find_group_reader(group).read(np.asarray(rotations, np.float64)[None])[0]
+    blocks = mesh_of(obj).shape_keys.key_blocks  # type: ignore[union-attr]
+    return [0.0 if blocks[entry.name].mute else float(value) for entry, value in zip(group, values, strict=True)]
+
+
+def _read_offsets(obj: bpy.types.Object, name: str) -> np.ndarray:
+    key = mesh_of(obj).shape_keys.key_blocks[name]  # type: ignore[union-attr]
+    return read_key_points(key).astype(np.float64) - read_key_points(key.relative_key)
+
+
+def _ensure_key(obj: bpy.types.Object, name: str) -> bpy.types.ShapeKey:
+    """The shape key of a correction, or a new one, whose name may get a number; with a Basis where there was no key."""
+    keys = mesh_of(obj).shape_keys
+    if keys is not None and name in keys.key_blocks and name in settings_of(obj).corrections:
+        return keys.key_blocks[name]
+    if keys is None:
+        obj.shape_key_add(name="Basis", from_mix=False)
+    key = obj.shape_key_add(name=name, from_mix=False)
+    key.relative_key = mesh_of(obj).shape_keys.reference_key  # type: ignore[union-attr]
+    key.value = 0.0
+    return key
+
+
+def _add_entry(obj: bpy.types.Object, name: str) -> CorrectionSettings:
+    settings = settings_of(obj)
+    stale = settings.corrections.find(name)
+    if stale >= 0:  # its shape key was deleted
+        settings.corrections.remove(stale)
+    entry = settings.corrections.add()
+    entry.name = name
+    settings.active_correction = len(settings.corrections) - 1
+    return entry
+
+
+def find_correction(obj: bpy.types.Object, name: str) -> CorrectionSettings:
+    """A correction by its name; raises SkinningError where there is none."""
+    found = settings_of(obj).corrections.get(name)
+    if found is None:
+        raise SkinningError(f"'{obj.name}' has no correction '{name}': choose one of its list")
+    return found
+
+
+def remove(obj: bpy.types.Object, armature: bpy.types.Object | None, name: str) -> None:
+    """Remove a correction and its shape key; the others of its bones take over what is between their poses.
+
+    Raises
+    ------
+    SkinningError
+        Where there is none of this name.
+    """
+    entry, settings, keys = find_correction(obj, name), settings_of(obj), mesh_of(obj).shape_keys
+    bones = list_bones(entry)
+    group = list_group(obj, bones)
+    if group:
+        release_keys(obj, bones, [other.name for other in group])
+    settings.corrections.remove(settings.corrections.find(name))
+    settings.active_correction = max(0, min(settings.active_correction, len(settings.corrections) - 1))
+    if keys is not None and name in keys.key_blocks:
+        obj.shape_key_remove(keys.key_blocks[name])
+    rest = list_group(obj, bones)
+    if rest and armature is not None:
+        drive_keys(obj, armature, bones, [other.name for other in rest], _find_group_reader(rest))
+    keys = mesh_of(obj).shape_keys
+    if keys is not None and len(keys.key_blocks) == 1:
+        obj.shape_key_clear()

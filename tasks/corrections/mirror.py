@@ -1,0 +1,97 @@
+"""A correction carried to the other side of its character."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, cast
+
+import bpy
+import numpy as np
+from mathutils import Matrix, Quaternion, Vector
+
+from ...bridge.meshes import mesh_of, read_points, read_triangles
+from ...bridge.nearest import find_nearest_surface
+from ...deformers.corrections.mirroring import mirror_offsets
+from ...deformers.corrections.rotations import mirror_rotation
+from ..character import object_to_armature
+from .keys import Correction
+from .poses import pack_numbers
+
+SAME_POSE = np.radians(2.0)
+"""Angle between a pose and its mirror image up to which they are one."""
+
+
+def flip_bones(armature: bpy.types.Object, bones: Sequence[str]) -> tuple[str, ...]:
+    """The bones of the other side; a bone itself where it has none there."""
+    known = cast(Any, armature.data).bones
+    flipped = [bpy.utils.flip_name(bone) for bone in bones]
+    return tuple(other if other in known else bone for bone, other in zip(bones, flipped, strict=True))
+
+
+def mirror_correction(obj: bpy.types.Object, armature: bpy.types.Object, correction: Correction) -> Correction | None:
+    """The same correction on the other side; None where its pose is its own mirror image.
+
+    Parameters
+    ----------
+    obj : Object
+        Mesh, whose vertices are matched by position at rest.
+    armature : Object
+    correction : Correction
+    """
+    bones = flip_bones(armature, correction.bones)
+    rotations = np.array(
+        [
+            mirror_rotation(rotation, _read_axes(armature, bone), _read_axes(armature, other))
+            for bone, other, rotation in zip(correction.bones, bones, correction.rotations, strict=True)
+        ]
+    )
+    if bones == correction.bones:
+        alike = np.abs(np.einsum("ji,ji->j", rotations, correction.rotations)).clip(0.0, 1.0)
+        if (2.0 * np.arccos(alike) < SAME_POSE).all():
+            return None
+    space = np.array(object_to_armature(obj, armature), np.float64)
+    points = read_points(mesh_of(obj)) @ space[:3, :3].T + space[:3, 3]
+    offsets = correction.offsets @ space[:3, :3].T
+    mirrored = mirror_offsets(offsets, points, read_triangles(mesh_of(obj)), find_nearest_surface)
+    back = np.linalg.inv(space[:3, :3])
+    return Correction(
+        _flip_name(correction, bones),
+        mirrored @ back.T,
+        bones,
+        rotations,
+        mirror_bone_pose(armature, correction.pose),
+        correction.reader,
+        correction.method,
+    )
+
+
+def _flip_name(correction: Correction, bones: tuple[str, ...]) -> str:
+    """Name of the shape key on the other side."""
+    name = correction.name
+    for bone, other in zip(correction.bones, bones, strict=True):
+        name = name.replace(bone, other)
+    flipped = bpy.utils.flip_name(name) if name == correction.name else name
+    return flipped if flipped != correction.name else f"{name} Mirrored"
+
+
+def _read_axes(armature: bpy.types.Object, bone: str) -> np.ndarray:
+    """Axes of a bone at rest, columns, armature space, shape (3, 3)."""
+    return np.array(cast(Any, armature.data).bones[bone].matrix_local.to_3x3(), np.float64)
+
+
+def mirror_bone_pose(armature: bpy.types.Object, stored: str) -> str:
+    """A pose of `read_bone_pose` as it is on the other side."""
+    mirror, found = Matrix.Diagonal((-1.0, 1.0, 1.0, 1.0)), {}
+    bones = cast(Any, armature.data).bones
+    for name, numbers in json.loads(stored).items():
+        if name not in bones:
+            continue
+        other = flip_bones(armature, [name])[0]
+        rest, rest_other = (bones[one].matrix_local.to_3x3().to_4x4() for one in (name, other))
+        basis = Matrix.LocRotScale(Vector(numbers[:3]), Quaternion(numbers[3:7]), Vector(numbers[7:]))
+        location, rotation, scale = (
+            rest_other.inverted() @ mirror @ rest @ basis @ rest.inverted() @ mirror @ rest_other
+        ).decompose()
+        found[other] = pack_numbers((*location, *rotation, *scale))
+    return json.dumps(found)

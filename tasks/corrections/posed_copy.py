@@ -1,0 +1,180 @@
+"""Posed copies: plain meshes that stand in their characters' stead while a pose is corrected."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ...bridge.correction_drivers import find_reading_bone, read_local_rotations
+from ...bridge.mesh_copies import copy_posed
+from ...bridge.meshes import mesh_of
+from ...bridge.posed_copies import write_record
+from ...deformers import SkinningError
+from ...settings.corrections import find_posed_copies
+from ...settings.objects import settings_of
+from ..character import find_method_in_use, find_skinned
+from ..skin.poses import find_skeleton
+from ..stack import SkinnedObject, check_not_linked
+from .posed_skin import read_posed_skin
+from .poses import read_bone_pose
+
+
+@dataclass(frozen=True)
+class State:
+    """What is known of the armature in the pose that is corrected.
+
+    Attributes
+    ----------
+    pose : str
+        Of all bones, as `read_bone_pose` gives it.
+    reading : dict of str to str
+        For each deforming bone, that which is rotated at its joint.
+    rotations : dict of str to list of float
+        Of each bone against its rest and its parent, (w, x, y, z).
+    method : str
+        Key of the method that deforms the skin.
+    """
+
+    pose: str
+    reading: dict[str, str]
+    rotations: dict[str, list[float]]
+    method: str
+
+    def pack(self) -> str:
+        """As text."""
+        return json.dumps([self.pose, self.reading, self.rotations, self.method])
+
+    @classmethod
+    def of(cls, copy: bpy.types.Object) -> State:
+        """That of a posed copy."""
+        return cls(*json.loads(settings_of(copy).corrected_pose))
+
+
+def begin(objects: Sequence[bpy.types.Object], layer: bpy.types.ViewLayer, key: str = "") -> list[bpy.types.Object]:
+    """Put posed copies in the place of meshes, in the pose that is shown.
+
+    Parameters
+    ----------
+    objects : sequence of Object
+        Meshes that an armature deforms, bound or not.
+    layer : ViewLayer
+        In which they are hidden meanwhile.
+    key : str
+        The correction that is to be edited; "" for a new one.
+
+    Returns
+    -------
+    list of Object
+        The copies, selected; the first is active.
+
+    Raises
+    ------
+    SkinningError
+        Where a mesh can not be corrected; nothing was changed.
+    """
+    if not objects:
+        raise SkinningError("Nothing to correct: select a mesh that has an Armature modifier, or its armature")
+    skinned = [check_correctable(obj) for obj in objects]
+    depsgraph = bpy.context.evaluated_depsgraph_get()
+    records = [read_posed_skin(one, depsgraph) for one in skinned]
+    depsgraph = bpy.context.evaluated_depsgraph_get()
+    states = [_read_state(one, depsgraph) for one in skinned]
+    for other in list(layer.objects.selected):
+        other.select_set(False, view_layer=layer)
+    copies = []
+    for one, record, state in zip(skinned, records, states, strict=True):
+        copy = copy_posed(one.obj, f"{one.obj.name} Posed", record.points)
+        write_record(mesh_of(copy), record)
+        copy.matrix_world = one.obj.evaluated_get(depsgraph).matrix_world.copy()
+        settings = settings_of(copy)
+        settings.corrected, settings.corrected_key, settings.corrected_pose = one.obj, key, state.pack()
+        copies.append(copy)
+    for one, copy in zip(skinned, copies, strict=True):
+        one.settings.posed_copy = copy
+        for collection in one.obj.users_collection:
+            collection.objects.link(copy)
+        one.obj.hide_set(True, view_layer=layer)
+        copy.select_set(True, view_layer=layer)
+    layer.objects.active = copies[0]
+    return copies
+
+
+def check_correctable(obj: bpy.types.Object) -> SkinnedObject:
+    """A mesh with its armature; raises SkinningError where no shape key can correct its pose."""
+    check_not_linked(obj)
+    settings, mesh = settings_of(obj), mesh_of(obj)
+    if settings.corrected is not None:
+        raise SkinningError(f"'{obj.name}' is what you sculpt: press Keep or Discard")
+    if find_posed_copies(obj):
+        raise SkinningError(f"'{obj.name}' is being corrected already: press Keep or Discard first")
+    skinned = find_skinned(obj)
+    if mesh.library is not None or mesh.override_library is not None or not mesh.is_editable:
+        raise SkinningError(f"The mesh of '{obj.name}' is linked from another file: make it local, to add shape keys")
+    if mesh.users > 1 + mesh.use_fake_user:
+        raise SkinningError(
+            f"The mesh of '{obj.name}' has {mesh.users - mesh.use_fake_user} users, which would all get its shape "
+            "keys: make it a single-user copy"
+        )
+    if settings.bake != "NONE":
+        raise SkinningError(f"'{obj.name}' is deformed by a bake: go back to live first")
+    keys = mesh.shape_keys
+    if keys is not None and not keys.use_relative:
+        raise SkinningError(f"The shape keys of '{obj.name}' are absolute: make them relative")
+    if keys is not None and obj.show_only_shape_key:
+        raise SkinningError(f"A shape key of '{obj.name}' is pinned: switch Solo Active Shape Key off")
+    return skinned
+
+
+def _read_state(skinned: SkinnedObject, depsgraph: bpy.types.Depsgraph) -> State:
+    armature = skinned.armature
+    evaluated = armature.evaluated_get(depsgraph)
+    skeleton = find_skeleton(armature)
+    parents = skeleton.joints.parents[skeleton.first_joints]
+    reading = {
+        bone: find_reading_bone(evaluated, bone, skeleton.name_joint(int(parent)))
+        for bone, parent in zip(skeleton.names, parents, strict=True)
+    }
+    rotations = read_local_rotations(evaluated, skeleton.pose_names)
+    named = dict(zip(skeleton.pose_names, np.asarray(rotations, float).tolist(), strict=True))
+    return State(read_bone_pose(armature), reading, named, find_method_in_use(skinned))
+
+
+def discard(copies: Sequence[bpy.types.Object], layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
+    """Take posed copies away, and show their characters again.
+
+    Parameters
+    ----------
+    copies : sequence of Object
+    layer : ViewLayer
+
+    Returns
+    -------
+    list of Object
+        The characters, selected; the first is active.
+    """
+    shown = []
+    for copy in copies:
+        obj = settings_of(copy).corrected
+        bpy.data.meshes.remove(mesh_of(copy))  # and its object
+        if obj is not None:
+            release(obj, layer)
+            shown.append(obj)
+    present = [obj for obj in shown if obj.name in layer.objects]
+    for obj in present:
+        obj.select_set(True, view_layer=layer)
+    if present:
+        layer.objects.active = present[0]
+    return shown
+
+
+def release(obj: bpy.types.Object, layer: bpy.types.ViewLayer) -> None:
+    """Show a character whose posed copy is gone."""
+    settings: Any = settings_of(obj)
+    settings.posed_copy = None
+    if obj.name in layer.objects:
+        obj.hide_set(False, view_layer=layer)

@@ -1,0 +1,58 @@
+"""Poses of all bones, stored as text, so that a correction can be returned to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, cast
+
+import bpy
+from mathutils import Matrix, Quaternion, Vector
+
+from ...deformers import SkinningError
+
+DIGITS = 9
+"""Significant digits of numbers in the text."""
+
+
+def read_bone_pose(armature: bpy.types.Object) -> str:
+    """Location, rotation and scale of the bones that are posed, as JSON: {name: [3 + 4 + 3 numbers]}."""
+    found = {}
+    for bone in cast(Any, armature.pose).bones:
+        basis = bone.matrix_basis
+        if basis != Matrix():
+            location, rotation, scale = basis.decompose()
+            found[bone.name] = pack_numbers((*location, *rotation, *scale))
+    return json.dumps(found)
+
+
+def pack_numbers(numbers: Iterable[float]) -> list[float]:
+    """The same with no more digits than Blender keeps."""
+    return [float(f"{number:.{DIGITS}g}") for number in numbers]
+
+
+def show_bone_pose(armature: bpy.types.Object, stored: str) -> list[str]:
+    """Bring an armature into a pose that `read_bone_pose` has read; bones that are not in it come to rest.
+
+    Returns
+    -------
+    list of str
+        Bones of the pose that are gone.
+
+    Raises
+    ------
+    SkinningError
+        Where the armature can not be posed in this file.
+    """
+    if armature.library is not None:
+        raise SkinningError(f"'{armature.name}' is linked from another file: make a library override of it")
+    numbers = json.loads(stored)
+    bones = cast(Any, armature.pose).bones
+    for bone in bones:
+        basis = numbers.get(bone.name)
+        bone.matrix_basis = (
+            Matrix()
+            if basis is None
+            else Matrix.LocRotScale(Vector(basis[:3]), Quaternion(basis[3:7]), Vector(basis[7:]))
+        )
+    return [name for name in numbers if name not in bones]
