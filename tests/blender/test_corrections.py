@@ -1,0 +1,233 @@
+"""Correct This Pose: what was sculpted is shown, in its pose, and nowhere else."""
+
+import bpy
+import numpy as np
+import pytest
+
+from scenes import add_face_key, add_tube, armature_modifier, bind, diagonal, rest_points, select, turn, update
+from scenes_corrections import correct, key_value, sculpt, shown
+from supple.deformers import SkinningError
+from supple.settings.corrections import find_posed_copies
+from supple.settings.objects import settings_of
+from supple.tasks.corrections.edit import edit
+from supple.tasks.corrections.keep import keep
+from supple.tasks.corrections.keys import remove
+from supple.tasks.corrections.posed_copy import begin, discard
+
+ELBOW = np.array([0.0, 1.0, 0.0])
+OFFSET = np.array([0.1, 0.05, -0.2])
+
+
+def bend(armature: bpy.types.Object, degrees: float = 70.0, name: str = "bone.1", axis: int = 0) -> None:
+    rotation = [0.0, 0.0, 0.0]
+    rotation[axis] = np.radians(degrees)
+    turn(armature, name, rotation)
+
+
+def far(first: np.ndarray, second: np.ndarray) -> float:
+    return float(np.linalg.norm(first - second, axis=1).max()) / diagonal(first)
+
+
+@pytest.mark.parametrize("evaluate", ["PYTHON", "NODES"])
+@pytest.mark.parametrize("method", ["SSD", "DLB", "DLBNT", "CENTERS"])
+def test_sculpted_is_shown(scene: bpy.types.Scene, method: str, evaluate: str) -> None:
+    obj, armature = add_tube()
+    settings_of(obj).bulge_limit = settings_of(obj).contact = 0.0
+    bind(obj, method=method, evaluate=evaluate)
+    bend(armature)
+    target = correct(obj, ELBOW, 0.8, OFFSET)
+    assert far(target, shown(obj)) < 1e-5
+    assert far(target, rest_points(obj)) > 0.01
+    bend(armature, 0.0)
+    assert far(rest_points(obj).astype(float), shown(obj)) < 1e-6
+
+
+@pytest.mark.parametrize("method", ["SSD", "DLB", "DLBNT", "CENTERS", "LINEAR", "PRESERVE_VOLUME"])
+def test_scaled_bones(scene: bpy.types.Scene, method: str) -> None:
+    obj, armature = add_tube()
+    settings_of(obj).bulge_limit = settings_of(obj).contact = 0.0
+    if method in ("LINEAR", "PRESERVE_VOLUME"):
+        armature_modifier(obj).use_deform_preserve_volume = method == "PRESERVE_VOLUME"
+    else:
+        bind(obj, method=method)
+    turn(armature, "bone.0", scale=(1.4, 0.7, 1.1))
+    turn(armature, "bone.1", (1.2, 0.3, 0.2), (0.8, 1.5, 1.0))
+    before = shown(obj)
+    target = correct(obj, before[len(before) // 2], 0.8, OFFSET)
+    assert far(target, before) > 0.01
+    assert far(target, shown(obj)) < 1e-5
+
+
+@pytest.mark.parametrize("limits", [{"bulge_limit": 1.0, "contact": 1.0}, {"linear_group": "Linear"}])
+def test_what_is_not_affine(scene: bpy.types.Scene, limits: dict) -> None:
+    obj, armature = add_tube()
+    group = obj.vertex_groups.new(name="Linear")
+    group.add(range(0, len(obj.data.vertices), 3), 0.6, "REPLACE")
+    for name, value in limits.items():
+        setattr(settings_of(obj), name, value)
+    bind(obj, method="DLBNT")
+    bend(armature, 80.0)
+    target = correct(obj, ELBOW, 0.8, OFFSET)
+    assert far(target, shown(obj)) < 1e-4
+
+
+def test_collapsed_vertices_are_counted(scene: bpy.types.Scene) -> None:
+    obj, armature = add_tube()
+    bind(obj, method="SSD")
+    turn(armature, "bone.1", (0.0, np.radians(179.0), 0.0))
+    target = correct(obj, ELBOW, 1.0, OFFSET)
+    assert correct.kept.damped > 0
+    assert str(correct.kept.damped) in correct.kept.describe()
+    assert np.isfinite(shown(obj)).all() and far(target, shown(obj)) > 1e-4
+    turn(armature, "bone.1", (0.0, np.radians(90.0), 0.0))
+    assert far(shown(obj), rest_points(obj).astype(float)) < 0.3  # nothing is thrown far away
+
+
+def test_on_top_of_face_keys(scene: bpy.types.Scene) -> None:
+    obj, armature = add_tube()
+    face = add_face_key(obj)
+    bind(obj)
+    face.value = 0.7
+    bend(armature)
+    target = correct(obj, ELBOW, 0.8, OFFSET)
+    assert far(target, shown(obj)) < 1e-5
+    face.value = 0.0
+    update()
+    assert far(target, shown(obj)) > 1e-3
+
+
+def test_poses_of_a_joint_do_not_disturb_each_other(scene: bpy.types.Scene) -> None:
+    obj, armature = add_tube()
+    bind(obj)
+    targets = {}
+    for degrees in (90.0, 45.0, 120.0, -60.0):
+        bend(armature, degrees)
+        targets[degrees] = correct(obj, ELBOW, 0.8, OFFSET * (1.0 + degrees / 200.0))
+    for degrees, target in targets.items():
+        bend(armature, degrees)
+        assert far(target, shown(obj)) < 1e-5
+    assert len(settings_of(obj).corrections) == 4
+
+
+def test_other_directions_become_radial(scene: bpy.types.Scene) -> None:
+    obj, armature = add_tube()
+    bind(obj)
+    poses = [(1.2, 0.0, 0.0), (0.0, 0.0, 1.0), (0.8, 0.5, -0.9), (-1.0, 0.2, 0.1)]
+    targets = []
+    for number, pose in enumerate(poses):
+        turn(armature, "bone.1", pose)
+        targets.append(correct(obj, ELBOW, 0.8, OFFSET * (number + 1) / 4))
+    for pose, target in zip(poses, targets, strict=True):
+        turn(armature, "bone.1", pose)
+        assert far(target, shown(obj)) < 1e-5
+    turn(armature, "bone.1")
+    assert all(key_value(obj, entry.name) < 1e-6 for entry in settings_of(obj).corrections)
+
+
+def test_edited_again(scene: bpy.types.Scene) -> None:
+    obj, armature = add_tube()
+    bind(obj)
+    bend(armature)
+    first = correct(obj, ELBOW, 0.8, OFFSET)
+    (name,) = [entry.name for entry in settings_of(obj).corrections]
+    bend(armature, 10.0)
+    (copy,) = edit(obj, name, bpy.context.view_layer)
+    assert np.isclose(armature.pose.bones["bone.1"].rotation_euler.x, np.radians(70.0), atol=1e-5)
+    target = sculpt(copy, ELBOW, 0.6, -0.5 * OFFSET)
+    keep([copy], bpy.context.view_layer)
+    update()
+    assert far(target, shown(obj)) < 1e-5 < far(first, shown(obj))
+    assert len(settings_of(obj).corrections) == 1
+    assert len(obj.data.shape_keys.key_blocks) == 2
+
+
+def test_several_meshes(scene: bpy.types.Scene) -> None:
+    obj, armature = add_tube()
+    coat = obj.copy()
+    coat.data = obj.data.copy()
+    scene.collection.objects.link(coat)
+    coat.data.transform(__import__("mathutils").Matrix.Scale(1.1, 4))
+    bind(obj, coat)
+    bend(armature)
+    copies = begin([obj, coat], bpy.context.view_layer)
+    targets = [sculpt(copy, ELBOW, 0.8, OFFSET) for copy in copies]
+    keep(copies, bpy.context.view_layer)
+    update()
+    for one, target in zip((obj, coat), targets, strict=True):
+        assert far(target, shown(one)) < 1e-5
+    assert settings_of(obj).corrections[0].name == settings_of(coat).corrections[0].name
+
+
+def test_discard_leaves_nothing(scene: bpy.types.Scene) -> None:
+    obj, armature = add_tube()
+    bind(obj)
+    bend(armature)
+    before = shown(obj), len(bpy.data.objects), len(bpy.data.meshes)
+    (copy,) = begin([obj], bpy.context.view_layer)
+    assert obj.hide_get() and bpy.context.view_layer.objects.active == copy
+    sculpt(copy, ELBOW, 0.8, OFFSET)
+    discard([copy], bpy.context.view_layer)
+    assert not obj.hide_get() and bpy.context.view_layer.objects.active == obj
+    assert obj.data.shape_keys is None and (len(bpy.data.objects), len(bpy.data.meshes)) == before[1:]
+    assert not find_posed_copies(obj)
+    assert (before[0] == shown(obj)).all()
+
+
+def test_removed(scene: bpy.types.Scene) -> None:
+    obj, armature = add_tube()
+    bind(obj)
+    targets = {}
+    for degrees in (40.0, 80.0):
+        bend(armature, degrees)
+        targets[degrees] = correct(obj, ELBOW, 0.8, OFFSET)
+    remove(obj, armature, settings_of(obj).corrections[0].name)
+    update()
+    assert far(targets[80.0], shown(obj)) < 1e-5
+    remove(obj, armature, settings_of(obj).corrections[0].name)
+    assert obj.data.shape_keys is None and not settings_of(obj).corrections
+
+
+def test_nothing_sculpted_is_refused(scene: bpy.types.Scene) -> None:
+    obj, armature = add_tube()
+    bind(obj)
+    bend(armature)
+    (copy,) = begin([obj], bpy.context.view_layer)
+    with pytest.raises(SkinningError, match="Nothing was sculpted"):
+        keep([copy], bpy.context.view_layer)
+    assert find_posed_copies(obj) == [copy]
+
+
+def test_rest_pose_is_refused(scene: bpy.types.Scene) -> None:
+    obj, _ = add_tube()
+    bind(obj)
+    (copy,) = begin([obj], bpy.context.view_layer)
+    sculpt(copy, ELBOW, 0.8, OFFSET)
+    with pytest.raises(SkinningError, match="No joint is bent"):
+        keep([copy], bpy.context.view_layer)
+    assert obj.data.shape_keys is None
+
+
+def test_added_vertices_are_refused(scene: bpy.types.Scene) -> None:
+    obj, armature = add_tube()
+    bind(obj)
+    bend(armature)
+    (copy,) = begin([obj], bpy.context.view_layer)
+    copy.data.vertices.add(1)
+    with pytest.raises(SkinningError, match="added, deleted or sorted"):
+        keep([copy], bpy.context.view_layer)
+
+
+def test_another_method_before_keep(scene: bpy.types.Scene) -> None:
+    obj, armature = add_tube()
+    settings_of(obj).bulge_limit = settings_of(obj).contact = 0.0
+    bind(obj, method="DLBNT")
+    bend(armature)
+    (copy,) = begin([obj], bpy.context.view_layer)
+    before = sculpt(copy, ELBOW, 0.8, OFFSET)
+    moved = np.linalg.norm(before - shown(obj), axis=1) > 1e-3
+    select(obj)
+    settings_of(obj).method = "SSD"
+    update()
+    keep([copy], bpy.context.view_layer)
+    update()
+    assert np.linalg.norm(before - shown(obj), axis=1)[moved].max() < 1e-4
