@@ -15,11 +15,17 @@ FLATTEST = 0.1
 Else a sculpted millimeter would become centimeters at rest, which show in all poses nearby.
 """
 
-STEPS = 6
+STEPS = 16
 """Most corrections of what is left, where a deformation is not affine."""
+
+SHORTEST, LONGEST = 0.25, 8.0
+"""Of such a step, in parts of what would do if the deformation were affine."""
 
 REACHED = 1e-6
 """Share of the size of the mesh that may be left."""
+
+MISSED = 1e-4
+"""The same from which on a vertex counts as one that can not be brought there."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +36,7 @@ class PulledBack:
     ----------
     offsets : float64 array, shape (V, 3)
     is_damped : bool array, shape (V,)
-        Vertices whose skin is flattened, so that the offset reaches less than was asked for.
+        Vertices that come less far than was asked for: their skin is flattened, or something keeps them.
     """
 
     offsets: np.ndarray
@@ -86,18 +92,23 @@ def pull_back_by_steps(
 
     Notes
     -----
-    A vertex keeps what a step has brought it if it is nearer than before.
+    A vertex keeps what a step has brought it if it is nearer than before. How far a step has brought it says how long
+    its next one is.
     """
     is_changed = (target != points).any(axis=1)
-    total, is_damped = np.zeros((len(target), 3)), np.zeros(len(target), bool)
+    total, is_damped, gains = np.zeros((len(target), 3)), np.zeros(len(target), bool), np.ones((len(target), 1))
     left = np.where(is_changed[:, None], target - np.asarray(points, np.float64), 0.0)
+    squares = np.square(left).sum(axis=1)
     for _ in range(STEPS):
-        step = pull_back(linear, left)
+        step = pull_back(linear, gains * left)
         is_damped |= step.is_damped
         tried = total + step.offsets
         missing = np.where(is_changed[:, None], target - np.asarray(deform(tried), np.float64), 0.0)
-        better = np.square(missing).sum(axis=1) < np.square(left).sum(axis=1)
-        total[better], left[better] = tried[better], missing[better]
-        if not better.any() or np.square(left).sum(axis=1).max(initial=0.0) <= (REACHED * size) ** 2:
+        reached = ((left - missing) * left).sum(axis=1) / np.maximum(squares, 1e-30)
+        gains = (gains.ravel() / np.clip(reached, SHORTEST, LONGEST))[:, None].clip(SHORTEST, LONGEST)
+        now = np.square(missing).sum(axis=1)
+        better = now < squares
+        total[better], left[better], squares = tried[better], missing[better], np.minimum(now, squares)
+        if squares.max(initial=0.0) <= (REACHED * size) ** 2:
             break
-    return PulledBack(total, is_damped)
+    return PulledBack(total, is_damped | (squares > (MISSED * size) ** 2))

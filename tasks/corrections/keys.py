@@ -208,7 +208,7 @@ def remove(obj: bpy.types.Object, armature: bpy.types.Object | None, name: str) 
     bones = list_bones(entry)
     group = list_group(obj, bones)
     if group:
-        release_keys(obj, bones, [other.name for other in group])
+        release_keys(obj, [other.name for other in group])
     settings.corrections.remove(settings.corrections.find(name))
     settings.active_correction = max(0, min(settings.active_correction, len(settings.corrections) - 1))
     if keys is not None and name in keys.key_blocks:

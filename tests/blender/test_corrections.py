@@ -24,6 +24,11 @@ def bend(armature: bpy.types.Object, degrees: float = 70.0, name: str = "bone.1"
     turn(armature, name, rotation)
 
 
+def without_limits(obj: bpy.types.Object) -> None:
+    settings = settings_of(obj)
+    settings.bulge_limit = settings.contact = settings.centers_bulge_limit = settings.centers_contact = 0.0
+
+
 def far(first: np.ndarray, second: np.ndarray) -> float:
     return float(np.linalg.norm(first - second, axis=1).max()) / diagonal(first)
 
@@ -32,7 +37,7 @@ def far(first: np.ndarray, second: np.ndarray) -> float:
 @pytest.mark.parametrize("method", ["SSD", "DLB", "DLBNT", "CENTERS"])
 def test_sculpted_is_shown(scene: bpy.types.Scene, method: str, evaluate: str) -> None:
     obj, armature = add_tube()
-    settings_of(obj).bulge_limit = settings_of(obj).contact = 0.0
+    without_limits(obj)
     bind(obj, method=method, evaluate=evaluate)
     bend(armature)
     target = correct(obj, ELBOW, 0.8, OFFSET)
@@ -45,7 +50,7 @@ def test_sculpted_is_shown(scene: bpy.types.Scene, method: str, evaluate: str) -
 @pytest.mark.parametrize("method", ["SSD", "DLB", "DLBNT", "CENTERS", "LINEAR", "PRESERVE_VOLUME"])
 def test_scaled_bones(scene: bpy.types.Scene, method: str) -> None:
     obj, armature = add_tube()
-    settings_of(obj).bulge_limit = settings_of(obj).contact = 0.0
+    without_limits(obj)
     if method in ("LINEAR", "PRESERVE_VOLUME"):
         armature_modifier(obj).use_deform_preserve_volume = method == "PRESERVE_VOLUME"
     else:
@@ -219,7 +224,7 @@ def test_added_vertices_are_refused(scene: bpy.types.Scene) -> None:
 
 def test_another_method_before_keep(scene: bpy.types.Scene) -> None:
     obj, armature = add_tube()
-    settings_of(obj).bulge_limit = settings_of(obj).contact = 0.0
+    without_limits(obj)
     bind(obj, method="DLBNT")
     bend(armature)
     (copy,) = begin([obj], bpy.context.view_layer)
