@@ -3,9 +3,9 @@
 import bpy
 import numpy as np
 import pytest
+from scenes_corrections import correct, key_value, sculpt, shown
 
 from scenes import add_face_key, add_tube, armature_modifier, bind, diagonal, rest_points, select, turn, update
-from scenes_corrections import correct, key_value, sculpt, shown
 from supple.deformers import SkinningError
 from supple.settings.corrections import find_posed_copies
 from supple.settings.objects import settings_of
@@ -83,7 +83,8 @@ def test_collapsed_vertices_are_counted(scene: bpy.types.Scene) -> None:
     target = correct(obj, ELBOW, 1.0, OFFSET)
     assert correct.kept.damped > 0
     assert str(correct.kept.damped) in correct.kept.describe()
-    assert np.isfinite(shown(obj)).all() and far(target, shown(obj)) > 1e-4
+    assert np.isfinite(shown(obj)).all()
+    assert far(target, shown(obj)) > 1e-4
     turn(armature, "bone.1", (0.0, np.radians(90.0), 0.0))
     assert far(shown(obj), rest_points(obj).astype(float)) < 0.3  # nothing is thrown far away
 
@@ -169,11 +170,14 @@ def test_discard_leaves_nothing(scene: bpy.types.Scene) -> None:
     bend(armature)
     before = shown(obj), len(bpy.data.objects), len(bpy.data.meshes)
     (copy,) = begin([obj], bpy.context.view_layer)
-    assert obj.hide_get() and bpy.context.view_layer.objects.active == copy
+    assert obj.hide_get()
+    assert bpy.context.view_layer.objects.active == copy
     sculpt(copy, ELBOW, 0.8, OFFSET)
     discard([copy], bpy.context.view_layer)
-    assert not obj.hide_get() and bpy.context.view_layer.objects.active == obj
-    assert obj.data.shape_keys is None and (len(bpy.data.objects), len(bpy.data.meshes)) == before[1:]
+    assert not obj.hide_get()
+    assert bpy.context.view_layer.objects.active == obj
+    assert obj.data.shape_keys is None
+    assert (len(bpy.data.objects), len(bpy.data.meshes)) == before[1:]
     assert not find_posed_copies(obj)
     assert (before[0] == shown(obj)).all()
 
@@ -189,7 +193,8 @@ def test_removed(scene: bpy.types.Scene) -> None:
     update()
     assert far(targets[80.0], shown(obj)) < 1e-5
     remove(obj, armature, settings_of(obj).corrections[0].name)
-    assert obj.data.shape_keys is None and not settings_of(obj).corrections
+    assert obj.data.shape_keys is None
+    assert not settings_of(obj).corrections
 
 
 def test_nothing_sculpted_is_refused(scene: bpy.types.Scene) -> None:
