@@ -103,7 +103,9 @@ class Kept:
         names = ", ".join(f"'{key}'" for key in dict.fromkeys(key for _, key in self.keys))
         lines = [f"Kept {names}, brought in by {', '.join(self.bones)}"]
         if self.damped:
-            lines.append(f"{self.damped} vertices come only as near as they can: the skin collapses there, or contact keeps them")
+            lines.append(
+                f"{self.damped} vertices come only as near as they can: the skin collapses there, or contact keeps them"
+            )
         return ". ".join([*lines, *self.notes])
 
 
