@@ -64,10 +64,13 @@ def list_ticked(context: bpy.types.Context) -> list[bpy.types.Object]:
 
 
 def find_shown(context: bpy.types.Context) -> bpy.types.Object | None:
-    """The mesh whose settings the Supple tab shows: the active one, or the one chosen in the list."""
+    """The mesh whose settings the Supple tab shows: the active one, or the one chosen in the list.
+
+    A posed copy has nothing to be set.
+    """
     active = context.active_object
     if active is not None and active.type == "MESH":
-        return active
+        return active if settings_of(active).corrected is None else None
     meshes = list_meshes(context)
     chosen = context.scene.supple_character.shown
     return next((obj for obj in meshes if obj.name == chosen), meshes[0] if meshes else None)

@@ -71,3 +71,14 @@ def find_chosen_bones(active: bpy.types.Object | None) -> list[str]:
 def is_selected(bone: Any) -> bool:
     """Whether a pose bone is selected: since Blender 5.0 a property of its own, before of its bone."""
     return bool(bone.select if hasattr(bone, "select") else bone.bone.select)
+
+
+def select_bones(armature: bpy.types.Object, names: Sequence[str]) -> None:
+    """Select these bones alone; the first becomes the active one. Raises SkinningError where one is gone."""
+    for name in names:
+        if name not in armature.pose.bones:
+            raise SkinningError(f"'{armature.name}' has no bone '{name}': choose another bone")
+    for bone in armature.pose.bones:
+        (bone if hasattr(bone, "select") else bone.bone).select = bone.name in names
+    if names:
+        armature.data.bones.active = armature.data.bones[names[0]]

@@ -18,6 +18,12 @@ CHECKS = (
     ("supple.check", "VIEWZOOM"), ("supple.check_show", "HIDE_OFF"), ("supple.check_fix", "TOOL_SETTINGS"),
     ("supple.check_dismiss", "X"),
 )  # fmt: skip
+CORRECTIONS = (
+    ("supple.correct_pose", "SCULPTMODE_HLT"), ("supple.correction_keep", "CHECKMARK"),
+    ("supple.correction_discard", "X"), ("supple.correction_edit", "SHAPEKEY_DATA"),
+    ("supple.correction_pose", "POSE_HLT"), ("supple.correction_select", "BONE_DATA"),
+    ("supple.correction_remove", "TRASH"),
+)  # fmt: skip
 COPIES = (
     ("supple.engine_copy", "DUPLICATE"), ("supple.engine_copy_export", "EXPORT"),
     ("supple.engine_copy_show", "HIDE_OFF"), ("supple.engine_copy_frame", "TIME"),
@@ -61,6 +67,15 @@ class VIEW3D_MT_supple_weights(bpy.types.Menu):
         self.layout.operator_menu_enum("supple.weights_select", "kind", icon="RESTRICT_SELECT_OFF")
 
 
+class VIEW3D_MT_supple_corrections(bpy.types.Menu):
+    """Shape keys that poses bring in"""
+
+    bl_label = "Supple Corrections"
+
+    def draw(self, _context: bpy.types.Context) -> None:
+        draw_operators(self.layout, CORRECTIONS)
+
+
 WHOLE = {"supple.bind", "supple.unbind", "supple.bake_cache"}
 """Operators that are for all ticked meshes of a character, where there are several."""
 
@@ -98,6 +113,7 @@ class VIEW3D_MT_supple(bpy.types.Menu):
         for entries in (CHARACTER, CHECKS, BAKES, COPIES, PATTERNS):
             draw_operators(self.layout, entries)
             self.layout.separator()
+        self.layout.menu("VIEW3D_MT_supple_corrections", icon="SHAPEKEY_DATA")
         self.layout.menu("VIEW3D_MT_supple_weights", icon="WPAINT_HLT")
         self.layout.operator("wm.call_menu_pie", text="Pie Menu").name = VIEW3D_MT_supple_pie.__name__
 
@@ -123,23 +139,31 @@ def _draw_bakes(menu: bpy.types.Menu, context: bpy.types.Context) -> None:
         draw_operators(menu.layout, BAKES)
 
 
-def _draw_key_bake(menu: bpy.types.Menu, _context: bpy.types.Context) -> None:
+def _draw_keys(menu: bpy.types.Menu, _context: bpy.types.Context) -> None:
     menu.layout.separator()
-    draw_operators(menu.layout, (("supple.bake_shape_keys", "SHAPEKEY_DATA"),))
+    draw_operators(menu.layout, (("supple.bake_shape_keys", "SHAPEKEY_DATA"), CORRECTIONS[0]))
+
+
+def _draw_correcting(menu: bpy.types.Menu, context: bpy.types.Context) -> None:
+    if context.active_object is not None and settings_of(context.active_object).corrected is not None:
+        menu.layout.separator()
+        draw_operators(menu.layout, CORRECTIONS[1:3])
 
 
 PLACES = (
     ("VIEW3D_MT_object", _draw_supple),
     ("VIEW3D_MT_pose", _draw_supple),
+    ("VIEW3D_MT_sculpt", _draw_correcting),
+    ("VIEW3D_MT_edit_mesh", _draw_correcting),
     ("VIEW3D_MT_paint_weight", _draw_weights),
     ("VIEW3D_MT_object_parent", _draw_parent),
     ("VIEW3D_MT_object_animation", _draw_bakes),
-    ("MESH_MT_shape_key_context_menu", _draw_key_bake),
+    ("MESH_MT_shape_key_context_menu", _draw_keys),
 )
 """Blender's menus, and what is added to the end of each."""
 
 _register_classes, _unregister_classes = bpy.utils.register_classes_factory(
-    (VIEW3D_MT_supple_weights, VIEW3D_MT_supple, VIEW3D_MT_supple_pie)
+    (VIEW3D_MT_supple_weights, VIEW3D_MT_supple_corrections, VIEW3D_MT_supple, VIEW3D_MT_supple_pie)
 )
 
 

@@ -119,6 +119,10 @@ class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
 
     bl_label = "Skin"
 
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return context.active_object is None or settings_of(context.active_object).corrected is None
+
     def draw(self, context: bpy.types.Context) -> None:
         with listed_once(context):
             self.draw_character(context)

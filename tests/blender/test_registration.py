@@ -9,19 +9,21 @@ import pytest
 
 import checkout
 from panels import Recorder, draw
-from scenes import EVALUATE, add_tube, reset, select
+from scenes import EVALUATE, add_tube, reset, select, turn
 from supple import preview
 from supple.deformers import METHODS
 from supple.settings.objects import settings_of
 from supple.ui import menus
+from supple.ui.corrections import TOOLS
 from supple.ui.panels import EXPORTERS
 from supple.viewport import ghosts, heat, outlines
 from supple.viewport import weights as weight_overlay
 
 OPERATORS = (
     "bake_cache", "bake_shape_keys", "bind", "check", "check_dismiss", "check_fix", "check_show", "clear_bake",
-    "close_report", "engine_copy", "engine_copy_export", "engine_copy_frame", "engine_copy_show", "flip", "make",
-    "make_independent",
+    "close_report", "correct_pose", "correction_discard", "correction_edit", "correction_keep", "correction_pose",
+    "correction_remove", "correction_select", "engine_copy", "engine_copy_export",
+    "engine_copy_frame", "engine_copy_show", "flip", "make", "make_independent",
     "measure", "pattern_add", "pattern_forget", "pattern_maps", "pattern_mirror", "pattern_place", "pattern_remove",
     "pattern_remove_all", "pattern_save", "pattern_set_add", "pattern_stroke", "remedy", "side_by_side", "unbind",
     "weight_lines",
@@ -195,7 +197,7 @@ NOT_IN_MENUS = {"close_report", "remedy", "pattern_forget", "weights_brush"}
 def test_menus_hold_all_operators():
     """Blender's menu search finds what is in a menu."""
     shown = []
-    for name in ("VIEW3D_MT_supple", "VIEW3D_MT_supple_weights"):
+    for name in ("VIEW3D_MT_supple", "VIEW3D_MT_supple_corrections", "VIEW3D_MT_supple_weights"):
         getattr(bpy.types, name).draw(SimpleNamespace(layout=Recorder(shown)), bpy.context)
     found = {text.removeprefix("supple.").partition(":")[0] for text in shown if text.startswith("supple.")}
     assert found == set(OPERATORS) - NOT_IN_MENUS
@@ -301,3 +303,39 @@ def test_weight_panels_of_a_mesh():
     select(armature)
     assert "use_mesh_mirror_x" not in draw("VIEW3D_PT_supple_weights_options")
     assert "This is so." not in draw("VIEW3D_PT_supple_weights")
+
+
+CORRECTIONS = "VIEW3D_PT_supple_corrections"
+
+
+def test_the_panel_of_corrections():
+    assert draw(CORRECTIONS) == draw("VIEW3D_PT_supple_correcting") == []
+    obj, armature = add_tube()
+    begins = ["supple.correct_pose"] * 3
+    edits = [f"supple.correction_{name}" for name in ("edit", "pose", "select", "remove")]
+    assert draw(CORRECTIONS)[1:] == [*begins]
+    select(armature)
+    assert draw(CORRECTIONS)[1:] == [*begins, obj.name]
+    select(obj)
+    settings_of(obj).corrections.add().name = "Gone"
+    shown = draw(CORRECTIONS)
+    assert shown[1:4] == begins
+    assert shown[4].startswith("Shape key 'Gone' is gone or renamed")
+    assert shown[5:] == [*edits]
+
+
+def test_the_panel_of_a_correction_that_is_under_way():
+    obj, armature = add_tube()
+    turn(armature, "bone.1", (0.0, 0.0, 1.0))
+    select(obj)
+    bpy.ops.supple.correct_pose(mode="OBJECT")
+    ends = ["supple.correction_keep", "supple.correction_discard"]
+    for active in (bpy.context.active_object, armature):
+        select(active)
+        assert draw(CORRECTIONS) == []
+        assert draw("VIEW3D_PT_supple_correcting") == ["'Tube' in this pose", TOOLS, *ends]
+    select(settings_of(obj).posed_copy)
+    assert draw("VIEW3D_PT_supple_skin") == []
+    bpy.ops.object.delete()
+    select(armature)
+    assert draw("VIEW3D_PT_supple_correcting")[0].startswith("The posed copy of 'Tube' is gone")

@@ -1,0 +1,329 @@
+"""A pose corrected: shaped on a posed copy, kept as a shape key that the pose brings in; and what is there already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, cast
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty, StringProperty
+
+from ..deformers import SkinningError
+from ..settings.character import list_ticked
+from ..settings.corrections import READER_ITEMS
+from ..settings.objects import settings_of
+from ..tasks.character import has_armature_modifier
+from ..tasks.chosen_bones import select_bones
+from ..tasks.corrected import find_corrected, find_deforming_armature, list_bones, list_posed_copies, list_under_way
+from ..tasks.corrections.edit import edit
+from ..tasks.corrections.keep import keep
+from ..tasks.corrections.keys import remove
+from ..tasks.corrections.posed_copy import begin, discard
+from ..tasks.corrections.poses import show_bone_pose
+from ..translations import translate
+from .bind import chosen_meshes
+
+SELECT = "Select a mesh that has an Armature modifier, or its armature"
+UNDER_WAY = "A pose is being corrected: Keep or Discard it first"
+NOT_UNDER_WAY = "Select a mesh that has an Armature modifier, and press Correct This Pose"
+NO_CORRECTIONS = "Select a mesh that has an Armature modifier and corrections, or make one by Correct This Pose"
+SKIP: set[Any] = {"SKIP_SAVE"}
+SUGGESTION: set[Any] = {"SUGGESTION"}
+
+MODE_ITEMS = (
+    ("SCULPT", "Sculpt Mode", "Shape the pose by brushes"),
+    ("EDIT", "Edit Mode", "Shape the pose by moving vertices"),
+    ("OBJECT", "Object Mode", "Make the posed copy, and leave how to shape it to you"),
+)
+
+
+def list_to_correct(context: bpy.types.Context) -> list[bpy.types.Object]:
+    """The meshes to be corrected: selected ones, the active first; of an armature, those ticked that are seen."""
+    active = context.active_object
+    if active is None or active.type not in ("MESH", "ARMATURE"):
+        return []
+    meshes = list_ticked(context) if active.type == "ARMATURE" else chosen_meshes(context)
+    meshes = [obj for obj in meshes if has_armature_modifier(obj) and obj.visible_get(view_layer=context.view_layer)]
+    return sorted(meshes, key=lambda obj: (obj != active, -len(obj.data.vertices)))
+
+
+def can_correct(operator: type[bpy.types.Operator], context: bpy.types.Context) -> bool:
+    """Whether there are meshes to be corrected, and none of their character is under way; says so where not."""
+    if list_under_way(context):
+        operator.poll_message_set(translate(UNDER_WAY))
+        return False
+    if not list_to_correct(context):
+        operator.poll_message_set(translate(SELECT))
+        return False
+    return True
+
+
+@contextmanager
+def left_mode(context: bpy.types.Context) -> Iterator[None]:
+    """Leave the mode of an active mesh; it comes back where what is done fails."""
+    active = context.active_object
+    mode: Any = active.mode if active is not None and active.type == "MESH" else "OBJECT"
+    if mode != "OBJECT":
+        bpy.ops.object.mode_set(mode="OBJECT")
+    try:
+        yield
+    except SkinningError:
+        if mode != "OBJECT":
+            bpy.ops.object.mode_set(mode=mode)
+        raise
+
+
+def shape(mode: Any) -> None:
+    """Take the posed copies, which are selected, to a mode."""
+    if mode != "OBJECT":
+        bpy.ops.object.mode_set(mode=mode)
+
+
+def activate_armature(context: bpy.types.Context, armature: bpy.types.Object) -> None:
+    """Select an armature alone."""
+    for obj in context.view_layer.objects:
+        obj.select_set(obj == armature, view_layer=context.view_layer)
+    context.view_layer.objects.active = armature
+
+
+def suggest_bones(operator: Any, context: bpy.types.Context, text: str) -> list[str]:
+    """Deforming bones that may complete a list of names."""
+    obj = find_corrected(context)
+    armature = find_deforming_armature(obj) if obj is not None else None
+    if armature is None:
+        return []
+    before, comma, last = text.rpartition(",")
+    start = f"{before}, " if comma else ""
+    bones = [bone.name for bone in armature.data.bones if bone.use_deform]
+    return [f"{start}{name}" for name in bones if last.strip().casefold() in name.casefold()]
+
+
+def split_names(text: str) -> tuple[str, ...]:
+    """Names of a list with commas."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def joints_property(description: str) -> Any:
+    """Names of bones, separated by commas."""
+    return StringProperty(
+        name="Joints", description=description, search=suggest_bones, search_options=SUGGESTION, options=SKIP
+    )
+
+
+class SUPPLE_OT_correct_pose(bpy.types.Operator):
+    """Put a copy in this pose in place of the character, to be sculpted or edited until you keep or discard it"""
+
+    bl_idname = "supple.correct_pose"
+    bl_label = "Correct This Pose"
+    bl_options = {"REGISTER", "UNDO"}
+
+    mode: EnumProperty(name="Mode", description="How the posed copy is shaped", items=MODE_ITEMS, options=SKIP)
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return can_correct(cls, context)
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        meshes = list_to_correct(context)
+        try:
+            with left_mode(context):
+                begin(meshes, context.view_layer)
+        except SkinningError as error:
+            self.report({"ERROR"}, translate(str(error)))
+            return {"CANCELLED"}
+        shape(self.mode)
+        return {"FINISHED"}
+
+
+class UnderWayOperator:
+    """Mix-in: ends the correction that is under way."""
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        if not list_under_way(context):
+            cast(type[bpy.types.Operator], cls).poll_message_set(translate(NOT_UNDER_WAY))
+            return False
+        return True
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        meshes = list_under_way(context)
+        try:
+            with left_mode(context):
+                self.run(context, meshes)
+        except SkinningError as error:
+            self.report({"ERROR"}, translate(str(error)))
+            return {"CANCELLED"}
+        armature = find_deforming_armature(meshes[0])
+        if armature is not None and armature.mode == "POSE":  # it was posed there, and is posed on
+            activate_armature(context, armature)
+        return {"FINISHED"}
+
+
+class SUPPLE_OT_correction_keep(UnderWayOperator, bpy.types.Operator):
+    """Make what was shaped a shape key of the character, which this pose of its joint brings in"""
+
+    bl_idname = "supple.correction_keep"
+    bl_label = "Keep"
+    bl_options = {"REGISTER", "UNDO"}
+
+    name: StringProperty(
+        name="Name", description="Name of the shape key; after its joint and angle if empty", options=SKIP
+    )
+    mirror: BoolProperty(name="Mirror", description="Correct the other side of the body, too")
+    reader: EnumProperty(
+        name="Driven By", description="What brings the correction in", items=READER_ITEMS, options=SKIP
+    )
+    joints: joints_property("Bones whose rotation brings it in, with commas; found by where it was shaped if empty")
+
+    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
+        return cast(set[str], context.window_manager.invoke_props_dialog(self, title="Keep", confirm_text="Keep"))
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        layout.prop(self, "mirror")
+        if any(settings_of(copy).corrected_key for copy in list_posed_copies(context)):
+            return  # it keeps its name, and what it is driven by
+        layout.prop(self, "name", placeholder=translate("Joint and angle"))
+        layout.prop(self, "joints", placeholder=translate("Where it was shaped"))
+        layout.prop(self, "reader")
+
+    def run(self, context: bpy.types.Context, _meshes: list[bpy.types.Object]) -> None:
+        copies = list_posed_copies(context)
+        if not copies:
+            raise SkinningError("The posed copy is gone: Discard shows the character again")
+        joints = split_names(self.joints)
+        report = keep(copies, context.view_layer, self.name, self.mirror, joints, self.reader)
+        self.report({"INFO"}, translate(report.describe()))
+
+
+class SUPPLE_OT_correction_discard(UnderWayOperator, bpy.types.Operator):
+    """Remove the posed copy and show the character again, as if nothing had been"""
+
+    bl_idname = "supple.correction_discard"
+    bl_label = "Discard"
+    bl_options = {"REGISTER", "UNDO"}
+
+    def run(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> None:
+        discard([settings_of(obj).posed_copy for obj in meshes], context.view_layer)
+
+
+def suggest_corrections(_operator: Any, context: bpy.types.Context, text: str) -> list[str]:
+    """Names of the corrections of the active mesh."""
+    obj = find_corrected(context)
+    names = [] if obj is None else [correction.name for correction in settings_of(obj).corrections]
+    return [name for name in names if text.casefold() in name.casefold()]
+
+
+class CorrectionOperator:
+    """Mix-in: does something about a correction: that of a shape key, or the active one in the list."""
+
+    bl_options = {"REGISTER", "UNDO"}
+
+    key: StringProperty(
+        name="Correction", description="Name of its shape key; the active correction if empty",
+        search=suggest_corrections, options=SKIP,
+    )  # fmt: skip
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        obj = find_corrected(context)
+        operator = cast(type[bpy.types.Operator], cls)
+        if obj is None or not settings_of(obj).corrections:
+            operator.poll_message_set(translate(NO_CORRECTIONS))
+            return False
+        if list_under_way(context):
+            operator.poll_message_set(translate(UNDER_WAY))
+            return False
+        return True
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        obj = cast(bpy.types.Object, find_corrected(context))
+        try:
+            with left_mode(context):
+                self.run(context, obj, self.find_correction(obj))
+        except SkinningError as error:
+            self.report({"ERROR"}, translate(str(error)))
+            return {"CANCELLED"}
+        return {"FINISHED"}
+
+    def find_correction(self, obj: bpy.types.Object) -> Any:
+        """The entry that is meant; raises SkinningError where there is none of that name."""
+        settings = settings_of(obj)
+        if not self.key:
+            return settings.corrections[min(settings.active_correction, len(settings.corrections) - 1)]
+        if self.key not in settings.corrections:
+            raise SkinningError(f"'{obj.name}' has no correction '{self.key}': choose one of the list")
+        return settings.corrections[self.key]
+
+
+class SUPPLE_OT_correction_edit(CorrectionOperator, bpy.types.Operator):
+    """Go to the pose of the correction, and shape it again"""
+
+    bl_idname = "supple.correction_edit"
+    bl_label = "Edit Again"
+
+    mode: EnumProperty(name="Mode", description="How the posed copy is shaped", items=MODE_ITEMS, options=SKIP)
+
+    def run(self, context: bpy.types.Context, obj: bpy.types.Object, correction: Any) -> None:
+        edit(obj, correction.name, context.view_layer)
+        shape(self.mode)
+
+
+class SUPPLE_OT_correction_pose(CorrectionOperator, bpy.types.Operator):
+    """Pose the character as it was when the correction was made. Undo brings the pose back"""
+
+    bl_idname = "supple.correction_pose"
+    bl_label = "Go to Pose"
+
+    def run(self, _context: bpy.types.Context, obj: bpy.types.Object, correction: Any) -> None:
+        gone = show_bone_pose(find_armature_of(obj), correction.pose)
+        if gone:
+            self.report({"WARNING"}, translate(f"Bones of the pose are gone: {', '.join(gone)}"))
+
+
+class SUPPLE_OT_correction_select(CorrectionOperator, bpy.types.Operator):
+    """Select the bones that bring the correction in, in Pose Mode"""
+
+    bl_idname = "supple.correction_select"
+    bl_label = "Select Bone"
+
+    def run(self, context: bpy.types.Context, obj: bpy.types.Object, correction: Any) -> None:
+        armature = find_armature_of(obj)
+        select_bones(armature, list_bones(correction))
+        armature.hide_set(False, view_layer=context.view_layer)
+        activate_armature(context, armature)
+        bpy.ops.object.mode_set(mode="POSE")
+
+
+class SUPPLE_OT_correction_remove(CorrectionOperator, bpy.types.Operator):
+    """Remove the correction, its shape key and what brings it in. The others of its joint stay as they are"""
+
+    bl_idname = "supple.correction_remove"
+    bl_label = "Delete Correction"
+
+    def run(self, _context: bpy.types.Context, obj: bpy.types.Object, correction: Any) -> None:
+        remove(obj, find_deforming_armature(obj), correction.name)
+
+
+def find_armature_of(obj: bpy.types.Object) -> bpy.types.Object:
+    """The armature that deforms a mesh; raises SkinningError where there is none."""
+    armature = find_deforming_armature(obj)
+    if armature is None:
+        raise SkinningError(f"'{obj.name}' has no Armature modifier: parent it to an armature first")
+    return armature
+
+
+register, unregister = bpy.utils.register_classes_factory(
+    (
+        SUPPLE_OT_correct_pose,
+        SUPPLE_OT_correction_keep,
+        SUPPLE_OT_correction_discard,
+        SUPPLE_OT_correction_edit,
+        SUPPLE_OT_correction_pose,
+        SUPPLE_OT_correction_select,
+        SUPPLE_OT_correction_remove,
+    )
+)

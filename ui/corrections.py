@@ -1,0 +1,151 @@
+"""The Corrections panel: shape keys that poses bring in, by joint; and on top of the tab, the pose being corrected."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import bpy
+
+from ..settings.corrections import READER_ITEMS
+from ..settings.objects import settings_of
+from ..tasks.corrected import (
+    describe_problem,
+    find_corrected,
+    find_key,
+    list_bones,
+    list_under_way,
+    measure_angle,
+)
+from ..translations import translate
+from .panels import SupplePanel
+from .reports import draw_hint, draw_message
+
+HINT = "Pose the character where its skin is wrong, and shape that: it comes in as its joint takes the pose"
+TOOLS = "Sculpt Mode, Edit Mode: all tools that leave the number of vertices"
+GONE = "The posed copy of '{}' is gone: Discard shows the character again"
+READERS: dict[str, str] = {key: label for key, label, _ in READER_ITEMS}
+MODE_ICONS: dict[str, Any] = {"SCULPT": "SCULPTMODE_HLT", "EDIT": "EDITMODE_HLT", "OBJECT": "OBJECT_DATAMODE"}
+
+
+def describe_pose(correction: bpy.types.PropertyGroup) -> str:
+    """What brings a correction in, such as "forearm.L at 80°, Automatic"."""
+    bones = ", ".join(list_bones(correction))
+    reader = translate(READERS.get(correction.reader, ""))
+    return f"{bones} at {measure_angle(correction):.0f}°, {reader}"
+
+
+class SUPPLE_UL_corrections(bpy.types.UIList):
+    """The corrections of a mesh, by joint and angle"""
+
+    def draw_item(
+        self,
+        _context: bpy.types.Context,
+        layout: bpy.types.UILayout,
+        data: bpy.types.PropertyGroup,
+        item: bpy.types.PropertyGroup,
+        _icon: int,
+        _active_data: bpy.types.PropertyGroup,
+        _active_property: str,
+    ) -> None:
+        obj = cast(bpy.types.Object, data.id_data)
+        key = find_key(obj, item.name)
+        row = layout.row(align=True)
+        row.active = key is not None and not key.mute
+        parts = row.split(factor=0.7, align=True)
+        parts.label(text=item.name, icon="ERROR" if describe_problem(obj, item) else "SHAPEKEY_DATA", translate=False)
+        values = parts.row(align=True)
+        values.alignment = "RIGHT"
+        if key is not None:
+            values.prop(key, "value", text="", emboss=False)
+            values.prop(key, "mute", text="", emboss=False)
+
+    def filter_items(
+        self, _context: bpy.types.Context, data: bpy.types.PropertyGroup, name: str
+    ) -> tuple[list[int], list[int]]:
+        items = list(getattr(data, name))
+        by_joint = sorted(range(len(items)), key=lambda index: (list_bones(items[index]), measure_angle(items[index])))
+        order = [0] * len(items)
+        for position, index in enumerate(by_joint):
+            order[index] = position
+        return bpy.types.UI_UL_list.filter_items_by_name(self.filter_name, self.bitflag_filter_item, items), order
+
+
+class VIEW3D_PT_supple_correcting(SupplePanel, bpy.types.Panel):
+    """The pose that is being corrected, and how to end that"""
+
+    bl_label = "Correcting"
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return bool(list_under_way(context))
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout, meshes = self.layout, list_under_way(context)
+        for obj in meshes:
+            copy = settings_of(obj).posed_copy
+            if not copy.users_scene:
+                draw_message(layout, context, GONE.format(obj.name))
+                continue
+            key = settings_of(copy).corrected_key
+            text = f"'{key}' of '{obj.name}'" if key else f"'{obj.name}' in this pose"
+            layout.label(text=translate(text), icon="SHAPEKEY_DATA", translate=False)
+        draw_hint(layout, context, TOOLS)
+        row = layout.row(align=True)
+        row.scale_y = 1.4
+        row.operator("supple.correction_keep", icon="CHECKMARK")
+        row.operator("supple.correction_discard", icon="X")
+
+
+class VIEW3D_PT_supple_corrections(SupplePanel, bpy.types.Panel):
+    """Shape keys that poses bring in"""
+
+    bl_label = "Corrections"
+    bl_order = 1
+    bl_options = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return find_corrected(context) is not None and not list_under_way(context)
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout, obj = self.layout, cast(bpy.types.Object, find_corrected(context))
+        settings = settings_of(obj)
+        draw_hint(layout, context, HINT)
+        self.draw_begin()
+        if obj != context.active_object:
+            layout.label(text=obj.name, icon="OUTLINER_OB_MESH", translate=False)
+        if settings.corrections:
+            layout.template_list(
+                SUPPLE_UL_corrections.__name__, "", settings, "corrections", settings, "active_correction",
+                rows=4, maxrows=12,
+            )  # fmt: skip
+            self.draw_active(context, obj)
+
+    def draw_begin(self) -> None:
+        """Correct This Pose, by brushes or by other tools."""
+        row = self.layout.row(align=True)
+        row.scale_y = 1.4
+        row.operator("supple.correct_pose", icon=MODE_ICONS["SCULPT"]).mode = "SCULPT"
+        for mode in ("EDIT", "OBJECT"):
+            row.operator("supple.correct_pose", text="", icon=MODE_ICONS[mode]).mode = mode
+
+    def draw_active(self, context: bpy.types.Context, obj: bpy.types.Object) -> None:
+        """What can be done about the active correction, and what is wrong with it."""
+        settings = settings_of(obj)
+        active = settings.corrections[min(settings.active_correction, len(settings.corrections) - 1)]
+        problem = describe_problem(obj, active)
+        if problem:
+            draw_message(self.layout, context, problem)
+        else:
+            draw_hint(self.layout, context, describe_pose(active))
+        row = self.layout.row(align=True)
+        row.operator("supple.correction_edit", icon=MODE_ICONS["SCULPT"])
+        row.operator("supple.correction_pose", icon="POSE_HLT")
+        row = self.layout.row(align=True)
+        row.operator("supple.correction_select", icon="BONE_DATA")
+        row.operator("supple.correction_remove", text="Delete", icon="TRASH")
+
+
+register, unregister = bpy.utils.register_classes_factory(
+    (SUPPLE_UL_corrections, VIEW3D_PT_supple_correcting, VIEW3D_PT_supple_corrections)
+)
