@@ -24,6 +24,9 @@ SHORTEST, LONGEST = 0.25, 8.0
 REACHED = 1e-6
 """Share of the size of the mesh that may be left."""
 
+STUCK = 0.999
+"""Share of the squares of what was left that is still left after a step that is the last: no further one helps."""
+
 MISSED = 1e-4
 """The same from which on a vertex counts as one that can not be brought there."""
 
@@ -108,7 +111,8 @@ def pull_back_by_steps(
         gains = (gains.ravel() / np.clip(reached, SHORTEST, LONGEST))[:, None].clip(SHORTEST, LONGEST)
         now = np.square(missing).sum(axis=1)
         better = now < squares
-        total[better], left[better], squares = tried[better], missing[better], np.minimum(now, squares)
-        if squares.max(initial=0.0) <= (REACHED * size) ** 2:
+        total[better], left[better] = tried[better], missing[better]
+        before, squares = squares, np.minimum(now, squares)
+        if squares.max(initial=0.0) <= (REACHED * size) ** 2 or squares.sum() > STUCK * before.sum():
             break
     return PulledBack(total, is_damped | (squares > (MISSED * size) ** 2))

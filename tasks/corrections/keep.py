@@ -22,7 +22,7 @@ from ..stack import SkinnedObject
 from .keys import Correction, find_correction, find_next_reader, list_bones, store
 from .mirror import flip_bones, mirror_correction
 from .posed_copy import State, discard
-from .posed_skin import bind_skin, check_count, is_affine
+from .posed_skin import check_count, find_bound_skin, is_affine
 
 UNTOUCHED = 1e-6
 """Share of a mesh's size by which a vertex must be moved to have been sculpted."""
@@ -199,7 +199,7 @@ def pull_back_change(change: Change) -> tuple[np.ndarray, int]:
     if method == change.state.method and is_affine(skinned, method):
         pulled = pull_back(record.transforms[:, :3, :3], np.where(touched, change.target - record.points, 0.0))
         return pulled.offsets, int(pulled.is_damped.sum())
-    bound = bind_skin(skinned)
+    bound = find_bound_skin(skinned)
     points, linear = record.points, record.transforms[:, :3, :3]
     if method != change.state.method:  # since the copy was made
         points, linear = bound.deform(record.rest, record.pose), bound.find_transforms(record.rest, record.pose)

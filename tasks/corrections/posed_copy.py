@@ -20,7 +20,7 @@ from ...settings.objects import settings_of
 from ..character import find_method_in_use, find_skinned
 from ..skin.poses import find_skeleton
 from ..stack import SkinnedObject, check_not_linked
-from .posed_skin import read_posed_skin
+from .posed_skin import forget_bound_skin, read_posed_skin
 from .poses import read_bone_pose
 
 
@@ -176,5 +176,6 @@ def release(obj: bpy.types.Object, layer: bpy.types.ViewLayer) -> None:
     """Show a character whose posed copy is gone."""
     settings: Any = settings_of(obj)
     settings.posed_copy = None
+    forget_bound_skin(obj)
     if obj.name in layer.objects:
         obj.hide_set(False, view_layer=layer)

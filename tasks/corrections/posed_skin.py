@@ -30,6 +30,10 @@ HARMLESS = {
 """Modifiers that may stand above: they move no vertex."""
 
 
+_bound: dict[int, BoundSkin] = {}
+"""What meshes were bound to when their pose was read, by `session_uid`: a bind takes longer than all else."""
+
+
 @dataclass(frozen=True, eq=False)
 class BoundSkin:
     """A mesh as it is deformed, to be posed.
@@ -74,6 +78,9 @@ def bind_skin(skinned: SkinnedObject) -> BoundSkin:
     SkinningError
         Where its modifiers, weights or bones do not allow it.
     """
+    present = {obj.session_uid for obj in bpy.data.objects}
+    for uid in [uid for uid in _bound if uid not in present]:
+        del _bound[uid]
     obj, armature, method = skinned.obj, skinned.armature, find_method_in_use(skinned)
     above = modifiers_above(obj, skinned.deforming)
     check_modifiers_above(skinned, above)
@@ -91,7 +98,29 @@ def bind_skin(skinned: SkinnedObject) -> BoundSkin:
     if is_bound:
         params = replace(bound.binding.params, **read_pose_choices(skinned.settings, method))
         bound = replace(bound, binding=replace(bound.binding, params=params))
-    return BoundSkin(skinned, method, bound)
+    _bound[obj.session_uid] = BoundSkin(skinned, method, bound)
+    return _bound[obj.session_uid]
+
+
+def find_bound_skin(skinned: SkinnedObject) -> BoundSkin:
+    """A mesh as it was bound when its pose was read, or bound anew where its settings have changed since.
+
+    Raises
+    ------
+    SkinningError
+        As `bind_skin`.
+    """
+    bound = _bound.get(skinned.obj.session_uid)
+    if bound is not None and skinned.settings.is_bound:
+        method = find_method_in_use(skinned)
+        if bound.method == method and bound.live.choices == read_choices(skinned, method):
+            return bound
+    return bind_skin(skinned)
+
+
+def forget_bound_skin(obj: bpy.types.Object) -> None:
+    """Drop what is known of a mesh that is corrected no longer."""
+    _bound.pop(obj.session_uid, None)
 
 
 def read_posed_skin(skinned: SkinnedObject, depsgraph: bpy.types.Depsgraph) -> Record:

@@ -1,0 +1,292 @@
+"""How exactly what was sculpted on a pose is shown, in real characters by each method, and how long Keep takes.
+
+    python benchmarks/correction_exactness.py [--only shown mirror keep] [--characters NAME ...] [--assets DIR]
+
+Needs Blender's module bpy. Characters are read from a folder of assets that is not part of the repository. What is
+sculpted is a bump beside the joint that is bent most, 3 % of the size high.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import bpy
+import numpy as np
+from mathutils.kdtree import KDTree
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.generated import add_parts
+from benchmarks.tables import print_table
+from benchmarks.timing import Character, bind, find_character, hush_blender, new_scene, print_section, print_versions
+from tools import checkout
+
+ASSETS = Path(__file__).resolve().parent.parent.parent / "shared" / "assets"
+CHARACTERS = ("cesium_man", "kaykit_knight", "fox", "human_male", "mh_human", "mh_human_game")
+BLENDERS = {"LINEAR": False, "PRESERVE_VOLUME": True}
+METHODS = ("SSD", "DLB", "DLBNT", "CENTERS", *BLENDERS)
+EVALUATES = ("PYTHON", "NODES")
+HEIGHT, RADIUS = 0.03, 0.1
+"""Of the bump, and of the region that it is in, as shares of the mesh's diagonal."""
+SIZES = (22_000, 1_000_000)
+SYMMETRIC = 1e-6
+"""Share of the diagonal up to which a vertex counts as posed alike on both sides, without corrections."""
+MIRRORED = "mh_human", "lowerarm01.L", 70.0
+"""A character, a bone and its bend in degrees."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=tuple(SECTIONS), default=tuple(SECTIONS))
+    parser.add_argument("--characters", nargs="+", choices=CHARACTERS, default=CHARACTERS)
+    parser.add_argument("--assets", type=Path, default=ASSETS)
+    arguments = parser.parse_args()
+    hush_blender()
+    with tempfile.TemporaryDirectory() as folder:
+        checkout.enable(Path(folder))
+        print_versions()
+        for name in arguments.only:
+            print_section(SECTIONS[name], arguments)
+        checkout.disable()
+
+
+def supple(name: str) -> ModuleType:
+    """A module of the extension that is enabled."""
+    return importlib.import_module(f"{checkout.MODULE}.{name}")
+
+
+def begin(obj: bpy.types.Object) -> bpy.types.Object:
+    """The posed copy of a mesh in the pose that is shown."""
+    return supple("tasks.corrections.posed_copy").begin([obj], bpy.context.view_layer)[0]
+
+
+def keep(copy: bpy.types.Object, **options: object) -> Any:
+    """Keep what was sculpted on a posed copy."""
+    return supple("tasks.corrections.keep").keep([copy], bpy.context.view_layer, **options)
+
+
+def run_shown(arguments: argparse.Namespace) -> None:
+    """Sculpted against shown, in shares of the diagonal: largest of three frames of the action; rest against rest"""
+    rows = []
+    for name in arguments.characters:
+        path = arguments.assets / name / f"{name}.blend"
+        if path.is_file():
+            rows += [(name, method, way, *measure_shown(path, method, way)) for method, way in list_ways()]
+    columns = "character", "method", "by", "vertices", "largest", "not reached", "others", "at rest", "Keep, ms"
+    print_table(columns, rows)
+
+
+def list_ways() -> Iterator[tuple[str, str]]:
+    """Methods, each by all that evaluates it."""
+    for method in METHODS:
+        yield from ((method, way) for way in (("BLENDER",) if method in BLENDERS else EVALUATES))
+
+
+def measure_shown(path: Path, method: str, way: str) -> tuple[float, ...]:
+    """Sculpt and keep in three frames of an action, and compare."""
+    bpy.ops.wm.open_mainfile(filepath=str(path))
+    character = find_character()
+    for modifier in character.modifiers:
+        modifier.use_deform_preserve_volume = BLENDERS.get(method, False)
+    if method not in BLENDERS:
+        bind(method, way)
+    obj = max(character.meshes, key=lambda mesh: len(mesh.data.vertices))
+    rest = read_rest(character, obj)
+    first, last = character.armature.animation_data.action.frame_range[:]
+    frames = np.linspace(first, last, 5)[1:4].tolist()
+    found = []
+    for frame in frames:
+        bpy.context.scene.frame_set(round(frame))
+        found.append(correct(obj))
+    largest, others, missed, seconds = (np.array(values) for values in zip(*found, strict=True))
+    drift = float(np.abs(read_rest(character, obj) - rest).max()) / measure_size(rest)
+    count = len(obj.data.vertices)
+    return count, largest.max(), int(missed.sum()), others.max(), drift, 1e3 * float(np.median(seconds))
+
+
+def correct(obj: bpy.types.Object) -> tuple[float, float, int, float]:
+    """Sculpt a bump in the pose that is shown: largest error of vertices that can be reached, and of those that were
+    not sculpted; how many can not; and seconds of Keep."""
+
+    layer, before = bpy.context.view_layer, read_shown(obj)
+    size = measure_size(before)
+    copy = begin(obj)
+    center = before[find_bent(obj)]
+    distances = np.linalg.norm(before - center, axis=1) / size
+    normals = np.empty((len(before), 3), np.float32)
+    copy.data.vertices.foreach_get("normal", normals.ravel())
+    heights = HEIGHT * size * np.maximum(0.0, 1.0 - distances / RADIUS) ** 2
+    points = np.empty((len(before), 3), np.float32)
+    copy.data.vertices.foreach_get("co", points.ravel())
+    target = points + heights[:, None].astype(np.float32) * normals
+    copy.data.vertices.foreach_set("co", target.ravel())
+    start = time.perf_counter()
+    kept = keep(copy)
+    seconds = time.perf_counter() - start
+    layer.update()
+    errors = np.linalg.norm(read_shown(obj) - target, axis=1) / size
+    sculpted = heights > 0.0
+    reached = np.sort(errors[sculpted])[: max(1, int(sculpted.sum()) - kept.damped)]
+    return float(reached.max()), float(errors[~sculpted].max()), kept.damped, seconds
+
+
+def find_bent(obj: bpy.types.Object) -> int:
+    """A vertex where the joint is that is bent most, of those that hold enough of the skin."""
+
+    character, choice = supple("tasks.character"), supple("deformers.corrections.joint_choice")
+    skinned = character.find_skinned(obj)
+    skeleton = supple("tasks.skin.poses").find_skeleton(skinned.armature)
+    weights = character.read_character(skinned, skeleton).rest.weights
+    pose = supple("bridge.armatures").read_pose(
+        skinned.armature.evaluated_get(bpy.context.evaluated_depsgraph_get()), skeleton
+    )
+    held = np.bincount(weights.joints, weights.values, len(skeleton.joints.parents))
+    angles = np.where(
+        held > 0.01 * len(obj.data.vertices), choice.measure_rotations(pose.rest_to_pose, skeleton.joints), 0.0
+    )
+    joint = int(np.where(skeleton.joints.parents >= 0, angles, 0.0).argmax())
+    own, above = (
+        np.bincount(weights.vertices, weights.values * (weights.joints == one), len(obj.data.vertices))
+        for one in (joint, int(skeleton.joints.parents[joint]))
+    )
+    return int(np.minimum(own, above + 1e-3 * own).argmax())
+
+
+def read_shown(obj: bpy.types.Object) -> np.ndarray:
+    """Points after all modifiers, shape (V, 3)."""
+    mesh = obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).data
+    points = np.empty((len(mesh.vertices), 3), np.float32)
+    mesh.vertices.foreach_get("co", points.ravel())
+    return points.astype(np.float64)
+
+
+def read_rest(character: Character, obj: bpy.types.Object) -> np.ndarray:
+    """Points in the armature's rest pose, with its shape keys and their drivers."""
+    character.armature.data.pose_position = "REST"
+    bpy.context.view_layer.update()
+    points = read_shown(obj)
+    character.armature.data.pose_position = "POSE"
+    bpy.context.view_layer.update()
+    return points
+
+
+def measure_size(points: np.ndarray) -> float:
+    return float(np.linalg.norm(np.ptp(points, axis=0)))
+
+
+def run_keep(_arguments: argparse.Namespace) -> None:
+    """Seconds of Correct This Pose and of Keep: one mesh of a generated person, with all its operators do"""
+    rows = []
+    for count in SIZES:
+        for method in ("DLBNT", "CENTERS"):
+            new_scene()
+            add_parts(count, 163, 1)
+            character = find_character()
+            bind(method, "NODES")
+            bpy.context.scene.frame_set(20)
+            (obj,) = character.meshes
+            rows.append((method, len(obj.data.vertices), *time_keep(obj)))
+    print_table(("method", "vertices", "Correct This Pose, s", "Keep, s", "Keep again, s"), rows)
+
+
+def time_keep(obj: bpy.types.Object) -> tuple[float, ...]:
+    """Seconds of beginning, of keeping the first correction, and of keeping another."""
+
+    found = []
+    for frame in (20, 12):
+        bpy.context.scene.frame_set(frame)
+        start = time.perf_counter()
+        copy = begin(obj)
+        begun = time.perf_counter()
+        points = np.empty(3 * len(obj.data.vertices), np.float32)
+        copy.data.vertices.foreach_get("co", points)
+        points[: 3 * (len(points) // 30)] += 0.01
+        copy.data.vertices.foreach_set("co", points)
+        halfway = time.perf_counter()
+        keep(copy, joints=[find_rotated(copy)])
+        found.append((begun - start, time.perf_counter() - halfway))
+    return (found[0][0], found[0][1], found[1][1])
+
+
+def find_rotated(copy: bpy.types.Object) -> str:
+    """The bone that is rotated most against its parent where a posed copy was made."""
+
+    rotations = supple("tasks.corrections.posed_copy").State.of(copy).rotations
+    return min(rotations, key=lambda bone: abs(rotations[bone][0]))
+
+
+def run_mirror(arguments: argparse.Namespace) -> None:
+    """The left sculpted and mirrored, the right shown in the mirrored pose: largest difference, of the diagonal"""
+
+    name, bone, degrees = MIRRORED
+    path = arguments.assets / name / f"{name}.blend"
+    if not path.is_file():
+        print(f"{name} is not in {arguments.assets}: it is left out")
+        return
+    rows = []
+    for method in METHODS:
+        bpy.ops.wm.open_mainfile(filepath=str(path))
+        character = find_character()
+        if method not in BLENDERS:
+            bind(method, "NODES")
+        obj = max(character.meshes, key=lambda mesh: len(mesh.data.vertices))
+        character.armature.animation_data_clear()
+        for posed in character.armature.pose.bones:
+            posed.matrix_basis.identity()
+        target = character.armature.pose.bones[bone]
+        target.rotation_mode = "XYZ"
+        target.rotation_euler = (np.radians(degrees), 0.1, 0.2)
+        layer = bpy.context.view_layer
+        layer.update()
+        rest, before = read_rest(character, obj), read_shown(obj)
+        pairs, symmetry = match_mirrored(rest)
+        own = measure_mirrored(character, obj, pairs)
+        copy = begin(obj)
+        distances = np.linalg.norm(before - before[find_bent(obj)], axis=1) / measure_size(before)
+        bump = (HEIGHT * measure_size(before) * np.maximum(0.0, 1.0 - distances / RADIUS) ** 2)[:, None]
+        points = before + bump * np.array([0.5, 0.6, -0.6])
+        copy.data.vertices.foreach_set("co", points.astype(np.float32).ravel())
+        keep(copy, mirror=True)
+        layer.update()
+        errors, size = measure_mirrored(character, obj, pairs), measure_size(rest)
+        is_symmetric = own <= SYMMETRIC * size
+        found = symmetry, errors.max(), own.max(), errors[is_symmetric].max()
+        rows.append((method, *(one / size for one in found), int((~is_symmetric).sum())))
+    columns = "method", "at rest", "largest", "without corrections", "where weights are alike", "vertices where not"
+    print_table(columns, rows)
+
+
+def measure_mirrored(character: Character, obj: bpy.types.Object, pairs: np.ndarray) -> np.ndarray:
+    """How far each vertex is from the mirror image of its partner in the mirrored pose; the pose is what it was."""
+    poses, armature, left = supple("tasks.corrections.poses"), character.armature, read_shown(obj)
+    pose = poses.read_bone_pose(armature)
+    poses.show_bone_pose(armature, supple("tasks.corrections.mirror").mirror_bone_pose(armature, pose))
+    bpy.context.view_layer.update()
+    right = read_shown(obj)
+    poses.show_bone_pose(armature, pose)
+    bpy.context.view_layer.update()
+    return np.linalg.norm(right[pairs] * (-1.0, 1.0, 1.0) - left, axis=1)
+
+
+def match_mirrored(rest: np.ndarray) -> tuple[np.ndarray, float]:
+    """The vertex nearest to each vertex's mirror image, and the farthest of these."""
+    tree = KDTree(len(rest))
+    for index, point in enumerate(rest.tolist()):
+        tree.insert(point, index)
+    tree.balance()
+    found = [tree.find((-x, y, z)) for x, y, z in rest.tolist()]
+    return np.array([index for _, index, _ in found]), max(distance for *_, distance in found)
+
+
+SECTIONS = {"shown": run_shown, "mirror": run_mirror, "keep": run_keep}
+
+if __name__ == "__main__":
+    main()
