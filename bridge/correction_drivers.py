@@ -78,6 +78,25 @@ def release_keys(obj: bpy.types.Object, keys: Sequence[str]) -> None:
         del blocks[name]
 
 
+def read_driving_bones(obj: bpy.types.Object, key: str) -> tuple[str, ...]:
+    """The bones whose rotations a shape key follows, by their present names; none where it follows none.
+
+    Parameters
+    ----------
+    obj : Object
+    key : str
+        Name of the shape key.
+    """
+    blocks = obj.data.shape_keys
+    data = blocks.animation_data if blocks is not None else None
+    curves = {(curve.data_path, curve.array_index): curve for curve in (data.drivers if data is not None else ())}
+    curve = curves.get((_value_path(key), 0))
+    if curve is not None and (groups := _read_groups(curve) - {""}):
+        curve = curves.get((_property_path(f"{groups.pop()}_near"), 0))
+    variables = curve.driver.variables if curve is not None else ()
+    return tuple(dict.fromkeys(name for variable in variables if (name := variable.targets[0].bone_target)))
+
+
 def write_angle(reader: AngleReader, number: int) -> str:
     """What `AngleReader.read` gives of a correction, as a driver's expression.
 

@@ -1,55 +1,507 @@
 """Drivers of corrections: Blender gives the values that readers give, in each pose, by any way into it."""
 
+import itertools
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
 import bpy
 import numpy as np
 import pytest
 from mathutils import Quaternion
 
 import scenes
-from supple.bridge.correction_drivers import drive_keys, read_local_rotations
-from supple.deformers.corrections.readers import find_reader
+from supple.bridge.correction_drivers import (
+    drive_keys,
+    find_reading_bone,
+    read_driving_bones,
+    read_local_rotations,
+    release_keys,
+)
+from supple.deformers.corrections.readers import Reader, find_reader
+
+X, Y, Z, DIAGONAL = (1, 0, 0), (0, 1, 0), (0, 0, 1), (0.6, 0, 0.8)
+REST = Quaternion()
+BONES = "bone.0", "bone.1", "bone.2"
+ORDERS = "XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX"
+TURNED = Quaternion(X, 1.5) @ Quaternion(Y, 1.2)
 
 GROUPS = {
-    "bend": ("AUTO", [[Quaternion((1, 0, 0), 0.7)], [Quaternion((1, 0, 0.1), 1.9)], [Quaternion((1, 0, 0), -1.0)]]),
-    "twist": ("AUTO", [[Quaternion((0, 1, 0), 1.0)], [Quaternion((0, 1, 0), -2.0)]]),
+    "bend": ("AUTO", BONES[1:2], [[Quaternion((1, 0, 0.1), 0.7)], [Quaternion(X, 1.9)], [Quaternion(X, -1.0)]]),
+    "twist": ("AUTO", BONES[1:2], [[Quaternion(Y, 1.0)], [Quaternion(Y, -2.0)]]),
+    "swing": ("SWING", BONES[1:2], [[Quaternion(X, 1.3)], [Quaternion(Z, 0.8)], [Quaternion(DIAGONAL, -2.2)]]),
+    "shoulder": ("AUTO", BONES[1:2], [[Quaternion(X, 1.5)], [TURNED], [Quaternion(Z, -1.3)], [Quaternion(Y, 3.1)]]),
+    "three bones": (
+        "RBF",
+        BONES,
+        [[Quaternion(X, 0.9), REST, Quaternion(Z, 1.1)], [Quaternion(Y, 0.5), Quaternion(DIAGONAL, 1.7), REST]],
+    ),
+    "three directions": (
+        "SWING",
+        BONES,
+        [[Quaternion(DIAGONAL, 0.7654321)] * 3, [Quaternion(DIAGONAL, -1.2345678)] * 3],
+    ),
+    "many": ("RBF", BONES[1:2], [[Quaternion((np.cos(a), b, np.sin(a)), 1.4)] for a in range(6) for b in (-1, 0, 1)]),
 }
-"""Reader that is asked for, and the poses of the corrections."""
+"""Reader that is asked for, bones, and poses of the corrections."""
 
 
-def add_group(obj, armature, name: str, bones=("bone.1",)) -> tuple:
-    """Shape keys with their drivers: their names, and the reader."""
-    asked, poses = GROUPS[name]
+class Group(NamedTuple):
+    """Corrections that share a reader."""
+
+    bones: Sequence[str]
+    keys: list[str]
+    reader: Reader
+    poses: list[list[Quaternion]]
+
+
+def add_group(obj: bpy.types.Object, armature: bpy.types.Object, name: str) -> Group:
+    """Shape keys with their drivers."""
+    asked, bones, poses = GROUPS[name]
     if obj.data.shape_keys is None:
         obj.shape_key_add(name="Basis", from_mix=False)
     keys = []
-    for _ in poses:
-        key = obj.shape_key_add(name=f'{name} "key"', from_mix=False)
+    for number in range(len(poses)):
+        key = obj.shape_key_add(name=f'{name} "{number}"', from_mix=False)
         key.value = 0.0
-        key.data[len(keys)].co.z += 1.0
+        key.data[len(obj.data.shape_keys.key_blocks)].co.z += 1.0
         keys.append(key.name)
-    reader = find_reader(np.array(poses), [asked] * len(poses))
-    drive_keys(obj, armature, list(bones), keys, reader)
+    poses = [[rotation.normalized() for rotation in pose] for pose in poses]
+    group = Group(bones, keys, find_reader(np.array(poses), [asked] * len(poses), keys), poses)
+    drive_keys(obj, armature, group.bones, group.keys, group.reader)
     bpy.context.view_layer.update()
-    return keys, reader
+    return group
 
 
-def read_values(obj, keys) -> np.ndarray:
+def read_values(obj: bpy.types.Object, group: Group) -> np.ndarray:
     """Values of shape keys as Blender shows them."""
-    return np.array([obj.data.shape_keys.key_blocks[key].value for key in keys])
+    return np.array([obj.data.shape_keys.key_blocks[key].value for key in group.keys])
 
 
-def read_rotations(armature, bones=("bone.1",)) -> np.ndarray:
-    graph = bpy.context.evaluated_depsgraph_get()
-    return read_local_rotations(armature.evaluated_get(graph), list(bones))
+def expect_values(armature: bpy.types.Object, group: Group) -> np.ndarray:
+    """What the reader gives of the pose that Blender has evaluated."""
+    evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    return group.reader.read(read_local_rotations(evaluated, group.bones)[None])[0]
+
+
+def pose(armature: bpy.types.Object, rotations: Sequence[Quaternion], bones: Sequence[str] = BONES[1:2]) -> None:
+    """Rotate bones, in whatever modes they are in, and have Blender evaluate."""
+    for name, rotation in zip(bones, rotations, strict=True):
+        bone = armature.pose.bones[name]
+        if bone.rotation_mode == "QUATERNION":
+            bone.rotation_quaternion = rotation
+        elif bone.rotation_mode == "AXIS_ANGLE":
+            axis, angle = rotation.to_axis_angle()
+            bone.rotation_axis_angle = (angle, *axis)
+        else:
+            bone.rotation_euler = rotation.to_euler(bone.rotation_mode)
+    bpy.context.view_layer.update()
+
+
+def draw_rotations(count: int, bones: int) -> list[list[Quaternion]]:
+    drawn = np.random.default_rng(1).normal(size=(count, bones, 4))
+    return [[Quaternion(rotation).normalized() for rotation in rotations] for rotations in drawn]
+
+
+def list_drivers(obj: bpy.types.Object) -> list[tuple]:
+    """All that there is of the drivers of a mesh's shape keys."""
+    data = obj.data.shape_keys.animation_data
+    return [
+        (curve.data_path, curve.array_index, curve.driver.type, curve.driver.expression,
+         [(variable.name, target.id.name, target.bone_target, target.data_path, target.transform_type)
+          for variable in curve.driver.variables for target in variable.targets])
+        for curve in (data.drivers if data is not None else ())
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", GROUPS)
 def test_drivers_give_what_readers_give(name: str) -> None:
     obj, armature = scenes.add_tube()
-    keys, reader = add_group(obj, armature, name)
+    group = add_group(obj, armature, name)
+    for rotations in draw_rotations(200, 3):
+        pose(armature, rotations, BONES)
+        assert read_values(obj, group) == pytest.approx(expect_values(armature, group), abs=1e-5)
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_blender_evaluates_them_without_python(name: str) -> None:
+    obj, armature = scenes.add_tube()
+    add_group(obj, armature, name)
+    for curve in obj.data.shape_keys.animation_data.drivers:
+        assert curve.driver.is_simple_expression, curve.driver.expression
+        assert curve.driver.is_valid
+        assert len(curve.driver.expression) <= 255, curve.driver.expression
+        assert len(curve.modifiers) == len(curve.keyframe_points) == 0
+
+
+@pytest.mark.parametrize("mode", ["QUATERNION", "AXIS_ANGLE", *ORDERS])
+@pytest.mark.parametrize("name", GROUPS)
+def test_a_pose_shows_its_own_correction_alone(name: str, mode: str) -> None:
+    obj, armature = scenes.add_tube()
+    group = add_group(obj, armature, name)
+    for bone in armature.pose.bones:
+        bone.rotation_mode = mode
+    for number, rotations in enumerate(group.poses):
+        pose(armature, rotations, group.bones)
+        assert read_values(obj, group) == pytest.approx(np.eye(len(group.keys))[number], abs=1e-6)
+    pose(armature, [REST] * len(group.bones), group.bones)
+    assert (read_values(obj, group) == 0.0).all()
+
+
+@pytest.mark.parametrize("channel", range(3))
+@pytest.mark.parametrize("mode", ORDERS)
+def test_a_full_turn_of_an_euler_channel_does_not_pop(mode: str, channel: int) -> None:
+    obj, armature = scenes.add_tube()
+    groups = [add_group(obj, armature, name) for name in ("bend", "twist", "swing", "shoulder")]
     bone = armature.pose.bones["bone.1"]
-    bone.rotation_mode = "QUATERNION"
-    for rotation in np.random.default_rng(1).normal(size=(100, 4)):
-        bone.rotation_quaternion = rotation
-        bpy.context.view_layer.update()
-        assert read_values(obj, keys) == pytest.approx(reader.read(read_rotations(armature)[None])[0], abs=1e-5)
+    bone.rotation_mode = mode
+    others = [axis for axis in range(3) if axis != channel]
+    for first, second in itertools.product((0.0, np.pi / 2, np.pi), repeat=2):
+        path = []
+        for angle in np.linspace(-np.pi, np.pi, 91):
+            bone.rotation_euler[others[0]], bone.rotation_euler[others[1]] = first, second
+            bone.rotation_euler[channel] = angle
+            path.append(sample(obj, armature, groups))
+        assert_smooth(np.array(path))
+
+
+@pytest.mark.parametrize("channel", range(4))
+@pytest.mark.parametrize("mode", ["QUATERNION", "AXIS_ANGLE"])
+def test_other_rotation_modes_do_not_pop(mode: str, channel: int) -> None:
+    obj, armature = scenes.add_tube()
+    groups = [add_group(obj, armature, name) for name in ("bend", "twist", "swing", "shoulder")]
+    bone = armature.pose.bones["bone.1"]
+    bone.rotation_mode = mode
+    for base in ((1, 0, 0, 0), (0.3, 1, 0, 0), (0.3, 0, 0, 1), (0.1, 0, 1, 0), (0.2, 0.5, 0.4, -0.6)):
+        path = []
+        for value in np.linspace(-np.pi, np.pi, 181):
+            values = np.array(base, np.float64)
+            values[channel] = value
+            if mode == "QUATERNION":
+                bone.rotation_quaternion = values
+            else:
+                bone.rotation_axis_angle = values
+            path.append(sample(obj, armature, groups))
+        assert_smooth(np.array(path))
+
+
+def sample(obj: bpy.types.Object, armature: bpy.types.Object, groups: list[Group]) -> np.ndarray:
+    """The rotation of the bone, with w not negative, then the values of all groups, which are those of readers."""
+    bpy.context.view_layer.update()
+    shown = np.concatenate([read_values(obj, group) for group in groups])
+    assert shown == pytest.approx(np.concatenate([expect_values(armature, group) for group in groups]), abs=1e-5)
+    evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    return np.concatenate([read_local_rotations(evaluated, ["bone.1"])[0], shown])
+
+
+def assert_smooth(path: np.ndarray) -> None:
+    """No value changes by more than the rotation does, times the steepest slope of these groups.
+
+    A hat's is 1 in 0.7 radians, of an angle that turns faster where the bone nearly points back along itself, and there
+    fades, within half a radian.
+    """
+    cosines = np.abs((path[1:, :4] * path[:-1, :4]).sum(axis=1))
+    turned = 2.0 * np.arccos(np.minimum(cosines, 1.0))
+    changed = np.abs(np.diff(path[:, 4:], axis=0)).max(axis=1)
+    assert (changed <= 8.0 * turned + 1e-3).all(), changed.max()
+
+
+def animate(armature: bpy.types.Object) -> None:
+    """Keyframe random rotations of all bones, from frame 1 to 56."""
+    for frame, rotations in zip(range(1, 60, 5), draw_rotations(12, 3), strict=True):
+        for name, rotation in zip(BONES, rotations, strict=True):
+            armature.pose.bones[name].rotation_quaternion = rotation
+            armature.pose.bones[name].keyframe_insert("rotation_quaternion", frame=frame)
+
+
+def expect_points(obj: bpy.types.Object, armature: bpy.types.Object, groups: list[Group]) -> np.ndarray:
+    """Points of a mesh without modifiers, with the values that readers give of the evaluated pose."""
+    keys = obj.data.shape_keys.key_blocks
+    basis = np.array([point.co for point in keys["Basis"].data], np.float64)
+    points = basis.copy()
+    for group in groups:
+        for key, value in zip(group.keys, expect_values(armature, group), strict=True):
+            points += value * (np.array([point.co for point in keys[key].data]) - basis)
+    return points
+
+
+def test_the_mesh_is_that_of_the_pose_in_each_frame_and_in_a_new_scene() -> None:
+    obj, armature = scenes.add_tube()
+    groups = [add_group(obj, armature, name) for name in ("bend", "shoulder", "many", "three bones")]
+    animate(armature)
+    obj.modifiers.clear()
+    for frame in (1, 7, 30, 8, 55):
+        bpy.context.scene.frame_set(frame)
+        for group in groups:
+            assert read_values(obj, group) == pytest.approx(expect_values(armature, group), abs=1e-5)
+        assert scenes.evaluated_points(obj) == pytest.approx(expect_points(obj, armature, groups), abs=1e-4)
+    scene = bpy.data.scenes.new("Other")
+    for new in (obj, armature):
+        scene.collection.objects.link(new)
+    bpy.context.window.scene = scene
+    for frame in (12, 44, 13):  # the value that is shown may be late by one there
+        scene.frame_set(frame)
+        assert scenes.evaluated_points(obj) == pytest.approx(expect_points(obj, armature, groups), abs=1e-4)
+
+
+def test_a_render_has_the_values_of_its_frames() -> None:
+    obj, armature = scenes.add_tube()
+    groups = [add_group(obj, armature, name) for name in ("bend", "shoulder")]
+    animate(armature)
+    obj.modifiers.clear()
+    scene, rendered = bpy.context.scene, []
+
+    def read(scene: bpy.types.Scene, graph: bpy.types.Depsgraph) -> None:
+        if graph.mode == "RENDER":
+            rendered.append((scene.frame_current, [tuple(v.co) for v in obj.evaluated_get(graph).data.vertices]))
+
+    scene.camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
+    scene.collection.objects.link(scene.camera)
+    scene.render.engine, scene.render.resolution_percentage = "BLENDER_WORKBENCH", 1
+    bpy.app.handlers.frame_change_post.append(read)
+    try:
+        for frame in (3, 28, 51):
+            scene.frame_set(frame)
+            bpy.ops.render.render()
+    finally:
+        bpy.app.handlers.frame_change_post.remove(read)
+    assert {frame for frame, _ in rendered} >= {3, 28, 51}
+    for frame, points in rendered:
+        scene.frame_set(frame)
+        assert np.array(points) == pytest.approx(expect_points(obj, armature, groups), abs=1e-4)
+
+
+def test_constraints_count() -> None:
+    obj, armature = scenes.add_tube()
+    group = add_group(obj, armature, "bend")
+    constraint = armature.pose.bones["bone.1"].constraints.new("LIMIT_ROTATION")
+    constraint.use_limit_x, constraint.min_x, constraint.max_x, constraint.owner_space = True, 0.7, 0.7, "LOCAL"
+    scenes.update()
+    values = read_values(obj, group)
+    assert values[0] > 0.9
+    assert values == pytest.approx(expect_values(armature, group), abs=1e-5)
+
+
+@pytest.mark.parametrize("scale", [(1.0, 2.0, 0.5), (-1.0, 1.0, 1.0), (-0.5, -0.5, -0.5)])
+def test_scaled_bones_are_read_as_drivers_read_them(scale: tuple[float, float, float]) -> None:
+    obj, armature = scenes.add_tube()
+    groups = [add_group(obj, armature, name) for name in ("bend", "twist", "shoulder", "swing")]
+    for bone in armature.pose.bones:
+        bone.scale = scale
+    for rotations in draw_rotations(20, 3):
+        pose(armature, rotations, BONES)
+        for group in groups:
+            assert read_values(obj, group) == pytest.approx(expect_values(armature, group), abs=1e-5)
+
+
+# What happens to characters
+
+
+def assert_follows(obj: bpy.types.Object, armature: bpy.types.Object, group: Group, angle: float) -> None:
+    """In a pose, the values of a mesh's keys are those of its armature."""
+    pose(armature, [Quaternion(X, angle) @ Quaternion(Z, 0.3)], group.bones)
+    values = read_values(obj, group)
+    assert values.max() > 0.01
+    assert values == pytest.approx(expect_values(armature, group), abs=1e-5)
+
+
+@pytest.mark.parametrize("name", ["bend", "shoulder"])
+def test_renaming_bones_and_keys(name: str) -> None:
+    obj, armature = scenes.add_tube()
+    group = add_group(obj, armature, name)
+    armature.data.bones["bone.1"].name = 'el[b]"ow'
+    obj.data.shape_keys.key_blocks[group.keys[0]].name = "another"
+    renamed = group._replace(bones=['el[b]"ow'], keys=["another", *group.keys[1:]])
+    assert_follows(obj, armature, renamed, 0.8)
+    assert read_driving_bones(obj, "another") == ('el[b]"ow',)
+    drive_keys(obj, armature, renamed.bones, renamed.keys, renamed.reader)
+    assert_follows(obj, armature, renamed, 0.5)
+
+
+def duplicate(obj: bpy.types.Object, armature: bpy.types.Object) -> tuple:
+    scenes.select(obj, armature)
+    bpy.ops.object.duplicate()
+    meshes, others = [], []
+    for new in bpy.context.selected_objects:
+        (meshes if new.type == "MESH" else others).append(new)
+    return meshes[0], others[0]
+
+
+def duplicate_mesh(obj: bpy.types.Object, armature: bpy.types.Object) -> tuple:
+    scenes.select(obj)
+    bpy.ops.object.duplicate()
+    return bpy.context.active_object, armature
+
+
+def copy_mesh(obj: bpy.types.Object, armature: bpy.types.Object) -> tuple:
+    copy = obj.copy()
+    copy.data = obj.data.copy()
+    bpy.context.scene.collection.objects.link(copy)
+    return copy, armature
+
+
+def make_single_user(obj: bpy.types.Object, armature: bpy.types.Object) -> tuple:
+    scenes.select(obj)
+    bpy.ops.object.duplicate(linked=True)
+    bpy.ops.object.make_single_user(object=True, obdata=True)
+    return bpy.context.active_object, armature
+
+
+@pytest.mark.parametrize("copy", [duplicate, duplicate_mesh, copy_mesh, make_single_user])
+@pytest.mark.parametrize("name", ["bend", "shoulder"])
+def test_a_copy_reads_its_own(name: str, copy: Callable) -> None:
+    obj, armature = scenes.add_tube()
+    group = add_group(obj, armature, name)
+    pose(armature, group.poses[0])
+    before = read_values(obj, group)
+    obj_copy, armature_copy = copy(obj, armature)
+    assert obj_copy.data.shape_keys != obj.data.shape_keys
+    assert_follows(obj_copy, armature_copy, group, 0.9)
+    if armature_copy != armature:
+        assert read_values(obj, group) == pytest.approx(before)
+    release_keys(obj, group.keys)
+    assert_follows(obj_copy, armature_copy, group, 0.6)
+
+
+@pytest.mark.parametrize("name", ["bend", "shoulder"])
+def test_saved_opened_appended_and_overridden(name: str, tmp_path: Path) -> None:
+    obj, armature = scenes.add_tube()
+    group = add_group(obj, armature, name)
+    characters = bpy.data.collections.new("Character")
+    bpy.context.scene.collection.children.link(characters)
+    for new in (obj, armature):
+        characters.objects.link(new)
+    path = str(scenes.save(tmp_path / "file.blend"))
+    bpy.ops.wm.open_mainfile(filepath=path)
+    assert_follows(bpy.data.objects["Tube"], bpy.data.objects["Rig"], group, 0.9)
+    scenes.reset()
+    for angle in (0.8, 0.7):  # again, beside the first
+        with bpy.data.libraries.load(path) as (_, wanted):
+            wanted.collections = ["Character"]
+        bpy.context.scene.collection.children.link(wanted.collections[0])
+        assert_follows(*find_character(wanted.collections[0]), group, angle)
+    with bpy.data.libraries.load(path, link=True) as (_, wanted):
+        wanted.collections = ["Character"]
+    bpy.context.scene.collection.children.link(wanted.collections[0])
+    override = wanted.collections[0].override_hierarchy_create(
+        bpy.context.scene, bpy.context.view_layer, do_fully_editable=True
+    )
+    assert_follows(*find_character(override), group, 0.6)
+
+
+def find_character(collection: bpy.types.Collection) -> tuple:
+    """Its mesh and its armature."""
+    return tuple(sorted(collection.objects, key=lambda new: new.type != "MESH"))
+
+
+def test_undo() -> None:
+    obj, armature = scenes.add_tube()
+    group = add_group(obj, armature, "shoulder")
+    before = list_drivers(obj)
+    scenes.push("Driven")
+    release_keys(obj, group.keys)
+    scenes.push("Released")
+    scenes.undo()
+    obj, armature = bpy.data.objects["Tube"], bpy.data.objects["Rig"]
+    assert list_drivers(obj) == before
+    assert_follows(obj, armature, group, 0.8)
+    scenes.redo()
+    assert list_drivers(bpy.data.objects["Tube"]) == []
+
+
+# Drivers that come and go
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_driven_again_they_are_the_same(name: str) -> None:
+    obj, armature = scenes.add_tube()
+    group = add_group(obj, armature, name)
+    drivers, properties = list_drivers(obj), sorted(obj.data.shape_keys.keys())
+    drive_keys(obj, armature, group.bones, group.keys, group.reader)
+    assert list_drivers(obj) == drivers
+    assert sorted(obj.data.shape_keys.keys()) == properties
+
+
+@pytest.mark.parametrize("name", GROUPS)
+def test_released_nothing_is_left(name: str) -> None:
+    obj, armature = scenes.add_tube()
+    group = add_group(obj, armature, name)
+    release_keys(obj, group.keys)
+    assert obj.data.shape_keys.animation_data is None
+    assert not obj.data.shape_keys.keys()
+    release_keys(obj, group.keys)
+    obj.shape_key_clear()
+    release_keys(obj, group.keys)
+
+
+def test_what_others_have_stays() -> None:
+    obj, armature = scenes.add_tube()
+    first, second = (add_group(obj, armature, name) for name in ("shoulder", "swing"))
+    blocks = obj.data.shape_keys
+    blocks["mine"] = 1.0
+    blocks.key_blocks[0].driver_add("mute")
+    release_keys(obj, first.keys)
+    assert sorted(name.rpartition("_")[2] for name in blocks.keys()) == ["mine", "near", "strength", "sum"]
+    assert "mute" in {path.rpartition(".")[2] for path, *_ in list_drivers(obj)}
+    assert_follows(obj, armature, second, 0.9)
+    again = add_group(obj, armature, "many")
+    assert_follows(obj, armature, again, 0.5)
+    assert_follows(obj, armature, second, 0.5)
+
+
+def test_keys_of_another_reader_and_of_fewer() -> None:
+    obj, armature = scenes.add_tube()
+    group = add_group(obj, armature, "many")
+    fewer = group._replace(keys=group.keys[:2], reader=find_reader(np.array(group.poses[:2]), ["SWING"] * 2))
+    release_keys(obj, group.keys)
+    drive_keys(obj, armature, fewer.bones, fewer.keys, fewer.reader)
+    assert sorted(len(obj.data.shape_keys[name]) for name in obj.data.shape_keys.keys()) == [1, 2, 3]
+    assert_follows(obj, armature, fewer, 0.9)
+    bent = fewer._replace(reader=find_reader(np.array([[Quaternion(X, 0.6)], [Quaternion(X, 1.2)]]), ["AUTO"] * 2))
+    drive_keys(obj, armature, bent.bones, bent.keys, bent.reader)
+    assert not obj.data.shape_keys.keys()
+    assert len(list_drivers(obj)) == 2
+    assert_follows(obj, armature, bent, 0.9)
+
+
+def test_the_bones_that_are_read() -> None:
+    obj, armature = scenes.add_tube()
+    for name, (_, bones, _) in GROUPS.items():
+        group = add_group(obj, armature, name)
+        assert [read_driving_bones(obj, key) for key in group.keys] == [tuple(bones)] * len(group.keys)
+    assert read_driving_bones(obj, "Basis") == ()
+    assert read_driving_bones(obj, "none") == ()
+
+
+# Which bone is read
+
+
+def add_controlled_chain() -> bpy.types.Object:
+    """An arm as rigs have it: upper and lower control bones, a deforming bone under each, joined to one another."""
+    armature = bpy.data.objects.new("Arm", bpy.data.armatures.new("Arm"))
+    bpy.context.scene.collection.objects.link(armature)
+
+    def build(bones) -> None:
+        for name, parent, start in (("upper", "", 0), ("lower", "upper", 1), ("twist", "lower", 1)):
+            bone = bones.new(name)
+            bone.head, bone.tail, bone.parent = (0, start, 0), (0, start + 1, 0), bones.get(parent)
+        for name, parent in (("DEF-upper", "upper"), ("DEF-lower", "twist")):
+            bone, above = bones.new(name), bones[parent]
+            bone.head, bone.tail, bone.parent = above.head, above.tail, above
+
+    scenes.edit_bones(armature, build)
+    return armature
+
+
+@pytest.mark.parametrize(
+    ("turned", "expected"),
+    [({}, "DEF-lower"), ({"lower": 0.5}, "lower"), ({"lower": 0.5, "twist": 0.8}, "twist"),
+     ({"DEF-lower": 0.9, "lower": 0.5}, "DEF-lower"), ({"upper": 1.5, "lower": 0.2}, "lower")],
+)  # fmt: skip
+def test_the_control_bone_that_turns_is_read(turned: dict[str, float], expected: str) -> None:
+    armature = add_controlled_chain()
+    pose(armature, [Quaternion(X, angle) for angle in turned.values()], list(turned))
+    evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    assert find_reading_bone(evaluated, "DEF-lower", "DEF-upper") == expected
+    assert find_reading_bone(evaluated, "DEF-lower", "") == "DEF-lower"
+    assert find_reading_bone(evaluated, "lower", "upper") == "lower"
