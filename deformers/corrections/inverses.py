@@ -73,7 +73,7 @@ def pull_back(linear: np.ndarray, offsets: np.ndarray) -> PulledBack:
         least = FLATTEST * stretches[:, :1]
         factors = stretches / np.maximum(np.maximum(stretches, least) ** 2, 1e-300)
         inverses[flat] = np.einsum("vji,vj,vkj->vik", right, factors, left)
-        is_damped[moved[flat[(stretches < least).any(axis=1)]]] = True
+        is_damped[moved[flat[(stretches < least).any(axis=1) | (stretches[:, 0] == 0.0)]]] = True
     result[moved] = np.einsum("vij,vj->vi", inverses, wanted)
     return PulledBack(result, is_damped)
 
