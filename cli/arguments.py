@@ -12,6 +12,7 @@ from ..deformers.automatic_weights import METHODS as AUTOMATIC_WEIGHTS
 from ..deformers.skinning.dlbnt import ORDER
 from ..settings.objects import EVALUATE_ITEMS
 from ..tasks.check.run import COMPARED
+from ..tasks.corrections.from_source import ANGLES
 from ..tasks.engine_copy.copy import TARGETS
 from ..tasks.patterns.maps import SUFFIXES
 from ..tasks.weights.automatic import MODES
@@ -20,6 +21,7 @@ from .commands import (
     bake_frames,
     bind_characters,
     compare_methods,
+    correct_meshes,
     join_parts,
     make_copy,
     show_info,
@@ -52,6 +54,7 @@ def build_parser() -> argparse.ArgumentParser:
         _add_weights,
         _add_compare,
         _add_copy,
+        _add_correct,
         _add_join,
     ):
         add_command(commands)
@@ -195,6 +198,37 @@ def _add_copy(commands: Any) -> None:
     copier.set_defaults(run=make_copy)
 
 
+def _add_correct(commands: Any) -> None:
+    corrector = commands.add_parser("correct", help="make shape keys that correct poses, after another method or mesh")
+    corrector.add_argument(
+        "--object", action="append", metavar="NAME", help="mesh; all that have an Armature modifier if not given"
+    )
+    corrector.add_argument(
+        "--from",
+        dest="source",
+        default="PARTICLES",
+        metavar="SOURCE",
+        help="a method, or a mesh of the same vertices, for the present pose; particles if not given",
+    )
+    corrector.add_argument(
+        "--joints",
+        type=_names,
+        default=(),
+        metavar="BONE,BONE",
+        help="bones of the joints; elbows, knees, hips and shoulders if not given",
+    )
+    corrector.add_argument(
+        "--angles",
+        type=_angles,
+        default=ANGLES,
+        metavar="DEGREES,DEGREES",
+        help=f"how far joints are bent; {','.join(f'{angle:g}' for angle in ANGLES)} if not given",
+    )
+    corrector.add_argument("--output", type=_path, required=True, metavar="NEW.blend", help="file to save")
+    _add_file(corrector)
+    corrector.set_defaults(run=correct_meshes)
+
+
 def _add_join(commands: Any) -> None:
     joiner = commands.add_parser("join", help="join PC2 files of successive frames into one")
     joiner.add_argument(
@@ -244,6 +278,14 @@ def _angle(text: str) -> float:
     return angle
 
 
+def _angles(text: str) -> tuple[float, ...]:
+    return tuple(map(_angle, _names(text)))
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name for part in text.split(",") if (name := part.strip()))
+
+
 def _length(text: str) -> float:
     match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*(mm|cm|m)?", text)
     if match is None:
@@ -263,5 +305,5 @@ def _number(text: str) -> int:
     return int(text)
 
 
-ADDED = (_add_info, _add_bind, _add_bake, _add_patterns, _add_weights, _add_compare, _add_copy, _add_join)
+ADDED = (_add_info, _add_bind, _add_bake, _add_patterns, _add_weights, _add_compare, _add_copy, _add_correct, _add_join)
 """The commands, in the order of `--help`."""

@@ -22,6 +22,7 @@ from ..tasks.check.findings import describe_check, describe_fully, find_faults
 from ..tasks.check.run import Options as CheckOptions
 from ..tasks.check.run import prepare as prepare_check
 from ..tasks.check.sheet import draw_sheet
+from ..tasks.corrections.from_source import correct_from
 from ..tasks.engine_copy.copy import is_copy
 from ..tasks.engine_copy.examples import Options as CopyOptions
 from ..tasks.engine_copy.export import check_path
@@ -197,6 +198,17 @@ def make_copy(arguments: argparse.Namespace) -> None:
     if arguments.report == "json":
         answer(json.dumps({"file": str(arguments.output or "")} | report.as_json(), indent=2))
         return
+    answer("\n".join(report.describe()))
+
+
+def correct_meshes(arguments: argparse.Namespace) -> None:
+    check_writable(arguments.output)
+    open_file(arguments.file)
+    objects = [_find_object(name) for name in arguments.object or ()]
+    objects = objects or [obj for obj in bpy.context.scene.objects if has_armature_modifier(obj)]
+    steps = correct_from(objects, arguments.source, arguments.joints, arguments.angles)
+    report = take_all(steps, tell_shares("the corrections"))
+    save_copy(arguments.output)
     answer("\n".join(report.describe()))
 
 

@@ -30,6 +30,11 @@ class CorrectionSettings(bpy.types.PropertyGroup):
     method: StringProperty(
         name="Method", description="The method that deformed the skin when it was corrected", options={"HIDDEN"}
     )
+    source: StringProperty(
+        name="Source",
+        description="The method that the correction was made after; empty if a user has made it",
+        options={"HIDDEN"},
+    )
 
 
 def find_posed_copies(obj: bpy.types.Object) -> list[bpy.types.Object]:

@@ -37,6 +37,8 @@ class Correction:
         Of `READER_ITEMS`.
     method : str
         Key of the method that deforms the mesh.
+    source : str
+        Key of the method that it is made after; "" where a user has made it.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Correction:
     pose: str
     reader: str
     method: str
+    source: str = ""
 
 
 def store(obj: bpy.types.Object, armature: bpy.types.Object, correction: Correction) -> str:
@@ -73,24 +76,66 @@ def store(obj: bpy.types.Object, armature: bpy.types.Object, correction: Correct
     correction = _with_free_name(obj, correction)
     group = list_group(obj, correction.bones)
     before = _read_values(obj, group, correction.rotations)
-    others = [entry for entry in group if entry.name != correction.name]
     reader, names = find_next_reader(obj, [correction])
     offsets = np.array(correction.offsets, np.float64)
     for entry, value in zip(group, before, strict=True):
         if value:
             offsets += value * _read_offsets(obj, entry.name)
+    name = _write(obj, correction, offsets)
+    drive_keys(obj, armature, correction.bones, [*names[:-1], name], reader)
+    return name
+
+
+def store_all(
+    obj: bpy.types.Object, armature: bpy.types.Object, corrections: Sequence[Correction], replaced: Sequence[str] = ()
+) -> list[str]:
+    """Add corrections of the same bones to a mesh, or replace those of their names, all at once.
+
+    Unlike `store`, what each says is all that these bones bring in at its pose.
+
+    Parameters
+    ----------
+    obj : Object
+    armature : Object
+    corrections : sequence of Correction
+    replaced : sequence of str
+        Corrections of these bones that they take the place of: those of other names are removed.
+
+    Returns
+    -------
+    list of str
+        Names of the shape keys.
+
+    Raises
+    ------
+    SkinningError
+        As `store`.
+    """
+    corrections = [_with_free_name(obj, correction) for correction in corrections]
+    reader, names = find_next_reader(obj, corrections, replaced)
+    for name in set(replaced) - {correction.name for correction in corrections}:
+        remove(obj, armature, name)
+    keys = [_write(obj, correction, correction.offsets) for correction in corrections]
+    drive_keys(obj, armature, corrections[0].bones, [*names[: -len(keys)], *keys], reader)
+    return keys
+
+
+def _write(obj: bpy.types.Object, correction: Correction, offsets: np.ndarray) -> str:
+    """Write the shape key of a correction, with these offsets, and its entry; its name."""
+    is_known = any(entry.name == correction.name for entry in list_group(obj, correction.bones))
     key = _ensure_key(obj, correction.name)
-    write_key_points(key, read_key_points(key.relative_key) + offsets.astype(np.float32))
-    is_known = len(others) < len(group)
+    write_key_points(key, read_key_points(key.relative_key) + np.asarray(offsets, np.float32))
     entry = find_correction(obj, key.name) if is_known else _add_entry(obj, key.name)
     entry.bones = "\n".join(correction.bones)
     entry.rotations = json.dumps(np.asarray(correction.rotations, float).tolist())
     entry.pose, entry.reader, entry.method = correction.pose, correction.reader, correction.method
-    drive_keys(obj, armature, correction.bones, [*names[:-1], key.name], reader)
+    entry.source = correction.source
     return key.name
 
 
-def find_next_reader(obj: bpy.types.Object, corrections: Sequence[Correction]) -> tuple[Reader, list[str]]:
+def find_next_reader(
+    obj: bpy.types.Object, corrections: Sequence[Correction], replaced: Sequence[str] = ()
+) -> tuple[Reader, list[str]]:
     """What will bring in the corrections of some bones once more of them are stored.
 
     Parameters
@@ -98,6 +143,8 @@ def find_next_reader(obj: bpy.types.Object, corrections: Sequence[Correction]) -
     obj : Object
     corrections : sequence of Correction
         Of the same bones.
+    replaced : sequence of str
+        Corrections that will be gone.
 
     Returns
     -------
@@ -110,7 +157,7 @@ def find_next_reader(obj: bpy.types.Object, corrections: Sequence[Correction]) -
     SkinningError
         Where poses can not be told apart.
     """
-    new = {correction.name for correction in corrections}
+    new = {*replaced, *(correction.name for correction in corrections)}
     others = [entry for entry in list_group(obj, corrections[0].bones) if entry.name not in new]
     rotations = [*(read_rotations(entry) for entry in others), *(one.rotations for one in corrections)]
     names = [*(entry.name for entry in others), *(one.name for one in corrections)]

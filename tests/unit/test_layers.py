@@ -49,7 +49,13 @@ MAY_IMPORT = {
     "deformers/anatomy": {"deformers/errors", "deformers/geometry"},
     "deformers/measures": {"deformers/errors", "deformers/geometry", "deformers/rig"},
     "deformers/engine_copy": {"deformers/errors", "deformers/geometry", "deformers/algebra", "deformers/rig"},
-    "deformers/corrections": {"deformers/errors", "deformers/geometry", "deformers/algebra", "deformers/rig"},
+    "deformers/corrections": {
+        "deformers/errors",
+        "deformers/geometry",
+        "deformers/algebra",
+        "deformers/rig",
+        "deformers/measures",
+    },
     "deformers/": {
         "deformers/errors",
         "deformers/method",

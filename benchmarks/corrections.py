@@ -1,0 +1,186 @@
+"""Corrections: how near they bring characters to Particles.
+
+    python benchmarks/corrections.py [--only from_particles] [--characters NAME ...] [--assets DIR]
+
+Needs Blender's module bpy. Characters are read from a folder of assets that is not part of the repository.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import bpy
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.tables import print_table
+from benchmarks.timing import Character, bind, find_character, hush_blender, print_section, print_versions
+from tools import checkout
+
+ASSETS = Path(__file__).resolve().parent.parent.parent / "shared" / "assets"
+CHARACTERS = ("mh_human", "human_male", "kaykit_knight", "fox")
+ANGLES = (40.0, 80.0, 120.0)
+LIMBS = ("forearm", "shin", "thigh")
+"""Parts of a body that begin at elbows, knees and hips."""
+FOX = tuple(f"{leg}_Leg_{part}_{side}" for leg in ("Front", "Back") for part in ("Upper", "Lower") for side in "LR")
+"""Joints of a rig that no preset knows."""
+EVERY = 4
+"""Frames from one that is measured to the next."""
+NEAR = 0.1
+"""Share of the largest offset at a joint by which its corrections move the vertices near it."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=tuple(SECTIONS), default=tuple(SECTIONS))
+    parser.add_argument("--characters", nargs="+", choices=CHARACTERS, default=CHARACTERS)
+    parser.add_argument("--methods", nargs="+", default=("DLBNT",))
+    parser.add_argument("--assets", type=Path, default=ASSETS)
+    arguments = parser.parse_args()
+    hush_blender()
+    with tempfile.TemporaryDirectory() as folder:
+        checkout.enable(Path(folder))
+        print_versions()
+        for name in arguments.only:
+            print_section(SECTIONS[name], arguments)
+        checkout.disable()
+
+
+def _find(module: str) -> Any:
+    return importlib.import_module(f"{checkout.MODULE}.{module}")
+
+
+def run_from_particles(arguments: argparse.Namespace) -> None:
+    """Corrected after Particles at elbows, knees and hips: distance to Particles in all actions, mm rms"""
+    rows = []
+    for name in arguments.characters:
+        path = arguments.assets / name / f"{name}.blend"
+        if not path.is_file():
+            print(f"{name} is not in {arguments.assets}: it is left out")
+            continue
+        for method in arguments.methods:
+            bpy.ops.wm.open_mainfile(filepath=str(path))
+            rows += measure_character(name, method)
+    print_table(
+        (
+            "character",
+            "method",
+            "mesh",
+            "keys",
+            "seconds",
+            "near: without",
+            "with",
+            "ratio",
+            "by action",
+            "all vertices: ratio",
+        ),
+        rows,
+    )
+
+
+def measure_character(name: str, method: str) -> list[tuple]:
+    """Correct a character after Particles, and measure what that brings it: rows of the table."""
+    character = find_character()
+    for mesh in character.meshes:
+        mesh.supple.twist = "OFF"  # Particles spread no twist
+    bind(method, "NODES")
+    start = time.perf_counter()
+    steps = _find("tasks.corrections.from_source").correct_from(
+        character.meshes, "PARTICLES", list_joints(character.armature), ANGLES
+    )
+    report = _find("tasks.steps").take_all(steps)
+    seconds = time.perf_counter() - start
+    print("; ".join(report.describe()), flush=True)
+    rows = []
+    for mesh in character.meshes:
+        keys = [key for obj, key in report.keys if obj == mesh.name]
+        if keys:
+            near, actions = find_near(mesh, keys), list(measure_actions(character, mesh, keys))
+            single = [measure(left[:, near]) / measure(without[:, near]) for without, left in actions]
+            without, left = (np.concatenate(missing) for missing in zip(*actions, strict=True))
+            by_action = f"{min(single):.2f} to {max(single):.2f} ({len(actions)})"
+            figures = 1e3 * measure(without[:, near]), 1e3 * measure(left[:, near])
+            ratios = figures[1] / figures[0], by_action, measure(left) / measure(without)
+            rows.append((name, method, mesh.name, len(keys), seconds, *figures, *ratios))
+    return rows
+
+
+def list_joints(armature: bpy.types.Object) -> tuple[str, ...]:
+    """Bones of elbows, knees and hips."""
+    rig = _find("tasks.rig_presets").find_rig_of(armature)
+    if rig is None:
+        return tuple(bone for bone in FOX if bone in armature.data.bones)
+    chains = [chain for (part, _), chain in rig.bones.items() if part in LIMBS]
+    return tuple(next(bone for bone in chain if armature.data.bones[bone].use_deform) for chain in chains)
+
+
+def find_near(obj: Any, keys: list[str]) -> np.ndarray:
+    """Vertices near the joints that are corrected, bool array (V,)."""
+    joints: dict[str, np.ndarray] = {}
+    rest = read(obj.data.vertices)
+    for key in keys:
+        lengths = np.linalg.norm(read(obj.data.shape_keys.key_blocks[key].data) - rest, axis=1)
+        bones = obj.supple.corrections[key].bones
+        joints[bones] = np.maximum(joints.get(bones, 0.0), lengths)
+    return np.any([lengths > NEAR * lengths.max() for lengths in joints.values()], axis=0)
+
+
+def measure_actions(character: Character, obj: Any, keys: list[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """What is missing to Particles in frames of each action, (F, V, 3), world space, without and with corrections."""
+    actions, scene = _find("tasks.actions"), bpy.context.scene
+    deformer, binding, skeleton, space = bind_particles(obj)
+    blocks, data = obj.data.shape_keys.key_blocks, character.armature.animation_data
+    to_world = np.array(obj.matrix_world)
+    for action in actions.list_actions(character.armature):
+        data.action = action
+        frames, missing = actions.list_frames(action)[::EVERY], {}
+        for is_muted in (True, False):
+            for key in keys:
+                blocks[key].mute = is_muted
+            found = []
+            for frame in frames:
+                scene.frame_set(frame)
+                depsgraph = bpy.context.evaluated_depsgraph_get()
+                pose = _find("bridge.armatures").read_pose(character.armature.evaluated_get(depsgraph), skeleton)
+                wanted = deformer.deform(binding, pose.seen_from(space))
+                found.append((wanted - read(obj.evaluated_get(depsgraph).data.vertices)) @ to_world[:3, :3].T)
+            missing[is_muted] = np.array(found)
+        yield missing[True], missing[False]
+
+
+def bind_particles(obj: Any) -> tuple[ModuleType, Any, Any, np.ndarray]:
+    """Particles of a mesh, at the quality of bakes: deformer, binding, skeleton, and object to armature space."""
+    character = _find("tasks.character")
+    skinned = character.find_skinned(obj)
+    live = _find("tasks.skin.by_python").prepare(skinned, "PARTICLES")
+    chosen = _find("settings.choices").read_pose_choices(skinned.settings, "PARTICLES", "bake")
+    binding = replace(live.binding, params=replace(live.binding.params, **chosen))
+    return live.deformer, binding, live.skeleton, np.array(character.object_to_armature(obj, skinned.armature))
+
+
+def read(vertices: Any) -> np.ndarray:
+    """Positions of vertices, or of the points of a shape key, float64, shape (V, 3)."""
+    points = np.empty((len(vertices), 3), np.float32)
+    vertices.foreach_get("co", points.ravel())
+    return points.astype(np.float64)
+
+
+def measure(vectors: np.ndarray) -> float:
+    """Root mean square of lengths."""
+    return float(np.sqrt(np.square(vectors).sum(axis=-1).mean()))
+
+
+SECTIONS = {"from_particles": run_from_particles}
+
+if __name__ == "__main__":
+    main()

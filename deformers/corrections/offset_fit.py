@@ -1,0 +1,68 @@
+"""Offsets of corrections that look best in many poses, by least squares."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..geometry.vectors import smooth_step
+
+NEGLIGIBLE = 0.01, 0.04
+"""Share of a joint's largest offset below which offsets are left out, and from which on they count in full."""
+
+
+def find_mask(offsets: np.ndarray) -> np.ndarray:
+    """Where a joint matters: 0 to 1, shape (V,), smooth, by the largest of its offsets, shape (K, V, 3)."""
+    sizes = np.sqrt(np.square(offsets).sum(axis=2)).max(axis=0)
+    low, high = NEGLIGIBLE
+    return smooth_step((sizes / max(float(sizes.max(initial=0.0)), 1e-30) - low) / (high - low))
+
+
+class OffsetFit:
+    """Offsets of all corrections of a mesh, which add up by their values.
+
+    Parameters
+    ----------
+    masks : float array, shape (K, V)
+        Of each correction: how much of it a vertex takes.
+
+    Notes
+    -----
+    Each vertex for itself: min sum_f w_f |sum_k v_kf d_k - e_f|^2 over the offsets d_k of the corrections that reach
+    it, with values v and wanted offsets e of example f. The examples must hold each correction's own pose, or the
+    system is singular.
+    """
+
+    def __init__(self, masks: np.ndarray) -> None:
+        self.masks = np.asarray(masks, np.float32)
+        self.rows = np.flatnonzero(self.masks.any(axis=0))
+        count = len(self.masks)
+        self._gram = np.zeros((count, count))
+        self._products = np.zeros((count, len(self.rows), 3), np.float32)
+
+    def add(self, values: np.ndarray, offsets: np.ndarray, weight: float = 1.0) -> None:
+        """Add an example.
+
+        Parameters
+        ----------
+        values : float array, shape (K,)
+            Of the corrections in it.
+        offsets : float array, shape (n, 3)
+            That are wanted at the vertices `rows`.
+        weight : float
+        """
+        self._gram += weight * np.outer(values, values)
+        for number in np.flatnonzero(values):
+            self._products[number] += np.float32(weight * values[number]) * offsets.astype(np.float32)
+
+    def solve(self) -> np.ndarray:
+        """The offsets, float32, shape (K, V, 3)."""
+        found = np.zeros((*self.masks.shape, 3), np.float32)
+        reached = self.masks[:, self.rows] > 0.0
+        patterns, which = np.unique(reached, axis=1, return_inverse=True)
+        which = which.reshape(-1)  # NumPy 2.0 alone gives it another shape
+        for number, pattern in enumerate(patterns.T):
+            keys, rows = np.flatnonzero(pattern), np.flatnonzero(which == number)
+            wanted = self._products[np.ix_(keys, rows)].reshape(len(keys), -1)
+            solved = np.linalg.solve(self._gram[np.ix_(keys, keys)], wanted.astype(np.float64))
+            found[np.ix_(keys, self.rows[rows])] = solved.reshape(len(keys), -1, 3)
+        return found * self.masks[:, :, None]

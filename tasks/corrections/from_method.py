@@ -1,0 +1,395 @@
+"""Corrections by which a skin looks as another method would deform it, such as Particles: at the speed of shape keys.
+
+Each joint is bent alone, by the method in use and by the other. What they differ by is brought back to rest, and fitted
+once more to frames of the actions, where several joints are bent. Twist is left as the method in use spreads it: both
+are computed without fractions of joints.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from types import ModuleType
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ...bridge.armatures import Skeleton
+from ...deformers import METHODS, Pose, SkinningError
+from ...deformers.corrections.inverses import pull_back
+from ...deformers.corrections.offset_fit import OffsetFit, find_mask
+from ...deformers.corrections.readers import Reader
+from ...deformers.corrections.rotation_choice import choose_farthest, measure_angles, pose_joint
+from ...settings.choices import BAKING, read_pose_choices
+from ..character import find_method_in_use
+from ..skin.by_python import prepare_known, read_blenders_choices, read_choices
+from ..skin.poses import find_skeleton
+from ..stack import SkinnedObject
+from ..surfaces import find_bound_space
+from .from_joints import BentJoint, choose_rotations, find_joints, read_frames
+from .keys import Correction, find_next_reader, list_group, store_all
+from .posed_copy import check_correctable
+from .poses import pack_numbers
+
+Told = Callable[[float], None]
+
+READ, BOUND = 0.1, 0.2
+"""Shares of all that are done when the actions are read, and the meshes bound."""
+
+SMALLEST, LARGEST = 5.0, 150.0
+"""Angles that corrections can be made at, degrees."""
+
+LEAST = 1e-4
+"""Share of a mesh's size that a joint must move it by, from the one method to the other, to be corrected."""
+
+SAMPLES, APART = 24, np.radians(8.0)
+"""Rotations of a joint that is no hinge which its corrections are fitted to, at most, and how far apart at least."""
+
+MOST_FRAMES, MOST_NUMBERS = 120, 30_000_000
+"""Frames that all corrections are fitted to, at most, and coordinates that these may have in all."""
+
+FRAME_WEIGHT, STILL = 2.0, 0.05
+"""What a frame counts in the fit on average, where a joint bent alone counts 1; and the share of the mean square of all
+frames that is added to that of each, so that frames where next to nothing differs do not count most."""
+
+NEAR = 0.5
+"""Of a mask: vertices that are measured."""
+
+
+@dataclass(frozen=True)
+class CorrectedFrom:
+    """What came of it.
+
+    Attributes
+    ----------
+    source : str
+        Label of the method, or name of the object.
+    keys : tuple of (str, str)
+        Mesh and shape key.
+    bones : tuple of str
+        What brings them in.
+    before, after : float
+        How far the skin near the joints is from that of the source in frames of the actions, without the corrections
+        and with them: millimeters, rms. 0 where there are no actions.
+    notes : tuple of str
+    """
+
+    source: str
+    keys: tuple[tuple[str, str], ...]
+    bones: tuple[str, ...]
+    before: float = 0.0
+    after: float = 0.0
+    notes: tuple[str, ...] = ()
+
+    def describe(self) -> list[str]:
+        """All of it in sentences."""
+        count, bones = len(self.keys), ", ".join(self.bones)
+        lines = [f"{count} corrections from {self.source}, brought in by {bones}"]
+        if self.before:
+            lines.append(
+                f"In the actions, the skin near these joints is {self.after:.2f} mm from {self.source}, "
+                f"{self.before:.2f} mm without the corrections (rms)"
+            )
+        return [*lines, *self.notes]
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedMesh:
+    """A mesh, bound by two methods.
+
+    Attributes
+    ----------
+    skinned : SkinnedObject
+    method : str
+        Key of the method in use.
+    space : float array, shape (4, 4)
+        From object to armature space.
+    now, source : (module, object)
+        Deformer and binding, by the method in use and by the other.
+    size : float
+        Of the mesh at rest.
+    millimeters : float
+        In a unit of object space.
+    """
+
+    skinned: SkinnedObject
+    method: str
+    space: np.ndarray
+    now: tuple[ModuleType, Any]
+    source: tuple[ModuleType, Any]
+    size: float
+    millimeters: float
+
+    def find_offsets(self, matrices: np.ndarray) -> np.ndarray:
+        """What the mesh would have to gain at rest, (V, 3), to look in a pose, (B, 4, 4), as by the other method."""
+        pose = Pose(matrices).seen_from(self.space)
+        (deformer, binding), (other, source) = self.now, self.source
+        wanted = other.deform(source, pose).astype(np.float64) - deformer.deform(binding, pose)
+        return pull_back(deformer.vertex_transforms(binding, pose)[:, :3, :3], wanted).offsets
+
+
+@dataclass(frozen=True, eq=False)
+class JointKeys:
+    """The corrections of a mesh at one joint.
+
+    Attributes
+    ----------
+    joint : BentJoint
+    corrections : list of Correction
+        Without their offsets.
+    reader : Reader
+        Of all corrections that this joint brings in.
+    columns : list of int
+        Which of its values are those of these.
+    replaced : list of str
+        Corrections that were made in the same way before.
+    """
+
+    joint: BentJoint
+    corrections: list[Correction]
+    reader: Reader
+    columns: list[int]
+    replaced: list[str]
+
+    def read(self, rotations: np.ndarray) -> np.ndarray:
+        """Values, shape (F, K), at rotations of the joint, shape (F, 4)."""
+        return self.reader.read(rotations[:, None])[:, self.columns]
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """Corrections of a mesh.
+
+    Attributes
+    ----------
+    mesh : ComparedMesh
+    joints : list of JointKeys
+        Those that matter to it.
+    offsets : list of float32 arrays, shape (K, V, 3)
+        Of each of them.
+    squares : float array, shape (3,)
+        Vertices measured, and the sums of their squared distances without and with the corrections, square millimeters.
+    """
+
+    mesh: ComparedMesh
+    joints: list[JointKeys]
+    offsets: list[np.ndarray]
+    squares: np.ndarray
+
+
+def correct_by_method(
+    objects: Sequence[bpy.types.Object], source: str, names: Sequence[str], angles: Sequence[float]
+) -> Generator[Any, Any, CorrectedFrom]:
+    """Correct meshes after a method: see `correct_from`."""
+    angles = check_angles(angles)
+    skinned = [check_correctable(obj) for obj in objects]
+    armature = skinned[0].armature
+    if any(one.armature != armature for one in skinned):
+        raise SkinningError("The meshes belong to several armatures: correct one character at a time")
+    skeleton = find_skeleton(armature)
+    joints = find_joints(armature, skeleton, names)
+    poses = yield from read_frames(armature, skeleton, joints, READ)
+    choose_rotations(armature, skeleton, joints, np.radians(angles).tolist())
+    meshes, notes = [], []
+    for number, one in enumerate(skinned):
+        mesh, note = bind_both(one, skeleton, source)
+        notes += [note] if note else []
+        meshes += [mesh] if mesh is not None else []
+        yield READ + (BOUND - READ) * (number + 1) / len(skinned)
+    if not meshes:
+        raise SkinningError(". ".join(notes))
+    planned = [(mesh, [plan_keys(mesh, joint, source) for joint in joints]) for mesh in meshes]
+    fitted = yield partial(fit_all, planned, skeleton, poses)
+    return _store(fitted, source, notes)
+
+
+def check_angles(angles: Sequence[float]) -> list[float]:
+    """Angles in degrees, ascending, each once; raises SkinningError where there is none, or one can not be read."""
+    if not len(angles):
+        raise SkinningError(f"No angle is given: give some from {SMALLEST:g} to {LARGEST:g} degrees")
+    for angle in angles:
+        if not SMALLEST <= angle <= LARGEST:
+            raise SkinningError(
+                f"Joints can not be corrected at {angle:g} degrees: give angles from {SMALLEST:g} to {LARGEST:g}"
+            )
+    return sorted(set(angles))
+
+
+def bind_both(skinned: SkinnedObject, skeleton: Skeleton, source: str) -> tuple[ComparedMesh | None, str]:
+    """A mesh bound by the method in use and by another, both without fractions; else None, and why it is left out."""
+    obj, method = skinned.obj, find_method_in_use(skinned)
+    label = METHODS[source].label
+    if method == source:
+        return None, f"'{obj.name}' is deformed by {label} already: bind it by the method that is to be corrected"
+    is_bound = skinned.settings.is_bound
+    choices = read_choices(skinned, method) if is_bound else read_blenders_choices(skinned, method)
+    bound_space, pairs = find_bound_space(obj, skinned.armature), []
+    for key, chosen in ((method, choices), (source, read_choices(skinned, source))):
+        bound = prepare_known(skinned, chosen, skeleton, bound_space=bound_space)
+        own = read_pose_choices(skinned.settings, key, BAKING) if is_bound or key == source else {}
+        pairs.append((bound.deformer, replace(bound.binding, params=replace(bound.binding.params, **own))))
+    binding = pairs[1][1]
+    if METHODS[source].fills_solid and not binding.count:
+        return None, f"'{obj.name}' is left out. {' '.join(binding.messages)}"
+    points = np.array([corner[:] for corner in obj.bound_box])
+    scale = obj.matrix_world.median_scale * bpy.context.scene.unit_settings.scale_length
+    size = float(np.linalg.norm(np.ptp(points, axis=0)))
+    space, (now, source_pair) = np.array(bound_space, np.float64), pairs
+    return ComparedMesh(skinned, method, space, now, source_pair, size, 1000.0 * scale), ""
+
+
+def plan_keys(mesh: ComparedMesh, joint: BentJoint, source: str) -> JointKeys:
+    """What the corrections of a mesh at a joint are called, and what brings them in.
+
+    Raises
+    ------
+    SkinningError
+        Where corrections of the joint that a user has made are too near to be told apart.
+    """
+    obj, bones = mesh.skinned.obj, (joint.reading,)
+    group = list_group(obj, bones)
+    replaced = [entry.name for entry in group if entry.source == source]
+    own = {entry.name for entry in group} - set(replaced)
+    corrections, used = [], dict.fromkeys(own, 0)
+    for rotation in joint.chosen.rotations:
+        start = f"{joint.reading[:40]} {METHODS[source].label} {np.degrees(measure_angles(rotation)):.0f}"
+        name, number = start, 1
+        while name in used:
+            number += 1
+            name = f"{start} ({number})"
+        used[name] = 1
+        numbers = pack_numbers((0.0, 0.0, 0.0, *rotation, 1.0, 1.0, 1.0))
+        corrections.append(
+            Correction(
+                name=name,
+                offsets=np.empty((0, 3)),
+                bones=bones,
+                rotations=rotation[None],
+                pose=json.dumps({joint.reading: numbers}),
+                reader="ANGLE" if joint.chosen.is_hinge else "RBF",
+                method=mesh.method,
+                source=source,
+            )
+        )
+    try:
+        reader, names = find_next_reader(obj, corrections, replaced)
+    except SkinningError as error:
+        listed = ", ".join(f"'{name}'" for name in sorted(own))
+        raise SkinningError(f"{error}. Corrections of '{joint.reading}' that you have made: {listed}") from error
+    return JointKeys(joint, corrections, reader, [names.index(one.name) for one in corrections], replaced)
+
+
+def fit_all(
+    planned: list[tuple[ComparedMesh, list[JointKeys]]], skeleton: Skeleton, poses: np.ndarray, told: Told
+) -> list[Fitted]:
+    """Find the offsets of all corrections; touches nothing of Blender's.
+
+    Parameters
+    ----------
+    planned : list of (ComparedMesh, list of JointKeys)
+    skeleton : Skeleton
+    poses : float array, shape (F, B, 4, 4)
+        Frames of the actions.
+    told : callable
+        Told the share that is done.
+    """
+    fitted = []
+    for number, (mesh, joints) in enumerate(planned):
+
+        def tell(share: float, number: int = number) -> None:
+            told(BOUND + (1.0 - BOUND) * (number + share) / len(planned))
+
+        fitted.append(fit_mesh(mesh, joints, skeleton, poses, tell))
+    return fitted
+
+
+def fit_mesh(mesh: ComparedMesh, joints: list[JointKeys], skeleton: Skeleton, poses: np.ndarray, told: Told) -> Fitted:
+    """Find the offsets of the corrections of a mesh: `fit_all` for one."""
+
+    def bend(joint: BentJoint, rotation: np.ndarray) -> np.ndarray:
+        return mesh.find_offsets(pose_joint(skeleton.joints, joint.joint, rotation, joint.axes))
+
+    exact, kept = [], []
+    for number, keys in enumerate(joints):
+        offsets = np.array([bend(keys.joint, rotation) for rotation in keys.joint.chosen.rotations], np.float32)
+        if np.square(offsets).sum(axis=2).max(initial=0.0) > (LEAST * mesh.size) ** 2:
+            exact.append(offsets)
+            kept.append(keys)
+        told(0.3 * (number + 1) / len(joints))
+    if not kept:
+        return Fitted(mesh, [], [], np.zeros(3))
+    starts = np.cumsum([0, *map(len, exact)])
+    fit = OffsetFit(np.concatenate([np.tile(find_mask(offsets), (len(offsets), 1)) for offsets in exact]))
+    for number, (keys, offsets) in enumerate(zip(kept, exact, strict=True)):
+        rotations, values = _list_samples(keys), np.zeros(starts[-1])
+        for index, rotation in enumerate(rotations):
+            values[starts[number] : starts[number + 1]] = keys.read(rotation[None])[0]
+            wanted = offsets[index] if index < len(offsets) else bend(keys.joint, rotation)
+            fit.add(values, wanted[fit.rows])
+        told(0.3 + 0.4 * (number + 1) / len(kept))
+    frames = _choose_frames(len(poses), len(fit.rows))
+    values = np.concatenate([keys.read(keys.joint.rotations[frames]) for keys in kept], axis=1)
+    seen = []
+    for number, frame in enumerate(frames.tolist()):
+        seen.append(mesh.find_offsets(poses[frame])[fit.rows].astype(np.float32))
+        told(0.7 + 0.3 * (number + 1) / len(frames))
+    for value, wanted, weight in zip(values, seen, _weigh(seen), strict=True):
+        fit.add(value, wanted, weight)
+    found = fit.solve()
+    told(1.0)
+    squares = _measure(fit, found, values, seen) * [1.0, mesh.millimeters**2, mesh.millimeters**2]
+    return Fitted(mesh, kept, np.split(found, starts[1:-1]), squares)
+
+
+def _list_samples(keys: JointKeys) -> np.ndarray:
+    """The rotations that a joint's corrections are fitted to where it alone is bent: their own come first."""
+    joint = keys.joint
+    if joint.chosen.is_hinge or not len(joint.rotations):
+        return joint.chosen.rotations
+    return np.concatenate([joint.chosen.rotations, choose_farthest(joint.rotations, SAMPLES, APART)])
+
+
+def _choose_frames(count: int, rows: int) -> np.ndarray:
+    """Frames that all corrections of a mesh are fitted to, evenly spread over all."""
+    most = int(np.clip(MOST_NUMBERS // max(1, 3 * rows), 8, MOST_FRAMES))
+    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.intp)) if count else np.arange(0)
+
+
+def _weigh(seen: Sequence[np.ndarray]) -> np.ndarray:
+    """What frames count: those of a calm action are not to be lost beside those of a wild one."""
+    squares = np.array([np.square(wanted).mean() for wanted in seen])
+    if not squares.any():
+        return np.ones(len(squares))
+    weights = 1.0 / np.sqrt(squares / squares.mean() + STILL)
+    return FRAME_WEIGHT * weights / weights.mean()
+
+
+def _measure(fit: OffsetFit, offsets: np.ndarray, values: np.ndarray, seen: Sequence[np.ndarray]) -> np.ndarray:
+    """Vertices near the joints in all frames, and the sums of the squares of what they lack, without and with."""
+    near = fit.masks[:, fit.rows].max(axis=0) > NEAR
+    own, sums = offsets[:, fit.rows[near]], np.zeros(3)
+    for value, wanted in zip(values, seen, strict=True):
+        left = wanted[near] - np.tensordot(value.astype(np.float32), own, axes=1)
+        sums += near.sum(), np.square(wanted[near]).sum(), np.square(left).sum()
+    return sums
+
+
+def _store(fitted: Sequence[Fitted], source: str, notes: Sequence[str]) -> CorrectedFrom:
+    """Store what was found; the last step, which alone changes the file."""
+    stored, bones = [], []
+    for one in fitted:
+        obj, armature = one.mesh.skinned.obj, one.mesh.skinned.armature
+        for keys, offsets in zip(one.joints, one.offsets, strict=True):
+            corrections = [replace(own, offsets=found) for own, found in zip(keys.corrections, offsets, strict=True)]
+            names = store_all(obj, armature, corrections, keys.replaced)
+            stored += [(obj.name, name) for name in names]
+            bones.append(keys.joint.reading)
+    label = METHODS[source].label
+    if not stored:
+        raise SkinningError(f"{label} deforms the skin at these joints no other than it is: nothing was corrected")
+    count, before, after = sum((one.squares for one in fitted), np.zeros(3))
+    without, left = (float(np.sqrt(squares / max(count, 1.0))) for squares in (before, after))
+    return CorrectedFrom(label, tuple(stored), tuple(dict.fromkeys(bones)), without, left, tuple(notes))

@@ -1,0 +1,119 @@
+"""Corrections that nobody sculpts: from an object of the same topology, or from another method, such as Particles.
+
+`correct_from` takes turns with Blender's window: see `operators/computing.py` for what its steps yield.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Sequence
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ...bridge.arrays import write_array
+from ...bridge.meshes import mesh_of, read_edges, read_evaluated_points
+from ...deformers import METHODS, SkinningError
+from ..character import has_armature_modifier
+from .from_method import CorrectedFrom, correct_by_method
+from .keep import keep
+from .posed_copy import begin, discard
+
+ANGLES = (40.0, 80.0, 120.0)
+"""Degrees."""
+
+
+def correct_from(
+    objects: Iterable[bpy.types.Object],
+    source: str = "PARTICLES",
+    joints: Sequence[str] = (),
+    angles: Sequence[float] = ANGLES,
+) -> Generator[Any, Any, CorrectedFrom]:
+    """Correct a character after what something else makes of its poses.
+
+    Parameters
+    ----------
+    objects : Objects
+        Meshes of one armature.
+    source : str
+        A key of `METHODS`: joints are bent, one after the other, and the skin shall look as by this method. Else the
+        name of an object with the same vertices: in the present pose, the mesh that has these shall look like it.
+    joints : sequence of str
+        Bones: the joints that are bent; elbows, knees, hips and shoulders if none. With an object, what brings the
+        correction in; the joint where the shape differs if none.
+    angles : sequence of float
+        Degrees, of a method.
+
+    Yields
+    ------
+    float or function
+        The share that is done, or a function to be computed in a thread: it takes a function to tell the share, and
+        its result is sent.
+
+    Raises
+    ------
+    SkinningError
+        Where that can not be done. Nothing is changed before the last step.
+    """
+    objects = [obj for obj in objects if has_armature_modifier(obj)]
+    if not objects:
+        raise SkinningError("Nothing to correct: select a mesh that has an Armature modifier, or its armature")
+    if source.upper() in METHODS:
+        return (yield from correct_by_method(objects, source.upper(), joints, angles))
+    yield 0.0
+    return _correct_by_object(objects, source, joints)
+
+
+def _correct_by_object(objects: Sequence[bpy.types.Object], name: str, joints: Sequence[str]) -> CorrectedFrom:
+    """Correct the mesh that has the same vertices as an object, in the present pose."""
+    source = bpy.data.objects.get(name)
+    if source is None or source.type != "MESH":
+        methods = ", ".join(METHODS)
+        raise SkinningError(f"There is no mesh '{name}' to correct after: name one, or a method ({methods})")
+    layer, depsgraph = bpy.context.view_layer, bpy.context.evaluated_depsgraph_get()
+    obj = _find_alike(objects, source)
+    shape = source.evaluated_get(depsgraph)
+    points = read_evaluated_points(source, depsgraph).astype(np.float64)
+    if len(points) != len(mesh_of(obj).vertices):
+        raise SkinningError(
+            f"'{name}' has {len(mesh_of(source).vertices)} vertices, but {len(points)} are shown: switch off, in the "
+            "viewport, modifiers that change their number"
+        )
+    selected, active = list(layer.objects.selected), layer.objects.active
+    copies = begin([obj], layer)
+    try:
+        space = np.array(copies[0].matrix_world.inverted_safe() @ shape.matrix_world, np.float64)
+        mesh = mesh_of(copies[0])
+        write_array(mesh.vertices, "co", points @ space[:3, :3].T + space[:3, 3])
+        mesh.update()
+        kept = keep(copies, layer, joints=joints)
+    except SkinningError:
+        discard(copies, layer)
+        raise
+    finally:
+        for other in layer.objects:
+            other.select_set(other in selected, view_layer=layer)
+        layer.objects.active = active
+    return CorrectedFrom(f"'{name}'", kept.keys, kept.bones, notes=kept.notes)
+
+
+def _find_alike(objects: Sequence[bpy.types.Object], source: bpy.types.Object) -> bpy.types.Object:
+    """The one mesh that has the vertices and edges of another; raises SkinningError where there is none, or several."""
+    edges = _list_edges(source)
+    found = [obj for obj in objects if obj != source and np.array_equal(_list_edges(obj), edges)]
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(f"'{obj.name}'" for obj in objects)
+    if found:
+        raise SkinningError(f"Several meshes are like '{source.name}' ({names}): select the one to correct")
+    raise SkinningError(
+        f"'{source.name}' has {len(mesh_of(source).vertices)} vertices, joined otherwise than those of {names}: take "
+        "an object of the same topology"
+    )
+
+
+def _list_edges(obj: bpy.types.Object) -> np.ndarray:
+    """Pairs of vertices that edges join, in an order of their own, and the number of vertices."""
+    edges = np.sort(read_edges(mesh_of(obj)), axis=1)
+    order = np.lexsort(edges.T)
+    return np.concatenate([[[len(mesh_of(obj).vertices), 0]], edges[order]])

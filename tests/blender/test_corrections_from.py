@@ -1,0 +1,286 @@
+"""Corrections after another method, and after another mesh."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import bpy
+import numpy as np
+import pytest
+from scenes_cli import DONE, USAGE, assert_refused, main, own_output
+from scenes_corrections import correct, key_value, sculpt, shown
+from scenes_particles import add_body
+
+from scenes import add_tube, add_twin, animate_tube, bind, diagonal, rest_points, save, select, turn, update
+from supple.bridge.armatures import read_pose
+from supple.deformers import SkinningError
+from supple.settings.objects import settings_of
+from supple.tasks.character import find_skinned
+from supple.tasks.corrections.from_method import CorrectedFrom
+from supple.tasks.corrections.from_source import correct_from
+from supple.tasks.corrections.keep import keep
+from supple.tasks.corrections.posed_copy import begin
+from supple.tasks.skin.by_python import prepare
+from supple.tasks.steps import take_all
+
+JOINT = "bone.1"
+ANGLES = (40.0, 80.0)
+
+
+def make(*objects: bpy.types.Object, source: str = "PARTICLES", joints=(JOINT,), angles=ANGLES) -> CorrectedFrom:
+    report = take_all(correct_from(objects, source, joints, angles))
+    update()
+    return report
+
+
+def bend(armature: bpy.types.Object, degrees: float, axis: int = 0) -> None:
+    rotation = [0.0, 0.0, 0.0]
+    rotation[axis] = np.radians(degrees)
+    turn(armature, JOINT, rotation)
+
+
+def particles_of(obj: bpy.types.Object) -> np.ndarray:
+    """What Particles make of the present pose."""
+    skinned = find_skinned(obj)
+    live = prepare(skinned, "PARTICLES")
+    armature = skinned.armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    return live.deformer.deform(live.binding, read_pose(armature, live.skeleton)).astype(np.float64)
+
+
+def miss(obj: bpy.types.Object) -> float:
+    """Distance to Particles, rms."""
+    return float(np.sqrt(np.square(shown(obj) - particles_of(obj)).sum(axis=1).mean()))
+
+
+def mute(obj: bpy.types.Object, report: CorrectedFrom, is_muted: bool) -> None:
+    for _, key in report.keys:
+        obj.data.shape_keys.key_blocks[key].mute = is_muted
+    update()
+
+
+def list_corrections(obj: bpy.types.Object) -> list[str]:
+    return [entry.name for entry in settings_of(obj).corrections]
+
+
+def body(method: str = "DLBNT") -> tuple[bpy.types.Object, bpy.types.Object]:
+    obj, armature = add_body()
+    settings_of(obj).twist = "OFF"
+    bind(obj, method=method)
+    return obj, armature
+
+
+@pytest.mark.parametrize("method", ["SSD", "DLBNT", "CENTERS"])
+def test_the_skin_is_that_of_particles_where_a_joint_is_bent(scene: bpy.types.Scene, method: str) -> None:
+    obj, armature = body(method)
+    report = make(obj)
+    assert report.keys == (("Tube", "bone.1 Particles 40"), ("Tube", "bone.1 Particles 80"))
+    assert report.bones == (JOINT,)
+    for degrees, share in ((40.0, 0.1), (80.0, 0.1), (60.0, 0.35)):
+        bend(armature, degrees)
+        mute(obj, report, True)
+        without = miss(obj)
+        mute(obj, report, False)
+        assert without > 1e-3
+        assert miss(obj) < share * without
+    bend(armature, 0.0)
+    assert shown(obj) == pytest.approx(rest_points(obj), abs=1e-6)
+    curves = obj.data.shape_keys.animation_data.drivers
+    assert all(curve.driver.is_simple_expression for curve in curves)
+
+
+def test_an_unbound_mesh_is_corrected_too(scene: bpy.types.Scene) -> None:
+    obj, armature = add_body()
+    report = make(obj)
+    assert [settings_of(obj).corrections[key].method for _, key in report.keys] == ["SSD", "SSD"]
+    bend(armature, 80.0)
+    mute(obj, report, True)
+    without = miss(obj)
+    mute(obj, report, False)
+    assert miss(obj) < 0.1 * without
+
+
+def test_actions_are_what_corrections_are_fitted_to(scene: bpy.types.Scene) -> None:
+    obj, armature = body()
+    for frame, rotation in ((1, (0, 0, 0)), (10, (1.2, 0, 0)), (20, (0, 0, 1.3)), (30, (-0.8, 0.5, -0.8))):
+        for bone in (JOINT, "bone.2"):
+            turn(armature, bone, rotation)
+            armature.pose.bones[bone].keyframe_insert("rotation_euler", frame=frame)
+    scene.frame_set(1)
+    report = make(obj)
+    assert len(report.keys) > len(ANGLES), "more directions than one"
+    assert 0.0 < report.after < 0.6 * report.before
+    assert report.describe()[1].startswith("In the actions")
+    missing = {True: 0.0, False: 0.0}
+    for frame in range(1, 31, 2):
+        scene.frame_set(frame)
+        for is_muted in missing:
+            mute(obj, report, is_muted)
+            missing[is_muted] += miss(obj) ** 2
+    assert missing[False] < 0.6**2 * missing[True]
+    assert armature.animation_data.action.name.startswith("Rig")
+
+
+def test_made_again_they_are_replaced_and_those_of_a_user_stay(scene: bpy.types.Scene) -> None:
+    obj, armature = body()
+    make(obj, angles=(40.0, 80.0, 120.0))
+    bend(armature, 60.0)
+    correct(obj, np.array([0.0, 1.0, 0.0]), 0.8, np.array([0.0, 0.0, 0.3]), joints=[JOINT])
+    own = [entry.name for entry in settings_of(obj).corrections if not entry.source]
+    assert len(own) == 1
+    make(obj, angles=(30.0, 80.0))
+    assert sorted(list_corrections(obj)) == sorted([*own, "bone.1 Particles 30", "bone.1 Particles 80"])
+    assert {key.name for key in obj.data.shape_keys.key_blocks} == {"Basis", *list_corrections(obj)}
+    assert key_value(obj, own[0]) == pytest.approx(1.0, abs=1e-6)
+    assert key_value(obj, "bone.1 Particles 80") == pytest.approx(0.0, abs=1e-6)
+    bend(armature, 80.0)
+    before = shown(obj)
+    make(obj, angles=(30.0, 80.0))
+    assert shown(obj) == pytest.approx(before, abs=1e-6)
+    with pytest.raises(SkinningError, match=r"degrees apart.*that you have made: '"):
+        make(obj, angles=(60.5, 80.0))
+    assert shown(obj) == pytest.approx(before, abs=1e-6)
+
+
+def test_an_edited_one_is_the_users(scene: bpy.types.Scene) -> None:
+    obj, armature = body()
+    make(obj)
+    entry = settings_of(obj).corrections[0]
+    assert entry.source == "PARTICLES"
+    pose = json.loads(entry.pose)[JOINT]
+    assert pose[3:7] == pytest.approx([np.cos(np.radians(20.0)), np.sin(np.radians(20.0)), 0.0, 0.0])
+    bend(armature, 40.0)
+    (copy,) = begin([obj], bpy.context.view_layer, entry.name)
+    sculpt(copy, np.array([0.0, 1.0, 0.0]), 0.8, np.array([0.0, 0.0, 0.3]))
+    keep([copy], bpy.context.view_layer)
+    assert [one.source for one in settings_of(obj).corrections] == ["", "PARTICLES"]
+
+
+def test_a_canceled_one_changes_nothing(scene: bpy.types.Scene) -> None:
+    obj, armature = body()
+    animate_tube(armature)
+    scene.frame_set(3)
+    action = armature.animation_data.action
+    steps = correct_from([obj], "PARTICLES", [JOINT], ANGLES)
+    step = next(steps)
+    while not callable(step):
+        step = next(steps)
+    shares: list[float] = []
+    step(shares.append)
+    steps.close()
+    assert shares == sorted(shares)
+    assert shares[-1] == pytest.approx(1.0)
+    assert obj.data.shape_keys is None
+    assert not settings_of(obj).corrections
+    assert (scene.frame_current, armature.animation_data.action) == (3, action)
+    assert len(bpy.data.scenes) == 1
+
+
+def test_a_mesh_that_can_not_be_filled_is_left_out(scene: bpy.types.Scene) -> None:
+    obj, armature = body()
+    other, _ = add_tube()
+    other.modifiers["Armature"].object = armature
+    other.name = "Cloth"
+    bind(other)
+    report = make(obj, other)
+    assert {name for name, _ in report.keys} == {"Tube"}
+    assert len(report.notes) == 1
+    assert report.notes[0].startswith("'Cloth' is left out. ")
+    with pytest.raises(SkinningError, match="'Cloth' is left out"):
+        make(other)
+
+
+def test_two_meshes_are_corrected_at_once(scene: bpy.types.Scene) -> None:
+    obj, _ = add_body()
+    twin = add_twin(obj)
+    bind(obj, twin)
+    report = make(obj, twin)
+    assert [name for name, _ in report.keys] == [obj.name, obj.name, twin.name, twin.name]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"joints": ["elbow"]}, "'Rig' has no bone 'elbow'"),
+        ({"joints": ["bone.0"]}, "Bone 'bone.0' of 'Rig' is joined to none"),
+        ({"joints": ["control"]}, "Bone 'control' of 'Rig' does not deform the skin"),
+        ({"joints": []}, "No rig preset knows the bones of 'Rig': name the joints"),
+        ({"angles": [40.0, 170.0]}, "can not be corrected at 170 degrees: give angles from 5 to 150"),
+        ({"angles": []}, "No angle is given: give some from 5 to 150"),
+        ({"source": "DLBNT"}, "'Tube' is deformed by .* already"),
+        ({"source": "Scan"}, "There is no mesh 'Scan' to correct after"),
+        ({"source": "Rig"}, "There is no mesh 'Rig' to correct after"),
+    ],
+)
+def test_what_can_not_be(scene: bpy.types.Scene, given: dict, message: str) -> None:
+    obj, armature = body()
+    select(armature)
+    bpy.ops.object.mode_set(mode="EDIT")
+    bone = armature.data.edit_bones.new("control")
+    bone.tail, bone.use_deform, bone.parent = (0, 0, 1), False, armature.data.edit_bones[JOINT]
+    bpy.ops.object.mode_set(mode="OBJECT")
+    with pytest.raises(SkinningError, match=message):
+        make(obj, **given)
+    assert obj.data.shape_keys is None
+
+
+def add_scan(obj: bpy.types.Object) -> tuple[bpy.types.Object, np.ndarray]:
+    """A mesh elsewhere with the posed points of another, changed at one side; and these points, object space."""
+    points = shown(obj)
+    target = points + 0.2 * np.exp(-8.0 * np.square(points - [0.4, 1.0, 0.0]).sum(axis=1))[:, None] * [1.0, 0.0, 0.5]
+    scan = bpy.data.objects.new("Scan", obj.data.copy())
+    scan.data.vertices.foreach_set("co", target.astype(np.float32).ravel())
+    scan.data.update()
+    scan.matrix_world = obj.matrix_world
+    bpy.context.scene.collection.objects.link(scan)
+    return scan, target
+
+
+def test_a_mesh_of_the_same_vertices_is_what_the_pose_becomes(scene: bpy.types.Scene) -> None:
+    obj, armature = body("CENTERS")
+    obj.location = armature.location = (3.0, 1.0, 0.0)
+    bend(armature, 70.0)
+    _, target = add_scan(obj)
+    select(armature)
+    report = make(obj, source="Scan", joints=())
+    assert report.bones == (JOINT,)
+    assert np.abs(shown(obj) - target).max() < 1e-4 * diagonal(target)
+    assert bpy.context.view_layer.objects.active == armature
+    assert bpy.context.view_layer.objects.selected[:] == [armature]
+    assert obj.visible_get()
+    bend(armature, 0.0)
+    assert shown(obj) == pytest.approx(rest_points(obj), abs=1e-6)
+
+
+def test_a_mesh_of_other_vertices_is_refused(scene: bpy.types.Scene) -> None:
+    obj, armature = body()
+    bend(armature, 70.0)
+    other, _ = add_tube(rings=12)
+    other.modifiers.clear()
+    other.name = "Other"
+    with pytest.raises(SkinningError, match="'Other' has 192 vertices, joined otherwise than those of 'Tube'"):
+        make(obj, source="Other")
+    add_scan(obj)
+    with pytest.raises(SkinningError, match="'Rig' has no bone 'elbow'"):
+        make(obj, source="Scan", joints=["elbow"])
+    assert obj.visible_get()
+    assert {one.name for one in bpy.data.objects if one.type == "MESH"} >= {"Tube", "Other", "Scan"}
+    assert not [one for one in bpy.data.objects if "Posed" in one.name]
+
+
+def test_the_command_line(scene: bpy.types.Scene, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    body()
+    file, new = save(tmp_path / "body.blend"), tmp_path / "new.blend"
+    given = ("correct", file, "--object", "Tube", "--from", "particles", "--angles", "40,80", "--output", new)
+    capsys.readouterr()
+    assert main(*given, "--joints", f"{JOINT}, bone.2") == DONE
+    captured = capsys.readouterr()
+    assert own_output(captured.out)[0] == "4 corrections from Particles, brought in by bone.1, bone.2"
+    assert "supple: 100 % of the corrections" in captured.err
+    bpy.ops.wm.open_mainfile(filepath=str(new))
+    assert len(settings_of(bpy.data.objects["Tube"]).corrections) == 4
+    new.unlink()
+    capsys.readouterr()
+    assert_refused(main(*given), capsys.readouterr(), "No rig preset knows the bones of 'Rig'")
+    assert not new.exists()
+    assert main(*given, "--angles", "40,wide") == USAGE
