@@ -1,6 +1,6 @@
-"""Corrections: how near they bring characters to Particles.
+"""Corrections: how near they bring characters to Particles, and what they cost while a character plays.
 
-    python benchmarks/corrections.py [--only from_particles] [--characters NAME ...] [--assets DIR]
+    python benchmarks/corrections.py [--only from_particles cost] [--characters NAME ...] [--assets DIR]
 
 Needs Blender's module bpy. Characters are read from a folder of assets that is not part of the repository.
 """
@@ -23,6 +23,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from benchmarks.correction_costs import EVALUATES, run_cost
 from benchmarks.tables import print_table
 from benchmarks.timing import Character, bind, find_character, hush_blender, print_section, print_versions
 from tools import checkout
@@ -45,6 +46,8 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=tuple(SECTIONS), default=tuple(SECTIONS))
     parser.add_argument("--characters", nargs="+", choices=CHARACTERS, default=CHARACTERS)
     parser.add_argument("--methods", nargs="+", default=("DLBNT",))
+    parser.add_argument("--evaluate", nargs="+", choices=EVALUATES, default=EVALUATES, help="of the cost")
+    parser.add_argument("--rounds", type=int, default=5, help="of the cost: how often the character is measured")
     parser.add_argument("--assets", type=Path, default=ASSETS)
     arguments = parser.parse_args()
     hush_blender()
@@ -180,7 +183,7 @@ def measure(vectors: np.ndarray) -> float:
     return float(np.sqrt(np.square(vectors).sum(axis=-1).mean()))
 
 
-SECTIONS = {"from_particles": run_from_particles}
+SECTIONS = {"from_particles": run_from_particles, "cost": run_cost}
 
 if __name__ == "__main__":
     main()
