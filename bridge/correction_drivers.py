@@ -1,9 +1,9 @@
 """Drivers of corrections: shape keys that rotations of bones bring in, by expressions that need no Python.
 
 One angle drives a key at once. Radial basis functions are too long for one expression: they are custom properties of
-the shape keys' own data-block, arrays whose entries have drivers: how near each pose is, how strong each correction is
-before all are brought to a sum of 1, and that sum. There they are evaluated in the same step as the pose, and a
-duplicate of the mesh reads its own.
+the mesh, arrays whose entries have drivers: how near each pose is, how strong each correction is before all are brought
+to a sum of 1, and that sum. There they are evaluated in the same step as the pose. They are no properties of the shape
+keys' own data-block, as the exporter for glTF leaves out all drivers of keys where that has drivers of anything else.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def drive_keys(
             path = _value_path(key), 0
             _drive_by_rotations(blocks, path, armature, channels, ROTATION_MODE, write_angle(reader, number))
     else:
-        _drive_radially(blocks, armature, bones, keys, reader)
+        _drive_radially(obj.data, armature, bones, keys, reader)
 
 
 def release_keys(obj: bpy.types.Object, keys: Sequence[str]) -> None:
@@ -67,15 +67,29 @@ def release_keys(obj: bpy.types.Object, keys: Sequence[str]) -> None:
     keys : sequence of str
         Names of shape keys, also of such as are gone.
     """
-    blocks = obj.data.shape_keys
-    if blocks is None or blocks.animation_data is None:
-        return
-    remove_drivers(blocks, tuple(map(_value_path, keys)))
-    drivers = blocks.animation_data.drivers if blocks.animation_data is not None else ()
-    kept = {found for curve in drivers if not curve.data_path.startswith('["') for found in _read_groups(curve)}
-    for name in [name for name in blocks.keys() if _find_group(name) not in ("", *kept)]:
-        remove_drivers(blocks, (_property_path(name),))
-        del blocks[name]
+    mesh, blocks = obj.data, obj.data.shape_keys
+    own_properties()
+    if blocks is not None:
+        remove_drivers(blocks, tuple(map(_value_path, keys)))
+    data = blocks.animation_data if blocks is not None else None
+    kept = {found for curve in (data.drivers if data is not None else ()) for found in _read_groups(curve)}
+    for name in [name for name in mesh.keys() if _find_group(name) not in ("", *kept)]:
+        remove_drivers(mesh, (_property_path(name),))
+        del mesh[name]
+
+
+def own_properties() -> None:
+    """Have the shape keys of each mesh read its own custom properties.
+
+    A mesh that was made a single user has a copy of them, but its keys still read those of the mesh it was copied from.
+    """
+    for blocks in bpy.data.shape_keys:
+        data, mesh = blocks.animation_data, blocks.user
+        if data is None or blocks.library is not None or not isinstance(mesh, bpy.types.Mesh):
+            continue
+        for target in (target for curve in data.drivers for v in curve.driver.variables for target in v.targets):
+            if _find_group(target.data_path) and target.id != mesh:
+                set_values(target, id=mesh)
 
 
 def read_driving_bones(obj: bpy.types.Object, key: str) -> tuple[str, ...]:
@@ -203,29 +217,29 @@ def _drive_by_rotations(
 
 
 def _drive_radially(
-    blocks: bpy.types.Key, armature: bpy.types.Object, bones: Sequence[str], keys: Sequence[str], reader: RadialReader
+    mesh: bpy.types.Mesh, armature: bpy.types.Object, bones: Sequence[str], keys: Sequence[str], reader: RadialReader
 ) -> None:
-    group = next(name for name in map("supple_reader_{}".format, itertools.count(1)) if f"{name}_near" not in blocks)
+    group = next(name for name in map("supple_reader_{}".format, itertools.count(1)) if f"{name}_near" not in mesh)
     near, strength, total = f"{group}_near", f"{group}_strength", f"{group}_sum"
     channels = [(bone, channel) for bone in bones for channel in "WXYZ"]
-    blocks[near] = [0.0] * len(reader.poses)
+    mesh[near] = [0.0] * len(reader.poses)
     for number in range(len(reader.poses)):
         path = _property_path(near), number
-        _drive_by_rotations(blocks, path, armature, channels, "QUATERNION", write_nearness(reader, number))
+        _drive_by_rotations(mesh, path, armature, channels, "QUATERNION", write_nearness(reader, number))
     _add_up(
-        blocks,
+        mesh,
         strength,
         near,
         [list(enumerate(row)) for row in reader.gains.tolist()],
         f"max({{}}-{reader.offset:.7g},0)",
     )
-    _add_up(blocks, total, strength, [[(number, 1.0) for number in range(len(keys))]], "{}")
+    _add_up(mesh, total, strength, [[(number, 1.0) for number in range(len(keys))]], "{}")
     for number, key in enumerate(keys):
         paths = _property_path(strength, number), _property_path(total, 0)
-        drive_by_properties(blocks, _value_path(key), blocks, paths, "a/max(b,1)")
+        drive_by_properties(mesh.shape_keys, _value_path(key), mesh, paths, "a/max(b,1)")
 
 
-def _add_up(blocks: bpy.types.Key, name: str, source: str, rows: list[list[tuple[int, float]]], wrap: str) -> str:
+def _add_up(mesh: bpy.types.Mesh, name: str, source: str, rows: list[list[tuple[int, float]]], wrap: str) -> str:
     """Make a custom property of sums of another's entries, (index, gain) each, in an expression's braces; its name.
 
     In two steps where there are more of them than variables.
@@ -233,13 +247,13 @@ def _add_up(blocks: bpy.types.Key, name: str, source: str, rows: list[list[tuple
     most, count = len(VARIABLES), len(rows[0])
     if count > most:
         pieces = [row[start : start + most] for row in rows for start in range(0, count, most)]
-        source, steps = _add_up(blocks, f"{name}_part", source, pieces, "{}"), len(pieces) // len(rows)
+        source, steps = _add_up(mesh, f"{name}_part", source, pieces, "{}"), len(pieces) // len(rows)
         rows = [[(first + step, 1.0) for step in range(steps)] for first in range(0, len(pieces), steps)]
-    blocks[name] = [0.0] * len(rows)
+    mesh[name] = [0.0] * len(rows)
     for number, row in enumerate(rows):
         terms = "".join(f"{gain:+.7g}*{letter}" for (_, gain), letter in zip(row, VARIABLES, strict=False))
         paths = tuple(_property_path(source, index) for index, _ in row)
-        drive_by_properties(blocks, _property_path(name), blocks, paths, wrap.format(terms), number)
+        drive_by_properties(mesh, _property_path(name), mesh, paths, wrap.format(terms), number)
     return name
 
 

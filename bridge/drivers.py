@@ -315,7 +315,7 @@ def keep_drivers(obj: bpy.types.Object, start: str, used: set[tuple[str, int]]) 
             data.drivers.remove(curve)
 
 
-def remove_drivers(owner: bpy.types.Object | bpy.types.Key, starts: tuple[str, ...]) -> None:
+def remove_drivers(owner: bpy.types.Object | bpy.types.Mesh | bpy.types.Key, starts: tuple[str, ...]) -> None:
     """Remove the drivers whose data paths start so, and the animation data where nothing else is in it."""
     data = owner.animation_data
     if data is None:
