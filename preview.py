@@ -13,6 +13,7 @@ from bpy.app.handlers import persistent
 from .bridge.armatures import Skeleton
 from .bridge.carriers import hide_again
 from .bridge.changes import find_changes
+from .bridge.correction_drivers import own_properties
 from .bridge.handlers import install, uninstall
 from .bridge.meshes import read_key_values, read_object_ids
 from .deformers import SkinningError, UnsupportedError
@@ -312,6 +313,7 @@ def _before_save(*_) -> None:
     for obj in find_bound_objects():
         _guard(obj, lambda obj=obj: hand_over(obj))
     overrides.store_settings()
+    own_properties()
 
 
 @persistent

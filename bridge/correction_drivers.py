@@ -27,6 +27,7 @@ from .drivers import (
     remove_drivers,
     set_values,
 )
+from .meshes import mesh_of
 
 GROUP = re.compile(r"supple_reader_\d+(?=_)")
 """What names of the custom properties of one reader start with."""
@@ -55,7 +56,7 @@ def drive_keys(
             path = _value_path(key), 0
             _drive_by_rotations(blocks, path, armature, channels, ROTATION_MODE, write_angle(reader, number))
     else:
-        _drive_radially(obj.data, armature, bones, keys, reader)
+        _drive_radially(mesh_of(obj), armature, bones, keys, reader)
 
 
 def release_keys(obj: bpy.types.Object, keys: Sequence[str]) -> None:
@@ -67,7 +68,7 @@ def release_keys(obj: bpy.types.Object, keys: Sequence[str]) -> None:
     keys : sequence of str
         Names of shape keys, also of such as are gone.
     """
-    mesh, blocks = obj.data, obj.data.shape_keys
+    mesh, blocks = mesh_of(obj), mesh_of(obj).shape_keys
     own_properties()
     if blocks is not None:
         remove_drivers(blocks, tuple(map(_value_path, keys)))
@@ -76,6 +77,7 @@ def release_keys(obj: bpy.types.Object, keys: Sequence[str]) -> None:
     for name in [name for name in mesh.keys() if _find_group(name) not in ("", *kept)]:
         remove_drivers(mesh, (_property_path(name),))
         del mesh[name]
+    mesh.update_tag()  # else Blender goes on by the former order of its drivers
 
 
 def own_properties() -> None:
@@ -101,9 +103,9 @@ def read_driving_bones(obj: bpy.types.Object, key: str) -> tuple[str, ...]:
     key : str
         Name of the shape key.
     """
-    blocks = obj.data.shape_keys
-    data = blocks.animation_data if blocks is not None else None
-    curves = {(curve.data_path, curve.array_index): curve for curve in (data.drivers if data is not None else ())}
+    found = [owner.animation_data for owner in (mesh_of(obj), mesh_of(obj).shape_keys) if owner is not None]
+    drivers = (curve for data in found if data is not None for curve in data.drivers)
+    curves = {(curve.data_path, curve.array_index): curve for curve in drivers}
     curve = curves.get((_value_path(key), 0))
     if curve is not None and (groups := _read_groups(curve) - {""}):
         curve = curves.get((_property_path(f"{groups.pop()}_near"), 0))

@@ -104,14 +104,19 @@ def draw_rotations(count: int, bones: int) -> list[list[Quaternion]]:
 
 
 def list_drivers(obj: bpy.types.Object) -> list[tuple]:
-    """All that there is of the drivers of a mesh's shape keys."""
-    data = obj.data.shape_keys.animation_data
+    """All that there is of the drivers of a mesh, and of its shape keys."""
     return [
         (curve.data_path, curve.array_index, curve.driver.type, curve.driver.expression,
          [(variable.name, target.id.name, target.bone_target, target.data_path, target.transform_type)
           for variable in curve.driver.variables for target in variable.targets])
-        for curve in (data.drivers if data is not None else ())
+        for curve in find_curves(obj)
     ]  # fmt: skip
+
+
+def find_curves(obj: bpy.types.Object) -> list[bpy.types.FCurve]:
+    """The drivers of a mesh, and of its shape keys."""
+    found = [owner.animation_data for owner in (obj.data.shape_keys, obj.data)]
+    return [curve for data in found if data is not None for curve in data.drivers]
 
 
 @pytest.mark.parametrize("name", GROUPS)
@@ -127,7 +132,7 @@ def test_drivers_give_what_readers_give(name: str) -> None:
 def test_blender_evaluates_them_without_python(name: str) -> None:
     obj, armature = scenes.add_tube()
     add_group(obj, armature, name)
-    for curve in obj.data.shape_keys.animation_data.drivers:
+    for curve in find_curves(obj):
         assert curve.driver.is_simple_expression, curve.driver.expression
         assert curve.driver.is_valid
         assert len(curve.driver.expression) <= 255, curve.driver.expression
@@ -389,6 +394,19 @@ def test_saved_opened_appended_and_overridden(name: str, tmp_path: Path) -> None
     assert_follows(*find_character(override), group, 0.6)
 
 
+@pytest.mark.parametrize("copy", [duplicate, copy_mesh, make_single_user])
+def test_a_copy_lasts_longer_than_what_it_was_made_of(copy: Callable, tmp_path: Path) -> None:
+    obj, armature = scenes.add_tube()
+    group = add_group(obj, armature, "shoulder")
+    obj_copy, armature_copy = copy(obj, armature)
+    names = obj_copy.name, armature_copy.name
+    bpy.data.objects.remove(obj)
+    path = str(scenes.save(tmp_path / "file.blend"))
+    bpy.ops.wm.open_mainfile(filepath=path)
+    assert len(bpy.data.meshes) == 1
+    assert_follows(*(bpy.data.objects[name] for name in names), group, 0.9)
+
+
 def find_character(collection: bpy.types.Collection) -> tuple:
     """Its mesh and its armature."""
     return tuple(sorted(collection.objects, key=lambda new: new.type != "MESH"))
@@ -416,10 +434,10 @@ def test_undo() -> None:
 def test_driven_again_they_are_the_same(name: str) -> None:
     obj, armature = scenes.add_tube()
     group = add_group(obj, armature, name)
-    drivers, properties = list_drivers(obj), sorted(obj.data.shape_keys.keys())
+    drivers, properties = list_drivers(obj), sorted(obj.data.keys())
     drive_keys(obj, armature, group.bones, group.keys, group.reader)
     assert list_drivers(obj) == drivers
-    assert sorted(obj.data.shape_keys.keys()) == properties
+    assert sorted(obj.data.keys()) == properties
 
 
 @pytest.mark.parametrize("name", GROUPS)
@@ -427,8 +445,8 @@ def test_released_nothing_is_left(name: str) -> None:
     obj, armature = scenes.add_tube()
     group = add_group(obj, armature, name)
     release_keys(obj, group.keys)
-    assert obj.data.shape_keys.animation_data is None
-    assert not obj.data.shape_keys.keys()
+    assert obj.data.shape_keys.animation_data is obj.data.animation_data is None
+    assert not obj.data.keys()
     release_keys(obj, group.keys)
     obj.shape_key_clear()
     release_keys(obj, group.keys)
@@ -437,11 +455,10 @@ def test_released_nothing_is_left(name: str) -> None:
 def test_what_others_have_stays() -> None:
     obj, armature = scenes.add_tube()
     first, second = (add_group(obj, armature, name) for name in ("shoulder", "swing"))
-    blocks = obj.data.shape_keys
-    blocks["mine"] = 1.0
-    blocks.key_blocks[0].driver_add("mute")
+    obj.data["mine"] = 1.0
+    obj.data.shape_keys.key_blocks[0].driver_add("mute")
     release_keys(obj, first.keys)
-    assert sorted(name.rpartition("_")[2] for name in blocks.keys()) == ["mine", "near", "strength", "sum"]
+    assert sorted(name.rpartition("_")[2] for name in obj.data.keys()) == ["mine", "near", "strength", "sum"]
     assert "mute" in {path.rpartition(".")[2] for path, *_ in list_drivers(obj)}
     assert_follows(obj, armature, second, 0.9)
     again = add_group(obj, armature, "many")
@@ -455,11 +472,11 @@ def test_keys_of_another_reader_and_of_fewer() -> None:
     fewer = group._replace(keys=group.keys[:2], reader=find_reader(np.array(group.poses[:2]), ["SWING"] * 2))
     release_keys(obj, group.keys)
     drive_keys(obj, armature, fewer.bones, fewer.keys, fewer.reader)
-    assert sorted(len(obj.data.shape_keys[name]) for name in obj.data.shape_keys.keys()) == [1, 2, 3]
+    assert sorted(len(obj.data[name]) for name in obj.data.keys()) == [1, 2, 3]
     assert_follows(obj, armature, fewer, 0.9)
     bent = fewer._replace(reader=find_reader(np.array([[Quaternion(X, 0.6)], [Quaternion(X, 1.2)]]), ["AUTO"] * 2))
     drive_keys(obj, armature, bent.bones, bent.keys, bent.reader)
-    assert not obj.data.shape_keys.keys()
+    assert not obj.data.keys()
     assert len(list_drivers(obj)) == 2
     assert_follows(obj, armature, bent, 0.9)
 

@@ -48,6 +48,7 @@ def read_world_points(obj: bpy.types.Object) -> list[np.ndarray]:
     return found
 
 
+@pytest.mark.skipif(bpy.app.version < (4, 3, 0), reason="the exporter of 4.2 has Blender as a module crash at its end")
 @pytest.mark.parametrize("kind", POSES)
 @pytest.mark.parametrize("method", ["", "SSD"])
 def test_gltf_with_the_plain_armature(tmp_path: Path, scene: bpy.types.Scene, method: str, kind: str) -> None:
