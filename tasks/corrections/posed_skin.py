@@ -17,7 +17,7 @@ from ...settings.objects import PARTICLE_METHODS
 from ..character import check_evaluated, check_modifiers_above, find_method_in_use, modifiers_above, object_to_armature
 from ..skin import live
 from ..skin.by_python import LiveObject, prepare_known, read_blenders_choices, read_choices
-from ..skin.live import find_space
+from ..skin.live import check_mixed, find_space
 from ..skin.poses import find_skeleton
 from ..stack import SkinnedObject
 from ..surfaces import find_bound_space
@@ -145,6 +145,7 @@ def read_posed_skin(skinned: SkinnedObject, depsgraph: bpy.types.Depsgraph) -> R
     space = find_space(object_to_armature(evaluated, armature))
     pose = read_pose(armature, bound.live.skeleton).seen_from(space)
     rest = read_mixed_points(obj, depsgraph)
+    check_mixed(obj, rest)
     if not skinned.settings.is_bound and bound.method == "DLB":  # on scaled bones, Preserve Volume is no DLB
         points, transforms = measure_in_copies(obj, skinned.replaced.name, rest)
     else:

@@ -249,12 +249,17 @@ def mix_keys(obj: bpy.types.Object, live: LiveObject, values: tuple[float, ...])
     if live.face_keys is None or live.face_keys.count != len(values):
         live.face_keys = FaceKeys(obj)
     points = live.face_keys.mix(values)
+    check_mixed(obj, points)
+    return points
+
+
+def check_mixed(obj: bpy.types.Object, points: np.ndarray) -> None:
+    """Raise SkinningError where there is no computing with the points that shape keys give, shape (V, 3)."""
     if find_unusable(points).any():
         raise SkinningError(
             f"The shape keys of '{obj.name}' give positions that are not numbers, or too far away to compute with: "
             "repair them, or set their values to 0"
         )
-    return points
 
 
 def _write(bound: BoundObject, live: LiveObject, pose: Pose, transforms: bool) -> bool:

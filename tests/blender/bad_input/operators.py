@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import bpy
+from mathutils import Matrix
 from scenes_patterns import full_snapshot
 
 from scenes import select
@@ -48,6 +49,24 @@ def adding(**options) -> Call:
     return lambda _: bpy.ops.supple.pattern_add(preset="BULGE_STEEP", bone=bone, **options)
 
 
+def correct(_: bpy.types.Object) -> set[str]:
+    """Correct a bent pose, in which one vertex is moved; what can not be kept is discarded."""
+    bone = bpy.data.objects["Rig"].pose.bones[1]
+    before = bone.matrix_basis.copy()
+    bone.matrix_basis = Matrix.Rotation(1.0, 4, "X")
+    try:
+        bpy.ops.supple.correct_pose(mode="OBJECT")
+        for vertex in bpy.context.active_object.data.vertices[:1]:
+            vertex.co.x += 0.1
+        return bpy.ops.supple.correction_keep(joints=bone.name)
+    except RuntimeError:
+        if bpy.ops.supple.correction_discard.poll():
+            bpy.ops.supple.correction_discard()
+        raise
+    finally:
+        bone.matrix_basis = before
+
+
 BIND = {
     "bind by nodes": binding("SSD", "NODES"),
     "bind by Python": binding("DLBNT", "PYTHON"),
@@ -74,7 +93,8 @@ EDITS = {
 }
 LINES = {"lines": draw_line}
 PATTERNS = {"pattern": adding(), "pattern by UV": adding(uv=(0.5, 0.5))}
-CALLS: dict[str, Call] = {**BIND, **AUTOMATIC, **EDITS, **LINES, **PATTERNS}
+CORRECTIONS = {"correct": correct}
+CALLS: dict[str, Call] = {**BIND, **AUTOMATIC, **EDITS, **LINES, **PATTERNS, **CORRECTIONS}
 
 
 def take_snapshot(*objects: bpy.types.Object) -> str:

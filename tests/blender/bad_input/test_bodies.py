@@ -12,7 +12,7 @@ from scenes import evaluated_points, reset, select, take_away, turn, update
 from supple.settings.objects import settings_of
 
 from .bodies import BODIES, add_body
-from .operators import AUTOMATIC, BIND, CALLS, COPY, EDITS, LINES, PATTERNS, add_copy, take_snapshot
+from .operators import AUTOMATIC, BIND, CALLS, COPY, CORRECTIONS, EDITS, LINES, PATTERNS, add_copy, take_snapshot
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 
@@ -22,9 +22,12 @@ SPACE = "is too far away to compute with, or has a scale that is not a number or
 BONE = "has no length, or is too far away: move it in Edit Mode"
 COLLAPSED = "All faces of the mesh are collapsed: give it faces that have an area"
 FLAT = "has zero scale: give it a scale other than 0"
-ABOUT_POINTS = {**dict.fromkeys([*BIND, *PATTERNS], FAR), **dict.fromkeys([*AUTOMATIC, *EDITS, *LINES], WRONG)}
-ABOUT_SPACE = dict.fromkeys([*BIND, *AUTOMATIC, *EDITS, *LINES, "pattern"], SPACE)
-ABOUT_BONES = dict.fromkeys([*BIND, *AUTOMATIC, *EDITS, *LINES], BONE)
+ABOUT_POINTS = {
+    **dict.fromkeys([*BIND, *PATTERNS, *CORRECTIONS], FAR),
+    **dict.fromkeys([*AUTOMATIC, *EDITS, *LINES], WRONG),
+}
+ABOUT_SPACE = dict.fromkeys([*BIND, *AUTOMATIC, *EDITS, *LINES, *CORRECTIONS, "pattern"], SPACE)
+ABOUT_BONES = dict.fromkeys([*BIND, *AUTOMATIC, *EDITS, *LINES, *CORRECTIONS], BONE)
 FILLING = ("solid heat", "biharmonic", "smooth solid", "surface heat")
 
 REFUSED: dict[str, dict[str, str]] = {
@@ -115,6 +118,7 @@ def test_what_cannot_be_done_is_said(body: str, call: str, words: str) -> None:
 SESSION = (
     "check", "smooth", "mirror", "transfer from", "lines", "solid heat", "surface heat", "normalize", "bind by nodes",
     "bind by Python", "particles", "pattern",
+    "correct",
 )  # fmt: skip
 """Operators in the order in which they are tried on one body."""
 

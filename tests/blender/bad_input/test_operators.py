@@ -23,6 +23,8 @@ ON_MESHES = (
     "weights_auto", "weights_smooth", "weights_sharpen", "weights_limit", "weights_normalize", "weights_prune",
     "weights_mirror", "weights_transfer", "weights_clean", "weights_check", "weights_select", "weight_lines",
     "engine_copy", "engine_copy_show", "engine_copy_frame", "engine_copy_export",
+    "correct_pose", "correction_keep", "correction_discard", "correction_edit", "correction_pose", "correction_select",
+    "correction_remove",
 )  # fmt: skip
 NEEDS_BIND = (
     "unbind", "make_independent", "bake_shape_keys", "bake_cache", "clear_bake", "engine_copy", "engine_copy_show",
@@ -30,6 +32,7 @@ NEEDS_BIND = (
 )  # fmt: skip
 NEEDS_PATTERN = ("pattern_remove", "pattern_mirror", "pattern_place", "pattern_stroke", "pattern_save", "pattern_maps")
 ON_WEIGHTS = tuple(name for name in ON_MESHES if name.startswith("weight"))
+NEEDS_CORRECTION = tuple(name for name in ON_MESHES if name.startswith("correction_"))
 GIVEN = {"pattern_add": {"preset": "BULGE_STEEP", "bone": "bone.1"}, "weight_lines": {"bone": "bone.1"}}
 SELECT = "elect a mesh"
 
@@ -107,6 +110,7 @@ REFUSED: dict[str, dict[str, str]] = {
     "a bare mesh": {
         **dict.fromkeys(NEEDS_BIND, SELECT),
         **dict.fromkeys(NEEDS_PATTERN, "Add a pattern first"),
+        **dict.fromkeys(("correct_pose", *NEEDS_CORRECTION), SELECT),
         "bind": "'Bare' has no vertices: select another mesh",
         "pattern_add": "'Bare' has no armature to drive patterns: parent it to one first",
         "weights_auto": "No armature deforms 'Bare': select its armature too",
@@ -117,22 +121,23 @@ REFUSED: dict[str, dict[str, str]] = {
         "weight_lines": "Go to Object, Pose or Weight Paint Mode first",
     },
     "armature in Edit Mode": dict.fromkeys(
-        ("weights_auto", "weights_smooth", "weights_mirror", "weights_check"), "'Rig' is in Edit Mode: leave it first"
+        ("weights_auto", "weights_smooth", "weights_mirror", "weights_check", "correct_pose"),
+        "'Rig' is in Edit Mode: leave it first",
     ),
     "no armature in the modifier": {
-        **dict.fromkeys(("bind", "measure"), "'Armature' of 'Tube' has no armature: choose one"),
+        **dict.fromkeys(("bind", "measure", "correct_pose"), "'Armature' of 'Tube' has no armature: choose one"),
         **dict.fromkeys([name for name in ON_WEIGHTS if name not in ("weight_lines", "weights_transfer")], NO_ARMATURE),
         "pattern_add": "'Tube' has no armature to drive patterns: parent it to one first",
     },
     "no modifier": {
         "bind": "'Tube' has no Armature modifier: parent it to an armature first",
-        "measure": SELECT,
+        **dict.fromkeys(("measure", "correct_pose", *NEEDS_CORRECTION), SELECT),
         **dict.fromkeys([name for name in ON_WEIGHTS if name not in ("weight_lines", "weights_transfer")], NO_ARMATURE),
         "weight_lines": SELECT,
         "pattern_add": "'Tube' has no armature to drive patterns: parent it to one first",
     },
     "no deforming bone": {
-        **dict.fromkeys(("bind", "measure"), "'Rig' has no deforming bone: switch Deform on"),
+        **dict.fromkeys(("bind", "measure", "correct_pose"), "'Rig' has no deforming bone: switch Deform on"),
         **dict.fromkeys(
             [name for name in ON_WEIGHTS if name not in ("weight_lines", "weights_transfer", "weights_clean")],
             "'Rig' has no deforming bone: turn on Deform",
@@ -140,7 +145,7 @@ REFUSED: dict[str, dict[str, str]] = {
         "weight_lines": "is no deforming bone: select another, or turn on Deform",
     },
     "a mesh that is not bound": {
-        **dict.fromkeys(NEEDS_BIND, SELECT),
+        **dict.fromkeys((*NEEDS_BIND, *NEEDS_CORRECTION), SELECT),
         **dict.fromkeys(NEEDS_PATTERN, "Add a pattern first"),
         "weights_transfer": "Select a mesh that has an Armature modifier last",
     },
