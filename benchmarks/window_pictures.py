@@ -47,7 +47,7 @@ CHECK_ASIDE, CHECK_DISTANCE = 0.12, 1.1
 CHECK_CROP = "1140x690+20+85"
 COPY_LEFT_OUT = "cmu_05_06_dance"
 """An action whose motion capture has a foot broken."""
-COPY_HEADERS = (2.1, 7.5)
+COPY_HEADERS = (2.1, 8.9)
 """Where the panel Skin is closed, and then Engine Copy opened."""
 COPY_ASIDE, COPY_DISTANCE, COPY_CROP = 0.45, 2.6, "1140x690+20+85"
 CROP = "1090x712+72+92"

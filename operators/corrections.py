@@ -61,11 +61,15 @@ def can_correct(operator: type[bpy.types.Operator], context: bpy.types.Context) 
 
 @contextmanager
 def left_mode(context: bpy.types.Context) -> Iterator[None]:
-    """Leave the mode of an active mesh; it comes back where what is done fails."""
+    """Leave the mode of an active mesh; it comes back where what is done fails.
+
+    That is a step of undo: from what follows, Blender does not get back to a stroke of a brush.
+    """
     active = context.active_object
     mode: Any = active.mode if active is not None and active.type == "MESH" else "OBJECT"
     if mode != "OBJECT":
         bpy.ops.object.mode_set(mode="OBJECT")
+        bpy.ops.ed.undo_push(message="Set Object Mode")
     try:
         yield
     except SkinningError:

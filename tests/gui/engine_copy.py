@@ -13,9 +13,9 @@ from checks import count_colored, press
 from scenes import add_tube, animate_tube, bind, select
 
 WAIT = 0.6
-SKIN_HEADER, PANEL_HEADER = 2.1, 7.5
+SKIN_HEADER, PANEL_HEADER = 2.1, 8.9
 """Where headers of panels are, in rows of buttons below the top of the sidebar; the second with the first closed."""
-MAKE_ROW, BUTTON_ROW = 22.4, 23.8
+MAKE_ROW, BUTTON_ROW = 23.8, 25.2
 MAKE, SHOW, GO = 0.4, 0.3, 0.7
 """Buttons of a row, as shares of the sidebar's width."""
 

@@ -24,6 +24,7 @@ import bpy
 import numpy as np
 from character import use_character
 from checks import check_character
+from corrections import correct_poses
 from engine_copy import copy_for_engines
 from patterns import place_patterns
 from side_by_side import compare_methods
@@ -131,6 +132,7 @@ def steps() -> Iterator[float]:
     yield from compare_methods(window, check, look)
     yield from check_character(window, check, look)
     yield from copy_for_engines(window, check, look)
+    yield from correct_poses(window, check, look)
     yield from place_patterns(window, check, look)
     yield from edit_weights(window, check, look)
     yield from session(window, "NODES")
