@@ -120,6 +120,9 @@ class VIEW3D_PT_supple_corrections(SupplePanel, bpy.types.Panel):
                 rows=4, maxrows=12,
             )  # fmt: skip
             self.draw_active(context, obj)
+        row = layout.row(align=True)
+        row.operator("supple.corrections_from", text="From Particles", icon="PARTICLES")
+        row.operator("supple.corrections_from", text="From Mesh", icon="OUTLINER_OB_MESH").source = ""
 
     def draw_begin(self) -> None:
         """Correct This Pose, by brushes or by other tools."""

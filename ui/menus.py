@@ -22,7 +22,7 @@ CORRECTIONS = (
     ("supple.correct_pose", "SCULPTMODE_HLT"), ("supple.correction_keep", "CHECKMARK"),
     ("supple.correction_discard", "X"), ("supple.correction_edit", "SHAPEKEY_DATA"),
     ("supple.correction_pose", "POSE_HLT"), ("supple.correction_select", "BONE_DATA"),
-    ("supple.correction_remove", "TRASH"),
+    ("supple.correction_remove", "TRASH"), ("supple.corrections_from", "PARTICLES"),
 )  # fmt: skip
 COPIES = (
     ("supple.engine_copy", "DUPLICATE"), ("supple.engine_copy_export", "EXPORT"),

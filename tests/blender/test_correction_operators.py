@@ -4,6 +4,7 @@ import bpy
 import numpy as np
 import pytest
 from scenes_corrections import key_value, sculpt, shown
+from scenes_particles import add_body
 
 from scenes import add_tube, add_twin, armature_modifier, bind, distance, push, select, turn, undo, update
 from supple.settings.objects import settings_of
@@ -193,6 +194,40 @@ def test_a_joint_that_there_is_not(tube):
     with pytest.raises(RuntimeError, match="no bone 'Knee'"):
         bpy.ops.supple.correction_keep(joints="bone.1, Knee")
     assert list_under_way(bpy.context) == [obj]
+
+
+def test_from_particles(scene):
+    obj, armature = add_body()
+    bind(obj, method="DLBNT")
+    bpy.ops.supple.corrections_from(joints="bone.1", angles="40, 80")
+    assert {correction.bones for correction in settings_of(obj).corrections} == {"bone.1"}
+    assert len(settings_of(obj).corrections) >= 2
+    assert bpy.context.active_object == obj
+    bend(armature, 0.0)
+    values = [key_value(obj, correction.name) for correction in settings_of(obj).corrections]
+    assert np.allclose(values, 0.0, atol=1e-6)
+
+
+def test_from_another_mesh(tube):
+    obj, _ = tube
+    bpy.ops.supple.correct_pose(mode="OBJECT")
+    shape = bpy.context.active_object
+    target = sculpt(shape, ELBOW, 0.8, OFFSET)
+    scan = bpy.data.objects.new("Scan", shape.data.copy())
+    bpy.context.scene.collection.objects.link(scan)
+    bpy.ops.supple.correction_discard()
+    with pytest.raises(RuntimeError, match="There is no mesh"):
+        bpy.ops.supple.corrections_from(source="")
+    bpy.ops.supple.corrections_from(source="Scan")
+    update()
+    assert len(settings_of(obj).corrections) == 1
+    assert distance(target, shown(obj)) < 1e-5
+    assert bpy.context.active_object == obj
+
+
+def test_angles_that_are_none(tube):
+    with pytest.raises(RuntimeError, match="are no angles: write degrees"):
+        bpy.ops.supple.corrections_from(joints="bone.1", angles="40 and 80")
 
 
 def test_what_is_wrong_with_a_correction(tube):

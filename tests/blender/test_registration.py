@@ -22,7 +22,7 @@ from supple.viewport import weights as weight_overlay
 OPERATORS = (
     "bake_cache", "bake_shape_keys", "bind", "check", "check_dismiss", "check_fix", "check_show", "clear_bake",
     "close_report", "correct_pose", "correction_discard", "correction_edit", "correction_keep", "correction_pose",
-    "correction_remove", "correction_select", "engine_copy", "engine_copy_export",
+    "correction_remove", "correction_select", "corrections_from", "engine_copy", "engine_copy_export",
     "engine_copy_frame", "engine_copy_show", "flip", "make", "make_independent",
     "measure", "pattern_add", "pattern_forget", "pattern_maps", "pattern_mirror", "pattern_place", "pattern_remove",
     "pattern_remove_all", "pattern_save", "pattern_set_add", "pattern_stroke", "remedy", "side_by_side", "unbind",
@@ -312,16 +312,17 @@ def test_the_panel_of_corrections():
     assert draw(CORRECTIONS) == draw("VIEW3D_PT_supple_correcting") == []
     obj, armature = add_tube()
     begins = ["supple.correct_pose"] * 3
+    makes = ["supple.corrections_from"] * 2
     edits = [f"supple.correction_{name}" for name in ("edit", "pose", "select", "remove")]
-    assert draw(CORRECTIONS)[1:] == [*begins]
+    assert draw(CORRECTIONS)[1:] == [*begins, *makes]
     select(armature)
-    assert draw(CORRECTIONS)[1:] == [*begins, obj.name]
+    assert draw(CORRECTIONS)[1:] == [*begins, obj.name, *makes]
     select(obj)
     settings_of(obj).corrections.add().name = "Gone"
     shown = draw(CORRECTIONS)
     assert shown[1:4] == begins
     assert shown[4].startswith("Shape key 'Gone' is gone or renamed")
-    assert shown[5:] == [*edits]
+    assert shown[5:] == [*edits, *makes]
 
 
 def test_the_panel_of_a_correction_that_is_under_way():

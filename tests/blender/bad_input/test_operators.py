@@ -24,7 +24,7 @@ ON_MESHES = (
     "weights_mirror", "weights_transfer", "weights_clean", "weights_check", "weights_select", "weight_lines",
     "engine_copy", "engine_copy_show", "engine_copy_frame", "engine_copy_export",
     "correct_pose", "correction_keep", "correction_discard", "correction_edit", "correction_pose", "correction_select",
-    "correction_remove",
+    "correction_remove", "corrections_from",
 )  # fmt: skip
 NEEDS_BIND = (
     "unbind", "make_independent", "bake_shape_keys", "bake_cache", "clear_bake", "engine_copy", "engine_copy_show",
@@ -110,7 +110,7 @@ REFUSED: dict[str, dict[str, str]] = {
     "a bare mesh": {
         **dict.fromkeys(NEEDS_BIND, SELECT),
         **dict.fromkeys(NEEDS_PATTERN, "Add a pattern first"),
-        **dict.fromkeys(("correct_pose", *NEEDS_CORRECTION), SELECT),
+        **dict.fromkeys(("correct_pose", "corrections_from", *NEEDS_CORRECTION), SELECT),
         "bind": "'Bare' has no vertices: select another mesh",
         "pattern_add": "'Bare' has no armature to drive patterns: parent it to one first",
         "weights_auto": "No armature deforms 'Bare': select its armature too",
@@ -121,17 +121,19 @@ REFUSED: dict[str, dict[str, str]] = {
         "weight_lines": "Go to Object, Pose or Weight Paint Mode first",
     },
     "armature in Edit Mode": dict.fromkeys(
-        ("weights_auto", "weights_smooth", "weights_mirror", "weights_check", "correct_pose"),
+        ("weights_auto", "weights_smooth", "weights_mirror", "weights_check", "correct_pose", "corrections_from"),
         "'Rig' is in Edit Mode: leave it first",
     ),
     "no armature in the modifier": {
-        **dict.fromkeys(("bind", "measure", "correct_pose"), "'Armature' of 'Tube' has no armature: choose one"),
+        **dict.fromkeys(
+            ("bind", "measure", "correct_pose", "corrections_from"), "'Armature' of 'Tube' has no armature: choose one"
+        ),
         **dict.fromkeys([name for name in ON_WEIGHTS if name not in ("weight_lines", "weights_transfer")], NO_ARMATURE),
         "pattern_add": "'Tube' has no armature to drive patterns: parent it to one first",
     },
     "no modifier": {
         "bind": "'Tube' has no Armature modifier: parent it to an armature first",
-        **dict.fromkeys(("measure", "correct_pose", *NEEDS_CORRECTION), SELECT),
+        **dict.fromkeys(("measure", "correct_pose", "corrections_from", *NEEDS_CORRECTION), SELECT),
         **dict.fromkeys([name for name in ON_WEIGHTS if name not in ("weight_lines", "weights_transfer")], NO_ARMATURE),
         "weight_lines": SELECT,
         "pattern_add": "'Tube' has no armature to drive patterns: parent it to one first",

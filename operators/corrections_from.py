@@ -1,0 +1,88 @@
+"""Corrections made by themselves: from Particles, at some angles of joints, or from a mesh that has the shape."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import bpy
+from bpy.props import StringProperty
+
+from ..deformers import SkinningError
+from ..settings.character import find_armature
+from ..tasks.chosen_bones import find_chosen_bones
+from ..tasks.corrections.from_source import correct_from
+from ..translations import translate
+from .computing import ComputingOperator
+from .corrections import SKIP, can_correct, joints_property, left_mode, list_to_correct, split_names
+
+PARTICLES = "PARTICLES"
+
+
+class SUPPLE_OT_corrections_from(ComputingOperator, bpy.types.Operator):
+    """Correct joints by the shape that Particles give them at some angles, or this pose by that of another mesh"""
+
+    bl_idname = "supple.corrections_from"
+    bl_label = "Correct From"
+    bl_options = {"REGISTER", "UNDO"}
+
+    source: StringProperty(
+        name="Source",
+        description="PARTICLES or another method, or the name of a mesh of the same vertices that has the shape",
+        default=PARTICLES,
+        options=SKIP,
+    )
+    joints: joints_property("Bones that are bent, with commas; elbows, knees, hips and shoulders if empty")
+    angles: StringProperty(
+        name="Angles", description="Degrees by which each joint is bent, with commas", default="40, 80, 120"
+    )
+
+    subject = "the corrections"
+    canceled = "Correct From canceled: nothing was changed"
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        return can_correct(cls, context)
+
+    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
+        self.is_interactive = not bpy.app.background and context.window is not None
+        armature = find_armature(context)
+        if not self.joints and armature is not None and armature.mode == "POSE":
+            self.joints = ", ".join(find_chosen_bones(armature))
+        title = "Correct From Particles" if self.source == PARTICLES else "Correct From Another Mesh"
+        return cast(set[str], context.window_manager.invoke_props_dialog(self, title=title, confirm_text="Correct"))
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout = self.layout
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        if self.source != PARTICLES:
+            layout.prop_search(self, "source", context.view_layer, "objects", icon="OBJECT_DATA")
+        is_mesh = self.source != PARTICLES
+        layout.prop(self, "joints", placeholder=translate("Where it differs" if is_mesh else "Elbows, knees, hips ..."))
+        if not is_mesh:
+            layout.prop(self, "angles")
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        try:
+            with left_mode(context):
+                joints, angles = split_names(self.joints), read_angles(self.angles)
+                return self.take(context, correct_from(list_to_correct(context), self.source, joints, angles))
+        except SkinningError as error:
+            self.report({"ERROR"}, translate(str(error)))
+            return {"CANCELLED"}
+
+    def finish(self, _context: bpy.types.Context, report: Any) -> set[str]:
+        """Say what was made."""
+        self.report({"INFO"}, translate(". ".join(report.describe())))
+        return {"FINISHED"}
+
+
+def read_angles(text: str) -> tuple[float, ...]:
+    """Degrees of a list with commas; raises SkinningError where there is something else."""
+    try:
+        return tuple(float(part) for part in text.split(",") if part.strip())
+    except ValueError:
+        raise SkinningError(f"'{text}' are no angles: write degrees with commas, such as 40, 80, 120") from None
+
+
+register, unregister = bpy.utils.register_classes_factory((SUPPLE_OT_corrections_from,))
