@@ -32,6 +32,9 @@ ASIDE, ASIDE_OF_ONE = np.radians(15.0), 0.5
 FLAT = 1e-3
 """Values so near to 0 or 1 are 0 or 1: rounding does not show at the poses."""
 
+SLIGHT = 0.02
+"""The same of radial basis functions, whose values are small over wide ranges: each key that is not 0 takes its time."""
+
 SPREAD = 6.0
 """Width of radial basis functions in distances of the nearest two poses, at most: beyond, rounding would show."""
 
@@ -221,7 +224,7 @@ def _read_radially(rotations: np.ndarray, kind: str, names: Sequence[str]) -> Ra
     nearest = (distances + np.diag(np.full(len(poses), np.inf))).min(axis=1)
     width = min(nearest.mean(), SPREAD * nearest.min())
     gains = np.linalg.inv(np.exp(squares / (-2.0 * width**2)))[1:]
-    return RadialReader(poses, float(width), gains / (1.0 - 2.0 * FLAT), FLAT / (1.0 - 2.0 * FLAT))
+    return RadialReader(poses, float(width), gains / (1.0 - 2.0 * SLIGHT), SLIGHT / (1.0 - 2.0 * SLIGHT))
 
 
 def _check_apart(distances: np.ndarray, kind: str, names: Sequence[str]) -> None:
