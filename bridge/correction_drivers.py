@@ -94,18 +94,22 @@ def own_properties() -> None:
                 set_values(target, id=mesh)
 
 
-def read_driving_bones(obj: bpy.types.Object, key: str) -> tuple[str, ...]:
-    """The bones whose rotations a shape key follows, by their present names; none where it follows none.
+def read_driving_bones(obj: bpy.types.Object, keys: Sequence[str]) -> list[tuple[str, ...]]:
+    """The bones whose rotations each of some shape keys follows, by their present names; none where it follows none.
 
     Parameters
     ----------
     obj : Object
-    key : str
-        Name of the shape key.
+    keys : sequence of str
+        Names of shape keys.
     """
     found = [owner.animation_data for owner in (mesh_of(obj), mesh_of(obj).shape_keys) if owner is not None]
     drivers = (curve for data in found if data is not None for curve in data.drivers)
     curves = {(curve.data_path, curve.array_index): curve for curve in drivers}
+    return [_read_bones(curves, key) for key in keys]
+
+
+def _read_bones(curves: dict[tuple[str, int], bpy.types.FCurve], key: str) -> tuple[str, ...]:
     curve = curves.get((_value_path(key), 0))
     if curve is not None and (groups := _read_groups(curve) - {""}):
         curve = curves.get((_property_path(f"{groups.pop()}_near"), 0))

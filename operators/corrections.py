@@ -18,7 +18,7 @@ from ..tasks.chosen_bones import select_bones
 from ..tasks.corrected import find_corrected, find_deforming_armature, list_bones, list_posed_copies, list_under_way
 from ..tasks.corrections.edit import edit
 from ..tasks.corrections.keep import keep
-from ..tasks.corrections.keys import remove
+from ..tasks.corrections.keys import follow_renamed_bones, remove
 from ..tasks.corrections.posed_copy import begin, discard
 from ..tasks.corrections.poses import show_bone_pose
 from ..translations import translate
@@ -247,6 +247,7 @@ class CorrectionOperator:
         obj = cast(bpy.types.Object, find_corrected(context))
         try:
             with left_mode(context):
+                follow_renamed_bones(obj)
                 self.run(context, obj, self.find_correction(obj))
         except SkinningError as error:
             self.report({"ERROR"}, translate(str(error)))

@@ -33,7 +33,7 @@ FLAT = 1e-3
 """Values so near to 0 or 1 are 0 or 1: rounding does not show at the poses."""
 
 SLIGHT = 0.02
-"""The same of radial basis functions, whose values are small over wide ranges: each key that is not 0 takes its time."""
+"""The same of radial basis functions, whose values are small over wide ranges: each key that is not 0 takes time."""
 
 SPREAD = 6.0
 """Width of radial basis functions in distances of the nearest two poses, at most: beyond, rounding would show."""

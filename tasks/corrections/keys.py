@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import bpy
 import numpy as np
 
-from ...bridge.correction_drivers import drive_keys, release_keys
+from ...bridge.correction_drivers import drive_keys, read_driving_bones, release_keys
 from ...bridge.meshes import mesh_of, read_key_points, write_key_points
 from ...deformers import SkinningError
 from ...deformers.corrections.readers import Reader, find_reader
@@ -176,10 +176,23 @@ def _with_free_name(obj: bpy.types.Object, correction: Correction) -> Correction
 
 def list_group(obj: bpy.types.Object, bones: tuple[str, ...]) -> list[CorrectionSettings]:
     """Corrections of a mesh that these bones bring in, and whose shape keys are there."""
+    follow_renamed_bones(obj)
     keys = mesh_of(obj).shape_keys
     names = keys.key_blocks.keys() if keys is not None else ()
     joined = "\n".join(bones)
     return [entry for entry in settings_of(obj).corrections if entry.bones == joined and entry.name in names]
+
+
+def follow_renamed_bones(obj: bpy.types.Object) -> None:
+    """Have the corrections of a mesh name the bones that bring them in as these are called now: their drivers know."""
+    entries = list(settings_of(obj).corrections)
+    for entry, names in zip(entries, read_driving_bones(obj, [entry.name for entry in entries]), strict=True):
+        known = list_bones(entry)
+        if names != known and len(names) == len(known):
+            renamed = dict(zip(known, names, strict=True))
+            pose = json.loads(entry.pose or "{}")
+            entry.pose = json.dumps({renamed.get(bone, bone): numbers for bone, numbers in pose.items()})
+            entry.bones = "\n".join(names)
 
 
 def list_bones(entry: CorrectionSettings) -> tuple[str, ...]:
@@ -237,6 +250,7 @@ def _add_entry(obj: bpy.types.Object, name: str) -> CorrectionSettings:
 
 def find_correction(obj: bpy.types.Object, name: str) -> CorrectionSettings:
     """A correction by its name; raises SkinningError where there is none."""
+    follow_renamed_bones(obj)
     found = settings_of(obj).corrections.get(name)
     if found is None:
         raise SkinningError(f"'{obj.name}' has no correction '{name}': choose one of its list")

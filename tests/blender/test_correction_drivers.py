@@ -318,7 +318,7 @@ def test_renaming_bones_and_keys(name: str) -> None:
     obj.data.shape_keys.key_blocks[group.keys[0]].name = "another"
     renamed = group._replace(bones=['el[b]"ow'], keys=["another", *group.keys[1:]])
     assert_follows(obj, armature, renamed, 0.8)
-    assert read_driving_bones(obj, "another") == ('el[b]"ow',)
+    assert read_driving_bones(obj, ["another"]) == [('el[b]"ow',)]
     drive_keys(obj, armature, renamed.bones, renamed.keys, renamed.reader)
     assert_follows(obj, armature, renamed, 0.5)
 
@@ -485,9 +485,8 @@ def test_the_bones_that_are_read() -> None:
     obj, armature = scenes.add_tube()
     for name, (_, bones, _) in GROUPS.items():
         group = add_group(obj, armature, name)
-        assert [read_driving_bones(obj, key) for key in group.keys] == [tuple(bones)] * len(group.keys)
-    assert read_driving_bones(obj, "Basis") == ()
-    assert read_driving_bones(obj, "none") == ()
+        assert read_driving_bones(obj, group.keys) == [tuple(bones)] * len(group.keys)
+    assert read_driving_bones(obj, ["Basis", "none"]) == [(), ()]
 
 
 # Which bone is read

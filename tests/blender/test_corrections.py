@@ -241,3 +241,26 @@ def test_another_method_before_keep(scene: bpy.types.Scene) -> None:
     keep([copy], bpy.context.view_layer)
     update()
     assert np.linalg.norm(before - shown(obj), axis=1)[moved].max() < 1e-4
+
+
+def test_a_bone_that_was_renamed_still_brings_in_its_corrections(scene: bpy.types.Scene) -> None:
+    obj, armature = add_tube()
+    bend(armature)
+    first = correct(obj, ELBOW, 0.8, OFFSET)
+    armature.data.bones["bone.1"].name = "elbow"
+    bend(armature, 30.0, "elbow")
+    second = correct(obj, ELBOW, 0.8, -OFFSET)
+    corrections = settings_of(obj).corrections
+    assert [entry.bones for entry in corrections] == ["elbow", "elbow"]
+    assert all("elbow" in entry.pose for entry in corrections)
+    assert far(second, shown(obj)) < 1e-5
+    bend(armature, 70.0, "elbow")
+    assert far(first, shown(obj)) < 1e-5
+    armature.data.bones["elbow"].name = "other"
+    select(obj)
+    bend(armature, 0.0, "other")
+    bpy.ops.supple.correction_pose(key=corrections[0].name)
+    update()
+    assert far(first, shown(obj)) < 1e-5
+    bpy.ops.supple.correction_select(key=corrections[0].name)
+    assert bpy.context.active_pose_bone.name == "other"
