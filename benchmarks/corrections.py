@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import json
 import sys
 import tempfile
 import time
@@ -38,7 +39,7 @@ FOX = tuple(f"{leg}_Leg_{part}_{side}" for leg in ("Front", "Back") for part in 
 EVERY = 4
 """Frames from one that is measured to the next."""
 NEAR = 0.1
-"""Share of the largest offset at a joint by which its corrections move the vertices near it."""
+"""Share of the largest difference at a joint by which Particles move the vertices near it otherwise."""
 
 
 def main() -> None:
@@ -128,13 +129,19 @@ def list_joints(armature: bpy.types.Object) -> tuple[str, ...]:
 
 
 def find_near(obj: Any, keys: list[str]) -> np.ndarray:
-    """Vertices near the joints that are corrected, bool array (V,)."""
+    """Vertices that Particles move otherwise where one of the corrected joints is bent alone, bool array (V,)."""
+    tasks = _find("tasks.corrections.from_method"), _find("tasks.skin.poses"), _find("tasks.character")
+    skinned = tasks[2].find_skinned(obj)
+    skeleton = tasks[1].find_skeleton(skinned.armature)
+    mesh, _ = tasks[0].bind_both(skinned, skeleton, "PARTICLES")
     joints: dict[str, np.ndarray] = {}
-    rest = read(obj.data.vertices)
-    for key in keys:
-        lengths = np.linalg.norm(read(obj.data.shape_keys.key_blocks[key].data) - rest, axis=1)
-        bones = obj.supple.corrections[key].bones
-        joints[bones] = np.maximum(joints.get(bones, 0.0), lengths)
+    for entry in (obj.supple.corrections[key] for key in keys):
+        bone = skinned.armature.data.bones[entry.bones]
+        joint, axes = int(skeleton.first_joints[skeleton.names.index(bone.name)]), np.array(bone.matrix_local)[:3, :3]
+        (rotation,) = json.loads(entry.rotations)
+        matrices = _find("deformers.corrections.rotation_choice").pose_joint(skeleton.joints, joint, rotation, axes)
+        lengths = np.linalg.norm(mesh.find_offsets(matrices), axis=1)
+        joints[bone.name] = np.maximum(joints.get(bone.name, 0.0), lengths)
     return np.any([lengths > NEAR * lengths.max() for lengths in joints.values()], axis=0)
 
 
