@@ -92,7 +92,8 @@ def find_joints(armature: bpy.types.Object, skeleton: Skeleton, names: Sequence[
                 f"No rig preset knows the bones of '{armature.name}': name the joints, such as those of its elbows and "
                 "knees"
             )
-    return [_find_joint(armature, skeleton, bones, name) for name in dict.fromkeys(names)]
+    found = [_find_joint(armature, skeleton, bones, name) for name in names]
+    return list({one.bone: one for one in found}.values())
 
 
 def _list_known(rig: Rig, skeleton: Skeleton) -> list[str]:
@@ -109,8 +110,9 @@ def _list_known(rig: Rig, skeleton: Skeleton) -> list[str]:
 def _find_joint(armature: bpy.types.Object, skeleton: Skeleton, bones: RestBones, name: str) -> BentJoint:
     if name not in bones.names:
         raise SkinningError(f"'{armature.name}' has no bone '{name}': name one of its deforming bones")
-    if name not in skeleton.names:
-        raise SkinningError(f"Bone '{name}' of '{armature.name}' does not deform the skin: name the one that does")
+    given, name = name, _find_deforming(bones, name)
+    if not name:
+        raise SkinningError(f"Bone '{given}' of '{armature.name}' does not deform the skin: name the one that does")
     joint = int(skeleton.first_joints[skeleton.names.index(name)])
     above = int(skeleton.joints.parents[joint])
     if above < 0:
@@ -120,6 +122,17 @@ def _find_joint(armature: bpy.types.Object, skeleton: Skeleton, bones: RestBones
     parent = skeleton.name_joint(above)
     reading = _find_reading_at_rest(bones, name, parent)
     return BentJoint(name, joint, parent, reading, bones.axes[bones.index(reading)])
+
+
+def _find_deforming(bones: RestBones, name: str) -> str:
+    """A bone, or of those that deform the skin and begin where it does that whose tail is nearest; "" for none."""
+    index = bones.index(name)
+    if bones.deforming[index]:
+        return name
+    heads, tails = (np.linalg.norm(ends - ends[index], axis=1) for ends in (bones.heads, bones.tails))
+    length = float(np.linalg.norm(bones.tails[index] - bones.heads[index]))
+    alike = np.flatnonzero(bones.deforming & (heads <= SAME_HEAD * length))
+    return bones.names[alike[tails[alike].argmin()]] if alike.size else ""
 
 
 def _find_reading_at_rest(bones: RestBones, name: str, parent: str) -> str:
@@ -169,7 +182,7 @@ def read_frames(
                 matrices.append(read_pose(evaluated, skeleton).rest_to_pose)
                 reading.append([find_reading_bone(evaluated, one.bone, one.parent) for one in joints])
             yield share * min(1.0, step * len(matrices) / total)
-    poses = np.array(matrices).reshape(-1, *np.eye(4)[None].repeat(len(skeleton.joints.parents), 0).shape)
+    poses = np.array(matrices).reshape(-1, len(skeleton.joints.parents), 4, 4)
     bones = read_rest_bones(armature)
     for number, one in enumerate(joints):
         if not len(poses):

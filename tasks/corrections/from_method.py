@@ -201,6 +201,7 @@ def correct_by_method(
         yield READ + (BOUND - READ) * (number + 1) / len(skinned)
     if not meshes:
         raise SkinningError(". ".join(notes))
+    joints = list({joint.reading: joint for joint in reversed(joints)}.values())[::-1]  # one for each that is read
     planned = [(mesh, [plan_keys(mesh, joint, source) for joint in joints]) for mesh in meshes]
     fitted = yield partial(fit_all, planned, skeleton, poses)
     return _store(fitted, source, notes)

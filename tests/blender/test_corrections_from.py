@@ -15,13 +15,16 @@ from scenes_particles import add_body
 from scenes import add_tube, add_twin, animate_tube, bind, diagonal, rest_points, save, select, turn, update
 from supple.bridge.armatures import read_pose
 from supple.deformers import SkinningError
+from supple.deformers.corrections.rotation_choice import pose_joint
 from supple.settings.objects import settings_of
 from supple.tasks.character import find_skinned
+from supple.tasks.corrections.from_joints import choose_rotations, find_joints, read_frames
 from supple.tasks.corrections.from_method import CorrectedFrom
 from supple.tasks.corrections.from_source import correct_from
 from supple.tasks.corrections.keep import keep
 from supple.tasks.corrections.posed_copy import begin
 from supple.tasks.skin.by_python import prepare
+from supple.tasks.skin.poses import find_skeleton
 from supple.tasks.steps import take_all
 
 JOINT = "bone.1"
@@ -203,7 +206,7 @@ def test_two_meshes_are_corrected_at_once(scene: bpy.types.Scene) -> None:
     [
         ({"joints": ["elbow"]}, "'Rig' has no bone 'elbow'"),
         ({"joints": ["bone.0"]}, "Bone 'bone.0' of 'Rig' is joined to none"),
-        ({"joints": ["control"]}, "Bone 'control' of 'Rig' does not deform the skin"),
+        ({"joints": ["target"]}, "Bone 'target' of 'Rig' does not deform the skin"),
         ({"joints": []}, "No rig preset knows the bones of 'Rig': name the joints"),
         ({"angles": [40.0, 170.0]}, "can not be corrected at 170 degrees: give angles from 5 to 150"),
         ({"angles": []}, "No angle is given: give some from 5 to 150"),
@@ -214,14 +217,95 @@ def test_two_meshes_are_corrected_at_once(scene: bpy.types.Scene) -> None:
 )
 def test_what_can_not_be(scene: bpy.types.Scene, given: dict, message: str) -> None:
     obj, armature = body()
-    select(armature)
-    bpy.ops.object.mode_set(mode="EDIT")
-    bone = armature.data.edit_bones.new("control")
-    bone.tail, bone.use_deform, bone.parent = (0, 0, 1), False, armature.data.edit_bones[JOINT]
-    bpy.ops.object.mode_set(mode="OBJECT")
+    add_bone(armature, "target", (0, 0, 0.3), (0, 0, 1))
     with pytest.raises(SkinningError, match=message):
         make(obj, **given)
     assert obj.data.shape_keys is None
+
+
+def add_bone(armature: bpy.types.Object, name: str, head: tuple, tail: tuple, parent: str = "") -> None:
+    """A bone that deforms nothing."""
+    select(armature)
+    bpy.ops.object.mode_set(mode="EDIT")
+    bone = armature.data.edit_bones.new(name)
+    bone.head, bone.tail, bone.use_deform = head, tail, False
+    bone.parent = armature.data.edit_bones.get(parent)
+    bpy.ops.object.mode_set(mode="OBJECT")
+
+
+def test_a_control_bone_names_the_joint_at_its_head(scene: bpy.types.Scene) -> None:
+    obj, armature = body()
+    add_bone(armature, "control", (0, 1, 0), (0, 1.5, 0), "bone.0")
+    report = make(obj, joints=["control", JOINT])
+    assert report.bones == (JOINT,)
+    assert len(report.keys) == len(ANGLES)
+
+
+def test_a_deforming_bone_under_a_control_bone_follows_that(scene: bpy.types.Scene) -> None:
+    obj, armature = body()
+    add_bone(armature, "control", (0, 1, 0), (0, 1.5, 0), "bone.0")
+    bpy.ops.object.mode_set(mode="EDIT")
+    bones = armature.data.edit_bones
+    bones[JOINT].use_connect, bones[JOINT].parent = False, bones["control"]
+    bpy.ops.object.mode_set(mode="OBJECT")
+    report = make(obj)
+    assert report.bones == ("control",)
+    turn(armature, "control", (np.radians(80.0), 0.0, 0.0))
+    without = {}
+    for is_muted in (True, False):
+        mute(obj, report, is_muted)
+        without[is_muted] = miss(obj)
+    assert without[False] < 0.1 * without[True]
+
+
+HUMAN = {
+    "spine": ((0, 0, 1.0), (0, 0, 1.1), ""),
+    "spine.001": ((0, 0, 1.1), (0, 0, 1.4), "spine"),
+    "upper_arm": ((0.2, 0, 1.4), (0.45, 0, 1.4), "spine.001"),
+    "forearm": ((0.45, 0, 1.4), (0.7, 0, 1.4), "upper_arm"),
+    "thigh": ((0.1, 0, 0.95), (0.1, 0, 0.5), "spine"),
+    "shin": ((0.1, 0, 0.5), (0.1, 0, 0.08), "thigh"),
+    "foot": ((0.1, 0, 0.08), (0.1, -0.15, 0), "shin"),
+}
+"""A person in T pose who looks along -Y, as Rigify names it: heads, tails and parents of the left."""
+
+
+def add_human() -> bpy.types.Object:
+    armature = bpy.data.objects.new("Human", bpy.data.armatures.new("Human"))
+    bpy.context.scene.collection.objects.link(armature)
+    select(armature)
+    bpy.ops.object.mode_set(mode="EDIT")
+    bones = armature.data.edit_bones
+    for side, sign in (("L", 1.0), ("R", -1.0)):
+        for part, (head, tail, parent) in HUMAN.items():
+            name = part if part.startswith("spine") else f"{part}.{side}"
+            if name not in bones:
+                bone = bones.new(name)
+                bone.head, bone.tail = ((sign * x, y, z) for x, y, z in (head, tail))
+                bone.roll = 0.7 * sign
+                bone.parent = bones.get(parent) or bones.get(f"{parent}.{side}")
+    bpy.ops.object.mode_set(mode="OBJECT")
+    return armature
+
+
+def test_without_actions_joints_bend_as_bodies_do(scene: bpy.types.Scene) -> None:
+    armature = add_human()
+    skeleton = find_skeleton(armature)
+    joints = find_joints(armature, skeleton, ())
+    take_all(read_frames(armature, skeleton, joints, 1.0))
+    choose_rotations(armature, skeleton, joints, np.radians([40.0, 90.0]).tolist())
+    assert {joint.bone for joint in joints} == {
+        f"{part}.{side}" for part in ("forearm", "shin", "thigh", "upper_arm") for side in "LR"
+    }
+    forward = {"forearm": -1.0, "shin": 1.0, "thigh": -1.0, "upper_arm": -1.0}  # along Y
+    for joint in joints:
+        part = joint.bone.partition(".")[0]
+        assert joint.chosen.is_hinge == (part in ("forearm", "shin"))
+        assert len(joint.chosen.rotations) == {True: 2, False: 6 if part == "thigh" else 7}[joint.chosen.is_hinge]
+        matrix = pose_joint(skeleton.joints, joint.joint, joint.chosen.rotations[1], joint.axes)[joint.joint]
+        bone = armature.data.bones[joint.bone]
+        along = matrix[:3, :3] @ (bone.tail_local - bone.head_local).normalized()
+        assert along == pytest.approx([0.0, forward[part], 0.0], abs=0.02)
 
 
 def add_scan(obj: bpy.types.Object) -> tuple[bpy.types.Object, np.ndarray]:

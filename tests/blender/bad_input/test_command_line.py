@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "weights": ("weights", "FILE", "--output=OUT"),
     "engine-copy": ("engine-copy", "FILE", "--keys=0", "--bend=0", "--output=OUT"),
     "copy only": ("engine-copy", "FILE", "--keys=0", "--bend=0"),
+    "correct": ("correct", "FILE", "--joints=bone.1", "--angles=40", "--output=OUT"),
     "join": ("join", "FILE", "--output=OUT"),
 }
 """Each would do its work if FILE and OUT were not wrong."""
@@ -63,6 +64,10 @@ OPTIONS: list[tuple[str, str, tuple[str, ...]]] = [
     ("copy only", "--tolerance", (*WORDS, "0", "-1mm", "3 miles", "nan", "inf", "1e3mm")),
     ("copy only", "--influences", (*NUMBERS, "0", "3", "9")),
     ("copy only", "--bend", WORDS),
+    ("correct", "--object", NAMES),
+    ("correct", "--from", (*WORDS, "Rig", "Tube")),
+    ("correct", "--joints", (*(word for word in WORDS if word.strip()), "bone.0", "bone.1,bone.9", ",")),
+    ("correct", "--angles", (*WORDS, ",", "0", "4.9", "151", "nan", "inf", "-40", "40;80", "40,x")),
     ("bind", "--order", WORDS),
     ("bake", "--order", WORDS),
     ("bind", "--evaluate", WORDS),
