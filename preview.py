@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 import bpy
 from bpy.app.handlers import persistent
 
-from .bridge.armatures import Skeleton
+from .bridge.armatures import Skeleton, read_pose_names
 from .bridge.carriers import hide_again
 from .bridge.changes import find_changes
 from .bridge.correction_drivers import own_properties
@@ -20,6 +20,7 @@ from .deformers import SkinningError, UnsupportedError
 from .settings.events import are_muted, listeners, pattern_listeners
 from .settings.objects import settings_of
 from .tasks import twist
+from .tasks.corrections.names import follow_names
 from .tasks.patterns import show
 from .tasks.patterns.layout import forget_charts
 from .tasks.skin import by_nodes, live, overrides
@@ -46,6 +47,8 @@ class _Watch:
         """When the latest of them was put off, in seconds of `time.monotonic`."""
         self.key_values: dict[int, tuple[float, ...]] = {}
         """Values of the shape keys of each mesh when it last changed, by `session_uid`."""
+        self.names: dict[int, tuple] = {}
+        """Shape keys, and bones by armature, of each mesh with corrections when it last changed, by `session_uid`."""
         self.given_up: set[int] = set()
         """`session_uid` of objects that Supple has failed on: their Armature modifiers deform them."""
 
@@ -239,12 +242,26 @@ def _follow(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> None:
 def _follow_meshes(changed: set[bpy.types.ID]) -> None:
     """Lay patterns anew on meshes that have changed, and follow bones that were renamed or deleted."""
     for obj in bpy.data.objects if changed else ():
-        if obj.type != "MESH" or obj.library is not None or not settings_of(obj).patterns or obj.data.is_editmode:
+        if obj.type != "MESH" or obj.library is not None or obj.data.is_editmode:
+            continue
+        if settings_of(obj).corrections:
+            _follow_names(obj)
+        if not settings_of(obj).patterns:
             continue
         if obj.data in changed:
             _show_patterns(obj, show.follow_mesh)
         if changed.intersection(other.object.data for other in armature_modifiers(obj) if other.object is not None):
             _show_patterns(obj, show.follow_bones)
+
+
+def _follow_names(obj: bpy.types.Object) -> None:
+    """Follow shape keys and bones that were renamed; that none was is seen by reading their names."""
+    keys = obj.data.shape_keys
+    bones = [read_pose_names(other.object) for other in armature_modifiers(obj) if other.object is not None]
+    names = tuple(keys.key_blocks.keys()) if keys is not None else (), bones
+    if _watch.names.get(obj.session_uid) != names:
+        _watch.names[obj.session_uid] = names
+        follow_names(obj)
 
 
 def _show_patterns(obj: bpy.types.Object, step: Callable[[bpy.types.Object], None] = show.update) -> None:
@@ -286,6 +303,7 @@ def _on_setting(obj: bpy.types.Object) -> None:
 @persistent
 def _on_load(*_) -> None:
     _watch.key_values.clear()
+    _watch.names.clear()
     live.forget_all()
     by_nodes.forget_all()
     forget_charts()

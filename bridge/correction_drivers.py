@@ -117,6 +117,30 @@ def _read_bones(curves: dict[tuple[str, int], bpy.types.FCurve], key: str) -> tu
     return tuple(dict.fromkeys(name for variable in variables if (name := variable.targets[0].bone_target)))
 
 
+def describe_drivers(obj: bpy.types.Object) -> dict[str, str]:
+    """What tells the drivers of a mesh's shape keys from one another, whatever keys and bones are called.
+
+    Parameters
+    ----------
+    obj : Object
+
+    Returns
+    -------
+    dict of str to str
+        By the present names of the keys.
+    """
+    blocks = mesh_of(obj).shape_keys
+    data = blocks.animation_data if blocks is not None else None
+    names = {_value_path(key.name): key.name for key in blocks.key_blocks} if data is not None else {}
+    found = {}
+    for curve in data.drivers if data is not None else ():
+        if curve.data_path in names:
+            targets = [target for variable in curve.driver.variables for target in variable.targets]
+            read = [target.data_path or target.transform_type for target in targets]
+            found[names[curve.data_path]] = "\n".join([curve.driver.expression, *read])
+    return found
+
+
 def write_angle(reader: AngleReader, number: int) -> str:
     """What `AngleReader.read` gives of a correction, as a driver's expression.
 

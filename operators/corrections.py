@@ -18,8 +18,9 @@ from ..tasks.chosen_bones import select_bones
 from ..tasks.corrected import find_corrected, find_deforming_armature, list_bones, list_posed_copies, list_under_way
 from ..tasks.corrections.edit import edit
 from ..tasks.corrections.keep import keep
-from ..tasks.corrections.keys import follow_renamed_bones, remove
-from ..tasks.corrections.posed_copy import begin, discard
+from ..tasks.corrections.keys import remove
+from ..tasks.corrections.names import follow_names
+from ..tasks.corrections.posed_copy import begin, stop
 from ..tasks.corrections.poses import show_bone_pose
 from ..translations import translate
 from .bind import chosen_meshes
@@ -211,7 +212,7 @@ class SUPPLE_OT_correction_discard(UnderWayOperator, bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO"}
 
     def run(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> None:
-        discard([settings_of(obj).posed_copy for obj in meshes], context.view_layer)
+        stop(meshes, context.view_layer)
 
 
 def suggest_corrections(_operator: Any, context: bpy.types.Context, text: str) -> list[str]:
@@ -246,8 +247,8 @@ class CorrectionOperator:
     def execute(self, context: bpy.types.Context) -> set[str]:
         obj = cast(bpy.types.Object, find_corrected(context))
         try:
+            follow_names(obj)
             with left_mode(context):
-                follow_renamed_bones(obj)
                 self.run(context, obj, self.find_correction(obj))
         except SkinningError as error:
             self.report({"ERROR"}, translate(str(error)))

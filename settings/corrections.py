@@ -30,6 +30,11 @@ class CorrectionSettings(bpy.types.PropertyGroup):
     method: StringProperty(
         name="Method", description="The method that deformed the skin when it was corrected", options={"HIDDEN"}
     )
+    driven: StringProperty(
+        name="Driven",
+        description="What tells its driver from others, should its shape key be renamed",
+        options={"HIDDEN"},
+    )
     source: StringProperty(
         name="Source",
         description="The method that the correction was made after; empty if a user has made it",

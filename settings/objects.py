@@ -112,6 +112,7 @@ class ObjectSettings(bpy.types.PropertyGroup):
     pattern_message: StringProperty(options={"HIDDEN", "SKIP_SAVE"})
     corrections: CollectionProperty(type=CorrectionSettings)
     active_correction: IntProperty(name="Active Correction", options={"HIDDEN"})
+    is_corrected: BoolProperty(name="Being Corrected", options={"HIDDEN"})
     posed_copy: PointerProperty(type=bpy.types.Object, options={"HIDDEN"})
     corrected: PointerProperty(type=bpy.types.Object, options={"HIDDEN"})
     corrected_key: StringProperty(options={"HIDDEN"})

@@ -25,8 +25,10 @@ def find_corrected(context: bpy.types.Context) -> bpy.types.Object | None:
     if active is None or active.type not in ("MESH", "ARMATURE"):
         return None
     if active.type == "MESH":
-        mesh = settings_of(active).corrected or active
-        return mesh if has_armature_modifier(mesh) else None
+        corrected = settings_of(active).corrected
+        if corrected is not None:
+            return corrected
+        return active if has_armature_modifier(active) else None
     shown = find_shown(context)
     if shown is None or settings_of(shown).corrections:
         return shown
@@ -38,13 +40,23 @@ def list_under_way(context: bpy.types.Context) -> list[bpy.types.Object]:
     mesh = find_corrected(context)
     armature = find_deforming_armature(mesh) if mesh is not None else None
     meshes = [mesh] if armature is None else list_meshes(context, armature)
-    return [obj for obj in meshes if obj is not None and settings_of(obj).posed_copy is not None]
+    return [obj for obj in meshes if obj is not None and is_under_way(obj)]
+
+
+def is_under_way(obj: bpy.types.Object) -> bool:
+    """Whether a mesh is being corrected; its duplicate, which has the same settings, and is shown, is not."""
+    settings = settings_of(obj)
+    copy = settings.posed_copy
+    return settings_of(copy).corrected == obj if copy is not None else settings.is_corrected and obj.hide_get()
 
 
 def list_posed_copies(context: bpy.types.Context) -> list[bpy.types.Object]:
     """Their posed copies, but for those that were deleted; the active one first."""
     copies = [settings_of(obj).posed_copy for obj in list_under_way(context)]
-    return sorted((copy for copy in copies if copy.users_scene), key=lambda copy: copy != context.active_object)
+    return sorted(
+        (copy for copy in copies if copy is not None and copy.users_scene),
+        key=lambda copy: copy != context.active_object,
+    )
 
 
 def find_deforming_armature(obj: bpy.types.Object) -> bpy.types.Object | None:
@@ -88,6 +100,9 @@ def describe_problem(obj: bpy.types.Object, correction: Any) -> str:
         return f"Shape key '{correction.name}' is gone or renamed: name it so again, or delete the correction"
     if find_deforming_armature(obj) is None:
         return f"'{obj.name}' has no armature that deforms it: give its Armature modifier one"
+    missing = [bone for bone in list_bones(correction) if bone not in find_deforming_armature(obj).data.bones]
+    if missing:
+        return f"Bone '{missing[0]}' is gone, which brings shape key '{correction.name}' in: delete the correction"
     if not is_driven(obj, correction.name):
         return f"Nothing brings shape key '{correction.name}' in any more: press Edit Again, and Keep"
     method = find_method_in_use(resolve_skinned(obj, find_deforming_modifier(obj)))

@@ -83,7 +83,7 @@ class VIEW3D_PT_supple_correcting(SupplePanel, bpy.types.Panel):
         layout, meshes = self.layout, list_under_way(context)
         for obj in meshes:
             copy = settings_of(obj).posed_copy
-            if not copy.users_scene:
+            if copy is None or not copy.users_scene:
                 draw_message(layout, context, GONE.format(obj.name))
                 continue
             key = settings_of(copy).corrected_key

@@ -8,7 +8,7 @@ from ...bridge.meshes import mesh_of
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
 from ..character import find_skinned, has_armature_modifier
-from .keys import find_correction
+from .keys import find_correction, list_bones
 from .posed_copy import begin, check_correctable
 from .poses import read_bone_pose, show_bone_pose
 
@@ -72,6 +72,9 @@ def show_correction(obj: bpy.types.Object, key: str, layer: bpy.types.ViewLayer)
         raise SkinningError(f"The shape key '{key}' of '{obj.name}' is gone: delete the correction")
     if keys.key_blocks[key].mute:
         raise SkinningError(f"Correction '{key}' is muted: unmute it first")
+    missing = [bone for bone in list_bones(entry) if bone not in skinned.armature.pose.bones]
+    if missing:
+        raise SkinningError(f"Bone '{missing[0]}' is gone, which brings shape key '{key}' in: delete the correction")
     lost = show_bone_pose(skinned.armature, entry.pose)
     layer.update()
     value = keys.evaluated_get(bpy.context.evaluated_depsgraph_get()).key_blocks[key].value

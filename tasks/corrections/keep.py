@@ -21,8 +21,9 @@ from ..skin.poses import find_skeleton
 from ..stack import SkinnedObject
 from .keys import Correction, find_correction, find_next_reader, list_bones, store
 from .mirror import flip_bones, mirror_correction
+from .names import follow_names
 from .posed_copy import State, discard
-from .posed_skin import check_count, find_bound_skin, is_affine
+from .posed_skin import check_count, check_joints, find_bound_skin, is_affine
 
 UNTOUCHED = 1e-6
 """Share of a mesh's size by which a vertex must be moved to have been sculpted."""
@@ -183,13 +184,24 @@ def read_change(copy: bpy.types.Object) -> Change:
     record = read_record(copy)
     skinned = find_skinned(settings.corrected)
     check_count(skinned.obj, len(record.points))
+    follow_names(skinned.obj)
+    state = State.of(copy).follow_names(skinned.armature)
+    check_key(skinned.obj, settings.corrected_key)
+    check_joints(skinned, len(record.pose.rest_to_pose))
     target = read_sculpted(copy, bpy.context.evaluated_depsgraph_get())
     if find_unusable(target).any():
         raise SkinningError(f"Vertices of '{copy.name}' are not numbers, or too far away: undo that, or press Discard")
     size = float(np.linalg.norm(np.ptp(record.points, axis=0)))
     lengths = measure_lengths(target - record.points)
     lengths[lengths <= UNTOUCHED * size] = 0.0
-    return Change(skinned, State.of(copy), record, target, lengths, settings.corrected_key, size)
+    return Change(skinned, state, record, target, lengths, settings.corrected_key, size)
+
+
+def check_key(obj: bpy.types.Object, key: str) -> None:
+    """Raise SkinningError where the shape key that is edited, if any, is gone."""
+    keys = mesh_of(obj).shape_keys
+    if key and (keys is None or key not in keys.key_blocks or key not in settings_of(obj).corrections):
+        raise SkinningError(f"The shape key '{key}' of '{obj.name}' was deleted meanwhile: undo that, or press Discard")
 
 
 def pull_back_change(change: Change) -> tuple[np.ndarray, int]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import bpy
 import numpy as np
 
-from ...bridge.correction_drivers import drive_keys, read_driving_bones, release_keys
+from ...bridge.correction_drivers import describe_drivers, drive_keys, release_keys
 from ...bridge.meshes import mesh_of, read_key_points, write_key_points
 from ...deformers import SkinningError
 from ...deformers.corrections.readers import Reader, find_reader
@@ -82,7 +82,7 @@ def store(obj: bpy.types.Object, armature: bpy.types.Object, correction: Correct
         if value:
             offsets += value * _read_offsets(obj, entry.name)
     name = _write(obj, correction, offsets)
-    drive_keys(obj, armature, correction.bones, [*names[:-1], name], reader)
+    _drive(obj, armature, correction.bones, [*names[:-1], name], reader)
     return name
 
 
@@ -116,8 +116,18 @@ def store_all(
     for name in set(replaced) - {correction.name for correction in corrections}:
         remove(obj, armature, name)
     keys = [_write(obj, correction, correction.offsets) for correction in corrections]
-    drive_keys(obj, armature, corrections[0].bones, [*names[: -len(keys)], *keys], reader)
+    _drive(obj, armature, corrections[0].bones, [*names[: -len(keys)], *keys], reader)
     return keys
+
+
+def _drive(
+    obj: bpy.types.Object, armature: bpy.types.Object, bones: tuple[str, ...], names: Sequence[str], reader: Reader
+) -> None:
+    """Have corrections follow their bones, and note by what they are known again."""
+    drive_keys(obj, armature, bones, names, reader)
+    found = describe_drivers(obj)
+    for name in names:
+        find_correction(obj, name).driven = found[name]
 
 
 def _write(obj: bpy.types.Object, correction: Correction, offsets: np.ndarray) -> str:
@@ -176,23 +186,10 @@ def _with_free_name(obj: bpy.types.Object, correction: Correction) -> Correction
 
 def list_group(obj: bpy.types.Object, bones: tuple[str, ...]) -> list[CorrectionSettings]:
     """Corrections of a mesh that these bones bring in, and whose shape keys are there."""
-    follow_renamed_bones(obj)
     keys = mesh_of(obj).shape_keys
     names = keys.key_blocks.keys() if keys is not None else ()
     joined = "\n".join(bones)
     return [entry for entry in settings_of(obj).corrections if entry.bones == joined and entry.name in names]
-
-
-def follow_renamed_bones(obj: bpy.types.Object) -> None:
-    """Have the corrections of a mesh name the bones that bring them in as these are called now: their drivers know."""
-    entries = list(settings_of(obj).corrections)
-    for entry, names in zip(entries, read_driving_bones(obj, [entry.name for entry in entries]), strict=True):
-        known = list_bones(entry)
-        if names != known and len(names) == len(known):
-            renamed = dict(zip(known, names, strict=True))
-            pose = json.loads(entry.pose or "{}")
-            entry.pose = json.dumps({renamed.get(bone, bone): numbers for bone, numbers in pose.items()})
-            entry.bones = "\n".join(names)
 
 
 def list_bones(entry: CorrectionSettings) -> tuple[str, ...]:
@@ -250,7 +247,6 @@ def _add_entry(obj: bpy.types.Object, name: str) -> CorrectionSettings:
 
 def find_correction(obj: bpy.types.Object, name: str) -> CorrectionSettings:
     """A correction by its name; raises SkinningError where there is none."""
-    follow_renamed_bones(obj)
     found = settings_of(obj).corrections.get(name)
     if found is None:
         raise SkinningError(f"'{obj.name}' has no correction '{name}': choose one of its list")
@@ -265,8 +261,8 @@ def remove(obj: bpy.types.Object, armature: bpy.types.Object | None, name: str) 
     SkinningError
         Where there is none of this name.
     """
-    entry, settings, keys = find_correction(obj, name), settings_of(obj), mesh_of(obj).shape_keys
-    bones = list_bones(entry)
+    settings, keys = settings_of(obj), mesh_of(obj).shape_keys
+    bones = list_bones(find_correction(obj, name))
     group = list_group(obj, bones)
     if group:
         release_keys(obj, [other.name for other in group])
@@ -276,7 +272,7 @@ def remove(obj: bpy.types.Object, armature: bpy.types.Object | None, name: str) 
         obj.shape_key_remove(keys.key_blocks[name])
     rest = list_group(obj, bones)
     if rest and armature is not None:
-        drive_keys(obj, armature, bones, [other.name for other in rest], _find_group_reader(rest))
+        _drive(obj, armature, bones, [other.name for other in rest], _find_group_reader(rest))
     keys = mesh_of(obj).shape_keys
     if keys is not None and len(keys.key_blocks) == 1:
         obj.shape_key_clear()

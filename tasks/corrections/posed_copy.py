@@ -10,6 +10,7 @@ from typing import Any
 import bpy
 import numpy as np
 
+from ...bridge.armatures import read_pose_names
 from ...bridge.correction_drivers import find_reading_bone, read_local_rotations
 from ...bridge.mesh_copies import copy_posed
 from ...bridge.meshes import mesh_of
@@ -20,6 +21,7 @@ from ...settings.objects import settings_of
 from ..character import find_method_in_use, find_skinned
 from ..skin.poses import find_skeleton
 from ..stack import SkinnedObject, check_not_linked
+from .names import follow_names, rename
 from .posed_skin import forget_bound_skin, read_posed_skin
 from .poses import read_bone_pose
 
@@ -53,6 +55,25 @@ class State:
     def of(cls, copy: bpy.types.Object) -> State:
         """That of a posed copy."""
         return cls(*json.loads(settings_of(copy).corrected_pose))
+
+    def follow_names(self, armature: bpy.types.Object) -> State:
+        """The same by the present names of the bones, which are in the order that they were in.
+
+        Raises
+        ------
+        SkinningError
+            Where some were added or deleted.
+        """
+        former, present = list(self.rotations), list(read_pose_names(armature))
+        if len(former) != len(present):
+            raise SkinningError(
+                f"'{armature.name}' has {len(present)} bones now, {len(former)} when its pose was to be corrected: "
+                "press Discard, and correct the pose anew"
+            )
+        names = dict(zip(former, present, strict=True))
+        pose = json.dumps(rename(json.loads(self.pose), names))
+        reading = {names[bone]: names[other] for bone, other in self.reading.items()}
+        return State(pose, reading, rename(self.rotations, names), self.method)
 
 
 def begin(objects: Sequence[bpy.types.Object], layer: bpy.types.ViewLayer, key: str = "") -> list[bpy.types.Object]:
@@ -95,7 +116,7 @@ def begin(objects: Sequence[bpy.types.Object], layer: bpy.types.ViewLayer, key: 
         settings.corrected, settings.corrected_key, settings.corrected_pose = one.obj, key, state.pack()
         copies.append(copy)
     for one, copy in zip(skinned, copies, strict=True):
-        one.settings.posed_copy = copy
+        one.settings.posed_copy, one.settings.is_corrected = copy, True
         for collection in one.obj.users_collection:
             collection.objects.link(copy)
         one.obj.hide_set(True, view_layer=layer)
@@ -127,6 +148,7 @@ def check_correctable(obj: bpy.types.Object) -> SkinnedObject:
         raise SkinningError(f"The shape keys of '{obj.name}' are absolute: make them relative")
     if keys is not None and obj.show_only_shape_key:
         raise SkinningError(f"A shape key of '{obj.name}' is pinned: switch Solo Active Shape Key off")
+    follow_names(obj)
     return skinned
 
 
@@ -142,6 +164,16 @@ def _read_state(skinned: SkinnedObject, depsgraph: bpy.types.Depsgraph) -> State
     rotations = read_local_rotations(evaluated, skeleton.pose_names)
     named = dict(zip(skeleton.pose_names, np.asarray(rotations, float).tolist(), strict=True))
     return State(read_bone_pose(armature), reading, named, find_method_in_use(skinned))
+
+
+def stop(objects: Sequence[bpy.types.Object], layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
+    """Correct meshes no more: `discard`, also where their posed copies were deleted."""
+    copies = [settings_of(obj).posed_copy for obj in objects]
+    shown = discard([copy for copy in copies if copy is not None], layer)
+    alone = [obj for obj in objects if obj not in shown]
+    for obj in alone:
+        release(obj, layer)
+    return _choose([*shown, *alone], layer)
 
 
 def discard(copies: Sequence[bpy.types.Object], layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
@@ -160,10 +192,17 @@ def discard(copies: Sequence[bpy.types.Object], layer: bpy.types.ViewLayer) -> l
     shown = []
     for copy in copies:
         obj = settings_of(copy).corrected
+        for other in [other for other in bpy.data.objects if settings_of(other).posed_copy == copy]:
+            settings_of(other).posed_copy, settings_of(other).is_corrected = None, False  # also of a duplicate
         bpy.data.meshes.remove(mesh_of(copy))  # and its object
         if obj is not None:
             release(obj, layer)
             shown.append(obj)
+    return _choose(shown, layer)
+
+
+def _choose(shown: list[bpy.types.Object], layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
+    """Select objects, the first as the active one."""
     present = [obj for obj in shown if obj.name in layer.objects]
     for obj in present:
         obj.select_set(True, view_layer=layer)
@@ -175,7 +214,7 @@ def discard(copies: Sequence[bpy.types.Object], layer: bpy.types.ViewLayer) -> l
 def release(obj: bpy.types.Object, layer: bpy.types.ViewLayer) -> None:
     """Show a character whose posed copy is gone."""
     settings: Any = settings_of(obj)
-    settings.posed_copy = None
+    settings.posed_copy, settings.is_corrected = None, False
     forget_bound_skin(obj)
     if obj.name in layer.objects:
         obj.hide_set(False, view_layer=layer)

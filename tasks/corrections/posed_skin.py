@@ -162,3 +162,13 @@ def check_count(obj: bpy.types.Object, count: int) -> None:
             f"'{obj.name}' has {own} vertices now, {count} when its pose was to be corrected: press Discard, and "
             "correct the pose anew"
         )
+
+
+def check_joints(skinned: SkinnedObject, count: int) -> None:
+    """Raise SkinningError where the bones of a mesh no longer make so many joints."""
+    own = len(find_skeleton(skinned.armature).joints.parents)
+    if own != count:
+        raise SkinningError(
+            f"The bones of '{skinned.armature.name}' that deform are others than when its pose was to be corrected: "
+            "press Discard, and correct the pose anew"
+        )

@@ -1,0 +1,61 @@
+"""Corrections whose bones or shape keys were renamed: drivers follow names by themselves, what is stored does not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import bpy
+
+from ...bridge.correction_drivers import describe_drivers, read_driving_bones
+from ...bridge.meshes import mesh_of
+from ...settings.corrections import CorrectionSettings
+from ...settings.objects import settings_of
+
+
+def follow_names(obj: bpy.types.Object) -> None:
+    """Have what is stored of a mesh's corrections follow the present names of shape keys and bones."""
+    entries = list(settings_of(obj).corrections)
+    blocks = mesh_of(obj).shape_keys
+    if blocks is None or not entries:
+        return
+    found = _find_keys(obj, entries, set(blocks.key_blocks.keys()))
+    copy = settings_of(obj).posed_copy
+    if copy is not None and settings_of(copy).corrected_key in found:
+        settings_of(copy).corrected_key = found[settings_of(copy).corrected_key]
+    followed = [(entry, found[entry.name]) for entry in entries if entry.name in found]
+    renamed: dict[str, str] = {}
+    for (entry, name), bones in zip(followed, read_driving_bones(obj, [key for _, key in followed]), strict=True):
+        former = entry.bones.split("\n")
+        if name != entry.name:
+            entry.name = name
+        if len(bones) == len(former) and list(bones) != former:
+            renamed |= {old: new for old, new in zip(former, bones, strict=True) if old != new}
+            entry.bones = "\n".join(bones)
+    for entry in entries if renamed else ():
+        entry.pose = json.dumps(rename(json.loads(entry.pose or "{}"), renamed))
+
+
+def _find_keys(obj: bpy.types.Object, entries: Sequence[CorrectionSettings], present: set[str]) -> dict[str, str]:
+    """The shape keys of corrections, by the names that these have: those of the same driver, else of the same name."""
+    drivers, found = describe_drivers(obj), {}
+    for entry in entries:
+        if entry.name in present and drivers.get(entry.name) == entry.driven:
+            found[entry.name] = entry.name
+    for entry in entries:
+        if entry.name not in found:
+            taken = set(found.values())
+            alike = [key for key, text in drivers.items() if text == entry.driven and key not in taken]
+            own = [key for key in alike if "\n".join(read_driving_bones(obj, [key])[0]) == entry.bones]
+            if alike:
+                found[entry.name] = (own or alike)[0]
+    for entry in entries:
+        if entry.name in present and entry.name not in found and entry.name not in found.values():
+            found[entry.name] = entry.name  # somebody has changed its driver
+    return found
+
+
+def rename(values: Mapping[str, Any], renamed: Mapping[str, str]) -> dict[str, Any]:
+    """The same by other names, where there are some."""
+    return {renamed.get(name, name): value for name, value in values.items()}

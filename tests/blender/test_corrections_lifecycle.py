@@ -1,0 +1,330 @@
+"""Corrections through undo, saving, deleting and changes: what was sculpted is kept, or a message says what to do."""
+
+from pathlib import Path
+
+import bpy
+import numpy as np
+import pytest
+from scenes_correcting import (
+    ELBOW,
+    OFFSET,
+    POSES,
+    assert_nothing_under_way,
+    assert_shown,
+    begin,
+    keep,
+    make,
+    names,
+    pose,
+    rig,
+    tube,
+)
+from scenes_corrections import key_value, sculpt, shown
+
+from scenes import (
+    add_face_key,
+    add_tube,
+    bind,
+    distance,
+    push,
+    redo,
+    save,
+    select,
+    undo,
+    update,
+)
+from supple.settings.objects import settings_of
+from supple.tasks.corrected import list_under_way
+
+pytestmark = pytest.mark.usefixtures("silent_handlers")
+
+
+@pytest.fixture(autouse=True)
+def character(scene: bpy.types.Scene) -> bpy.types.Object:
+    """A tube that is bound."""
+    obj, _ = add_tube()
+    bind(obj, method="DLBNT")
+    return obj
+
+
+# Undo
+
+
+def test_undo_and_redo_of_each_step():
+    states, targets = [], []
+
+    def step(name):
+        push(name)
+        obj = tube()
+        states.append(
+            (shown(obj), names(), obj.visible_get(), len(bpy.data.objects), bool(list_under_way(bpy.context)))
+        )
+
+    push("bound")
+    pose()
+    step("posed")
+    copy = begin()
+    step("begun")
+    targets.append(sculpt(copy, ELBOW, 0.8, OFFSET))
+    step("sculpted")
+    keep(name="Elbow")
+    step("kept")
+    pose((0.0, 0.0, 0.0))
+    step("at rest")
+    bpy.ops.supple.correction_edit(mode="OBJECT")
+    step("edited again")
+    bpy.ops.supple.correction_discard()
+    step("discarded")
+    bpy.ops.supple.correction_remove()
+    step("deleted")
+    for direction in (undo, redo):
+        order = range(len(states) - 2, -1, -1) if direction is undo else range(1, len(states))
+        for index in order:
+            direction()
+            points, known, is_visible, count, is_under_way = states[index]
+            obj = tube()
+            assert (names(), obj.visible_get(), len(bpy.data.objects)) == (known, is_visible, count), index
+            assert bool(list_under_way(bpy.context)) == is_under_way
+            assert distance(points, shown(obj)) < 1e-6, index
+
+
+def test_keep_after_undo_of_a_stroke():
+    pose()
+    copy = begin()
+    push("begun")
+    first = sculpt(copy, ELBOW, 0.8, OFFSET)
+    push("stroke")
+    sculpt(bpy.data.objects[copy.name], ELBOW, 0.5, OFFSET)
+    push("stroke")
+    undo()
+    keep()
+    assert_shown(first)
+
+
+# Files
+
+
+@pytest.mark.parametrize("evaluate", ["NODES", "PYTHON"])
+def test_saved_in_the_middle(tmp_path: Path, evaluate):
+    bind(tube(), method="DLBNT", evaluate=evaluate)
+    pose()
+    target = sculpt(begin(), ELBOW, 0.8, OFFSET)
+    path = save(tmp_path / "middle.blend")
+    bpy.ops.wm.open_mainfile(filepath=str(path))
+    assert not tube().visible_get()
+    assert bpy.context.active_object.name == "Tube Posed"
+    keep()
+    assert_shown(target)
+    assert_nothing_under_way()
+
+
+@pytest.mark.parametrize("reader", POSES)
+def test_saved_with_corrections(tmp_path: Path, reader):
+    targets = [make(rotation, reader=reader) for rotation in POSES[reader]]
+    path = save(tmp_path / "kept.blend")
+    bpy.ops.wm.open_mainfile(filepath=str(path))
+    for rotation, target in zip(POSES[reader], targets, strict=True):
+        pose(rotation)
+        assert_shown(target)
+    make((-0.9, 0.0, 0.0), reader=reader)
+    for rotation, target in zip(POSES[reader], targets, strict=True):
+        pose(rotation)
+        assert_shown(target)
+
+
+def test_appended_with_its_corrections(tmp_path: Path):
+    targets = [make(rotation, reader="RBF") for rotation in POSES["RBF"]]
+    path = save(tmp_path / "kept.blend")
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    with bpy.data.libraries.load(str(path)) as (_, wanted):
+        wanted.objects = ["Tube", "Rig"]
+    for obj in wanted.objects:
+        bpy.context.scene.collection.objects.link(obj)
+    for rotation, target in zip(POSES["RBF"], targets, strict=True):
+        pose(rotation)
+        assert_shown(target)
+    target = make((-0.9, 0.0, 0.2), reader="RBF")
+    assert_shown(target)
+
+
+# What is deleted in the middle
+
+
+@pytest.mark.parametrize("how", ["operator", "data"])
+def test_the_posed_copy_deleted(how):
+    pose()
+    before = shown(tube())
+    copy = begin()
+    if how == "operator":
+        bpy.ops.object.delete()
+    else:
+        bpy.data.objects.remove(copy)
+    for active in (tube(), rig()):
+        bpy.context.view_layer.objects.active = active
+        assert list_under_way(bpy.context) == [tube()]
+    with pytest.raises(RuntimeError, match="The posed copy is gone"):
+        bpy.ops.supple.correction_keep()
+    bpy.ops.supple.correction_discard()
+    assert_nothing_under_way()
+    assert distance(before, shown(tube())) < 1e-6
+    make()
+
+
+def test_the_character_deleted():
+    pose()
+    copy = begin()
+    sculpt(copy, ELBOW, 0.8, OFFSET)
+    bpy.data.objects.remove(tube())
+    assert copy.visible_get()
+    assert not bpy.ops.supple.correction_keep.poll()
+
+
+def test_the_character_deleted_by_its_operator():
+    pose()
+    copy = begin()
+    target = sculpt(copy, ELBOW, 0.8, OFFSET)
+    tube().hide_set(False)
+    select(tube())
+    bpy.ops.object.delete()
+    select(copy)
+    if bpy.ops.supple.correction_keep.poll():
+        with pytest.raises(RuntimeError, match="was deleted"):
+            bpy.ops.supple.correction_keep()
+        assert len(copy.data.vertices) == len(target)
+        bpy.ops.supple.correction_discard()
+    assert not [obj for obj in bpy.context.scene.objects if obj.type == "MESH"] or copy.visible_get()
+
+
+@pytest.mark.parametrize("how", ["operator", "data"])
+def test_the_armature_deleted(how):
+    pose()
+    copy = begin()
+    points = sculpt(copy, ELBOW, 0.8, OFFSET)
+    if how == "data":
+        bpy.data.objects.remove(rig())
+    else:
+        select(rig())
+        bpy.ops.object.delete()
+    update()
+    select(copy)
+    with pytest.raises(RuntimeError, match=r"armature|deleted"):
+        bpy.ops.supple.correction_keep()
+    assert distance(points, shown(copy)) < 1e-6
+    bpy.ops.supple.correction_discard()
+    assert_nothing_under_way()
+
+
+# What changes in the middle
+
+
+@pytest.mark.parametrize("change", ["unbind", "bind", "nodes", "python", "method"])
+def test_bound_otherwise_in_the_middle(change):
+    pose()
+    target = sculpt(begin(), ELBOW, 0.8, OFFSET)
+    moved = np.linalg.norm(target - shown(tube()), axis=1) > 1e-4
+    obj, copy = tube(), bpy.context.active_object
+    if change in ("nodes", "python"):
+        settings_of(obj).evaluate = change.upper()
+    elif change == "method":
+        settings_of(obj).method = "SSD"
+    else:
+        obj.hide_set(False)
+        select(obj)
+        getattr(bpy.ops.supple, change)()
+        obj.hide_set(True)
+    update()
+    select(copy)
+    keep()
+    assert np.linalg.norm(target - shown(obj), axis=1)[moved].max() < 1e-4
+
+
+def test_another_pose_and_frame_in_the_middle():
+    armature = rig()
+    pose()
+    armature.pose.bones["bone.1"].keyframe_insert("rotation_euler", frame=1)
+    pose((0.2, 0.1, 0.0))
+    armature.pose.bones["bone.1"].keyframe_insert("rotation_euler", frame=10)
+    bpy.context.scene.frame_set(1)
+    target = sculpt(begin(), ELBOW, 0.8, OFFSET)
+    bpy.context.scene.frame_set(10)
+    pose((0.3, -0.8, 0.5), "bone.0")
+    keep()
+    pose((0.0, 0.0, 0.0), "bone.0")
+    bpy.context.scene.frame_set(1)
+    assert_shown(target)
+    bpy.context.scene.frame_set(10)
+    assert key_value(tube(), names()[0]) < 0.2
+
+
+def test_a_face_key_moved_in_the_middle():
+    face = add_face_key(tube())
+    face.value = 0.5
+    pose()
+    target = sculpt(begin(), ELBOW, 0.8, OFFSET)
+    face.value = 0.0
+    update()
+    keep()
+    tube().data.shape_keys.key_blocks["Face"].value = 0.5
+    update()
+    assert_shown(target)
+
+
+def test_vertices_added_to_the_character_in_the_middle():
+    pose()
+    copy = begin()
+    points = sculpt(copy, ELBOW, 0.8, OFFSET)
+    tube().data.vertices.add(1)
+    with pytest.raises(RuntimeError, match="vertices now"):
+        bpy.ops.supple.correction_keep()
+    assert distance(points, shown(copy)) < 1e-6
+    bpy.ops.supple.correction_discard()
+    assert_nothing_under_way()
+
+
+def test_the_object_renamed_in_the_middle():
+    pose()
+    copy = begin()
+    target = sculpt(copy, ELBOW, 0.8, OFFSET)
+    obj = tube()
+    obj.name, copy.name = "Body", "Something"
+    keep()
+    assert distance(target, shown(obj)) < 1e-5
+
+
+def test_the_copy_moved_in_the_middle():
+    """It shows what was sculpted elsewhere; the mesh is what counts."""
+    pose()
+    copy = begin()
+    target = sculpt(copy, ELBOW, 0.8, OFFSET)
+    copy.location.x += 3.0
+    update()
+    keep()
+    assert_shown(target)
+
+
+@pytest.mark.parametrize("modifier", ["SUBSURF", "MULTIRES", "SMOOTH"])
+def test_modifiers_on_the_copy(modifier):
+    pose()
+    copy = begin()
+    new = copy.modifiers.new("New", modifier)
+    if modifier == "MULTIRES":
+        bpy.ops.object.multires_subdivide(modifier="New")
+    elif modifier == "SMOOTH":
+        new.iterations = 2
+    target = sculpt(copy, ELBOW, 0.8, OFFSET)
+    update()
+    target = shown(copy) if modifier == "SMOOTH" else target
+    keep()
+    assert_shown(target)
+
+
+@pytest.mark.parametrize("number", [np.nan, np.inf, 1e30])
+def test_vertices_that_are_no_numbers(number):
+    pose()
+    copy = begin()
+    copy.data.vertices[5].co.x = number
+    with pytest.raises(RuntimeError, match="not numbers"):
+        bpy.ops.supple.correction_keep()
+    assert tube().data.shape_keys is None
+    bpy.ops.supple.correction_discard()
+    assert_nothing_under_way()
