@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Generator, Iterator
 from math import radians
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -50,6 +51,12 @@ COPY_LEFT_OUT = "cmu_05_06_dance"
 COPY_HEADERS = (2.1, 8.9)
 """Where the panel Skin is closed, and then Engine Copy opened."""
 COPY_ASIDE, COPY_DISTANCE, COPY_CROP = 0.45, 2.6, "1140x690+20+85"
+ELBOW_BENDS = (110.0, 60.0)
+"""Degrees by which the elbow is bent where it is corrected."""
+ELBOW_VIEW, ELBOW_ASIDE, ELBOW_DISTANCE = Euler((radians(82.0), 0.0, radians(60.0))), -0.06, 0.75
+CORRECTION_HEADERS = (2.1, 4.9)
+"""Where the panel Skin is closed, and then Corrections opened."""
+CORRECTION_CROP = "780x460+380+78"
 CROP = "1090x712+72+92"
 """The view and the panel, of the window."""
 PIE, PIE_CROP = (560.0, 400.0), "620x400+250+235"
@@ -62,6 +69,7 @@ def take_pictures(assets: Path, images: Path) -> Iterator[float]:
     yield from take_check(assets, images)
     yield from take_side_by_side(assets, images)
     yield from take_engine_copy(assets, images)
+    yield from take_corrections(assets, images)
 
 
 def open_character(assets: Path, name: str) -> Generator[float, None, tuple]:
@@ -206,6 +214,68 @@ def take_engine_copy(assets: Path, images: Path) -> Iterator[float]:
     view.view_distance = COPY_DISTANCE
     yield 3.0
     save_picture(images / "engine-copy.png", COPY_CROP)
+
+
+def take_corrections(assets: Path, images: Path) -> Iterator[float]:
+    """Correct an elbow and its sleeve at two angles, and show the list; then show the sculpting of one of them."""
+    armature, area, regions = yield from open_character(assets, "mh_human")
+    parts = [bpy.data.objects[f"mh_human_{name}"] for name in ("tights", "body")]
+    for part in parts:
+        part.name = part.name.removeprefix("mh_human_")
+    armature.animation_data_clear()
+    area.spaces.active.overlay.show_bones = area.spaces.active.overlay.show_outline_selected = False
+    with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
+        bpy.ops.object.select_all(action="DESELECT")
+        bpy.context.view_layer.objects.active = parts[0]
+        bpy.ops.supple.bind(method="CENTERS", whole=True)
+        for angle in ELBOW_BENDS:
+            strike(armature, {"lowerarm01.L": (angle, 0.0, 0.0), "lowerarm01.R": (0.0, 0.0, 0.0)})
+            bpy.context.view_layer.update()
+            for part in parts:
+                part.select_set(True)
+            bpy.ops.supple.correct_pose(mode="OBJECT")
+            for copy in bpy.context.selected_objects:
+                raise_elbow(copy, armature, 0.008 if copy.name.startswith("tights") else 0.004)
+            bpy.ops.supple.correction_keep(mirror=True)
+        strike(armature, {"lowerarm01.L": (90.0, 0.0, 0.0), "lowerarm01.R": (0.0, 0.0, 0.0)})
+        parts[0].supple.active_correction = 0
+    view = area.spaces.active.region_3d
+    view.view_perspective, view.view_rotation = "PERSP", ELBOW_VIEW.to_quaternion()
+    view.view_location = armature.matrix_world @ armature.pose.bones["lowerarm01.L"].head
+    view.view_location += ELBOW_ASIDE * (view.view_rotation @ Vector((1.0, 0.0, 0.0)))
+    view.view_distance = ELBOW_DISTANCE
+    yield 1.0
+    regions["UI"].active_panel_category = "Supple"
+    area.tag_redraw()
+    yield 1.0
+    for row in CORRECTION_HEADERS:
+        move(regions["WINDOW"], 300.0, 300.0)
+        yield 1.0
+        press(regions["UI"], 80.0, row)
+        yield 1.0
+    move(regions["WINDOW"], 100.0, 60.0)
+    yield 2.0
+    save_picture(images / "corrections-panel.png", CORRECTION_CROP)
+    with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
+        bpy.ops.supple.correction_edit()
+    yield 2.0
+    move(regions["WINDOW"], 660.0, 330.0)
+    yield 2.0
+    save_picture(images / "corrections-sculpt.png", CORRECTION_CROP)
+
+
+def raise_elbow(copy: bpy.types.Object, armature: bpy.types.Object, height: float) -> None:
+    """Raise the skin of a posed copy over its elbow, as a brush would."""
+    bones = armature.pose.bones
+    shoulder, elbow, hand = (
+        armature.matrix_world @ bones[name].head for name in ("upperarm01.L", "lowerarm01.L", "wrist.L")
+    )
+    middle = elbow - 0.04 * ((shoulder - elbow).normalized() + (hand - elbow).normalized()).normalized()
+    mesh: Any = copy.data
+    for vertex in mesh.vertices:
+        distance = (vertex.co - middle).length
+        if distance < 0.06:
+            vertex.co += height * (1.0 - (distance / 0.06) ** 2) ** 2 * vertex.normal
 
 
 def run() -> None:

@@ -1,0 +1,161 @@
+"""Pictures of corrections on a real character: docs/images/corrections-knee.png and corrections-particles.png.
+
+    python benchmarks/correction_pictures.py [--only knee particles] [--output DIR] [--assets DIR]
+
+Needs Blender's module bpy. The character is read from a folder of assets that is not part of the repository.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import bpy
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.center_scenes import Row, cell_width, write_page
+from benchmarks.pattern_body import SKIN, plain_material, strike
+from benchmarks.pattern_scenes import Studio, View
+from tools import checkout
+
+ROOT = Path(__file__).resolve().parent.parent
+ASSETS = ROOT.parent / "shared" / "assets"
+KNEE, HEIGHT = "lowerleg01", 330.0
+FAR, HALF = 130.0, 65.0
+"""How far knees are bent, degrees."""
+SEEN, ABOVE = 0.28, 0.15
+"""Meters that are seen of a knee; how far above it the middle of the view is, in parts of that."""
+BENT = (
+    ("elbow", {"lowerarm01.L": (120.0, 0.0, 0.0)}, "lowerarm01.L", 60.0, 0.2),
+    ("knee", {"lowerleg01.L": (120.0, 0.0, 0.0)}, "lowerleg01.L", 90.0, 0.30),
+)
+"""What Particles correct: name, pose, bone, from where it is seen, and meters that are seen of it."""
+STROKES = (
+    ((0.045, 0.000, 0.040), 0.075, 0.012), ((0.015, 0.000, 0.060), 0.060, 0.010), ((0.000, 0.050, 0.040), 0.050, 0.006),
+    ((0.090, 0.000, -0.030), 0.080, 0.010), ((0.000, 0.090, -0.030), 0.080, 0.010),
+)  # fmt: skip
+"""What is sculpted at a knee, meters: middle (up the thigh, down the shin, outward from the joint), radius, height."""
+
+
+def open_body(assets: Path) -> tuple[bpy.types.Object, bpy.types.Object]:
+    """Open the file of a woman without her clothes: the body, and its armature."""
+    bpy.ops.wm.open_mainfile(filepath=str(assets / "mh_human" / "mh_human.blend"))
+    body, armature = bpy.data.objects["mh_human_body"], bpy.data.objects["mh_human_rig"]
+    armature.animation_data_clear()
+    for name in ("mh_human_skirt", "mh_human_tights"):
+        bpy.data.objects.remove(bpy.data.objects[name])
+    body.data.materials.append(plain_material("Skin", SKIN, 0.6))
+    body.data.shade_smooth()
+    body.modifiers.new("Subdivision", "SUBSURF").render_levels = 2
+    for obj in bpy.context.view_layer.objects:
+        obj.select_set(obj == body)
+    bpy.context.view_layer.objects.active = body
+    return body, armature
+
+
+def look_at(armature: bpy.types.Object, bone: str, azimuth: float, height: float) -> View:
+    """A view of the joint at a bone's head, as it is posed, and of what is above it."""
+    head = armature.matrix_world @ armature.pose.bones[bone].head
+    return View((head.x, head.y, head.z + ABOVE * height), azimuth, 8.0, height)
+
+
+def read_vertices(mesh: bpy.types.Mesh, name: str) -> np.ndarray:
+    """Locations or normals of vertices, shape (V, 3)."""
+    numbers = np.empty((len(mesh.vertices), 3), np.float32)
+    mesh.vertices.foreach_get(name, numbers.ravel())
+    return numbers
+
+
+def sculpt(copy: bpy.types.Object, armature: bpy.types.Object, side: str) -> None:
+    """Raise a posed knee where brushes would."""
+    bones = armature.pose.bones
+    knee, hip, foot = (
+        np.array(armature.matrix_world @ bones[f"{name}.{side}"].head) for name in (KNEE, "upperleg01", "foot")
+    )
+    up, down = (hip - knee) / np.linalg.norm(hip - knee), (foot - knee) / np.linalg.norm(foot - knee)
+    out = -(up + down) / np.linalg.norm(up + down)
+    mesh: Any = copy.data
+    for along, radius, height in STROKES:
+        points, normals = read_vertices(mesh, "co"), read_vertices(mesh, "normal")
+        distances = np.linalg.norm(points - (knee + np.array(along) @ np.array([up, down, out])), axis=1)
+        falloff = np.maximum(0.0, 1.0 - (distances / radius) ** 2) ** 2
+        mesh.vertices.foreach_set("co", (points + (height * falloff)[:, None] * normals).astype(np.float32).ravel())
+        mesh.update()
+
+
+def draw_knee(assets: Path, studio: Studio) -> tuple[list[Row], Sequence[str]]:
+    """A knee under Blender's linear blending, sculpted; and what comes of it, half as far and on the other leg."""
+    _, armature = open_body(assets)
+    width = cell_width(4)
+
+    def shoot(angle: float, side: str) -> np.ndarray:
+        strike(armature, {f"{KNEE}.L": (angle, 0.0, 0.0)})
+        bpy.context.view_layer.update()
+        return studio.shoot(look_at(armature, f"{KNEE}.{side}", 90.0 if side == "L" else -90.0, SEEN), width, HEIGHT)
+
+    before = shoot(FAR, "L")
+    strike(armature, {f"{KNEE}.L": (FAR, 0.0, 0.0), f"{KNEE}.R": (0.0, 0.0, 0.0)})
+    bpy.context.view_layer.update()
+    bpy.ops.supple.correct_pose(mode="OBJECT")
+    sculpt(bpy.context.selected_objects[0], armature, "L")
+    bpy.ops.supple.correction_keep(mirror=True)
+    after = shoot(FAR, "L"), shoot(HALF, "L"), shoot(FAR, "R")
+    return [Row("knee", [before, *after])], (
+        f"linear, {FAR:.0f}°",
+        "sculpted and kept",
+        f"{HALF:.0f}°",
+        "the other leg",
+    )
+
+
+def draw_particles(assets: Path, studio: Studio) -> tuple[list[Row], Sequence[str]]:
+    """Joints by DQ with Stretch, without and with corrections from Particles, and by Particles themselves."""
+    body, armature = open_body(assets)
+    width = cell_width(3)
+
+    def shoot_all() -> list[np.ndarray]:
+        cells = []
+        for _, pose, bone, azimuth, seen in BENT:
+            strike(armature, pose)
+            bpy.context.view_layer.update()
+            cells.append(studio.shoot(look_at(armature, bone, azimuth, seen), width, HEIGHT))
+        return cells
+
+    bpy.ops.supple.bind(method="DLBNT")
+    columns = [shoot_all()]
+    bpy.ops.supple.corrections_from(joints=",".join(bone for _, _, bone, _, _ in BENT), angles="40, 80, 120")
+    columns.append(shoot_all())
+    for correction in body.supple.corrections:
+        body.data.shape_keys.key_blocks[correction.name].mute = True
+    bpy.ops.supple.bind(method="PARTICLES")
+    columns.append(shoot_all())
+    rows = [Row(name, list(cells)) for (name, *_), cells in zip(BENT, zip(*columns, strict=True), strict=True)]
+    return rows, ("DQ with Stretch", "with corrections", "Particles")
+
+
+PAGES = {"knee": draw_knee, "particles": draw_particles}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=tuple(PAGES), default=tuple(PAGES))
+    parser.add_argument("--output", type=Path, default=ROOT / "docs" / "images")
+    parser.add_argument("--assets", type=Path, default=ASSETS)
+    parser.add_argument("--samples", type=int, default=24, help="for each pixel")
+    parser.add_argument("--size", type=float, default=1.0, help="of the picture")
+    arguments = parser.parse_args()
+    checkout.enable(Path(tempfile.mkdtemp()))
+    studio = Studio(arguments.samples, arguments.size)
+    for name in arguments.only:
+        rows, titles = PAGES[name](arguments.assets, studio)
+        write_page(rows, titles, studio, arguments.output.resolve() / f"corrections-{name}.png")
+
+
+if __name__ == "__main__":
+    main()
