@@ -104,9 +104,9 @@ def describe_problem(obj: bpy.types.Object, correction: Any) -> str:
     if missing:
         return f"Bone '{missing[0]}' is gone, which brings shape key '{correction.name}' in: delete the correction"
     if not is_driven(obj, correction.name):
-        return f"Nothing brings shape key '{correction.name}' in any more: press Edit Again, and Keep"
+        return f"Nothing brings shape key '{correction.name}' in any more: undo that, or delete the correction"
     method = find_method_in_use(resolve_skinned(obj, find_deforming_modifier(obj)))
     if correction.method in METHODS and method in METHODS and correction.method != method:
         made, used = METHODS[correction.method].label, METHODS[method].label
-        return f"Made under {made}, and the skin is deformed by {used}: press Edit Again, and Keep"
+        return f"Made under {made}, and the skin is deformed by {used}: Go to Pose, and Edit Again where it is wrong"
     return ""
