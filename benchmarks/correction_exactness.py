@@ -1,39 +1,27 @@
-"""How exactly what was sculpted on a pose is shown, in real characters by each method, and how long Keep takes.
+"""How exactly what was sculpted in a pose is shown, and how long that takes: sections of benchmarks/corrections.py.
 
-    python benchmarks/correction_exactness.py [--only shown mirror keep] [--characters NAME ...] [--assets DIR]
-
-Needs Blender's module bpy. Characters are read from a folder of assets that is not part of the repository. What is
-sculpted is a bump beside the joint that is bent most, 3 % of the size high.
+What is sculpted is a bump beside the joint that is bent most, 3 % of the size high.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
-import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import bpy
 import numpy as np
 from mathutils.kdtree import KDTree
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
+from benchmarks.correction_costs import EVALUATES, find
 from benchmarks.generated import add_parts
 from benchmarks.tables import print_table
-from benchmarks.timing import Character, bind, find_character, hush_blender, new_scene, print_section, print_versions
-from tools import checkout
+from benchmarks.timing import Character, bind, find_character, new_scene
 
-ASSETS = Path(__file__).resolve().parent.parent.parent / "shared" / "assets"
-CHARACTERS = ("cesium_man", "kaykit_knight", "fox", "human_male", "mh_human", "mh_human_game")
 BLENDERS = {"LINEAR": False, "PRESERVE_VOLUME": True}
 METHODS = ("SSD", "DLB", "DLBNT", "CENTERS", *BLENDERS)
-EVALUATES = ("PYTHON", "NODES")
 HEIGHT, RADIUS = 0.03, 0.1
 """Of the bump, and of the region that it is in, as shares of the mesh's diagonal."""
 SIZES = (22_000, 1_000_000)
@@ -43,34 +31,14 @@ MIRRORED = "mh_human", "lowerarm01.L", 70.0
 """A character, a bone and its bend in degrees."""
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=tuple(SECTIONS), default=tuple(SECTIONS))
-    parser.add_argument("--characters", nargs="+", choices=CHARACTERS, default=CHARACTERS)
-    parser.add_argument("--assets", type=Path, default=ASSETS)
-    arguments = parser.parse_args()
-    hush_blender()
-    with tempfile.TemporaryDirectory() as folder:
-        checkout.enable(Path(folder))
-        print_versions()
-        for name in arguments.only:
-            print_section(SECTIONS[name], arguments)
-        checkout.disable()
-
-
-def supple(name: str) -> ModuleType:
-    """A module of the extension that is enabled."""
-    return importlib.import_module(f"{checkout.MODULE}.{name}")
-
-
 def begin(obj: bpy.types.Object) -> bpy.types.Object:
     """The posed copy of a mesh in the pose that is shown."""
-    return supple("tasks.corrections.posed_copy").begin([obj], bpy.context.view_layer)[0]
+    return find("tasks.corrections.posed_copy").begin([obj], bpy.context.view_layer)[0]
 
 
 def keep(copy: bpy.types.Object, **options: object) -> Any:
     """Keep what was sculpted on a posed copy."""
-    return supple("tasks.corrections.keep").keep([copy], bpy.context.view_layer, **options)
+    return find("tasks.corrections.keep").keep([copy], bpy.context.view_layer, **options)
 
 
 def run_shown(arguments: argparse.Namespace) -> None:
@@ -141,11 +109,11 @@ def correct(obj: bpy.types.Object) -> tuple[float, float, int, float]:
 def find_bent(obj: bpy.types.Object) -> int:
     """A vertex where the joint is that is bent most, of those that hold enough of the skin."""
 
-    character, choice = supple("tasks.character"), supple("deformers.corrections.joint_choice")
+    character, choice = find("tasks.character"), find("deformers.corrections.joint_choice")
     skinned = character.find_skinned(obj)
-    skeleton = supple("tasks.skin.poses").find_skeleton(skinned.armature)
+    skeleton = find("tasks.skin.poses").find_skeleton(skinned.armature)
     weights = character.read_character(skinned, skeleton).rest.weights
-    pose = supple("bridge.armatures").read_pose(
+    pose = find("bridge.armatures").read_pose(
         skinned.armature.evaluated_get(bpy.context.evaluated_depsgraph_get()), skeleton
     )
     held = np.bincount(weights.joints, weights.values, len(skeleton.joints.parents))
@@ -219,7 +187,7 @@ def time_keep(obj: bpy.types.Object) -> tuple[float, ...]:
 def find_rotated(copy: bpy.types.Object) -> str:
     """The bone that is rotated most against its parent where a posed copy was made."""
 
-    rotations = supple("tasks.corrections.posed_copy").State.of(copy).rotations
+    rotations = find("tasks.corrections.posed_copy").State.of(copy).rotations
     return min(rotations, key=lambda bone: abs(rotations[bone][0]))
 
 
@@ -266,9 +234,9 @@ def run_mirror(arguments: argparse.Namespace) -> None:
 
 def measure_mirrored(character: Character, obj: bpy.types.Object, pairs: np.ndarray) -> np.ndarray:
     """How far each vertex is from the mirror image of its partner in the mirrored pose; the pose is what it was."""
-    poses, armature, left = supple("tasks.corrections.poses"), character.armature, read_shown(obj)
+    poses, armature, left = find("tasks.corrections.poses"), character.armature, read_shown(obj)
     pose = poses.read_bone_pose(armature)
-    poses.show_bone_pose(armature, supple("tasks.corrections.mirror").mirror_bone_pose(armature, pose))
+    poses.show_bone_pose(armature, find("tasks.corrections.mirror").mirror_bone_pose(armature, pose))
     bpy.context.view_layer.update()
     right = read_shown(obj)
     poses.show_bone_pose(armature, pose)
@@ -284,9 +252,3 @@ def match_mirrored(rest: np.ndarray) -> tuple[np.ndarray, float]:
     tree.balance()
     found = [tree.find((-x, y, z)) for x, y, z in rest.tolist()]
     return np.array([index for _, index, _ in found]), max(distance for *_, distance in found)
-
-
-SECTIONS = {"shown": run_shown, "mirror": run_mirror, "keep": run_keep}
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
-"""Corrections: how near they bring characters to Particles, and what they cost while a character plays.
+"""Corrections: how exact they are, how near they bring characters to Particles, and what they cost.
 
-    python benchmarks/corrections.py [--only from_particles cost] [--characters NAME ...] [--assets DIR]
+    python benchmarks/corrections.py [--only shown mirror keep from_particles cost] [--characters NAME ...]
 
 Needs Blender's module bpy. Characters are read from a folder of assets that is not part of the repository.
 """
@@ -8,7 +8,6 @@ Needs Blender's module bpy. Characters are read from a folder of assets that is 
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import sys
 import tempfile
@@ -24,13 +23,14 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.correction_costs import EVALUATES, run_cost
+from benchmarks.correction_costs import EVALUATES, find, run_cost
+from benchmarks.correction_exactness import run_keep, run_mirror, run_shown
 from benchmarks.tables import print_table
 from benchmarks.timing import Character, bind, find_character, hush_blender, print_section, print_versions
 from tools import checkout
 
 ASSETS = Path(__file__).resolve().parent.parent.parent / "shared" / "assets"
-CHARACTERS = ("mh_human", "human_male", "kaykit_knight", "fox")
+CHARACTERS = ("mh_human", "human_male", "kaykit_knight", "fox", "cesium_man", "mh_human_game")
 ANGLES = (40.0, 80.0, 120.0)
 LIMBS = ("forearm", "shin", "thigh")
 """Parts of a body that begin at elbows, knees and hips."""
@@ -60,10 +60,6 @@ def main() -> None:
         checkout.disable()
 
 
-def _find(module: str) -> Any:
-    return importlib.import_module(f"{checkout.MODULE}.{module}")
-
-
 def run_from_particles(arguments: argparse.Namespace) -> None:
     """Corrected after Particles at elbows, knees and hips: distance to Particles in all actions, mm rms"""
     rows = []
@@ -74,7 +70,8 @@ def run_from_particles(arguments: argparse.Namespace) -> None:
             continue
         for method in arguments.methods:
             bpy.ops.wm.open_mainfile(filepath=str(path))
-            rows += measure_character(name, method)
+            if list_joints(find_character().armature):
+                rows += measure_character(name, method)
     print_table(
         (
             "character",
@@ -99,10 +96,10 @@ def measure_character(name: str, method: str) -> list[tuple]:
         mesh.supple.twist = "OFF"  # Particles spread no twist
     bind(method, "NODES")
     start = time.perf_counter()
-    steps = _find("tasks.corrections.from_source").correct_from(
+    steps = find("tasks.corrections.from_source").correct_from(
         character.meshes, "PARTICLES", list_joints(character.armature), ANGLES
     )
-    report = _find("tasks.steps").take_all(steps)
+    report = find("tasks.steps").take_all(steps)
     seconds = time.perf_counter() - start
     print("; ".join(report.describe()), flush=True)
     rows = []
@@ -121,7 +118,7 @@ def measure_character(name: str, method: str) -> list[tuple]:
 
 def list_joints(armature: bpy.types.Object) -> tuple[str, ...]:
     """Bones of elbows, knees and hips."""
-    rig = _find("tasks.rig_presets").find_rig_of(armature)
+    rig = find("tasks.rig_presets").find_rig_of(armature)
     if rig is None:
         return tuple(bone for bone in FOX if bone in armature.data.bones)
     chains = [chain for (part, _), chain in rig.bones.items() if part in LIMBS]
@@ -130,7 +127,7 @@ def list_joints(armature: bpy.types.Object) -> tuple[str, ...]:
 
 def find_near(obj: Any, keys: list[str]) -> np.ndarray:
     """Vertices that Particles move otherwise where one of the corrected joints is bent alone, bool array (V,)."""
-    tasks = _find("tasks.corrections.from_method"), _find("tasks.skin.poses"), _find("tasks.character")
+    tasks = find("tasks.corrections.from_method"), find("tasks.skin.poses"), find("tasks.character")
     skinned = tasks[2].find_skinned(obj)
     skeleton = tasks[1].find_skeleton(skinned.armature)
     mesh, _ = tasks[0].bind_both(skinned, skeleton, "PARTICLES")
@@ -139,7 +136,7 @@ def find_near(obj: Any, keys: list[str]) -> np.ndarray:
         bone = skinned.armature.data.bones[entry.bones]
         joint, axes = int(skeleton.first_joints[skeleton.names.index(bone.name)]), np.array(bone.matrix_local)[:3, :3]
         (rotation,) = json.loads(entry.rotations)
-        matrices = _find("deformers.corrections.rotation_choice").pose_joint(skeleton.joints, joint, rotation, axes)
+        matrices = find("deformers.corrections.rotation_choice").pose_joint(skeleton.joints, joint, rotation, axes)
         lengths = np.linalg.norm(mesh.find_offsets(matrices), axis=1)
         joints[bone.name] = np.maximum(joints.get(bone.name, 0.0), lengths)
     return np.any([lengths > NEAR * lengths.max() for lengths in joints.values()], axis=0)
@@ -147,7 +144,7 @@ def find_near(obj: Any, keys: list[str]) -> np.ndarray:
 
 def measure_actions(character: Character, obj: Any, keys: list[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """What is missing to Particles in frames of each action, (F, V, 3), world space, without and with corrections."""
-    actions, scene = _find("tasks.actions"), bpy.context.scene
+    actions, scene = find("tasks.actions"), bpy.context.scene
     deformer, binding, skeleton, space = bind_particles(obj)
     blocks, data = obj.data.shape_keys.key_blocks, character.armature.animation_data
     to_world = np.array(obj.matrix_world)
@@ -161,7 +158,7 @@ def measure_actions(character: Character, obj: Any, keys: list[str]) -> Iterator
             for frame in frames:
                 scene.frame_set(frame)
                 depsgraph = bpy.context.evaluated_depsgraph_get()
-                pose = _find("bridge.armatures").read_pose(character.armature.evaluated_get(depsgraph), skeleton)
+                pose = find("bridge.armatures").read_pose(character.armature.evaluated_get(depsgraph), skeleton)
                 wanted = deformer.deform(binding, pose.seen_from(space))
                 found.append((wanted - read(obj.evaluated_get(depsgraph).data.vertices)) @ to_world[:3, :3].T)
             missing[is_muted] = np.array(found)
@@ -170,10 +167,10 @@ def measure_actions(character: Character, obj: Any, keys: list[str]) -> Iterator
 
 def bind_particles(obj: Any) -> tuple[ModuleType, Any, Any, np.ndarray]:
     """Particles of a mesh, at the quality of bakes: deformer, binding, skeleton, and object to armature space."""
-    character = _find("tasks.character")
+    character = find("tasks.character")
     skinned = character.find_skinned(obj)
-    live = _find("tasks.skin.by_python").prepare(skinned, "PARTICLES")
-    chosen = _find("settings.choices").read_pose_choices(skinned.settings, "PARTICLES", "bake")
+    live = find("tasks.skin.by_python").prepare(skinned, "PARTICLES")
+    chosen = find("settings.choices").read_pose_choices(skinned.settings, "PARTICLES", "bake")
     binding = replace(live.binding, params=replace(live.binding.params, **chosen))
     return live.deformer, binding, live.skeleton, np.array(character.object_to_armature(obj, skinned.armature))
 
@@ -190,7 +187,13 @@ def measure(vectors: np.ndarray) -> float:
     return float(np.sqrt(np.square(vectors).sum(axis=-1).mean()))
 
 
-SECTIONS = {"from_particles": run_from_particles, "cost": run_cost}
+SECTIONS = {
+    "shown": run_shown,
+    "mirror": run_mirror,
+    "keep": run_keep,
+    "from_particles": run_from_particles,
+    "cost": run_cost,
+}
 
 if __name__ == "__main__":
     main()
