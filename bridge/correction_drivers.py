@@ -25,7 +25,7 @@ from .drivers import (
     measure_rotation,
     read_local_rotations,
     remove_drivers,
-    set_values,
+    set_expression,
 )
 from .meshes import mesh_of
 
@@ -243,7 +243,7 @@ def _drive_by_rotations(
     driver = ensure_driver(owner, *path).driver
     for variable, (bone, channel) in zip(ensure_variables(driver, len(channels)), channels, strict=True):
         measure_rotation(variable, armature, bone, channel, mode)
-    set_values(driver, expression=expression)
+    set_expression(driver, expression)
 
 
 def _drive_radially(

@@ -180,6 +180,11 @@ def drive_by_properties(
     set_values(driver, expression=expression)
 
 
+def set_expression(driver: bpy.types.Driver, expression: str) -> None:
+    """Give a driver its expression, of numbers and names in `VARIABLES`."""
+    set_values(driver, expression=expression)
+
+
 def drive_key(key: bpy.types.ShapeKey, armature: bpy.types.Object, name: str) -> None:
     """Have a shape key follow a custom property of an armature object, which its actions animate.
 
