@@ -156,6 +156,9 @@ def keep(
         stored += [(change.skinned, one) for one in made if one.offsets.any()]
     _check_poses(stored)
     keys = [(one.obj.name, store(one.obj, one.armature, correction)) for one, correction in stored]
+    for mesh, key in reversed(keys):  # what was sculpted comes before its mirror image
+        settings = settings_of(bpy.data.objects[mesh])
+        settings.active_correction = settings.corrections.find(key)
     discard(copies, layer)
     bones = dict.fromkeys(bone for _, correction in stored for bone in correction.bones)
     return Kept(tuple(keys), tuple(bones), damped, tuple(dict.fromkeys(notes)))

@@ -66,6 +66,18 @@ def test_what_is_sculpted_is_kept(tube):
     assert key_value(obj, "Elbow") == pytest.approx(0.0, abs=1e-6)
 
 
+def test_what_was_sculpted_is_active_before_its_mirror_image(scene):
+    obj, armature = add_tube()
+    for number, side in enumerate("LR"):
+        armature.data.bones[f"bone.{number + 1}"].name = f"arm.{side}"
+    turn(armature, "arm.L", (1.0, 0.0, 0.0))
+    update()
+    make(obj, mirror=True, joints="arm.L")
+    corrections = settings_of(obj).corrections
+    assert [correction.bones for correction in corrections] == ["arm.L", "arm.R"]
+    assert settings_of(obj).active_correction == 0
+
+
 def test_whoever_poses_goes_on_posing(tube):
     obj, armature = tube
     sleeve, hidden = add_twin(obj), add_twin(obj)
