@@ -26,6 +26,7 @@ from .drivers import (
     read_local_rotations,
     remove_drivers,
     set_expression,
+    set_values,
 )
 from .meshes import mesh_of
 
