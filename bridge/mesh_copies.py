@@ -85,8 +85,7 @@ def copy_posed(obj: bpy.types.Object, name: str, points: np.ndarray) -> bpy.type
     """
     copy = _copy_plain(obj, name)
     mesh = mesh_of(copy)
-    if mesh.shape_keys is not None:
-        copy.shape_key_clear()
+    _clear_keys(copy)
     write_array(mesh.vertices, "co", points)
     mesh.update()
     for modifier in obj.modifiers:
@@ -95,6 +94,17 @@ def copy_posed(obj: bpy.types.Object, name: str, points: np.ndarray) -> bpy.type
             new.levels = new.render_levels = cast(Any, modifier).levels
             new.subdivision_type = cast(Any, modifier).subdivision_type
     return copy
+
+
+def _clear_keys(copy: bpy.types.Object) -> None:
+    """Remove the shape keys of an object whose mesh was copied: before 5.0 they had a user more, and would stay."""
+    keys = mesh_of(copy).shape_keys
+    if keys is None:
+        return
+    name = keys.name
+    copy.shape_key_clear()
+    if name in bpy.data.shape_keys:
+        bpy.data.batch_remove([bpy.data.shape_keys[name]])
 
 
 STEP = 0.01
@@ -125,8 +135,7 @@ def measure_in_copies(obj: bpy.types.Object, modifier: str, rest: np.ndarray) ->
             copy = cast(bpy.types.Object, obj.copy())
             copies.append(copy)
             copy.data = mesh_of(obj).copy()
-            if mesh_of(copy).shape_keys is not None:
-                copy.shape_key_clear()
+            _clear_keys(copy)
             for other in [other for other in copy.modifiers if other.name != modifier]:
                 copy.modifiers.remove(other)
             write_array(mesh_of(copy).vertices, "co", rest + offset)

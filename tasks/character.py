@@ -37,6 +37,9 @@ TOPOLOGY_CHANGING = {
     "REMESH", "SCREW", "SKIN", "SOLIDIFY", "SUBSURF", "TRIANGULATE", "VOLUME_TO_MESH", "WELD", "WIREFRAME",
 }  # fmt: skip
 
+NEEDS_ORIGINAL = {"MULTIRES", "SOFT_BODY"}
+"""Modifiers that only such may stand above as move vertices by themselves."""
+
 
 @dataclass(frozen=True)
 class Character:
@@ -100,6 +103,17 @@ def check_modifiers_above(skinned: SkinnedObject, above: Iterable[bpy.types.Modi
             f"Modifier '{modifier.name}' of '{obj.name}' stands above '{below}' and changes the number of vertices: "
             "move it below, or apply it"
         )
+
+
+def check_modifiers_below(skinned: SkinnedObject) -> None:
+    """Raise SkinningError for modifiers above which Blender lets no modifier of Supple's stand."""
+    obj = skinned.obj
+    for modifier in obj.modifiers[obj.modifiers.find(skinned.deforming.name) :]:
+        if modifier.type in NEEDS_ORIGINAL and skinned.deforming == skinned.replaced:
+            raise SkinningError(
+                f"Blender lets no node modifier stand above modifier '{modifier.name}' of '{obj.name}', as Bind needs "
+                "it: apply it, or take Subdivision Surface"
+            )
 
 
 def check_shown_vertices(obj: bpy.types.Object, count: int) -> None:

@@ -22,7 +22,7 @@ from ..stack import SkinnedObject
 from .keys import Correction, find_correction, find_next_reader, list_bones, store
 from .mirror import flip_bones, mirror_correction
 from .names import follow_names
-from .posed_copy import State, discard
+from .posed_copy import State, check_takes_keys, discard
 from .posed_skin import check_count, check_joints, find_bound_skin, is_affine
 
 UNTOUCHED = 1e-6
@@ -187,6 +187,7 @@ def read_change(copy: bpy.types.Object) -> Change:
     record = read_record(copy)
     skinned = find_skinned(settings.corrected)
     check_count(skinned.obj, len(record.points))
+    check_takes_keys(skinned.obj)
     follow_names(skinned.obj)
     state = State.of(copy).follow_names(skinned.armature)
     check_key(skinned.obj, settings.corrected_key)

@@ -9,6 +9,7 @@ from typing import Any
 
 import bpy
 import numpy as np
+from mathutils import Matrix
 
 from ...bridge.armatures import read_pose_names
 from ...bridge.correction_drivers import find_reading_bone, read_local_rotations
@@ -24,6 +25,9 @@ from ..stack import SkinnedObject, check_not_linked
 from .names import follow_names, rename
 from .posed_skin import forget_bound_skin, read_posed_skin
 from .poses import read_bone_pose
+
+SHEARED = 1e-5
+"""Entries by which a matrix differs from its location, rotation and scale if it is sheared."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +115,7 @@ def begin(objects: Sequence[bpy.types.Object], layer: bpy.types.ViewLayer, key: 
     for one, record, state in zip(skinned, records, states, strict=True):
         copy = copy_posed(one.obj, f"{one.obj.name} Posed", record.points)
         write_record(mesh_of(copy), record)
-        copy.matrix_world = one.obj.evaluated_get(depsgraph).matrix_world.copy()
+        _put_in_place(copy, one.obj, depsgraph)
         settings = settings_of(copy)
         settings.corrected, settings.corrected_key, settings.corrected_pose = one.obj, key, state.pack()
         copies.append(copy)
@@ -125,15 +129,31 @@ def begin(objects: Sequence[bpy.types.Object], layer: bpy.types.ViewLayer, key: 
     return copies
 
 
+def _put_in_place(copy: bpy.types.Object, obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> None:
+    """Have a copy stand where its character stands: by the same parent where no location, rotation and scale do it."""
+    matrix = obj.evaluated_get(depsgraph).matrix_world.copy()
+    copy.matrix_world = matrix
+    if obj.parent is not None and np.abs(np.array(Matrix.LocRotScale(*matrix.decompose()) - matrix)).max() > SHEARED:
+        copy.parent, copy.parent_type, copy.parent_bone = obj.parent, obj.parent_type, obj.parent_bone
+        copy.matrix_parent_inverse, copy.matrix_basis = obj.matrix_parent_inverse, obj.matrix_basis
+
+
 def check_correctable(obj: bpy.types.Object) -> SkinnedObject:
     """A mesh with its armature; raises SkinningError where no shape key can correct its pose."""
     check_not_linked(obj)
-    settings, mesh = settings_of(obj), mesh_of(obj)
-    if settings.corrected is not None:
+    if settings_of(obj).corrected is not None:
         raise SkinningError(f"'{obj.name}' is what you sculpt: press Keep or Discard")
     if find_posed_copies(obj):
         raise SkinningError(f"'{obj.name}' is being corrected already: press Keep or Discard first")
     skinned = find_skinned(obj)
+    check_takes_keys(obj)
+    follow_names(obj)
+    return skinned
+
+
+def check_takes_keys(obj: bpy.types.Object) -> None:
+    """Raise SkinningError where a mesh can get no shape key that is its own, and shown."""
+    settings, mesh = settings_of(obj), mesh_of(obj)
     if mesh.library is not None or mesh.override_library is not None or not mesh.is_editable:
         raise SkinningError(f"The mesh of '{obj.name}' is linked from another file: make it local, to add shape keys")
     if mesh.users > 1 + mesh.use_fake_user:
@@ -148,8 +168,6 @@ def check_correctable(obj: bpy.types.Object) -> SkinnedObject:
         raise SkinningError(f"The shape keys of '{obj.name}' are absolute: make them relative")
     if keys is not None and obj.show_only_shape_key:
         raise SkinningError(f"A shape key of '{obj.name}' is pinned: switch Solo Active Shape Key off")
-    follow_names(obj)
-    return skinned
 
 
 def _read_state(skinned: SkinnedObject, depsgraph: bpy.types.Depsgraph) -> State:

@@ -16,7 +16,7 @@ from ...bridge.meshes import FaceKeys
 from ...deformers import DEFORMERS, METHODS, Rest
 from ...settings.choices import read_params
 from ...settings.objects import PARTICLE_METHODS
-from ..character import check_modifiers_above, modifiers_above, read_character, uses_envelopes
+from ..character import check_modifiers_above, check_modifiers_below, modifiers_above, read_character, uses_envelopes
 from ..stack import SkinnedObject
 from ..surfaces import with_surfaces
 from ..twist import read_choice, with_fractions
@@ -98,6 +98,7 @@ def prepare(skinned: SkinnedObject, method: str) -> LiveObject:
         Where its modifiers, weights or bones do not allow it.
     """
     check_modifiers_above(skinned, modifiers_above(skinned.obj, skinned.deforming))
+    check_modifiers_below(skinned)
     choices = read_choices(skinned, method)
     skeleton = with_fractions(find_skeleton(skinned.armature), skinned.armature, choices.twist)
     return prepare_known(skinned, choices, skeleton)

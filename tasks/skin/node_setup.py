@@ -22,7 +22,7 @@ from ...deformers.skinning.joint_limits import AtRest, find_at_rest
 from ...deformers.skinning.joint_shares import JointShares, find_joint_shares
 from ...deformers.skinning.rotation_centers import RotationCenters
 from ...settings.choices import read_params
-from ..character import Character, changes_topology, modifiers_above, read_character
+from ..character import Character, changes_topology, check_modifiers_below, modifiers_above, read_character
 from ..stack import SkinnedObject
 from ..surfaces import with_surfaces
 from ..twist import read_choice, with_fractions
@@ -100,6 +100,7 @@ def prepare(skinned: SkinnedObject, method: str) -> NodeSetup:
     SkinningError
         Where nodes can not deform it, or nothing can.
     """
+    check_modifiers_below(skinned)
     above = modifiers_above(skinned.obj, skinned.deforming)
     return prepare_known(skinned, read_node_choices(skinned, method), above)
 

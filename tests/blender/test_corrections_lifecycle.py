@@ -24,6 +24,7 @@ from scenes_corrections import key_value, sculpt, shown
 from scenes import (
     add_face_key,
     add_tube,
+    armature_modifier,
     bind,
     distance,
     push,
@@ -145,6 +146,16 @@ def test_appended_with_its_corrections(tmp_path: Path):
         assert_shown(target)
     target = make((-0.9, 0.0, 0.2), reader="RBF")
     assert_shown(target)
+
+
+def test_no_shape_keys_of_copies_are_left():
+    armature_modifier(tube()).use_deform_preserve_volume = True
+    for angle in (1.2, 0.6):
+        make((angle, 0.0, 0.0))
+        begin()
+        bpy.ops.supple.correction_discard()
+        assert [keys.user for keys in bpy.data.shape_keys] == [tube().data]
+        bpy.ops.supple.unbind()
 
 
 # What is deleted in the middle
