@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import bpy
 import numpy as np
@@ -19,8 +19,8 @@ from ...settings.objects import settings_of
 from ..character import find_method_in_use, find_skinned, object_to_armature
 from ..skin.poses import find_skeleton
 from ..stack import SkinnedObject
-from .keys import Correction, find_correction, find_next_reader, list_bones, store
-from .mirror import flip_bones, mirror_correction
+from .keys import Correction, find_correction, find_next_reader, list_bones, store, store_all
+from .mirror import find_other_side, flip_bones, mirror_key
 from .names import follow_names
 from .posed_copy import State, check_takes_keys, discard
 from .posed_skin import check_count, check_joints, find_bound_skin, is_affine
@@ -143,25 +143,32 @@ def keep(
     if not changes:
         raise SkinningError("Nothing was sculpted: sculpt the posed copy, or press Discard")
     sides = _find_sides(changes, joints, mirror)
-    stored, damped, notes = [], 0, []
+    stored: list[tuple[SkinnedObject, Correction, Correction | None]] = []
+    damped, notes = 0, []
     for change in changes:
         offsets, count = pull_back_change(change)
         damped += count
-        made = [_make(change, side, offsets, name, reader) for side in sides]
-        if mirror:
-            mirrored = [mirror_correction(change.skinned.obj, change.skinned.armature, one) for one in made]
-            if None in mirrored:
-                notes.append(f"The pose of {', '.join(made[0].bones)} is its own mirror image: it has no other side")
-            made += [one for one in mirrored if one is not None]
-        stored += [(change.skinned, one) for one in made if one.offsets.any()]
-    _check_poses(stored)
-    keys = [(one.obj.name, store(one.obj, one.armature, correction)) for one, correction in stored]
-    for mesh, key in reversed(keys):  # what was sculpted comes before its mirror image
-        settings = settings_of(bpy.data.objects[mesh])
-        settings.active_correction = settings.corrections.find(key)
+        for one in (_make(change, side, offsets, name, reader) for side in sides):
+            other = find_other_side(change.skinned.obj, change.skinned.armature, one) if mirror else None
+            if mirror and other is None:
+                notes.append(f"The pose of {', '.join(one.bones)} is its own mirror image: it has no other side")
+            if one.offsets.any():
+                stored.append((change.skinned, one, other))
+    _check_poses([(skinned, one) for skinned, *both in stored for one in both if one is not None])
+    keys = [key for skinned, one, other in stored for key in _store(skinned, one, other)]
     discard(copies, layer)
-    bones = dict.fromkeys(bone for _, correction in stored for bone in correction.bones)
+    bones = dict.fromkeys(bone for _, *both in stored for one in both if one is not None for bone in one.bones)
     return Kept(tuple(keys), tuple(bones), damped, tuple(dict.fromkeys(notes)))
+
+
+def _store(skinned: SkinnedObject, correction: Correction, other: Correction | None) -> list[tuple[str, str]]:
+    """Store a correction, and all that it has come to on the other side, if it has one; mesh and shape key of each."""
+    obj, armature = skinned.obj, skinned.armature
+    keys = [store(obj, armature, correction)]
+    if other is not None:
+        keys += store_all(obj, armature, [replace(other, offsets=mirror_key(obj, armature, keys[0]))])
+    skinned.settings.active_correction = skinned.settings.corrections.find(keys[0])
+    return [(obj.name, key) for key in keys]
 
 
 def _check_poses(stored: Sequence[tuple[SkinnedObject, Correction]]) -> None:

@@ -80,7 +80,7 @@ def store(obj: bpy.types.Object, armature: bpy.types.Object, correction: Correct
     offsets = np.array(correction.offsets, np.float64)
     for entry, value in zip(group, before, strict=True):
         if value:
-            offsets += value * _read_offsets(obj, entry.name)
+            offsets += value * read_offsets(obj, entry.name)
     name = _write(obj, correction, offsets)
     _drive(obj, armature, correction.bones, [*names[:-1], name], reader)
     return name
@@ -216,7 +216,8 @@ def _read_values(obj: bpy.types.Object, group: list[CorrectionSettings], rotatio
     return [0.0 if blocks[entry.name].mute else float(value) for entry, value in zip(group, values, strict=True)]
 
 
-def _read_offsets(obj: bpy.types.Object, name: str) -> np.ndarray:
+def read_offsets(obj: bpy.types.Object, name: str) -> np.ndarray:
+    """What a shape key of a mesh adds where its value is 1, float64, shape (V, 3), object space."""
     key = mesh_of(obj).shape_keys.key_blocks[name]  # type: ignore[union-attr]
     return read_key_points(key).astype(np.float64) - read_key_points(key.relative_key)
 

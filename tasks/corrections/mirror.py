@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import bpy
@@ -15,7 +16,7 @@ from ...bridge.nearest import find_nearest_surface
 from ...deformers.corrections.mirroring import mirror_offsets
 from ...deformers.corrections.rotations import mirror_rotation
 from ..character import object_to_armature
-from .keys import Correction
+from .keys import Correction, list_group, read_offsets, read_rotations
 from .poses import pack_numbers
 
 SAME_POSE = np.radians(2.0)
@@ -29,13 +30,14 @@ def flip_bones(armature: bpy.types.Object, bones: Sequence[str]) -> tuple[str, .
     return tuple(other if other in known else bone for bone, other in zip(bones, flipped, strict=True))
 
 
-def mirror_correction(obj: bpy.types.Object, armature: bpy.types.Object, correction: Correction) -> Correction | None:
-    """The same correction on the other side; None where its pose is its own mirror image.
+def find_other_side(obj: bpy.types.Object, armature: bpy.types.Object, correction: Correction) -> Correction | None:
+    """What brings a correction in on the other side, still without offsets; None where its pose is its mirror image.
+
+    It has the name of the correction that is there in this pose, if there is one.
 
     Parameters
     ----------
     obj : Object
-        Mesh, whose vertices are matched by position at rest.
     armature : Object
     correction : Correction
     """
@@ -46,24 +48,40 @@ def mirror_correction(obj: bpy.types.Object, armature: bpy.types.Object, correct
             for bone, other, rotation in zip(correction.bones, bones, correction.rotations, strict=True)
         ]
     )
-    if bones == correction.bones:
-        alike = np.abs(np.einsum("ji,ji->j", rotations, correction.rotations)).clip(0.0, 1.0)
-        if (2.0 * np.arccos(alike) < SAME_POSE).all():
-            return None
+    if bones == correction.bones and _is_same(rotations, correction.rotations):
+        return None
+    known = (entry.name for entry in list_group(obj, bones) if _is_same(rotations, read_rotations(entry)))
+    return replace(
+        correction,
+        name=next(known, _flip_name(correction, bones)),
+        offsets=np.zeros((0, 3)),
+        bones=bones,
+        rotations=rotations,
+        pose=mirror_bone_pose(armature, correction.pose),
+    )
+
+
+def _is_same(first: np.ndarray, second: np.ndarray) -> bool:
+    """Whether rotations of the same bones, shapes (J, 4), are one pose."""
+    alike = np.abs(np.einsum("ji,ji->j", first, second)).clip(0.0, 1.0)
+    return bool((2.0 * np.arccos(alike) < SAME_POSE).all())
+
+
+def mirror_key(obj: bpy.types.Object, armature: bpy.types.Object, key: str) -> np.ndarray:
+    """What a shape key adds at rest as it is on the other side, shape (V, 3), object space.
+
+    Parameters
+    ----------
+    obj : Object
+        Mesh, whose vertices are matched by position at rest.
+    armature : Object
+    key : str
+    """
     space = np.array(object_to_armature(obj, armature), np.float64)
     points = read_points(mesh_of(obj)) @ space[:3, :3].T + space[:3, 3]
-    offsets = correction.offsets @ space[:3, :3].T
+    offsets = read_offsets(obj, key) @ space[:3, :3].T
     mirrored = mirror_offsets(offsets, points, read_triangles(mesh_of(obj)), find_nearest_surface)
-    back = np.linalg.inv(space[:3, :3])
-    return Correction(
-        _flip_name(correction, bones),
-        mirrored @ back.T,
-        bones,
-        rotations,
-        mirror_bone_pose(armature, correction.pose),
-        correction.reader,
-        correction.method,
-    )
+    return mirrored @ np.linalg.inv(space[:3, :3]).T
 
 
 def _flip_name(correction: Correction, bones: tuple[str, ...]) -> str:
