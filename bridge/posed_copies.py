@@ -98,3 +98,12 @@ def read_sculpted(copy: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.
     if copy.modifiers and shown.is_evaluated and len(mesh_of(shown).vertices) == len(mesh_of(copy).vertices):
         return read_points(mesh_of(shown))
     return read_points(mesh_of(copy))
+
+
+def show_in_local_views(copy: bpy.types.Object, obj: bpy.types.Object) -> None:
+    """Show a posed copy in each Local View that shows its character."""
+    for window in bpy.context.window_manager.windows:
+        for area in (area for area in window.screen.areas if area.type == "VIEW_3D"):
+            space: Any = area.spaces.active
+            if space.local_view is not None and obj.local_view_get(space):
+                copy.local_view_set(space, True)

@@ -15,7 +15,7 @@ from ...bridge.armatures import read_pose_names
 from ...bridge.correction_drivers import find_reading_bone, read_local_rotations
 from ...bridge.mesh_copies import copy_posed
 from ...bridge.meshes import mesh_of
-from ...bridge.posed_copies import write_record
+from ...bridge.posed_copies import show_in_local_views, write_record
 from ...deformers import SkinningError
 from ...settings.corrections import find_posed_copies
 from ...settings.objects import settings_of
@@ -123,6 +123,7 @@ def begin(objects: Sequence[bpy.types.Object], layer: bpy.types.ViewLayer, key: 
         one.settings.posed_copy, one.settings.is_corrected = copy, True
         for collection in one.obj.users_collection:
             collection.objects.link(copy)
+        show_in_local_views(copy, one.obj)
         one.obj.hide_set(True, view_layer=layer)
         copy.select_set(True, view_layer=layer)
     layer.objects.active = copies[0]

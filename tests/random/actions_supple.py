@@ -348,6 +348,51 @@ def remove_pattern(world: World) -> str:
     return texts(obj)
 
 
+@action(often=3)
+def correct_pose(world: World) -> str:
+    """Correct a pose, and take that back: all is as before, in the run without Supple, too."""
+    obj = world.pick(obj for obj in world.own_meshes() if obj in world.skinned() and obj.visible_get())
+    world.select(obj)
+    if world.without_supple or not is_enabled():
+        return texts(obj)
+    keys = obj.data.shape_keys
+    known, before = len(obj.supple.corrections), state.dump() if state.is_small() else None
+    active = obj.active_shape_key_index, None if keys is None else len(keys.key_blocks)
+    if world.call_supple("correct_pose", mode=world.rng.choice(("OBJECT", "EDIT"))):
+        _keep_or_discard(world, obj)
+        while len(obj.supple.corrections) > known:
+            world.select(obj)
+            if not world.call_supple("correction_remove", key=obj.supple.corrections[known].name):
+                world.problems.append(f"a correction of '{obj.name}' can not be removed")
+                break
+        obj.active_shape_key_index = active[0]
+    if before is not None and (changes := state.differences(before, state.dump())):
+        world.problems.append(f"changed by corrections that were taken back: {'; '.join(changes[:4])}")
+    return texts(obj)
+
+
+def _keep_or_discard(world: World, obj: bpy.types.Object) -> None:
+    """End the correction of a mesh: discarded, or kept, gone to, and edited again."""
+    copy = bpy.context.active_object
+    world.leave_modes()
+    if world.chance(0.3):
+        world.call_supple("correction_discard")
+        return
+    for vertex in list(copy.data.vertices)[:: world.rng.randrange(1, 5)]:
+        vertex.co.z += 0.1 * max(copy.dimensions)
+    modifier = state.armature_modifiers(obj)[0]
+    bones = [bone.name for bone in modifier.object.data.bones] if modifier.object is not None else []
+    joints = world.rng.choice(["", *bones])
+    if not world.call_supple("correction_keep", joints=joints, mirror=world.chance(0.3), name="A correction"):
+        world.call_supple("correction_discard")
+        return
+    print("kept:", [entry.name for entry in obj.supple.corrections])
+    if not all(np.isfinite(points).all() for points in state.evaluated_points().values()):
+        world.problems.append("points are not finite after Keep")
+    if world.chance(0.3) and world.call_supple("correction_edit", mode="OBJECT"):
+        world.call_supple("correction_discard")
+
+
 def _remove_independent(obj: bpy.types.Object) -> None:
     """Remove the modifier of an object that is independent, and can not be bound any more."""
     modifier: Any = state.added_modifier(obj)

@@ -130,7 +130,7 @@ class World:
             self.check_refusal(operator, error)
             return False
 
-    def call_supple(self, name: str, **options: Any) -> bool:
+    def call_supple(self, name: str, /, **options: Any) -> bool:
         """Call one of Supple's operators, if this run has Supple; where it refuses, nothing may have changed.
 
         That takes longer than all else, and is looked at now and then.
