@@ -355,9 +355,8 @@ def correct_pose(world: World) -> str:
     world.select(obj)
     if world.without_supple or not is_enabled():
         return texts(obj)
-    keys = obj.data.shape_keys
-    known, before = len(obj.supple.corrections), state.dump() if state.is_small() else None
-    active = obj.active_shape_key_index, None if keys is None else len(keys.key_blocks)
+    known, active_key = len(obj.supple.corrections), obj.active_shape_key_index
+    before = state.dump() if state.is_small() else None
     if world.call_supple("correct_pose", mode=world.rng.choice(("OBJECT", "EDIT"))):
         _keep_or_discard(world, obj)
         while len(obj.supple.corrections) > known:
@@ -365,14 +364,14 @@ def correct_pose(world: World) -> str:
             if not world.call_supple("correction_remove", key=obj.supple.corrections[known].name):
                 world.problems.append(f"a correction of '{obj.name}' can not be removed")
                 break
-        obj.active_shape_key_index = active[0]
+        obj.active_shape_key_index = active_key
     if before is not None and (changes := state.differences(before, state.dump())):
         world.problems.append(f"changed by corrections that were taken back: {'; '.join(changes[:4])}")
     return texts(obj)
 
 
 def _keep_or_discard(world: World, obj: bpy.types.Object) -> None:
-    """End the correction of a mesh: discarded, or kept, gone to, and edited again."""
+    """End the correction of a mesh: discarded, or kept after its vertices were moved."""
     copy = bpy.context.active_object
     world.leave_modes()
     if world.chance(0.3):
@@ -380,6 +379,8 @@ def _keep_or_discard(world: World, obj: bpy.types.Object) -> None:
         return
     for vertex in list(copy.data.vertices)[:: world.rng.randrange(1, 5)]:
         vertex.co.z += 0.1 * max(copy.dimensions)
+    copy.data.update()
+    bpy.context.view_layer.update()
     modifier = state.armature_modifiers(obj)[0]
     bones = [bone.name for bone in modifier.object.data.bones] if modifier.object is not None else []
     joints = world.rng.choice(["", *bones])
@@ -389,8 +390,6 @@ def _keep_or_discard(world: World, obj: bpy.types.Object) -> None:
     print("kept:", [entry.name for entry in obj.supple.corrections])
     if not all(np.isfinite(points).all() for points in state.evaluated_points().values()):
         world.problems.append("points are not finite after Keep")
-    if world.chance(0.3) and world.call_supple("correction_edit", mode="OBJECT"):
-        world.call_supple("correction_discard")
 
 
 def _remove_independent(obj: bpy.types.Object) -> None:
