@@ -3,10 +3,12 @@
 import bpy
 import numpy as np
 import pytest
+from scenes_corrections import correct, key_value
 
 from benchmarks.generated import open_rigify
 from scenes import EVALUATE, armature_modifier, distance, evaluated_points, select
 from supple.bridge.armatures import read_skeleton
+from supple.settings.objects import settings_of
 
 TOLERANCE = 1e-5
 
@@ -122,3 +124,25 @@ def test_gentle_pose_is_near_preserve_volume(rigify_file, method):
     assert np.isfinite(points).all()
     print(method, distance(expected, points))
     assert distance(expected, points) <= 5e-3
+
+
+@pytest.mark.parametrize("method", ["SSD", "DLBNT"])
+def test_an_elbow_is_corrected(rigify_file, method):
+    """What is sculpted at an elbow comes in by the bone that bends there, though deforming bones follow controls."""
+    obj, rig = open_rig(rigify_file)
+    select(obj)
+    bpy.ops.supple.bind(method=method, evaluate=EVALUATE)
+    pose(rig, 0.0)
+    rest = evaluated_points(obj)
+    pose(rig, 0.8)
+    elbow = evaluated_points(obj)[np.linalg.norm(rest - rig.data.bones["DEF-forearm.L"].head_local, axis=1).argmin()]
+    target = correct(obj, elbow, 0.15, np.array([0.0, 0.02, 0.03]))
+    (entry,) = settings_of(obj).corrections
+    assert entry.bones == "DEF-forearm.L"
+    assert distance(target.astype(np.float32), evaluated_points(obj)) <= TOLERANCE
+    pose(rig, 0.0)
+    assert key_value(obj, entry.name) == 0.0
+    assert distance(rest, evaluated_points(obj)) <= 1e-6
+    assert bpy.ops.supple.correction_edit(key=entry.name, mode="OBJECT") == {"FINISHED"}
+    assert bpy.ops.supple.correction_discard() == {"FINISHED"}
+    assert distance(target.astype(np.float32), evaluated_points(obj)) <= TOLERANCE
