@@ -104,6 +104,20 @@ def take_panel(assets: Path, image: Path) -> Iterator[float]:
     save_picture(image, PANEL_CROP)
 
 
+def press_headers(
+    area: bpy.types.Area, regions: dict[str, bpy.types.Region], rows: tuple[float, ...]
+) -> Iterator[float]:
+    """Show the Supple tab, and open or close its panels at these rows, one after the other."""
+    regions["UI"].active_panel_category = "Supple"
+    area.tag_redraw()
+    yield 1.0
+    for row in rows:
+        move(regions["WINDOW"], 300.0, 300.0)
+        yield 1.0
+        press(regions["UI"], 80.0, row)
+        yield 1.0
+
+
 def take_check(assets: Path, images: Path) -> Iterator[float]:
     """Check a character that is not bound, and show the fault of a knee, with heat on the skin."""
     armature, area, regions = yield from open_character(assets, "mh_human_game")
@@ -113,14 +127,7 @@ def take_check(assets: Path, images: Path) -> Iterator[float]:
         bpy.data.objects[name].hide_set(True)
     area.spaces.active.overlay.show_bones = False
     yield 1.0
-    regions["UI"].active_panel_category = "Supple"
-    area.tag_redraw()
-    yield 1.0
-    for row in CHECK_HEADERS:
-        move(regions["WINDOW"], 300.0, 300.0)
-        yield 1.0
-        press(regions["UI"], 80.0, row)
-        yield 1.0
+    yield from press_headers(area, regions, CHECK_HEADERS)
     settings = bpy.context.window_manager.supple_check
     with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
         bpy.ops.supple.check()
@@ -188,14 +195,7 @@ def take_engine_copy(assets: Path, images: Path) -> Iterator[float]:
     with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
         bpy.ops.supple.bind(method="CENTERS", whole=True)
     yield 1.0
-    regions["UI"].active_panel_category = "Supple"
-    area.tag_redraw()
-    yield 1.0
-    for row in COPY_HEADERS:
-        move(regions["WINDOW"], 300.0, 300.0)
-        yield 1.0
-        press(regions["UI"], 80.0, row)
-        yield 1.0
+    yield from press_headers(area, regions, COPY_HEADERS)
     with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
         bpy.data.actions[COPY_LEFT_OUT].supple_is_copied = False
         bpy.ops.supple.engine_copy()
@@ -245,14 +245,7 @@ def take_corrections(assets: Path, images: Path) -> Iterator[float]:
     view.view_location += ELBOW_ASIDE * (view.view_rotation @ Vector((1.0, 0.0, 0.0)))
     view.view_distance = ELBOW_DISTANCE
     yield 1.0
-    regions["UI"].active_panel_category = "Supple"
-    area.tag_redraw()
-    yield 1.0
-    for row in CORRECTION_HEADERS:
-        move(regions["WINDOW"], 300.0, 300.0)
-        yield 1.0
-        press(regions["UI"], 80.0, row)
-        yield 1.0
+    yield from press_headers(area, regions, CORRECTION_HEADERS)
     move(regions["WINDOW"], 100.0, 60.0)
     yield 2.0
     save_picture(images / "corrections-panel.png", CORRECTION_CROP)

@@ -88,7 +88,7 @@ def own_properties() -> None:
     """
     for blocks in bpy.data.shape_keys:
         data, mesh = blocks.animation_data, blocks.user
-        if data is None or blocks.library is not None or not isinstance(mesh, bpy.types.Mesh):
+        if data is None or not blocks.is_editable or not isinstance(mesh, bpy.types.Mesh):
             continue
         for target in (target for curve in data.drivers for v in curve.driver.variables for target in v.targets):
             if _find_group(target.data_path) and target.id != mesh:

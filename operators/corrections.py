@@ -18,7 +18,7 @@ from ..tasks.chosen_bones import select_bones
 from ..tasks.corrected import find_corrected, find_deforming_armature, list_bones, list_posed_copies, list_under_way
 from ..tasks.corrections.edit import edit
 from ..tasks.corrections.keep import keep
-from ..tasks.corrections.keys import remove
+from ..tasks.corrections.keys import find_correction, remove
 from ..tasks.corrections.names import follow_names
 from ..tasks.corrections.posed_copy import begin, stop
 from ..tasks.corrections.poses import show_bone_pose
@@ -260,9 +260,7 @@ class CorrectionOperator:
         settings = settings_of(obj)
         if not self.key:
             return settings.corrections[min(settings.active_correction, len(settings.corrections) - 1)]
-        if self.key not in settings.corrections:
-            raise SkinningError(f"'{obj.name}' has no correction '{self.key}': choose one of the list")
-        return settings.corrections[self.key]
+        return find_correction(obj, self.key)
 
 
 class SUPPLE_OT_correction_edit(CorrectionOperator, bpy.types.Operator):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
-
 import bpy
 
 from .properties import EnumProperty, StringProperty
@@ -40,29 +38,6 @@ class CorrectionSettings(bpy.types.PropertyGroup):
         description="The method that the correction was made after; empty if a user has made it",
         options={"HIDDEN"},
     )
-
-
-def find_posed_copies(obj: bpy.types.Object) -> list[bpy.types.Object]:
-    """The posed copies of a character that is being corrected: of a mesh, of all meshes of an armature, or of a copy.
-
-    Those of a copy are all of its character. Copies that were deleted are left out.
-    """
-    settings = cast(Any, obj).supple
-    if obj.type == "MESH" and settings.corrected is None:
-        copy = settings.posed_copy
-        return [copy] if copy is not None and copy.users_scene and copy.supple.corrected == obj else []
-    armatures = {obj} if obj.type == "ARMATURE" else _list_armatures(settings.corrected)
-    found = []
-    for other in bpy.data.objects:
-        character = other.supple.corrected if other.type == "MESH" and other.users_scene else None
-        if character is not None and (other == obj or armatures & _list_armatures(character)):
-            found.append(other)
-    return sorted(found, key=lambda copy: copy != obj)
-
-
-def _list_armatures(obj: bpy.types.Object | None) -> set[bpy.types.Object]:
-    modifiers = obj.modifiers if obj is not None else ()
-    return {modifier.object for modifier in modifiers if modifier.type == "ARMATURE" and modifier.object is not None}
 
 
 register, unregister = bpy.utils.register_classes_factory((CorrectionSettings,))

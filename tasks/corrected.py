@@ -80,9 +80,9 @@ def is_driven(obj: bpy.types.Object, name: str) -> bool:
     return driven is not None and driven.driver.is_valid and not driven.mute
 
 
-def list_bones(correction: Any) -> list[str]:
-    """Names of the bones that bring a correction in."""
-    return [name for name in correction.bones.split("\n") if name]
+def list_bones(correction: Any) -> tuple[str, ...]:
+    """Names of the bones whose rotation brings a correction in."""
+    return tuple(name for name in correction.bones.split("\n") if name)
 
 
 def measure_angle(correction: Any) -> float:

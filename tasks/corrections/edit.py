@@ -8,7 +8,8 @@ from ...bridge.meshes import mesh_of
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
 from ..character import find_skinned, has_armature_modifier
-from .keys import find_correction, list_bones
+from ..corrected import list_bones
+from .keys import find_correction
 from .posed_copy import begin, check_correctable
 from .poses import read_bone_pose, show_bone_pose
 

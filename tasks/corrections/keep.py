@@ -17,9 +17,10 @@ from ...deformers.errors import find_unusable
 from ...deformers.geometry.vectors import measure_lengths
 from ...settings.objects import settings_of
 from ..character import find_method_in_use, find_skinned, object_to_armature
+from ..corrected import list_bones
 from ..skin.poses import find_skeleton
 from ..stack import SkinnedObject
-from .keys import Correction, find_correction, find_next_reader, list_bones, store, store_all
+from .keys import Correction, find_correction, find_next_reader, store, store_all
 from .mirror import find_other_side, flip_bones, mirror_key
 from .names import follow_names
 from .posed_copy import State, check_takes_keys, discard

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 import bpy
 import numpy as np
@@ -15,6 +16,7 @@ from ...deformers import SkinningError
 from ...deformers.corrections.readers import Reader, find_reader
 from ...settings.corrections import CorrectionSettings
 from ...settings.objects import settings_of
+from ..corrected import list_bones
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,17 +186,17 @@ def _with_free_name(obj: bpy.types.Object, correction: Correction) -> Correction
     return replace(correction, name=name)
 
 
+def keys_of(obj: bpy.types.Object) -> bpy.types.Key:
+    """The shape keys of a mesh that has some."""
+    return cast(bpy.types.Key, mesh_of(obj).shape_keys)
+
+
 def list_group(obj: bpy.types.Object, bones: tuple[str, ...]) -> list[CorrectionSettings]:
     """Corrections of a mesh that these bones bring in, and whose shape keys are there."""
     keys = mesh_of(obj).shape_keys
     names = keys.key_blocks.keys() if keys is not None else ()
     joined = "\n".join(bones)
     return [entry for entry in settings_of(obj).corrections if entry.bones == joined and entry.name in names]
-
-
-def list_bones(entry: CorrectionSettings) -> tuple[str, ...]:
-    """The bones whose rotation brings a correction in."""
-    return tuple(entry.bones.split("\n"))
 
 
 def read_rotations(entry: CorrectionSettings) -> np.ndarray:
@@ -212,13 +214,13 @@ def _read_values(obj: bpy.types.Object, group: list[CorrectionSettings], rotatio
     if not group:
         return []
     values = _find_group_reader(group).read(np.asarray(rotations, np.float64)[None])[0]
-    blocks = mesh_of(obj).shape_keys.key_blocks  # type: ignore[union-attr]
+    blocks = keys_of(obj).key_blocks
     return [0.0 if blocks[entry.name].mute else float(value) for entry, value in zip(group, values, strict=True)]
 
 
 def read_offsets(obj: bpy.types.Object, name: str) -> np.ndarray:
     """What a shape key of a mesh adds where its value is 1, float64, shape (V, 3), object space."""
-    key = mesh_of(obj).shape_keys.key_blocks[name]  # type: ignore[union-attr]
+    key = keys_of(obj).key_blocks[name]
     return read_key_points(key).astype(np.float64) - read_key_points(key.relative_key)
 
 
@@ -230,7 +232,7 @@ def _ensure_key(obj: bpy.types.Object, name: str) -> bpy.types.ShapeKey:
     if keys is None:
         obj.shape_key_add(name="Basis", from_mix=False)
     key = obj.shape_key_add(name=name, from_mix=False)
-    key.relative_key = mesh_of(obj).shape_keys.reference_key  # type: ignore[union-attr]
+    key.relative_key = keys_of(obj).reference_key
     key.value = 0.0
     return key
 
@@ -250,7 +252,7 @@ def find_correction(obj: bpy.types.Object, name: str) -> CorrectionSettings:
     """A correction by its name; raises SkinningError where there is none."""
     found = settings_of(obj).corrections.get(name)
     if found is None:
-        raise SkinningError(f"'{obj.name}' has no correction '{name}': choose one of its list")
+        raise SkinningError(f"'{obj.name}' has no correction '{name}': choose one of the list")
     return found
 
 

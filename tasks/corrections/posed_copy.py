@@ -17,7 +17,6 @@ from ...bridge.mesh_copies import copy_posed
 from ...bridge.meshes import mesh_of
 from ...bridge.posed_copies import show_in_local_views, write_record
 from ...deformers import SkinningError
-from ...settings.corrections import find_posed_copies
 from ...settings.objects import settings_of
 from ..character import find_method_in_use, find_skinned
 from ..skin.poses import find_skeleton
@@ -139,12 +138,18 @@ def _put_in_place(copy: bpy.types.Object, obj: bpy.types.Object, depsgraph: bpy.
         copy.matrix_parent_inverse, copy.matrix_basis = obj.matrix_parent_inverse, obj.matrix_basis
 
 
+def find_posed_copy(obj: bpy.types.Object) -> bpy.types.Object | None:
+    """The posed copy of a mesh that is being corrected; None where it was deleted, and for a duplicate of the mesh."""
+    copy = settings_of(obj).posed_copy
+    return copy if copy is not None and copy.users_scene and settings_of(copy).corrected == obj else None
+
+
 def check_correctable(obj: bpy.types.Object) -> SkinnedObject:
     """A mesh with its armature; raises SkinningError where no shape key can correct its pose."""
     check_not_linked(obj)
     if settings_of(obj).corrected is not None:
         raise SkinningError(f"'{obj.name}' is what you sculpt: press Keep or Discard")
-    if find_posed_copies(obj):
+    if find_posed_copy(obj) is not None:
         raise SkinningError(f"'{obj.name}' is being corrected already: press Keep or Discard first")
     skinned = find_skinned(obj)
     check_takes_keys(obj)
@@ -155,7 +160,7 @@ def check_correctable(obj: bpy.types.Object) -> SkinnedObject:
 def check_takes_keys(obj: bpy.types.Object) -> None:
     """Raise SkinningError where a mesh can get no shape key that is its own, and shown."""
     settings, mesh = settings_of(obj), mesh_of(obj)
-    if mesh.library is not None or mesh.override_library is not None or not mesh.is_editable:
+    if mesh.override_library is not None or not mesh.is_editable:
         raise SkinningError(f"The mesh of '{obj.name}' is linked from another file: make it local, to add shape keys")
     if mesh.users > 1 + mesh.use_fake_user:
         raise SkinningError(

@@ -9,7 +9,7 @@ from typing import Any, cast
 import bpy
 from mathutils import Matrix, Quaternion, Vector
 
-from ...deformers import SkinningError
+from ..stack import check_not_linked
 
 DIGITS = 9
 """Significant digits of numbers in the text."""
@@ -44,8 +44,7 @@ def show_bone_pose(armature: bpy.types.Object, stored: str) -> list[str]:
     SkinningError
         Where the armature can not be posed in this file.
     """
-    if armature.library is not None:
-        raise SkinningError(f"'{armature.name}' is linked from another file: make a library override of it")
+    check_not_linked(armature)
     numbers = json.loads(stored)
     bones = cast(Any, armature.pose).bones
     for bone in bones:

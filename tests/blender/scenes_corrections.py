@@ -7,7 +7,6 @@ import numpy as np
 from mathutils import Vector
 
 from scenes import add_tube, edit_bones, evaluated_points, rest_points, select, update
-from supple.settings.corrections import find_posed_copies
 from supple.tasks.corrections.keep import Kept, keep
 from supple.tasks.corrections.posed_copy import begin
 
@@ -34,8 +33,7 @@ def sculpt(copy: bpy.types.Object, center: np.ndarray, radius: float, offset: np
 def correct(obj: bpy.types.Object, center: np.ndarray, radius: float, offset: np.ndarray, **options) -> np.ndarray:
     """Correct the pose that is shown, and return what it was sculpted to."""
     layer = bpy.context.view_layer
-    begin([obj], layer)
-    (copy,) = find_posed_copies(obj)
+    (copy,) = begin([obj], layer)
     target = sculpt(copy, center, radius, offset)
     correct.kept = keep([copy], layer, **options)
     update()

@@ -34,6 +34,14 @@ def animated_body(scene: bpy.types.Scene) -> bpy.types.Object:
 
 
 @pytest.fixture
+def bound_tube(scene: bpy.types.Scene) -> bpy.types.Object:
+    """A tube that is bound by DLBNT."""
+    obj, _ = add_tube()
+    bind(obj, method="DLBNT")
+    return obj
+
+
+@pytest.fixture
 def plain_file(tmp_path: Path) -> Path:
     """A file with an unbound character."""
     scenes_cli.add_character()

@@ -7,12 +7,11 @@ from scenes_corrections import correct, key_value, sculpt, shown
 
 from scenes import add_face_key, add_tube, armature_modifier, bind, diagonal, rest_points, select, turn, update
 from supple.deformers import SkinningError
-from supple.settings.corrections import find_posed_copies
 from supple.settings.objects import settings_of
 from supple.tasks.corrections.edit import edit
 from supple.tasks.corrections.keep import keep
 from supple.tasks.corrections.keys import remove
-from supple.tasks.corrections.posed_copy import begin, discard
+from supple.tasks.corrections.posed_copy import begin, discard, find_posed_copy
 
 ELBOW = np.array([0.0, 1.0, 0.0])
 OFFSET = np.array([0.1, 0.05, -0.2])
@@ -178,7 +177,7 @@ def test_discard_leaves_nothing(scene: bpy.types.Scene) -> None:
     assert bpy.context.view_layer.objects.active == obj
     assert obj.data.shape_keys is None
     assert (len(bpy.data.objects), len(bpy.data.meshes)) == before[1:]
-    assert not find_posed_copies(obj)
+    assert find_posed_copy(obj) is None
     assert (before[0] == shown(obj)).all()
 
 
@@ -204,7 +203,7 @@ def test_nothing_sculpted_is_refused(scene: bpy.types.Scene) -> None:
     (copy,) = begin([obj], bpy.context.view_layer)
     with pytest.raises(SkinningError, match="Nothing was sculpted"):
         keep([copy], bpy.context.view_layer)
-    assert find_posed_copies(obj) == [copy]
+    assert find_posed_copy(obj) == copy
 
 
 def test_rest_pose_is_refused(scene: bpy.types.Scene) -> None:

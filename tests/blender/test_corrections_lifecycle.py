@@ -23,7 +23,6 @@ from scenes_corrections import key_value, sculpt, shown
 
 from scenes import (
     add_face_key,
-    add_tube,
     armature_modifier,
     bind,
     distance,
@@ -37,15 +36,7 @@ from scenes import (
 from supple.settings.objects import settings_of
 from supple.tasks.corrected import list_under_way
 
-pytestmark = pytest.mark.usefixtures("silent_handlers")
-
-
-@pytest.fixture(autouse=True)
-def character(scene: bpy.types.Scene) -> bpy.types.Object:
-    """A tube that is bound."""
-    obj, _ = add_tube()
-    bind(obj, method="DLBNT")
-    return obj
+pytestmark = pytest.mark.usefixtures("silent_handlers", "bound_tube")
 
 
 # Undo

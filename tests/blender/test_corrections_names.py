@@ -20,8 +20,6 @@ from scenes_correcting import (
 from scenes_corrections import sculpt, shown
 
 from scenes import (
-    add_tube,
-    bind,
     distance,
     edit_bones,
     rest_points,
@@ -32,15 +30,7 @@ from scenes import (
 from supple.settings.objects import settings_of
 from supple.tasks.corrected import describe_problem, list_under_way
 
-pytestmark = pytest.mark.usefixtures("silent_handlers")
-
-
-@pytest.fixture(autouse=True)
-def character(scene: bpy.types.Scene) -> bpy.types.Object:
-    """A tube that is bound."""
-    obj, _ = add_tube()
-    bind(obj, method="DLBNT")
-    return obj
+pytestmark = pytest.mark.usefixtures("silent_handlers", "bound_tube")
 
 
 # Names
