@@ -31,6 +31,11 @@ class CacheHeader:
     frame_step: float
     sample_count: int
 
+    @classmethod
+    def of(cls, point_count: int, frames: range) -> CacheHeader:
+        """The header of a file with one sample for each of these frames."""
+        return cls(point_count, frames.start, frames.step, len(frames))
+
     def pack(self) -> bytes:
         """The 32 bytes at the start of the file."""
         return HEADER.pack(SIGNATURE, VERSION, self.point_count, self.frame_start, self.frame_step, self.sample_count)

@@ -17,6 +17,8 @@ from ..deformers import SkinningError
 from ..deformers.automatic_weights import METHODS as AUTOMATIC_WEIGHTS
 from ..settings.choices import find_method, store_of
 from ..settings.objects import settings_of
+from ..tasks.bake.caches import write_frames
+from ..tasks.bake.shape_keys import bake_shape_keys
 from ..tasks.character import has_armature_modifier
 from ..tasks.check.findings import describe_check, describe_fully, find_faults
 from ..tasks.check.run import Options as CheckOptions
@@ -27,9 +29,10 @@ from ..tasks.engine_copy.copy import is_copy
 from ..tasks.engine_copy.examples import Options as CopyOptions
 from ..tasks.engine_copy.export import check_path
 from ..tasks.engine_copy.run import make_engine_copy
+from ..tasks.frames import frame_range
 from ..tasks.patterns.maps import write_maps
 from ..tasks.patterns.show import describe
-from ..tasks.skin import bake
+from ..tasks.skin.baked import show_cache
 from ..tasks.skin.bind import bind, describe_particles
 from ..tasks.skin.inspect import describe_file
 from ..tasks.steps import take_all
@@ -119,13 +122,13 @@ def bake_frames(arguments: argparse.Namespace) -> None:
     elif not settings_of(obj).is_bound:
         raise SkinningError(f"'{obj.name}' is not bound: give --method to bind it for this bake")
     if arguments.format == "shape-keys":
-        _run(bake.bake_shape_keys(obj, scene, frames), len(frames))
+        _run(bake_shape_keys(obj, scene, frames), len(frames))
         save_copy(arguments.output)
         return
     with open_replacing(arguments.output) as stream:
-        _run(bake.write_frames(stream, obj, scene, frames), len(frames))
+        _run(write_frames(stream, obj, scene, frames), len(frames))
         if arguments.save:  # before the PC2 file is there: both are, or none
-            bake.show_cache(obj, arguments.output.resolve(), frames)
+            show_cache(obj, arguments.output.resolve(), frames)
             save_copy(arguments.save)
 
 
@@ -140,7 +143,7 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
 
 
 def _choose_frames(scene: bpy.types.Scene, given: tuple[int, int, int] | None) -> range:
-    return bake.frame_range(*(given or (scene.frame_start, scene.frame_end, 1)))
+    return frame_range(*(given or (scene.frame_start, scene.frame_end, 1)))
 
 
 def _run(steps: Iterator[int], count: int) -> None:
@@ -158,7 +161,7 @@ def compare_methods(arguments: argparse.Namespace) -> None:
     objects = [_find_object(name) for name in arguments.object or ()]
     objects = objects or [obj for obj in scene.objects if has_armature_modifier(obj)]
     bend = arguments.bend if arguments.bend is not None else 0.0 if arguments.frames else 60.0
-    frames = bake.frame_range(*arguments.frames) if arguments.frames else None
+    frames = frame_range(*arguments.frames) if arguments.frames else None
     checked = prepare_check(objects, CheckOptions(tuple(arguments.methods), angle=math.radians(bend), frames=frames))
     tell(f"supple: {len(checked.poses)} poses of {len(checked.meshes)} meshes")
     measured = checked.run()

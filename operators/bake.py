@@ -13,7 +13,10 @@ from bpy.props import BoolProperty, IntProperty, StringProperty
 from ..deformers import SkinningError
 from ..settings.character import list_ticked
 from ..settings.objects import settings_of
-from ..tasks.skin import bake
+from ..tasks.bake.caches import bake_cache
+from ..tasks.bake.shape_keys import bake_shape_keys
+from ..tasks.frames import frame_range
+from ..tasks.skin.baked import clear_bake, show_cache
 from ..translations import translate
 
 RELATIVE_PATH: set[Any] = {"PATH_SUPPORTS_BLEND_RELATIVE"} if bpy.app.version >= (4, 5, 0) else set()
@@ -64,7 +67,7 @@ class BakeOperator:
 
     def frames(self, context: bpy.types.Context) -> range:
         self._take_scene_range(context)
-        return bake.frame_range(self.frame_start, self.frame_end, self.frame_step)
+        return frame_range(self.frame_start, self.frame_end, self.frame_step)
 
     def _take_scene_range(self, context: bpy.types.Context) -> None:
         for name in ("frame_start", "frame_end"):
@@ -178,7 +181,7 @@ class SUPPLE_OT_bake_shape_keys(MeshBakeOperator, bpy.types.Operator):
     bl_label = "Bake to Shape Keys"
 
     def bake(self, context: bpy.types.Context, obj: bpy.types.Object) -> Iterator[int]:
-        return bake.bake_shape_keys(obj, context.scene, self.frames(context))
+        return bake_shape_keys(obj, context.scene, self.frames(context))
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         self._take_scene_range(context)
@@ -210,8 +213,8 @@ class SUPPLE_OT_bake_cache(MeshBakeOperator, bpy.types.Operator):
         return path.with_name(f"{path.stem}_{bpy.path.clean_name(obj.name)}{path.suffix}")
 
     def bake(self, context: bpy.types.Context, obj: bpy.types.Object) -> Iterator[int]:
-        yield from bake.bake_cache(obj, context.scene, self.path_of(obj), self.frames(context))
-        bake.show_cache(obj, self.path_of(obj))
+        yield from bake_cache(obj, context.scene, self.path_of(obj), self.frames(context))
+        show_cache(obj, self.path_of(obj))
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         self._take_scene_range(context)
@@ -245,7 +248,7 @@ class SUPPLE_OT_clear_bake(bpy.types.Operator):
         try:
             for obj in _list_bound(context, self.whole):
                 if settings_of(obj).bake != "NONE":
-                    bake.clear_bake(obj)
+                    clear_bake(obj)
         except SkinningError as error:
             self.report({"ERROR"}, translate(str(error)))
             return {"CANCELLED"}

@@ -14,3 +14,15 @@ def check_frames(start: int, end: int) -> None:
         raise SkinningError(
             f"Frames {start} to {end} are more than Blender has: choose from -{LAST_FRAME:,} to {LAST_FRAME:,}"
         )
+
+
+def frame_range(start: int, end: int, step: int) -> range:
+    """The frames to bake, both ends included; raises SkinningError where there are none."""
+    if step < 1:
+        raise SkinningError(f"Frame step is {step}: choose 1 or more")
+    if end < start:
+        raise SkinningError(f"Frame range {start} to {end} runs backwards: choose an end that is not before the start")
+    check_frames(start, end)
+    if step > LAST_FRAME:
+        raise SkinningError(f"Frame step is {step}: choose {LAST_FRAME:,} or less")
+    return range(start, end + 1, step)

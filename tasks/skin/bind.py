@@ -33,7 +33,7 @@ from ..stack import (
     write_toggles,
 )
 from . import by_nodes, by_python, live, node_setup
-from .bake import check_clearable, clear_bake
+from .baked import check_clearable, clear_bake
 from .by_python import LiveObject
 from .hidden import give_hidden, lock_interface, remove_hidden, unlock_interfaces
 from .node_setup import NodeSetup

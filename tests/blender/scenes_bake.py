@@ -21,7 +21,9 @@ from scenes import (
     snapshot,
     turn,
 )
-from supple.tasks.skin import bake
+from supple.tasks.bake.caches import bake_cache
+from supple.tasks.bake.shape_keys import bake_shape_keys
+from supple.tasks.skin.baked import show_cache
 
 FRAMES = range(1, 11)
 TOLERANCE = 1e-5
@@ -54,15 +56,15 @@ def add_character(face: str = "no keys") -> tuple[bpy.types.Object, bpy.types.Ob
 
 def steps_of(kind: str, obj: bpy.types.Object, path: Path, frames: range = FRAMES) -> Iterator[int]:
     if kind == "PC2":
-        return bake.bake_cache(obj, bpy.context.scene, path, frames)
-    return bake.bake_shape_keys(obj, bpy.context.scene, frames)
+        return bake_cache(obj, bpy.context.scene, path, frames)
+    return bake_shape_keys(obj, bpy.context.scene, frames)
 
 
 def bake_with(kind: str, obj: bpy.types.Object, path: Path, frames: range = FRAMES) -> None:
     """Bake to the end and have the object play it."""
     assert list(steps_of(kind, obj, path, frames)) == list(range(1, len(frames) + 1))
     if kind == "PC2":
-        bake.show_cache(obj, path)
+        show_cache(obj, path)
     assert obj.supple.bake == kind
 
 

@@ -12,7 +12,7 @@ import scenes_maps
 
 from scenes import add_face_key, animate_tube, bind, reset, save
 from supple.bridge.files import BESIDE
-from supple.tasks.skin import bake
+from supple.tasks.bake.caches import bake_cache
 
 SESSION = Path(__file__).with_name("write_session.py")
 
@@ -31,7 +31,7 @@ def make_sources(folder: Path) -> Path:
     bind(obj)
     save(folder / "bound.blend", compress=False)
     for name, frames in (("early", range(1, 3)), ("late", range(3, 5))):
-        list(bake.bake_cache(obj, scene, folder / f"{name}.pc2", frames))
+        list(bake_cache(obj, scene, folder / f"{name}.pc2", frames))
     return folder
 
 

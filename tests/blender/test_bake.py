@@ -30,7 +30,8 @@ from scenes import (
 )
 from supple.bridge.point_caches import join_caches
 from supple.deformers import SkinningError
-from supple.tasks.skin import bake
+from supple.tasks.bake.caches import bake_cache
+from supple.tasks.skin.baked import CACHE_MODIFIER
 
 pytestmark = pytest.mark.usefixtures("built_groups_if_evaluated")
 
@@ -43,7 +44,7 @@ def test_a_cache_holds_the_live_points(tmp_path, method, face):
     obj, _ = add_character(face)
     bind(obj, method=method)
     live = live_points(obj)
-    assert list(bake.bake_cache(obj, bpy.context.scene, tmp_path / "a.pc2", FRAMES)) == list(range(1, 11))
+    assert list(bake_cache(obj, bpy.context.scene, tmp_path / "a.pc2", FRAMES)) == list(range(1, 11))
     fields, samples = read_cache(tmp_path / "a.pc2")
     assert fields == (b"POINTCACHE2\0", 1, len(obj.data.vertices), 1.0, 1.0, 10)
     assert np.array_equal(samples, live)
@@ -135,7 +136,7 @@ def test_a_saved_file_finds_its_cache_by_a_relative_path(tmp_path):
     (tmp_path / "first").mkdir()
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "first" / "saved.blend"))
     bake_with("PC2", obj, tmp_path / "first" / "a.pc2")
-    assert obj.modifiers[bake.CACHE_MODIFIER].filepath == "//a.pc2"
+    assert obj.modifiers[CACHE_MODIFIER].filepath == "//a.pc2"
     bpy.ops.wm.save_mainfile()
     (tmp_path / "first").rename(tmp_path / "second")
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "second" / "saved.blend"))
@@ -180,7 +181,7 @@ def test_two_ranges_join_to_the_bytes_of_one(tmp_path, step):
         ("early", range(1, middle, step)),
         ("whole", range(1, 11, step)),
     ):
-        list(bake.bake_cache(obj, bpy.context.scene, tmp_path / name, frames))
+        list(bake_cache(obj, bpy.context.scene, tmp_path / name, frames))
         bpy.context.scene.frame_set(3)
     join_caches([tmp_path / "early", tmp_path / "late"], tmp_path / "joined")
     assert (tmp_path / "joined").read_bytes() == (tmp_path / "whole").read_bytes()
@@ -192,10 +193,10 @@ def test_two_ranges_join_to_the_bytes_of_one(tmp_path, step):
 def test_a_frame_is_the_same_bytes_whatever_was_baked_before(tmp_path):
     obj, _ = add_character("keyed")
     bind(obj)
-    list(bake.bake_cache(obj, bpy.context.scene, tmp_path / "whole", FRAMES))
+    list(bake_cache(obj, bpy.context.scene, tmp_path / "whole", FRAMES))
     whole = read_cache(tmp_path / "whole")[1]
     for frame in reversed(FRAMES):
-        list(bake.bake_cache(obj, bpy.context.scene, tmp_path / "one", range(frame, frame + 1)))
+        list(bake_cache(obj, bpy.context.scene, tmp_path / "one", range(frame, frame + 1)))
         assert np.array_equal(read_cache(tmp_path / "one")[1][0], whole[frame - 1])
 
 

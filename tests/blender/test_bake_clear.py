@@ -34,7 +34,8 @@ from scenes import (
 )
 from supple.deformers import SkinningError
 from supple.settings.objects import settings_of
-from supple.tasks.skin import bake
+from supple.tasks.bake import caches
+from supple.tasks.skin.baked import CACHE_MODIFIER
 
 pytestmark = pytest.mark.usefixtures("built_groups_if_evaluated")
 
@@ -113,9 +114,9 @@ def test_a_cache_modifier_that_the_user_has_changed(tmp_path, how):
     bind(obj)
     bake_with("PC2", obj, tmp_path / "a.pc2")
     if how == "removed":
-        obj.modifiers.remove(obj.modifiers[bake.CACHE_MODIFIER])
+        obj.modifiers.remove(obj.modifiers[CACHE_MODIFIER])
     else:
-        obj.modifiers[bake.CACHE_MODIFIER].name = "Mine"
+        obj.modifiers[CACHE_MODIFIER].name = "Mine"
     bpy.ops.supple.clear_bake()
     assert_live(obj, armature)
     bpy.context.scene.frame_set(6, subframe=0.5)
@@ -126,7 +127,7 @@ def test_a_cache_modifier_that_the_user_has_changed(tmp_path, how):
 def test_a_modifier_of_the_user_with_the_same_name_is_kept(tmp_path):
     obj, _ = add_character()
     bind(obj)
-    obj.modifiers.new(bake.CACHE_MODIFIER, "CAST").factor = 0.1
+    obj.modifiers.new(CACHE_MODIFIER, "CAST").factor = 0.1
     before = everything(obj)
     live = live_points(obj)
     bake_with("PC2", obj, tmp_path / "a.pc2")
@@ -248,14 +249,14 @@ def test_a_full_disk_leaves_nothing(tmp_path, monkeypatch):
     obj, _ = add_character()
     bind(obj)
     before = everything(obj)
-    write, written = bake.write_sample, []
+    write, written = caches.write_sample, []
 
     def write_until_full(stream, points):
         written.append(write(stream, points))
         if len(written) == 3:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr(bake, "write_sample", write_until_full)
+    monkeypatch.setattr(caches, "write_sample", write_until_full)
     with pytest.raises(SkinningError, match=r"Cannot write '.*a\.pc2' \(No space left on device\)"):
         list(steps_of("PC2", obj, tmp_path / "a.pc2"))
     assert os.listdir(tmp_path) == []

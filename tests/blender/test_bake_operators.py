@@ -32,7 +32,9 @@ from scenes import (
 )
 from supple.deformers import SkinningError
 from supple.operators.bake import BakeOperator
-from supple.tasks.skin import bake
+from supple.tasks.bake.posed_frames import check_bakeable
+from supple.tasks.frames import frame_range
+from supple.tasks.skin.baked import CACHE_MODIFIER, show_cache
 
 pytestmark = pytest.mark.usefixtures("built_groups_if_evaluated")
 
@@ -58,7 +60,7 @@ def test_the_cache_operator_does_what_the_task_does(tmp_path, face):
     result = call("PC2", tmp_path / "operator.pc2", frame_start=2, frame_end=8, frame_step=3)
     assert result == {"FINISHED"}
     assert (tmp_path / "operator.pc2").read_bytes() == (tmp_path / "task.pc2").read_bytes()
-    obj.modifiers[bake.CACHE_MODIFIER].filepath = str(tmp_path / "task.pc2")
+    obj.modifiers[CACHE_MODIFIER].filepath = str(tmp_path / "task.pc2")
     assert changes(by_task, everything(obj)) == {}
 
 
@@ -106,7 +108,7 @@ def test_the_file_has_the_name_that_was_chosen(tmp_path, chosen, written):
     bind(obj)
     call("PC2", tmp_path / chosen, frame_start=1, frame_end=2)
     assert os.listdir(tmp_path) == [written]
-    assert Path(obj.modifiers[bake.CACHE_MODIFIER].filepath) == tmp_path / written
+    assert Path(obj.modifiers[CACHE_MODIFIER].filepath) == tmp_path / written
 
 
 def test_a_path_may_be_relative_to_the_file(tmp_path):
@@ -118,7 +120,7 @@ def test_a_path_may_be_relative_to_the_file(tmp_path):
         call("PC2", "//a.pc2", frame_start=1, frame_end=2)
     assert [str(warning.message) for warning in caught] == []
     assert sorted(os.listdir(tmp_path)) == ["a.pc2", "saved.blend"]
-    assert obj.modifiers[bake.CACHE_MODIFIER].filepath == "//a.pc2"
+    assert obj.modifiers[CACHE_MODIFIER].filepath == "//a.pc2"
 
 
 # Bad input
@@ -134,7 +136,7 @@ def test_a_path_may_be_relative_to_the_file(tmp_path):
 )
 def test_no_frames(start, end, step, message):
     with pytest.raises(SkinningError) as caught:
-        bake.frame_range(start, end, step)
+        frame_range(start, end, step)
     assert str(caught.value) == message
 
 
@@ -252,7 +254,7 @@ def test_what_is_not_bound_cannot_be_baked(tmp_path, kind):
         with pytest.raises(SkinningError, match="Nothing to bake: select a mesh and bind it first"):
             next(steps_of(kind, active, tmp_path / "a.pc2"))
     with pytest.raises(SkinningError, match="Nothing to bake"):
-        bake.check_bakeable(None)
+        check_bakeable(None)
     assert os.listdir(tmp_path) == []
 
 
@@ -302,7 +304,7 @@ def test_a_cache_that_cannot_be_shown(tmp_path, content, message):
         (tmp_path / "a.pc2").write_bytes(content)
     before = everything(obj)
     with pytest.raises(SkinningError, match=message):
-        bake.show_cache(obj, tmp_path / "a.pc2")
+        show_cache(obj, tmp_path / "a.pc2")
     assert changes(before, everything(obj)) == {}
     assert_live(obj, armature)
 

@@ -12,7 +12,7 @@ import pytest
 from scenes_cli import DONE, FAILED, main, start
 from scenes_files import find_litter
 
-from supple.cli import commands
+from supple.tasks.bake import caches
 
 INTERRUPTED = 130
 
@@ -62,7 +62,7 @@ def test_progress_that_nobody_reads(tmp_path: Path, bound_file: Path, monkeypatc
 def test_a_bake_that_ends_early(
     tmp_path: Path, bound_file: Path, monkeypatch, capsys, frame: int, error: type[BaseException], code: int
 ) -> None:
-    original: Callable = commands.bake.write_sample
+    original: Callable = caches.write_sample
     written: list = []
 
     def fail(stream, points) -> None:
@@ -71,7 +71,7 @@ def test_a_bake_that_ends_early(
             raise error
         original(stream, points)
 
-    monkeypatch.setattr(commands.bake, "write_sample", fail)
+    monkeypatch.setattr(caches, "write_sample", fail)
     capsys.readouterr()
     assert main("bake", bound_file, "--object", "Tube", "--output", tmp_path / "a.pc2") == code
     (line,) = capsys.readouterr().err.splitlines()

@@ -13,12 +13,27 @@ from scenes import add_face_key, add_tube, animate_key, animate_tube, bind, sele
 from supple import preview
 from supple.settings.objects import settings_of
 from supple.tasks import character, stack
-from supple.tasks.skin import bake, by_nodes, by_python, live, poses
+from supple.tasks.bake import caches, posed_frames, shape_keys
+from supple.tasks.bake.caches import bake_cache
+from supple.tasks.skin import baked, by_nodes, by_python, live, poses
 from supple.tasks.skin import bind as binding
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 
-MODULES = (preview, character, stack, bake, binding, by_nodes, by_python, live, poses)
+MODULES = (
+    preview,
+    character,
+    stack,
+    caches,
+    posed_frames,
+    shape_keys,
+    baked,
+    binding,
+    by_nodes,
+    by_python,
+    live,
+    poses,
+)
 """Modules that may hold a look-up, by its own name."""
 
 LOOKUPS = (
@@ -133,7 +148,7 @@ def test_a_step_that_binds_anew_looks_everything_up_once(evaluate, change, count
 def test_a_baked_frame_looks_everything_up_once(evaluate, counts, tmp_path):
     obj, _ = add_bound(evaluate)
     select(obj)
-    steps = bake.bake_cache(obj, bpy.context.scene, tmp_path / "tube.pc2", range(1, 5))
+    steps = bake_cache(obj, bpy.context.scene, tmp_path / "tube.pc2", range(1, 5))
     next(steps)
     counts.clear()
     next(steps)

@@ -34,7 +34,8 @@ from supple.deformers import DEFORMERS, SkinningError
 from supple.operators.bind import EXPORT_NOTE, describe_bind, warn_of_exporters
 from supple.settings.objects import METHOD_ITEMS, PARTICLE_METHODS, settings_of
 from supple.settings.reports import ParticleReport, particle_reports
-from supple.tasks.skin import bake, live
+from supple.tasks.bake.caches import bake_cache
+from supple.tasks.skin import live
 from supple.tasks.skin.bind import bind, make_independent, unbind
 from supple.ui.panels import describe
 
@@ -317,6 +318,6 @@ def test_the_published_method_bakes(tmp_path):
     settings_of(obj).particles.radius = 0.15
     fill(obj, method="PARTICLES_2010")
     shown = [points_at(obj, frame) for frame in (3, 4)]
-    list(bake.bake_cache(obj, bpy.context.scene, tmp_path / "baked.pc2", range(3, 5)))
+    list(bake_cache(obj, bpy.context.scene, tmp_path / "baked.pc2", range(3, 5)))
     for points, expected in zip(read_cache(tmp_path / "baked.pc2"), shown, strict=True):
         assert np.array_equal(points, expected)

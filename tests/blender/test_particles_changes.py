@@ -32,7 +32,7 @@ from scenes import (
 )
 from supple.bridge.meshes import read_triangles
 from supple.settings.objects import PARTICLE_METHODS, settings_of
-from supple.tasks.skin import bake
+from supple.tasks.bake.caches import bake_cache
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 
@@ -60,7 +60,7 @@ def test_an_animated_face_key_bakes_as_it_is_shown(tmp_path, fillings):
     animate_key(add_face_key(obj))
     fill(obj)
     shown = [points_at(obj, frame) for frame in FRAMES]
-    list(bake.bake_cache(obj, bpy.context.scene, tmp_path / "baked.pc2", FRAMES))
+    list(bake_cache(obj, bpy.context.scene, tmp_path / "baked.pc2", FRAMES))
     for points, expected in zip(read_cache(tmp_path / "baked.pc2"), shown, strict=True):
         assert np.array_equal(points, expected)
     assert len(fillings) == 1

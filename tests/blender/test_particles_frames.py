@@ -32,7 +32,8 @@ from supple import cli, preview
 from supple.bridge.point_caches import join_caches
 from supple.settings.objects import settings_of
 from supple.settings.reports import particle_reports
-from supple.tasks.skin import bake
+from supple.tasks.bake.caches import bake_cache
+from supple.tasks.bake.shape_keys import bake_shape_keys
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 
@@ -52,10 +53,10 @@ def test_baked_frames_are_the_live_ones(tmp_path, fillings):
     obj = add_animated_body()
     fill(obj)
     shown = [points_at(obj, frame) for frame in FRAMES]
-    list(bake.bake_cache(obj, bpy.context.scene, tmp_path / "baked.pc2", FRAMES))
+    list(bake_cache(obj, bpy.context.scene, tmp_path / "baked.pc2", FRAMES))
     for points, expected in zip(read_cache(tmp_path / "baked.pc2"), shown, strict=True):
         assert np.array_equal(points, expected)
-    list(bake.bake_shape_keys(obj, bpy.context.scene, FRAMES))
+    list(bake_shape_keys(obj, bpy.context.scene, FRAMES))
     for frame, expected in zip(FRAMES, shown, strict=True):
         assert distance(expected, points_at(obj, frame)) < 1e-5
     assert len(fillings) == 1
@@ -66,7 +67,7 @@ def test_a_bake_has_its_own_iterations(tmp_path):
     fill(obj)
     shown = points_at(obj, 4)
     settings_of(obj).particles.iterations_bake = 24
-    list(bake.bake_cache(obj, bpy.context.scene, tmp_path / "baked.pc2", range(4, 5)))
+    list(bake_cache(obj, bpy.context.scene, tmp_path / "baked.pc2", range(4, 5)))
     assert np.array_equal(evaluated_points(obj), shown)
     baked = read_cache(tmp_path / "baked.pc2")[0]
     assert distance(shown, baked) > SHOWN
@@ -78,7 +79,7 @@ def test_two_ranges_join_to_the_bytes_of_one(tmp_path):
     obj = add_animated_body()
     fill(obj)
     for name, frames in (("late", range(5, 9)), ("early", range(1, 5)), ("whole", FRAMES)):
-        list(bake.bake_cache(obj, bpy.context.scene, tmp_path / name, frames))
+        list(bake_cache(obj, bpy.context.scene, tmp_path / name, frames))
         bpy.context.scene.frame_set(3)
     join_caches([tmp_path / "early", tmp_path / "late"], tmp_path / "joined")
     assert (tmp_path / "joined").read_bytes() == (tmp_path / "whole").read_bytes()

@@ -174,14 +174,17 @@ def cancel_bake(world: World) -> str:
     if world.without_supple or not is_enabled() or not obj.supple.is_bound:
         return texts(obj)
     package = sys.modules[checkout.MODULE].__name__
-    module = sys.modules[f"{package}.tasks.skin.bake"]
+    bakes = f"{package}.tasks.bake"
     errors = sys.modules[f"{package}.deformers"].SkinningError
     frames = range(1, 5)
     scene = bpy.context.scene
     before = state.dump() if state.is_small() and obj.supple.bake == "NONE" else None
     try:
         path = world.folder / "canceled.pc2"
-        steps = module.bake_shape_keys(obj, scene, frames) if keys else module.bake_cache(obj, scene, path, frames)
+        if keys:
+            steps = sys.modules[f"{bakes}.shape_keys"].bake_shape_keys(obj, scene, frames)
+        else:
+            steps = sys.modules[f"{bakes}.caches"].bake_cache(obj, scene, path, frames)
         next(steps)
         next(steps)
         steps.close()

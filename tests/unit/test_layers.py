@@ -70,6 +70,8 @@ MAY_IMPORT = {
     "tasks/patterns": {"deformers", "nodes", "bridge", "settings", "tasks/"},
     "tasks/weights": {"deformers", "nodes", "bridge", "settings", "tasks/"},
     "tasks/skin": {"deformers", "nodes", "bridge", "settings", "tasks/", "tasks/patterns"},
+    "tasks/bake": {"deformers", "bridge", "settings", "tasks/", "tasks/skin"},
+    "tasks/farm": {"deformers", "bridge", "settings", "tasks/", "tasks/skin", "tasks/bake"},
     "tasks/check": {"deformers", "bridge", "settings", "tasks/", "tasks/skin", "tasks/weights"},
     "tasks/compare": {"deformers", "bridge", "settings", "tasks/", "tasks/skin"},
     "tasks/engine_copy": {"deformers", "bridge", "settings", "tasks/", "tasks/skin", "tasks/patterns"},

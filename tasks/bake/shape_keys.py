@@ -1,0 +1,124 @@
+"""Bakes to shape keys: one for each frame, keyed to be on in that frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import bpy
+import numpy as np
+
+from ...bridge.animation import key_spike
+from ...bridge.meshes import read_evaluated_points, read_key_points, write_key_points
+from ...deformers import SkinningError
+from ...settings.objects import settings_of
+from ..character import modifiers_above
+from ..skin.baked import remove_keys, show_live
+from ..stack import find_supple_modifier, is_deformed_by_parent, read_toggles, write_toggles
+from .posed_frames import check_bakeable, posed_frames, without_baked_keys
+
+LARGEST_KEYS = 4 * 10**9
+"""Bytes of the shape keys of a bake: a file that holds more opens nowhere."""
+
+
+def bake_shape_keys(obj: bpy.types.Object, scene: bpy.types.Scene, frames: range) -> Iterator[int]:
+    """Add a shape key for each frame, keyed to be on in that frame, and yield how many are done.
+
+    Keys that the mesh has already stay live: what they add is left out of the baked ones. An earlier bake is removed
+    when all frames are done.
+
+    Raises
+    ------
+    SkinningError
+        Where the object can not be deformed, or shape keys can not hold its deformation.
+    """
+    supple = check_bakeable(obj)
+    _check_keys_can_hold(obj, supple, len(frames))
+    earlier = settings_of(obj).baked_keys
+    made = [] if obj.data.shape_keys is not None else [obj.shape_key_add(name="Basis").name]
+    try:
+        with without_baked_keys(obj), closing(posed_frames(obj, supple, scene, frames)) as posed:
+            yield from _fill_keys(obj, posed, made)
+    except BaseException:  # whatever ends it early, also the generator being closed
+        remove_keys(obj, made)
+        settings_of(obj).baked_keys = earlier
+        raise
+    _show_keys(obj, made, frames)
+    scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
+
+
+def _fill_keys(obj: bpy.types.Object, posed: Iterator[tuple[int, np.ndarray]], made: list[str]) -> Iterator[int]:
+    """Add a key for each posed frame, and its name to those made; yield how many are done."""
+    settings, keys, active_index = settings_of(obj), obj.data.shape_keys, obj.active_shape_key_index
+    earlier = [name for name in settings.baked_keys.split("\n") if name]
+    had_keys = any(key.name not in {*earlier, *made} for key in keys.key_blocks)
+    basis = read_key_points(keys.reference_key)
+    for done, (frame, points) in enumerate(posed, start=1):
+        mixed = _points_above(obj) if had_keys else basis
+        key = obj.shape_key_add(name=f"Supple {frame}", from_mix=False)
+        key.value = 0.0
+        obj.active_shape_key_index = active_index
+        made.append(key.name)
+        settings.baked_keys = "\n".join([*earlier, *made])
+        write_key_points(key, points - mixed + basis)
+        yield done
+
+
+def _show_keys(obj: bpy.types.Object, made: list[str], frames: range) -> None:
+    """Deform an object by its keys of this bake instead of by an earlier one, or live."""
+    settings, keys = settings_of(obj), obj.data.shape_keys
+    basis = keys.reference_key.name
+    frame_keys = [keys.key_blocks[name] for name in made if name != basis]
+    earlier = [name for name in settings.baked_keys.split("\n") if name not in made]
+    remove_keys(obj, [name for name in earlier if name != basis])
+    for key, frame in zip(frame_keys, frames, strict=True):
+        key.name = f"Supple {frame}"
+    settings.baked_keys = "\n".join([basis] * (basis in (*earlier, *made)) + [key.name for key in frame_keys])
+    for key, frame in zip(frame_keys, frames, strict=True):
+        key_spike(keys, key, "value", frame, frames)
+    show_live(obj)
+    supple = find_supple_modifier(obj)
+    settings.live_toggles = read_toggles(supple)
+    write_toggles(supple, (False, False))
+    settings.bake = "SHAPE_KEYS"
+
+
+def _check_keys_can_hold(obj: bpy.types.Object, supple: bpy.types.Modifier, count: int) -> None:
+    size = count * len(obj.data.vertices) * 12
+    if size > LARGEST_KEYS:
+        raise SkinningError(
+            f"{count:,} frames of '{obj.name}' take {size / 1e9:,.0f} GB of memory as shape keys: bake to a point "
+            "cache instead"
+        )
+    if obj.data.users > 1:
+        raise SkinningError(
+            f"The mesh of '{obj.name}' is used by {obj.data.users} objects, which would all get the shape keys: make "
+            "it single-user, or bake to a point cache"
+        )
+    if obj.data.library is not None:
+        raise SkinningError(f"The mesh of '{obj.name}' is linked from another file: bake to a point cache instead")
+    keys = obj.data.shape_keys
+    if keys is not None and not keys.use_relative:
+        raise SkinningError(f"'{obj.name}' has absolute shape keys: switch Relative on, or bake to a point cache")
+    if obj.show_only_shape_key:
+        raise SkinningError(f"'{obj.name}' shows only its active shape key: switch the pin off in the Shape Keys panel")
+    for modifier in modifiers_above(obj, supple):
+        raise SkinningError(
+            f"Modifier '{modifier.name}' stands above Supple and would act on the baked keys once more: bake to a "
+            "point cache instead"
+        )
+    if is_deformed_by_parent(obj):
+        raise SkinningError(
+            f"'{obj.parent.name}' deforms '{obj.name}' as its parent and would act on the baked keys once more: set "
+            "the parent type to Object, or bake to a point cache instead"
+        )
+
+
+def _points_above(obj: bpy.types.Object) -> np.ndarray:
+    """The points that reach Supple's modifier in the current frame, shape (V, 3)."""
+    supple = find_supple_modifier(obj)
+    supple.show_viewport = False
+    try:
+        return read_evaluated_points(obj, bpy.context.evaluated_depsgraph_get())
+    finally:
+        supple.show_viewport = True
