@@ -76,10 +76,10 @@ def iterate_curve_paths(action: bpy.types.Action) -> Iterator[str]:
     yield from (curve.data_path for curve in iterate_curves(action))
 
 
-def key_spike(owner: bpy.types.ID, target: bpy.types.bpy_struct, name: str, frame: int, frames: range) -> None:
+def key_spike(owner: bpy.types.ID, target: bpy.types.bpy_struct, name: str, number: int, frames: Sequence[int]) -> None:
     """Animate a property that is 1 at one of the frames, 0 at those before and after, and linear between.
 
-    At both ends of the range it holds.
+    At both ends it holds.
 
     Parameters
     ----------
@@ -89,13 +89,13 @@ def key_spike(owner: bpy.types.ID, target: bpy.types.bpy_struct, name: str, fram
         The data-block, or a part of it, that has the property.
     name : str
         Of the property.
-    frame : int
-        Where it is 1.
-    frames : range
-        All frames.
+    number : int
+        Which of the frames it is where it is 1, counted from 0.
+    frames : sequence of int
+        All frames, in their order.
     """
-    around = ((frame - frames.step, 0.0), (frame, 1.0), (frame + frames.step, 0.0))
-    for at, value in (pair for pair in around if pair[0] in frames):
+    for other in range(max(0, number - 1), min(number + 2, len(frames))):
+        at, value = frames[other], float(other == number)
         setattr(target, name, value)
         target.keyframe_insert(name, frame=at)
     path = target.path_from_id(name)

@@ -5,20 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 from collections.abc import Iterator
 
 import bpy
 
 from ..bridge.blend_files import open_file, save_copy
 from ..bridge.files import check_writable, open_replacing
-from ..bridge.point_caches import join_caches
 from ..deformers import SkinningError
 from ..deformers.automatic_weights import METHODS as AUTOMATIC_WEIGHTS
 from ..settings.choices import find_method, store_of
 from ..settings.objects import settings_of
-from ..tasks.bake.caches import write_frames
-from ..tasks.bake.shape_keys import bake_shape_keys
 from ..tasks.character import has_armature_modifier
 from ..tasks.check.findings import describe_check, describe_fully, find_faults
 from ..tasks.check.run import Options as CheckOptions
@@ -29,10 +25,9 @@ from ..tasks.engine_copy.copy import is_copy
 from ..tasks.engine_copy.examples import Options as CopyOptions
 from ..tasks.engine_copy.export import check_path
 from ..tasks.engine_copy.run import make_engine_copy
-from ..tasks.frames import frame_range
+from ..tasks.frames import all_frames, frame_range
 from ..tasks.patterns.maps import write_maps
 from ..tasks.patterns.show import describe
-from ..tasks.skin.baked import show_cache
 from ..tasks.skin.bind import bind, describe_particles
 from ..tasks.skin.inspect import describe_file
 from ..tasks.steps import take_all
@@ -43,7 +38,7 @@ WEIGHT_METHODS = {word: method.key for method in AUTOMATIC_WEIGHTS.values() for 
 """The methods of automatic weights by their words, former ones too."""
 
 
-def _find_object(name: str) -> bpy.types.Object:
+def find_object(name: str) -> bpy.types.Object:
     """The object of this name, of whatever kind; raises SkinningError where there is none."""
     return bpy.data.objects.get(name) or _find_among(
         name, [obj for obj in bpy.context.scene.objects if has_armature_modifier(obj)], "has no Armature modifier"
@@ -79,23 +74,23 @@ def bind_characters(arguments: argparse.Namespace) -> None:
     check_writable(arguments.output)
     open_file(arguments.file)
     if arguments.object:
-        objects = [_find_object(name) for name in arguments.object]
+        objects = [find_object(name) for name in arguments.object]
     else:
         objects = [obj for obj in bpy.context.scene.objects if has_armature_modifier(obj)]
-    _choose(objects, arguments)
+    choose_settings(objects, arguments)
     bind(objects, arguments.method, arguments.evaluate)
-    _report_particles(objects)
+    report_particles(objects)
     save_copy(arguments.output)
 
 
-def _report_particles(objects: list[bpy.types.Object]) -> None:
+def report_particles(objects: list[bpy.types.Object]) -> None:
     """Print, to stderr, what the objects were filled with, where their method uses particles."""
     for obj in objects:
         if report := describe_particles(obj):
             tell(f"supple: {obj.name}: {report}")
 
 
-def _choose(objects: list[bpy.types.Object], arguments: argparse.Namespace) -> None:
+def choose_settings(objects: list[bpy.types.Object], arguments: argparse.Namespace) -> None:
     """Set what is given of the choices of the objects' method; SkinningError where it has no such choice."""
     for obj in objects:
         method = find_method(arguments.method or settings_of(obj).method)
@@ -110,43 +105,12 @@ def _choose(objects: list[bpy.types.Object], arguments: argparse.Namespace) -> N
             setattr(store_of(settings_of(obj), method), choice.property_name, value)
 
 
-def bake_frames(arguments: argparse.Namespace) -> None:
-    _check_outputs(arguments)
-    open_file(arguments.file)
-    scene, obj = bpy.context.scene, _find_object(arguments.object)
-    frames = _choose_frames(scene, arguments.frames)
-    _choose([obj], arguments)
-    if arguments.method:
-        bind([obj], arguments.method)
-        _report_particles([obj])
-    elif not settings_of(obj).is_bound:
-        raise SkinningError(f"'{obj.name}' is not bound: give --method to bind it for this bake")
-    if arguments.format == "shape-keys":
-        _run(bake_shape_keys(obj, scene, frames), len(frames))
-        save_copy(arguments.output)
-        return
-    with open_replacing(arguments.output) as stream:
-        _run(write_frames(stream, obj, scene, frames), len(frames))
-        if arguments.save:  # before the PC2 file is there: both are, or none
-            show_cache(obj, arguments.output.resolve(), frames)
-            save_copy(arguments.save)
+def choose_frames(scene: bpy.types.Scene, given: tuple[range, ...] | None) -> tuple[range, ...]:
+    """The frames that are given, else those of the scene."""
+    return given or (frame_range(scene.frame_start, scene.frame_end, 1),)
 
 
-def _check_outputs(arguments: argparse.Namespace) -> None:
-    """Raise SkinningError where a bake can not be written, or would take the place of what it is made from or for."""
-    for path in filter(None, (arguments.output, arguments.save)):
-        check_writable(path)
-    others = [] if arguments.format == "shape-keys" else filter(None, (arguments.file, arguments.save))
-    for path in others:
-        if os.path.realpath(path) == os.path.realpath(arguments.output):
-            raise SkinningError(f"'{path}' is a .blend file, and the bake would replace it: choose another --output")
-
-
-def _choose_frames(scene: bpy.types.Scene, given: tuple[int, int, int] | None) -> range:
-    return frame_range(*(given or (scene.frame_start, scene.frame_end, 1)))
-
-
-def _run(steps: Iterator[int], count: int) -> None:
+def run_frames(steps: Iterator[int], count: int) -> None:
     """Go through all frames and print progress to stderr."""
     for done in steps:
         if done % 25 == 0 or done == count:
@@ -158,10 +122,10 @@ def compare_methods(arguments: argparse.Namespace) -> None:
         check_writable(path)
     open_file(arguments.file)
     scene = bpy.context.scene
-    objects = [_find_object(name) for name in arguments.object or ()]
+    objects = [find_object(name) for name in arguments.object or ()]
     objects = objects or [obj for obj in scene.objects if has_armature_modifier(obj)]
     bend = arguments.bend if arguments.bend is not None else 0.0 if arguments.frames else 60.0
-    frames = frame_range(*arguments.frames) if arguments.frames else None
+    frames = all_frames(arguments.frames) if arguments.frames else None
     checked = prepare_check(objects, CheckOptions(tuple(arguments.methods), angle=math.radians(bend), frames=frames))
     tell(f"supple: {len(checked.poses)} poses of {len(checked.meshes)} meshes")
     measured = checked.run()
@@ -183,7 +147,7 @@ def make_copy(arguments: argparse.Namespace) -> None:
     if arguments.save:
         check_writable(arguments.save)
     open_file(arguments.file)
-    objects = [_find_object(name) for name in arguments.object or ()]
+    objects = [find_object(name) for name in arguments.object or ()]
     originals = [obj for obj in bpy.context.scene.objects if not is_copy(obj)]
     objects = objects or [obj for obj in originals if has_armature_modifier(obj)]
     options = CopyOptions(
@@ -207,7 +171,7 @@ def make_copy(arguments: argparse.Namespace) -> None:
 def correct_meshes(arguments: argparse.Namespace) -> None:
     check_writable(arguments.output)
     open_file(arguments.file)
-    objects = [_find_object(name) for name in arguments.object or ()]
+    objects = [find_object(name) for name in arguments.object or ()]
     objects = objects or [obj for obj in bpy.context.scene.objects if has_armature_modifier(obj)]
     steps = correct_from(objects, arguments.source, arguments.joints, arguments.angles)
     report = take_all(steps, tell_shares("the corrections"))
@@ -219,8 +183,8 @@ def write_patterns(arguments: argparse.Namespace) -> None:
     open_file(arguments.file)
     scene = bpy.context.scene
     obj = _find_patterned(arguments.object)
-    frames = _choose_frames(scene, arguments.frames)
-    _run(write_maps(obj, scene, frames, arguments.output, arguments.format, arguments.width), len(frames))
+    frames = all_frames(choose_frames(scene, arguments.frames))
+    run_frames(write_maps(obj, scene, frames, arguments.output, arguments.format, arguments.width), len(frames))
     if notes := " ".join(describe(obj)):
         tell(f"supple: {obj.name}: {notes}")
 
@@ -279,7 +243,3 @@ def _check_deformed(objects: list[bpy.types.Object], armature: bpy.types.Object 
         is_child = obj.parent is not None and obj.parent.type == "ARMATURE"
         if armature is None and not has_armature_modifier(obj) and not is_child:
             raise SkinningError(f"No armature deforms '{obj.name}': name one with --armature")
-
-
-def join_parts(arguments: argparse.Namespace) -> None:
-    join_caches(arguments.parts, arguments.output)

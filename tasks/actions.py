@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import bpy
@@ -32,7 +32,7 @@ def list_frames(action: bpy.types.Action) -> range:
 
 
 def read_poses(
-    armature: bpy.types.Object, skeleton: Skeleton, action: bpy.types.Action | None, frames: range
+    armature: bpy.types.Object, skeleton: Skeleton, action: bpy.types.Action | None, frames: Sequence[int]
 ) -> list[Pose]:
     """The poses of an armature in frames of an action; the user's pose, frame and meshes stay as they are.
 
@@ -55,14 +55,14 @@ def read_poses(
 
 
 def visit_frames(
-    armature: bpy.types.Object, action: bpy.types.Action | None, frames: range
+    armature: bpy.types.Object, action: bpy.types.Action | None, frames: Sequence[int]
 ) -> Iterator[bpy.types.Depsgraph]:
     """Go through frames of an action: yields a depsgraph that has the armature, with nothing but what moves it."""
     with alone(armature, action) as scene:
         yield from set_frames(scene, frames)
 
 
-def set_frames(scene: bpy.types.Scene, frames: range) -> Iterator[bpy.types.Depsgraph]:
+def set_frames(scene: bpy.types.Scene, frames: Sequence[int]) -> Iterator[bpy.types.Depsgraph]:
     """Set a scene to frames, one after the other: yields its depsgraph at each.
 
     It is set to the first twice: in a new scene, drivers of shape keys are late by one.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import BinaryIO
@@ -11,7 +11,7 @@ import bpy
 
 from ...bridge.files import open_replacing
 from ...bridge.point_caches import CacheHeader, write_sample
-from .posed_frames import check_bakeable, posed_frames, without_baked_keys
+from .posed_frames import check_bakeable, posed_frames
 
 
 def bake_cache(obj: bpy.types.Object, scene: bpy.types.Scene, path: Path, frames: range) -> Iterator[int]:
@@ -25,20 +25,25 @@ def bake_cache(obj: bpy.types.Object, scene: bpy.types.Scene, path: Path, frames
         Where the object can not be deformed, or the file not be written.
     """
     with open_replacing(path) as stream:
-        yield from write_frames(stream, obj, scene, frames)
+        yield from write_caches({obj: stream}, scene, frames)
 
 
-def write_frames(stream: BinaryIO, obj: bpy.types.Object, scene: bpy.types.Scene, frames: range) -> Iterator[int]:
-    """Write the content of a PC2 file, frame by frame, and yield how many frames are done.
+def write_caches(streams: Mapping[bpy.types.Object, BinaryIO], scene: bpy.types.Scene, frames: range) -> Iterator[int]:
+    """Write the content of a PC2 file for each object, going through the frames once; yield how many are done.
+
+    Each object gets the same bytes as if it were baked alone.
 
     Raises
     ------
     SkinningError
-        Where the object can not be deformed.
+        Where an object can not be deformed.
     """
-    supple = check_bakeable(obj)
-    with without_baked_keys(obj), closing(posed_frames(obj, supple, scene, frames)) as posed:
-        stream.write(CacheHeader.of(len(obj.data.vertices), frames).pack())
+    for obj in streams:
+        check_bakeable(obj)
+    with closing(posed_frames(list(streams), scene, frames)) as posed:
+        for obj, stream in streams.items():
+            stream.write(CacheHeader.of(len(obj.data.vertices), frames).pack())
         for done, (_, points) in enumerate(posed, start=1):
-            write_sample(stream, points)
+            for stream, own in zip(streams.values(), points, strict=True):
+                write_sample(stream, own)
             yield done

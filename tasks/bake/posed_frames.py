@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 
 import bpy
 import numpy as np
@@ -13,6 +13,7 @@ from ...deformers import SkinningError
 from ...deformers.errors import find_unusable
 from ...settings.objects import settings_of
 from ..skin import live
+from ..skin.poses import Poses
 from ..stack import check_not_linked, find_supple_modifier
 
 
@@ -27,24 +28,55 @@ def check_bakeable(obj: bpy.types.Object | None) -> bpy.types.Modifier:
 
 
 def posed_frames(
-    obj: bpy.types.Object, supple: bpy.types.Modifier, scene: bpy.types.Scene, frames: range
-) -> Generator[tuple[int, np.ndarray], None, None]:
-    """Go through the frames and yield each with the points that Supple's modifier passes on, shape (V, 3)."""
+    objects: Sequence[bpy.types.Object], scene: bpy.types.Scene, frames: Iterable[int]
+) -> Generator[tuple[int, list[np.ndarray]], None, None]:
+    """Go through the frames once, and yield each with the points that Supple's modifiers pass on.
+
+    Parameters
+    ----------
+    objects : sequence of Object
+        Bound; each can be baked (`check_bakeable`).
+    scene : Scene
+        Of the context. It is back in its frame at the end.
+    frames : iterable of int
+        In the order in which the scene is to be set to them.
+
+    Yields
+    ------
+    tuple of int and list of ndarray
+        The frame and, for each object, its points, shape (V, 3), object space: the same as if it were baked alone.
+
+    Raises
+    ------
+    SkinningError
+        Where an object can not be deformed; names the frame.
+    """
     current, sub = scene.frame_current, scene.frame_subframe
     try:
-        with _stack_down_to(obj, supple), live.at_bake_quality(obj):
+        with ExitStack() as stack:
+            for obj in objects:
+                stack.enter_context(_without_baked_keys(obj))
+                stack.enter_context(_stack_down_to(obj, find_supple_modifier(obj)))
+                stack.enter_context(live.at_bake_quality(obj))
             for frame in frames:
                 scene.frame_set(frame)
-                depsgraph = bpy.context.evaluated_depsgraph_get()
                 try:
-                    live.refresh(obj, depsgraph)
-                    depsgraph.update()
-                    points = _read_points(obj, depsgraph)
+                    points = _pose(objects)
                 except SkinningError as error:
                     raise SkinningError(f"Frame {frame}: {error}") from error
                 yield frame, points
     finally:
         scene.frame_set(current, subframe=sub)
+
+
+def _pose(objects: Sequence[bpy.types.Object]) -> list[np.ndarray]:
+    """Bring objects up to the present frame, and read the points of each."""
+    depsgraph = bpy.context.evaluated_depsgraph_get()
+    poses = Poses(depsgraph)
+    for obj in objects:
+        live.refresh(obj, depsgraph, poses=poses)
+    depsgraph.update()
+    return [_read_points(obj, depsgraph) for obj in objects]
 
 
 def _read_points(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
@@ -83,7 +115,7 @@ def _stack_down_to(obj: bpy.types.Object, last: bpy.types.Modifier) -> Iterator[
 
 
 @contextmanager
-def without_baked_keys(obj: bpy.types.Object) -> Iterator[None]:
+def _without_baked_keys(obj: bpy.types.Object) -> Iterator[None]:
     """Mute the keys of an earlier bake meanwhile: they would be in every frame."""
     names, keys = settings_of(obj).baked_keys.split("\n"), obj.data.shape_keys
     muted = [key for key in keys.key_blocks if key.name in names and not key.mute] if keys is not None else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 
 import bpy
@@ -15,13 +15,13 @@ from ...settings.objects import settings_of
 from ..character import modifiers_above
 from ..skin.baked import remove_keys, show_live
 from ..stack import find_supple_modifier, is_deformed_by_parent, read_toggles, write_toggles
-from .posed_frames import check_bakeable, posed_frames, without_baked_keys
+from .posed_frames import check_bakeable, posed_frames
 
 LARGEST_KEYS = 4 * 10**9
 """Bytes of the shape keys of a bake: a file that holds more opens nowhere."""
 
 
-def bake_shape_keys(obj: bpy.types.Object, scene: bpy.types.Scene, frames: range) -> Iterator[int]:
+def bake_shape_keys(obj: bpy.types.Object, scene: bpy.types.Scene, frames: Sequence[int]) -> Iterator[int]:
     """Add a shape key for each frame, keyed to be on in that frame, and yield how many are done.
 
     Keys that the mesh has already stay live: what they add is left out of the baked ones. An earlier bake is removed
@@ -37,7 +37,7 @@ def bake_shape_keys(obj: bpy.types.Object, scene: bpy.types.Scene, frames: range
     earlier = settings_of(obj).baked_keys
     made = [] if obj.data.shape_keys is not None else [obj.shape_key_add(name="Basis").name]
     try:
-        with without_baked_keys(obj), closing(posed_frames(obj, supple, scene, frames)) as posed:
+        with closing(posed_frames([obj], scene, frames)) as posed:
             yield from _fill_keys(obj, posed, made)
     except BaseException:  # whatever ends it early, also the generator being closed
         remove_keys(obj, made)
@@ -47,13 +47,13 @@ def bake_shape_keys(obj: bpy.types.Object, scene: bpy.types.Scene, frames: range
     scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
 
 
-def _fill_keys(obj: bpy.types.Object, posed: Iterator[tuple[int, np.ndarray]], made: list[str]) -> Iterator[int]:
+def _fill_keys(obj: bpy.types.Object, posed: Iterator[tuple[int, list[np.ndarray]]], made: list[str]) -> Iterator[int]:
     """Add a key for each posed frame, and its name to those made; yield how many are done."""
     settings, keys, active_index = settings_of(obj), obj.data.shape_keys, obj.active_shape_key_index
     earlier = [name for name in settings.baked_keys.split("\n") if name]
     had_keys = any(key.name not in {*earlier, *made} for key in keys.key_blocks)
     basis = read_key_points(keys.reference_key)
-    for done, (frame, points) in enumerate(posed, start=1):
+    for done, (frame, (points,)) in enumerate(posed, start=1):
         mixed = _points_above(obj) if had_keys else basis
         key = obj.shape_key_add(name=f"Supple {frame}", from_mix=False)
         key.value = 0.0
@@ -64,7 +64,7 @@ def _fill_keys(obj: bpy.types.Object, posed: Iterator[tuple[int, np.ndarray]], m
         yield done
 
 
-def _show_keys(obj: bpy.types.Object, made: list[str], frames: range) -> None:
+def _show_keys(obj: bpy.types.Object, made: list[str], frames: Sequence[int]) -> None:
     """Deform an object by its keys of this bake instead of by an earlier one, or live."""
     settings, keys = settings_of(obj), obj.data.shape_keys
     basis = keys.reference_key.name
@@ -74,8 +74,8 @@ def _show_keys(obj: bpy.types.Object, made: list[str], frames: range) -> None:
     for key, frame in zip(frame_keys, frames, strict=True):
         key.name = f"Supple {frame}"
     settings.baked_keys = "\n".join([basis] * (basis in (*earlier, *made)) + [key.name for key in frame_keys])
-    for key, frame in zip(frame_keys, frames, strict=True):
-        key_spike(keys, key, "value", frame, frames)
+    for number, key in enumerate(frame_keys):
+        key_spike(keys, key, "value", number, frames)
     show_live(obj)
     supple = find_supple_modifier(obj)
     settings.live_toggles = read_toggles(supple)

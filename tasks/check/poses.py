@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import bpy
@@ -63,7 +64,7 @@ def read_action_poses(armature: bpy.types.Object, skeleton: Skeleton) -> list[Ch
 
 
 def label_poses(
-    armature: bpy.types.Object, skeleton: Skeleton, action: bpy.types.Action | None, frames: range
+    armature: bpy.types.Object, skeleton: Skeleton, action: bpy.types.Action | None, frames: Sequence[int]
 ) -> list[CheckedPose]:
     """The poses of an armature in frames of an action, or as it is animated; see `read_poses`."""
     name = "" if action is None else action.name

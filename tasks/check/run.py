@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -47,7 +47,7 @@ class Options:
     methods: tuple[str, ...] = COMPARED
     use_actions: bool = True
     angle: float = np.pi / 3.0
-    frames: range | None = None
+    frames: Sequence[int] | None = None
 
 
 @dataclass(frozen=True)

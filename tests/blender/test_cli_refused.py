@@ -75,13 +75,23 @@ def test_an_object_that_is_not_bound(tmp_path, plain_file, name, capsys):
         ("8-1", "Frame range 8 to 1 runs backwards"),
         ("1-8:0", "Frame step is 0: choose 1 or more"),
         ("=-1--3", "Frame range -1 to -3 runs backwards"),
+        ("1-8,5", "Frame 5 is given twice: leave it out once"),
+        ("one", "'one' is not a frame range: write it as 1-250 or 1-250:2"),
+        ("1-8,", "'' is not a frame range"),
     ),
 )
 def test_frames_that_cannot_be_baked(tmp_path, bound_file, frames, message, capsys):
     capsys.readouterr()
     chosen = [f"--frames{frames}"] if frames.startswith("=") else ["--frames", frames]
-    code = main("bake", bound_file, "--object", "Tube", *chosen, "--output", tmp_path / "a.pc2")
-    assert_refused(code, capsys.readouterr(), message)
+    assert main("bake", bound_file, "--object", "Tube", *chosen, "--output", tmp_path / "a.pc2") == USAGE
+    assert f"supple: error: argument --frames: {message}" in capsys.readouterr().err
+    assert not (tmp_path / "a.pc2").exists()
+
+
+def test_a_point_cache_holds_one_range(tmp_path, bound_file, capsys):
+    capsys.readouterr()
+    code = main("bake", bound_file, "--object", "Tube", "--frames", "1-3,5", "--output", tmp_path / "a.pc2")
+    assert_refused(code, capsys.readouterr(), "A PC2 file holds one range of frames, not 1-3,5: bake each by itself")
     assert not (tmp_path / "a.pc2").exists()
 
 
@@ -122,11 +132,6 @@ def test_wrong_usage(tmp_path, plain_file, argv, capsys):
     assert captured.err.startswith("usage: supple")
     assert captured.out == ""
     assert not (tmp_path / "new").exists()
-
-
-def test_wrong_frames_are_told_how_to_be_written(tmp_path, bound_file, capsys):
-    assert main("bake", bound_file, "--object", "Tube", "--output", tmp_path / "new", "--frames", "one") == USAGE
-    assert "'one' is not a frame range: write it as 1-250 or 1-250:2" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("argv", (("--help",), ("bake", "--help")))

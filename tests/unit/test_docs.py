@@ -337,7 +337,8 @@ def test_an_unknown_message_is_found() -> None:
 def read_commands() -> tuple[set[str], set[str]]:
     """Commands of the command line, and the options of all of them."""
     commands, options = set(), set()
-    for node in ast.walk(ast.parse((ROOT / "cli/arguments.py").read_text(encoding="utf-8"))):
+    modules = [ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "cli").glob("*.py")]
+    for node in (node for module in modules for node in ast.walk(module)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
             name = text_of(node.args[0])
             if node.func.attr == "add_parser":

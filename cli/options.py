@@ -1,0 +1,78 @@
+"""What options of several commands take: files, frames, lengths, and the words for them."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+from typing import Any
+
+from ..deformers import SkinningError
+from ..deformers.skinning.dlbnt import ORDER
+from ..tasks.frames import parse_frames
+
+
+def add_file(command: argparse.ArgumentParser) -> None:
+    command.add_argument("file", type=read_path, metavar="FILE.blend", help="file to open")
+
+
+def add_choices(command: argparse.ArgumentParser) -> None:
+    """What methods that blend joints let choose."""
+    command.add_argument("--order", choices=ORDER.keys, help="what DLBNT applies first: GH stretch, HG rotation")
+    share: dict[str, Any] = {"type": float, "metavar": "0..1"}
+    command.add_argument("--sharpness", help="how pointed bent joints are, with CENTERS", **share)
+    command.add_argument("--bulge-limit", help="how much of what swells at bent joints is drawn back", **share)
+    command.add_argument("--contact", help="how much both sides of a bent joint keep apart", **share)
+
+
+def add_frames(command: argparse.ArgumentParser, help_start: str, otherwise: str = "those of the scene") -> None:
+    command.add_argument(
+        "--frames",
+        type=read_frames,
+        metavar="A-B[:STEP]",
+        help=f"{help_start}; {otherwise} if not given. Below zero: --frames=-10-20",
+    )
+
+
+def read_frames(text: str) -> tuple[range, ...]:
+    try:
+        return parse_frames(text)
+    except SkinningError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def read_angle(text: str) -> float:
+    try:
+        angle = float(text)
+    except ValueError:
+        angle = -1.0
+    if not 0.0 <= angle <= 150.0:
+        raise argparse.ArgumentTypeError(f"'{text}' is not an angle: give 0 to 150 degrees")
+    return angle
+
+
+def read_angles(text: str) -> tuple[float, ...]:
+    return tuple(map(read_angle, read_names(text)))
+
+
+def read_names(text: str) -> tuple[str, ...]:
+    return tuple(name for part in text.split(",") if (name := part.strip()))
+
+
+def read_length(text: str) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*(mm|cm|m)?", text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a length: write it as 3mm, 0.3cm or 0.003m")
+    return float(match[1]) * {"mm": 1e-3, "cm": 1e-2, "m": 1.0, None: 1.0}[match[2]]
+
+
+def read_path(text: str) -> Path:
+    if not text:
+        raise argparse.ArgumentTypeError("a path is empty: name a file or folder")
+    return Path(text)
+
+
+def read_number(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of bones: give 0 or more")
+    return int(text)
