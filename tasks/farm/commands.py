@@ -1,0 +1,56 @@
+"""What a job for a farm is, and the commands of its steps that are the same for each engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+RENDER_SCRIPT = Path(__file__).with_name("render_frames.py")
+"""What a Blender without Supple runs to render a chunk of frames."""
+
+
+@dataclass(frozen=True)
+class FarmJob:
+    """A bake of the open file, cut into chunks.
+
+    Attributes
+    ----------
+    file : Path
+        The .blend file as it is on the disk.
+    objects : tuple of str
+        Names of the meshes to bake; empty for all.
+    frames : tuple of range
+        As `parse_frames` gives them.
+    chunk : int
+        Most frames that are baked, or rendered, at a time.
+    choices : tuple of str
+        Words that `supple bake` gets besides, such as "--method", "DLBNT".
+    output : Path
+        The folder of the job, which takes its description and all that it makes.
+    render : bool
+        Whether frames are rendered after the bake.
+    task_chunking : bool
+        Whether an engine may cut the frames by itself, so that whoever submits the job can change them.
+    expect : str
+        What each worker must have, as `Inputs.describe` says it; `write_job` fills it in.
+    """
+
+    file: Path
+    objects: tuple[str, ...]
+    frames: tuple[range, ...]
+    chunk: int
+    choices: tuple[str, ...]
+    output: Path
+    render: bool = False
+    task_chunking: bool = True
+    expect: str = ""
+
+    @property
+    def baked_name(self) -> str:
+        """Name of the .blend file that plays the caches, in the folder of the job."""
+        return f"{self.file.stem}_baked.blend"
+
+    @property
+    def chosen(self) -> list[str]:
+        """The words of `supple bake` that name the objects, and what is chosen besides."""
+        return [*(f"--object={name}" for name in self.objects), *(() if self.objects else ("--all",)), *self.choices]

@@ -1,0 +1,106 @@
+"""A job for a render farm: the open file, checked as far as that goes before workers have it, in an engine's words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import bpy
+
+from ...bridge.files import filling
+from ...deformers import SkinningError
+from ...settings.objects import settings_of
+from ..bake.posed_frames import check_bakeable
+from ..character import has_armature_modifier
+from ..frames import cut_frames
+from ..skin.bind import check_bindable
+from . import openjd
+from .commands import FarmJob
+
+
+@dataclass(frozen=True)
+class Engine:
+    """What runs a job.
+
+    Attributes
+    ----------
+    label, tooltip : str
+        For menus.
+    describe : callable
+        Gives the text of each file of a job by its name in the job's folder.
+    """
+
+    label: str
+    tooltip: str
+    describe: Callable[[FarmJob], dict[str, str]]
+
+
+ENGINES = {
+    "openjd": Engine("Open Job Description", "Job bundle, for AWS Deadline Cloud and openjd", openjd.describe),
+}
+"""The engines by their words on the command line."""
+
+
+def write_job(job: FarmJob, engine: str) -> list[Path]:
+    """Write a job of the open file for an engine of `ENGINES`, and return the files that were written.
+
+    The job's folder is made where only that is missing. What an earlier job has made in it stays: chunks that are whole
+    and of the same inputs are not baked again.
+
+    Raises
+    ------
+    SkinningError
+        Where a worker could not run it, as far as that can be seen here, or a file can not be written.
+    """
+    check_job(job)
+    texts = ENGINES[engine].describe(job)
+    with filling(job.output) as folder:
+        for name, text in texts.items():
+            (folder / name).write_text(text, encoding="utf-8", newline="\n")
+    return [job.output / name for name in texts]
+
+
+def check_job(job: FarmJob) -> None:
+    """Raise SkinningError where a worker could not run the job, as far as that can be seen in the open file."""
+    if not bpy.data.filepath or not job.file.is_file():
+        raise SkinningError("The file is not saved, and workers open it from the disk: save it first")
+    if bpy.data.is_dirty:
+        raise SkinningError(
+            f"'{job.file.name}' has changes that are not saved, and workers would not have: save it first"
+        )
+    cut_frames(job.frames, job.chunk)
+    for obj in _find_objects(job):
+        if "--method" in job.choices:
+            check_bindable(obj)
+        else:
+            check_bakeable(obj)
+    if job.render:
+        _check_renders(bpy.context.scene)
+
+
+def _find_objects(job: FarmJob) -> list[bpy.types.Object]:
+    """The meshes that the job's words choose; raises SkinningError where there is none, or none of a name."""
+    meshes = [obj for obj in bpy.context.scene.objects if has_armature_modifier(obj)]
+    if job.objects:
+        by_name = {obj.name: obj for obj in meshes}
+        for name in job.objects:
+            if name not in by_name:
+                raise SkinningError(f"'{name}' is no mesh of the scene with an Armature modifier: choose another")
+        return [by_name[name] for name in job.objects]
+    chosen = meshes if "--method" in job.choices else [obj for obj in meshes if settings_of(obj).is_bound]
+    if not chosen:
+        raise SkinningError("No mesh of the scene is bound: bind the character first, or give --method")
+    return chosen
+
+
+def _check_renders(scene: bpy.types.Scene) -> None:
+    """Raise SkinningError for a scene whose frames can not be rendered one by one."""
+    if scene.render.is_movie_format:
+        raise SkinningError(
+            f"The render output is a movie ({scene.render.image_settings.file_format}), which chunks of frames can not "
+            "be parts of: choose an image format, such as PNG or OpenEXR"
+        )
+    has_camera = scene.camera is not None or any(marker.camera for marker in scene.timeline_markers)
+    if not has_camera and not (scene.render.use_sequencer and scene.sequence_editor):
+        raise SkinningError("The scene has no camera to render from: set one, or do not render")

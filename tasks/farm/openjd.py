@@ -1,0 +1,201 @@
+"""A job bundle of Open Job Description, specification jobtemplate-2023-09: what AWS Deadline Cloud and `openjd` run."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from ...deformers import SkinningError
+from ..frames import cut_frames, describe_frames
+from .assets import find_assets
+from .commands import RENDER_SCRIPT, FarmJob
+
+LONGEST_TEXT, LONGEST_NAME, MOST_CHUNKS = 1024, 128, 1024
+"""Characters of a parameter and of a job's name, and values of a list, in the specification."""
+
+FILE, FOLDER, CHUNK = "{{Param.SceneFile}}", "{{Param.OutputFolder}}", "{{Task.Param.Chunk}}"
+BRACES = {"{": "OpeningBrace", "}": "ClosingBrace"}
+"""Parameters that stand for braces in names: the specification has no other way to write them."""
+
+DOUBLE, CONTROL = re.compile(r"\{\{|\}\}"), re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+def describe(job: FarmJob) -> dict[str, str]:
+    """The files of a job bundle: names with their texts.
+
+    Raises
+    ------
+    SkinningError
+        For what the specification has no room for.
+    """
+    values = [{"name": "SceneFile", "value": str(job.file)}, {"name": "OutputFolder", "value": str(job.output)}]
+    files, folders = find_assets()
+    assets = {
+        "inputs": {"filenames": files, "directories": folders},
+        "outputs": {"directories": []},
+        "referencedPaths": [],
+    }
+    contents = {
+        "template.json": _template(job),
+        "parameter_values.json": {"parameterValues": values},
+        "asset_references.json": {"assetReferences": assets},
+    }
+    return {name: json.dumps(content, indent=2, ensure_ascii=False) + "\n" for name, content in contents.items()}
+
+
+def _template(job: FarmJob) -> dict[str, Any]:
+    steps = [_bake_step(job), _join_step(job)]
+    if job.render:
+        steps += [_apply_step(job), _render_step(job)]
+    template: dict[str, Any] = {
+        "specificationVersion": "jobtemplate-2023-09",
+        "extensions": ["TASK_CHUNKING"],
+        "name": _literal(f"Supple {job.file.stem}"[:LONGEST_NAME]),
+        "parameterDefinitions": _parameters(job),
+        "steps": steps,
+    }
+    if not job.task_chunking:
+        del template["extensions"]
+    text = json.dumps(steps) + template["name"]
+    for brace, name in BRACES.items():
+        if f"{{{{Param.{name}}}}}" in text:
+            template["parameterDefinitions"].append(
+                {"name": name, "type": "STRING", "default": brace, "userInterface": {"control": "HIDDEN"}}
+            )
+    return template
+
+
+def _parameters(job: FarmJob) -> list[dict[str, Any]]:
+    """What whoever submits the job can change; the frames only where the engine cuts them."""
+    parameters: list[dict[str, Any]] = [
+        {
+            "name": "SceneFile",
+            "type": "PATH",
+            "objectType": "FILE",
+            "dataFlow": "IN",
+            "description": "The .blend file, in the state that the job was made for.",
+            "userInterface": {"control": "CHOOSE_INPUT_FILE", "label": "Scene File"},
+        },
+        {
+            "name": "OutputFolder",
+            "type": "PATH",
+            "objectType": "DIRECTORY",
+            "dataFlow": "OUT",
+            "description": "The folder for chunks, caches and rendered frames.",
+            "userInterface": {"control": "CHOOSE_DIRECTORY", "label": "Output Folder"},
+        },
+        {
+            "name": "Blender",
+            "type": "STRING",
+            "default": "blender",
+            "description": "The command that starts Blender, with Supple installed, on a worker.",
+        },
+    ]
+    if not job.task_chunking:
+        return parameters
+    frames = describe_frames(job.frames)
+    if len(frames) > LONGEST_TEXT:
+        raise SkinningError(
+            f"The list of frames has {len(frames):,} characters, and Open Job Description has room for "
+            f"{LONGEST_TEXT:,}: name fewer ranges, or list the chunks with --no-task-chunking"
+        )
+    return [
+        *parameters,
+        {"name": "Frames", "type": "STRING", "default": frames, "description": "Such as 1-250 or 1-50,60,100-200."},
+        {
+            "name": "FramesPerChunk",
+            "type": "INT",
+            "default": job.chunk,
+            "minValue": 1,
+            "description": "Most frames that a worker bakes, or renders, at a time.",
+            "userInterface": {"control": "SPIN_BOX", "label": "Frames per Chunk"},
+        },
+    ]
+
+
+def _bake_step(job: FarmJob) -> dict[str, Any]:
+    bake = _supple(
+        *("bake", FILE, *map(_literal, job.chosen), "--part", f"--frames={CHUNK}", "--output", f"{FOLDER}/chunks"),
+        *("--expect", job.expect, "--progress", "openjd"),
+    )
+    check = {
+        "name": "Check",
+        "description": "Whether a worker has the Supple, the Blender and the file that the job was made with.",
+        "script": {"actions": {"onEnter": _supple("info", FILE, "--expect", job.expect)}},
+    }
+    return {
+        "name": "Bake",
+        "stepEnvironments": [check],
+        "parameterSpace": _chunks(job),
+        "script": {"actions": {"onRun": bake}},
+    }
+
+
+def _join_step(job: FarmJob) -> dict[str, Any]:
+    frames = "{{Param.Frames}}" if job.task_chunking else describe_frames(job.frames)
+    join = _supple(
+        "join", f"{FOLDER}/chunks", f"--frames={frames}", "--expect", job.expect, "--output", f"{FOLDER}/caches"
+    )
+    return {"name": "Join", **_after("Bake"), "script": {"actions": {"onRun": join}}}
+
+
+def _apply_step(job: FarmJob) -> dict[str, Any]:
+    objects = [_literal(word) for word in job.chosen if word.startswith("--object=")]
+    apply = _supple("apply", FILE, *objects, "--cache", f"{FOLDER}/caches", "--output", _baked_file(job))
+    return {"name": "Apply", **_after("Join"), "script": {"actions": {"onRun": apply}}}
+
+
+def _render_step(job: FarmJob) -> dict[str, Any]:
+    script = {"name": "RenderFrames", "type": "TEXT", "filename": RENDER_SCRIPT.name, "data": RENDER_SCRIPT.read_text()}
+    render = _blender(
+        *("--background", _baked_file(job), "--python-exit-code", "1", "--python", "{{Task.File.RenderFrames}}"),
+        *("--", f"--frames={CHUNK}", "--output", f"{FOLDER}/frames", "--progress", "openjd"),
+    )
+    return {
+        "name": "Render",
+        **_after("Apply"),
+        "parameterSpace": _chunks(job),
+        "script": {"embeddedFiles": [script], "actions": {"onRun": render}},
+    }
+
+
+def _chunks(job: FarmJob) -> dict[str, Any]:
+    """The parameter whose values are chunks of frames: made by the engine, or listed where that can not cut them."""
+    if job.task_chunking:
+        chunks = {"defaultTaskCount": "{{Param.FramesPerChunk}}", "rangeConstraint": "CONTIGUOUS"}
+        chunk = {"name": "Chunk", "type": "CHUNK[INT]", "range": "{{Param.Frames}}", "chunks": chunks}
+    else:
+        listed = [describe_frames([frames]) for frames in cut_frames(job.frames, job.chunk)]
+        if len(listed) > MOST_CHUNKS:
+            raise SkinningError(
+                f"The job has {len(listed):,} chunks, and Open Job Description lists {MOST_CHUNKS:,} at most: choose "
+                "more frames for each chunk, or make several jobs"
+            )
+        chunk = {"name": "Chunk", "type": "STRING", "range": listed}
+    return {"taskParameterDefinitions": [chunk]}
+
+
+def _supple(*words: str) -> dict[str, Any]:
+    return _blender("--command", "supple", *words)
+
+
+def _blender(*words: str) -> dict[str, Any]:
+    return {"command": "{{Param.Blender}}", "args": list(words)}
+
+
+def _after(step: str) -> dict[str, Any]:
+    return {"dependencies": [{"dependsOn": step}]}
+
+
+def _baked_file(job: FarmJob) -> str:
+    return f"{FOLDER}/{_literal(job.baked_name)}"
+
+
+def _literal(text: str) -> str:
+    """A text as it is, where the specification would read two braces as a name; SkinningError for what it refuses."""
+    if CONTROL.search(text):
+        raise SkinningError(
+            f"{text!r} has a control character, which Open Job Description refuses: choose another name"
+        )
+    return re.sub("[{}]", lambda match: f"{{{{Param.{BRACES[match[0]]}}}}}", text) if DOUBLE.search(text) else text

@@ -1,0 +1,57 @@
+"""A stand-in for the program `blender`: Blender as a Python module, with the checkout as its extension.
+
+    python blender.py --command supple bake hero.blend ...
+    python blender.py --background hero.blend --python-exit-code 1 --python script.py -- words
+
+It understands these two, and ends with the exit code that Blender would. The second runs without Supple.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import runpy
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+
+
+def main(words: list[str]) -> int:
+    with tempfile.TemporaryDirectory(prefix="supple-farm-") as folder:
+        os.environ["BLENDER_USER_RESOURCES"] = folder  # read once, by the import of bpy
+        os.environ.pop("OCIO", None)
+        if words[:2] == ["--command", "supple"]:
+            return run_command(words[2:], Path(folder))
+        if words[:1] == ["--background"] and words[2:5:2] == ["--python-exit-code", "--python"]:
+            return run_script(words)
+    raise SystemExit(f"The stand-in for Blender does not understand {words}")
+
+
+def run_command(words: list[str], folder: Path) -> int:
+    import checkout
+
+    checkout.enable(folder / "checkout")
+    try:
+        return importlib.import_module(checkout.MODULE + ".cli").main(words)
+    finally:
+        checkout.disable()
+
+
+def run_script(words: list[str]) -> int:
+    import bpy
+
+    bpy.ops.wm.open_mainfile(filepath=words[1], load_ui=False)
+    sys.argv = ["blender", *words]
+    try:
+        runpy.run_path(words[5], run_name="__main__")
+    except Exception:
+        traceback.print_exc()
+        return int(words[3])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
