@@ -24,6 +24,7 @@ from .commands import (
     weight_meshes,
     write_patterns,
 )
+from .farm import add_farm
 from .messages import tell
 from .options import (
     add_choices,
@@ -209,5 +210,16 @@ def _add_correct(commands: Any) -> None:
     corrector.set_defaults(run=correct_meshes)
 
 
-ADDED = (_add_info, _add_bind, add_bake, _add_patterns, _add_weights, _add_compare, _add_copy, _add_correct, add_join)
+ADDED = (
+    _add_info,
+    _add_bind,
+    add_bake,
+    _add_patterns,
+    _add_weights,
+    _add_compare,
+    _add_copy,
+    _add_correct,
+    add_join,
+    add_farm,
+)
 """The commands, in the order of `--help`."""

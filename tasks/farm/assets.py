@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import bpy
@@ -29,7 +30,7 @@ def find_assets() -> tuple[list[str], list[str]]:
     return sorted(map(str, files)), sorted(map(str, folders))
 
 
-def _find_sequences() -> list[bpy.types.ID]:
+def _find_sequences() -> Iterator[bpy.types.Image | bpy.types.MovieClip | bpy.types.CacheFile | bpy.types.Volume]:
     """Data-blocks that read a file for each frame, of which they name one."""
-    images = [data for data in (*bpy.data.images, *bpy.data.movieclips) if data.source == "SEQUENCE"]
-    return images + [data for data in (*bpy.data.cache_files, *bpy.data.volumes) if data.is_sequence]
+    yield from (data for data in (*bpy.data.images, *bpy.data.movieclips) if data.source == "SEQUENCE")
+    yield from (data for data in (*bpy.data.cache_files, *bpy.data.volumes) if data.is_sequence)

@@ -47,7 +47,7 @@ def run_script(words: list[str]) -> int:
     sys.argv = ["blender", *words]
     try:
         runpy.run_path(words[5], run_name="__main__")
-    except Exception:
+    except Exception:  # noqa: BLE001 - as Blender does
         traceback.print_exc()
         return int(words[3])
     return 0
