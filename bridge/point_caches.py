@@ -36,6 +36,11 @@ class CacheHeader:
         """The header of a file with one sample for each of these frames."""
         return cls(point_count, frames.start, frames.step, len(frames))
 
+    @property
+    def frame_end(self) -> float:
+        """Last frame."""
+        return self.frame_start + (self.sample_count - 1) * self.frame_step
+
     def pack(self) -> bytes:
         """The 32 bytes at the start of the file."""
         return HEADER.pack(SIGNATURE, VERSION, self.point_count, self.frame_start, self.frame_step, self.sample_count)

@@ -26,12 +26,22 @@ BETWEEN_REDRAWS = 0.2
 """Seconds of baking between two redraws of the window, which may take longer than a frame."""
 
 
-def _list_bound(context: bpy.types.Context, whole: bool) -> list[bpy.types.Object]:
-    """The bound meshes to bake: the active one, or those of the character that are ticked."""
+def _list_chosen(context: bpy.types.Context, whole: bool) -> list[bpy.types.Object]:
+    """The meshes that a bake is for: the active one, or those of the character that are ticked."""
     active = context.active_object
     if whole or (active is not None and active.type == "ARMATURE"):
-        return [obj for obj in list_ticked(context) if settings_of(obj).is_bound]
-    return [active] if active is not None and active.type == "MESH" and settings_of(active).is_bound else []
+        return list_ticked(context)
+    return [active] if active is not None and active.type == "MESH" else []
+
+
+def _list_bound(context: bpy.types.Context, whole: bool) -> list[bpy.types.Object]:
+    """Those of them that are bound."""
+    return [obj for obj in _list_chosen(context, whole) if settings_of(obj).is_bound]
+
+
+def _list_baked(context: bpy.types.Context, whole: bool) -> list[bpy.types.Object]:
+    """Those of them that a bake deforms."""
+    return [obj for obj in _list_chosen(context, whole) if settings_of(obj).bake != "NONE"]
 
 
 class BakeOperator:
@@ -239,16 +249,15 @@ class SUPPLE_OT_clear_bake(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        if not any(settings_of(obj).bake != "NONE" for obj in _list_bound(context, False) + _list_bound(context, True)):
+        if not (_list_baked(context, False) or _list_baked(context, True)):
             cls.poll_message_set(translate("Select a mesh that Supple has baked"))
             return False
         return True
 
     def execute(self, context: bpy.types.Context) -> set[str]:
         try:
-            for obj in _list_bound(context, self.whole):
-                if settings_of(obj).bake != "NONE":
-                    clear_bake(obj)
+            for obj in _list_baked(context, self.whole):
+                clear_bake(obj)
         except SkinningError as error:
             self.report({"ERROR"}, translate(str(error)))
             return {"CANCELLED"}

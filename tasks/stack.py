@@ -213,6 +213,12 @@ def check_not_linked(obj: bpy.types.Object) -> None:
         )
 
 
+def check_not_baked(obj: bpy.types.Object) -> None:
+    """Raise SkinningError where a bake deforms an object instead of Supple, or of its Armature modifier."""
+    if settings_of(obj).bake != "NONE":
+        raise SkinningError(f"'{obj.name}' is deformed by a bake: go back to live first")
+
+
 def hand_over(obj: bpy.types.Object) -> None:
     """Let the Armature modifier deform a bound object for now, as in a file that is opened without Supple.
 
@@ -277,20 +283,13 @@ def flip(obj: bpy.types.Object, to_armature: bool) -> None:
     SkinningError
         Where a bake deforms the object, or the user has removed one of the modifiers.
     """
-    if settings_of(obj).bake != "NONE":
-        raise SkinningError(f"'{obj.name}' is deformed by a bake: go back to live first")
+    check_not_baked(obj)
     check_not_linked(obj)
     supple, armature = find_supple_modifier(obj), find_replaced_modifier(obj)
     if is_flipped(obj) == to_armature:
         return
     hidden, shown = (supple, armature) if to_armature else (armature, supple)
     shown.show_viewport, hidden.show_viewport = hidden.show_viewport, False
-
-
-def pass_toggles(source: bpy.types.Modifier, target: bpy.types.Modifier) -> None:
-    """Let `target` deform where `source` did, in the viewport and in the render."""
-    write_toggles(target, read_toggles(source))
-    write_toggles(source, (False, False))
 
 
 def read_toggles(modifier: bpy.types.Modifier) -> tuple[bool, bool]:

@@ -299,7 +299,7 @@ class VIEW3D_PT_supple_bake(SupplePanel, bpy.types.Panel):
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         settings = shown_settings(context)
-        return settings is not None and settings.is_bound
+        return settings is not None and (settings.is_bound or settings.bake != "NONE")
 
     def draw(self, context: bpy.types.Context) -> None:
         layout = self.layout

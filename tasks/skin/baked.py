@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import bpy
 
 from ...bridge.animation import remove_curves
+from ...bridge.drivers import ensure_driver, remove_drivers, set_expression
 from ...bridge.modifiers import add_modifier, is_supple_modifier, remove_modifier
 from ...bridge.point_caches import CacheHeader, open_cache
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
-from ..stack import check_not_linked, find_supple_modifier, pass_toggles, read_toggles, write_toggles
+from ..stack import (
+    check_not_linked,
+    either,
+    find_armature_modifier,
+    find_replaced_modifier,
+    find_supple_modifier,
+    read_toggles,
+    write_toggles,
+)
 
 CACHE_MODIFIER = "Supple Bake"
 
@@ -32,29 +43,105 @@ def show_cache(obj: bpy.types.Object, path: Path, frames: range | None = None) -
     else:
         with open_cache(path) as (header, _):
             pass
+    show_caches(obj, [(path, header)])
+
+
+def show_caches(obj: bpy.types.Object, caches: Sequence[tuple[Path, CacheHeader]]) -> None:
+    """Deform the object by baked PC2 files, instead of live by Supple's or by its Armature modifier.
+
+    Each has a Mesh Cache modifier; of several, drivers without Python have exactly one act at any time.
+
+    Parameters
+    ----------
+    obj : Object
+        Bound, or with an Armature modifier.
+    caches : sequence of (Path, CacheHeader)
+        Files, which may appear later, and their headers: frames that do not overlap, in any order.
+
+    Raises
+    ------
+    SkinningError
+        Where there is nothing that the bake stands in for, or more than one.
+    """
     clear_bake(obj)
-    settings = settings_of(obj)
-    supple = find_supple_modifier(obj)
-    settings.live_toggles = read_toggles(supple)
-    modifier = add_modifier(obj, CACHE_MODIFIER, "MESH_CACHE", obj.modifiers.find(supple.name) + 1)
-    modifier.cache_format = "PC2"
-    modifier.filepath = bpy.path.relpath(str(path)) if bpy.data.filepath else str(path)
-    modifier.frame_scale = 1.0 / header.frame_step
-    modifier.frame_start = header.frame_start / header.frame_step  # counted in samples
-    pass_toggles(supple, modifier)
-    settings.cache_modifier = modifier.name
+    settings, live = settings_of(obj), find_live_modifier(obj)
+    toggles, index = read_toggles(live), obj.modifiers.find(live.name)
+    caches = sorted(caches, key=lambda cache: cache[1].frame_start)
+    made = [_add_cache(obj, index + number, *cache) for number, cache in enumerate(caches, start=1)]
+    names = [modifier.name for modifier in made]
+    for name, expression in zip(names, _when_to_act([header for _, header in caches]), strict=True):
+        _act_when(obj.modifiers[name], toggles, expression)
+    settings.live_toggles = toggles
+    if live.type == "ARMATURE":
+        settings.armature_modifier = live.name
+    write_toggles(live, (False, False))
+    settings.cache_modifier = "\n".join(names)
     settings.bake = "PC2"
 
 
-def _find_cache_modifier(obj: bpy.types.Object) -> bpy.types.Modifier | None:
-    """The Mesh Cache modifier of a bake: by its name, else, renamed, the one right below Supple's."""
-    named = obj.modifiers.get(settings_of(obj).cache_modifier)
-    if named is not None:
+def find_live_modifier(obj: bpy.types.Object) -> bpy.types.Modifier:
+    """The modifier that a bake stands in for: Supple's, or the Armature modifier of an object that is not bound.
+
+    Raises
+    ------
+    SkinningError
+        Where there is none, or more than one.
+    """
+    settings = settings_of(obj)
+    if settings.is_bound or any(map(is_supple_modifier, obj.modifiers)):
+        return find_supple_modifier(obj)
+    return find_armature_modifier(obj) if settings.bake == "NONE" else find_replaced_modifier(obj)
+
+
+def _add_cache(obj: bpy.types.Object, index: int, path: Path, header: CacheHeader) -> bpy.types.Modifier:
+    """Put a Mesh Cache modifier that plays a PC2 file into the stack at `index`."""
+    modifier = add_modifier(obj, CACHE_MODIFIER, "MESH_CACHE", index)
+    modifier.cache_format = "PC2"
+    modifier.filepath = _name_file(path)
+    modifier.frame_scale = 1.0 / header.frame_step
+    modifier.frame_start = header.frame_start / header.frame_step  # counted in samples
+    return modifier
+
+
+def _name_file(path: Path) -> str:
+    """A path as it is stored: relative to the open file, unless that has no name or is on another drive."""
+    if not bpy.data.filepath:
+        return str(path)
+    try:
+        return bpy.path.relpath(str(path))
+    except ValueError:
+        return str(path)
+
+
+def _when_to_act(headers: list[CacheHeader]) -> list[str]:
+    """For each of several caches in their order an expression of when it acts; they change halfway between."""
+    if len(headers) == 1:
+        return [""]
+    edges = [(first.frame_end + second.frame_start) / 2 for first, second in itertools.pairwise(headers)]
+    between = [f"{start!r} <= frame < {end!r}" for start, end in itertools.pairwise(edges)]
+    return [f"frame < {edges[0]!r}", *between, f"{edges[-1]!r} <= frame"]
+
+
+def _act_when(modifier: bpy.types.Modifier, toggles: tuple[bool, bool], expression: str) -> None:
+    """Switch a modifier on as the toggles say, if need be driven by an expression."""
+    write_toggles(modifier, toggles)
+    for name, is_on in zip(("show_viewport", "show_render"), toggles, strict=True):
+        if is_on and expression:
+            set_expression(ensure_driver(modifier.id_data, modifier.path_from_id(name), 0).driver, expression)
+
+
+def _find_cache_modifiers(obj: bpy.types.Object) -> list[bpy.types.Modifier]:
+    """The Mesh Cache modifiers of a bake: by their names, else, renamed, as many right below what they stand in for."""
+    names = settings_of(obj).cache_modifier.split("\n")
+    named = [obj.modifiers[name] for name in names if name in obj.modifiers]
+    if len(named) == len(names):
         return named
-    for above, modifier in zip(obj.modifiers, obj.modifiers[1:], strict=False):
-        if is_supple_modifier(above) and modifier.type == "MESH_CACHE":
-            return modifier
-    return None
+    live = None
+    with suppress(SkinningError):  # the user may have removed it
+        live = find_live_modifier(obj)
+    below = obj.modifiers[obj.modifiers.find(live.name) + 1 :] if live is not None else []
+    renamed = itertools.takewhile(lambda modifier: modifier.type == "MESH_CACHE", below)
+    return list(itertools.islice(renamed, len(names))) or named
 
 
 def clear_bake(obj: bpy.types.Object) -> None:
@@ -74,18 +161,20 @@ def clear_bake(obj: bpy.types.Object) -> None:
 
 
 def show_live(obj: bpy.types.Object) -> None:
-    """Have Supple's modifier deform an object again instead of a bake."""
+    """Have an object deformed again by Supple's modifier, or by its Armature modifier, instead of by a bake."""
     settings = settings_of(obj)
     if settings.bake != "NONE":
-        toggles, supple = tuple(settings.live_toggles), None
-        cache = _find_cache_modifier(obj) if settings.bake == "PC2" else None
-        if cache is not None:
-            toggles = read_toggles(cache)
-        with suppress(SkinningError):  # the user may have removed Supple's modifier
-            supple = find_supple_modifier(obj)
-            write_toggles(supple, toggles)
-        if cache is not None:
-            remove_modifier(obj, cache, supple)
+        toggles, live = tuple(settings.live_toggles), None
+        caches = _find_cache_modifiers(obj) if settings.bake == "PC2" else []
+        if caches:
+            toggles = either(*map(read_toggles, caches))
+        with suppress(SkinningError):  # the user may have removed it
+            live = find_live_modifier(obj)
+            write_toggles(live, toggles)
+        if len(caches) > 1:
+            remove_drivers(obj, tuple(f"{cache.path_from_id()}." for cache in caches))
+        for name in [cache.name for cache in caches]:
+            remove_modifier(obj, obj.modifiers[name], live)
     settings.bake = "NONE"
     settings.property_unset("cache_modifier")
 

@@ -20,6 +20,7 @@ from ...settings.reports import particle_reports
 from ..stack import (
     BoundObject,
     SkinnedObject,
+    check_not_baked,
     check_not_linked,
     either,
     find_armature_modifier,
@@ -85,8 +86,7 @@ def bind(
     SkinningError
         Where an object can not be bound; nothing is changed then.
     """
-    objects = list(objects)
-    if not objects:
+    if not (objects := list(objects)):
         raise SkinningError("Nothing to bind: select a mesh that has an Armature modifier")
     checked = [check_bindable(obj) for obj in objects]
     prepared = []
@@ -197,6 +197,7 @@ def check_bindable(obj: bpy.types.Object) -> SkinnedObject:
     has_supple = settings_of(obj).is_bound or any(map(modifiers.is_supple_modifier, obj.modifiers))
     replaced = find_replaced_modifier(obj) if has_supple else find_armature_modifier(obj)
     if not has_supple and not (replaced.show_viewport or replaced.show_render):
+        check_not_baked(obj)
         raise SkinningError(
             f"Armature modifier '{replaced.name}' of '{obj.name}' is switched off: switch it on first",
             remedy="SWITCH_ON",
@@ -329,8 +330,7 @@ def make_independent(objects: Iterable[bpy.types.Object]) -> list[bpy.types.Obje
     for obj in bound:
         if settings_of(obj).evaluate != "NODES":
             raise SkinningError(f"'{obj.name}' is deformed by Python, which needs Supple: choose Evaluate: Nodes first")
-        if settings_of(obj).bake != "NONE":
-            raise SkinningError(f"'{obj.name}' is deformed by a bake: go back to live first")
+        check_not_baked(obj)
     for obj in bound:
         settings = settings_of(obj)
         with muted():

@@ -25,7 +25,8 @@ SILENT_CALLS = {"AssertionError", "compile", "print", "push_constant", "smooth",
 
 NOT_SHOWN = re.compile(
     r"^(Supple( .*)?|in slot|with slot|supple_\w+.*|lattice points to test|height = .*|.*\bgl_.*|.*void main.*"
-    r"|Base Color|Vertex Group|Shape Changes|Linear Blending|Joint Limits|mmd_\w+|2\*atan2.*|.*primvars:.*)$",
+    r"|Base Color|Vertex Group|Shape Changes|Linear Blending|Joint Limits|mmd_\w+|2\*atan2.*|.*\bframe <.*"
+    r"|.*primvars:.*)$",
     re.DOTALL,
 )
 """Names of data-blocks and node sockets, shaders, expressions, what files say, and what only a bug raises."""

@@ -1,0 +1,221 @@
+"""Caches that are applied to a file: it plays and renders the same where Supple is not installed."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import bpy
+import numpy as np
+import pytest
+from pictures import FRAMES, assert_something_to_see, prepare_pictures, read_pictures, render_animation
+from pictures import add_character as add_pictured
+from pictures import render_elsewhere as render_without
+from scenes_bake import add_character, assert_live, changes, everything, pack, read_cache
+
+from panels import draw
+from scenes import add_twin, armature_modifier, bind, points_at, save, select, supple_modifier
+from supple.deformers import SkinningError
+from supple.settings.objects import settings_of
+from supple.tasks.bake.apply import apply_caches
+from supple.tasks.bake.caches import bake_cache
+from supple.tasks.skin.baked import CACHE_MODIFIER
+
+pytestmark = pytest.mark.usefixtures("built_groups_if_evaluated")
+
+WHOLE = range(2, 5)
+SEVERAL = (range(-3, 2), range(3, 8, 2), range(20, 21))
+
+
+def describe(obj: bpy.types.Object, frames: range) -> dict:
+    """What stands beside a cache, as far as it is read here."""
+    return {
+        "object": obj.name,
+        "points": len(obj.data.vertices),
+        "frames": [frames[0], frames[-1], frames.step],
+        "inputs": {"supple": "1"},
+    }
+
+
+def bake_folder(folder: Path, *objects: bpy.types.Object, ranges: Iterable[range] = (WHOLE,)) -> Path:
+    """A folder as `supple join` and `supple bake` leave it, for each object and range a cache and its JSON file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, frames in enumerate(ranges):
+        for obj in objects:
+            stem = f"{bpy.path.clean_name(obj.name)}_{number}"
+            list(bake_cache(obj, bpy.context.scene, folder / f"{stem}.pc2", frames))
+            (folder / f"{stem}.json").write_text(json.dumps(describe(obj, frames)), encoding="utf-8")
+    return folder
+
+
+def acting(obj: bpy.types.Object, time: float) -> list[int]:
+    """Which of an object's Mesh Cache modifiers are on, in the viewport and in the render, at a time."""
+    bpy.context.scene.frame_set(int(np.floor(time)), subframe=time - np.floor(time))
+    evaluated = obj.evaluated_get(bpy.context.evaluated_depsgraph_get())
+    caches = [modifier for modifier in evaluated.modifiers if modifier.type == "MESH_CACHE"]
+    assert [modifier.show_viewport for modifier in caches] == [modifier.show_render for modifier in caches]
+    return [number for number, modifier in enumerate(caches) if modifier.show_viewport]
+
+
+@pytest.mark.parametrize("is_bound", (True, False), ids=["bound", "bound for the bake"])
+def test_the_saved_file_renders_the_same_without_supple_wherever_its_folder_is(tmp_path, is_bound):
+    obj, _ = add_pictured("keyed")
+    prepare_pictures("workbench")
+    (tmp_path / "files").mkdir()
+    if is_bound:
+        bind(obj)
+    file = save(tmp_path / "files" / "hero.blend")
+    bind(obj)
+    pictures = render_animation(tmp_path / "live")
+    assert_something_to_see(pictures)
+    caches = bake_folder(tmp_path / "job" / "caches", obj)
+    samples = read_cache(caches / "Tube_0.pc2")[1]
+    bpy.ops.wm.open_mainfile(filepath=str(file))
+    apply_caches(None, caches)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "job" / "baked.blend"), copy=True)
+    file.unlink()
+    (tmp_path / "job").rename(tmp_path / "elsewhere")
+    render_without(tmp_path / "out", with_supple=False, files=[tmp_path / "elsewhere" / "baked.blend"])
+    assert np.array_equal(read_pictures(tmp_path / "out" / "baked"), pictures)
+    with np.load(tmp_path / "out" / "baked.npz") as played:
+        for frame, points in zip(FRAMES, samples, strict=True):
+            assert np.array_equal(played[str(frame)], points)
+
+
+def test_of_several_ranges_exactly_one_cache_acts(tmp_path):
+    obj, _ = add_character("keyed")
+    bind(obj)
+    live = {frame: points_at(obj, frame) for frames in SEVERAL for frame in frames}
+    applied = apply_caches(None, bake_folder(tmp_path / "caches", obj, ranges=SEVERAL))
+    assert applied.describe() == ["Tube: frames -3-1, frames 3-7:2, frames 20-20"]
+    for time in np.arange(-5.0, 25.0, 0.25):
+        expected = 0 if time < 2.0 else 1 if time < 13.5 else 2
+        assert acting(obj, time) == [expected], time
+    for frame, points in live.items():
+        assert np.array_equal(points_at(obj, frame), points), frame
+    assert np.array_equal(points_at(obj, 2.25), live[3])
+    drivers = [curve.driver for curve in obj.animation_data.drivers]
+    assert len(drivers) == 6
+    assert all(driver.is_simple_expression for driver in drivers)
+
+
+@pytest.mark.parametrize("ranges", ((WHOLE,), SEVERAL), ids=["one range", "several"])
+@pytest.mark.parametrize("how", ("untouched", "renamed", "one removed"))
+def test_back_to_live_takes_all_of_it_away(tmp_path, how, ranges):
+    obj, armature = add_character()
+    bind(obj)
+    before = everything(obj)
+    folder = bake_folder(tmp_path / "caches", obj, ranges=ranges)
+    for _ in range(2):  # the second takes the place of the first
+        apply_caches(["Tube"], folder)
+        caches = [modifier for modifier in obj.modifiers if modifier.type == "MESH_CACHE"]
+        assert len(caches) == len(ranges)
+        assert not supple_modifier(obj).show_render
+    if how == "renamed":
+        for cache in caches:
+            cache.name = "Mine"
+    if how == "one removed":
+        obj.modifiers.remove(caches[-1])
+    bpy.ops.supple.clear_bake()
+    assert (settings_of(obj).bake, settings_of(obj).cache_modifier) == ("NONE", "")
+    if how != "one removed":
+        assert changes(before, everything(obj)) == {}
+    assert_live(obj, armature)
+
+
+def test_an_object_that_is_not_bound_gets_its_cache_over_the_armature_modifier(tmp_path):
+    obj, armature = add_character()
+    obj.modifiers.new("Below", "SMOOTH")
+    armature_modifier(obj).show_viewport = False
+    bind(obj)
+    folder = bake_folder(tmp_path / "caches", obj)
+    bpy.ops.supple.unbind()
+    before = everything(obj)
+    for _ in range(2):
+        apply_caches(None, folder)
+        assert [(m.type, m.show_viewport, m.show_render) for m in obj.modifiers] == [
+            ("ARMATURE", False, False),
+            ("MESH_CACHE", False, True),
+            ("SMOOTH", True, True),
+        ]
+    with pytest.raises(RuntimeError, match="'Tube' is deformed by a bake: go back to live first"):
+        bind(obj)
+    assert draw("VIEW3D_PT_supple_bake")[-1] == "supple.clear_bake"
+    assert bpy.ops.supple.clear_bake() == {"FINISHED"}
+    assert changes(before, everything(obj)) == {}
+    armature_modifier(obj).show_viewport = True
+    assert_live(obj, armature)
+
+
+def test_what_is_left_live_is_named(tmp_path):
+    obj, _ = add_character()
+    twin = add_twin(obj)
+    bind(obj, twin, evaluate="PYTHON")
+    folder = bake_folder(tmp_path / "caches", obj, twin)
+    applied = apply_caches([twin.name], folder)
+    assert list(applied.frames) == [twin.name]
+    assert applied.live == ["Tube"]
+    assert applied.describe_missing()[0].startswith("'Tube' has no cache: where Supple is not installed")
+    assert CACHE_MODIFIER not in obj.modifiers
+    assert apply_caches(None, folder).live == []
+
+
+def spoil(folder: Path, how: str, obj: bpy.types.Object) -> None:
+    """Bring something out of order in a folder of one cache."""
+    cache, described = folder / "Tube_0.pc2", folder / "Tube_0.json"
+    if how == "cut":
+        os.truncate(cache, cache.stat().st_size - 1)
+    elif how == "no cache":
+        cache.unlink()
+    elif how == "no JSON":
+        described.write_text("[1", encoding="utf-8")
+    elif how == "other frames":
+        described.write_text(described.read_text(encoding="utf-8").replace("[2, 4, 1]", "[2, 5, 1]"), encoding="utf-8")
+    elif how == "other points":
+        cache.write_bytes(pack(start=2.0, samples=3))
+        described.write_text(json.dumps(describe(obj, WHOLE) | {"points": 2}), encoding="utf-8")
+    elif how == "renamed":
+        obj.name = "Body"
+    elif how == "twice":
+        (folder / "Again.pc2").write_bytes(cache.read_bytes())
+        (folder / "Again.json").write_bytes(described.read_bytes())
+    elif how == "no folder":
+        for path in (cache, described):
+            path.unlink()
+        folder.rmdir()
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    (
+        ("cut", "'Tube_0.pc2' ends within frame 3 of 3: bake it again"),
+        ("no cache", "'Tube_0.pc2' is missing beside its JSON file"),
+        ("no JSON", "There are no caches with their JSON files in"),
+        ("other frames", "'Tube_0.pc2' has other points or frames than its JSON file says"),
+        ("other points", "'Tube_0.pc2' has 2 points, but 'Tube' has 96 vertices: bake it again"),
+        ("renamed", "There is a cache of 'Tube', but no mesh of that name in the file"),
+        ("twice", "'Again.pc2' and 'Tube_0.pc2' hold the same frames of 'Tube': remove one of them"),
+        ("no folder", "No such file or directory"),
+    ),
+)
+def test_caches_that_do_not_fit_are_refused(tmp_path, how, message):
+    obj, _ = add_character()
+    bind(obj)
+    folder = bake_folder(tmp_path / "caches", obj)
+    spoil(folder, how, obj)
+    before = everything(obj)
+    with pytest.raises(SkinningError, match=message):
+        apply_caches(None, folder)
+    assert changes(before, everything(obj)) == {}
+
+
+def test_a_name_without_a_cache_is_refused(tmp_path):
+    obj, _ = add_character()
+    bind(obj)
+    select(obj)
+    folder = bake_folder(tmp_path / "caches", obj)
+    with pytest.raises(SkinningError, match=r"There is no cache of 'Hat' in .*: choose one of Tube"):
+        apply_caches(["Tube", "Hat"], folder)
+    assert settings_of(obj).bake == "NONE"
