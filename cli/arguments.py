@@ -13,7 +13,7 @@ from ..tasks.corrections.from_source import ANGLES
 from ..tasks.engine_copy.copy import TARGETS
 from ..tasks.patterns.maps import SUFFIXES
 from ..tasks.weights.automatic import MODES
-from .bakes import add_bake, add_join
+from .bakes import add_apply, add_bake, add_join
 from .commands import (
     WEIGHT_METHODS,
     bind_characters,
@@ -220,6 +220,7 @@ ADDED = (
     _add_copy,
     _add_correct,
     add_join,
+    add_apply,
     add_farm,
 )
 """The commands, in the order of `--help`."""

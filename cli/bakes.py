@@ -1,4 +1,4 @@
-"""Bakes from the command line: `bake` and `join`, what they take and what they do."""
+"""Bakes from the command line: `bake`, `join` and `apply`, what they take and what they do."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from ..bridge.files import check_writable, open_replacing
 from ..bridge.point_caches import join_caches
 from ..deformers import METHODS, SkinningError
 from ..settings.objects import settings_of
+from ..tasks.bake.apply import apply_caches
 from ..tasks.bake.caches import write_caches
 from ..tasks.bake.shape_keys import bake_shape_keys
 from ..tasks.frames import all_frames, describe_frames
 from ..tasks.skin.baked import show_cache
 from ..tasks.skin.bind import bind
 from .commands import choose_frames, choose_settings, find_object, report_particles, run_frames
+from .messages import answer, tell
 from .options import add_choices, add_file, add_frames, read_path
 
 
@@ -52,6 +54,19 @@ def add_join(commands: Any) -> None:
     )
     joiner.add_argument("--output", type=read_path, required=True, metavar="WHOLE.pc2", help="file to write")
     joiner.set_defaults(run=join_parts)
+
+
+def add_apply(commands: Any) -> None:
+    applier = commands.add_parser("apply", help="have a file play baked point caches, so that it needs no Supple")
+    applier.add_argument(
+        "--cache", type=read_path, required=True, metavar="FOLDER", help="folder of PC2 files with their JSON files"
+    )
+    applier.add_argument(
+        "--object", action="append", metavar="NAME", help="mesh to play its cache; all that have one if not given"
+    )
+    applier.add_argument("--output", type=read_path, required=True, metavar="NEW.blend", help="file to save")
+    add_file(applier)
+    applier.set_defaults(run=apply_bakes)
 
 
 def bake_frames(arguments: argparse.Namespace) -> None:
@@ -92,3 +107,13 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
 
 def join_parts(arguments: argparse.Namespace) -> None:
     join_caches(arguments.parts, arguments.output)
+
+
+def apply_bakes(arguments: argparse.Namespace) -> None:
+    check_writable(arguments.output)
+    open_file(arguments.file)
+    applied = apply_caches(arguments.object, arguments.cache)
+    save_copy(arguments.output)
+    for line in applied.describe_missing():
+        tell(f"supple: {line}")
+    answer("\n".join(applied.describe()))

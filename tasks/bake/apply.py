@@ -14,6 +14,7 @@ from ...bridge.files import read_json
 from ...bridge.point_caches import CacheHeader, open_cache
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
+from ..frames import describe_frames
 from ..skin.baked import find_live_modifier, show_caches
 from ..stack import check_not_linked
 
@@ -27,18 +28,18 @@ class Applied:
 
     Attributes
     ----------
-    frames : dict of str: list of CacheHeader
-        Of each object's caches, in their order, by its name.
+    frames : dict of str: list of range
+        Of each object, by its name.
     live : list of str
         Bound objects that have no cache, and are deformed by Supple's Python.
     """
 
-    frames: dict[str, list[CacheHeader]]
+    frames: dict[str, list[range]]
     live: list[str]
 
     def describe(self) -> list[str]:
         """A line for each object that plays a cache."""
-        return [f"{name}: {', '.join(map(_describe_frames, headers))}" for name, headers in self.frames.items()]
+        return [f"{name}: frames {describe_frames(ranges)}" for name, ranges in self.frames.items()]
 
     def describe_missing(self) -> list[str]:
         """A line for each object that will look different where Supple is not installed."""
@@ -74,7 +75,7 @@ def apply_caches(names: Collection[str] | None, folder: Path) -> Applied:
     for obj, caches in zip(objects, chosen.values(), strict=True):
         show_caches(obj, caches)
     live = [obj.name for obj in bpy.context.scene.objects if _is_live(obj)]
-    return Applied({name: [header for _, header in caches] for name, caches in chosen.items()}, live)
+    return Applied({name: [header.frames for _, header in caches] for name, caches in chosen.items()}, live)
 
 
 def _find_caches(folder: Path) -> dict[str, list[tuple[Path, CacheHeader]]]:
@@ -90,7 +91,8 @@ def _find_caches(folder: Path) -> dict[str, list[tuple[Path, CacheHeader]]]:
         for (first, before), (second, after) in pairwise(caches):
             if before.frame_end >= after.frame_start:
                 raise SkinningError(
-                    f"'{first.name}' and '{second.name}' hold the same frames of '{name}': remove one of them"
+                    f"The frames of '{first.name}' and '{second.name}' overlap: bake '{name}' in ranges that follow on "
+                    "each other"
                 )
     return found
 
@@ -139,8 +141,3 @@ def _check(name: str, caches: list[tuple[Path, CacheHeader]]) -> bpy.types.Objec
 def _is_live(obj: bpy.types.Object) -> bool:
     settings = settings_of(obj)
     return obj.type == "MESH" and settings.is_bound and (settings.evaluate, settings.bake) == ("PYTHON", "NONE")
-
-
-def _describe_frames(header: CacheHeader) -> str:
-    step = f":{header.frame_step:g}" if header.frame_step != 1 else ""
-    return f"frames {header.frame_start:g}-{header.frame_end:g}{step}"

@@ -14,6 +14,7 @@ from pictures import FRAMES, assert_something_to_see, prepare_pictures, read_pic
 from pictures import add_character as add_pictured
 from pictures import render_elsewhere as render_without
 from scenes_bake import add_character, assert_live, changes, everything, pack, read_cache
+from scenes_cli import DONE, assert_refused, main, own_output
 
 from panels import draw
 from scenes import add_twin, armature_modifier, bind, points_at, save, select, supple_modifier
@@ -60,7 +61,7 @@ def acting(obj: bpy.types.Object, time: float) -> list[int]:
 
 
 @pytest.mark.parametrize("is_bound", (True, False), ids=["bound", "bound for the bake"])
-def test_the_saved_file_renders_the_same_without_supple_wherever_its_folder_is(tmp_path, is_bound):
+def test_the_saved_file_renders_the_same_without_supple_wherever_its_folder_is(tmp_path, capfd, is_bound):
     obj, _ = add_pictured("keyed")
     prepare_pictures("workbench")
     (tmp_path / "files").mkdir()
@@ -72,9 +73,9 @@ def test_the_saved_file_renders_the_same_without_supple_wherever_its_folder_is(t
     assert_something_to_see(pictures)
     caches = bake_folder(tmp_path / "job" / "caches", obj)
     samples = read_cache(caches / "Tube_0.pc2")[1]
-    bpy.ops.wm.open_mainfile(filepath=str(file))
-    apply_caches(None, caches)
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "job" / "baked.blend"), copy=True)
+    capfd.readouterr()
+    assert main("apply", file, "--cache", caches, "--output", tmp_path / "job" / "baked.blend") == DONE
+    assert own_output(capfd.readouterr().out) == ["Tube: frames 2-4"]
     file.unlink()
     (tmp_path / "job").rename(tmp_path / "elsewhere")
     render_without(tmp_path / "out", with_supple=False, files=[tmp_path / "elsewhere" / "baked.blend"])
@@ -89,7 +90,7 @@ def test_of_several_ranges_exactly_one_cache_acts(tmp_path):
     bind(obj)
     live = {frame: points_at(obj, frame) for frames in SEVERAL for frame in frames}
     applied = apply_caches(None, bake_folder(tmp_path / "caches", obj, ranges=SEVERAL))
-    assert applied.describe() == ["Tube: frames -3-1, frames 3-7:2, frames 20-20"]
+    assert applied.describe() == ["Tube: frames -3-1,3-7:2,20"]
     for time in np.arange(-5.0, 25.0, 0.25):
         expected = 0 if time < 2.0 else 1 if time < 13.5 else 2
         assert acting(obj, time) == [expected], time
@@ -196,7 +197,7 @@ def spoil(folder: Path, how: str, obj: bpy.types.Object) -> None:
         ("other frames", "'Tube_0.pc2' has other points or frames than its JSON file says"),
         ("other points", "'Tube_0.pc2' has 2 points, but 'Tube' has 96 vertices: bake it again"),
         ("renamed", "There is a cache of 'Tube', but no mesh of that name in the file"),
-        ("twice", "'Again.pc2' and 'Tube_0.pc2' hold the same frames of 'Tube': remove one of them"),
+        ("twice", "The frames of 'Again.pc2' and 'Tube_0.pc2' overlap: bake 'Tube' in ranges"),
         ("no folder", "No such file or directory"),
     ),
 )
@@ -219,3 +220,30 @@ def test_a_name_without_a_cache_is_refused(tmp_path):
     with pytest.raises(SkinningError, match=r"There is no cache of 'Hat' in .*: choose one of Tube"):
         apply_caches(["Tube", "Hat"], folder)
     assert settings_of(obj).bake == "NONE"
+
+
+def test_a_refused_folder_leaves_no_file(tmp_path, capfd):
+    obj, _ = add_character()
+    bind(obj)
+    file = save(tmp_path / "hero.blend")
+    folder = bake_folder(tmp_path / "caches", obj)
+    spoil(folder, "cut", obj)
+    capfd.readouterr()
+    code = main("apply", file, "--cache", folder, "--output", tmp_path / "new.blend")
+    assert_refused(code, capfd.readouterr(), "'Tube_0.pc2' ends within frame 3 of 3")
+    assert sorted(os.listdir(tmp_path)) == ["caches", "hero.blend"]
+
+
+def test_what_is_left_live_is_named_on_the_command_line(tmp_path, capfd):
+    obj, _ = add_character()
+    twin = add_twin(obj)
+    bind(obj, twin, evaluate="PYTHON")
+    name = twin.name
+    file = save(tmp_path / "hero.blend")
+    folder = bake_folder(tmp_path / "caches", obj)
+    capfd.readouterr()
+    assert main("apply", file, "--cache", folder, "--object", "Tube", "--output", file) == DONE
+    captured = capfd.readouterr()
+    assert f"supple: '{name}' has no cache" in captured.err
+    bpy.ops.wm.open_mainfile(filepath=str(file))
+    assert bpy.data.objects["Tube"].modifiers[CACHE_MODIFIER].filepath == "//caches/Tube_0.pc2"
