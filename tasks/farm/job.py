@@ -65,7 +65,7 @@ def check_job(job: FarmJob) -> None:
     """Raise SkinningError where a worker could not run the job, as far as that can be seen in the open file."""
     if not bpy.data.filepath or not job.file.is_file():
         raise SkinningError("The file is not saved, and workers open it from the disk: save it first")
-    if bpy.data.is_dirty:
+    if bpy.data.is_dirty and not bpy.app.background:  # without a window Blender says so of saved files, too
         raise SkinningError(
             f"'{job.file.name}' has changes that are not saved, and workers would not have: save it first"
         )
