@@ -105,12 +105,12 @@ def test_the_folder_may_be_there_and_hold_an_earlier_job(tmp_path, bound_file):
 @pytest.mark.parametrize(
     ("words", "parts"),
     [
-        (("--all", "--chunk", "0"), ("Chunks of 0 frames", "choose 1 or more")),
+        (("--all", "--method", "DLB", "--chunk", "0"), ("Chunks of 0 frames", "choose 1 or more")),
         (("--all", "--frames", "1-3,2"), ("2",)),
         (("--object", "Rig"), ("'Rig'",)),
         (("--object", "Tub"), ("'Tub'", "Tube")),
         (("--all",), ("No mesh of the scene is bound", "--method")),
-        (("--object", "Tube"), ("bind it first",)),
+        (("--object", "Tube"), ("'Tube' is not bound", "--method")),
         (("--all", "--method", "DLBNT", "--render"), ("no camera",)),
         (("--all", "--method", "DLB", "--order", "GH"), ("DLB has no order to choose",)),
         (("--all", "--method", "DLB", "--chunk", "1", "--frames", "1-2000", "--no-task-chunking"), ("2,000", "1,024")),
@@ -146,18 +146,17 @@ def test_a_file_that_was_never_saved_is_refused(tmp_path, bound_tube):
 
 
 def test_names_that_would_be_read_as_names_of_parameters(tmp_path, scene):
-    obj = add_character()
-    obj.name = "-{{a}}}"
+    obj, name = add_character(), "-{{a}}}"
+    obj.name = name
     bind(obj, method="DLB")
     file = save(tmp_path / "{{x}}.blend")
-    assert main("farm", file, f"--object={obj.name}", "--engine", "openjd", "--output", tmp_path / "job") == DONE
+    assert main("farm", file, f"--object={name}", "--engine", "openjd", "--output", tmp_path / "job") == DONE
     template = read(tmp_path / "job")
-    values = {f"{{{{Param.{one['name']}}}}}": one.get("default", "") for one in template["parameterDefinitions"]}
     (word,) = (word for word in words_of(template, "Bake") if word.startswith("--object="))
-    for name, value in values.items():
-        word, title = word.replace(name, str(value)), template["name"].replace(name, str(value))
-        template["name"] = title
-    assert word == f"--object={obj.name}"
+    title = template["name"]
+    for one in template["parameterDefinitions"]:
+        word, title = (text.replace(f"{{{{Param.{one['name']}}}}}", str(one.get("default"))) for text in (word, title))
+    assert word == f"--object={name}"
     assert title == "Supple {{x}}"
 
 
