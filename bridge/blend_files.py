@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import struct
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -60,8 +61,7 @@ def save_copy(path: Path) -> None:
     SkinningError
         Where the file can not be written, or holds data that is linked into the open one.
     """
-    for library in bpy.data.libraries:
-        linked = Path(bpy.path.abspath(library.filepath, library=library.parent))
+    for linked in find_libraries():
         if path.exists() and linked.exists() and path.samefile(linked):
             raise SkinningError(f"Cannot write '{path}' (data of it is linked): choose another name")
     with replacing(path) as beside:
@@ -73,6 +73,18 @@ def save_copy(path: Path) -> None:
             reason = _reason(error)
         if reason:
             raise SkinningError(f"Cannot write '{path}' ({reason}): choose another folder, or make space")
+
+
+def find_libraries() -> Iterator[Path]:
+    """The files that the open file links from, and those that these link from, without what is packed into it."""
+    for library in bpy.data.libraries:
+        if library.packed_file is None and not getattr(library, "is_archive", False):
+            yield locate(library.filepath)  # Blender makes all relative to the open file
+
+
+def locate(path: str, library: bpy.types.Library | None = None) -> Path:
+    """Where a path of Blender's leads to on this machine; those in a library's data are relative to the library."""
+    return Path(bpy.path.native_pathsep(bpy.path.abspath(path, library=library)))
 
 
 def _reason(error: RuntimeError) -> str:

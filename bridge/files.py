@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import functools
+import hashlib
 import itertools
 import json
 import os
@@ -30,6 +31,9 @@ LONGEST_PATH = 1023
 
 LARGEST_JSON = 1 << 26
 """Bytes: what is longer is cut, and then it is no JSON."""
+
+BLOCK = 1 << 20
+"""Bytes that are read at once."""
 
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -99,6 +103,15 @@ def open_regular(path: Path) -> BinaryIO:
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "Not a regular file")
     return path.open("rb")
+
+
+def digest_file(path: Path) -> str:
+    """SHA-256 of a file, which is read in blocks; raises OSError where it can not be read."""
+    digest = hashlib.sha256()
+    with open_regular(path) as stream:
+        while data := stream.read(BLOCK):
+            digest.update(data)
+    return digest.hexdigest()
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 import struct
@@ -9,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 import numpy as np
 
@@ -56,6 +57,43 @@ class CacheHeader:
         return HEADER.size + self.sample_count * self.point_count * 12
 
 
+@dataclass(frozen=True)
+class Piece:
+    """Samples of a PC2 file that become part of another, and the SHA-256 of the whole file, "" if it is not known."""
+
+    path: Path
+    samples: range
+    sha256: str = ""
+
+
+class DamagedError(SkinningError):
+    """A PC2 file does not hold what was once written there."""
+
+
+class Writer(Protocol):
+    """What samples can be written to."""
+
+    def write(self, data: bytes, /) -> object: ...
+
+
+class HashedStream:
+    """A file that is written from its start to its end, and what that is in sum."""
+
+    def __init__(self, stream: Writer) -> None:
+        self._stream = stream
+        self._digest = hashlib.sha256()
+        self.size = 0
+
+    def write(self, data: bytes) -> None:
+        self._stream.write(data)
+        self._digest.update(data)
+        self.size += len(data)
+
+    @property
+    def sha256(self) -> str:
+        return self._digest.hexdigest()
+
+
 def _read_header(stream: BinaryIO, name: str) -> CacheHeader:
     """Read the header of a PC2 file, and compare it with the file's size: all that it announces is there."""
     data = stream.read(HEADER.size)
@@ -99,7 +137,7 @@ def open_cache(path: Path) -> Iterator[tuple[CacheHeader, BinaryIO]]:
         raise SkinningError(f"Cannot read '{path}' ({error.strerror}): check the path") from error
 
 
-def write_sample(stream: BinaryIO, points: np.ndarray) -> None:
+def write_sample(stream: Writer, points: np.ndarray) -> None:
     """Write one frame's points, shape (V, 3)."""
     stream.write(np.ascontiguousarray(points, "<f4").tobytes())
 
@@ -113,11 +151,16 @@ def read_samples(path: Path) -> Iterator[np.ndarray]:
         Where the file can not be read, or is not a whole PC2 file of version 1.
     """
     with open_cache(path) as (header, stream):
-        for number in range(header.sample_count):
-            data = stream.read(header.point_count * 12)
-            if len(data) < header.point_count * 12:
-                raise SkinningError(f"'{path.name}' ends within frame {number + 1}: it was cut while it was read")
+        for data in _read_data(path, header, stream):
             yield np.frombuffer(data, "<f4").reshape(-1, 3)
+
+
+def _read_data(path: Path, header: CacheHeader, stream: BinaryIO) -> Iterator[bytes]:
+    for number in range(header.sample_count):
+        data = stream.read(header.point_count * 12)
+        if len(data) < header.point_count * 12:
+            raise SkinningError(f"'{path.name}' ends within frame {number + 1}: it was cut while it was read")
+        yield data
 
 
 def join_caches(parts: Sequence[Path], path: Path) -> None:
@@ -146,10 +189,44 @@ def join_caches(parts: Sequence[Path], path: Path) -> None:
     whole = replace(first, sample_count=sum(header.sample_count for header in headers))
     if whole.sample_count > MOST_SAMPLES:
         raise SkinningError(f"A PC2 file can not hold {whole.sample_count:,} frames: join fewer parts")
+    join_pieces(
+        [Piece(part, range(header.sample_count)) for part, header in zip(parts, headers, strict=True)], whole, path
+    )
+
+
+def join_pieces(pieces: Sequence[Piece], whole: CacheHeader, path: Path) -> HashedStream:
+    """Write samples of PC2 files, in order, into one of a given header; one sample at a time is in memory.
+
+    Returns
+    -------
+    HashedStream
+        Size and SHA-256 of the file.
+
+    Raises
+    ------
+    DamagedError
+        Where a file is not what its piece says.
+    SkinningError
+        Where one can not be read or written.
+    """
     with open_replacing(path) as stream:
-        stream.write(whole.pack())
-        for part in parts:
-            for points in read_samples(part):
-                write_sample(stream, points)
-        if stream.tell() != whole.size:
+        hashed = HashedStream(stream)
+        hashed.write(whole.pack())
+        for piece in pieces:
+            for data in _read_piece(piece):
+                hashed.write(data)
+        if hashed.size != whole.size:
             raise SkinningError("The parts were changed while they were joined: join them again")
+    return hashed
+
+
+def _read_piece(piece: Piece) -> Iterator[bytes]:
+    """Yield the samples of a piece; raises DamagedError at the end of a file that is not what the piece says."""
+    with open_cache(piece.path) as (header, stream):
+        digest = hashlib.sha256(header.pack())
+        for number, data in enumerate(_read_data(piece.path, header, stream)):
+            digest.update(data)
+            if number in piece.samples:
+                yield data
+    if piece.sha256 not in ("", digest.hexdigest()):
+        raise DamagedError(f"'{piece.path.name}' is not as it was baked: bake it again")

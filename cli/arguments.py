@@ -28,6 +28,7 @@ from .farm import add_farm
 from .messages import tell
 from .options import (
     add_choices,
+    add_expect,
     add_file,
     add_frames,
     read_angle,
@@ -62,6 +63,7 @@ def build_parser() -> argparse.ArgumentParser:
 def _add_info(commands: Any) -> None:
     info = commands.add_parser("info", help="list the characters of a file and what can be bound")
     info.add_argument("--json", action="store_true", help="print JSON")
+    add_expect(info)
     add_file(info)
     info.set_defaults(run=show_info)
 

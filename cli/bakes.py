@@ -15,13 +15,14 @@ from ..deformers import METHODS, SkinningError
 from ..settings.objects import settings_of
 from ..tasks.bake.apply import apply_caches
 from ..tasks.bake.caches import write_caches
+from ..tasks.bake.joining import join_parts
 from ..tasks.bake.shape_keys import bake_shape_keys
 from ..tasks.frames import all_frames, describe_frames
 from ..tasks.skin.baked import show_cache
 from ..tasks.skin.bind import bind
 from .commands import choose_frames, choose_settings, find_object, report_particles, run_frames
 from .messages import answer, tell
-from .options import add_choices, add_file, add_frames, read_path
+from .options import add_choices, add_expect, add_file, add_frames, read_path
 
 
 def add_bake(commands: Any) -> None:
@@ -50,10 +51,18 @@ def add_bake(commands: Any) -> None:
 def add_join(commands: Any) -> None:
     joiner = commands.add_parser("join", help="join PC2 files of successive frames into one")
     joiner.add_argument(
-        "parts", type=read_path, nargs="+", metavar="PART.pc2", help="files to join, in the order of their frames"
+        "parts",
+        type=read_path,
+        nargs="+",
+        metavar="PART.pc2",
+        help="files to join, in the order of their frames; or one folder of parts, as bake --part writes them",
     )
-    joiner.add_argument("--output", type=read_path, required=True, metavar="WHOLE.pc2", help="file to write")
-    joiner.set_defaults(run=join_parts)
+    add_frames(joiner, "frames to join from a folder", "an error")
+    add_expect(joiner)
+    joiner.add_argument(
+        "--output", type=read_path, required=True, metavar="PATH", help="PC2 file to write; from a folder, a folder"
+    )
+    joiner.set_defaults(run=join_files)
 
 
 def add_apply(commands: Any) -> None:
@@ -105,8 +114,17 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
             raise SkinningError(f"'{path}' is a .blend file, and the bake would replace it: choose another --output")
 
 
-def join_parts(arguments: argparse.Namespace) -> None:
-    join_caches(arguments.parts, arguments.output)
+def join_files(arguments: argparse.Namespace) -> None:
+    first, *others = arguments.parts
+    if arguments.frames and not others:
+        for part in join_parts(first, arguments.frames, arguments.output, arguments.expect):
+            tell(f"supple: {part.cache_in(arguments.output)}: {len(part.frames)} frames of {part.points:,} points")
+    elif arguments.frames or arguments.expect or first.is_dir():
+        raise SkinningError(
+            "A folder of parts is joined by itself, with --frames: give both, or PC2 files without them"
+        )
+    else:
+        join_caches(arguments.parts, arguments.output)
 
 
 def apply_bakes(arguments: argparse.Namespace) -> None:

@@ -15,6 +15,7 @@ from ..deformers import SkinningError
 from ..deformers.automatic_weights import METHODS as AUTOMATIC_WEIGHTS
 from ..settings.choices import find_method, store_of
 from ..settings.objects import settings_of
+from ..tasks.bake.inputs import open_with_inputs
 from ..tasks.character import has_armature_modifier
 from ..tasks.check.findings import describe_check, describe_fully, find_faults
 from ..tasks.check.run import Options as CheckOptions
@@ -56,7 +57,10 @@ def _find_among(name: str, choice: list[bpy.types.Object], lack: str) -> bpy.typ
 
 
 def show_info(arguments: argparse.Namespace) -> None:
-    open_file(arguments.file)
+    if arguments.expect:
+        open_with_inputs(arguments.file, arguments.expect)
+    else:
+        open_file(arguments.file)
     described = describe_file(bpy.context.scene)
     if arguments.json:
         answer(json.dumps(described, indent=2))

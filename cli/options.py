@@ -9,6 +9,7 @@ from typing import Any
 
 from ..deformers import SkinningError
 from ..deformers.skinning.dlbnt import ORDER
+from ..tasks.bake.inputs import Inputs
 from ..tasks.frames import parse_frames
 
 
@@ -34,9 +35,25 @@ def add_frames(command: argparse.ArgumentParser, help_start: str, otherwise: str
     )
 
 
+def add_expect(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--expect",
+        type=read_inputs,
+        metavar="INPUTS",
+        help="go on only if the file, Supple and Blender are those that a farm's job was made with",
+    )
+
+
 def read_frames(text: str) -> tuple[range, ...]:
     try:
         return parse_frames(text)
+    except SkinningError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def read_inputs(text: str) -> Inputs:
+    try:
+        return Inputs.parse(text)
     except SkinningError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import BinaryIO
 
 import bpy
 
 from ...bridge.files import open_replacing
-from ...bridge.point_caches import CacheHeader, write_sample
+from ...bridge.point_caches import CacheHeader, Writer, write_sample
 from .posed_frames import check_bakeable, posed_frames
 
 
@@ -28,7 +27,7 @@ def bake_cache(obj: bpy.types.Object, scene: bpy.types.Scene, path: Path, frames
         yield from write_caches({obj: stream}, scene, frames)
 
 
-def write_caches(streams: Mapping[bpy.types.Object, BinaryIO], scene: bpy.types.Scene, frames: range) -> Iterator[int]:
+def write_caches(streams: Mapping[bpy.types.Object, Writer], scene: bpy.types.Scene, frames: range) -> Iterator[int]:
     """Write the content of a PC2 file for each object, going through the frames once; yield how many are done.
 
     Each object gets the same bytes as if it were baked alone.

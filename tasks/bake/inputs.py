@@ -1,0 +1,164 @@
+"""What a bake is made from: the file with all that it reads, Supple and Blender. Parts of one bake have the same."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import bpy
+
+from ...bridge.blend_files import find_libraries, locate, open_file
+from ...bridge.files import digest_file
+from ...bridge.modifiers import is_supple_modifier
+from ...deformers import SkinningError
+
+MANIFEST = Path(__file__).parents[2] / "blender_manifest.toml"
+DESCRIBED = re.compile(r"supple=([\w.+-]+),blender=(\d+\.\d+),file=([0-9a-f]{64})")
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What a bake is made from.
+
+    Attributes
+    ----------
+    supple, blender : str
+        Versions: "0.1.0", "5.2".
+    file : str
+        Digest of the .blend file and of all that it reads, 64 hexadecimal digits. It does not depend on the paths.
+    missing : tuple of str
+        Caches that the file reads, but that are not on this machine.
+    """
+
+    supple: str
+    blender: str
+    file: str
+    missing: tuple[str, ...] = field(default=(), compare=False)
+
+    def describe(self) -> str:
+        """One word, as `--expect` takes it."""
+        return f"supple={self.supple},blender={self.blender},file={self.file}"
+
+    @classmethod
+    def parse(cls, text: str) -> Inputs:
+        """What `describe` has written; raises SkinningError for anything else."""
+        match = DESCRIBED.fullmatch(text)
+        if match is None:
+            raise SkinningError(f"'{text}' does not say what a job was made with: copy it from the job")
+        supple, blender, file = match.groups()
+        return cls(supple, blender, file)
+
+    def check(self, expected: Inputs) -> None:
+        """Raise SkinningError where this machine has other inputs than a job was made with, naming all that differs."""
+        differs: list[str] = []
+        remedies: list[str] = []
+        versions = ("Supple", self.supple, expected.supple), ("Blender", self.blender, expected.blender)
+        for name, here, there in versions:
+            if here != there:
+                differs.append(f"{name} {here} instead of {there}")
+                remedies = ["install the same versions on all machines"]
+        if self.file != expected.file:
+            differs.append("another state of the file, or of a library or cache that it reads")
+            differs += [f"'{path}' missing" for path in self.missing]
+            remedies.append("check that this machine sees the same files")
+        if differs:
+            raise SkinningError(
+                f"The job was not made with what is here ({', '.join(differs)}): {' and '.join(remedies)}, or make the "
+                "job again"
+            )
+
+
+def open_with_inputs(path: Path, expected: Inputs | None = None) -> Inputs:
+    """Open a .blend file to bake it.
+
+    Raises
+    ------
+    SkinningError
+        Where it can not be opened, changes meanwhile, lacks a library, or is not what is expected.
+    """
+    if expected is not None:  # before hours of opening
+        Inputs(_read_supple_version(), _read_blender_version(), expected.file).check(expected)
+    before = _digest(path)
+    open_file(path)
+    if _digest(path) != before:
+        raise SkinningError(f"'{path}' was changed while it was opened: try again when nobody saves it")
+    inputs = _read_inputs(path, before)
+    if expected is not None:
+        inputs.check(expected)
+    return inputs
+
+
+def read_inputs(path: Path) -> Inputs:
+    """What a bake of the open file is made from; raises SkinningError where it, or a library of it, can not be read.
+
+    Parameters
+    ----------
+    path : Path
+        Where the open file is saved, as it is now.
+    """
+    return _read_inputs(path, _digest(path))
+
+
+def _read_inputs(path: Path, digest: str) -> Inputs:
+    found: dict[Path, str] = {}
+    missing: list[str] = []
+    for library in find_libraries():
+        found[library] = _digest(library, f", from which '{path.name}' links,")
+    for cache in _find_caches():
+        if cache.exists():
+            found[cache] = _digest(cache)
+        else:
+            found[cache] = "missing"
+            missing.append(str(cache))
+    lines = [digest, *sorted(f"{read.name} {own}" for read, own in found.items())]
+    whole = hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()
+    return Inputs(_read_supple_version(), _read_blender_version(), whole, tuple(missing))
+
+
+def _digest(path: Path, role: str = "") -> str:
+    try:
+        return digest_file(path)
+    except OSError as error:
+        raise SkinningError(
+            f"Cannot read '{path}'{role} ({error.strerror}): check that it is at this path on this machine"
+        ) from error
+
+
+@functools.cache
+def _read_supple_version() -> str:
+    return tomllib.loads(MANIFEST.read_text(encoding="utf-8"))["version"]
+
+
+def _read_blender_version() -> str:
+    """Major and minor: releases that mend bugs compute the same."""
+    return "{}.{}".format(*bpy.app.version)
+
+
+# What the open file reads
+
+
+def _find_caches() -> Iterator[Path]:
+    """The files of points that move what is in the open file, but for what plays below Supple: bakes of it."""
+    for cache in bpy.data.cache_files:
+        for path in (cache.filepath, *(layer.filepath for layer in cache.layers)):
+            located = locate(path, cache.library)
+            yield from _find_sequence(located) if cache.is_sequence else [located]
+    for obj in bpy.data.objects:
+        for modifier in obj.modifiers:
+            if is_supple_modifier(modifier):
+                break
+            if modifier.type == "MESH_CACHE" and modifier.filepath:
+                yield locate(modifier.filepath, obj.library)
+
+
+def _find_sequence(path: Path) -> list[Path]:
+    """The files of a cache that has one for each frame: their names differ in the last number only."""
+    numbered = re.compile(re.escape(path.stem.rstrip("0123456789")) + r"\d*" + re.escape(path.suffix))
+    if not path.parent.is_dir():
+        return [path]
+    return [each for each in path.parent.iterdir() if numbered.fullmatch(each.name)] or [path]

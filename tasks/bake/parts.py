@@ -1,0 +1,200 @@
+"""Files of bakes that several processes make: what belongs together, what is there and whole, and what is missing.
+
+Beside each PC2 file stands a small JSON file of the same name, written after it: what is in the file, and what that was
+made from. Only a PC2 file that agrees with its JSON file counts: what a killed process has left does not.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import bpy
+
+from ...bridge.files import check_writable, digest_file, open_replacing, read_json
+from ...bridge.point_caches import CacheHeader, HashedStream
+from ...deformers import SkinningError
+from ..frames import frame_range
+from .caches import write_caches
+from .inputs import Inputs
+
+
+@dataclass(frozen=True)
+class Part:
+    """A PC2 file of a bake, as its JSON file describes it.
+
+    Attributes
+    ----------
+    name : str
+        Of both files, without their endings.
+    object : str
+        Whose points are in it.
+    stem : str
+        The name of the object, as files may be called.
+    points : int
+    frames : range
+    inputs : Inputs
+        What it was made from.
+    choices : tuple of str
+        The method and its choices, as options of the command line; none if they are those of the file.
+    objects : tuple of str
+        The stems of all objects that were to be baked.
+    size : int
+    sha256 : str
+        Bytes of the PC2 file, and their digest.
+    """
+
+    name: str
+    object: str
+    stem: str
+    points: int
+    frames: range
+    inputs: Inputs
+    choices: tuple[str, ...]
+    objects: tuple[str, ...]
+    size: int = 0
+    sha256: str = ""
+
+    def cache_in(self, folder: Path) -> Path:
+        """The PC2 file."""
+        return folder / f"{self.name}.pc2"
+
+    def write(self, folder: Path) -> None:
+        """Write the JSON file; raises SkinningError where that is not possible."""
+        described: dict[str, Any] = {
+            "object": self.object,
+            "stem": self.stem,
+            "points": self.points,
+            "frames": [self.frames[0], self.frames[-1], self.frames.step],
+            "inputs": {name: value for name, value in asdict(self.inputs).items() if name != "missing"},
+            "choices": self.choices,
+            "objects": self.objects,
+            "size": self.size,
+            "sha256": self.sha256,
+        }
+        with open_replacing(folder / f"{self.name}.json") as stream:
+            stream.write(json.dumps(described, indent=2).encode())
+
+    @classmethod
+    def read(cls, path: Path) -> Part | None:
+        """What a JSON file says; None where it is none that `write` has written."""
+        found = read_json(path)
+        try:
+            first, last, step = found.pop("frames")
+            part = cls(
+                name=path.stem,
+                frames=frame_range(first, last, step),
+                inputs=Inputs.parse(Inputs(**found.pop("inputs")).describe()),
+                choices=tuple(map(str, found.pop("choices"))),
+                objects=tuple(map(str, found.pop("objects"))),
+                **found,
+            )
+            is_sound = part.size == CacheHeader.of(part.points, part.frames).size
+            is_sound = is_sound and part.name in (part.stem, name_part(part.stem, part.frames))
+        except (KeyError, TypeError, ValueError, SkinningError):
+            return None
+        return part if is_sound else None
+
+    def is_whole(self, folder: Path) -> bool:
+        """Whether the PC2 file holds what it did when it was baked. It is read."""
+        try:
+            return digest_file(self.cache_in(folder)) == self.sha256
+        except OSError:
+            return False
+
+    def is_there(self, folder: Path) -> bool:
+        """Whether this part was baked before, of the same inputs, and is whole."""
+        found = Part.read(folder / f"{self.name}.json")
+        if found is None or replace(self, objects=found.objects, size=found.size, sha256=found.sha256) != found:
+            return False
+        if not found.is_whole(folder):
+            return False
+        if found.objects != self.objects:  # baked alone, or with others: whoever joins has to know of all
+            replace(found, objects=self.objects).write(folder)
+        return True
+
+
+def name_part(stem: str, frames: range) -> str:
+    """The name of a part, which says what frames are in it; Windows allows no colon there."""
+    return f"{stem}_{frames[0]}-{frames[-1]}" + f"x{frames.step}" * (frames.step != 1)
+
+
+def name_stems(objects: Sequence[bpy.types.Object]) -> dict[bpy.types.Object, str]:
+    """The names of objects, as files may be called; raises SkinningError where two would share one."""
+    stems: dict[bpy.types.Object, str] = {}
+    for obj in objects:
+        stem = bpy.path.clean_name(obj.name)
+        for other, taken in stems.items():
+            if taken.casefold() == stem.casefold():  # Windows takes them for one
+                raise SkinningError(
+                    f"'{other.name}' and '{obj.name}' would share the file '{stem}': rename one of them"
+                )
+        stems[obj] = stem
+    return stems
+
+
+def plan_parts(
+    objects: Sequence[bpy.types.Object], frames: range, inputs: Inputs, choices: Sequence[str], is_part: bool
+) -> dict[bpy.types.Object, Part]:
+    """What is to be baked of each object, before it is: size and digest are not known yet.
+
+    Parameters
+    ----------
+    objects : sequence of objects
+    frames : range
+    inputs : Inputs
+        Of the open file.
+    choices : sequence of str
+        As options of the command line.
+    is_part : bool
+        Whether names of files say which frames are in them.
+
+    Raises
+    ------
+    SkinningError
+        Where two objects would share a file.
+    """
+    stems = name_stems(objects)
+    return {
+        obj: Part(
+            name=name_part(stem, frames) if is_part else stem,
+            object=obj.name,
+            stem=stem,
+            points=len(obj.data.vertices),
+            frames=frames,
+            inputs=inputs,
+            choices=tuple(choices),
+            objects=tuple(sorted(stems.values())),
+        )
+        for obj, stem in stems.items()
+    }
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder for parts, if its parent is there; raises SkinningError where nothing can be written to it."""
+    if not folder.exists():
+        check_writable(folder)
+        folder.mkdir(exist_ok=True)  # another process may be faster
+    check_writable(folder / "part.json")
+
+
+def bake_parts(parts: Mapping[bpy.types.Object, Part], scene: bpy.types.Scene, folder: Path) -> Iterator[int]:
+    """Bake parts of the same frames in one pass, and yield how many frames are done.
+
+    Raises
+    ------
+    SkinningError
+        Where an object can not be deformed, or a file not be written. Then nothing counts as baked that is not whole.
+    """
+    (frames,) = {part.frames for part in parts.values()}
+    with ExitStack() as files:
+        streams = {
+            obj: HashedStream(files.enter_context(open_replacing(part.cache_in(folder)))) for obj, part in parts.items()
+        }
+        yield from write_caches(streams, scene, frames)
+    for obj, part in parts.items():
+        replace(part, size=streams[obj].size, sha256=streams[obj].sha256).write(folder)

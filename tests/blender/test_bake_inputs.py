@@ -1,0 +1,214 @@
+"""What a bake is made from: the same on all machines that see the same files, another after any change of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import bpy
+import pytest
+from scenes_bake import add_character, pack
+
+from scenes import bind, reset, save
+from supple.bridge.blend_files import save_copy
+from supple.deformers import SkinningError
+from supple.tasks.bake import inputs as inputs_module
+from supple.tasks.bake.inputs import Inputs, open_with_inputs, read_inputs
+
+pytestmark = pytest.mark.python_only("files are read alike, whatever evaluates the skin")
+
+
+def link(path: Path, name: str) -> bpy.types.Object:
+    with bpy.data.libraries.load(str(path), link=True, relative=True) as (_, wanted):
+        wanted.objects = [name]
+    return wanted.objects[0]
+
+
+@pytest.fixture
+def shot(tmp_path: Path) -> Path:
+    """A file that links from a library which links from another, and plays a cache; all paths are relative."""
+    folder = tmp_path / "show"
+    (folder / "library" / "deep").mkdir(parents=True)
+    add_character()
+    save(folder / "library" / "deep" / "props.blend")
+    reset()
+    bpy.ops.wm.save_as_mainfile(filepath=str(folder / "library" / "hero.blend"))
+    obj, _ = add_character()
+    obj.name = "Hero"
+    prop = link(folder / "library" / "deep" / "props.blend", "Tube")
+    bpy.context.scene.collection.objects.link(prop)
+    prop.parent = None
+    child = bpy.data.objects.new("Holder", prop.data)
+    bpy.context.scene.collection.objects.link(child)
+    bpy.ops.wm.save_mainfile()
+    reset()
+    bpy.ops.wm.save_as_mainfile(filepath=str(folder / "shot.blend"))
+    for name in ("Hero", "Holder"):
+        bpy.context.scene.collection.objects.link(link(folder / "library" / "hero.blend", name))
+    (folder / "cage.pc2").write_bytes(pack())
+    cage = bpy.data.objects.new("Cage", bpy.data.meshes.new("Cage"))
+    bpy.context.scene.collection.objects.link(cage)
+    cage.modifiers.new("Cache", "MESH_CACHE").filepath = "//cage.pc2"
+    cage.modifiers.new("None", "MESH_CACHE")
+    bpy.ops.wm.save_mainfile()
+    return folder / "shot.blend"
+
+
+def test_versions_are_those_of_this_machine(shot: Path):
+    inputs = open_with_inputs(shot)
+    assert inputs.supple == "0.1.0"
+    assert bpy.app.version_string.startswith(f"{inputs.blender}.")
+    assert inputs.missing == ()
+    assert read_inputs(shot) == inputs
+    assert open_with_inputs(shot, inputs) == inputs
+
+
+def test_the_folder_does_not_matter(shot: Path, tmp_path: Path):
+    inputs = open_with_inputs(shot)
+    shot.parent.rename(tmp_path / "elsewhere")
+    assert open_with_inputs(tmp_path / "elsewhere" / "shot.blend") == inputs
+
+
+def change(path: Path) -> None:
+    if path.name == "shot.blend":  # Blender opens none that is longer
+        bpy.data.objects["Cage"].location.x += 1.0
+        bpy.ops.wm.save_mainfile()
+        return
+    with path.open("ab") as stream:
+        stream.write(b"\0")
+
+
+@pytest.mark.parametrize("name", ["shot.blend", "library/hero.blend", "library/deep/props.blend", "cage.pc2"])
+def test_a_change_of_any_file_is_one(shot: Path, name: str):
+    inputs = open_with_inputs(shot)
+    change(shot.parent / name)
+    with pytest.raises(SkinningError) as caught:
+        open_with_inputs(shot, inputs)
+    assert str(caught.value) == (
+        "The job was not made with what is here (another state of the file, or of a library or cache that it reads): "
+        "check that this machine sees the same files, or make the job again"
+    )
+
+
+@pytest.mark.parametrize("name", ["library/hero.blend", "library/deep/props.blend"])
+def test_a_library_that_is_missing_is_named(shot: Path, name: str):
+    (shot.parent / name).unlink()
+    with pytest.raises(SkinningError) as caught:
+        open_with_inputs(shot)
+    assert str(caught.value) == (
+        f"Cannot read '{shot.parent / name}', from which 'shot.blend' links, (No such file or directory): check that "
+        "it is at this path on this machine"
+    )
+
+
+def test_a_cache_that_is_missing_is_named(shot: Path):
+    inputs = open_with_inputs(shot)
+    (shot.parent / "cage.pc2").unlink()
+    with pytest.raises(SkinningError, match=f"that it reads, '{shot.parent / 'cage.pc2'}' missing"):
+        open_with_inputs(shot, inputs)
+    without = open_with_inputs(shot)  # nobody has it: the same everywhere
+    assert open_with_inputs(shot, without) == without
+
+
+def test_a_bake_below_supple_is_not_read_for_the_next(tmp_path: Path):
+    obj, _ = add_character()
+    bind(obj)
+    obj.modifiers.new("Bake", "MESH_CACHE").filepath = "//body.pc2"
+    path = save(tmp_path / "hero.blend")
+    inputs = open_with_inputs(path)
+    assert inputs.missing == ()
+    (tmp_path / "body.pc2").write_bytes(pack())
+    assert open_with_inputs(path) == inputs
+
+
+def test_an_alembic_file_counts_and_all_of_a_sequence(tmp_path: Path):
+    add_character()
+    for frame in (1, 2):
+        bpy.ops.wm.alembic_export(filepath=str(tmp_path / f"sea_{frame:04}.abc"), end=2)
+    reset()
+    bpy.ops.wm.alembic_import(filepath=str(tmp_path / "sea_0001.abc"))
+    for is_sequence in (False, True):
+        bpy.data.cache_files[0].is_sequence = is_sequence
+        path = save(tmp_path / "plays.blend")
+        for name, counts in (("sea_0001.abc", True), ("sea_0002.abc", is_sequence), ("sea_storm.abc", False)):
+            inputs = open_with_inputs(path)
+            change(tmp_path / name)
+            assert (open_with_inputs(path) != inputs) == counts
+    assert open_with_inputs(path).missing == ()
+    (tmp_path / "sea_0001.abc").unlink()
+    (tmp_path / "sea_0002.abc").unlink()
+    assert open_with_inputs(path).missing == (str(tmp_path / "sea_0001.abc"),)
+
+
+def test_a_file_that_is_saved_while_it_is_opened_is_refused(shot: Path, monkeypatch: pytest.MonkeyPatch):
+    opened = inputs_module.open_file
+
+    def open_and_change(path: Path) -> None:
+        opened(path)
+        change(path)
+
+    monkeypatch.setattr(inputs_module, "open_file", open_and_change)
+    with pytest.raises(SkinningError, match="was changed while it was opened: try again when nobody saves it"):
+        open_with_inputs(shot)
+
+
+@pytest.mark.parametrize("kind", ["nothing", "folder"])
+def test_what_can_not_be_read_is_named(tmp_path: Path, kind: str):
+    if kind == "folder":
+        (tmp_path / "a.blend").mkdir()
+    with pytest.raises(SkinningError, match=r"Cannot read '.+a\.blend' \(.+\): check that it is at this path"):
+        open_with_inputs(tmp_path / "a.blend")
+
+
+# What is expected
+
+MADE = Inputs("0.1.0", "5.2", "ab" * 32)
+
+
+def test_inputs_are_one_word_and_back():
+    assert MADE.describe() == f"supple=0.1.0,blender=5.2,file={'ab' * 32}"
+    assert Inputs.parse(MADE.describe()) == MADE
+
+
+@pytest.mark.parametrize(
+    "text", ["", "supple=0.1.0", MADE.describe()[:-1], MADE.describe() + "0", MADE.describe().upper(), "\n"]
+)
+def test_other_words_are_refused(text: str):
+    with pytest.raises(SkinningError, match="does not say what a job was made with: copy it from the job"):
+        Inputs.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"supple": "0.2.0"}, "(Supple 0.2.0 instead of 0.1.0): install the same versions on all machines, or make"),
+        ({"blender": "4.2"}, "(Blender 4.2 instead of 5.2): install the same versions on all machines, or make"),
+        (
+            {"supple": "0.2.0", "blender": "4.2", "file": "00" * 32},
+            "(Supple 0.2.0 instead of 0.1.0, Blender 4.2 instead of 5.2, another state of the file, or of a library or",
+        ),
+    ],
+)
+def test_all_that_differs_is_named(changes: dict[str, str], message: str):
+    MADE.check(MADE)
+    with pytest.raises(SkinningError) as caught:
+        replace(MADE, **changes).check(MADE)
+    assert message in str(caught.value)
+
+
+def test_another_version_is_refused_before_the_file_is_opened(tmp_path: Path):
+    with pytest.raises(SkinningError, match=r"Supple 0\.1\.0 instead of 9\.9\.9"):
+        open_with_inputs(tmp_path / "none.blend", replace(MADE, supple="9.9.9", blender=_blender()))
+
+
+def _blender() -> str:
+    return "{}.{}".format(*bpy.app.version)
+
+
+@pytest.mark.parametrize("name", ["library/hero.blend", "library/deep/props.blend"])
+def test_a_library_is_not_saved_over(shot: Path, name: str):
+    bpy.ops.wm.open_mainfile(filepath=str(shot))
+    before = (shot.parent / name).read_bytes()
+    with pytest.raises(SkinningError, match="data of it is linked"):
+        save_copy(shot.parent / name)
+    assert (shot.parent / name).read_bytes() == before
