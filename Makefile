@@ -30,7 +30,7 @@ BUILDER = $(PYTHON) .venv/$(ENVIRONMENT)/lib/python3*/site-packages/bpy/*/script
 say = @sed -n 's/^$@:.*\#\# */== $@: /p' Makefile
 prepare = @python3 tools/environments.py
 
-.PHONY: help setup setup-all demo test test-unit test-blender test-all test-nodes test-files test-engine-copy test-random test-gui lint types package test-package bench \
+.PHONY: help setup setup-all demo test test-unit test-blender test-all test-nodes test-files test-engine-copy test-farm test-random test-gui lint types package test-package bench \
   bench-particles bench-patterns bench-weights bench-endurance animations clean
 .DEFAULT_GOAL := help
 
@@ -89,6 +89,11 @@ test-engine-copy: ## Compare engine copies with Dem Bones, and their USD files a
 	$(prepare) engine-copy $(ENVIRONMENT)
 	$(ONE_THREAD) .venv/engine-copy/bin/python $(PYTEST) tests/unit/engine_copy/test_against_dem_bones.py -s
 	$(ONE_THREAD) $(PYTHON) $(PYTEST) tests/blender/test_engine_copy_usd.py
+
+test-farm: ## Run the jobs that `supple farm` writes by the engines of farms (1 minute)
+	$(say)
+	$(prepare) farm $(ENVIRONMENT)
+	$(ONE_THREAD) $(PYTHON) $(PYTEST) tests/farm -n $(WORKERS)
 
 test-random: ## Use Supple at random beside Blender's own modifier: make test-random SEED=7 SECONDS=600 (2 minutes)
 	$(say)

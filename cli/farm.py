@@ -9,8 +9,8 @@ import bpy
 
 from ..bridge.blend_files import open_file
 from ..deformers import METHODS
-from ..tasks.farm.job import ENGINES, FarmJob, write_job
-from .commands import choose_frames, choose_settings, find_object
+from ..tasks.farm.job import ENGINES, FarmJob, find_objects, write_job
+from .commands import choose_frames, choose_settings
 from .messages import answer
 from .options import add_choices, add_file, add_frames, read_path
 
@@ -46,12 +46,10 @@ def add_farm(commands: Any) -> None:
 
 def make_job(arguments: argparse.Namespace) -> None:
     open_file(arguments.file)
-    objects = [find_object(name) for name in arguments.object or ()]
-    choose_settings(objects, arguments)
     given = {name: getattr(arguments, name) for name in CHOICES if getattr(arguments, name) is not None}
     job = FarmJob(
         file=arguments.file.absolute(),
-        objects=tuple(obj.name for obj in objects),
+        objects=tuple(arguments.object or ()),
         frames=choose_frames(bpy.context.scene, arguments.frames),
         chunk=arguments.chunk,
         choices=tuple(word for name, value in given.items() for word in (f"--{name.replace('_', '-')}", str(value))),
@@ -59,4 +57,5 @@ def make_job(arguments: argparse.Namespace) -> None:
         render=arguments.render,
         task_chunking=not arguments.no_task_chunking,
     )
+    choose_settings(find_objects(job), arguments)  # here to find what is wrong with them
     answer("\n".join(map(str, write_job(job, arguments.engine))))

@@ -65,28 +65,30 @@ def check_job(job: FarmJob) -> None:
     """Raise SkinningError where a worker could not run the job, as far as that can be seen in the open file."""
     if not bpy.data.filepath or not job.file.is_file():
         raise SkinningError("The file is not saved, and workers open it from the disk: save it first")
-    if bpy.data.is_dirty:
+    if bpy.data.is_dirty and not bpy.app.background:  # without a window Blender says so of saved files, too
         raise SkinningError(
             f"'{job.file.name}' has changes that are not saved, and workers would not have: save it first"
         )
     cut_frames(job.frames, job.chunk)
-    for obj in _find_objects(job):
+    for obj in find_objects(job):
         if "--method" in job.choices:
             check_bindable(obj)
-        else:
+        elif settings_of(obj).is_bound:
             check_bakeable(obj)
+        else:
+            raise SkinningError(f"'{obj.name}' is not bound: bind it first, or give --method")
     if job.render:
         _check_renders(bpy.context.scene)
 
 
-def _find_objects(job: FarmJob) -> list[bpy.types.Object]:
-    """The meshes that the job's words choose; raises SkinningError where there is none, or none of a name."""
+def find_objects(job: FarmJob) -> list[bpy.types.Object]:
+    """The meshes of the open scene that a job names, or all; raises SkinningError where one, or any, is missing."""
     meshes = [obj for obj in bpy.context.scene.objects if has_armature_modifier(obj)]
     if job.objects:
         by_name = {obj.name: obj for obj in meshes}
-        for name in job.objects:
-            if name not in by_name:
-                raise SkinningError(f"'{name}' is no mesh of the scene with an Armature modifier: choose another")
+        if missing := [name for name in job.objects if name not in by_name]:
+            known = f": choose one of {', '.join(by_name)}" if by_name else ", and no other mesh of the scene has one"
+            raise SkinningError(f"'{missing[0]}' is no mesh of the scene with an Armature modifier{known}")
         return [by_name[name] for name in job.objects]
     chosen = meshes if "--method" in job.choices else [obj for obj in meshes if settings_of(obj).is_bound]
     if not chosen:
@@ -102,5 +104,7 @@ def _check_renders(scene: bpy.types.Scene) -> None:
             "be parts of: choose an image format, such as PNG or OpenEXR"
         )
     has_camera = scene.camera is not None or any(marker.camera for marker in scene.timeline_markers)
-    if not has_camera and not (scene.render.use_sequencer and scene.sequence_editor):
+    editor = scene.sequence_editor if scene.render.use_sequencer else None
+    strips = getattr(editor, "strips", ()) or getattr(editor, "sequences", ())  # their name up to Blender 4.3
+    if not (has_camera or strips):
         raise SkinningError("The scene has no camera to render from: set one, or do not render")

@@ -1,0 +1,193 @@
+"""Jobs for farms as they are written: what is refused before a worker has it, and what stands in a job bundle.
+
+That engines run them is shown in tests/farm.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import bpy
+import pytest
+from scenes_cli import DONE, USAGE, add_character, assert_refused, main
+
+from scenes import bind, save
+from supple.deformers import SkinningError
+from supple.tasks.farm.assets import find_assets
+from supple.tasks.farm.job import FarmJob, write_job
+
+NAMES = ["template.json", "parameter_values.json", "asset_references.json"]
+
+
+def add_camera() -> None:
+    scene = bpy.context.scene
+    scene.camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
+    scene.collection.objects.link(scene.camera)
+
+
+def read(folder: Path, name: str = "template.json") -> Any:
+    return json.loads((folder / name).read_text(encoding="utf-8"))
+
+
+def write(file: Path, folder: Path, *words: str) -> dict[str, Any]:
+    """A job of all characters of a file: its template."""
+    assert main("farm", file, "--all", "--engine", "openjd", "--output", folder, *words) == DONE
+    return read(folder)
+
+
+def words_of(template: dict[str, Any], step: str) -> list[str]:
+    """What a step's tasks start, in one list."""
+    (found,) = (each for each in template["steps"] if each["name"] == step)
+    action = found["script"]["actions"]["onRun"]
+    return [action["command"], *action["args"]]
+
+
+def test_the_steps_of_a_job(tmp_path, bound_file):
+    template = write(bound_file, tmp_path / "job", "--frames=-3-20:2")
+    assert [step["name"] for step in template["steps"]] == ["Bake", "Join"]
+    assert template["extensions"] == ["TASK_CHUNKING"]
+    bake = words_of(template, "Bake")
+    assert bake[:5] == ["{{Param.Blender}}", "--command", "supple", "bake", "{{Param.SceneFile}}"]
+    assert "--all" in bake
+    assert "--frames={{Task.Param.Chunk}}" in bake
+    assert "--frames={{Param.Frames}}" in words_of(template, "Join")
+    expect = bake[bake.index("--expect") + 1]
+    (check,) = template["steps"][0]["stepEnvironments"]
+    assert check["script"]["actions"]["onEnter"]["args"][-1] == expect
+    values = {one["name"]: one["value"] for one in read(tmp_path / "job", "parameter_values.json")["parameterValues"]}
+    assert values == {"SceneFile": str(bound_file), "OutputFolder": str(tmp_path / "job")}
+    defaults = {one["name"]: one.get("default") for one in template["parameterDefinitions"]}
+    assert defaults["Frames"] == "-3-19:2"
+    assert defaults["FramesPerChunk"] == 50
+
+
+def test_a_job_that_renders(tmp_path, bound_file):
+    add_camera()
+    save(bound_file)
+    template = write(bound_file, tmp_path / "job", "--render")
+    assert [step["name"] for step in template["steps"]] == ["Bake", "Join", "Apply", "Render"]
+    after = [step.get("dependencies", [{"dependsOn": ""}])[0]["dependsOn"] for step in template["steps"]]
+    assert after == ["", "Bake", "Join", "Apply"]
+    baked = "{{Param.OutputFolder}}/bound_baked.blend"
+    assert words_of(template, "Apply")[-1] == baked
+    assert words_of(template, "Render")[1:3] == ["--background", baked]
+    (script,) = template["steps"][3]["script"]["embeddedFiles"]
+    assert not re.search(r"\{\{|\}\}", script["data"])  # the engine would read a name there
+
+
+def test_chunks_are_listed_where_the_engine_can_not_cut(tmp_path, bound_file):
+    words = ("--no-task-chunking", "--chunk", "4", "--frames=-3-6:2,9,20-24")
+    template = write(bound_file, tmp_path / "job", *words)
+    assert "extensions" not in template
+    (chunk,) = template["steps"][0]["parameterSpace"]["taskParameterDefinitions"]
+    assert chunk == {"name": "Chunk", "type": "STRING", "range": ["-3-3:2", "5-5:2", "9", "20-23", "24"]}
+    assert "--frames=-3-5:2,9,20-24" in words_of(template, "Join")
+    assert {"Frames", "FramesPerChunk"}.isdisjoint(one["name"] for one in template["parameterDefinitions"])
+
+
+def test_options_of_the_bake_are_passed_on(tmp_path, plain_file):
+    template = write(plain_file, tmp_path / "job", "--method", "CENTERS", "--sharpness", "0.25", "--bulge-limit", "1")
+    bake = words_of(template, "Bake")
+    start = bake.index("--method")
+    assert bake[start : start + 6] == ["--method", "CENTERS", "--sharpness", "0.25", "--bulge-limit", "1.0"]
+
+
+def test_the_folder_may_be_there_and_hold_an_earlier_job(tmp_path, bound_file):
+    write(bound_file, tmp_path / "job", "--chunk", "7")
+    (tmp_path / "job" / "chunks").mkdir()
+    write(bound_file, tmp_path / "job", "--chunk", "8")
+    assert sorted(path.name for path in (tmp_path / "job").iterdir()) == sorted([*NAMES, "chunks"])
+
+
+@pytest.mark.parametrize(
+    ("words", "parts"),
+    [
+        (("--all", "--method", "DLB", "--chunk", "0"), ("Chunks of 0 frames", "choose 1 or more")),
+        (("--all", "--frames", "1-3,2"), ("2",)),
+        (("--object", "Rig"), ("'Rig'",)),
+        (("--object", "Tub"), ("'Tub'", "Tube")),
+        (("--all",), ("No mesh of the scene is bound", "--method")),
+        (("--object", "Tube"), ("'Tube' is not bound", "--method")),
+        (("--all", "--method", "DLBNT", "--render"), ("no camera",)),
+        (("--all", "--method", "DLB", "--order", "GH"), ("DLB has no order to choose",)),
+        (("--all", "--method", "DLB", "--chunk", "1", "--frames", "1-2000", "--no-task-chunking"), ("2,000", "1,024")),
+        (("--all", "--method", "DLB", "--frames", ",".join(map(str, range(1, 900, 2)))), ("--no-task-chunking",)),
+    ],
+)  # fmt: skip
+def test_what_no_worker_could_run_is_refused(tmp_path, plain_file, capfd, words, parts):
+    code = main("farm", plain_file, *words, "--engine", "openjd", "--output", tmp_path / "job")
+    captured = capfd.readouterr()
+    if code == USAGE:
+        assert all(part in captured.err for part in parts)
+    else:
+        assert_refused(code, captured, *parts)
+    assert not (tmp_path / "job").exists()
+
+
+def test_movies_are_not_rendered_in_chunks(tmp_path, bound_file, capfd):
+    add_camera()
+    image = bpy.context.scene.render.image_settings
+    if hasattr(image, "media_type"):
+        image.media_type = "VIDEO"
+    image.file_format = "FFMPEG"
+    save(bound_file)
+    capfd.readouterr()
+    words = ("--all", "--render", "--engine", "openjd", "--output", tmp_path / "job")
+    assert_refused(main("farm", bound_file, *words), capfd.readouterr(), "FFMPEG", "image format")
+
+
+def test_a_file_that_was_never_saved_is_refused(tmp_path, bound_tube):
+    job = FarmJob(tmp_path / "none.blend", (), (range(1, 9),), 4, (), tmp_path / "job")
+    with pytest.raises(SkinningError, match="save it first"):
+        write_job(job, "openjd")
+
+
+def test_names_that_would_be_read_as_names_of_parameters(tmp_path, scene):
+    obj, name = add_character(), "-{{a}}}"
+    obj.name = name
+    bind(obj, method="DLB")
+    file = save(tmp_path / "{{x}}.blend")
+    assert main("farm", file, f"--object={name}", "--engine", "openjd", "--output", tmp_path / "job") == DONE
+    template = read(tmp_path / "job")
+    (word,) = (word for word in words_of(template, "Bake") if word.startswith("--object="))
+    title = template["name"]
+    for one in template["parameterDefinitions"]:
+        word, title = (text.replace(f"{{{{Param.{one['name']}}}}}", str(one.get("default"))) for text in (word, title))
+    assert word == f"--object={name}"
+    assert title == "Supple {{x}}"
+
+
+def test_a_name_with_a_control_character_is_refused(tmp_path, bound_tube):
+    bound_tube.name = "a\tb"
+    file = save(tmp_path / "file.blend")
+    job = FarmJob(file, ("a\tb",), (range(1, 9),), 4, (), tmp_path / "job")
+    with pytest.raises(SkinningError, match="control character"):
+        write_job(job, "openjd")
+
+
+def test_what_the_file_reads_is_named(tmp_path, bound_tube):
+    there = {"one.png", "seq_1.png", "seq_2.png", "tile.1001.png", "tile.1002.png"}
+    for name in (*there, "seq.txt"):
+        (tmp_path / name).write_bytes(b"x")
+    for name, source in (
+        ("one.png", "FILE"),
+        ("seq_1.png", "SEQUENCE"),
+        ("tile.<UDIM>.png", "TILED"),
+        ("no.png", "FILE"),
+    ):
+        image = bpy.data.images.new(name, 4, 4, tiled=source == "TILED")
+        image.source, image.filepath = source, f"//{name}"
+        image.use_fake_user = True
+    save(tmp_path / "file.blend")
+    files, folders = find_assets()
+    assert {Path(name).name for name in files} == {
+        "one.png",
+        "seq_1.png",
+        "seq_2.png",
+        "tile.1001.png",
+        "tile.1002.png",
+    }
+    assert folders == []

@@ -1,0 +1,161 @@
+"""Job bundles, run by the engine of Open Job Description itself.
+
+`make test-farm` installs it. Each task starts a Blender, so these tests are few, and each looks at a lot.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from scenes_cli import DONE, main
+from scenes_farm import NAMES, add_two, contents, run
+
+from checkout import ROOT
+from scenes import save
+
+FARM = ROOT / ".venv" / "farm" / "bin"
+FRAMES = "-2-4,7"
+CHUNKS = ["-2-0", "1-3", "4-4", "7-7"]
+
+pytestmark = pytest.mark.skipif(not (FARM / "openjd").is_file(), reason="make test-farm installs openjd-cli")
+
+
+def make_job(folder: Path, *words: str, frames: str = FRAMES) -> Path:
+    """Write a job of two characters into a folder, all with names that are hard to pass on, and return its folder."""
+    folder.mkdir(exist_ok=True)
+    add_two()
+    file = save(folder / "Hauptfigur {{x}} 'é'.blend")
+    job = folder / 'Auftrag {{1}} "漢"'
+    words = (*(f"--object={name}" for name in NAMES), "--method", "DLBNT", f"--frames={frames}", "--chunk", "3", *words)
+    assert main("farm", file, *words, "--engine", "openjd", "--output", job) == DONE
+    return job
+
+
+def values_of(job: Path, blender: Path, **given: str) -> dict[str, str]:
+    """The parameters of a job as it was written, but for those that are given."""
+    values = json.loads((job / "parameter_values.json").read_text(encoding="utf-8"))["parameterValues"]
+    return {one["name"]: one["value"] for one in values} | {"Blender": str(blender)} | given
+
+
+def openjd(job: Path, blender: Path, *words: str | Path) -> list[str | Path]:
+    """The words that run a step of a job."""
+    return [FARM / "openjd", "run", job / "template.json", "-p", json.dumps(values_of(job, blender)), *words]
+
+
+def run_step(job: Path, blender: Path, step: str, *words: str | Path) -> str:
+    """Run a step to its end, and return what the engine says."""
+    done = run(*openjd(job, blender, "--step", step, *words))
+    assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
+    return done.stdout
+
+
+def bake_at_once(job: Path, blender: Path, frames: str, folder: Path) -> dict[str, bytes]:
+    """The PC2 files of one bake in one process."""
+    file = values_of(job, blender)["SceneFile"]
+    words = ("--all", "--method", "DLBNT", f"--frames={frames}", "--output", folder)
+    done = run(blender, "--command", "supple", "bake", file, *words)
+    assert done.returncode == 0, done.stderr
+    return contents(folder, "*.pc2")
+
+
+def check(job: Path) -> None:
+    checked = run(FARM / "openjd", "check", job / "template.json")
+    assert checked.returncode == 0, checked.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "frames", "rendered"),
+    [
+        ((), FRAMES, range(-2, 5)),
+        (("--no-task-chunking",), "-3-5:2,7", range(-3, 6, 2)),
+    ],
+)
+def test_a_job_bakes_joins_and_renders(tmp_path, blender, words, frames, rendered):
+    job = make_job(tmp_path / "share", "--render", *words, frames=frames)
+    check(job)
+    run_step(job, blender, "Render", "--run-dependencies")
+    joined = contents(job / "caches", "*.pc2")
+    assert len(joined) == 4
+    assert joined == bake_at_once(job, blender, frames, tmp_path / "at once")
+    images = contents(job / "frames", "*")
+    assert set(images) == {
+        f"shot_{frame:04d}.png" if frame < 0 else f"shot_{frame:03d}.png" for frame in (*rendered, 7)
+    }
+    assert len(set(images.values())) == len(images)
+
+    name = next(name for name in images if "shot_007" in name)
+    (job / "frames" / name).write_bytes(b"of an earlier run")
+    run_step(job, blender, "Render", "--tasks", '[{"Chunk": "7-7"}]' if not words else '[{"Chunk": "7"}]')
+    assert contents(job / "frames", "*") == images
+
+
+def test_two_workers_at_once(tmp_path, blender):
+    job = make_job(tmp_path)
+    running = [
+        subprocess.Popen(
+            openjd(job, blender, "--step", "Bake", "--tasks", json.dumps([{"Chunk": chunk} for chunk in chunks])),
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for chunks in (CHUNKS[::2], CHUNKS[1::2])
+    ]
+    for process in running:
+        out, _ = process.communicate(timeout=300)
+        assert process.returncode == 0, out
+    run_step(job, blender, "Join")
+    assert contents(job / "caches", "*.pc2") == bake_at_once(job, blender, FRAMES, tmp_path / "at once")
+
+
+def test_frames_are_changed_when_the_job_is_submitted(tmp_path, blender):
+    job = make_job(tmp_path, "--render")
+    words = ("-p", "Frames=2-4", "-p", "FramesPerChunk=2")
+    run_step(job, blender, "Render", "--run-dependencies", *words)
+    assert contents(job / "caches", "*.pc2") == bake_at_once(job, blender, "2-4", tmp_path / "at once")
+    assert set(contents(job / "frames", "*")) == {f"shot_{frame:03d}.png" for frame in (2, 3, 4)}
+
+
+def test_paths_are_mapped(tmp_path, blender):
+    job = make_job(tmp_path / "artist")
+    (tmp_path / "artist").rename(tmp_path / "worker's disk")
+    mapped = tmp_path / "worker's disk" / job.name
+    rule = {"source_path_format": "POSIX", "source_path": str(tmp_path / "artist")}
+    rule["destination_path"] = str(mapped.parent)
+    rules = json.dumps({"version": "pathmapping-1.0", "path_mapping_rules": [rule]})
+    given = openjd(mapped, blender, "--step", "Join", "--run-dependencies", "--path-mapping-rules", rules)
+    done = run(*given)
+    assert done.returncode == 0, done.stdout
+    assert len(contents(mapped / "caches", "*.pc2")) == 4
+    assert not job.exists()
+
+
+def test_a_worker_with_another_state_of_the_file_bakes_nothing(tmp_path, blender):
+    job = make_job(tmp_path)
+    save(next(tmp_path.glob("*.blend")))
+    failed = run(*openjd(job, blender, "--step", "Bake"))
+    assert failed.returncode == 1
+    assert "another state of the file" in failed.stdout
+    assert not (job / "chunks").exists()
+
+
+def run_chunk(job: Path, blender: Path, step: str, chunk: str, **given: str) -> dict:
+    """What a worker understands of a chunk's lines."""
+    values = json.dumps(values_of(job, blender, **given))
+    session = Path(__file__).with_name("engine_session.py")
+    done = run(FARM / "python", session, job / "template.json", values, step, chunk)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_the_engine_reads_progress_and_what_is_wrong(tmp_path, blender):
+    job = make_job(tmp_path, "--render")
+    baked = run_chunk(job, blender, "Bake", "1-3")
+    assert baked["state"] == "success"
+    assert baked["progress"][-1] == 100.0
+    failed = run_chunk(job, blender, "Bake", "1-3", SceneFile=str(tmp_path / "none.blend"))
+    assert failed["state"] == "failed"
+    assert "There is no file" in failed["reason"]
+    failed = run_chunk(job, blender, "Render", "1-3")  # nothing was applied
+    assert failed["state"] == "failed"
