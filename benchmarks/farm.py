@@ -1,0 +1,95 @@
+"""A whole job on a farm of two workers: a real character, baked in chunks by the engine of Open Job Description.
+
+    python benchmarks/farm.py [--character NAME] [--frames A-B] [--chunk N] [--blender COMMAND]
+
+needs an interpreter that has bpy, and what `make test-farm` installs. Two sessions of `openjd run` bake every other
+chunk each, at the same time; then one joins. The same frames are baked by one process in one run, and both compared,
+byte by byte. Workers start the Blender that this runs in, or `--blender`. Times have all starts of Blender in them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.tables import print_table
+from benchmarks.timing import print_versions
+
+ROOT = Path(__file__).resolve().parent.parent
+ASSETS = ROOT.parent / "shared" / "assets"
+OPENJD = ROOT / ".venv" / "farm" / "bin" / "openjd"
+STAND_IN = ROOT / "tests" / "farm" / "blender.py"
+
+
+def run_together(*commands: Sequence[str | Path]) -> float:
+    """Run programs at the same time to their ends; returns seconds, and raises where one fails."""
+    start = time.perf_counter()
+    running = [
+        subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        for command in commands
+    ]
+    for process in running:
+        out, _ = process.communicate()
+        if process.returncode:
+            raise SystemExit(f"{process.args} failed:\n{out[-3000:]}")
+    return time.perf_counter() - start
+
+
+def list_chunks(first: int, last: int, size: int) -> list[str]:
+    return [f"{start}-{min(start + size - 1, last)}" for start in range(first, last + 1, size)]
+
+
+def measure(folder: Path, blender: str, file: Path, frames: tuple[int, int], chunk: int) -> list[tuple]:
+    """Rows of what was done, and seconds."""
+    supple, job, whole = [blender, "--command", "supple"], folder / "job", folder / "at once"
+    words = [file, "--all", "--method", "DLBNT", f"--frames={frames[0]}-{frames[1]}"]
+    rows = [("one bake of all meshes, one process", run_together([*supple, "bake", *words, "--output", whole]))]
+    # Chunks as they were asked for: the engine would make those that it cuts of one length.
+    options = ("--chunk", str(chunk), "--no-task-chunking", "--engine", "openjd", "--output", job)
+    rows.append(("the job is written", run_together([*supple, "farm", *words, *options])))
+    values = json.dumps({"SceneFile": str(file), "OutputFolder": str(job), "Blender": blender})
+    engine, chunks = [OPENJD, "run", job / "template.json", "-p", values, "--step"], list_chunks(*frames, chunk)
+    workers = [
+        [*engine, "Bake", "--tasks", json.dumps([{"Chunk": chunk} for chunk in chunks[start::2]])] for start in (0, 1)
+    ]
+    rows.append((f"{len(chunks)} chunks are baked, two sessions at once", run_together(*workers)))
+    rows.append(("the chunks are joined", run_together([*engine, "Join"])))
+    caches = {path.name: path.read_bytes() for path in whole.glob("*.pc2")}
+    joined = {path.name: path.read_bytes() for path in (job / "caches").glob("*.pc2")}
+    size = sum(map(len, caches.values())) / 1e6
+    print(f"{len(caches)} caches of {size:.0f} MB: {'the same bytes' if caches == joined else 'NOT the same bytes'}\n")
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--character", default="mh_human")
+    parser.add_argument("--frames", default="1-200")
+    parser.add_argument("--chunk", type=int, default=37)
+    parser.add_argument("--blender", help="program that workers start; the Blender that runs this if not given")
+    arguments = parser.parse_args()
+    first, last = map(int, arguments.frames.split("-"))
+    file = ASSETS / arguments.character / f"{arguments.character}.blend"
+    if not (file.is_file() and OPENJD.is_file()):
+        raise SystemExit(f"'{file}' or '{OPENJD}' is not there: see CONTRIBUTING.md")
+    print_versions()
+    with tempfile.TemporaryDirectory() as name:
+        blender = Path(name) / "blender"
+        started = arguments.blender or f"{shlex.quote(sys.executable)} {shlex.quote(str(STAND_IN))}"
+        blender.write_text(f'#!/bin/sh\nexec {started} "$@"\n')
+        blender.chmod(0o755)
+        rows = measure(Path(name), str(blender), file, (first, last), arguments.chunk)
+    print_table(("what", "seconds"), rows)
+
+
+if __name__ == "__main__":
+    main()
