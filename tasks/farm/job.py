@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import bpy
@@ -11,6 +11,7 @@ import bpy
 from ...bridge.files import filling
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
+from ..bake.inputs import read_inputs
 from ..bake.posed_frames import check_bakeable
 from ..character import has_armature_modifier
 from ..frames import cut_frames
@@ -54,7 +55,7 @@ def write_job(job: FarmJob, engine: str) -> list[Path]:
         Where a worker could not run it, as far as that can be seen here, or a file can not be written.
     """
     check_job(job)
-    texts = ENGINES[engine].describe(job)
+    texts = ENGINES[engine].describe(replace(job, expect=read_inputs(job.file).describe()))
     with filling(job.output) as folder:
         for name, text in texts.items():
             (folder / name).write_text(text, encoding="utf-8", newline="\n")
