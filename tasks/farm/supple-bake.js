@@ -212,7 +212,7 @@ function readFrames(text) {
     var joined = [];
     ranges.forEach(function (range) {
         joined.forEach(function (earlier) {
-            checkApart(range, earlier, text);
+            checkApart(range, earlier);
         });
         var before = joined[joined.length - 1];
         if (before && before.step === range.step && before.last + range.step === range.first) {
@@ -230,26 +230,28 @@ function readRange(text) {
         throw "'" + text + "' is not a frame range: " + HOW_TO_WRITE;
     }
     var first = Number(match[1]), end = Number(match[2] || match[1]), step = Number(match[3] || 1);
-    if (step < 1 || step > LAST_FRAME) {
-        throw "Frame step is " + step + ": choose 1 to " + LAST_FRAME;
+    if (step < 1) {
+        throw "Frame step is " + step + ": choose 1 or more";
     }
     if (end < first) {
         throw "Frame range " + first + " to " + end + " runs backwards: choose an end that is not before the start";
     }
     if (first < -LAST_FRAME || end > LAST_FRAME) {
-        throw "Frames " + first + " to " + end + " are more than Blender has: choose from -" + LAST_FRAME + " to " +
-            LAST_FRAME;
+        throw "Frames " + first + " to " + end + " are more than Blender has: choose from -1,048,574 to 1,048,574";
+    }
+    if (step > LAST_FRAME) {
+        throw "Frame step is " + step + ": choose 1,048,574 or less";
     }
     return { first: first, last: end - (end - first) % step, step: step };
 }
 
-function checkApart(range, earlier, text) {
+function checkApart(range, earlier) {
     if (range.first > earlier.last) {
         return;
     }
     for (var frame = range.first; frame <= range.last && frame <= earlier.last; frame += range.step) {
         if ((frame - earlier.first) % earlier.step === 0) {
-            throw "Frame " + frame + " is given twice in '" + text + "': leave it out once";
+            throw "Frame " + frame + " is given twice: leave it out once";
         }
     }
 }

@@ -1,0 +1,54 @@
+"""A job for Flamenco 3, Blender's own farm: the job type `supple-bake.js`, which the Manager compiles, and its settings."""
+
+from __future__ import annotations
+
+import json
+import platform
+from pathlib import Path
+from typing import Any
+
+from ..frames import describe_frames
+from .commands import FarmJob
+
+JOB_TYPE = Path(__file__).with_name("supple-bake.js")
+"""What the Manager has in its folder `scripts`; the job's type is the name of the file."""
+
+PRIORITY = 50
+"""What Flamenco's own panel begins with."""
+
+
+def describe(job: FarmJob) -> dict[str, str]:
+    """The files of a job: names with their texts. `job.json` is what `POST /api/v3/jobs` of the Manager takes."""
+    submitted = {
+        "name": f"Supple {job.file.stem}",
+        "type": JOB_TYPE.stem,
+        "priority": PRIORITY,
+        "submitter_platform": platform.system().lower(),
+        "settings": _settings(job),
+        "metadata": {"made_by": "supple farm"},
+    }
+    return {
+        JOB_TYPE.name: JOB_TYPE.read_text(encoding="utf-8"),
+        "job.json": json.dumps(submitted, indent=2, ensure_ascii=False) + "\n",
+    }
+
+
+def _settings(job: FarmJob) -> dict[str, Any]:
+    """What the job type reads; what it leaves out has the default of the job type."""
+    words = list(job.choices)
+    method = {}
+    if "--method" in words:
+        at = words.index("--method")
+        method = {"method": words[at + 1]}
+        del words[at : at + 2]
+    return {
+        "blendfile": str(job.file),
+        "frames": describe_frames(job.frames),
+        "chunk_size": job.chunk,
+        "objects": json.dumps(list(job.objects), ensure_ascii=False) if job.objects else "",
+        **method,
+        "options": " ".join(words),
+        "output": str(job.output),
+        "render": job.render,
+        "expect": job.expect,
+    }

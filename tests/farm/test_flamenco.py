@@ -1,0 +1,398 @@
+"""The job type of Flamenco, compiled as the Manager compiles it: in goja, and by the rules of today's JavaScript."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shlex
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from supple.deformers import METHODS, SkinningError
+from supple.tasks.farm import flamenco
+from supple.tasks.farm.commands import FarmJob
+from supple.tasks.frames import cut_frames, describe_frames, parse_frames
+
+HERE = Path(__file__).resolve().parent
+FARM = HERE.parents[1] / ".venv" / "farm"
+GO_PATH = FARM / "debian" / "usr" / "share" / "gocode"
+
+Compiler = Callable[..., dict[str, Any]]
+
+
+def _goja(folder: Path) -> list[str]:
+    go = FARM / "bin" / "go"
+    if not (go.is_file() and GO_PATH.is_dir()):
+        pytest.skip("no Go with goja: 'python3 tools/environments.py farm' brings them, where there is apt-get")
+    settings = {"GOPATH": GO_PATH, "GO111MODULE": "off", "GOTOOLCHAIN": "local", "GOFLAGS": "", "CGO_ENABLED": "0"}
+    environment = {**os.environ, **{name: str(value) for name, value in settings.items()}}
+    environment["GOCACHE"] = str(FARM / "go-cache")
+    program = folder / "flamenco_vm"
+    subprocess.run([go, "build", "-o", program, HERE / "flamenco_vm.go"], env=environment, check=True)
+    return [str(program)]
+
+
+def _node(_folder: Path) -> list[str]:
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("no node on the PATH")
+    return [node, str(HERE / "flamenco_vm.js")]
+
+
+@pytest.fixture(scope="module", params=[_goja, _node], ids=["goja", "node"])
+def compile_jobs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Compiler:
+    """Compiles jobs by their settings, and returns the job type and for each job its tasks or an error."""
+    program = request.param(tmp_path_factory.mktemp("flamenco"))
+
+    def compile_all(*settings: dict[str, Any]) -> dict[str, Any]:
+        jobs = json.dumps([{"name": "Hero", "type": "supple-bake", "priority": 50, "settings": each} for each in settings])
+        command = [*program, str(flamenco.JOB_TYPE)]
+        return json.loads(subprocess.run(command, input=jobs, capture_output=True, text=True, check=True).stdout)
+
+    return compile_all
+
+
+def words_of(task: dict[str, Any]) -> list[str]:
+    """What Flamenco's worker starts for a task, by the order that its 'blender-render' has."""
+    (command,) = task["commands"]
+    assert (task["type"], command["name"]) == ("blender", "blender-render")
+    given = command["parameters"]
+    assert set(given) == {"exe", "exeArgs", "argsBefore", "blendfile", "args"}
+    assert all(isinstance(word, str) and word for word in [*given["argsBefore"], given["blendfile"], *given["args"]])
+    return [given["exe"], given["exeArgs"], *given["argsBefore"], given["blendfile"], *given["args"]]
+
+
+SUPPLE = "{blender} {blenderArgs} --command supple"
+RENDER = "{blender} {blenderArgs}"
+
+GRAPHS: dict[str, tuple[dict[str, Any], list[tuple[str, str, str]]]] = {
+    "all that is bound": (
+        {"blendfile": "/shot/hero.blend", "output": "/shot/farm", "frames": "1-100", "chunk_size": 40},
+        [
+            ("check", "", f"{SUPPLE} info /shot/hero.blend"),
+            ("bake-1-40", "check", f"{SUPPLE} bake /shot/hero.blend --all --part --frames=1-40 --output /shot/farm/chunks"),
+            ("bake-41-80", "check", f"{SUPPLE} bake /shot/hero.blend --all --part --frames=41-80 --output /shot/farm/chunks"),
+            ("bake-81-100", "check", f"{SUPPLE} bake /shot/hero.blend --all --part --frames=81-100 --output /shot/farm/chunks"),
+            (
+                "join",
+                "bake-1-40 bake-41-80 bake-81-100",
+                f"{SUPPLE} join /shot/farm/chunks --frames=1-100 --output /shot/farm/caches",
+            ),
+        ],
+    ),
+    "two meshes by a method": (
+        {
+            "blendfile": "/shot/hero.blend",
+            "output": "/shot/farm/",
+            "frames": "20-26:2, -4--1",
+            "chunk_size": 3,
+            "objects": '["Body", "-Coat of \\"Zoë\\""]',
+            "method": "CENTERS",
+            "options": " --sharpness 0.3  --bulge-limit 1",
+            "expect": "supple=0.1.0,blender=5.2,file=3fa9",
+            "render": False,
+        },
+        [
+            ("check", "", f"{SUPPLE} info /shot/hero.blend --expect supple=0.1.0,blender=5.2,file=3fa9"),
+            *(
+                (
+                    f"bake-{frames}",
+                    "check",
+                    f"{SUPPLE} bake /shot/hero.blend --object=Body '--object=-Coat of \"Zoë\"' --method CENTERS --sharpness 0.3"
+                    f" --bulge-limit 1 --part --frames={frames} --output /shot/farm/chunks"
+                    " --expect supple=0.1.0,blender=5.2,file=3fa9",
+                )
+                for frames in ("-4--2", "-1", "20-24:2", "26-26:2")
+            ),
+            (
+                "join",
+                "bake--4--2 bake--1 bake-20-24:2 bake-26-26:2",
+                f"{SUPPLE} join /shot/farm/chunks --frames=-4--1,20-26:2 --output /shot/farm/caches"
+                " --expect supple=0.1.0,blender=5.2,file=3fa9",
+            ),
+        ],
+    ),
+    "a drive of Windows": (
+        {"blendfile": r"S:\shot 1\hero.blend", "output": "S:\\shot 1\\farm\\", "frames": "7", "objects": "Body"},
+        [
+            ("check", "", rf"{SUPPLE} info 'S:\shot 1\hero.blend'"),
+            (
+                "bake-7",
+                "check",
+                rf"{SUPPLE} bake 'S:\shot 1\hero.blend' --object=Body --part --frames=7 --output 'S:\shot 1\farm/chunks'",
+            ),
+            ("join", "bake-7", rf"{SUPPLE} join 'S:\shot 1\farm/chunks' --frames=7 --output 'S:\shot 1\farm/caches'"),
+        ],
+    ),
+    "rendered": (
+        {"blendfile": "/shot/hero.blend", "output": "/shot/farm", "frames": "-1-4", "chunk_size": 3, "render": True},
+        [
+            ("check", "", f"{SUPPLE} info /shot/hero.blend"),
+            ("bake--1-1", "check", f"{SUPPLE} bake /shot/hero.blend --all --part --frames=-1-1 --output /shot/farm/chunks"),
+            ("bake-2-4", "check", f"{SUPPLE} bake /shot/hero.blend --all --part --frames=2-4 --output /shot/farm/chunks"),
+            ("join", "bake--1-1 bake-2-4", f"{SUPPLE} join /shot/farm/chunks --frames=-1-4 --output /shot/farm/caches"),
+            (
+                "apply",
+                "join",
+                f"{SUPPLE} apply /shot/hero.blend --cache /shot/farm/caches --output /shot/farm/hero_baked.blend"
+                " --render-script /shot/farm/render_frames.py",
+            ),
+            *(
+                (
+                    f"render-{frames}",
+                    "apply",
+                    f"{RENDER} /shot/farm/hero_baked.blend --python-exit-code 1 --python /shot/farm/render_frames.py --"
+                    f" --frames={frames} --output /shot/farm/frames",
+                )
+                for frames in ("-1-1", "2-4")
+            ),
+        ],
+    ),
+    "a file that the add-on has packed": (
+        {
+            "blendfile": "{jobs}/2026-shot/hero.v2.flamenco.blend",
+            "output": r"\\nas\shots\farm",
+            "frames": "1-2",
+            "objects": '["Body"]',
+            "method": "As Bound in the File",
+            "render": True,
+            "render_output": "{images}/hero",
+            "format": "OPEN_EXR",
+        },
+        [
+            ("check", "", f"{SUPPLE} info {{jobs}}/2026-shot/hero.v2.flamenco.blend"),
+            (
+                "bake-1-2",
+                "check",
+                f"{SUPPLE} bake {{jobs}}/2026-shot/hero.v2.flamenco.blend --object=Body --part --frames=1-2"
+                r" --output '\\nas\shots\farm/chunks'",
+            ),
+            ("join", "bake-1-2", rf"{SUPPLE} join '\\nas\shots\farm/chunks' --frames=1-2 --output '\\nas\shots\farm/caches'"),
+            (
+                "apply",
+                "join",
+                rf"{SUPPLE} apply {{jobs}}/2026-shot/hero.v2.flamenco.blend --cache '\\nas\shots\farm/caches'"
+                r" --output '\\nas\shots\farm/hero.v2_baked.blend' --render-script '\\nas\shots\farm/render_frames.py'"
+                " --object=Body",
+            ),
+            (
+                "render-1-2",
+                "apply",
+                rf"{RENDER} '\\nas\shots\farm/hero.v2_baked.blend' --python-exit-code 1"
+                r" --python '\\nas\shots\farm/render_frames.py' -- --frames=1-2 --output {images}/hero",
+            ),
+        ],
+    ),
+    "frames that follow on each other": (
+        {"blendfile": "/hero.blend", "output": "/farm", "frames": "5,1-2,3-4,9-11:2,13", "chunk_size": 10},
+        [
+            ("check", "", f"{SUPPLE} info /hero.blend"),
+            ("bake-1-5", "check", f"{SUPPLE} bake /hero.blend --all --part --frames=1-5 --output /farm/chunks"),
+            ("bake-9-11:2", "check", f"{SUPPLE} bake /hero.blend --all --part --frames=9-11:2 --output /farm/chunks"),
+            ("bake-13", "check", f"{SUPPLE} bake /hero.blend --all --part --frames=13 --output /farm/chunks"),
+            (
+                "join",
+                "bake-1-5 bake-9-11:2 bake-13",
+                f"{SUPPLE} join /farm/chunks --frames=1-5,9-11:2,13 --output /farm/caches",
+            ),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_tasks(compile_jobs: Compiler, name: str) -> None:
+    settings, expected = GRAPHS[name]
+    (job,) = compile_jobs(settings)["jobs"]
+    tasks = [(task["name"], task["dependencies"], words_of(task)) for task in job["tasks"]]
+    assert tasks == [(name, before.split(), shlex.split(words)) for name, before, words in expected]
+
+
+def test_progress_of_renders_counts_their_frames(compile_jobs: Compiler) -> None:
+    (job,) = compile_jobs({**GRAPHS["rendered"][0], "frames": "-9-9:3", "chunk_size": 4})["jobs"]
+    steps = {task["name"]: task["commands"][0]["steps"] for task in job["tasks"]}
+    assert (steps["render--9-0:3"], steps["render-3-9:3"], steps["bake-3-9:3"]) == (4, 3, 0)
+
+
+GOOD: dict[str, Any] = {"blendfile": "/hero.blend", "output": "/farm", "frames": "1-5", "chunk_size": 2}
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"frames": ""}, "No frames are given: write it as 1-250"),
+        ({"frames": None}, "No frames are given: write it as 1-250"),
+        ({"frames": "1..5"}, "'1..5' is not a frame range: write it as 1-250"),
+        ({"frames": "1 5"}, "'1 5' is not a frame range: write it as 1-250"),
+        ({"frames": "1-5,"}, "'' is not a frame range: write it as 1-250"),
+        ({"frames": "1-5,9,4-8"}, "Frame 4 is given twice: leave it out once"),
+        ({"frames": "1-9:2,2,7"}, "Frame 7 is given twice: leave it out once"),
+        ({"chunk_size": 0}, "Chunks of 0 frames: choose 1 or more"),
+        ({"chunk_size": -3}, "Chunks of -3 frames: choose 1 or more"),
+        ({"chunk_size": 2.5}, "Chunks of 2.5 frames: choose 1 or more"),
+        ({"blendfile": ""}, "No .blend file is given: save the file and submit it again"),
+        ({"output": ""}, "No folder is given for the job: choose one that all workers can write to"),
+        ({"output": "farm"}, "'farm' is no whole path: give one that begins with a drive, a share or a variable"),
+        ({"render": True, "render_output": "frames"}, "'frames' is no whole path: give one"),
+        ({"render": True, "format": "FFMPEG"}, "The render output is a movie (FFMPEG)"),
+        ({"method": "dlbnt"}, "There is no method 'dlbnt': choose one of As Bound in the File, SSD"),
+        ({"objects": '["Body"'}, """Objects are '["Body"': write several as ["Body", "Coat"]"""),
+        ({"objects": "[1]"}, "Objects are '[1]': write each name in quotes"),
+        ({"objects": '["Body", "Body"]'}, "Object 'Body' is given twice"),
+        ({"options": "--frames 1-9"}, "Options are '--frames 1-9': choose among --order, --sharpness"),
+        ({"options": "--order --contact"}, "Options are '--order --contact': choose among --order"),
+        ({"options": "--order GH --contact"}, "Option --contact has no value: add one, or leave it out"),
+    ],
+)
+def test_wrong_settings_are_refused_before_there_is_a_task(
+    compile_jobs: Compiler, settings: dict[str, Any], message: str
+) -> None:
+    (job,) = compile_jobs({**GOOD, **settings})["jobs"]
+    assert job["error"].startswith(message)
+    assert "tasks" not in job
+
+
+def test_chunks_are_those_of_supple(compile_jobs: Compiler) -> None:
+    draw = random.Random(5)
+    lists = [_draw_frames(draw) for _ in range(400)]
+    sizes = [draw.randint(1, 9) for _ in lists]
+    jobs = compile_jobs(*({**GOOD, "frames": text, "chunk_size": size} for text, size in zip(lists, sizes, strict=True)))
+    for text, size, job in zip(lists, sizes, jobs["jobs"], strict=True):
+        try:
+            ranges = parse_frames(text)
+        except SkinningError as error:
+            assert job["error"].startswith(str(error)), text
+            continue
+        *bakes, join = job["tasks"][1:]
+        assert [_frames_of(task) for task in bakes] == [describe_frames([chunk]) for chunk in cut_frames(ranges, size)]
+        assert _frames_of(join) == describe_frames(ranges)
+    refused = sum("error" in job for job in jobs["jobs"])
+    assert 50 < refused < 350, "both kinds of lists were to be drawn"
+
+
+def _draw_frames(draw: random.Random) -> str:
+    def draw_range() -> str:
+        start, length = draw.randint(-40, 60), draw.choice([0, 1, 2, 5, 12])
+        end = f"-{start + length}" if draw.random() < 0.8 else ""
+        return f"{start}{end}" + draw.choice(["", "", ":1", ":2", ":3", ":7"])
+
+    text = ",".join(draw_range() for _ in range(draw.randint(1, 4)))
+    if draw.random() < 0.15:
+        at = draw.randrange(len(text))
+        text = text[:at] + draw.choice(["-", ":", ",", "0", "x", "99999999", ":0", "."]) + text[at:]
+    return text
+
+
+def _frames_of(task: dict[str, Any]) -> str:
+    (word,) = (word for word in words_of(task) if word.startswith("--frames="))
+    return word.removeprefix("--frames=")
+
+
+ALLOWED = {
+    "key",
+    "type",
+    "subtype",
+    "choices",
+    "propargs",
+    "description",
+    "label",
+    "default",
+    "eval",
+    "evalInfo",
+    "visible",
+    "required",
+    "editable",
+}
+"""What a setting can have by Flamenco's API, as of version 3.8."""
+
+
+def test_settings_are_what_the_panel_of_flamenco_can_show(compile_jobs: Compiler) -> None:
+    job_type = compile_jobs()["jobType"]
+    assert set(job_type) == {"label", "description", "settings"}
+    kinds = {"string": str, "int32": int, "float": float, "bool": bool}
+    for setting in job_type["settings"]:
+        assert set(setting) <= ALLOWED
+        assert setting.get("visible", "visible") in {"visible", "hidden", "submission", "web"}
+        assert setting.get("subtype", "file_path") in {"file_path", "dir_path", "file_name", "hashed_file_path"}
+        assert isinstance(setting.get("default", kinds[setting["type"]]()), kinds[setting["type"]])
+        assert not setting["description"].endswith(".")
+        if "evalInfo" in setting:
+            assert set(setting["evalInfo"]) == {"showLinkButton", "description"}
+    by_key = {setting["key"]: setting for setting in job_type["settings"]}
+    assert len(by_key) == len(job_type["settings"])
+    assert by_key["method"]["choices"] == ["As Bound in the File", *METHODS]
+    assert by_key["method"]["default"] in by_key["method"]["choices"]
+    assert by_key["blendfile"]["type"] == "string", "the add-on sets it to the packed file by this name"
+
+
+@pytest.mark.parametrize(
+    ("key", "step", "folder", "value"),
+    [
+        ("frames", 1, "", "3-90"),
+        ("frames", 4, "", "3-90:4"),
+        ("output", 1, "", "/shot/hero_farm"),
+        ("output", 1, "/farm", "/farm"),
+        ("render_output", 1, "", ""),
+        ("render_output", 1, "/farm", "/farm"),
+        ("format", 1, "", "PNG"),
+    ],
+)
+def test_values_that_the_add_on_fills_in(compile_jobs: Compiler, key: str, step: int, folder: str, value: str) -> None:
+    (setting,) = (each for each in compile_jobs()["jobType"]["settings"] if each["key"] == key)
+    render = SimpleNamespace(image_settings=SimpleNamespace(file_format="PNG"))
+    scene = SimpleNamespace(frame_start=3, frame_end=90, frame_step=step, render=render)
+    names = {
+        "bpy": SimpleNamespace(data=SimpleNamespace(filepath="/shot/hero.blend")),
+        "C": SimpleNamespace(scene=scene),
+        "Path": Path,
+        "abspath": lambda path: Path(str(path).replace("//", "/shot/")),
+        "settings": SimpleNamespace(folder=folder, render_folder=folder),
+    }
+    assert eval(setting["eval"], {}, names) == value
+
+
+def test_the_add_on_asks_for_a_check_before_it_has_packed_the_file(compile_jobs: Compiler) -> None:
+    (job,) = compile_jobs({**GOOD, "blendfile": "dummy-for-job-check.blend"})["jobs"]
+    assert "error" not in job
+
+
+def test_submitted_job_compiles_to_what_was_asked(compile_jobs: Compiler) -> None:
+    given = FarmJob(
+        file=Path("/shot/hero.blend"),
+        objects=("Body", "Coat"),
+        frames=(range(-4, 0), range(20, 27, 2)),
+        chunk=3,
+        choices=("--sharpness", "0.3", "--method", "CENTERS"),
+        output=Path("/shot/farm"),
+        expect="supple=0.1.0,blender=5.2,file=3fa9",
+        render=True,
+    )
+    files = flamenco.describe(given)
+    assert set(files) == {"supple-bake.js", "job.json"}
+    assert files["supple-bake.js"] == flamenco.JOB_TYPE.read_text(encoding="utf-8")
+    submitted = json.loads(files["job.json"])
+    assert set(submitted) == {"name", "type", "priority", "submitter_platform", "settings", "metadata"}
+    assert (submitted["type"], submitted["priority"]) == ("supple-bake", 50)
+    answer = compile_jobs(submitted["settings"])
+    assert set(submitted["settings"]) <= {setting["key"] for setting in answer["jobType"]["settings"]}
+    tasks = {task["name"]: shlex.join(words_of(task)) for task in answer["jobs"][0]["tasks"]}
+    assert tasks["bake-20-24:2"] == (
+        "'{blender}' '{blenderArgs}' --command supple bake /shot/hero.blend --object=Body --object=Coat --method CENTERS"
+        " --sharpness 0.3 --part --frames=20-24:2 --output /shot/farm/chunks --expect supple=0.1.0,blender=5.2,file=3fa9"
+    )
+    assert list(tasks)[-4:] == ["render--4--2", "render--1", "render-20-24:2", "render-26-26:2"]
+
+
+def test_syntax_is_that_of_the_oldest_managers() -> None:
+    """ECMAScript 5.1: what is newer, goja of 2017 does not compile; node at least finds what is wrong for today's."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("no node on the PATH")
+    assert subprocess.run([node, "--check", flamenco.JOB_TYPE], check=False).returncode == 0
