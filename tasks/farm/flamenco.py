@@ -1,4 +1,4 @@
-"""A job for Flamenco 3, Blender's own farm: the job type `supple-bake.js`, which the Manager compiles, and its settings."""
+"""A job for Flamenco 3, Blender's own farm: the job type `supple-bake.js`, and the settings of a job of it."""
 
 from __future__ import annotations
 

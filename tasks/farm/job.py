@@ -16,7 +16,7 @@ from ..bake.posed_frames import check_bakeable
 from ..character import has_armature_modifier
 from ..frames import cut_frames
 from ..skin.bind import check_bindable
-from . import openjd
+from . import flamenco, openjd
 from .commands import FarmJob
 
 
@@ -39,6 +39,7 @@ class Engine:
 
 ENGINES = {
     "openjd": Engine("Open Job Description", "Job bundle, for AWS Deadline Cloud and openjd", openjd.describe),
+    "flamenco": Engine("Flamenco", "Job type and job, for the Manager of Flamenco 3", flamenco.describe),
 }
 """The engines by their words on the command line."""
 
