@@ -17,6 +17,7 @@ from ..tasks.bake.apply import apply_caches
 from ..tasks.bake.caches import write_caches
 from ..tasks.bake.joining import join_parts
 from ..tasks.bake.shape_keys import bake_shape_keys
+from ..tasks.farm.commands import RENDER_SCRIPT
 from ..tasks.frames import all_frames, describe_frames
 from ..tasks.skin.baked import show_cache
 from ..tasks.skin.bind import bind
@@ -74,6 +75,12 @@ def add_apply(commands: Any) -> None:
         "--object", action="append", metavar="NAME", help="mesh to play its cache; all that have one if not given"
     )
     applier.add_argument("--output", type=read_path, required=True, metavar="NEW.blend", help="file to save")
+    applier.add_argument(
+        "--render-script",
+        type=read_path,
+        metavar="SCRIPT",
+        help="also write what renders single frames of NEW.blend in a Blender without Supple",
+    )
     add_file(applier)
     applier.set_defaults(run=apply_bakes)
 
@@ -128,10 +135,16 @@ def join_files(arguments: argparse.Namespace) -> None:
 
 
 def apply_bakes(arguments: argparse.Namespace) -> None:
-    check_writable(arguments.output)
+    for path in filter(None, (arguments.output, arguments.render_script)):
+        check_writable(path)
     open_file(arguments.file)
     applied = apply_caches(arguments.object, arguments.cache)
-    save_copy(arguments.output)
+    if arguments.render_script:
+        with open_replacing(arguments.render_script) as stream:
+            stream.write(RENDER_SCRIPT.read_bytes())
+            save_copy(arguments.output)
+    else:
+        save_copy(arguments.output)
     for line in applied.describe_missing():
         tell(f"supple: {line}")
     answer("\n".join(applied.describe()))

@@ -25,7 +25,7 @@ def describe(job: FarmJob) -> dict[str, str]:
         "priority": PRIORITY,
         "submitter_platform": platform.system().lower(),
         "settings": _settings(job),
-        "metadata": {"made_by": "supple farm"},
+        "metadata": {"made_by": "supple"},
     }
     return {
         JOB_TYPE.name: JOB_TYPE.read_text(encoding="utf-8"),

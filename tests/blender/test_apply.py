@@ -22,6 +22,7 @@ from supple.deformers import SkinningError
 from supple.settings.objects import settings_of
 from supple.tasks.bake.apply import apply_caches
 from supple.tasks.bake.caches import bake_cache
+from supple.tasks.farm.commands import RENDER_SCRIPT
 from supple.tasks.skin.baked import CACHE_MODIFIER
 
 pytestmark = pytest.mark.usefixtures("built_groups_if_evaluated")
@@ -229,7 +230,8 @@ def test_a_refused_folder_leaves_no_file(tmp_path, capfd):
     folder = bake_folder(tmp_path / "caches", obj)
     spoil(folder, "cut", obj)
     capfd.readouterr()
-    code = main("apply", file, "--cache", folder, "--output", tmp_path / "new.blend")
+    files = ("--output", tmp_path / "new.blend", "--render-script", tmp_path / "render.py")
+    code = main("apply", file, "--cache", folder, *files)
     assert_refused(code, capfd.readouterr(), "'Tube_0.pc2' ends within frame 3 of 3")
     assert sorted(os.listdir(tmp_path)) == ["caches", "hero.blend"]
 
@@ -242,7 +244,10 @@ def test_what_is_left_live_is_named_on_the_command_line(tmp_path, capfd):
     file = save(tmp_path / "hero.blend")
     folder = bake_folder(tmp_path / "caches", obj)
     capfd.readouterr()
-    assert main("apply", file, "--cache", folder, "--object", "Tube", "--output", file) == DONE
+    script = tmp_path / "render.py"
+    files = ("--output", file, "--render-script", script)
+    assert main("apply", file, "--cache", folder, "--object", "Tube", *files) == DONE
+    assert script.read_bytes() == RENDER_SCRIPT.read_bytes()
     captured = capfd.readouterr()
     assert f"supple: '{name}' has no cache" in captured.err
     bpy.ops.wm.open_mainfile(filepath=str(file))
