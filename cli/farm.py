@@ -9,13 +9,11 @@ import bpy
 
 from ..bridge.blend_files import open_file
 from ..deformers import METHODS
+from ..tasks.farm.commands import CHUNK
 from ..tasks.farm.job import ENGINES, FarmJob, find_objects, write_job
 from .commands import choose_frames, choose_settings
 from .messages import answer
 from .options import add_choices, add_file, add_frames, read_path
-
-CHUNK = 50
-"""Frames of a chunk, if not given: enough that opening a file costs little beside them."""
 
 CHOICES = ("method", "order", "sharpness", "bulge_limit", "contact")
 """Options that each bake of the job gets as they are."""

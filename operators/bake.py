@@ -34,7 +34,7 @@ def _list_chosen(context: bpy.types.Context, whole: bool) -> list[bpy.types.Obje
     return [active] if active is not None and active.type == "MESH" else []
 
 
-def _list_bound(context: bpy.types.Context, whole: bool) -> list[bpy.types.Object]:
+def list_bound(context: bpy.types.Context, whole: bool) -> list[bpy.types.Object]:
     """Those of them that are bound."""
     return [obj for obj in _list_chosen(context, whole) if settings_of(obj).is_bound]
 
@@ -153,7 +153,7 @@ class MeshBakeOperator(BakeOperator):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        if not (_list_bound(context, False) or _list_bound(context, True)):
+        if not (list_bound(context, False) or list_bound(context, True)):
             cls.poll_message_set(translate("Select a mesh that is bound"))
             return False
         return True
@@ -170,7 +170,7 @@ class MeshBakeOperator(BakeOperator):
             self._done = number + 1
 
     def choose(self, context: bpy.types.Context) -> int:
-        self._meshes, self._done = _list_bound(context, self.whole), 0
+        self._meshes, self._done = list_bound(context, self.whole), 0
         if not self._meshes:
             raise SkinningError("Nothing to bake: tick a mesh that is bound in the list of the Supple tab")
         return len(self._meshes)

@@ -37,6 +37,10 @@ class ParticleReport:
 measure_reports: dict[int, str] = {}
 """What was measured last of an object, in lines, by `session_uid`; never saved."""
 
+farm_reports: dict[int, str] = {}
+"""Where the latest job for a farm was written and how it is submitted, by the `session_uid` of the mesh that was shown
+then; never saved."""
+
 particle_reports: dict[int, ParticleReport] = {}
 """Of the objects that Python deforms by a method of particles, by `session_uid`; never saved."""
 
@@ -54,12 +58,14 @@ def close_report(obj: bpy.types.Object, report: str) -> None:
     ----------
     obj : Object
     report : str
-        "measure", "particles", "evaluate_problem", or the setting that holds it: "message", "pattern_message",
+        "measure", "farm", "particles", "evaluate_problem", or the setting that holds it: "message", "pattern_message",
         "weights_report".
     """
     uid, settings = obj.session_uid, settings_of(obj)
     if report == "measure":
         measure_reports.pop(uid, None)
+    elif report == "farm":
+        farm_reports.pop(uid, None)
     elif report == "particles" and uid in particle_reports:
         particle_reports[uid] = replace(particle_reports[uid], messages=())
     elif report == "evaluate_problem":

@@ -30,7 +30,7 @@ COPIES = (
 )  # fmt: skip
 BAKES = (
     ("supple.bake_cache", "FILE_CACHE"), ("supple.bake_shape_keys", "SHAPEKEY_DATA"),
-    ("supple.clear_bake", "LOOP_BACK"),
+    ("supple.send_to_farm", "NETWORK_DRIVE"), ("supple.clear_bake", "LOOP_BACK"),
 )  # fmt: skip
 PATTERNS = (
     ("supple.pattern_add", "ADD"), ("supple.pattern_set_add", "PRESET"),

@@ -12,7 +12,7 @@ from ..settings.character import TOGETHER, find_shown, is_mixed, list_meshes, li
 from ..settings.choices import METHODS, Method
 from ..settings.objects import BAKE_ITEMS, PARTICLE_METHODS, ObjectSettings, settings_of
 from ..settings.particles import ParticleSettings
-from ..settings.reports import ParticleReport, measure_reports, particle_reports
+from ..settings.reports import ParticleReport, farm_reports, measure_reports, particle_reports
 from ..settings.side_by_side import find_compared, has_ghosts
 from ..tasks.stack import find_independent, is_flipped
 from ..translations import translate
@@ -308,6 +308,10 @@ class VIEW3D_PT_supple_bake(SupplePanel, bpy.types.Panel):
         whole = is_whole(context)
         column.operator("supple.bake_cache", icon="FILE_CACHE").whole = whole
         column.operator("supple.bake_shape_keys", icon="SHAPEKEY_DATA").whole = whole
+        column.operator("supple.send_to_farm", icon="NETWORK_DRIVE").whole = whole
+        report = farm_reports.get(settings.id_data.session_uid)
+        if report:
+            draw_message(layout, context, report, icon="INFO", closes=(settings.id_data, "farm"))
         if settings.bake != "NONE":
             kinds = {kind: label for kind, label, _ in BAKE_ITEMS}
             kind = kinds.get(settings.bake, "a bake that this version does not know")

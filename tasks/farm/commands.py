@@ -8,6 +8,9 @@ from pathlib import Path
 RENDER_SCRIPT = Path(__file__).with_name("render_frames.py")
 """What a Blender without Supple runs to render a chunk of frames."""
 
+CHUNK = 50
+"""Frames of a chunk, if not chosen: enough that opening a file costs little beside them."""
+
 
 @dataclass(frozen=True)
 class FarmJob:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 
 import bpy
@@ -14,7 +15,7 @@ from ...settings.objects import settings_of
 from ..bake.inputs import read_inputs
 from ..bake.posed_frames import check_bakeable
 from ..character import has_armature_modifier
-from ..frames import cut_frames
+from ..frames import cut_frames, describe_frames
 from ..skin.bind import check_bindable
 from . import flamenco, openjd
 from .commands import FarmJob
@@ -30,16 +31,30 @@ class Engine:
         For menus.
     describe : callable
         Gives the text of each file of a job by its name in the job's folder.
+    submit : str
+        How the job is given to the farm, from its folder.
     """
 
     label: str
     tooltip: str
     describe: Callable[[FarmJob], dict[str, str]]
+    submit: str
 
 
 ENGINES = {
-    "openjd": Engine("Open Job Description", "Job bundle, for AWS Deadline Cloud and openjd", openjd.describe),
-    "flamenco": Engine("Flamenco", "Job type and job, for the Manager of Flamenco 3", flamenco.describe),
+    "openjd": Engine(
+        "Open Job Description",
+        "Job bundle, for AWS Deadline Cloud and openjd",
+        openjd.describe,
+        "To submit it, run 'deadline bundle submit .' in that folder",
+    ),
+    "flamenco": Engine(
+        "Flamenco",
+        "Job type and job, for the Manager of Flamenco 3",
+        flamenco.describe,
+        "To submit it, put supple-bake.js into the folder 'scripts' of Flamenco Manager, once, and run "
+        "'curl --json @job.json http://MANAGER:8080/api/v3/jobs' in that folder",
+    ),
 }
 """The engines by their words on the command line."""
 
@@ -65,12 +80,7 @@ def write_job(job: FarmJob, engine: str) -> list[Path]:
 
 def check_job(job: FarmJob) -> None:
     """Raise SkinningError where a worker could not run the job, as far as that can be seen in the open file."""
-    if not bpy.data.filepath or not job.file.is_file():
-        raise SkinningError("The file is not saved, and workers open it from the disk: save it first")
-    if bpy.data.is_dirty and not bpy.app.background:  # without a window Blender says so of saved files, too
-        raise SkinningError(
-            f"'{job.file.name}' has changes that are not saved, and workers would not have: save it first"
-        )
+    check_saved(job.file)
     cut_frames(job.frames, job.chunk)
     for obj in find_objects(job):
         if "--method" in job.choices:
@@ -81,6 +91,15 @@ def check_job(job: FarmJob) -> None:
             raise SkinningError(f"'{obj.name}' is not bound: bind it first, or give --method")
     if job.render:
         _check_renders(bpy.context.scene)
+        _check_apart(job.frames)
+
+
+def check_saved(file: Path) -> None:
+    """Raise SkinningError where the open file is not on the disk as it is."""
+    if not bpy.data.filepath or not file.is_file():
+        raise SkinningError("The file is not saved, and workers open it from the disk: save it first")
+    if bpy.data.is_dirty and not bpy.app.background:  # without a window Blender says so of saved files, too
+        raise SkinningError(f"'{file.name}' has changes that are not saved, and workers would not have: save it first")
 
 
 def find_objects(job: FarmJob) -> list[bpy.types.Object]:
@@ -110,3 +129,13 @@ def _check_renders(scene: bpy.types.Scene) -> None:
     strips = getattr(editor, "strips", ()) or getattr(editor, "sequences", ())  # their name up to Blender 4.3
     if not (has_camera or strips):
         raise SkinningError("The scene has no camera to render from: set one, or do not render")
+
+
+def _check_apart(frames: tuple[range, ...]) -> None:
+    """Raise SkinningError for ranges that interleave: a file plays the caches of ranges one after the other."""
+    for before, after in pairwise(frames):
+        if before[-1] > after[0]:
+            raise SkinningError(
+                f"Frames {describe_frames([before])} and {describe_frames([after])} overlap, which a file that is "
+                "rendered can not play: give ranges that follow on each other, or do not render"
+            )

@@ -25,12 +25,14 @@ OPERATORS = (
     "correction_remove", "correction_select", "corrections_from", "engine_copy", "engine_copy_export",
     "engine_copy_frame", "engine_copy_show", "flip", "make", "make_independent",
     "measure", "pattern_add", "pattern_forget", "pattern_maps", "pattern_mirror", "pattern_place", "pattern_remove",
-    "pattern_remove_all", "pattern_save", "pattern_set_add", "pattern_stroke", "remedy", "side_by_side", "unbind",
-    "weight_lines",
+    "pattern_remove_all", "pattern_save", "pattern_set_add", "pattern_stroke", "remedy", "send_to_farm",
+    "side_by_side", "unbind", "weight_lines",
     "weights_auto", "weights_brush", "weights_check", "weights_clean", "weights_limit", "weights_mirror",
     "weights_normalize", "weights_prune", "weights_select", "weights_sharpen", "weights_smooth", "weights_transfer",
 )  # fmt: skip
-CHANGE_NOTHING = {"check", "engine_copy_export", "measure", "pattern_forget", "pattern_maps", "side_by_side"}
+CHANGE_NOTHING = {
+    "check", "engine_copy_export", "measure", "pattern_forget", "pattern_maps", "send_to_farm", "side_by_side",
+}  # fmt: skip
 """Operators that leave the scene as it is."""
 
 PROPERTIES = [
@@ -251,7 +253,9 @@ def test_panels_of_a_bound_object():
         shown.append("supple.make_independent")
     shown.append(EXPORTERS)
     assert draw("VIEW3D_PT_supple_skin") == shown
-    assert draw("VIEW3D_PT_supple_bake") == ["supple.bake_cache", "supple.bake_shape_keys"]
+    assert draw("VIEW3D_PT_supple_bake") == [
+        f"supple.{name}" for name in ("bake_cache", "bake_shape_keys", "send_to_farm")
+    ]
     settings_of(obj).message = "Something is wrong"
     assert draw("VIEW3D_PT_supple_skin") == [*shown, "Something is wrong"]
     settings_of(obj).bake = "PC2"

@@ -1,0 +1,111 @@
+"""Bakes on many machines: a job is written, a farm's engine runs it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import cast
+
+import bpy
+from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
+
+from ..deformers import SkinningError
+from ..settings.character import find_shown
+from ..settings.reports import farm_reports
+from ..tasks.farm.commands import CHUNK, FarmJob
+from ..tasks.farm.job import ENGINES, check_saved, write_job
+from ..tasks.frames import describe_frames, frame_range, parse_frames
+from ..translations import translate
+from .bake import RELATIVE_PATH, list_bound
+
+ENGINE_ITEMS = tuple((key.upper(), engine.label, engine.tooltip) for key, engine in ENGINES.items())
+
+
+class SUPPLE_OT_send_to_farm(bpy.types.Operator):
+    """Write a job that bakes meshes on many machines, in chunks of frames, and can render them, too"""
+
+    bl_idname = "supple.send_to_farm"
+    bl_label = "Send to Farm"
+    bl_options = {"REGISTER"}
+
+    engine: EnumProperty(name="Engine", description="What runs the job", items=ENGINE_ITEMS)
+    directory: StringProperty(
+        name="Folder",
+        description="Folder of the job, for its files and all that it makes. All machines must see it",
+        subtype="DIR_PATH",
+        options={"SKIP_SAVE", *RELATIVE_PATH},
+    )
+    frames: StringProperty(
+        name="Frames",
+        description="Frames to bake, such as 1-250 or 1-50,60,100-200:2. Follows the scene if not set",
+        options={"SKIP_SAVE"},
+    )
+    chunk: IntProperty(
+        name="Frames per Chunk", description="Most frames that a machine bakes at a time", default=CHUNK, min=1
+    )
+    render: BoolProperty(name="Render", description="Also render the frames, from the bake", options={"SKIP_SAVE"})
+
+    whole: BoolProperty(
+        name="Whole Character",
+        description="Bake all bound meshes of the character that are ticked",
+        options={"SKIP_SAVE"},
+    )
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        if not (list_bound(context, False) or list_bound(context, True)):
+            cls.poll_message_set(translate("Select a mesh that is bound"))
+            return False
+        return True
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        engine = ENGINES[self.engine.lower()]
+        try:
+            job = self.describe_job(context)
+            write_job(job, self.engine.lower())
+        except SkinningError as error:
+            self.report({"ERROR"}, translate(str(error)))
+            return {"CANCELLED"}
+        report = f"Job for {engine.label} written to '{job.output}'. {engine.submit}"
+        farm_reports[cast(bpy.types.Object, find_shown(context)).session_uid] = report
+        self.report({"INFO"}, translate(report))
+        return {"FINISHED"}
+
+    def describe_job(self, context: bpy.types.Context) -> FarmJob:
+        """The job that the settings ask for; raises SkinningError where they do not make one."""
+        meshes = list_bound(context, self.whole)
+        if not meshes:
+            raise SkinningError("Nothing to bake: tick a mesh that is bound in the list of the Supple tab")
+        self._take_defaults(context)
+        return FarmJob(
+            file=Path(bpy.data.filepath),
+            objects=tuple(obj.name for obj in meshes),
+            frames=parse_frames(self.frames),
+            chunk=self.chunk,
+            choices=(),
+            output=Path(bpy.path.abspath(self.directory)),
+            render=self.render,
+        )
+
+    def _take_defaults(self, context: bpy.types.Context) -> None:
+        """Take the scene's frames, and a folder beside the file, where they are not set."""
+        check_saved(Path(bpy.data.filepath))
+        scene = context.scene
+        self.frames = self.frames or describe_frames([frame_range(scene.frame_start, scene.frame_end, 1)])
+        self.directory = self.directory or f"//{Path(bpy.data.filepath).stem}_farm"
+
+    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
+        try:
+            self._take_defaults(context)
+        except SkinningError as error:
+            self.report({"ERROR"}, translate(str(error)))
+            return {"CANCELLED"}
+        return cast(set[str], context.window_manager.invoke_props_dialog(self, width=400))
+
+    def draw(self, _context: bpy.types.Context) -> None:
+        column = self.layout.column()
+        column.use_property_split = True
+        for name in ("engine", "directory", "frames", "chunk", "render"):
+            column.prop(self, name)
+
+
+register, unregister = bpy.utils.register_classes_factory((SUPPLE_OT_send_to_farm,))

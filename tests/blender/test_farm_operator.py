@@ -1,0 +1,118 @@
+"""The Send to Farm button: it writes the job that the command line writes, and says what is in the way."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import bpy
+import pytest
+from scenes_bake import add_character, changes, everything
+
+from panels import draw
+from scenes import add_twin, bind, save, select
+from supple.settings.objects import settings_of
+from supple.tasks.farm.commands import FarmJob
+from supple.tasks.farm.job import ENGINES, write_job
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> bpy.types.Object:
+    """A bound character of eight frames, in a file that is saved."""
+    obj, _ = add_character()
+    bind(obj)
+    scene = bpy.context.scene
+    scene.frame_start, scene.frame_end = 1, 8
+    save(tmp_path / "hero.blend")
+    return obj
+
+
+def read_job(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.iterdir())}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_it_writes_what_the_task_writes(tmp_path, saved, engine):
+    before = everything(saved)
+    answer = bpy.ops.supple.send_to_farm(
+        engine=engine.upper(), directory="//job", frames="1-3,8,4-6:2", chunk=2, render=False
+    )
+    assert answer == {"FINISHED"}
+    assert changes(before, everything(saved)) == {}
+    by_operator = read_job(tmp_path / "job")
+    job = FarmJob(
+        file=tmp_path / "hero.blend",
+        objects=("Tube",),
+        frames=(range(1, 4), range(4, 7, 2), range(8, 9)),
+        chunk=2,
+        choices=(),
+        output=tmp_path / "job",
+    )
+    write_job(job, engine)
+    assert read_job(tmp_path / "job") == by_operator
+    assert len(by_operator) >= 2
+
+
+def test_the_scenes_frames_and_a_folder_beside_the_file_if_not_set(tmp_path, saved):
+    assert bpy.ops.supple.send_to_farm(engine="OPENJD") == {"FINISHED"}
+    template = json.loads((tmp_path / "hero_farm" / "template.json").read_text(encoding="utf-8"))
+    defaults = {one["name"]: one.get("default") for one in template["parameterDefinitions"]}
+    assert (defaults["Frames"], defaults["FramesPerChunk"]) == ("1-8", 50)
+
+
+def test_the_panel_says_where_the_job_is_until_that_is_closed(tmp_path, saved):
+    assert draw("VIEW3D_PT_supple_bake")[-1] == "supple.send_to_farm"
+    bpy.ops.supple.send_to_farm(engine="OPENJD")
+    report, close = draw("VIEW3D_PT_supple_bake")[-2:]
+    assert report.startswith(f"Job for Open Job Description written to '{tmp_path / 'hero_farm'}'. To submit it,")
+    assert close == "supple.close_report"
+    bpy.ops.supple.close_report(owner="Tube", kind="farm")
+    assert draw("VIEW3D_PT_supple_bake")[-1] == "supple.send_to_farm"
+
+
+def test_the_whole_character_is_what_is_ticked(tmp_path, saved):
+    others = [add_twin(saved) for _ in range(2)]
+    bind(*others)
+    settings_of(others[0]).is_ticked = False
+    select(saved)
+    save(tmp_path / "hero.blend")
+    bpy.ops.supple.send_to_farm(engine="OPENJD", whole=True)
+    text = (tmp_path / "hero_farm" / "template.json").read_text(encoding="utf-8")
+    named = {obj.name: f'"--object={obj.name}"' in text for obj in (saved, *others)}
+    assert list(named.values()) == [True, False, True], named
+
+
+def add_camera() -> None:
+    bpy.context.scene.camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
+    bpy.ops.wm.save_mainfile()
+
+
+@pytest.mark.parametrize(
+    ("change", "settings", "message"),
+    (
+        (None, {"frames": "1-"}, "'1-' is not a frame range"),
+        (None, {"frames": "1-4,4"}, "Frame 4 is given twice"),
+        (None, {"render": True}, "The scene has no camera to render from"),
+        (add_camera, {"frames": "1-9:2,4", "render": True}, "Frames 1-9:2 and 4 overlap"),
+        (None, {"directory": "//gone/job"}, "No such file or directory"),
+    ),
+)
+def test_what_is_in_the_way_is_said(tmp_path, saved, change, settings, message):
+    if change is not None:
+        change()
+    with pytest.raises(RuntimeError, match=message):
+        bpy.ops.supple.send_to_farm(engine="OPENJD", **settings)
+    assert not [path for path in tmp_path.iterdir() if path.is_dir()]
+
+
+def test_a_file_that_was_never_saved_is_refused():
+    obj, _ = add_character()
+    bind(obj)
+    with pytest.raises(RuntimeError, match="The file is not saved, and workers open it from the disk: save it first"):
+        bpy.ops.supple.send_to_farm()
+
+
+def test_it_needs_a_mesh_that_is_bound(saved):
+    bpy.ops.supple.unbind()
+    with pytest.raises(RuntimeError, match="Select a mesh that is bound"):
+        bpy.ops.supple.send_to_farm()
