@@ -36,6 +36,7 @@ BLOCK = 1 << 20
 """Bytes that are read at once."""
 
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+NO_DRIVE = (errno.EIO, errno.ESTALE, errno.ENODEV, errno.ENOTCONN, errno.ETIMEDOUT, errno.EHOSTUNREACH)
 
 _numbers = itertools.count()
 _in_use: set[str] = set()
@@ -124,6 +125,13 @@ def read_json(path: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder, if it is not there; raises SkinningError where that, or writing to it, is not possible."""
+    with _reported(folder):
+        folder.mkdir(exist_ok=True)
+        _check_access(folder, os.W_OK | os.X_OK)
+
+
 def check_writable(path: Path) -> None:
     """Raise SkinningError where a file can not be written: now, not after hours."""
     with _reported(path):
@@ -138,6 +146,8 @@ def _reported(path: Path) -> Iterator[None]:
         remedy = "a folder that can be written to"
         if error.errno in NO_SPACE:
             remedy = "another folder, or make space"
+        elif error.errno in NO_DRIVE:
+            remedy = "another folder, or connect its drive again"
         raise SkinningError(f"Cannot write '{path}' ({error.strerror}): choose {remedy}") from error
 
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 
+from ...bridge.files import make_folder
 from ...bridge.point_caches import CacheHeader, DamagedError, Piece, join_pieces
 from ...deformers import SkinningError
 from ..frames import describe_frames
 from .inputs import Inputs
-from .parts import Part, make_folder, name_part
+from .parts import Part, name_part
 
 
 @dataclass
@@ -131,8 +132,8 @@ def _plan(parts: Sequence[Part], frames: Sequence[range], folder: Path) -> Plan:
     for stem in stems:
         own = [part for part in parts if part.stem == stem]
         covers = [
-            _cover([part for part in own if part.choices == choices], frames, folder)
-            for choices in sorted({part.choices for part in own})
+            _cover([part for part in own if part.made_with() == made_with], frames, folder)
+            for made_with in sorted({part.made_with() for part in own})
         ]
         whole = [files for files, missing in covers if not missing]
         if len(whole) > 1:

@@ -15,7 +15,7 @@ from typing import Any
 
 import bpy
 
-from ...bridge.files import check_writable, digest_file, open_replacing, read_json
+from ...bridge.files import digest_file, open_replacing, read_json
 from ...bridge.point_caches import CacheHeader, HashedStream
 from ...deformers import SkinningError
 from ..frames import frame_range
@@ -111,11 +111,15 @@ class Part:
         found = Part.read(folder / f"{self.name}.json")
         if found is None or replace(self, objects=found.objects, size=found.size, sha256=found.sha256) != found:
             return False
-        if not found.is_whole(folder):
+        if self.made_with() != found.made_with() or not found.is_whole(folder):
             return False
-        if found.objects != self.objects:  # baked alone, or with others: whoever joins has to know of all
+        if found.objects != self.objects:  # whoever joins has to know of all
             replace(found, objects=self.objects).write(folder)
         return True
+
+    def made_with(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The choices, and the objects that were bound by them: one may follow another."""
+        return self.choices, self.objects if self.choices else ()
 
 
 def name_part(stem: str, frames: range) -> str:
@@ -172,14 +176,6 @@ def plan_parts(
         )
         for obj, stem in stems.items()
     }
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder for parts, if its parent is there; raises SkinningError where nothing can be written to it."""
-    if not folder.exists():
-        check_writable(folder)
-        folder.mkdir(exist_ok=True)  # another process may be faster
-    check_writable(folder / "part.json")
 
 
 def bake_parts(parts: Mapping[bpy.types.Object, Part], scene: bpy.types.Scene, folder: Path) -> Iterator[int]:

@@ -14,11 +14,12 @@ import pytest
 from scenes_bake import add_character
 
 from scenes import bind
+from supple.bridge.files import make_folder
 from supple.deformers import SkinningError
 from supple.tasks.bake.caches import bake_cache
 from supple.tasks.bake.inputs import Inputs
 from supple.tasks.bake.joining import join_parts
-from supple.tasks.bake.parts import Part, bake_parts, make_folder, name_part, name_stems, plan_parts
+from supple.tasks.bake.parts import Part, bake_parts, name_part, name_stems, plan_parts
 from supple.tasks.frames import cut_frames, parse_frames
 
 pytestmark = pytest.mark.python_only("files are written alike, whatever evaluates the skin")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from supple.bridge import files
-from supple.bridge.files import filling, open_replacing, read_json
+from supple.bridge.files import filling, make_folder, open_replacing, read_json
 from supple.deformers.errors import SkinningError
 
 
@@ -62,6 +62,21 @@ def test_what_fails_leaves_the_old_file(tmp_path: Path, error: type[BaseExceptio
     with pytest.raises(SkinningError if isinstance(error, OSError) else error):
         fail()
     assert tree(tmp_path) == {"old": b"old"}
+
+
+@pytest.mark.parametrize(
+    ("number", "remedy"),
+    [
+        (errno.ENOSPC, "choose another folder, or make space"),
+        (errno.ESTALE, "choose another folder, or connect its drive again"),
+        (errno.EROFS, "choose a folder that can be written to"),
+    ],
+)
+def test_what_is_to_be_done_depends_on_what_is_wrong(tmp_path: Path, number: int, remedy: str) -> None:
+    with pytest.raises(SkinningError) as caught, open_replacing(tmp_path / "new"):
+        raise OSError(number, "Wrong")
+    assert str(caught.value) == f"Cannot write '{tmp_path / 'new'}' (Wrong): {remedy}"
+    assert tree(tmp_path) == {}
 
 
 @pytest.mark.parametrize(("to", "name"), [("folder/old", "old"), ("folder/new", "new"), ("link to old", "old")])
@@ -169,6 +184,16 @@ def test_what_vanishes_meanwhile_is_reported(tmp_path: Path, what: str) -> None:
 
 
 # Folders
+
+
+def test_a_folder_is_made_once(tmp_path: Path) -> None:
+    for _ in range(2):
+        make_folder(tmp_path / "new")
+    (tmp_path / "file").touch()
+    for name in ("file", "no/new", "file/new"):
+        with pytest.raises(SkinningError, match=rf"Cannot write '{tmp_path / name}' \("):
+            make_folder(tmp_path / name)
+    assert tree(tmp_path) == {"new": stat.S_IFDIR, "file": b""}
 
 
 def fill(folder: Path) -> None:
