@@ -50,7 +50,7 @@ def test_a_list_is_written_as_it_was(text: str) -> None:
     (
         *((text, f"'{text}' is not a frame range: write it as 1-250") for text in ("", "one", "1-", "1..8", "1-8-9")),
         *((text, f"'{text}' is not a frame range") for text in ("1:2:3", "٣", "9" * 19, "9" * 5000, "1-8:-1", "1\n")),
-        *((f"1-8,{text}", f"'{text}' is not a frame range") for text in ("", " 9", "x", "9-")),
+        *((f"1-8,{text}", f"'{text}' is not a frame range") for text in ("", "x", "9-")),
         ("8-1", "Frame range 8 to 1 runs backwards"),
         ("1-8:0", "Frame step is 0: choose 1 or more"),
         ("0-1048575", "more than Blender has"),
