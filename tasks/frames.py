@@ -48,9 +48,7 @@ def parse_frames(text: str) -> tuple[range, ...]:
     """
     joined: list[range] = []
     end = -LAST_FRAME - 1
-    for frames in sorted(
-        map(_parse_range, (part.strip(" ") for part in text.split(","))), key=lambda frames: (frames[0], frames[-1])
-    ):
+    for frames in sorted(map(_parse_range, re.split(", *", text)), key=lambda frames: (frames[0], frames[-1])):
         for earlier in joined if frames[0] <= end else ():
             for twice in (frame for frame in frames if frame in earlier):
                 raise SkinningError(f"Frame {twice} is given twice: leave it out once")
