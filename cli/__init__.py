@@ -13,7 +13,7 @@ import bpy
 
 from ..deformers import SkinningError
 from .arguments import USAGE, build_parser
-from .messages import tell
+from .messages import fail_openjd, tell
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
 
@@ -39,15 +39,20 @@ def main(argv: Sequence[str]) -> int:
     try:
         arguments.run(arguments)
     except SkinningError as error:
-        tell(f"supple: error: {error}")
-        return FAILED
+        return _fail(str(error), arguments)
     except MemoryError:
-        tell("supple: error: There is not enough memory: choose a smaller --width, or a machine with more")
-        return FAILED
+        return _fail("There is not enough memory: choose a smaller --width, or a machine with more", arguments)
     except KeyboardInterrupt:
         tell("supple: error: Interrupted: nothing was written")
         return INTERRUPTED
     return DONE
+
+
+def _fail(message: str, arguments: argparse.Namespace) -> int:
+    tell(f"supple: error: {message}")
+    if getattr(arguments, "progress", "") == "openjd":
+        fail_openjd(message)
+    return FAILED
 
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:

@@ -4,31 +4,40 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import bpy
 
 from ..bridge.blend_files import open_file, save_copy
-from ..bridge.files import check_writable, open_replacing
-from ..bridge.point_caches import join_caches
+from ..bridge.files import check_writable, filling, open_replacing
+from ..bridge.point_caches import CacheHeader, join_caches
 from ..deformers import METHODS, SkinningError
 from ..settings.objects import settings_of
 from ..tasks.bake.apply import apply_caches
 from ..tasks.bake.caches import write_caches
+from ..tasks.bake.inputs import read_inputs
 from ..tasks.bake.joining import join_parts
+from ..tasks.bake.parts import Part, bake_parts, plan_parts
+from ..tasks.bake.posed_frames import find_meshes
 from ..tasks.bake.shape_keys import bake_shape_keys
 from ..tasks.farm.commands import RENDER_SCRIPT
-from ..tasks.frames import all_frames, describe_frames
-from ..tasks.skin.baked import show_cache
+from ..tasks.frames import all_frames
+from ..tasks.skin.baked import show_caches
 from ..tasks.skin.bind import bind
-from .commands import choose_frames, choose_settings, find_object, report_particles, run_frames
-from .messages import answer, tell
-from .options import add_choices, add_expect, add_file, add_frames, read_path
+from .commands import choose_frames, choose_settings, find_object, report_particles
+from .messages import PROGRESS, answer, report_steps, tell
+from .options import add_choices, add_expect, add_file, add_frames, read_path, words_of_choices
 
 
 def add_bake(commands: Any) -> None:
-    baker = commands.add_parser("bake", help="bake the frames of a character")
-    baker.add_argument("--object", required=True, metavar="NAME", help="mesh to bake")
+    baker = commands.add_parser("bake", help="bake the frames of characters")
+    chosen = baker.add_mutually_exclusive_group()
+    chosen.add_argument(
+        "--object", action="append", metavar="NAME", help="mesh to bake; the only one that is bound if not given"
+    )
+    chosen.add_argument("--all", action="store_true", help="bake every mesh that is bound, or that --method can bind")
     baker.add_argument("--method", choices=tuple(METHODS), help="method to bind with first; as bound if not given")
     add_frames(baker, "frames to bake")
     baker.add_argument(
@@ -39,10 +48,16 @@ def add_bake(commands: Any) -> None:
         type=read_path,
         required=True,
         metavar="PATH",
-        help="PC2 file to write; with shape keys the .blend file",
+        help="PC2 file to write; a folder for several meshes or ranges of frames; with shape keys the .blend file",
     )
     baker.add_argument(
-        "--save", type=read_path, metavar="NEW.blend", help="also save the .blend file, set to play the PC2 file"
+        "--save", type=read_path, metavar="NEW.blend", help="also save the .blend file, set to play the PC2 files"
+    )
+    baker.add_argument(
+        "--progress",
+        choices=tuple(PROGRESS),
+        default="percent",
+        help="how the share that is done is printed: for people, or for Open Job Description; percent if not given",
     )
     add_choices(baker)
     add_file(baker)
@@ -88,35 +103,95 @@ def add_apply(commands: Any) -> None:
 def bake_frames(arguments: argparse.Namespace) -> None:
     _check_outputs(arguments)
     open_file(arguments.file)
-    scene, obj = bpy.context.scene, find_object(arguments.object)
-    frames = choose_frames(scene, arguments.frames)
-    choose_settings([obj], arguments)
+    _warn_of_scripts()
+    scene = bpy.context.scene
+    objects = _choose_meshes(arguments)
+    ranges = choose_frames(scene, arguments.frames)
+    choose_settings(objects, arguments)
     if arguments.method:
-        bind([obj], arguments.method)
-        report_particles([obj])
-    elif not settings_of(obj).is_bound:
-        raise SkinningError(f"'{obj.name}' is not bound: give --method to bind it for this bake")
+        bind(objects, arguments.method)
+        report_particles(objects)
+    count = sum(map(len, ranges))
     if arguments.format == "shape-keys":
-        listed = all_frames(frames)
-        run_frames(bake_shape_keys(obj, scene, listed), len(listed))
+        report_steps(bake_shape_keys(objects, scene, all_frames(ranges)), count, arguments.progress)
         save_copy(arguments.output)
+    elif _fills_folder(arguments):
+        inputs, choices = read_inputs(arguments.file), words_of_choices(arguments)
+        plans = [plan_parts(objects, frames, inputs, choices, len(ranges) > 1) for frames in ranges]
+        with filling(arguments.output) as folder:
+            report_steps(_bake_plans(plans, folder), count, arguments.progress)
+            _save_playing(
+                {obj: [(plan[obj].cache_in(arguments.output), plan[obj].frames) for plan in plans] for obj in objects},
+                arguments.save,
+            )
+    else:
+        (obj,), (frames,) = objects, ranges
+        with open_replacing(arguments.output) as stream:
+            report_steps(write_caches({obj: stream}, scene, frames), count, arguments.progress)
+            _save_playing({obj: [(arguments.output, frames)]}, arguments.save)
+
+
+def _bake_plans(plans: list[dict[bpy.types.Object, Part]], folder: Path) -> Iterator[int]:
+    """Bake parts, range by range, and yield how many frames are done."""
+    before = 0
+    for parts in plans:
+        done = 0
+        for done in bake_parts(parts, bpy.context.scene, folder):
+            yield before + done
+        before += done
+
+
+def _save_playing(caches: dict[bpy.types.Object, list[tuple[Path, range]]], path: Path | None) -> None:
+    """Save the open file, set to play caches, before they are there: all files appear, or none."""
+    if path is None:
         return
-    chosen, *others = frames
-    if others:
-        raise SkinningError(f"A PC2 file holds one range of frames, not {describe_frames(frames)}: bake each by itself")
-    with open_replacing(arguments.output) as stream:
-        run_frames(write_caches({obj: stream}, scene, chosen), len(chosen))
-        if arguments.save:  # before the PC2 file is there: both are, or none
-            show_cache(obj, arguments.output.resolve(), chosen)
-            save_copy(arguments.save)
+    for obj, own in caches.items():
+        count = len(obj.data.vertices)
+        show_caches(obj, [(cache.resolve(), CacheHeader.of(count, frames)) for cache, frames in own])
+    save_copy(path)
+
+
+def _choose_meshes(arguments: argparse.Namespace) -> list[bpy.types.Object]:
+    """The meshes to bake, sorted by name where they are not named: bound, where no method is given to bind them by."""
+    if arguments.object:
+        objects = [find_object(name) for name in dict.fromkeys(arguments.object)]
+        for obj in objects:
+            if not arguments.method and not settings_of(obj).is_bound:
+                raise SkinningError(f"'{obj.name}' is not bound: give --method to bind it for this bake")
+        return objects
+    found = find_meshes(bpy.context.scene, is_bound=not arguments.method)
+    if not found and arguments.method:
+        raise SkinningError("No mesh of the scene has an Armature modifier: there is nothing to bake")
+    if not found:
+        raise SkinningError("No mesh of the scene is bound: give --method to bind meshes for this bake")
+    if len(found) > 1 and not arguments.all:
+        names = ", ".join(obj.name for obj in found)
+        raise SkinningError(f"{len(found)} meshes can be baked, {names}: give --all, or --object with one of them")
+    return found
+
+
+def _warn_of_scripts() -> None:
+    """Say so where Blender has not run Python of the file, such as drivers: what they drive stays as it was saved."""
+    if bpy.app.autoexec_fail:
+        tell(
+            f"supple: warning: Blender has not run the file's Python ({bpy.app.autoexec_fail_message}), and bones or "
+            "shape keys that depend on it do not move: if you trust the file, write --enable-autoexec before --command"
+        )
+
+
+def _fills_folder(arguments: argparse.Namespace) -> bool:
+    """Whether a bake is of several files, which go to a folder."""
+    several = arguments.all or len(arguments.object or ()) > 1 or len(arguments.frames or ()) > 1
+    return arguments.format == "pc2" and several
 
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
     """Raise SkinningError where a bake can not be written, or would take the place of what it is made from or for."""
-    for path in filter(None, (arguments.output, arguments.save)):
-        check_writable(path)
-    others = [] if arguments.format == "shape-keys" else filter(None, (arguments.file, arguments.save))
-    for path in others:
+    is_there = _fills_folder(arguments) and arguments.output.exists()
+    check_writable(arguments.output / "new.pc2" if is_there else arguments.output)
+    if arguments.save:
+        check_writable(arguments.save)
+    for path in filter(None, (arguments.file, arguments.save)) if arguments.format == "pc2" else ():
         if os.path.realpath(path) == os.path.realpath(arguments.output):
             raise SkinningError(f"'{path}' is a .blend file, and the bake would replace it: choose another --output")
 

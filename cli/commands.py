@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from collections.abc import Iterator
 
 import bpy
 
@@ -33,7 +32,7 @@ from ..tasks.skin.bind import bind, describe_particles
 from ..tasks.skin.inspect import describe_file
 from ..tasks.steps import take_all
 from ..tasks.weights.automatic import Options, assign_weights
-from .messages import answer, tell, tell_shares
+from .messages import answer, report_steps, tell, tell_shares
 
 WEIGHT_METHODS = {word: method.key for method in AUTOMATIC_WEIGHTS.values() for word in method.words}
 """The methods of automatic weights by their words, former ones too."""
@@ -114,13 +113,6 @@ def choose_frames(scene: bpy.types.Scene, given: tuple[range, ...] | None) -> tu
     return given or (frame_range(scene.frame_start, scene.frame_end, 1),)
 
 
-def run_frames(steps: Iterator[int], count: int) -> None:
-    """Go through all frames and print progress to stderr."""
-    for done in steps:
-        if done % 25 == 0 or done == count:
-            tell(f"supple: {done} of {count} frames")
-
-
 def compare_methods(arguments: argparse.Namespace) -> None:
     for path in filter(None, (arguments.json, arguments.sheet)):
         check_writable(path)
@@ -188,7 +180,7 @@ def write_patterns(arguments: argparse.Namespace) -> None:
     scene = bpy.context.scene
     obj = _find_patterned(arguments.object)
     frames = all_frames(choose_frames(scene, arguments.frames))
-    run_frames(write_maps(obj, scene, frames, arguments.output, arguments.format, arguments.width), len(frames))
+    report_steps(write_maps(obj, scene, frames, arguments.output, arguments.format, arguments.width), len(frames))
     if notes := " ".join(describe(obj)):
         tell(f"supple: {obj.name}: {notes}")
 

@@ -13,10 +13,7 @@ from ..tasks.farm.commands import CHUNK
 from ..tasks.farm.job import ENGINES, FarmJob, find_objects, write_job
 from .commands import choose_frames, choose_settings
 from .messages import answer
-from .options import add_choices, add_file, add_frames, read_path
-
-CHOICES = ("method", "order", "sharpness", "bulge_limit", "contact")
-"""Options that each bake of the job gets as they are."""
+from .options import add_choices, add_file, add_frames, read_path, words_of_choices
 
 
 def add_farm(commands: Any) -> None:
@@ -44,13 +41,12 @@ def add_farm(commands: Any) -> None:
 
 def make_job(arguments: argparse.Namespace) -> None:
     open_file(arguments.file)
-    given = {name: getattr(arguments, name) for name in CHOICES if getattr(arguments, name) is not None}
     job = FarmJob(
         file=arguments.file.absolute(),
         objects=tuple(arguments.object or ()),
         frames=choose_frames(bpy.context.scene, arguments.frames),
         chunk=arguments.chunk,
-        choices=tuple(word for name, value in given.items() for word in (f"--{name.replace('_', '-')}", str(value))),
+        choices=words_of_choices(arguments),
         output=arguments.output.absolute(),
         render=arguments.render,
         task_chunking=not arguments.no_task_chunking,

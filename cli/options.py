@@ -12,6 +12,9 @@ from ..deformers.skinning.dlbnt import ORDER
 from ..tasks.bake.inputs import Inputs
 from ..tasks.frames import parse_frames
 
+CHOICES = ("method", "order", "sharpness", "bulge_limit", "contact")
+"""Options that say by what and how a mesh is bound."""
+
 
 def add_file(command: argparse.ArgumentParser) -> None:
     command.add_argument("file", type=read_path, metavar="FILE.blend", help="file to open")
@@ -24,6 +27,12 @@ def add_choices(command: argparse.ArgumentParser) -> None:
     command.add_argument("--sharpness", help="how pointed bent joints are, with CENTERS", **share)
     command.add_argument("--bulge-limit", help="how much of what swells at bent joints is drawn back", **share)
     command.add_argument("--contact", help="how much both sides of a bent joint keep apart", **share)
+
+
+def words_of_choices(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """The method and its choices that are given, as they were written: `("--method", "DLBNT", "--order", "HG")`."""
+    given = {name: getattr(arguments, name) for name in CHOICES if getattr(arguments, name) is not None}
+    return tuple(word for name, value in given.items() for word in (f"--{name.replace('_', '-')}", str(value)))
 
 
 def add_frames(command: argparse.ArgumentParser, help_start: str, otherwise: str = "those of the scene") -> None:

@@ -13,7 +13,8 @@ from bpy.props import BoolProperty, IntProperty, StringProperty
 from ..deformers import SkinningError
 from ..settings.character import list_ticked
 from ..settings.objects import settings_of
-from ..tasks.bake.caches import bake_cache
+from ..tasks.bake.caches import bake_caches
+from ..tasks.bake.parts import name_stems
 from ..tasks.bake.shape_keys import bake_shape_keys
 from ..tasks.frames import frame_range
 from ..tasks.skin.baked import clear_bake, show_cache
@@ -63,17 +64,12 @@ class BakeOperator:
         """The bake, as a generator that yields the number of frames done."""
         raise AssertionError("each bake has its own")
 
-    def choose(self, _context: bpy.types.Context) -> int:
-        """Find out how many meshes are to be baked; raises SkinningError where there are none."""
-        return 1
+    def choose(self, _context: bpy.types.Context) -> None:
+        """Find out what is to be baked; raises SkinningError where there is nothing."""
 
     def describe(self, frames: int) -> str:
         """What was baked, of so many frames."""
         return f"{frames} {'frame' if frames == 1 else 'frames'} baked"
-
-    def describe_canceled(self) -> str:
-        """What was baked before Esc."""
-        return "no frames were saved"
 
     def frames(self, context: bpy.types.Context) -> range:
         self._take_scene_range(context)
@@ -102,7 +98,8 @@ class BakeOperator:
     def run_modal(self, context: bpy.types.Context) -> set[str]:
         """Go on frame by frame, with a progress bar."""
         try:
-            self._count = self.choose(context) * len(self.frames(context))
+            self.choose(context)
+            self._count = len(self.frames(context))
             self._steps = self.start(context)
         except SkinningError as error:
             self.report({"ERROR"}, translate(str(error)))
@@ -115,7 +112,7 @@ class BakeOperator:
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         if event.type == "ESC":
             self._steps.close()
-            self.report({"INFO"}, translate(f"Bake canceled: {self.describe_canceled()}"))
+            self.report({"INFO"}, translate("Bake canceled: no frames were saved"))
             return self._end(context, {"CANCELLED"})
         if event.type != "TIMER":
             return {"RUNNING_MODAL"}
@@ -143,7 +140,7 @@ class BakeOperator:
 
 
 class MeshBakeOperator(BakeOperator):
-    """Mix-in: the bake of the active mesh, or of all of the character that are ticked, one after the other."""
+    """Mix-in: the bake of the active mesh, or of all of the character that are ticked, in one pass over the frames."""
 
     whole: BoolProperty(
         name="Whole Character",
@@ -158,30 +155,15 @@ class MeshBakeOperator(BakeOperator):
             return False
         return True
 
-    def bake(self, context: bpy.types.Context, obj: bpy.types.Object) -> Iterator[int]:
-        """The bake of a mesh, as a generator that yields the number of frames done."""
-        raise AssertionError("each bake has its own")
-
-    def start(self, context: bpy.types.Context) -> Iterator[int]:
-        frames = len(self.frames(context))
-        for number, obj in enumerate(self._meshes):
-            for done in self.bake(context, obj):
-                yield number * frames + done
-            self._done = number + 1
-
-    def choose(self, context: bpy.types.Context) -> int:
-        self._meshes, self._done = list_bound(context, self.whole), 0
+    def choose(self, context: bpy.types.Context) -> None:
+        self._meshes = list_bound(context, self.whole)
         if not self._meshes:
             raise SkinningError("Nothing to bake: tick a mesh that is bound in the list of the Supple tab")
-        return len(self._meshes)
 
     def describe(self, frames: int) -> str:
         if len(self._meshes) == 1:
             return super().describe(frames)
         return f"{frames} {'frame' if frames == 1 else 'frames'} of {len(self._meshes)} meshes baked"
-
-    def describe_canceled(self) -> str:
-        return f"{self._done} of {len(self._meshes)} meshes are baked" if self._done else super().describe_canceled()
 
 
 class SUPPLE_OT_bake_shape_keys(MeshBakeOperator, bpy.types.Operator):
@@ -190,8 +172,8 @@ class SUPPLE_OT_bake_shape_keys(MeshBakeOperator, bpy.types.Operator):
     bl_idname = "supple.bake_shape_keys"
     bl_label = "Bake to Shape Keys"
 
-    def bake(self, context: bpy.types.Context, obj: bpy.types.Object) -> Iterator[int]:
-        return bake_shape_keys(obj, context.scene, self.frames(context))
+    def start(self, context: bpy.types.Context) -> Iterator[int]:
+        return bake_shape_keys(self._meshes, context.scene, self.frames(context))
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         self._take_scene_range(context)
@@ -215,16 +197,19 @@ class SUPPLE_OT_bake_cache(MeshBakeOperator, bpy.types.Operator):
         path = bpy.path.abspath(self.filepath)
         return Path(path if path.lower().endswith(".pc2") else f"{path}.pc2")
 
-    def path_of(self, obj: bpy.types.Object) -> Path:
-        """The file of a mesh: that which was chosen, with the mesh's name behind it where there are several."""
+    def paths(self) -> dict[bpy.types.Object, Path]:
+        """The file of each mesh: that which was chosen, with the mesh's name behind it where there are several."""
         path = self.path()
         if len(self._meshes) == 1:
-            return path
-        return path.with_name(f"{path.stem}_{bpy.path.clean_name(obj.name)}{path.suffix}")
+            return {self._meshes[0]: path}
+        stems = name_stems(self._meshes)
+        return {obj: path.with_name(f"{path.stem}_{stem}{path.suffix}") for obj, stem in stems.items()}
 
-    def bake(self, context: bpy.types.Context, obj: bpy.types.Object) -> Iterator[int]:
-        yield from bake_cache(obj, context.scene, self.path_of(obj), self.frames(context))
-        show_cache(obj, self.path_of(obj))
+    def start(self, context: bpy.types.Context) -> Iterator[int]:
+        paths = self.paths()
+        yield from bake_caches(paths, context.scene, self.frames(context))
+        for obj, path in paths.items():
+            show_cache(obj, path)
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         self._take_scene_range(context)

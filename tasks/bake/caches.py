@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import bpy
@@ -14,35 +14,38 @@ from .posed_frames import check_bakeable, posed_frames
 
 
 def bake_cache(obj: bpy.types.Object, scene: bpy.types.Scene, path: Path, frames: range) -> Iterator[int]:
-    """Write a PC2 file, frame by frame, and yield how many frames are done.
+    """Write a PC2 file, frame by frame, and yield how many frames are done; see `bake_caches`."""
+    return bake_caches({obj: path}, scene, frames)
 
-    The file appears under its name only when it is whole. The same frames give the same bytes, in one run or several.
+
+def bake_caches(paths: Mapping[bpy.types.Object, Path], scene: bpy.types.Scene, frames: range) -> Iterator[int]:
+    """Write a PC2 file for each object, frame by frame, and yield how many frames are done.
+
+    The files appear under their names only when all are whole. The same frames give the same bytes, in one run or
+    several, of objects together or one by one.
 
     Raises
     ------
     SkinningError
-        Where the object can not be deformed, or the file not be written.
+        Where an object can not be deformed, or a file not be written.
     """
-    with open_replacing(path) as stream:
-        yield from write_caches({obj: stream}, scene, frames)
+    with ExitStack() as files:
+        yield from write_caches({obj: files.enter_context(open_replacing(paths[obj])) for obj in paths}, scene, frames)
 
 
 def write_caches(streams: Mapping[bpy.types.Object, Writer], scene: bpy.types.Scene, frames: range) -> Iterator[int]:
-    """Write the content of a PC2 file for each object, going through the frames once; yield how many are done.
-
-    Each object gets the same bytes as if it were baked alone.
+    """Write the content of a PC2 file for each object, and yield how many frames are done.
 
     Raises
     ------
     SkinningError
         Where an object can not be deformed.
     """
-    for obj in streams:
+    for obj, stream in streams.items():
         check_bakeable(obj)
+        stream.write(CacheHeader.of(len(obj.data.vertices), frames).pack())
     with closing(posed_frames(list(streams), scene, frames)) as posed:
-        for obj, stream in streams.items():
-            stream.write(CacheHeader.of(len(obj.data.vertices), frames).pack())
-        for done, (_, points) in enumerate(posed, start=1):
-            for stream, own in zip(streams.values(), points, strict=True):
-                write_sample(stream, own)
+        for done, _, points in posed:
+            for obj, own in points.items():
+                write_sample(streams[obj], own)
             yield done

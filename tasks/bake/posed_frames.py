@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from typing import NamedTuple
 
 import bpy
 import numpy as np
@@ -12,9 +13,11 @@ from ...bridge.meshes import read_evaluated_points
 from ...deformers import SkinningError
 from ...deformers.errors import find_unusable
 from ...settings.objects import settings_of
+from ..character import has_armature_modifier
 from ..skin import live
 from ..skin.poses import Poses
 from ..stack import check_not_linked, find_supple_modifier
+from .passes import list_passes
 
 
 def check_bakeable(obj: bpy.types.Object | None) -> bpy.types.Modifier:
@@ -27,24 +30,49 @@ def check_bakeable(obj: bpy.types.Object | None) -> bpy.types.Modifier:
     return find_supple_modifier(obj)
 
 
+def find_meshes(scene: bpy.types.Scene, is_bound: bool) -> list[bpy.types.Object]:
+    """The meshes of a scene that are bound or, where that is not asked, have what to be bound to; sorted by name."""
+    return sorted(
+        (obj for obj in scene.objects if (settings_of(obj).is_bound if is_bound else has_armature_modifier(obj))),
+        key=lambda obj: obj.name,
+    )
+
+
+class PosedFrame(NamedTuple):
+    """Objects in one frame.
+
+    Attributes
+    ----------
+    done : int
+        How many frames are done with it; where there are several passes, when the last of them is through.
+    frame : int
+    points : dict of Object: ndarray
+        What Supple's modifiers pass on, shape (V, 3), object space.
+    """
+
+    done: int
+    frame: int
+    points: dict[bpy.types.Object, np.ndarray]
+
+
 def posed_frames(
-    objects: Sequence[bpy.types.Object], scene: bpy.types.Scene, frames: Iterable[int]
-) -> Generator[tuple[int, list[np.ndarray]], None, None]:
-    """Go through the frames once, and yield each with the points that Supple's modifiers pass on.
+    objects: Sequence[bpy.types.Object], scene: bpy.types.Scene, frames: Sequence[int]
+) -> Generator[PosedFrame, None, None]:
+    """Go through the frames with all objects at once, or in as few passes as they need (`list_passes`).
 
     Parameters
     ----------
     objects : sequence of Object
-        Bound; each can be baked (`check_bakeable`).
+        Each can be baked (`check_bakeable`).
     scene : Scene
         Of the context. It is back in its frame at the end.
-    frames : iterable of int
+    frames : sequence of int
         In the order in which the scene is to be set to them.
 
     Yields
     ------
-    tuple of int and list of ndarray
-        The frame and, for each object, its points, shape (V, 3), object space: the same as if it were baked alone.
+    PosedFrame
+        The objects of a pass in a frame, with the same points as if each were baked alone.
 
     Raises
     ------
@@ -52,31 +80,33 @@ def posed_frames(
         Where an object can not be deformed; names the frame.
     """
     current, sub = scene.frame_current, scene.frame_subframe
+    passes = list_passes(objects)
     try:
-        with ExitStack() as stack:
-            for obj in objects:
-                stack.enter_context(_without_baked_keys(obj))
-                stack.enter_context(_stack_down_to(obj, find_supple_modifier(obj)))
-                stack.enter_context(live.at_bake_quality(obj))
-            for frame in frames:
-                scene.frame_set(frame)
-                try:
-                    points = _pose(objects)
-                except SkinningError as error:
-                    raise SkinningError(f"Frame {frame}: {error}") from error
-                yield frame, points
+        for before, together in enumerate(passes):
+            with ExitStack() as stack:
+                for obj in together:
+                    stack.enter_context(_without_baked_keys(obj))
+                    stack.enter_context(_stack_down_to(obj, find_supple_modifier(obj)))
+                    stack.enter_context(live.at_bake_quality(obj))
+                for number, frame in enumerate(frames, start=1):
+                    scene.frame_set(frame)
+                    try:
+                        points = _pose(together)
+                    except SkinningError as error:
+                        raise SkinningError(f"Frame {frame}: {error}") from error
+                    yield PosedFrame((before * len(frames) + number) // len(passes), frame, points)
     finally:
         scene.frame_set(current, subframe=sub)
 
 
-def _pose(objects: Sequence[bpy.types.Object]) -> list[np.ndarray]:
+def _pose(objects: Sequence[bpy.types.Object]) -> dict[bpy.types.Object, np.ndarray]:
     """Bring objects up to the present frame, and read the points of each."""
     depsgraph = bpy.context.evaluated_depsgraph_get()
     poses = Poses(depsgraph)
     for obj in objects:
         live.refresh(obj, depsgraph, poses=poses)
     depsgraph.update()
-    return [_read_points(obj, depsgraph) for obj in objects]
+    return {obj: _read_points(obj, depsgraph) for obj in objects}
 
 
 def _read_points(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:

@@ -21,47 +21,73 @@ LARGEST_KEYS = 4 * 10**9
 """Bytes of the shape keys of a bake: a file that holds more opens nowhere."""
 
 
-def bake_shape_keys(obj: bpy.types.Object, scene: bpy.types.Scene, frames: Sequence[int]) -> Iterator[int]:
-    """Add a shape key for each frame, keyed to be on in that frame, and yield how many are done.
+def bake_shape_keys(
+    objects: Sequence[bpy.types.Object], scene: bpy.types.Scene, frames: Sequence[int]
+) -> Iterator[int]:
+    """Add a shape key for each frame to each object, keyed to be on in that frame, and yield how many are done.
 
-    Keys that the mesh has already stay live: what they add is left out of the baked ones. An earlier bake is removed
-    when all frames are done.
+    Keys that a mesh has already stay live: what they add is left out of the baked ones. An earlier bake is removed when
+    all frames are done. All objects get their keys, or none.
 
     Raises
     ------
     SkinningError
-        Where the object can not be deformed, or shape keys can not hold its deformation.
+        Where an object can not be deformed, or shape keys can not hold its deformation.
     """
-    supple = check_bakeable(obj)
-    _check_keys_can_hold(obj, supple, len(frames))
-    earlier = settings_of(obj).baked_keys
-    made = [] if obj.data.shape_keys is not None else [obj.shape_key_add(name="Basis").name]
+    for obj in objects:
+        _check_keys_can_hold(obj, check_bakeable(obj))
+    _check_size(objects, len(frames))
+    bakes: dict[bpy.types.Object, _KeyBake] = {}
     try:
-        with closing(posed_frames([obj], scene, frames)) as posed:
-            yield from _fill_keys(obj, posed, made)
+        for obj in objects:
+            bakes[obj] = _KeyBake(obj)
+        with closing(posed_frames(objects, scene, frames)) as posed:
+            for done, frame, points in posed:
+                for obj, own in points.items():
+                    bakes[obj].add(frame, own)
+                yield done
     except BaseException:  # whatever ends it early, also the generator being closed
-        remove_keys(obj, made)
-        settings_of(obj).baked_keys = earlier
+        for bake in bakes.values():
+            bake.undo()
         raise
-    _show_keys(obj, made, frames)
+    for obj, bake in bakes.items():
+        _show_keys(obj, bake.made, frames)
     scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
 
 
-def _fill_keys(obj: bpy.types.Object, posed: Iterator[tuple[int, list[np.ndarray]]], made: list[str]) -> Iterator[int]:
-    """Add a key for each posed frame, and its name to those made; yield how many are done."""
-    settings, keys, active_index = settings_of(obj), obj.data.shape_keys, obj.active_shape_key_index
-    earlier = [name for name in settings.baked_keys.split("\n") if name]
-    had_keys = any(key.name not in {*earlier, *made} for key in keys.key_blocks)
-    basis = read_key_points(keys.reference_key)
-    for done, (frame, (points,)) in enumerate(posed, start=1):
-        mixed = _points_above(obj) if had_keys else basis
+class _KeyBake:
+    """The keys of a bake of an object, while they are made.
+
+    Attributes
+    ----------
+    made : list of str
+        Their names; a Basis first, where the mesh had no keys.
+    """
+
+    def __init__(self, obj: bpy.types.Object) -> None:
+        self._obj, self._settings = obj, settings_of(obj)
+        self._before = self._settings.baked_keys
+        self._earlier = [name for name in self._before.split("\n") if name]
+        self.made = [] if obj.data.shape_keys is not None else [obj.shape_key_add(name="Basis").name]
+        keys = obj.data.shape_keys
+        self._had_keys = any(key.name not in {*self._earlier, *self.made} for key in keys.key_blocks)
+        self._basis = read_key_points(keys.reference_key)
+
+    def add(self, frame: int, points: np.ndarray) -> None:
+        """Add the key of the present frame, which is to show these points, shape (V, 3)."""
+        obj, active_index = self._obj, self._obj.active_shape_key_index
+        mixed = _points_above(obj) if self._had_keys else self._basis
         key = obj.shape_key_add(name=f"Supple {frame}", from_mix=False)
         key.value = 0.0
         obj.active_shape_key_index = active_index
-        made.append(key.name)
-        settings.baked_keys = "\n".join([*earlier, *made])
-        write_key_points(key, points - mixed + basis)
-        yield done
+        self.made.append(key.name)
+        self._settings.baked_keys = "\n".join([*self._earlier, *self.made])
+        write_key_points(key, points - mixed + self._basis)
+
+    def undo(self) -> None:
+        """Remove what was made."""
+        remove_keys(self._obj, self.made)
+        self._settings.baked_keys = self._before
 
 
 def _show_keys(obj: bpy.types.Object, made: list[str], frames: Sequence[int]) -> None:
@@ -83,13 +109,17 @@ def _show_keys(obj: bpy.types.Object, made: list[str], frames: Sequence[int]) ->
     settings.bake = "SHAPE_KEYS"
 
 
-def _check_keys_can_hold(obj: bpy.types.Object, supple: bpy.types.Modifier, count: int) -> None:
-    size = count * len(obj.data.vertices) * 12
+def _check_size(objects: Sequence[bpy.types.Object], count: int) -> None:
+    size = count * sum(len(obj.data.vertices) for obj in objects) * 12
     if size > LARGEST_KEYS:
+        names = ", ".join(f"'{obj.name}'" for obj in objects)
         raise SkinningError(
-            f"{count:,} frames of '{obj.name}' take {size / 1e9:,.0f} GB of memory as shape keys: bake to a point "
+            f"{count:,} frames of {names} take {size / 1e9:,.0f} GB of memory as shape keys: bake to a point "
             "cache instead"
         )
+
+
+def _check_keys_can_hold(obj: bpy.types.Object, supple: bpy.types.Modifier) -> None:
     if obj.data.users > 1:
         raise SkinningError(
             f"The mesh of '{obj.name}' is used by {obj.data.users} objects, which would all get the shape keys: make "

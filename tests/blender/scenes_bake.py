@@ -57,7 +57,7 @@ def add_character(face: str = "no keys") -> tuple[bpy.types.Object, bpy.types.Ob
 def steps_of(kind: str, obj: bpy.types.Object, path: Path, frames: range = FRAMES) -> Iterator[int]:
     if kind == "PC2":
         return bake_cache(obj, bpy.context.scene, path, frames)
-    return bake_shape_keys(obj, bpy.context.scene, frames)
+    return bake_shape_keys([obj], bpy.context.scene, frames)
 
 
 def bake_with(kind: str, obj: bpy.types.Object, path: Path, frames: range = FRAMES) -> None:

@@ -92,7 +92,7 @@ def test_other_processes_do_the_same(tmp_path, plain_file):
     early = start(tmp_path / "second", *bake, "--frames", "1-4", "--output", tmp_path / "early")
     for process in (late, early):
         code, _, err = finish(process)
-        assert (code, err) == (DONE, "supple: 4 of 4 frames\n")
+        assert (code, err) == (DONE, "Progress: 100.0%\n")
     assert main("join", tmp_path / "early", tmp_path / "late", "--output", tmp_path / "joined") == DONE
     assert main(*bake, "--frames", "1-8", "--output", tmp_path / "whole") == DONE
     assert (tmp_path / "joined").read_bytes() == (tmp_path / "whole").read_bytes()
@@ -282,7 +282,7 @@ def test_bake_by_a_method_whatever_the_file_is_bound_by(tmp_path, request, sourc
     capsys.readouterr()
     assert main("bake", file, "--object", "Tube", "--method", method, "--output", tmp_path / "a.pc2") == DONE
     captured = capsys.readouterr()
-    assert (captured.out, captured.err) == ("", "supple: 8 of 8 frames\n")
+    assert (captured.out, captured.err) == ("", "Progress: 100.0%\n")
     assert_same(live_points(file, method), list(read_samples(tmp_path / "a.pc2")))
 
 

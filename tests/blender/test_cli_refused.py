@@ -88,13 +88,6 @@ def test_frames_that_cannot_be_baked(tmp_path, bound_file, frames, message, caps
     assert not (tmp_path / "a.pc2").exists()
 
 
-def test_a_point_cache_holds_one_range(tmp_path, bound_file, capsys):
-    capsys.readouterr()
-    code = main("bake", bound_file, "--object", "Tube", "--frames", "1-3,5", "--output", tmp_path / "a.pc2")
-    assert_refused(code, capsys.readouterr(), "A PC2 file holds one range of frames, not 1-3,5: bake each by itself")
-    assert not (tmp_path / "a.pc2").exists()
-
-
 @pytest.mark.parametrize(
     "argv",
     (
@@ -104,7 +97,8 @@ def test_a_point_cache_holds_one_range(tmp_path, bound_file, capsys):
         ("bind", "FILE"),
         ("bind", "FILE", "--output", "new", "--method", "LBS"),
         ("bind", "FILE", "--output", "new", "--order", "GG"),
-        ("bake", "FILE", "--output", "new"),
+        ("bake", "FILE", "--object", "Tube", "--all", "--output", "new"),
+        ("bake", "FILE", "--output", "new", "--progress", "dots"),
         ("bake", "FILE", "--object", "Tube"),
         ("bake", "FILE", "--object", "Tube", "--output", "new", "--method", "LBS"),
         ("bake", "FILE", "--object", "Tube", "--output", "new", "--format", "abc"),
@@ -169,7 +163,7 @@ def test_an_output_that_cannot_be_written(tmp_path, bound_file, argv, where, cap
     *progress, line = captured.err.splitlines()
     assert line.startswith(f"supple: error: Cannot write '{tmp_path / where}' (")
     assert line.endswith("a folder that can be written to")
-    assert set(progress) <= {"supple: 8 of 8 frames"}
+    assert set(progress) <= {"Progress: 100.0%"}
     assert own_output(captured.out) == []
     assert set(os.listdir(tmp_path)) == before
     assert os.listdir(tmp_path / "folder") == []

@@ -56,7 +56,7 @@ def test_baked_frames_are_the_live_ones(tmp_path, fillings):
     list(bake_cache(obj, bpy.context.scene, tmp_path / "baked.pc2", FRAMES))
     for points, expected in zip(read_cache(tmp_path / "baked.pc2"), shown, strict=True):
         assert np.array_equal(points, expected)
-    list(bake_shape_keys(obj, bpy.context.scene, FRAMES))
+    list(bake_shape_keys([obj], bpy.context.scene, FRAMES))
     for frame, expected in zip(FRAMES, shown, strict=True):
         assert distance(expected, points_at(obj, frame)) < 1e-5
     assert len(fillings) == 1

@@ -182,7 +182,7 @@ def cancel_bake(world: World) -> str:
     try:
         path = world.folder / "canceled.pc2"
         if keys:
-            steps = sys.modules[f"{bakes}.shape_keys"].bake_shape_keys(obj, scene, frames)
+            steps = sys.modules[f"{bakes}.shape_keys"].bake_shape_keys([obj], scene, frames)
         else:
             steps = sys.modules[f"{bakes}.caches"].bake_cache(obj, scene, path, frames)
         next(steps)

@@ -84,7 +84,7 @@ def assert_refused(argv: list[str | Path], capsys: pytest.CaptureFixture[str]) -
     assert line.startswith("supple: error: ")
     assert line.isprintable()
     assert len(line) > len("supple: error: ") + 10
-    assert code == USAGE or all(one.endswith("frames") for one in before)
+    assert code == USAGE or all(one.startswith("Progress: ") for one in before)
     return line
 
 

@@ -1,0 +1,200 @@
+"""Bakes of several objects in one pass over the frames: the same bytes as one by one, whatever refers to what."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+
+import bpy
+import numpy as np
+import pytest
+from scenes_bake import FRAMES, add_character
+
+from scenes import add_face_key, add_tube, add_twin, animate_tube, bind
+from supple.deformers import SkinningError
+from supple.tasks.bake.caches import write_caches
+from supple.tasks.bake.passes import list_passes
+
+pytestmark = pytest.mark.usefixtures("built_groups_if_evaluated")
+
+
+def add_set(method: str = "DLBNT") -> list[bpy.types.Object]:
+    """A body with a face key, a sleeve and a shoe, of one armature, all bound."""
+    body, _ = add_character("keyed")
+    objects = [body]
+    for name, size in (("Sleeve", 1.2), ("Shoe", 0.7)):
+        other = add_twin(body)
+        other.name = name
+        other.shape_key_clear()
+        points = np.empty(3 * len(other.data.vertices), np.float32)
+        other.data.vertices.foreach_get("co", points)
+        other.data.vertices.foreach_set("co", points * size)
+        objects.append(other)
+    bind(*objects, method=method, evaluate="PYTHON" if method == "PARTICLES" else "")
+    return objects
+
+
+def bake(*objects: bpy.types.Object, frames: range = FRAMES) -> list[bytes]:
+    """The PC2 files of objects that are baked together."""
+    streams = {obj: io.BytesIO() for obj in objects}
+    done = list(write_caches(streams, bpy.context.scene, frames))
+    assert done[-1] == len(frames)
+    assert done == sorted(done)
+    return [stream.getvalue() for stream in streams.values()]
+
+
+def assert_same_bytes(objects: list[bpy.types.Object]) -> None:
+    alone = [bake(obj)[0] for obj in objects]
+    assert len(set(alone)) == len(objects)
+    together = bake(*objects)
+    assert [one == other for one, other in zip(together, alone, strict=True)] == [True] * len(objects)
+    backward = bake(*reversed(objects))[::-1]
+    assert [one == other for one, other in zip(backward, alone, strict=True)] == [True] * len(objects)
+
+
+def names(passes: list[list[bpy.types.Object]]) -> list[list[str]]:
+    return [[obj.name for obj in objects] for objects in passes]
+
+
+@pytest.mark.parametrize("method", ("SSD", "CENTERS", "PARTICLES"))
+def test_together_as_one_by_one(method):
+    assert_same_bytes(add_set(method))
+
+
+# What depends on another object of the set
+
+
+def put_above(obj: bpy.types.Object, kind: str) -> bpy.types.Modifier:
+    modifier = obj.modifiers.new(kind, kind)
+    obj.modifiers.move(obj.modifiers.find(modifier.name), 0)
+    return modifier
+
+
+def shrink_wrap_above(obj: bpy.types.Object, target: bpy.types.Object) -> None:
+    modifier = put_above(obj, "SHRINKWRAP")
+    modifier.target, modifier.offset = target, 0.05
+
+
+def shrink_wrap_below(obj: bpy.types.Object, target: bpy.types.Object) -> None:
+    obj.modifiers.new("Below", "SHRINKWRAP").target = target
+
+
+def wrap_to_a_collection_by_nodes(obj: bpy.types.Object, target: bpy.types.Object) -> None:
+    """Nodes above Supple that move all points by the size of what a collection holds."""
+    collection = bpy.data.collections.new("Others")
+    collection.objects.link(target)
+    group = bpy.data.node_groups.new("Look", "GeometryNodeTree")
+    for way in ("INPUT", "OUTPUT"):
+        group.interface.new_socket("Geometry", in_out=way, socket_type="NodeSocketGeometry")
+    start, end = group.nodes.new("NodeGroupInput"), group.nodes.new("NodeGroupOutput")
+    info, box = group.nodes.new("GeometryNodeCollectionInfo"), group.nodes.new("GeometryNodeBoundBox")
+    real, move = group.nodes.new("GeometryNodeRealizeInstances"), group.nodes.new("GeometryNodeSetPosition")
+    info.inputs["Collection"].default_value = collection
+    group.links.new(info.outputs["Instances"], real.inputs["Geometry"])
+    group.links.new(real.outputs["Geometry"], box.inputs["Geometry"])
+    group.links.new(box.outputs["Max"], move.inputs["Offset"])
+    group.links.new(start.outputs["Geometry"], move.inputs["Geometry"])
+    group.links.new(move.outputs["Geometry"], end.inputs["Geometry"])
+    put_above(obj, "NODES").node_group = group
+
+
+def drive_a_key_by(obj: bpy.types.Object, target: bpy.types.Object) -> None:
+    """A driver of a shape key that follows where an empty is that follows a vertex of the target."""
+    empty = bpy.data.objects.new("Empty", None)
+    bpy.context.scene.collection.objects.link(empty)
+    empty.parent, empty.parent_type, empty.parent_vertices = target, "VERTEX", (95, 0, 0)
+    variable = (driver := add_face_key(obj).driver_add("value").driver).variables.new()
+    variable.type = "TRANSFORMS"
+    variable.targets[0].id, variable.targets[0].transform_type = empty, "LOC_Y"
+    driver.expression = variable.name
+
+
+def parent_to(obj: bpy.types.Object, target: bpy.types.Object) -> None:
+    obj.parent = target
+
+
+def parent_to_a_vertex(obj: bpy.types.Object, target: bpy.types.Object) -> None:
+    obj.parent, obj.parent_type, obj.parent_vertices = target, "VERTEX", (95, 0, 0)
+
+
+def give_other_modifiers_below(obj: bpy.types.Object) -> None:
+    """What is off while the object itself is baked, and on while another one is."""
+    modifier = obj.modifiers.new("Swell", "DISPLACE")
+    modifier.strength = 0.3
+    modifier.mid_level = 0.0
+
+
+@pytest.mark.parametrize(
+    ("refer", "passes"),
+    (
+        (shrink_wrap_above, [["Tube", "Shoe"], ["Sleeve"]]),
+        (wrap_to_a_collection_by_nodes, [["Tube", "Shoe"], ["Sleeve"]]),
+        (drive_a_key_by, [["Tube", "Shoe"], ["Sleeve"]]),
+        (parent_to_a_vertex, [["Tube", "Shoe"], ["Sleeve"]]),
+        (shrink_wrap_below, [["Tube", "Sleeve", "Shoe"]]),
+        (parent_to, [["Tube", "Sleeve", "Shoe"]]),
+    ),
+    ids=lambda value: getattr(value, "__name__", "passes"),
+)
+def test_what_refers_to_another_object_has_its_own_pass(refer: Callable, passes: list[list[str]]):
+    body, sleeve, _ = objects = add_set()
+    refer(sleeve, body)
+    give_other_modifiers_below(body)
+    bpy.context.view_layer.update()
+    assert names(list_passes(objects)) == passes
+    assert_same_bytes(objects)
+
+
+def test_a_chain_of_references_has_a_pass_each():
+    body, sleeve, shoe = objects = add_set()
+    shrink_wrap_above(sleeve, body)
+    shrink_wrap_above(shoe, sleeve)
+    give_other_modifiers_below(body)
+    give_other_modifiers_below(sleeve)
+    assert names(list_passes(objects)) == [["Tube"], ["Sleeve"], ["Shoe"]]
+    assert_same_bytes(objects)
+
+
+def test_cloth_above_may_take_in_any_object():
+    _, sleeve, _ = objects = add_set()
+    put_above(sleeve, "CLOTH")
+    assert names(list_passes(objects)) == [["Tube", "Shoe"], ["Sleeve"]]
+
+
+def test_all_is_as_before_after_a_bake_that_ends_early():
+    objects = add_set()
+    scene = bpy.context.scene
+    scene.frame_set(6, subframe=0.25)
+    before = [[modifier.show_viewport for modifier in obj.modifiers] for obj in objects]
+    steps = write_caches({obj: io.BytesIO() for obj in objects}, scene, FRAMES)
+    next(steps)
+    steps.close()
+    assert [[modifier.show_viewport for modifier in obj.modifiers] for obj in objects] == before
+    assert (scene.frame_current, scene.frame_subframe) == (6, 0.25)
+
+
+def test_an_object_that_fails_is_named_with_its_frame():
+    objects = add_set()
+    scene = bpy.context.scene
+    bpy.context.view_layer.layer_collection.collection.objects.unlink(objects[1])
+    other = bpy.data.collections.new("Off")
+    scene.collection.children.link(other)
+    other.objects.link(objects[1])
+    bpy.context.view_layer.layer_collection.children["Off"].exclude = True
+    with pytest.raises(SkinningError, match="Frame 1: 'Sleeve' is switched off in this view layer"):
+        bake(*objects)
+
+
+@pytest.mark.parametrize("is_constrained", (False, True))
+def test_objects_of_two_armatures(is_constrained):
+    first, _ = add_character()
+    second, armature = add_tube(rings=9, sides=8)
+    armature.location.x = 3.0
+    animate_tube(armature)
+    bind(first, second)
+    if is_constrained:  # a bone that stays on the skin of the other
+        give_other_modifiers_below(first)
+        constraint = armature.pose.bones["bone.1"].constraints.new("SHRINKWRAP")
+        constraint.target, constraint.distance = first, 0.2
+    assert len(list_passes([first, second])) == 1 + is_constrained
+    assert_same_bytes([first, second])
