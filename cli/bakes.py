@@ -187,7 +187,7 @@ def _fills_folder(arguments: argparse.Namespace) -> bool:
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
     """Raise SkinningError where a bake can not be written, or would take the place of what it is made from or for."""
-    is_there = _fills_folder(arguments) and arguments.output.exists()
+    is_there = _fills_folder(arguments) and os.path.exists(arguments.output)
     check_writable(arguments.output / "new.pc2" if is_there else arguments.output)
     if arguments.save:
         check_writable(arguments.save)
@@ -201,7 +201,7 @@ def join_files(arguments: argparse.Namespace) -> None:
     if arguments.frames and not others:
         for part in join_parts(first, arguments.frames, arguments.output, arguments.expect):
             tell(f"supple: {part.cache_in(arguments.output)}: {len(part.frames)} frames of {part.points:,} points")
-    elif arguments.frames or arguments.expect or first.is_dir():
+    elif arguments.frames or arguments.expect or os.path.isdir(first):
         raise SkinningError(
             "A folder of parts is joined by itself, with --frames: give both, or PC2 files without them"
         )

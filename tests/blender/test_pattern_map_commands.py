@@ -92,7 +92,7 @@ def test_the_command_draws_the_frames_of_the_scene(animated_body, file, tmp_path
     expected = write_all(animated_body, tmp_path / "task", FRAMES, width=1024)
     capsys.readouterr()
     assert main(file, "--output", tmp_path / "maps") == DONE
-    assert capsys.readouterr().err == "supple: 6 of 6 frames\n"
+    assert capsys.readouterr().err == "Progress: 100.0%\n"
     assert sorted(os.listdir(tmp_path / "maps")) == sorted(os.listdir(expected))
     for name in os.listdir(expected):
         assert (tmp_path / "maps" / name).read_bytes() == (expected / name).read_bytes()
