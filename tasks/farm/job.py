@@ -13,8 +13,7 @@ from ...bridge.files import filling
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
 from ..bake.inputs import read_inputs
-from ..bake.posed_frames import check_bakeable
-from ..character import has_armature_modifier
+from ..bake.posed_frames import check_bakeable, find_meshes
 from ..frames import cut_frames, describe_frames
 from ..skin.bind import check_bindable
 from . import flamenco, openjd
@@ -104,17 +103,16 @@ def check_saved(file: Path) -> None:
 
 def find_objects(job: FarmJob) -> list[bpy.types.Object]:
     """The meshes of the open scene that a job names, or all; raises SkinningError where one, or any, is missing."""
-    meshes = [obj for obj in bpy.context.scene.objects if has_armature_modifier(obj)]
-    if job.objects:
-        by_name = {obj.name: obj for obj in meshes}
-        if missing := [name for name in job.objects if name not in by_name]:
-            known = f": choose one of {', '.join(by_name)}" if by_name else ", and no other mesh of the scene has one"
-            raise SkinningError(f"'{missing[0]}' is no mesh of the scene with an Armature modifier{known}")
-        return [by_name[name] for name in job.objects]
-    chosen = meshes if "--method" in job.choices else [obj for obj in meshes if settings_of(obj).is_bound]
-    if not chosen:
+    scene = bpy.context.scene
+    if not job.objects:
+        if found := find_meshes(scene, is_bound="--method" not in job.choices):
+            return found
         raise SkinningError("No mesh of the scene is bound: bind the character first, or give --method")
-    return chosen
+    by_name = {obj.name: obj for obj in find_meshes(scene, is_bound=False)}
+    if missing := [name for name in job.objects if name not in by_name]:
+        known = f": choose one of {', '.join(by_name)}" if by_name else ", and no other mesh of the scene has one"
+        raise SkinningError(f"'{missing[0]}' is no mesh of the scene with an Armature modifier{known}")
+    return [by_name[name] for name in job.objects]
 
 
 def _check_renders(scene: bpy.types.Scene) -> None:
