@@ -65,6 +65,8 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
     arguments = parser.parse_args(list(argv))
     if getattr(arguments, "save", None) and getattr(arguments, "format", "") == "shape-keys":
         parser.error("--save goes with --format pc2: shape keys are saved to --output")
+    if getattr(arguments, "part", False) and (arguments.save or arguments.format != "pc2"):
+        parser.error("--part goes with --format pc2, and without --save: join the parts first")
     return arguments
 
 

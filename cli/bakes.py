@@ -11,19 +11,19 @@ from typing import Any
 import bpy
 
 from ..bridge.blend_files import open_file, save_copy
-from ..bridge.files import check_writable, filling, open_replacing
+from ..bridge.files import check_writable, filling, make_folder, open_replacing
 from ..bridge.point_caches import CacheHeader, join_caches
 from ..deformers import METHODS, SkinningError
 from ..settings.objects import settings_of
 from ..tasks.bake.apply import apply_caches
 from ..tasks.bake.caches import write_caches
-from ..tasks.bake.inputs import read_inputs
+from ..tasks.bake.inputs import Inputs, open_with_inputs
 from ..tasks.bake.joining import join_parts
 from ..tasks.bake.parts import Part, bake_parts, plan_parts
 from ..tasks.bake.posed_frames import find_meshes
 from ..tasks.bake.shape_keys import bake_shape_keys
 from ..tasks.farm.commands import RENDER_SCRIPT
-from ..tasks.frames import all_frames
+from ..tasks.frames import all_frames, describe_frames
 from ..tasks.skin.baked import show_caches
 from ..tasks.skin.bind import bind
 from .commands import choose_frames, choose_settings, find_object, report_particles
@@ -59,6 +59,12 @@ def add_bake(commands: Any) -> None:
         default="percent",
         help="how the share that is done is printed: for people, or for Open Job Description; percent if not given",
     )
+    baker.add_argument(
+        "--part",
+        action="store_true",
+        help="bake one of several parts to a folder, if it is not there already; supple join joins them",
+    )
+    add_expect(baker)
     add_choices(baker)
     add_file(baker)
     baker.set_defaults(run=bake_frames)
@@ -102,11 +108,18 @@ def add_apply(commands: Any) -> None:
 
 def bake_frames(arguments: argparse.Namespace) -> None:
     _check_outputs(arguments)
-    open_file(arguments.file)
+    inputs = None
+    if arguments.expect or _fills_folder(arguments):
+        inputs = open_with_inputs(arguments.file, arguments.expect)
+    else:
+        open_file(arguments.file)
     _warn_of_scripts()
     scene = bpy.context.scene
     objects = _choose_meshes(arguments)
     ranges = choose_frames(scene, arguments.frames)
+    plans = _plan_folder(arguments, inputs, objects, ranges) if inputs and _fills_folder(arguments) else []
+    if arguments.part and not plans:
+        return
     choose_settings(objects, arguments)
     if arguments.method:
         bind(objects, arguments.method)
@@ -115,13 +128,14 @@ def bake_frames(arguments: argparse.Namespace) -> None:
     if arguments.format == "shape-keys":
         report_steps(bake_shape_keys(objects, scene, all_frames(ranges)), count, arguments.progress)
         save_copy(arguments.output)
-    elif _fills_folder(arguments):
-        inputs, choices = read_inputs(arguments.file), words_of_choices(arguments)
-        plans = [plan_parts(objects, frames, inputs, choices, len(ranges) > 1) for frames in ranges]
+    elif arguments.part:
+        count = sum(len(frames) for frames, _ in plans)
+        report_steps(_bake_plans(plans, arguments.output), count, arguments.progress)
+    elif plans:
         with filling(arguments.output) as folder:
             report_steps(_bake_plans(plans, folder), count, arguments.progress)
             _save_playing(
-                {obj: [(plan[obj].cache_in(arguments.output), plan[obj].frames) for plan in plans] for obj in objects},
+                {obj: [(plan[obj].cache_in(arguments.output), frames) for frames, plan in plans] for obj in objects},
                 arguments.save,
             )
     else:
@@ -131,14 +145,28 @@ def bake_frames(arguments: argparse.Namespace) -> None:
             _save_playing({obj: [(arguments.output, frames)]}, arguments.save)
 
 
-def _bake_plans(plans: list[dict[bpy.types.Object, Part]], folder: Path) -> Iterator[int]:
-    """Bake parts, range by range, and yield how many frames are done."""
+def _plan_folder(
+    arguments: argparse.Namespace, inputs: Inputs, objects: list[bpy.types.Object], ranges: tuple[range, ...]
+) -> list[tuple[range, dict[bpy.types.Object, Part]]]:
+    """What is to be baked to a folder in each range of frames, without parts that are there and whole."""
+    plans, choices = [], words_of_choices(arguments)
+    for frames in ranges:
+        plan = plan_parts(objects, frames, inputs, choices, is_part=arguments.part or len(ranges) > 1)
+        there = [obj for obj, part in plan.items() if arguments.part and part.is_there(arguments.output)]
+        for obj in there:
+            tell(f"supple: {obj.name} {describe_frames([frames])} is there already")
+        if missing := {obj: part for obj, part in plan.items() if obj not in there}:
+            plans.append((frames, missing))
+    return plans
+
+
+def _bake_plans(plans: list[tuple[range, dict[bpy.types.Object, Part]]], folder: Path) -> Iterator[int]:
+    """Bake what is to be baked in each range of frames, and yield how many frames are done."""
     before = 0
-    for parts in plans:
-        done = 0
+    for frames, parts in plans:
         for done in bake_parts(parts, bpy.context.scene, folder):
             yield before + done
-        before += done
+        before += len(frames)
 
 
 def _save_playing(caches: dict[bpy.types.Object, list[tuple[Path, range]]], path: Path | None) -> None:
@@ -181,14 +209,17 @@ def _warn_of_scripts() -> None:
 
 def _fills_folder(arguments: argparse.Namespace) -> bool:
     """Whether a bake is of several files, which go to a folder."""
-    several = arguments.all or len(arguments.object or ()) > 1 or len(arguments.frames or ()) > 1
+    several = arguments.all or arguments.part or len(arguments.object or ()) > 1 or len(arguments.frames or ()) > 1
     return arguments.format == "pc2" and several
 
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
     """Raise SkinningError where a bake can not be written, or would take the place of what it is made from or for."""
     is_there = _fills_folder(arguments) and os.path.exists(arguments.output)
-    check_writable(arguments.output / "new.pc2" if is_there else arguments.output)
+    if arguments.part:
+        make_folder(arguments.output)
+    else:
+        check_writable(arguments.output / "new.pc2" if is_there else arguments.output)
     if arguments.save:
         check_writable(arguments.save)
     for path in filter(None, (arguments.file, arguments.save)) if arguments.format == "pc2" else ():

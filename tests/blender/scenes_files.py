@@ -13,12 +13,14 @@ import scenes_maps
 from scenes import add_face_key, animate_tube, bind, reset, save
 from supple.bridge.files import BESIDE
 from supple.tasks.bake.caches import bake_cache
+from supple.tasks.bake.inputs import read_inputs
+from supple.tasks.bake.parts import bake_parts, plan_parts
 
 SESSION = Path(__file__).with_name("write_session.py")
 
 
 def make_sources(folder: Path) -> Path:
-    """A character with patterns and a face key, bound and not, its file compressed and not; and a bake in two parts."""
+    """A character with patterns and a face key, bound and not, compressed and not; bakes in parts, and whole."""
     reset()
     scene = bpy.context.scene
     scene.frame_start, scene.frame_end = 1, 4
@@ -32,6 +34,12 @@ def make_sources(folder: Path) -> Path:
     save(folder / "bound.blend", compress=False)
     for name, frames in (("early", range(1, 3)), ("late", range(3, 5))):
         list(bake_cache(obj, scene, folder / f"{name}.pc2", frames))
+    inputs = read_inputs(folder / "bound.blend")
+    for name, chunks in (("parts", (range(1, 3), range(3, 5))), ("whole", (range(1, 5),))):
+        (folder / name).mkdir()
+        for frames in chunks:
+            parts = plan_parts([obj], frames, inputs, (), is_part=name == "parts")
+            list(bake_parts(parts, scene, folder / name))
     return folder
 
 

@@ -200,6 +200,16 @@ def test_other_choices_are_baked_again(tmp_path: Path, tubes: list[bpy.types.Obj
     assert len(bake(tubes[:1], "1-3", tmp_path, choices=("--method", "DLB"))) == 1
 
 
+def test_what_a_method_binds_together_is_baked_together(tmp_path: Path, tubes: list[bpy.types.Object]):
+    """One may follow the other, and that one is where it is only if it was bound, too."""
+    choices = ("--method", "SSD")
+    bake(tubes[:1], "1-3", tmp_path, choices=choices)
+    assert len(bake(tubes, "1-3", tmp_path, choices=choices)) == 2
+    bake(tubes[:1], "4-6", tmp_path, choices=choices)
+    with pytest.raises(SkinningError, match=r"missing in .+'Body' .+'Skirt: long' 4-6"):
+        join(tmp_path, "1-6")
+
+
 # What is missing
 
 

@@ -99,6 +99,10 @@ def test_frames_that_cannot_be_baked(tmp_path, bound_file, frames, message, caps
         ("bind", "FILE", "--output", "new", "--order", "GG"),
         ("bake", "FILE", "--object", "Tube", "--all", "--output", "new"),
         ("bake", "FILE", "--output", "new", "--progress", "dots"),
+        ("bake", "FILE", "--all", "--output", "new", "--part", "--format", "shape-keys"),
+        ("bake", "FILE", "--all", "--output", "new", "--part", "--save", "new"),
+        ("bake", "FILE", "--all", "--output", "new", "--expect", "supple=0.1.0"),
+        ("info", "FILE", "--expect", ""),
         ("bake", "FILE", "--object", "Tube"),
         ("bake", "FILE", "--object", "Tube", "--output", "new", "--method", "LBS"),
         ("bake", "FILE", "--object", "Tube", "--output", "new", "--format", "abc"),
@@ -113,6 +117,7 @@ def test_frames_that_cannot_be_baked(tmp_path, bound_file, frames, message, caps
         ("weights", "FILE", "--output", "new", "--report", "xml"),
         ("join", "--output", "new"),
         ("join", "FILE"),
+        ("join", "FILE", "--frames=1..2", "--output", "new"),
     ),
     ids=" ".join,
 )
@@ -184,3 +189,12 @@ def test_parts_that_cannot_be_joined(tmp_path, bound_file, wrong, capsys):
     code = main("join", *(tmp_path / name for name in names), "--output", tmp_path / "joined")
     assert_refused(code, capsys.readouterr(), message)
     assert not (tmp_path / "joined").exists()
+
+
+@pytest.mark.parametrize(
+    "words", [(), ("more", "--frames", "1-2"), ("--expect", f"supple=1,blender=5.2,file={'0' * 64}")]
+)
+def test_a_folder_is_joined_by_itself_with_frames(tmp_path, words, capsys):
+    assert main("join", tmp_path, *words, "--output", tmp_path / "new") == FAILED
+    assert "A folder of parts is joined by itself, with --frames: give both" in capsys.readouterr().err
+    assert os.listdir(tmp_path) == []

@@ -38,7 +38,16 @@ COMMANDS = {
     "patterns png16": ("patterns", "SOURCE/bound.blend", "--width", "64", "--output", "OUTPUT/png"),
     "patterns exr": ("patterns", "SOURCE/bound.blend", "--width", "64", "--format", "exr", "--output", "OUTPUT/exr"),
     "join": ("join", "SOURCE/early.pc2", "SOURCE/late.pc2", "--output", "OUTPUT/joined.pc2"),
+    "bake --all": ("bake", "SOURCE/bound.blend", "--all", "--output", "OUTPUT/all"),
+    "bake --part": ("bake", "SOURCE/bound.blend", "--all", "--part", "--frames=1-2", "--output", "OUTPUT/parts"),
+    "join folder": ("join", "SOURCE/parts", "--frames=1-4", "--output", "OUTPUT/joined"),
+    "apply": ("apply", "SOURCE/bound.blend", "--cache", "SOURCE/whole", "--output", "OUTPUT/applied.blend"),
+    "farm openjd": ("farm", "SOURCE/bound.blend", "--all", "--engine", "openjd", "--output", "OUTPUT/openjd"),
+    "farm flamenco": ("farm", "SOURCE/bound.blend", "--all", "--engine", "flamenco", "--output", "OUTPUT/flamenco"),
 }
+BAKED = {"bake --part": "parts/Tube_1-2.json"}
+"""What has to be gone for a part to be baked again."""
+
 OPERATORS = {
     "operator bake_cache": lambda folder: bpy.ops.supple.bake_cache(filepath=f"{folder}/operator.pc2"),
     "operator pattern_maps": lambda folder: bpy.ops.supple.pattern_maps(
@@ -49,8 +58,15 @@ OPERATORS = {
 WRITES = (*COMMANDS, *OPERATORS)
 
 
+def forget(name: str, output: Path) -> None:
+    """Have a write do its work again."""
+    if name in BAKED:
+        (output / BAKED[name]).unlink(missing_ok=True)
+
+
 def run(name: str, source: Path, output: Path) -> tuple[int, str]:
     """Exit code and message of a write."""
+    forget(name, output)
     if name in OPERATORS:
         try:
             OPERATORS[name](output)
@@ -103,6 +119,7 @@ def write_on_full_disks(
     if code or not made:
         yield f"{name}: code {code}, {message}"
         return
+    forget(name, output)
     before = read_files(output, library)
     for point in range(points):
         size = max(map(len, made.values())) * point // points
