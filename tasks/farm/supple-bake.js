@@ -246,9 +246,6 @@ function readRange(text) {
 }
 
 function checkApart(range, earlier) {
-    if (range.first > earlier.last) {
-        return;
-    }
     for (var frame = range.first; frame <= range.last && frame <= earlier.last; frame += range.step) {
         if ((frame - earlier.first) % earlier.step === 0) {
             throw "Frame " + frame + " is given twice: leave it out once";

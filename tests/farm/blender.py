@@ -3,7 +3,8 @@
     python blender.py --command supple bake hero.blend ...
     python blender.py --background hero.blend --python-exit-code 1 --python script.py -- words
 
-It understands these two, and ends with the exit code that Blender would. The second runs without Supple.
+It understands these two, also with `-b -y` before them, and ends with the exit code that Blender would. The second runs
+without Supple.
 """
 
 from __future__ import annotations
@@ -19,13 +20,19 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
 
+SWITCHES = ("--background", "-b", "-y")
+"""What changes nothing here: there is no window, and the files of tests have no scripts."""
+
+
 def main(words: list[str]) -> int:
+    while words[:1] and words[0] in SWITCHES:
+        words = words[1:]
     with tempfile.TemporaryDirectory(prefix="supple-farm-") as folder:
         os.environ["BLENDER_USER_RESOURCES"] = folder  # read once, by the import of bpy
         os.environ.pop("OCIO", None)
         if words[:2] == ["--command", "supple"]:
             return run_command(words[2:], Path(folder))
-        if words[:1] == ["--background"] and words[2:5:2] == ["--python-exit-code", "--python"]:
+        if words[1:4:2] == ["--python-exit-code", "--python"]:
             return run_script(words)
     raise SystemExit(f"The stand-in for Blender does not understand {words}")
 
@@ -43,13 +50,13 @@ def run_command(words: list[str], folder: Path) -> int:
 def run_script(words: list[str]) -> int:
     import bpy
 
-    bpy.ops.wm.open_mainfile(filepath=words[1], load_ui=False)
+    bpy.ops.wm.open_mainfile(filepath=words[0], load_ui=False)
     sys.argv = ["blender", *words]
     try:
-        runpy.run_path(words[5], run_name="__main__")
+        runpy.run_path(words[4], run_name="__main__")
     except Exception:  # noqa: BLE001 - as Blender does
         traceback.print_exc()
-        return int(words[3])
+        return int(words[2])
     return 0
 
 

@@ -9,12 +9,16 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from scenes_cli import DONE, main
+from scenes_farm import NAMES, add_two, contents, run
 
+from scenes import save
 from supple.deformers import METHODS, SkinningError
 from supple.tasks.farm import flamenco
 from supple.tasks.farm.commands import FarmJob
@@ -99,6 +103,13 @@ GOOD: dict[str, Any] = {"blendfile": "/hero.blend", "output": "/farm", "frames":
         ({"frames": "1-5,"}, "'' is not a frame range: write it as 1-250"),
         ({"frames": "1-5,9,4-8"}, "Frame 4 is given twice: leave it out once"),
         ({"frames": "1-9:2,2,7"}, "Frame 7 is given twice: leave it out once"),
+        ({"frames": "5-1"}, "Frame range 5 to 1 runs backwards: choose an end that is not before the start"),
+        (
+            {"frames": "-1048575-1"},
+            "Frames -1048575 to 1 are more than Blender has: choose from -1,048,574 to 1,048,574",
+        ),
+        ({"frames": "1-1048575"}, "Frames 1 to 1048575 are more than Blender has: choose from -1,048,574"),
+        ({"frames": "1-2:1048575"}, "Frame step is 1048575: choose 1,048,574 or less"),
         ({"chunk_size": 0}, "Chunks of 0 frames: choose 1 or more"),
         ({"chunk_size": -3}, "Chunks of -3 frames: choose 1 or more"),
         ({"chunk_size": 2.5}, "Chunks of 2.5 frames: choose 1 or more"),
@@ -254,6 +265,75 @@ def test_submitted_job_compiles_to_what_was_asked(compile_jobs: Compiler) -> Non
         "--expect supple=0.1.0,blender=5.2,file=3fa9"
     )
     assert list(tasks)[-4:] == ["render--4--2", "render--1", "render-20-24:2", "render-26-26:2"]
+
+
+class Workers:
+    """Two workers of Flamenco, which have the shared folder under another path than the one who has sent the job."""
+
+    def __init__(self, blender: Path, sent: Path, seen: Path) -> None:
+        self.variables = {"blender": str(blender), "blenderArgs": "-b -y"}
+        self.sent, self.seen = str(sent), str(seen)
+
+    def replace(self, settings: dict[str, Any]) -> dict[str, Any]:
+        """What the Manager makes of settings: a path that begins with a variable's value has the variable's name."""
+        return {
+            key: value.replace(self.sent, "{share}", 1) if str(value).startswith(self.sent) else value
+            for key, value in settings.items()
+        }
+
+    def expand(self, text: str) -> str:
+        for name, value in {**self.variables, "share": self.seen}.items():
+            text = text.replace("{" + name + "}", value)
+        return text
+
+    def run_task(self, task: dict[str, Any]) -> str:
+        exe, arguments, *words = map(self.expand, words_of(task))
+        done = run(exe, *shlex.split(arguments), *words)
+        assert done.returncode == 0, f"{task['name']}: {done.stdout[-3000:]}{done.stderr[-3000:]}"
+        return task["name"]
+
+    def run_all(self, tasks: list[dict[str, Any]]) -> int:
+        """Run tasks in an order that their dependencies allow, and return how many ran at a time, at most."""
+        waiting, running, finished, most = list(tasks), set(), set(), 0
+        with ThreadPoolExecutor(max_workers=2) as pool:
+            while waiting or running:
+                ready = [task for task in waiting if finished.issuperset(task["dependencies"])][: 2 - len(running)]
+                waiting = [task for task in waiting if task not in ready]
+                running |= {pool.submit(self.run_task, task) for task in ready}
+                assert running, "the tasks wait for one another"
+                most = max(most, len(running))
+                done, running = wait(running, return_when=FIRST_COMPLETED)
+                finished |= {future.result() for future in done}
+        return most
+
+
+@pytest.mark.parametrize("compile_jobs", [_goja], indirect=True, ids=["goja"])
+def test_a_job_bakes_joins_and_renders_on_two_workers(compile_jobs: Compiler, tmp_path: Path, blender: Path) -> None:
+    sent, seen = tmp_path / "artist's {disk}", tmp_path / "worker's disk"
+    sent.mkdir()
+    add_two()
+    file, frames = save(sent / "Hauptfigur 'é'.blend"), "-3-5:2,7,8"
+    words = (*(f"--object={name}" for name in NAMES), "--method", "DLBNT", "--order", "HG", f"--frames={frames}")
+    assert (
+        main("farm", file, *words, "--chunk", "2", "--render", "--engine", "flamenco", "--output", sent / "job") == DONE
+    )
+    sent.rename(seen)
+
+    workers = Workers(blender, sent, seen)
+    settings = json.loads((seen / "job" / "job.json").read_text(encoding="utf-8"))["settings"]
+    (job,) = compile_jobs(workers.replace(settings))["jobs"]
+    assert workers.run_all(job["tasks"]) == 2
+
+    joined = contents(seen / "job" / "caches", "*.pc2")
+    done = run(blender, "--command", "supple", "bake", seen / file.name, *words, "--output", tmp_path / "at once")
+    assert done.returncode == 0, done.stderr
+    assert len(joined) == 4
+    assert joined == contents(tmp_path / "at once", "*.pc2")
+    images = contents(seen / "job" / "frames", "*")
+    assert list(images) == sorted(
+        f"shot_{frame}.png" for frame in ("-0003", "-0001", "001", "003", "005", "007", "008")
+    )
+    assert len(set(images.values())) == len(images)
 
 
 def test_syntax_is_that_of_the_oldest_managers() -> None:
