@@ -143,8 +143,17 @@ function readSettings(settings) {
             throw "The render output is a movie (" + settings.format + "), which has no chunks of frames: " +
                 "choose an image format, such as PNG or OpenEXR";
         }
+        bake.ranges.forEach(checkFollows);
     }
     return bake;
+}
+
+// A file plays the caches of ranges one after the other.
+function checkFollows(range, index, ranges) {
+    if (index && ranges[index - 1].last > range.first) {
+        throw "Frames " + describeFrames([ranges[index - 1]]) + " and " + describeFrames([range]) + " overlap, which " +
+            "a file that is rendered can not play: give ranges that follow on each other, or do not render";
+    }
 }
 
 function checkFolder(folder, use) {

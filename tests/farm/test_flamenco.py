@@ -117,6 +117,10 @@ GOOD: dict[str, Any] = {"blendfile": "/hero.blend", "output": "/farm", "frames":
         ({"output": ""}, "No folder is given for the job: choose one that all workers can write to"),
         ({"output": "farm"}, "'farm' is no whole path: give one that begins with a drive, a share or a variable"),
         ({"render": True, "render_output": "frames"}, "'frames' is no whole path: give one"),
+        (
+            {"render": True, "frames": "1-9:2,4-8:2"},
+            "Frames 1-9:2 and 4-8:2 overlap, which a file that is rendered can",
+        ),
         ({"render": True, "format": "FFMPEG"}, "The render output is a movie (FFMPEG)"),
         ({"method": "dlbnt"}, "There is no method 'dlbnt': choose one of As Bound in the File, SSD"),
         ({"objects": '["Body"'}, """Objects are '["Body"': write several as ["Body", "Coat"]"""),
