@@ -334,9 +334,7 @@ def test_a_job_bakes_joins_and_renders_on_two_workers(compile_jobs: Compiler, tm
     assert len(joined) == 4
     assert joined == contents(tmp_path / "at once", "*.pc2")
     images = contents(seen / "job" / "frames", "*")
-    assert list(images) == sorted(
-        f"shot_{frame}.png" for frame in ("-0003", "-0001", "001", "003", "005", "007", "008")
-    )
+    assert list(images) == sorted(f"shot_{frame}.png" for frame in ("-003", "-001", "001", "003", "005", "007", "008"))
     assert len(set(images.values())) == len(images)
 
 
