@@ -23,16 +23,21 @@ def write_blender(path: Path) -> Path:
 
 
 def add_two(names: tuple[str, str] = NAMES) -> list[bpy.types.Object]:
-    """Two tubes on one armature, moving from frame -2 to 8, and a camera that sees them; renders of 16 x 16 pixels."""
+    """Two tubes on one armature, moving from frame -4 to 8, in light before a camera; renders of 16 x 16 pixels."""
     scene, first = bpy.context.scene, add_character()
     second = first.copy()
     second.data = first.data.copy()
     second.location.x = 1.0
     scene.collection.objects.link(second)
     first.name, second.name = names
+    for bone in next(obj for obj in scene.objects if obj.type == "ARMATURE").pose.bones:
+        bone.rotation_euler = (-0.5, 0.0, 0.0)
+        bone.keyframe_insert("rotation_euler", frame=-4)
     camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
     camera.location = (0.5, 1.5, 12.0)
-    scene.collection.objects.link(camera)
+    light = bpy.data.objects.new("Sun", bpy.data.lights.new("Sun", "SUN"))
+    for obj in (camera, light):
+        scene.collection.objects.link(obj)
     scene.camera = camera
     scene.render.engine = "CYCLES"
     scene.cycles.samples = 1
@@ -51,3 +56,8 @@ def run(*words: str | Path, **options: object) -> subprocess.CompletedProcess[st
 def contents(folder: Path, pattern: str) -> dict[str, bytes]:
     """The files of a folder by their names."""
     return {path.name: path.read_bytes() for path in sorted(folder.glob(pattern))}
+
+
+def read_images(folder: Path) -> dict[str, tuple[float, ...]]:
+    """The pixels of a folder's images by their names; the files also say when they were rendered."""
+    return {path.name: tuple(bpy.data.images.load(str(path)).pixels) for path in sorted(folder.iterdir())}
