@@ -57,6 +57,11 @@ ELBOW_VIEW, ELBOW_ASIDE, ELBOW_DISTANCE = Euler((radians(82.0), 0.0, radians(60.
 CORRECTION_HEADERS = (2.1, 4.9)
 """Where the panel Skin is closed, and then Corrections opened."""
 CORRECTION_CROP = "780x460+380+78"
+FARM_HEADERS = (2.1, 7.7)
+"""Where the panel Skin is closed, and then Bake opened."""
+FARM_ASIDE = 0.6
+FARM_DIALOG, FARM_CROP = (845.0, 420.0), "1060x520+100+85"
+"""Where the mouse is in the view when the dialog opens."""
 CROP = "1090x712+72+92"
 """The view and the panel, of the window."""
 PIE, PIE_CROP = (560.0, 400.0), "620x400+250+235"
@@ -70,6 +75,7 @@ def take_pictures(assets: Path, images: Path) -> Iterator[float]:
     yield from take_side_by_side(assets, images)
     yield from take_engine_copy(assets, images)
     yield from take_corrections(assets, images)
+    yield from take_farm(assets, images)
 
 
 def open_character(assets: Path, name: str) -> Generator[float, None, tuple]:
@@ -84,6 +90,18 @@ def open_character(assets: Path, name: str) -> Generator[float, None, tuple]:
 def take_panel(assets: Path, image: Path) -> Iterator[float]:
     """Bind a dressed character, and show what the panel Skin then has."""
     armature, area, regions = yield from open_character(assets, "mh_human")
+    bind_dressed(armature, area, regions, PANEL_ASIDE)
+    yield 1.0
+    regions["UI"].active_panel_category = "Supple"
+    area.tag_redraw()
+    yield 3.0
+    save_picture(image, PANEL_CROP)
+
+
+def bind_dressed(
+    armature: bpy.types.Object, area: bpy.types.Area, regions: dict[str, bpy.types.Region], aside: float
+) -> None:
+    """Bind a dressed character, pose it, and look at it with the middle of the view so far to its right."""
     for part in ("body", "skirt", "tights"):
         bpy.data.objects[f"mh_human_{part}"].name = part
     armature.animation_data_clear()
@@ -95,13 +113,8 @@ def take_panel(assets: Path, image: Path) -> Iterator[float]:
     area.spaces.active.overlay.show_bones = False
     view = area.spaces.active.region_3d
     view.view_perspective, view.view_rotation = "PERSP", PANEL_VIEW.to_quaternion()
-    view.view_location = PANEL_MIDDLE + PANEL_ASIDE * (view.view_rotation @ Vector((1.0, 0.0, 0.0)))
+    view.view_location = PANEL_MIDDLE + aside * (view.view_rotation @ Vector((1.0, 0.0, 0.0)))
     view.view_distance = PANEL_DISTANCE
-    yield 1.0
-    regions["UI"].active_panel_category = "Supple"
-    area.tag_redraw()
-    yield 3.0
-    save_picture(image, PANEL_CROP)
 
 
 def press_headers(
@@ -269,6 +282,24 @@ def raise_elbow(copy: bpy.types.Object, armature: bpy.types.Object, height: floa
         distance = (vertex.co - middle).length
         if distance < 0.06:
             vertex.co += height * (1.0 - (distance / 0.06) ** 2) ** 2 * vertex.normal
+
+
+def take_farm(assets: Path, images: Path) -> Iterator[float]:
+    """Bind a dressed character, and show the panel Bake and the dialog Send to Farm."""
+    armature, area, regions = yield from open_character(assets, "mh_human")
+    bind_dressed(armature, area, regions, FARM_ASIDE)
+    yield 1.0
+    yield from press_headers(area, regions, FARM_HEADERS)
+    with tempfile.TemporaryDirectory() as folder:
+        bpy.ops.wm.save_as_mainfile(filepath=str(Path(folder) / "hero.blend"))
+        move(regions["WINDOW"], *FARM_DIALOG)
+        yield 1.0
+        with bpy.context.temp_override(area=area, region=regions["WINDOW"]):
+            bpy.ops.supple.send_to_farm("INVOKE_DEFAULT", whole=True)
+        yield 2.0
+        save_picture(images / "farm.png", FARM_CROP)
+        xdo("key", "Escape")
+        yield 1.0
 
 
 def run() -> None:

@@ -60,12 +60,11 @@ class SUPPLE_OT_send_to_farm(bpy.types.Operator):
     def execute(self, context: bpy.types.Context) -> set[str]:
         engine = ENGINES[self.engine.lower()]
         try:
-            job = self.describe_job(context)
-            write_job(job, self.engine.lower())
+            write_job(self.describe_job(context), self.engine.lower())
         except SkinningError as error:
             self.report({"ERROR"}, translate(str(error)))
             return {"CANCELLED"}
-        report = f"Job for {engine.label} written to '{job.output}'. {engine.submit}"
+        report = f"Job for {engine.label} written to '{self.directory}'. {engine.submit}"
         farm_reports[cast(bpy.types.Object, find_shown(context)).session_uid] = report
         self.report({"INFO"}, translate(report))
         return {"FINISHED"}
@@ -99,9 +98,12 @@ class SUPPLE_OT_send_to_farm(bpy.types.Operator):
         except SkinningError as error:
             self.report({"ERROR"}, translate(str(error)))
             return {"CANCELLED"}
-        return cast(set[str], context.window_manager.invoke_props_dialog(self, width=400))
+        manager = context.window_manager
+        return cast(set[str], manager.invoke_props_dialog(self, width=400, confirm_text=translate("Write Job")))
 
-    def draw(self, _context: bpy.types.Context) -> None:
+    def draw(self, context: bpy.types.Context) -> None:
+        names = ", ".join(obj.name for obj in list_bound(context, self.whole))
+        self.layout.label(text=names, icon="MESH_DATA", translate=False)
         column = self.layout.column()
         column.use_property_split = True
         for name in ("engine", "directory", "frames", "chunk", "render"):

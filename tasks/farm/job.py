@@ -45,14 +45,14 @@ ENGINES = {
         "Open Job Description",
         "Job bundle, for AWS Deadline Cloud and openjd",
         openjd.describe,
-        "To submit it, run 'deadline bundle submit .' in that folder",
+        "To submit it, run 'deadline bundle submit' with that folder",
     ),
     "flamenco": Engine(
         "Flamenco",
         "Job type and job, for the Manager of Flamenco 3",
         flamenco.describe,
-        "To submit it, put supple-bake.js into the folder 'scripts' of Flamenco Manager, once, and run "
-        "'curl --json @job.json http://MANAGER:8080/api/v3/jobs' in that folder",
+        "To submit it, put supple-bake.js into the folder 'scripts' of Flamenco Manager, once, and send job.json to "
+        "it, as 'POST /api/v3/jobs'",
     ),
 }
 """The engines by their words on the command line."""

@@ -26,6 +26,7 @@ from character import use_character
 from checks import check_character
 from corrections import correct_poses
 from engine_copy import copy_for_engines
+from farm import send_to_farm
 from patterns import place_patterns
 from side_by_side import compare_methods
 from weights import edit_weights
@@ -133,6 +134,7 @@ def steps() -> Iterator[float]:
     yield from check_character(window, check, look)
     yield from copy_for_engines(window, check, look)
     yield from correct_poses(window, check, look)
+    yield from send_to_farm(window, check, look)
     yield from place_patterns(window, check, look)
     yield from edit_weights(window, check, look)
     yield from session(window, "NODES")
