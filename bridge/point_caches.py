@@ -42,11 +42,6 @@ class CacheHeader:
         """Last frame."""
         return self.frame_start + (self.sample_count - 1) * self.frame_step
 
-    @property
-    def frames(self) -> range:
-        """The frames, where they are whole numbers."""
-        return range(int(self.frame_start), int(self.frame_end) + 1, max(1, int(self.frame_step)))
-
     def pack(self) -> bytes:
         """The 32 bytes at the start of the file."""
         return HEADER.pack(SIGNATURE, VERSION, self.point_count, self.frame_start, self.frame_step, self.sample_count)

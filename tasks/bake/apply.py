@@ -6,20 +6,16 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import bpy
 
-from ...bridge.files import read_json
 from ...bridge.point_caches import CacheHeader, open_cache
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
 from ..frames import describe_frames
 from ..skin.baked import find_live_modifier, show_caches
 from ..stack import check_not_linked
-
-KEYS = {"object", "points", "frames"}
-"""Of the JSON file beside a cache: what it is a cache of."""
+from .parts import Part
 
 
 @dataclass(frozen=True)
@@ -64,62 +60,70 @@ def apply_caches(names: Collection[str] | None, folder: Path) -> Applied:
     SkinningError
         Where a cache is missing, cut, or not of these objects; nothing is changed then.
     """
-    found = _find_caches(folder.resolve())
-    if not found:
-        raise SkinningError(f"There are no caches with their JSON files in '{folder}': join the parts into it first")
+    found = _find_parts(folder.resolve())
     for name in names or ():
         if name not in found:
             raise SkinningError(f"There is no cache of '{name}' in '{folder}': choose one of {', '.join(found)}")
-    chosen = {name: caches for name, caches in found.items() if not names or name in names}
-    objects = [_check(name, caches) for name, caches in chosen.items()]
-    for obj, caches in zip(objects, chosen.values(), strict=True):
-        show_caches(obj, caches)
+    chosen = {name: parts for name, parts in found.items() if not names or name in names}
+    if not names:
+        _check_complete(found, folder)
+    caches = {_check_object(name, parts): _open_parts(parts, folder.resolve()) for name, parts in chosen.items()}
+    for obj, own in caches.items():
+        show_caches(obj, own)
     live = [obj.name for obj in bpy.context.scene.objects if _is_live(obj)]
-    return Applied({name: [header.frames for _, header in caches] for name, caches in chosen.items()}, live)
+    return Applied({name: [part.frames for part in parts] for name, parts in chosen.items()}, live)
 
 
-def _find_caches(folder: Path) -> dict[str, list[tuple[Path, CacheHeader]]]:
-    """The caches in a folder with their headers, by object, in the order of their frames."""
-    found: dict[str, list[tuple[Path, CacheHeader]]] = {}
-    for path in _list_folder(folder):
-        described = read_json(path)
-        if described.keys() >= KEYS:
-            cache = path.with_suffix(".pc2")
-            found.setdefault(str(described["object"]), []).append((cache, _read_header(cache, described)))
-    for name, caches in found.items():
-        caches.sort(key=lambda cache: cache[1].frame_start)
-        for (first, before), (second, after) in pairwise(caches):
-            if before.frame_end >= after.frame_start:
+def _find_parts(folder: Path) -> dict[str, list[Part]]:
+    """What is in a folder by object, in the order of frames; raises SkinningError for nothing, and what overlaps."""
+    try:
+        read = [Part.read(path) for path in folder.iterdir() if path.suffix == ".json"]
+    except OSError as error:
+        raise SkinningError(f"Cannot read '{folder}' ({error.strerror}): check the path") from error
+    found: dict[str, list[Part]] = {}
+    for part in sorted(filter(None, read), key=lambda part: (part.object, part.frames[0])):
+        found.setdefault(part.object, []).append(part)
+    if not found:
+        raise SkinningError(f"There are no caches with their JSON files in '{folder}': join the parts into it first")
+    for name, parts in found.items():
+        for first, second in pairwise(parts):
+            if first.frames[-1] >= second.frames[0]:
                 raise SkinningError(
-                    f"The frames of '{first.name}' and '{second.name}' overlap: bake '{name}' in ranges that follow on "
-                    "each other"
+                    f"The frames of '{first.name}.pc2' and '{second.name}.pc2' overlap: remove older files, or bake "
+                    f"'{name}' in ranges that follow on each other"
                 )
     return found
 
 
-def _list_folder(folder: Path) -> list[Path]:
-    try:
-        return sorted(path for path in folder.iterdir() if path.suffix == ".json")
-    except OSError as error:
-        raise SkinningError(f"Cannot read '{folder}' ({error.strerror}): check the path") from error
-
-
-def _read_header(cache: Path, described: dict[str, Any]) -> CacheHeader:
-    """The header of a cache; raises SkinningError where the file is not whole, or not what its JSON file says."""
-    if not cache.exists():
-        raise SkinningError(f"'{cache.name}' is missing beside its JSON file in '{cache.parent}': join the parts again")
-    with open_cache(cache) as (header, _):
-        pass
-    said = described["points"], described["frames"]
-    if said != (header.point_count, [header.frame_start, header.frame_end, header.frame_step]):
+def _check_complete(found: dict[str, list[Part]], folder: Path) -> None:
+    """Raise SkinningError where there is no cache of an object that was baked together with others."""
+    stems = {part.stem for parts in found.values() for part in parts}
+    missing = sorted({stem for parts in found.values() for part in parts for stem in part.objects} - stems)
+    if missing:
         raise SkinningError(
-            f"'{cache.name}' has other points or frames than its JSON file says: join the parts again, into an empty "
-            "folder"
+            f"There is no cache of {', '.join(missing)} in '{folder}', baked with the others: join the parts again, or "
+            "choose with --object"
         )
-    return header
 
 
-def _check(name: str, caches: list[tuple[Path, CacheHeader]]) -> bpy.types.Object:
+def _open_parts(parts: list[Part], folder: Path) -> list[tuple[Path, CacheHeader]]:
+    """The PC2 files with their headers; raises SkinningError where one is not whole, or not what its JSON file says."""
+    opened = []
+    for part in parts:
+        cache = part.cache_in(folder)
+        if not cache.exists():
+            raise SkinningError(f"'{cache.name}' is missing beside its JSON file in '{folder}': join the parts again")
+        with open_cache(cache) as (header, _):
+            opened.append((cache, header))
+        if header != CacheHeader.of(part.points, part.frames):
+            raise SkinningError(
+                f"'{cache.name}' has other points or frames than its JSON file says: join the parts again, into an "
+                "empty folder"
+            )
+    return opened
+
+
+def _check_object(name: str, parts: list[Part]) -> bpy.types.Object:
     """The object of a name, which can play these caches; raises SkinningError where there is none."""
     obj = bpy.data.objects.get(name)
     if obj is None or obj.type != "MESH":
@@ -128,11 +132,11 @@ def _check(name: str, caches: list[tuple[Path, CacheHeader]]) -> bpy.types.Objec
             "choose others with --object"
         )
     check_not_linked(obj)
-    for path, header in caches:
-        if header.point_count != len(obj.data.vertices):
+    for part in parts:
+        if part.points != len(obj.data.vertices):
             raise SkinningError(
-                f"'{path.name}' has {header.point_count} points, but '{name}' has {len(obj.data.vertices)} vertices: "
-                "bake it again"
+                f"'{part.name}.pc2' has {part.points} points, but '{name}' has {len(obj.data.vertices)} vertices: bake "
+                "it again"
             )
     find_live_modifier(obj)
     return obj

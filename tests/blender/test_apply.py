@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 
 import bpy
@@ -17,11 +16,12 @@ from scenes_bake import add_character, assert_live, changes, everything, pack, r
 from scenes_cli import DONE, assert_refused, main, own_output
 
 from panels import draw
-from scenes import add_twin, armature_modifier, bind, points_at, save, select, supple_modifier
+from scenes import add_tube, add_twin, armature_modifier, bind, points_at, save, select, supple_modifier
 from supple.deformers import SkinningError
 from supple.settings.objects import settings_of
 from supple.tasks.bake.apply import apply_caches
-from supple.tasks.bake.caches import bake_cache
+from supple.tasks.bake.inputs import Inputs
+from supple.tasks.bake.parts import bake_parts, plan_parts
 from supple.tasks.farm.commands import RENDER_SCRIPT
 from supple.tasks.skin.baked import CACHE_MODIFIER
 
@@ -31,24 +31,12 @@ WHOLE = range(2, 5)
 SEVERAL = (range(-3, 2), range(3, 8, 2), range(20, 21))
 
 
-def describe(obj: bpy.types.Object, frames: range) -> dict:
-    """What stands beside a cache, as far as it is read here."""
-    return {
-        "object": obj.name,
-        "points": len(obj.data.vertices),
-        "frames": [frames[0], frames[-1], frames.step],
-        "inputs": {"supple": "1"},
-    }
-
-
-def bake_folder(folder: Path, *objects: bpy.types.Object, ranges: Iterable[range] = (WHOLE,)) -> Path:
-    """A folder as `supple join` and `supple bake` leave it, for each object and range a cache and its JSON file."""
+def bake_folder(folder: Path, *objects: bpy.types.Object, ranges: Sequence[range] = (WHOLE,)) -> Path:
+    """A folder as `supple join` and `supple bake` leave it: for each object and range a cache and its JSON file."""
     folder.mkdir(parents=True, exist_ok=True)
-    for number, frames in enumerate(ranges):
-        for obj in objects:
-            stem = f"{bpy.path.clean_name(obj.name)}_{number}"
-            list(bake_cache(obj, bpy.context.scene, folder / f"{stem}.pc2", frames))
-            (folder / f"{stem}.json").write_text(json.dumps(describe(obj, frames)), encoding="utf-8")
+    for frames in ranges:
+        inputs = Inputs("0.1.0", "5.2", 64 * "0")
+        list(bake_parts(plan_parts(objects, frames, inputs, (), is_part=len(ranges) > 1), bpy.context.scene, folder))
     return folder
 
 
@@ -73,7 +61,7 @@ def test_the_saved_file_renders_the_same_without_supple_wherever_its_folder_is(t
     pictures = render_animation(tmp_path / "live")
     assert_something_to_see(pictures)
     caches = bake_folder(tmp_path / "job" / "caches", obj)
-    samples = read_cache(caches / "Tube_0.pc2")[1]
+    samples = read_cache(caches / "Tube.pc2")[1]
     capfd.readouterr()
     assert main("apply", file, "--cache", caches, "--output", tmp_path / "job" / "baked.blend") == DONE
     assert own_output(capfd.readouterr().out) == ["Tube: frames 2-4"]
@@ -166,7 +154,7 @@ def test_what_is_left_live_is_named(tmp_path):
 
 def spoil(folder: Path, how: str, obj: bpy.types.Object) -> None:
     """Bring something out of order in a folder of one cache."""
-    cache, described = folder / "Tube_0.pc2", folder / "Tube_0.json"
+    cache, described = folder / "Tube.pc2", folder / "Tube.json"
     if how == "cut":
         os.truncate(cache, cache.stat().st_size - 1)
     elif how == "no cache":
@@ -174,15 +162,17 @@ def spoil(folder: Path, how: str, obj: bpy.types.Object) -> None:
     elif how == "no JSON":
         described.write_text("[1", encoding="utf-8")
     elif how == "other frames":
-        described.write_text(described.read_text(encoding="utf-8").replace("[2, 4, 1]", "[2, 5, 1]"), encoding="utf-8")
+        cache.write_bytes(pack(points=96, start=3.0, samples=3))
     elif how == "other points":
-        cache.write_bytes(pack(start=2.0, samples=3))
-        described.write_text(json.dumps(describe(obj, WHOLE) | {"points": 2}), encoding="utf-8")
+        add_tube(rings=10, sides=8)[0].name = "Other"
+        obj.name, bpy.data.objects["Other"].name = "Former", obj.name
+    elif how == "one of two":
+        described.write_text(described.read_text(encoding="utf-8").replace('"objects": [', '"objects": ["Hat",'))
     elif how == "renamed":
         obj.name = "Body"
     elif how == "twice":
-        (folder / "Again.pc2").write_bytes(cache.read_bytes())
-        (folder / "Again.json").write_bytes(described.read_bytes())
+        for path in (cache, described):
+            (folder / path.name.replace("Tube", "Tube_2-4")).write_bytes(path.read_bytes())
     elif how == "no folder":
         for path in (cache, described):
             path.unlink()
@@ -192,13 +182,14 @@ def spoil(folder: Path, how: str, obj: bpy.types.Object) -> None:
 @pytest.mark.parametrize(
     ("how", "message"),
     (
-        ("cut", "'Tube_0.pc2' ends within frame 3 of 3: bake it again"),
-        ("no cache", "'Tube_0.pc2' is missing beside its JSON file"),
+        ("cut", "'Tube.pc2' ends within frame 3 of 3: bake it again"),
+        ("no cache", "'Tube.pc2' is missing beside its JSON file"),
         ("no JSON", "There are no caches with their JSON files in"),
-        ("other frames", "'Tube_0.pc2' has other points or frames than its JSON file says"),
-        ("other points", "'Tube_0.pc2' has 2 points, but 'Tube' has 96 vertices: bake it again"),
+        ("other frames", "'Tube.pc2' has other points or frames than its JSON file says"),
+        ("other points", "'Tube.pc2' has 96 points, but 'Tube' has 80 vertices: bake it again"),
         ("renamed", "There is a cache of 'Tube', but no mesh of that name in the file"),
-        ("twice", "The frames of 'Again.pc2' and 'Tube_0.pc2' overlap: bake 'Tube' in ranges"),
+        ("twice", "The frames of 'Tube.*.pc2' and 'Tube.*.pc2' overlap: remove older files"),
+        ("one of two", "There is no cache of Hat in .*, baked with the others"),
         ("no folder", "No such file or directory"),
     ),
 )
@@ -232,7 +223,7 @@ def test_a_refused_folder_leaves_no_file(tmp_path, capfd):
     capfd.readouterr()
     files = ("--output", tmp_path / "new.blend", "--render-script", tmp_path / "render.py")
     code = main("apply", file, "--cache", folder, *files)
-    assert_refused(code, capfd.readouterr(), "'Tube_0.pc2' ends within frame 3 of 3")
+    assert_refused(code, capfd.readouterr(), "'Tube.pc2' ends within frame 3 of 3")
     assert sorted(os.listdir(tmp_path)) == ["caches", "hero.blend"]
 
 
@@ -251,4 +242,4 @@ def test_what_is_left_live_is_named_on_the_command_line(tmp_path, capfd):
     captured = capfd.readouterr()
     assert f"supple: '{name}' has no cache" in captured.err
     bpy.ops.wm.open_mainfile(filepath=str(file))
-    assert bpy.data.objects["Tube"].modifiers[CACHE_MODIFIER].filepath == "//caches/Tube_0.pc2"
+    assert bpy.data.objects["Tube"].modifiers[CACHE_MODIFIER].filepath == "//caches/Tube.pc2"
