@@ -59,6 +59,7 @@ function compileJob(job) {
     var chunkFolder = inFolder(bake.output, "chunks"), caches = inFolder(bake.output, "caches");
 
     var check = suppleTask("check", "info", bake.file, bake.expect);
+    check.addCommand(author.Command("make-directory", { path: bake.output }, 0));
     job.addTask(check);
     var join = suppleTask("join", "join", chunkFolder,
         ["--frames=" + describeFrames(bake.ranges), "--output", caches].concat(bake.expect));

@@ -18,7 +18,7 @@ import pytest
 from scenes_cli import DONE, main
 from scenes_farm import NAMES, add_two, contents, run
 
-from scenes import save
+from scenes import bind, save
 from supple.deformers import METHODS, SkinningError
 from supple.tasks.farm import flamenco
 from supple.tasks.farm.commands import FarmJob
@@ -65,7 +65,8 @@ def compile_jobs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
 
 def words_of(task: dict[str, Any]) -> list[str]:
     """What Flamenco's worker starts for a task, by the order that its 'blender-render' has."""
-    (command,) = task["commands"]
+    command, *others = task["commands"]
+    assert [other["name"] for other in others] == ["make-directory"] * (task["name"] == "check")
     assert (task["type"], command["name"]) == ("blender", "blender-render")
     given = command["parameters"]
     assert set(given) == {"exe", "exeArgs", "argsBefore", "blendfile", "args"}
@@ -74,14 +75,24 @@ def words_of(task: dict[str, Any]) -> list[str]:
 
 
 GRAPHS = json.loads((HERE / "flamenco_tasks.json").read_text(encoding="utf-8"))
-"""Settings of jobs, and by hand what they are to become: of each task its name, what it waits for, and its command."""
+"""Settings of jobs, and by hand what they are to become: of each task its name, what it waits for, its command, and the
+folder that it makes."""
 
 
 @pytest.mark.parametrize("name", GRAPHS)
 def test_tasks(compile_jobs: Compiler, name: str) -> None:
     (job,) = compile_jobs(GRAPHS[name]["settings"])["jobs"]
-    tasks = [(task["name"], task["dependencies"], words_of(task)) for task in job["tasks"]]
-    assert tasks == [(name, before.split(), shlex.split(words)) for name, before, words in GRAPHS[name]["tasks"]]
+    tasks = [
+        (
+            task["name"],
+            task["dependencies"],
+            words_of(task),
+            *(made["parameters"]["path"] for made in task["commands"][1:]),
+        )
+        for task in job["tasks"]
+    ]
+    expected = GRAPHS[name]["tasks"]
+    assert tasks == [(name, before.split(), shlex.split(words), *made) for name, before, words, *made in expected]
 
 
 def test_progress_of_renders_counts_their_frames(compile_jobs: Compiler) -> None:
@@ -294,6 +305,8 @@ class Workers:
         exe, arguments, *words = map(self.expand, words_of(task))
         done = run(exe, *shlex.split(arguments), *words)
         assert done.returncode == 0, f"{task['name']}: {done.stdout[-3000:]}{done.stderr[-3000:]}"
+        for command in task["commands"][1:]:
+            Path(self.expand(command["parameters"]["path"])).mkdir(parents=True, exist_ok=True)
         return task["name"]
 
     def run_all(self, tasks: list[dict[str, Any]]) -> int:
@@ -336,6 +349,20 @@ def test_a_job_bakes_joins_and_renders_on_two_workers(compile_jobs: Compiler, tm
     images = contents(seen / "job" / "frames", "*")
     assert list(images) == sorted(f"shot_{frame}.png" for frame in ("-003", "-001", "001", "003", "005", "007", "008"))
     assert len(set(images.values())) == len(images)
+
+
+@pytest.mark.parametrize("compile_jobs", [_goja], indirect=True, ids=["goja"])
+def test_a_job_of_the_add_on_needs_nothing_but_the_file(compile_jobs: Compiler, tmp_path: Path, blender: Path) -> None:
+    bind(*add_two(("Body", "Coat")))
+    file, output = save(tmp_path / "hero.flamenco.blend"), tmp_path / "jobs" / "hero_farm"
+    settings = {"blendfile": str(file), "output": str(output), "frames": "1-3", "chunk_size": 2, "render": False}
+    (job,) = compile_jobs(settings | {"folder": "", "objects": "", "method": "As Bound in the File"})["jobs"]
+    Workers(blender, tmp_path, tmp_path).run_all(job["tasks"])
+
+    assert main("bake", file, "--all", "--frames", "1-3", "--output", tmp_path / "at once") == DONE
+    joined = contents(output / "caches", "*.pc2")
+    assert set(joined) == {"Body.pc2", "Coat.pc2"}
+    assert joined == contents(tmp_path / "at once", "*.pc2")
 
 
 def test_syntax_is_that_of_the_oldest_managers() -> None:
