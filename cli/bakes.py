@@ -129,6 +129,7 @@ def bake_frames(arguments: argparse.Namespace) -> None:
         report_steps(bake_shape_keys(objects, scene, all_frames(ranges)), count, arguments.progress)
         save_copy(arguments.output)
     elif arguments.part:
+        make_folder(arguments.output)
         count = sum(len(frames) for frames, _ in plans)
         report_steps(_bake_plans(plans, arguments.output), count, arguments.progress)
     elif plans:
@@ -216,10 +217,7 @@ def _fills_folder(arguments: argparse.Namespace) -> bool:
 def _check_outputs(arguments: argparse.Namespace) -> None:
     """Raise SkinningError where a bake can not be written, or would take the place of what it is made from or for."""
     is_there = _fills_folder(arguments) and os.path.exists(arguments.output)
-    if arguments.part:
-        make_folder(arguments.output)
-    else:
-        check_writable(arguments.output / "new.pc2" if is_there else arguments.output)
+    check_writable(arguments.output / "new.pc2" if is_there else arguments.output)
     if arguments.save:
         check_writable(arguments.save)
     for path in filter(None, (arguments.file, arguments.save)) if arguments.format == "pc2" else ():

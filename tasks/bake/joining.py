@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
@@ -13,6 +13,9 @@ from ...deformers import SkinningError
 from ..frames import describe_frames
 from .inputs import Inputs
 from .parts import Part, name_part
+
+MOST_NAMES = 8
+"""Names of parts in a message: it tells all frames that are missing, but not why for each."""
 
 
 @dataclass
@@ -57,9 +60,9 @@ def join_parts(folder: Path, frames: Sequence[range], output: Path, expected: In
         written.
     """
     parts, damaged = _read_parts(folder)
-    make_folder(output)
     while True:
         plan = _choose_plan(parts, damaged, frames, folder, expected)
+        make_folder(output)
         try:
             return [_join_file(part, pieces, output) for part, pieces in plan.files.items()]
         except DamagedError:
@@ -74,12 +77,12 @@ def _read_parts(folder: Path) -> tuple[list[Part], set[str]]:
     """The parts in a folder, as their JSON files describe them, and the names of those that are not whole."""
     try:
         paths = sorted(folder.iterdir())
+        sizes = {path.name: path.stat().st_size for path in paths if path.suffix == ".pc2" and path.is_file()}
     except OSError as error:
         raise SkinningError(f"Cannot read '{folder}' ({error.strerror}): check the path") from error
     found = [part for path in paths if path.suffix == ".json" and (part := Part.read(path)) is not None]
     if not found:
         raise SkinningError(f"'{folder}' holds no parts of a bake: bake some with --part, or check the path")
-    sizes = {path.name: path.stat().st_size for path in paths if path.suffix == ".pc2" and path.is_file()}
     whole = [part for part in found if sizes.get(part.cache_in(folder).name) == part.size]
     return whole, {part.name for part in found} - {part.name for part in whole}
 
@@ -96,7 +99,7 @@ def _join_file(part: Part, pieces: list[Piece], output: Path) -> Part:
 
 
 def _choose_plan(
-    parts: Sequence[Part], damaged: Iterable[str], frames: Sequence[range], folder: Path, expected: Inputs | None
+    parts: Sequence[Part], damaged: Collection[str], frames: Sequence[range], folder: Path, expected: Inputs | None
 ) -> Plan:
     """The plan that lacks nothing; raises SkinningError where there is none, or more than one."""
     kinds = {part.inputs for part in parts} if expected is None else {expected}
@@ -110,19 +113,25 @@ def _choose_plan(
     best = min(kinds, key=lambda kind: sum(map(_count, plans[kind].missing.values())), default=None)
     missing = plans[best].missing if best is not None else {}
     others = [part for part in parts if part.inputs != best]
-    raise SkinningError(_describe_missing(folder, missing, sorted(damaged), others))
+    raise SkinningError(_describe_missing(folder, missing, damaged, others))
 
 
 def _describe_missing(
-    folder: Path, missing: dict[str, list[range]], damaged: Sequence[str], others: Sequence[Part]
+    folder: Path, missing: dict[str, list[range]], damaged: Collection[str], others: Sequence[Part]
 ) -> str:
     listed = "; ".join(f"'{name}' {describe_frames(ranges)}" for name, ranges in missing.items())
     text = f"Frames are missing in '{folder}': {listed or 'all'}"
     if damaged:
-        text += f"; not as they were baked: {', '.join(damaged)}"
+        text += f"; not as they were baked: {_list_names(damaged)}"
     if others:
-        text += f"; made with another file, Supple or Blender: {', '.join(sorted(part.name for part in others))}"
+        text += f"; made with another file, Supple or Blender: {_list_names([part.name for part in others])}"
     return f"{text}. Bake what is missing with --part, then join again"
+
+
+def _list_names(names: Collection[str]) -> str:
+    """The first names, in their order, and how many there are besides."""
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(sorted(names)[:MOST_NAMES]) + more
 
 
 def _plan(parts: Sequence[Part], frames: Sequence[range], folder: Path) -> Plan:

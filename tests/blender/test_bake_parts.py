@@ -190,7 +190,7 @@ def test_only_what_is_whole_counts(tmp_path: Path, tubes: list[bpy.types.Object]
     SPOILED[how](tmp_path)
     with pytest.raises(SkinningError, match=r"^Frames are missing in '.+': 'Body' 1-3[.;]"):
         join(tmp_path, "1-6", INPUTS)
-    assert os.listdir(tmp_path / "joined") == []
+    assert list(tmp_path.glob("joined/*")) == []
     assert [part.name for part in bake(tubes[:1], "1-6", tmp_path, 3)] == ["Body_1-3"]
     assert join(tmp_path, "1-6", INPUTS) == {"Body": one_bake(tubes[0], "1-6", tmp_path)}
 
@@ -256,6 +256,17 @@ def test_parts_of_another_file_do_not_count_and_are_named(tmp_path: Path, tubes:
         join(tmp_path, "1-6", LATER)
     with pytest.raises(SkinningError, match=r"missing in '.+': all; made with another"):
         join(tmp_path, "1-6", replace(INPUTS, supple="9.9.9"))
+
+
+def test_a_message_stays_short(tmp_path: Path, tubes: list[bpy.types.Object]):
+    bake(tubes[:1], "1-20", tmp_path, 1)
+    bake(tubes[:1], "21", tmp_path, 1, inputs=LATER)
+    with pytest.raises(
+        SkinningError, match=r"'Body' 1-20; made with .+: Body_1-1, Body_10-10, .+, Body_16-16 and 12 more\. "
+    ):
+        join(tmp_path, "1-21", LATER)
+    with pytest.raises(SkinningError, match=r"'Body' 21; made with .+: Body_21-21\. "):
+        join(tmp_path, "1-21", INPUTS)
 
 
 def test_of_two_bakes_one_has_to_be_chosen(tmp_path: Path, tubes: list[bpy.types.Object]):

@@ -22,6 +22,9 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "bake": ("bake", "FILE", "--object=Tube", "--frames=1-2", "--output=OUT"),
     "bake keys": ("bake", "FILE", "--object=Tube", "--frames=1-2", "--format=shape-keys", "--output=OUT"),
     "bake save": ("bake", "FILE", "--object=Tube", "--frames=1-2", "--output=a.pc2", "--save=OUT"),
+    "bake all": ("bake", "FILE", "--all", "--frames=1-2", "--output=OUT"),
+    "bake part": ("bake", "FILE", "--all", "--part", "--frames=1-2", "--output=OUT"),
+    "join folder": ("join", "FILE", "--frames=1-2", "--output=OUT"),
     "patterns": ("patterns", "FILE", "--frames=1-2", "--width=8", "--output=OUT"),
     "weights": ("weights", "FILE", "--output=OUT"),
     "engine-copy": ("engine-copy", "FILE", "--keys=0", "--bend=0", "--output=OUT"),
@@ -30,6 +33,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "join": ("join", "FILE", "--output=OUT"),
 }
 """Each would do its work if FILE and OUT were not wrong."""
+
+TO_FOLDERS = ("bake all", "bake part", "join folder", "patterns")
 
 FRAMES = (
     "", " ", "all", "-", "--", "1-", "-1-", "1--", "1..8", "1e3", "1.5-3", "0x10", "1-8:", "1-8:-1", "1-8:0", "1-8-9",
@@ -50,6 +55,9 @@ OPTIONS: list[tuple[str, str, tuple[str, ...]]] = [
     ("weights", "--object", NAMES),
     ("weights", "--armature", (*NAMES, "Tube")),
     ("bake", "--frames", FRAMES),
+    ("join folder", "--frames", FRAMES),
+    ("join folder", "--expect", WORDS),
+    ("bake part", "--expect", WORDS),
     ("patterns", "--frames", FRAMES),
     ("bake keys", "--frames", ("0-1048575", "99999999999", "1-0")),
     ("patterns", "--width", (*NUMBERS, "0", "16385", "9" * 30, "-" + "9" * 30)),
@@ -90,7 +98,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     scenes_maps.add_overlapping(obj, axis="X", full=1.2, softness=0.3)
     bind(obj, evaluate="PYTHON")
     save(folder / "body.blend", compress=True)
-    assert main("bake", folder / "body.blend", "--object", "Tube", "--frames=1-2", "--output", folder / "a.pc2") == DONE
+    bake = ("bake", folder / "body.blend", "--object", "Tube", "--frames=1-2", "--output")
+    assert main(*bake, folder / "a.pc2") == DONE
+    assert main(*bake, folder / "parts", "--part") == DONE
     (folder / "elsewhere").mkdir()
     before = Path.cwd()
     os.chdir(folder)
@@ -108,7 +118,7 @@ def _nothing_changes(folder: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 def fill_in(command: str, file: str | Path = "", output: str | Path = "elsewhere/new", **more: str) -> list[str]:
-    file = file if file != "" else "a.pc2" if command == "join" else "body.blend"
+    file = file if file != "" else {"join": "a.pc2", "join folder": "parts"}.get(command, "body.blend")
     return [text.replace("FILE", str(file)).replace("OUT", str(output)) for text in COMMANDS[command]]
 
 
@@ -122,7 +132,7 @@ def test_values_of_options(command: str, option: str, value: str, capsys) -> Non
 
 
 @pytest.mark.parametrize("output", OUTPUTS, ids=name_of)
-@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in ("info", "patterns", "copy only")])
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in ("info", "copy only", *TO_FOLDERS)])
 def test_outputs_that_are_no_files(command: str, output: str, capsys) -> None:
     line = assert_refused(fill_in(command, output=output), capsys)
     assert "Cannot write" in line or output in ("", "--", *NOT_UNICODE)
@@ -133,8 +143,9 @@ def test_outputs_that_are_no_files(command: str, output: str, capsys) -> None:
     [output for output in OUTPUTS if output not in (".", "..", "/", "//", "folder", "link to folder")],
     ids=name_of,
 )
-def test_outputs_that_are_no_folders(output: str, capsys) -> None:
-    line = assert_refused(fill_in("patterns", output=output), capsys)
+@pytest.mark.parametrize("command", TO_FOLDERS)
+def test_outputs_that_are_no_folders(command: str, output: str, capsys) -> None:
+    line = assert_refused(fill_in(command, output=output), capsys)
     assert "Cannot write" in line or output in ("", "--", *NOT_UNICODE)
 
 
