@@ -216,8 +216,10 @@ def _fills_folder(arguments: argparse.Namespace) -> bool:
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
     """Raise SkinningError where a bake can not be written, or would take the place of what it is made from or for."""
-    is_there = _fills_folder(arguments) and os.path.exists(arguments.output)
-    check_writable(arguments.output / "new.pc2" if is_there else arguments.output)
+    if _fills_folder(arguments) and os.path.exists(arguments.output):
+        make_folder(arguments.output)
+    else:
+        check_writable(arguments.output)
     if arguments.save:
         check_writable(arguments.save)
     for path in filter(None, (arguments.file, arguments.save)) if arguments.format == "pc2" else ():
