@@ -31,6 +31,7 @@ from .options import (
     add_expect,
     add_file,
     add_frames,
+    add_progress,
     read_angle,
     read_angles,
     read_length,
@@ -64,6 +65,7 @@ def _add_info(commands: Any) -> None:
     info = commands.add_parser("info", help="list the characters of a file and what can be bound")
     info.add_argument("--json", action="store_true", help="print JSON")
     add_expect(info)
+    add_progress(info)
     add_file(info)
     info.set_defaults(run=show_info)
 

@@ -27,8 +27,8 @@ from ..tasks.frames import all_frames, describe_frames
 from ..tasks.skin.baked import show_caches
 from ..tasks.skin.bind import bind
 from .commands import choose_frames, choose_settings, find_object, report_particles
-from .messages import PROGRESS, answer, report_steps, tell
-from .options import add_choices, add_expect, add_file, add_frames, read_path, words_of_choices
+from .messages import answer, report_steps, tell
+from .options import add_choices, add_expect, add_file, add_frames, add_progress, read_path, words_of_choices
 
 
 def add_bake(commands: Any) -> None:
@@ -53,12 +53,7 @@ def add_bake(commands: Any) -> None:
     baker.add_argument(
         "--save", type=read_path, metavar="NEW.blend", help="also save the .blend file, set to play the PC2 files"
     )
-    baker.add_argument(
-        "--progress",
-        choices=tuple(PROGRESS),
-        default="percent",
-        help="how the share that is done is printed: for people, or for Open Job Description; percent if not given",
-    )
+    add_progress(baker)
     baker.add_argument(
         "--part",
         action="store_true",
@@ -81,6 +76,7 @@ def add_join(commands: Any) -> None:
     )
     add_frames(joiner, "frames to join from a folder", "an error")
     add_expect(joiner)
+    add_progress(joiner)
     joiner.add_argument(
         "--output", type=read_path, required=True, metavar="PATH", help="PC2 file to write; from a folder, a folder"
     )
@@ -102,6 +98,7 @@ def add_apply(commands: Any) -> None:
         metavar="SCRIPT",
         help="also write what renders single frames of NEW.blend in a Blender without Supple",
     )
+    add_progress(applier)
     add_file(applier)
     applier.set_defaults(run=apply_bakes)
 

@@ -58,8 +58,9 @@ def _find_among(name: str, choice: list[bpy.types.Object], lack: str) -> bpy.typ
 def show_info(arguments: argparse.Namespace) -> None:
     if arguments.expect:
         open_with_inputs(arguments.file, arguments.expect)
-    else:
-        open_file(arguments.file)
+        answer(f"{arguments.file}: as it was when the job was made")
+        return
+    open_file(arguments.file)
     described = describe_file(bpy.context.scene)
     if arguments.json:
         answer(json.dumps(described, indent=2))

@@ -11,6 +11,7 @@ from ..deformers import SkinningError
 from ..deformers.skinning.dlbnt import ORDER
 from ..tasks.bake.inputs import Inputs
 from ..tasks.frames import parse_frames
+from .messages import PROGRESS
 
 CHOICES = ("method", "order", "sharpness", "bulge_limit", "contact")
 """Options that say by what and how a mesh is bound."""
@@ -50,6 +51,16 @@ def add_expect(command: argparse.ArgumentParser) -> None:
         type=read_inputs,
         metavar="INPUTS",
         help="go on only if the file, Supple and Blender are those that a farm's job was made with",
+    )
+
+
+def add_progress(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--progress",
+        choices=tuple(PROGRESS),
+        default="percent",
+        help="how what is done, or why it fails, is printed: for people, or for Open Job Description, too; percent if "
+        "not given",
     )
 
 

@@ -117,7 +117,7 @@ def _parameters(job: FarmJob) -> list[dict[str, Any]]:
 def _bake_step(job: FarmJob) -> dict[str, Any]:
     bake = _supple(
         *("bake", FILE, *map(_literal, job.chosen), "--part", f"--frames={CHUNK}", "--output", f"{FOLDER}/chunks"),
-        *("--expect", job.expect, "--progress", "openjd"),
+        *("--expect", job.expect),
     )
     check = {
         "name": "Check",
@@ -177,7 +177,7 @@ def _chunks(job: FarmJob) -> dict[str, Any]:
 
 
 def _supple(*words: str) -> dict[str, Any]:
-    return _blender("--command", "supple", *words)
+    return _blender("--command", "supple", *words, "--progress", "openjd")
 
 
 def _blender(*words: str) -> dict[str, Any]:

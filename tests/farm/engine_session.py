@@ -1,6 +1,6 @@
-"""Run one chunk of a step as a worker of a farm does, and print what it has understood of the program's lines.
+"""Run a step, or one chunk of it, as a worker of a farm does, and print what it has understood of the program's lines.
 
-Runs in the environment of openjd-cli: `python engine_session.py TEMPLATE VALUES STEP CHUNK`; the answer is JSON.
+Runs in the environment of openjd-cli: `python engine_session.py TEMPLATE VALUES STEP [CHUNK]`; the answer is JSON.
 """
 
 import json
@@ -19,7 +19,7 @@ from openjd.model import (
 from openjd.sessions import ActionState, Session
 
 
-def main(template_path: str, values: str, step_name: str, chunk: str) -> None:
+def main(template_path: str, values: str, step_name: str, *chunks: str) -> None:
     path = Path(template_path)
     template = decode_job_template(
         template=json.loads(path.read_text(encoding="utf-8")), supported_extensions=["TASK_CHUNKING"]
@@ -38,7 +38,8 @@ def main(template_path: str, values: str, step_name: str, chunk: str) -> None:
         job_parameter_values=parameters,
         callback=lambda _, status: seen.append((status.state, status.progress, status.fail_message)),
     ) as session:
-        given = {"Chunk": ParameterValue(type=ParameterValueType.CHUNK_INT, value=IntRangeExpr.from_str(chunk))}
+        ranges = [ParameterValue(type=ParameterValueType.CHUNK_INT, value=IntRangeExpr.from_str(one)) for one in chunks]
+        given = dict(zip(("Chunk",), ranges, strict=False))
         session.run_task(step_script=step.script, task_parameter_values=given)
         while seen[-1][0] == ActionState.RUNNING:
             time.sleep(0.05)

@@ -138,22 +138,28 @@ def test_a_worker_with_another_state_of_the_file_bakes_nothing(tmp_path, blender
     assert not (job / "chunks").exists()
 
 
-def run_chunk(job: Path, blender: Path, step: str, chunk: str, **given: str) -> dict:
-    """What a worker understands of a chunk's lines."""
+def run_as_worker(job: Path, blender: Path, step: str, *chunk: str, **given: str) -> dict:
+    """What a worker understands of the lines of a step, or of a chunk of it."""
     values = json.dumps(values_of(job, blender, **given))
     session = Path(__file__).with_name("engine_session.py")
-    done = run(FARM / "python", session, job / "template.json", values, step, chunk)
+    done = run(FARM / "python", session, job / "template.json", values, step, *chunk)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
 
 def test_the_engine_reads_progress_and_what_is_wrong(tmp_path, blender):
     job = make_job(tmp_path, "--render")
-    baked = run_chunk(job, blender, "Bake", "1-3")
+    baked = run_as_worker(job, blender, "Bake", "1-3")
     assert baked["state"] == "success"
     assert baked["progress"][-1] == 100.0
-    failed = run_chunk(job, blender, "Bake", "1-3", SceneFile=str(tmp_path / "none.blend"))
+    failed = run_as_worker(job, blender, "Bake", "1-3", SceneFile=str(tmp_path / "none.blend"))
     assert failed["state"] == "failed"
     assert "none.blend" in failed["reason"]
-    failed = run_chunk(job, blender, "Render", "1-3")  # nothing was applied
+    failed = run_as_worker(job, blender, "Join")
+    assert failed["state"] == "failed"
+    assert "-2-0" in failed["reason"]
+    failed = run_as_worker(job, blender, "Apply")
+    assert failed["state"] == "failed"
+    assert "caches" in failed["reason"]
+    failed = run_as_worker(job, blender, "Render", "1-3")  # there is no file to render
     assert failed["state"] == "failed"
