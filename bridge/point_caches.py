@@ -20,6 +20,7 @@ from .files import open_regular, open_replacing
 HEADER = struct.Struct("<12siiffi")
 SIGNATURE = b"POINTCACHE2\0"
 VERSION = 1
+CHANGED = "The parts were changed while they were joined: join them again"
 MOST_SAMPLES = 2**31 - 1
 
 
@@ -54,7 +55,7 @@ class CacheHeader:
 
 @dataclass(frozen=True)
 class Piece:
-    """Samples of a PC2 file that become part of another, and the SHA-256 of the whole file, "" if it is not known."""
+    """Samples of a PC2 file that become part of another, and the SHA-256 of the file: "" for all of an unknown one."""
 
     path: Path
     samples: range
@@ -211,13 +212,15 @@ def join_pieces(pieces: Sequence[Piece], whole: CacheHeader, path: Path) -> Hash
             for data in _read_piece(piece):
                 hashed.write(data)
         if hashed.size != whole.size:
-            raise SkinningError("The parts were changed while they were joined: join them again")
+            raise SkinningError(CHANGED)
     return hashed
 
 
 def _read_piece(piece: Piece) -> Iterator[bytes]:
     """Yield the samples of a piece; raises DamagedError at the end of a file that is not what the piece says."""
     with open_cache(piece.path) as (header, stream):
+        if not piece.sha256 and len(piece.samples) != header.sample_count:
+            raise SkinningError(CHANGED)
         digest = hashlib.sha256(header.pack())
         for number, data in enumerate(_read_data(piece.path, header, stream)):
             digest.update(data)

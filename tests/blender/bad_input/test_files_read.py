@@ -257,22 +257,23 @@ def test_images_of_saved_patterns(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 # What changes while it is read
 
 
-def test_a_part_that_changes_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
-    part, original = tmp_path / "a.pc2", point_caches.read_samples
+@pytest.mark.parametrize("samples", [1, 3])
+def test_a_part_that_changes_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys, samples: int) -> None:
+    part, original = tmp_path / "a.pc2", point_caches.join_pieces
 
-    def read_other(path: Path):
-        path.write_bytes(pack(samples=3))
-        return original(path)
+    def join_other(*arguments: object):
+        part.write_bytes(pack(samples=samples))
+        return original(*arguments)
 
     part.write_bytes(pack())
-    monkeypatch.setattr(point_caches, "read_samples", read_other)
+    monkeypatch.setattr(point_caches, "join_pieces", join_other)
     assert "changed while" in assert_refused(["join", part, "--output", tmp_path / "new.pc2"], capsys)
     assert [path.name for path in tmp_path.iterdir()] == ["a.pc2"]
 
 
 def test_a_part_that_goes_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
-    part, original = tmp_path / "a.pc2", point_caches.read_samples
+    part, original = tmp_path / "a.pc2", point_caches.join_pieces
     part.write_bytes(pack())
-    monkeypatch.setattr(point_caches, "read_samples", lambda path: (path.unlink(), original(path))[1])
+    monkeypatch.setattr(point_caches, "join_pieces", lambda *arguments: (part.unlink(), original(*arguments))[1])
     assert "Cannot read" in assert_refused(["join", part, "--output", tmp_path / "new.pc2"], capsys)
     assert list(tmp_path.iterdir()) == []
