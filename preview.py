@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 
 import bpy
 from bpy.app.handlers import persistent
@@ -39,8 +39,6 @@ class _Watch:
         self.known: tuple[bytes, int] | None = None
         """All objects of the file in their order, and the count of changes, when these were found."""
         self.is_rendering = False
-        self.is_same = False
-        """Whether meshes are as they were, whatever Blender reports."""
         self.put_off: set[int] = set()
         """`session_uid` of meshes whose changes are still to be followed."""
         self.put_off_at = 0.0
@@ -191,16 +189,6 @@ def come_back() -> float | None:
     return None
 
 
-@contextmanager
-def without_changes() -> Iterator[None]:
-    """Follow poses alone meanwhile: Blender reports a mesh as changed when a modifier of it is switched on or off."""
-    _watch.is_same = True
-    try:
-        yield
-    finally:
-        _watch.is_same = False
-
-
 @persistent
 def _on_frame(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
     _follow(depsgraph, is_frame=True)
@@ -215,7 +203,7 @@ def _follow(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> None:
     """Follow changes of weights and bones, then the pose; another frame by itself changes nothing that nodes read."""
     if _watch.is_rendering and depsgraph.mode != "RENDER":
         return  # the render has the carriers
-    changed = set() if _watch.is_same else find_changes(depsgraph)
+    changed = set() if live.is_without_changes() else find_changes(depsgraph)
     if not is_frame:
         twist.note_changes(depsgraph)
     if depsgraph.mode != "RENDER":

@@ -9,11 +9,11 @@ from bpy.props import StringProperty
 
 from ..bridge.carriers import is_hidden_object
 from ..deformers import DEFAULT_METHOD, METHODS, SkinningError
-from ..preview import without_changes
 from ..settings.character import find_armature, list_meshes, list_ticked
 from ..settings.objects import settings_of
 from ..tasks.character import has_armature_modifier, lacks_weights
 from ..tasks.skin.bind import bind_each
+from ..tasks.skin.live import without_changes
 from ..tasks.stack import find_armature_modifier, flip, is_flipped
 from ..tasks.weights.automatic import Options, Result
 from ..translations import translate

@@ -8,7 +8,6 @@ import bpy
 from bpy.props import IntProperty
 
 from ..deformers import SkinningError
-from ..preview import without_changes
 from ..settings.character import find_armature, list_ticked
 from ..settings.checks import check_settings
 from ..settings.objects import settings_of
@@ -18,6 +17,7 @@ from ..tasks.check.fix import fix_finding
 from ..tasks.check.lines import list_lines
 from ..tasks.check.run import Options, prepare
 from ..tasks.check.show import show_finding
+from ..tasks.skin.live import without_changes
 from ..translations import translate
 from .computing import ComputingOperator
 

@@ -9,7 +9,6 @@ import bpy
 from bpy.props import IntProperty, StringProperty
 
 from ..deformers import SkinningError
-from ..preview import without_changes
 from ..settings.character import list_meshes
 from ..settings.checks import check_settings
 from ..settings.engine_copy import OPTIONS, EngineCopyOptions, copy_settings, find_source
@@ -20,6 +19,7 @@ from ..tasks.engine_copy.export import SUFFIXES
 from ..tasks.engine_copy.report import Report
 from ..tasks.engine_copy.run import export_copy, make_engine_copy
 from ..tasks.engine_copy.show import go_to_worst, hide_copy, show_copy
+from ..tasks.skin.live import without_changes
 from ..translations import translate
 from .computing import ComputingOperator
 

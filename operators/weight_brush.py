@@ -9,8 +9,8 @@ from bpy.props import CollectionProperty, FloatProperty, FloatVectorProperty, In
 
 from ..bridge.meshes import mesh_of
 from ..deformers import SkinningError
-from ..preview import without_changes
 from ..tasks.character import has_armature_modifier
+from ..tasks.skin.live import without_changes
 from ..tasks.weights.reports import count
 from ..tasks.weights.strokes import SmoothStroke
 from ..translations import translate

@@ -80,7 +80,7 @@ def posed_frames(
         Where an object can not be deformed; names the frame.
     """
     current, sub = scene.frame_current, scene.frame_subframe
-    passes = list_passes(objects)
+    passes, ends = list_passes(objects), ExitStack()
     try:
         for before, together in enumerate(passes):
             with ExitStack() as stack:
@@ -95,8 +95,10 @@ def posed_frames(
                     except SkinningError as error:
                         raise SkinningError(f"Frame {frame}: {error}") from error
                     yield PosedFrame((before * len(frames) + number) // len(passes), frame, points)
+            ends.enter_context(live.without_changes())  # modifiers that are back as they were
     finally:
-        scene.frame_set(current, subframe=sub)
+        with ends:
+            scene.frame_set(current, subframe=sub)
 
 
 def _pose(objects: Sequence[bpy.types.Object]) -> dict[bpy.types.Object, np.ndarray]:

@@ -55,6 +55,9 @@ _live: dict[int, LiveObject] = {}
 _baked: set[int] = set()
 """`session_uid` of the objects that are being baked."""
 
+_is_without_changes = False
+"""Whether meshes are as they were, whatever Blender reports."""
+
 
 def keep(obj: bpy.types.Object, live: LiveObject) -> None:
     """Put what `prepare` has made of an object into the cache, with its report on particles."""
@@ -106,6 +109,22 @@ def at_bake_quality(obj: bpy.types.Object) -> Iterator[None]:
         yield
     finally:
         _baked.discard(obj.session_uid)
+
+
+@contextmanager
+def without_changes() -> Iterator[None]:
+    """Follow poses alone meanwhile: Blender reports a mesh as changed when a modifier of it is switched on or off."""
+    global _is_without_changes
+    before, _is_without_changes = _is_without_changes, True
+    try:
+        yield
+    finally:
+        _is_without_changes = before
+
+
+def is_without_changes() -> bool:
+    """Whether poses alone are to be followed."""
+    return _is_without_changes
 
 
 def is_rough(obj: bpy.types.Object) -> bool:

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from scenes_bake import FRAMES, add_character
 
-from scenes import add_face_key, add_tube, add_twin, animate_tube, bind
+from scenes import add_face_key, add_tube, add_twin, animate_tube, bind, evaluated_points
 from supple.deformers import SkinningError
 from supple.tasks.bake.caches import write_caches
 from supple.tasks.bake.passes import list_passes
+from supple.tasks.skin import by_nodes, live
 
 pytestmark = pytest.mark.usefixtures("built_groups_if_evaluated")
 
@@ -198,3 +199,31 @@ def test_objects_of_two_armatures(is_constrained):
         constraint.target, constraint.distance = first, 0.2
     assert len(list_passes([first, second])) == 1 + is_constrained
     assert_same_bytes([first, second])
+
+
+@pytest.mark.parametrize("evaluate", ("NODES", "PYTHON"))
+def test_meshes_are_prepared_once(monkeypatch, evaluate):
+    first, _ = add_character()
+    second = add_twin(first)
+    bind(first, second, evaluate=evaluate)
+    prepared = []
+    for module, name in ((by_nodes, "prepare_known"), (live, "prepare_known")):
+        original = getattr(module, name)
+        monkeypatch.setattr(
+            module, name, lambda bound, *rest, _own=original: (prepared.append(bound.obj), _own(bound, *rest))[1]
+        )
+    bake(first, second)
+    bpy.context.scene.frame_set(3)
+    bpy.context.view_layer.update()
+    assert sorted(obj.name for obj in prepared) == sorted((first.name, second.name))
+
+
+def test_changes_after_a_bake_are_followed():
+    obj, _ = add_character()
+    bind(obj)
+    bake(obj)
+    bpy.context.scene.frame_set(4)
+    before = evaluated_points(obj)
+    obj.vertex_groups["bone.2"].add(range(len(obj.data.vertices)), 1.0, "REPLACE")
+    bpy.context.view_layer.update()
+    assert np.abs(evaluated_points(obj) - before).max() > 0.1
