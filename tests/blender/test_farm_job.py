@@ -154,6 +154,7 @@ def test_names_that_would_be_read_as_names_of_parameters(tmp_path, scene):
     template = read(tmp_path / "job")
     (word,) = (word for word in words_of(template, "Bake") if word.startswith("--object="))
     title = template["name"]
+    assert not re.search(r"\{\{(?!Param\.\w+\}\})|(?<!Brace)\}\}", word + title)
     for one in template["parameterDefinitions"]:
         word, title = (text.replace(f"{{{{Param.{one['name']}}}}}", str(one.get("default"))) for text in (word, title))
     assert word == f"--object={name}"
