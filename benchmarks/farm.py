@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -34,9 +35,9 @@ OPENJD = ROOT / ".venv" / "farm" / "bin" / "openjd"
 STAND_IN = ROOT / "tests" / "farm" / "blender.py"
 
 
-def run_together(*commands: Sequence[str | Path]) -> float:
-    """Run programs at the same time to their ends; returns seconds, and raises where one fails."""
-    start = time.perf_counter()
+def run_together(*commands: Sequence[str | Path]) -> tuple[float, float]:
+    """Run programs at the same time to their ends; returns seconds, and seconds of all cores."""
+    start, before = time.perf_counter(), sum(os.times()[2:4])
     running = [
         subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         for command in commands
@@ -45,7 +46,7 @@ def run_together(*commands: Sequence[str | Path]) -> float:
         out, _ = process.communicate()
         if process.returncode:
             raise SystemExit(f"{process.args} failed:\n{out[-3000:]}")
-    return time.perf_counter() - start
+    return time.perf_counter() - start, sum(os.times()[2:4]) - before
 
 
 def list_chunks(first: int, last: int, size: int) -> list[str]:
@@ -66,20 +67,20 @@ def save_in_motion(file: Path, target: Path) -> Path:
 
 
 def measure(folder: Path, blender: str, file: Path, frames: tuple[int, int], chunk: int) -> list[tuple]:
-    """Rows of what was done, and seconds."""
+    """Rows of what was done, in how many seconds, and in how many of all cores."""
     supple, job, whole = [blender, "--command", "supple"], folder / "job", folder / "at once"
     words = [file, "--all", "--method", "DLBNT", f"--frames={frames[0]}-{frames[1]}"]
-    rows = [("one bake of all meshes, one process", run_together([*supple, "bake", *words, "--output", whole]))]
+    rows = [("one bake of all meshes, one process", *run_together([*supple, "bake", *words, "--output", whole]))]
     # Chunks as they were asked for: the engine would make those that it cuts of one length.
     options = ("--chunk", str(chunk), "--no-task-chunking", "--engine", "openjd", "--output", job)
-    rows.append(("the job is written", run_together([*supple, "farm", *words, *options])))
+    rows.append(("the job is written", *run_together([*supple, "farm", *words, *options])))
     values = json.dumps({"SceneFile": str(file), "OutputFolder": str(job), "Blender": blender})
     engine, chunks = [OPENJD, "run", job / "template.json", "-p", values, "--step"], list_chunks(*frames, chunk)
     workers = [
         [*engine, "Bake", "--tasks", json.dumps([{"Chunk": chunk} for chunk in chunks[start::2]])] for start in (0, 1)
     ]
-    rows.append((f"{len(chunks)} chunks are baked, two sessions at once", run_together(*workers)))
-    rows.append(("the chunks are joined", run_together([*engine, "Join"])))
+    rows.append((f"{len(chunks)} chunks are baked, two sessions at once", *run_together(*workers)))
+    rows.append(("the chunks are joined", *run_together([*engine, "Join"])))
     caches = {path.name: path.read_bytes() for path in whole.glob("*.pc2")}
     joined = {path.name: path.read_bytes() for path in (job / "caches").glob("*.pc2")}
     size = sum(map(len, caches.values())) / 1e6
@@ -107,7 +108,7 @@ def main() -> None:
         blender.chmod(0o755)
         moving = save_in_motion(file, Path(name) / file.name)
         rows = measure(Path(name), str(blender), moving, (first, last), arguments.chunk)
-    print_table(("what", "seconds"), rows)
+    print_table(("what", "seconds", "of all cores"), rows)
 
 
 if __name__ == "__main__":
