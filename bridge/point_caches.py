@@ -69,7 +69,8 @@ class DamagedError(SkinningError):
 class Writer(Protocol):
     """What samples can be written to."""
 
-    def write(self, data: bytes, /) -> object: ...
+    def write(self, data: bytes, /) -> object:
+        """Take the next bytes."""
 
 
 class HashedStream:
@@ -81,12 +82,14 @@ class HashedStream:
         self.size = 0
 
     def write(self, data: bytes) -> None:
+        """Write the next bytes."""
         self._stream.write(data)
         self._digest.update(data)
         self.size += len(data)
 
     @property
     def sha256(self) -> str:
+        """Of what has been written, 64 hexadecimal digits."""
         return self._digest.hexdigest()
 
 
@@ -192,6 +195,14 @@ def join_caches(parts: Sequence[Path], path: Path) -> None:
 
 def join_pieces(pieces: Sequence[Piece], whole: CacheHeader, path: Path) -> HashedStream:
     """Write samples of PC2 files, in order, into one of a given header; one sample at a time is in memory.
+
+    Parameters
+    ----------
+    pieces : sequence of Piece
+    whole : CacheHeader
+        Of the file to write.
+    path : Path
+        Where it is written.
 
     Returns
     -------

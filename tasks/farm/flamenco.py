@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import platform
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,9 @@ from .commands import FarmJob
 
 JOB_TYPE = Path(__file__).with_name("supple-bake.js")
 """What the Manager has in its folder `scripts`; the job's type is the name of the file."""
+
+PLATFORMS = {"win32": "windows", "darwin": "darwin"}
+"""Flamenco's names of where a job is submitted."""
 
 PRIORITY = 50
 """What Flamenco's own panel begins with."""
@@ -23,7 +26,7 @@ def describe(job: FarmJob) -> dict[str, str]:
         "name": f"Supple {job.file.stem}",
         "type": JOB_TYPE.stem,
         "priority": PRIORITY,
-        "submitter_platform": platform.system().lower(),
+        "submitter_platform": PLATFORMS.get(sys.platform, "linux"),
         "settings": _settings(job),
         "metadata": {"made_by": "supple"},
     }
