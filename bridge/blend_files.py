@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, cast
 
 import bpy
 import numpy as np
@@ -61,7 +61,7 @@ def save_copy(path: Path) -> None:
     SkinningError
         Where the file can not be written, or holds data that is linked into the open one.
     """
-    for linked in find_libraries():
+    for linked in find_libraries(bpy.data.libraries):
         if path.exists() and linked.exists() and path.samefile(linked):
             raise SkinningError(f"Cannot write '{path}' (data of it is linked): choose another name")
     with replacing(path) as beside:
@@ -75,11 +75,32 @@ def save_copy(path: Path) -> None:
             raise SkinningError(f"Cannot write '{path}' ({reason}): choose another folder, or make space")
 
 
-def find_libraries() -> Iterator[Path]:
-    """The files that the open file links from, and those that these link from, without what is packed into it."""
-    for library in bpy.data.libraries:
+def find_libraries(libraries: Iterable[bpy.types.Library]) -> Iterator[Path]:
+    """The files that libraries of the open file are, but for those that are packed into it."""
+    for library in libraries:
         if library.packed_file is None and not getattr(library, "is_archive", False):
             yield locate(library.filepath)  # Blender makes all relative to the open file
+
+
+def find_uses() -> dict[bpy.types.ID, set[bpy.types.ID]]:
+    """What each data-block of the file refers to, directly."""
+    uses: dict[bpy.types.ID, set[bpy.types.ID]] = {}
+    for data, users in cast(Any, bpy.data).user_map().items():  # each argument may be left out
+        for user in users:
+            uses.setdefault(user, set()).add(data)
+    return uses
+
+
+def find_used() -> set[bpy.types.ID]:
+    """The data-blocks that scenes use, by any way, but for brushes: a window links those from files of Blender's."""
+    uses, found = find_uses(), set()
+    following: set[bpy.types.ID] = set(bpy.data.scenes)
+    while following:
+        data = following.pop()
+        if data.id_type != "BRUSH":
+            found.add(data)
+            following |= uses.get(data, set()) - found
+    return found
 
 
 def locate(path: str, library: bpy.types.Library | None = None) -> Path:

@@ -6,13 +6,13 @@ import functools
 import hashlib
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import bpy
 
-from ...bridge.blend_files import find_libraries, locate, open_file
+from ...bridge.blend_files import find_libraries, find_used, locate, open_file
 from ...bridge.files import digest_file
 from ...bridge.modifiers import is_supple_modifier
 from ...deformers import SkinningError
@@ -107,9 +107,10 @@ def read_inputs(path: Path) -> Inputs:
 def _read_inputs(path: Path, digest: str) -> Inputs:
     found: dict[Path, str] = {}
     missing: list[str] = []
-    for library in find_libraries():
+    used = find_used()
+    for library in find_libraries({block.library for block in used if block.library is not None}):
         found[library] = _digest(library, f", from which '{path.name}' links,")
-    for cache in _find_caches():
+    for cache in _find_caches(used):
         if cache.exists():
             found[cache] = _digest(cache)
         else:
@@ -142,14 +143,16 @@ def _read_blender_version() -> str:
 # What the open file reads
 
 
-def _find_caches() -> Iterator[Path]:
-    """The files of points that move what is in the open file, but for what plays below Supple: bakes of it."""
+def _find_caches(used: Collection[bpy.types.ID]) -> Iterator[Path]:
+    """The files of points that move what is used, but for what plays below Supple: bakes of it."""
     for cache in bpy.data.cache_files:
+        if cache not in used:
+            continue
         for path in (cache.filepath, *(layer.filepath for layer in cache.layers)):
             located = locate(path, cache.library)
             yield from _find_sequence(located) if cache.is_sequence else [located]
     for obj in bpy.data.objects:
-        for modifier in obj.modifiers:
+        for modifier in obj.modifiers if obj in used else ():
             if is_supple_modifier(modifier):
                 break
             if modifier.type == "MESH_CACHE" and modifier.filepath:

@@ -7,6 +7,7 @@ from typing import Any
 
 import bpy
 
+from ...bridge.blend_files import find_uses
 from ..character import modifiers_above
 from ..stack import find_supple_modifier
 
@@ -28,7 +29,7 @@ def list_passes(objects: Sequence[bpy.types.Object]) -> list[list[bpy.types.Obje
     """
     if len(objects) == 1:
         return [list(objects)]
-    used = _find_used()
+    used = find_uses()
     needed = {obj: _find_needed(obj, used, set(objects)) for obj in objects}
     passes: list[list[bpy.types.Object]] = []
     for obj in objects:
@@ -39,16 +40,6 @@ def list_passes(objects: Sequence[bpy.types.Object]) -> list[list[bpy.types.Obje
         else:
             passes.append([obj])
     return passes
-
-
-def _find_used() -> dict[bpy.types.ID, set[bpy.types.ID]]:
-    """What each data-block of the file refers to, directly."""
-    used: dict[bpy.types.ID, set[bpy.types.ID]] = {}
-    find_users: Any = bpy.data.user_map  # each argument may be left out, which its stub does not know
-    for data, users in find_users().items():
-        for user in users:
-            used.setdefault(user, set()).add(data)
-    return used
 
 
 def _find_needed(

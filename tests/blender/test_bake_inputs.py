@@ -110,6 +110,31 @@ def test_a_cache_that_is_missing_is_named(shot: Path):
     assert open_with_inputs(shot, without) == without
 
 
+def test_what_no_scene_uses_does_not_count(shot: Path):
+    """It is in memory until the file is opened anew; workers have never seen it."""
+    inputs = open_with_inputs(shot)
+    for name in ("Cage", "Hero", "Holder"):
+        bpy.data.objects.remove(bpy.data.objects[name])
+    bpy.ops.wm.save_mainfile()
+    here = read_inputs(shot)
+    assert len(bpy.data.libraries) == 2
+    assert open_with_inputs(shot) == here != inputs
+    assert len(bpy.data.libraries) == 0
+
+
+def test_a_library_of_overrides_counts(tmp_path: Path):
+    bpy.context.scene.collection.objects.link(bpy.data.objects.new("Root", None))
+    save(tmp_path / "rig.blend")
+    reset()
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "shot.blend"))
+    override = link(tmp_path / "rig.blend", "Root").override_create()
+    bpy.context.scene.collection.objects.link(override)
+    bpy.ops.wm.save_mainfile()
+    inputs = open_with_inputs(tmp_path / "shot.blend")
+    change(tmp_path / "rig.blend")
+    assert open_with_inputs(tmp_path / "shot.blend") != inputs
+
+
 def test_a_bake_below_supple_is_not_read_for_the_next(tmp_path: Path):
     obj, _ = add_character()
     bind(obj)
