@@ -154,7 +154,7 @@ def _render_step(job: FarmJob) -> dict[str, Any]:
     )
     return {
         "name": "Render",
-        **_after("Apply"),
+        **_after("Apply", "Join"),  # both: an engine may bring a step what those before it made, and no more
         "parameterSpace": _chunks(job),
         "script": {"embeddedFiles": [script], "actions": {"onRun": render}},
     }
@@ -184,8 +184,8 @@ def _blender(*words: str) -> dict[str, Any]:
     return {"command": "{{Param.Blender}}", "args": list(words)}
 
 
-def _after(step: str) -> dict[str, Any]:
-    return {"dependencies": [{"dependsOn": step}]}
+def _after(*steps: str) -> dict[str, Any]:
+    return {"dependencies": [{"dependsOn": step} for step in steps]}
 
 
 def _baked_file(job: FarmJob) -> str:
