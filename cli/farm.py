@@ -43,7 +43,7 @@ def make_job(arguments: argparse.Namespace) -> None:
     open_file(arguments.file)
     job = FarmJob(
         file=arguments.file.absolute(),
-        objects=tuple(arguments.object or ()),
+        objects=tuple(dict.fromkeys(arguments.object or ())),
         frames=choose_frames(bpy.context.scene, arguments.frames),
         chunk=arguments.chunk,
         choices=words_of_choices(arguments),

@@ -13,6 +13,7 @@ from ...bridge.files import filling
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
 from ..bake.inputs import read_inputs
+from ..bake.parts import name_stems
 from ..bake.posed_frames import check_bakeable, find_meshes
 from ..frames import cut_frames, describe_frames
 from ..skin.bind import check_bindable
@@ -81,7 +82,9 @@ def check_job(job: FarmJob) -> None:
     """Raise SkinningError where a worker could not run the job, as far as that can be seen in the open file."""
     check_saved(job.file)
     cut_frames(job.frames, job.chunk)
-    for obj in find_objects(job):
+    objects = find_objects(job)
+    name_stems(objects)
+    for obj in objects:
         if "--method" in job.choices:
             check_bindable(obj)
         elif settings_of(obj).is_bound:

@@ -161,6 +161,15 @@ def test_names_that_would_be_read_as_names_of_parameters(tmp_path, scene):
     assert title == "Supple {{x}}"
 
 
+def test_names_that_would_share_a_file(tmp_path, bound_tube):
+    twin = bound_tube.copy()
+    bpy.context.scene.collection.objects.link(twin)
+    bound_tube.name, twin.name = "a/b", "a:b"
+    file = save(tmp_path / "file.blend")
+    with pytest.raises(SkinningError, match="would share the file"):
+        write_job(FarmJob(file, (), (range(1, 9),), 4, (), tmp_path / "job"), "openjd")
+
+
 def test_a_name_with_a_control_character_is_refused(tmp_path, bound_tube):
     bound_tube.name = "a\tb"
     file = save(tmp_path / "file.blend")

@@ -25,6 +25,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "bake all": ("bake", "FILE", "--all", "--frames=1-2", "--output=OUT"),
     "bake part": ("bake", "FILE", "--all", "--part", "--frames=1-2", "--output=OUT"),
     "join folder": ("join", "FILE", "--frames=1-2", "--output=OUT"),
+    "farm": ("farm", "FILE", "--object=Tube", "--frames=1-2", "--engine=openjd", "--output=OUT"),
     "patterns": ("patterns", "FILE", "--frames=1-2", "--width=8", "--output=OUT"),
     "weights": ("weights", "FILE", "--output=OUT"),
     "engine-copy": ("engine-copy", "FILE", "--keys=0", "--bend=0", "--output=OUT"),
@@ -34,7 +35,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 }
 """Each would do its work if FILE and OUT were not wrong."""
 
-TO_FOLDERS = ("bake all", "bake part", "join folder", "patterns")
+TO_FOLDERS = ("bake all", "bake part", "join folder", "farm", "patterns")
 
 FRAMES = (
     "", " ", "all", "-", "--", "1-", "-1-", "1--", "1..8", "1e3", "1.5-3", "0x10", "1-8:", "1-8:-1", "1-8:0", "1-8-9",
@@ -58,6 +59,12 @@ OPTIONS: list[tuple[str, str, tuple[str, ...]]] = [
     ("join folder", "--frames", FRAMES),
     ("join folder", "--expect", WORDS),
     ("bake part", "--expect", WORDS),
+    ("farm", "--object", NAMES),
+    ("farm", "--frames", FRAMES),
+    ("farm", "--chunk", (*NUMBERS, "0")),
+    ("farm", "--engine", WORDS),
+    ("farm", "--method", WORDS),
+    ("farm", "--order", WORDS),
     ("patterns", "--frames", FRAMES),
     ("bake keys", "--frames", ("0-1048575", "99999999999", "1-0")),
     ("patterns", "--width", (*NUMBERS, "0", "16385", "9" * 30, "-" + "9" * 30)),
