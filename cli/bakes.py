@@ -110,7 +110,7 @@ def bake_frames(arguments: argparse.Namespace) -> None:
         inputs = open_with_inputs(arguments.file, arguments.expect)
     else:
         open_file(arguments.file)
-    _warn_of_scripts()
+    warn_of_scripts()
     scene = bpy.context.scene
     objects = _choose_meshes(arguments)
     ranges = choose_frames(scene, arguments.frames)
@@ -196,7 +196,7 @@ def _choose_meshes(arguments: argparse.Namespace) -> list[bpy.types.Object]:
     return found
 
 
-def _warn_of_scripts() -> None:
+def warn_of_scripts() -> None:
     """Say so where Blender has not run Python of the file, such as drivers: what they drive stays as it was saved."""
     if bpy.app.autoexec_fail:
         tell(

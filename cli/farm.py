@@ -11,6 +11,7 @@ from ..bridge.blend_files import open_file
 from ..deformers import METHODS
 from ..tasks.farm.commands import CHUNK
 from ..tasks.farm.job import ENGINES, FarmJob, find_objects, write_job
+from .bakes import warn_of_scripts
 from .commands import choose_frames, choose_settings
 from .messages import answer
 from .options import add_choices, add_file, add_frames, read_path, words_of_choices
@@ -52,4 +53,5 @@ def make_job(arguments: argparse.Namespace) -> None:
         task_chunking=not arguments.no_task_chunking,
     )
     choose_settings(find_objects(job), arguments)  # here to find what is wrong with them
+    warn_of_scripts()
     answer("\n".join(map(str, write_job(job, arguments.engine))))

@@ -34,6 +34,8 @@ class FarmJob:
         Whether frames are rendered after the bake.
     task_chunking : bool
         Whether an engine may cut the frames by itself, so that whoever submits the job can change them.
+    runs_python : bool
+        Whether workers run Python of the file, such as drivers; `write_job` has them do as this Blender did.
     expect : str
         What each worker must have, as `Inputs.describe` says it; `write_job` fills it in.
     """
@@ -46,6 +48,7 @@ class FarmJob:
     output: Path
     render: bool = False
     task_chunking: bool = True
+    runs_python: bool = False
     expect: str = ""
 
     @property

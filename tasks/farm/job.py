@@ -71,7 +71,8 @@ def write_job(job: FarmJob, engine: str) -> list[Path]:
         Where a worker could not run it, as far as that can be seen here, or a file can not be written.
     """
     check_job(job)
-    texts = ENGINES[engine].describe(replace(job, expect=read_inputs(job.file).describe()))
+    whole = replace(job, expect=read_inputs(job.file).describe(), runs_python=not bpy.app.autoexec_fail)
+    texts = ENGINES[engine].describe(whole)
     with filling(job.output) as folder:
         for name, text in texts.items():
             (folder / name).write_text(text, encoding="utf-8", newline="\n")

@@ -116,13 +116,14 @@ def _parameters(job: FarmJob) -> list[dict[str, Any]]:
 
 def _bake_step(job: FarmJob) -> dict[str, Any]:
     bake = _supple(
+        job,
         *("bake", FILE, *map(_literal, job.chosen), "--part", f"--frames={CHUNK}", "--output", f"{FOLDER}/chunks"),
         *("--expect", job.expect),
     )
     check = {
         "name": "Check",
         "description": "Whether a worker has the Supple, the Blender and the file that the job was made with.",
-        "script": {"actions": {"onEnter": _supple("info", FILE, "--expect", job.expect)}},
+        "script": {"actions": {"onEnter": _supple(job, "info", FILE, "--expect", job.expect)}},
     }
     return {
         "name": "Bake",
@@ -135,20 +136,21 @@ def _bake_step(job: FarmJob) -> dict[str, Any]:
 def _join_step(job: FarmJob) -> dict[str, Any]:
     frames = "{{Param.Frames}}" if job.task_chunking else describe_frames(job.frames)
     join = _supple(
-        "join", f"{FOLDER}/chunks", f"--frames={frames}", "--expect", job.expect, "--output", f"{FOLDER}/caches"
+        job, "join", f"{FOLDER}/chunks", f"--frames={frames}", "--expect", job.expect, "--output", f"{FOLDER}/caches"
     )
     return {"name": "Join", **_after("Bake"), "script": {"actions": {"onRun": join}}}
 
 
 def _apply_step(job: FarmJob) -> dict[str, Any]:
     objects = [_literal(word) for word in job.chosen if word.startswith("--object=")]
-    apply = _supple("apply", FILE, *objects, "--cache", f"{FOLDER}/caches", "--output", _baked_file(job))
+    apply = _supple(job, "apply", FILE, *objects, "--cache", f"{FOLDER}/caches", "--output", _baked_file(job))
     return {"name": "Apply", **_after("Join"), "script": {"actions": {"onRun": apply}}}
 
 
 def _render_step(job: FarmJob) -> dict[str, Any]:
     script = {"name": "RenderFrames", "type": "TEXT", "filename": RENDER_SCRIPT.name, "data": RENDER_SCRIPT.read_text()}
     render = _blender(
+        job,
         *("--background", _baked_file(job), "--python-exit-code", "1", "--python", "{{Task.File.RenderFrames}}"),
         *("--", f"--frames={CHUNK}", "--output", f"{FOLDER}/frames", "--progress", "openjd"),
     )
@@ -176,12 +178,13 @@ def _chunks(job: FarmJob) -> dict[str, Any]:
     return {"taskParameterDefinitions": [chunk]}
 
 
-def _supple(*words: str) -> dict[str, Any]:
-    return _blender("--command", "supple", *words, "--progress", "openjd")
+def _supple(job: FarmJob, *words: str) -> dict[str, Any]:
+    return _blender(job, "--command", "supple", *words, "--progress", "openjd")
 
 
-def _blender(*words: str) -> dict[str, Any]:
-    return {"command": "{{Param.Blender}}", "args": list(words)}
+def _blender(job: FarmJob, *words: str) -> dict[str, Any]:
+    allowed = ["--enable-autoexec"] if job.runs_python else []
+    return {"command": "{{Param.Blender}}", "args": [*allowed, *words]}
 
 
 def _after(*steps: str) -> dict[str, Any]:

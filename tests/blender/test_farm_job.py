@@ -50,7 +50,8 @@ def test_the_steps_of_a_job(tmp_path, bound_file):
     assert [step["name"] for step in template["steps"]] == ["Bake", "Join"]
     assert template["extensions"] == ["TASK_CHUNKING"]
     bake = words_of(template, "Bake")
-    assert bake[:5] == ["{{Param.Blender}}", "--command", "supple", "bake", "{{Param.SceneFile}}"]
+    start = ["{{Param.Blender}}", "--enable-autoexec", "--command", "supple"]
+    assert bake[:6] == [*start, "bake", "{{Param.SceneFile}}"]
     assert "--all" in bake
     assert "--frames={{Task.Param.Chunk}}" in bake
     assert "--frames={{Param.Frames}}" in words_of(template, "Join")
@@ -64,6 +65,15 @@ def test_the_steps_of_a_job(tmp_path, bound_file):
     assert defaults["FramesPerChunk"] == 50
 
 
+def test_workers_run_no_python_that_was_not_run_here(tmp_path, bound_file, capsys):
+    armature = next(obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE")
+    armature.driver_add("location", 0).driver.expression = "somewhere(frame)"
+    save(bound_file)
+    template = write(bound_file, tmp_path / "job")
+    assert "--enable-autoexec" not in words_of(template, "Bake")
+    assert "has not run the file's Python" in capsys.readouterr().err
+
+
 def test_a_job_that_renders(tmp_path, bound_file):
     add_camera()
     save(bound_file)
@@ -73,7 +83,7 @@ def test_a_job_that_renders(tmp_path, bound_file):
     assert after == ["", "Bake", "Join", "Apply"]
     baked = "{{Param.OutputFolder}}/bound_baked.blend"
     assert baked in words_of(template, "Apply")
-    assert words_of(template, "Render")[1:3] == ["--background", baked]
+    assert words_of(template, "Render")[1:4] == ["--enable-autoexec", "--background", baked]
     (script,) = template["steps"][3]["script"]["embeddedFiles"]
     assert not re.search(r"\{\{|\}\}", script["data"])  # the engine would read a name there
 

@@ -20,7 +20,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
 
-SWITCHES = ("--background", "-b", "-y")
+SWITCHES = ("--background", "-b", "-y", "--enable-autoexec")
 """What changes nothing here: there is no window, and the files of tests have no scripts."""
 
 
