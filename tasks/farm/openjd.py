@@ -55,7 +55,7 @@ def _template(job: FarmJob) -> dict[str, Any]:
         "parameterDefinitions": _parameters(job),
         "steps": steps,
     }
-    if not job.task_chunking:
+    if not _cuts_itself(job):
         del template["extensions"]
     text = json.dumps(steps) + template["name"]
     for brace, name in BRACES.items():
@@ -92,7 +92,7 @@ def _parameters(job: FarmJob) -> list[dict[str, Any]]:
             "description": "The command that starts Blender, with Supple installed, on a worker.",
         },
     ]
-    if not job.task_chunking:
+    if not _cuts_itself(job):
         return parameters
     frames = describe_frames(job.frames)
     if len(frames) > LONGEST_TEXT:
@@ -134,7 +134,7 @@ def _bake_step(job: FarmJob) -> dict[str, Any]:
 
 
 def _join_step(job: FarmJob) -> dict[str, Any]:
-    frames = "{{Param.Frames}}" if job.task_chunking else describe_frames(job.frames)
+    frames = "{{Param.Frames}}" if _cuts_itself(job) else describe_frames(job.frames)
     join = _supple(
         job, "join", f"{FOLDER}/chunks", f"--frames={frames}", "--expect", job.expect, "--output", f"{FOLDER}/caches"
     )
@@ -164,7 +164,7 @@ def _render_step(job: FarmJob) -> dict[str, Any]:
 
 def _chunks(job: FarmJob) -> dict[str, Any]:
     """The parameter whose values are chunks of frames: made by the engine, or listed where that can not cut them."""
-    if job.task_chunking:
+    if _cuts_itself(job):
         chunks = {"defaultTaskCount": "{{Param.FramesPerChunk}}", "rangeConstraint": "CONTIGUOUS"}
         chunk = {"name": "Chunk", "type": "CHUNK[INT]", "range": "{{Param.Frames}}", "chunks": chunks}
     else:
@@ -176,6 +176,11 @@ def _chunks(job: FarmJob) -> dict[str, Any]:
             )
         chunk = {"name": "Chunk", "type": "STRING", "range": listed}
     return {"taskParameterDefinitions": [chunk]}
+
+
+def _cuts_itself(job: FarmJob) -> bool:
+    """Whether the engine cuts the frames into chunks; it would make one of each frame where these do not touch."""
+    return job.task_chunking and all(frames.step == 1 for frames in job.frames)
 
 
 def _supple(job: FarmJob, *words: str) -> dict[str, Any]:

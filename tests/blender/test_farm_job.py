@@ -46,7 +46,7 @@ def words_of(template: dict[str, Any], step: str) -> list[str]:
 
 
 def test_the_steps_of_a_job(tmp_path, bound_file):
-    template = write(bound_file, tmp_path / "job", "--frames=-3-20:2")
+    template = write(bound_file, tmp_path / "job", "--frames=-3-19")
     assert [step["name"] for step in template["steps"]] == ["Bake", "Join"]
     assert template["extensions"] == ["TASK_CHUNKING"]
     bake = words_of(template, "Bake")
@@ -61,7 +61,7 @@ def test_the_steps_of_a_job(tmp_path, bound_file):
     values = {one["name"]: one["value"] for one in read(tmp_path / "job", "parameter_values.json")["parameterValues"]}
     assert values == {"SceneFile": str(bound_file), "OutputFolder": str(tmp_path / "job")}
     defaults = {one["name"]: one.get("default") for one in template["parameterDefinitions"]}
-    assert defaults["Frames"] == "-3-19:2"
+    assert defaults["Frames"] == "-3-19"
     assert defaults["FramesPerChunk"] == 50
 
 
@@ -88,9 +88,9 @@ def test_a_job_that_renders(tmp_path, bound_file):
     assert not re.search(r"\{\{|\}\}", script["data"])  # the engine would read a name there
 
 
-def test_chunks_are_listed_where_the_engine_can_not_cut(tmp_path, bound_file):
-    words = ("--no-task-chunking", "--chunk", "4", "--frames=-3-6:2,9,20-24")
-    template = write(bound_file, tmp_path / "job", *words)
+@pytest.mark.parametrize("words", [("--no-task-chunking",), ()])  # of frames that do not touch it would cut each off
+def test_chunks_are_listed_where_the_engine_can_not_cut(tmp_path, bound_file, words):
+    template = write(bound_file, tmp_path / "job", "--chunk", "4", "--frames=-3-6:2,9,20-24", *words)
     assert "extensions" not in template
     (chunk,) = template["steps"][0]["parameterSpace"]["taskParameterDefinitions"]
     assert chunk == {"name": "Chunk", "type": "STRING", "range": ["-3-3:2", "5-5:2", "9", "20-23", "24"]}
