@@ -10,6 +10,7 @@ import functools
 import hashlib
 import itertools
 import json
+import math
 import os
 import platform
 import re
@@ -38,7 +39,12 @@ BLOCK = 1 << 20
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 NO_DRIVE = (errno.EIO, errno.ESTALE, errno.ENODEV, errno.ENOTCONN, errno.ETIMEDOUT, errno.EHOSTUNREACH)
 
+BETWEEN_LOOKS = 60.0
+"""Seconds between two looks into a folder for litter: in one of thousands of parts they are most of the work."""
+
 _numbers = itertools.count()
+_looked_at: dict[Path, float] = {}
+"""When folders were last looked into, in seconds of `time.monotonic`."""
 _in_use: set[str] = set()
 """Names beside that this process writes to."""
 
@@ -210,7 +216,11 @@ def name_machine() -> str:
 
 
 def _remove_litter(folder: Path) -> None:
-    """Remove what processes that have ended left half written in a folder."""
+    """Remove what processes that have ended left half written in a folder, unless that was looked for just now."""
+    now = time.monotonic()
+    if now - _looked_at.get(folder, -math.inf) < BETWEEN_LOOKS:
+        return
+    _looked_at[folder] = now
     with os.scandir(folder) as entries:
         for entry in entries:
             if BESIDE.fullmatch(entry.name) and _is_abandoned(entry):

@@ -16,7 +16,8 @@ import pytest
 from scenes_cli import DONE, FAILED, main, start
 from scenes_files import find_litter
 
-from scenes import add_tube, animate_tube, bind, save
+from scenes import add_tube, animate_tube, bind, reset, save
+from supple.bridge import files
 from supple.bridge.files import make_folder
 from supple.deformers import SkinningError
 from supple.tasks.bake import inputs as inputs_module
@@ -38,7 +39,8 @@ LONGEST_WRITE = 0.3
 
 @pytest.fixture(scope="module")
 def hero(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A file with two bound characters."""
+    """A file with two bound characters, and nothing of the tests before."""
+    reset()
     tubes = []
     for name in NAMES:
         obj, armature = add_tube(rings=100, sides=50)
@@ -93,8 +95,9 @@ def test_a_chunk_is_baked_once(tmp_path: Path, hero: Path, whole: dict[str, byte
 
 
 def test_a_kill_costs_a_chunk(
-    request: pytest.FixtureRequest, tmp_path: Path, hero: Path, whole: dict[str, bytes]
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, hero: Path, whole: dict[str, bytes]
 ) -> None:
+    monkeypatch.setattr(files, "BETWEEN_LOOKS", 0.0)  # this process writes after each kill
     kills = 30 if request.config.getoption("thorough") else 3
     output = tmp_path / "chunks"
     bake_all(hero, output)

@@ -16,6 +16,8 @@ import pytest
 import write_session
 from scenes_files import find_litter, make_sources, start_session
 
+from supple.bridge import files
+
 pytestmark = pytest.mark.python_only("files are written alike, whatever evaluates the skin")
 
 LONGEST = 1.5
@@ -48,7 +50,10 @@ def is_whole(path: Path, first: dict[Path, bytes]) -> bool:
     return bpy.ops.wm.open_mainfile(filepath=str(path)) == {"FINISHED"} and "Tube" in bpy.data.objects
 
 
-def test_a_kill_loses_nothing(request: pytest.FixtureRequest, tmp_path: Path, source: Path) -> None:
+def test_a_kill_loses_nothing(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, source: Path
+) -> None:
+    monkeypatch.setattr(files, "BETWEEN_LOOKS", 0.0)  # this process writes after each kill
     kills = 100 if request.config.getoption("thorough") else 4
     output, settings = tmp_path / "output", tmp_path / "settings"
     output.mkdir()

@@ -273,6 +273,19 @@ def test_litter_goes_when_its_process_has_ended(tmp_path: Path, case: str, kind:
     assert sorted(os.listdir(tmp_path)) == sorted(["a", "b", "new", *([litter.name] if stays else [])])
 
 
+def test_litter_is_looked_for_once_a_minute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "new")
+    litter = tmp_path / f".supple-{HERE}-{10**30}-1"
+    litter.touch()
+    write(tmp_path / "new")
+    assert litter.exists()
+    (tmp_path / "other").mkdir()
+    write(tmp_path / "other" / "new")
+    monkeypatch.setattr(files, "BETWEEN_LOOKS", 0.0)
+    write(tmp_path / "new")
+    assert not litter.exists()
+
+
 def test_what_this_process_writes_stays(tmp_path: Path) -> None:
     with open_replacing(tmp_path / "first") as stream:
         stream.write(b"1")
