@@ -16,7 +16,7 @@ from scenes_bake import add_character, assert_live, changes, everything, pack, r
 from scenes_cli import DONE, assert_refused, main, own_output
 
 from panels import draw
-from scenes import add_tube, add_twin, armature_modifier, bind, points_at, save, select, supple_modifier
+from scenes import add_tube, add_twin, armature_modifier, bind, points_at, reset, save, select, supple_modifier
 from supple.deformers import SkinningError
 from supple.settings.objects import settings_of
 from supple.tasks.bake.apply import apply_caches
@@ -51,6 +51,7 @@ def acting(obj: bpy.types.Object, time: float) -> list[int]:
 
 @pytest.mark.parametrize("is_bound", (True, False), ids=["bound", "bound for the bake"])
 def test_the_saved_file_renders_the_same_without_supple_wherever_its_folder_is(tmp_path, capfd, is_bound):
+    reset()
     obj, _ = add_pictured("keyed")
     prepare_pictures("workbench")
     (tmp_path / "files").mkdir()
