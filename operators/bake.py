@@ -35,7 +35,7 @@ def _list_chosen(context: bpy.types.Context, whole: bool) -> list[bpy.types.Obje
     return [active] if active is not None and active.type == "MESH" else []
 
 
-def list_bound(context: bpy.types.Context, whole: bool) -> list[bpy.types.Object]:
+def _list_bound(context: bpy.types.Context, whole: bool) -> list[bpy.types.Object]:
     """Those of them that are bound."""
     return [obj for obj in _list_chosen(context, whole) if settings_of(obj).is_bound]
 
@@ -139,8 +139,8 @@ class BakeOperator:
         return result
 
 
-class MeshBakeOperator(BakeOperator):
-    """Mix-in: the bake of the active mesh, or of all of the character that are ticked, in one pass over the frames."""
+class OnBoundMeshes:
+    """Mix-in: works on the active mesh that is bound, or on all of the character that are ticked."""
 
     whole: BoolProperty(
         name="Whole Character",
@@ -150,15 +150,24 @@ class MeshBakeOperator(BakeOperator):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        if not (list_bound(context, False) or list_bound(context, True)):
+        if not (_list_bound(context, False) or _list_bound(context, True)):
             cls.poll_message_set(translate("Select a mesh that is bound"))
             return False
         return True
 
-    def choose(self, context: bpy.types.Context) -> None:
-        self._meshes = list_bound(context, self.whole)
-        if not self._meshes:
+    def list_meshes(self, context: bpy.types.Context) -> list[bpy.types.Object]:
+        """The meshes to bake; raises SkinningError where there are none."""
+        meshes = _list_bound(context, self.whole)
+        if not meshes:
             raise SkinningError("Nothing to bake: tick a mesh that is bound in the list of the Supple tab")
+        return meshes
+
+
+class MeshBakeOperator(OnBoundMeshes, BakeOperator):
+    """Mix-in: the bake of meshes in one pass over the frames."""
+
+    def choose(self, context: bpy.types.Context) -> None:
+        self._meshes = self.list_meshes(context)
 
     def describe(self, frames: int) -> str:
         if len(self._meshes) == 1:

@@ -15,12 +15,12 @@ from ..tasks.farm.commands import CHUNK, FarmJob
 from ..tasks.farm.job import ENGINES, check_saved, write_job
 from ..tasks.frames import describe_frames, frame_range, parse_frames
 from ..translations import translate
-from .bake import RELATIVE_PATH, list_bound
+from .bake import RELATIVE_PATH, OnBoundMeshes
 
 ENGINE_ITEMS = tuple((key.upper(), engine.label, engine.tooltip) for key, engine in ENGINES.items())
 
 
-class SUPPLE_OT_send_to_farm(bpy.types.Operator):
+class SUPPLE_OT_send_to_farm(OnBoundMeshes, bpy.types.Operator):
     """Write a job that bakes meshes on many machines, in chunks of frames, and can render them, too"""
 
     bl_idname = "supple.send_to_farm"
@@ -44,19 +44,6 @@ class SUPPLE_OT_send_to_farm(bpy.types.Operator):
     )
     render: BoolProperty(name="Render", description="Also render the frames, from the bake", options={"SKIP_SAVE"})
 
-    whole: BoolProperty(
-        name="Whole Character",
-        description="Bake all bound meshes of the character that are ticked",
-        options={"SKIP_SAVE"},
-    )
-
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        if not (list_bound(context, False) or list_bound(context, True)):
-            cls.poll_message_set(translate("Select a mesh that is bound"))
-            return False
-        return True
-
     def execute(self, context: bpy.types.Context) -> set[str]:
         engine = ENGINES[self.engine.lower()]
         try:
@@ -71,9 +58,7 @@ class SUPPLE_OT_send_to_farm(bpy.types.Operator):
 
     def describe_job(self, context: bpy.types.Context) -> FarmJob:
         """The job that the settings ask for; raises SkinningError where they do not make one."""
-        meshes = list_bound(context, self.whole)
-        if not meshes:
-            raise SkinningError("Nothing to bake: tick a mesh that is bound in the list of the Supple tab")
+        meshes = self.list_meshes(context)
         self._take_defaults(context)
         return FarmJob(
             file=Path(bpy.data.filepath),
@@ -94,6 +79,7 @@ class SUPPLE_OT_send_to_farm(bpy.types.Operator):
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         try:
+            self._names = ", ".join(obj.name for obj in self.list_meshes(context))
             self._take_defaults(context)
         except SkinningError as error:
             self.report({"ERROR"}, translate(str(error)))
@@ -102,8 +88,7 @@ class SUPPLE_OT_send_to_farm(bpy.types.Operator):
         return cast(set[str], manager.invoke_props_dialog(self, width=400, confirm_text=translate("Write Job")))
 
     def draw(self, context: bpy.types.Context) -> None:
-        names = ", ".join(obj.name for obj in list_bound(context, self.whole))
-        self.layout.label(text=names, icon="MESH_DATA", translate=False)
+        self.layout.label(text=self._names, icon="MESH_DATA", translate=False)
         column = self.layout.column()
         column.use_property_split = True
         for name in ("engine", "directory", "frames", "chunk", "render"):
