@@ -4,7 +4,8 @@
 
 needs an interpreter that has bpy. The character is read from a folder of assets that is not part of the repository.
 Processes are Blender as a Python module, or the program of `--blender`, which has Supple. Their times have the start of
-Blender and the opening of the file in them, as those of a farm have.
+Blender and the opening of the file in them, as those of a farm have. Blender's threads bring a bake nothing: machines
+with several cores are best given a process for each, of one thread (`blender --threads 1 --command supple ...`).
 """
 
 from __future__ import annotations
