@@ -83,8 +83,10 @@ def measure(folder: Path, blender: str, file: Path, frames: tuple[int, int], chu
     rows.append(("the chunks are joined", *run_together([*engine, "Join"])))
     caches = {path.name: path.read_bytes() for path in whole.glob("*.pc2")}
     joined = {path.name: path.read_bytes() for path in (job / "caches").glob("*.pc2")}
+    if not caches or caches != joined:
+        raise SystemExit("The joined caches have NOT the bytes of one bake")
     size = sum(map(len, caches.values())) / 1e6
-    print(f"{len(caches)} caches of {size:.0f} MB: {'the same bytes' if caches == joined else 'NOT the same bytes'}\n")
+    print(f"{len(caches)} caches of {size:.0f} MB: the same bytes\n")
     return rows
 
 
