@@ -51,7 +51,7 @@ def test_every_module_of_the_product_is_in_the_package(package: Path) -> None:
     assert modules - names_in(package) == set()
 
 
-def test_rig_presets_and_translations_are_in_the_package(package: Path) -> None:
+def test_rig_presets_translations_and_job_types_are_in_the_package(package: Path) -> None:
     assert PRESETS
     assert names_in(package) >= PRESETS | TRANSLATIONS | JOB_TYPES
 
