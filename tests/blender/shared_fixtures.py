@@ -1,5 +1,6 @@
 """Fixtures that several test modules share; conftest registers them once Supple is enabled."""
 
+import math
 from pathlib import Path
 
 import bpy
@@ -9,8 +10,15 @@ import scenes_maps
 
 import scenes
 from scenes import add_tube, animate_tube, bind, reset, save
+from supple.cli import messages
 from supple.deformers import DEFORMERS
 from supple.settings.objects import settings_of
+
+
+@pytest.fixture(autouse=True)
+def progress_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands tell progress at their end alone, however long a busy machine takes."""
+    monkeypatch.setattr(messages, "BETWEEN_REPORTS", math.inf)
 
 
 @pytest.fixture
