@@ -29,8 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.bodies import add_body
 from benchmarks.corrections import find
 from benchmarks.tables import print_table
-from benchmarks.timing import bind, find_character, hush_blender, new_scene, print_section, print_versions
-from tools import checkout
+from benchmarks.timing import bind, find_character, new_scene, run_sections
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSETS = ROOT.parent / "shared" / "assets"
@@ -72,13 +71,7 @@ def main() -> None:
     parser.add_argument("--blender", help="program to start; Blender as a Python module if not given")
     arguments = parser.parse_args()
     arguments.blender = arguments.blender or shlex.join([sys.executable, str(STAND_IN)])
-    hush_blender()
-    with tempfile.TemporaryDirectory() as folder:
-        checkout.enable(Path(folder))
-        print_versions()
-        for name in arguments.only:
-            print_section(SECTIONS[name], arguments)
-        checkout.disable()
+    run_sections(SECTIONS, arguments)
 
 
 def open_character(arguments: argparse.Namespace) -> list[bpy.types.Object]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -26,8 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.correction_costs import EVALUATES, find, run_cost
 from benchmarks.correction_exactness import run_keep, run_mirror, run_shown
 from benchmarks.tables import print_table
-from benchmarks.timing import Character, bind, find_character, hush_blender, print_section, print_versions
-from tools import checkout
+from benchmarks.timing import Character, bind, find_character, run_sections
 
 ASSETS = Path(__file__).resolve().parent.parent.parent / "shared" / "assets"
 CHARACTERS = ("mh_human", "human_male", "kaykit_knight", "fox", "cesium_man", "mh_human_game")
@@ -51,13 +49,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="of the cost: how often the character is measured")
     parser.add_argument("--assets", type=Path, default=ASSETS)
     arguments = parser.parse_args()
-    hush_blender()
-    with tempfile.TemporaryDirectory() as folder:
-        checkout.enable(Path(folder))
-        print_versions()
-        for name in arguments.only:
-            print_section(SECTIONS[name], arguments)
-        checkout.disable()
+    run_sections(SECTIONS, arguments)
 
 
 def run_from_particles(arguments: argparse.Namespace) -> None:

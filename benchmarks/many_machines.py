@@ -28,8 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.corrections import find
 from benchmarks.tables import print_table
-from benchmarks.timing import hush_blender, print_section, print_versions
-from tools import checkout
+from benchmarks.timing import run_sections
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSETS = ROOT.parent / "shared" / "assets"
@@ -147,13 +146,7 @@ def main() -> None:
     parser.add_argument("--character", default="mh_human")
     parser.add_argument("--blender", default=shlex.join([sys.executable, str(STAND_IN)]), help="program to start")
     arguments = parser.parse_args()
-    hush_blender()
-    with tempfile.TemporaryDirectory() as folder:
-        checkout.enable(Path(folder))
-        print_versions()
-        for name in arguments.only:
-            print_section(SECTIONS[name], arguments)
-        checkout.disable()
+    run_sections(SECTIONS, arguments)
 
 
 if __name__ == "__main__":

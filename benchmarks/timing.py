@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import math
 import os
 import statistics
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,6 +18,8 @@ from pathlib import Path
 
 import bpy
 import numpy as np
+
+from tools import checkout
 
 BARE, LINEAR, VOLUME = "no deformation", "linear", "Preserve Volume"
 BLENDERS = {BARE: (False, False), LINEAR: (True, False), VOLUME: (True, True)}
@@ -33,6 +37,17 @@ FEWEST, MOST, LONG = 8, 48, 0.5
 
 def print_versions() -> None:
     print(f"Blender {bpy.app.version_string}, Python {sys.version.split()[0]}, NumPy {np.__version__}")
+
+
+def run_sections(sections: Mapping[str, Callable[..., None]], arguments: argparse.Namespace) -> None:
+    """Print those sections that `--only` names, with the checkout enabled as Blender does."""
+    hush_blender()
+    with tempfile.TemporaryDirectory() as folder:
+        checkout.enable(Path(folder))
+        print_versions()
+        for name in arguments.only:
+            print_section(sections[name], arguments)
+        checkout.disable()
 
 
 def print_section(section: Callable[..., None], *arguments: object) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,16 +31,13 @@ from benchmarks.timing import (
     Character,
     bind,
     find_character,
-    hush_blender,
     new_scene,
     note_time,
-    print_section,
-    print_versions,
+    run_sections,
 )  # fmt: skip
 from deformers import DEFORMERS, Pose, Rest
 from deformers.measures.stretch import SHORT_EDGE, edge_stretches, mesh_edges
 from deformers.rig.fraction_plan import LEAST_SPREAD, find_long_bones, plan_fractions
-from tools import checkout
 
 ASSETS = Path(__file__).resolve().parent.parent.parent / "shared" / "assets"
 METHODS = ("SSD", "DLB", "DLBNT", "CENTERS")
@@ -69,13 +65,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7, help="how often all steps are taken in turn")
     parser.add_argument("--assets", type=Path, default=ASSETS)
     arguments = parser.parse_args()
-    hush_blender()
-    with tempfile.TemporaryDirectory() as folder:
-        checkout.enable(Path(folder))
-        print_versions()
-        for name in arguments.only:
-            print_section(SECTIONS[name], arguments)
-        checkout.disable()
+    run_sections(SECTIONS, arguments)
 
 
 def make_tube(joints: int) -> Shape:

@@ -37,13 +37,10 @@ from benchmarks.timing import (
     Times,
     bind,
     find_character,
-    hush_blender,
     new_scene,
-    print_section,
-    print_versions,
+    run_sections,
     time_steps,
 )
-from tools import checkout
 
 ASSETS = Path(__file__).resolve().parents[2] / "shared" / "assets"
 REAL = ("mh_human", "mh_human_game", "kaykit_knight", "human_male", "cesium_man", "fox")
@@ -81,13 +78,7 @@ def main() -> None:
     parser.add_argument("--assets", type=Path, default=ASSETS)
     arguments = parser.parse_args()
     WAYS.update({label: (arguments.method, way) for label, (_, way) in WAYS.items()})
-    hush_blender()
-    with tempfile.TemporaryDirectory() as folder:
-        checkout.enable(Path(folder))
-        print_versions()
-        for name in arguments.only:
-            print_section(SECTIONS[name], arguments)
-        checkout.disable()
+    run_sections(SECTIONS, arguments)
 
 
 def open_character(assets: Path, name: str) -> Character:

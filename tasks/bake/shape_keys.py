@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 
 import bpy
 import numpy as np
@@ -39,20 +39,18 @@ def bake_shape_keys(
         _check_keys_can_hold(obj, check_bakeable(obj))
     _check_size(objects, len(frames))
     bakes: dict[bpy.types.Object, _KeyBake] = {}
-    try:
+    with ExitStack() as early:  # whatever ends it early, also the generator being closed
         for obj in objects:
             bakes[obj] = _KeyBake(obj)
-        with closing(posed_frames(objects, scene, frames)) as posed:
-            for done, frame, points in posed:
-                for obj, own in points.items():
-                    bakes[obj].add(frame, own)
-                with live.without_changes():  # the new keys are none to be followed
-                    bpy.context.view_layer.update()
-                yield done
-    except BaseException:  # whatever ends it early, also the generator being closed
-        for bake in bakes.values():
-            bake.undo()
-        raise
+            early.callback(bakes[obj].undo)
+        posed = early.enter_context(closing(posed_frames(objects, scene, frames)))
+        for done, frame, points in posed:
+            for obj, own in points.items():
+                bakes[obj].add(frame, own)
+            with live.without_changes():  # the new keys are none to be followed
+                bpy.context.view_layer.update()
+            yield done
+        early.pop_all()
     for obj, bake in bakes.items():
         _show_keys(obj, bake.made, frames)
     scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)

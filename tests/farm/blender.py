@@ -14,7 +14,6 @@ import os
 import runpy
 import sys
 import tempfile
-import traceback
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
@@ -52,11 +51,7 @@ def run_script(words: list[str]) -> int:
 
     bpy.ops.wm.open_mainfile(filepath=words[0], load_ui=False)
     sys.argv = ["blender", *words]
-    try:
-        runpy.run_path(words[4], run_name="__main__")
-    except Exception:  # noqa: BLE001 - as Blender does
-        traceback.print_exc()
-        return int(words[2])
+    runpy.run_path(words[4], run_name="__main__")  # what fails ends Python with 1, the exit code that jobs ask for
     return 0
 
 
