@@ -80,6 +80,9 @@ BOXES = {
     "tasks/corrections": tall("corrections", "sculpt a pose, keep", 800, 388, 146, "tasks"),
     "tasks/patterns": tall("patterns", "lay, show, place, save", 356, 646, 330, "tasks"),
     "tasks/weights": tall("weights", "find, edit, check, copy", 794, 646, 330, "tasks"),
+    "tasks/pose": tall("pose", "drag the skin", 962, 474, 162, "tasks"),
+    "tasks/handles": tall("handles", "points, cages", 962, 560, 162, "tasks"),
+    "tasks/motion": tall("motion", "loops, joins", 698, 560, 90, "tasks"),
     "tasks/": tall("character, stack, chosen_bones", "ground that all tasks share", 356, 732, 768, "tasks"),
     "settings": tall("settings", "what is stored in the file", 30, 864, 250, "data"),
     "bridge": tall("bridge", "Blender's data as arrays, and back", 330, 864, 400, "data"),
@@ -99,6 +102,8 @@ BOXES = {
     "deformers/patterns": tall("patterns", "height maps on the skin", 926, 1322, 200, "methods"),
     "deformers/rig": tall("rig", "rest, pose, skeleton, fractions", 56, 1412, 330, "methods"),
     "deformers/algebra": tall("algebra", "sparse solvers, rotations", 56, 1506, 330, "methods"),
+    "deformers/posing": tall("posing", "bones that follow the skin", 926, 1154, 200, "methods"),
+    "deformers/motion": tall("motion", "frames that are alike", 926, 1238, 200, "methods"),
     "deformers/geometry": tall("geometry", "meshes, solids, distances", 400, 1506, 726, "methods"),
 }
 LANES = {

@@ -56,6 +56,8 @@ MAY_IMPORT = {
         "deformers/rig",
         "deformers/measures",
     },
+    "deformers/posing": {"deformers/errors", "deformers/geometry", "deformers/algebra", "deformers/rig"},
+    "deformers/motion": {"deformers/errors"},
     "deformers/": {
         "deformers/errors",
         "deformers/method",
@@ -76,6 +78,9 @@ MAY_IMPORT = {
     "tasks/compare": {"deformers", "bridge", "settings", "tasks/", "tasks/skin"},
     "tasks/engine_copy": {"deformers", "bridge", "settings", "tasks/", "tasks/skin", "tasks/patterns"},
     "tasks/corrections": {"deformers", "bridge", "settings", "tasks/", "tasks/skin"},
+    "tasks/handles": {"deformers", "bridge", "settings", "tasks/", "tasks/weights"},
+    "tasks/pose": {"deformers", "bridge", "settings", "tasks/", "tasks/skin"},
+    "tasks/motion": {"deformers", "bridge", "settings", "tasks/"},
     "translations": set(),
     "viewport": {"deformers", "bridge", "tasks", "settings", "translations"},
     "preview": {"deformers", "bridge", "tasks", "settings"},

@@ -1,0 +1,1 @@
+"""Points and cages that carry skin, beside bones: empties and meshes with bones that follow them."""

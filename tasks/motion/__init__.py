@@ -1,0 +1,1 @@
+"""Compare actions frame by frame, close them to loops, and join them."""
