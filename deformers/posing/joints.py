@@ -1,0 +1,192 @@
+"""The unknowns of a drag: rotations of its joints, as Euler angles where they have limits, and shifts of its movers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from ..algebra.dual_quaternions import rotations_from_quaternions
+from .limits import SAME, RotationLimits, angles_within, axes_of_angles, nearest_angles, rotations_from_angles
+from .linkage import Linkage
+
+LEAST_VOLUME = 0.15
+"""Determinant of the axes of Euler angles below which steps are about fixed axes and then clamped: near gimbal lock."""
+
+
+@dataclass(frozen=True, eq=False)
+class JointState:
+    """The joints of a drag as they are now.
+
+    Attributes
+    ----------
+    linkage : Linkage
+    limits : RotationLimits
+        Of the joints. A joint that was outside when the drag began may stay there, but goes back alone.
+    limited : bool array, shape (J,)
+        Which joints have limits.
+    changes : float64 array, shape (J, 3, 3)
+        As in `Linkage.place`.
+    angles : float64 array, shape (J, 3)
+        Euler angles of the local rotations; of use where there are limits.
+    shifts : float64 array, shape (M, 3)
+    lowest, highest : float64 arrays, shape (J, 3)
+        Limits in this event.
+    """
+
+    linkage: Linkage
+    limits: RotationLimits
+    limited: np.ndarray
+    changes: np.ndarray
+    angles: np.ndarray
+    shifts: np.ndarray
+    lowest: np.ndarray
+    highest: np.ndarray
+
+    @classmethod
+    def begin(cls, linkage: Linkage) -> JointState:
+        """Joints as a drag finds them."""
+        limits = linkage.bones.limits.take(linkage.joints)
+        angles = angles_within(linkage.bones.local[linkage.joints], limits)
+        count = len(linkage.joints)
+        changes, shifts = np.tile(np.eye(3), (count, 1, 1)), np.zeros((len(linkage.movers), 3))
+        return cls(linkage, limits, limits.limited, changes, angles, shifts, limits.lowest, limits.highest)
+
+    def begin_event(self) -> JointState:
+        """The same with limits that hold what is within them now."""
+        return replace(
+            self,
+            lowest=np.minimum(self.limits.lowest, self.angles),
+            highest=np.maximum(self.limits.highest, self.angles),
+        )
+
+    def place(self) -> np.ndarray:
+        """What carries each group of bones, shape (J + 1, 4, 4)."""
+        return self.linkage.place(self.changes, self.shifts)
+
+    @property
+    def resistance(self) -> float:
+        """How much the joints have rotated: the sum of `3 - trace`, about the angle squared."""
+        return float((3.0 - np.trace(self.changes, axis1=1, axis2=2)).sum())
+
+    def differentiate_resistance(self, moved: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Derivatives of `resistance`.
+
+        Parameters
+        ----------
+        moved : float64 array, shape (J + 1, 4, 4)
+
+        Returns
+        -------
+        gradient : float64 array, shape (J + M, 3)
+        diagonal : float64 array, shape (3 J + 3 M,)
+            Of the Hessian, at least.
+        """
+        c = self.changes
+        axial = np.stack([c[:, 2, 1] - c[:, 1, 2], c[:, 0, 2] - c[:, 2, 0], c[:, 1, 0] - c[:, 0, 1]], axis=1)
+        above = moved[self.linkage.above, :3, :3]
+        gradient = np.concatenate([(above @ axial[:, :, None])[:, :, 0], np.zeros_like(self.shifts)])
+        diagonal = np.repeat([2.0, 0.0], [axial.size, self.shifts.size])
+        return gradient, diagonal
+
+    @cached_property
+    def _frames(self) -> np.ndarray:
+        return self.linkage.bones.frames[self.linkage.joints]
+
+    @cached_property
+    def _by_angle(self) -> tuple[np.ndarray, np.ndarray]:
+        """Axes of the Euler angles in the pose of the beginning, (J, 3, 3), and which joints are changed by them."""
+        axes = self._frames @ axes_of_angles(self.angles, self.limits.orders)
+        clear = np.abs(np.linalg.det(axes)) > LEAST_VOLUME
+        single = self.limits.locked.sum(axis=1) > 0  # one or two angles are left, whatever their axes
+        return axes, self.limited & (clear | single)
+
+    @cached_property
+    def _chosen(self) -> np.ndarray:
+        """Which of all 3 J + 3 M rotations and shifts are unknowns."""
+        angular = self._by_angle[1][:, None]
+        locked = angular & (self.highest - self.lowest <= SAME) & self.limits.locked
+        free = self.linkage.bones.free[self.linkage.joints][:, None] & ~locked
+        return np.concatenate([free.ravel(), np.ones(self.shifts.size, bool)])
+
+    def unknowns(self, moved: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What a step changes.
+
+        Parameters
+        ----------
+        moved : float64 array, shape (J + 1, 4, 4)
+
+        Returns
+        -------
+        axes : float64 array, shape (3 J + 3 M, N)
+            What each unknown does to small rotations of the joints and to shifts of the movers, armature space.
+        lower, upper : float64 arrays, shape (N,)
+            How far each may go from where it is.
+        """
+        count, movers = len(self.changes), self.linkage.movers
+        own, angular = self._by_angle
+        above = moved[self.linkage.above, :3, :3]
+        blocks = np.where(angular[:, None, None], above @ own, np.eye(3))
+        axes = np.zeros((count + len(movers), 3, count + len(movers), 3))
+        every = np.arange(count + len(movers))
+        axes[every, :, every] = np.concatenate([blocks, above[movers]])
+        chosen = self._chosen
+        infinite = np.full((len(movers), 3), np.inf)
+        lower = np.where(angular[:, None], self.lowest - self.angles, -np.inf)
+        upper = np.where(angular[:, None], self.highest - self.angles, np.inf)
+        return (
+            axes.reshape(len(chosen), -1)[:, chosen],
+            np.concatenate([lower, -infinite]).ravel()[chosen],
+            np.concatenate([upper, infinite]).ravel()[chosen],
+        )
+
+    def scale(self, change: np.ndarray, size: float) -> np.ndarray:
+        """A change (N,) in radians, shifts as shares of the character's size."""
+        units = np.ones(len(change))
+        units[len(change) - self.shifts.size :] = size
+        return change / units
+
+    def changed(self, change: np.ndarray, moved: np.ndarray) -> JointState:
+        """The joints after a step.
+
+        Parameters
+        ----------
+        change : float64 array, shape (N,)
+            Of the unknowns.
+        moved : float64 array, shape (J + 1, 4, 4)
+            Where the unknowns' axes were found.
+
+        Notes
+        -----
+        Near gimbal lock a joint with limits rotates about fixed axes; its Euler angles are then clamped.
+        """
+        whole = np.zeros(len(self._chosen))
+        whole[self._chosen] = change
+        turns, shifts = np.split(whole.reshape(-1, 3), [len(self.changes)])
+        angular = self._by_angle[1]
+        above = moved[self.linkage.above, :3, :3]
+        local = (above.transpose(0, 2, 1) @ turns[:, :, None])[:, :, 0]
+        changes = rotate(local) @ self.changes
+        angles = np.clip(self.angles + np.where(angular[:, None], turns, 0.0), self.lowest, self.highest)
+        frames, before = self._frames, self.linkage.bones.local[self.linkage.joints]
+        clamped = self.limited & ~angular
+        if clamped.any():
+            found = frames[clamped].transpose(0, 2, 1) @ changes[clamped] @ frames[clamped] @ before[clamped]
+            near = nearest_angles(found, self.limits.orders[clamped], self.angles[clamped])
+            angles[clamped] = np.clip(near, self.lowest[clamped], self.highest[clamped])
+        if self.limited.any():
+            which = self.limited
+            wanted = rotations_from_angles(angles[which], self.limits.orders[which])
+            changes[which] = (
+                frames[which] @ wanted @ before[which].transpose(0, 2, 1) @ frames[which].transpose(0, 2, 1)
+            )
+        return replace(self, changes=changes, angles=angles, shifts=self.shifts + shifts)
+
+
+def rotate(vectors: np.ndarray) -> np.ndarray:
+    """Rotations about vectors by their lengths, radians, shape (N, 3) to (N, 3, 3)."""
+    angles = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return rotations_from_quaternions(
+        np.concatenate([np.cos(0.5 * angles), 0.5 * np.sinc(angles / (2.0 * np.pi)) * vectors], axis=1)
+    )

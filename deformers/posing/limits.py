@@ -1,0 +1,217 @@
+"""Limits of bones' rotations as Euler angles in the bone's own order, as Blender's Limit Rotation has them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import SkinningError
+
+NEAR_LOCK = 1e-6
+"""Cosine of the middle angle below which the first and the last axis count as one (gimbal lock)."""
+
+SAME = 1e-9
+"""Radians by which an angle may pass a limit, and by which a locked axis's limits may differ."""
+
+
+@dataclass(frozen=True, eq=False)
+class RotationLimits:
+    """Lowest and highest Euler angles of the bones' local rotations.
+
+    Attributes
+    ----------
+    orders : int array, shape (B, 3)
+        Axes in the order in which they are rotated about: (0, 1, 2) is Blender's "XYZ", `Rz @ Ry @ Rx`.
+    lowest, highest : float arrays, shape (B, 3)
+        Radians about X, Y and Z; -inf and inf where an axis is free. A locked axis has both at its angle now.
+    """
+
+    orders: np.ndarray
+    lowest: np.ndarray
+    highest: np.ndarray
+
+    def __post_init__(self) -> None:
+        if not (self.lowest <= self.highest).all():
+            bone = int(np.argwhere(~(self.lowest <= self.highest))[0, 0])
+            raise SkinningError(f"The lowest angle of bone {bone} is above its highest: correct its limits")
+
+    @classmethod
+    def none(cls, count: int) -> RotationLimits:
+        """No limits for so many bones."""
+        infinite = np.full((count, 3), np.inf)
+        return cls(np.tile(np.arange(3), (count, 1)), -infinite, infinite)
+
+    @property
+    def limited(self) -> np.ndarray:
+        """Which bones have a limit on any axis, bool (B,)."""
+        return (np.isfinite(self.lowest) | np.isfinite(self.highest)).any(axis=1)
+
+    @property
+    def locked(self) -> np.ndarray:
+        """Which axes cannot rotate, bool (B, 3)."""
+        return self.highest - self.lowest <= SAME
+
+    def take(self, bones: np.ndarray | Sequence[int]) -> RotationLimits:
+        """Those of some bones, int array of shape (N,)."""
+        return RotationLimits(self.orders[bones], self.lowest[bones], self.highest[bones])
+
+
+def rotate_about_axes(angles: np.ndarray) -> np.ndarray:
+    """Rotations about X, Y and Z each, shape (N, 3) to (N, 3, 3, 3): the second index is the axis."""
+    cos, sin = np.cos(angles), np.sin(angles)
+    rotations = np.zeros((len(angles), 3, 3, 3))
+    for axis in range(3):
+        one, two = (axis + 1) % 3, (axis + 2) % 3
+        rotations[:, axis, axis, axis] = 1.0
+        rotations[:, axis, one, one] = rotations[:, axis, two, two] = cos[:, axis]
+        rotations[:, axis, two, one] = sin[:, axis]
+        rotations[:, axis, one, two] = -sin[:, axis]
+    return rotations
+
+
+def rotations_from_angles(angles: np.ndarray, orders: np.ndarray) -> np.ndarray:
+    """Rotations of Euler angles.
+
+    Parameters
+    ----------
+    angles : float array, shape (N, 3)
+        Radians about X, Y and Z, whatever the order.
+    orders : int array, shape (N, 3)
+
+    Returns
+    -------
+    float64 array, shape (N, 3, 3)
+    """
+    rows = np.arange(len(angles))
+    first, second, third = (rotate_about_axes(angles)[rows, orders[:, place]] for place in range(3))
+    return third @ second @ first
+
+
+def axes_of_angles(angles: np.ndarray, orders: np.ndarray) -> np.ndarray:
+    """What each Euler angle rotates about, as it grows.
+
+    Parameters
+    ----------
+    angles, orders : arrays, shape (N, 3)
+
+    Returns
+    -------
+    float64 array, shape (N, 3, 3)
+        Column a is the unit vector of axis a, in the space in which the rotation's result is.
+    """
+    rows, turns = np.arange(len(angles)), rotate_about_axes(angles)
+    third = turns[rows, orders[:, 2]]
+    outer = third @ turns[rows, orders[:, 1]]
+    axes = np.empty((len(angles), 3, 3))
+    axes[rows, :, orders[:, 0]] = outer[rows, :, orders[:, 0]]
+    axes[rows, :, orders[:, 1]] = third[rows, :, orders[:, 1]]
+    axes[rows, :, orders[:, 2]] = np.eye(3)[orders[:, 2]]
+    return axes
+
+
+def angles_from_rotations(rotations: np.ndarray, orders: np.ndarray) -> np.ndarray:
+    """Both triples of Euler angles of each rotation, from -pi to pi (the second up to 2 pi).
+
+    Parameters
+    ----------
+    rotations : float array, shape (N, 3, 3)
+    orders : int array, shape (N, 3)
+
+    Returns
+    -------
+    float64 array, shape (2, N, 3)
+        About X, Y and Z. In gimbal lock the last angle of the order is 0 in the first of both.
+    """
+    rows = np.arange(len(rotations))
+    i, j, k = orders.T
+    sign = np.where((j - i) % 3 == 1, 1.0, -1.0)
+
+    def entry(row: np.ndarray, column: np.ndarray) -> np.ndarray:
+        return rotations[rows, row, column]
+
+    cosine = np.hypot(entry(i, i), entry(j, i))
+    locked = cosine < NEAR_LOCK
+    first = np.where(locked, np.arctan2(-sign * entry(j, k), entry(j, j)), np.arctan2(sign * entry(k, j), entry(k, k)))
+    second = np.arctan2(-sign * entry(k, i), cosine)
+    third = np.where(locked, 0.0, np.arctan2(sign * entry(j, i), entry(i, i)))
+    angles = np.empty((2, len(rotations), 3))
+    for axis, (one, other) in zip(
+        (i, j, k), ((first, first + np.pi), (second, np.pi - second), (third, third + np.pi)), strict=True
+    ):
+        angles[0, rows, axis], angles[1, rows, axis] = one, other
+    return angles
+
+
+def nearest_angles(rotations: np.ndarray, orders: np.ndarray, near: np.ndarray) -> np.ndarray:
+    """The Euler angles of rotations that are nearest to some angles, whole turns included.
+
+    Parameters
+    ----------
+    rotations : float array, shape (N, 3, 3)
+    orders : int array, shape (N, 3)
+    near : float array, shape (N, 3)
+
+    Returns
+    -------
+    float64 array, shape (N, 3)
+    """
+    both = angles_from_rotations(rotations, orders)
+    both += 2.0 * np.pi * np.round((near - both) / (2.0 * np.pi))
+    return both[np.abs(both - near).sum(axis=2).argmin(axis=0), np.arange(len(rotations))]
+
+
+def angles_within(rotations: np.ndarray, limits: RotationLimits) -> np.ndarray:
+    """The Euler angles of rotations that break limits least; of those that break none, the smallest.
+
+    Parameters
+    ----------
+    rotations : float array, shape (N, 3, 3)
+    limits : RotationLimits
+        Of the same bones, N.
+
+    Returns
+    -------
+    float64 array, shape (N, 3)
+    """
+    both = angles_from_rotations(rotations, limits.orders)
+    both -= 2.0 * np.pi * np.round(both / (2.0 * np.pi))
+    turns = 2.0 * np.pi * np.array([0.0, -1.0, 1.0])[:, None, None, None]
+    excess = np.abs(both + turns - np.clip(both + turns, limits.lowest, limits.highest))
+    # The least excess counts; a whole turn more is taken only where that lessens it.
+    best = (np.round(excess, 12) + 1e-7 * np.abs(turns)).argmin(axis=0)
+    both = both + turns[best, 0, 0, 0]
+    excess = np.abs(both - np.clip(both, limits.lowest, limits.highest))
+    cost = np.round(excess.sum(axis=2), 9) * 1e3 + 1e-3 * np.abs(both).sum(axis=2)
+    return both[cost.argmin(axis=0), np.arange(len(rotations))]
+
+
+def clamp_rotations(rotations: np.ndarray, limits: RotationLimits, bones: np.ndarray) -> np.ndarray:
+    """Bring local rotations within the limits of their bones, each Euler angle by itself, as Limit Rotation does.
+
+    Parameters
+    ----------
+    rotations : float array, shape (N, 3, 3)
+        Local rotations.
+    limits : RotationLimits
+    bones : int array, shape (N,)
+        Which bone each is of.
+
+    Returns
+    -------
+    float64 array, shape (N, 3, 3)
+        The same numbers where nothing is broken.
+
+    Notes
+    -----
+    A rotation has two triples of Euler angles and whole turns: the one counts that breaks the limits least. So nothing
+    flips at 180 degrees.
+    """
+    own = limits.take(bones)
+    angles = angles_within(rotations, own)
+    clamped = np.clip(angles, own.lowest, own.highest)
+    broken = (np.abs(clamped - angles) > SAME).any(axis=1)
+    result = np.array(rotations, np.float64)
+    result[broken] = rotations_from_angles(clamped[broken], own.orders[broken])
+    return result
