@@ -38,7 +38,7 @@ TRIES = 5
 CORRECTIONS = 2
 """Tries of each: the first as computed, then with the handles brought back to where the step should have led them."""
 
-SETTLED = 1e-7
+SETTLED = 1e-5
 """A step ends the iterations if no unknown changes more."""
 
 

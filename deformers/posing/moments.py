@@ -161,8 +161,8 @@ def differentiate(moments: Moments, state: State) -> tuple[np.ndarray, np.ndarra
     inverses = invert_three(inner)
     levers = np.einsum("jax,jcxb->cjab", seen, rotated)
     links = levers.transpose(0, 1, 3, 2) - np.einsum("cjaa->cj", levers)[:, :, None, None] * np.eye(3)
-    shifts = np.einsum("iba,kcb->ckai", AXIAL, rotated[movers][:, :, 3])
-    links = np.concatenate([links.transpose(0, 1, 3, 2), shifts], axis=1)
+    shifts = np.einsum("abi,kcb->ckai", AXIAL, rotated[movers][:, :, 3])
+    links = np.concatenate([links, shifts], axis=1)
     eliminated = np.einsum("cjax,cxy,ckby->jakb", links, inverses, links, optimize=True)
     return gradient, hessian - eliminated
 
