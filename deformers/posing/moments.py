@@ -27,7 +27,7 @@ class Moments:
     linkage : Linkage
     pairs : float64 array, shape (G, 4, G, 4)
         Sum of `w a_g a_h`, where `a_g` (4,) is what group g has of an edge when the drag begins, homogeneous.
-    crossed : float64 array, shape (G, 4, C, 3)
+    crossed : float64 array, shape (G, C, 4, 3)
         For each cluster the sum of `w a_g e`, where e is the edge when the drag begins.
     spread : float64 array, shape (C, 3, 3)
         For each cluster the sum of `w e e`.
@@ -64,8 +64,8 @@ def gather_moments(skin: SkinEnergy, linkage: Linkage) -> Moments:
         crossed.append(edges)
         spread.append(moments.sum(axis=(0, 2))[:3, :3])
     if not crossed:
-        return Moments(linkage, pairs, np.zeros((count, 4, 0, 3)), np.zeros((0, 3, 3)))
-    return Moments(linkage, pairs, np.stack(crossed, axis=2), np.array(spread))
+        return Moments(linkage, pairs, np.zeros((count, 0, 4, 3)), np.zeros((0, 3, 3)))
+    return Moments(linkage, pairs, np.stack(crossed, axis=1), np.array(spread))
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ class State:
     moved : float64 array, shape (G, 4, 4)
     pairs : float64 array, shape (G, 4, G, 4)
         `Moments.pairs`, carried.
-    crossed : float64 array, shape (G, 4, C, 3)
+    crossed : float64 array, shape (G, C, 4, 3)
         `Moments.crossed`, carried.
     rotations : float64 array, shape (C, 3, 3)
         Of the clusters, those of the least energy.
@@ -102,8 +102,8 @@ def evaluate(moments: Moments, moved: np.ndarray) -> State:
     count = len(moved)
     half = (moved @ moments.pairs.reshape(count, 4, -1)).reshape(count, 4, count, 4)
     pairs = (moved @ half.transpose(2, 3, 0, 1).reshape(count, 4, -1)).reshape(count, 4, count, 4)
-    crossed = (moved @ moments.crossed.reshape(count, 4, -1)).reshape(moments.crossed.shape)
-    products = crossed.sum(axis=0)[:3].transpose(1, 0, 2)
+    crossed = moved[:, None] @ moments.crossed
+    products = crossed.sum(axis=0)[:, :3]
     left, scales, right = np.linalg.svd(products)
     signs = np.sign(np.linalg.det(left @ right))
     left[:, :, 2] *= signs[:, None]
@@ -133,44 +133,59 @@ def differentiate(moments: Moments, state: State) -> tuple[np.ndarray, np.ndarra
     carries, seen from its head. So the Hessian's blocks are `tr(Q) - Q^T` of `Q = sum w v_j v_k^T`. The clusters' small
     rotations are unknowns, too; they are eliminated by their 3 x 3 blocks (Schur complement).
     """
-    linkage, count = moments.linkage, len(moments.linkage.joints)
-    seen = _seen_from_heads(linkage, state.moved)
-    flat = linkage.carried @ state.pairs.reshape(count + 1, -1)
-    flat = flat.reshape(count, 4, count + 1, 4)
-    both = np.einsum("jgxy,kg->jxky", flat.transpose(0, 2, 1, 3), linkage.carried, optimize=True)
-    whole = flat.sum(axis=2)[:, :, :3]
-    turned = np.einsum("jax,jxky,kby->jakb", seen, both, seen, optimize=True)
-    hessian = -turned.transpose(0, 3, 2, 1)
-    hessian = hessian + np.einsum("jaka->jk", turned)[:, None, :, None] * np.eye(3)[:, None]
-    crossed = (linkage.carried @ state.crossed.reshape(count + 1, -1)).reshape(count, 4, -1, 3)
-    rotated = np.einsum("jxcy,czy->jcxz", crossed, state.rotations, optimize=True)
-    offset = np.einsum("jax,jxb->jab", seen, whole) - np.einsum("jax,jcxb->jab", seen, rotated)
-    gradient = np.einsum("iab,jab->ji", AXIAL, offset)
-    # The movers' rows: an edge changes by the share of it that they carry.
-    movers = linkage.movers
-    shares = both[movers, 3][:, :, 3][:, movers]
-    lever = np.einsum("jax,jxk->jak", seen, both[:, :, movers, 3])
-    across = np.einsum("iab,jak->jikb", AXIAL, lever)
-    hessian = _join(hessian, across, shares)
-    pull = whole[movers, 3] - rotated[movers].sum(axis=1)[:, 3]
-    gradient = np.concatenate([gradient, pull])
-    # The clusters' rotations.
-    inner = np.einsum("cxy,cyz,cwz->cxw", state.rotations, moments.spread, state.rotations)
-    trace = np.einsum("cii->c", inner)
-    inner = (trace * (1.0 + LEAST_SPREAD))[:, None, None] * np.eye(3) - inner
-    inverses = invert_three(inner)
-    levers = np.einsum("jax,jcxb->cjab", seen, rotated)
-    links = levers.transpose(0, 1, 3, 2) - np.einsum("cjaa->cj", levers)[:, :, None, None] * np.eye(3)
-    shifts = np.einsum("abi,kcb->ckai", AXIAL, rotated[movers][:, :, 3])
-    links = np.concatenate([links, shifts], axis=1)
-    eliminated = np.einsum("cjax,cxy,ckby->jakb", links, inverses, links, optimize=True)
-    return gradient, hessian - eliminated
+    linkage, movers = moments.linkage, moments.linkage.movers
+    count, size = len(linkage.joints), len(linkage.joints) + 1
+    heads = linkage.place_heads(state.moved)
+    # What joints j and k carry of the same edges, v_j and v_k, with the shares that they carry as the fourth entry.
+    rows = (linkage.carried @ state.pairs.reshape(size, -1)).reshape(count, 4, size, 4)
+    whole = rows.sum(axis=2)[:, :, :3]
+    both = (rows.transpose(0, 1, 3, 2).reshape(-1, size) @ linkage.carried.T).reshape(count, 4, 4, count)
+    both[:, :3] -= heads[:, :, None, None] * both[:, 3:]
+    both[:, :, :3] -= heads.T[:, None, :].transpose(1, 0, 2) * both[:, :, 3:]
+    whole[:, :3] -= heads[:, :, None] * whole[:, 3:]
+    edges = (linkage.carried @ state.crossed.reshape(size, -1)).reshape(count, -1, 4, 3)
+    edges = edges @ state.rotations.transpose(0, 2, 1)
+    edges[:, :, :3] -= heads[:, None, :, None] * edges[:, :, 3:]
+    offset = whole - edges.sum(axis=1)
+    hessian = _turn(both[:, :3, :3].transpose(0, 1, 3, 2))
+    across = np.moveaxis(both[:, :3, 3, movers], 1, -1) @ AXIAL.transpose(1, 0, 2).reshape(3, 9)
+    across = across.reshape(count, len(movers), 3, 3).transpose(0, 2, 1, 3)
+    gradient = np.concatenate([offset[:, :3].reshape(-1, 9) @ AXIAL.reshape(3, 9).T, offset[movers, 3]])
+    hessian = _join(hessian, across, both[movers, 3, 3][:, movers])
+    return gradient, hessian - _eliminate(moments, state, edges).reshape(hessian.shape)
 
 
-def _seen_from_heads(linkage: Linkage, moved: np.ndarray) -> np.ndarray:
-    """What makes offsets from the joints' heads of homogeneous points, shape (J, 3, 4)."""
-    heads = linkage.place_heads(moved)
-    return np.concatenate([np.tile(np.eye(3), (len(heads), 1, 1)), -heads[:, :, None]], axis=2)
+def _turn(products: np.ndarray) -> np.ndarray:
+    """Blocks `tr(Q) - Q^T` of products Q between what joints carry, shape (J, 3, K, 3), in the same order."""
+    trace = products[:, 0, :, 0] + products[:, 1, :, 1] + products[:, 2, :, 2]
+    blocks = -products.transpose(0, 3, 2, 1)
+    for axis in range(3):
+        blocks[:, axis, :, axis] += trace
+    return blocks
+
+
+def _eliminate(moments: Moments, state: State, edges: np.ndarray) -> np.ndarray:
+    """What the clusters' rotations take off the Hessian: shape (3 J + 3 M, 3 J + 3 M).
+
+    Parameters
+    ----------
+    moments : Moments
+    state : State
+    edges : float64 array, shape (J, C, 4, 3)
+        Sum of `w v_j (R e)^T`, and in the last row that of shares.
+    """
+    movers = moments.linkage.movers
+    inner = state.rotations @ moments.spread @ state.rotations.transpose(0, 2, 1)
+    trace = np.trace(inner, axis1=1, axis2=2)[:, None, None] * np.eye(3)
+    inverses = invert_three(trace * (1.0 + LEAST_SPREAD) - inner)
+    links = edges[:, :, :3].transpose(0, 3, 1, 2).copy()
+    traces = links[:, 0, :, 0] + links[:, 1, :, 1] + links[:, 2, :, 2]
+    for axis in range(3):
+        links[:, axis, :, axis] -= traces
+    shifts = np.einsum("abi,kcb->kaci", AXIAL, edges[movers][:, :, 3])
+    links = np.concatenate([links, shifts]).reshape(-1, len(inner), 3)
+    solved = (links[:, :, None] @ inverses)[:, :, 0]
+    return links.reshape(len(links), -1) @ solved.reshape(len(links), -1).T
 
 
 def _join(hessian: np.ndarray, across: np.ndarray, shares: np.ndarray) -> np.ndarray:
