@@ -35,6 +35,9 @@ class PosedBones:
     may_move : bool array, shape (B,)
         Whether a bone's location may change: roots, and others that are not connected, that are not locked.
     limits : RotationLimits
+    stiffness : float array, shape (B, 3), or None
+        How much each bone resists rotation about its own X, Y and Z, 0 to below 1, as Blender's IK stiffness: 0.99 all
+        but locks it. A bone that only twists has it about X and Z. None: 0.
     """
 
     parents: np.ndarray
@@ -44,6 +47,7 @@ class PosedBones:
     follows: np.ndarray
     may_move: np.ndarray
     limits: RotationLimits
+    stiffness: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         count = len(self.parents)

@@ -114,7 +114,7 @@ def begin_chain(
     position : float array, shape (3,)
         The end, which the last bone carries, armature space.
     stiffness : float array, shape (B,), or None
-        How much each bone resists, 0 to 1, as *IK Stiffness*. None: none does.
+        How much each bone resists, 0 to 1, as Blender's IK stiffness. None: none does.
 
     Raises
     ------

@@ -17,14 +17,18 @@ from .skin import SkinEnergy
 ITERATIONS = 5
 """Steps for an event, unless told otherwise."""
 
-DRAG_STRENGTH = 1e3
+DRAG_STRENGTH = 1e4
 """How strongly the dragged point is held to its target, in units of the skin's stiffness over its size squared."""
 
-PIN_STRENGTH = 1e6
+PIN_STRENGTH = 1e7
 """How strongly pins are held: a target out of reach moves them by a thousandth of its distance, before `_correct`."""
 
-LEAST_STIFFNESS = 1e-4
+LEAST_STIFFNESS = 2e-3
 """What a joint resists by itself, as a share of the skin's stiffness: joints that deform no skin rotate least."""
+
+LEAST_MOTION = 10.0
+"""What it costs to move the skin, by the area and the distance over the size squared, as a share of what it costs to
+deform it."""
 
 DAMPING = 1e-7
 """What each unknown resists in a step, as a share of the skin's stiffness."""
@@ -58,7 +62,7 @@ class Drag:
 
     def __init__(self, skin: SkinEnergy, linkage: Linkage, handles: Sequence[Handle]) -> None:
         self.linkage = linkage
-        self.moments = gather_moments(skin, linkage)
+        self.moments = gather_moments(skin, linkage, LEAST_MOTION)
         self._unit, self._size = skin.stiffness, skin.size
         count = len(linkage.joints) + 1
         self._points = np.zeros((len(handles), count, 4))
@@ -132,9 +136,11 @@ class Drag:
         axes, lower, upper = self._joints.unknowns(self.state.moved)
         gradient, hessian = differentiate(self.moments, self.state)
         resisting, stiff = self._joints.differentiate_resistance(self.state.moved)
-        gradient += LEAST_STIFFNESS * self._unit * resisting
+        own = np.arange(len(stiff))
+        gradient[own] += LEAST_STIFFNESS * self._unit * resisting
+        hessian[own, :, own] += LEAST_STIFFNESS * self._unit * stiff
         hessian = hessian.reshape(gradient.size, -1)
-        hessian[np.diag_indices(len(hessian))] += self._unit * (LEAST_STIFFNESS * stiff + DAMPING)
+        hessian[np.diag_indices(len(hessian))] += DAMPING * self._unit
         slopes = self._slopes(self.state).reshape(-1, gradient.size) @ axes
         pulls = np.repeat(self._strengths, 3)
         held = slopes.T * pulls

@@ -14,6 +14,12 @@ from .linkage import Linkage
 LEAST_VOLUME = 0.15
 """Determinant of the axes of Euler angles below which steps are about fixed axes and then clamped: near gimbal lock."""
 
+STIFFEST = 0.999
+"""Stiffness of a bone that counts at most."""
+
+STIFFER = 50.0
+"""How much more a bone of stiffness 0.5 resists than one of stiffness 0."""
+
 
 @dataclass(frozen=True, eq=False)
 class JointState:
@@ -65,10 +71,27 @@ class JointState:
         """What carries each group of bones, shape (J + 1, 4, 4)."""
         return self.linkage.place(self.changes, self.shifts)
 
+    @cached_property
+    def _stiffness(self) -> np.ndarray:
+        """How much each joint resists rotation about any axis, in the pose of the beginning: shape (J, 3, 3).
+
+        Free about all axes it is the identity.
+        """
+        bones, own = self.linkage.bones, np.ones((len(self.changes), 3))
+        if bones.stiffness is not None:
+            given = np.clip(bones.stiffness[self.linkage.joints], 0.0, STIFFEST)
+            own = own + STIFFER * given / (1.0 - given)
+        axes = bones.rotations[self.linkage.joints]
+        return (axes * own[:, None]) @ axes.transpose(0, 2, 1)
+
     @property
     def resistance(self) -> float:
-        """How much the joints have rotated: the sum of `3 - trace`, about the angle squared."""
-        return float((3.0 - np.trace(self.changes, axis1=1, axis2=2)).sum())
+        """What the joints resist by themselves: the sum of `(1 - cos(angle)) axis . stiffness axis`."""
+        stiffness = self._stiffness
+        traces = np.trace(stiffness, axis1=1, axis2=2)
+        turned = np.trace(self.changes, axis1=1, axis2=2)
+        # With S = tr(K) / 2 - K this is tr(S) - tr(S C).
+        return float((0.5 * traces * (1.0 - turned) + np.einsum("jab,jba->j", stiffness, self.changes)).sum())
 
     def differentiate_resistance(self, moved: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Derivatives of `resistance`.
@@ -79,16 +102,15 @@ class JointState:
 
         Returns
         -------
-        gradient : float64 array, shape (J + M, 3)
-        diagonal : float64 array, shape (3 J + 3 M,)
-            Of the Hessian, at least.
+        gradient : float64 array, shape (J, 3)
+        hessian : float64 array, shape (J, 3, 3)
+            Of each joint by itself; at least what it is where nothing has rotated.
         """
-        c = self.changes
+        stiffness, above = self._stiffness, moved[self.linkage.above, :3, :3]
+        half = 0.5 * np.trace(stiffness, axis1=1, axis2=2)[:, None, None] * np.eye(3)
+        c = self.changes @ (half - stiffness)
         axial = np.stack([c[:, 2, 1] - c[:, 1, 2], c[:, 0, 2] - c[:, 2, 0], c[:, 1, 0] - c[:, 0, 1]], axis=1)
-        above = moved[self.linkage.above, :3, :3]
-        gradient = np.concatenate([(above @ axial[:, :, None])[:, :, 0], np.zeros_like(self.shifts)])
-        diagonal = np.repeat([2.0, 0.0], [axial.size, self.shifts.size])
-        return gradient, diagonal
+        return (above @ axial[:, :, None])[:, :, 0], above @ stiffness @ above.transpose(0, 2, 1)
 
     @cached_property
     def _frames(self) -> np.ndarray:

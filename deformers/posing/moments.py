@@ -28,7 +28,8 @@ class Moments:
     pairs : float64 array, shape (G, 4, G, 4)
         Sum of `w a_g a_h`, where `a_g` (4,) is what group g has of an edge when the drag begins, homogeneous.
     crossed : float64 array, shape (G, C, 4, 3)
-        For each cluster the sum of `w a_g e`, where e is the edge when the drag begins.
+        For each cluster the sum of `w a_g e`, where e is the edge when the drag begins. The last is that of the
+        vertices, whose motion costs, too: its rotation is held.
     spread : float64 array, shape (C, 3, 3)
         For each cluster the sum of `w e e`.
     """
@@ -39,33 +40,48 @@ class Moments:
     spread: np.ndarray
 
 
-def gather_moments(skin: SkinEnergy, linkage: Linkage) -> Moments:
+def gather_moments(skin: SkinEnergy, linkage: Linkage, rest: float) -> Moments:
     """Add up a skin's moments by the groups of bones that a drag moves as one.
 
-    Clusters whose bones are all in one group stay as they are and are left out.
+    Parameters
+    ----------
+    skin : SkinEnergy
+    linkage : Linkage
+    rest : float
+        What it costs to move a vertex, as a share of what it costs to deform, by the character's size.
+
+    Notes
+    -----
+    Clusters whose bones are all in one group do not deform and are left out. What moves vertices costs as a cluster of
+    points instead of edges, whose rotation is held, the last one.
     """
     bones = linkage.bones
     since = np.concatenate([bones.posed, np.eye(4)[None]]) @ np.linalg.inv(skin.posed)
     count = len(linkage.joints) + 1
-    pairs = np.zeros((count, 4, count, 4))
+    pairs, masses = np.zeros((2, count, 4, count, 4))
     crossed, spread = [], []
     for cluster in skin.clusters:
         own, where = np.unique(linkage.groups[cluster.bones], return_inverse=True)
-        if len(own) < 2:
-            continue
-        size = len(cluster.bones)
-        fold = np.zeros((len(own), 4, size, 4))
-        fold[where, :, np.arange(size)] = since[cluster.bones]
-        flat = fold.reshape(4 * len(own), 4 * size)
-        moments = (flat @ cluster.moments.reshape(4 * size, 4 * size) @ flat.T).reshape(len(own), 4, len(own), 4)
-        pairs[own[:, None], :, own] += moments.transpose(0, 2, 1, 3)
-        edges = np.zeros((count, 4, 3))
-        edges[own] = moments.sum(axis=2)[:, :, :3]
-        crossed.append(edges)
-        spread.append(moments.sum(axis=(0, 2))[:3, :3])
-    if not crossed:
-        return Moments(linkage, pairs, np.zeros((count, 0, 4, 3)), np.zeros((0, 3, 3)))
-    return Moments(linkage, pairs, np.stack(crossed, axis=1), np.array(spread))
+        fold = np.zeros((len(own), 4, len(where), 4))
+        fold[where, :, np.arange(len(where))] = since[cluster.bones]
+        masses[own[:, None], :, own] += _fold(fold, cluster.masses)
+        if len(own) > 1:
+            part = np.zeros((count, 4, count, 4))
+            part[own[:, None], :, own] = _fold(fold, cluster.moments)
+            pairs += part
+            crossed.append(part.sum(axis=2)[:, :, :3])
+            spread.append(part.sum(axis=(0, 2))[:3, :3])
+    masses *= rest / skin.size**2
+    crossed.append(masses.sum(axis=2)[:, :, :3])
+    spread.append(masses.sum(axis=(0, 2))[:3, :3])
+    return Moments(linkage, pairs + masses, np.stack(crossed, axis=1), np.array(spread))
+
+
+def _fold(fold: np.ndarray, moments: np.ndarray) -> np.ndarray:
+    """Moments of N bones, shape (N, 4, N, 4), as those of n groups by (n, 4, N, 4): shape (n, n, 4, 4)."""
+    flat = fold.reshape(4 * len(fold), -1)
+    folded = flat @ moments.reshape(flat.shape[1], -1) @ flat.T
+    return folded.reshape(len(fold), 4, len(fold), 4).transpose(0, 2, 1, 3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,13 +120,16 @@ def evaluate(moments: Moments, moved: np.ndarray) -> State:
     pairs = (moved @ half.transpose(2, 3, 0, 1).reshape(count, 4, -1)).reshape(count, 4, count, 4)
     crossed = moved[:, None] @ moments.crossed
     products = crossed.sum(axis=0)[:, :3]
+    unmoved = np.trace(products[-1])
+    products[-1] = np.eye(3)
     left, scales, right = np.linalg.svd(products)
     signs = np.sign(np.linalg.det(left @ right))
     left[:, :, 2] *= signs[:, None]
     scales[:, 2] *= signs
     now = np.trace(pairs.sum(axis=(0, 2))[:3, :3])
     before = np.trace(moments.spread.sum(axis=0))
-    return State(moved, pairs, crossed, left @ right, 0.5 * float(now + before) - float(scales.sum()))
+    energy = 0.5 * float(now + before) - float(scales[:-1].sum()) - float(unmoved)
+    return State(moved, pairs, crossed, left @ right, energy)
 
 
 def differentiate(moments: Moments, state: State) -> tuple[np.ndarray, np.ndarray]:
@@ -178,6 +197,7 @@ def _eliminate(moments: Moments, state: State, edges: np.ndarray) -> np.ndarray:
     inner = state.rotations @ moments.spread @ state.rotations.transpose(0, 2, 1)
     trace = np.trace(inner, axis1=1, axis2=2)[:, None, None] * np.eye(3)
     inverses = invert_three(trace * (1.0 + LEAST_SPREAD) - inner)
+    inverses[-1] = 0.0  # what costs to move has no rotation
     links = edges[:, :, :3].transpose(0, 3, 1, 2).copy()
     traces = links[:, 0, :, 0] + links[:, 1, :, 1] + links[:, 2, :, 2]
     for axis in range(3):

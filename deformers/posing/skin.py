@@ -22,10 +22,13 @@ class Cluster:
         Bones that move any of these edges.
     moments : float64 array, shape (N, 4, N, 4)
         Sum over the edges of `strength * a_n a_m`, where `a_n` (4,) is what bone n has of the edge, homogeneous.
+    masses : float64 array, shape (N, 4, N, 4)
+        The same of the cluster's vertices, each by its area.
     """
 
     bones: np.ndarray
     moments: np.ndarray
+    masses: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +101,8 @@ def prepare_skin(
         ends = labels[laplacian.edges] == label
         chosen = ends.any(axis=1)
         strengths = laplacian.strengths[chosen] * 0.5 * ends[chosen].sum(axis=1)
-        gathered.append(_gather(points, own, laplacian.edges[chosen], strengths))
+        masses = np.where(labels == label, laplacian.areas, 0.0)
+        gathered.append(_gather(points, own, laplacian.edges[chosen], strengths, masses))
     areas = np.bincount(own.joints, own.values * laplacian.areas[own.vertices], minlength=len(posed) + 1)
     size = 2.0 * float(np.linalg.norm(points - center, axis=1).max())
     lengths = np.linalg.norm(np.diff(points[laplacian.edges], axis=1)[:, 0], axis=1)
@@ -106,8 +110,10 @@ def prepare_skin(
     return SkinEnergy(np.concatenate([posed, np.eye(4)[None]]), tuple(gathered), areas, size, stiffness)
 
 
-def _gather(points: np.ndarray, weights: Weights, edges: np.ndarray, strengths: np.ndarray) -> Cluster:
-    """Moments of edges (E, 2)."""
+def _gather(
+    points: np.ndarray, weights: Weights, edges: np.ndarray, strengths: np.ndarray, masses: np.ndarray
+) -> Cluster:
+    """Moments of edges (E, 2), and of their vertices by masses (V,)."""
     used, ends = np.unique(edges, return_inverse=True)
     place = np.full(len(points), -1)
     place[used] = np.arange(len(used))
@@ -119,4 +125,6 @@ def _gather(points: np.ndarray, weights: Weights, edges: np.ndarray, strengths: 
     parts = (dense[:, :, None] * homogeneous[:, None]).reshape(len(used), -1)
     ends = ends.reshape(-1, 2)
     across = (parts[ends[:, 0]] - parts[ends[:, 1]]) * np.sqrt(strengths)[:, None]
-    return Cluster(bones, (across.T @ across).reshape(len(bones), 4, len(bones), 4))
+    inside = np.sqrt(masses[used])[:, None] * parts
+    shape = (len(bones), 4, len(bones), 4)
+    return Cluster(bones, (across.T @ across).reshape(shape), (inside.T @ inside).reshape(shape))
