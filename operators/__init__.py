@@ -7,6 +7,7 @@ from . import (
     check,
     corrections,
     corrections_from,
+    drag_skin,
     engine_copy,
     farm,
     pattern_maps,
@@ -40,6 +41,7 @@ PARTS = (
     weight_edits,
     weight_lines,
     weight_brush,
+    drag_skin,
 )
 
 

@@ -8,6 +8,7 @@ from ..deformers import DEFAULT_METHOD, METHODS
 from .bones import TWIST_ITEMS
 from .choices import METHOD_ITEMS, choice_properties
 from .corrections import CorrectionSettings
+from .dragging import SkinPin
 from .events import redraw, show_change, show_pattern
 from .particles import ParticleSettings
 from .patterns import PatternSettings, StrokePoint
@@ -112,6 +113,7 @@ class ObjectSettings(bpy.types.PropertyGroup):
     pattern_message: StringProperty(options={"HIDDEN", "SKIP_SAVE"})
     corrections: CollectionProperty(type=CorrectionSettings)
     active_correction: IntProperty(name="Active Correction", options={"HIDDEN"})
+    pins: CollectionProperty(type=SkinPin)
     is_corrected: BoolProperty(name="Being Corrected", options={"HIDDEN"})
     posed_copy: PointerProperty(type=bpy.types.Object, options={"HIDDEN"})
     corrected: PointerProperty(type=bpy.types.Object, options={"HIDDEN"})

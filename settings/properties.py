@@ -5,13 +5,14 @@ from functools import partial
 import bpy
 
 (
-    BoolProperty, BoolVectorProperty, EnumProperty, FloatProperty, FloatVectorProperty, IntProperty, PointerProperty,
-    StringProperty,
+    BoolProperty, BoolVectorProperty, EnumProperty, FloatProperty, FloatVectorProperty, IntProperty, IntVectorProperty,
+    PointerProperty, StringProperty,
 ) = (
     partial(kind, override={"LIBRARY_OVERRIDABLE"})
     for kind in (
         bpy.props.BoolProperty, bpy.props.BoolVectorProperty, bpy.props.EnumProperty, bpy.props.FloatProperty,
-        bpy.props.FloatVectorProperty, bpy.props.IntProperty, bpy.props.PointerProperty, bpy.props.StringProperty,
+        bpy.props.FloatVectorProperty, bpy.props.IntProperty, bpy.props.IntVectorProperty, bpy.props.PointerProperty,
+        bpy.props.StringProperty,
     )
 )  # fmt: skip
 

@@ -8,6 +8,7 @@ import bpy
 
 from ..settings.objects import settings_of
 from .panels import is_whole
+from .tools import DragSkin
 
 CHARACTER = (
     ("supple.make", "OUTLINER_OB_ARMATURE"), ("supple.bind", "LINKED"), ("supple.unbind", "UNLINKED"),
@@ -109,10 +110,14 @@ class VIEW3D_MT_supple(bpy.types.Menu):
 
     bl_label = "Supple"
 
-    def draw(self, _context: bpy.types.Context) -> None:
+    def draw(self, context: bpy.types.Context) -> None:
         for entries in (CHARACTER, CHECKS, BAKES, COPIES, PATTERNS):
             draw_operators(self.layout, entries)
             self.layout.separator()
+        if context.mode == "POSE":
+            self.layout.operator("wm.tool_set_by_id", text="Drag Skin", icon="VIEW_PAN").name = DragSkin.bl_idname
+        self.layout.operator("supple.clear_pins", icon="UNPINNED")
+        self.layout.separator()
         self.layout.menu("VIEW3D_MT_supple_corrections", icon="SHAPEKEY_DATA")
         self.layout.menu("VIEW3D_MT_supple_weights", icon="WPAINT_HLT")
         self.layout.operator("wm.call_menu_pie", text="Pie Menu").name = VIEW3D_MT_supple_pie.__name__

@@ -48,9 +48,37 @@ class SmoothThroughBody(bpy.types.WorkSpaceTool):
         draw_circle_2d(position, WHITE, context.scene.supple_weights.brush_radius, segments=40)
 
 
+class DragSkin(bpy.types.WorkSpaceTool):
+    """The tool of Pose Mode; Blender shows `bl_description`."""
+
+    bl_space_type = "VIEW_3D"
+    bl_context_mode = "POSE"
+    bl_idname = "supple.drag_skin"
+    bl_label = "Drag Skin"
+    bl_description = "Drag any point of the skin: the bones follow. Click a point to pin it, again to unpin it"
+    bl_icon = "brush.uv_sculpt.grab"
+    bl_keymap = (
+        ("supple.drag_skin", {"type": "LEFTMOUSE", "value": "PRESS"}, None),
+        ("supple.clear_pins", {"type": "LEFTMOUSE", "value": "PRESS", "alt": True}, None),
+    )
+
+    @staticmethod
+    def draw_settings(context: bpy.types.Context, layout: bpy.types.UILayout, _tool: Any) -> None:
+        settings = context.scene.supple_drag
+        layout.prop(settings, "solver")
+        if settings.solver == "CHAIN":
+            layout.prop(settings, "chain_length")
+        else:
+            layout.prop(settings, "iterations")
+            layout.prop(settings, "move_root")
+        layout.operator("supple.clear_pins", icon="X")
+
+
 def register() -> None:
     bpy.utils.register_tool(SmoothThroughBody, separator=True)
+    bpy.utils.register_tool(DragSkin, separator=True)
 
 
 def unregister() -> None:
+    bpy.utils.unregister_tool(DragSkin)
     bpy.utils.unregister_tool(SmoothThroughBody)

@@ -1,13 +1,13 @@
 """What Supple draws over the 3D View and the UV editor.
 
-`particles`, `weights`, `heat`, `outlines` and `ghosts` are overlays: each follows its objects once it is registered.
-`drawing` has what they share. For tools that follow the mouse, `view` leads from its position to rays and UVs,
-`pattern_view` and `weight_line_view` to what lies under it; `weight_lines` draws.
+`particles`, `weights`, `heat`, `outlines`, `ghosts` and `pins` are overlays: each follows its objects once it is
+registered. `drawing` has what they share. For tools that follow the mouse, `view` leads from its position to rays and
+UVs, `pattern_view` and `weight_line_view` to what lies under it; `weight_lines` draws.
 """
 
-from . import ghosts, heat, outlines, particles, weights
+from . import ghosts, heat, outlines, particles, pins, weights
 
-PARTS = (particles, weights, heat, outlines, ghosts)
+PARTS = (particles, weights, heat, outlines, ghosts, pins)
 
 
 def register() -> None:

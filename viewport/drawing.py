@@ -21,6 +21,9 @@ LINE_SHIFT = 4e-3
 GOLDEN_RATIO = 0.618034
 """Step in hue from one joint to the next, in full circles: neighbors differ, and so do all joints of a hand."""
 
+CORNERS = 24
+"""Of a disc."""
+
 Drawn = TypeVar("Drawn")
 
 
@@ -195,6 +198,20 @@ def draw_lines(shader: gpu.types.GPUShader, batch: gpu.types.GPUBatch, color: tu
     shader.uniform_float("color", color)
     shader.uniform_float("lineWidth", width)
     batch.draw(shader)
+
+
+def build_disc(center: np.ndarray, radius: float, color: tuple) -> tuple[np.ndarray, np.ndarray]:
+    """A disc with a soft rim about a center (2,), as triangles: points (N, 2), pixels, and colors (N, 4)."""
+    angles = np.linspace(0.0, 2.0 * np.pi, CORNERS + 1)
+    ring = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    inner, outer = center + (radius - 0.6) * ring, center + (radius + 0.6) * ring
+    middle = np.broadcast_to(center, inner[:-1].shape)
+    points = np.stack(
+        [middle, inner[:-1], inner[1:], inner[:-1], outer[:-1], outer[1:], inner[:-1], outer[1:], inner[1:]], axis=1
+    )
+    tints = np.tile(np.array(color, float), (*points.shape[:2], 1))
+    tints[:, [4, 5, 7], 3] = 0.0
+    return points.reshape(-1, 2), tints.reshape(-1, 4)
 
 
 def color_joints(joints: np.ndarray) -> np.ndarray:

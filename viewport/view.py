@@ -58,6 +58,11 @@ class View:
         pixel = (self.region, self.view, self.locate(mouse).tolist())
         return region_2d_to_origin_3d(*pixel), region_2d_to_vector_3d(*pixel)
 
+    def carry(self, mouse: Mouse, point: np.ndarray) -> np.ndarray:
+        """Where the mouse takes a point, shape (3,), world space, that keeps its distance from the view."""
+        x, y = self.locate(mouse).tolist()
+        return np.array(region_2d_to_location_3d(self.region, self.view, (x, y), Vector(point.tolist())))
+
     def measure(self, mouse: Mouse, point: np.ndarray, pixels: float) -> float:
         """How long, in world space, what has so many pixels is as far away as a point under the mouse, shape (3,)."""
         x, y = self.locate(mouse).tolist()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 from gpu_extras.batch import batch_for_shader
 
 from ..deformers.weight_editing.line_picking import project_points
-from .drawing import bind_line_shader, drawing_state, shift_toward_eye
+from .drawing import bind_line_shader, build_disc, drawing_state, shift_toward_eye
 
 HIDDEN_OPACITY = 0.1
 """Of lines behind the skin."""
@@ -32,9 +31,6 @@ RADII = (6.5, 4.5, 4.5)
 
 HIGHLIGHT = (1.0, 0.85, 0.1)
 """Color of the handle under the mouse."""
-
-CORNERS = 24
-"""Of the disc that a handle is drawn as."""
 
 
 @dataclass
@@ -117,7 +113,7 @@ class LineDrawings:
                     color = HIGHLIGHT if is_highlighted else COLORS[line]
                     radius = scale * RADII[line] * (1.25 if is_highlighted else 1.0)
                     for fill, size in (((0.0, 0.0, 0.0), radius + 1.5 * scale), (color, radius)):
-                        disc, tints = _build_disc(pixel, size, (*fill, 1.0 if drawing.is_active else INACTIVE_OPACITY))
+                        disc, tints = build_disc(pixel, size, (*fill, 1.0 if drawing.is_active else INACTIVE_OPACITY))
                         points.append(disc)
                         colors.append(tints)
         if not points:
@@ -141,20 +137,6 @@ def _draw_segments(shader: gpu.types.GPUShader, segments: np.ndarray, color: tup
     shader.uniform_float("color", color)
     shader.uniform_float("lineWidth", width * bpy.context.preferences.system.ui_scale)
     batch_for_shader(shader, "LINES", {"pos": segments.reshape(-1, 3)}).draw(shader)
-
-
-def _build_disc(center: np.ndarray, radius: float, color: tuple) -> tuple[np.ndarray, np.ndarray]:
-    """A disc with a soft rim, as triangles: points (N, 2), pixels, and colors (N, 4)."""
-    angles = np.linspace(0.0, 2.0 * math.pi, CORNERS + 1)
-    ring = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    inner, outer = center + (radius - 0.6) * ring, center + (radius + 0.6) * ring
-    middle = np.broadcast_to(center, inner[:-1].shape)
-    points = np.stack(
-        [middle, inner[:-1], inner[1:], inner[:-1], outer[:-1], outer[1:], inner[:-1], outer[1:], inner[1:]], axis=1
-    )
-    tints = np.tile(np.array(color, float), (*points.shape[:2], 1))
-    tints[:, [4, 5, 7], 3] = 0.0
-    return points.reshape(-1, 2), tints.reshape(-1, 4)
 
 
 def project(region: bpy.types.Region, view: bpy.types.RegionView3D, points: np.ndarray) -> np.ndarray:

@@ -106,6 +106,40 @@ def cast_ray(skin: PosedSkin, origin: np.ndarray, direction: np.ndarray) -> Skin
     SkinningError
         Where positions at rest are not known.
 
+    """
+    crossed = cross_triangles(skin.points, skin.triangles, origin, direction)
+    if crossed is None:
+        return None
+    if skin.rest is None:
+        raise SkinningError(
+            "A modifier makes a new mesh, whose positions at rest are unknown: disable it while you place patterns"
+        )
+    ends, weights = crossed
+    shape = skin.points[ends]
+    normal = np.cross(shape[1] - shape[0], shape[2] - shape[0])
+    return SkinHit(weights @ shape, normal / np.linalg.norm(normal), weights @ skin.rest[ends])
+
+
+def cross_triangles(
+    points: np.ndarray, triangles: np.ndarray, origin: np.ndarray, direction: np.ndarray
+) -> tuple[np.ndarray, np.ndarray] | None:
+    """Find where a ray first meets triangles.
+
+    Parameters
+    ----------
+    points : float array, shape (V, 3)
+    triangles : int array, shape (T, 3)
+    origin, direction : float arrays, shape (3,)
+        Of the ray, in the space of the points. The direction may have any length but 0.
+
+    Returns
+    -------
+    ends : int array, shape (3,)
+        Vertices of the triangle.
+    weights : float64 array, shape (3,)
+        Barycentric coordinates in it.
+    None where the ray passes by.
+
     Notes
     -----
     All triangles are tested at once. The skin changes between most rays, as a pattern that is dragged displaces it, and
@@ -114,25 +148,18 @@ def cast_ray(skin: PosedSkin, origin: np.ndarray, direction: np.ndarray) -> Skin
     direction = np.asarray(direction, np.float64) / np.linalg.norm(direction)
     axis = np.eye(3)[np.abs(direction).argmin()]
     first = np.cross(direction, axis) / np.linalg.norm(np.cross(direction, axis))
-    seen = (skin.points - origin) @ np.stack([first, np.cross(direction, first), direction], axis=1)
-    x, y = (seen[:, axis][skin.triangles] for axis in range(2))
+    seen = (points - origin) @ np.stack([first, np.cross(direction, first), direction], axis=1)
+    x, y = (seen[:, axis][triangles] for axis in range(2))
     around = (x.min(axis=1) <= 0) & (x.max(axis=1) >= 0) & (y.min(axis=1) <= 0) & (y.max(axis=1) >= 0)
     near = np.flatnonzero(around)
-    weights = find_barycentric(seen[skin.triangles[near], :2], np.zeros(2))
+    weights = find_barycentric(seen[triangles[near], :2], np.zeros(2))
     inside = (weights >= -EDGE_TOLERANCE).all(axis=1)
     near, weights = near[inside], weights[inside]
-    distances = (weights * seen[skin.triangles[near], 2]).sum(axis=1)
+    distances = (weights * seen[triangles[near], 2]).sum(axis=1)
     if not (distances > 0).any():
         return None
-    if skin.rest is None:
-        raise SkinningError(
-            "A modifier makes a new mesh, whose positions at rest are unknown: disable it while you place patterns"
-        )
     best = int(np.where(distances > 0, distances, np.inf).argmin())
-    ends = skin.triangles[near[best]]
-    shape = skin.points[ends]
-    normal = np.cross(shape[1] - shape[0], shape[2] - shape[0])
-    return SkinHit(weights[best] @ shape, normal / np.linalg.norm(normal), weights[best] @ skin.rest[ends])
+    return triangles[near[best]], weights[best]
 
 
 def cast_ray_at_rest(mesh: ChartMesh, origin: np.ndarray, direction: np.ndarray) -> SkinHit | None:

@@ -16,14 +16,15 @@ from supple.settings.objects import settings_of
 from supple.ui import menus
 from supple.ui.corrections import TOOLS
 from supple.ui.panels import EXPORTERS
-from supple.viewport import ghosts, heat, outlines
+from supple.viewport import ghosts, heat, outlines, pins
 from supple.viewport import weights as weight_overlay
 
 OPERATORS = (
     "bake_cache", "bake_shape_keys", "bind", "check", "check_dismiss", "check_fix", "check_show", "clear_bake",
-    "close_report", "correct_pose", "correction_discard", "correction_edit", "correction_keep", "correction_pose",
-    "correction_remove", "correction_select", "corrections_from", "engine_copy", "engine_copy_export",
-    "engine_copy_frame", "engine_copy_show", "flip", "make", "make_independent",
+    "clear_pins", "close_report", "correct_pose", "correction_discard", "correction_edit", "correction_keep",
+    "correction_pose",
+    "correction_remove", "correction_select", "corrections_from", "drag_skin", "engine_copy",
+    "engine_copy_export", "engine_copy_frame", "engine_copy_show", "flip", "make", "make_independent",
     "measure", "pattern_add", "pattern_forget", "pattern_maps", "pattern_mirror", "pattern_place", "pattern_remove",
     "pattern_remove_all", "pattern_save", "pattern_set_add", "pattern_stroke", "remedy", "send_to_farm",
     "side_by_side", "unbind", "weight_lines",
@@ -36,12 +37,15 @@ CHANGE_NOTHING = {
 """Operators that leave the scene as it is."""
 
 PROPERTIES = [
-    "Action.supple_is_copied", "Object.supple", "Object.supple_engine_copy", "Scene.supple_character",
-    "Scene.supple_weights", "WindowManager.supple_show_weights", "WindowManager.supple_weight_colors",
+    "Action.supple_is_copied", "Object.supple", "Object.supple_engine_copy", "Scene.supple_drag",
+    "Scene.supple_character", "Scene.supple_weights", "WindowManager.supple_show_weights",
+    "WindowManager.supple_weight_colors",
     "WindowManager.supple_ghosts", "WindowManager.supple_check",
     "WindowManager.supple_preset",
 ]  # fmt: skip
-HANDLERS = (*preview.HANDLERS, *outlines.HANDLERS, *weight_overlay.HANDLERS, *ghosts.HANDLERS, *heat.HANDLERS)
+HANDLERS = (
+    *preview.HANDLERS, *outlines.HANDLERS, *weight_overlay.HANDLERS, *ghosts.HANDLERS, *heat.HANDLERS, *pins.HANDLERS,
+)  # fmt: skip
 
 
 def handlers() -> list[str]:
@@ -166,7 +170,7 @@ def test_each_operator_is_described(name):
 def test_each_operator_says_what_to_select(name):
     with pytest.raises(
         RuntimeError,
-        match=r"poll\(\).*Select a mesh that (is bound|has an Armature modifier|has patterns|Supple has baked)",
+        match=r"poll\(\).*Select (the armature|a mesh that (is bound|has (an Armature modifier|patterns)|Supple has baked))",
     ):
         getattr(bpy.ops.supple, name)()
 
@@ -192,8 +196,8 @@ def test_panels_of_an_armature():
     assert "supple.unbind" in draw("VIEW3D_PT_supple_skin")
 
 
-NOT_IN_MENUS = {"close_report", "remedy", "pattern_forget", "weights_brush"}
-"""Operators of a button of a panel, as a report, a mesh's message, an entry of the library; and of a tool."""
+NOT_IN_MENUS = {"close_report", "drag_skin", "remedy", "pattern_forget", "weights_brush"}
+"""Operators of a button of a panel, as a report, a mesh's message, an entry of the library; and of tools."""
 
 
 def test_menus_hold_all_operators():

@@ -25,6 +25,7 @@ import numpy as np
 from character import use_character
 from checks import check_character
 from corrections import correct_poses
+from drag import drag_skin
 from engine_copy import copy_for_engines
 from farm import send_to_farm
 from patterns import place_patterns
@@ -137,6 +138,7 @@ def steps() -> Iterator[float]:
     yield from send_to_farm(window, check, look)
     yield from place_patterns(window, check, look)
     yield from edit_weights(window, check, look)
+    yield from drag_skin(window, check, look)
     yield from session(window, "NODES")
     yield from session(window, "PYTHON")
     yield from press_bind_without_weights(window)

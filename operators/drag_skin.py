@@ -1,0 +1,211 @@
+"""The skin dragged by the mouse, or by a script: the tool in Pose Mode's toolbar, and its pins."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any, cast
+
+import bpy
+from bpy.props import CollectionProperty, EnumProperty, FloatVectorProperty, StringProperty
+
+from ..bridge.skin_points import SkinPoint
+from ..deformers import SkinningError
+from ..settings.dragging import DragOptions
+from ..settings.objects import settings_of
+from ..settings.patterns import StrokePoint
+from ..tasks.pose.drag import DragChoices, SkinDrag
+from ..tasks.pose.pins import clear_pins, toggle_pin
+from ..tasks.pose.skins import find_nearest, find_skins, find_under_ray
+from ..translations import translate
+from ..viewport.pins import dragged_point
+from ..viewport.view import Mouse, find_view, read_mouse
+from .mouse_tools import CANCEL, ModalTool
+
+SELECT = "Select the armature of a mesh, and go to Pose Mode first"
+OPTIONS = tuple(field.name for field in fields(DragChoices))
+PIN_RADIUS = 10.0
+"""Pixels from a pin within which a click takes it off."""
+
+STEPS = 20
+"""How often a script's target is followed: a mouse comes nearer with each movement."""
+
+
+def find_posed(context: bpy.types.Context) -> bpy.types.Object | None:
+    """The armature that is posed."""
+    active = context.active_object
+    return active if active is not None and active.type == "ARMATURE" and active.mode == "POSE" else None
+
+
+class PoseOperator:
+    """Mix-in: wants an armature in Pose Mode."""
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        if find_posed(context) is None:
+            cast(Any, cls).poll_message_set(translate(SELECT))
+            return False
+        return True
+
+
+class SUPPLE_OT_drag_skin(PoseOperator, DragOptions, ModalTool, bpy.types.Operator):
+    """Drag a point of the skin: bones follow so that the skin deforms least. A click pins the point, or unpins it"""
+
+    bl_idname = "supple.drag_skin"
+    bl_label = "Drag Skin"
+    bl_options = {"REGISTER", "UNDO"}
+
+    action: EnumProperty(
+        name="Action",
+        description="What is done with the point",
+        items=(
+            ("DRAG", "Drag", "Bring the point to the target"),
+            ("PIN", "Pin", "Pin the point, or take off the pin that is there"),
+        ),
+        options={"SKIP_SAVE"},
+    )
+    mesh: StringProperty(
+        name="Mesh", description="Object that the point is on; of all skins the nearest if empty", options={"SKIP_SAVE"}
+    )
+    point: FloatVectorProperty(
+        name="Point",
+        description="Point of the posed skin, in world space: the nearest is taken",
+        subtype="TRANSLATION",
+        options={"SKIP_SAVE"},
+    )
+    target: FloatVectorProperty(
+        name="Target",
+        description="Where the point is to go, in world space",
+        subtype="TRANSLATION",
+        options={"SKIP_SAVE"},
+    )
+    path: CollectionProperty(type=StrokePoint, options={"SKIP_SAVE", "HIDDEN"})
+
+    def draw(self, _context: bpy.types.Context) -> None:
+        self.layout.use_property_split = True
+        for name in OPTIONS:
+            self.layout.prop(self, name)
+
+    def _choose(self) -> DragChoices:
+        return DragChoices(**{name: getattr(self, name) for name in OPTIONS})
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        armature = cast(bpy.types.Object, find_posed(context))
+        try:
+            skins = [obj for obj in find_skins(armature, context.view_layer) if self.mesh in ("", obj.name)]
+            point, _ = find_nearest(skins, context.evaluated_depsgraph_get(), self.point)
+            if self.action == "PIN":
+                return self._pin(context, armature, point, 0.0)
+            drag = SkinDrag(armature, context.view_layer, point, self._choose())
+            targets = [stop.location for stop in self.path] or [self.target] * STEPS
+            for target in targets:
+                drag.move(target)
+        except SkinningError as error:
+            self.report({"ERROR"}, translate(str(error)))
+            return {"CANCELLED"}
+        return self._finish(context, drag)
+
+    def _pin(self, context: bpy.types.Context, armature: bpy.types.Object, point: SkinPoint, reach: float) -> set[str]:
+        is_pinned = toggle_pin(armature, point, context.evaluated_depsgraph_get(), reach)
+        self.report({"INFO"}, translate("Pinned a point of the skin" if is_pinned else "Took off a pin"))
+        return {"FINISHED"}
+
+    def _finish(self, context: bpy.types.Context, drag: SkinDrag) -> set[str]:
+        changed = drag.finish(context)
+        return {"FINISHED"} if changed else {"CANCELLED"}
+
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
+        if event.type != "LEFTMOUSE" or event.value != "PRESS":
+            return self.execute(context)
+        for name in OPTIONS:
+            setattr(self, name, getattr(context.scene.supple_drag, name))
+        mouse = read_mouse(event)
+        view = find_view(context.screen, *mouse.astype(int))
+        if view is None or view.is_flat:
+            return {"PASS_THROUGH"}
+        armature = cast(bpy.types.Object, find_posed(context))
+        try:
+            skins = find_skins(armature, context.view_layer, view.area.spaces.active)
+        except SkinningError as error:
+            self.report({"WARNING"}, translate(str(error)))
+            return {"PASS_THROUGH"}
+        found = find_under_ray(skins, context.evaluated_depsgraph_get(), *view.ray(mouse))
+        if found is None:
+            return {"PASS_THROUGH"}
+        self._armature, self._view, self._pressed = armature, view, mouse
+        self._grabbed, self._start = found
+        self._drag: SkinDrag | None = None
+        return super().invoke(context, event)
+
+    def keys(self) -> str:
+        return "Drag: Pose   Click: Pin or Unpin   Esc, Right Click: Cancel"
+
+    def react(self, context: bpy.types.Context, event: bpy.types.Event, mouse: Mouse) -> set[str]:
+        if event.type in CANCEL and event.value == "PRESS":
+            self.restore()
+            return {"CANCELLED"}
+        try:
+            if event.type == "LEFTMOUSE" and event.value == "RELEASE":
+                return self._release(context)
+            if event.type == "MOUSEMOVE":
+                self._follow(context, mouse)
+        except SkinningError as error:
+            self.restore()
+            self.report({"ERROR"}, translate(str(error)))
+            return {"CANCELLED"}
+        return {"RUNNING_MODAL"}
+
+    def _follow(self, context: bpy.types.Context, mouse: Mouse) -> None:
+        if self._drag is None:
+            if max(abs(mouse - self._pressed)) < context.preferences.inputs.drag_threshold_mouse:
+                return
+            self._drag = SkinDrag(self._armature, context.view_layer, self._grabbed, self._choose())
+            self.mesh, self.point = self._grabbed.obj.name, self._drag.start
+            self._began.enter_context(dragged_point(self._grabbed))
+        self.target = self._view.carry(mouse, self._start)
+        self.path.add().location = self.target
+        self._drag.move(self.target)
+        self.redraw(context)
+
+    def _release(self, context: bpy.types.Context) -> set[str]:
+        if self._drag is not None:
+            return self._finish(context, self._drag)
+        self.action, self.mesh, self.point = "PIN", self._grabbed.obj.name, self._start
+        reach = self._view.measure(self._pressed, self._start, PIN_RADIUS * context.preferences.system.ui_scale)
+        return self._pin(context, self._armature, self._grabbed, reach)
+
+    def restore(self) -> None:
+        if self._drag is not None:
+            self._drag.restore()
+
+    def cancel(self, context: bpy.types.Context) -> None:
+        self.restore()
+        super().cancel(context)
+
+
+class SUPPLE_OT_clear_pins(PoseOperator, bpy.types.Operator):
+    """Take all pins off the skin of the active armature"""
+
+    bl_idname = "supple.clear_pins"
+    bl_label = "Clear Pins"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        if not super().poll(context):
+            return False
+        if not settings_of(cast(bpy.types.Object, find_posed(context))).pins:
+            cls.poll_message_set(translate("There are no pins: click on the skin with the Drag Skin tool"))
+            return False
+        return True
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        try:
+            count = clear_pins(cast(bpy.types.Object, find_posed(context)))
+        except SkinningError as error:
+            self.report({"ERROR"}, translate(str(error)))
+            return {"CANCELLED"}
+        self.report({"INFO"}, translate(f"Took off {count} pins"))
+        return {"FINISHED"}
+
+
+register, unregister = bpy.utils.register_classes_factory((SUPPLE_OT_drag_skin, SUPPLE_OT_clear_pins))

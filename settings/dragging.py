@@ -1,0 +1,80 @@
+"""Settings of dragging the skin, and the pins that are stored with an armature."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+
+from .properties import FloatVectorProperty, IntProperty, IntVectorProperty, PointerProperty
+
+SOLVER_ITEMS = (
+    (
+        "ENERGY",
+        "Whole Body",
+        "Rotate all joints between the dragged point, pins and the root so that the skin deforms least",
+    ),
+    (
+        "CHAIN",
+        "Chain",
+        "Rotate the joints of a chain one after the other, from the last one up: for tails, tentacles and ropes",
+    ),
+)
+ROOT_ITEMS = (
+    ("AUTO", "Auto", "Move the root where there are pins, or where nothing else can follow"),
+    ("ON", "On", "Move the root"),
+    ("OFF", "Off", "Leave the root where it is"),
+)
+
+
+class DragOptions:
+    """Mix-in: how bones follow a dragged point."""
+
+    solver: bpy.props.EnumProperty(name="Solver", description="How bones follow the dragged point", items=SOLVER_ITEMS)
+    iterations: bpy.props.IntProperty(
+        name="Iterations",
+        description="Rounds of the solver for each movement of the mouse: more follow faster, and cost more time",
+        default=5,
+        min=1,
+        max=100,
+        soft_max=20,
+    )
+    chain_length: bpy.props.IntProperty(
+        name="Chain Length",
+        description="Bones of the chain, from the dragged bone up; 0 for all up to the root",
+        default=0,
+        min=0,
+        soft_max=20,
+    )
+    move_root: bpy.props.EnumProperty(
+        name="Move Root", description="Whether the bone at the root may move", items=ROOT_ITEMS
+    )
+
+
+class SkinPin(bpy.types.PropertyGroup):
+    """`object.supple.pins[...]` of an armature: a point of a skin that stays where it is while another is dragged."""
+
+    mesh: PointerProperty(type=bpy.types.Object)
+    vertices: IntVectorProperty(size=3, options={"HIDDEN"})
+    shares: FloatVectorProperty(size=3, options={"HIDDEN"})
+    count: IntProperty(options={"HIDDEN"})
+
+
+class DragSettings(DragOptions, bpy.types.PropertyGroup):
+    """`scene.supple_drag`"""
+
+
+_register_classes, _unregister_classes = bpy.utils.register_classes_factory((SkinPin, DragSettings))
+scene: Any = bpy.types.Scene
+
+
+def register() -> None:
+    _register_classes()
+    scene.supple_drag = bpy.props.PointerProperty(
+        type=DragSettings, name="Supple Drag", description="Settings of dragging the skin"
+    )
+
+
+def unregister() -> None:
+    del scene.supple_drag
+    _unregister_classes()

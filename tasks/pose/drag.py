@@ -1,0 +1,225 @@
+"""A point of the skin that is dragged, and the bones that follow it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+
+from ...bridge.keying import key_bones
+from ...bridge.pose_bones import (
+    Channels,
+    mirror_rotation,
+    place_bone,
+    read_channels,
+    read_posed_armature,
+    rotate_bone,
+    write_channels,
+)
+from ...bridge.skin_points import SkinPoint, locate_point
+from ...deformers import SkinningError
+from ...deformers.posing.bones import Handle, list_path
+from ...deformers.posing.chain import begin_chain
+from ...deformers.posing.energy import begin_drag
+from ...deformers.posing.skin import SkinEnergy, prepare_skin
+from ..stack import check_not_linked
+from .pins import locate_known, locate_pins
+from .skins import Body, find_skins, read_body, read_weights_at
+
+SAME = 1e-9
+"""Entries of matrices that differ by less are the same: the bone is not touched."""
+
+MOVING_ROOT = {"AUTO": None, "ON": True, "OFF": False}
+
+_known: dict[int, tuple[Body, np.ndarray, SkinEnergy]] = {}
+"""The latest body of each armature, by `session_uid`, with the bones at rest and what was computed of both."""
+
+
+def forget_all() -> None:
+    """Drop what was computed of skins, as when another file is opened."""
+    _known.clear()
+
+
+@dataclass(frozen=True)
+class DragChoices:
+    """How bones follow a dragged point: see `settings.dragging.DragOptions`."""
+
+    solver: str = "ENERGY"
+    iterations: int = 5
+    chain_length: int = 0
+    move_root: str = "AUTO"
+
+
+class SkinDrag:
+    """A drag of a point of the skin, from when this is made until `finish` or `restore`.
+
+    Parameters
+    ----------
+    armature : Object
+    layer : ViewLayer
+    grabbed : SkinPoint
+    choices : DragChoices
+
+    Attributes
+    ----------
+    start : float64 array, shape (3,)
+        Where the point was, world space.
+
+    Raises
+    ------
+    SkinningError
+        Where the armature can not be posed, or nothing moves the point.
+    """
+
+    def __init__(
+        self, armature: bpy.types.Object, layer: bpy.types.ViewLayer, grabbed: SkinPoint, choices: DragChoices
+    ) -> None:
+        check_can_pose(armature)
+        depsgraph = _evaluate(layer)
+        self.armature, self._layer, self._choices = armature, layer, choices
+        self._posed = read_posed_armature(armature, depsgraph)
+        body = read_body(armature, find_skins(armature, layer), self._posed.names)
+        pins = locate_pins(armature, layer, depsgraph) if choices.solver == "ENERGY" else []
+        self.start = start = locate_known(grabbed, depsgraph)
+        self._to_armature = np.array(armature.evaluated_get(depsgraph).matrix_world.inverted_safe())
+        located = [(grabbed, start), *((pin, location) for pin, location in pins if not _is_same(pin, grabbed))]
+        self._points = [point for point, _ in located]
+        self._wanted = self._carry(np.array([location for _, location in located]))
+        self._offsets = np.zeros_like(self._wanted)
+        self._handles = [
+            Handle(*read_weights_at(body, point, self._posed.names, depsgraph), position.copy(), is_pin=index > 0)
+            for index, (point, position) in enumerate(zip(self._points, self._wanted, strict=True))
+        ]
+        self._mirrored = self._find_mirrored()
+        self._begin(body)
+        self._turned = np.zeros(len(self._posed.names), bool)
+        self._before: dict[str, Channels] = {bone.name: read_channels(bone) for bone in armature.pose.bones}
+
+    def _carry(self, points: np.ndarray) -> np.ndarray:
+        """From world to armature space, shape (N, 3)."""
+        return points @ self._to_armature[:3, :3].T + self._to_armature[:3, 3]
+
+    def _find_mirrored(self) -> dict[int, str]:
+        """Bones on the way from the dragged point to the root that take others along: those of the other side."""
+        if not self.armature.pose.use_mirror_x:
+            return {}
+        names, bones = self._posed.names, self._posed.bones
+        path = np.flatnonzero(list_path(bones.parents, bones.follows, self._handles[0].bones))
+        own = {names[bone] for bone in path}
+        flipped = {int(bone): bpy.utils.flip_name(names[bone]) for bone in path}
+        return {bone: name for bone, name in flipped.items() if name in names and name not in own}
+
+    def _begin(self, body: Body) -> None:
+        bones, choices = self._posed.bones, self._choices
+        free = bones.free.copy()
+        free[[self._posed.names.index(name) for name in self._mirrored.values()]] = False
+        bones = replace(bones, free=free)
+        if choices.solver == "CHAIN":
+            chain = self._list_chain(bones)
+            self._solver: Any = begin_chain(bones, chain, self._handles[0].position, self._posed.stiffness)
+            self._movers = np.empty(0, np.intp)
+        else:
+            skin = _prepare(self.armature, body, self._posed.rest)
+            self._solver = begin_drag(skin, bones, self._handles, MOVING_ROOT[choices.move_root])
+            self._movers = self._solver.linkage.joints[self._solver.linkage.movers]
+
+    @property
+    def _main_bone(self) -> int:
+        handle = self._handles[0]
+        return int(handle.bones[np.argmax(handle.weights)])
+
+    def _list_chain(self, bones: Any) -> np.ndarray:
+        """The bones of the chain, from the dragged one up, as far as they may rotate."""
+        chain, bone = [], self._main_bone
+        while bone >= 0 and bones.follows[bone] and (not chain or bones.free[bone]):
+            chain.append(bone)
+            bone = int(bones.parents[bone])
+        length = self._choices.chain_length or len(chain)
+        return np.array(chain[:length], np.intp)
+
+    def move(self, target: Sequence[float] | np.ndarray) -> None:
+        """Drag the point toward a target, shape (3,), world space, and show the pose.
+
+        Where the skin is deformed by something else than linear blending, the point and the pins are a little beside
+        where the solver has them: the next movement takes that into account.
+        """
+        self._wanted[0] = self._carry(np.asarray(target, np.float64)[None])[0]
+        targets = self._wanted + self._offsets
+        if self._choices.solver == "CHAIN":
+            posed = self._solver.move(targets[0])
+        else:
+            posed = self._solver.move(targets, self._choices.iterations)
+        self._write(posed)
+        self._correct(posed, _evaluate(self._layer))
+
+    def _write(self, posed: np.ndarray) -> None:
+        bones, names, pose = self._posed.bones, self._posed.names, self.armature.pose
+        local = replace(bones, posed=posed).local
+        self._turned |= (np.abs(local - bones.local) > SAME).any(axis=(1, 2)) & bones.free
+        for bone in np.flatnonzero(self._turned):
+            rotation = Matrix(local[bone].tolist())
+            rotate_bone(pose.bones[names[bone]], rotation)
+            if bone in self._mirrored:
+                rotate_bone(pose.bones[self._mirrored[bone]], mirror_rotation(rotation))
+        for bone in self._movers:
+            parent = bones.parents[bone]
+            place_bone(pose.bones[names[bone]], posed[bone], posed[parent] if parent >= 0 else None)
+
+    def _correct(self, posed: np.ndarray, depsgraph: bpy.types.Depsgraph) -> None:
+        """Compare where points really are with where the solver has them."""
+        change = posed @ np.linalg.inv(self._posed.bones.posed)
+        for index, (point, handle) in enumerate(zip(self._points, self._handles, strict=True)):
+            location = locate_point(point, depsgraph)
+            if location is None:
+                continue
+            solved = np.einsum("n,nij,j->i", handle.shares, change[handle.bones, :3], np.append(handle.position, 1.0))
+            self._offsets[index] = solved - self._carry(location[None])[0]
+
+    def finish(self, context: bpy.types.Context) -> list[str]:
+        """Key what has changed, where Blender does so by itself; the names of the bones that have changed."""
+        changed = [name for name, before in self._before.items() if self._read(name) != before]
+        moved = [name for name in changed if self._read(name).location != self._before[name].location]
+        turned = [name for name in changed if self._read(name).rotation != self._before[name].rotation]
+        key_bones(context, self.armature, turned, moved)
+        return changed
+
+    def _read(self, name: str) -> Channels:
+        return read_channels(self.armature.pose.bones[name])
+
+    def restore(self) -> None:
+        """Put all bones back to where they were."""
+        for name, channels in self._before.items():
+            write_channels(self.armature.pose.bones[name], channels)
+        _evaluate(self._layer)
+
+
+def check_can_pose(armature: bpy.types.Object) -> None:
+    """Raise SkinningError where bones of an armature can not be moved, or would not show it."""
+    check_not_linked(armature)
+    if armature.data.pose_position == "REST":
+        raise SkinningError(f"'{armature.name}' is in Rest Position: switch to Pose Position in its data properties")
+    if armature.mode == "EDIT":
+        raise SkinningError(f"'{armature.name}' is in Edit Mode: leave it first")
+
+
+def _evaluate(layer: bpy.types.ViewLayer) -> bpy.types.Depsgraph:
+    layer.update()
+    return layer.depsgraph
+
+
+def _is_same(first: SkinPoint, second: SkinPoint) -> bool:
+    return (first.obj, first.vertices) == (second.obj, second.vertices)
+
+
+def _prepare(armature: bpy.types.Object, body: Body, rest: np.ndarray) -> SkinEnergy:
+    """What the solver needs of a body; computed anew only where it has changed."""
+    known = _known.get(armature.session_uid)
+    if known is not None and known[0].is_same(body) and np.array_equal(known[1], rest):
+        return known[2]
+    skin = prepare_skin(body.points, body.triangles, body.weights, rest)
+    _known[armature.session_uid] = body, rest, skin
+    return skin

@@ -1,0 +1,83 @@
+"""Pins: points of the skin that stay where they are while another point is dragged."""
+
+from __future__ import annotations
+
+import bpy
+import numpy as np
+
+from ...bridge.skin_points import SkinPoint, locate_point
+from ...deformers import SkinningError
+from ...settings.dragging import SkinPin
+from ...settings.objects import settings_of
+from ..stack import check_not_linked
+
+
+def list_pins(armature: bpy.types.Object, layer: bpy.types.ViewLayer) -> list[SkinPoint]:
+    """The pins of an armature whose meshes are in a view layer."""
+    pins = settings_of(armature).pins
+    return [_to_point(pin) for pin in pins if pin.mesh is not None and pin.mesh.name in layer.objects]
+
+
+def _to_point(pin: SkinPin) -> SkinPoint:
+    return SkinPoint(pin.mesh, tuple(pin.vertices), tuple(pin.shares), pin.count)
+
+
+def locate_pins(
+    armature: bpy.types.Object, layer: bpy.types.ViewLayer, depsgraph: bpy.types.Depsgraph
+) -> list[tuple[SkinPoint, np.ndarray]]:
+    """Pins with where they are, shape (3,), world space; without those whose meshes have other vertices now."""
+    located = [(pin, locate_point(pin, depsgraph)) for pin in list_pins(armature, layer)]
+    return [(pin, location) for pin, location in located if location is not None]
+
+
+def locate_known(point: SkinPoint, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
+    """Where a point is, shape (3,), world space; raises SkinningError where its mesh has other vertices now."""
+    location = locate_point(point, depsgraph)
+    if location is None:
+        raise SkinningError(f"'{point.obj.name}' has changed meanwhile: click again")
+    return location
+
+
+def toggle_pin(armature: bpy.types.Object, point: SkinPoint, depsgraph: bpy.types.Depsgraph, reach: float) -> bool:
+    """Pin a point of the skin, or take off the pin that is there; whether it is pinned now.
+
+    Parameters
+    ----------
+    armature : Object
+    point : SkinPoint
+    depsgraph : Depsgraph
+    reach : float
+        How near a pin must be to be the one that is meant, world space.
+
+    Raises
+    ------
+    SkinningError
+        Where the armature can not be changed.
+    """
+    check_not_linked(armature)
+    pins = settings_of(armature).pins
+    near = _find_near(pins, locate_known(point, depsgraph), depsgraph, reach)
+    if near is not None:
+        pins.remove(near)
+        return False
+    pin = pins.add()
+    pin.mesh, pin.vertices, pin.shares, pin.count = point.obj, point.vertices, point.shares, point.count
+    return True
+
+
+def _find_near(pins: bpy.types.bpy_prop_collection, here: np.ndarray, depsgraph: bpy.types.Depsgraph, reach: float):
+    distances = {}
+    for index, pin in enumerate(pins):
+        location = None if pin.mesh is None else locate_point(_to_point(pin), depsgraph)
+        if location is not None and np.linalg.norm(location - here) <= reach:
+            distances[index] = float(np.linalg.norm(location - here))
+    return min(distances, key=distances.__getitem__, default=None)
+
+
+def clear_pins(armature: bpy.types.Object) -> int:
+    """Take all pins off an armature; how many there were."""
+    check_not_linked(armature)
+    pins = settings_of(armature).pins
+    count = len(pins)
+    pins.clear()
+    return count
