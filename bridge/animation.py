@@ -62,6 +62,11 @@ def _curve_lists(owner: bpy.types.ID) -> Iterator:
                 yield bag.fcurves
 
 
+def list_curves(owner: bpy.types.ID) -> list[bpy.types.FCurve]:
+    """The F-curves of the action that a data-block plays, of its own slot."""
+    return [curve for curves in _curve_lists(owner) for curve in curves]
+
+
 def iterate_curves(action: bpy.types.Action) -> Iterator[bpy.types.FCurve]:
     """An action's F-curves, of all its slots."""
     if not hasattr(action, "layers"):  # before 4.4
@@ -154,8 +159,10 @@ def play_action(owner: bpy.types.ID, action: bpy.types.Action) -> None:
         data.action_slot = action.slots[0]
 
 
-def add_track(owner: bpy.types.ID, name: str, action: bpy.types.Action, start: int) -> None:
-    """Add a muted track of the Nonlinear Animation editor that holds an action of `new_action`.
+def add_track(
+    owner: bpy.types.ID, name: str, action: bpy.types.Action, start: int, mute: bool = True
+) -> bpy.types.NlaStrip:
+    """Add a track of the Nonlinear Animation editor that holds an action.
 
     Parameters
     ----------
@@ -163,13 +170,36 @@ def add_track(owner: bpy.types.ID, name: str, action: bpy.types.Action, start: i
     name : str
         Of the track and its strip: what exporters call the animation.
     action : Action
+        Of `new_action`, or the one that the data-block plays.
+    start : int
+        First frame.
+    mute : bool
+        Whether it is switched off.
+    """
+    data: Any = owner.animation_data or owner.animation_data_create()
+    track = data.nla_tracks.new()
+    track.name, track.mute = name, mute
+    strip = track.strips.new(name, start, action)
+    strip.name = name
+    if hasattr(strip, "action_slot"):  # 4.4 and later
+        strip.action_slot = data.action_slot if data.action == action else action.slots[0]
+    return strip
+
+
+def show_strip(owner: bpy.types.ID, action: bpy.types.Action, start: int) -> bpy.types.NlaStrip:
+    """Have a data-block play an action of `new_action` as a strip, above all others.
+
+    What it plays goes into a muted track, as Blender's Stash Action does, so that it is kept.
+
+    Parameters
+    ----------
+    owner : ID
+    action : Action
     start : int
         First frame.
     """
     data: Any = owner.animation_data or owner.animation_data_create()
-    track = data.nla_tracks.new()
-    track.name, track.mute = name, True
-    strip = track.strips.new(name, start, action)
-    strip.name = name
-    if hasattr(strip, "action_slot"):  # 4.4 and later
-        strip.action_slot = action.slots[0]
+    if data.action is not None:
+        add_track(owner, data.action.name, data.action, round(data.action.frame_range[0]))
+        data.action = None
+    return add_track(owner, action.name, action, start, mute=False)

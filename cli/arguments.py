@@ -26,6 +26,7 @@ from .commands import (
 )
 from .farm import add_farm
 from .messages import tell
+from .motion import add_motion
 from .options import (
     add_choices,
     add_expect,
@@ -223,6 +224,7 @@ ADDED = (
     _add_compare,
     _add_copy,
     _add_correct,
+    add_motion,
     add_join,
     add_apply,
     add_farm,

@@ -1,8 +1,8 @@
 """Panels and menus: they draw, and nothing else."""
 
-from . import bones, character, checks, corrections, engine_copy, menus, panels, patterns, tools, weights
+from . import bones, character, checks, corrections, engine_copy, menus, motion, panels, patterns, tools, weights
 
-PARTS = (corrections, weights, character, panels, checks, engine_copy, patterns, bones, menus, tools)
+PARTS = (corrections, weights, character, panels, checks, engine_copy, motion, patterns, bones, menus, tools)
 
 
 def register() -> None:

@@ -33,6 +33,9 @@ BAKES = (
     ("supple.bake_cache", "FILE_CACHE"), ("supple.bake_shape_keys", "SHAPEKEY_DATA"),
     ("supple.send_to_farm", "NETWORK_DRIVE"), ("supple.clear_bake", "LOOP_BACK"),
 )  # fmt: skip
+MOTIONS = (
+    ("supple.motion_compare", "VIEWZOOM"), ("supple.motion_loop", "FILE_REFRESH"), ("supple.motion_join", "NLA"),
+)  # fmt: skip
 PATTERNS = (
     ("supple.pattern_add", "ADD"), ("supple.pattern_set_add", "PRESET"),
     ("supple.pattern_place", "RESTRICT_SELECT_OFF"), ("supple.pattern_stroke", "GREASEPENCIL"),
@@ -111,7 +114,7 @@ class VIEW3D_MT_supple(bpy.types.Menu):
     bl_label = "Supple"
 
     def draw(self, context: bpy.types.Context) -> None:
-        for entries in (CHARACTER, CHECKS, BAKES, COPIES, PATTERNS):
+        for entries in (CHARACTER, CHECKS, BAKES, COPIES, MOTIONS, PATTERNS):
             draw_operators(self.layout, entries)
             self.layout.separator()
         if context.mode == "POSE":

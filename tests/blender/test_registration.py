@@ -25,7 +25,8 @@ OPERATORS = (
     "correction_pose",
     "correction_remove", "correction_select", "corrections_from", "drag_skin", "engine_copy",
     "engine_copy_export", "engine_copy_frame", "engine_copy_show", "flip", "make", "make_independent",
-    "measure", "pattern_add", "pattern_forget", "pattern_maps", "pattern_mirror", "pattern_place", "pattern_remove",
+    "measure", "motion_compare", "motion_join", "motion_loop",
+    "pattern_add", "pattern_forget", "pattern_maps", "pattern_mirror", "pattern_place", "pattern_remove",
     "pattern_remove_all", "pattern_save", "pattern_set_add", "pattern_stroke", "remedy", "send_to_farm",
     "side_by_side", "unbind", "weight_lines",
     "weights_auto", "weights_brush", "weights_check", "weights_clean", "weights_limit", "weights_mirror",
@@ -38,8 +39,8 @@ CHANGE_NOTHING = {
 
 PROPERTIES = [
     "Action.supple_is_copied", "Object.supple", "Object.supple_engine_copy", "Scene.supple_drag",
-    "Scene.supple_character", "Scene.supple_weights", "WindowManager.supple_show_weights",
-    "WindowManager.supple_weight_colors",
+    "Scene.supple_character", "Scene.supple_weights", "Scene.supple_motion",
+    "WindowManager.supple_show_weights", "WindowManager.supple_weight_colors",
     "WindowManager.supple_ghosts", "WindowManager.supple_check",
     "WindowManager.supple_preset",
 ]  # fmt: skip

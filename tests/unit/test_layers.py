@@ -57,7 +57,7 @@ MAY_IMPORT = {
         "deformers/measures",
     },
     "deformers/posing": {"deformers/errors", "deformers/geometry", "deformers/algebra", "deformers/rig"},
-    "deformers/motion": {"deformers/errors"},
+    "deformers/motion": {"deformers/errors", "deformers/algebra"},
     "deformers/": {
         "deformers/errors",
         "deformers/method",

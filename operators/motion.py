@@ -1,0 +1,155 @@
+"""Motions: frames that are alike, loops, and actions joined."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import bpy
+from bpy.props import FloatProperty, IntProperty, StringProperty
+
+from ..deformers import SkinningError
+from ..settings.character import find_armature
+from ..settings.motion import find_names, find_transition, motion_settings
+from ..tasks.motion.compare import Comparison, compare_actions, find_rate
+from ..tasks.motion.picture import show_table
+from ..tasks.motion.report import Report
+from ..tasks.motion.seams import LoopOptions, Options, join_actions, make_loop
+from ..tasks.steps import Steps
+from ..translations import translate
+from .computing import ComputingOperator
+
+
+class MotionOperator(ComputingOperator):
+    """Mix-in: for the actions of the active character's armature."""
+
+    canceled = "Canceled: nothing was changed"
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        armature = find_armature(context)
+        if armature is None or armature.type != "ARMATURE":
+            message = "Select a mesh that has an Armature modifier, or its armature"
+            cast(type[bpy.types.Operator], cls).poll_message_set(translate(message))
+            return False
+        return True
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        try:
+            return self.take(context, self.list_steps(context, cast(bpy.types.Object, find_armature(context))))
+        except SkinningError as error:
+            self.report({"ERROR"}, translate(str(error)))
+            return {"CANCELLED"}
+
+    def read(self, context: bpy.types.Context, name: str, stored: str = "") -> Any:
+        """A property of the operator, or what the scene has where it was not given."""
+        if self.properties.is_property_set(name):
+            return getattr(self, name)
+        return getattr(motion_settings(context), stored or name)
+
+    def read_frames(self, context: bpy.types.Context, names: tuple[str, str]) -> tuple[int, int] | None:
+        """The frames that are given, or those of the active transition of two actions; None for the best."""
+        if self.properties.is_property_set("from_frame") or self.properties.is_property_set("to_frame"):
+            return self.from_frame, self.to_frame
+        armature = cast(bpy.types.Object, find_armature(context))
+        chosen = find_transition(context, armature) if find_names(context, armature) == names else None
+        return None if chosen is None else (chosen.first, chosen.second)
+
+    def list_steps(self, context: bpy.types.Context, armature: bpy.types.Object) -> Steps:
+        """What is done, step by step."""
+        raise NotImplementedError
+
+    def finish(self, context: bpy.types.Context, report: Report) -> set[str]:
+        """Keep and say what was made."""
+        motion_settings(context).report = "\n".join(report.describe())
+        self.report({"INFO"}, translate(". ".join(report.describe())))
+        return {"FINISHED"}
+
+
+class SUPPLE_OT_motion_compare(MotionOperator, bpy.types.Operator):
+    """Compare all frames of two actions, or of one with itself: list the best to pass from one to the other"""
+
+    bl_idname = "supple.motion_compare"
+    bl_label = "Compare Actions"
+    bl_options = {"REGISTER", "UNDO"}
+
+    first: StringProperty(name="Action", description="The one chosen in the panel if not given")
+    second: StringProperty(name="Second", description="The one chosen in the panel if not given")
+
+    subject = "the comparison"
+
+    def list_steps(self, context: bpy.types.Context, armature: bpy.types.Object) -> Steps:
+        names = find_names(context, armature)
+        first = self.first or names[0]
+        second = self.second or (first if self.first else names[1])
+        return compare_actions(armature, first, second, motion_settings(context).blend, find_rate(context.scene))
+
+    def finish(self, context: bpy.types.Context, report: Comparison) -> set[str]:
+        """List the transitions, and show the table as an image."""
+        settings = motion_settings(context)
+        settings.armature, settings.compared_first, settings.compared_second = (
+            report.armature, report.first, report.second,
+        )  # fmt: skip
+        settings.transitions.clear()
+        for one in report.transitions:
+            line = settings.transitions.add()
+            line.first, line.second, line.difference = one.first, one.second, one.difference
+        settings.active, settings.report = 0, ""
+        settings.image = show_table(report)
+        self.report({"INFO"}, translate(". ".join(report.describe()[:2])))
+        return {"FINISHED"}
+
+
+class SUPPLE_OT_motion_loop(MotionOperator, bpy.types.Operator):
+    """Close the action to a loop, in a new action that the armature plays as a strip"""
+
+    bl_idname = "supple.motion_loop"
+    bl_label = "Make Loop"
+    bl_options = {"REGISTER", "UNDO"}
+
+    first: StringProperty(name="Action", description="The one chosen in the panel if not given")
+    to_frame: IntProperty(name="First Frame", description="Of the loop; the most alike if not given")
+    from_frame: IntProperty(name="Last Frame", description="It gives way to the first one; the most alike if not given")
+    blend: FloatProperty(name="Blend", description="Seconds about the seam; as in the panel if not given", min=0.0)
+    repeats: IntProperty(name="Repeats", description="Cycles; as in the panel if not given", min=1, default=4)
+
+    subject = "the loop"
+
+    def list_steps(self, context: bpy.types.Context, armature: bpy.types.Object) -> Steps:
+        settings = motion_settings(context)
+        options = LoopOptions(
+            blend=self.read(context, "blend"),
+            holds_feet=settings.holds_feet,
+            travels=settings.root == "TRAVELS",
+            repeats=self.read(context, "repeats"),
+        )
+        name = self.first or find_names(context, armature)[0]
+        return make_loop(armature, name, find_rate(context.scene), options, self.read_frames(context, (name, name)))
+
+
+class SUPPLE_OT_motion_join(MotionOperator, bpy.types.Operator):
+    """Go on with the second action after the first, in a new action that the armature plays as a strip"""
+
+    bl_idname = "supple.motion_join"
+    bl_label = "Join Actions"
+    bl_options = {"REGISTER", "UNDO"}
+
+    first: StringProperty(name="Action", description="The one chosen in the panel if not given")
+    second: StringProperty(name="Second", description="The one chosen in the panel if not given")
+    from_frame: IntProperty(name="From Frame", description="Of the first action; the most alike if not given")
+    to_frame: IntProperty(name="To Frame", description="Of the second action; the most alike if not given")
+    blend: FloatProperty(name="Blend", description="Seconds about the seam; as in the panel if not given", min=0.0)
+
+    subject = "the joined actions"
+
+    def list_steps(self, context: bpy.types.Context, armature: bpy.types.Object) -> Steps:
+        settings = motion_settings(context)
+        options = Options(self.read(context, "blend"), settings.holds_feet)
+        names = find_names(context, armature)
+        first, second = self.first or names[0], self.second or names[1]
+        frames = self.read_frames(context, (first, second))
+        return join_actions(armature, first, second, find_rate(context.scene), options, frames)
+
+
+register, unregister = bpy.utils.register_classes_factory(
+    (SUPPLE_OT_motion_compare, SUPPLE_OT_motion_loop, SUPPLE_OT_motion_join)
+)

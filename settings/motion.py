@@ -1,0 +1,101 @@
+"""How motions are compared, looped and joined, and the transitions that were found: `scene.supple_motion`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+from bpy.props import (
+    BoolProperty,
+    CollectionProperty,
+    EnumProperty,
+    FloatProperty,
+    IntProperty,
+    PointerProperty,
+    StringProperty,
+)
+
+ROOT_ITEMS = (
+    ("TRAVELS", "Travels", "Each cycle goes on where the one before has ended"),
+    ("STAYS", "Stays", "The body stays in its place, as on a treadmill"),
+)
+
+
+class TransitionSettings(bpy.types.PropertyGroup):
+    """A line of the list: from a frame of the first action to one of the second."""
+
+    first: IntProperty(name="From Frame", options={"HIDDEN"})
+    second: IntProperty(name="To Frame", options={"HIDDEN"})
+    difference: FloatProperty(name="Difference", options={"HIDDEN"})
+
+
+class MotionSettings(bpy.types.PropertyGroup):
+    """`scene.supple_motion`"""
+
+    first: StringProperty(
+        name="Action", description="Action to compare, to loop, or to begin with; the one that plays if empty"
+    )
+    second: StringProperty(
+        name="Second", description="Action to compare it with, or to go on with; the first one itself if empty"
+    )
+    blend: FloatProperty(
+        name="Blend",
+        description="Seconds about the seam in which both motions are blended; 0 for as long as they need",
+        default=0.0,
+        min=0.0,
+        soft_max=2.0,
+        max=10.0,
+        precision=2,
+        step=5,
+    )
+    holds_feet: BoolProperty(
+        name="Hold Feet", description="Keep feet that are planted at the seam where they are", default=True
+    )
+    root: EnumProperty(name="Root", description="Whether a loop travels or stays in its place", items=ROOT_ITEMS)
+    repeats: IntProperty(name="Repeats", description="How many cycles a loop plays", default=4, min=1, max=1000)
+    armature: StringProperty(name="Armature", options={"HIDDEN"})
+    compared_first: StringProperty(name="First Action", options={"HIDDEN"})
+    compared_second: StringProperty(name="Second Action", options={"HIDDEN"})
+    transitions: CollectionProperty(type=TransitionSettings)
+    active: IntProperty(name="Active Transition", description="Frames that Make Loop and Join Actions take", min=0)
+    image: PointerProperty(type=bpy.types.Image, name="Image", description="The table: bright where frames are alike")
+    report: StringProperty(name="Report", options={"HIDDEN"})
+
+
+def motion_settings(context: bpy.types.Context) -> Any:
+    """What is stored of motions in the scene."""
+    return context.scene.supple_motion
+
+
+def find_transition(context: bpy.types.Context, armature: bpy.types.Object) -> Any:
+    """The active transition, if it is of the actions that are chosen, and of an armature; else None."""
+    settings = motion_settings(context)
+    chosen = armature.name, *find_names(context, armature)
+    compared = settings.armature, settings.compared_first, settings.compared_second
+    if chosen != compared or not settings.transitions:
+        return None
+    return settings.transitions[min(settings.active, len(settings.transitions) - 1)]
+
+
+def find_names(context: bpy.types.Context, armature: bpy.types.Object) -> tuple[str, str]:
+    """The names of the actions that are chosen: what plays for none, and the first one again for no second."""
+    settings = motion_settings(context)
+    data = armature.animation_data
+    playing = data.action.name if data is not None and data.action is not None else ""
+    first = settings.first or playing
+    return first, settings.second or first
+
+
+_register_classes, _unregister_classes = bpy.utils.register_classes_factory((TransitionSettings, MotionSettings))
+
+
+def register() -> None:
+    _register_classes()
+    bpy.types.Scene.supple_motion = PointerProperty(
+        type=MotionSettings, name="Supple Motion", description="How motions are compared, looped and joined"
+    )
+
+
+def unregister() -> None:
+    del bpy.types.Scene.supple_motion
+    _unregister_classes()

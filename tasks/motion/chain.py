@@ -1,0 +1,106 @@
+"""A joined motion as it plays: by itself, or as the cycles of a loop, one after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...deformers.motion.feet import find_shifts, measure_slide
+from ...deformers.motion.seams import Smoothness, measure_seam
+
+CYCLES = 5
+"""Cycles of a loop that are looked at together: in the fourth, what is held goes on as in the one before."""
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """Where the seams of a motion are, and how its cycles follow one another.
+
+    Attributes
+    ----------
+    count : int
+        Frames; of a loop the last is the first of the next cycle.
+    seam, before, after : int
+        Frame of the seam, and blended frames before and after it; a loop's is where a cycle ends.
+    transform : float array, shape (4, 4), or None
+        Of a loop: what moves a cycle to where the next one is, world space.
+    """
+
+    count: int
+    seam: int
+    before: int
+    after: int
+    transform: np.ndarray | None = None
+
+    @property
+    def starts(self) -> list[int]:
+        """Where the cycles begin, in frames of all of them."""
+        return [0] if self.transform is None else [cycle * (self.count - 1) for cycle in range(CYCLES)]
+
+    @property
+    def base(self) -> int:
+        """Where the cycle begins that is looked at."""
+        return 0 if self.transform is None else self.starts[-2]
+
+    @property
+    def blended(self) -> tuple[int, int]:
+        """First and last blended frame of the seam that is looked at, in frames of all cycles."""
+        seam = self.seam if self.transform is None else self.base
+        return seam - self.before, seam + self.after
+
+    @property
+    def all_blended(self) -> list[tuple[int, int]]:
+        """The same of all seams."""
+        if self.transform is None:
+            return [self.blended]
+        return [(start - self.before, start + self.after) for start in self.starts[1:]]
+
+    def unroll(self, points: np.ndarray) -> np.ndarray:
+        """Points of the motion, shape (F, N, 3), in all cycles."""
+        if self.transform is None:
+            return points
+        parts, current = [], points
+        for _ in self.starts:
+            parts.append(current[:-1])
+            current = current @ self.transform[:3, :3].T + self.transform[:3, 3]
+        return np.concatenate([*parts, current[:1]])
+
+    def unroll_flags(self, flags: np.ndarray) -> np.ndarray:
+        """Flags of the motion, shape (F,), in all cycles."""
+        if self.transform is None:
+            return flags
+        return np.concatenate([np.tile(flags[:-1], CYCLES), flags[:1]])
+
+    def find_shifts(self, points: np.ndarray, planted: np.ndarray) -> np.ndarray:
+        """How a foot is to be shifted in the frames of the motion, shape (F, 3).
+
+        Parameters
+        ----------
+        points : float array, shape (n, 3)
+            Of the foot, in all cycles.
+        planted : bool array, shape (n,)
+            The same.
+        """
+        fade = 2 * max(self.before, self.after, 1)
+        shifts = np.zeros_like(points)
+        if planted.all():
+            shifts[:, :2] = (points[self.base] - points)[:, :2]
+            if self.transform is not None and np.abs(self.transform - np.eye(4)).max() > 1e-9:
+                shifts[:] = 0.0  # it is carried on by each cycle, and can not stay
+        else:
+            for blended in self.all_blended:
+                shifts = shifts + find_shifts(points + shifts, planted, blended, fade)
+        shifts = shifts[self.base : self.base + self.count]
+        if self.transform is None:
+            return shifts
+        turn = np.linalg.matrix_power(self.transform[:3, :3], len(self.starts) - 2)
+        return shifts @ turn
+
+    def measure_slides(self, points: np.ndarray, planted: np.ndarray) -> float:
+        """How far a foot slides at the seam while it is planted; both in all cycles, shapes (n, 3) and (n,)."""
+        return measure_slide(points, planted, self.blended)
+
+    def measure(self, points: np.ndarray, own: list[np.ndarray]) -> Smoothness:
+        """How smooth the seam is: points in all cycles, shape (n, N, 3), and those of the motions that are joined."""
+        return measure_seam(points, self.blended, own)

@@ -1,0 +1,178 @@
+"""Which frames of two actions are alike: a table, and the best frames to pass from one to the other."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ...deformers import SkinningError
+from ...deformers.motion.seams import find_longer
+from ...deformers.motion.similarity import compare_frames
+from ...deformers.motion.transitions import Transition, choose_loop, list_transitions
+from .reading import LARGEST, Body, Performance, find_action, read_body, read_performances
+
+SHORTEST = 0.3
+"""Seconds that a loop lasts at least."""
+
+WINDOW = 0.4
+"""Seconds about a frame that are compared, and blended at least, where it is not chosen."""
+
+LONGEST = 1.0
+"""Seconds to each side that are blended at most then."""
+
+LISTED = 12
+"""Most transitions that are listed."""
+
+
+def find_rate(scene: bpy.types.Scene) -> float:
+    """Frames a second of a scene."""
+    return scene.render.fps / scene.render.fps_base
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Two actions of an armature, compared frame by frame.
+
+    Attributes
+    ----------
+    armature, first, second : str
+        Names; both actions are the same where one is compared with itself.
+    starts : (int, int)
+        First frame of each.
+    table : float32 array, shape (FA, FB)
+        Differences of frames, millimeters at a height of 1.8 m.
+    transitions : list of Transition
+        The best, with frames of the actions.
+    """
+
+    armature: str
+    first: str
+    second: str
+    starts: tuple[int, int]
+    table: np.ndarray
+    transitions: list[Transition]
+
+    def describe(self) -> list[str]:
+        """Sentences without a full stop."""
+        rows, columns = self.table.shape
+        if not self.transitions:
+            return [f"'{self.first}' is too short for a loop"]
+        lines = [f"From '{self.first}' to '{self.second}', {rows} x {columns} frames compared"]
+        return lines + [describe_transition(one) for one in self.transitions]
+
+    def as_json(self) -> dict[str, Any]:
+        """The same as plain data."""
+        return {
+            "armature": self.armature,
+            "actions": [self.first, self.second],
+            "transitions": [
+                {"from": one.first, "to": one.second, "difference_mm": round(one.difference, 2)}
+                for one in self.transitions
+            ],
+        }
+
+
+def describe_transition(transition: Transition) -> str:
+    """Words for a transition whose difference is in millimeters."""
+    return f"From frame {transition.first} to frame {transition.second}: {transition.difference:.0f} mm apart"
+
+
+def compare_actions(
+    armature: bpy.types.Object, first: str, second: str, blend: float, rate: float
+) -> Generator[Any, Any, Comparison]:
+    """Compare all frames of two actions, or of one with itself.
+
+    Parameters
+    ----------
+    armature : Object
+    first, second : str
+        Names of actions; "" for the one that the armature plays, and for the same as the first.
+    blend : float
+        Seconds about each frame that are compared; 0 for `WINDOW`.
+    rate : float
+        Frames a second.
+
+    Yields
+    ------
+    float or function
+        As `tasks/steps.py` says.
+
+    Raises
+    ------
+    SkinningError
+        Where an action is not there, is too short, or moves nothing of the armature.
+    """
+    whole = read_body(armature)
+    one = find_action(armature, first)
+    two = find_action(armature, second) if second else one
+    body, _, _, performances = yield from read_performances(whole, [one, two])
+    table = yield from compare_performances(body, performances[0], performances[1], find_reach(blend, rate))
+    shortest = find_shortest(rate) if one == two else 0
+    starts = performances[0].frames.start, performances[1].frames.start
+    found = [
+        Transition(starts[0] + best.first, starts[1] + best.second, best.difference)
+        for best in list_transitions(table, LISTED, find_reach(blend, rate), shortest)
+    ]
+    return Comparison(armature.name, one.name, two.name, starts, table, found)
+
+
+def find_reach(blend: float, rate: float) -> int:
+    """Frames to each side that are compared; `blend` is 0 where it is not chosen."""
+    return max(1, round(0.5 * (blend or WINDOW) * rate))
+
+
+def find_blend(blend: float, rate: float, difference: float, performances: Sequence[Performance]) -> int:
+    """Frames to each side that are blended: where that is not chosen, as many as a difference needs."""
+    reach = find_reach(blend, rate)
+    if blend:
+        return reach
+    needed = find_longer(difference, [each.motion.points for each in performances])
+    return int(min(max(reach, needed), LONGEST * rate))
+
+
+def find_shortest(rate: float) -> int:
+    """Least frames of a loop."""
+    return max(2, round(SHORTEST * rate))
+
+
+def compare_performances(
+    body: Body, first: Performance, second: Performance, reach: int
+) -> Generator[Any, Any, np.ndarray]:
+    """Steps that return the table of `Comparison`; raises SkinningError where there are too many frames."""
+    count = len(first.frames) * len(second.frames)
+    if count > LARGEST:
+        raise SkinningError(
+            f"{len(first.frames):,} x {len(second.frames):,} frames are too many to compare: shorten the actions"
+        )
+    table = yield lambda progress: compare_frames(first.motion, second.motion, reach, progress)
+    return table * np.float32(body.in_millimeters(1.0))
+
+
+def find_loop(table: np.ndarray, performance: Performance, rate: float) -> Transition:
+    """The best loop, in frames from 0; raises SkinningError where the action is too short for one.
+
+    Parameters
+    ----------
+    table : float array, shape (F, F)
+    performance : Performance
+    rate : float
+    """
+    found = choose_loop(table, find_shortest(rate))
+    if found is None:
+        raise SkinningError(
+            f"Action '{performance.name}' is too short for a loop: it has {len(performance.frames)} frames, and a loop "
+            f"needs more than {find_shortest(rate)}"
+        )
+    return found
+
+
+def find_join(table: np.ndarray) -> Transition:
+    """The best frames to join two actions: in the later half of the first, and the earlier half of the second."""
+    later, earlier = table.shape[0] // 2, max(1, (table.shape[1] + 1) // 2)
+    part = table[later:, :earlier]
+    row, column = divmod(int(np.argmin(part)), part.shape[1])
+    return Transition(later + row, column, float(part[row, column]))

@@ -1,0 +1,67 @@
+"""Move a whole motion: where its topmost nodes are, and what moves them together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...bridge.channels import OBJECT, BoneRest, Matrices
+from ...deformers.motion.blending import Clip
+from .layout import Layout
+
+STRAIGHT = 1e-5
+"""Turn of a cycle, radians, below which it goes straight on."""
+
+
+@dataclass(frozen=True, eq=False)
+class Carriers:
+    """The nodes that carry a motion.
+
+    Attributes
+    ----------
+    nodes : int array, shape (n,)
+        Among those of the layout.
+    spaces : float array, shape (n, 4, 4)
+        From the space of each node's channels to world space.
+    """
+
+    nodes: np.ndarray
+    spaces: np.ndarray
+
+    def move(self, clip: Clip, transforms: np.ndarray) -> Clip:
+        """A clip moved in world space, by a transform of shape (4, 4), or by one a frame, (F, 4, 4)."""
+        inner = np.linalg.pinv(self.spaces) @ transforms[..., None, :, :] @ self.spaces
+        left, _, right = np.linalg.svd(inner[..., :3, :3])
+        inner[..., :3, :3] = left @ right
+        return clip.moved(self.nodes, inner)
+
+
+def find_spaces(layout: Layout, rest: BoneRest, names: Sequence[str], matrices: Matrices) -> Carriers:
+    """The spaces of the nodes that carry a motion, in its first frame: what is above them does not move."""
+    spaces = []
+    for name in names:
+        if name == OBJECT:
+            spaces.append(matrices.world[0] @ np.linalg.pinv(matrices.own[0]))
+        else:
+            bone = rest.names.index(name)
+            spaces.append(matrices.world[0] @ matrices.pose[0, bone] @ np.linalg.pinv(matrices.basis[0, bone]))
+    return Carriers(layout.index(names), np.array(spaces).reshape(-1, 4, 4))
+
+
+def share_of(transform: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Shares, shape (F,), of a turn about the vertical with a shift on the ground, (4, 4): shape (F, 4, 4).
+
+    A turn is about its pole, so that all points go along circles, at one speed.
+    """
+    angle = np.arctan2(transform[1, 0], transform[0, 0])
+    result = np.tile(np.eye(4), (len(shares), 1, 1))
+    if abs(angle) < STRAIGHT:
+        result[:, :2, 3] = shares[:, None] * transform[:2, 3]
+        return result
+    pole = np.linalg.solve(np.eye(2) - transform[:2, :2], transform[:2, 3])
+    cosines, sines = np.cos(shares * angle), np.sin(shares * angle)
+    result[:, 0, 0], result[:, 0, 1], result[:, 1, 0], result[:, 1, 1] = cosines, -sines, sines, cosines
+    result[:, :2, 3] = pole - result[:, :2, :2] @ pole
+    return result

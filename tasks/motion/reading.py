@@ -1,0 +1,228 @@
+"""Actions of an armature as channels, and where its bones are then."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ...bridge.animation import new_action
+from ...bridge.channels import (
+    BoneRest,
+    Matrices,
+    Sampled,
+    join_frames,
+    read_bone_rest,
+    read_matrices,
+    sample_curves,
+)
+from ...deformers import SkinningError
+from ...deformers.motion.blending import Clip
+from ...deformers.motion.feet import Foot, find_feet
+from ...deformers.motion.similarity import Motion
+from ..actions import alone, list_actions, set_frames
+from ..stack import check_not_linked
+from .layout import Layout, find_carried, find_moving, plan_layout
+
+AT_A_TIME = 32
+"""Frames that are read between two drawings of the window."""
+
+LARGEST = 40_000_000
+"""Most pairs of frames that are compared."""
+
+UPRIGHT = 0.3
+"""Least height of a body, in parts of its largest extent."""
+
+MAN = 1.8
+"""Height, in meters, of the figure that lengths in reports are scaled to."""
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """An armature whose motions are compared and joined.
+
+    Attributes
+    ----------
+    armature : Object
+    rest : BoneRest
+    weights : float array, shape (2 B,)
+        How much the head, then the tail, of each bone counts; 0 for bones that deform nothing, or that no motion moves.
+    height : float
+        In Blender units.
+    feet : list of Foot
+    """
+
+    armature: bpy.types.Object
+    rest: BoneRest
+    weights: np.ndarray
+    height: float
+    feet: list[Foot]
+
+    def place(self, matrices: Matrices) -> np.ndarray:
+        """Heads of all bones, then their tails, world space, shape (F, 2 B, 3)."""
+        lengths = np.linalg.norm(self.rest.tails - self.rest.heads, axis=1)
+        scale = np.linalg.norm(np.array(self.armature.matrix_world, np.float64)[:3, :3], axis=0).mean()
+        heads = matrices.pose[..., :3, 3]
+        tails = heads + matrices.pose[..., :3, 1] * (lengths / max(scale, 1e-12))[:, None]
+        points = np.concatenate([heads, tails], axis=1)
+        return np.einsum("fij,fnj->fni", matrices.world[:, :3, :3], points) + matrices.world[:, None, :3, 3]
+
+    def to_motion(self, matrices: Matrices) -> Motion:
+        """The points that count."""
+        counts = self.weights > 0.0
+        return Motion(self.place(matrices)[:, counts], self.weights[counts])
+
+    def moved_by(self, sampled: Sequence[Sequence[Sampled]]) -> Body:
+        """The same, where nothing counts that actions leave where it is."""
+        carried = np.tile(find_carried(self.rest, find_moving(sampled)), 2) * self.weights
+        return replace(self, weights=carried / carried.sum()) if carried.any() else self
+
+    def in_millimeters(self, length: float) -> float:
+        """A length on a figure of `MAN` meters."""
+        return 1e3 * MAN * length / self.height
+
+
+def read_body(armature: bpy.types.Object) -> Body:
+    """An armature object; raises SkinningError where it has no bones, or can not be animated."""
+    check_not_linked(armature)
+    if not armature.pose.bones:
+        raise SkinningError(f"'{armature.name}' has no bones: choose another armature")
+    if armature.mode == "EDIT":
+        raise SkinningError(f"'{armature.name}' is in Edit Mode: leave it first")
+    if armature.data.pose_position == "REST":
+        raise SkinningError(f"'{armature.name}' is shown at rest: set it to Pose Position, in its properties")
+    data = armature.animation_data
+    if data is not None and data.use_tweak_mode:
+        raise SkinningError(f"A strip of '{armature.name}' is being tweaked: leave Tweak Mode first")
+    rest = read_bone_rest(armature)
+    lengths = np.linalg.norm(rest.tails - rest.heads, axis=1) * (rest.deforms if rest.deforms.any() else 1.0)
+    if not np.isfinite(lengths).all() or not lengths.any():
+        raise SkinningError(f"The bones of '{armature.name}' have no length: repair them in Edit Mode")
+    extents = np.ptp(np.concatenate([rest.heads, rest.tails]), axis=0)
+    height = max(float(extents[2]), UPRIGHT * float(extents.max()))
+    weights = np.tile(lengths / (2.0 * lengths.sum()), 2)
+    return Body(armature, rest, weights, height, find_feet(rest.heads, rest.parents))
+
+
+def find_action(armature: bpy.types.Object, name: str) -> bpy.types.Action:
+    """The action of a name, or the one that an armature plays if there is none; raises SkinningError.
+
+    It must move a bone of the armature, or the armature itself, and have two frames or more.
+    """
+    data = armature.animation_data
+    action = bpy.data.actions.get(name) if name else data.action if data is not None else None
+    if action is None and name:
+        known = ", ".join(f"'{other.name}'" for other in list_actions(armature)[:5])
+        raise SkinningError(f"There is no action '{name}': those of '{armature.name}' are {known or 'none'}")
+    if action is None:
+        raise SkinningError(f"'{armature.name}' plays no action: choose one, or animate it")
+    if len(list_inner_frames(action)) < 2:
+        raise SkinningError(f"Action '{action.name}' has fewer than two frames: choose a longer one")
+    return action
+
+
+def list_inner_frames(action: bpy.types.Action) -> range:
+    """The whole frames of an action, none beyond its ends."""
+    start, end = action.frame_range
+    return range(math.ceil(start - 1e-3), math.floor(end + 1e-3) + 1)
+
+
+@contextmanager
+def playing(armature: bpy.types.Object, action: bpy.types.Action) -> Iterator[bpy.types.Scene]:
+    """A scene with an armature that plays an action, in full and without the strips under it."""
+    with alone(armature, action) as scene, ExitStack() as afterward:
+        data: Any = armature.animation_data
+        for name, value in (("use_nla", False), ("action_influence", 1.0), ("action_blend_type", "REPLACE")):
+            afterward.callback(setattr, data, name, getattr(data, name))
+            setattr(data, name, value)
+        yield scene
+
+
+def sample_action(body: Body, action: bpy.types.Action) -> list[Sampled]:
+    """What an action animates, in its frames; raises SkinningError where it moves nothing of the armature."""
+    with playing(body.armature, action):
+        sampled = sample_curves(body.armature, list_inner_frames(action))
+    if not any(one.channel for one in sampled):
+        raise SkinningError(f"Action '{action.name}' moves no bone of '{body.armature.name}': choose one of its own")
+    return sampled
+
+
+def take_part(steps: Generator[float, None, Any], start: float, part: float) -> Generator[float, None, Any]:
+    """Steps whose shares are part of a whole that has `start` behind it; they return what the steps return."""
+    while True:
+        try:
+            share = next(steps)
+        except StopIteration as end:
+            return end.value
+        yield start + part * share
+
+
+def evaluate(body: Body, layout: Layout, clip: Clip, first_frame: int) -> Generator[float, None, Matrices]:
+    """The matrices of all bones when channels are as in a clip; yields the share of the frames that are read."""
+    with ExitStack() as afterward:
+        action = new_action("Supple Motion", layout.list_curves(clip, first_frame))
+        afterward.callback(bpy.data.actions.remove, action)
+        parts = []
+        for start in range(0, len(clip), AT_A_TIME):
+            frames = range(first_frame + start, first_frame + min(start + AT_A_TIME, len(clip)))
+            parts += _read_frames(body.armature, action, frames)
+            yield min(1.0, (start + AT_A_TIME) / len(clip))
+    return join_frames(parts)
+
+
+def _read_frames(armature: bpy.types.Object, action: bpy.types.Action, frames: Sequence[int]) -> list[Matrices]:
+    with playing(armature, action) as scene:
+        return [read_matrices(armature.evaluated_get(depsgraph)) for depsgraph in set_frames(scene, frames)]
+
+
+@dataclass(frozen=True, eq=False)
+class Performance:
+    """An action of an armature: its frames, channels, and where its bones are.
+
+    Attributes
+    ----------
+    name : str
+    frames : range
+    clip : Clip
+    matrices : Matrices
+    motion : Motion
+    """
+
+    name: str
+    frames: range
+    clip: Clip
+    matrices: Matrices
+    motion: Motion
+
+
+def read_performances(
+    body: Body, actions: Sequence[bpy.types.Action]
+) -> Generator[float, None, tuple[Body, Layout, tuple[str, ...], list[Performance]]]:
+    """Read actions, each once.
+
+    What is returned is the body with what moves of it, the layout of channels, the nodes that carry the motion, and
+    what the actions are.
+
+    Yields
+    ------
+    float
+        The share that is done.
+    """
+    different = list(dict.fromkeys(actions))
+    sampled = [sample_action(body, action) for action in different]
+    body = body.moved_by(sampled)
+    turned = [body.rest.names[bone] for foot in body.feet for bone in (foot.hip, foot.knee, foot.ankle)]
+    layout, carriers = plan_layout(body.armature, body.rest, sampled, turned)
+    read: dict[str, Performance] = {}
+    for number, (action, curves) in enumerate(zip(different, sampled, strict=True)):
+        frames = list_inner_frames(action)
+        clip = layout.read(curves, len(frames))
+        steps = evaluate(body, layout, clip, frames.start)
+        matrices = yield from take_part(steps, number / len(different), 1.0 / len(different))
+        read[action.name] = Performance(action.name, frames, clip, matrices, body.to_motion(matrices))
+    return body, layout, carriers, [read[action.name] for action in actions]

@@ -1,0 +1,225 @@
+"""Loops and joins of a walker, whatever rotates and carries it, and what becomes of the file."""
+
+import bpy
+import numpy as np
+import pytest
+from scenes_motion import add_walk, add_walker, clear, list_keys, read_action, read_joints
+
+from scenes import push, redo, reset, save, select, undo
+from supple.settings.motion import motion_settings
+from supple.tasks.motion.compare import compare_actions, find_rate
+from supple.tasks.motion.seams import LoopOptions, Options, join_actions, make_loop
+from supple.tasks.steps import take_all
+
+RATE = 24.0
+JOLT = 1.6
+"""Largest acceleration of a joint at a seam, to the largest that the motions have."""
+
+
+def jolts(points: np.ndarray, own: list[np.ndarray]) -> float:
+    largest = max(np.linalg.norm(np.diff(each, 2, axis=0), axis=2).max() for each in own)
+    return float(np.linalg.norm(np.diff(points, 2, axis=0), axis=2).max() / largest)
+
+
+@pytest.mark.parametrize("mode", ["QUATERNION", "XYZ", "ZXY", "AXIS_ANGLE"])
+def test_a_loop_of_any_rotation_mode(mode):
+    armature = add_walker(mode)
+    walk = add_walk(armature, frames=range(-5, 60))
+    before, own = list_keys(walk), read_action(armature, walk, range(-5, 60))
+    report = take_all(make_loop(armature, "Walk", RATE, LoopOptions(repeats=3)))
+    cycle = report.pair[0] - report.pair[1]
+    assert cycle in (30, 60)
+    assert report.frames == (report.pair[1], report.pair[1] + 3 * cycle)
+    assert report.step == pytest.approx(cycle * 0.03 * 1.8 / 1.8, rel=0.05)
+    points = read_joints(armature, range(report.frames[0], report.frames[1] + 1))
+    points = points[:, 1:]  # the root does not move
+    travel = points[cycle] - points[0]
+    assert travel == pytest.approx(np.tile([0.0, -0.03 * cycle, 0.0], (len(travel), 1)), abs=0.02)
+    assert points[2 * cycle] - points[cycle] == pytest.approx(travel, abs=1e-4)
+    assert jolts(points, [own[:, 1:]]) < JOLT
+    assert list_keys(walk) == before
+
+
+@pytest.mark.parametrize("mover", ["hips", "root", ""])
+def test_a_join_goes_on_where_the_first_ends(mover):
+    armature = add_walker()
+    first = add_walk(armature, "First", frames=range(10, 60), turn=0.01, mover=mover or "hips")
+    clear(armature)
+    if not mover:
+        first = add_walk(armature, "Object", mover="")
+        armature.location = 0, 0, 0
+    second = add_walk(armature, "Second", frames=range(100, 170), speed=0.04, turn=-0.02 if mover else 0.0, mover=mover)
+    before = list_keys(first), list_keys(second)
+    own = [read_action(armature, action, range(*map(round, action.frame_range))) for action in (first, second)]
+    report = take_all(join_actions(armature, first.name, "Second", RATE, Options(0.4)))
+    assert report.frames[0] == round(first.frame_range[0])
+    points = read_joints(armature, range(report.frames[0], report.frames[1] + 1))
+    count = report.blended[0] - report.frames[0] - 10  # a foot may begin to come down earlier
+    assert points[:count] == pytest.approx(own[0][:count], abs=1e-4)
+    assert jolts(points, own) < JOLT
+    steps = np.linalg.norm(np.diff(points[:, 1], axis=0), axis=1)
+    assert steps.max() < 0.05
+    lengths = np.linalg.norm(points[:, 2] - points[:, 1], axis=1)
+    assert lengths == pytest.approx(lengths[0], rel=1e-4)
+    assert (list_keys(first), list_keys(second)) == before
+
+
+def test_a_loop_that_stays():
+    armature = add_walker()
+    add_walk(armature)
+    report = take_all(make_loop(armature, "", RATE, LoopOptions(travels=False, repeats=5)))
+    (track,) = [track for track in armature.animation_data.nla_tracks if not track.mute]
+    (strip,) = track.strips
+    assert strip.repeat == 5.0
+    action = strip.action
+    assert (action.use_cyclic, action.frame_start, action.frame_end) == (True, *report.frames)
+    points = read_joints(armature, range(report.frames[0], report.frames[1] + 1))
+    assert points[0] == pytest.approx(points[-1], abs=1e-4)
+    assert np.ptp(points[:, 1], axis=0).max() < 0.03
+
+
+def test_planted_feet_stay_and_can_be_let_go():
+    armature = add_walker()
+    add_walk(armature, "Still", speed=0.0, period=1e9, frames=range(1, 30))
+    clear(armature)
+    action = add_walk(armature, "Apart", speed=0.0, period=1e9, frames=range(1, 30))
+    for curve in [one for one in _curves(action) if "thigh" in one.data_path and one.array_index == 1]:
+        for key in curve.keyframe_points:
+            key.co.y += 0.08 if "thigh.l" in curve.data_path else -0.05
+    loose = take_all(join_actions(armature, "Still", "Apart", RATE, Options(0.4, holds_feet=False), (15, 15)))
+    held = take_all(join_actions(armature, "Still", "Apart", RATE, Options(0.4), (15, 15)))
+    assert loose.slide == loose.slide_before > 20.0
+    assert held.slide_before == pytest.approx(loose.slide, rel=1e-3)
+    assert held.slide < 1.0
+    assert held.planted == 2
+    points = read_joints(armature, range(1, 30))
+    toes = points[:, [6, 10]]
+    assert np.ptp(toes[:, :, :2], axis=0).max() < 1e-3
+
+
+def _curves(action: bpy.types.Action) -> list:
+    if not hasattr(action, "layers"):
+        return list(action.fcurves)
+    return [
+        curve for layer in action.layers for strip in layer.strips for bag in strip.channelbags for curve in bag.fcurves
+    ]
+
+
+def test_values_and_switches_are_carried_along():
+    armature = add_walker()
+    bone = armature.pose.bones["chest"]
+    bone["ik"] = 0.0
+    for name, value in (("A", 0.0), ("B", 1.0)):
+        action = add_walk(armature, name)
+        bone["ik"] = value
+        bone.keyframe_insert('["ik"]', frame=1)
+        for curve in _curves(action):
+            if "ik" in curve.data_path:
+                curve.keyframe_points[0].interpolation = "CONSTANT"
+        clear(armature)
+    report = take_all(join_actions(armature, "A", "B", RATE, pair=(30, 30)))
+    made = bpy.data.actions[report.action]
+    (curve,) = [one for one in _curves(made) if "ik" in one.data_path]
+    assert [curve.evaluate(frame) for frame in (29, 30, 31, 40)] == [0.0, 0.0, 1.0, 1.0]
+
+
+def test_what_a_comparison_finds():
+    armature = add_walker()
+    add_walk(armature)
+    found = take_all(compare_actions(armature, "Walk", "", 0.4, RATE))
+    assert found.table.shape == (61, 61)
+    assert {one.first - one.second for one in found.transitions} & {29, 30, 31}
+    assert len(bpy.data.actions) == 1
+    assert len(bpy.data.scenes) == 1
+
+
+def test_a_comparison_counts_in_the_fifth_of_a_second_at_any_rate():
+    armature = add_walker()
+    add_walk(armature, "Slow")
+    clear(armature)
+    add_walk(armature, "Fast", frames=range(1, 302), period=150.0, speed=0.006)
+    tables = [
+        take_all(compare_actions(armature, name, "", 0.4, rate)).table
+        for name, rate in (("Slow", 24.0), ("Fast", 120.0))
+    ]
+    inner = slice(6, -6)  # at the ends, windows are shorter
+    sparse = tables[1][::5, ::5][inner, inner]
+    assert sparse == pytest.approx(tables[0][inner, inner], abs=0.1 * float(tables[0].max()))
+
+
+def test_operators_list_loop_join_and_are_undone():
+    armature = add_walker()
+    add_walk(armature, "A")
+    add_walk(armature, "B", speed=0.04)
+    select(armature)
+    settings = motion_settings(bpy.context)
+    settings.first, settings.second = "A", "B"
+    push("built")
+    assert bpy.ops.supple.motion_compare() == {"FINISHED"}
+    push("compare")
+    assert 0 < len(settings.transitions) <= 12
+    assert tuple(settings.image.size) == (61 * 7, 61 * 7)
+    settings.active = min(2, len(settings.transitions) - 1)
+    chosen = settings.transitions[settings.active]
+    frames = chosen.first, chosen.second
+    push("choose")
+    assert bpy.ops.supple.motion_join() == {"FINISHED"}
+    push("join")
+    assert f"frame {frames[0]} of 'A' goes on with frame {frames[1]} of 'B'" in motion_settings(bpy.context).report
+    data = bpy.data.objects["Walker"].animation_data
+    assert data.action is None
+    assert [(track.name, track.mute) for track in data.nla_tracks] == [("B", True), ("A + B", False)]
+    undo()
+    data = bpy.data.objects["Walker"].animation_data
+    assert data.action.name == "B"
+    assert not data.nla_tracks
+    assert "A + B" not in bpy.data.actions
+    redo()
+    assert "A + B" in bpy.data.actions
+    undo()
+    select(bpy.data.objects["Walker"])
+    assert bpy.ops.supple.motion_loop(first="A") == {"FINISHED"}
+    assert "A Loop" in bpy.data.actions
+    assert bpy.ops.supple.motion_loop(first="A", to_frame=2, from_frame=32, repeats=2) == {"FINISHED"}
+    assert tuple(map(round, bpy.data.actions["A Loop.001"].frame_range)) == (2, 62)
+
+
+def test_a_comparison_again_takes_the_place_of_its_image():
+    armature = add_walker()
+    add_walk(armature)
+    select(armature)
+    for _ in range(2):
+        bpy.ops.supple.motion_compare()
+    assert [image.name for image in bpy.data.images if "Walk" in image.name] == ["Walk / Walk"]
+
+
+def test_the_result_is_in_the_file(tmp_path):
+    armature = add_walker()
+    add_walk(armature)
+    select(armature)
+    bpy.ops.supple.motion_loop()
+    frames = range(1, 60)
+    points = read_joints(armature, frames)
+    path = save(tmp_path / "walker.blend")
+    reset()
+    bpy.ops.wm.open_mainfile(filepath=str(path))
+    assert read_joints(bpy.data.objects["Walker"], frames) == pytest.approx(points, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "second"),
+    [
+        ("fox", "Walk_Armature", "Run_Armature"),
+        ("kaykit_knight", "Running_A_Rig", "Jump_Full_Long_Rig"),
+        ("human_male", "cmu_02_01_walk", "cmu_05_06_dance"),
+    ],
+)
+def test_real_characters(asset, name, first, second):
+    bpy.ops.wm.open_mainfile(filepath=str(asset(name)))
+    armature = next(obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE")
+    rate = find_rate(bpy.context.scene)
+    report = take_all(join_actions(armature, first, second, rate))
+    assert report.smoothness.inside > 0.95
+    assert report.slide < 5.0
+    loop = take_all(make_loop(armature, first, rate))
+    assert loop.slide < 5.0

@@ -1,0 +1,76 @@
+"""The Motion panel: actions that are compared, the transitions between them, loops and joins."""
+
+from __future__ import annotations
+
+import bpy
+
+from ..settings.character import find_armature
+from ..settings.motion import find_names, find_transition, motion_settings
+from ..translations import translate
+from .panels import SupplePanel
+from .reports import draw_hint, draw_message
+
+HINT = "Finds frames that are alike, closes actions to loops, and joins them so that nothing pops and no foot slides"
+
+
+class SUPPLE_UL_transitions(bpy.types.UIList):
+    """Frames to pass from one action to the other, the best first"""
+
+    def draw_item(
+        self,
+        _context: bpy.types.Context,
+        layout: bpy.types.UILayout,
+        _data: bpy.types.PropertyGroup,
+        item: bpy.types.PropertyGroup,
+        _icon: int,
+        _active_data: bpy.types.PropertyGroup,
+        _active_property: str,
+    ) -> None:
+        row = layout.row(align=True)
+        row.label(text=translate(f"Frame {item.first} to {item.second}"), icon="ACTION_TWEAK", translate=False)
+        row.label(text=f"{item.difference:.0f} mm", translate=False)
+
+
+class VIEW3D_PT_supple_motion(SupplePanel, bpy.types.Panel):
+    """Loops and joins of actions"""
+
+    bl_label = "Motion"
+    bl_order = 4
+    bl_options = {"DEFAULT_CLOSED"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        armature = find_armature(context)
+        return armature is not None and armature.type == "ARMATURE"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        layout, settings, armature = self.layout, motion_settings(context), find_armature(context)
+        draw_hint(layout, context, HINT)
+        layout.use_property_split = True
+        layout.use_property_decorate = False
+        column = layout.column(align=True)
+        column.prop_search(settings, "first", bpy.data, "actions", icon="ACTION")
+        column.prop_search(settings, "second", bpy.data, "actions", icon="ACTION")
+        layout.operator("supple.motion_compare", icon="VIEWZOOM")
+        if armature is not None and find_transition(context, armature) is not None:
+            layout.template_list(
+                SUPPLE_UL_transitions.__name__, "", settings, "transitions", settings, "active", rows=4
+            )
+            if settings.image is not None:
+                layout.label(text=settings.image.name, icon="IMAGE_DATA", translate=False)
+        column = layout.column(align=True)
+        column.prop(settings, "blend")
+        column.prop(settings, "holds_feet")
+        first, second = find_names(context, armature) if armature is not None else ("", "")
+        column = layout.column(align=True)
+        column.row().prop(settings, "root", expand=True)
+        column.prop(settings, "repeats")
+        layout.operator("supple.motion_loop", icon="FILE_REFRESH")
+        row = layout.row()
+        row.enabled = first != second
+        row.operator("supple.motion_join", icon="NLA")
+        if settings.report:
+            draw_message(layout, context, settings.report, icon="INFO")
+
+
+register, unregister = bpy.utils.register_classes_factory((SUPPLE_UL_transitions, VIEW3D_PT_supple_motion))
