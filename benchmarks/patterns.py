@@ -123,7 +123,7 @@ def run_draw(package: str, _arguments: argparse.Namespace) -> None:
     rows = []
     for width, target in DRAW_TARGETS.items():
         start = time.perf_counter()
-        heights, _ = maps.bind_map(body.obj, width, width)
+        heights = maps.bind_map(body.obj, width, width).heights
         bound = time.perf_counter() - start
         steps = {
             "at rest": lambda heights=heights: patterns.draw_heights(heights, [0.0] * 11),
@@ -135,7 +135,7 @@ def run_draw(package: str, _arguments: argparse.Namespace) -> None:
             rows.append(
                 (f"{width} x {width}", f"{covered:.0%}", name, duration, target, judge(duration, target), bound)
             )
-    depsgraph, (_, laid) = bpy.context.evaluated_depsgraph_get(), maps.bind_points(body.obj)
+    depsgraph, laid = bpy.context.evaluated_depsgraph_get(), maps.bind_points(body.obj)
     for name, duration in interleave({"amounts": lambda: maps.read_amounts(body.obj, laid, depsgraph)}).items():
         rows.append(("-", "-", name, duration, "-", "-", "-"))
     print_table(("map", "covered", "drawn", "ms", "target", "met", "bind, s"), rows)

@@ -1,7 +1,8 @@
 """Charts of patterns on a mesh: what is read to make them, and the attributes that store them.
 
 An attribute stores charts that share no face, for each corner of a face (s, t, number): the corner's coordinates in the
-height map, and the pattern's number; (0, 0, 0) where there is none.
+height map, and the pattern's number; (0, 0, 0) where there is none. Where compression brings patterns out, there are
+attributes for what measures it, too.
 """
 
 from __future__ import annotations
@@ -9,19 +10,25 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Collection, Sequence
+from typing import Any
 
 import bpy
 import numpy as np
 
-from .meshes import read_face_corners, read_points
+from ..deformers.patterns.compression import GaugeLayer
+from .arrays import read_array
+from .meshes import mesh_of, read_face_corners, read_points
 
 PREFIX = "supple_"
 
 KEYS = re.compile("[0-9a-f]{8}")
 """Keys of objects, by which their patterns' charts are told apart."""
 
-CHARTS = re.compile(f"{PREFIX}({KEYS.pattern})_[0-9]+")
-"""Names of the attributes that hold charts, with the object's key."""
+COEFFICIENTS, FACES = "coefficients", "faces"
+"""Attributes of a layer of gauges, on the faces' corners and on the faces."""
+
+CHARTS = re.compile(f"{PREFIX}({KEYS.pattern})_(?:{COEFFICIENTS}_|{FACES}_)?[0-9]+")
+"""Names of the attributes that hold charts, or what measures compression, with the object's key."""
 
 
 def read_uv(mesh: bpy.types.Mesh) -> np.ndarray | None:
@@ -64,6 +71,15 @@ def chart_name(key: str, layer: int) -> str:
     return f"{PREFIX}{key}_{layer}"
 
 
+def gauge_names(key: str, layer: int) -> tuple[str, str, str]:
+    """Names of the attributes of a layer of gauges: coefficients, faces, and the compression that nodes store."""
+    return (
+        f"{PREFIX}{key}_{COEFFICIENTS}_{layer}",
+        f"{PREFIX}{key}_{FACES}_{layer}",
+        f"{PREFIX}{key}_compression_{layer}",
+    )
+
+
 def write_charts(mesh: bpy.types.Mesh, key: str, layers: Sequence[np.ndarray]) -> None:
     """Store layers of charts in a mesh, and remove layers of the same key beyond them.
 
@@ -76,19 +92,72 @@ def write_charts(mesh: bpy.types.Mesh, key: str, layers: Sequence[np.ndarray]) -
         (s, t, number) of each corner.
     """
     for index, values in enumerate(layers):
-        name = chart_name(key, index)
-        attribute = mesh.attributes.get(name)
-        if attribute is not None and (attribute.domain, attribute.data_type) != ("CORNER", "FLOAT_VECTOR"):
-            mesh.attributes.remove(attribute)
-            attribute = None
-        if attribute is None:
-            attribute = mesh.attributes.new(name, "FLOAT_VECTOR", "CORNER")
-        attribute.data.foreach_set("vector", np.ascontiguousarray(values, np.float32).ravel())
+        _write(mesh, chart_name(key, index), "FLOAT_VECTOR", "CORNER", values)
     index = len(layers)
     while (attribute := mesh.attributes.get(chart_name(key, index))) is not None:
         mesh.attributes.remove(attribute)
         index += 1
     mesh.update_tag()
+
+
+def write_gauges(mesh: bpy.types.Mesh, key: str, layers: Sequence[GaugeLayer]) -> None:
+    """Store layers of gauges in a mesh, and remove layers of the same key beyond them.
+
+    Parameters
+    ----------
+    mesh : Mesh
+    key : str
+        Of the object whose patterns they are for.
+    layers : sequence of GaugeLayer
+    """
+    for index, layer in enumerate(layers):
+        coefficients, faces, _ = gauge_names(key, index)
+        values = np.zeros(len(mesh.loops), np.float32)
+        values[layer.corners] = layer.coefficients
+        _write(mesh, coefficients, "FLOAT", "CORNER", values)
+        values = np.zeros((len(mesh.polygons), 3), np.float32)
+        values[layer.faces] = np.stack([layer.numbers, layer.shares, layer.weights], axis=1)
+        _write(mesh, faces, "FLOAT_VECTOR", "FACE", values)
+    index = len(layers)
+    while stale := [name for name in gauge_names(key, index) if name in mesh.attributes]:
+        for name in stale:
+            mesh.attributes.remove(mesh.attributes[name])
+        index += 1
+    mesh.update_tag()
+
+
+def _write(mesh: bpy.types.Mesh, name: str, data_type: Any, domain: Any, values: np.ndarray) -> None:
+    """Store values in an attribute of a mesh, made anew where it is of another kind."""
+    attribute = mesh.attributes.get(name)
+    if attribute is not None and (attribute.domain, attribute.data_type) != (domain, data_type):
+        mesh.attributes.remove(attribute)
+        attribute = None
+    if attribute is None:
+        attribute = mesh.attributes.new(name, data_type, domain)
+    data: Any = attribute
+    data.data.foreach_set("vector" if values.ndim == 2 else "value", np.ascontiguousarray(values, np.float32).ravel())
+
+
+def read_compression(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, name: str) -> np.ndarray | None:
+    """What nodes have stored of the compression at an object's vertices, float32, shape (V,).
+
+    Parameters
+    ----------
+    obj : Object
+    depsgraph : Depsgraph
+    name : str
+        Of the attribute.
+
+    Returns
+    -------
+    float32 array, shape (V,), or None
+        None where it is not there, or modifiers have changed the vertices since.
+    """
+    mesh = mesh_of(obj.evaluated_get(depsgraph))
+    attribute: Any = mesh.attributes.get(name)
+    if attribute is None or len(mesh.vertices) != len(mesh_of(obj).vertices):
+        return None
+    return read_array(attribute.data, "value")
 
 
 def remove_charts(mesh: bpy.types.Mesh, kept: Collection[str]) -> None:

@@ -13,6 +13,9 @@ from ..nodes.groups import VERSION_KEY
 PATTERNS_NAME = "Supple Patterns"
 """Name of the modifier that displaces patterns."""
 
+COMPRESSION_NAME = "Supple Compression"
+"""Name of the modifier that measures the skin's compression for patterns."""
+
 
 def find_socket_id(group: bpy.types.NodeTree, name: str) -> str:
     """Identifier of a group input by its name; raises UnsupportedError where the group has none."""
@@ -67,8 +70,13 @@ def is_supple_modifier(modifier: bpy.types.Modifier) -> bool:
     if modifier.type != "NODES":
         return False
     if modifier.node_group is None:
-        return modifier.name.startswith(GROUP_NAME) and not modifier.name.startswith(PATTERNS_NAME)
+        return modifier.name.startswith(GROUP_NAME) and not is_named_for_patterns(modifier)
     return VERSION_KEY in modifier.node_group
+
+
+def is_named_for_patterns(modifier: bpy.types.Modifier) -> bool:
+    """Whether a modifier has the name of one that shows skin patterns, or that measures compression for them."""
+    return modifier.name.startswith((PATTERNS_NAME, COMPRESSION_NAME))
 
 
 def is_from_library(modifier: bpy.types.Modifier) -> bool:

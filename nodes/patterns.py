@@ -1,21 +1,21 @@
 """Skin patterns as nodes: one group that displaces an object's skin, one that bumps it in its materials.
 
 Both read where each pattern lies from attributes of the mesh, its height map from an image, and how much of it is seen
-from drivers, so that they work without Supple.
+from drivers and from the skin's compression, so that they work without Supple.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from ..deformers.patterns.heights import BASES, LEAST_DIVISOR, SHARPEST_EDGE
+from .compression import TREES, add_law, write_law
 from .graph import Graph, Value
 from .groups import ensure_group
 
-TREES = {"displacement": "GeometryNodeTree", "bump": "ShaderNodeTree"}
 CONSTANTS = ("Strength", "Softness", "Depth")
 """Inputs of a pattern's node that hold its settings."""
 
@@ -56,6 +56,14 @@ class NodePattern:
         What it is: "OBJECT", a custom property, or "GEOMETRY", an attribute that the node modifier stores.
     strength, softness, depth : float
         See `Relief`.
+    has_angle : bool
+        Whether the angle of a joint brings it out: there is an amount then.
+    compression : str
+        Attribute that holds the skin's compression; empty where that does not bring it out.
+    law : str
+        By which compression brings it out.
+    law_constants : tuple of float
+        Values of `compression.LAW_INPUTS`.
     """
 
     number: int
@@ -70,6 +78,10 @@ class NodePattern:
     strength: float
     softness: float
     depth: float
+    has_angle: bool = True
+    compression: str = ""
+    law: str = ""
+    law_constants: tuple[float, ...] = ()
 
     @property
     def constants(self) -> tuple[float, ...]:
@@ -92,10 +104,11 @@ def build_displacement(name: str, patterns: Sequence[NodePattern]) -> Any:
     graph = Graph(name)
     geometry = graph.input("Geometry", "GEOMETRY")
     level = graph.input(LEVEL, "INT", "How many times the skin is subdivided before patterns displace it")
-    amounts = [
-        graph.input(amount_input(pattern.number), "VALUE", f"How much of {pattern.name} is seen")
+    amounts = {
+        pattern.number: graph.input(amount_input(pattern.number), "VALUE", f"How much of {pattern.name} is seen")
         for pattern in patterns
-    ]
+        if pattern.has_angle
+    }
     charts = [
         graph.attribute(name, "FLOAT_VECTOR") for name in dict.fromkeys(p.chart for p in patterns if p.is_displaced)
     ]
@@ -107,19 +120,17 @@ def build_displacement(name: str, patterns: Sequence[NodePattern]) -> Any:
     with graph.frame("Flat"):
         seen: Any = None
         raised = _store_height(graph, fine, None, 0.0)
-    for pattern, amount in zip(patterns, amounts, strict=True):
-        if not pattern.is_displaced:
-            continue
+    for pattern in (pattern for pattern in patterns if pattern.is_displaced):
         with graph.frame(pattern.name):
+            angle = amounts.get(pattern.number)
+            amount = _find_amount(graph, "displacement", pattern, angle)
             chart = graph.attribute(pattern.chart, "FLOAT_VECTOR")
             gray = graph.add(
                 "GeometryNodeImageTexture", pattern.image, chart, extension="EXTEND", interpolation="Cubic"
             )
             height = _add_pattern(graph, "displacement", pattern, chart, gray, amount, graph.attribute(HEIGHT, "FLOAT"))
             is_own = chart.components()[2].equals(float(pattern.number), 0.5)
-            is_seen = amount.absolute() > 0.0
-            if pattern.kind == "BONE":
-                is_seen = amount > graph.number(pattern.depth - 1.0).named(depth_name(pattern.number))
+            is_seen = _find_whether_seen(graph, pattern, angle)
             raised = graph.switch(is_seen, raised, _store_height(graph, raised, is_own, height))
             seen = is_seen if seen is None else seen | is_seen
     with graph.frame("Along the normals"):
@@ -132,6 +143,15 @@ def build_displacement(name: str, patterns: Sequence[NodePattern]) -> Any:
     with graph.frame("For the materials"):
         graph.output("Geometry", _store_amounts(graph, result, patterns, amounts))
     return graph.finish()
+
+
+def _find_whether_seen(graph: Graph, pattern: NodePattern, angle: Value | None) -> Value:
+    """Whether anything of a pattern may be seen; compression may bring some of it out in any pose."""
+    if angle is None or (pattern.compression and pattern.kind == "BONE"):
+        return graph.truth()
+    if pattern.kind == "BONE":
+        return angle > graph.number(pattern.depth - 1.0).named(depth_name(pattern.number))
+    return angle.absolute() > 0.0
 
 
 def _subdivide_near(graph: Graph, geometry: Value, level: Value, charts: Sequence[Value]) -> Value:
@@ -190,11 +210,26 @@ def _move_to_nearest(graph: Graph, geometry: Value, selection: Value, targets: V
     return graph.add("GeometryNodeSetPosition", geometry, selection, at)
 
 
-def _store_amounts(graph: Graph, geometry: Value, patterns: Sequence[NodePattern], amounts: Sequence[Value]) -> Value:
+def _find_amount(graph: Graph, use: str, pattern: NodePattern, angle: Value | None) -> Value:
+    """How much of a pattern is seen: by its angle, if there is one, and by its compression, if that brings it out."""
+    if not pattern.compression:
+        assert angle is not None, "something brings a pattern out"
+        return angle
+    if use == "bump":
+        compression = _read_attribute(graph, pattern.compression, "GEOMETRY", "Fac")
+    else:
+        compression = graph.attribute(pattern.compression, "FLOAT")
+    amount = add_law(graph, use, pattern.number, pattern.law, compression, pattern.law_constants)
+    return amount if angle is None else amount * angle
+
+
+def _store_amounts(
+    graph: Graph, geometry: Value, patterns: Sequence[NodePattern], amounts: Mapping[int, Value]
+) -> Value:
     packs: dict[str, list[Any]] = {}
-    for pattern, amount in zip(patterns, amounts, strict=True):
-        if not pattern.is_displaced:
-            packs.setdefault(pattern.amount, [None] * 3)[pattern.slot] = amount
+    for pattern in patterns:
+        if pattern.has_angle and not pattern.is_displaced:
+            packs.setdefault(pattern.amount, [None] * 3)[pattern.slot] = amounts[pattern.number]
     return graph.store(geometry, **{name: graph.vector(*pack) for name, pack in packs.items()})
 
 
@@ -214,7 +249,10 @@ def build_bump(name: str, patterns: Sequence[NodePattern]) -> Any:
             gray = graph.add(
                 "ShaderNodeTexImage", chart, image=pattern.image, extension="EXTEND", interpolation="Cubic"
             )
-            amount = _read_attribute(graph, pattern.amount, pattern.source).components()[pattern.slot]
+            angle = None
+            if pattern.has_angle:
+                angle = _read_attribute(graph, pattern.amount, pattern.source).components()[pattern.slot]
+            amount = _find_amount(graph, "bump", pattern, angle)
             height = _add_pattern(graph, "bump", pattern, chart, gray, amount, height)
     with graph.frame("Bumps"):
         scale = graph.number(1.0).named(SCALE_NODE)
@@ -228,9 +266,9 @@ def build_bump(name: str, patterns: Sequence[NodePattern]) -> Any:
     return graph.finish()
 
 
-def _read_attribute(graph: Graph, name: str, kind: str) -> Value:
+def _read_attribute(graph: Graph, name: str, kind: str, output: str = "Vector") -> Value:
     node = graph.new_node("ShaderNodeAttribute", attribute_name=name, attribute_type=kind, label=name)
-    return Value(graph, node.outputs["Vector"])
+    return Value(graph, node.outputs[output])
 
 
 def _add_pattern(
@@ -266,6 +304,8 @@ def write_constants(group: Any, patterns: Sequence[NodePattern]) -> None:
         node = group.nodes.get(node_name(pattern.number))
         if node is None:
             continue  # in the modifier's group, a pattern that is bumped
+        if pattern.compression:
+            write_law(group, pattern.number, pattern.law_constants)
         for name, value in zip(CONSTANTS, pattern.constants, strict=True):
             if node.inputs[name].default_value != value:
                 node.inputs[name].default_value = value

@@ -9,7 +9,7 @@ from ..deformers import SkinningError
 from ..settings.objects import settings_of
 from ..settings.patterns import StrokePoint
 from ..tasks.patterns.edit import check_index
-from ..tasks.patterns.place import lay_along
+from ..tasks.patterns.placing.place import lay_along
 from ..translations import translate
 from ..viewport.pattern_view import DrawnStroke
 from ..viewport.view import Mouse, find_view

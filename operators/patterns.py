@@ -11,7 +11,7 @@ from bpy.props import EnumProperty, FloatProperty, FloatVectorProperty, IntPrope
 from ..bridge import thumbnails
 from ..deformers import SkinningError
 from ..settings.objects import settings_of
-from ..settings.patterns import AXIS_ITEMS, KIND_ITEMS
+from ..settings.patterns import AXIS_ITEMS, DRIVER_ITEMS, KIND_ITEMS
 from ..tasks.character import has_armature_modifier
 from ..tasks.chosen_bones import find_active_armature
 from ..tasks.patterns import library
@@ -24,9 +24,9 @@ from ..tasks.patterns.edit import (
     remove_pattern,
 )
 from ..tasks.patterns.library import OWN_IMAGE
-from ..tasks.patterns.meaning import find_driving_armature
+from ..tasks.patterns.meaning import find_driving_armature, has_angle
 from ..tasks.patterns.node_setup import describe_shared
-from ..tasks.patterns.picking import find_patterned
+from ..tasks.patterns.placing.picking import find_patterned
 from ..tasks.patterns.sets import WHOLE, add_set, find_set_meshes
 from ..tasks.patterns.show import describe
 from ..tasks.patterns.spots import suggest_bone
@@ -128,13 +128,14 @@ def list_presets(_self: Any, _context: bpy.types.Context | None) -> list[Any]:
 
 
 class SUPPLE_OT_pattern_add(PatternOperator, bpy.types.Operator):
-    """Add a pattern to the skin, driven by a bone"""
+    """Add a pattern to the skin, driven by a bone or by the skin's compression"""
 
     bl_idname = "supple.pattern_add"
     bl_label = "Add Pattern"
     needs_pattern = False
 
     preset: EnumProperty(name="Pattern", description="Pattern of the library", items=list_presets)
+    driver: EnumProperty(name="Driven By", description="What brings the pattern out", items=DRIVER_ITEMS, options=SKIP)
     bone: StringProperty(name="Bone", description="Bone whose rotation brings the pattern out", options=SKIP)
     axis: EnumProperty(
         name="Axis",
@@ -180,6 +181,7 @@ class SUPPLE_OT_pattern_add(PatternOperator, bpy.types.Operator):
         if self.preset == OWN_IMAGE:
             layout.prop(self, "filepath")
             layout.prop(self, "kind")
+        layout.prop(self, "driver")
         try:
             layout.prop_search(self, "bone", find_driving_armature(obj).data, "bones")
         except SkinningError as error:
@@ -189,7 +191,7 @@ class SUPPLE_OT_pattern_add(PatternOperator, bpy.types.Operator):
     def run(self, context: bpy.types.Context, obj: bpy.types.Object) -> str:
         given = {
             name: getattr(self, name)
-            for name in ("axis", "uv", "location", "angle", "size")
+            for name in ("driver", "axis", "uv", "location", "angle", "size")
             if self.properties.is_property_set(name) and getattr(self, name) != AUTO_AXIS[0]
         }
         bone = self.bone or guess_bone(context, self.preset)
@@ -200,7 +202,10 @@ class SUPPLE_OT_pattern_add(PatternOperator, bpy.types.Operator):
         else:
             raise SkinningError("There is no image to add: choose an image file, or a pattern of the library")
         shared = describe_shared(obj)
-        return f"Added {pattern.name}, driven by {pattern.bone}" + (f". {shared}" if shared else "")
+        done = f"Added {pattern.name}, driven by {pattern.bone}"
+        if not has_angle(pattern):
+            done = f"Added {pattern.name}, driven by the posed skin"
+        return f"{done}. {shared}" if shared else done
 
 
 def guess_bone(context: bpy.types.Context, preset: str) -> str:
@@ -222,6 +227,7 @@ class SUPPLE_OT_pattern_set_add(bpy.types.Operator):
     bl_options = {"REGISTER", "UNDO"}
 
     region: EnumProperty(name="Region", description="Part of the body", items=REGION_ITEMS)
+    folds: EnumProperty(name="Folds Driven By", description="What brings folds out", items=DRIVER_ITEMS)
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
@@ -235,7 +241,7 @@ class SUPPLE_OT_pattern_set_add(bpy.types.Operator):
         armature = cast(bpy.types.Object, find_active_armature(active))
         meshes = find_set_meshes(active, context.selected_objects, armature, context.view_layer)
         try:
-            report = add_set(armature, meshes, self.region)
+            report = add_set(armature, meshes, self.region, self.folds)
         except SkinningError as error:
             self.report({"ERROR"}, translate(str(error)))
             return {"CANCELLED"}

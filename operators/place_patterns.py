@@ -12,7 +12,7 @@ from ..deformers import SkinningError
 from ..settings.objects import settings_of
 from ..tasks.patterns.edit import check_index
 from ..tasks.patterns.node_setup import find_modifier
-from ..tasks.patterns.place import place_pattern, read_layout, write_layout
+from ..tasks.patterns.placing.place import place_pattern, read_layout, write_layout
 from ..tasks.patterns.show import update
 from ..translations import translate
 from ..viewport.pattern_view import Drag, RotateAndScale, bring_into_view

@@ -39,10 +39,26 @@ LAW_ITEMS = (
     ("RANGE", "From To", "Nothing up to the start angle, everything from the full angle on, and smooth between"),
     ("LOG", "Logarithm", "As published: gain times log(angle + 1), counted from the start angle in radians"),
 )
+DRIVER_ITEMS = (
+    ("ANGLE", "Angle", "The rotation of a joint brings the pattern out"),
+    ("COMPRESSION", "Compression", "The pattern comes out where the posed skin is pushed together"),
+    ("STRETCH", "Stretch", "The pattern comes out where the posed skin is stretched"),
+    ("BOTH", "Angle x Compression", "The pattern comes out where the skin is pushed together while a joint rotates"),
+)
+SPREAD_ITEMS = (
+    ("VERTEX", "Local", "Each part of the pattern comes out as far as the skin is pushed together there"),
+    ("PATTERN", "Whole", "All of the pattern comes out by the mean over it"),
+)
 SPACE_ITEMS = (
     ("SURFACE", "Surface", "Lie on the skin in true size and across seams; needs no UV map"),
     ("UV", "UV Map", "Lie in the UV map and end at its seams"),
 )
+
+COMPRESSION_SETTINGS = (
+    "driver", "compression_angle", "compression_start", "compression_full", "compression_gain",
+    "compression_smoothing", "compression_spread",
+)  # fmt: skip
+"""Settings that say how compression brings a pattern out, and whether it does."""
 
 SPACES = tuple(item[0] for item in SPACE_ITEMS)
 
@@ -104,6 +120,48 @@ class PatternSettings(bpy.types.PropertyGroup):
         max=math.pi,
     )
     gain: Float(name="Gain", description="Factor k of k log(angle + 1)", default=1.0, soft_min=-4, soft_max=4)
+    driver: Enum(name="Driven By", description="What brings the pattern out", items=DRIVER_ITEMS)
+    compression_angle: Float(
+        name="Along",
+        description="Direction of the height map along which the skin is pushed together or stretched: 0 is its width, "
+        "90 its height, across folds that lie level in it",
+        subtype="ANGLE",
+        default=math.pi / 2,
+    )
+    compression_start: Float(
+        name="Start",
+        description="Compression, or stretch, at which the pattern begins to appear",
+        subtype="PERCENTAGE",
+        default=5.0,
+        soft_min=0.0,
+        soft_max=100.0,
+    )
+    compression_full: Float(
+        name="Full",
+        description="Compression, or stretch, from which on the whole pattern is seen",
+        subtype="PERCENTAGE",
+        default=30.0,
+        soft_min=0.0,
+        soft_max=100.0,
+    )
+    compression_gain: Float(
+        name="Gain",
+        description="Factor k of k log(compression + 1), where all of the length is 1",
+        default=4.0,
+        soft_min=-10,
+        soft_max=10,
+    )
+    compression_smoothing: Float(
+        name="Smoothing",
+        description="Radius over which compression is averaged, as a share of the smaller side of the pattern",
+        default=0.1,
+        min=0.0,
+        max=1.0,
+        subtype="FACTOR",
+    )
+    compression_spread: Enum(
+        name="Amount", description="Whether compression has the pattern come out part by part", items=SPREAD_ITEMS
+    )
     strength: Float(
         name="Strength",
         description="Height of white above black, in the object's units; negative values push in what came out",

@@ -161,29 +161,50 @@ class VIEW3D_PT_supple_pattern_place(ActivePatternPanel, bpy.types.Panel):
 
 
 class VIEW3D_PT_supple_pattern_joint(ActivePatternPanel, bpy.types.Panel):
-    """The bone whose rotation brings the active pattern out"""
+    """What brings the active pattern out: the rotation of a bone, or the skin that is pushed together"""
 
-    bl_label = "Joint"
+    bl_label = "Driver"
 
     def draw(self, context: bpy.types.Context) -> None:
         layout, pattern = self.start(), self.find_pattern(context)
         if pattern.note:
             draw_message(layout, context, pattern.note)
-        armature = driving_armature(pattern.id_data)
-        column = layout.column()
-        if armature is not None:
-            column.prop_search(pattern, "bone", armature.data, "bones")
-        else:
-            column.prop(pattern, "bone")
-        column.row().prop(pattern, "axis", expand=True)
-        if armature is not None:
-            second = "other_bone" if pattern.axis == "BETWEEN" else "first_bone"
-            column.prop_search(pattern, second, armature.data, "bones")
-        column.row().prop(pattern, "direction", expand=True)
-        column = layout.column(align=True)
-        column.prop(pattern, "law")
-        column.prop(pattern, "start")
-        column.prop(pattern, "full" if pattern.law == "RANGE" else "gain")
+        layout.prop(pattern, "driver")
+        if pattern.driver in ("ANGLE", "BOTH"):
+            draw_joint(layout.column(), pattern)
+        layout.prop(pattern, "law")
+        if pattern.driver in ("ANGLE", "BOTH"):
+            column = layout.column(align=True)
+            column.prop(pattern, "start")
+            column.prop(pattern, "full" if pattern.law == "RANGE" else "gain")
+        if pattern.driver != "ANGLE":
+            draw_compression(layout, pattern)
+
+
+def draw_joint(column: bpy.types.UILayout, pattern: PatternSettings) -> None:
+    """Draw which bone's rotation brings a pattern out."""
+    armature = driving_armature(pattern.id_data)
+    if armature is not None:
+        column.prop_search(pattern, "bone", armature.data, "bones")
+    else:
+        column.prop(pattern, "bone")
+    column.row().prop(pattern, "axis", expand=True)
+    if armature is not None:
+        second = "other_bone" if pattern.axis == "BETWEEN" else "first_bone"
+        column.prop_search(pattern, second, armature.data, "bones")
+    column.row().prop(pattern, "direction", expand=True)
+
+
+def draw_compression(layout: bpy.types.UILayout, pattern: PatternSettings) -> None:
+    """Draw how compression, or stretch, brings a pattern out."""
+    column = layout.column(align=True, heading="Stretch" if pattern.driver == "STRETCH" else "Compression")
+    column.prop(pattern, "compression_start")
+    column.prop(pattern, "compression_full" if pattern.law == "RANGE" else "compression_gain")
+    layout.prop(pattern, "compression_angle")
+    layout.row().prop(pattern, "compression_spread", expand=True)
+    smoothing = layout.row()
+    smoothing.active = pattern.compression_spread == "VERTEX"
+    smoothing.prop(pattern, "compression_smoothing")
 
 
 class VIEW3D_PT_supple_pattern_relief(ActivePatternPanel, bpy.types.Panel):

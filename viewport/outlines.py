@@ -20,7 +20,7 @@ from ..deformers.patterns.outlines import list_lines, outline_by_chart, outline_
 from ..settings.objects import settings_of
 from ..settings.patterns import PatternSettings
 from ..tasks.patterns.layout import MeshCharts, charts_of, describe_layout, make_chart
-from ..tasks.patterns.picking import find_patterned, read_skin
+from ..tasks.patterns.placing.picking import find_patterned, read_skin
 from .drawing import (
     ObjectCache,
     Overlay,

@@ -18,8 +18,8 @@ from ..deformers.patterns.surface_points import SurfacePoint, locate_point, loca
 from ..settings.objects import settings_of
 from ..settings.patterns import PatternSettings
 from ..tasks.patterns.layout import charts_of
-from ..tasks.patterns.picking import find_covering, read_skin
-from ..tasks.patterns.place import measure_aspect, put, read_layout, rotate_and_scale
+from ..tasks.patterns.placing.picking import find_covering, read_skin
+from ..tasks.patterns.placing.place import measure_aspect, put, read_layout, rotate_and_scale
 from .drawing import bind_line_shader, draw_lines, drawing_state, make_line_batch
 from .view import Mouse, View
 

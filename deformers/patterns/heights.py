@@ -55,13 +55,19 @@ class Response:
         for name, known in (("law", LAWS), ("direction", DIRECTIONS)):
             if getattr(self, name) not in known:
                 raise SkinningError(f"A pattern has no {name} '{getattr(self, name)}': choose {', '.join(known)}")
+        if problem := self._find_problem():
+            raise SkinningError(problem)
+
+    def _find_problem(self) -> str:
+        """A message on numbers that make no sense; empty where they do."""
         if find_unusable(np.array((self.start, self.full, self.gain))).any():
-            raise SkinningError("A pattern's angles and gain must be numbers, not too large: set them again")
+            return "A pattern's angles and gain must be numbers, not too large: set them again"
         if self.law == "RANGE" and self.full <= self.start:
-            raise SkinningError(
+            return (
                 f"The pattern is complete at {np.degrees(self.full):.1f} degrees, before it starts at "
                 f"{np.degrees(self.start):.1f}: make the full angle the larger one"
             )
+        return ""
 
 
 @dataclass(frozen=True)
@@ -154,12 +160,12 @@ def raise_values(kind: str, values: np.ndarray, amount: float, depth: float = 0.
     return np.where(values > 0.0, heights, 0.0)
 
 
-def _rise(heights: np.ndarray, amount: float, depth: float, scratch: np.ndarray) -> None:
+def _rise(heights: np.ndarray, amount: float | np.ndarray, depth: float, scratch: np.ndarray) -> None:
     """Clip heights over the skin to 0 to 1, in place; softly where they come out, by how deep the rest still lies."""
-    share = min(max(amount, 0.0), 1.0)
+    share = np.clip(amount, 0.0, 1.0)
     width = share * (1.0 - share) * depth
     np.add(heights, width, out=scratch)
-    scratch /= max(2.0 * width, LEAST_DIVISOR)
+    scratch /= np.maximum(2.0 * width, LEAST_DIVISOR)
     np.clip(scratch, 0.0, 1.0, out=scratch)
     np.square(scratch, out=scratch)
     scratch *= width
@@ -230,6 +236,8 @@ class LaidPattern:
         Height of a full step of gray, in the object's units: the strength, 0 where the pattern does not reach.
     shapes : float32 array, the window's shape
         Heights at amount 1, as long as no value is clipped.
+    inside : tuple of int arrays, shape (N,)
+        Row and column in the window of each sample that it was laid on, in their order.
     """
 
     relief: Relief
@@ -237,6 +245,13 @@ class LaidPattern:
     values: np.ndarray
     gains: np.ndarray
     shapes: np.ndarray
+    inside: tuple[np.ndarray, np.ndarray]
+
+    def spread(self, amounts: np.ndarray) -> np.ndarray:
+        """Amounts of the samples that it was laid on, shape (N,), as `draw_heights` takes them: the window's shape."""
+        spread = np.zeros(self.values.shape, np.float32)
+        spread[self.inside] = amounts
+        return spread
 
 
 @dataclass(frozen=True)
@@ -291,17 +306,17 @@ def lay_pattern(
     reached = relief.strength * soften_edges(coordinates, relief.softness)
     values[inside] = sampled - (relief.depth if relief.kind == "BONE" else BASES[relief.kind])
     gains[inside] = np.where(sampled > 0.0, reached, 0.0) if relief.kind == "BONE" else reached
-    return LaidPattern(relief, (slice(low, high), slice(left, right)), values, gains, values * gains)
+    return LaidPattern(relief, (slice(low, high), slice(left, right)), values, gains, values * gains, inside)
 
 
-def draw_heights(heights: HeightMap, amounts: Sequence[float]) -> np.ndarray:
+def draw_heights(heights: HeightMap, amounts: Sequence[float | np.ndarray]) -> np.ndarray:
     """Draw the heights of all patterns at their amounts, bottom row first, in the object's units.
 
     Parameters
     ----------
     heights : HeightMap
-    amounts : sequence of float
-        Of each pattern, see `respond`.
+    amounts : sequence of float or float32 array
+        Of each pattern, see `respond`; an array of its window's shape where amounts differ over it.
 
     Returns
     -------
@@ -325,22 +340,22 @@ def draw_heights(heights: HeightMap, amounts: Sequence[float]) -> np.ndarray:
     for pattern, amount in zip(heights.patterns, amounts, strict=True):
         shape = pattern.values.shape
         raised, spare = scratch[:, : pattern.values.size].reshape(2, *shape)
-        _raise_laid(pattern, float(amount), raised, spare)
+        _raise_laid(pattern, amount if isinstance(amount, np.ndarray) else np.float32(amount), raised, spare)
         drawn[pattern.window] += raised
     return drawn
 
 
-def _raise_laid(pattern: LaidPattern, amount: float, out: np.ndarray, scratch: np.ndarray) -> None:
+def _raise_laid(pattern: LaidPattern, amount: np.float32 | np.ndarray, out: np.ndarray, scratch: np.ndarray) -> None:
     """Heights of one pattern: what `raise_values` does, for values that have the base or depth taken off already."""
     kind = pattern.relief.kind
     if kind == "BONE":
-        np.add(pattern.values, np.float32(amount), out=out)
+        np.add(pattern.values, amount, out=out)
         _rise(out, amount, pattern.relief.depth, scratch)
         out *= pattern.gains
-    elif (-1.0 if kind == "WRINKLE" else 0.0) <= amount <= 1.0:
-        np.multiply(pattern.shapes, np.float32(amount), out=out)  # nothing is clipped
+    elif np.ndim(amount) == 0 and (-1.0 if kind == "WRINKLE" else 0.0) <= amount <= 1.0:
+        np.multiply(pattern.shapes, amount, out=out)  # nothing is clipped
     else:
-        np.multiply(pattern.values, np.float32(amount), out=out)
+        np.multiply(pattern.values, amount, out=out)
         np.clip(out, 0.0 - BASES[kind], 1.0 - BASES[kind], out=out)
         out *= pattern.gains
 

@@ -16,7 +16,30 @@ MOST_PIXELS = 1_000_000
 def rasterize(
     mesh: ChartMesh, chart: Chart, width: int, height: int, margin: float = 2.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Find the pixels that a chart covers in an image that fills the UV map.
+    """Find the pixels that a chart covers in an image that fills the UV map, and their coordinates in it.
+
+    Parameters
+    ----------
+    mesh : ChartMesh
+    chart : Chart
+    width, height : int
+    margin : float
+        As of `rasterize_corners`, which also says what is raised.
+
+    Returns
+    -------
+    pixels : int array, shape (P,)
+    coordinates : float64 array, shape (P, 2)
+        (s, t) at their centers, from 0 to 1.
+    """
+    pixels, corners, weights = rasterize_corners(mesh, chart, width, height, margin)
+    return pixels, np.einsum("pc,pci->pi", weights, _spread(mesh, chart)[corners])
+
+
+def rasterize_corners(
+    mesh: ChartMesh, chart: Chart, width: int, height: int, margin: float = 2.0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Find the pixels that a chart covers in an image that fills the UV map, and where they are on the mesh.
 
     Parameters
     ----------
@@ -32,8 +55,10 @@ def rasterize(
     -------
     pixels : int array, shape (P,)
         row * width + column, ascending; row 0 is the lowest.
-    coordinates : float64 array, shape (P, 2)
-        (s, t) at their centers, from 0 to 1.
+    corners : int array, shape (P, 3)
+        Corners of the mesh that each lies between.
+    weights : float64 array, shape (P, 3)
+        Barycentric coordinates of its center there.
 
     Raises
     ------
@@ -46,35 +71,49 @@ def rasterize(
         raise SkinningError(
             f"A height map of {width} x {height} pixels with a margin of {margin}: choose numbers above 0"
         )
-    values = np.zeros_like(mesh.uv)
-    values[chart.corners] = chart.coordinates
+    values = _spread(mesh, chart)
     touched = np.zeros(len(mesh.face_starts), bool)
     touched[chart.faces] = True
     corners = mesh.triangles[touched[mesh.triangle_faces]]
     extent = np.array([width, height])
     positions = mesh.uv * extent - 0.5
-    parts = _draw_triangles(positions[corners], values[corners], extent, 0.0)
+    parts = _draw_triangles(corners, positions, values, extent, 0.0)
     rims = chart.corners[mesh.rims[chart.corners]]
     after = mesh.following(rims)
     areas = _cross(positions[chart.corners], positions[mesh.following(chart.corners)])
     areas = np.bincount(mesh.corner_faces[chart.corners], areas, len(mesh.face_starts))[mesh.corner_faces[rims]]
     sides = np.stack([rims, after, after], axis=1)
-    parts += _draw_triangles(positions[sides], values[sides], extent, margin, np.sign(areas))
-    pixels, distances, coordinates = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    parts += _draw_triangles(sides, positions, values, extent, margin, np.sign(areas))
+    pixels, distances, corners, weights = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     order = np.lexsort((distances, pixels))
     order = order[np.flatnonzero(np.diff(pixels[order], prepend=-1))]
-    order = order[((coordinates[order] >= 0) & (coordinates[order] <= 1)).all(axis=1)]
-    return pixels[order], coordinates[order]
+    coordinates = np.einsum("pc,pci->pi", weights[order], values[corners[order]])
+    order = order[((coordinates >= 0) & (coordinates <= 1)).all(axis=1)]
+    return pixels[order], corners[order], weights[order]
+
+
+def _spread(mesh: ChartMesh, chart: Chart) -> np.ndarray:
+    """A chart's coordinates at all corners of the mesh, shape (C, 2); zero where it does not reach."""
+    values = np.zeros((len(mesh.corner_vertices), 2))
+    values[chart.corners] = chart.coordinates
+    return values
 
 
 def _draw_triangles(
-    shapes: np.ndarray, values: np.ndarray, extent: np.ndarray, margin: float, signs: np.ndarray | None = None
-) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Pixels within a margin of triangles, shape (T, 3, 2): lists of their indices, squared distances and (s, t).
+    corners: np.ndarray,
+    positions: np.ndarray,
+    values: np.ndarray,
+    extent: np.ndarray,
+    margin: float,
+    signs: np.ndarray | None = None,
+) -> list[tuple[np.ndarray, ...]]:
+    """Pixels within a margin of triangles, corners of shape (T, 3), that are at positions and have (s, t), (C, 2) each.
 
-    With `signs`, shape (T,), only those to the right of the triangles' first side where it is 1, to the left where -1.
+    Lists of the pixels' indices, squared distances, corners and barycentric coordinates. With `signs`, shape (T,), only
+    those to the right of the triangles' first side where it is 1, to the left where -1.
     """
-    low, high = _find_boxes(shapes, values)
+    shapes = positions[corners]
+    low, high = _find_boxes(shapes, values[corners])
     low = np.maximum(np.ceil(low - margin - 1e-9), 0).astype(np.intp)
     high = np.minimum(np.floor(high + margin + 1e-9), extent - 1).astype(np.intp)
     spans = np.maximum(high - low + 1, 0)
@@ -83,16 +122,16 @@ def _draw_triangles(
     for part in np.split(np.arange(len(counts)), np.flatnonzero(np.diff(np.cumsum(counts) // MOST_PIXELS)) + 1):
         triangles = np.repeat(part, counts[part])
         rank = np.arange(len(triangles)) - np.repeat(np.cumsum(counts[part]) - counts[part], counts[part])
-        positions = low[triangles] + np.stack([rank % spans[triangles, 0], rank // spans[triangles, 0]], axis=1)
-        weights = nearest_weights(shapes[triangles], positions)
-        distances = np.square(np.einsum("nc,nci->ni", weights, shapes[triangles]) - positions).sum(axis=1)
+        points = low[triangles] + np.stack([rank % spans[triangles, 0], rank // spans[triangles, 0]], axis=1)
+        weights = nearest_weights(shapes[triangles], points)
+        distances = np.square(np.einsum("nc,nci->ni", weights, shapes[triangles]) - points).sum(axis=1)
         near = distances <= margin * margin + 1e-12
         if signs is not None:
             start, side = shapes[:, 0], shapes[:, 1] - shapes[:, 0]
-            near &= signs[triangles] * _cross(side[triangles], positions - start[triangles]) < 0
+            near &= signs[triangles] * _cross(side[triangles], points - start[triangles]) < 0
         near = np.flatnonzero(near)
-        coordinates = np.einsum("nc,nci->ni", weights[near], values[triangles[near]])
-        parts.append((positions[near, 1] * extent[0] + positions[near, 0], distances[near], coordinates))
+        pixels = points[near, 1] * extent[0] + points[near, 0]
+        parts.append((pixels, distances[near], corners[triangles[near]], weights[near]))
     return parts
 
 

@@ -16,7 +16,7 @@ from mathutils import Matrix
 from ...bridge.armature_copies import follow_rotation, new_armature, read_rests
 from ...bridge.armatures import Skeleton
 from ...bridge.mesh_copies import add_key, check_keys, copy_mesh, skin_by, write_groups
-from ...bridge.modifiers import PATTERNS_NAME, is_supple_modifier
+from ...bridge.modifiers import is_named_for_patterns, is_supple_modifier
 from ...deformers import SkinningError
 from ...deformers.engine_copy.bone_motion import BoneMotion, find_bone_motion
 from ...deformers.engine_copy.model import Fit
@@ -283,5 +283,5 @@ def _list_left_out(subject: Subject) -> list[str]:
         if (modifier.show_viewport or modifier.show_render)
         and modifier.type != "ARMATURE"
         and not is_supple_modifier(modifier)
-        and not modifier.name.startswith(PATTERNS_NAME)
+        and not is_named_for_patterns(modifier)
     ]

@@ -1,4 +1,4 @@
-"""Skin patterns that move a mesh: heights along the normals of the posed skin, by the angles of joints."""
+"""Skin patterns that move a mesh: heights along the normals of the posed skin, by angles of joints and compression."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from ...bridge.meshes import mesh_of, read_face_corners
 from ...deformers import SkinningError
 from ...deformers.geometry.ring_normals import Rings, estimate_normals, find_rings
 from ...deformers.geometry.vectors import normalize
-from ...deformers.patterns.heights import KINDS, HeightMap, displace_points, draw_heights
+from ...deformers.patterns.compression import measure_compression
+from ...deformers.patterns.heights import KINDS, displace_points, draw_heights
 from ...deformers.rig.rest import Rest
 from ...deformers.rig.surfaces import WeightedSurface
 from ...settings.objects import settings_of
-from ..patterns.maps import bind_points, read_amounts
-from ..patterns.node_setup import ShownPattern, find_modifier, is_displaced
+from ..patterns.maps import LaidPatterns, bind_points, read_angles
+from ..patterns.node_setup import find_modifier, is_displaced
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,8 +28,7 @@ class Displacement:
     Attributes
     ----------
     obj : Object
-    patterns : list of ShownPattern
-    heights : HeightMap
+    laid : LaidPatterns
         On the corners of the faces.
     corners : int array, shape (C,)
         The vertex of each corner.
@@ -36,21 +36,22 @@ class Displacement:
     """
 
     obj: bpy.types.Object
-    patterns: list[ShownPattern]
-    heights: HeightMap
+    laid: LaidPatterns
     corners: np.ndarray
     rings: Rings
 
     def read(self, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
-        """How much of each pattern the pose of a depsgraph brings out, shape (P,)."""
-        return np.array(read_amounts(self.obj, self.patterns, depsgraph))
+        """How much of each pattern the angles in the pose of a depsgraph bring out, shape (P,)."""
+        return np.array(read_angles(self.obj, self.laid.patterns, depsgraph))
 
     def move(self, points: np.ndarray, amounts: np.ndarray) -> np.ndarray:
         """Posed points with their patterns, both of shape (V, 3), object space; amounts of shape (P,)."""
         if not amounts.any():
             return points
         count = len(points)
-        totals = np.bincount(self.corners, draw_heights(self.heights, amounts.tolist())[0], count)
+        compression = [measure_compression(layer, self.corners, points) for layer in self.laid.measured.layers]
+        drawn = draw_heights(self.laid.heights, self.laid.spread(amounts.tolist(), compression))[0]
+        totals = np.bincount(self.corners, drawn, count)
         heights = totals / np.maximum(np.bincount(self.corners, minlength=count), 1)
         normals = normalize(estimate_normals(self.rings, points))
         return displace_points(points, normals, heights.astype(np.float32))
@@ -72,13 +73,11 @@ def find_displacement(obj: bpy.types.Object, rest: Rest) -> Displacement | None:
     if not used & set(kinds) or settings.pattern_level or modifier is None or not modifier.show_viewport:
         return None
     try:
-        heights, patterns = bind_points(obj, kinds)
+        laid = bind_points(obj, kinds)
     except SkinningError:  # none of them is shown
         return None
     corners, _ = read_face_corners(mesh_of(obj))
-    return Displacement(
-        obj, patterns, heights, corners, find_rings(rest.points, WeightedSurface.of_rest(rest).triangles)
-    )
+    return Displacement(obj, laid, corners, find_rings(rest.points, WeightedSurface.of_rest(rest).triangles))
 
 
 def read_all(parts: Sequence[Displacement | None], depsgraph: bpy.types.Depsgraph) -> list[np.ndarray]:

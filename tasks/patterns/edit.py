@@ -17,12 +17,12 @@ from ...deformers.patterns.chart_mesh import ChartMesh
 from ...deformers.rig.rest import check_space
 from ...settings.events import muted
 from ...settings.objects import settings_of
-from ...settings.patterns import PatternSettings
+from ...settings.patterns import COMPRESSION_SETTINGS, PatternSettings
 from ..character import object_to_armature
 from ..stack import check_not_linked
 from .layout import charts_of, find_center, find_frame, mirror_layout
 from .library import OWN_IMAGE, LibraryEntry, ensure_image
-from .meaning import find_driving_armature, find_joint
+from .meaning import find_driving_armature, find_joint, has_angle
 from .show import clear, lay_out, remove_unused_images, update
 from .spots import Landing, find_landing
 
@@ -119,6 +119,7 @@ def lay_new(
     angle: float | None = None,
     size: Sequence[float] | None = None,
     landing: Landing | None = None,
+    driver: str = "",
 ) -> PatternSettings:
     """Add a pattern to an object; it is not shown before `update`.
 
@@ -144,6 +145,8 @@ def lay_new(
         Width and height, in the UV map's units with `uv`, else in the object's; the entry's if not given.
     landing : Landing, optional
         Where it belongs on this body, and what drives it there; what is given besides goes before.
+    driver : str
+        One of `compression.DRIVERS`; the entry's if empty.
 
     Raises
     ------
@@ -151,23 +154,28 @@ def lay_new(
         Where it can not be shown; nothing is changed then.
     """
     charts = charts_of(obj)
-    armature = find_driving_armature(obj)
     pattern = new_pattern(obj, entry.label)
     try:
         with muted():
             for name in ("kind", "axis", "start", "full"):
                 setattr(pattern, name, getattr(entry, name))
+            for name, value in entry.compression.items():
+                setattr(pattern, name, value)
+            pattern.driver = driver or pattern.driver
             pattern.image, pattern.bone, pattern.turn = image, bone, angle or 0.0
             pattern.space = pattern.placed_in = "SURFACE" if uv is None else "UV"
             if landing is not None:
                 _follow_landing(pattern, landing, is_rotated=angle is None)
             pattern.axis = axis or pattern.axis
-            find_joint(obj, pattern)
+            if has_angle(pattern):
+                find_joint(obj, pattern)
             if uv is not None:
                 pattern.uv = uv
             elif location is not None:
                 pattern.location = location
             elif landing is None:
+                armature = find_driving_armature(obj)
+                find_joint(obj, pattern)
                 check_space(np.array(object_to_armature(obj, armature)))
                 head = armature.matrix_world @ armature.data.bones[bone].head_local
                 pattern.location = obj.matrix_world.inverted_safe() @ head
@@ -272,7 +280,7 @@ def fit_pattern(
 
 COPIED = (
     "kind", "image", "bone", "first_bone", "other_bone", "axis", "direction", "law", "start", "full", "gain",
-    "strength", "softness", "depth", "space", "placed_in",
+    "strength", "softness", "depth", "space", "placed_in", *COMPRESSION_SETTINGS,
 )  # fmt: skip
 """Settings that a mirrored pattern takes over, before those of them that are mirrored."""
 

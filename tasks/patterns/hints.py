@@ -11,7 +11,7 @@ from ...deformers import SkinningError
 from ...deformers.patterns.heights import Response, respond
 from ...settings.objects import settings_of
 from ...settings.patterns import PatternSettings
-from .meaning import find_joint, read_response
+from .meaning import check_driver, find_joint, has_angle, has_compression, read_compression_response, read_response
 from .node_setup import is_displaced
 
 AT_REST = math.radians(0.5)
@@ -32,7 +32,11 @@ def describe_visibility(obj: bpy.types.Object, pattern: PatternSettings, shading
     if not pattern.show:
         return ["Hidden: enable it in the list"]
     try:
-        joint, response = find_joint(obj, pattern), read_response(pattern)
+        check_driver(pattern)
+        joint = find_joint(obj, pattern) if has_angle(pattern) else None
+        response = read_response(pattern) if joint is not None else None
+        if has_compression(pattern):
+            read_compression_response(pattern)
     except SkinningError:
         return []
     hints = []
@@ -40,7 +44,20 @@ def describe_visibility(obj: bpy.types.Object, pattern: PatternSettings, shading
         hints.append("A bump, which Solid view does not show: use Material Preview, or Show As Displacement")
     if settings_of(obj).pattern_full:
         return [*hints, "Shown in full, whatever the pose"]
-    return [*hints, *_describe_angle(joint, response)]
+    if joint is not None and response is not None:
+        hints += _describe_angle(joint, response)
+    return [*hints, *_describe_compression(pattern)]
+
+
+def _describe_compression(pattern: PatternSettings) -> list[str]:
+    """Say where a pattern is seen that compression or stretch brings out."""
+    if not has_compression(pattern):
+        return []
+    start, full = f"{pattern.compression_start:.0f} %", f"{pattern.compression_full:.0f} %"
+    full = f"full at {full}" if pattern.law == "RANGE" else "more with it"
+    if pattern.driver == "STRETCH":
+        return [f"Seen where the skin is stretched, from {start} on, {full}"]
+    return [f"Seen where the skin is pushed together, from {start} on, {full}"]
 
 
 def _describe_angle(joint: DrivingJoint, response: Response) -> list[str]:

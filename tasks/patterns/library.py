@@ -16,9 +16,10 @@ from ...bridge.image_files import encode_heights
 from ...bridge.images import load_image, new_image, read_image
 from ...bridge.user_folders import find_user_folder
 from ...deformers import SkinningError
+from ...deformers.patterns.compression import DRIVERS, SPREADS
 from ...deformers.patterns.heights import AXES, KINDS
 from ...deformers.patterns.library import PRESETS, draw_preset
-from ...settings.patterns import PatternSettings
+from ...settings.patterns import COMPRESSION_SETTINGS, PatternSettings
 from .layout import charts_of, find_center, find_sides
 
 MADE_KEY = "supple_preset"
@@ -53,6 +54,8 @@ class LibraryEntry:
     axis : str
     start, full : float
         Angles, radians.
+    compression : dict
+        Values of `COMPRESSION_SETTINGS`, by their names, as far as they are not the usual ones.
     draw : callable
         Gives the height map, shape (H, W), bottom row first; `resolution` columns of it.
     """
@@ -67,12 +70,15 @@ class LibraryEntry:
     axis: str = "X"
     start: float = 0.0
     full: float = np.pi / 2
+    compression: dict[str, str | float] = field(default_factory=dict)
     draw: Callable[[int], np.ndarray] = field(repr=False, default=lambda _resolution: np.zeros((8, 8), np.float32))
 
 
 def drawn_entries() -> dict[str, LibraryEntry]:
     """What Supple draws itself, by key."""
-    names = [field.name for field in fields(LibraryEntry) if field.name not in ("key", "description", "draw")]
+    names = [
+        field.name for field in fields(LibraryEntry) if field.name not in ("key", "description", "compression", "draw")
+    ]
     return {
         key: LibraryEntry(
             key,
@@ -114,6 +120,20 @@ def _is_usable(entry: LibraryEntry) -> bool:
         and min(entry.width, entry.aspect) > 0
         and entry.kind in KINDS
         and entry.axis in AXES
+        and _is_usable_compression(entry.compression)
+    )
+
+
+def _is_usable_compression(values: object) -> bool:
+    """Whether what a file says of a pattern's compression is what Supple writes there."""
+    if not isinstance(values, dict):
+        return False
+    words = {"driver": DRIVERS, "compression_spread": SPREADS}
+    return all(
+        value in words[name]
+        if name in words
+        else name in COMPRESSION_SETTINGS and isinstance(value, int | float) and abs(value) < LARGEST
+        for name, value in values.items()
     )
 
 
@@ -171,6 +191,7 @@ def describe_pattern(obj: bpy.types.Object, pattern: PatternSettings) -> Library
         axis=axis,
         start=pattern.start,
         full=pattern.full,
+        compression={name: getattr(pattern, name) for name in COMPRESSION_SETTINGS if pattern.is_property_set(name)},
     )
 
 

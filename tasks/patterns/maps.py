@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from ...bridge.image_files import Format, encode_heights
 from ...bridge.images import read_image
 from ...bridge.meshes import mesh_of, read_face_corners
 from ...deformers import SkinningError
+from ...deformers.patterns.chart_mesh import ChartMesh
 from ...deformers.patterns.heights import (
     KINDS,
     HeightMap,
@@ -25,8 +26,9 @@ from ...deformers.patterns.heights import (
     measure_range,
     respond,
 )
-from ...deformers.patterns.rasters import rasterize
+from ...deformers.patterns.rasters import rasterize_corners
 from ..frames import LAST_FRAME, check_frames
+from .compression import Measured, join_measured, read_layers
 from .layout import MeshCharts, charts_of
 from .node_setup import ShownPattern
 from .show import describe, lay_out_all
@@ -36,8 +38,50 @@ MEANINGS: dict[Format, str] = {"png16": "height = (value - 0.5) * 2 * range", "e
 LARGEST_WIDTH = 16384
 
 
-def read_amounts(obj: bpy.types.Object, laid: Sequence[ShownPattern], depsgraph: bpy.types.Depsgraph) -> list[float]:
-    """Find how much of each pattern a depsgraph's pose brings out: the same as the object's drivers.
+@dataclass(frozen=True, eq=False)
+class LaidPatterns:
+    """An object's patterns laid on a map of the UV map's square, or on its faces' corners.
+
+    Attributes
+    ----------
+    heights : HeightMap
+    patterns : list of ShownPattern
+        The pattern of each of the map's.
+    measured : Measured
+    samples : list of (int array, float array)
+        Of each pattern, where its samples lie: vertices and their weights, shape (N, K) each.
+    """
+
+    heights: HeightMap
+    patterns: list[ShownPattern]
+    measured: Measured
+    samples: list[tuple[np.ndarray, np.ndarray]]
+
+    def spread(self, amounts: Sequence[float], compression: Sequence[np.ndarray]) -> list[float | np.ndarray]:
+        """Amounts of all patterns as `draw_heights` takes them.
+
+        Parameters
+        ----------
+        amounts : sequence of float
+            What angles bring out of each.
+        compression : sequence of float arrays, shape (V,)
+            Of each layer of `measured`.
+        """
+        found: list[float | np.ndarray] = []
+        parts = zip(self.patterns, self.heights.patterns, self.samples, amounts, strict=True)
+        for pattern, laid, (vertices, weights), amount in parts:
+            if pattern.measured is None:
+                found.append(amount)
+                continue
+            values = compression[self.measured.layer_of[pattern.settings.number]][vertices]
+            found.append(laid.spread(amount * pattern.measured.respond((values * weights).sum(axis=1))))
+        return found
+
+
+def read_angles(obj: bpy.types.Object, patterns: Sequence[ShownPattern], depsgraph: bpy.types.Depsgraph) -> list[float]:
+    """Find how much of each pattern angles bring out in a depsgraph's pose: the same as the object's drivers.
+
+    1 for a pattern that compression alone brings out.
 
     Raises
     ------
@@ -45,8 +89,11 @@ def read_amounts(obj: bpy.types.Object, laid: Sequence[ShownPattern], depsgraph:
         Where the armature is not evaluated.
     """
     amounts = []
-    for pattern in laid:
+    for pattern in patterns:
         joint = pattern.joint
+        if joint is None:
+            amounts.append(1.0)
+            continue
         armature = joint.armature.evaluated_get(depsgraph)
         if not armature.is_evaluated:
             raise SkinningError(
@@ -57,9 +104,19 @@ def read_amounts(obj: bpy.types.Object, laid: Sequence[ShownPattern], depsgraph:
     return amounts
 
 
-def bind_map(
-    obj: bpy.types.Object, width: int, height: int, kinds: Collection[str] = KINDS
-) -> tuple[HeightMap, list[ShownPattern]]:
+def read_amounts(obj: bpy.types.Object, laid: LaidPatterns, depsgraph: bpy.types.Depsgraph) -> list[float | np.ndarray]:
+    """Find how much of each pattern a depsgraph's pose brings out: the same as Blender shows.
+
+    Raises
+    ------
+    SkinningError
+        Where the armature is not evaluated, or compression can not be read.
+    """
+    compression = read_layers(obj, depsgraph, len(laid.measured.layers))
+    return laid.spread(read_angles(obj, laid.patterns, depsgraph), compression)
+
+
+def bind_map(obj: bpy.types.Object, width: int, height: int, kinds: Collection[str] = KINDS) -> LaidPatterns:
     """Lay an object's patterns on a height map that fills its UV map from 0 to 1.
 
     Where faces overlap in the UV map, the patterns of all of them are drawn.
@@ -74,9 +131,7 @@ def bind_map(
 
     Returns
     -------
-    HeightMap
-    list of ShownPattern
-        The pattern of each of the map's.
+    LaidPatterns
 
     Raises
     ------
@@ -91,20 +146,37 @@ def bind_map(
     if not (1 <= width <= LARGEST_WIDTH and 1 <= height <= LARGEST_WIDTH):
         raise SkinningError(f"A height map of {width} x {height} pixels can not be drawn: choose 1 to {LARGEST_WIDTH}")
     laid, shape = _find_shown(obj, charts, kinds), (height, width)
-    covered = [rasterize(charts.mesh, pattern.chart, width, height) for pattern in laid]
-    if not any(len(pixels) for pixels, _ in covered):
+    covered = [rasterize_corners(charts.mesh, pattern.chart, width, height) for pattern in laid]
+    if not any(len(pixels) for pixels, *_ in covered):
         raise SkinningError(
             f"No pattern of '{obj.name}' covers a pixel of the UV map from 0 to 1: unwrap the mesh into that square, "
             "or choose a larger width"
         )
-    patterns = [
-        lay_pattern(pattern.relief, read_image(pattern.settings.image), shape, *samples)
-        for pattern, samples in zip(laid, covered, strict=True)
-    ]
-    return HeightMap(shape, tuple(patterns)), laid
+    return _lay(charts.mesh, laid, shape, covered)
 
 
-def bind_points(obj: bpy.types.Object, kinds: Collection[str] = KINDS) -> tuple[HeightMap, list[ShownPattern]]:
+def _lay(
+    mesh: ChartMesh,
+    patterns: list[ShownPattern],
+    shape: tuple[int, int],
+    covered: Sequence[tuple[np.ndarray, np.ndarray, np.ndarray]],
+) -> LaidPatterns:
+    """Lay patterns on a map: of each the samples that it touches, and the corners and weights that they lie between."""
+    laid = []
+    for pattern, (samples, corners, weights) in zip(patterns, covered, strict=True):
+        coordinates = np.zeros((len(mesh.corner_vertices), 2))
+        coordinates[pattern.chart.corners] = pattern.chart.coordinates
+        inside = np.einsum("pc,pci->pi", weights, coordinates[corners])
+        laid.append(lay_pattern(pattern.relief, read_image(pattern.settings.image), shape, samples, inside))
+    return LaidPatterns(
+        HeightMap(shape, tuple(laid)),
+        patterns,
+        join_measured(mesh, [(pattern.settings.number, pattern.measured) for pattern in patterns]),
+        [(mesh.corner_vertices[corners], weights) for _, corners, weights in covered],
+    )
+
+
+def bind_points(obj: bpy.types.Object, kinds: Collection[str] = KINDS) -> LaidPatterns:
     """Lay an object's patterns on its faces' corners: a map of shape (1, C), of which `draw_points` is made.
 
     Raises
@@ -114,14 +186,11 @@ def bind_points(obj: bpy.types.Object, kinds: Collection[str] = KINDS) -> tuple[
     """
     charts = charts_of(obj)
     laid, shape = _find_shown(obj, charts, kinds), (1, len(charts.mesh.corner_faces))
-    patterns = [
-        lay_pattern(shown.relief, read_image(shown.settings.image), shape, shown.chart.corners, shown.chart.coordinates)
-        for shown in laid
-    ]
-    return HeightMap(shape, tuple(patterns)), laid
+    corners = [shown.chart.corners for shown in laid]
+    return _lay(charts.mesh, laid, shape, [(own, own[:, None], np.ones((len(own), 1))) for own in corners])
 
 
-def draw_points(obj: bpy.types.Object, heights: HeightMap, amounts: Sequence[float]) -> np.ndarray:
+def draw_points(obj: bpy.types.Object, heights: HeightMap, amounts: Sequence[float | np.ndarray]) -> np.ndarray:
     """Heights at an object's vertices, shape (V,), in its units: the means over their corners, as nodes make them."""
     mesh = mesh_of(obj)
     (corners, _), count = read_face_corners(mesh), len(mesh.vertices)
@@ -179,9 +248,9 @@ def write_maps(
     if not frames:
         raise SkinningError("There are no frames to draw: choose at least one")
     check_frames(min(frames), max(frames))
-    heights, laid = bind_map(obj, width, width, kinds)
-    largest, name = measure_range(heights), bpy.path.clean_name(obj.name)
-    description = _describe_maps(obj, heights, laid, largest, file_format)
+    laid = bind_map(obj, width, width, kinds)
+    largest, name = measure_range(laid.heights), bpy.path.clean_name(obj.name)
+    description = _describe_maps(obj, laid, largest, file_format)
     current, sub = scene.frame_current, scene.frame_subframe
     try:
         with filling(folder) as staging:
@@ -189,7 +258,7 @@ def write_maps(
                 scene.frame_set(frame)
                 depsgraph = bpy.context.evaluated_depsgraph_get()
                 try:
-                    drawn = draw_heights(heights, read_amounts(obj, laid, depsgraph))
+                    drawn = draw_heights(laid.heights, read_amounts(obj, laid, depsgraph))
                 except SkinningError as error:
                     raise SkinningError(f"Frame {frame}: {error}") from error
                 values = drawn if file_format == "exr" else _to_gray(drawn, largest)
@@ -214,9 +283,7 @@ def sidecar_name(name: str) -> str:
     return f"{name}_heights.json"
 
 
-def _describe_maps(
-    obj: bpy.types.Object, heights: HeightMap, laid: Sequence[ShownPattern], largest: float, file_format: Format
-) -> dict[str, Any]:
+def _describe_maps(obj: bpy.types.Object, laid: LaidPatterns, largest: float, file_format: Format) -> dict[str, Any]:
     """All that is true of all frames, in plain numbers, strings, lists and dicts."""
     return {
         "object": obj.name,
@@ -224,24 +291,38 @@ def _describe_maps(
         "meaning": MEANINGS[file_format],
         "units": "object",
         "range": largest,
-        "width": heights.shape[1],
-        "height": heights.shape[0],
+        "width": laid.heights.shape[1],
+        "height": laid.heights.shape[0],
         "patterns": [
             {
                 "name": pattern.settings.name,
                 "image": pattern.settings.image.name,
-                "armature": pattern.joint.armature.name,
-                "bone": pattern.joint.bone,
-                "first_bone": pattern.joint.chain[-1][0] if pattern.joint.chain else "",
-                "other_bone": pattern.joint.other_bone,
-                "axis": pattern.joint.axis,
-                **asdict(pattern.response),
+                **_describe_drivers(pattern),
                 **asdict(pattern.relief),
                 "pixels": int(np.count_nonzero(drawn.gains)),
             }
-            for pattern, drawn in zip(laid, heights.patterns, strict=True)
+            for pattern, drawn in zip(laid.patterns, laid.heights.patterns, strict=True)
         ],
     }
+
+
+def _describe_drivers(pattern: ShownPattern) -> dict[str, Any]:
+    """What brings a pattern out: the angle of a joint, compression, or both."""
+    joint, measured = pattern.joint, pattern.measured
+    found: dict[str, Any] = {"driver": pattern.settings.driver}
+    if joint is not None:
+        found |= {
+            "armature": joint.armature.name,
+            "bone": joint.bone,
+            "first_bone": joint.chain[-1][0] if joint.chain else "",
+            "other_bone": joint.other_bone,
+            "axis": joint.axis,
+            **asdict(pattern.response),
+        }
+    if measured is not None:
+        law = {name: value for name, value in asdict(measured.response).items() if name != "direction"}
+        found["compression"] = {**law, "along": pattern.settings.compression_angle, "spread": measured.spread}
+    return found
 
 
 def _write_sidecar(

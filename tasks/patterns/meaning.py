@@ -1,4 +1,4 @@
-"""What the settings of a pattern mean: the joint that drives it, its law, its relief and its height map."""
+"""What the settings of a pattern mean: what drives it, by which law, its relief and its height map."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ...bridge.drivers import DrivingJoint
 from ...bridge.images import read_image
 from ...deformers import SkinningError
 from ...deformers.anatomy.body import find_axis
+from ...deformers.patterns.compression import DRIVERS, SPREADS, CompressionResponse
 from ...deformers.patterns.heights import AXES, Relief, Response
 from ...settings.patterns import PatternSettings, driving_armature
 
@@ -28,6 +29,30 @@ def find_driving_armature(obj: bpy.types.Object) -> bpy.types.Object:
 def read_response(pattern: PatternSettings) -> Response:
     """A pattern's law; raises SkinningError where its angles make no sense."""
     return Response(pattern.law, pattern.direction, pattern.start, pattern.full, pattern.gain)
+
+
+def has_angle(pattern: PatternSettings) -> bool:
+    """Whether the angle of a joint brings a pattern out."""
+    return pattern.driver in ("ANGLE", "BOTH")
+
+
+def has_compression(pattern: PatternSettings) -> bool:
+    """Whether the skin's compression or stretch brings a pattern out."""
+    return pattern.driver != "ANGLE"
+
+
+def read_compression_response(pattern: PatternSettings) -> CompressionResponse:
+    """A pattern's law for compression, as a share; raises SkinningError where its numbers make no sense."""
+    start, full = 0.01 * pattern.compression_start, 0.01 * pattern.compression_full
+    return CompressionResponse(pattern.law, "POSITIVE", start, full, pattern.compression_gain)
+
+
+def check_driver(pattern: PatternSettings) -> None:
+    """Raise SkinningError where a later version has stored what this one does not know."""
+    if pattern.driver not in DRIVERS:
+        raise SkinningError("Nothing drives the pattern that this version knows: choose what it is driven by")
+    if pattern.compression_spread not in SPREADS:
+        raise SkinningError("The pattern's compression has no amount that this version knows: choose one")
 
 
 def read_relief(pattern: PatternSettings) -> Relief:
@@ -79,6 +104,8 @@ def _find_chain(armature: bpy.types.Object, pattern: PatternSettings) -> tuple[t
 
 def follow_renamed(obj: bpy.types.Object, pattern: PatternSettings) -> None:
     """Take over renamed bones from the pattern's driver, in which Blender itself follows the names."""
+    if not has_angle(pattern):
+        return
     armature = find_driving_armature(obj)
     names = _name_bones(pattern)
     if all(name in armature.data.bones for name in names):

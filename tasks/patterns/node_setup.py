@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Sequence
+import itertools
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -11,7 +12,7 @@ import bpy
 import numpy as np
 
 from ...bridge import drivers, materials
-from ...bridge.charts import PREFIX, chart_name
+from ...bridge.charts import PREFIX, chart_name, gauge_names
 from ...bridge.drivers import DrivingJoint
 from ...bridge.modifiers import PATTERNS_NAME, is_from_library, read_input, write_input
 from ...deformers.patterns.charts import Chart
@@ -20,14 +21,18 @@ from ...nodes.graph import HIDDEN
 from ...nodes.groups import VERSION
 from ...nodes.patterns import LEVEL, NodePattern, amount_input, build_bump, build_displacement, write_constants
 from ...nodes.patterns import write_scale as write_bump_scale
-from ...settings.objects import settings_of
+from ...settings.objects import ObjectSettings, settings_of
 from ...settings.patterns import PatternSettings
+from .compression import MeasuredPattern
 
 KEY, SIGNATURE = "supple_patterns", "supple_signature"
 """Custom properties of the node groups of an object's patterns: the object's key, and what they were built from."""
 
-NODES = 3
+NODES = 4
 """Version of the nodes of patterns: groups of another are built anew when patterns are changed."""
+
+CONSTANT_FIELDS = ("strength", "softness", "depth")
+"""What is written into nodes that are there."""
 
 SLOTS, MOST_PROPERTIES = 3, 8
 """Amounts in a property or attribute, and how many of them EEVEE passes to a material."""
@@ -40,27 +45,34 @@ class ShownPattern:
     Attributes
     ----------
     settings : PatternSettings
-    joint : DrivingJoint
+    joint : DrivingJoint or None
+        None where compression alone drives it.
     response : Response
     relief : Relief
     chart : Chart
+    measured : MeasuredPattern or None
+        None where an angle alone drives it.
     """
 
     settings: PatternSettings
-    joint: DrivingJoint
+    joint: DrivingJoint | None
     response: Response
     relief: Relief
     chart: Chart
+    measured: MeasuredPattern | None
 
 
-def describe_nodes(obj: bpy.types.Object, laid: Sequence[ShownPattern], layers: Sequence[int]) -> list[NodePattern]:
-    """Describe patterns for their nodes.
+def describe_nodes(
+    obj: bpy.types.Object, laid: Sequence[ShownPattern], layers: Sequence[int], layer_of: Mapping[int, int]
+) -> list[NodePattern]:
+    """Describe patterns for their nodes: `layers` of their charts, and of their gauges by their numbers.
 
     Amounts are driven in inputs of the node modifier where there is one, else in custom properties of the object, never
     in both: from 5.0 on Blender then misses, now and then, what drivers have written to the properties.
     """
     settings = settings_of(obj)
     are_displaced = [is_displaced(settings.pattern_display, pattern.settings.kind) for pattern in laid]
+    slots = itertools.accumulate((pattern.joint is not None for pattern in laid), initial=0)
     return [
         NodePattern(
             number=pattern.settings.number,
@@ -75,9 +87,22 @@ def describe_nodes(obj: bpy.types.Object, laid: Sequence[ShownPattern], layers: 
             strength=pattern.relief.strength,
             softness=pattern.relief.softness,
             depth=pattern.relief.depth,
+            has_angle=pattern.joint is not None,
+            **_describe_compression(settings, pattern, layer_of),
         )
-        for index, (pattern, layer, is_displaced) in enumerate(zip(laid, layers, are_displaced, strict=True))
+        for index, pattern, layer, is_displaced in zip(slots, laid, layers, are_displaced, strict=False)
     ]
+
+
+def _describe_compression(
+    settings: ObjectSettings, pattern: ShownPattern, layer_of: Mapping[int, int]
+) -> dict[str, Any]:
+    """What a pattern's nodes have to know of its compression."""
+    if pattern.measured is None:
+        return {}
+    *_, compression = gauge_names(settings.pattern_key, layer_of[pattern.settings.number])
+    constants = pattern.measured.constants(settings.pattern_full)
+    return {"compression": compression, "law": pattern.measured.response.law, "law_constants": constants}
 
 
 def is_displaced(display: str, kind: str) -> bool:
@@ -106,7 +131,7 @@ def _ensure_group(obj: bpy.types.Object, kind: str, name: str, build: Any, shown
     """The node group of an object's patterns, built anew where it does not fit them."""
     key = settings_of(obj).pattern_key
     found = next((group for group in find_groups(key) if group.bl_idname == kind), None)
-    fixed = [field for field in fields(NodePattern) if field.name not in ("image", "strength", "softness", "depth")]
+    fixed = [field for field in fields(NodePattern) if field.name not in ("image", "law_constants", *CONSTANT_FIELDS)]
     parts = [[getattr(pattern, field.name) for field in fixed] + [pattern.image.name_full] for pattern in shown]
     signature = sign(VERSION, NODES, parts)
     if found is None or found.get(SIGNATURE) != signature:
@@ -144,7 +169,8 @@ def show_displaced(obj: bpy.types.Object, laid: Sequence[ShownPattern], shown: S
         modifier.node_group = group
     if read_input(modifier, LEVEL) != settings.pattern_level:
         write_input(modifier, LEVEL, settings.pattern_level)
-    paths = [drivers.input_path(modifier, amount_input(pattern.number)) for pattern in shown]
+    numbers = [pattern.number for pattern in shown if pattern.has_angle]
+    paths = [drivers.input_path(modifier, amount_input(number)) for number in numbers]
     _drive(obj, f'modifiers["{bpy.utils.escape_identifier(modifier.name)}"]', laid, [(path, 0) for path in paths])
     remove_properties(obj)
 
@@ -152,6 +178,7 @@ def show_displaced(obj: bpy.types.Object, laid: Sequence[ShownPattern], shown: S
 def show_by_properties(obj: bpy.types.Object, laid: Sequence[ShownPattern], shown: Sequence[NodePattern]) -> None:
     """Keep the amounts in custom properties of the object: for objects that no pattern displaces."""
     remove_modifier(obj)
+    shown = [pattern for pattern in shown if pattern.has_angle]
     names = {pattern.amount for pattern in shown}
     remove_properties(obj, kept=names)
     for name in names - set(obj.keys()):
@@ -161,8 +188,12 @@ def show_by_properties(obj: bpy.types.Object, laid: Sequence[ShownPattern], show
 
 def _drive(obj: bpy.types.Object, start: str, laid: Sequence[ShownPattern], targets: Sequence[tuple[str, int]]) -> None:
     """Drive amounts, given by data path and index, by their joints; other drivers whose paths start so are removed."""
-    for pattern, target in zip(laid, targets, strict=True):
-        drivers.drive_amount(obj, *target, pattern.joint, pattern.response, settings_of(obj).pattern_full)
+    for pattern in laid:
+        if pattern.joint is None:
+            pattern.settings.driven = ""
+    with_joints = [(pattern, pattern.joint) for pattern in laid if pattern.joint is not None]
+    for (pattern, joint), target in zip(with_joints, targets, strict=True):
+        drivers.drive_amount(obj, *target, joint, pattern.response, settings_of(obj).pattern_full)
         if (pattern.settings.driven, pattern.settings.slot) != target:
             pattern.settings.driven, pattern.settings.slot = target
     drivers.keep_drivers(obj, start, set(targets))
@@ -206,7 +237,7 @@ def show_bumped(obj: bpy.types.Object, shown: Sequence[NodePattern]) -> list[str
     group = _ensure_group(obj, "ShaderNodeTree", "Supple Bump", build_bump, shown)
     write_bump_scale(group, float(np.mean(np.abs(np.array(obj.matrix_world.to_scale())))))
     problems = []
-    if len({pattern.amount for pattern in shown}) > MOST_PROPERTIES:
+    if len({pattern.amount for pattern in shown if pattern.has_angle}) > MOST_PROPERTIES:
         problems.append(f"EEVEE bumps only {MOST_PROPERTIES * SLOTS} patterns of an object: show some as Displacement.")
     for material in materials.ensure_materials(obj):
         if material.library is not None:

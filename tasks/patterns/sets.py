@@ -62,7 +62,9 @@ def find_set_meshes(
     return [obj for obj in layer.objects if has_armature_modifier(obj, armature) and obj.visible_get(view_layer=layer)]
 
 
-def add_set(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object], region: str = WHOLE) -> SetReport:
+def add_set(
+    armature: bpy.types.Object, meshes: Sequence[bpy.types.Object], region: str = WHOLE, folds: str = ""
+) -> SetReport:
     """Add all patterns that belong on a body, each on the mesh that is its skin there, driven by its joint.
 
     Parameters
@@ -71,6 +73,8 @@ def add_set(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object], regi
     meshes : sequence of Object
     region : str
         "ALL", or one of `landmarks.REGIONS`.
+    folds : str
+        What drives folds, one of `compression.DRIVERS`; as the library has it if empty.
 
     Raises
     ------
@@ -97,7 +101,7 @@ def add_set(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object], regi
             report.skipped.append(f"{label} (no skin there)")
         else:
             obj, landing = min(landings, key=lambda pair: pair[1].depth)
-            _add(report, obj, landing, key, label)
+            _add(report, obj, landing, key, label, folds)
     if not report.added:
         raise SkinningError(f"No pattern was added to '{armature.name}': {'; '.join(report.skipped) or 'no landmarks'}")
     for obj in report.added:
@@ -126,14 +130,15 @@ def _find_spots(anatomy: Anatomy, region: str) -> list[Spot]:
     return [spot for spot in found if spot is not None]
 
 
-def _add(report: SetReport, obj: bpy.types.Object, landing: Landing, key: str, label: str) -> None:
+def _add(report: SetReport, obj: bpy.types.Object, landing: Landing, key: str, label: str, folds: str) -> None:
     spot, entry = landing.spot, all_entries()[key]
     for pattern in settings_of(obj).patterns:
         if pattern.bone == spot.bone and pattern.image is not None and pattern.image.get(MADE_KEY) == key:
             report.skipped.append(f"{label} (is there already)")
             return
     try:
-        pattern = lay_new(obj, entry, ensure_image(entry), spot.bone, landing=landing)
+        driver = folds if entry.kind == "WRINKLE" else ""
+        pattern = lay_new(obj, entry, ensure_image(entry), spot.bone, landing=landing, driver=driver)
     except SkinningError as error:
         report.skipped.append(f"{label} ({error})")
         return

@@ -10,18 +10,29 @@ import bpy
 import numpy as np
 
 from ...bridge import materials
-from ...bridge.charts import KEYS, chart_name, remove_charts, write_charts
+from ...bridge.charts import KEYS, chart_name, gauge_names, remove_charts, write_charts, write_gauges
 from ...bridge.images import is_coarse
 from ...bridge.meshes import mesh_of
 from ...deformers import SkinningError
 from ...deformers.patterns.charts import assign_layers
+from ...deformers.patterns.heights import Response
 from ...nodes.groups import remove_unused_groups
 from ...settings.events import muted
 from ...settings.objects import settings_of
 from ...settings.patterns import PatternSettings
+from .compression import Measured, describe_stack, join_measured, read_measured, remove_measuring, show_measured
 from .layout import MeshCharts, charts_of, find_center, follow_space, make_chart
 from .library import MADE_KEY
-from .meaning import check_image, find_driving_armature, find_joint, follow_renamed, read_relief, read_response
+from .meaning import (
+    check_driver,
+    check_image,
+    find_driving_armature,
+    find_joint,
+    follow_renamed,
+    has_angle,
+    read_relief,
+    read_response,
+)
 from .node_setup import (
     ShownPattern,
     describe_nodes,
@@ -46,9 +57,13 @@ def lay_out(obj: bpy.types.Object, charts: MeshCharts, pattern: PatternSettings)
         Where it can not be shown.
     """
     check_image(pattern.image)
-    joint, response, relief = find_joint(obj, pattern), read_response(pattern), read_relief(pattern)
+    check_driver(pattern)
+    joint = find_joint(obj, pattern) if has_angle(pattern) else None
+    response = Response() if joint is None else read_response(pattern)
+    relief = read_relief(pattern)
     follow_space(charts.mesh, pattern)
-    return ShownPattern(pattern, joint, response, relief, make_chart(charts, pattern))
+    chart = make_chart(charts, pattern)
+    return ShownPattern(pattern, joint, response, relief, chart, read_measured(charts.mesh, pattern, chart))
 
 
 def lay_out_all(obj: bpy.types.Object, charts: MeshCharts) -> list[ShownPattern]:
@@ -101,15 +116,16 @@ def update(obj: bpy.types.Object) -> None:
     with muted():
         _own_key(obj)
         layers = assign_layers([pattern.chart for pattern in laid])
-        _write_charts(obj, charts, laid, layers)
-        shown = describe_nodes(obj, laid, layers)
+        measured = join_measured(charts.mesh, [(pattern.settings.number, pattern.measured) for pattern in laid])
+        _write_charts(obj, charts, laid, layers, measured)
+        show_measured(obj, measured)
+        shown = describe_nodes(obj, laid, layers, measured.layer_of)
         if any(pattern.is_displaced for pattern in shown):
             show_displaced(obj, laid, shown)
         else:
             show_by_properties(obj, laid, shown)
-        settings.pattern_message = " ".join(
-            show_bumped(obj, [pattern for pattern in shown if not pattern.is_displaced])
-        )
+        problems = [describe_stack(obj), *show_bumped(obj, [pattern for pattern in shown if not pattern.is_displaced])]
+        settings.pattern_message = " ".join(filter(None, problems))
     remove_unused_groups()
 
 
@@ -124,11 +140,16 @@ def _own_key(obj: bpy.types.Object) -> None:
     settings.pattern_state = ""
 
 
-def _write_charts(obj: bpy.types.Object, charts: MeshCharts, laid: list[ShownPattern], layers: list[int]) -> None:
+def _write_charts(
+    obj: bpy.types.Object, charts: MeshCharts, laid: list[ShownPattern], layers: list[int], measured: Measured
+) -> None:
     settings, mesh = settings_of(obj), mesh_of(obj)
     coordinates = [(pattern.settings.number, pattern.chart.coordinates.tobytes()) for pattern in laid]
-    state = _sign_mesh(charts) + sign(layers, coordinates)
+    gauges = [[array.tobytes() for array in layer.arrays] for layer in measured.layers]
+    state = _sign_mesh(charts) + sign(layers, coordinates, gauges)
     names = [chart_name(settings.pattern_key, layer) for layer in range(max(layers, default=-1) + 1)]
+    for layer in range(len(measured.layers)):
+        names += gauge_names(settings.pattern_key, layer)[:2]
     if settings.pattern_state == state and all(name in mesh.attributes for name in names):
         return
     arrays = [np.zeros((len(mesh.loops), 3), np.float32) for _ in names]
@@ -136,6 +157,7 @@ def _write_charts(obj: bpy.types.Object, charts: MeshCharts, laid: list[ShownPat
         arrays[layer][pattern.chart.corners, :2] = pattern.chart.coordinates
         arrays[layer][pattern.chart.corners, 2] = pattern.settings.number
     write_charts(mesh, settings.pattern_key, arrays)
+    write_gauges(mesh, settings.pattern_key, measured.layers)
     settings.pattern_state = state
 
 
@@ -163,8 +185,10 @@ def follow_mesh(obj: bpy.types.Object) -> None:
 
 def follow_bones(obj: bpy.types.Object) -> None:
     """Follow bones that were renamed, and note those that are gone; raises SkinningError as `update` does."""
+    patterns = [pattern for pattern in settings_of(obj).patterns if has_angle(pattern)]
+    if not patterns:
+        return
     bones = find_driving_armature(obj).data.bones
-    patterns = settings_of(obj).patterns
     named = {name for pattern in patterns for name in (pattern.bone, pattern.other_bone, pattern.first_bone) if name}
     if all(name in bones for name in named):
         return
@@ -184,6 +208,7 @@ def _clear_shown(obj: bpy.types.Object) -> None:
     if not key:
         return
     remove_modifier(obj)
+    remove_measuring(obj)
     remove_properties(obj)
     remove_bump(obj)
     kept = {mesh: set() for mesh in bpy.data.meshes}

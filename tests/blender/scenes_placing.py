@@ -7,7 +7,7 @@ import numpy as np
 
 from scenes import add_tube, turn
 from supple.deformers.patterns.picking import find_shown
-from supple.tasks.patterns.picking import read_skin
+from supple.tasks.patterns.placing.picking import read_skin
 
 RADIUS, LENGTH = 0.5, 4.0
 

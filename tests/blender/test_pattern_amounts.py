@@ -32,7 +32,7 @@ def driven_amounts(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> lis
 def assert_driven(obj: bpy.types.Object) -> list[float]:
     """Python's amounts are the drivers'; returns them."""
     depsgraph = evaluate()
-    _, laid = bind_points(obj)
+    laid = bind_points(obj)
     amounts = read_amounts(obj, laid, depsgraph)
     driven = driven_amounts(obj, depsgraph)
     assert len(amounts) == len(obj.supple.patterns)
@@ -134,7 +134,7 @@ def test_amounts_follow_the_frame_of_the_depsgraph(scene):
     animate_tube(armature)
     add_overlapping(obj, axis="X", full=1.0)
     obj.supple.pattern_display = "BUMP"
-    _, laid = bind_points(obj)
+    laid = bind_points(obj)
     seen = []
     for frame in (1, 4, 8):
         scene.frame_set(frame)

@@ -21,8 +21,8 @@ def displacer_of(obj: bpy.types.Object) -> bpy.types.Modifier:
 
 def compare_displacement(obj: bpy.types.Object) -> float:
     """Assert that the node modifier moves the skin as Python says; returns how far it moves it, in diagonals."""
-    heights, laid = bind_points(obj)
-    drawn = draw_points(obj, heights, read_amounts(obj, laid, evaluate()))
+    laid = bind_points(obj)
+    drawn = draw_points(obj, laid.heights, read_amounts(obj, laid, evaluate()))
     moved, modifier = evaluated_points(obj).astype(np.float64), displacer_of(obj)
     modifier.show_viewport = False
     evaluated = obj.evaluated_get(evaluate()).data
@@ -63,7 +63,7 @@ def test_nodes_clip_as_python_does(gain):
     add_overlapping(obj, axis="X", law="LOG", gain=gain, depth=0.3)
     obj.supple.pattern_display = "DISPLACEMENT"
     turn(armature, "bone.1", (1.4, 0.0, 0.0))
-    _, laid = bind_points(obj)
+    laid = bind_points(obj)
     assert np.abs(read_amounts(obj, laid, evaluate())).min() > 1.0
     assert compare_displacement(obj) > 1e-4
 
@@ -86,8 +86,8 @@ def test_only_bulges_are_displaced_by_kind():
     obj.supple.pattern_display = "KIND"
     turn(armature, "bone.1", (0.7, 0.0, 0.0))
     depsgraph = evaluate()
-    heights, laid = bind_points(obj, ["BULGE"])
-    drawn = draw_points(obj, heights, read_amounts(obj, laid, depsgraph))
+    laid = bind_points(obj, ["BULGE"])
+    drawn = draw_points(obj, laid.heights, read_amounts(obj, laid, depsgraph))
     moved, modifier = evaluated_points(obj), displacer_of(obj)
     modifier.show_viewport = False
     evaluate()

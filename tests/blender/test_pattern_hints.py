@@ -11,7 +11,7 @@ from supple.bridge.drivers import VARIABLES
 from supple.settings.objects import settings_of
 from supple.tasks.patterns.hints import describe_visibility
 from supple.tasks.patterns.layout import charts_of
-from supple.tasks.patterns.maps import read_amounts
+from supple.tasks.patterns.maps import read_angles
 from supple.tasks.patterns.show import follow_bones, lay_out_all, update
 
 pytestmark = pytest.mark.python_only("patterns are shown alike, whatever evaluates the skin under them")
@@ -75,7 +75,7 @@ def test_show_in_full_shows_all_at_rest_and_gives_the_drivers_back(display):
 
 
 def read_by_python(obj: bpy.types.Object) -> float:
-    return read_amounts(obj, lay_out_all(obj, charts_of(obj)), bpy.context.evaluated_depsgraph_get())[0]
+    return read_angles(obj, lay_out_all(obj, charts_of(obj)), bpy.context.evaluated_depsgraph_get())[0]
 
 
 def test_rotations_of_a_chain_add_up_whatever_the_roll_of_its_bones():

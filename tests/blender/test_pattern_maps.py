@@ -41,10 +41,10 @@ def told_in(folder: Path) -> dict:
 def test_a_map_has_the_heights_of_the_skin(animated_body, scene):
     scene.frame_set(4)
     depsgraph = bpy.context.evaluated_depsgraph_get()
-    heights, laid = bind_map(animated_body, 512, 512)
-    drawn = draw_heights(heights, read_amounts(animated_body, laid, depsgraph))
-    corners, _ = bind_points(animated_body)
-    at_corners = draw_heights(corners, read_amounts(animated_body, laid, depsgraph))[0]
+    laid = bind_map(animated_body, 512, 512)
+    drawn = draw_heights(laid.heights, read_amounts(animated_body, laid, depsgraph))
+    corners = bind_points(animated_body)
+    at_corners = draw_heights(corners.heights, read_amounts(animated_body, corners, depsgraph))[0]
     uv = np.array([loop.uv for loop in animated_body.data.uv_layers.active.data])
     inside = ((uv > 0.002) & (uv < 0.998)).all(axis=1)
     columns, rows = np.floor(uv[inside] * 512).astype(int).T
@@ -60,8 +60,8 @@ def test_a_map_lies_where_the_pattern_was_placed():
     )
     update(obj)
     turn(armature, "bone.1", (1.5, 0.0, 0.0))
-    heights, laid = bind_map(obj, 100, 200)
-    drawn = draw_heights(heights, read_amounts(obj, laid, evaluate()))
+    laid = bind_map(obj, 100, 200)
+    drawn = draw_heights(laid.heights, read_amounts(obj, laid, evaluate()))
     expected = np.zeros((200, 100))
     expected[130:150, 15:35] = 0.5  # rows from 0.65 to 0.75 of 200, columns from 0.15 to 0.35 of 100
     assert drawn == pytest.approx(expected, abs=1e-6)
@@ -69,11 +69,11 @@ def test_a_map_lies_where_the_pattern_was_placed():
 
 def test_exr_holds_the_heights(animated_body, scene, tmp_path):
     write_all(animated_body, tmp_path, file_format="exr")
-    heights, laid = bind_map(animated_body, 32, 32)
+    laid = bind_map(animated_body, 32, 32)
     largest = []
     for frame in FRAMES:
         scene.frame_set(frame)
-        drawn = draw_heights(heights, read_amounts(animated_body, laid, bpy.context.evaluated_depsgraph_get()))
+        drawn = draw_heights(laid.heights, read_amounts(animated_body, laid, bpy.context.evaluated_depsgraph_get()))
         assert (read_file(tmp_path / f"Tube_{frame:04}.exr") == drawn).all()
         largest.append(np.abs(drawn).max())
     assert max(largest) > 0.01
@@ -83,7 +83,7 @@ def test_png_holds_them_by_the_range_that_is_reported(animated_body, tmp_path):
     write_all(animated_body, tmp_path / "png")
     write_all(animated_body, tmp_path / "exr", file_format="exr")
     told = told_in(tmp_path / "png")
-    assert told["range"] == pytest.approx(measure_range(bind_map(animated_body, 32, 32)[0]), rel=1e-6)
+    assert told["range"] == pytest.approx(measure_range(bind_map(animated_body, 32, 32).heights), rel=1e-6)
     assert told["meaning"] == "height = (value - 0.5) * 2 * range"
     for frame in FRAMES:
         values = read_file(tmp_path / "png" / f"Tube_{frame:04}.png")

@@ -12,7 +12,7 @@ from scenes import bind
 from supple.deformers.patterns.outlines import list_lines, outline_on_skin
 from supple.deformers.patterns.picking import PosedSkin
 from supple.tasks.patterns.layout import charts_of
-from supple.tasks.patterns.picking import find_patterned, read_skin
+from supple.tasks.patterns.placing.picking import find_patterned, read_skin
 from supple.viewport import outlines
 
 pytestmark = pytest.mark.python_only("patterns are shown alike, whatever evaluates the skin under them")

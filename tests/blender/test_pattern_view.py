@@ -13,7 +13,7 @@ from scenes_placing import RADIUS, add_body, add_pattern, depsgraph, shown_at
 
 from supple.bridge.rays import with_rest_positions
 from supple.deformers import SkinningError
-from supple.tasks.patterns.place import write_layout
+from supple.tasks.patterns.placing.place import write_layout
 from supple.tasks.patterns.show import update
 from supple.viewport.pattern_view import THRESHOLD, Drag, DrawnStroke, PatternView, RotateAndScale
 from supple.viewport.view import View

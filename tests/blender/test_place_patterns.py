@@ -17,8 +17,8 @@ from supple.deformers.patterns.picking import find_shown
 from supple.deformers.patterns.strokes import MOST_POINTS, resample
 from supple.deformers.patterns.surface_points import locate_point
 from supple.tasks.patterns.layout import charts_of
-from supple.tasks.patterns.picking import find_covering, find_hit, find_patterned, read_skin
-from supple.tasks.patterns.place import LAYOUT_SETTINGS, read_layout, write_layout
+from supple.tasks.patterns.placing.picking import find_covering, find_hit, find_patterned, read_skin
+from supple.tasks.patterns.placing.place import LAYOUT_SETTINGS, read_layout, write_layout
 
 pytestmark = pytest.mark.python_only("patterns are shown alike, whatever evaluates the skin under them")
 

@@ -8,15 +8,15 @@ from collections.abc import Sequence
 import bpy
 import numpy as np
 
-from ...deformers import SkinningError
-from ...deformers.patterns.chart_mesh import ChartMesh
-from ...deformers.patterns.charts import STROKE_SMOOTHING
-from ...deformers.patterns.strokes import measure_line, resample, trace_stroke
-from ...deformers.patterns.surface_points import SurfacePoint, locate_point, locate_uv, surface_frame
-from ...settings.events import muted
-from ...settings.patterns import PatternSettings
-from .layout import charts_of, find_center, find_sides, make_chart
-from .show import update
+from ....deformers import SkinningError
+from ....deformers.patterns.chart_mesh import ChartMesh
+from ....deformers.patterns.charts import STROKE_SMOOTHING
+from ....deformers.patterns.strokes import measure_line, resample, trace_stroke
+from ....deformers.patterns.surface_points import SurfacePoint, locate_point, locate_uv, surface_frame
+from ....settings.events import muted
+from ....settings.patterns import PatternSettings
+from ..layout import charts_of, find_center, find_sides, make_chart
+from ..show import update
 
 LAYOUT_SETTINGS = ("space", "placed_in", "location", "uv", "turn", "size", "flip")
 """Settings that say where a pattern lies, besides its stroke."""

@@ -8,13 +8,13 @@ import bpy
 import numpy as np
 from mathutils import Vector
 
-from ...bridge.rays import read_posed_skin, with_rest_positions
-from ...deformers import SkinningError
-from ...deformers.patterns.picking import PosedSkin, SkinHit, carry_ray, cast_ray, covers
-from ...deformers.patterns.surface_points import SurfacePoint
-from ...settings.objects import settings_of
-from ..character import has_armature_modifier
-from .layout import MeshCharts, make_chart
+from ....bridge.rays import read_posed_skin, with_rest_positions
+from ....deformers import SkinningError
+from ....deformers.patterns.picking import PosedSkin, SkinHit, carry_ray, cast_ray, covers
+from ....deformers.patterns.surface_points import SurfacePoint
+from ....settings.objects import settings_of
+from ...character import has_armature_modifier
+from ..layout import MeshCharts, make_chart
 
 
 def find_patterned(active: bpy.types.Object | None, layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
