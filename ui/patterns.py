@@ -166,7 +166,7 @@ class VIEW3D_PT_supple_pattern_joint(ActivePatternPanel, bpy.types.Panel):
     bl_label = "Driver"
 
     def draw(self, context: bpy.types.Context) -> None:
-        layout, pattern = self.start(), self.find_pattern(context)
+        layout, pattern = self.start(), cast(PatternSettings, self.find_pattern(context))
         if pattern.note:
             draw_message(layout, context, pattern.note)
         layout.prop(pattern, "driver")

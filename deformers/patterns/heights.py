@@ -160,7 +160,7 @@ def raise_values(kind: str, values: np.ndarray, amount: float, depth: float = 0.
     return np.where(values > 0.0, heights, 0.0)
 
 
-def _rise(heights: np.ndarray, amount: float | np.ndarray, depth: float, scratch: np.ndarray) -> None:
+def _rise(heights: np.ndarray, amount: float | np.floating | np.ndarray, depth: float, scratch: np.ndarray) -> None:
     """Clip heights over the skin to 0 to 1, in place; softly where they come out, by how deep the rest still lies."""
     share = np.clip(amount, 0.0, 1.0)
     width = share * (1.0 - share) * depth
