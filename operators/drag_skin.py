@@ -91,7 +91,7 @@ class SUPPLE_OT_drag_skin(PoseOperator, DragOptions, ModalTool, bpy.types.Operat
     def execute(self, context: bpy.types.Context) -> set[str]:
         armature = cast(bpy.types.Object, find_posed(context))
         try:
-            skins = [obj for obj in find_skins(armature, context.view_layer) if self.mesh in ("", obj.name)]
+            skins = find_skins(armature, context.view_layer, name=self.mesh)
             point, _ = find_nearest(skins, context.evaluated_depsgraph_get(), self.point)
             if self.action == "PIN":
                 return self._pin(context, armature, point, 0.0)

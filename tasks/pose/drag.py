@@ -33,6 +33,10 @@ from .skins import Body, find_skins, read_body, read_weights_at
 SAME = 1e-9
 """Entries of matrices that differ by less are the same: the bone is not touched."""
 
+LARGEST_OFFSET, LARGEST_SHARE = 0.05, 0.5
+"""A point may be beside where linear blending has it by this share of the character's size, and this share of how far
+it was moved. A skin that is farther does not follow its bones, and to run after it would have no end."""
+
 MOVING_ROOT = {"AUTO": None, "ON": True, "OFF": False}
 
 _known: dict[int, tuple[Body, np.ndarray, SkinEnergy]] = {}
@@ -96,6 +100,7 @@ class SkinDrag:
         ]
         self._mirrored = self._find_mirrored()
         self._begin(body)
+        self._size = float(np.ptp(body.points, axis=0).max())
         self._turned = np.zeros(len(self._posed.names), bool)
         self._before: dict[str, Channels] = {bone.name: read_channels(bone) for bone in armature.pose.bones}
 
@@ -111,7 +116,8 @@ class SkinDrag:
         path = np.flatnonzero(list_path(bones.parents, bones.follows, self._handles[0].bones))
         own = {names[bone] for bone in path}
         flipped = {int(bone): bpy.utils.flip_name(names[bone]) for bone in path}
-        return {bone: name for bone, name in flipped.items() if name in names and name not in own}
+        twins = {bone: name for bone, name in flipped.items() if name in names and name not in own}
+        return {bone: name for bone, name in twins.items() if bones.free[names.index(name)]}
 
     def _begin(self, body: Body) -> None:
         bones, choices = self._posed.bones, self._choices
@@ -148,6 +154,9 @@ class SkinDrag:
         where the solver has them: the next movement takes that into account.
         """
         self._wanted[0] = self._carry(np.asarray(target, np.float64)[None])[0]
+        self._follow()
+
+    def _follow(self) -> None:
         targets = self._wanted + self._offsets
         if self._choices.solver == "CHAIN":
             posed = self._solver.move(targets[0])
@@ -177,10 +186,13 @@ class SkinDrag:
             if location is None:
                 continue
             solved = np.einsum("n,nij,j->i", handle.shares, change[handle.bones, :3], np.append(handle.position, 1.0))
-            self._offsets[index] = solved - self._carry(location[None])[0]
+            offset = solved - self._carry(location[None])[0]
+            largest = LARGEST_OFFSET * self._size + LARGEST_SHARE * np.linalg.norm(solved - handle.position)
+            self._offsets[index] = offset if np.linalg.norm(offset) <= largest else 0.0
 
     def finish(self, context: bpy.types.Context) -> list[str]:
         """Key what has changed, where Blender does so by itself; the names of the bones that have changed."""
+        self._follow()  # what the last movement has left beside its target
         changed = [name for name, before in self._before.items() if self._read(name) != before]
         moved = [name for name in changed if self._read(name).location != self._before[name].location]
         turned = [name for name in changed if self._read(name).rotation != self._before[name].rotation]

@@ -13,9 +13,13 @@ from ..stack import check_not_linked
 
 
 def list_pins(armature: bpy.types.Object, layer: bpy.types.ViewLayer) -> list[SkinPoint]:
-    """The pins of an armature whose meshes are in a view layer."""
+    """The pins of an armature on meshes that are visible in a view layer: Blender evaluates no others."""
     pins = settings_of(armature).pins
-    return [_to_point(pin) for pin in pins if pin.mesh is not None and pin.mesh.name in layer.objects]
+    return [_to_point(pin) for pin in pins if pin.mesh is not None and _is_shown(pin.mesh, layer)]
+
+
+def _is_shown(mesh: bpy.types.Object, layer: bpy.types.ViewLayer) -> bool:
+    return mesh.name in layer.objects and mesh.visible_get(view_layer=layer)
 
 
 def _to_point(pin: SkinPin) -> SkinPoint:

@@ -52,9 +52,17 @@ class Body:
 
 
 def find_skins(
-    armature: bpy.types.Object, layer: bpy.types.ViewLayer, space: bpy.types.Space | None = None
+    armature: bpy.types.Object, layer: bpy.types.ViewLayer, space: bpy.types.Space | None = None, name: str = ""
 ) -> list[bpy.types.Object]:
     """The meshes that an armature deforms and that are visible, in a 3D View if one is given.
+
+    Parameters
+    ----------
+    armature : Object
+    layer : ViewLayer
+    space : SpaceView3D, optional
+    name : str
+        Of the only mesh that is wanted; "" for all.
 
     Raises
     ------
@@ -68,7 +76,9 @@ def find_skins(
     shown = [obj for obj in skins if obj.visible_get(view_layer=layer, **seen) and obj.mode != "EDIT"]
     if not shown:
         raise SkinningError(f"All meshes of '{armature.name}' are hidden, or in Edit Mode: show one first")
-    return shown
+    if name and name not in [obj.name for obj in shown]:
+        raise SkinningError(f"'{armature.name}' deforms no visible mesh '{name}': choose another mesh")
+    return [obj for obj in shown if name in ("", obj.name)]
 
 
 def read_body(armature: bpy.types.Object, skins: Sequence[bpy.types.Object], names: Sequence[str]) -> Body:

@@ -171,7 +171,7 @@ def test_each_operator_is_described(name):
 def test_each_operator_says_what_to_select(name):
     with pytest.raises(
         RuntimeError,
-        match=r"poll\(\).*Select (the armature|a mesh that (is bound|has (an Armature modifier|patterns)|Supple has baked))",
+        match=r"poll\(\).*Select (the armature|a mesh that (is bound|has (an Armature|patterns)|Supple has baked))",
     ):
         getattr(bpy.ops.supple, name)()
 

@@ -1,0 +1,194 @@
+"""Drags the skin of a real character in a Blender with a window: the picture of docs/posing.md, and what an event costs.
+
+    blender --factory-startup --window-geometry 0 0 1440 900 --python benchmarks/drag_in_window.py -- ASSETS [IMAGE]
+
+With IMAGE, xdotool drags by the mouse, and the steps go into one picture. Without, movements are timed and printed as
+Markdown: all of `SkinDrag.move`, which is the solver, the bones' channels and Blender's evaluation of the pose and the
+skin; that evaluation alone; and drawing the window, which depends on its graphics.
+"""
+
+from __future__ import annotations
+
+import importlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from math import radians
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import bpy
+import numpy as np
+from bpy_extras.view3d_utils import location_3d_to_region_2d
+from mathutils import Euler, Vector
+
+import checkout
+from benchmarks.in_window import move, prepare_view, run_steps, save_picture, xdo
+from benchmarks.tables import print_table
+from benchmarks.timing import print_versions
+
+VIEW = Euler((radians(84.0), 0.0, radians(28.0)))
+CENTER, DISTANCE = Vector((0.0, 0.0, 0.82)), 2.15
+PINS = ("foot.L", "foot.R")
+DRAGS = (("wrist.L", (-40.0, 175.0)), ("upperleg01.R", (10.0, -110.0)), ("wrist.R", (-60.0, 60.0)))
+"""What is dragged, by a bone that the skin there follows, and by how many pixels."""
+CROP = "420x700+350+100"
+"""The character, in the window."""
+MOVES = 40
+HEIGHT = 1.7
+"""About that of the character, in meters: movements are shares of it."""
+
+
+class Stage:
+    """The character of the file that is open, seen from before."""
+
+    def __init__(self) -> None:
+        self.armature: Any = bpy.data.objects["mh_human_rig"]
+        self.body = bpy.data.objects["mh_human_body"]
+        self.armature.animation_data_clear()
+        for bone in self.armature.pose.bones:
+            bone.matrix_basis.identity()
+        self.area = next(area for area in bpy.context.window.screen.areas if area.type == "VIEW_3D")
+        self.region = prepare_view(self.area)["WINDOW"]
+        space: Any = self.area.spaces.active
+        space.show_region_ui, space.overlay.show_bones = False, False
+        space.overlay.show_outline_selected = False
+        self.view = space.region_3d
+        self.view.view_perspective, self.view.view_rotation = "ORTHO", VIEW.to_quaternion()
+        self.view.view_location, self.view.view_distance = CENTER, DISTANCE
+
+    def override(self) -> Any:
+        return bpy.context.temp_override(area=self.area, region=self.region)
+
+    def choose_tool(self) -> None:
+        with self.override():
+            for obj in bpy.context.view_layer.objects:
+                obj.select_set(obj == self.armature)
+            bpy.context.view_layer.objects.active = self.armature
+            bpy.ops.object.mode_set(mode="POSE")
+            bpy.ops.wm.tool_set_by_id(name="supple.drag_skin")
+
+    def find_skin(self, bone: str) -> Vector:
+        """The middle of the skin that a bone moves most, world space."""
+        group = self.body.vertex_groups[bone].index
+        weights = np.array(
+            [
+                max((entry.weight for entry in vertex.groups if entry.group == group), default=0.0)
+                for vertex in self.body.data.vertices
+            ]
+        )
+        evaluated = self.body.evaluated_get(bpy.context.evaluated_depsgraph_get())
+        points = np.array([evaluated.data.vertices[index].co for index in np.flatnonzero(weights > 0.9 * weights.max())])
+        return self.body.matrix_world @ Vector(points.mean(axis=0).tolist())
+
+    def see(self, bone: str) -> np.ndarray:
+        return np.array(location_3d_to_region_2d(self.region, self.view, self.find_skin(bone)))
+
+
+def open_character(assets: Path) -> None:
+    bpy.ops.wm.open_mainfile(filepath=str(assets / "mh_human" / "mh_human.blend"), load_ui=False)
+
+
+def take_picture(assets: Path, image: Path) -> Iterator[float]:
+    """Pin the feet, drag hands and hip, and put a picture of each step beside the one before."""
+    open_character(assets)
+    yield 1.0
+    stage = Stage()
+    bpy.data.objects["mh_human_skirt"].hide_set(True)
+    stage.choose_tool()
+    yield 2.0
+    for bone in PINS:
+        move(stage.region, *stage.see(bone))
+        yield 0.5
+        xdo("mousedown", 1, "sleep", 0.1, "mouseup", 1)
+        yield 1.0
+    folder = Path(tempfile.mkdtemp())
+    steps = [folder / "0.png"]
+    save_picture(steps[0], CROP)
+    for number, (bone, offset) in enumerate(DRAGS, 1):
+        start = stage.see(bone)
+        move(stage.region, *start)
+        yield 0.5
+        xdo("mousedown", 1)
+        for share in np.linspace(0.1, 1.0, 12):
+            yield 0.2
+            move(stage.region, *(start + share * np.array(offset)))
+        yield 1.0
+        steps.append(folder / f"{number}.png")
+        save_picture(steps[-1], CROP)
+        xdo("mouseup", 1)
+        yield 1.0
+    subprocess.run(["convert", *map(str, steps), "+append", "-resize", "1260x", str(image)], check=True)
+
+
+def measure(assets: Path) -> Iterator[float]:
+    """Time movements under several methods, without and with pins."""
+    rows = []
+    for method in ("", "DLBNT", "CENTERS"):
+        for solver, pins in (("ENERGY", 0), ("ENERGY", 2), ("CHAIN", 0)):
+            open_character(assets)
+            yield 1.0
+            stage = Stage()
+            if method:
+                with stage.override():
+                    for obj in bpy.context.view_layer.objects:
+                        obj.select_set(obj.type == "MESH")
+                    bpy.context.view_layer.objects.active = stage.body
+                    bpy.ops.supple.bind(method=method, evaluate="NODES")
+            stage.choose_tool()
+            yield 1.0
+            for bone in PINS[:pins]:
+                bpy.ops.supple.drag_skin(action="PIN", point=stage.find_skin(bone))
+            name = f"{method or 'Armature modifier'}, {solver.title()}, {pins} pins"
+            rows.append((name, *_time_moves(stage, solver)))
+            yield 1.0
+    print_versions()
+    print()
+    print_table(("skin, solver, pins", "begin, ms", "move, ms", "of it evaluation, ms", "drawing, ms"), rows)
+
+
+def _time_moves(stage: Stage, solver: str) -> tuple[float, ...]:
+    """Milliseconds of beginning a drag the second time; medians of a movement, of evaluating a pose, of drawing."""
+    tasks: Any = importlib.import_module(f"{checkout.MODULE}.tasks.pose.drag")
+    skins: Any = importlib.import_module(f"{checkout.MODULE}.tasks.pose.skins")
+    layer = bpy.context.view_layer
+    found = skins.find_skins(stage.armature, layer)
+    point, _ = skins.find_nearest(found, bpy.context.evaluated_depsgraph_get(), stage.find_skin("wrist.L"))
+    choices = tasks.DragChoices(solver=solver)
+    tasks.SkinDrag(stage.armature, layer, point, choices)
+    begin, drag = _time(lambda: tasks.SkinDrag(stage.armature, layer, point, choices))
+    moves, evaluations, drawings = [], [], []
+    bone = stage.armature.pose.bones["wrist.L"]
+    for number in range(MOVES):
+        share = number / MOVES
+        target = drag.start + HEIGHT * np.array((-0.15 * share, -0.1 * np.sin(4.0 * share), 0.2 * share))
+        moves.append(_time(lambda target=target: drag.move(target))[0])
+        with stage.override():
+            drawings.append(_time(lambda: bpy.ops.wm.redraw_timer(type="DRAW_WIN", iterations=1))[0])
+        bone.location.x += 1e-5
+        evaluations.append(_time(layer.update)[0])
+        bone.location.x -= 1e-5
+    return (begin, *map(statistics.median, (moves, evaluations, drawings)))
+
+
+def _time(step: Callable[[], Any]) -> tuple[float, Any]:
+    start = time.perf_counter()
+    result = step()
+    return 1e3 * (time.perf_counter() - start), result
+
+
+def main() -> None:
+    assets, *image = map(Path, sys.argv[sys.argv.index("--") + 1 :])
+    bpy.context.preferences.view.show_splash = False
+    checkout.enable(Path(tempfile.mkdtemp()) / "extension")
+    run_steps(take_picture(assets, image[0]) if image else measure(assets))
+
+
+if __name__ == "__main__":
+    main()

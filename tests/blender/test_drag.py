@@ -1,0 +1,274 @@
+"""The skin is dragged: where it goes, what stays, and which bones move."""
+
+import bpy
+import numpy as np
+import pytest
+from mathutils import Euler, Matrix
+from scenes_drag import LENGTH, TIP, add_posed_tube, drag, find_vertex, list_changed, locate, pin, read_pose
+
+from scenes import add_twin, edit_bones, evaluated_points, push, redo, reset, save, select, undo, update
+from supple.settings.objects import settings_of
+from supple.tasks.pose.pins import locate_pins
+
+pytestmark = pytest.mark.usefixtures("silent_handlers")
+
+NEAR = 0.005 * LENGTH
+"""How far from its target a point may be, and how far a pin may move."""
+
+
+@pytest.mark.parametrize("method", ["", "DLBNT", "CENTERS", "SSD"])
+@pytest.mark.parametrize("solver", ["ENERGY", "CHAIN"])
+def test_a_point_goes_to_its_target(method, solver):
+    obj, armature = add_posed_tube(method=method)
+    before = read_pose(armature)
+    assert drag(obj, find_vertex(obj, TIP), (-0.8, -0.5, 0.3), solver=solver) <= NEAR
+    first = ["bone.0"] if solver == "CHAIN" else []  # what carries the whole skin is held without pins
+    assert list_changed(armature, before) == [*first, "bone.1", "bone.2", "bone.3"]
+    assert all(bone.location.length == 0.0 for bone in armature.pose.bones)
+
+
+@pytest.mark.parametrize("method", ["", "DLBNT"])
+def test_pins_stay(method):
+    obj, _ = add_posed_tube(method=method)
+    pinned = [find_vertex(obj, (0.0, along, 0.35)) for along in (0.4, 2.4)]
+    for vertex in pinned:
+        pin(obj, vertex)
+    where = [locate(obj, vertex) for vertex in pinned]
+    assert drag(obj, find_vertex(obj, TIP), (-0.6, -0.3, 0.2)) <= NEAR
+    for vertex, location in zip(pinned, where, strict=True):
+        assert np.linalg.norm(locate(obj, vertex) - location) <= NEAR
+
+
+def test_pins_that_hold_all_of_a_chain_stay_when_the_target_is_out_of_reach():
+    obj, _ = add_posed_tube()
+    pinned = find_vertex(obj, (0.0, 0.4, 0.35))
+    pin(obj, pinned)
+    where, tip = locate(obj, pinned), find_vertex(obj, TIP)
+    assert drag(obj, tip, (20.0, 20.0, 5.0), move_root="OFF") > 10.0
+    assert np.linalg.norm(locate(obj, pinned) - where) <= NEAR
+    assert np.isfinite(evaluated_points(obj)).all()
+    assert drag(obj, tip, np.array((-0.5, 3.6, 0.35)) - locate(obj, tip), move_root="OFF") <= NEAR
+
+
+def test_a_pin_is_set_and_taken_off():
+    obj, armature = add_posed_tube()
+    first, second = find_vertex(obj, TIP), find_vertex(obj, (0.0, 1.0, 0.35))
+    pin(obj, first)
+    pin(obj, second)
+    pins = settings_of(armature).pins
+    assert [one.mesh for one in pins] == [obj, obj]
+    pin(obj, first)
+    assert len(pins) == 1
+    drag(obj, first, (-0.5, -0.3, 0.0))
+    pin(obj, second)
+    assert len(pins) == 0
+    for vertex in (first, second):
+        pin(obj, vertex)
+    assert bpy.ops.supple.clear_pins() == {"FINISHED"}
+    assert len(pins) == 0
+    with pytest.raises(RuntimeError, match="There are no pins"):
+        bpy.ops.supple.clear_pins()
+
+
+def test_the_root_moves_where_that_is_wanted():
+    obj, armature = add_posed_tube()
+    root, tip = armature.pose.bones["bone.0"], find_vertex(obj, TIP)
+    drag(obj, tip, (-0.5, -0.2, 0.0), move_root="OFF")
+    assert root.location.length == 0.0
+    assert drag(obj, tip, (1.0, 3.0, 0.0), move_root="ON") <= NEAR
+    assert root.location.length > 1.0
+    root.lock_location = (True, False, False)
+    before = root.location.copy()
+    drag(obj, tip, (-0.3, 0.1, 0.0), move_root="ON")
+    assert root.location == before
+
+
+@pytest.mark.parametrize("use_local", [True, False])
+@pytest.mark.parametrize("lowest", ["root", "bone.0"])
+def test_what_carries_the_whole_skin_moves_under_a_root_that_is_rotated(use_local, lowest):
+    obj, armature = add_posed_tube()
+    bpy.ops.object.mode_set(mode="OBJECT")
+
+    def add_root(bones):
+        root = bones.new("root")
+        root.head, root.tail, root.use_deform = (0.3, -1.0, 0.2), (0.9, -0.8, 0.5), False
+        bones["bone.0"].parent, bones["bone.0"].use_connect = root, False
+        for name in ("root", "bone.0"):
+            bones[name].use_local_location = use_local
+
+    edit_bones(armature, add_root)
+    bpy.ops.object.mode_set(mode="POSE")
+    root = armature.pose.bones["root"]
+    root.rotation_mode = "XYZ"
+    root.rotation_euler = (0.4, -0.3, 0.8)
+    if lowest == "root":
+        armature.pose.bones["bone.0"].lock_location = (True, True, True)
+    update()
+    tip = find_vertex(obj, TIP)
+    assert drag(obj, tip, (1.0, 2.5, -1.0), move_root="ON") <= NEAR
+    assert armature.pose.bones[lowest].location.length > 1.0
+
+
+@pytest.mark.parametrize("mode", ["QUATERNION", "AXIS_ANGLE", "XYZ", "ZXY", "YZX"])
+def test_bones_keep_their_rotation_mode(mode):
+    shapes = []
+    for chosen in ("QUATERNION", mode):
+        reset()
+        obj, armature = add_posed_tube()
+        for bone in armature.pose.bones:
+            bone.rotation_mode = chosen
+        drag(obj, find_vertex(obj, TIP), (-0.8, -0.5, 0.3))
+        assert {bone.rotation_mode for bone in armature.pose.bones} == {chosen}
+        shapes.append(evaluated_points(obj))
+    assert np.abs(shapes[0] - shapes[1]).max() < 1e-3
+
+
+def test_numbers_stay_near_what_they_were():
+    obj, armature = add_posed_tube()
+    turned, flipped = armature.pose.bones["bone.2"], armature.pose.bones["bone.1"]
+    turned.rotation_mode = "XYZ"
+    turned.rotation_euler = (0.0, 4.0 * np.pi, 0.1)
+    flipped.rotation_quaternion = (-1.0, 0.0, 0.0, 0.0)
+    update()
+    drag(obj, find_vertex(obj, TIP), (-0.3, -0.1, 0.0))
+    assert abs(turned.rotation_euler[1] - 4.0 * np.pi) < 0.5
+    assert flipped.rotation_quaternion[0] < -0.5
+
+
+def test_scaled_bones_and_a_scaled_armature_are_followed():
+    obj, armature = add_posed_tube()
+    armature.pose.bones["bone.0"].scale = (1.3, 1.3, 1.3)
+    armature.pose.bones["bone.2"].scale = (0.8, 1.1, 0.8)
+    armature.matrix_world = obj.matrix_world = Matrix.LocRotScale((3, -2, 1), Euler((0.5, 1.0, -0.3)), (2, 2, 2))
+    update()
+    before = [tuple(bone.scale) for bone in armature.pose.bones]
+    assert drag(obj, find_vertex(obj, TIP), (-0.8, -0.9, 0.6)) <= 4 * NEAR
+    assert [tuple(bone.scale) for bone in armature.pose.bones] == before
+
+
+def test_a_pose_elsewhere_stays():
+    obj, armature = add_posed_tube()
+    for bone, angle in (("bone.1", 0.8), ("bone.2", -0.6)):
+        armature.pose.bones[bone].rotation_mode = "XYZ"
+        armature.pose.bones[bone].rotation_euler = (0.0, 0.0, angle)
+    update()
+    shape, tip = evaluated_points(obj), find_vertex(obj, TIP)
+    drag(obj, tip, (0.001, 0.0, 0.0))
+    assert np.abs(evaluated_points(obj) - shape).max() < 0.01
+
+
+def test_a_chain_is_as_long_as_wanted():
+    obj, armature = add_posed_tube()
+    before = read_pose(armature)
+    assert drag(obj, find_vertex(obj, TIP), (-0.5, -0.4, 0.0), solver="CHAIN", chain_length=2) <= NEAR
+    assert list_changed(armature, before) == ["bone.2", "bone.3"]
+
+
+def test_several_meshes_are_one_body():
+    obj, armature = add_posed_tube()
+    other = add_twin(obj)
+    for vertex in other.data.vertices:
+        vertex.co.x *= 1.2
+        vertex.co.z *= 1.2
+    update()
+    tip, pinned = find_vertex(obj, TIP), find_vertex(other, (0.0, 0.4, 0.42))
+    pin(other, pinned)
+    where = locate(other, pinned)
+    assert drag(obj, tip, (-0.6, -0.4, 0.2)) <= NEAR
+    assert np.linalg.norm(locate(other, pinned) - where) <= NEAR
+    assert settings_of(armature).pins[0].mesh == other
+
+
+def test_pins_on_a_subdivided_skin_sleep_while_it_has_other_vertices():
+    obj, armature = add_posed_tube()
+    subdivision = obj.modifiers.new("Subdivision", "SUBSURF")
+    subdivision.levels = 1
+    update()
+    layer = bpy.context.view_layer
+    assert bpy.ops.supple.drag_skin(point=(0.0, 2.4, 0.4), action="PIN") == {"FINISHED"}
+    assert settings_of(armature).pins[0].count > len(obj.data.vertices)
+
+    def pinned() -> list[np.ndarray]:
+        update()
+        return [location for _, location in locate_pins(armature, layer, layer.depsgraph)]
+
+    (where,) = pinned()
+    bpy.ops.supple.drag_skin(point=TIP, target=(-0.6, 3.6, 0.35))
+    assert np.linalg.norm(pinned()[0] - where) <= NEAR
+    subdivision.levels = 2
+    assert pinned() == []
+    bpy.ops.supple.drag_skin(point=TIP, target=(-0.6, 3.6, 0.35))
+    subdivision.levels = 1
+    assert len(pinned()) == 1
+
+
+def test_one_undo_takes_one_drag_back():
+    obj, _ = add_posed_tube()
+    push("built")
+    tip, poses = find_vertex(obj, TIP), [read_pose(bpy.data.objects["Rig"])]
+    for offset in ((-0.5, -0.3, 0.0), (0.0, 0.0, 0.6)):
+        drag(bpy.data.objects["Tube"], tip, offset)
+        push("drag")
+        poses.append(read_pose(bpy.data.objects["Rig"]))
+    for pose in (poses[1], poses[0]):
+        undo()
+        assert read_pose(bpy.data.objects["Rig"]) == pose
+    redo()
+    assert read_pose(bpy.data.objects["Rig"]) == poses[1]
+
+
+def test_pins_are_in_the_file_and_in_undo(tmp_path):
+    obj, armature = add_posed_tube()
+    push("built")
+    pin(obj, find_vertex(obj, TIP))
+    push("pinned")
+    undo()
+    assert len(settings_of(bpy.data.objects["Rig"]).pins) == 0
+    redo()
+    bpy.ops.wm.open_mainfile(filepath=str(save(tmp_path / "pinned.blend")))
+    obj, armature = bpy.data.objects["Tube"], bpy.data.objects["Rig"]
+    assert settings_of(armature).pins[0].mesh == obj
+
+
+def test_pins_of_a_duplicate_are_on_its_own_mesh():
+    obj, armature = add_posed_tube()
+    pin(obj, find_vertex(obj, TIP))
+    bpy.ops.object.mode_set(mode="OBJECT")
+    select(armature, obj)
+    bpy.ops.object.duplicate()
+    copy = next(other for other in bpy.context.selected_objects if other.type == "ARMATURE")
+    assert copy != armature
+    assert settings_of(copy).pins[0].mesh not in (obj, None)
+
+
+def test_a_pin_whose_mesh_is_gone_is_left_alone():
+    obj, armature = add_posed_tube()
+    other = add_twin(obj)
+    pin(other, find_vertex(other, TIP))
+    bpy.data.objects.remove(other)
+    update()
+    assert drag(obj, find_vertex(obj, (0.0, 3.0, 0.35)), (-0.5, -0.3, 0.0)) <= NEAR
+    assert bpy.ops.supple.clear_pins() == {"FINISHED"}
+    assert len(settings_of(armature).pins) == 0
+
+
+def test_a_skin_that_does_not_follow_its_bones_lets_nothing_run_away():
+    obj, armature = add_posed_tube()
+    obj.modifiers[0].show_viewport = False
+    update()
+    drag(obj, find_vertex(obj, TIP), (-0.4, -0.2, 0.0))
+    tip = armature.pose.bones["bone.3"].tail
+    assert np.linalg.norm(np.array(tip) - (0.0, LENGTH, 0.0)) < 1.0
+
+
+def test_a_pin_on_a_hidden_mesh_sleeps():
+    obj, armature = add_posed_tube()
+    other = add_twin(obj)
+    pin(other, find_vertex(other, (0.0, 2.0, 0.35)))
+    other.hide_set(True)
+    layer = bpy.context.view_layer
+    assert locate_pins(armature, layer, layer.depsgraph) == []
+    assert drag(obj, find_vertex(obj, TIP), (-0.4, -0.2, 0.0)) <= NEAR
+    other.hide_set(False)
+    update()
+    assert len(locate_pins(armature, layer, layer.depsgraph)) == 1
