@@ -14,7 +14,7 @@ from ..settings.dragging import DragOptions
 from ..settings.objects import settings_of
 from ..settings.patterns import StrokePoint
 from ..tasks.pose.drag import DragChoices, SkinDrag
-from ..tasks.pose.pins import clear_pins, toggle_pin
+from ..tasks.pose.pins import Pin, clear_pins, toggle_pin
 from ..tasks.pose.skins import find_nearest, find_skins, find_under_ray
 from ..translations import translate
 from ..viewport.pins import dragged_point
@@ -22,7 +22,8 @@ from ..viewport.view import Mouse, find_view, read_mouse
 from .mouse_tools import CANCEL, ModalTool
 
 SELECT = "Select the armature of a mesh, and go to Pose Mode first"
-OPTIONS = tuple(field.name for field in fields(DragChoices))
+CHOICES = tuple(field.name for field in fields(DragChoices))
+OPTIONS = (*CHOICES, "hold_rotation")
 PIN_RADIUS = 10.0
 """Pixels from a pin within which a click takes it off."""
 
@@ -82,11 +83,11 @@ class SUPPLE_OT_drag_skin(PoseOperator, DragOptions, ModalTool, bpy.types.Operat
 
     def draw(self, _context: bpy.types.Context) -> None:
         self.layout.use_property_split = True
-        for name in OPTIONS:
+        for name in ("hold_rotation",) if self.action == "PIN" else CHOICES:
             self.layout.prop(self, name)
 
     def _choose(self) -> DragChoices:
-        return DragChoices(**{name: getattr(self, name) for name in OPTIONS})
+        return DragChoices(**{name: getattr(self, name) for name in CHOICES})
 
     def execute(self, context: bpy.types.Context) -> set[str]:
         armature = cast(bpy.types.Object, find_posed(context))
@@ -105,7 +106,7 @@ class SUPPLE_OT_drag_skin(PoseOperator, DragOptions, ModalTool, bpy.types.Operat
         return self._finish(context, drag)
 
     def _pin(self, context: bpy.types.Context, armature: bpy.types.Object, point: SkinPoint, reach: float) -> set[str]:
-        is_pinned = toggle_pin(armature, point, context.evaluated_depsgraph_get(), reach)
+        is_pinned = toggle_pin(armature, Pin(point, self.hold_rotation), context.evaluated_depsgraph_get(), reach)
         self.report({"INFO"}, translate("Pinned a point of the skin" if is_pinned else "Took off a pin"))
         return {"FINISHED"}
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import bpy
 
-from .properties import FloatVectorProperty, IntProperty, IntVectorProperty, PointerProperty
+from .properties import BoolProperty, FloatVectorProperty, IntProperty, IntVectorProperty, PointerProperty
 
 SOLVER_ITEMS = (
     (
@@ -50,6 +50,12 @@ class DragOptions:
         name="Move Root", description="Whether the bone at the root may move", items=ROOT_ITEMS
     )
 
+    hold_rotation: bpy.props.BoolProperty(
+        name="Hold Rotation",
+        description="Pins hold the rotation of what they are on, too: a pinned foot stays flat on the ground",
+        default=True,
+    )
+
 
 class SkinPin(bpy.types.PropertyGroup):
     """`object.supple.pins[...]` of an armature: a point of a skin that stays where it is while another is dragged."""
@@ -58,6 +64,7 @@ class SkinPin(bpy.types.PropertyGroup):
     vertices: IntVectorProperty(size=3, options={"HIDDEN"})
     shares: FloatVectorProperty(size=3, options={"HIDDEN"})
     count: IntProperty(options={"HIDDEN"})
+    holds_rotation: BoolProperty(name="Hold Rotation", description="Whether the rotation is held, too")
 
 
 class DragSettings(DragOptions, bpy.types.PropertyGroup):

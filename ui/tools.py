@@ -71,6 +71,7 @@ class DragSkin(bpy.types.WorkSpaceTool):
         else:
             layout.prop(settings, "iterations")
             layout.prop(settings, "move_root")
+            layout.prop(settings, "hold_rotation")
         layout.operator("supple.clear_pins", icon="X")
 
 

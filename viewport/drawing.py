@@ -200,9 +200,11 @@ def draw_lines(shader: gpu.types.GPUShader, batch: gpu.types.GPUBatch, color: tu
     batch.draw(shader)
 
 
-def build_disc(center: np.ndarray, radius: float, color: tuple) -> tuple[np.ndarray, np.ndarray]:
+def build_disc(
+    center: np.ndarray, radius: float, color: tuple, corners: int = CORNERS
+) -> tuple[np.ndarray, np.ndarray]:
     """A disc with a soft rim about a center (2,), as triangles: points (N, 2), pixels, and colors (N, 4)."""
-    angles = np.linspace(0.0, 2.0 * np.pi, CORNERS + 1)
+    angles = np.linspace(0.0, 2.0 * np.pi, corners + 1)
     ring = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     inner, outer = center + (radius - 0.6) * ring, center + (radius + 0.6) * ring
     middle = np.broadcast_to(center, inner[:-1].shape)

@@ -14,12 +14,15 @@ from gpu_extras.batch import batch_for_shader
 
 from ..bridge.skin_points import SkinPoint, locate_point
 from ..tasks.pose.pins import list_pins
-from .drawing import Overlay, build_disc, drawing_state, find_view, forget_on_load
+from .drawing import CORNERS, Overlay, build_disc, drawing_state, find_view, forget_on_load
 
 TOOL = "supple.drag_skin"
 
 RADIUS = 6.0
 """Of a pin, pixels."""
+
+SQUARE, WIDER = 4, 1.3
+"""Corners of a pin that holds the rotation, too; how much wider it is drawn, to look as large."""
 
 RIM = 1.8
 """Width of the dark rim around it, pixels."""
@@ -33,7 +36,7 @@ TOWARD_EYE = 0.015
 """How much nearer to the eye discs are drawn than their points, as a fraction of the distance: round skin would bury
 them else."""
 
-_located: dict[int, tuple[tuple, list[np.ndarray]]] = {}
+_located: dict[int, tuple[tuple, list[np.ndarray | None]]] = {}
 """What was drawn of each armature, by `session_uid`, until something moves: its pins, and where they are."""
 
 _dragged: list[SkinPoint] = []
@@ -65,16 +68,14 @@ def draw_pins() -> None:
     armature, layer, space = context.active_object, context.view_layer, find_view(context)
     if space is None or armature is None or layer.depsgraph is None or not is_tool_active(context):
         return
-    pins, dragged = find_drawn(armature, layer)
-    shown = [(point, PIN_COLOR) for point in pins] + [(point, DRAGGED_COLOR) for point in dragged]
-    if not shown:
-        return
     scale = context.preferences.system.ui_scale
     discs = [
-        _place_disc(context, point, size * scale, color)
-        for point, fill in shown
+        _place_disc(context, point, size * scale * (WIDER if corners == SQUARE else 1.0), color, corners)
+        for point, fill, corners in find_drawn(armature, layer)
         for size, color in ((RADIUS + RIM, RIM_COLOR), (RADIUS, fill))
     ]
+    if not discs:
+        return
     points = np.concatenate([points for points, _ in discs]).astype(np.float32)
     colors = np.concatenate([colors for _, colors in discs]).astype(np.float32)
     shader = gpu.shader.from_builtin("SMOOTH_COLOR")
@@ -84,23 +85,24 @@ def draw_pins() -> None:
             batch_for_shader(shader, "TRIS", {"pos": points, "color": tints}).draw(shader)
 
 
-def find_drawn(armature: bpy.types.Object, layer: bpy.types.ViewLayer) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Where pins and the dragged point are, world space; found again only where something has moved."""
+def find_drawn(armature: bpy.types.Object, layer: bpy.types.ViewLayer) -> list[tuple[np.ndarray, tuple, int]]:
+    """Where pins and the dragged point are, world space, their colors, and the corners of what they are drawn as.
+
+    They are found again only where something has moved.
+    """
     pins = list_pins(armature, layer)
-    key = tuple((pin.obj.session_uid, pin.vertices, pin.count) for pin in (*pins, *_dragged))
+    points = [*(pin.point for pin in pins), *_dragged]
+    key = tuple((point.obj.session_uid, point.vertices, point.count) for point in points)
     known = _located.get(armature.session_uid)
     if known is None or known[0] != key:
-        found = [locate_point(point, layer.depsgraph) for point in (*pins, *_dragged)]
-        known = _located[armature.session_uid] = key, found
-    found = known[1]
-    return (
-        [point for point in found[: len(pins)] if point is not None],
-        [point for point in found[len(pins) :] if point is not None],
-    )
+        known = _located[armature.session_uid] = key, [locate_point(point, layer.depsgraph) for point in points]
+    looks = [(PIN_COLOR, SQUARE if pin.holds_rotation else CORNERS) for pin in pins]
+    looks += [(DRAGGED_COLOR, CORNERS)] * len(_dragged)
+    return [(point, *look) for point, look in zip(known[1], looks, strict=True) if point is not None]
 
 
 def _place_disc(
-    context: bpy.types.Context, point: np.ndarray, pixels: float, color: tuple[float, ...]
+    context: bpy.types.Context, point: np.ndarray, pixels: float, color: tuple[float, ...], corners: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """A disc that faces the eye, as triangles: points (N, 3), world space, and colors (N, 4)."""
     view: Any = context.region_data
@@ -110,7 +112,7 @@ def _place_disc(
     eye = np.linalg.inv(to_view)[:3, 3]
     nearer = point + TOWARD_EYE * ((eye - point) if view.is_perspective else view.view_distance * to_view[2, :3])
     size = pixel * ((1.0 - TOWARD_EYE) if view.is_perspective else 1.0)
-    flat, tints = build_disc(np.zeros(2), pixels, (*color, 1.0))
+    flat, tints = build_disc(np.zeros(2), pixels, (*color, 1.0), corners)
     return nearer + size * flat @ to_view[:2, :3], tints
 
 

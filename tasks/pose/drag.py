@@ -27,11 +27,17 @@ from ...deformers.posing.chain import begin_chain
 from ...deformers.posing.energy import begin_drag
 from ...deformers.posing.skin import SkinEnergy, prepare_skin
 from ..stack import check_not_linked
-from .pins import locate_known, locate_pins
+from .pins import Pin, locate_known, locate_pins
 from .skins import Body, find_skins, read_body, read_weights_at
 
 SAME = 1e-9
 """Entries of matrices that differ by less are the same: the bone is not touched."""
+
+ARM = 0.03
+"""How far from a point those are that hold its rotation, as a share of the character's size."""
+
+SAME_POINT = 0.02
+"""A pin that is nearer to the dragged point, as a share of the character's size, is what is dragged."""
 
 LARGEST_OFFSET, LARGEST_SHARE = 0.05, 0.5
 """A point may be beside where linear blending has it by this share of the character's size, and this share of how far
@@ -87,22 +93,42 @@ class SkinDrag:
         self.armature, self._layer, self._choices = armature, layer, choices
         self._posed = read_posed_armature(armature, depsgraph)
         body = read_body(armature, find_skins(armature, layer), self._posed.names)
-        pins = locate_pins(armature, layer, depsgraph) if choices.solver == "ENERGY" else []
-        self.start = start = locate_known(grabbed, depsgraph)
+        self._size = float(np.ptp(body.points, axis=0).max())
+        self.start = locate_known(grabbed, depsgraph)
         self._to_armature = np.array(armature.evaluated_get(depsgraph).matrix_world.inverted_safe())
-        located = [(grabbed, start), *((pin, location) for pin, location in pins if not _is_same(pin, grabbed))]
-        self._points = [point for point, _ in located]
-        self._wanted = self._carry(np.array([location for _, location in located]))
-        self._offsets = np.zeros_like(self._wanted)
-        self._handles = [
-            Handle(*read_weights_at(body, point, self._posed.names, depsgraph), position.copy(), is_pin=index > 0)
-            for index, (point, position) in enumerate(zip(self._points, self._wanted, strict=True))
-        ]
+        held = self._list_held(grabbed, locate_pins(armature, layer, depsgraph) if choices.solver == "ENERGY" else [])
+        self._points = [pin.point for pin, _ in held]
+        self._owners, self._handles = self._make_handles(held, body, depsgraph)
+        self._wanted = np.array([handle.position for handle in self._handles])
+        self._offsets = np.zeros((len(held), 3))
         self._mirrored = self._find_mirrored()
         self._begin(body)
-        self._size = float(np.ptp(body.points, axis=0).max())
         self._turned = np.zeros(len(self._posed.names), bool)
         self._before: dict[str, Channels] = {bone.name: read_channels(bone) for bone in armature.pose.bones}
+
+    def _list_held(self, grabbed: SkinPoint, pins: list[tuple[Pin, np.ndarray]]) -> list[tuple[Pin, np.ndarray]]:
+        """The dragged point and the pins, with where they are, world space; a pin that is dragged is none meanwhile."""
+        near = [self._is_near(location) for _, location in pins]
+        keeps = any(pin.holds_rotation for (pin, _), is_near in zip(pins, near, strict=True) if is_near)
+        others = [found for found, is_near in zip(pins, near, strict=True) if not is_near]
+        return [(Pin(grabbed, keeps), self.start), *others]
+
+    def _is_near(self, location: np.ndarray) -> bool:
+        between = self._carry(np.array([location, self.start]))
+        return bool(np.linalg.norm(between[1] - between[0]) < SAME_POINT * self._size)
+
+    def _make_handles(
+        self, held: list[tuple[Pin, np.ndarray]], body: Body, depsgraph: bpy.types.Depsgraph
+    ) -> tuple[np.ndarray, list[Handle]]:
+        """The handles of points, and of which point each is: one, or four about it where its rotation is held."""
+        owners, handles = [], []
+        arms = np.concatenate([np.zeros((1, 3)), ARM * self._size * np.eye(3)])
+        for index, (pin, location) in enumerate(held):
+            bones, weights = read_weights_at(body, pin.point, self._posed.names, depsgraph)
+            for arm in arms if pin.holds_rotation else arms[:1]:
+                owners.append(index)
+                handles.append(Handle(bones, weights, self._carry(location[None])[0] + arm, is_pin=index > 0))
+        return np.array(owners), handles
 
     def _carry(self, points: np.ndarray) -> np.ndarray:
         """From world to armature space, shape (N, 3)."""
@@ -153,11 +179,13 @@ class SkinDrag:
         Where the skin is deformed by something else than linear blending, the point and the pins are a little beside
         where the solver has them: the next movement takes that into account.
         """
-        self._wanted[0] = self._carry(np.asarray(target, np.float64)[None])[0]
+        start, end = self._carry(np.array([self.start, target], np.float64))
+        dragged = np.flatnonzero(self._owners == 0)
+        self._wanted[dragged] = [self._handles[index].position + end - start for index in dragged]
         self._follow()
 
     def _follow(self) -> None:
-        targets = self._wanted + self._offsets
+        targets = self._wanted + self._offsets[self._owners]
         if self._choices.solver == "CHAIN":
             posed = self._solver.move(targets[0])
         else:
@@ -181,7 +209,8 @@ class SkinDrag:
     def _correct(self, posed: np.ndarray, depsgraph: bpy.types.Depsgraph) -> None:
         """Compare where points really are with where the solver has them."""
         change = posed @ np.linalg.inv(self._posed.bones.posed)
-        for index, (point, handle) in enumerate(zip(self._points, self._handles, strict=True)):
+        for index, point in enumerate(self._points):
+            handle = self._handles[int(np.argmax(self._owners == index))]
             location = locate_point(point, depsgraph)
             if location is None:
                 continue
@@ -221,10 +250,6 @@ def check_can_pose(armature: bpy.types.Object) -> None:
 def _evaluate(layer: bpy.types.ViewLayer) -> bpy.types.Depsgraph:
     layer.update()
     return layer.depsgraph
-
-
-def _is_same(first: SkinPoint, second: SkinPoint) -> bool:
-    return (first.obj, first.vertices) == (second.obj, second.vertices)
 
 
 def _prepare(armature: bpy.types.Object, body: Body, rest: np.ndarray) -> SkinEnergy:

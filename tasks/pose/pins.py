@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import bpy
 import numpy as np
 
@@ -12,10 +14,19 @@ from ...settings.objects import settings_of
 from ..stack import check_not_linked
 
 
-def list_pins(armature: bpy.types.Object, layer: bpy.types.ViewLayer) -> list[SkinPoint]:
+@dataclass(frozen=True)
+class Pin:
+    """A point of a skin that is held, and whether its rotation is."""
+
+    point: SkinPoint
+    holds_rotation: bool
+
+
+def list_pins(armature: bpy.types.Object, layer: bpy.types.ViewLayer) -> list[Pin]:
     """The pins of an armature on meshes that are visible in a view layer: Blender evaluates no others."""
     pins = settings_of(armature).pins
-    return [_to_point(pin) for pin in pins if pin.mesh is not None and _is_shown(pin.mesh, layer)]
+    shown = [pin for pin in pins if pin.mesh is not None and _is_shown(pin.mesh, layer)]
+    return [Pin(_to_point(pin), pin.holds_rotation) for pin in shown]
 
 
 def _is_shown(mesh: bpy.types.Object, layer: bpy.types.ViewLayer) -> bool:
@@ -28,9 +39,9 @@ def _to_point(pin: SkinPin) -> SkinPoint:
 
 def locate_pins(
     armature: bpy.types.Object, layer: bpy.types.ViewLayer, depsgraph: bpy.types.Depsgraph
-) -> list[tuple[SkinPoint, np.ndarray]]:
+) -> list[tuple[Pin, np.ndarray]]:
     """Pins with where they are, shape (3,), world space; without those whose meshes have other vertices now."""
-    located = [(pin, locate_point(pin, depsgraph)) for pin in list_pins(armature, layer)]
+    located = [(pin, locate_point(pin.point, depsgraph)) for pin in list_pins(armature, layer)]
     return [(pin, location) for pin, location in located if location is not None]
 
 
@@ -42,13 +53,13 @@ def locate_known(point: SkinPoint, depsgraph: bpy.types.Depsgraph) -> np.ndarray
     return location
 
 
-def toggle_pin(armature: bpy.types.Object, point: SkinPoint, depsgraph: bpy.types.Depsgraph, reach: float) -> bool:
+def toggle_pin(armature: bpy.types.Object, wanted: Pin, depsgraph: bpy.types.Depsgraph, reach: float) -> bool:
     """Pin a point of the skin, or take off the pin that is there; whether it is pinned now.
 
     Parameters
     ----------
     armature : Object
-    point : SkinPoint
+    wanted : Pin
     depsgraph : Depsgraph
     reach : float
         How near a pin must be to be the one that is meant, world space.
@@ -59,13 +70,14 @@ def toggle_pin(armature: bpy.types.Object, point: SkinPoint, depsgraph: bpy.type
         Where the armature can not be changed.
     """
     check_not_linked(armature)
-    pins = settings_of(armature).pins
+    pins, point = settings_of(armature).pins, wanted.point
     near = _find_near(pins, locate_known(point, depsgraph), depsgraph, reach)
     if near is not None:
         pins.remove(near)
         return False
     pin = pins.add()
     pin.mesh, pin.vertices, pin.shares, pin.count = point.obj, point.vertices, point.shares, point.count
+    pin.holds_rotation = wanted.holds_rotation
     return True
 
 

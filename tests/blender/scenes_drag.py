@@ -43,9 +43,10 @@ def drag(obj: bpy.types.Object, vertex: int, offset: Sequence[float], **options:
     return float(np.linalg.norm(locate(obj, vertex) - target))
 
 
-def pin(obj: bpy.types.Object, vertex: int) -> None:
+def pin(obj: bpy.types.Object, vertex: int, hold_rotation: bool = False) -> None:
     """Pin a vertex, or take its pin off."""
-    assert bpy.ops.supple.drag_skin(mesh=obj.name, point=locate(obj, vertex), action="PIN") == {"FINISHED"}
+    options = {"mesh": obj.name, "action": "PIN", "hold_rotation": hold_rotation}
+    assert bpy.ops.supple.drag_skin(point=locate(obj, vertex), **options) == {"FINISHED"}
 
 
 def read_pose(armature: bpy.types.Object) -> dict[str, tuple]:

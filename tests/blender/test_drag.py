@@ -39,6 +39,41 @@ def test_pins_stay(method):
         assert np.linalg.norm(locate(obj, vertex) - location) <= NEAR
 
 
+def read_rotation(armature: bpy.types.Object, name: str) -> np.ndarray:
+    """How a bone is rotated, armature space, shape (3, 3)."""
+    update()
+    return np.array(armature.pose.bones[name].matrix.to_3x3().normalized())
+
+
+@pytest.mark.parametrize("method", ["", "DLBNT"])
+def test_pins_hold_rotations_where_that_is_wanted(method):
+    turned = []
+    for hold_rotation in (False, True):
+        reset()
+        obj, armature = add_posed_tube(method=method)
+        pinned = find_vertex(obj, (0.0, 3.5, 0.35))
+        pin(obj, pinned, hold_rotation)
+        where, before = locate(obj, pinned), read_rotation(armature, "bone.3")
+        drag(obj, find_vertex(obj, (0.0, 1.9, 0.35)), (-0.4, 0.0, 0.3))
+        assert np.linalg.norm(locate(obj, pinned) - where) <= NEAR
+        turned.append(np.abs(read_rotation(armature, "bone.3") - before).max())
+    assert turned[0] > 0.1
+    assert turned[1] < 0.5 * turned[0]
+
+
+def test_a_pin_that_is_dragged_keeps_its_rotation_and_is_no_pin_meanwhile():
+    turned = []
+    for hold_rotation in (False, True):
+        reset()
+        obj, armature = add_posed_tube()
+        pinned = find_vertex(obj, (0.0, 3.5, 0.35))
+        pin(obj, pinned, hold_rotation)
+        before = read_rotation(armature, "bone.3")
+        assert drag(obj, pinned, (-0.5, -0.4, 0.3), move_root="OFF") <= NEAR
+        turned.append(np.abs(read_rotation(armature, "bone.3") - before).max())
+    assert turned[1] < 0.5 * turned[0]
+
+
 def test_pins_that_hold_all_of_a_chain_stay_when_the_target_is_out_of_reach():
     obj, _ = add_posed_tube()
     pinned = find_vertex(obj, (0.0, 0.4, 0.35))
