@@ -14,7 +14,7 @@ import bpy
 import numpy as np
 
 from ..deformers.errors import SkinningError
-from .files import replacing
+from .files import open_replacing
 from .image_files import check_finite, encode_heights
 
 GRAY_TOLERANCE = 1.5 / 255  # one step of 8 bits, as lossy files make it, and the rounding of it
@@ -79,10 +79,9 @@ def show_picture(name: str, colors: np.ndarray) -> bpy.types.Image:
 
 
 def save_picture(image: bpy.types.Image, path: Path) -> None:
-    """Write an image as PNG; raises SkinningError where that is not possible."""
-    with replacing(path) as beside:
-        image.file_format = "PNG"
-        image.save(filepath=str(beside), save_copy=True)
+    """Write an image of `show_picture` as PNG; raises SkinningError where that is not possible."""
+    with open_replacing(path) as stream:
+        stream.write(cast(Any, image.packed_file).data)
 
 
 def load_image(path: Path) -> bpy.types.Image:

@@ -21,8 +21,11 @@ LOWEST = 5.0
 SLOW = 0.15
 """Speed on the ground, in heights of the body a second, up to which a foot is planted."""
 
-ON_GROUND = np.array([1.0, 1.0, 0.0])
-"""Directions in which a foot is held."""
+STEP = 0.03
+"""Distance, in parts of the body's height, from which on a foot takes a step to where it stands next."""
+
+LIFT, LIFT_SHARE = 0.06, 0.3
+"""How high it is lifted then: in parts of the body's height at most, and in parts of the distance."""
 
 SHORTEST = 0.08
 """Seconds for which a foot is planted at least."""
@@ -110,12 +113,24 @@ def find_planted(points: np.ndarray, height: float, rate: float) -> np.ndarray:
         return np.zeros(len(points), bool)
     steps = np.linalg.norm(np.diff(points[:, :2], axis=0), axis=1)
     speeds = np.minimum(np.append(steps, np.inf), np.insert(steps, 0, np.inf)) * rate
-    is_low = points[:, 2] < np.percentile(points[:, 2], LOWEST) + NEAR_GROUND * height
-    is_planted = is_low & (speeds < SLOW * height)
+    is_planted = (points[:, 2] < find_ground(points, height)) & (speeds < SLOW * height)
     for start, end in list_spans(is_planted):
         if end - start < SHORTEST * rate:
             is_planted[start:end] = False
     return is_planted
+
+
+def find_ground(points: np.ndarray, height: float) -> float:
+    """The height up to which a foot is on the ground.
+
+    Parameters
+    ----------
+    points : float array, shape (F, 3)
+        Of the foot in a motion, world space, z up.
+    height : float
+        Of the body.
+    """
+    return float(np.percentile(points[:, 2], LOWEST)) + NEAR_GROUND * height
 
 
 def list_spans(flags: np.ndarray) -> list[tuple[int, int]]:
@@ -124,12 +139,30 @@ def list_spans(flags: np.ndarray) -> list[tuple[int, int]]:
     return [(int(start), int(end)) for start, end in edges.reshape(-1, 2)]
 
 
-def find_shifts(points: np.ndarray, is_planted: np.ndarray, blended: tuple[int, int], fade: int) -> np.ndarray:
-    """How far a foot is to be shifted on the ground so that it stays where it is while it is planted.
+@dataclass(frozen=True, eq=False)
+class Held:
+    """A foot that is held while it is planted.
+
+    Attributes
+    ----------
+    shifts : float array, shape (F, 3)
+        How far it is to be moved from where the motion has it.
+    is_planted : bool array, shape (F,)
+        The same as before, but for where it takes a step.
+    """
+
+    shifts: np.ndarray
+    is_planted: np.ndarray
+
+
+def hold_foot(
+    points: np.ndarray, is_planted: np.ndarray, blended: tuple[int, int], height: float, is_late: bool = False
+) -> Held:
+    """How far a foot is to be moved so that it stays where it is while it is planted.
 
     A foot that is planted as the blend begins stays there to the end of the blend, and moves as the motion does beyond;
     the shift fades out as soon as the foot is lifted. One that is planted later, and after the blend, comes down where
-    it is then: the shift fades in before.
+    it is then: the shift fades in before. One that stands before the blend and after it, but elsewhere, takes a step.
 
     Parameters
     ----------
@@ -138,26 +171,43 @@ def find_shifts(points: np.ndarray, is_planted: np.ndarray, blended: tuple[int, 
     is_planted : bool array, shape (F,)
     blended : (int, int)
         First and last frame that are blended.
-    fade : int
-        Frames in which a shift fades out, at most.
-
-    Returns
-    -------
-    float array, shape (F, 3)
+    height : float
+        Of the body.
+    is_late : bool
+        Whether it steps in the second half of the blend, rather than in the first: not all feet step at once.
     """
-    shifts, before = np.zeros_like(points), 0
+    shifts, flags, before = np.zeros_like(points), is_planted.copy(), 0
+    fade = blended[1] - blended[0] + 2
     for start, end in list_spans(is_planted):
         begin, last = max(start, blended[0]), min(end - 1, blended[1])
         if begin <= last:
-            is_landing = start > blended[0] and end - 1 >= blended[1]
-            held = points[last] if is_landing else points[begin] + shifts[begin]
-            shifts[begin : last + 1] = (held - points[begin : last + 1]) * ON_GROUND
+            inside, is_landing = slice(begin, last + 1), start > blended[0] and end - 1 >= blended[1]
+            stays = start <= blended[0] and end - 1 >= blended[1]
+            if stays and np.linalg.norm((points[last] - points[begin])[:2]) > STEP * height:
+                path = _step(points[inside], height, is_late, flags[inside])
+            else:
+                path = np.repeat(points[[last if is_landing else begin]] + shifts[begin], last + 1 - begin, axis=0)
+                if stays:
+                    path[:, 2] += (points[last] - points[begin])[2] * rise(np.linspace(0.0, 1.0, len(path)))
+            shifts[inside] = path - points[inside]
             shifts[last + 1 : end] = shifts[last]
             if is_landing:
                 _fade(shifts[max(before, start - fade) : start][::-1], shifts[begin] - _last(shifts[before:start]))
             _fade(shifts[end : end + fade], shifts[last])
         before = end
-    return shifts
+    return Held(shifts, flags)
+
+
+def _step(points: np.ndarray, height: float, is_late: bool, flags: np.ndarray) -> np.ndarray:
+    """Where a foot is that steps from the first of its positions to the last, shape (F, 3); it is not planted then."""
+    half = len(points) // 2
+    first, last = (half, len(points) - 1) if is_late else (0, half)
+    shares = rise((np.arange(len(points)) - first) / max(last - first, 1))
+    path = points[0] + shares[:, None] * (points[-1] - points[0])
+    distance = float(np.linalg.norm((points[-1] - points[0])[:2]))
+    path[:, 2] += 4.0 * shares * (1.0 - shares) * min(LIFT_SHARE * distance, LIFT * height)
+    flags[first + 1 : last] = False
+    return path
 
 
 def _last(shifts: np.ndarray) -> np.ndarray:

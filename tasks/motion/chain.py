@@ -6,11 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...deformers.motion.feet import find_shifts, measure_slide
+from ...deformers.motion.feet import STEP, Held, hold_foot, measure_slide
 from ...deformers.motion.seams import Smoothness, measure_seam
 
 CYCLES = 5
 """Cycles of a loop that are looked at together: in the fourth, what is held goes on as in the one before."""
+
+
+SAME = 1e-9
+"""Difference of matrices up to which nothing is moved."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +76,13 @@ class Chain:
             return flags
         return np.concatenate([np.tile(flags[:-1], CYCLES), flags[:1]])
 
-    def find_shifts(self, points: np.ndarray, planted: np.ndarray) -> np.ndarray:
-        """How a foot is to be shifted in the frames of the motion, shape (F, 3).
+    @property
+    def is_closed(self) -> bool:
+        """Whether all cycles are in the same place."""
+        return self.transform is not None and bool(np.abs(self.transform - np.eye(4)).max() < SAME)
+
+    def hold(self, points: np.ndarray, planted: np.ndarray, height: float, is_late: bool) -> Held:
+        """How a foot is to be shifted in the frames of the motion, shape (F, 3), and when it is planted in all cycles.
 
         Parameters
         ----------
@@ -81,21 +90,22 @@ class Chain:
             Of the foot, in all cycles.
         planted : bool array, shape (n,)
             The same.
+        height : float
+            Of the body.
+        is_late : bool
+            As `hold_foot` takes it.
         """
-        fade = 2 * max(self.before, self.after, 1)
-        shifts = np.zeros_like(points)
-        if planted.all():
-            shifts[:, :2] = (points[self.base] - points)[:, :2]
-            if self.transform is not None and np.abs(self.transform - np.eye(4)).max() > 1e-9:
-                shifts[:] = 0.0  # it is carried on by each cycle, and can not stay
+        held = Held(np.zeros_like(points), planted)
+        if self.is_closed and planted.all() and np.ptp(points[:, :2], axis=0).max() < STEP * height:
+            held.shifts[:, :2] = (points[self.base] - points)[:, :2]
         else:
             for blended in self.all_blended:
-                shifts = shifts + find_shifts(points + shifts, planted, blended, fade)
-        shifts = shifts[self.base : self.base + self.count]
-        if self.transform is None:
-            return shifts
-        turn = np.linalg.matrix_power(self.transform[:3, :3], len(self.starts) - 2)
-        return shifts @ turn
+                further = hold_foot(points + held.shifts, held.is_planted, blended, height, is_late)
+                held = Held(held.shifts + further.shifts, further.is_planted)
+        shifts = held.shifts[self.base : self.base + self.count]
+        if self.transform is not None:
+            shifts = shifts @ np.linalg.matrix_power(self.transform[:3, :3], len(self.starts) - 2)
+        return Held(shifts, held.is_planted)
 
     def measure_slides(self, points: np.ndarray, planted: np.ndarray) -> float:
         """How far a foot slides at the seam while it is planted; both in all cycles, shapes (n, 3) and (n,)."""

@@ -48,7 +48,7 @@ def hold_feet(
         if not constraints:
             _bend_leg(body, layout, foot, matrices, inner, rotations)
             continue
-        control = _find_control(body, layout, constraints)
+        control = _find_control(body, layout, foot, constraints)
         if control is None:
             free.append(body.rest.names[foot.ankle])
             continue
@@ -78,12 +78,17 @@ def _list_constraints(body: Body, foot: Foot) -> list[bpy.types.Constraint]:
     ]
 
 
-def _find_control(body: Body, layout: Layout, constraints: Sequence[bpy.types.Constraint]) -> str | None:
-    """The bone whose location inverse kinematics of a leg follow: the nearest that actions move, if any."""
+def _find_control(body: Body, layout: Layout, foot: Foot, constraints: Sequence[bpy.types.Constraint]) -> str | None:
+    """The bone whose location inverse kinematics of a leg follow: the nearest that actions move, if any.
+
+    What the leg itself hangs on is none.
+    """
+    hip = body.armature.pose.bones[body.rest.names[foot.hip]]
+    carrying = {bone.name for bone in (hip, *hip.parent_recursive)}
     for constraint in constraints:
         if constraint.type == "IK" and constraint.target == body.armature and constraint.subtarget:
             bone = body.armature.pose.bones.get(constraint.subtarget)
-            while bone is not None:
+            while bone is not None and bone.name not in carrying:
                 if (bone.name, "location") in layout.written:
                     return bone.name
                 bone = bone.parent

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...bridge.animation import new_action
 from ...bridge.channels import (
+    WIDTHS,
     BoneRest,
     Matrices,
     Sampled,
@@ -90,7 +91,7 @@ class Body:
 def read_body(armature: bpy.types.Object) -> Body:
     """An armature object; raises SkinningError where it has no bones, or can not be animated."""
     check_not_linked(armature)
-    if not armature.pose.bones:
+    if armature.pose is None or not armature.pose.bones:
         raise SkinningError(f"'{armature.name}' has no bones: choose another armature")
     if armature.mode == "EDIT":
         raise SkinningError(f"'{armature.name}' is in Edit Mode: leave it first")
@@ -147,7 +148,7 @@ def sample_action(body: Body, action: bpy.types.Action) -> list[Sampled]:
     """What an action animates, in its frames; raises SkinningError where it moves nothing of the armature."""
     with playing(body.armature, action):
         sampled = sample_curves(body.armature, list_inner_frames(action))
-    if not any(one.channel for one in sampled):
+    if not any(one.channel in WIDTHS for one in sampled):
         raise SkinningError(f"Action '{action.name}' moves no bone of '{body.armature.name}': choose one of its own")
     return sampled
 

@@ -12,7 +12,7 @@ import numpy as np
 from ...bridge.animation import new_action, show_strip
 from ...deformers import SkinningError
 from ...deformers.motion.blending import Clip, Seam, close, join, plan_seam
-from ...deformers.motion.feet import find_planted
+from ...deformers.motion.feet import find_ground, find_planted
 from ...deformers.motion.similarity import align_frames
 from ...deformers.motion.transitions import Transition
 from .chain import Chain
@@ -112,7 +112,10 @@ def join_actions(
     clip = join(one.clip, moved, seam)
     chain = Chain(len(clip), seam.pair[0], seam.before, seam.after)
     planted = [
-        np.concatenate([before[: seam.pair[0] + 1], after[seam.pair[1] + 1 :]])
+        Planted(
+            np.concatenate([before.flags[: seam.pair[0] + 1], after.flags[seam.pair[1] + 1 :]]),
+            max(before.ground, after.ground),
+        )
         for before, after in zip(*(_find_planted(body, each, rate) for each in (one, two)), strict=True)
     ]
     made = yield from _hold(body, layout, clip, one.frames.start, chain, planted, options)
@@ -164,7 +167,7 @@ def make_loop(
     back = np.linalg.inv(transform)
     cycle = close(one.clip, carriers.move(one.clip, transform), seam, lambda clip: carriers.move(clip, back))
     chain = Chain(len(cycle), last - first, seam.before, seam.after, transform)
-    planted = [flags[first : last + 1] for flags in _find_planted(body, one, rate)]
+    planted = [Planted(each.flags[first : last + 1], each.ground) for each in _find_planted(body, one, rate)]
     start = one.frames.start + first
     made = yield from _hold(body, layout, cycle, start, chain, planted, options)
     clip = _repeat(made.clip, carriers, transform, step, options)
@@ -219,10 +222,26 @@ def _find_cycle(body: Body, one: Performance, seam: Seam, reach: int) -> tuple[n
     return transform, step * MAN / body.height
 
 
-def _find_planted(body: Body, performance: Performance, rate: float) -> list[np.ndarray]:
+@dataclass(frozen=True, eq=False)
+class Planted:
+    """When a foot is planted.
+
+    Attributes
+    ----------
+    flags : bool array, shape (F,)
+    ground : float
+        Height up to which it is on the ground.
+    """
+
+    flags: np.ndarray
+    ground: float
+
+
+def _find_planted(body: Body, performance: Performance, rate: float) -> list[Planted]:
     """For each foot, in which frames of an action it is planted."""
     points = body.place(performance.matrices)
-    return [find_planted(points[:, foot.contact], body.height, rate) for foot in body.feet]
+    paths = [points[:, foot.contact] for foot in body.feet]
+    return [Planted(find_planted(path, body.height, rate), find_ground(path, body.height)) for path in paths]
 
 
 def _repeat(cycle: Clip, carriers: Carriers, transform: np.ndarray, step: float, options: LoopOptions) -> Clip:
@@ -295,26 +314,28 @@ class Made:
 
 
 def _hold(
-    body: Body, layout: Layout, clip: Clip, start: int, chain: Chain, planted: Sequence[np.ndarray], options: Options
+    body: Body, layout: Layout, clip: Clip, start: int, chain: Chain, planted: Sequence[Planted], options: Options
 ) -> Generator[float, None, Made]:
     """Hold the planted feet of a motion, and read where its bones are then."""
     matrices = yield from take_part(evaluate(body, layout, clip, start), READ, EVALUATED)
     points = chain.unroll(body.place(matrices))
-    flags = [chain.unroll_flags(each) for each in planted]
-    feet = list(zip(body.feet, flags, strict=True))
-    slides = [chain.measure_slides(points[:, foot.contact], each) for foot, each in feet]
-    first, last = chain.blended
-    count = sum(bool(each[first : last + 1].any()) for each in flags)
-    free: list[str] = []
-    held_slides = slides
-    if options.holds_feet and any(slides):
-        shifts = [chain.find_shifts(points[:, foot.contact], each) for foot, each in feet]
-        clip, free = hold_feet(body, layout, clip, matrices, shifts)
+    paths = [points[:, foot.contact] for foot in body.feet]
+    flags = [chain.unroll_flags(each.flags) for each in planted]
+    for path, each, flag in zip(paths, planted, flags, strict=True):
+        for first, last in chain.all_blended:
+            flag[first : last + 1] &= path[first : last + 1, 2] < each.ground
+    loose = max(map(chain.measure_slides, paths, flags), default=0.0)
+    slide, free, first, last = loose, [], *chain.blended
+    count = sum(bool(flag[first : last + 1].any()) for flag in flags)
+    if options.holds_feet and loose:
+        late = [bool((foot + foot // 2) % 2) for foot in range(len(flags))]
+        held = [chain.hold(*each, body.height, is_late) for *each, is_late in zip(paths, flags, late, strict=True)]
+        clip, free = hold_feet(body, layout, clip, matrices, [each.shifts for each in held])
         matrices = yield from take_part(evaluate(body, layout, clip, start), READ + EVALUATED, EVALUATED)
         points = chain.unroll(body.place(matrices))
-        held_slides = [chain.measure_slides(points[:, foot.contact], each) for foot, each in feet]
-    slid = max(slides, default=0.0), max(held_slides, default=0.0)
-    return Made(clip, chain, points[:, body.weights > 0.0], slid, count, free)
+        ends = zip(body.feet, held, strict=True)
+        slide = max(chain.measure_slides(points[:, foot.contact], each.is_planted) for foot, each in ends)
+    return Made(clip, chain, points[:, body.weights > 0.0], (loose, slide), count, free)
 
 
 def _write(body: Body, layout: Layout, clip: Clip, start: int, name: str, repeats: int = 0) -> bpy.types.Action:

@@ -78,14 +78,19 @@ def test_a_loop_that_stays():
     assert np.ptp(points[:, 1], axis=0).max() < 0.03
 
 
-def test_planted_feet_stay_and_can_be_let_go():
-    armature = add_walker()
+def stand_apart(armature, share: float) -> None:
+    """Two actions of standing, with the feet elsewhere."""
     add_walk(armature, "Still", speed=0.0, period=1e9, frames=range(1, 30))
     clear(armature)
     action = add_walk(armature, "Apart", speed=0.0, period=1e9, frames=range(1, 30))
     for curve in [one for one in _curves(action) if "thigh" in one.data_path and one.array_index == 1]:
         for key in curve.keyframe_points:
-            key.co.y += 0.08 if "thigh.l" in curve.data_path else -0.05
+            key.co.y += share * (0.08 if "thigh.l" in curve.data_path else -0.05)
+
+
+def test_planted_feet_stay_and_can_be_let_go():
+    armature = add_walker()
+    stand_apart(armature, 0.3)
     loose = take_all(join_actions(armature, "Still", "Apart", RATE, Options(0.4, holds_feet=False), (15, 15)))
     held = take_all(join_actions(armature, "Still", "Apart", RATE, Options(0.4), (15, 15)))
     assert loose.slide == loose.slide_before > 20.0
@@ -95,6 +100,18 @@ def test_planted_feet_stay_and_can_be_let_go():
     points = read_joints(armature, range(1, 30))
     toes = points[:, [6, 10]]
     assert np.ptp(toes[:, :, :2], axis=0).max() < 1e-3
+
+
+def test_feet_that_stand_elsewhere_step_one_after_the_other():
+    armature = add_walker()
+    stand_apart(armature, 1.0)
+    report = take_all(join_actions(armature, "Still", "Apart", RATE, Options(0.6), (15, 15)))
+    assert report.slide < 1.0
+    toes = read_joints(armature, range(1, 30))[:, [6, 10]]
+    moves = np.linalg.norm(np.diff(toes[:, :, :2], axis=0), axis=2) > 1e-3
+    assert moves.any(axis=0).all()
+    assert not moves.all(axis=1).any()
+    assert (np.ptp(toes[:, :, 2], axis=0) > 0.01).all()
 
 
 def _curves(action: bpy.types.Action) -> list:

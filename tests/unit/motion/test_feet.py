@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from supple.deformers.motion.feet import find_feet, find_planted, find_shifts, list_spans, measure_slide
+from supple.deformers.motion.feet import find_feet, find_planted, hold_foot, list_spans, measure_slide
 from supple.deformers.motion.legs import bend_legs, find_arcs
 from supple.deformers.motion.seams import find_longer, measure_seam
 
@@ -40,6 +40,9 @@ def test_planted_is_low_and_slow_for_a_while():
     assert list_spans(find_planted(points[48:52], 1.8, 240.0)) == []
 
 
+HEIGHT = 10.0
+
+
 def slide(frames: int = 40) -> np.ndarray:
     return np.stack([0.01 * np.arange(frames), np.zeros(frames), 0.02 * np.ones(frames)], axis=1)
 
@@ -48,20 +51,35 @@ def slide(frames: int = 40) -> np.ndarray:
 def test_a_held_foot_stays_in_the_blended_frames(span):
     points, planted = slide(), np.zeros(40, bool)
     planted[span[0] : span[1]] = True
-    shifts = find_shifts(points, planted, (15, 25), 6)
+    held = hold_foot(points, planted, (15, 25), HEIGHT)
     assert measure_slide(points, planted, (15, 25)) > 0.02
-    assert measure_slide(points + shifts, planted, (15, 25)) < 1e-12
-    assert np.all(shifts[:, 2] == 0.0)
-    assert np.all(shifts[: min(15, span[0])] == 0.0)
-    assert np.abs(np.diff(shifts, axis=0)).max() < 0.03 + 0.01
+    assert measure_slide(points + held.shifts, held.is_planted, (15, 25)) < 1e-12
+    assert np.array_equal(held.is_planted, planted)
+    assert np.all(held.shifts[:, 2] == 0.0)
+    assert np.all(held.shifts[: min(15, span[0])] == 0.0)
+    assert np.abs(np.diff(held.shifts, axis=0)).max() < 0.03 + 0.01
 
 
 def test_a_foot_that_lands_comes_down_where_it_stays():
     points, planted = slide(), np.zeros(40, bool)
     planted[18:] = True
-    shifts = find_shifts(points, planted, (15, 25), 6)
+    shifts = hold_foot(points, planted, (15, 25), HEIGHT).shifts
     assert np.all(shifts[25:] == 0.0)
     assert (points + shifts)[18:26, 0] == pytest.approx(points[25, 0])
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_a_foot_that_stands_elsewhere_takes_a_step(is_late):
+    points, planted = 10.0 * slide(), np.ones(40, bool)
+    held = hold_foot(points, planted, (15, 25), HEIGHT, is_late)
+    stepping = range(21, 25) if is_late else range(16, 20)
+    assert np.array_equal(np.flatnonzero(~held.is_planted), list(stepping))
+    moved = points + held.shifts
+    assert measure_slide(moved, held.is_planted, (15, 25)) < 1e-12
+    assert np.all(held.shifts[:16] == 0.0)
+    assert np.all(held.shifts[25:] == 0.0)
+    assert moved[stepping, 2].max() > 0.3
+    assert moved[:16, 2] == pytest.approx(0.2)
 
 
 THIGH = np.array([0.02, -0.1, -0.45])
