@@ -72,7 +72,7 @@ class BlockTridiagonalFactor:
         return np.concatenate(parts)
 
 
-def assemble(neighbors: np.ndarray, free: np.ndarray) -> BlockTridiagonalMatrix:
+def assemble(neighbors: np.ndarray, free: np.ndarray, counted: np.ndarray | None = None) -> BlockTridiagonalMatrix:
     """Make the squared Laplacian of the free cells of a part: sums over all paths of two links from a cell.
 
     Parameters
@@ -81,6 +81,8 @@ def assemble(neighbors: np.ndarray, free: np.ndarray) -> BlockTridiagonalMatrix:
         Cells that each is linked to; C where there is none. All are connected.
     free : bool array, shape (C,)
         Cells that are unknowns.
+    counted : bool array, shape (C,), optional
+        Cells whose Laplacian is a part of the sum: paths go through these alone. All if not given.
     """
     end = count_links(neighbors, np.array([0])).argmax()
     blocks = _group_layers(count_links(neighbors, np.array([end])), free)
@@ -94,6 +96,7 @@ def assemble(neighbors: np.ndarray, free: np.ndarray) -> BlockTridiagonalMatrix:
     steps[:-1, 0], steps[:-1, 1:] = np.arange(count), neighbors
     entries = np.where(steps < count, -1.0, 0.0)  # of the Laplacian
     entries[:, 0] = -entries[:, 1:].sum(axis=1)
+    passed = np.append(np.ones(count, bool) if counted is None else counted, False)
     rows = np.full(count + 1, -1)
     rows[order] = np.arange(len(order))
     diagonals, links = [], []
@@ -102,7 +105,7 @@ def assemble(neighbors: np.ndarray, free: np.ndarray) -> BlockTridiagonalMatrix:
         cells, width = order[start:end], end - first
         near = steps[cells]
         columns = rows[steps[near]] - first
-        values = entries[cells][:, :, None] * entries[near]
+        values = (entries[cells] * passed[near])[:, :, None] * entries[near]
         inner = (columns >= 0) & (columns < width)
         flat = (np.arange(len(cells))[:, None, None] * width + columns)[inner]
         matrix = np.bincount(flat, values[inner], minlength=len(cells) * width).reshape(len(cells), width)

@@ -7,6 +7,7 @@ all bones, the least half integral of (laplacian of w)^2 with w given on the bon
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -48,6 +49,7 @@ def minimize(
     given: np.ndarray,
     tolerance: float = TOLERANCE,
     progress: Callable[[float], None] | None = None,
+    counted: np.ndarray | None = None,
 ) -> np.ndarray:
     """Find the smoothest weights of cells within the bounds, all bones at once.
 
@@ -63,6 +65,8 @@ def minimize(
         The energy is proved to be above the least one by at most this share of it.
     progress : callable, optional
         Gets numbers from 0 to 1.
+    counted : bool array, shape (N,), optional
+        Cells whose Laplacian is a part of the energy, the free ones among them; all if not given.
 
     Returns
     -------
@@ -91,6 +95,7 @@ def minimize(
     _check(neighbors, fixed, given)
     given[~fixed] = 0.0
     given[fixed] /= given[fixed].sum(axis=1, keepdims=True)
+    counted = np.ones(len(neighbors), bool) if counted is None else counted | ~fixed
     result = given.astype(np.float32)
     done = size = 0
 
@@ -106,18 +111,21 @@ def minimize(
         elif not fixed[cells].all():
             positions[cells], positions[-1] = np.arange(size), size
             part = np.ix_(cells, bones)
-            result[part] = _solve(
-                positions[neighbors[cells]], fixed[cells], given[part], max(tolerance, LEAST_TOLERANCE), report
-            )
+            area = Area(positions[neighbors[cells]], fixed[cells], counted[cells])
+            result[part] = _solve(area, given[part], max(tolerance, LEAST_TOLERANCE), report)
         done += size
     if progress:
         progress(1.0)
     return result
 
 
-def energy(neighbors: np.ndarray, weights: np.ndarray) -> float:
-    """The energy of weights, shape (N, B): half the sum of their squared Laplacians, as cells have size 1."""
-    return 0.5 * float((_apply_laplacian(np.asarray(neighbors), np.asarray(weights, np.float64)) ** 2).sum())
+def energy(neighbors: np.ndarray, weights: np.ndarray, counted: np.ndarray | None = None) -> float:
+    """The energy of weights, shape (N, B): half the sum of their squared Laplacians, as cells have size 1.
+
+    `counted`, bool array, shape (N,): cells that take part; all if not given.
+    """
+    squares = _apply_laplacian(np.asarray(neighbors), np.asarray(weights, np.float64)) ** 2
+    return 0.5 * float((squares if counted is None else squares[counted]).sum())
 
 
 def _apply_laplacian(neighbors: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -172,19 +180,34 @@ def find_parts(neighbors: np.ndarray, fixed: np.ndarray) -> list[np.ndarray]:
     return np.split(np.argsort(islands, kind="stable"), np.cumsum(sizes)[:-1])
 
 
-def _solve(
-    neighbors: np.ndarray,
-    fixed: np.ndarray,
-    given: np.ndarray,
-    tolerance: float,
-    progress: Callable[[float], None],
-) -> np.ndarray:
+@dataclass(frozen=True)
+class Area:
+    """Cells of a part of a solid.
+
+    Attributes
+    ----------
+    neighbors : int array, shape (N, K)
+    fixed, counted : bool arrays, shape (N,)
+        As for `minimize`.
+    """
+
+    neighbors: np.ndarray
+    fixed: np.ndarray
+    counted: np.ndarray
+
+    def bend(self, values: np.ndarray) -> np.ndarray:
+        """The Laplacian of values, shape (N, B), where it counts; else 0."""
+        return np.where(self.counted[:, None], _apply_laplacian(self.neighbors, values), 0.0)
+
+
+def _solve(area: Area, given: np.ndarray, tolerance: float, progress: Callable[[float], None]) -> np.ndarray:
     """The weights of the cells of a part, shape (N, B), where some are free and each bone has a fixed one."""
-    matrix = assemble(neighbors, ~fixed)
+    neighbors = area.neighbors
+    matrix = assemble(neighbors, ~area.fixed, area.counted)
     free = matrix.cells
-    bounds = Bounds(neighbors, free, given)
-    pull = _apply_laplacian(neighbors, _apply_laplacian(neighbors, given))[free]
-    penalty = STIFFNESS / count_links(neighbors, np.flatnonzero(fixed))[free, None] ** 2.0
+    bounds = Bounds(area, free, given)
+    pull = _apply_laplacian(neighbors, area.bend(given))[free]
+    penalty = STIFFNESS / count_links(neighbors, np.flatnonzero(area.fixed))[free, None] ** 2.0
     scale = np.sqrt(penalty)
 
     start = factorize(matrix, np.zeros(len(free))).solve(-pull)  # without bounds
@@ -247,9 +270,9 @@ class Bounds:
     best : float array, shape (N, B)
     """
 
-    def __init__(self, neighbors: np.ndarray, free: np.ndarray, given: np.ndarray) -> None:
+    def __init__(self, area: Area, free: np.ndarray, given: np.ndarray) -> None:
         self.best = given
-        self._neighbors = neighbors
+        self._area = area
         self._free = free
         self.lower, self.upper = 0.0, np.inf
 
@@ -257,12 +280,12 @@ class Bounds:
         """Take in weights of the free cells, (F, B), any and within the bounds: the gap as a share of the energy."""
         all_weights = self.best.copy()
         all_weights[self._free] = smooth
-        curvature = _apply_laplacian(self._neighbors, all_weights)
-        slopes = _apply_laplacian(self._neighbors, curvature)[self._free]
+        curvature = self._area.bend(all_weights)
+        slopes = _apply_laplacian(self._area.neighbors, curvature)[self._free]
         lower = 0.5 * (curvature**2).sum() - ((slopes * smooth).sum(axis=1) - slopes.min(axis=1)).sum()
         self.lower = max(self.lower, lower)
         all_weights[self._free] = weights
-        upper = energy(self._neighbors, all_weights)
+        upper = 0.5 * float((self._area.bend(all_weights) ** 2).sum())
         if upper < self.upper:
             self.upper, self.best = upper, all_weights
         above = self.upper - self.lower - ROUNDING * len(self.best)

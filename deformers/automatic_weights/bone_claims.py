@@ -103,7 +103,14 @@ class Claims:
     has_own_bones: np.ndarray
 
 
-def claim_nodes(cells: Cells, seeds: np.ndarray, bones: np.ndarray, heads: np.ndarray, tails: np.ndarray) -> Claims:
+def claim_nodes(
+    cells: Cells,
+    seeds: np.ndarray,
+    bones: np.ndarray,
+    heads: np.ndarray,
+    tails: np.ndarray,
+    handles: np.ndarray | None = None,
+) -> Claims:
     """Hand bones on from node to node along links, as long as none is nearer.
 
     First within the parts that bones run through; then to those that none does. A bone that only sticks out into a
@@ -116,17 +123,34 @@ def claim_nodes(cells: Cells, seeds: np.ndarray, bones: np.ndarray, heads: np.nd
         As `find_seeds` gives them.
     heads, tails : float64 arrays, shape (B, 3)
         In the space of the cells.
+    handles : bool array, shape (B,), optional
+        Bones that make no part their own: a point on a coat. Where there are no others, they do.
     """
     owner, distance = np.full(cells.count + 1, -1), np.full(cells.count + 1, np.inf)
     within = np.where(cells.open_links, cells.neighbors, cells.count)
-    own = _is_main(cells.parts[seeds], bones)
-    seeds, bones = seeds[own], bones[own]
-    _offer(owner, distance, seeds, bones, distances_to_bones(cells.centers[seeds], heads[bones], tails[bones]))
+    guests = np.zeros(len(seeds), bool) if handles is None or handles[bones].all() else handles[bones]
+    parts = cells.parts[seeds]
+    own = np.isin(parts, parts[~guests][_is_main(parts[~guests], bones[~guests])])
+    _offer_seeds(cells, owner, distance, seeds[own], bones[own], heads, tails)
     _hand_on(cells, within, owner, distance, heads, tails)
     has_own_bones = owner[:-1] >= 0
+    _offer_seeds(cells, owner, distance, seeds[guests & ~own], bones[guests & ~own], heads, tails)
     left = np.where(owner[cells.neighbors] < 0, cells.neighbors, cells.count)
     _hand_on(cells, left, owner, distance, heads, tails)
     return Claims(owner[:-1], distance[:-1], has_own_bones)
+
+
+def _offer_seeds(
+    cells: Cells,
+    owner: np.ndarray,
+    distance: np.ndarray,
+    seeds: np.ndarray,
+    bones: np.ndarray,
+    heads: np.ndarray,
+    tails: np.ndarray,
+) -> None:
+    """Let seeds, shape (S,), take the bones that run through them."""
+    _offer(owner, distance, seeds, bones, distances_to_bones(cells.centers[seeds], heads[bones], tails[bones]))
 
 
 def _is_main(parts: np.ndarray, bones: np.ndarray) -> np.ndarray:

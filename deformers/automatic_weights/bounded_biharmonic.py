@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from ..errors import SkinningError
-from ..geometry.solid import measure_size
+from ..geometry.solid import Surface, measure_size
 from ..geometry.solid_cells import Cells, link_cells
 from ..method import Choice
 from .biharmonic_energy import TOLERANCE, minimize
 from .bone_claims import claim_nodes, find_nearby_seeds, find_seeds, share_ties
+from .cages import Enclosed, hold_enclosed, solve_enclosed
+from .handles import Handles, Held, hold_lines, hold_points
 from .levels import (
     NO_BONE_INSIDE,
     Level,
@@ -36,6 +39,9 @@ LEAST_REFINEMENT = 2.0
 
 TRIALS = 3
 """How often the side of a cell is changed to come near to the number of cells."""
+
+IN_CAGES = 0.3
+"""Share of the time for what closed cages enclose."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +78,48 @@ INFO = WeightMethod(
     words=("biharmonic", "bbw"),
     params=Params,
     choices=(CELLS,),
+    has_handles=True,
 )
+
+
+@dataclass(frozen=True)
+class Carriers:
+    """All that weights are found for.
+
+    Attributes
+    ----------
+    heads, tails : float64 arrays, shape (B, 3)
+        Ends of the bones, in the space of the solid; both are alike for points and vertices of cages.
+    handles : Handles
+    enclosed : sequence of Enclosed
+        Of the closed cages.
+    surface : Surface
+    tolerance : float
+    """
+
+    heads: np.ndarray
+    tails: np.ndarray
+    handles: Handles
+    enclosed: Sequence[Enclosed]
+    surface: Surface
+    tolerance: float
+
+    @cached_property
+    def is_handle(self) -> np.ndarray:
+        """Which bones are handles, bool array, shape (B,)."""
+        return self.handles.mark(len(self.heads))
+
+    def find_seeds(self, cells: Cells) -> tuple[np.ndarray, np.ndarray]:
+        """Nodes that bones run through, handles apart, and the bone of each: int arrays, shape (S,)."""
+        seeds, bones = find_seeds(cells, self.heads, self.tails)
+        own = ~self.is_handle[bones]
+        return seeds[own], bones[own]
+
+    def hold(self, cells: Cells) -> Held:
+        """The nodes that handles hold."""
+        lines = hold_lines(cells, self.handles.cages, len(self.heads))
+        points = hold_points(cells, self.handles, self.heads, self.surface)
+        return lines.under(points).under(hold_enclosed(cells, self.enclosed, len(self.heads)))
 
 
 def solve(
@@ -82,6 +129,7 @@ def solve(
     tails: np.ndarray,
     params: Params | None = None,
     progress: Callable[[float], None] | None = None,
+    handles: Handles | None = None,
 ) -> Solution:
     """Find the weights of all bones for all vertices.
 
@@ -95,6 +143,8 @@ def solve(
     params : Params, optional
     progress : callable, optional
         Called with the share that is done; what it raises ends the work.
+    handles : Handles, optional
+        Which of the bones are points and vertices of cages. What closed cages enclose follows no other bone.
 
     Raises
     ------
@@ -104,7 +154,7 @@ def solve(
     Notes
     -----
     The paper cuts the volume into tetrahedra whose corners lie on the bones; here cells that a bone runs through are
-    the bone's, and bones that share a cell share its weight. Parts that overlap and have bones of their own have no
+    the bone's, and bones that share a cell share its weight. Points and cages hold cells by themselves. Parts that overlap and have bones of their own have no
     influence on each other, as with heat.
     """
     params, progress = params or Params(), progress or (lambda _share: None)
@@ -114,54 +164,68 @@ def solve(
     for _ in range(TRIALS):
         step *= (cells.count / params.cells) ** (1.0 / 3.0)
         cells = link_cells(surface, step)
-    seeds, bones = find_seeds(cells, heads, tails)
+    handles = handles or Handles(np.empty(0, np.intp))
+    enclosed = solve_enclosed(handles, heads, params.cells, params.tolerance, lambda share: progress(IN_CAGES * share))
+    start = IN_CAGES if enclosed else 0.0
+    carriers = Carriers(heads, tails, handles, enclosed, surface, params.tolerance)
+    held = carriers.hold(cells)
+    seeds, bones = carriers.find_seeds(cells)
     note = ""
-    if not seeds.size:
+    if not (seeds.size or held.nodes.size):
         seeds, bones = find_nearby_seeds(cells, heads, tails)
         note = NO_BONE_INSIDE
-    if not seeds.size:
+    if not (seeds.size or held.nodes.size):
         raise SkinningError(describe_no_bone(len(heads)))
-    usable = np.unique(bones)
-    level = _solve_level(cells, seeds, bones, heads, tails, params.tolerance, lambda share: progress(0.4 * share))
+
+    def report(share: float) -> None:
+        progress(start + (1.0 - start) * share)
+
+    level = _solve_level(carriers, cells, seeds, bones, held, lambda share: report(0.4 * share))
 
     def solve_part(chosen: np.ndarray, factor: int) -> Level:
         fine, rim = cut_part(surface, cells, chosen, factor)
-        inner = find_seeds(fine, heads, tails)
-        return _solve_level(fine, *inner, heads, tails, params.tolerance, rim=rim, coarse=level)
+        return _solve_level(carriers, fine, *carriers.find_seeds(fine), carriers.hold(fine), rim=rim, coarse=level)
 
     parts = find_fine_parts(level, heads, tails, params.detail, MOST_FINE, LEAST_REFINEMENT)
-    weights = read_weights(points, level, parts, solve_part, lambda share: progress(0.4 + 0.6 * share))
-    return make_solution(weights, surface, cells.vertex_nodes == cells.count, usable, note)
+    weights = read_weights(points, level, parts, solve_part, lambda share: report(0.4 + 0.6 * share))
+    for one in enclosed:
+        inside = np.flatnonzero(one.find(points))
+        weights[inside] = one.cells.interpolate(one.weights, points[inside])
+    return make_solution(weights, surface, cells.vertex_nodes == cells.count, level.usable, note)
 
 
 def _solve_level(
+    carriers: Carriers,
     cells: Cells,
     seeds: np.ndarray,
     bones: np.ndarray,
-    heads: np.ndarray,
-    tails: np.ndarray,
-    tolerance: float,
+    given: Held,
     progress: Callable[[float], None] | None = None,
     rim: np.ndarray | None = None,
     coarse: Level | None = None,
 ) -> Level:
     """The smoothest weights of nodes that have bones, and weights of their clothes; on the rim, those of `coarse`."""
+    heads, tails = carriers.heads, carriers.tails
     held = _hold(cells, seeds, bones, len(heads))
+    held[given.nodes] = given.weights
+    kept = np.zeros(cells.count, bool) if rim is None else rim.copy()
+    seeds, bones = (np.append(own, more) for own, more in zip((seeds, bones), given.seeds, strict=True))
     if coarse is not None and rim is not None:
         around = coarse.cells.interpolate(coarse.weights, cells.centers[rim]).astype(np.float64)
         held[rim] = around / np.maximum(around.sum(axis=1, keepdims=True), 1e-9)
         more = find_rim_seeds(cells, rim, coarse)
         seeds, bones = np.append(seeds, more[0]), np.append(bones, more[1])
-    claims = claim_nodes(cells, seeds, bones, heads, tails)
-    given = share_ties(cells, claims, np.unique(bones), heads, tails)
+    kept[given.nodes] = True
+    claims = claim_nodes(cells, seeds, bones, heads, tails, carriers.is_handle)
+    shares = share_ties(cells, claims, np.unique(bones), heads, tails)
     weights = held.astype(np.float32)
     solid = claims.has_own_bones
     fixed = np.any(held, axis=1) & solid
     index = np.append(np.where(solid, np.cumsum(solid) - 1, solid.sum()), solid.sum())
     links = np.where(cells.open_links, cells.neighbors, cells.count)
-    weights[solid] = minimize(index[links[solid]], fixed[solid], held[solid], tolerance, progress)
-    weights = weight_clothes(cells, claims, given, weights, rim)
-    return Level(cells, claims, np.unique(bones), given, weights, "")
+    weights[solid] = minimize(index[links[solid]], fixed[solid], held[solid], carriers.tolerance, progress)
+    weights = weight_clothes(cells, claims, shares, weights, kept)
+    return Level(cells, claims, np.unique(np.append(bones, np.flatnonzero(given.weights.any(axis=0)))), shares, weights, "")
 
 
 def _hold(cells: Cells, seeds: np.ndarray, bones: np.ndarray, bone_count: int) -> np.ndarray:

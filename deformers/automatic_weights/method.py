@@ -28,6 +28,8 @@ class WeightMethod:
     casts_rays : bool
         Whether bones are hidden by skin: `solve` then takes `make_crossing_test`, and `fallback`, weights for what sees
         no bone.
+    has_handles : bool
+        Whether points and cages hold the solid: `solve` then takes `handles`. To other methods they are short bones.
     """
 
     key: str
@@ -37,6 +39,7 @@ class WeightMethod:
     params: type
     choices: tuple[Choice, ...] = ()
     casts_rays: bool = False
+    has_handles: bool = False
 
     def make_params(self, chosen: Mapping[str, Any]) -> Any:
         """Make `Params` of what is chosen, by name of the choice, for this and other methods."""

@@ -157,18 +157,22 @@ def test_bound_is_below_the_least(make: Callable[[], tuple[np.ndarray, ...]]) ->
     _, least, _ = find_optimum(neighbors, fixed, given)
     random = np.random.default_rng(0)
     free = np.flatnonzero(~fixed)
-    bounds = biharmonic.Bounds(neighbors, free, given)
+    bounds = biharmonic.Bounds(area_of(neighbors, fixed), free, given)
     for spread in (3.0, 0.1, 0.0):
         rows = random.normal(1.0 / given.shape[1], spread, (len(free), given.shape[1]))
         bounds.tighten(rows, project_by_sorting(rows))
         assert bounds.lower <= least * (1 + 1e-9) <= bounds.upper
 
 
+def area_of(neighbors: np.ndarray, fixed: np.ndarray) -> biharmonic.Area:
+    return biharmonic.Area(neighbors, fixed, np.ones(len(fixed), bool))
+
+
 def test_bounds_only_tighten() -> None:
     neighbors, fixed, given = make_ties()
     optimum, least, _ = find_optimum(neighbors, fixed, given)
     free = np.flatnonzero(~fixed)
-    bounds = biharmonic.Bounds(neighbors, free, given)
+    bounds = biharmonic.Bounds(area_of(neighbors, fixed), free, given)
     gap = bounds.tighten(optimum[free], optimum[free])
     assert gap < 1e-4
     flat = np.full((len(free), 3), 1.0 / 3.0)

@@ -41,5 +41,6 @@ def test_params_are_what_is_chosen_for_this_method(key: str) -> None:
 @pytest.mark.parametrize("key", METHODS)
 def test_all_solve_alike(key: str) -> None:
     more = ["make_crossing_test", "fallback"] if METHODS[key].casts_rays else []
+    more += ["handles"] if METHODS[key].has_handles else []
     wanted = ["points", "triangles", "heads", "tails", "params", "progress", *more]
     assert list(signature(SOLVERS[key].solve).parameters) == wanted
