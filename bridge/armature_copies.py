@@ -39,7 +39,7 @@ def new_armature(
     data = bpy.data.armatures.new(name)
     obj = bpy.data.objects.new(name, data)
     try:
-        with _editing(obj) as edit_bones:
+        with editing_bones(obj) as edit_bones:
             made = []
             for bone, rest, length in zip(bones, rests.tolist(), lengths.tolist(), strict=True):
                 new = edit_bones.new(bone)
@@ -57,8 +57,19 @@ def new_armature(
 
 
 @contextmanager
-def _editing(obj: bpy.types.Object) -> Iterator[Any]:
-    """The edit bones of an armature, the only ones that can be added; what is active is so again, afterward."""
+def editing_bones(obj: bpy.types.Object) -> Iterator[Any]:
+    """The edit bones of an armature, the only ones that can be added; what is active is so again, afterward.
+
+    Parameters
+    ----------
+    obj : Object
+        An armature, hidden or in no collection, too.
+
+    Raises
+    ------
+    SkinningError
+        Where Blender is in a state in which no armature can be edited.
+    """
     context = bpy.context
     scene, layer = context.scene, context.view_layer
     before = layer.objects.active
@@ -66,7 +77,11 @@ def _editing(obj: bpy.types.Object) -> Iterator[Any]:
     if mode != "OBJECT":
         bpy.ops.object.mode_set(mode="OBJECT")
     selected = list(context.selected_objects)
-    scene.collection.objects.link(obj)
+    is_guest, hidden = obj.name not in layer.objects, obj.hide_viewport
+    if is_guest:
+        scene.collection.objects.link(obj)
+    is_hidden, obj.hide_viewport = obj.hide_get(), False
+    obj.hide_set(False)
     try:
         layer.objects.active = obj
         if bpy.ops.object.mode_set(mode="EDIT") != {"FINISHED"}:
@@ -76,7 +91,10 @@ def _editing(obj: bpy.types.Object) -> Iterator[Any]:
         finally:
             bpy.ops.object.mode_set(mode="OBJECT")
     finally:
-        scene.collection.objects.unlink(obj)
+        obj.hide_set(is_hidden)
+        obj.hide_viewport = hidden
+        if is_guest:
+            scene.collection.objects.unlink(obj)
         layer.objects.active = before
         for other in selected:
             other.select_set(True)

@@ -77,6 +77,8 @@ class Skeleton:
         Joints that are ends of their segments, in the same order.
     twists : tuple of (str, str), length D
         What users have chosen for each bone: a twist of its own, or "", and whether it is spread.
+    handles : bool array, shape (D,)
+        Bones that follow points and cages.
     source : tuple
         All that was read of the armature.
     plain : Skeleton or None
@@ -99,6 +101,7 @@ class Skeleton:
     bendy: tuple[tuple[str, int], ...]
     bendy_joints: np.ndarray
     twists: tuple[tuple[str, str], ...]
+    handles: np.ndarray
     source: tuple
     plain: Skeleton | None = None
     known: dict = field(default_factory=dict, repr=False, compare=False)
@@ -170,7 +173,8 @@ def read_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> 
     pose_names, all_names, parent_names, *_ = source
     deforming = np.flatnonzero(values["use_deform"])
     names = tuple(all_names[bone] for bone in deforming)
-    sharpness = _read_sharpness(armature, all_names)[deforming]
+    sharpness, twists, is_handle = _read_choices(armature, all_names)
+    sharpness, handles = sharpness[deforming], is_handle[deforming]
     matrices = values["matrix_local"].reshape(-1, 4, 4).transpose(0, 2, 1)[deforming].astype(np.float64)
     segment_counts = values["bbone_segments"][deforming, 0].astype(np.intp)
     joint_counts = _count_joints(segment_counts)
@@ -199,8 +203,10 @@ def read_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> 
         envelopes=envelopes,
         joints=Joints(
             centers=rest[:, :3, 3].copy(),
-            parents=_find_joint_parents(values, all_names, parent_names, first_joints, joint_counts),
-            tails=_find_joint_tails(rest[:, :3, 3], envelopes.tails, joint_counts),
+            parents=_find_joint_parents(values, all_names, parent_names, first_joints, joint_counts, is_handle),
+            tails=_find_joint_tails(
+                rest[:, :3, 3], np.where(handles[:, None], envelopes.heads, envelopes.tails), joint_counts
+            ),
             sharpness=_place_sharpness(sharpness, first_joints, int(joint_counts.sum())),
         ),
         rest_inverses=np.linalg.inv(rest),
@@ -208,7 +214,8 @@ def read_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> 
         pose_indices=np.repeat(np.array([pose_index[name] for name in names], np.intp), joint_counts),
         bendy=bendy,
         bendy_joints=bendy_joints,
-        twists=tuple(_read_twists(armature, names)),
+        twists=tuple(twists[bone] for bone in deforming),
+        handles=handles,
         source=source,
     )
 
@@ -241,24 +248,24 @@ def _read_bones(armature: bpy.types.Object) -> tuple[dict[str, np.ndarray], tupl
         values |= {name: read_array(bones, name, 1, np.int32) for name in BENDY_CHOICES}
     parent_names = tuple(parent.name if (parent := bone.parent) else "" for bone in bones)
     arrays = [array.tobytes() for array in values.values()]
-    sharpness = _read_sharpness(armature, bones.keys())
+    sharpness, twists, is_handle = _read_choices(armature, bones.keys())
     if not np.isnan(sharpness).all():
         arrays.append(sharpness.tobytes())
-    twists = tuple(_read_twists(armature, bones.keys()))
-    chosen = twists if any(choice != NO_CHOICE for choice in twists) else ()
+    if is_handle.any():
+        arrays.append(is_handle.tobytes())
+    chosen = tuple(twists) if any(choice != NO_CHOICE for choice in twists) else ()
     return values, (read_pose_names(armature), tuple(bones.keys()), parent_names, handles, *arrays, *chosen)
 
 
-def _read_sharpness(armature: bpy.types.Object, names: Sequence[str]) -> np.ndarray:
-    """What users have chosen for bones, float array, shape (bones,): NaN for those without a sharpness of their own."""
-    chosen = (armature.data.bones[name].supple for name in names)
-    return np.array([settings.sharpness if settings.has_sharpness else np.nan for settings in chosen], np.float64)
-
-
-def _read_twists(armature: bpy.types.Object, names: Sequence[str]) -> list[tuple[str, str]]:
-    """What users have chosen for bones."""
-    chosen = (armature.data.bones[name].supple for name in names)
-    return [(settings.twist if settings.has_twist else "", settings.spread_twist) for settings in chosen]
+def _read_choices(
+    armature: bpy.types.Object, names: Sequence[str]
+) -> tuple[np.ndarray, list[tuple[str, str]], np.ndarray]:
+    """What is stored on bones: sharpness, float array, shape (bones,), NaN without; twists; which are handles, bool."""
+    chosen = [armature.data.bones[name].supple for name in names]
+    sharpness = [settings.sharpness if settings.has_sharpness else np.nan for settings in chosen]
+    twists = [(settings.twist if settings.has_twist else "", settings.spread_twist) for settings in chosen]
+    is_handle = np.array([settings.is_handle for settings in chosen], bool)
+    return np.array(sharpness, np.float64), twists, is_handle
 
 
 def _place_sharpness(sharpness: np.ndarray, first_joints: np.ndarray, joint_count: int) -> np.ndarray | None:
@@ -288,6 +295,7 @@ def _find_joint_parents(
     parent_names: tuple[str, ...],
     first_joints: np.ndarray,
     joint_counts: np.ndarray,
+    is_handle: np.ndarray,
 ) -> np.ndarray:
     """The joint that each joint is joined to, shape (B,): the one before in its B-Bone, else the last of another bone.
 
@@ -299,12 +307,14 @@ def _find_joint_parents(
         Of all bones.
     first_joints, joint_counts : int arrays, shape (D,)
         Of the deforming bones.
+    is_handle : bool array
+        Of all bones.
     """
     index = {name: bone for bone, name in enumerate(names)}
     bone_parents = np.array([index.get(name, -1) for name in parent_names], np.intp)
     is_deforming = values["use_deform"][:, 0] > 0
     heads, tails = values["head_local"].astype(np.float64), values["tail_local"].astype(np.float64)
-    parents = find_joint_parents(heads, tails, bone_parents, is_deforming)[is_deforming]
+    parents = find_joint_parents(heads, tails, bone_parents, is_deforming, is_handle)[is_deforming]
     last_joints = np.full(len(names), -1)
     last_joints[is_deforming] = first_joints + joint_counts - 1
     joint_parents = np.arange(joint_counts.sum()) - 1

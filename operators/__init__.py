@@ -10,6 +10,7 @@ from . import (
     drag_skin,
     engine_copy,
     farm,
+    handles,
     motion,
     pattern_maps,
     pattern_strokes,
@@ -44,6 +45,7 @@ PARTS = (
     weight_lines,
     weight_brush,
     drag_skin,
+    handles,
 )
 
 

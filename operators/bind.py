@@ -26,7 +26,7 @@ def chosen_meshes(context: bpy.types.Context) -> list[bpy.types.Object]:
     meshes = [obj for obj in context.selected_objects if obj.type == "MESH"]
     if active is not None and active.type == "MESH" and active not in meshes:
         meshes.append(active)
-    return [obj for obj in meshes if not is_hidden_object(obj)]
+    return [obj for obj in meshes if not is_hidden_object(obj) and not settings_of(obj).is_handle]
 
 
 @contextmanager

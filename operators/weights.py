@@ -9,6 +9,7 @@ from bpy.props import BoolProperty
 
 from ..bridge.carriers import is_hidden_object
 from ..deformers import SkinningError
+from ..settings.objects import settings_of
 from ..settings.weights import CHOICES, WeightOptions
 from ..tasks.character import has_armature_modifier
 from ..tasks.weights import automatic as weights
@@ -31,9 +32,10 @@ def chosen_meshes(context: bpy.types.Context) -> list[bpy.types.Object]:
     """
     active = context.active_object
     meshes = [obj for obj in context.selected_objects if obj.type == "MESH" and not is_hidden_object(obj)]
+    meshes = [obj for obj in meshes if not settings_of(obj).is_handle]
     if active is None or active in meshes:
         return meshes
-    if active.type == "MESH" and (active.mode != "OBJECT" or (not context.selected_objects and active.visible_get())):
+    if active.type == "MESH" and not settings_of(active).is_handle and (active.mode != "OBJECT" or (not context.selected_objects and active.visible_get())):
         return [*meshes, active]
     if active.type == "ARMATURE" and not meshes:
         return [obj for obj in context.view_layer.objects if has_armature_modifier(obj, active) and obj.visible_get()]

@@ -59,6 +59,12 @@ class BoneSettings(bpy.types.PropertyGroup):
         default="AUTO",
         update=_show_change,
     )
+    is_handle: BoolProperty(
+        name="Handle",
+        description="This bone follows a point or a vertex of a cage: it is no part of the skeleton",
+        options={"HIDDEN"},
+        update=_show_change,
+    )
 
 
 _register_class, _unregister_class = bpy.utils.register_classes_factory((BoneSettings,))

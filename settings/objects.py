@@ -136,6 +136,8 @@ class ObjectSettings(bpy.types.PropertyGroup):
     message: StringProperty(name="Message", options={"HIDDEN", "SKIP_SAVE"})
     remedy: StringProperty(name="Remedy", options={"HIDDEN", "SKIP_SAVE"})
     dismissed: StringProperty(options={"HIDDEN"})
+    is_handle: BoolProperty(name="Handle", options={"HIDDEN"})
+    is_parented_by_supple: BoolProperty(options={"HIDDEN"})
     weights_report: StringProperty(
         name="Weights Report", description="What came of automatic weights, or of the latest check", options={"HIDDEN"}
     )

@@ -91,14 +91,15 @@ def with_fractions(
 def _choose(skeleton: Skeleton, needs: list[dict[str, int]], choice: str) -> tuple[np.ndarray, np.ndarray]:
     """How many fractions each joint has, and along how many bones its twist is spread: int arrays, shape (B,)."""
     if "long_bones" not in skeleton.known:
-        skeleton.known["long_bones"] = find_long_bones(skeleton.joints)
+        skeleton.known["long_bones"] = find_long_bones(skeleton.joints, _find_handle_joints(skeleton))
     long_bones, parents = skeleton.known["long_bones"], skeleton.joints.parents
     is_bendy = np.zeros(len(parents), bool)
     is_bendy[skeleton.bendy_joints] = True
+    is_rigid = is_bendy | _find_handle_joints(skeleton)
     levels, spread = np.zeros((2, len(parents)), np.intp)
     for name, joint, (own, spreads) in zip(skeleton.names, skeleton.first_joints, skeleton.twists, strict=True):
         level, above = own or choice, parents[joint]
-        if above < 0 or is_bendy[joint] or is_bendy[above]:
+        if above < 0 or is_rigid[joint] or is_bendy[above]:
             continue
         is_spread = spreads == "ON" or (spreads == "AUTO" and level != "OFF" and long_bones.is_long[joint])
         if level.isdigit():
@@ -108,6 +109,13 @@ def _choose(skeleton: Skeleton, needs: list[dict[str, int]], choice: str) -> tup
             levels[joint] = max(least, *(of_armature.get(name, 0) for of_armature in needs))
         spread[joint] = long_bones.counts[joint] if is_spread else 0
     return levels, spread
+
+
+def _find_handle_joints(skeleton: Skeleton) -> np.ndarray:
+    """Which joints are points or vertices of cages, bool array, shape (B,): they are at no bone's end."""
+    joints = np.zeros(len(skeleton.joints.parents), bool)
+    joints[skeleton.first_joints[skeleton.handles]] = True
+    return joints
 
 
 def _find_needs(armature: bpy.types.Object) -> dict[str, int]:

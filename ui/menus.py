@@ -49,7 +49,7 @@ WEIGHTS = (
     ("supple.weights_normalize", "NORMALIZE_FCURVES"), ("supple.weights_limit", "FILTER"),
     ("supple.weights_prune", "X"), ("supple.weights_mirror", "MOD_MIRROR"),
     ("supple.weights_transfer", "MOD_DATA_TRANSFER"), ("supple.weights_clean", "TRASH"),
-    ("supple.weights_check", "VIEWZOOM"),
+    ("supple.weights_check", "VIEWZOOM"), ("supple.handles_add", "MESH_CUBE"), ("supple.handles_remove", "X"),
 )  # fmt: skip
 """What each part of the menus holds: operators and their icons."""
 

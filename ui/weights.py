@@ -93,6 +93,17 @@ class VIEW3D_PT_supple_weights_options(WeightsSubpanel, bpy.types.Panel):
             column.prop(settings, choice.property_name)
 
 
+class VIEW3D_PT_supple_handles(WeightsSubpanel, bpy.types.Panel):
+    """Points and cages that carry skin beside the bones"""
+
+    bl_label = "Points and Cages"
+
+    def draw(self, context: bpy.types.Context) -> None:
+        row = self.layout.row(align=True)
+        row.operator("supple.handles_add", icon="MESH_CUBE")
+        row.operator("supple.handles_remove", icon="X")
+
+
 class VIEW3D_PT_supple_weights_edit(WeightsSubpanel, bpy.types.Panel):
     """Tools that change weights: of selected vertices in Edit Mode and with a paint mask, else of all vertices"""
 
@@ -134,6 +145,7 @@ register, unregister = bpy.utils.register_classes_factory(
     (
         VIEW3D_PT_supple_weights,
         VIEW3D_PT_supple_weights_options,
+        VIEW3D_PT_supple_handles,
         VIEW3D_PT_supple_weights_edit,
         VIEW3D_PT_supple_weights_check,
     )

@@ -7,13 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..geometry.solid import Surface, read_surface
+from ..geometry.neighbors import find_nearest
+from ..geometry.solid import Surface, fill_grid, measure_size, read_surface
 from ..geometry.solid_cells import Cells, link_cells
+from ..geometry.solid_skin import sample_triangles
 from .biharmonic_energy import minimize
-from .handles import Cage, Handles, Held, hold_lines, hold_points
+from .handles import Cage, Handles, Held, hold_lines, hold_points, sample_cage
 
 TRIALS = 3
 """How often the side of a cell is changed to come near to the number of cells."""
+
+SPACING = 1.0 / 48.0
+"""Samples of a skin or a cage that are measured, as a share of its size."""
 
 
 @dataclass(frozen=True)
@@ -104,3 +109,44 @@ def hold_enclosed(cells: Cells, enclosed: Sequence[Enclosed], bone_count: int) -
         nodes = np.flatnonzero(one.find(cells.centers))
         held = held.under(Held.gather(nodes, one.cells.interpolate(one.weights, cells.centers[nodes])))
     return held
+
+
+def measure_gaps(points: np.ndarray, triangles: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """Measure how far positions are from a skin: 0 in the solid.
+
+    Parameters
+    ----------
+    points : float64 array, shape (V, 3)
+    triangles : int array, shape (T, 3)
+    positions : float64 array, shape (P, 3)
+
+    Returns
+    -------
+    float64 array, shape (P,)
+    """
+    spacing = SPACING * measure_size(points, triangles)
+    samples = sample_triangles(points, triangles, spacing).points
+    gaps = find_nearest(positions, samples, 1)[1][:, 0]
+    surface = read_surface(points, triangles)
+    if len(surface.triangles):
+        grid = fill_grid(surface, spacing)
+        gaps[grid.inside[grid.cells(positions)]] = 0.0
+    return gaps
+
+
+def measure_cage_gap(points: np.ndarray, triangles: np.ndarray, cage: Cage) -> float:
+    """Measure how far the nearest of a cage, or of what it encloses, is from a skin.
+
+    Parameters
+    ----------
+    points : float64 array, shape (V, 3)
+    triangles : int array, shape (T, 3)
+    cage : Cage
+    """
+    surface = read_closed(cage)
+    if surface is not None:
+        grid = fill_grid(surface, SPACING * measure_size(cage.points, cage.triangles))
+        if grid.inside[grid.cells(points)].any():
+            return 0.0
+    spacing = SPACING * float(np.ptp(cage.points, axis=0).max(initial=0.0)) or 1.0
+    return float(measure_gaps(points, triangles, sample_cage(cage, spacing)[0]).min())

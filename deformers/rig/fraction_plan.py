@@ -152,12 +152,14 @@ class LongBones:
     is_long: np.ndarray
 
 
-def find_long_bones(joints: Joints) -> LongBones:
+def find_long_bones(joints: Joints, handles: np.ndarray | None = None) -> LongBones:
     """Which bones before each joint are counted as one, and are long, by where the joints are at rest.
 
     Parameters
     ----------
     joints : Joints
+    handles : bool array, shape (B,), optional
+        Joints that are left out: none is above another.
 
     Notes
     -----
@@ -169,6 +171,13 @@ def find_long_bones(joints: Joints) -> LongBones:
     count = len(parents)
     counts, is_long = np.zeros(count, np.intp), np.zeros(count, bool)
     if not count:
+        return LongBones(counts, is_long)
+    if handles is not None and handles.any():
+        kept = np.flatnonzero(~handles)
+        index = np.append(np.where(handles, -1, np.cumsum(~handles) - 1), -1)
+        tails = None if joints.tails is None else joints.tails[kept]
+        others = find_long_bones(Joints(centers[kept], index[parents[kept]], tails))
+        counts[kept], is_long[kept] = others.counts, others.is_long
         return LongBones(counts, is_long)
     size = float(np.ptp(centers, axis=0).max())
     depths = joints.chains.sum(np.ones(count, np.intp))

@@ -59,7 +59,11 @@ class Chains:
 
 
 def find_joint_parents(
-    heads: np.ndarray, tails: np.ndarray, bone_parents: np.ndarray, deforming: np.ndarray
+    heads: np.ndarray,
+    tails: np.ndarray,
+    bone_parents: np.ndarray,
+    deforming: np.ndarray,
+    handles: np.ndarray | None = None,
 ) -> np.ndarray:
     """Find the joint that each deforming bone is joined to where the bone tree need not be the skeleton.
 
@@ -75,6 +79,9 @@ def find_joint_parents(
     bone_parents : int array, shape (N,)
         The bone tree, -1 for none.
     deforming : bool array, shape (N,)
+    handles : bool array, shape (N,), optional
+        Deforming bones that are no part of the skeleton: each is joined to the nearest other bone, and nothing to it.
+        Where there are no others, they are joined to each other.
 
     Returns
     -------
@@ -88,6 +95,12 @@ def find_joint_parents(
     which = np.flatnonzero(deforming)
     parents = np.full(len(heads), -1)
     if not which.size:
+        return parents
+    if handles is not None and (deforming & handles).any() and not handles[which].all():
+        parents = find_joint_parents(heads, tails, bone_parents, deforming & ~handles)
+        others = np.flatnonzero(deforming & ~handles)
+        for bone in np.flatnonzero(deforming & handles):
+            parents[bone] = others[distances_to_bones(heads[bone], heads[others], tails[others]).argmin()]
         return parents
     lengths = np.linalg.norm(tails - heads, axis=1)
     touching = max(1e-6, 1e-3 * float(np.median(lengths[which])))

@@ -13,12 +13,14 @@ from functools import partial
 import bpy
 import numpy as np
 
+from ...bridge.handles import read_handles
 from ...bridge.meshes import mesh_of
 from ...bridge.nearest import find_nearest_surface
 from ...bridge.visibility import make_crossing_test
 from ...bridge.weights import write_weights
 from ...deformers import SkinningError
 from ...deformers.automatic_weights import DEFAULT_METHOD, SOLVERS
+from ...deformers.automatic_weights.handles import Handles
 from ...deformers.automatic_weights.solution import Solution
 from ...deformers.geometry.solid import weld
 from ...deformers.weight_editing import edits as weight_edits
@@ -112,6 +114,8 @@ class Job:
         What Mirror modifiers make of each part.
     missing : tuple of Object
         Meshes that nothing deforms by the armature yet.
+    handles : Handles or None
+        Bones that are points, or vertices of cages.
     notes : tuple of str
         Messages from before anything was computed.
     """
@@ -123,6 +127,7 @@ class Job:
     pairs: np.ndarray
     copies: tuple[Copies, ...]
     missing: tuple[bpy.types.Object, ...]
+    handles: Handles | None
     notes: tuple[str, ...]
 
 
@@ -209,6 +214,9 @@ def _prepare_skin(skin: WeightedSkin, options: Options) -> Job:
         for part in skin.parts
         if part.locked.any()
     ]
+    handles = read_handles(skin.armature, skin.names)
+    if handles is not None and handles.cages and not SOLVERS[options.method].INFO.has_handles:
+        notes.append("By this method the vertices of cages are points: choose Bounded Biharmonic to fill cages.")
     objects = [obj for part in skin.parts for obj in (part.obj, *part.sharers)]
     return Job(
         skin=skin,
@@ -218,6 +226,7 @@ def _prepare_skin(skin: WeightedSkin, options: Options) -> Job:
         pairs=pair_names(skin.names, bpy.utils.flip_name),
         copies=tuple(read_copies(part.obj, skin.armature) for part in skin.parts),
         missing=tuple(obj for obj in objects if lacks_modifier(obj, skin.armature)),
+        handles=handles,
         notes=tuple(notes),
     )
 
@@ -267,7 +276,10 @@ def _solve(job: Job, progress: Progress | None) -> tuple[np.ndarray, np.ndarray,
     points, triangles = join_copies(skin, job.copies)
     free = ~job.locked
     heads, tails = envelopes.heads[free], envelopes.tails[free]
-    solution = run_method(options, points, triangles, heads, tails, progress)
+    handles = None if job.handles is None else job.handles.choose(free)
+    if handles is not None:
+        tails = np.where(handles.mark(len(heads))[:, None], heads, tails)
+    solution = run_method(options, points, triangles, heads, tails, progress, handles)
     found, reasons, notes = solution.weights, np.array(solution.reasons, object), list(solution.notes)
     if not free.all():
         found, reasons = np.zeros((len(points), len(free)), np.float32), np.full(len(free), "", object)
@@ -288,10 +300,13 @@ def run_method(
     heads: np.ndarray,
     tails: np.ndarray,
     progress: Progress | None,
+    handles: Handles | None,
 ) -> Solution:
     """Find weights by the chosen method; what sees no bone takes those of the default method, found only if need be."""
     solver = SOLVERS[options.method]
     solve = partial(solver.solve, points, triangles, heads, tails, solver.INFO.make_params(options.choices))
+    if solver.INFO.has_handles:
+        return solve(progress, handles=handles)
     if not solver.INFO.casts_rays:
         return solve(progress)
     solve = partial(solve, make_crossing_test=make_crossing_test)
@@ -299,7 +314,7 @@ def run_method(
     if found.weights.any(axis=1).all():
         return found
     default = replace(options, method=DEFAULT_METHOD)
-    fallback = run_method(default, points, triangles, heads, tails, cut_progress(progress, 0.5, 0.75))
+    fallback = run_method(default, points, triangles, heads, tails, cut_progress(progress, 0.5, 0.75), handles)
     return solve(cut_progress(progress, 0.75, 1.0), fallback=fallback.weights)
 
 

@@ -1,0 +1,116 @@
+"""Points and cages: added to a skin, and removed."""
+
+from __future__ import annotations
+
+import bpy
+from bpy.props import BoolProperty
+
+from ..bridge.carriers import is_hidden_object
+from ..bridge.handles import find_follower
+from ..deformers import SkinningError
+from ..settings.objects import settings_of
+from ..tasks.character import has_armature_modifier
+from ..tasks.chosen_bones import find_active_armature
+from ..tasks.handles.add import add_handles
+from ..tasks.handles.remove import remove_handles
+from ..translations import translate
+
+SELECT_HANDLES = "Select empties or cages, and last the skin or its armature"
+SELECT_SKIN = "Select the skin, its armature, or points and cages of it"
+
+
+def chosen_handles(context: bpy.types.Context) -> list[bpy.types.Object]:
+    """What is selected beside the active object, and is neither skin nor armature."""
+    return [
+        obj
+        for obj in context.selected_objects
+        if obj != context.active_object
+        and obj.type != "ARMATURE"
+        and not is_hidden_object(obj)
+        and not has_armature_modifier(obj)
+    ]
+
+
+def chosen_skin(context: bpy.types.Context) -> list[bpy.types.Object]:
+    """The active mesh and selected meshes with an armature; where an armature is active, all that it deforms."""
+    active = context.active_object
+    meshes = [obj for obj in context.selected_objects if has_armature_modifier(obj)]
+    if active is not None and active.type == "ARMATURE":
+        own = [obj for obj in meshes if has_armature_modifier(obj, active)]
+        return own or [obj for obj in context.view_layer.objects if has_armature_modifier(obj, active)]
+    return meshes if active in meshes else [*meshes, active] if active is not None else meshes
+
+
+def _is_skin(obj: bpy.types.Object | None) -> bool:
+    if obj is None or is_hidden_object(obj):
+        return False
+    return obj.type == "ARMATURE" or (obj.type == "MESH" and not settings_of(obj).is_handle)
+
+
+class SUPPLE_OT_handles_add(bpy.types.Operator):
+    """Make selected empties points, and selected meshes cages, that carry the active skin beside its bones"""
+
+    bl_idname = "supple.handles_add"
+    bl_label = "Add Handles"
+    bl_options = {"REGISTER", "UNDO"}
+
+    parent: BoolProperty(
+        name="Parent to Bones",
+        description="Parent each handle that has no parent to the bone that carries the skin there",
+        default=True,
+    )
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        if not (_is_skin(context.active_object) and chosen_handles(context)):
+            cls.poll_message_set(translate(SELECT_HANDLES))
+            return False
+        return True
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        active = context.active_object
+        armature = active if active.type == "ARMATURE" else None
+        try:
+            lines = add_handles(chosen_skin(context), chosen_handles(context), armature, self.parent)
+        except SkinningError as error:
+            self.report({"ERROR"}, translate(str(error)))
+            return {"CANCELLED"}
+        self.report({"INFO"}, translate(lines[0]))
+        return {"FINISHED"}
+
+
+def find_armature_of(obj: bpy.types.Object | None) -> bpy.types.Object | None:
+    """The armature of a skin, or of a point or cage: that whose bones follow it."""
+    if obj is None:
+        return None
+    if obj.type == "ARMATURE" or not settings_of(obj).is_handle:
+        return find_active_armature(obj)
+    return find_follower(obj)
+
+
+class SUPPLE_OT_handles_remove(bpy.types.Operator):
+    """Remove the bones of the selected points and cages, or of all where none is selected; their weights go to bones"""
+
+    bl_idname = "supple.handles_remove"
+    bl_label = "Remove Handles"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        if find_armature_of(context.active_object) is None:
+            cls.poll_message_set(translate(SELECT_SKIN))
+            return False
+        return True
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        selected = [obj for obj in context.selected_objects if settings_of(obj).is_handle and obj.type != "ARMATURE"]
+        try:
+            lines = remove_handles(find_armature_of(context.active_object), selected or None)
+        except SkinningError as error:
+            self.report({"ERROR"}, translate(str(error)))
+            return {"CANCELLED"}
+        self.report({"INFO"}, translate(lines[0]))
+        return {"FINISHED"}
+
+
+register, unregister = bpy.utils.register_classes_factory((SUPPLE_OT_handles_add, SUPPLE_OT_handles_remove))

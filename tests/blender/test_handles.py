@@ -1,0 +1,223 @@
+"""Points and cages: bones that follow them, weights for these, and what they do to the skin."""
+
+import bpy
+import numpy as np
+import pytest
+from mathutils import Euler, Matrix
+
+from scenes import bind, diagonal, evaluated_points, redo, rest_points, select, snapshot, turn, undo, push, update
+from scenes_handles import CAGE_START, POINTS, add_box, add_handles, add_held_tube, add_point, change_of, moved, weight
+from scenes_weights import add_bare_tube, assert_whole, weights_of
+from supple.bridge.handles import COLLECTION, list_handle_bones
+from supple.settings.objects import settings_of
+
+METHODS = ("SSD", "DLBNT", "CENTERS")
+CAGE_BONES = [f"Cage {number:02d}{side}" for number in range(1, 7) for side in (".L", ".R")]
+
+
+def inside(tube: bpy.types.Object) -> np.ndarray:
+    """Vertices that the cage holds wholly."""
+    return rest_points(tube)[:, 1] > CAGE_START + 0.15
+
+
+@pytest.fixture
+def caged() -> tuple:
+    return add_held_tube("cage")
+
+
+@pytest.fixture
+def pointed() -> tuple:
+    return add_held_tube("points")
+
+
+def test_bones_follow_and_are_out_of_the_way(caged):
+    tube, armature, (cage,) = caged
+    assert sorted(list_handle_bones(armature)) == sorted(CAGE_BONES)
+    collection = armature.data.collections[COLLECTION]
+    assert not collection.is_visible
+    assert {bone.name for bone in collection.bones} == set(CAGE_BONES)
+    assert all(armature.data.bones[name].hide_select for name in CAGE_BONES)
+    assert cage.parent == armature
+    assert cage.parent_bone == "bone.2"
+    for name in CAGE_BONES:
+        np.testing.assert_allclose(change_of(armature, name), np.eye(4), atol=1e-6)
+
+
+def test_the_skin_stays_and_weights_are_whole(caged):
+    tube, armature, _ = caged
+    names = [*armature.data.bones.keys()]
+    assert_whole(tube, names)
+    assert not weights_of(tube, ["bone.0", "bone.1", "bone.2"])[inside(tube)].any(), "bones have nothing in a cage"
+    assert not weights_of(tube, CAGE_BONES)[rest_points(tube)[:, 1] < 0.5].any(), "a cage reaches far beyond itself"
+    np.testing.assert_allclose(evaluated_points(tube), rest_points(tube), atol=1e-5)
+
+
+RIGID = Matrix.LocRotScale((0.5, -0.3, 0.8), Euler((0.7, 1.9, -0.4)), None)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_cage_carries_what_is_in_it(caged, method):
+    tube, armature, (cage,) = caged
+    bind(tube, method=method)
+    cage.matrix_world = RIGID @ cage.matrix_world
+    update()
+    chosen = inside(tube)
+    expected = moved(rest_points(tube)[chosen], np.array(RIGID))
+    assert np.abs(evaluated_points(tube)[chosen] - expected).max() < 1e-5 * diagonal(rest_points(tube))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_cage_goes_along_with_the_bones(caged, method):
+    tube, armature, _ = caged
+    bind(tube, method=method)
+    turn(armature, "bone.0", (0.4, 0.2, 1.0))
+    turn(armature, "bone.1", (0.3, 1.2, 0.1))
+    chosen = inside(tube)
+    expected = moved(rest_points(tube)[chosen], change_of(armature, "bone.2"))
+    assert np.abs(evaluated_points(tube)[chosen] - expected).max() < 1e-5 * diagonal(rest_points(tube))
+
+
+def test_a_vertex_of_a_cage_takes_skin_along(caged):
+    tube, armature, (cage,) = caged
+    top = [vertex.index for vertex in cage.data.vertices if vertex.co.y > 3.0]
+    for vertex in top:
+        cage.data.vertices[vertex].co.y += 0.4
+    update()
+    offset = evaluated_points(tube) - rest_points(tube)
+    end = rest_points(tube)[:, 1] > 2.9
+    assert offset[end, 1].min() > 0.2
+    middle = np.abs(rest_points(tube)[:, 1] - 2.25) < 0.2
+    assert offset[middle, 1].max() < 0.15
+    assert np.abs(offset[:, [0, 2]]).max() < 0.05
+
+
+def test_shape_keys_and_edits_of_a_cage_count(caged):
+    tube, armature, (cage,) = caged
+    cage.shape_key_add(name="Basis")
+    key = cage.shape_key_add(name="Up")
+    for point in key.data:
+        point.co.z += 0.5
+    key.value = 1.0
+    update()
+    expected = rest_points(tube)[inside(tube)] + (0.0, 0.0, 0.5)
+    np.testing.assert_allclose(evaluated_points(tube)[inside(tube)], expected, atol=1e-5)
+    key.value = 0.0
+    select(cage)
+    bpy.ops.object.mode_set(mode="EDIT")
+    bpy.ops.mesh.select_all(action="SELECT")
+    bpy.ops.transform.translate(value=(0.0, 0.0, 0.5))
+    update()
+    np.testing.assert_allclose(evaluated_points(tube)[inside(tube)], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize(
+    "change",
+    [
+        Matrix.Translation((0.1, 0.2, -0.3)),
+        Euler((0.4, -0.8, 1.1)).to_matrix().to_4x4(),
+        Matrix.LocRotScale(None, None, (1.5, 0.7, 1.2)),
+    ],
+    ids=["moved", "turned", "scaled"],
+)
+def test_a_point_carries_its_position(pointed, method, change):
+    """About its location, as a user moves, turns and scales an empty; the tube's skin is at the point."""
+    tube, armature, (_, high) = pointed
+    bind(tube, method=method)
+    at = Matrix.Translation(POINTS["High"])
+    high.matrix_world = at @ change
+    update()
+    weights = weights_of(tube, ["High"])[:, 0]
+    rest = rest_points(tube)
+    best = int(weights.argmax())
+    assert weights[best] > 0.9
+    expected = moved(rest[[best]], np.array(at @ change @ at.inverted()))[0]
+    reach = np.linalg.norm(expected - rest[best])
+    assert np.linalg.norm(evaluated_points(tube)[best] - expected) < 0.15 * reach + 1e-6
+    far = weights == 0.0
+    assert np.abs(evaluated_points(tube)[far] - rest[far]).max() < 1e-5
+
+
+def test_other_joints_stay_as_they_are(pointed):
+    from supple.bridge.armatures import read_skeleton
+
+    tube, armature, _ = pointed
+    skeleton = read_skeleton(armature)
+    index = {name: number for number, name in enumerate(skeleton.names)}
+    parents = skeleton.joints.parents[[index[f"bone.{number}"] for number in range(3)]]
+    assert parents.tolist() == [-1, index["bone.0"], index["bone.1"]]
+    for name in POINTS:
+        assert skeleton.name_joint(int(skeleton.joints.parents[index[name]])).startswith("bone.")
+    assert skeleton.handles.sum() == 2
+
+
+def test_remove_gives_everything_back(caged):
+    tube, armature, (cage,) = caged
+    bpy.ops.supple.handles_remove()
+    fresh, other = add_bare_tube()
+    weight(fresh)
+    assert armature.data.bones.keys() == other.data.bones.keys()
+    assert [group.name for group in tube.vertex_groups] == [group.name for group in fresh.vertex_groups]
+    assert COLLECTION not in armature.data.collections
+    assert not cage.vertex_groups
+    assert cage.parent is None
+    assert not settings_of(cage).is_handle
+    assert_whole(tube)
+    np.testing.assert_allclose(weights_of(tube)[~inside(tube)].sum(axis=1), 1.0, atol=1e-5)
+    weight(tube)
+    np.testing.assert_allclose(weights_of(tube), weights_of(fresh), atol=1e-6)
+
+
+def test_remove_one_of_two(pointed):
+    tube, armature, (low, high) = pointed
+    select(tube, low)
+    bpy.ops.supple.handles_remove()
+    assert list(list_handle_bones(armature)) == ["High"]
+    assert_whole(tube, [*armature.data.bones.keys()])
+    assert low.parent is None
+    assert high.parent == armature
+
+
+def test_undo_and_redo():
+    tube, armature = add_bare_tube()
+    weight(tube)
+    point = add_point("High", POINTS["High"])
+    push("before")
+    before = snapshot(tube)
+    add_handles(tube, point)
+    push("added")
+    undo()
+    tube, point = bpy.data.objects["Tube"], bpy.data.objects["High"]
+    assert snapshot(tube) == before
+    assert "High" not in bpy.data.objects["Rig"].data.bones
+    assert point.parent is None
+    redo()
+    assert "High" in bpy.data.objects["Rig"].data.bones
+
+
+def test_a_mesh_without_armature_gets_its_own():
+    tube, armature = add_bare_tube()
+    bpy.data.objects.remove(armature)
+    tube.modifiers.clear()
+    tube.matrix_world = RIGID
+    update()
+    cage = add_box(start=-0.2)
+    cage.matrix_world = RIGID
+    add_handles(tube, cage)
+    own = tube.modifiers[0].object
+    assert own.parent == tube
+    assert cage.parent == tube
+    weight(tube)
+    assert_whole(tube, [*own.data.bones.keys()])
+    tube.location.x += 3.0
+    update()
+    np.testing.assert_allclose(evaluated_points(tube), rest_points(tube), atol=1e-5)
+    cage.matrix_world = RIGID @ cage.matrix_world
+    update()
+    expected = moved(rest_points(tube), np.array(tube.matrix_world.inverted() @ RIGID @ tube.matrix_world))
+    np.testing.assert_allclose(evaluated_points(tube), expected, atol=1e-5)
+    select(tube)
+    bpy.ops.supple.handles_remove()
+    assert not tube.modifiers
+    assert cage.parent is None
+    assert not [obj for obj in bpy.data.objects if obj.type == "ARMATURE"]
