@@ -174,7 +174,7 @@ def read_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> 
     deforming = np.flatnonzero(values["use_deform"])
     names = tuple(all_names[bone] for bone in deforming)
     sharpness, twists, is_handle = _read_choices(armature, all_names)
-    sharpness, handles = sharpness[deforming], is_handle[deforming]
+    handles = is_handle[deforming]
     matrices = values["matrix_local"].reshape(-1, 4, 4).transpose(0, 2, 1)[deforming].astype(np.float64)
     segment_counts = values["bbone_segments"][deforming, 0].astype(np.intp)
     joint_counts = _count_joints(segment_counts)
@@ -204,10 +204,8 @@ def read_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> 
         joints=Joints(
             centers=rest[:, :3, 3].copy(),
             parents=_find_joint_parents(values, all_names, parent_names, first_joints, joint_counts, is_handle),
-            tails=_find_joint_tails(
-                rest[:, :3, 3], np.where(handles[:, None], envelopes.heads, envelopes.tails), joint_counts
-            ),
-            sharpness=_place_sharpness(sharpness, first_joints, int(joint_counts.sum())),
+            tails=_find_joint_tails(rest[:, :3, 3], envelopes, joint_counts, handles),
+            sharpness=_place_sharpness(sharpness[deforming], first_joints, int(joint_counts.sum())),
         ),
         rest_inverses=np.linalg.inv(rest),
         pose_names=pose_names,
@@ -326,8 +324,11 @@ def _count_joints(segment_counts: np.ndarray) -> np.ndarray:
     return np.where(segment_counts > 1, segment_counts + 1, 1)
 
 
-def _find_joint_tails(centers: np.ndarray, tails: np.ndarray, joint_counts: np.ndarray) -> np.ndarray:
-    """The other end of each joint, shape (B, 3): the next end of its B-Bone's segments, else its bone's tail."""
+def _find_joint_tails(
+    centers: np.ndarray, envelopes: Envelopes, joint_counts: np.ndarray, handles: np.ndarray
+) -> np.ndarray:
+    """The other end of each joint, (B, 3): the next end of its B-Bone's segments, its head if a handle, else its tail."""
+    tails = np.where(handles[:, None], envelopes.heads, envelopes.tails)
     ends = np.repeat(tails, joint_counts, axis=0)
     goes_on = np.ones(len(centers), bool)
     goes_on[np.cumsum(joint_counts) - 1] = False

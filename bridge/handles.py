@@ -53,7 +53,14 @@ def add_handle_bones(armature: bpy.types.Object, names: Sequence[str], heads: np
 
 
 def follow_object(armature: bpy.types.Object, bone: str, target: bpy.types.Object) -> None:
-    """Have a bone take all that an object does from now on, in the armature's space."""
+    """Have a bone take all that an object does from now on, in the armature's space.
+
+    Parameters
+    ----------
+    armature : Object
+    bone : str
+    target : Object
+    """
     constraint = cast(Any, armature.pose.bones[bone].constraints.new("CHILD_OF"))
     constraint.name, constraint.target = FOLLOW, target
     constraint.owner_space = "POSE"
@@ -110,7 +117,13 @@ def remove_handle_bones(armature: bpy.types.Object, names: Iterable[str]) -> Non
 
 
 def parent_to_bone(obj: bpy.types.Object, armature: bpy.types.Object, bone: str) -> None:
-    """Parent an object to a bone, so that it stays where it is while the bone is at rest."""
+    """Parent an object to a bone, so that it stays where it is while the bone is at rest.
+
+    Parameters
+    ----------
+    obj, armature : Object
+    bone : str
+    """
     rest = cast(Any, armature.data).bones[bone]
     obj.parent, obj.parent_type, obj.parent_bone = armature, "BONE", bone
     tail = rest.matrix_local @ Matrix.Translation((0.0, rest.length, 0.0))

@@ -115,8 +115,10 @@ def _add_weights(commands: Any) -> None:
         "--method",
         choices=tuple(WEIGHT_METHODS),
         metavar=f"{{{','.join(method.words[0] for method in AUTOMATIC_WEIGHTS.values())}}}",
-        default="solid",
-        help="how weights are computed; solid if not given",
+        help="how weights are computed; solid if not given, biharmonic where there are handles",
+    )
+    weigher.add_argument(
+        "--handle", action="append", metavar="NAME", help="empty or mesh to add as a point or a cage of the meshes"
     )
     weigher.add_argument(
         "--mode",

@@ -31,6 +31,7 @@ from ..tasks.patterns.show import describe
 from ..tasks.skin.bind import bind, describe_particles
 from ..tasks.skin.inspect import describe_file
 from ..tasks.steps import take_all
+from ..tasks.handles.add import add_handles
 from ..tasks.weights.automatic import Options, assign_weights
 from .messages import answer, report_steps, tell, tell_shares
 
@@ -212,9 +213,13 @@ def weight_meshes(arguments: argparse.Namespace) -> None:
         objects = [_find_among(name, meshes, "is not a mesh of the scene") for name in arguments.object]
     else:
         objects = [obj for obj in meshes if has_armature_modifier(obj)]
+    if arguments.handle:
+        handles = [find_object(name) for name in arguments.handle]
+        for line in add_handles(objects, handles, armature if arguments.armature is not None else None):
+            tell(f"supple: {line}")
     _check_deformed(objects, armature)
     options = Options(
-        method=WEIGHT_METHODS[arguments.method],
+        method=WEIGHT_METHODS[arguments.method] if arguments.method else "",
         mode=arguments.mode.upper(),
         mirror=arguments.mirror,
         limit=arguments.limit,
@@ -222,7 +227,8 @@ def weight_meshes(arguments: argparse.Namespace) -> None:
     reports = assign_weights(objects, options, armature)
     save_copy(arguments.output)
     if arguments.report == "json":
-        chosen = {"file": str(arguments.output), "method": arguments.method, "mode": arguments.mode}
+        method = arguments.method or AUTOMATIC_WEIGHTS[reports[0].method].words[0]
+        chosen = {"file": str(arguments.output), "method": method, "mode": arguments.mode}
         answer(json.dumps(chosen | {"armatures": [report.as_json() for report in reports]}, indent=2))
         return
     for report in reports:

@@ -96,6 +96,7 @@ def list_to_make(context: bpy.types.Context) -> list[bpy.types.Object]:
     armature = find_armature(context) or chosen_armature(context)
     if armature is not None and armature in context.selected_objects:
         free = [obj for obj in context.selected_objects if obj.type == "MESH" and not has_armature_modifier(obj)]
+        free = [obj for obj in free if not settings_of(obj).is_handle]
         found += [obj for obj in free if obj not in found and not is_hidden_object(obj)]
     return found
 

@@ -13,10 +13,13 @@ from ..tasks.character import has_armature_modifier
 from ..tasks.chosen_bones import find_active_armature
 from ..tasks.handles.add import add_handles
 from ..tasks.handles.remove import remove_handles
+from ..tasks.weights.automatic import WITH_HANDLES
 from ..translations import translate
 
-SELECT_HANDLES = "Select empties or cages, and last the skin or its armature"
-SELECT_SKIN = "Select the skin, its armature, or points and cages of it"
+SELECT_HANDLES = (
+    "Select a mesh that has an Armature modifier, or another skin, after the empties and meshes that are to carry it"
+)
+SELECT_SKIN = "Select a mesh that has an Armature modifier, its armature, or points and cages of it"
 
 
 def chosen_handles(context: bpy.types.Context) -> list[bpy.types.Object]:
@@ -75,6 +78,7 @@ class SUPPLE_OT_handles_add(bpy.types.Operator):
         except SkinningError as error:
             self.report({"ERROR"}, translate(str(error)))
             return {"CANCELLED"}
+        context.scene.supple_weights.method = WITH_HANDLES
         self.report({"INFO"}, translate(lines[0]))
         return {"FINISHED"}
 

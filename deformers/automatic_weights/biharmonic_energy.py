@@ -122,7 +122,12 @@ def minimize(
 def energy(neighbors: np.ndarray, weights: np.ndarray, counted: np.ndarray | None = None) -> float:
     """The energy of weights, shape (N, B): half the sum of their squared Laplacians, as cells have size 1.
 
-    `counted`, bool array, shape (N,): cells that take part; all if not given.
+    Parameters
+    ----------
+    neighbors : int array, shape (N, K)
+    weights : float array, shape (N, B)
+    counted : bool array, shape (N,), optional
+        Cells that take part; all if not given.
     """
     squares = _apply_laplacian(np.asarray(neighbors), np.asarray(weights, np.float64)) ** 2
     return 0.5 * float((squares if counted is None else squares[counted]).sum())

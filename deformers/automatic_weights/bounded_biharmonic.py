@@ -9,13 +9,13 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import SkinningError
-from ..geometry.solid import Surface, measure_size
+from ..geometry.solid import measure_size
 from ..geometry.solid_cells import Cells, link_cells
 from ..method import Choice
 from .biharmonic_energy import TOLERANCE, minimize
 from .bone_claims import claim_nodes, find_nearby_seeds, find_seeds, share_ties
 from .cages import Enclosed, hold_enclosed, solve_enclosed
-from .handles import Handles, Held, hold_lines, hold_points
+from .handles import Handles, Held, hold_lines, hold_points, settle_points
 from .levels import (
     NO_BONE_INSIDE,
     Level,
@@ -93,7 +93,6 @@ class Carriers:
     handles : Handles
     enclosed : sequence of Enclosed
         Of the closed cages.
-    surface : Surface
     tolerance : float
     """
 
@@ -101,7 +100,6 @@ class Carriers:
     tails: np.ndarray
     handles: Handles
     enclosed: Sequence[Enclosed]
-    surface: Surface
     tolerance: float
 
     @cached_property
@@ -118,7 +116,7 @@ class Carriers:
     def hold(self, cells: Cells) -> Held:
         """The nodes that handles hold."""
         lines = hold_lines(cells, self.handles.cages, len(self.heads))
-        points = hold_points(cells, self.handles, self.heads, self.surface)
+        points = hold_points(cells, self.handles, self.heads)
         return lines.under(points).under(hold_enclosed(cells, self.enclosed, len(self.heads)))
 
 
@@ -160,14 +158,17 @@ def solve(
     params, progress = params or Params(), progress or (lambda _share: None)
     points, heads, tails = (np.asarray(values, np.float64) for values in (points, heads, tails))
     step = measure_size(points, triangles) / params.cells ** (1.0 / 3.0)
-    surface, cells, _ = read_solid(points, triangles, heads, tails, step)
+    handles = handles or Handles(np.empty(0, np.intp))
+    surface, cells, _ = read_solid(points, triangles, *_draw_near(points, heads, tails, handles), step)
     for _ in range(TRIALS):
         step *= (cells.count / params.cells) ** (1.0 / 3.0)
         cells = link_cells(surface, step)
-    handles = handles or Handles(np.empty(0, np.intp))
     enclosed = solve_enclosed(handles, heads, params.cells, params.tolerance, lambda share: progress(IN_CAGES * share))
     start = IN_CAGES if enclosed else 0.0
-    carriers = Carriers(heads, tails, handles, enclosed, surface, params.tolerance)
+    settled = settle_points(cells, handles, heads, surface)
+    tails = np.where((settled != heads).any(axis=1, keepdims=True), settled, tails)
+    heads = settled
+    carriers = Carriers(heads, tails, handles, enclosed, params.tolerance)
     held = carriers.hold(cells)
     seeds, bones = carriers.find_seeds(cells)
     note = ""
@@ -192,6 +193,15 @@ def solve(
         inside = np.flatnonzero(one.find(points))
         weights[inside] = one.cells.interpolate(one.weights, points[inside])
     return make_solution(weights, surface, cells.vertex_nodes == cells.count, level.usable, note)
+
+
+def _draw_near(
+    points: np.ndarray, heads: np.ndarray, tails: np.ndarray, handles: Handles
+) -> tuple[np.ndarray, np.ndarray]:
+    """Ends of bones, handles moved into the skin's box: a cage may be far from what it encloses."""
+    inside = np.clip(heads, points.min(axis=0), points.max(axis=0))
+    is_handle = handles.mark(len(heads))[:, None]
+    return np.where(is_handle, inside, heads), np.where(is_handle, inside, tails)
 
 
 def _solve_level(

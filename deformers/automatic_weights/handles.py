@@ -92,7 +92,13 @@ class Held:
 
     @staticmethod
     def gather(nodes: np.ndarray, weights: np.ndarray) -> Held:
-        """Take the mean of what is given for a node several times."""
+        """Take the mean of what is given for a node several times, so that it sums to 1; leave out what is 0.
+
+        Parameters
+        ----------
+        nodes : int array, shape (N,)
+        weights : float array, shape (N, B)
+        """
         which, first = np.unique(nodes, return_inverse=True)
         sums = np.zeros((len(which), weights.shape[1]))
         np.add.at(sums, first.ravel(), weights)
@@ -107,7 +113,37 @@ class Held:
         )
 
 
-def hold_points(cells: Cells, handles: Handles, heads: np.ndarray, surface: Surface | None = None) -> Held:
+def settle_points(cells: Cells, handles: Handles, heads: np.ndarray, surface: Surface) -> np.ndarray:
+    """Move points that are beside the solid to the nearest location on its skin.
+
+    Parameters
+    ----------
+    cells : Cells
+        Of the whole solid.
+    handles : Handles
+    heads : float64 array, shape (B, 3)
+        In the space of the cells.
+    surface : Surface
+
+    Returns
+    -------
+    float64 array, shape (B, 3)
+        Heads of all bones.
+    """
+    lost = handles.points[cells.find_nodes(heads[handles.points]) == cells.count]
+    samples = np.empty((0, 3))
+    if lost.size:
+        triangles = np.concatenate([surface.triangles, surface.cloth])
+        samples = sample_triangles(surface.points, triangles, cells.step).points
+        samples = samples[cells.find_nodes(samples) < cells.count]
+    if not len(samples):
+        return heads
+    heads = heads.copy()
+    heads[lost] = samples[find_nearest(heads[lost], samples, 1)[0][:, 0]]
+    return heads
+
+
+def hold_points(cells: Cells, handles: Handles, heads: np.ndarray) -> Held:
     """Find the nodes that points hold: all between which the solid is read at the point.
 
     Parameters
@@ -116,34 +152,15 @@ def hold_points(cells: Cells, handles: Handles, heads: np.ndarray, surface: Surf
     handles : Handles
     heads : float64 array, shape (B, 3)
         In the space of the cells.
-    surface : Surface, optional
-        Points beside the solid are moved to the nearest location on it; without it, they hold nothing.
     """
     nodes, rows = [np.empty(0, np.intp)], [np.empty((0, len(heads)))]
-    positions = heads[handles.points]
-    if surface is not None:
-        positions = _settle(positions, surface, cells)
-    for bone, position in zip(handles.points, positions, strict=True):
-        found = _find_around(cells, position)
+    for bone in handles.points:
+        found = _find_around(cells, heads[bone])
         row = np.zeros((len(found), len(heads)))
         row[:, bone] = 1.0
         nodes.append(found)
         rows.append(row)
     return Held.gather(np.concatenate(nodes), np.concatenate(rows))
-
-
-def _settle(positions: np.ndarray, surface: Surface, cells: Cells) -> np.ndarray:
-    """Positions, shape (P, 3), those in no cell moved to the nearest location on the skin."""
-    lost = np.flatnonzero(cells.find_nodes(positions) == cells.count)
-    if not lost.size:
-        return positions
-    triangles = np.concatenate([surface.triangles, surface.cloth])
-    samples = sample_triangles(surface.points, triangles, cells.step).points
-    samples = samples[cells.find_nodes(samples) < cells.count]
-    result = positions.copy()
-    if len(samples):
-        result[lost] = samples[find_nearest(positions[lost], samples, 1)[0][:, 0]]
-    return result
 
 
 def _find_around(cells: Cells, position: np.ndarray) -> np.ndarray:
@@ -206,7 +223,14 @@ def _interpolate(both: np.ndarray, corners: np.ndarray, spacing: float) -> tuple
 
 
 def spread_to_bones(cage: Cage, shares: np.ndarray, bone_count: int) -> np.ndarray:
-    """Shares of a cage's vertices, shape (S, C), as weights of bones, shape (S, B)."""
+    """Shares of a cage's vertices as weights of bones, float64, shape (S, B).
+
+    Parameters
+    ----------
+    cage : Cage
+    shares : float64 array, shape (S, C)
+    bone_count : int
+    """
     weights = np.zeros((len(shares), bone_count + 1))
     np.add.at(weights.T, cage.bones, shares.T)
     return weights[:, :-1]

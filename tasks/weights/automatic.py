@@ -56,6 +56,10 @@ SOLVED = 0.9
 """Share of the time after which weights are found, but not yet merged into those there are."""
 
 
+WITH_HANDLES = "BIHARMONIC"
+"""Method that points and cages need."""
+
+
 def cut_progress(progress: Progress | None, start: float, end: float) -> Progress | None:
     """The progress of a step that takes from `start` to `end` of the whole."""
     return None if progress is None else lambda done: progress(start + (end - start) * done)
@@ -71,7 +75,7 @@ class Options:
     Attributes
     ----------
     method : str
-        Key of `SOLVERS`.
+        Key of `SOLVERS`; "" for the default, or where there are points and cages the method that they need.
     mode : Mode
         "REPLACE" takes the computed weights, "ADD" adds them to those there are, "UNWEIGHTED" gives them to vertices
         that have none.
@@ -87,7 +91,7 @@ class Options:
         What is chosen for methods, by name of their choices; 0 or left out for a method's default.
     """
 
-    method: str = DEFAULT_METHOD
+    method: str = ""
     mode: weight_edits.Mode = "REPLACE"
     only_selected_bones: bool = False
     mirror: bool = False
@@ -215,6 +219,7 @@ def _prepare_skin(skin: WeightedSkin, options: Options) -> Job:
         if part.locked.any()
     ]
     handles = read_handles(skin.armature, skin.names)
+    options = replace(options, method=options.method or (DEFAULT_METHOD if handles is None else WITH_HANDLES))
     if handles is not None and handles.cages and not SOLVERS[options.method].INFO.has_handles:
         notes.append("By this method the vertices of cages are points: choose Bounded Biharmonic to fill cages.")
     objects = [obj for part in skin.parts for obj in (part.obj, *part.sharers)]

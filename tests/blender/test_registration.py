@@ -24,7 +24,7 @@ OPERATORS = (
     "clear_pins", "close_report", "correct_pose", "correction_discard", "correction_edit", "correction_keep",
     "correction_pose",
     "correction_remove", "correction_select", "corrections_from", "drag_skin", "engine_copy",
-    "engine_copy_export", "engine_copy_frame", "engine_copy_show", "flip", "make", "make_independent",
+    "engine_copy_export", "engine_copy_frame", "engine_copy_show", "flip", "handles_add", "handles_remove", "make", "make_independent",
     "measure", "motion_compare", "motion_join", "motion_loop",
     "pattern_add", "pattern_forget", "pattern_maps", "pattern_mirror", "pattern_place", "pattern_remove",
     "pattern_remove_all", "pattern_save", "pattern_set_add", "pattern_stroke", "remedy", "send_to_farm",
@@ -289,6 +289,7 @@ WEIGHT_PARTS = ("options", "edit", "check")
 
 def test_weight_panels_without_a_mesh():
     assert draw("VIEW3D_PT_supple_weights") == ["Select a mesh and its armature"]
+    assert draw("VIEW3D_PT_supple_handles") == []
     assert [draw(f"VIEW3D_PT_supple_weights_{part}") for part in WEIGHT_PARTS] == [[], [], []]
 
 
@@ -301,6 +302,7 @@ def test_weight_panels_of_a_mesh():
     assert draw("VIEW3D_PT_supple_weights_options") == options
     assert draw("VIEW3D_PT_supple_weights_edit") == WEIGHT_TOOLS
     assert draw("VIEW3D_PT_supple_weights_check") == ["supple.weights_check", "supple.weights_select: kind"]
+    assert draw("VIEW3D_PT_supple_handles") == ["supple.handles_add", "supple.handles_remove"]
     bpy.context.scene.supple_weights.method = "BIHARMONIC"
     assert draw("VIEW3D_PT_supple_weights_options") == [*options[:-1], "cells"]
     settings_of(obj).weights_report = "This is so.\nAnd that, too."

@@ -140,7 +140,7 @@ OTHERS = ("deformers", "nodes", "bridge", "tasks")
 BLENDERS_OWN = {
     *("Edit", "Preferences", "Get Extensions", "Install from Disk", "Auto Run Python Scripts", "Lock Interface"),
     *("Bind To", "Preserve Volume", "Multi Modifier", "With Automatic Weights", "Deform", "Vertex Mapping", "Curved"),
-    *("Non-Color", "Swing and Y Twist", "Solid", "Add Modifier"),
+    *("Child Of", "Copy Location", "Non-Color", "Swing and Y Twist", "Solid", "Add Modifier"),
 }
 """Labels of Blender's that pages name."""
 

@@ -1,0 +1,127 @@
+"""Points and cages: what they cost while a character moves, and how exactly they carry skin.
+
+    python benchmarks/handles.py [--only steps exact] [--rounds N] [--assets DIR]
+
+Needs Blender's module bpy. Characters are read from a folder of assets that is not part of the repository.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import bpy
+import numpy as np
+from mathutils import Euler, Matrix
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.handle_scenes import Held, add_fox, add_knight, bind, move
+from benchmarks.tables import print_table
+from benchmarks.timing import interleave, run_sections
+from bridge.meshes import read_evaluated_points, read_points
+from bridge.weights import read_weights
+
+ASSETS = Path(__file__).resolve().parent.parent.parent / "shared" / "assets"
+METHODS = ("SSD", "DLBNT", "CENTERS")
+EVALUATES = ("PYTHON", "NODES")
+SCENES: dict[str, Callable[..., Held | None]] = {"kaykit_knight, cage": add_knight, "fox, points": add_fox}
+RIGID = Matrix.LocRotScale((0.3, -0.5, 0.4), Euler((0.6, 1.4, -2.1)), None)
+LEAST = 0.999
+"""Sum of a cage's weights from which on a vertex is wholly in it."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=tuple(SECTIONS), default=tuple(SECTIONS))
+    parser.add_argument("--rounds", type=int, default=60, help="how often the steps are taken in turn")
+    parser.add_argument("--assets", type=Path, default=ASSETS)
+    run_sections(SECTIONS, parser.parse_args())
+
+
+def measure_steps(arguments: argparse.Namespace) -> None:
+    """A step of a bone, milliseconds, beside the same character without handles: that is its own weights, by DLBNT"""
+    rows = []
+    for name, add in SCENES.items():
+        for evaluate in EVALUATES:
+            times = {"without": _time_step(add, arguments, evaluate, False)}
+            times["with"] = _time_step(add, arguments, evaluate, True)
+            rows.append((name, evaluate, times["without"], times["with"], times["with"] / times["without"]))
+    print_table(("character", "evaluate", "without", "with handles", "ratio"), rows)
+
+
+def _time_step(add: Callable[..., Held | None], arguments: argparse.Namespace, evaluate: str, has_handles: bool) -> float:
+    held = add(arguments.assets)
+    assert held is not None
+    if not has_handles:
+        bpy.context.view_layer.objects.active = held.skins[0]
+        for obj in bpy.context.view_layer.objects:
+            obj.select_set(obj in held.skins)
+        bpy.ops.supple.handles_remove()
+    bind(held, "DLBNT", evaluate)
+    bone = next(one for one in cast(Any, held.armature.pose).bones if one.name in ("spine", "Hips"))
+    bone.rotation_mode = "XYZ"
+    turns = iter(np.tile([0.1, 0.2, 0.3, 0.2], arguments.rounds))
+
+    def step() -> None:
+        bone.rotation_euler = (next(turns), 0.0, 0.0)
+        bpy.context.view_layer.update()
+
+    return interleave({"step": step}, arguments.rounds)["step"]
+
+
+def measure_exactness(arguments: argparse.Namespace) -> None:
+    """Largest distance from where the handle goes, in sizes: a cage moved rigidly, bones turned, points changed"""
+    rows = []
+    for method in METHODS:
+        held = add_knight(arguments.assets)
+        assert held is not None
+        names = [bone.name for bone in cast(Any, held.armature.data).bones if bone.name.startswith("Hat")]
+        bind(held, method)
+        move(held.handles[0], RIGID)
+        rows.append((method, "the cage moves rigidly", _miss(held, names, names[0])))
+        move(held.handles[0], RIGID.inverted())
+        head = cast(Any, held.armature.pose).bones["head"]
+        head.rotation_mode, head.rotation_euler = "XYZ", (0.5, 0.9, -0.3)
+        bpy.context.view_layer.update()
+        rows.append((method, "the head turns", _miss(held, names, "head")))
+    print_table(("method", "what", "distance"), rows)
+    rows = []
+    for name, add in SCENES.items():
+        start = time.perf_counter()
+        held = add(arguments.assets)
+        assert held is not None
+        seconds = time.perf_counter() - start
+        names = list(cast(Any, held.armature.data).bones.keys())
+        sums = np.concatenate([read_weights(skin, names).sum(axis=1) for skin in held.skins])
+        rows.append((name, len(sums), float(np.abs(sums - 1.0).max()), seconds))
+    print()
+    print_table(("character", "vertices", "farthest from a sum of 1", "seconds to open, add and weight"), rows)
+
+
+def _miss(held: Held, names: list[str], bone: str) -> float:
+    """How far what is wholly in a cage is from where a bone takes it, in sizes of the character."""
+    pose = cast(Any, held.armature.pose).bones[bone]
+    change = np.array(pose.matrix @ pose.bone.matrix_local.inverted(), np.float64)
+    worst, size = 0.0, float(np.linalg.norm(held.armature.dimensions))
+    for skin in held.skins:
+        chosen = read_weights(skin, names).sum(axis=1) > LEAST
+        to_armature = np.array(held.armature.matrix_world.inverted() @ skin.matrix_world, np.float64)
+        rest = _transform(to_armature, read_points(cast(bpy.types.Mesh, skin.data))[chosen])
+        posed = _transform(to_armature, read_evaluated_points(skin, bpy.context.evaluated_depsgraph_get())[chosen])
+        worst = max(worst, float(np.linalg.norm(posed - _transform(change, rest), axis=1).max(initial=0.0)))
+    return worst / size
+
+
+def _transform(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
+    return points @ matrix[:3, :3].T + matrix[:3, 3]
+
+
+SECTIONS = {"steps": measure_steps, "exact": measure_exactness}
+
+if __name__ == "__main__":
+    main()
