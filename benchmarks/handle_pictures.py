@@ -54,7 +54,13 @@ def main() -> None:
             if not (arguments.assets / CHARACTERS[name]).is_dir():
                 print(f"{CHARACTERS[name]} is not in {arguments.assets}: it is not drawn")
                 continue
-            draw(arguments.output / f"handles-{name}.png", arguments.assets, Drawing(8, arguments.size), HEIGHTS[name], *pages[name])
+            draw(
+                arguments.output / f"handles-{name}.png",
+                arguments.assets,
+                Drawing(8, arguments.size),
+                HEIGHTS[name],
+                *pages[name],
+            )
 
 
 def draw(

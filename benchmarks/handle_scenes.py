@@ -14,7 +14,13 @@ from mathutils import Euler, Matrix, Vector
 from benchmarks.particle_pictures import linear
 from benchmarks.weight_scenes import paint, select
 
-STEEL, GOLD, FUR, WIRE, AXES = (0.62, 0.65, 0.70), (0.80, 0.58, 0.2), (0.83, 0.47, 0.2), (0.1, 0.42, 0.9), (0.9, 0.2, 0.1)
+STEEL, GOLD, FUR, WIRE, AXES = (
+    (0.62, 0.65, 0.70),
+    (0.80, 0.58, 0.2),
+    (0.83, 0.47, 0.2),
+    (0.1, 0.42, 0.9),
+    (0.9, 0.2, 0.1),
+)
 CLOTHES = {
     "Knight_Helmet": STEEL, "Knight_Body": (0.47, 0.55, 0.64), "Knight_Head": (0.82, 0.66, 0.56),
     "Knight_Arm": (0.60, 0.64, 0.68), "Knight_Leg": (0.56, 0.50, 0.44), "Fox": FUR,
@@ -173,7 +179,9 @@ def tip(held: Held) -> None:
     (cage,) = held.handles
     lean = Euler((0.0, 0.6, 0.0)).to_matrix().to_4x4()
     move_vertices(cage, range(8, 12), Matrix.Translation((0.45, 0.0, 0.1)) @ lean)
-    move_vertices(cage, range(4, 8), Matrix.Translation((0.12, 0.0, 0.05)) @ Euler((0.0, 0.25, 0.0)).to_matrix().to_4x4())
+    move_vertices(
+        cage, range(4, 8), Matrix.Translation((0.12, 0.0, 0.05)) @ Euler((0.0, 0.25, 0.0)).to_matrix().to_4x4()
+    )
 
 
 def curl(held: Held) -> None:

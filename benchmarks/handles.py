@@ -54,7 +54,9 @@ def measure_steps(arguments: argparse.Namespace) -> None:
     print_table(("character", "evaluate", "without", "with handles", "ratio"), rows)
 
 
-def _time_step(add: Callable[..., Held | None], arguments: argparse.Namespace, evaluate: str, has_handles: bool) -> float:
+def _time_step(
+    add: Callable[..., Held | None], arguments: argparse.Namespace, evaluate: str, has_handles: bool
+) -> float:
     held = add(arguments.assets)
     assert held is not None
     if not has_handles:

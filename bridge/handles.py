@@ -167,9 +167,7 @@ def read_handles(armature: bpy.types.Object, names: Sequence[str]) -> Handles | 
     return Handles(np.array(points, np.intp), cages)
 
 
-def _read_cage(
-    armature: bpy.types.Object, cage: bpy.types.Object, names: Sequence[str], index: dict[str, int]
-) -> Cage:
+def _read_cage(armature: bpy.types.Object, cage: bpy.types.Object, names: Sequence[str], index: dict[str, int]) -> Cage:
     """A cage at rest, armature space: where its bones are."""
     mesh = mesh_of(cage)
     groups = read_weights(cage, names) > 0.0

@@ -26,12 +26,12 @@ from ..tasks.engine_copy.examples import Options as CopyOptions
 from ..tasks.engine_copy.export import check_path
 from ..tasks.engine_copy.run import make_engine_copy
 from ..tasks.frames import all_frames, frame_range
+from ..tasks.handles.add import add_handles
 from ..tasks.patterns.maps import write_maps
 from ..tasks.patterns.show import describe
 from ..tasks.skin.bind import bind, describe_particles
 from ..tasks.skin.inspect import describe_file
 from ..tasks.steps import take_all
-from ..tasks.handles.add import add_handles
 from ..tasks.weights.automatic import Options, assign_weights
 from .messages import answer, report_steps, tell, tell_shares
 

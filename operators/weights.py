@@ -35,7 +35,11 @@ def chosen_meshes(context: bpy.types.Context) -> list[bpy.types.Object]:
     meshes = [obj for obj in meshes if not settings_of(obj).is_handle]
     if active is None or active in meshes:
         return meshes
-    if active.type == "MESH" and not settings_of(active).is_handle and (active.mode != "OBJECT" or (not context.selected_objects and active.visible_get())):
+    if (
+        active.type == "MESH"
+        and not settings_of(active).is_handle
+        and (active.mode != "OBJECT" or (not context.selected_objects and active.visible_get()))
+    ):
         return [*meshes, active]
     if active.type == "ARMATURE" and not meshes:
         return [obj for obj in context.view_layer.objects if has_armature_modifier(obj, active) and obj.visible_get()]

@@ -235,7 +235,9 @@ def _solve_level(
     links = np.where(cells.open_links, cells.neighbors, cells.count)
     weights[solid] = minimize(index[links[solid]], fixed[solid], held[solid], carriers.tolerance, progress)
     weights = weight_clothes(cells, claims, shares, weights, kept)
-    return Level(cells, claims, np.unique(np.append(bones, np.flatnonzero(given.weights.any(axis=0)))), shares, weights, "")
+    return Level(
+        cells, claims, np.unique(np.append(bones, np.flatnonzero(given.weights.any(axis=0)))), shares, weights, ""
+    )
 
 
 def _hold(cells: Cells, seeds: np.ndarray, bones: np.ndarray, bone_count: int) -> np.ndarray:

@@ -108,9 +108,7 @@ class Held:
     def under(self, other: Held) -> Held:
         """These nodes and those of another, whose weights count where both hold one."""
         own = ~np.isin(self.nodes, other.nodes)
-        return Held(
-            np.concatenate([self.nodes[own], other.nodes]), np.concatenate([self.weights[own], other.weights])
-        )
+        return Held(np.concatenate([self.nodes[own], other.nodes]), np.concatenate([self.weights[own], other.weights]))
 
 
 def settle_points(cells: Cells, handles: Handles, heads: np.ndarray, surface: Surface) -> np.ndarray:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from typing import Any, cast
 
 import bpy
 import numpy as np
 
-from ...bridge.armatures import Skeleton, read_pose, read_skeleton
+from ...bridge.armatures import read_pose, read_skeleton
 from ...bridge.handles import (
     add_handle_bones,
     follow_object,
@@ -23,7 +22,7 @@ from ...settings.objects import settings_of
 from ..character import has_armature_modifier
 from ..weights.parts import add_armature_modifier, find_deforming_armature, own_meshes
 from .checks import check_armature, check_objects
-from .read import Handle, Skin, read_handle, read_skin
+from .read import Handle, read_handle, read_skin
 
 POSED = 1e-3
 """How far a bone may be from its rest for the armature to count as at rest: in sizes, and of a rotation's entries."""
@@ -86,9 +85,7 @@ def add_handles(
     return _describe(rig, meshes[0], handles, parented)
 
 
-def _find_armature(
-    meshes: Sequence[bpy.types.Object], given: bpy.types.Object | None
-) -> bpy.types.Object | None:
+def _find_armature(meshes: Sequence[bpy.types.Object], given: bpy.types.Object | None) -> bpy.types.Object | None:
     """The armature of meshes; None where they have none. A prop on a bone is carried, not deformed."""
     found = {
         find_deforming_armature(mesh, given)

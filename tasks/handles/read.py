@@ -85,9 +85,7 @@ class Skin:
         return float(np.linalg.norm(np.ptp(self.points, axis=0)))
 
 
-def read_skin(
-    meshes: Sequence[bpy.types.Object], armature: bpy.types.Object | None, skeleton: Skeleton | None
-) -> Skin:
+def read_skin(meshes: Sequence[bpy.types.Object], armature: bpy.types.Object | None, skeleton: Skeleton | None) -> Skin:
     """Read meshes, in the space of their armature; without one, in that of the first mesh.
 
     Raises

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import bpy
 import numpy as np
+from scenes_weights import FEW, add_bare_tube, add_mesh
 
 from scenes import select, update
-from scenes_weights import FEW, add_bare_tube, add_mesh
 
 POINTS = {"Low": (0.0, 1.5, -0.4), "High": (0.0, 2.4, 0.4)}
 CAGE_START = 1.9

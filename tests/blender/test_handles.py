@@ -4,10 +4,10 @@ import bpy
 import numpy as np
 import pytest
 from mathutils import Euler, Matrix
-
-from scenes import bind, diagonal, evaluated_points, redo, rest_points, select, snapshot, turn, undo, push, update
 from scenes_handles import CAGE_START, POINTS, add_box, add_handles, add_held_tube, add_point, change_of, moved, weight
 from scenes_weights import add_bare_tube, assert_whole, weights_of
+
+from scenes import bind, diagonal, evaluated_points, push, redo, rest_points, select, snapshot, turn, undo, update
 from supple.bridge.handles import COLLECTION, list_handle_bones
 from supple.settings.objects import settings_of
 

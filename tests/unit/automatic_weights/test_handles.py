@@ -124,7 +124,9 @@ def test_a_vertex_that_is_left_out() -> None:
 
 
 def test_open_cages_go_linearly_from_vertex_to_vertex() -> None:
-    line = Cage(np.array([2, 3]), np.array([(0.0, 0.0, -0.6), (0.0, 0.0, 0.6)]), np.array([(0, 1)]), np.empty((0, 3), int))
+    line = Cage(
+        np.array([2, 3]), np.array([(0.0, 0.0, -0.6), (0.0, 0.0, 0.6)]), np.array([(0, 1)]), np.empty((0, 3), int)
+    )
     cells = link_cells(read_surface(*LIMB), 0.1)
     held = hold_lines(cells, [line], 4)
     heights = cells.centers[held.nodes, 2]
