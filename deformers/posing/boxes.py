@@ -6,8 +6,44 @@ from collections.abc import Callable
 
 import numpy as np
 
+SHARES = (1.0, 0.5, 0.25, 0.1, 0.0)
+"""Of second derivatives that are tried: far from the best pose they may lead uphill."""
+
+LEAST_SHIFT = 1e-9
+"""First multiple of the mean of the diagonal that is added to it, where nothing else helps."""
+
 ROUNDS = 12
 """How often unknowns are fixed to their limits, or let go again."""
+
+
+def add_definite(matrix: np.ndarray, bent: np.ndarray) -> np.ndarray:
+    """Add as much of a matrix to another as leaves it positive definite.
+
+    Parameters
+    ----------
+    matrix, bent : float64 arrays, shape (N, N)
+        Symmetric; the second may have eigenvalues of any sign.
+
+    Returns
+    -------
+    float64 array, shape (N, N)
+    """
+    shift = LEAST_SHIFT * float(np.trace(matrix)) / len(matrix)
+    for share in SHARES:
+        if _is_definite(matrix + share * bent):
+            return matrix + share * bent
+    while not _is_definite(matrix):
+        matrix = matrix + shift * np.eye(len(matrix))
+        shift *= 10.0
+    return matrix
+
+
+def _is_definite(matrix: np.ndarray) -> bool:
+    try:
+        np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def solve_in_box(

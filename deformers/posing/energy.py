@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..algebra.products import multiply_rows
 from ..errors import SkinningError, find_unusable
 from .bones import Handle, PosedBones
-from .boxes import solve_in_box
+from .boxes import add_definite, solve_in_box
+from .held import HeldPoints
 from .joints import JointState
 from .linkage import Linkage, link
-from .moments import State, differentiate, evaluate, gather_moments
+from .moments import State, bend, differentiate, evaluate, gather_moments
 from .skin import SkinEnergy
 
 ITERATIONS = 5
@@ -20,7 +22,10 @@ ITERATIONS = 5
 DRAG_STRENGTH = 1e4
 """How strongly the dragged point is held to its target, in units of the skin's stiffness over its size squared."""
 
-PIN_STRENGTH = 1e7
+DRAG_FORCE = 10.0
+"""The most that the dragged point pulls, in units of the skin's stiffness over its size."""
+
+PIN_STRENGTH = 1e5
 """How strongly pins are held: a target out of reach moves them by a thousandth of its distance, before `_correct`."""
 
 LEAST_STIFFNESS = 2e-3
@@ -39,6 +44,9 @@ LARGEST_STEP = 0.35
 TRIES = 5
 """Shorter steps that are tried where the energy rises."""
 
+SHORTER = 0.3
+"""Of what was tried before."""
+
 CORRECTIONS = 2
 """Tries of each: the first as computed, then with the handles brought back to where the step should have led them."""
 
@@ -56,29 +64,34 @@ class Drag:
     moments : Moments
     state : State
         Of the energy, in the pose as it is now.
-    targets : float64 array, shape (H, 3)
-        Of the last event.
+    handles : tuple of Handle
+    begun, targets : float64 arrays, shape (H, 3)
+        Where the handles were, and their targets in the last event.
     """
 
     def __init__(self, skin: SkinEnergy, linkage: Linkage, handles: Sequence[Handle]) -> None:
         self.linkage = linkage
         self.moments = gather_moments(skin, linkage, LEAST_MOTION)
         self._unit, self._size = skin.stiffness, skin.size
-        count = len(linkage.joints) + 1
-        self._points = np.zeros((len(handles), count, 4))
-        for row, handle in enumerate(handles):
-            position = np.append(np.asarray(handle.position, np.float64), 1.0)
-            np.add.at(self._points[row], linkage.groups[handle.bones], handle.shares[:, None] * position)
-        strengths = np.where([handle.is_pin for handle in handles], PIN_STRENGTH, DRAG_STRENGTH)
-        self._strengths = strengths * self._unit / self._size**2
+        pins = np.array([handle.is_pin for handle in handles])
+        strengths = np.where(pins, PIN_STRENGTH, DRAG_STRENGTH)
+        reaches = self._size * np.where(pins, 1.0, DRAG_FORCE / DRAG_STRENGTH)
+        self._held = HeldPoints.hold(linkage, handles, strengths * self._unit / self._size**2, reaches)
         self._joints = JointState.begin(linkage)
         self.state = evaluate(self.moments, self._joints.place())
-        self.targets = np.array([handle.position for handle in handles], np.float64)
+        self.handles = tuple(handles)
+        self.begun = np.array([handle.position for handle in handles], np.float64)
+        self.targets = self.begun
 
     @property
     def energy(self) -> float:
         """Of the deformation since the drag began: half the sum of `w |e' - R e|^2`."""
         return max(self.state.energy, 0.0)
+
+    @property
+    def cost(self) -> float:
+        """What is made least: the energy, the handles' distances, and what the joints resist by themselves."""
+        return self._cost(self._joints, self.state)
 
     @property
     def posed(self) -> np.ndarray:
@@ -124,62 +137,53 @@ class Drag:
 
     def _offsets(self, state: State) -> np.ndarray:
         """Vectors from the targets to the handles, shape (H, 3)."""
-        return np.einsum("gxy,hgy->hx", state.moved[:, :3], self._points) - self.targets
+        return self._held.place(state.moved) - self.targets
 
     def _cost(self, joints: JointState, state: State) -> float:
         """What is made least: the energy, the handles' distances and what the joints resist by themselves."""
-        held = 0.5 * float(self._strengths @ (self._offsets(state) ** 2).sum(axis=1))
+        held = self._held.evaluate(self._offsets(state))
         return state.energy + held + LEAST_STIFFNESS * self._unit * joints.resistance
 
     def _step(self) -> bool:
-        """One step of Gauss-Newton within the limits, made shorter until the cost falls; whether it changed much."""
+        """One step of Newton's method within the limits, shorter until the cost falls; whether it changed much."""
         axes, lower, upper = self._joints.unknowns(self.state.moved)
-        gradient, hessian = differentiate(self.moments, self.state)
+        gradient, hessian, slopes, held = self._differentiate(axes)
+        cost, offsets = self._cost(self._joints, self.state), self._offsets(self.state).ravel()
+        whole, solve = solve_in_box(hessian, gradient, lower, upper)
+        whole *= min(1.0, LARGEST_STEP / max(self._joints.measure(whole, self._size), 1e-300))
+        for attempt in range(TRIES):
+            change = SHORTER**attempt * whole
+            planned = slopes @ change
+            for _ in range(CORRECTIONS):
+                joints = self._joints.changed(change, self.state.moved)
+                state = evaluate(self.moments, joints.place())
+                if self._cost(joints, state) < cost:
+                    self._joints, self.state = joints, state
+                    return self._joints.measure(change, self._size) > SETTLED
+                surprise = self._offsets(state).ravel() - offsets - planned
+                change = np.clip(change - solve(held @ surprise), lower, upper)
+        return False
+
+    def _differentiate(self, axes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """By the unknowns, (N,): the cost's gradient and Hessian, the handles' slopes (3 H, N), and those times springs."""
+        gradient, hessian, pulls = differentiate(self.moments, self.state)
         resisting, stiff = self._joints.differentiate_resistance(self.state.moved)
         own = np.arange(len(stiff))
         gradient[own] += LEAST_STIFFNESS * self._unit * resisting
         hessian[own, :, own] += LEAST_STIFFNESS * self._unit * stiff
         hessian = hessian.reshape(gradient.size, -1)
         hessian[np.diag_indices(len(hessian))] += DAMPING * self._unit
-        slopes = self._slopes(self.state).reshape(-1, gradient.size) @ axes
-        pulls = np.repeat(self._strengths, 3)
-        held = slopes.T * pulls
-        hessian = axes.T @ hessian @ axes + held @ slopes
-        offsets = self._offsets(self.state).ravel()
-        gradient = gradient.ravel() @ axes + held @ offsets
-        cost = self._cost(self._joints, self.state)
-        damping = 0.0
-        for _ in range(TRIES):
-            damped = hessian + damping * np.diag(np.diag(hessian))
-            change, solve = solve_in_box(damped, gradient, lower, upper)
-            change *= min(
-                1.0, LARGEST_STEP / max(np.abs(self._joints.scale(change, self._size)).max(initial=0.0), 1e-300)
-            )
-            for _ in range(CORRECTIONS):
-                joints = self._joints.changed(change, self.state.moved)
-                state = evaluate(self.moments, joints.place())
-                if self._cost(joints, state) < cost:
-                    moved = np.abs(self._joints.scale(change, self._size)).max(initial=0.0)
-                    self._joints, self.state = joints, state
-                    return moved > SETTLED
-                surprise = self._offsets(state).ravel() - offsets - slopes @ change
-                change = np.clip(change - solve(held @ surprise), lower, upper)
-            damping = max(4.0 * damping, 1e-3)
-        return False
-
-    def _slopes(self, state: State) -> np.ndarray:
-        """How the handles change with the joints' rotations and the movers' shifts, shape (H, 3, J + M, 3)."""
-        linkage = self.linkage
-        placed = np.einsum("gxy,hgy->hgx", state.moved, self._points)
-        carried = np.einsum("jg,hgx->hjx", linkage.carried, placed)
-        levers = carried[:, :, :3] - carried[:, :, 3:] * linkage.place_heads(state.moved)
-        turns = np.zeros((len(self._points), 3, len(linkage.joints), 3))
-        for first, second, third in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
-            # The derivative of u x v by u.
-            turns[:, first, :, second] = levers[:, :, third]
-            turns[:, first, :, third] = -levers[:, :, second]
-        shifts = carried[:, linkage.movers, 3][:, None, :, None] * np.eye(3)[None, :, None]
-        return np.concatenate([turns, shifts], axis=2)
+        levers = self._held.find_levers(self.state.moved)
+        offsets = self._offsets(self.state)
+        forces, stiff = self._held.differentiate(offsets)
+        pulls += levers[:, :, :3].transpose(1, 2, 0) @ forces
+        bent = np.zeros_like(hessian)
+        bent[: pulls.size // 3, : pulls.size // 3] = bend(self.linkage, pulls).reshape(pulls.size // 3, -1)
+        slopes = multiply_rows(self._held.find_slopes(levers).reshape(-1, gradient.size), axes)
+        held = (stiff @ slopes.reshape(len(offsets), 3, -1)).reshape(slopes.shape).T
+        hessian, bent = (multiply_rows(axes.T.copy(), multiply_rows(part, axes)) for part in (hessian, bent))
+        hessian = add_definite(hessian + multiply_rows(held, slopes), bent)
+        return gradient.ravel() @ axes + forces.ravel() @ slopes, hessian, slopes, held
 
 
 def begin_drag(skin: SkinEnergy, bones: PosedBones, handles: Sequence[Handle], moving_root: bool | None = None) -> Drag:

@@ -163,11 +163,11 @@ class JointState:
             np.concatenate([upper, infinite]).ravel()[chosen],
         )
 
-    def scale(self, change: np.ndarray, size: float) -> np.ndarray:
-        """A change (N,) in radians, shifts as shares of the character's size."""
+    def measure(self, change: np.ndarray, size: float) -> float:
+        """The largest entry of a change (N,), radians, or shift as a share of the character's size."""
         units = np.ones(len(change))
         units[len(change) - self.shifts.size :] = size
-        return change / units
+        return float(np.abs(change / units).max(initial=0.0))
 
     def changed(self, change: np.ndarray, moved: np.ndarray) -> JointState:
         """The joints after a step.

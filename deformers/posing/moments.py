@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..algebra.products import multiply_columns, multiply_rows
 from ..algebra.small_inverses import invert_three
 from .linkage import Linkage
 from .skin import SkinEnergy
@@ -132,7 +133,7 @@ def evaluate(moments: Moments, moved: np.ndarray) -> State:
     return State(moved, pairs, crossed, left @ right, energy)
 
 
-def differentiate(moments: Moments, state: State) -> tuple[np.ndarray, np.ndarray]:
+def differentiate(moments: Moments, state: State) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Gradient and Hessian of the energy, the clusters' rotations eliminated.
 
     Parameters
@@ -145,10 +146,13 @@ def differentiate(moments: Moments, state: State) -> tuple[np.ndarray, np.ndarra
     gradient : float64 array, shape (J + M, 3)
         By small rotations of the joints about their heads as they are now, then by shifts of the movers.
     hessian : float64 array, shape (J + M, 3, J + M, 3)
+        Without what comes of `pulls`.
+    pulls : float64 array, shape (J, 3, 3)
+        Sum of `w v_j (e' - R e)^T`: see `bend`.
 
     Notes
     -----
-    Gauss-Newton. An edge e' changes by `u x v_j` with a rotation of joint j, where v_j is the part of e' that the joint
+    An edge e' changes by `u x v_j` with a rotation of joint j, where v_j is the part of e' that the joint
     carries, seen from its head. So the Hessian's blocks are `tr(Q) - Q^T` of `Q = sum w v_j v_k^T`. The clusters' small
     rotations are unknowns, too; they are eliminated by their 3 x 3 blocks (Schur complement).
     """
@@ -156,13 +160,14 @@ def differentiate(moments: Moments, state: State) -> tuple[np.ndarray, np.ndarra
     count, size = len(linkage.joints), len(linkage.joints) + 1
     heads = linkage.place_heads(state.moved)
     # What joints j and k carry of the same edges, v_j and v_k, with the shares that they carry as the fourth entry.
-    rows = (linkage.carried @ state.pairs.reshape(size, -1)).reshape(count, 4, size, 4)
+    rows = _add_up(linkage, state.pairs.reshape(size, -1)).reshape(count, 4, size, 4)
     whole = rows.sum(axis=2)[:, :, :3]
-    both = (rows.transpose(0, 1, 3, 2).reshape(-1, size) @ linkage.carried.T).reshape(count, 4, 4, count)
+    both = multiply_rows(rows.transpose(0, 1, 3, 2).reshape(-1, size), linkage.carried.T)
+    both = both.reshape(count, 4, 4, count)
     both[:, :3] -= heads[:, :, None, None] * both[:, 3:]
     both[:, :, :3] -= heads.T[:, None, :].transpose(1, 0, 2) * both[:, :, 3:]
     whole[:, :3] -= heads[:, :, None] * whole[:, 3:]
-    edges = (linkage.carried @ state.crossed.reshape(size, -1)).reshape(count, -1, 4, 3)
+    edges = _add_up(linkage, state.crossed.reshape(size, -1)).reshape(count, -1, 4, 3)
     edges = edges @ state.rotations.transpose(0, 2, 1)
     edges[:, :, :3] -= heads[:, None, :, None] * edges[:, :, 3:]
     offset = whole - edges.sum(axis=1)
@@ -171,7 +176,42 @@ def differentiate(moments: Moments, state: State) -> tuple[np.ndarray, np.ndarra
     across = across.reshape(count, len(movers), 3, 3).transpose(0, 2, 1, 3)
     gradient = np.concatenate([offset[:, :3].reshape(-1, 9) @ AXIAL.reshape(3, 9).T, offset[movers, 3]])
     hessian = _join(hessian, across, both[movers, 3, 3][:, movers])
-    return gradient, hessian - _eliminate(moments, state, edges).reshape(hessian.shape)
+    return gradient, hessian - _eliminate(linkage, state, edges).reshape(hessian.shape), offset[:, :3]
+
+
+def _add_up(linkage: Linkage, values: np.ndarray) -> np.ndarray:
+    """Values of groups (G, N) added up by what each joint carries: (J, N)."""
+    sums = np.empty((len(linkage.carried), values.shape[1]))
+    multiply_columns(linkage.carried, values, sums)
+    return sums
+
+
+def bend(linkage: Linkage, pulls: np.ndarray) -> np.ndarray:
+    """The part of a Hessian that comes of second derivatives: of points that rotate while they are pulled.
+
+    Parameters
+    ----------
+    linkage : Linkage
+    pulls : float64 array, shape (J, 3, 3)
+        For each joint the sum of `v_k r^T`: v_k is what it carries of a point, seen from its head, r the residual.
+
+    Returns
+    -------
+    float64 array, shape (J, 3, J, 3)
+
+    Notes
+    -----
+    For a joint j above k the second derivative of a point is `u_j x (u_k x v_k)`; times r, that is the block
+    `v_k r^T - tr(v_k r^T)`.
+    """
+    count = len(pulls)
+    blocks = pulls - np.trace(pulls, axis1=1, axis2=2)[:, None, None] * np.eye(3)
+    above = linkage.carried[:, :count] - np.eye(count)
+    upper = above[:, None, :, None] * blocks.transpose(1, 0, 2)
+    bent = upper + upper.transpose(2, 3, 0, 1)
+    own = np.arange(count)
+    bent[own, :, own] += 0.5 * (blocks + blocks.transpose(0, 2, 1))
+    return bent
 
 
 def _turn(products: np.ndarray) -> np.ndarray:
@@ -183,18 +223,18 @@ def _turn(products: np.ndarray) -> np.ndarray:
     return blocks
 
 
-def _eliminate(moments: Moments, state: State, edges: np.ndarray) -> np.ndarray:
+def _eliminate(linkage: Linkage, state: State, edges: np.ndarray) -> np.ndarray:
     """What the clusters' rotations take off the Hessian: shape (3 J + 3 M, 3 J + 3 M).
 
     Parameters
     ----------
-    moments : Moments
+    linkage : Linkage
     state : State
     edges : float64 array, shape (J, C, 4, 3)
         Sum of `w v_j (R e)^T`, and in the last row that of shares.
     """
-    movers = moments.linkage.movers
-    inner = state.rotations @ moments.spread @ state.rotations.transpose(0, 2, 1)
+    movers = linkage.movers
+    inner = state.crossed.sum(axis=0)[:, :3] @ state.rotations.transpose(0, 2, 1)
     trace = np.trace(inner, axis1=1, axis2=2)[:, None, None] * np.eye(3)
     inverses = invert_three(trace * (1.0 + LEAST_SPREAD) - inner)
     inverses[-1] = 0.0  # what costs to move has no rotation
@@ -205,7 +245,7 @@ def _eliminate(moments: Moments, state: State, edges: np.ndarray) -> np.ndarray:
     shifts = np.einsum("abi,kcb->kaci", AXIAL, edges[movers][:, :, 3])
     links = np.concatenate([links, shifts]).reshape(-1, len(inner), 3)
     solved = (links[:, :, None] @ inverses)[:, :, 0]
-    return links.reshape(len(links), -1) @ solved.reshape(len(links), -1).T
+    return multiply_rows(links.reshape(len(links), -1), solved.reshape(len(links), -1).T)
 
 
 def _join(hessian: np.ndarray, across: np.ndarray, shares: np.ndarray) -> np.ndarray:

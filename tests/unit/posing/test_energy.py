@@ -8,7 +8,7 @@ from supple.deformers.posing.bones import Handle, PosedBones
 from supple.deformers.posing.energy import begin_drag
 from supple.deformers.posing.joints import rotate
 from supple.deformers.posing.limits import RotationLimits
-from supple.deformers.posing.moments import differentiate, evaluate
+from supple.deformers.posing.moments import bend, differentiate, evaluate
 from supple.deformers.posing.skin import SkinEnergy, prepare_skin
 from supple.deformers.rig.rest import Weights
 
@@ -42,11 +42,13 @@ def test_derivatives_are_differences() -> None:
     drag.move(np.array([points[-1] + [0.8, 0.3, -0.4], points[0]]))
     moments, linkage = drag.moments, drag.linkage
     state = drag.state
-    gradient, _ = differentiate(moments, state)
+    gradient, hessian, pulls = differentiate(moments, state)
+    count = len(linkage.joints)
+    hessian[:count, :, :count] += bend(linkage, pulls)
     heads = linkage.place_heads(state.moved)
     for joint in range(len(linkage.joints) + len(linkage.movers)):
         for axis in range(3):
-            energies = []
+            energies, gradients = [], []
             for step in (-1e-5, 1e-5):
                 turn = np.eye(4)
                 if joint < len(linkage.joints):
@@ -58,8 +60,14 @@ def test_derivatives_are_differences() -> None:
                     carried = linkage.carried[linkage.movers[joint - len(linkage.joints)]]
                 moved = np.where(carried[:, None, None] > 0, turn @ state.moved, state.moved)
                 energies.append(evaluate(moments, moved).energy)
+                gradients.append(differentiate(moments, evaluate(moments, moved))[0])
             slope = (energies[1] - energies[0]) / 2e-5
             assert gradient[joint, axis] == pytest.approx(slope, rel=1e-4, abs=1e-6)
+            # By what carries it: the axes of a joint below rotate along, so that the order counts.
+            above = np.append(linkage.carried[:, joint] > 0, [True]) if joint < count else np.full(count + 1, True)
+            above[joint] = joint >= count
+            slopes = (gradients[1] - gradients[0]) / 2e-5
+            assert hessian[above, :, joint, axis] == pytest.approx(slopes[above], rel=1e-4, abs=1e-5)
 
 
 def test_the_dragged_point_follows_and_pins_stay() -> None:

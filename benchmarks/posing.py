@@ -1,0 +1,294 @@
+"""Posing by dragging the skin: what an event takes, how exact it is, what flips, and how chains reach their targets.
+
+    python benchmarks/posing.py [--only SECTION ...] [--characters NAME ...] [--drags N] [--targets N] [--assets FOLDER]
+
+needs an interpreter that has bpy. Drags begin in poses of the characters' actions and in the rest pose, at random points
+of the skin, with up to four pins, along random paths; every bone may rotate but for its limits, which are random, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.tables import print_table
+from benchmarks.timing import run_sections
+from deformers.posing.bones import Handle, PosedBones, remove_scale
+from deformers.posing.energy import Drag, begin_drag
+from deformers.posing.limits import RotationLimits, angles_within
+from deformers.posing.skin import SkinEnergy, prepare_skin
+from deformers.rig.rest import Weights, normalize_weights
+
+ASSETS = Path(__file__).resolve().parents[2] / "shared" / "assets"
+CHARACTERS = ("mh_human", "fox", "kaykit_knight", "human_male", "mh_human_game", "cesium_man", "khronos_fox")
+
+EVENTS = 24
+"""Of a drag."""
+
+STEP = 0.02
+"""Of the target in an event, as a share of the character's size."""
+
+FLIP = 45.0
+"""Degrees that no joint may rotate in an event: the target moves by a fiftieth of the character."""
+
+MANY = 200
+"""Iterations after which a pose counts as the best."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A character: its skin at rest and its poses.
+
+    Attributes
+    ----------
+    points, triangles : arrays, shape (V, 3), (T, 3)
+    weights : Weights
+    rest : float array, shape (B, 4, 4)
+    bones : PosedBones
+        At rest, without limits.
+    poses : float array, shape (P, B, 4, 4)
+    """
+
+    points: np.ndarray
+    triangles: np.ndarray
+    weights: Weights
+    rest: np.ndarray
+    bones: PosedBones
+    poses: np.ndarray
+
+    @property
+    def height(self) -> float:
+        return float(np.ptp(self.points, axis=0).max())
+
+    def prepare(self, clusters: int = 32) -> SkinEnergy:
+        return prepare_skin(self.points, self.triangles, self.weights, self.rest, clusters)
+
+    def pose_skin(self, posed: np.ndarray) -> np.ndarray:
+        """The points by linear blending."""
+        own = normalize_weights(self.weights, len(self.points), len(self.rest))
+        moved = np.concatenate([posed @ np.linalg.inv(self.rest), np.eye(4)[None]])[own.joints]
+        each = (moved[:, :3, :3] @ self.points[own.vertices][:, :, None])[:, :, 0] + moved[:, :3, 3]
+        return np.stack([np.bincount(own.vertices, own.values * each[:, axis]) for axis in range(3)], axis=1)
+
+    def hold(self, posed_points: np.ndarray, vertex: int, is_pin: bool = False) -> Handle:
+        chosen = self.weights.vertices == vertex
+        return Handle(self.weights.joints[chosen], self.weights.values[chosen], posed_points[vertex], is_pin)
+
+
+def read_subject(assets: Path, name: str) -> Subject:
+    data = np.load(assets / name / f"{name}.npz")
+    rest, parents = _full(data["bone_rest"]), data["bone_parent"]
+    rotations = remove_scale(rest[:, :3, :3])
+    above = np.concatenate([rotations, np.eye(3)[None]])[parents]
+    yes = np.ones(len(parents), bool)
+    bones = PosedBones(
+        parents,
+        rest,
+        above.transpose(0, 2, 1) @ rotations,
+        yes,
+        yes,
+        parents < 0,
+        RotationLimits.none(len(parents)),
+    )
+    poses = np.concatenate([rest[None], *(_full(data[f"pose_{action}"])[::5] for action in data["actions"])])
+    weights = Weights(data["w_vert"], data["w_bone"], data["w_val"]).by_vertex()
+    return Subject(data["V"].astype(float), data["tris"], weights, rest, bones, poses)
+
+
+def _full(matrices: np.ndarray) -> np.ndarray:
+    """Matrices (..., 3 or 4, 4) with their last row, float64."""
+    full = np.zeros((*matrices.shape[:-2], 4, 4))
+    full[..., 3, 3] = 1.0
+    full[..., :3, :] = matrices[..., :3, :]
+    return full
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=tuple(SECTIONS), default=tuple(SECTIONS))
+    parser.add_argument("--characters", nargs="+", choices=CHARACTERS, default=CHARACTERS)
+    parser.add_argument("--drags", type=int, default=500, help="of each character, for flips")
+    parser.add_argument("--targets", type=int, default=1000, help="of chains")
+    parser.add_argument("--assets", type=Path, default=ASSETS)
+    run_sections(SECTIONS, parser.parse_args())
+
+
+def draw_limits(bones: PosedBones, random: np.random.Generator) -> RotationLimits:
+    """Limits around the bones' rotations as they are: half of the bones have some, a fifth of these axes are locked."""
+    count = len(bones.parents)
+    orders = random.permuted(np.tile(np.arange(3), (count, 1)), axis=1)
+    free = RotationLimits(orders, np.full((count, 3), -np.inf), np.full((count, 3), np.inf))
+    angles = angles_within(bones.local, free)
+    below, above = np.radians(random.uniform(5.0, 90.0, (2, count, 3)))
+    locked = random.random((count, 3)) < 0.2
+    has = random.random(count)[:, None] < 0.5
+    lowest = np.where(has, angles - np.where(locked, 0.0, below), -np.inf)
+    return RotationLimits(orders, lowest, np.where(has, angles + np.where(locked, 0.0, above), np.inf))
+
+
+def draw_drag(
+    subject: Subject, skin: SkinEnergy, random: np.random.Generator, is_limited: bool
+) -> tuple[PosedBones, Drag, np.ndarray]:
+    """A random drag that has just begun, and the targets of its events, shape (EVENTS, H, 3)."""
+    bones = replace(subject.bones, posed=subject.poses[random.integers(len(subject.poses))])
+    if is_limited:
+        bones = replace(bones, limits=draw_limits(bones, random))
+    points = subject.pose_skin(bones.posed)
+    vertices = random.choice(np.unique(subject.weights.vertices), 1 + random.integers(5), replace=False)
+    handles = [subject.hold(points, vertex, index > 0) for index, vertex in enumerate(vertices)]
+    direction = random.normal(size=3)
+    targets = np.tile([handle.position for handle in handles], (EVENTS, 1, 1))
+    for event in range(EVENTS):
+        direction = direction / np.linalg.norm(direction) + 0.2 * random.normal(size=3)
+        targets[event:, 0] += STEP * skin.size * direction / np.linalg.norm(direction)
+    return bones, begin_drag(skin, bones, handles), targets
+
+
+def draw_drags(subject: Subject, skin: SkinEnergy, count: int) -> Iterator[tuple[PosedBones, Drag, np.ndarray]]:
+    random = np.random.default_rng(1)
+    for number in range(count):
+        yield draw_drag(subject, skin, random, number % 2 == 0)
+
+
+def measure_times(arguments: argparse.Namespace) -> None:
+    """Milliseconds: preparing a skin (once), beginning a drag, and an event with its iterations"""
+    rows = []
+    for name in arguments.characters:
+        subject = read_subject(arguments.assets, name)
+        for clusters in (20, 32, 50):
+            prepares, begins, events, joints = [], [], [], []
+            for _ in range(3):
+                skin = _time(prepares, partial(subject.prepare, clusters))
+            for bones, drag, targets in draw_drags(subject, skin, 30):
+                handles = drag.handles
+                drag = _time(begins, partial(begin_drag, skin, bones, handles))
+                joints.append(len(drag.linkage.joints))
+                for target in targets:
+                    _time(events, partial(drag.move, target))
+            rows.append(
+                (
+                    name,
+                    len(subject.rest),
+                    len(subject.points),
+                    clusters,
+                    statistics.median(prepares),
+                    statistics.median(begins),
+                    max(joints),
+                    statistics.median(events),
+                    float(np.percentile(events, 95)),
+                    max(events),
+                )
+            )
+    print_table(
+        ("character", "bones", "vertices", "clusters", "prepare", "begin", "joints", "event", "95 %", "longest"), rows
+    )
+
+
+def _time(times: list[float], step):
+    start = time.perf_counter()
+    result = step()
+    times.append(1e3 * (time.perf_counter() - start))
+    return result
+
+
+def measure_flips(arguments: argparse.Namespace) -> None:
+    """Random drags: joints that flip in an event, pins that move, limits that break, poses that do not come back"""
+    rows = []
+    for name in arguments.characters:
+        subject = read_subject(arguments.assets, name)
+        skin = subject.prepare()
+        largest, flips, pins, broken, back, inverted = [], 0, [0.0], 0.0, [], 0
+        for bones, drag, targets in draw_drags(subject, skin, arguments.drags):
+            before, most = bones.posed, 0.0
+            for target in targets:
+                posed = drag.move(target)
+                most = max(most, measure_turns(bones, before, posed).max())
+                before = posed
+                pins += list(drag.residuals[1:])
+                broken = max(broken, measure_excess(bones, drag))
+            largest.append(most)
+            flips += most > FLIP
+            for target in [*targets[::-1], drag.begun]:
+                posed = drag.move(target)
+            for _ in range(10):
+                posed = drag.move(drag.begun)
+            back.append(measure_turns(bones, bones.posed, posed).max())
+        rows.append(
+            (
+                name,
+                arguments.drags,
+                statistics.median(largest),
+                float(np.percentile(largest, 99)),
+                max(largest),
+                int(flips),
+                100.0 * max(pins) / subject.height,
+                float(np.degrees(broken)),
+                float(np.mean(np.array(back) > 1.0)) * 100.0,
+            )
+        )
+    print_table(
+        (
+            "character",
+            "drags",
+            "most degrees in an event: median",
+            "99 %",
+            "largest",
+            f"above {FLIP:.0f}",
+            "pins, % of height",
+            "limits broken by, degrees",
+            "not back at the start, %",
+        ),
+        rows,
+    )
+
+
+def measure_turns(bones: PosedBones, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Degrees that each bone has rotated against its parent, shape (B,)."""
+    one, other = (replace(bones, posed=posed).local for posed in (before, after))
+    cosines = 0.5 * (np.einsum("bij,bij->b", one, other) - 1.0)
+    return np.degrees(np.arccos(np.clip(cosines, -1.0, 1.0)))
+
+
+def measure_excess(bones: PosedBones, drag: Drag) -> float:
+    """Radians by which a joint is outside its limits."""
+    joints = drag.linkage.joints
+    limits = bones.limits.take(joints)
+    angles = angles_within(replace(bones, posed=drag.posed).local[joints], limits)
+    return float(np.abs(angles - np.clip(angles, limits.lowest, limits.highest)).max(initial=0.0))
+
+
+def measure_energy(arguments: argparse.Namespace) -> None:
+    """What is made least, after the events of a drag with the iterations of an event, to that after many iterations"""
+    rows = []
+    for name in arguments.characters:
+        subject = read_subject(arguments.assets, name)
+        skin = subject.prepare()
+        ratios = []
+        for _, drag, targets in draw_drags(subject, skin, max(1, arguments.drags // 5)):
+            for target in targets:
+                drag.move(target)
+            after = drag.cost
+            drag.move(targets[-1], MANY)
+            ratios.append(after / drag.cost)
+        near = np.array(ratios)
+        rows.append(
+            (name, len(ratios), statistics.median(ratios), float(np.percentile(near, 95)), max(ratios))
+            + (f"{100.0 * float(np.mean(near <= 1.02)):.1f} %",)
+        )
+    print_table(("character", "drags", "ratio: median", "95 %", "largest", "at most 1.02"), rows, digits=5)
+
+
+SECTIONS = {"times": measure_times, "flips": measure_flips, "energy": measure_energy}
+
+if __name__ == "__main__":
+    main()
