@@ -148,7 +148,8 @@ class BoneRest:
         -1 for none.
     heads, tails : float arrays, shape (B, 3)
         World space.
-    deforms, is_connected : bool arrays, shape (B,)
+    deforms, is_connected, is_hinged : bool arrays, shape (B,)
+        The last: their parent does not rotate them.
     """
 
     names: tuple[str, ...]
@@ -157,6 +158,7 @@ class BoneRest:
     tails: np.ndarray
     deforms: np.ndarray
     is_connected: np.ndarray
+    is_hinged: np.ndarray
 
 
 def read_bone_rest(armature: bpy.types.Object) -> BoneRest:
@@ -173,6 +175,7 @@ def read_bone_rest(armature: bpy.types.Object) -> BoneRest:
         tails=ends[:, 1],
         deforms=np.array([bone.use_deform for bone in bones], bool),
         is_connected=np.array([bone.use_connect and bone.parent is not None for bone in bones], bool),
+        is_hinged=np.array([not bone.use_inherit_rotation and bone.parent is not None for bone in bones], bool),
     )
 
 

@@ -79,11 +79,23 @@ class Clip:
         transforms : float array, shape (n, 4, 4) or (F, n, 4, 4)
             Of the space that locations and rotations are in.
         """
-        locations, rotations = self.locations.copy(), self.rotations.copy()
+        locations = self.locations.copy()
         turned = np.matmul(transforms[..., :3, :3], locations[:, nodes, :, None])[..., 0]
         locations[:, nodes] = turned + transforms[..., :3, 3]
-        rotations[:, nodes] = multiply(from_matrices(transforms[..., :3, :3]), rotations[:, nodes])
-        return replace(self, locations=locations, rotations=make_continuous(rotations))
+        return replace(self.turned(nodes, transforms[..., :3, :3]), locations=locations)
+
+    def turned(self, nodes: np.ndarray, turns: np.ndarray) -> Clip:
+        """The same, with some nodes rotated where they are.
+
+        Parameters
+        ----------
+        nodes : int array, shape (n,)
+        turns : float array, shape (n, 3, 3) or (F, n, 3, 3)
+            Of the space that rotations are in.
+        """
+        rotations = self.rotations.copy()
+        rotations[:, nodes] = multiply(from_matrices(turns), rotations[:, nodes])
+        return replace(self, rotations=make_continuous(rotations))
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..algebra.products import multiply_rows
+
 BLOCK = 256
 """Rows of the table that are computed at a time."""
 
@@ -108,9 +110,9 @@ def _multiply_frames(first: Motion, second: Motion, rows: np.ndarray) -> list[np
     own = np.einsum("fnk,fnk->f", weighted, first.points[rows])
     other = np.einsum("fnk,fnk,n->f", second.points, second.points, second.weights)
     return [
-        wx @ x.T + wy @ y.T,
-        wx @ y.T - wy @ x.T,
-        own[:, None] + other - 2.0 * (wz @ z.T),
+        multiply_rows(wx, x.T) + multiply_rows(wy, y.T),
+        multiply_rows(wx, y.T) - multiply_rows(wy, x.T),
+        own[:, None] + other - 2.0 * multiply_rows(wz, z.T),
         wx.sum(axis=1)[:, None] * ones,
         wy.sum(axis=1)[:, None] * ones,
         (x @ second.weights) * ones,

@@ -217,7 +217,8 @@ def read_performances(
     different = list(dict.fromkeys(actions))
     sampled = [sample_action(body, action) for action in different]
     body = body.moved_by(sampled)
-    turned = [body.rest.names[bone] for foot in body.feet for bone in (foot.hip, foot.knee, foot.ankle)]
+    hinged = [name for name, is_hinged in zip(body.rest.names, body.rest.is_hinged, strict=True) if is_hinged]
+    turned = hinged + [body.rest.names[bone] for foot in body.feet for bone in (foot.hip, foot.knee, foot.ankle)]
     layout, carriers = plan_layout(body.armature, body.rest, sampled, turned)
     read: dict[str, Performance] = {}
     for number, (action, curves) in enumerate(zip(different, sampled, strict=True)):

@@ -64,6 +64,22 @@ def test_a_join_goes_on_where_the_first_ends(mover):
     assert (list_keys(first), list_keys(second)) == before
 
 
+def test_a_bone_that_does_not_inherit_rotation_is_turned_with_the_body():
+    armature = add_walker()
+    armature.data.bones["chest"].use_inherit_rotation = False
+    add_walk(armature, "First", turn=0.02)
+    clear(armature)
+    add_walk(armature, "Second", speed=0.04)
+    report = take_all(join_actions(armature, "First", "Second", RATE, Options(0.4), (50, 20)))
+    end = report.frames[1]
+    bpy.context.scene.frame_set(end)
+    x, y = armature.pose.bones["chest"].x_axis[:2]
+    hips = armature.pose.bones["hips"].x_axis
+    heading = np.arctan2(hips[1], hips[0])
+    assert heading < -0.4
+    assert np.arctan2(y, x) - heading == pytest.approx(0.2 * np.sin(4.0 * np.pi), abs=0.02)
+
+
 def test_a_loop_that_stays():
     armature = add_walker()
     add_walk(armature)

@@ -1,0 +1,147 @@
+"""Pictures of docs/motions.md: tables of frames, and the seams of a loop and of two actions joined.
+
+    python benchmarks/motion_pictures.py [--only tables seams] [--assets DIR]
+
+Needs Blender's module bpy. The characters are read from a folder of assets that is not part of the repository.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import bpy
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.motions import ASSETS, find, open_character, run
+from benchmarks.particle_pictures import add_floor, add_mesh, colored, linear
+from benchmarks.pattern_scenes import Studio, View
+from benchmarks.timing import new_scene
+from tools import checkout
+
+IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
+FIRST, BLENDED, SECOND = (0.42, 0.50, 0.58), (0.85, 0.52, 0.22), (0.50, 0.62, 0.45)
+"""Colors of what one motion moves, both, and the other, sRGB."""
+SPACING, COUNT, STEP = 0.62, 13, 3
+"""Meters between bodies; how many, and every how many frames."""
+WIDTH, HEIGHT, TALL = 1000.0, 245.0, 9.5
+"""Of a row; and how many meters wide it is."""
+GAP, TITLE, TITLE_SIZE = 8.0, 30.0, 15.0
+CHARACTER, WALK, DANCE = "human_male", "cmu_02_01_walk", "cmu_05_06_dance"
+Skin = tuple[np.ndarray, np.ndarray]
+
+
+def read_skin(frame: int) -> Skin:
+    """Points and triangles of all skins of the scene as they are shown in a frame, world space."""
+    bpy.context.scene.frame_set(frame)
+    depsgraph = bpy.context.evaluated_depsgraph_get()
+    points, triangles, count = [], [], 0
+    for obj in bpy.context.scene.objects:
+        if obj.type != "MESH" or not any(modifier.type == "ARMATURE" for modifier in obj.modifiers):
+            continue
+        shown = obj.evaluated_get(depsgraph)
+        mesh = shown.to_mesh()
+        mesh.calc_loop_triangles()
+        own = np.array([vertex.co for vertex in mesh.vertices])
+        world = np.array(obj.matrix_world)
+        points.append(own @ world[:3, :3].T + world[:3, 3])
+        triangles.append(np.array([triangle.vertices for triangle in mesh.loop_triangles]) + count)
+        count += len(own)
+        shown.to_mesh_clear()
+    return np.concatenate(points), np.concatenate(triangles)
+
+
+def shoot(skins: Sequence[tuple[Skin, tuple]], studio: Studio) -> np.ndarray:
+    """Bodies in their colors, seen from the side, beside each other in their order."""
+    new_scene()
+    scene, material = bpy.context.scene, colored("Skin")
+    middles = [0.5 * (points.min(axis=0) + points.max(axis=0)) for (points, _), _ in skins]
+    travel = (middles[-1] - middles[0]) * (1.0, 1.0, 0.0)
+    travel /= np.linalg.norm(travel)
+    floor, top = (float(side([side(points[:, 2]) for (points, _), _ in skins])) for side in (min, max))
+    for number, (((points, triangles), color), middle) in enumerate(zip(skins, middles, strict=True)):
+        along = SPACING * (number - 0.5 * (len(skins) - 1)) - float((middle - middles[0]) @ travel)
+        corners = np.tile(linear(np.array(color)), (len(triangles), 3, 1))
+        add_mesh(scene, points + along * travel - middles[0] * (1.0, 1.0, 0.0), triangles, corners, material)
+    add_floor(scene, floor)
+    side = math.degrees(math.atan2(travel[1], travel[0]))
+    view = View((0.0, 0.0, 0.5 * (floor + top)), side, 6.0, TALL * HEIGHT / WIDTH)
+    return studio.shoot(view, WIDTH, HEIGHT)
+
+
+def write(studio: Studio, rows: Sequence[tuple[str, np.ndarray]], path: Path) -> None:
+    """Pictures under each other, each under its title."""
+    width = max(cell.shape[1] for _, cell in rows) / studio.size
+    heights = [cell.shape[0] / studio.size for _, cell in rows]
+    page, texts, top = studio.new_page(width, sum(heights) + TITLE * len(rows)), [], 0.0
+    for (title, cell), height in zip(rows, heights, strict=True):
+        texts.append((title, width / 2, top + TITLE / 2, TITLE_SIZE))
+        studio.put(page, cell, 0.0, top + TITLE)
+        top += TITLE + height
+    studio.write(page, texts, path)
+
+
+def draw_tables(arguments: argparse.Namespace, studio: Studio) -> None:
+    """The table of a walk and a dance, beside that of the walk with itself."""
+    armature = open_character(arguments.assets, "cmu")
+    compare, pictures = find("tasks.motion.compare"), find("deformers.motion.picture")
+    rate, cells = find("tasks.motion.compare").find_rate(bpy.context.scene), []
+    for first, second in (("cmu_02_01", "cmu_02_01"), ("cmu_02_01", "cmu_05_06")):
+        found = run(compare.compare_actions(armature, first, second, 0.0, rate))
+        marks = [(one.first - found.starts[0], one.second - found.starts[1]) for one in found.transitions]
+        cells.append(pictures.draw_table(found.table, marks)[::-1])
+    height = max(cell.shape[0] for cell in cells)
+    width = sum(cell.shape[1] for cell in cells) + GAP
+    page, texts, left = studio.new_page(width, height + TITLE), [], 0.0
+    for cell, title in zip(cells, ("walk, with itself: loops", "walk, and dance"), strict=True):
+        page[round(TITLE) : round(TITLE) + cell.shape[0], round(left) : round(left) + cell.shape[1]] = cell
+        texts.append((title, left + cell.shape[1] / 2, TITLE / 2, TITLE_SIZE))
+        left += cell.shape[1] + GAP
+    studio.write(page, texts, IMAGES / "motion-tables.png")
+
+
+def draw_seams(arguments: argparse.Namespace, studio: Studio) -> None:
+    """A walk that is closed to a loop, and a dance that goes on as a walk; what is blended in another color."""
+    armature, seams = open_character(arguments.assets, CHARACTER), find("tasks.motion.seams")
+    rate = find("tasks.motion.compare").find_rate(bpy.context.scene)
+    report = run(seams.make_loop(armature, WALK, rate))
+    rows = [("the end of a cycle, the seam, the beginning of the next", shoot_seam(report.blended, studio))]
+    armature = open_character(arguments.assets, CHARACTER)
+    report = run(seams.join_actions(armature, DANCE, WALK, rate))
+    rows.append(("a dance, the seam, a walk", shoot_seam(report.blended, studio)))
+    write(studio, rows, IMAGES / "motion-seams.png")
+
+
+def shoot_seam(blended: tuple[int, int], studio: Studio) -> np.ndarray:
+    """Bodies about a seam, every few frames."""
+    first, last = blended
+    middle = (first + last) // 2
+    frames = range(middle - STEP * (COUNT // 2), middle + STEP * (COUNT // 2) + 1, STEP)
+    colors = [FIRST if frame < first else SECOND if frame > last else BLENDED for frame in frames]
+    return shoot([(read_skin(frame), color) for frame, color in zip(frames, colors, strict=True)], studio)
+
+
+PAGES = {"tables": draw_tables, "seams": draw_seams}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=tuple(PAGES), default=tuple(PAGES))
+    parser.add_argument("--assets", type=Path, default=ASSETS)
+    parser.add_argument("--samples", type=int, default=12, help="for each pixel")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        checkout.enable(Path(folder))
+        for page in arguments.only:
+            PAGES[page](arguments, Studio(arguments.samples, 1.0))
+        checkout.disable()
+
+
+if __name__ == "__main__":
+    main()
