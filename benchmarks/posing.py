@@ -2,8 +2,8 @@
 
     python benchmarks/posing.py [--only SECTION ...] [--characters NAME ...] [--drags N] [--targets N] [--assets FOLDER]
 
-needs an interpreter that has bpy. Drags begin in poses of the characters' actions and in the rest pose, at random points
-of the skin, with up to four pins, along random paths; every bone may rotate but for its limits, which are random, too.
+needs an interpreter that has bpy. Drags begin in poses of the characters' actions and at rest, at random points of the
+skin, with up to four pins, along random paths; every bone may rotate but for its limits, which are random, too.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.tables import print_table
 from benchmarks.timing import run_sections
 from deformers.posing.bones import Handle, PosedBones, remove_scale
+from deformers.posing.chain import begin_chain
 from deformers.posing.energy import Drag, begin_drag
-from deformers.posing.limits import RotationLimits, angles_within
+from deformers.posing.limits import RotationLimits, angles_within, rotations_from_angles
 from deformers.posing.skin import SkinEnergy, prepare_skin
 from deformers.rig.rest import Weights, normalize_weights
 
@@ -207,7 +208,7 @@ def measure_flips(arguments: argparse.Namespace) -> None:
     for name in arguments.characters:
         subject = read_subject(arguments.assets, name)
         skin = subject.prepare()
-        largest, flips, pins, broken, back, inverted = [], 0, [0.0], 0.0, [], 0
+        largest, flips, pins, broken, back = [], 0, [0.0], 0.0, []
         for bones, drag, targets in draw_drags(subject, skin, arguments.drags):
             before, most = bones.posed, 0.0
             for target in targets:
@@ -282,13 +283,67 @@ def measure_energy(arguments: argparse.Namespace) -> None:
             ratios.append(after / drag.cost)
         near = np.array(ratios)
         rows.append(
-            (name, len(ratios), statistics.median(ratios), float(np.percentile(near, 95)), max(ratios))
-            + (f"{100.0 * float(np.mean(near <= 1.02)):.1f} %",)
+            (
+                name,
+                len(ratios),
+                statistics.median(ratios),
+                float(np.percentile(near, 95)),
+                max(ratios),
+                f"{100.0 * float(np.mean(near <= 1.02)):.1f} %",
+            )
         )
     print_table(("character", "drags", "ratio: median", "95 %", "largest", "at most 1.02"), rows, digits=5)
 
 
-SECTIONS = {"times": measure_times, "flips": measure_flips, "energy": measure_energy}
+def make_chain(random: np.random.Generator, count: int = 5) -> PosedBones:
+    """A chain of a meter, straight along y, with random limits about every axis."""
+    posed = np.tile(np.eye(4), (count, 1, 1))
+    posed[:, 1, 3] = np.arange(count) / count
+    orders = random.permuted(np.tile(np.arange(3), (count, 1)), axis=1)
+    lowest, highest = (
+        -np.radians(random.uniform(0.0, 90.0, (count, 3))),
+        np.radians(random.uniform(0.0, 90.0, (count, 3))),
+    )
+    yes = np.ones(count, bool)
+    limits = RotationLimits(orders, lowest, highest)
+    return PosedBones(np.arange(count) - 1, posed, np.tile(np.eye(3), (count, 1, 1)), yes, yes, ~yes, limits)
+
+
+def measure_chains(arguments: argparse.Namespace) -> None:
+    """Chains of five bones, a meter long, with limits about every axis: targets that random poses within them reach"""
+    rows = []
+    for most in (5, 10, 20, 30):
+        random = np.random.default_rng(2)
+        distances, times, broken = [], [], 0.0
+        for _ in range(arguments.targets):
+            bones = make_chain(random)
+            angles = random.uniform(bones.limits.lowest, bones.limits.highest)
+            turns = rotations_from_angles(angles, bones.limits.orders)
+            target, turned = np.zeros(3), np.eye(3)
+            for turn in turns:
+                turned = turned @ turn
+                target = target + turned @ np.array([0.0, 1.0 / len(turns), 0.0])
+            chain = begin_chain(bones, np.arange(len(turns))[::-1], np.array([0.0, 1.0, 0.0]))
+            posed = _time(times, partial(chain.move, target, most, 1e-3))
+            distances.append(chain.distance)
+            found = angles_within(replace(bones, posed=posed).local, bones.limits)
+            broken = max(broken, float(np.abs(found - np.clip(found, bones.limits.lowest, bones.limits.highest)).max()))
+        near = np.array(distances)
+        rows.append(
+            (
+                most,
+                arguments.targets,
+                f"{100.0 * float(np.mean(near <= 1e-3)):.1f} %",
+                1e3 * float(np.percentile(near, 99)),
+                1e3 * max(distances),
+                float(np.degrees(broken)),
+                statistics.median(times),
+            )
+        )
+    print_table(("rounds", "targets", "within 1 mm", "99 %, mm", "farthest, mm", "limits broken, degrees", "ms"), rows)
+
+
+SECTIONS = {"times": measure_times, "flips": measure_flips, "energy": measure_energy, "chains": measure_chains}
 
 if __name__ == "__main__":
     main()

@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ..errors import SkinningError, find_unusable
-from .bones import PosedBones, carry
-from .joints import rotate
-from .limits import clamp_rotations
+from .bones import Handle, PosedBones
+from .boxes import solve_in_box
+from .held import HeldPoints
+from .joints import JointState, rotate
+from .limits import axes_of_angles, rotations_from_angles
+from .linkage import link_joints
 
 ROUNDS = 30
 """From the last joint to the first so many times, unless told otherwise."""
+
+SLOW = 0.6
+"""After a round that leaves more than this share of the distance, all joints step at once."""
+
+STUCK = 0.98
+"""After two such rounds in turn that leave more than this share, there is another beginning."""
+
+LEAST_DAMPING = 1e-6
+"""Of a step of all joints, as a share of the mean of its matrix's diagonal; ten times as much in each further try."""
+
+TRIES = 4
 
 
 class Chain:
@@ -20,22 +35,26 @@ class Chain:
 
     Attributes
     ----------
-    posed : float64 array, shape (B, 4, 4)
-        The bones as they are now.
+    linkage : Linkage
+        The joints that rotate, from the first to the last.
     distance : float
         Of the end from its target.
     """
 
     def __init__(self, bones: PosedBones, joints: np.ndarray, position: np.ndarray, stiffness: np.ndarray) -> None:
-        self.bones, self.posed = bones, np.array(bones.posed, np.float64)
-        self._joints, self._position, self._stiffness = joints, position, stiffness
-        moved = np.zeros(len(bones.parents), bool)
-        moved[joints] = True
-        self._carriers = carry(bones.parents, bones.follows, moved)
-        self._order = np.flatnonzero(moved)
-        self._local = bones.local.copy()
-        self._end = position
+        self.linkage = link_joints(bones, np.sort(joints))
+        self._gives = 1.0 - np.clip(stiffness[np.sort(joints)], 0.0, 1.0)
+        self._joints = JointState.begin(self.linkage)
+        end = Handle(np.array([joints.max()]), np.ones(1), position)
+        self._end = HeldPoints.hold(self.linkage, [end], np.ones(1), np.ones(1))
+        self._position = position
+        self._random = np.random.default_rng(1)
         self.distance = 0.0
+
+    @property
+    def posed(self) -> np.ndarray:
+        """The bones' matrices as they are now, shape (B, 4, 4)."""
+        return self.linkage.pose(self._joints.place())
 
     def move(self, target: np.ndarray, rounds: int = ROUNDS, tolerance: float = 1e-4) -> np.ndarray:
         """Reach for a target from where the chain is.
@@ -45,7 +64,7 @@ class Chain:
         target : float array, shape (3,)
             Armature space.
         rounds : int
-            From the last joint to the first so many times at most.
+            At most so many: over all joints in turn, or steps of all at once.
         tolerance : float
             A distance that is near enough, in the unit of the points.
 
@@ -58,47 +77,148 @@ class Chain:
         ------
         SkinningError
             Where the target is not a number.
+
+        Notes
+        -----
+        Joint by joint from the last to the first (Wang & Chen 1991), each angle by itself where there are limits: the
+        best angle about one axis within its limits is known exactly, so a joint slides along a limit. Deviations, as
+        this alone is slow near a straight chain and may get stuck at limits: after a slow round all joints take a step
+        at once (damped least squares within the limits); after two rounds without progress, where the chain is long
+        enough, they begin anew from random angles within their limits. What is found so counts only if it reaches the
+        target: an end that cannot reach its target must not jump.
         """
         target = np.asarray(target, np.float64)
         if find_unusable(target).any():
             raise SkinningError("The target is not a number, or too far away: move the view nearer to the character")
+        self._joints = best = joints = self._joints.begin_event()
+        least = distance = self._measure(joints, target)
+        begun, idle, together = True, 0, False
+        corners = np.concatenate([self.linkage.heads, self._position[None]])
+        reach = np.linalg.norm(np.diff(corners, axis=0), axis=1).sum()
+        can_reach = np.linalg.norm(target - corners[0]) <= reach
         for _ in range(rounds):
-            for joint in self._joints:
-                self._turn(int(joint), target)
-            self.distance = float(np.linalg.norm(self._end - target))
-            if self.distance <= tolerance:
+            if least <= tolerance:
                 break
+            joints = self._step(joints, target) if together else self._sweep(joints, target)
+            before, distance = distance, self._measure(joints, target)
+            if distance < least and (begun or distance <= tolerance):
+                best, least = joints, distance
+            idle = idle + 1 if distance > STUCK * before else 0
+            together = not together and distance > SLOW * before
+            if idle >= 2 and can_reach:
+                joints, idle, begun, together = self._begin_anew(), 0, False, False
+                distance = self._measure(joints, target)
+        self._joints, self.distance = best, least
         return self.posed
 
-    def _turn(self, joint: int, target: np.ndarray) -> None:
-        """Rotate one joint so that the end comes as near to the target as it can."""
-        bones, head = self.bones, self.posed[joint, :3, 3]
-        old, new = self._end - head, target - head
-        axis = np.cross(old, new)
-        sine, cosine = np.linalg.norm(axis), float(old @ new)
-        if sine < 1e-12:
-            return
-        turn = axis / sine * np.arctan2(sine, cosine) * (1.0 - self._stiffness[joint])
-        parent = bones.parents[joint]
-        since = np.eye(3) if parent < 0 else self.posed[parent, :3, :3] @ np.linalg.inv(bones.posed[parent, :3, :3])
-        frame = since @ bones.frames[joint]
-        wanted = frame.T @ rotate(turn[None])[0] @ frame @ self._local[joint]
-        local = clamp_rotations(wanted[None], bones.limits, np.array([joint]))[0]
-        change = frame @ local @ self._local[joint].T @ frame.T
-        self._local[joint] = local
-        below = self._below(joint)
-        matrix = np.eye(4)
-        matrix[:3, :3], matrix[:3, 3] = change, head - change @ head
-        self.posed[below] = matrix @ self.posed[below]
-        self._end = matrix[:3, :3] @ self._end + matrix[:3, 3]
+    def _measure(self, joints: JointState, target: np.ndarray) -> float:
+        return float(np.linalg.norm(self._end.place(joints.place())[0] - target))
 
-    def _below(self, joint: int) -> np.ndarray:
-        below = np.zeros(len(self.bones.parents), bool)
-        below[joint] = True
-        for bone in range(joint + 1, len(below)):
-            parent = self.bones.parents[bone]
-            below[bone] = parent >= 0 and below[parent] and self.bones.follows[bone]
-        return np.flatnonzero(below)
+    def _sweep(self, joints: JointState, target: np.ndarray) -> JointState:
+        """Rotate each joint in turn, from the last to the first, so that the end comes as near as it can."""
+        linkage, bones = self.linkage, self.linkage.bones
+        moved, end = joints.place(), np.append(self._position, 1.0)
+        changes, angles = joints.changes.copy(), joints.angles.copy()
+        for joint in range(len(changes) - 1, -1, -1):
+            head, bone = linkage.heads[joint], linkage.joints[joint]
+            above = moved[linkage.above[joint]]
+            aim = above[:3, :3].T @ (target - above[:3, 3]) - head
+            arm = end[:3] - head
+            if joints.limited[joint]:
+                frame, before = bones.frames[bone], bones.local[bone]
+                order = joints.limits.orders[joint]
+                limits = joints.lowest[joint], joints.highest[joint]
+                angles[joint] = aim_angles(
+                    angles[joint], order, limits, before.T @ frame.T @ arm, frame.T @ aim, self._gives[joint]
+                )
+                turn = rotations_from_angles(angles[joint : joint + 1], order[None])[0]
+                changes[joint] = frame @ turn @ before.T @ frame.T
+            else:
+                now = changes[joint] @ arm
+                axis = np.cross(now, aim)
+                sine = np.linalg.norm(axis)
+                if sine > 1e-12:
+                    turn = axis / sine * np.arctan2(sine, now @ aim) * self._gives[joint]
+                    changes[joint] = rotate(turn[None])[0] @ changes[joint]
+            end[:3] = head + changes[joint] @ arm
+        return replace(joints, changes=changes, angles=angles)
+
+    def _step(self, joints: JointState, target: np.ndarray) -> JointState:
+        """Rotate all joints at once by damped least squares within their limits; the same where nothing is nearer."""
+        moved = joints.place()
+        axes, lower, upper = joints.unknowns(moved)
+        levers = self._end.find_levers(moved)
+        slopes = self._end.find_slopes(levers).reshape(3, -1) @ axes
+        weights = np.sqrt((np.abs(axes.T) @ np.repeat(self._gives, 3)) / np.abs(axes).sum(axis=0))
+        slopes = slopes * weights
+        offset = self._end.place(moved)[0] - target
+        square, slope = slopes.T @ slopes, slopes.T @ offset
+        bounds = [limit / np.maximum(weights, 1e-9) for limit in (lower, upper)]
+        damping = LEAST_DAMPING * max(float(np.trace(square)) / len(square), 1e-30)
+        for _ in range(TRIES):
+            change, _ = solve_in_box(square + damping * np.eye(len(square)), slope, *bounds)
+            change *= weights * min(1.0, 1.0 / max(float(np.abs(change).max()), 1e-9))
+            tried = joints.changed(change, moved)
+            if self._measure(tried, target) < np.linalg.norm(offset):
+                return tried
+            damping *= 30.0
+        return joints
+
+    def _begin_anew(self) -> JointState:
+        """The joints at random angles within their limits."""
+        joints, count = self._joints, len(self.linkage.joints)
+        lowest = np.maximum(joints.lowest, joints.angles - 1.5)
+        highest = np.minimum(joints.highest, joints.angles + 1.5)
+        angles = self._random.uniform(lowest, highest)
+        changes = rotate(self._random.normal(size=(count, 3)) * 0.7) @ joints.changes
+        which, bones = joints.limited, self.linkage.bones
+        frames, before = bones.frames[self.linkage.joints], bones.local[self.linkage.joints]
+        wanted = frames @ rotations_from_angles(angles, joints.limits.orders)
+        limited = wanted @ before.transpose(0, 2, 1) @ frames.transpose(0, 2, 1)
+        changes = np.where(which[:, None, None], limited, changes)
+        return replace(joints, changes=changes, angles=np.where(which[:, None], angles, joints.angles))
+
+
+def aim_angles(
+    angles: np.ndarray,
+    order: np.ndarray,
+    limits: tuple[np.ndarray, np.ndarray],
+    arm: np.ndarray,
+    aim: np.ndarray,
+    gives: float = 1.0,
+) -> np.ndarray:
+    """Euler angles within limits that bring an arm nearer to an aim: each angle in turn as near as it can.
+
+    Parameters
+    ----------
+    angles : float array, shape (3,)
+        As they are, within the limits.
+    order : int array, shape (3,)
+    limits : tuple of two float arrays, shape (3,)
+        Lowest and highest.
+    arm, aim : float arrays, shape (3,)
+        Vectors from the joint; the arm before it is rotated.
+    gives : float
+        Share of each rotation that is done.
+
+    Returns
+    -------
+    float64 array, shape (3,)
+    """
+    angles = np.array(angles, np.float64)
+    # The outer axes first: they carry the inner.
+    for axis in order[::-1]:
+        direction = axes_of_angles(angles[None], order[None])[0, :, axis]
+        now = rotations_from_angles(angles[None], order[None])[0] @ arm
+        cos = now @ aim - (now @ direction) * (aim @ direction)
+        sin = direction @ np.cross(now, aim)
+        if np.hypot(cos, sin) < 1e-12:
+            continue
+        turn = gives * np.arctan2(sin, cos)
+        low, high = limits[0][axis] - angles[axis], limits[1][axis] - angles[axis]
+        ends = np.clip([turn, turn + 2.0 * np.pi, turn - 2.0 * np.pi], low, high)
+        angles[axis] += ends[np.argmax(np.round(cos * np.cos(ends) + sin * np.sin(ends), 12))]
+    return angles
 
 
 def begin_chain(

@@ -165,7 +165,7 @@ class Drag:
         return False
 
     def _differentiate(self, axes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """By the unknowns, (N,): the cost's gradient and Hessian, the handles' slopes (3 H, N), and those times springs."""
+        """By the unknowns, (N,): the cost's gradient and Hessian, slopes of handles (3 H, N) and springs (N, 3 H)."""
         gradient, hessian, pulls = differentiate(self.moments, self.state)
         resisting, stiff = self._joints.differentiate_resistance(self.state.moved)
         own = np.arange(len(stiff))

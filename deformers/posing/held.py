@@ -35,7 +35,14 @@ class HeldPoints:
     def hold(
         cls, linkage: Linkage, handles: Sequence[Handle], strengths: np.ndarray, reaches: np.ndarray
     ) -> HeldPoints:
-        """Hold handles with these strengths and reaches, shape (H,)."""
+        """Hold handles.
+
+        Parameters
+        ----------
+        linkage : Linkage
+        handles : sequence of Handle
+        strengths, reaches : float64 arrays, shape (H,)
+        """
         points = np.zeros((len(handles), len(linkage.joints) + 1, 4))
         for row, handle in enumerate(handles):
             position = np.append(np.asarray(handle.position, np.float64), 1.0)

@@ -125,10 +125,22 @@ def link(bones: PosedBones, handles: Sequence[Handle], areas: np.ndarray, moving
         raise SkinningError(
             "No bone that carries this point is free to move: unlock one, or pose with the controls of the rig"
         )
-    return _link(bones, joints, moved, np.flatnonzero(np.isin(joints, movers)))
+    return link_joints(bones, joints, np.flatnonzero(np.isin(joints, movers)))
 
 
-def _link(bones: PosedBones, joints: np.ndarray, moved: np.ndarray, movers: np.ndarray) -> Linkage:
+def link_joints(bones: PosedBones, joints: np.ndarray, movers: np.ndarray | None = None) -> Linkage:
+    """Find what some joints carry.
+
+    Parameters
+    ----------
+    bones : PosedBones
+    joints : int array, shape (J,)
+        Bones, ascending.
+    movers : int array, shape (M,), or None
+        Those of the joints whose location changes, too. None: no joint's does.
+    """
+    moved = np.zeros(len(bones.parents), bool)
+    moved[joints] = True
     carriers = carry(bones.parents, bones.follows, moved)
     parents = np.where(bones.follows[joints], bones.parents[joints], -1)
     above = np.where(parents >= 0, carriers[parents], -1)
@@ -143,7 +155,7 @@ def _link(bones: PosedBones, joints: np.ndarray, moved: np.ndarray, movers: np.n
         np.where(above < 0, len(joints), above),
         np.where(groups < 0, len(joints), groups),
         carried,
-        movers,
+        np.zeros(0, int) if movers is None else movers,
     )
 
 
