@@ -24,10 +24,10 @@ PREFIX = "supple_"
 KEYS = re.compile("[0-9a-f]{8}")
 """Keys of objects, by which their patterns' charts are told apart."""
 
-COEFFICIENTS, FACES = "coefficients", "faces"
-"""Attributes of a layer of gauges, on the faces' corners and on the faces."""
+GAUGES = {"coefficients": "CORNER", "shares": "CORNER", "weights": "POINT", "numbers": "FACE"}
+"""Attributes of a layer of gauges, and what they are of: arrays of `GaugeLayer`."""
 
-CHARTS = re.compile(f"{PREFIX}({KEYS.pattern})_(?:{COEFFICIENTS}_|{FACES}_)?[0-9]+")
+CHARTS = re.compile(f"{PREFIX}({KEYS.pattern})_(?:(?:{'|'.join(GAUGES)})_)?[0-9]+")
 """Names of the attributes that hold charts, or what measures compression, with the object's key."""
 
 
@@ -71,13 +71,14 @@ def chart_name(key: str, layer: int) -> str:
     return f"{PREFIX}{key}_{layer}"
 
 
-def gauge_names(key: str, layer: int) -> tuple[str, str, str]:
-    """Names of the attributes of a layer of gauges: coefficients, faces, and the compression that nodes store."""
-    return (
-        f"{PREFIX}{key}_{COEFFICIENTS}_{layer}",
-        f"{PREFIX}{key}_{FACES}_{layer}",
-        f"{PREFIX}{key}_compression_{layer}",
-    )
+def gauge_names(key: str, layer: int) -> list[str]:
+    """Names of the attributes of a layer of gauges, in the order of `GAUGES`."""
+    return [f"{PREFIX}{key}_{name}_{layer}" for name in GAUGES]
+
+
+def compression_name(key: str, layer: int) -> str:
+    """Name of the attribute in which nodes store the compression that a layer of gauges measures."""
+    return f"{PREFIX}{key}_compression_{layer}"
 
 
 def write_charts(mesh: bpy.types.Mesh, key: str, layers: Sequence[np.ndarray]) -> None:
@@ -110,14 +111,13 @@ def write_gauges(mesh: bpy.types.Mesh, key: str, layers: Sequence[GaugeLayer]) -
         Of the object whose patterns they are for.
     layers : sequence of GaugeLayer
     """
+    counts = {"CORNER": len(mesh.loops), "POINT": len(mesh.vertices), "FACE": len(mesh.polygons)}
     for index, layer in enumerate(layers):
-        coefficients, faces, _ = gauge_names(key, index)
-        values = np.zeros(len(mesh.loops), np.float32)
-        values[layer.corners] = layer.coefficients
-        _write(mesh, coefficients, "FLOAT", "CORNER", values)
-        values = np.zeros((len(mesh.polygons), 3), np.float32)
-        values[layer.faces] = np.stack([layer.numbers, layer.shares, layer.weights], axis=1)
-        _write(mesh, faces, "FLOAT_VECTOR", "FACE", values)
+        owners = {"CORNER": layer.corners, "POINT": layer.vertices, "FACE": layer.faces}
+        for (name, domain), attribute in zip(GAUGES.items(), gauge_names(key, index), strict=True):
+            values = np.zeros(counts[domain], np.float32)
+            values[owners[domain]] = getattr(layer, name)
+            _write(mesh, attribute, "FLOAT", domain, values)
     index = len(layers)
     while stale := [name for name in gauge_names(key, index) if name in mesh.attributes]:
         for name in stale:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ..deformers.patterns.compression import LEAST_AREA
 from .graph import Graph, Value
 from .groups import ensure_group
 
@@ -28,11 +27,12 @@ class NodeLayer:
 
     Attributes
     ----------
-    coefficients : str
-        Attribute of the faces' corners.
-    faces : str
-        Attribute of the faces: the pattern's number, below 0 where it has one amount; what the face counts for; and the
-        weight of neighbors in smoothing.
+    coefficients, shares : str
+        Attributes of the faces' corners.
+    weights : str
+        Attribute of the vertices.
+    numbers : str
+        Attribute of the faces.
     compression : str
         Attribute of the vertices that is stored.
     steps : int
@@ -42,7 +42,9 @@ class NodeLayer:
     """
 
     coefficients: str
-    faces: str
+    shares: str
+    weights: str
+    numbers: str
     compression: str
     steps: int
     has_local: bool
@@ -58,10 +60,9 @@ def build_compression(name: str, layers: Sequence[NodeLayer]) -> Any:
     geometry = graph.input("Geometry", "GEOMETRY")
     for layer in layers:
         with graph.frame(layer.compression):
-            number, share, weight = graph.attribute(layer.faces, "FLOAT_VECTOR").components()
-            is_covered = number.absolute() > 0.5
+            is_covered = graph.attribute(layer.numbers, "FLOAT").absolute() > 0.5
             part = graph.add("GeometryNodeSeparateGeometry", geometry, is_covered, domain="FACE")
-            value = _measure(graph, layer, number, share, weight)
+            value = _measure(graph, layer)
             is_own = _on_domain(graph, is_covered, "FACE", "BOOLEAN")
             _, rank, _ = graph.outputs("GeometryNodeAccumulateField", is_own, data_type="INT", domain="POINT")
             found = graph.sample(part, value, rank)
@@ -71,20 +72,22 @@ def build_compression(name: str, layers: Sequence[NodeLayer]) -> Any:
     return graph.finish()
 
 
-def _measure(graph: Graph, layer: NodeLayer, number: Value, share: Value, weight: Value) -> Value:
+def _measure(graph: Graph, layer: NodeLayer) -> Value:
     """Compression at the vertices of the faces under patterns."""
     position = graph.add("GeometryNodeInputPosition")
     offset = position - _on_domain(graph, position, "FACE", "FLOAT_VECTOR")  # single precision lasts longer
     along = offset * graph.attribute(layer.coefficients, "FLOAT")
     squeezed = 1.0 - _on_domain(graph, along, "CORNER", "FLOAT_VECTOR").length()
-    counted = _on_domain(graph, squeezed * share, "FACE", "FLOAT")
-    local = counted / _on_domain(graph, share, "FACE", "FLOAT").maximum(LEAST_AREA)
+    counted = _on_domain(graph, squeezed, "FACE", "FLOAT") * graph.attribute(layer.shares, "FLOAT")
+    local = _on_domain(graph, counted, "CORNER", "FLOAT")
     if layer.steps:
+        weight = graph.attribute(layer.weights, "FLOAT")
         local = graph.add("GeometryNodeBlurAttribute", local, layer.steps, weight, data_type="FLOAT")
     if not layer.has_whole:
         return local
-    totals = graph.outputs("GeometryNodeAccumulateField", squeezed * share, number, data_type="FLOAT", domain="FACE")
-    whole = _on_domain(graph, totals[2], "FACE", "FLOAT")
+    number = graph.attribute(layer.numbers, "FLOAT")
+    totals = graph.outputs("GeometryNodeAccumulateField", counted, number, data_type="FLOAT", domain="CORNER")
+    whole = _on_domain(graph, totals[2], "CORNER", "FLOAT")
     return graph.switch(number < 0.0, local, whole) if layer.has_local else whole
 
 

@@ -232,10 +232,15 @@ class GaugeLayer:
         As of `Gauge`, of all its gauges.
     numbers : int array, shape (N,)
         Of each face's pattern: below 0 where the pattern has one amount, above 0 where each vertex has its own.
-    shares : float32 array, shape (N,)
-        What the face counts for: the `shares` of `Gauge` where the pattern has one amount, else its `areas`.
-    weights : float32 array, shape (N,)
-        Weight of each neighbor in a step of smoothing, where a vertex itself has 1.
+    shares : float32 array, shape (M,)
+        What a corner's face counts for. Where each vertex has its own amount, at the corner's vertex: their mean is 1.
+        Where the pattern has one: in all of it, so that their sum is 1.
+    vertices : int array, shape (U,)
+        Of the faces, ascending.
+    corner_vertices : int array, shape (M,)
+        Index of each corner's vertex in `vertices`.
+    weights : float32 array, shape (U,)
+        Weight of each neighbor in a step of smoothing, where the vertex itself has 1.
     steps : int
         Of smoothing.
     """
@@ -246,13 +251,15 @@ class GaugeLayer:
     coefficients: np.ndarray
     numbers: np.ndarray
     shares: np.ndarray
+    vertices: np.ndarray
+    corner_vertices: np.ndarray
     weights: np.ndarray
     steps: int
 
     @property
     def arrays(self) -> tuple[np.ndarray, ...]:
         """All that is stored on a mesh."""
-        return self.faces, self.corners, self.coefficients, self.numbers, self.shares, self.weights
+        return self.faces, self.corners, self.coefficients, self.numbers, self.shares, self.vertices, self.weights
 
 
 def assign_gauge_layers(mesh: ChartMesh, gauges: Sequence[Gauge]) -> list[int]:
@@ -269,11 +276,12 @@ def assign_gauge_layers(mesh: ChartMesh, gauges: Sequence[Gauge]) -> list[int]:
     return result
 
 
-def make_layer(gauges: Sequence[Gauge], numbers: Sequence[int], spreads: Sequence[str]) -> GaugeLayer:
+def make_layer(mesh: ChartMesh, gauges: Sequence[Gauge], numbers: Sequence[int], spreads: Sequence[str]) -> GaugeLayer:
     """Join gauges that share no vertex.
 
     Parameters
     ----------
+    mesh : ChartMesh
     gauges : sequence of Gauge
     numbers : sequence of int
         Of their patterns.
@@ -287,38 +295,47 @@ def make_layer(gauges: Sequence[Gauge], numbers: Sequence[int], spreads: Sequenc
     the others, and where faces are larger, w is smaller.
     """
     starts = np.cumsum([0, *(len(gauge.faces) for gauge in gauges)])
-    counts = np.concatenate([gauge.sizes for gauge in gauges])
-    valences = np.where(counts == 3, 6.0, 4.0)
+    sizes = np.concatenate([gauge.sizes for gauge in gauges])
+    corners = np.concatenate([gauge.corners for gauge in gauges])
+    corner_faces = np.repeat(np.arange(len(sizes)), sizes)
+    vertices, corner_vertices = np.unique(mesh.corner_vertices[corners], return_inverse=True)
+    counts = np.bincount(corner_vertices)
     is_local = np.repeat([spread == "VERTEX" for spread in spreads], np.diff(starts))
     variances = np.where(is_local, np.concatenate([gauge.variances for gauge in gauges]), 0.0)
-    needed = 2.0 * variances * (1.0 + 1.0 / valences)
-    common = [np.quantile(needed[start:end], COMMON_FACES) for start, end in itertools.pairwise(starts)]
-    steps = min(int(np.ceil(max(common) - 1e-9)), MOST_STEPS)
-    reach = np.minimum(variances, 0.5 * steps * valences / (valences + 1.0))  # what w = 1 gives
-    shares = [gauge.areas for gauge in gauges], [gauge.shares for gauge in gauges]
-    weights = 2.0 * reach / np.maximum(valences * (steps - 2.0 * reach), 1e-9)
+    weights, steps = _find_weights(variances, sizes, starts)
+    areas = np.concatenate([gauge.areas for gauge in gauges])[corner_faces]
+    local = areas * (counts / np.maximum(np.bincount(corner_vertices, areas), LEAST_AREA))[corner_vertices]
+    whole = (np.concatenate([gauge.shares for gauge in gauges]) / sizes)[corner_faces]
     return GaugeLayer(
         faces=np.concatenate([gauge.faces for gauge in gauges]),
-        corners=np.concatenate([gauge.corners for gauge in gauges]),
-        corner_faces=np.concatenate(
-            [gauge.corner_faces + start for gauge, start in zip(gauges, starts[:-1], strict=True)]
-        ),
+        corners=corners,
+        corner_faces=corner_faces,
         coefficients=np.concatenate([gauge.coefficients for gauge in gauges]),
         numbers=np.repeat(np.array(numbers, np.intp), np.diff(starts)) * np.where(is_local, 1, -1),
-        shares=np.where(is_local, *(np.concatenate(parts) for parts in shares)).astype(np.float32),
-        weights=np.minimum(weights, 1.0).astype(np.float32),
+        shares=np.where(is_local[corner_faces], local, whole).astype(np.float32),
+        vertices=vertices,
+        corner_vertices=corner_vertices,
+        weights=(np.bincount(corner_vertices, weights[corner_faces]) / counts).astype(np.float32),
         steps=steps,
     )
 
 
-def measure_compression(layer: GaugeLayer, corner_vertices: np.ndarray, points: np.ndarray) -> np.ndarray:
+def _find_weights(variances: np.ndarray, sizes: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, int]:
+    """Weights of smoothing for faces, shape (N,), and its steps; `starts`: each gauge's first face, and their end."""
+    valences = np.where(sizes == 3, 6.0, 4.0)
+    needed = 2.0 * variances * (1.0 + 1.0 / valences)
+    common = [np.quantile(needed[start:end], COMMON_FACES) for start, end in itertools.pairwise(starts)]
+    steps = min(int(np.ceil(max(common) - 1e-9)), MOST_STEPS)
+    reach = np.minimum(variances, 0.5 * steps * valences / (valences + 1.0))  # what w = 1 gives
+    return np.minimum(2.0 * reach / np.maximum(valences * (steps - 2.0 * reach), 1e-9), 1.0), steps
+
+
+def measure_compression(layer: GaugeLayer, points: np.ndarray) -> np.ndarray:
     """Measure how much the skin is pushed together: at each vertex as a share, negative where it is stretched.
 
     Parameters
     ----------
     layer : GaugeLayer
-    corner_vertices : int array, shape (C,)
-        Of the mesh.
     points : float array, shape (V, 3)
         Posed, object space.
 
@@ -327,26 +344,24 @@ def measure_compression(layer: GaugeLayer, corner_vertices: np.ndarray, points: 
     float64 array, shape (V,)
         0 where no pattern of the layer lies. Smoothed over each pattern, or the mean over it where it has one amount.
     """
-    vertices = corner_vertices[layer.corners]
-    along = layer.coefficients[:, None].astype(np.float64) * points[vertices]
+    count = len(layer.vertices)
+    posed = points[layer.vertices][layer.corner_vertices].astype(np.float64)
+    along = layer.coefficients[:, None] * _center(posed, layer.corner_faces)
     sizes = np.bincount(layer.corner_faces)
     squeezed = 1.0 - np.linalg.norm(_sum_groups(along, layer.corner_faces) / sizes[:, None], axis=1)
-    used, local = np.unique(vertices, return_inverse=True)
-    areas = layer.shares[layer.corner_faces].astype(np.float64)
-    values = np.bincount(local, squeezed[layer.corner_faces] * areas)
-    values /= np.maximum(np.bincount(local, areas), LEAST_AREA)
-    weights = np.bincount(local, layer.weights[layer.corner_faces].astype(np.float64)) / np.bincount(local)
-    edges = _find_edges(local, layer.corner_faces)
-    neighbor_counts = np.bincount(edges.ravel(), minlength=len(used))
+    counted = squeezed[layer.corner_faces] * layer.shares
+    values = np.bincount(layer.corner_vertices, counted) / np.bincount(layer.corner_vertices)
+    edges = _find_edges(layer.corner_vertices, layer.corner_faces)
+    neighbor_counts = np.bincount(edges.ravel(), minlength=count)
     for _ in range(layer.steps):
-        sums = np.bincount(edges[:, 0], values[edges[:, 1]], len(used))
-        sums += np.bincount(edges[:, 1], values[edges[:, 0]], len(used))
-        values = (values + weights * sums) / (1.0 + weights * neighbor_counts)
-    means = np.bincount(np.abs(layer.numbers), squeezed * layer.shares)
-    is_whole = layer.numbers[layer.corner_faces] < 0
-    values[local[is_whole]] = means[-layer.numbers[layer.corner_faces[is_whole]]]
+        sums = np.bincount(edges[:, 0], values[edges[:, 1]], count)
+        sums += np.bincount(edges[:, 1], values[edges[:, 0]], count)
+        values = (values + layer.weights * sums) / (1.0 + layer.weights * neighbor_counts)
+    corner_numbers = layer.numbers[layer.corner_faces]
+    means, is_whole = np.bincount(np.abs(corner_numbers), counted), corner_numbers < 0
+    values[layer.corner_vertices[is_whole]] = means[-corner_numbers[is_whole]]
     found = np.zeros(len(points))
-    found[used] = values
+    found[layer.vertices] = values
     return found
 
 

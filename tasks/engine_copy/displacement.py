@@ -49,7 +49,7 @@ class Displacement:
         if not amounts.any():
             return points
         count = len(points)
-        compression = [measure_compression(layer, self.corners, points) for layer in self.laid.measured.layers]
+        compression = [measure_compression(layer, points) for layer in self.laid.measured.layers]
         drawn = draw_heights(self.laid.heights, self.laid.spread(amounts.tolist(), compression))[0]
         totals = np.bincount(self.corners, drawn, count)
         heights = totals / np.maximum(np.bincount(self.corners, minlength=count), 1)

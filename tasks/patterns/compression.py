@@ -9,7 +9,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ...bridge.charts import gauge_names, read_compression
+from ...bridge.charts import compression_name, gauge_names, read_compression
 from ...bridge.modifiers import COMPRESSION_NAME, PATTERNS_NAME, add_modifier, is_from_library
 from ...deformers import SkinningError
 from ...deformers.patterns.chart_mesh import ChartMesh
@@ -33,7 +33,7 @@ from .meaning import check_driver, has_compression, read_compression_response
 KEY, SIGNATURE = "supple_compression", "supple_signature"
 """Custom properties of the node group that measures: the object's key, and what it was built from."""
 
-NODES = 1
+NODES = 2
 """Version of the nodes: groups of another are built anew when patterns are changed."""
 
 REBUILDING = {
@@ -109,7 +109,7 @@ def join_measured(mesh: ChartMesh, measured: Sequence[tuple[int, MeasuredPattern
     for layer in range(max(assigned, default=-1) + 1):
         chosen = [part for part, index in zip(parts, assigned, strict=True) if index == layer]
         numbers, found = [number for number, _ in chosen], [part for _, part in chosen]
-        layers.append(make_layer([part.gauge for part in found], numbers, [part.spread for part in found]))
+        layers.append(make_layer(mesh, [part.gauge for part in found], numbers, [part.spread for part in found]))
     return Measured(layers, {number: layer for (number, _), layer in zip(parts, assigned, strict=True)})
 
 
@@ -137,6 +137,7 @@ def show_measured(obj: bpy.types.Object, measured: Measured) -> None:
     layers = [
         NodeLayer(
             *gauge_names(key, index),
+            compression=compression_name(key, index),
             steps=layer.steps,
             has_local=bool((layer.numbers > 0).any()),
             has_whole=bool((layer.numbers < 0).any()),
@@ -212,7 +213,7 @@ def read_layers(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, count: in
     """
     found = []
     for index in range(count):
-        values = read_compression(obj, depsgraph, gauge_names(settings_of(obj).pattern_key, index)[2])
+        values = read_compression(obj, depsgraph, compression_name(settings_of(obj).pattern_key, index))
         if values is None:
             raise SkinningError(
                 f"Compression of '{obj.name}' can not be read: switch off modifiers that subdivide or change the mesh, "

@@ -12,7 +12,7 @@ import bpy
 import numpy as np
 
 from ...bridge import drivers, materials
-from ...bridge.charts import PREFIX, chart_name, gauge_names
+from ...bridge.charts import PREFIX, chart_name, compression_name
 from ...bridge.drivers import DrivingJoint
 from ...bridge.modifiers import PATTERNS_NAME, is_from_library, read_input, write_input
 from ...deformers.patterns.charts import Chart
@@ -100,7 +100,7 @@ def _describe_compression(
     """What a pattern's nodes have to know of its compression."""
     if pattern.measured is None:
         return {}
-    *_, compression = gauge_names(settings.pattern_key, layer_of[pattern.settings.number])
+    compression = compression_name(settings.pattern_key, layer_of[pattern.settings.number])
     constants = pattern.measured.constants(settings.pattern_full)
     return {"compression": compression, "law": pattern.measured.response.law, "law_constants": constants}
 

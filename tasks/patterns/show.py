@@ -149,7 +149,7 @@ def _write_charts(
     state = _sign_mesh(charts) + sign(layers, coordinates, gauges)
     names = [chart_name(settings.pattern_key, layer) for layer in range(max(layers, default=-1) + 1)]
     for layer in range(len(measured.layers)):
-        names += gauge_names(settings.pattern_key, layer)[:2]
+        names += gauge_names(settings.pattern_key, layer)
     if settings.pattern_state == state and all(name in mesh.attributes for name in names):
         return
     arrays = [np.zeros((len(mesh.loops), 3), np.float32) for _ in names]

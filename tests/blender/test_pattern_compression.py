@@ -11,7 +11,6 @@ from scenes_maps import TOLERANCE, add_body, add_pattern, evaluate, turn_at_rand
 from scenes_patterns import full_snapshot
 
 from scenes import add_tube, bind, diagonal, evaluated_points, select, turn
-from supple.bridge.meshes import mesh_of, read_face_corners
 from supple.deformers import SkinningError
 from supple.deformers.patterns.compression import measure_compression
 from supple.settings.objects import settings_of
@@ -45,8 +44,7 @@ def measure_by_numpy(obj: bpy.types.Object) -> list[np.ndarray]:
     points = evaluated_points(obj).astype(np.float64)
     for other, shown in hidden:
         other.show_viewport = shown
-    corners, _ = read_face_corners(mesh_of(obj))
-    return [measure_compression(layer, corners, points) for layer in laid.measured.layers]
+    return [measure_compression(layer, points) for layer in laid.measured.layers]
 
 
 def measure_by_nodes(obj: bpy.types.Object) -> list[np.ndarray]:
@@ -334,7 +332,7 @@ def test_all_of_it_goes_with_the_last_pattern():
     assert find_compression_modifier(obj) is not None
     obj.supple.patterns[0].driver = "ANGLE"
     assert find_compression_modifier(obj) is None
-    assert not [one.name for one in obj.data.attributes if "coefficients" in one.name or "faces" in one.name]
+    assert not [one.name for one in obj.data.attributes if "coefficients" in one.name or "numbers" in one.name]
     obj.supple.patterns[0].driver = "COMPRESSION"
     assert find_compression_modifier(obj) is not None
     clear(obj)

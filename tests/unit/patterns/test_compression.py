@@ -52,7 +52,7 @@ def lay(mesh: ChartMesh, size=(0.5, 0.8), rotation: float = 0.0, side: float = 0
 
 def measure(mesh: ChartMesh, gauge: Gauge, points: np.ndarray, spread: str = "VERTEX") -> np.ndarray:
     """Compression at the vertices that the gauge lies on."""
-    found = measure_compression(make_layer([gauge], [1], [spread]), mesh.corner_vertices, points)
+    found = measure_compression(make_layer(mesh, [gauge], [1], [spread]), points)
     return found[used_by(mesh, gauge)]
 
 
@@ -243,9 +243,9 @@ def test_gauges_that_share_a_vertex_are_in_different_layers():
     for layer in (0, 1):
         chosen = [number for number in range(5) if layers[number] == layer]
         both = make_layer(
-            [gauges[number] for number in chosen], [number + 1 for number in chosen], ["PATTERN"] * len(chosen)
+            mesh, [gauges[number] for number in chosen], [number + 1 for number in chosen], ["PATTERN"] * len(chosen)
         )
-        found = measure_compression(both, mesh.corner_vertices, posed)
+        found = measure_compression(both, posed)
         for number in chosen:
             alone = measure(mesh, gauges[number], posed, "PATTERN")
             assert found[used_by(mesh, gauges[number])] == pytest.approx(alone, abs=1e-7)
@@ -258,7 +258,7 @@ def test_patterns_of_one_layer_are_smoothed_each_by_its_own_radius():
         make_gauge(mesh, lay(mesh, (0.3, 0.6), side=side), (0.3, 0.6), ALONG, smoothing)
         for side, smoothing in ((0.0, 0.05), (2.0, 0.2))
     ]
-    found = measure_compression(make_layer(gauges, [1, 2], ["VERTEX"] * 2), mesh.corner_vertices, posed)
+    found = measure_compression(make_layer(mesh, gauges, [1, 2], ["VERTEX"] * 2), posed)
     for gauge in gauges:
         assert np.abs(found[used_by(mesh, gauge)] - measure(mesh, gauge, posed)).max() < 0.02
 

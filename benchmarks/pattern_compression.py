@@ -1,0 +1,155 @@
+"""Patterns by compression: how exact compression is, and what a step of Blender takes beside patterns by angle.
+
+    python benchmarks/pattern_compression.py [--only SECTION ...] [--rounds N]
+
+needs an interpreter that has bpy. Steps are run in turn, so that noise hits all alike: compare them with one another.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import math
+import statistics
+import sys
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+
+import bpy
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.bodies import Body
+from benchmarks.patterns import make_body, measure_frames
+from benchmarks.tables import print_table
+from benchmarks.timing import bind, run_sections
+from tools import checkout
+
+COUNT = 4
+SIZE = (0.25, 0.12)
+"""Of a pattern in the UV map."""
+DISPLAYS = ("BUMP", "KIND", "DISPLACEMENT")
+TARGET = 1.3
+
+LENGTH, RADIUS = 2.0, 0.3
+"""Of the cylinder."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=tuple(SECTIONS), default=tuple(SECTIONS))
+    parser.add_argument("--rounds", type=int, default=8, help="rounds of six frames that a step's median is taken of")
+    run_sections(SECTIONS, parser.parse_args())
+
+
+def load(name: str):
+    """A module of the checkout that is enabled."""
+    return importlib.import_module(f"{checkout.MODULE}.{name}")
+
+
+def run_exact(_arguments: argparse.Namespace) -> None:
+    """A cylinder bent by 90 degrees, smoothly and by two bones: compression against the formula, under a pattern"""
+    compression, charts = load("deformers.patterns.compression"), load("deformers.patterns.charts")
+    locate = load("deformers.patterns.surface_points").locate_point
+    rows = []
+    for rings, sides in ((41, 24), (41, 48), (161, 96)):
+        mesh = _make_cylinder(rings, sides)
+        chart = charts.chart_by_surface(mesh, locate(mesh, [RADIUS, 0.0, 0.5 * LENGTH]), 0.0, (0.5, 0.8))
+        for name, pose in (("rest", _rest), ("rigid motion", _move), ("arc", _bend), ("two bones", _blend)):
+            posed, exact = pose(mesh.points)
+            gauge = compression.make_gauge(mesh, chart, (0.5, 0.8), 0.5 * math.pi, 0.0)
+            layer = compression.make_layer(mesh, [gauge], [1], ["VERTEX"])
+            found = compression.measure_compression(layer, posed.astype(np.float32))
+            inside = np.setdiff1d(
+                mesh.corner_vertices[gauge.corners],
+                mesh.corner_vertices[~np.isin(mesh.corner_faces, gauge.faces)],
+            )
+            largest, error = np.abs(exact[inside]).max(), np.abs(found - exact)[inside].max()
+            target = "2 %" if largest else "1e-6"
+            shown = f"{100.0 * error / largest:.2g} %" if largest else f"{error:.1e}"
+            rows.append((f"{rings} x {sides}", name, f"{100.0 * largest:.1f} %", shown, target))
+    print_table(("rings x sides", "pose", "largest", "largest error, of it", "target"), rows)
+
+
+def _make_cylinder(rings: int, sides: int):
+    angles = np.arange(sides) * math.tau / sides
+    z = np.repeat(np.linspace(0.0, LENGTH, rings), sides)
+    points = np.stack([RADIUS * np.tile(np.cos(angles), rings), RADIUS * np.tile(np.sin(angles), rings), z], axis=1)
+    index = np.arange(rings * sides).reshape(rings, sides)
+    around = np.roll(index, -1, axis=1)
+    faces = np.stack([index[:-1], around[:-1], around[1:], index[1:]], axis=-1).reshape(-1, 4)
+    make = load("deformers.patterns.chart_mesh").make_chart_mesh
+    return make(points.astype(np.float32), faces.ravel(), np.arange(len(faces)) * 4)
+
+
+def _rest(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return points, np.zeros(len(points))
+
+
+def _move(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Turned by quarters and moved by powers of 2: in single precision, what is not rounded stays exact."""
+    return points[:, [1, 2, 0]] + np.array([0.5, -0.25, 1.0]), np.zeros(len(points))
+
+
+def _bend(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    radius = LENGTH / (0.5 * math.pi)
+    away, turned = radius - points[:, 0], points[:, 2] / radius
+    posed = np.stack([radius - away * np.cos(turned), points[:, 1], away * np.sin(turned)], axis=1)
+    return posed, points[:, 0] / radius
+
+
+def _blend(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Linear blending of two bones that meet in the middle at a right angle, with smooth weights."""
+    offset = points - [0.0, 0.0, 0.5 * LENGTH]
+    share = np.clip(0.7 * offset[:, 2] / (0.5 * LENGTH) + 0.5, 0.0, 1.0)
+    weight, slope = share * share * (3.0 - 2.0 * share), 6.0 * share * (1.0 - share) * 1.4 / LENGTH
+    turned = np.stack([offset[:, 2], offset[:, 1], -offset[:, 0]], axis=1)
+    along = np.stack([weight, np.zeros_like(weight), 1.0 - weight], axis=1) + slope[:, None] * (turned - offset)
+    return offset + weight[:, None] * (turned - offset), 1.0 - np.linalg.norm(along, axis=1)
+
+
+def run_steps(arguments: argparse.Namespace) -> None:
+    """Whole live steps of a body of 4,320 vertices with four patterns: by compression, to those by angle"""
+    body, times = make_body(), {}
+    for _ in range(arguments.rounds):
+        for way, evaluate in (("DLBNT by Python", "PYTHON"), ("DLBNT by nodes", "NODES")):
+            bind("DLBNT", evaluate)
+            measure_frames(times, f"{way}, no patterns")
+            for driver in ("ANGLE", "COMPRESSION", "BOTH"):
+                _add_patterns(body, driver)
+                for display in DISPLAYS:
+                    body.obj.supple.pattern_display = display
+                    measure_frames(times, f"{way}, {display}, {driver}")
+                with redirect_stdout(StringIO()):
+                    bpy.ops.supple.pattern_remove_all()
+            bpy.ops.supple.unbind()
+    medians = {name: statistics.median(values) for name, values in times.items()}
+    rows = []
+    for name, duration in medians.items():
+        start, _, driver = name.rpartition(", ")
+        base = medians.get(f"{start}, ANGLE")
+        ratio = None if base is None or driver == "ANGLE" else duration / base
+        met = "-" if ratio is None else "yes" if ratio <= TARGET else "no"
+        rows.append((name, duration, "-" if ratio is None else f"{ratio:.2f}", met))
+    print_table(("step", "ms", "to those by angle", f"at most {TARGET}"), rows)
+
+
+def _add_patterns(body: Body, driver: str) -> None:
+    """Lay patterns of the library along the tube, each on a bone of its own; all are seen as soon as these rotate."""
+    library, edit = load("tasks.patterns.library"), load("tasks.patterns.edit")
+    entries, bones = list(library.drawn_entries().values())[:COUNT], [bone.name for bone in body.armature.data.bones]
+    for number, entry in enumerate(entries):
+        along = (number + 0.5) / COUNT
+        uv = (0.3 + 0.4 * (number % 2), 0.02 + 0.96 * along)
+        bone = bones[int(along * len(bones))]
+        pattern = edit.add_pattern(body.obj, entry, library.ensure_image(entry), bone, uv=uv, size=SIZE, driver=driver)
+        pattern.direction, pattern.start, pattern.full = "BOTH", 0.0, 0.2
+        pattern.compression_start, pattern.compression_full = 0.0, 10.0
+
+
+SECTIONS = {"exact": run_exact, "steps": run_steps}
+
+if __name__ == "__main__":
+    main()
