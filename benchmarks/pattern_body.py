@@ -154,7 +154,7 @@ def add_patterns(body: bpy.types.Object) -> None:
         center = layout.locate_point(mesh, np.array(worn.center))
         along = layout.find_frame(mesh, center, "SURFACE") @ np.array(worn.along)
         pattern = edit.add_pattern(
-            body, entry, library.ensure_image(entry), worn.bone, worn.axis, location=worn.center,
+            body, entry, library.ensure_image(entry), worn.bone, axis=worn.axis, location=worn.center,
             angle=math.atan2(along[1], along[0]),
         )  # fmt: skip
         with muted():

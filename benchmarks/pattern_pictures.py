@@ -18,7 +18,7 @@ from demo.enable import supple_enabled
 
 ROOT = Path(__file__).resolve().parent.parent
 ASSETS = ROOT.parent / "shared" / "assets"
-PICTURES = ("library", "poses", "details", "displacement")
+PICTURES = ("library", "poses", "details", "displacement", "compression")
 
 
 def main() -> None:
@@ -32,14 +32,16 @@ def main() -> None:
     folder = arguments.output.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     with supple_enabled():
+        from benchmarks.compression_pages import draw_compression
         from benchmarks.pattern_pages import DRAW
         from benchmarks.pattern_scenes import Studio
 
+        drawers = {**DRAW, "compression": draw_compression}
         for name in arguments.only:
             if name != "library" and not (arguments.assets / "mh_human" / "mh_human.blend").is_file():
                 print(f"mh_human is not in {arguments.assets}: the picture of {name} is left out")
                 continue
-            DRAW[name](folder / f"patterns-{name}.png", arguments.assets, Studio(arguments.samples, arguments.size))
+            drawers[name](folder / f"patterns-{name}.png", arguments.assets, Studio(arguments.samples, arguments.size))
 
 
 if __name__ == "__main__":
