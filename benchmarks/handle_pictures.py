@@ -46,7 +46,7 @@ def main() -> None:
             "hat": (scenes.add_knight, View((0.0, 0.0, 1.5), 30.0, 8.0, 3.3),
                     {"plain": None, "its cage": scenes.show_handles, "squashed": scenes.squash,
                      "stretched": scenes.stretch, "tipped over": scenes.tip}),
-            "tail": (scenes.add_fox, View((0.0, 1.4, 1.2), 70.0, 14.0, 2.7),
+            "tail": (scenes.add_fox, View((0.0, 1.62, 1.22), 68.0, 18.0, 1.72),
                      {"plain": None, "its points": scenes.show_handles, "moved and turned": scenes.curl,
                       "moved alone": scenes.sway, "scaled, turned": scenes.swell}),
         }  # fmt: skip

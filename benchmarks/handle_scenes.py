@@ -195,7 +195,7 @@ def curl(held: Held) -> None:
 
 def sway(held: Held) -> None:
     """The tail goes aside in an S: points are moved alone."""
-    for point, offset in zip(held.handles, (0.12, 0.25, 0.05, -0.3), strict=True):
+    for point, offset in zip(held.handles, (0.08, 0.22, 0.1, -0.25), strict=True):
         move(point, Matrix.Translation((offset, 0.0, 0.0)))
 
 

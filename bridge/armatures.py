@@ -327,7 +327,7 @@ def _count_joints(segment_counts: np.ndarray) -> np.ndarray:
 def _find_joint_tails(
     centers: np.ndarray, envelopes: Envelopes, joint_counts: np.ndarray, handles: np.ndarray
 ) -> np.ndarray:
-    """The other end of each joint, (B, 3): the next end of its B-Bone's segments, its head if a handle, else its tail."""
+    """The other end of each joint, (B, 3): the next end of its B-Bone's segments, a handle's head, or a bone's tail."""
     tails = np.where(handles[:, None], envelopes.heads, envelopes.tails)
     ends = np.repeat(tails, joint_counts, axis=0)
     goes_on = np.ones(len(centers), bool)

@@ -108,8 +108,10 @@ class SUPPLE_OT_handles_remove(bpy.types.Operator):
 
     def execute(self, context: bpy.types.Context) -> set[str]:
         selected = [obj for obj in context.selected_objects if settings_of(obj).is_handle and obj.type != "ARMATURE"]
+        armature = find_armature_of(context.active_object)
+        assert armature is not None  # as `poll` has seen
         try:
-            lines = remove_handles(find_armature_of(context.active_object), selected or None)
+            lines = remove_handles(armature, selected or None)
         except SkinningError as error:
             self.report({"ERROR"}, translate(str(error)))
             return {"CANCELLED"}

@@ -152,8 +152,8 @@ def solve(
     Notes
     -----
     The paper cuts the volume into tetrahedra whose corners lie on the bones; here cells that a bone runs through are
-    the bone's, and bones that share a cell share its weight. Points and cages hold cells by themselves. Parts that overlap and have bones of their own have no
-    influence on each other, as with heat.
+    the bone's, and bones that share a cell share its weight. Points and cages hold cells by themselves. Parts that
+    overlap and have bones of their own have no influence on each other, as with heat.
     """
     params, progress = params or Params(), progress or (lambda _share: None)
     points, heads, tails = (np.asarray(values, np.float64) for values in (points, heads, tails))

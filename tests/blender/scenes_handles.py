@@ -24,7 +24,7 @@ def add_point(name: str, location: tuple[float, ...]) -> bpy.types.Object:
 def add_box(name: str = "Cage", start: float = CAGE_START, end: float = 3.2, radius: float = 0.6) -> bpy.types.Object:
     """A closed cage of 12 vertices about a part of a tube along Y."""
     around = np.array([(-1, 0, -1), (1, 0, -1), (1, 0, 1), (-1, 0, 1)], float) * radius
-    points = np.concatenate([around + (0.0, y, 0.0) for y in (start, 0.5 * (start + end), end)])
+    points = np.concatenate([around + np.array([0.0, y, 0.0]) for y in (start, 0.5 * (start + end), end)])
     sides = [[r + c, r + (c + 1) % 4, r + 4 + (c + 1) % 4, r + 4 + c] for r in (0, 4) for c in range(4)]
     faces = np.array([[0, 3, 2, 1], [8, 9, 10, 11], *sides])
     return add_mesh(name, points, faces)

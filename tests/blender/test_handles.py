@@ -31,7 +31,7 @@ def pointed() -> tuple:
 
 
 def test_bones_follow_and_are_out_of_the_way(caged):
-    tube, armature, (cage,) = caged
+    _, armature, (cage,) = caged
     assert sorted(list_handle_bones(armature)) == sorted(CAGE_BONES)
     collection = armature.data.collections[COLLECTION]
     assert not collection.is_visible
@@ -57,7 +57,7 @@ RIGID = Matrix.LocRotScale((0.5, -0.3, 0.8), Euler((0.7, 1.9, -0.4)), None)
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_cage_carries_what_is_in_it(caged, method):
-    tube, armature, (cage,) = caged
+    tube, _, (cage,) = caged
     bind(tube, method=method)
     cage.matrix_world = RIGID @ cage.matrix_world
     update()
@@ -78,7 +78,7 @@ def test_a_cage_goes_along_with_the_bones(caged, method):
 
 
 def test_a_vertex_of_a_cage_takes_skin_along(caged):
-    tube, armature, (cage,) = caged
+    tube, _, (cage,) = caged
     top = [vertex.index for vertex in cage.data.vertices if vertex.co.y > 3.0]
     for vertex in top:
         cage.data.vertices[vertex].co.y += 0.4
@@ -92,7 +92,7 @@ def test_a_vertex_of_a_cage_takes_skin_along(caged):
 
 
 def test_shape_keys_and_edits_of_a_cage_count(caged):
-    tube, armature, (cage,) = caged
+    tube, _, (cage,) = caged
     cage.shape_key_add(name="Basis")
     key = cage.shape_key_add(name="Up")
     for point in key.data:
@@ -122,7 +122,7 @@ def test_shape_keys_and_edits_of_a_cage_count(caged):
 )
 def test_a_point_carries_its_position(pointed, method, change):
     """About its location, as a user moves, turns and scales an empty; the tube's skin is at the point."""
-    tube, armature, (_, high) = pointed
+    tube, _, (_, high) = pointed
     bind(tube, method=method)
     at = Matrix.Translation(POINTS["High"])
     high.matrix_world = at @ change
@@ -141,7 +141,7 @@ def test_a_point_carries_its_position(pointed, method, change):
 def test_other_joints_stay_as_they_are(pointed):
     from supple.bridge.armatures import read_skeleton
 
-    tube, armature, _ = pointed
+    _, armature, _ = pointed
     skeleton = read_skeleton(armature)
     index = {name: number for number, name in enumerate(skeleton.names)}
     parents = skeleton.joints.parents[[index[f"bone.{number}"] for number in range(3)]]
@@ -179,7 +179,7 @@ def test_remove_one_of_two(pointed):
 
 
 def test_undo_and_redo():
-    tube, armature = add_bare_tube()
+    tube, _ = add_bare_tube()
     weight(tube)
     point = add_point("High", POINTS["High"])
     push("before")
