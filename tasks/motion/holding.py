@@ -108,8 +108,8 @@ def _bend_leg(
         Of all nodes of the layout: those of the leg are changed.
     """
     hip, knee, ankle = (matrices.pose[:, bone] for bone in (foot.hip, foot.knee, foot.ankle))
-    ends = [part[:, :3, 3] for part in (hip, knee, ankle)]
-    at_hip, at_knee = bend_legs(*ends, ends[2] + shift)
+    end = ankle[:, :3, 3]
+    at_hip, at_knee = bend_legs(hip[:, :3, 3], knee[:, :3, 3], end, end + shift)
     for bone, before, after in (
         (foot.hip, np.eye(3), at_hip), (foot.knee, at_hip, at_hip @ at_knee), (foot.ankle, at_hip @ at_knee, np.eye(3)),
     ):  # fmt: skip

@@ -329,7 +329,8 @@ def _hold(
     count = sum(bool(flag[first : last + 1].any()) for flag in flags)
     if options.holds_feet and loose:
         late = [bool((foot + foot // 2) % 2) for foot in range(len(flags))]
-        held = [chain.hold(*each, body.height, is_late) for *each, is_late in zip(paths, flags, late, strict=True)]
+        feet = zip(paths, flags, late, strict=True)
+        held = [chain.hold(path, flag, body.height, is_late) for path, flag, is_late in feet]
         clip, free = hold_feet(body, layout, clip, matrices, [each.shifts for each in held])
         matrices = yield from take_part(evaluate(body, layout, clip, start), READ + EVALUATED, EVALUATED)
         points = chain.unroll(body.place(matrices))

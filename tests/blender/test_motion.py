@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from scenes_motion import add_walk, add_walker, clear, list_keys, read_action, read_joints
 
+from panels import draw
 from scenes import push, redo, reset, save, select, undo
 from supple.settings.motion import motion_settings
 from supple.tasks.motion.compare import compare_actions, find_rate
@@ -256,3 +257,19 @@ def test_real_characters(asset, name, first, second):
     assert report.slide < 5.0
     loop = take_all(make_loop(armature, first, rate))
     assert loop.slide < 5.0
+
+
+def test_the_panel():
+    armature = add_walker()
+    add_walk(armature, "A")
+    select(armature)
+    shown = draw("VIEW3D_PT_supple_motion")
+    actions = [text for text in shown if text.startswith("supple.")]
+    assert actions == ["supple.motion_compare", "supple.motion_loop", "supple.motion_join"]
+    assert shown[1:3] == ["first", "second"]
+    bpy.ops.supple.motion_compare()
+    assert "A / A" in draw("VIEW3D_PT_supple_motion")
+    bpy.ops.supple.motion_loop()
+    assert any(text.startswith("'A Loop'") for text in draw("VIEW3D_PT_supple_motion"))
+    motion_settings(bpy.context).first = "Gone"
+    assert "A / A" not in draw("VIEW3D_PT_supple_motion")

@@ -28,6 +28,7 @@ from corrections import correct_poses
 from drag import drag_skin
 from engine_copy import copy_for_engines
 from farm import send_to_farm
+from motion import loop_motions
 from patterns import place_patterns
 from side_by_side import compare_methods
 from weights import edit_weights
@@ -139,6 +140,7 @@ def steps() -> Iterator[float]:
     yield from place_patterns(window, check, look)
     yield from edit_weights(window, check, look)
     yield from drag_skin(window, check, look)
+    yield from loop_motions(window, check, look)
     yield from session(window, "NODES")
     yield from session(window, "PYTHON")
     yield from press_bind_without_weights(window)
