@@ -18,7 +18,7 @@ NEAR_GROUND = 0.03
 LOWEST = 5.0
 """Percentile of a foot's heights that counts as its lowest."""
 
-SLOW = 0.15
+SLOW = 0.1
 """Speed on the ground, in heights of the body a second, up to which a foot is planted."""
 
 STEP = 0.03
@@ -26,6 +26,9 @@ STEP = 0.03
 
 LIFT, LIFT_SHARE = 0.06, 0.3
 """How high it is lifted then: in parts of the body's height at most, and in parts of the distance."""
+
+FILM = 24.0
+"""Frames a second by which speeds are measured at most: between closer ones, captured motions tremble."""
 
 SHORTEST = 0.08
 """Seconds for which a foot is planted at least."""
@@ -111,8 +114,10 @@ def find_planted(points: np.ndarray, height: float, rate: float) -> np.ndarray:
     """
     if len(points) < 2:
         return np.zeros(len(points), bool)
-    steps = np.linalg.norm(np.diff(points[:, :2], axis=0), axis=1)
-    speeds = np.minimum(np.append(steps, np.inf), np.insert(steps, 0, np.inf)) * rate
+    count = min(max(1, round(rate / FILM)), len(points) - 1)
+    steps = np.linalg.norm(points[count:, :2] - points[:-count, :2], axis=1) * rate / count
+    none = np.full(count, np.inf)
+    speeds = np.minimum(np.concatenate([steps, none]), np.concatenate([none, steps]))
     is_planted = (points[:, 2] < find_ground(points, height)) & (speeds < SLOW * height)
     for start, end in list_spans(is_planted):
         if end - start < SHORTEST * rate:

@@ -29,6 +29,9 @@ STAYS = 0.05
 STRAIGHT = 0.1
 """Radians by which a cycle may turn, and goes straight on: many cycles would go in circles."""
 
+PLANTED = 0.5
+"""Share of the frames with a foot on the ground in which it must be planted: else the ground itself moves."""
+
 LOOP = "Loop"
 """What the name of a loop ends in."""
 
@@ -238,10 +241,14 @@ class Planted:
 
 
 def _find_planted(body: Body, performance: Performance, rate: float) -> list[Planted]:
-    """For each foot, in which frames of an action it is planted."""
+    """For each foot, in which frames of an action it is planted; none is on a treadmill, as in actions of games."""
     points = body.place(performance.matrices)
     paths = [points[:, foot.contact] for foot in body.feet]
-    return [Planted(find_planted(path, body.height, rate), find_ground(path, body.height)) for path in paths]
+    found = [Planted(find_planted(path, body.height, rate), find_ground(path, body.height)) for path in paths]
+    low = sum(int((path[:, 2] < each.ground).sum()) for path, each in zip(paths, found, strict=True))
+    if sum(int(each.flags.sum()) for each in found) < PLANTED * low:
+        return [Planted(np.zeros_like(each.flags), each.ground) for each in found]
+    return found
 
 
 def _repeat(cycle: Clip, carriers: Carriers, transform: np.ndarray, step: float, options: LoopOptions) -> Clip:

@@ -119,6 +119,13 @@ def test_planted_feet_stay_and_can_be_let_go():
     assert np.ptp(toes[:, :, :2], axis=0).max() < 1e-3
 
 
+def test_feet_on_a_treadmill_are_not_held(asset):
+    bpy.ops.wm.open_mainfile(filepath=str(asset("fox")))
+    armature = next(obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE")
+    assert take_all(make_loop(armature, "Sneak_Armature", RATE)).planted == 0
+    assert take_all(make_loop(armature, "Idle_Armature", RATE)).planted == 4
+
+
 def test_feet_that_stand_elsewhere_step_one_after_the_other():
     armature = add_walker()
     stand_apart(armature, 1.0)
