@@ -155,7 +155,7 @@ def test_what_is_taken_back_when_it_is_canceled():
     armature = add_walker()
     add_walk(armature)
     before = describe_file()
-    for count in range(8):
+    for count in range(6):
         steps = join_actions(armature, "Walk", "Walk", 24.0, Options(), (40, 10))
         result = None
         for _ in range(count):
