@@ -4,13 +4,13 @@
 
 With IMAGE, xdotool drags by the mouse, and the steps go into one picture. Without, movements are timed and printed as
 Markdown: all of `SkinDrag.move`, which is the solver, the bones' channels and Blender's evaluation of the pose and the
-skin; that evaluation alone; and drawing the window, which depends on its graphics.
+skin; that evaluation alone; and drawing the window, which depends on its graphics. The fastest of all movements counts: it is
+the one that the machine was not kept from by other work.
 """
 
 from __future__ import annotations
 
 import importlib
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -41,6 +41,9 @@ DRAGS = (("wrist.L", (-40.0, 175.0)), ("spine05", (-10.0, -110.0)), ("wrist.R", 
 CROP = "420x700+350+100"
 """The character, in the window."""
 MOVES = 40
+CASES = (("", "ENERGY", 0), ("", "ENERGY", 2), ("", "CHAIN", 0), ("DLBNT", "ENERGY", 2), ("CENTERS", "ENERGY", 2))
+"""Method that the skin is bound by, solver, pins."""
+SOLVERS = {"ENERGY": "Whole Body", "CHAIN": "Chain of 5"}
 HEIGHT = 1.7
 """About that of the character, in meters: movements are shares of it."""
 
@@ -132,37 +135,36 @@ def take_picture(assets: Path, image: Path) -> Iterator[float]:
 def measure(assets: Path) -> Iterator[float]:
     """Time movements under several methods, without and with pins."""
     rows = []
-    for method in ("", "DLBNT", "CENTERS"):
-        for solver, pins in (("ENERGY", 0), ("ENERGY", 2), ("CHAIN", 0)):
-            open_character(assets)
-            yield 1.0
-            stage = Stage()
-            if method:
-                with stage.override():
-                    for obj in bpy.context.view_layer.objects:
-                        obj.select_set(obj.type == "MESH")
-                    bpy.context.view_layer.objects.active = stage.body
-                    bpy.ops.supple.bind(method=method, evaluate="NODES")
-            stage.choose_tool()
-            yield 1.0
-            for bone in PINS[:pins]:
-                bpy.ops.supple.drag_skin(action="PIN", point=stage.find_skin(bone))
-            name = f"{method or 'Armature modifier'}, {solver.title()}, {pins} pins"
-            rows.append((name, *_time_moves(stage, solver)))
-            yield 1.0
+    for method, solver, pins in CASES:
+        open_character(assets)
+        yield 1.0
+        stage = Stage()
+        if method:
+            with stage.override():
+                for obj in bpy.context.view_layer.objects:
+                    obj.select_set(obj.type == "MESH")
+                bpy.context.view_layer.objects.active = stage.body
+                bpy.ops.supple.bind(method=method, evaluate="NODES")
+        stage.choose_tool()
+        yield 1.0
+        for bone in PINS[:pins]:
+            bpy.ops.supple.drag_skin(action="PIN", point=stage.find_skin(bone))
+        name = f"{method or 'Armature modifier'}, {SOLVERS[solver]}, {pins} pins"
+        rows.append((name, *_time_moves(stage, solver)))
+        yield 1.0
     print_versions()
     print()
     print_table(("skin, solver, pins", "begin, ms", "move, ms", "of it evaluation, ms", "drawing, ms"), rows)
 
 
 def _time_moves(stage: Stage, solver: str) -> tuple[float, ...]:
-    """Milliseconds of beginning a drag the second time; medians of a movement, of evaluating a pose, of drawing."""
+    """Milliseconds of beginning a drag the second time; the fastest movement, evaluation of a pose, drawing."""
     tasks: Any = importlib.import_module(f"{checkout.MODULE}.tasks.pose.drag")
     skins: Any = importlib.import_module(f"{checkout.MODULE}.tasks.pose.skins")
     layer = bpy.context.view_layer
     found = skins.find_skins(stage.armature, layer)
     point, _ = skins.find_nearest(found, bpy.context.evaluated_depsgraph_get(), stage.find_skin("wrist.L"))
-    choices = tasks.DragChoices(solver=solver)
+    choices = tasks.DragChoices(solver=solver, chain_length=5)
     tasks.SkinDrag(stage.armature, layer, point, choices)
     begin, drag = _time(lambda: tasks.SkinDrag(stage.armature, layer, point, choices))
     moves, evaluations, drawings = [], [], []
@@ -176,7 +178,7 @@ def _time_moves(stage: Stage, solver: str) -> tuple[float, ...]:
         bone.location.x += 1e-5
         evaluations.append(_time(layer.update)[0])
         bone.location.x -= 1e-5
-    return (begin, *map(statistics.median, (moves, evaluations, drawings)))
+    return (begin, *map(min, (moves[1:], evaluations, drawings)))
 
 
 def _time(step: Callable[[], Any]) -> tuple[float, Any]:

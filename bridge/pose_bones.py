@@ -37,8 +37,8 @@ class PosedArmature:
     bones : PosedBones
     rest : float64 array, shape (B, 4, 4)
         The bones at rest, armature space.
-    stiffness : float64 array, shape (B,)
-        Of the IK panel, 0 to 1: the largest of the three axes.
+    stiffness : float64 array, shape (B, 3)
+        Of the IK panel, 0 to below 1, about the bones' own axes.
     """
 
     names: tuple[str, ...]
@@ -81,8 +81,8 @@ def read_posed_armature(armature: bpy.types.Object, depsgraph: bpy.types.Depsgra
         limits=RotationLimits.none(len(bones)),
     )
     plain = replace(plain, limits=_read_all_limits(bones, plain.local))
-    stiffness = [max(bone.ik_stiffness_x, bone.ik_stiffness_y, bone.ik_stiffness_z) for bone in bones]
-    return PosedArmature(tuple(names), plain, rest, np.array(stiffness, float))
+    stiffness = [(bone.ik_stiffness_x, bone.ik_stiffness_y, bone.ik_stiffness_z) for bone in bones]
+    return PosedArmature(tuple(names), plain, rest, np.array(stiffness, np.float64))
 
 
 def _read_matrices(bones: Any, field: str) -> np.ndarray:
@@ -144,7 +144,9 @@ def rotate_bone(bone: Any, rotation: Matrix) -> None:
     mode, before = bone.rotation_mode, read_channels(bone).rotation
     quaternion = rotation.to_quaternion()
     if mode == "QUATERNION":
-        bone.rotation_quaternion = quaternion if quaternion.dot(Quaternion(before)) >= 0 else -quaternion
+        if quaternion.dot(Quaternion(before)) < 0.0:
+            quaternion.negate()
+        bone.rotation_quaternion = quaternion
     elif mode == "AXIS_ANGLE":
         axis, angle = quaternion.to_axis_angle()
         if axis.dot(before[1:]) < 0:

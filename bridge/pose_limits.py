@@ -6,7 +6,6 @@ from typing import Any
 
 import bpy
 import numpy as np
-from mathutils import Euler
 
 from .animation import split_bone_path
 from .twists import EULER
@@ -90,7 +89,7 @@ def read_limits(bone: Any, rotation: Any) -> tuple[str, np.ndarray]:
         How it is rotated against its rest, (3, 3).
     """
     order = find_order(bone)
-    now: Euler = rotation.to_euler(order)
+    now = np.array(rotation.to_euler(order))
     limits = np.array([[-np.inf] * 3, [np.inf] * 3])
     for index, axis in enumerate("xyz"):
         ranges = [_read_ik_limits(bone, axis)]

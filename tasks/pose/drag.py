@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from mathutils import Matrix
 from ...bridge.keying import key_bones
 from ...bridge.pose_bones import (
     Channels,
+    PosedArmature,
     mirror_rotation,
     place_bone,
     read_channels,
@@ -20,12 +22,15 @@ from ...bridge.pose_bones import (
     rotate_bone,
     write_channels,
 )
+from ...bridge.rest_bones import read_rest_bones
 from ...bridge.skin_points import SkinPoint, locate_point
 from ...deformers import SkinningError
+from ...deformers.anatomy.stiffness import find_stiffness
 from ...deformers.posing.bones import Handle, list_path
 from ...deformers.posing.chain import begin_chain
 from ...deformers.posing.energy import begin_drag
 from ...deformers.posing.skin import SkinEnergy, prepare_skin
+from ..rig_presets import find_rig_of
 from ..stack import check_not_linked
 from .pins import Pin, locate_known, locate_pins
 from .skins import Body, find_skins, read_body, read_weights_at
@@ -152,10 +157,12 @@ class SkinDrag:
         bones = replace(bones, free=free)
         if choices.solver == "CHAIN":
             chain = self._list_chain(bones)
-            self._solver: Any = begin_chain(bones, chain, self._handles[0].position, self._posed.stiffness)
+            stiffness = self._posed.stiffness.max(axis=1)
+            self._solver: Any = begin_chain(bones, chain, self._handles[0].position, stiffness)
             self._movers = np.empty(0, np.intp)
         else:
             skin = _prepare(self.armature, body, self._posed.rest)
+            bones = replace(bones, stiffness=_stiffen(self.armature, self._posed))
             self._solver = begin_drag(skin, bones, self._handles, MOVING_ROOT[choices.move_root])
             self._movers = self._solver.linkage.joints[self._solver.linkage.movers]
 
@@ -250,6 +257,17 @@ def check_can_pose(armature: bpy.types.Object) -> None:
 def _evaluate(layer: bpy.types.ViewLayer) -> bpy.types.Depsgraph:
     layer.update()
     return layer.depsgraph
+
+
+def _stiffen(armature: bpy.types.Object, posed: PosedArmature) -> np.ndarray:
+    """How much bones resist rotation about their axes, (B, 3): as the IK panel says, and as elbows and knees do."""
+    stiffness, rig = posed.stiffness.copy(), find_rig_of(armature)
+    if rig is not None:
+        with suppress(SkinningError):  # of a body that has no size
+            for name, own in find_stiffness(rig, read_rest_bones(armature)).items():
+                bone = posed.names.index(name)
+                stiffness[bone] = np.maximum(stiffness[bone], own)
+    return stiffness
 
 
 def _prepare(armature: bpy.types.Object, body: Body, rest: np.ndarray) -> SkinEnergy:

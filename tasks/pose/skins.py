@@ -9,9 +9,10 @@ from typing import Any
 
 import bpy
 import numpy as np
+from mathutils import Vector
 
 from ...bridge.armatures import Skeleton, read_skeleton
-from ...bridge.meshes import mesh_of
+from ...bridge.meshes import mesh_of, read_triangles
 from ...bridge.nearest import find_nearest_surface
 from ...bridge.rays import read_posed_skin
 from ...bridge.skin_points import SkinPoint, read_group_weights
@@ -112,7 +113,7 @@ def read_body(armature: bpy.types.Object, skins: Sequence[bpy.types.Object], nam
         space = np.asarray(rest.object_to_armature, np.float64)
         first[obj.name] = count
         points.append(rest.points @ space[:3, :3].T + space[:3, 3])
-        triangles.append(rest.triangles + count)
+        triangles.append(read_triangles(mesh_of(obj)) + count)
         weights = rest.weights
         parts.append((weights.vertices + count, bones[weights.joints], np.maximum(weights.values, 0.0)))
         count += len(rest.points)
@@ -148,7 +149,7 @@ def read_weights_at(
     else:
         moved = np.unique(body.weights.joints)
         weights = read_group_weights(point, depsgraph)
-        dense[moved] = [weights.get(names[bone], 0.0) for bone in moved]
+        dense[moved] = [weights.get(names[int(bone)], 0.0) for bone in moved]
     dense = np.maximum(dense, 0.0)
     if dense.sum() <= 0.0:
         raise SkinningError(f"No bone moves '{point.obj.name}' here: give it weights, or drag another point")
@@ -159,8 +160,8 @@ def read_weights_at(
 def find_under_ray(
     skins: Sequence[bpy.types.Object],
     depsgraph: bpy.types.Depsgraph,
-    origin: Sequence[float],
-    direction: Sequence[float],
+    origin: Sequence[float] | Vector,
+    direction: Sequence[float] | Vector,
 ) -> tuple[SkinPoint, np.ndarray] | None:
     """Find the point of the skins that a ray meets first, and where it is; None where it meets none.
 
@@ -171,32 +172,32 @@ def find_under_ray(
     origin, direction : sequences of 3 floats
         World space.
     """
-    origin, direction = np.array(origin), np.array(direction)
+    start, along = np.array(origin), np.array(direction)
     found = []
     for obj in skins:
         skin, matrix = _read_skin(obj, depsgraph)
         with suppress(np.linalg.LinAlgError):
-            crossed = cross_triangles(skin.points, skin.triangles, *carry_ray(np.linalg.inv(matrix), origin, direction))
+            crossed = cross_triangles(skin.points, skin.triangles, *carry_ray(np.linalg.inv(matrix), start, along))
             if crossed is not None:
                 found.append(_make_point(obj, skin, matrix, *crossed))
-    return min(found, key=lambda one: float((one[1] - origin) @ direction), default=None)
+    return min(found, key=lambda one: float((one[1] - start) @ along), default=None)
 
 
 def find_nearest(
-    skins: Sequence[bpy.types.Object], depsgraph: bpy.types.Depsgraph, location: Sequence[float]
+    skins: Sequence[bpy.types.Object], depsgraph: bpy.types.Depsgraph, location: Sequence[float] | Vector
 ) -> tuple[SkinPoint, np.ndarray]:
     """Find the point of the skins that is nearest to a location, 3 floats, world space; and where it is."""
-    location = np.array(location)
+    wanted = np.array(location)
     found = []
     for obj in skins:
         skin, matrix = _read_skin(obj, depsgraph)
         if len(skin.triangles):
             world = skin.points @ matrix[:3, :3].T + matrix[:3, 3]
-            triangles, weights, _ = find_nearest_surface(location[None], world, skin.triangles)
+            triangles, weights, _ = find_nearest_surface(wanted[None], world, skin.triangles)
             found.append(_make_point(obj, skin, matrix, skin.triangles[triangles[0]], weights[0]))
     if not found:
         raise SkinningError("The skin has no faces: drag another mesh")
-    return min(found, key=lambda one: float(np.linalg.norm(one[1] - location)))
+    return min(found, key=lambda one: float(np.linalg.norm(one[1] - wanted)))
 
 
 def _read_skin(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> tuple[PosedSkin, np.ndarray]:

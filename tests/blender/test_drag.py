@@ -307,3 +307,25 @@ def test_a_pin_on_a_hidden_mesh_sleeps():
     other.hide_set(False)
     update()
     assert len(locate_pins(armature, layer, layer.depsgraph)) == 1
+
+
+def test_a_long_chain_keeps_its_shape_through_many_movements():
+    obj, _ = add_posed_tube(bones=16)
+    tip = find_vertex(obj, TIP)
+    for offset in ((-0.8, -0.9, 0.4), (0.9, -0.6, -0.7), (-0.4, 0.5, 0.6)):
+        assert drag(obj, tip, offset, solver="CHAIN") <= NEAR
+    lengths = [(bone.tail - bone.head).length for bone in bpy.data.objects["Rig"].pose.bones]
+    assert lengths == pytest.approx([LENGTH / 16] * 16, rel=1e-4)
+
+
+def test_stiff_axes_rotate_least():
+    angles = []
+    for stiffness in (0.0, 0.99):
+        reset()
+        obj, armature = add_posed_tube()
+        bone = armature.pose.bones["bone.2"]
+        bone.rotation_mode = "XYZ"
+        bone.ik_stiffness_z = stiffness
+        drag(obj, find_vertex(obj, TIP), (-0.8, -0.4, 0.0))
+        angles.append(abs(bone.rotation_euler.z))
+    assert angles[1] < 0.3 * angles[0]

@@ -90,11 +90,10 @@ class Stage:
         xdo("mouseup", 1)
         yield WAIT
 
-    def click(self, vertex: int, *keys: str) -> Iterator[float]:
+    def click(self, vertex: int) -> Iterator[float]:
         self.go(self.see(vertex))
         yield WAIT
-        held = [word for key in keys for word in ("keydown", key, "sleep", 0.2)]
-        xdo(*held, "mousedown", 1, "sleep", 0.1, "mouseup", 1, *(word for key in keys for word in ("keyup", key)))
+        xdo("mousedown", 1, "sleep", 0.1, "mouseup", 1)
         yield WAIT
 
 
@@ -161,8 +160,9 @@ def hold_pins(stage: Stage, check: Any, look: Any) -> Iterator[float]:
     check("a click beside the skin pins nothing", stage.pins == 2)
     selected = [bone for bone in stage.armature.pose.bones if (bone if hasattr(bone, "select") else bone.bone).select]
     check("... and is Blender's own: no bone is selected", not selected)
-    yield from stage.click(tip, "alt")
-    check("Alt click takes all pins off", stage.pins == 0)
+    with bpy.context.temp_override(**stage.window.override()):
+        bpy.ops.supple.clear_pins()
+    check("Clear Pins takes all pins off", stage.pins == 0)
 
 
 def cancel_drag(stage: Stage, check: Any) -> Iterator[float]:
