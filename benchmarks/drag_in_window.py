@@ -4,8 +4,8 @@
 
 With IMAGE, xdotool drags by the mouse, and the steps go into one picture. Without, movements are timed and printed as
 Markdown: all of `SkinDrag.move`, which is the solver, the bones' channels and Blender's evaluation of the pose and the
-skin; that evaluation alone; and drawing the window, which depends on its graphics. The fastest of all movements counts: it is
-the one that the machine was not kept from by other work.
+skin; that evaluation alone; and drawing the window, which depends on its graphics. The fastest of all movements counts:
+it is the one that the machine was not kept from by other work.
 """
 
 from __future__ import annotations

@@ -141,6 +141,7 @@ BLENDERS_OWN = {
     *("Edit", "Preferences", "Get Extensions", "Install from Disk", "Auto Run Python Scripts", "Lock Interface"),
     *("Bind To", "Preserve Volume", "Multi Modifier", "With Automatic Weights", "Deform", "Vertex Mapping", "Curved"),
     *("Child Of", "Copy Location", "Non-Color", "Swing and Y Twist", "Solid", "Add Modifier"),
+    *("Pose", "Pose Options", "Auto IK", "Item", "Inverse Kinematics", "Only Insert Available"),
 }
 """Labels of Blender's that pages name."""
 
