@@ -38,7 +38,7 @@ deform it."""
 DAMPING = 1e-7
 """What each unknown resists in a step, as a share of the skin's stiffness."""
 
-LARGEST_STEP = 0.35
+LARGEST_STEP = 0.2
 """Radians by which a joint may rotate in a step, and share of the character's size by which it may move."""
 
 TRIES = 5
