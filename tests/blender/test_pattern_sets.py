@@ -19,6 +19,7 @@ from supple.deformers import SkinningError
 from supple.deformers.patterns.surface_points import locate_point, surface_frame
 from supple.settings.objects import settings_of
 from supple.tasks.patterns.layout import charts_of, find_center, find_sides
+from supple.tasks.patterns.maps import bind_points, read_amounts
 from supple.tasks.patterns.sets import add_set, find_set_meshes
 
 pytestmark = pytest.mark.python_only("patterns lie alike, whatever evaluates the skin under them")
@@ -296,6 +297,24 @@ def test_a_set_is_one_step_and_comes_once(asset):
     with pytest.raises(RuntimeError, match="is there already"):
         bpy.ops.supple.pattern_set_add(region="ARMS")
     assert len(body.supple.patterns) == 16
+
+
+@pytest.mark.parametrize("name", JOINTS)
+def test_folds_of_a_set_come_where_the_skin_is_pushed_together(asset, name):
+    armature, body = open_character(asset(name)), bpy.data.objects[JOINTS[name]["body"]]
+    bpy.context.view_layer.objects.active = armature
+    assert bpy.ops.supple.pattern_set_add(region="TORSO", folds="COMPRESSION") == {"FINISHED"}
+    found = [pattern for pattern in body.supple.patterns if pattern.driver == "COMPRESSION"]
+    assert found == [pattern for pattern in body.supple.patterns if pattern.kind == "WRINKLE"] != []
+    belly = next(number for number, pattern in enumerate(body.supple.patterns) if pattern.name.startswith("Belly"))
+    seen = []
+    for angle in (0.0, 1.0, -0.6):
+        bend(armature, JOINTS[name]["spine"], Vector((1.0, 0.0, 0.0)), angle)
+        depsgraph = bpy.context.evaluated_depsgraph_get()
+        seen.append(float(np.max(read_amounts(body, bind_points(body), depsgraph)[belly])))
+    assert seen[0] == 0.0
+    assert seen[1] > 0.5
+    assert seen[2] < 0.1
 
 
 def test_a_chosen_garment_has_the_set_instead(asset):
