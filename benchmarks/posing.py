@@ -168,8 +168,9 @@ def measure_times(arguments: argparse.Namespace) -> None:
         subject = read_subject(arguments.assets, name)
         for clusters in (20, 32, 50):
             prepares, begins, events, joints = [], [], [], []
-            for _ in range(3):
-                skin = _time(prepares, partial(subject.prepare, clusters))
+            skin = _time(prepares, partial(subject.prepare, clusters))
+            for _ in range(2):
+                _time(prepares, partial(subject.prepare, clusters))
             for bones, drag, targets in draw_drags(subject, skin, 30):
                 handles = drag.handles
                 drag = _time(begins, partial(begin_drag, skin, bones, handles))
@@ -219,11 +220,9 @@ def measure_flips(arguments: argparse.Namespace) -> None:
                 broken = max(broken, measure_excess(bones, drag))
             largest.append(most)
             flips += most > FLIP
-            for target in [*targets[::-1], drag.begun]:
-                posed = drag.move(target)
-            for _ in range(10):
-                posed = drag.move(drag.begun)
-            back.append(measure_turns(bones, bones.posed, posed).max())
+            for target in [*targets[::-1], *[drag.begun] * 10]:
+                drag.move(target)
+            back.append(measure_turns(bones, bones.posed, drag.posed).max())
         rows.append(
             (
                 name,

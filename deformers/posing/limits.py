@@ -51,7 +51,7 @@ class RotationLimits:
     @property
     def locked(self) -> np.ndarray:
         """Which axes cannot rotate, bool (B, 3)."""
-        return self.highest - self.lowest <= SAME
+        return np.less_equal(self.highest - self.lowest, SAME)
 
     def take(self, bones: np.ndarray | Sequence[int]) -> RotationLimits:
         """Those of some bones, int array of shape (N,)."""
@@ -185,33 +185,3 @@ def angles_within(rotations: np.ndarray, limits: RotationLimits) -> np.ndarray:
     excess = np.abs(both - np.clip(both, limits.lowest, limits.highest))
     cost = np.round(excess.sum(axis=2), 9) * 1e3 + 1e-3 * np.abs(both).sum(axis=2)
     return both[cost.argmin(axis=0), np.arange(len(rotations))]
-
-
-def clamp_rotations(rotations: np.ndarray, limits: RotationLimits, bones: np.ndarray) -> np.ndarray:
-    """Bring local rotations within the limits of their bones, each Euler angle by itself, as Limit Rotation does.
-
-    Parameters
-    ----------
-    rotations : float array, shape (N, 3, 3)
-        Local rotations.
-    limits : RotationLimits
-    bones : int array, shape (N,)
-        Which bone each is of.
-
-    Returns
-    -------
-    float64 array, shape (N, 3, 3)
-        The same numbers where nothing is broken.
-
-    Notes
-    -----
-    A rotation has two triples of Euler angles and whole turns: the one counts that breaks the limits least. So nothing
-    flips at 180 degrees.
-    """
-    own = limits.take(bones)
-    angles = angles_within(rotations, own)
-    clamped = np.clip(angles, own.lowest, own.highest)
-    broken = (np.abs(clamped - angles) > SAME).any(axis=1)
-    result = np.array(rotations, np.float64)
-    result[broken] = rotations_from_angles(clamped[broken], own.orders[broken])
-    return result
