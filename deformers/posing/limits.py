@@ -46,12 +46,12 @@ class RotationLimits:
     @property
     def limited(self) -> np.ndarray:
         """Which bones have a limit on any axis, bool (B,)."""
-        return (np.isfinite(self.lowest) | np.isfinite(self.highest)).any(axis=1)
+        return np.asarray((np.isfinite(self.lowest) | np.isfinite(self.highest)).any(axis=1))
 
     @property
     def locked(self) -> np.ndarray:
         """Which axes cannot rotate, bool (B, 3)."""
-        return np.less_equal(self.highest - self.lowest, SAME)
+        return self.highest - self.lowest <= SAME
 
     def take(self, bones: np.ndarray | Sequence[int]) -> RotationLimits:
         """Those of some bones, int array of shape (N,)."""
