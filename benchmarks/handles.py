@@ -112,7 +112,7 @@ def _miss(held: Held, names: list[str], bone: str) -> float:
     """How far what is wholly in a cage is from where a bone takes it, in sizes of the character."""
     pose = cast(Any, held.armature.pose).bones[bone]
     change = np.array(pose.matrix @ pose.bone.matrix_local.inverted(), np.float64)
-    worst, size = 0.0, float(np.linalg.norm(held.armature.dimensions))
+    worst, size = 0.0, held.armature.dimensions.length
     for skin in held.skins:
         chosen = read_weights(skin, names).sum(axis=1) > LEAST
         to_armature = np.array(held.armature.matrix_world.inverted() @ skin.matrix_world, np.float64)

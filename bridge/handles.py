@@ -175,7 +175,8 @@ def _read_cage(armature: bpy.types.Object, cage: bpy.types.Object, names: Sequen
     number = np.full(len(mesh.vertices), -1)
     number[groups[:, own].argmax(axis=0)] = np.arange(len(own))
     edges, triangles = number[read_edges(mesh)], number[read_triangles(mesh)]
-    heads = [cast(Any, armature.data).bones[names[bone]].head_local for bone in own]
+    bones = cast(Any, armature.data).bones
+    heads = [bones[names[int(bone)]].head_local for bone in own]
     return Cage(
         bones=np.array([index[names[bone]] for bone in own], np.intp),
         points=np.array(heads, np.float64).reshape(-1, 3),
