@@ -176,9 +176,10 @@ def _read_cage(armature: bpy.types.Object, cage: bpy.types.Object, names: Sequen
     number[groups[:, own].argmax(axis=0)] = np.arange(len(own))
     edges, triangles = number[read_edges(mesh)], number[read_triangles(mesh)]
     bones = cast(Any, armature.data).bones
-    heads = [bones[names[int(bone)]].head_local for bone in own]
+    own_names = [names[int(bone)] for bone in own]
+    heads = [bones[name].head_local for name in own_names]
     return Cage(
-        bones=np.array([index[names[bone]] for bone in own], np.intp),
+        bones=np.array([index[name] for name in own_names], np.intp),
         points=np.array(heads, np.float64).reshape(-1, 3),
         edges=edges[(edges >= 0).all(axis=1)],
         triangles=triangles[(triangles >= 0).all(axis=1)],
