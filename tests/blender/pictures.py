@@ -11,7 +11,7 @@ import bpy
 import numpy as np
 
 import checkout
-from scenes import add_face_key, add_tube, animate_key, animate_tube
+from scenes import add_face_key, add_tube, animate_key, animate_tube, distance, points_at
 
 FRAMES = (2, 3, 4)
 WIDTH, HEIGHT = 96, 72
@@ -141,3 +141,25 @@ def render_elsewhere(folder: Path, with_supple: bool, files: list[Path]) -> None
     )
     assert answer.returncode == 0, answer.stdout + answer.stderr
     assert "Traceback" not in answer.stderr, answer.stderr
+
+
+def render_here(folder: Path, case: str, obj: bpy.types.Object) -> Path:
+    """Render the scene, write an object's points by frame, and save the file: for `render_elsewhere`, which gets it."""
+    render_animation(folder / "here" / case)
+    np.savez(folder / "here" / f"{case}.npz", **{str(frame): points_at(obj, frame) for frame in FRAMES})
+    bpy.context.scene.frame_set(7)
+    file = folder / f"{case}.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(file))
+    return file
+
+
+def assert_same_elsewhere(folder: Path, case: str) -> None:
+    """Assert that points and pictures of a case are the same here and where Supple has never been."""
+    places = [folder / where for where in ("here", "without Supple")]
+    here, there = (np.load(place / f"{case}.npz") for place in places)
+    for frame in map(str, FRAMES):
+        assert distance(here[frame], there[frame]) <= 1e-6
+    pictures = [read_pictures(place / case) for place in places]
+    assert_something_to_see(pictures[0])
+    assert count_changed(*pictures) == [0] * len(FRAMES)
+    assert largest_change(*pictures) == 0

@@ -8,11 +8,12 @@ from typing import Any
 import bpy
 import numpy as np
 
-from scenes import add_tube
+from scenes import add_tube, diagonal, evaluated_points
 from supple.bridge.images import new_image
 from supple.settings.events import muted
 from supple.tasks.patterns.edit import new_pattern
-from supple.tasks.patterns.maps import write_maps
+from supple.tasks.patterns.maps import bind_points, draw_points, read_amounts, write_maps
+from supple.tasks.patterns.node_setup import find_modifier
 from supple.tasks.patterns.show import update
 
 TOLERANCE = 1e-5
@@ -103,3 +104,17 @@ def write_all(
 
 def unmap(obj: bpy.types.Object) -> None:
     obj.data.uv_layers.remove(obj.data.uv_layers[0])
+
+
+def compare_displacement(obj: bpy.types.Object) -> float:
+    """Assert that the node modifier moves the skin as Python says; returns how far it moves it, in diagonals."""
+    laid = bind_points(obj)
+    drawn = draw_points(obj, laid.heights, read_amounts(obj, laid, evaluate()))
+    moved, modifier = evaluated_points(obj).astype(np.float64), find_modifier(obj)
+    modifier.show_viewport = False
+    evaluated = obj.evaluated_get(evaluate()).data
+    flat = np.array([vertex.co for vertex in evaluated.vertices])
+    normals = np.array([vertex.vector for vertex in evaluated.vertex_normals])
+    modifier.show_viewport = True
+    assert np.abs(moved - (flat + normals * drawn[:, None])).max() <= TOLERANCE * diagonal(flat)
+    return float(np.abs(drawn).max() / diagonal(flat))

@@ -16,10 +16,11 @@ from pictures import (
     read_pictures,
     render_animation,
     render_elsewhere,
+    render_here,
 )
 from scenes_methods import NODE_BLENDS, choose, name_of
 
-from scenes import bind, distance, points_at, reset
+from scenes import bind, distance, reset
 from supple.settings.objects import settings_of
 
 ENGINES = ("workbench", "cycles", "cycles-blur")
@@ -75,11 +76,7 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
         bind(obj, method=BLENDS[kind][0] if kind in BLENDS else "DLBNT", evaluate="NODES")
         if kind == "made independent":
             bpy.ops.supple.make_independent()
-        render_animation(here / case)
-        np.savez(here / f"{case}.npz", **{str(frame): points_at(obj, frame) for frame in FRAMES})
-        bpy.context.scene.frame_set(7)
-        files.append(folder / f"{case}.blend")
-        bpy.ops.wm.save_as_mainfile(filepath=str(files[-1]))
+        files.append(render_here(folder, case, obj))
     render_elsewhere(folder / "without Supple", False, files)
     return folder
 

@@ -7,10 +7,10 @@ import math
 import bpy
 import numpy as np
 import pytest
-from scenes_maps import TOLERANCE, add_body, add_pattern, evaluate, turn_at_random
+from scenes_maps import add_body, add_pattern, compare_displacement, evaluate, turn_at_random
 from scenes_patterns import full_snapshot
 
-from scenes import add_tube, bind, diagonal, evaluated_points, select, turn
+from scenes import add_tube, bind, evaluated_points, select, turn
 from supple.deformers import SkinningError
 from supple.deformers.patterns.compression import measure_compression
 from supple.settings.objects import settings_of
@@ -181,20 +181,6 @@ def test_a_copy_by_a_mirror_modifier_is_measured_by_its_own_pose():
 
 
 # What is shown
-
-
-def compare_displacement(obj: bpy.types.Object) -> float:
-    """Assert that the node modifier moves the skin as Python says; returns how far it moves it, in diagonals."""
-    laid = bind_points(obj)
-    drawn = draw_points(obj, laid.heights, read_amounts(obj, laid, evaluate()))
-    moved, modifier = evaluated_points(obj).astype(np.float64), find_modifier(obj)
-    modifier.show_viewport = False
-    evaluated = obj.evaluated_get(evaluate()).data
-    flat = np.array([vertex.co for vertex in evaluated.vertices])
-    normals = np.array([vertex.vector for vertex in evaluated.vertex_normals])
-    modifier.show_viewport = True
-    assert np.abs(moved - (flat + normals * drawn[:, None])).max() <= TOLERANCE * diagonal(flat)
-    return float(np.abs(drawn).max() / diagonal(flat))
 
 
 @pytest.mark.parametrize("kind", ("WRINKLE", "BULGE", "BONE"))

@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-import bpy
 import numpy as np
 import pytest
-from scenes_maps import TOLERANCE, add_body, add_overlapping, add_pattern, evaluate, turn_at_random
+from scenes_maps import (
+    TOLERANCE,
+    add_body,
+    add_overlapping,
+    add_pattern,
+    compare_displacement,
+    evaluate,
+    turn_at_random,
+)
 
 from scenes import diagonal, evaluated_points, turn
 from supple.deformers.patterns.heights import KINDS
 from supple.tasks.patterns.maps import bind_points, draw_points, read_amounts
+from supple.tasks.patterns.node_setup import find_modifier
 from supple.tasks.patterns.show import update
 
 pytestmark = pytest.mark.python_only("patterns are shown alike, whatever evaluates the skin under them")
-
-
-def displacer_of(obj: bpy.types.Object) -> bpy.types.Modifier:
-    return next(modifier for modifier in obj.modifiers if modifier.name.startswith("Supple Patterns"))
-
-
-def compare_displacement(obj: bpy.types.Object) -> float:
-    """Assert that the node modifier moves the skin as Python says; returns how far it moves it, in diagonals."""
-    laid = bind_points(obj)
-    drawn = draw_points(obj, laid.heights, read_amounts(obj, laid, evaluate()))
-    moved, modifier = evaluated_points(obj).astype(np.float64), displacer_of(obj)
-    modifier.show_viewport = False
-    evaluated = obj.evaluated_get(evaluate()).data
-    flat = np.array([vertex.co for vertex in evaluated.vertices])
-    normals = np.array([vertex.vector for vertex in evaluated.vertex_normals])
-    modifier.show_viewport = True
-    assert np.abs(moved - (flat + normals * drawn[:, None])).max() <= TOLERANCE * diagonal(flat)
-    return float(np.abs(drawn).max() / diagonal(flat))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -88,7 +78,7 @@ def test_only_bulges_are_displaced_by_kind():
     depsgraph = evaluate()
     laid = bind_points(obj, ["BULGE"])
     drawn = draw_points(obj, laid.heights, read_amounts(obj, laid, depsgraph))
-    moved, modifier = evaluated_points(obj), displacer_of(obj)
+    moved, modifier = evaluated_points(obj), find_modifier(obj)
     modifier.show_viewport = False
     evaluate()
     away = np.linalg.norm(moved - evaluated_points(obj), axis=1)
