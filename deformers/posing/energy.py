@@ -38,7 +38,7 @@ deform it."""
 DAMPING = 1e-7
 """What each unknown resists in a step, as a share of the skin's stiffness."""
 
-LARGEST_STEP = 0.2
+LARGEST_STEP = 0.25
 """Radians by which a joint may rotate in a step, and share of the character's size by which it may move."""
 
 TRIES = 5
@@ -150,7 +150,7 @@ class Drag:
         gradient, hessian, slopes, held = self._differentiate(axes)
         cost, offsets = self._cost(self._joints, self.state), self._offsets(self.state).ravel()
         whole, solve = solve_in_box(hessian, gradient, lower, upper)
-        whole *= min(1.0, LARGEST_STEP / max(self._joints.measure(whole, self._size), 1e-300))
+        whole = self._shorten(whole)
         for attempt in range(TRIES):
             change = SHORTER**attempt * whole
             planned = slopes @ change
@@ -161,8 +161,12 @@ class Drag:
                     self._joints, self.state = joints, state
                     return self._joints.measure(change, self._size) > SETTLED
                 surprise = self._offsets(state).ravel() - offsets - planned
-                change = np.clip(change - solve(held @ surprise), lower, upper)
+                change = self._shorten(np.clip(change - solve(held @ surprise), lower, upper))
         return False
+
+    def _shorten(self, change: np.ndarray) -> np.ndarray:
+        """A change of the unknowns (N,) that takes no joint farther than `LARGEST_STEP`."""
+        return change * min(1.0, LARGEST_STEP / max(self._joints.measure(change, self._size), 1e-300))
 
     def _differentiate(self, axes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """By the unknowns, (N,): the cost's gradient and Hessian, slopes of handles (3 H, N) and springs (N, 3 H)."""

@@ -164,10 +164,13 @@ class JointState:
         )
 
     def measure(self, change: np.ndarray, size: float) -> float:
-        """The largest entry of a change (N,), radians, or shift as a share of the character's size."""
-        units = np.ones(len(change))
-        units[len(change) - self.shifts.size :] = size
-        return float(np.abs(change / units).max(initial=0.0))
+        """How far a change (N,) takes the joint that it takes farthest: radians, or shares of the character's size."""
+        whole = np.zeros(len(self._chosen))
+        whole[self._chosen] = change
+        turns, shifts = np.split(whole.reshape(-1, 3), [len(self.changes)])
+        own, angular = self._by_angle
+        turns = np.where(angular[:, None], (own @ turns[:, :, None])[:, :, 0], turns)
+        return float(np.linalg.norm(np.concatenate([turns, shifts / size]), axis=1).max(initial=0.0))
 
     def changed(self, change: np.ndarray, moved: np.ndarray) -> JointState:
         """The joints after a step.
