@@ -26,7 +26,13 @@ def chosen_meshes(context: bpy.types.Context) -> list[bpy.types.Object]:
     meshes = [obj for obj in context.selected_objects if obj.type == "MESH"]
     if active is not None and active.type == "MESH" and active not in meshes:
         meshes.append(active)
-    return [obj for obj in meshes if not is_hidden_object(obj) and not settings_of(obj).is_handle]
+    return [obj for obj in meshes if not is_hidden_object(obj) and not _is_free_handle(obj)]
+
+
+def _is_free_handle(obj: bpy.types.Object) -> bool:
+    """Whether an object is a cage, and no skin that has anything of Supple to take off."""
+    settings = settings_of(obj)
+    return settings.is_handle and not settings.is_bound and not settings.patterns
 
 
 @contextmanager
