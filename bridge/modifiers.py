@@ -79,6 +79,25 @@ def is_named_for_patterns(modifier: bpy.types.Modifier) -> bool:
     return modifier.name.startswith((PATTERNS_NAME, COMPRESSION_NAME))
 
 
+def find_marked_modifier(obj: bpy.types.Object, name: str, key: str) -> bpy.types.Modifier | None:
+    """Find a node modifier by what its group is marked with.
+
+    Parameters
+    ----------
+    obj : Object
+    name : str
+        How the names of such modifiers begin: one whose group was removed is known by it.
+    key : str
+        Custom property of the group.
+    """
+    for modifier in obj.modifiers:
+        if modifier.type == "NODES":
+            group = modifier.node_group
+            if (group is None and modifier.name.startswith(name)) or (group is not None and key in group):
+                return modifier
+    return None
+
+
 def is_from_library(modifier: bpy.types.Modifier) -> bool:
     """Whether a library override has a modifier from its library: removed, it would come back."""
     return modifier.id_data.override_library is not None and modifier.is_override_data

@@ -6,6 +6,7 @@ attributes of the mesh, as `measure_compression` does, and stores an attribute t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -136,7 +137,7 @@ def _build_law(name: str, *, law: str, tree: str) -> Any:
     shows_all = graph.input("All", "VALUE", "1 to show all of the pattern, whatever its compression")
     beyond = compression * sign - start
     if law == "LOG":
-        amount = graph.add("ShaderNodeMath", beyond.maximum(0.0) + 1.0, 2.718281828459045, operation="LOGARITHM") * gain
+        amount = graph.add("ShaderNodeMath", beyond.maximum(0.0) + 1.0, math.e, operation="LOGARITHM") * gain
     else:
         share = (beyond / (full - start)).clamped()
         amount = share * share * share * (share * (share * 6.0 - 15.0) + 10.0)

@@ -56,7 +56,7 @@ class MotionOperator(ComputingOperator):
 
     def list_steps(self, context: bpy.types.Context, armature: bpy.types.Object) -> Steps:
         """What is done, step by step."""
-        raise NotImplementedError
+        raise AssertionError("each operator has its own")
 
     def finish(self, context: bpy.types.Context, report: Report) -> set[str]:
         """Keep and say what was made."""

@@ -10,7 +10,7 @@ import bpy
 import numpy as np
 
 from ...bridge.charts import compression_name, gauge_names, read_compression
-from ...bridge.modifiers import COMPRESSION_NAME, PATTERNS_NAME, add_modifier, is_from_library
+from ...bridge.modifiers import COMPRESSION_NAME, PATTERNS_NAME, add_modifier, find_marked_modifier, is_from_library
 from ...deformers import SkinningError
 from ...deformers.patterns.chart_mesh import ChartMesh
 from ...deformers.patterns.charts import Chart
@@ -115,12 +115,7 @@ def join_measured(mesh: ChartMesh, measured: Sequence[tuple[int, MeasuredPattern
 
 def find_compression_modifier(obj: bpy.types.Object) -> bpy.types.Modifier | None:
     """The node modifier that measures compression, also one whose group was removed."""
-    for modifier in obj.modifiers:
-        if modifier.type == "NODES":
-            group = modifier.node_group
-            if (group is None and modifier.name.startswith(COMPRESSION_NAME)) or (group is not None and KEY in group):
-                return modifier
-    return None
+    return find_marked_modifier(obj, COMPRESSION_NAME, KEY)
 
 
 def show_measured(obj: bpy.types.Object, measured: Measured) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from ...bridge import drivers, materials
 from ...bridge.charts import PREFIX, chart_name, compression_name
 from ...bridge.drivers import DrivingJoint
-from ...bridge.modifiers import PATTERNS_NAME, is_from_library, read_input, write_input
+from ...bridge.modifiers import PATTERNS_NAME, find_marked_modifier, is_from_library, read_input, write_input
 from ...deformers.patterns.charts import Chart
 from ...deformers.patterns.heights import Relief, Response
 from ...nodes.graph import HIDDEN
@@ -149,12 +149,7 @@ def _ensure_group(obj: bpy.types.Object, kind: str, name: str, build: Any, shown
 
 def find_modifier(obj: bpy.types.Object) -> bpy.types.Modifier | None:
     """The node modifier that displaces an object's patterns, also one whose group was removed."""
-    for modifier in obj.modifiers:
-        if modifier.type == "NODES":
-            group = modifier.node_group
-            if (group is None and modifier.name.startswith(PATTERNS_NAME)) or (group is not None and KEY in group):
-                return modifier
-    return None
+    return find_marked_modifier(obj, PATTERNS_NAME, KEY)
 
 
 def show_displaced(obj: bpy.types.Object, laid: Sequence[ShownPattern], shown: Sequence[NodePattern]) -> None:
