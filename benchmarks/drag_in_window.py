@@ -36,7 +36,7 @@ from benchmarks.timing import print_versions
 VIEW = Euler((radians(84.0), 0.0, radians(28.0)))
 CENTER, DISTANCE = Vector((0.0, 0.0, 0.82)), 2.15
 PINS = ("foot.L", "foot.R")
-DRAGS = (("wrist.L", (-40.0, 175.0)), ("spine05", (-10.0, -110.0)), ("wrist.R", (25.0, 130.0)))
+DRAGS = (("wrist.L", (-40.0, 175.0)), ("spine05", (-10.0, -65.0)), ("wrist.R", (25.0, 130.0)))
 """What is dragged, by a bone that the skin there follows, and by how many pixels."""
 CROP = "420x700+350+100"
 """The character, in the window."""
