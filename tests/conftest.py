@@ -8,7 +8,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-ASSETS = ROOT.parent / "shared" / "assets"  # real characters; not part of the product
+HUMAN = "human"
+"""The real character that is part of the repository: dressed, animated, of 6,617 vertices."""
+
+ASSETS = ROOT.parent / "shared" / "assets"
+"""Real characters that are not: larger, and other bodies."""
+
+
+def path_of(character: str, suffix: str = ".blend") -> Path:
+    return (ROOT / "demo" if character == HUMAN else ASSETS) / character / f"{character}{suffix}"
 
 
 def load_package() -> None:
@@ -25,14 +33,25 @@ def load_package() -> None:
 load_package()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--thorough", action="store_true", help="also what is marked so, at more points, for longer")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run what is marked ``characters("fox", ...)`` on the human, and on those of these that are at hand."""
+    marker = metafunc.definition.get_closest_marker("characters")
+    if marker is not None:
+        metafunc.parametrize("character", [HUMAN, *(name for name in marker.args if path_of(name).is_file())])
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    left_out = [item for item in items if item.get_closest_marker("thorough") and not config.getoption("thorough")]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
+
 @pytest.fixture
 def asset() -> Callable[..., Path]:
-    """Return the path of a real character's file: ``asset("mh_human")``, or ``asset("mh_human", ".npz")``."""
-
-    def path_of(name: str, suffix: str = ".blend") -> Path:
-        path = ASSETS / name / f"{name}{suffix}"
-        if not path.is_file():
-            pytest.skip(f"the real character {path.name} is not in {ASSETS}, which is not part of the repository")
-        return path
-
+    """Return the path of a real character's file: ``asset("human")``, or ``asset("human", ".npz")``."""
     return path_of

@@ -40,14 +40,10 @@ class EnabledModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--evaluate", choices=("PYTHON", "NODES"), default="PYTHON", help="what computes deformations")
-    parser.addoption("--thorough", action="store_true", help="fill disks at 20 points of a write, kill 100 times")
     parser.addoption("--disk", help="a small disk to fill, mounted for that; without it, files may get only so long")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    scenes.EVALUATE = config.getoption("evaluate")
-    config.addinivalue_line("markers", "python_only(reason): is about evaluation by Python")
     checkout.enable(RESOURCES / "checkout")
     for name in [name for name in sys.modules if name.partition(".")[0] == "supple"]:
         del sys.modules[name]
@@ -58,23 +54,6 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure() -> None:
     checkout.disable()
     shutil.rmtree(RESOURCES, ignore_errors=True)
-
-
-ALIKE = {"bad_input", "test_cli_ends.py", "test_endurance.py", "test_full_disk.py", "test_kills.py"}
-"""What depends little on Blender, and not on what evaluates."""
-
-
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    is_run = scenes.IS_OLDEST_OR_NEWEST and scenes.EVALUATE == "PYTHON"
-    is_asked_for = any(name in argument for name in ALIKE for argument in config.args)
-    return True if collection_path.name in ALIKE and not (is_run or is_asked_for) else None
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        marker = item.get_closest_marker("python_only")
-        if marker is not None and scenes.EVALUATE == "NODES":
-            item.add_marker(pytest.mark.skip(reason=marker.args[0]))
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ IS_OLDEST_OR_NEWEST = not (4, 3, 0) <= bpy.app.version < (5, 1, 0)
 """Whether all tests are run: 4.5 and 5.0 have nothing that neither 4.2 nor 5.2 has."""
 
 EVALUATE = "PYTHON"
-"""What computes the deformation in these tests: pytest's option --evaluate."""
+"""What computes the deformation of what `bind` binds: the fixture `evaluator` changes it for a test."""
 
 CHARACTERS = (
     "cesium_man", "fox", "human_male", "kaykit_knight", "khronos_fox", "mh_human", "mh_human_game",
@@ -215,7 +215,7 @@ def animate_key(key: bpy.types.ShapeKey) -> None:
 
 
 def bind(*objects: bpy.types.Object, method: str = "DLBNT", evaluate: str = "") -> None:
-    """Select these objects and bind them, by what --evaluate says if not told otherwise."""
+    """Select these objects and bind them, by what the fixture `evaluator` says if not told otherwise."""
     select(*objects)
     bpy.ops.supple.bind(method=method, evaluate=evaluate or EVALUATE)
 

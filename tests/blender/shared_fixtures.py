@@ -21,6 +21,13 @@ def progress_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(messages, "BETWEEN_REPORTS", math.inf)
 
 
+@pytest.fixture(params=["PYTHON", "NODES"])
+def evaluator(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Run the test twice: what `scenes.bind` binds is evaluated by Python, then by nodes."""
+    monkeypatch.setattr(scenes, "EVALUATE", request.param)
+    return request.param
+
+
 @pytest.fixture
 def fillings(monkeypatch: pytest.MonkeyPatch) -> list:
     """Grows by one with each mesh that is filled with particles."""
@@ -93,6 +100,6 @@ def built_groups(scene: bpy.types.Scene, groups_file: Path) -> None:
 
 @pytest.fixture
 def built_groups_if_evaluated(request: pytest.FixtureRequest) -> None:
-    """The same where --evaluate makes nodes of what the tests bind."""
+    """The same where nodes are made of what the test binds; to be asked for after `evaluator`."""
     if scenes.EVALUATE == "NODES":
         request.getfixturevalue("built_groups")
