@@ -8,7 +8,7 @@ from pathlib import Path
 
 import bpy
 
-from .picture import CLAY, INK, LABEL_WIDTH, Row, add_arm, add_camera, add_text, plain_material, render
+from .picture import CLAY, INK, LABEL_WIDTH, Row, add_camera, add_mesh, add_text, plain_material, render
 from .subjects import Subject, show_pose
 
 
@@ -73,7 +73,7 @@ def render_patterns(subject: Subject, path: Path) -> None:
     for column, (title, mesh) in enumerate((("Supple Centers", bare), ("with patterns", patterned))):
         middle = LABEL_WIDTH + column + 0.5
         add_text(scene, title, (middle, -TOP / 2.0), 0.06, ink)
-        add_arm(scene, mesh, ROW, (middle, -TOP - ROW.height / 2.0), clay)
+        add_mesh(scene, mesh, ROW, (middle, -TOP - ROW.height / 2.0), clay)
     add_text(scene, ROW.label, (LABEL_WIDTH / 2.0, -TOP - ROW.height / 2.0), 0.05, ink)
     add_camera(scene, LABEL_WIDTH + 2.0, TOP + ROW.height + 0.04)
     render(scene, path)

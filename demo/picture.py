@@ -20,9 +20,9 @@ PAPER = (0.83, 0.83, 0.82)
 
 @dataclass(frozen=True)
 class Row:
-    """How a pose is shown: what its row is called, its height, and the view of the arm (Euler angles in degrees).
+    """How a pose is shown: what its row is called, its height, and the view (Euler angles in degrees).
 
-    The arm is turned, enlarged by `scale`, and moved so that `center`, a point of the posed arm in meters, lies in the
+    What is shown is turned, enlarged by `scale`, and moved so that `center`, a point of it in meters, lies in the
     middle of the cell.
     """
 
@@ -59,7 +59,7 @@ def render_comparison(subjects: list[Subject], captions: dict[tuple[str, str], s
         add_text(scene, row.label, (LABEL_WIDTH / 2.0, top - row.height / 2.0), 0.06, ink)
         for column, subject in enumerate(subjects):
             middle = (LABEL_WIDTH + (column + 0.5) * COLUMN_WIDTH, top - row.height / 2.0)
-            add_arm(scene, baked[pose, subject.method], row, middle, clay)
+            add_mesh(scene, baked[pose, subject.method], row, middle, clay)
             add_text(scene, captions[pose, subject.method], (middle[0], top - row.height + 0.035), 0.042, ink)
         top -= row.height
     add_camera(scene, width, -top + BORDER)
@@ -71,7 +71,7 @@ def bake_mesh(subject: Subject, pose: str) -> bpy.types.Mesh:
     return bpy.data.meshes.new_from_object(show_pose(subject, pose))
 
 
-def add_arm(
+def add_mesh(
     scene: bpy.types.Scene, mesh: bpy.types.Mesh, row: Row, middle: tuple[float, float], material: bpy.types.Material
 ) -> None:
     """Show a mesh in the middle (x, z) of its cell."""

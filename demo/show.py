@@ -22,6 +22,7 @@ from .patterns import render_patterns
 from .picture import render_comparison
 from .subjects import METHODS, Subject, build_subject, posed_points, time_frames
 from .topology import triangulate
+from .walk import show_walk
 
 PLACES = {"elbow": (0.23, 0.35), "forearm": (0.35, 0.58)}
 """Where cross-sections are measured: from where to where along the arm at rest, in meters."""
@@ -71,10 +72,10 @@ def show(folder: Path, vertices: int) -> None:
         render_comparison(subjects, captions, folder / "comparison.png")
     with step("Laying skin patterns on an arm and rendering them"):
         render_patterns(build_subject("Centers", arm), folder / "patterns.png")
-    with step("Saving the arm that Centers deforms, and baking it"):
-        save_character(subjects[METHODS.index("Centers")], folder)
-    for name in ("comparison.png", "patterns.png", "arm.blend", "arm.pc2"):
-        print(f"  {folder / name}")
+    with step("Binding a dressed human, rendering it in a walk and a squat, saving and baking it"):
+        files = show_walk(folder)
+    for path in (folder / "comparison.png", folder / "patterns.png", *files):
+        print(f"  {path}")
 
 
 def keyed_points(arm: Arm, pose: str) -> Array:
@@ -130,17 +131,3 @@ def table(measures: dict[tuple[str, str], Measure], times: dict[str, float]) -> 
         "In `stretch` and `all` the bones' scale itself makes the forearm's section 64 % and the hand 1.5 × as long.",
         "ms a pose: median of all that Blender does to show a frame, all methods in turn.",
     ]
-
-
-def save_character(subject: Subject, folder: Path) -> None:
-    """Leave only one subject in the file and save it live; then bake its animation into a point cache."""
-    bpy.context.window.scene = subject.scene
-    for scene in [scene for scene in bpy.data.scenes if scene != subject.scene]:
-        for obj in list(scene.objects):
-            bpy.data.objects.remove(obj)
-        bpy.data.scenes.remove(scene)
-    while bpy.data.orphans_purge():
-        pass  # what was used only by what is gone is unused now
-    subject.scene.name, subject.obj.name, subject.armature.name = "Scene", "Arm", "Arm Armature"
-    bpy.ops.wm.save_as_mainfile(filepath=str(folder / "arm.blend"), copy=True)
-    bpy.ops.supple.bake_cache(filepath=str(folder / "arm.pc2"), frame_start=FRAME_START, frame_end=FRAME_END)
