@@ -14,6 +14,7 @@ import numpy as np
 from ..deformers.errors import SkinningError
 
 Format = Literal["png16", "exr"]
+SUFFIXES: dict[Format, str] = {"png16": ".png", "exr": ".exr"}
 
 STEPS = 65535  # of 16 bits
 BLOCK = 64  # rows of a PNG that are made at a time

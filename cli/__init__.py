@@ -1,6 +1,7 @@
 """Headless: `blender --command supple ...`, and `main(argv)` for Python on the bpy wheel.
 
-`arguments.py` has the commands' options, `commands.py` what they do, `messages.py` what is printed.
+`arguments.py` has the commands' options, `work.py` what they do, `messages.py` what is printed. Blender is needed where
+a command runs: wrong arguments are refused without it.
 """
 
 from __future__ import annotations
@@ -8,8 +9,6 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Sequence
-
-import bpy
 
 from ..deformers import SkinningError
 from .arguments import USAGE, build_parser
@@ -37,7 +36,9 @@ def main(argv: Sequence[str]) -> int:
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else USAGE
     try:
-        arguments.run(arguments)
+        from .work import WORK
+
+        WORK[arguments.command](arguments)
     except SkinningError as error:
         return _fail(str(error), arguments)
     except MemoryError:
@@ -75,10 +76,14 @@ _command = None
 
 def register() -> None:
     global _command
+    import bpy
+
     _command = bpy.utils.register_cli_command("supple", main)
 
 
 def unregister() -> None:
     global _command
+    import bpy
+
     bpy.utils.unregister_cli_command(_command)
     _command = None

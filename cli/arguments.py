@@ -1,33 +1,22 @@
-"""What the command line takes: its commands and their options."""
+"""What the command line takes: its commands and their options. Wrong ones are refused without Blender."""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any, NoReturn
+from typing import Any, NoReturn, get_args
 
-from ..deformers import DEFAULT_METHOD, METHODS
+from ..bridge.image_files import SUFFIXES
+from ..deformers import COMPARED, DEFAULT_METHOD, METHODS
 from ..deformers.automatic_weights import METHODS as AUTOMATIC_WEIGHTS
-from ..settings.objects import EVALUATE_ITEMS
-from ..tasks.check.run import COMPARED
-from ..tasks.corrections.from_source import ANGLES
-from ..tasks.engine_copy.copy import TARGETS
-from ..tasks.patterns.maps import SUFFIXES
-from ..tasks.weights.automatic import MODES
-from .bakes import add_apply, add_bake, add_join
-from .commands import (
-    WEIGHT_METHODS,
-    bind_characters,
-    compare_methods,
-    correct_meshes,
-    make_copy,
-    show_info,
-    weight_meshes,
-    write_patterns,
-)
-from .farm import add_farm
+from ..deformers.corrections.rotation_choice import ANGLES
+from ..deformers.method import EVALUATE_ITEMS
+from ..deformers.weight_editing.edits import Mode
+from ..tasks.engine_copy.targets import TARGETS
+from ..tasks.motion.options import LOOP_DEFAULTS
+from .bake_arguments import add_apply, add_bake, add_farm, add_join
 from .messages import tell
-from .motion import add_motion
 from .options import (
+    WEIGHT_METHODS,
     add_choices,
     add_expect,
     add_file,
@@ -35,10 +24,13 @@ from .options import (
     add_progress,
     read_angle,
     read_angles,
+    read_count,
     read_length,
     read_names,
     read_number,
+    read_pair,
     read_path,
+    read_seconds,
 )
 
 USAGE = 2
@@ -56,7 +48,7 @@ class _Parser(argparse.ArgumentParser):
 
 def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="supple", description="Deform and weight characters with Supple, without a window")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(title="commands", required=True, dest="command", metavar="COMMAND")
     for add_command in ADDED:
         add_command(commands)
     return parser
@@ -68,7 +60,6 @@ def _add_info(commands: Any) -> None:
     add_expect(info)
     add_progress(info)
     add_file(info)
-    info.set_defaults(run=show_info)
 
 
 def _add_bind(commands: Any) -> None:
@@ -89,7 +80,6 @@ def _add_bind(commands: Any) -> None:
     binder.add_argument("--output", type=read_path, required=True, metavar="NEW.blend", help="file to save")
     add_choices(binder)
     add_file(binder)
-    binder.set_defaults(run=bind_characters)
 
 
 def _add_patterns(commands: Any) -> None:
@@ -102,7 +92,6 @@ def _add_patterns(commands: Any) -> None:
     drawer.add_argument("--width", type=int, default=1024, metavar="PIXELS", help="width and height; 1024 if not given")
     drawer.add_argument("--output", type=read_path, required=True, metavar="FOLDER", help="folder for the height maps")
     add_file(drawer)
-    drawer.set_defaults(run=write_patterns)
 
 
 def _add_weights(commands: Any) -> None:
@@ -122,7 +111,7 @@ def _add_weights(commands: Any) -> None:
     )
     weigher.add_argument(
         "--mode",
-        choices=tuple(mode.lower() for mode in MODES),
+        choices=tuple(mode.lower() for mode in get_args(Mode)),
         default="replace",
         help="how new weights combine with existing ones; replace if not given",
     )
@@ -133,7 +122,6 @@ def _add_weights(commands: Any) -> None:
     weigher.add_argument("--output", type=read_path, required=True, metavar="NEW.blend", help="file to save")
     weigher.add_argument("--report", choices=("text", "json"), default="text", help="report form; text if not given")
     add_file(weigher)
-    weigher.set_defaults(run=weight_meshes)
 
 
 def _add_compare(commands: Any) -> None:
@@ -158,7 +146,6 @@ def _add_compare(commands: Any) -> None:
         "--sheet", type=read_path, metavar="OUT.png", help="picture of the worst joints by each method"
     )
     add_file(comparer)
-    comparer.set_defaults(run=compare_methods)
 
 
 def _add_copy(commands: Any) -> None:
@@ -183,7 +170,6 @@ def _add_copy(commands: Any) -> None:
     copier.add_argument("--save", type=read_path, metavar="NEW.blend", help="also save the .blend file with the copy")
     copier.add_argument("--report", choices=("text", "json"), default="text", help="report form; text if not given")
     add_file(copier)
-    copier.set_defaults(run=make_copy)
 
 
 def _add_correct(commands: Any) -> None:
@@ -214,7 +200,45 @@ def _add_correct(commands: Any) -> None:
     )
     corrector.add_argument("--output", type=read_path, required=True, metavar="NEW.blend", help="file to save")
     add_file(corrector)
-    corrector.set_defaults(run=correct_meshes)
+
+
+def _add_motion(commands: Any) -> None:
+    mover = commands.add_parser("motion", help="compare actions frame by frame, close them to loops, join them")
+    mover.add_argument("what", choices=("compare", "loop", "join"), help="what to do")
+    add_file(mover)
+    mover.add_argument(
+        "--action",
+        action="append",
+        metavar="NAME",
+        help="action; give it twice for two of them. What the armature plays if not given",
+    )
+    mover.add_argument("--armature", metavar="NAME", help="armature; the scene's only one if not given")
+    mover.add_argument(
+        "--pair",
+        type=read_pair,
+        metavar="A:B",
+        help="join: frame of each action at the seam. loop: its first and last frame. The most alike if not given. "
+        "Below zero: --pair=-10:20",
+    )
+    mover.add_argument(
+        "--blend",
+        type=read_seconds,
+        default=LOOP_DEFAULTS.blend,
+        metavar="SECONDS",
+        help="how long both motions are blended; as long as they need if not given",
+    )
+    mover.add_argument("--no-hold", action="store_true", help="do not hold feet that are planted at the seam")
+    mover.add_argument("--in-place", action="store_true", help="loop: the body stays in its place")
+    mover.add_argument(
+        "--repeats",
+        type=read_count,
+        default=LOOP_DEFAULTS.repeats,
+        metavar="N",
+        help=f"loop: cycles that are played; {LOOP_DEFAULTS.repeats} if not given",
+    )
+    mover.add_argument("--image", type=read_path, metavar="OUT.png", help="compare: picture of the table")
+    mover.add_argument("--output", type=read_path, metavar="NEW.blend", help="loop and join: file to save")
+    mover.add_argument("--report", choices=("text", "json"), default="text", help="report form; text if not given")
 
 
 ADDED = (
@@ -226,7 +250,7 @@ ADDED = (
     _add_compare,
     _add_copy,
     _add_correct,
-    add_motion,
+    _add_motion,
     add_join,
     add_apply,
     add_farm,

@@ -1,4 +1,4 @@
-"""Bakes from the command line: `bake`, `join` and `apply`, what they take and what they do."""
+"""Bakes from the command line: what `bake`, `join` and `apply` do."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import argparse
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import bpy
 
 from ..bridge.blend_files import open_file, save_copy
 from ..bridge.files import check_writable, filling, make_folder, open_replacing
 from ..bridge.point_caches import CacheHeader, join_caches
-from ..deformers import METHODS, SkinningError
+from ..deformers import SkinningError
 from ..settings.objects import settings_of
 from ..tasks.bake.apply import apply_caches
 from ..tasks.bake.caches import write_caches
-from ..tasks.bake.inputs import Inputs, open_with_inputs
+from ..tasks.bake.inputs import open_with_inputs
 from ..tasks.bake.joining import join_parts
+from ..tasks.bake.made_from import Inputs
 from ..tasks.bake.parts import Part, bake_parts, plan_parts
 from ..tasks.bake.posed_frames import find_meshes
 from ..tasks.bake.shape_keys import bake_shape_keys
@@ -28,79 +28,7 @@ from ..tasks.skin.baked import show_caches
 from ..tasks.skin.bind import bind
 from .commands import choose_frames, choose_settings, find_object, report_particles
 from .messages import answer, report_steps, tell
-from .options import add_choices, add_expect, add_file, add_frames, add_progress, read_path, words_of_choices
-
-
-def add_bake(commands: Any) -> None:
-    baker = commands.add_parser("bake", help="bake the frames of characters")
-    chosen = baker.add_mutually_exclusive_group()
-    chosen.add_argument(
-        "--object", action="append", metavar="NAME", help="mesh to bake; the only one that is bound if not given"
-    )
-    chosen.add_argument("--all", action="store_true", help="bake every mesh that is bound, or that --method can bind")
-    baker.add_argument("--method", choices=tuple(METHODS), help="method to bind with first; as bound if not given")
-    add_frames(baker, "frames to bake")
-    baker.add_argument(
-        "--format", choices=("pc2", "shape-keys"), default="pc2", help="what to bake to; pc2 if not given"
-    )
-    baker.add_argument(
-        "--output",
-        type=read_path,
-        required=True,
-        metavar="PATH",
-        help="PC2 file to write; a folder for several meshes or ranges of frames; with shape keys the .blend file",
-    )
-    baker.add_argument(
-        "--save", type=read_path, metavar="NEW.blend", help="also save the .blend file, set to play the PC2 files"
-    )
-    add_progress(baker)
-    baker.add_argument(
-        "--part",
-        action="store_true",
-        help="bake one of several parts to a folder, if it is not there already; supple join joins them",
-    )
-    add_expect(baker)
-    add_choices(baker)
-    add_file(baker)
-    baker.set_defaults(run=bake_frames)
-
-
-def add_join(commands: Any) -> None:
-    joiner = commands.add_parser("join", help="join PC2 files of successive frames into one")
-    joiner.add_argument(
-        "parts",
-        type=read_path,
-        nargs="+",
-        metavar="PART.pc2",
-        help="files to join, in the order of their frames; or one folder of parts, as bake --part writes them",
-    )
-    add_frames(joiner, "frames to join from a folder", "an error")
-    add_expect(joiner)
-    add_progress(joiner)
-    joiner.add_argument(
-        "--output", type=read_path, required=True, metavar="PATH", help="PC2 file to write; from a folder, a folder"
-    )
-    joiner.set_defaults(run=join_files)
-
-
-def add_apply(commands: Any) -> None:
-    applier = commands.add_parser("apply", help="have a file play baked point caches, so that it needs no Supple")
-    applier.add_argument(
-        "--cache", type=read_path, required=True, metavar="FOLDER", help="folder of PC2 files with their JSON files"
-    )
-    applier.add_argument(
-        "--object", action="append", metavar="NAME", help="mesh to play its cache; all that have one if not given"
-    )
-    applier.add_argument("--output", type=read_path, required=True, metavar="NEW.blend", help="file to save")
-    applier.add_argument(
-        "--render-script",
-        type=read_path,
-        metavar="SCRIPT",
-        help="also write what renders single frames of NEW.blend in a Blender without Supple",
-    )
-    add_progress(applier)
-    add_file(applier)
-    applier.set_defaults(run=apply_bakes)
+from .options import words_of_choices
 
 
 def bake_frames(arguments: argparse.Namespace) -> None:

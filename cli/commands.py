@@ -34,9 +34,7 @@ from ..tasks.skin.inspect import describe_file
 from ..tasks.steps import take_all
 from ..tasks.weights.automatic import Options, assign_weights
 from .messages import answer, report_steps, tell, tell_shares
-
-WEIGHT_METHODS = {word: method.key for method in AUTOMATIC_WEIGHTS.values() for word in method.words}
-"""The methods of automatic weights by their words, former ones too."""
+from .options import WEIGHT_METHODS
 
 
 def find_object(name: str) -> bpy.types.Object:

@@ -1,11 +1,9 @@
-"""Motions from the command line: `motion`, what it takes and what it does."""
+"""Motions from the command line: what `motion` does."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import re
-from typing import Any
 
 import bpy
 
@@ -14,74 +12,12 @@ from ..bridge.files import check_writable
 from ..bridge.images import save_picture
 from ..deformers import SkinningError
 from ..tasks.motion.compare import Comparison, compare_actions, find_rate
+from ..tasks.motion.options import LoopOptions, Options
 from ..tasks.motion.picture import show_table
 from ..tasks.motion.report import Report
-from ..tasks.motion.seams import LoopOptions, Options, join_actions, make_loop
+from ..tasks.motion.seams import join_actions, make_loop
 from ..tasks.steps import take_all
 from .messages import answer, tell_shares
-from .options import add_file, read_path
-
-LOOP_DEFAULTS = LoopOptions()
-
-
-def add_motion(commands: Any) -> None:
-    mover = commands.add_parser("motion", help="compare actions frame by frame, close them to loops, join them")
-    mover.add_argument("what", choices=("compare", "loop", "join"), help="what to do")
-    add_file(mover)
-    mover.add_argument(
-        "--action",
-        action="append",
-        metavar="NAME",
-        help="action; give it twice for two of them. What the armature plays if not given",
-    )
-    mover.add_argument("--armature", metavar="NAME", help="armature; the scene's only one if not given")
-    mover.add_argument(
-        "--pair",
-        type=read_pair,
-        metavar="A:B",
-        help="join: frame of each action at the seam. loop: its first and last frame. The most alike if not given. "
-        "Below zero: --pair=-10:20",
-    )
-    mover.add_argument(
-        "--blend",
-        type=read_seconds,
-        default=LOOP_DEFAULTS.blend,
-        metavar="SECONDS",
-        help="how long both motions are blended; as long as they need if not given",
-    )
-    mover.add_argument("--no-hold", action="store_true", help="do not hold feet that are planted at the seam")
-    mover.add_argument("--in-place", action="store_true", help="loop: the body stays in its place")
-    mover.add_argument(
-        "--repeats",
-        type=read_count,
-        default=LOOP_DEFAULTS.repeats,
-        metavar="N",
-        help=f"loop: cycles that are played; {LOOP_DEFAULTS.repeats} if not given",
-    )
-    mover.add_argument("--image", type=read_path, metavar="OUT.png", help="compare: picture of the table")
-    mover.add_argument("--output", type=read_path, metavar="NEW.blend", help="loop and join: file to save")
-    mover.add_argument("--report", choices=("text", "json"), default="text", help="report form; text if not given")
-    mover.set_defaults(run=move)
-
-
-def read_pair(text: str) -> tuple[int, int]:
-    match = re.fullmatch(r"(-?\d{1,7}):(-?\d{1,7})", text)
-    if match is None:
-        raise argparse.ArgumentTypeError(f"'{text}' are no two frames: write them as 24:10")
-    return int(match[1]), int(match[2])
-
-
-def read_seconds(text: str) -> float:
-    match = re.fullmatch(r"\d{1,3}(\.\d*)?|\.\d+", text)
-    if match is None or float(text) > 10.0:
-        raise argparse.ArgumentTypeError(f"'{text}' are no seconds: give 0 to 10")
-    return float(text)
-
-
-def read_count(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 1000:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number of cycles: give 1 to 1000")
-    return int(text)
 
 
 def move(arguments: argparse.Namespace) -> None:

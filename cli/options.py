@@ -1,4 +1,4 @@
-"""What options of several commands take: files, frames, lengths, and the words for them."""
+"""What options take: files, frames, lengths, and the words for them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from ..deformers import SkinningError
+from ..deformers.automatic_weights import METHODS as AUTOMATIC_WEIGHTS
 from ..deformers.skinning.dlbnt import ORDER
-from ..tasks.bake.inputs import Inputs
+from ..tasks.bake.made_from import Inputs
 from ..tasks.frames import parse_frames
 from .messages import PROGRESS
 
 CHOICES = ("method", "order", "sharpness", "bulge_limit", "contact")
 """Options that say by what and how a mesh is bound."""
+
+WEIGHT_METHODS = {word: method.key for method in AUTOMATIC_WEIGHTS.values() for word in method.words}
+"""The methods of automatic weights by their words, former ones too."""
 
 
 def add_file(command: argparse.ArgumentParser) -> None:
@@ -112,4 +116,24 @@ def read_path(text: str) -> Path:
 def read_number(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"'{text}' is not a number of bones: give 0 or more")
+    return int(text)
+
+
+def read_pair(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(-?\d{1,7}):(-?\d{1,7})", text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"'{text}' are no two frames: write them as 24:10")
+    return int(match[1]), int(match[2])
+
+
+def read_seconds(text: str) -> float:
+    match = re.fullmatch(r"\d{1,3}(\.\d*)?|\.\d+", text)
+    if match is None or float(text) > 10.0:
+        raise argparse.ArgumentTypeError(f"'{text}' are no seconds: give 0 to 10")
+    return float(text)
+
+
+def read_count(text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 1000:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of cycles: give 1 to 1000")
     return int(text)

@@ -26,7 +26,11 @@ METHODS: dict[str, Method] = {key: module.INFO for key, module in DEFORMERS.item
 
 DEFAULT_METHOD = centers.INFO.key
 
+COMPARED = (ssd.INFO.key, dlb.INFO.key, DEFAULT_METHOD)
+"""Methods that a check compares beside the one in use: Blender's two, and the default."""
+
 __all__ = [
+    "COMPARED",
     "DEFAULT_METHOD",
     "DEFORMERS",
     "METHODS",

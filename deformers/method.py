@@ -12,6 +12,16 @@ from .errors import SkinningError
 UNLIMITED = 1e30
 """Highest value of a choice that has no limit."""
 
+EVALUATE_ITEMS = (
+    ("NODES", "Nodes", "Deform by the node modifier itself, even where Supple is not installed"),
+    (
+        "PYTHON",
+        "Python",
+        "Deform by Supple wherever it is installed: every Blender, every method, bone envelopes too",
+    ),
+)
+"""What computes a deformation: key, label, tooltip."""
+
 
 @dataclass(frozen=True)
 class Choice:

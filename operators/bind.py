@@ -11,8 +11,9 @@ from bpy.props import BoolProperty, EnumProperty
 
 from ..bridge.carriers import is_hidden_object
 from ..deformers import METHODS, SkinningError
+from ..deformers.method import EVALUATE_ITEMS
 from ..settings.character import list_meshes, list_ticked
-from ..settings.objects import EVALUATE_ITEMS, METHOD_ITEMS, settings_of
+from ..settings.objects import METHOD_ITEMS, settings_of
 from ..tasks.skin.bind import bind, bind_each, describe_particles, make_independent, unbind
 from ..tasks.skin.live import without_changes
 from ..translations import translate

@@ -15,10 +15,10 @@ from ..settings.engine_copy import OPTIONS, EngineCopyOptions, copy_settings, fi
 from ..settings.objects import settings_of
 from ..tasks.actions import list_actions
 from ..tasks.engine_copy.examples import Options
-from ..tasks.engine_copy.export import SUFFIXES
 from ..tasks.engine_copy.report import Report
 from ..tasks.engine_copy.run import export_copy, make_engine_copy
 from ..tasks.engine_copy.show import go_to_worst, hide_copy, show_copy
+from ..tasks.engine_copy.targets import SUFFIXES
 from ..tasks.skin.live import without_changes
 from ..translations import translate
 from .computing import ComputingOperator

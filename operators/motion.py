@@ -11,9 +11,10 @@ from ..deformers import SkinningError
 from ..settings.character import find_armature
 from ..settings.motion import find_names, find_transition, motion_settings
 from ..tasks.motion.compare import Comparison, compare_actions, find_rate
+from ..tasks.motion.options import LoopOptions, Options
 from ..tasks.motion.picture import show_table
 from ..tasks.motion.report import Report
-from ..tasks.motion.seams import LoopOptions, Options, join_actions, make_loop
+from ..tasks.motion.seams import join_actions, make_loop
 from ..tasks.steps import Steps
 from ..translations import translate
 from .computing import ComputingOperator

@@ -9,9 +9,10 @@ from typing import Any
 import bpy
 
 from ..deformers import DEFAULT_METHOD, METHODS
+from ..deformers.method import EVALUATE_ITEMS
 from .bones import TWIST_ITEMS
 from .choices import METHOD_ITEMS, choice_properties
-from .objects import CHOICES, DISPLAY_ITEMS, EVALUATE_ITEMS, settings_of
+from .objects import CHOICES, DISPLAY_ITEMS, settings_of
 
 TOGETHER = ("method", "evaluate", "twist", *CHOICES, "pattern_display", "pattern_level")
 """Settings that ticked meshes can be given together."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bpy
 
 from ..deformers import DEFAULT_METHOD, METHODS
+from ..deformers.method import EVALUATE_ITEMS
 from .bones import TWIST_ITEMS
 from .choices import METHOD_ITEMS, choice_properties
 from .corrections import CorrectionSettings
@@ -28,14 +29,6 @@ SETTINGS_VERSION = 4
 PARTICLE_METHODS = tuple(method.key for method in METHODS.values() if method.fills_solid)
 """Methods that fill the solid inside a skin with particles."""
 
-EVALUATE_ITEMS = (
-    ("NODES", "Nodes", "Deform by the node modifier itself, even where Supple is not installed"),
-    (
-        "PYTHON",
-        "Python",
-        "Deform by Supple wherever it is installed: every Blender, every method, bone envelopes too",
-    ),
-)
 DISPLAY_ITEMS = (
     ("KIND", "By Kind", "Folds and bones as bumps in the materials, bulges as displacement"),
     ("BUMP", "Bump", "Bump the materials by all patterns: seen in Material Preview and in renders"),

@@ -15,6 +15,9 @@ from ..algebra.polar import decompose_polar
 from ..measures.bends import find_below
 from ..rig.rest import Joints
 
+ANGLES = (40.0, 80.0, 120.0)
+"""Degrees by which joints are bent, if not chosen."""
+
 MOVED = np.radians(10.0)
 """From which rotation on an action tells how a joint bends."""
 

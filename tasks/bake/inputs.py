@@ -1,4 +1,4 @@
-"""What a bake is made from: the file with all that it reads, Supple and Blender. Parts of one bake have the same."""
+"""Reads what a bake is made from, of the file that is opened for it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import hashlib
 import re
 import tomllib
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import bpy
@@ -16,61 +15,9 @@ from ...bridge.blend_files import find_libraries, find_used, locate, open_file
 from ...bridge.files import digest_file
 from ...bridge.modifiers import is_supple_modifier
 from ...deformers import SkinningError
+from .made_from import Inputs
 
 MANIFEST = Path(__file__).parents[2] / "blender_manifest.toml"
-DESCRIBED = re.compile(r"supple=([\w.+-]+),blender=(\d+\.\d+),file=([0-9a-f]{64})")
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """What a bake is made from.
-
-    Attributes
-    ----------
-    supple, blender : str
-        Versions: "0.1.0", "5.2".
-    file : str
-        Digest of the .blend file and of all that it reads, 64 hexadecimal digits. It does not depend on the paths.
-    missing : tuple of str
-        Caches that the file reads, but that are not on this machine.
-    """
-
-    supple: str
-    blender: str
-    file: str
-    missing: tuple[str, ...] = field(default=(), compare=False)
-
-    def describe(self) -> str:
-        """One word, as `--expect` takes it."""
-        return f"supple={self.supple},blender={self.blender},file={self.file}"
-
-    @classmethod
-    def parse(cls, text: str) -> Inputs:
-        """What `describe` has written; raises SkinningError for anything else."""
-        match = DESCRIBED.fullmatch(text)
-        if match is None:
-            raise SkinningError(f"'{text}' does not say what a job was made with: copy it from the job")
-        supple, blender, file = match.groups()
-        return cls(supple, blender, file)
-
-    def check(self, expected: Inputs) -> None:
-        """Raise SkinningError where this machine has other inputs than a job was made with, naming all that differs."""
-        differs: list[str] = []
-        remedies: list[str] = []
-        versions = ("Supple", self.supple, expected.supple), ("Blender", self.blender, expected.blender)
-        for name, here, there in versions:
-            if here != there:
-                differs.append(f"{name} {here} instead of {there}")
-                remedies = ["install the same versions on all machines"]
-        if self.file != expected.file:
-            differs.append("another state of the file, or of a library or cache that it reads")
-            differs += [f"'{path}' missing" for path in self.missing]
-            remedies.append("check that this machine sees the same files")
-        if differs:
-            raise SkinningError(
-                f"The job was not made with what is here ({', '.join(differs)}): {' and '.join(remedies)}, or make the "
-                "job again"
-            )
 
 
 def open_with_inputs(path: Path, expected: Inputs | None = None) -> Inputs:

@@ -14,7 +14,7 @@ import bpy
 import numpy as np
 
 from ...bridge.armatures import Skeleton
-from ...deformers import Pose, SkinningError
+from ...deformers import COMPARED, Pose, SkinningError
 from ...deformers.measures.bends import list_bent_poses
 from ...deformers.measures.joint_faults import LEAST_BEND, Extremes, SkinMeter, measure_joint_angles
 from ...deformers.rig.rest import Rest, Weights
@@ -23,9 +23,6 @@ from ..skin.by_python import prepare as prepare_mesh
 from ..skin.poses import find_skeleton
 from ..stack import SkinnedObject
 from .poses import CheckedPose, label_poses, read_action_poses
-
-COMPARED = ("SSD", "DLB", "CENTERS")
-"""Methods that are compared beside the one in use: Blender's two, and the default."""
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,11 @@ import numpy as np
 from ...bridge.arrays import write_array
 from ...bridge.meshes import mesh_of, read_edges, read_evaluated_points
 from ...deformers import METHODS, SkinningError
+from ...deformers.corrections.rotation_choice import ANGLES
 from ..character import has_armature_modifier
 from .from_method import CorrectedFrom, correct_by_method
 from .keep import keep
 from .posed_copy import begin, discard
-
-ANGLES = (40.0, 80.0, 120.0)
-"""Degrees."""
 
 
 def correct_from(

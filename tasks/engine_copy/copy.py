@@ -25,11 +25,10 @@ from ..stack import armature_modifiers
 from .baking import Parts, bake, name_correctives, name_within, without_scale
 from .examples import Motion, Part, Subject
 from .played import Played
+from .targets import TARGETS
 
 TARGET_KEY = "supple_copy_for"
 """Custom property of the collection of a copy: what it was made for."""
-
-TARGETS = {"gltf": "glTF", "fbx": "FBX", "vrm": "VRM", "usd": "USD"}
 
 EVEN = 1e-4
 """Part by which the scales of an object may differ, to count as one."""

@@ -14,13 +14,11 @@ from ...bridge.exchange import find_command, read_scene, run_session, save_objec
 from ...bridge.files import check_writable, filling, replacing
 from ...deformers import SkinningError
 from .baking import without_scale
-from .copy import TARGETS, Copy
+from .copy import Copy
 from .dual_quaternions import check_ending
 from .examples import Motion
 from .played import Played
-
-SUFFIXES = {"gltf": (".glb", ".gltf"), "fbx": (".fbx",), "usd": (".usda", ".usdc", ".usd")}
-"""Endings of files by target; the first is the usual one."""
+from .targets import SUFFIXES, TARGETS
 
 MEASURED = {"gltf", "fbx"}
 """Formats that Blender's own importer reads with all that a copy has."""

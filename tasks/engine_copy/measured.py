@@ -8,10 +8,11 @@ from typing import cast
 import numpy as np
 
 from ...deformers.engine_copy import Differences, Fit, Tally
-from .copy import TARGETS, Copy
+from .copy import Copy
 from .examples import Motion, Options, Subject
 from .export import Reimport
 from .report import Apart, Report
+from .targets import TARGETS
 
 
 @dataclass(frozen=True, eq=False)

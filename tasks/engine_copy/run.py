@@ -23,11 +23,12 @@ from ..actions import list_actions, list_frames
 from .copy import TARGET_KEY, Copy, find_copy, list_baked, make_copy, remove_copy
 from .dual_quaternions import check_rigid, fit_subject, uses_dual_quaternions
 from .examples import Motion, Options, Part, Subject, bend_joints, list_clips, read_actions, read_subject, write_targets
-from .export import SUFFIXES, check_path, prepare_export
+from .export import check_path, prepare_export
 from .measured import Fitted, describe_copy, measure_file
 from .played import Played, read_played
 from .report import Report, store_report
 from .show import is_hidden, read_copy, set_hidden, show_copy
+from .targets import SUFFIXES
 
 Told = Callable[[float], None]
 MILLI = 1000.0

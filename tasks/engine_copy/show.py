@@ -8,9 +8,10 @@ from mathutils import Vector
 
 from ...deformers import SkinningError
 from ...settings.engine_copy import ORIGINAL_KEY
-from .copy import TARGETS, Copy, find_copy
+from .copy import Copy, find_copy
 from .examples import Clip
 from .report import Report, read_report
+from .targets import TARGETS
 
 BESIDE = 1.2
 """How far beside the character a copy is shown, in widths of the character."""

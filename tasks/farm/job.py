@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,46 +16,9 @@ from ..bake.parts import name_stems
 from ..bake.posed_frames import check_bakeable, find_meshes
 from ..frames import cut_frames, describe_frames
 from ..skin.bind import check_bindable
-from . import flamenco, openjd
+from .assets import find_assets
 from .commands import FarmJob
-
-
-@dataclass(frozen=True)
-class Engine:
-    """What runs a job.
-
-    Attributes
-    ----------
-    label, tooltip : str
-        For menus.
-    describe : callable
-        Gives the text of each file of a job by its name in the job's folder.
-    submit : str
-        How the job is given to the farm, from its folder.
-    """
-
-    label: str
-    tooltip: str
-    describe: Callable[[FarmJob], dict[str, str]]
-    submit: str
-
-
-ENGINES = {
-    "openjd": Engine(
-        "Open Job Description",
-        "Job bundle, for AWS Deadline Cloud and openjd",
-        openjd.describe,
-        "To submit it, run 'deadline bundle submit' with that folder",
-    ),
-    "flamenco": Engine(
-        "Flamenco",
-        "Job type and job, for the Manager of Flamenco 3",
-        flamenco.describe,
-        "To submit it, put supple-bake.js into the folder 'scripts' of Flamenco Manager, once, and send job.json to "
-        "it, as 'POST /api/v3/jobs'",
-    ),
-}
-"""The engines by their words on the command line."""
+from .engines import ENGINES
 
 
 def write_job(job: FarmJob, engine: str) -> list[Path]:
@@ -71,7 +33,8 @@ def write_job(job: FarmJob, engine: str) -> list[Path]:
         Where a worker could not run it, as far as that can be seen here, or a file can not be written.
     """
     check_job(job)
-    whole = replace(job, expect=read_inputs(job.file).describe(), runs_python=not bpy.app.autoexec_fail)
+    expect, runs_python = read_inputs(job.file).describe(), not bpy.app.autoexec_fail
+    whole = replace(job, expect=expect, runs_python=runs_python, assets=find_assets())
     texts = ENGINES[engine].describe(whole)
     with filling(job.output) as folder:
         for name, text in texts.items():

@@ -8,7 +8,6 @@ from typing import Any
 
 from ...deformers import SkinningError
 from ..frames import cut_frames, describe_frames
-from .assets import find_assets
 from .commands import RENDER_SCRIPT, FarmJob
 
 LONGEST_TEXT, LONGEST_NAME, MOST_CHUNKS = 1024, 128, 1024
@@ -30,7 +29,7 @@ def describe(job: FarmJob) -> dict[str, str]:
         For what the specification has no room for.
     """
     values = [{"name": "SceneFile", "value": str(job.file)}, {"name": "OutputFolder", "value": str(job.output)}]
-    files, folders = find_assets()
+    files, folders = job.assets
     assets = {
         "inputs": {"filenames": files, "directories": folders},
         "outputs": {"directories": []},

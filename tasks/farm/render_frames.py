@@ -27,8 +27,8 @@ def render_frame(scene: bpy.types.Scene, frame: int, folder: str, pattern: str) 
     scene.frame_set(frame)
     scene.render.filepath = pattern
     path = os.path.join(folder, os.path.basename(scene.render.frame_path(frame=frame)))
-    # From Blender 5.0 on, braces in a path enclose the name of a variable.
-    scene.render.filepath = re.sub("[{}]", r"\g<0>\g<0>", path) if bpy.app.version >= (5, 0, 0) else path
+    # From Blender 4.5 on, braces in a path enclose the name of a variable.
+    scene.render.filepath = re.sub("[{}]", r"\g<0>\g<0>", path) if bpy.app.version >= (4, 5, 0) else path
     bpy.ops.render.render(write_still=True)
     if not (os.path.exists(path) or scene.render.use_multiview):
         raise RuntimeError(f"'{path}' was not written: choose a folder that can be written to, or make space")

@@ -19,6 +19,7 @@ from .chain import Chain
 from .compare import compare_performances, find_blend, find_join, find_loop, find_reach
 from .holding import hold_feet
 from .layout import Layout
+from .options import DEFAULTS, LOOP_DEFAULTS, LoopOptions, Options
 from .placing import Carriers, find_spaces, share_of
 from .reading import MAN, Body, Performance, evaluate, find_action, read_body, read_performances, take_part
 from .report import Report
@@ -39,44 +40,12 @@ READ, EVALUATED = 0.6, 0.2
 """Shares of the whole work: reading the actions, and each of two readings of what is made of them."""
 
 
-@dataclass(frozen=True)
-class Options:
-    """How motions are joined.
-
-    Attributes
-    ----------
-    blend : float
-        Seconds about the seam in which both motions are blended; 0 for as long as they need.
-    holds_feet : bool
-        Whether planted feet stay where they are.
-    """
-
-    blend: float = 0.0
-    holds_feet: bool = True
-
-
-@dataclass(frozen=True)
-class LoopOptions(Options):
-    """How a motion is closed to a loop.
-
-    Attributes
-    ----------
-    travels : bool
-        Whether each cycle goes on where the last one ended; else the body stays in its place.
-    repeats : int
-        Cycles that are played.
-    """
-
-    travels: bool = True
-    repeats: int = 4
-
-
 def join_actions(
     armature: bpy.types.Object,
     first: str,
     second: str,
     rate: float,
-    options: Options = Options(),
+    options: Options = DEFAULTS,
     pair: tuple[int, int] | None = None,
 ) -> Generator[Any, Any, Report]:
     """Join two actions in a new one, which the armature plays as a strip; both stay as they are.
@@ -132,7 +101,7 @@ def make_loop(
     armature: bpy.types.Object,
     name: str,
     rate: float,
-    options: LoopOptions = LoopOptions(),
+    options: LoopOptions = LOOP_DEFAULTS,
     frames: tuple[int, int] | None = None,
 ) -> Generator[Any, Any, Report]:
     """Close an action to a loop in a new one, which the armature plays as a strip; the action stays as it is.

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...bridge.drivers import read_angle
 from ...bridge.files import filling, read_json
-from ...bridge.image_files import Format, encode_heights
+from ...bridge.image_files import SUFFIXES, Format, encode_heights
 from ...bridge.images import read_image
 from ...bridge.meshes import mesh_of, read_face_corners
 from ...deformers import SkinningError
@@ -33,7 +33,6 @@ from .layout import MeshCharts, charts_of
 from .node_setup import ShownPattern
 from .show import describe, lay_out_all
 
-SUFFIXES: dict[Format, str] = {"png16": ".png", "exr": ".exr"}
 MEANINGS: dict[Format, str] = {"png16": "height = (value - 0.5) * 2 * range", "exr": "height = value"}
 LARGEST_WIDTH = 16384
 

@@ -26,7 +26,6 @@ from ...deformers.geometry.solid import weld
 from ...deformers.weight_editing import edits as weight_edits
 from ...deformers.weight_editing.mirror import mirror_weights, pair_names
 from ...settings.objects import settings_of
-from ...settings.weights import MODE_ITEMS
 from .copies import Copies, complete_sides, join_copies, read_copies
 from .edits import describe_loss
 from .parts import (
@@ -63,9 +62,6 @@ WITH_HANDLES = "BIHARMONIC"
 def cut_progress(progress: Progress | None, start: float, end: float) -> Progress | None:
     """The progress of a step that takes from `start` to `end` of the whole."""
     return None if progress is None else lambda done: progress(start + (end - start) * done)
-
-
-MODES = tuple(item[0] for item in MODE_ITEMS)
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,15 @@ import pytest
 from supple.deformers import SkinningError
 from supple.tasks.frames import LAST_FRAME, cut_frames, describe_frames, parse_frames
 
+from ..cases import each
+
 
 def listed(text: str) -> list[tuple[int, int, int]]:
     """First frame, last frame and step of each range."""
     return [(frames[0], frames[-1], frames.step) for frames in parse_frames(text)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "ranges"),
     (
         ("1-250", [(1, 250, 1)]),
@@ -40,12 +42,12 @@ def test_lists_of_frames(text: str, ranges: list[tuple[int, int, int]]) -> None:
     assert listed(describe_frames(parse_frames(text))) == ranges
 
 
-@pytest.mark.parametrize("text", ("1-250", "1-249:2", "7", "-20--11", "1-50,60,100-200:2", "7-7:2", "-7"))
+@each("text", ("1-250", "1-249:2", "7", "-20--11", "1-50,60,100-200:2", "7-7:2", "-7"))
 def test_a_list_is_written_as_it_was(text: str) -> None:
     assert describe_frames(parse_frames(text)) == text
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "message"),
     (
         *((text, f"'{text}' is not a frame range: write it as 1-250") for text in ("", "one", "1-", "1..8", "1-8-9")),
@@ -67,7 +69,7 @@ def test_what_is_no_list_of_frames(text: str, message: str) -> None:
     assert message in str(raised.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "size", "chunks"),
     (
         ("1-10", 4, ["1-4", "5-8", "9-10"]),
@@ -82,7 +84,7 @@ def test_chunks_never_span_two_ranges(text: str, size: int, chunks: list[str]) -
     assert [describe_frames([frames]) for frames in cut_frames(parse_frames(text), size)] == chunks
 
 
-@pytest.mark.parametrize("size", (0, -1))
+@each("size", (0, -1))
 def test_a_chunk_holds_a_frame(size: int) -> None:
     with pytest.raises(SkinningError, match=f"Chunks of {size} frames"):
         cut_frames(parse_frames("1-10"), size)
