@@ -1,18 +1,18 @@
-"""Draw the packages and what each may import: docs/images/packages.svg, from the table in tests/unit/test_layers.py.
+"""Draw the packages and what each may import: docs/images/packages.svg, from the table in house_rules/layers.py.
 
 python tools/draw_packages.py
 """
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
+from house_rules.layers import MAY_IMPORT
+
 ROOT = Path(__file__).resolve().parents[1]
-TABLE = ROOT / "tests" / "unit" / "test_layers.py"
 PICTURE = ROOT / "docs" / "images" / "packages.svg"
 
 WIDTH = 1180
@@ -114,18 +114,9 @@ LANES = {
 """Where an arrow goes down beside the boxes between, as x."""
 
 
-def read_table() -> dict[str, set[str]]:
-    """MAY_IMPORT of the layer test."""
-    for node in ast.parse(TABLE.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "MAY_IMPORT":
-            source = ast.unparse(node.value).replace("set()", "()")
-            return {name: set(below) for name, below in ast.literal_eval(source).items()}
-    raise LookupError(f"{TABLE.name} has no MAY_IMPORT")
-
-
 def read_links() -> list[tuple[str, str]]:
     """What each package may import, without what it reaches by another one."""
-    links = {(name, other) for name, below in read_table().items() for other in below}
+    links = {(name, other) for name, below in MAY_IMPORT.items() for other in below}
     links = {(_whole(name, other), _whole(other, name)) for name, other in links if not NOT_DRAWN & {name, other}}
     reached = {name: set(find_reached(name, links)) for name, _ in links}
     return sorted(
@@ -195,7 +186,7 @@ def draw_notes() -> Iterator[str]:
     notes = (
         (790, 884, "An arrow leads down to what a package may import."),
         (790, 905, "What it reaches by another arrow is left out;"),
-        (790, 926, "the whole table is in tests/unit/test_layers.py."),
+        (790, 926, "the whole table is in tools/house_rules/layers.py."),
         (790, y - 12, "Above this line Blender is known,"),
         (790, y + 22, "below it NumPy alone."),
     )

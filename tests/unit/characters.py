@@ -119,3 +119,16 @@ def deform(character: Character, method: str, rest_to_pose: np.ndarray, **parts:
 
 def diagonal(points: np.ndarray) -> float:
     return float(np.linalg.norm(np.ptp(points, axis=0)))
+
+
+def apply_transforms(transforms: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Each point by its own matrix of (V, 4, 4)."""
+    return np.einsum("vij,vj->vi", transforms[:, :3, :3], points) + transforms[:, :3, 3]
+
+
+def check_layout(transforms: np.ndarray, count: int) -> None:
+    """Single precision, in the order in which Blender reads them, and affine."""
+    assert transforms.dtype == np.float32
+    assert transforms.shape == (count, 4, 4)
+    assert transforms.transpose(0, 2, 1).flags.c_contiguous
+    np.testing.assert_array_equal(transforms[:, 3], np.tile([0, 0, 0, 1], (count, 1)))

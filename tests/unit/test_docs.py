@@ -1,16 +1,16 @@
 """What the pages say of the repository and of the panels, against both. Read from the source; nothing runs."""
 
 import ast
-import importlib.util
 import json
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
+import draw_packages as drawing
+from house_rules import Source, read_product
+from house_rules.translations import labels_of, text_of
 from supple.deformers import DEFAULT_METHOD, METHODS, automatic_weights
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -85,24 +85,14 @@ def find_definitions(module: Path) -> set[str]:
     return names | beside
 
 
-@pytest.mark.parametrize("page", [*PAGES, JAPANESE])
-def test_files_are_there(page: str) -> None:
-    assert missing_files(read_page(page), page) == []
-
-
-@pytest.mark.parametrize("page", [*PAGES, JAPANESE])
-def test_sections_are_there(page: str) -> None:
-    missing = []
+def missing_sections(page: str) -> Iterator[str]:
     for line, link in numbered(r"\]\(([^)#:]*)#([^)]+)\)", without_blocks(read_page(page))):
         target = (ROOT / page).parent / link[1] if link[1] else ROOT / page
         if link[2] not in headings(target):
-            missing.append(f"{page}:{line}: {link[1]}#{link[2]}")
-    assert missing == []
+            yield f"{page}:{line}: {link[1]}#{link[2]}"
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_examples_import_what_is_there(page: str) -> None:
-    missing = []
+def missing_imports(page: str) -> Iterator[str]:
     for block in re.findall(r"^```python\n(.*?)^```", read_page(page), flags=re.DOTALL | re.MULTILINE):
         for node in ast.walk(ast.parse(block)):
             if not isinstance(node, ast.ImportFrom):
@@ -110,8 +100,19 @@ def test_examples_import_what_is_there(page: str) -> None:
             name = f"{node.module}.".removeprefix(INSTALLED_AS).rstrip(".")
             if f"{node.module}.".startswith(INSTALLED_AS) or name.startswith("deformers"):
                 known = find_definitions(ROOT.joinpath(*name.split(".")) if name else ROOT)
-                missing += [f"{page}: {name}.{alias.name}" for alias in node.names if alias.name not in known]
-    assert missing == []
+                yield from (f"{page}: {name}.{alias.name}" for alias in node.names if alias.name not in known)
+
+
+def test_files_are_there() -> None:
+    assert [missing for page in (*PAGES, JAPANESE) for missing in missing_files(read_page(page), page)] == []
+
+
+def test_sections_are_there() -> None:
+    assert [missing for page in (*PAGES, JAPANESE) for missing in missing_sections(page)] == []
+
+
+def test_examples_import_what_is_there() -> None:
+    assert [missing for page in PAGES for missing in missing_imports(page)] == []
 
 
 def test_a_missing_file_is_found() -> None:
@@ -154,50 +155,21 @@ LABEL_TABLES = {"panel", "button", "kind"}
 """Headings of tables' first columns that hold labels."""
 
 
-def text_of(node: ast.AST) -> str:
-    """What a string says, with `...` for what is filled in; empty for all else."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value
-    if isinstance(node, ast.JoinedStr):
-        return "".join(part.value if isinstance(part, ast.Constant) else "..." for part in node.values)
-    return ""
+def shown_text(text: str) -> str:
+    """A text as pages quote it, with `...` for what is filled in."""
+    return text.replace("{}", "...")
 
 
-def texts_of(value: ast.AST) -> list[str]:
-    """The same of each of two texts that depend on a condition."""
-    return [text_of(value.body), text_of(value.orelse)] if isinstance(value, ast.IfExp) else [text_of(value)]
-
-
-def labels_of(node: ast.AST) -> Iterator[str]:
-    """Yield what a piece of the source names: properties, panels, operators, methods, items of a menu."""
-    if isinstance(node, ast.Call):
-        keywords = {keyword.arg: keyword.value for keyword in node.keywords}
-        if "HIDDEN" not in ast.dump(keywords.get("options", node.func)):
-            yield from (text for key in NAMING & keywords.keys() for text in texts_of(keywords[key]))
-        if "Preset" in ast.dump(node.func) and node.args:
-            yield text_of(node.args[0])
-        if "'Choice'" in ast.dump(node.func) and len(node.args) > 1:
-            yield text_of(node.args[1])
-    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id in NAMING:
-        yield text_of(node.value)
-    if isinstance(node, ast.Tuple | ast.Call):
-        items = node.elts if isinstance(node, ast.Tuple) else node.args
-        key = (text_of(items[0]) or getattr(items[0], "id", "")) if items else ""
-        label, tooltip = [*map(text_of, items), "", "", ""][1:3]
-        if (key.isupper() or (isinstance(node, ast.Call) and key.isidentifier())) and " " in tooltip:
-            yield label
-
-
-def find_labels() -> set[str]:
+def find_labels(product: list[Source]) -> set[str]:
     """Every label of the panels, and of methods; names of modifiers, node groups and other data-blocks."""
     found = set()
-    for part in (*PANELS, *OTHERS):
-        for path in sorted((ROOT / part).rglob("*.py")):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if part in (*PANELS, "deformers"):
-                    found |= {label for label in labels_of(node) if re.match(r"[A-Z]|[+-]", label)}
-                if part in OTHERS and text_of(node).startswith("Supple"):
-                    found.add(text_of(node))
+    for source in product:
+        for node in source.nodes:
+            if source.part in (*PANELS, "deformers"):
+                labels = labels_of(node, NAMING)
+                found |= {shown_text(label) for label in labels if re.match(r"[A-Z]|[+-]", label)}
+            if source.part in OTHERS and text_of(node).startswith("Supple"):
+                found.add(shown_text(text_of(node)))
     return found
 
 
@@ -229,13 +201,17 @@ def unknown_labels(text: str, page: str, labels: set[str]) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def labels() -> set[str]:
-    return find_labels() | BLENDERS_OWN
+def product() -> list[Source]:
+    return read_product()
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_labels_are_those_of_the_panels(page: str, labels: set[str]) -> None:
-    assert unknown_labels(read_page(page), page, labels) == []
+@pytest.fixture(scope="module")
+def labels(product: list[Source]) -> set[str]:
+    return find_labels(product) | BLENDERS_OWN
+
+
+def test_labels_are_those_of_the_panels(labels: set[str]) -> None:
+    assert [unknown for page in PAGES for unknown in unknown_labels(read_page(page), page, labels)] == []
 
 
 def test_labels_are_found(labels: set[str]) -> None:
@@ -288,58 +264,42 @@ def test_labels_of_the_japanese_readme_are_those_of_the_panels(labels: set[str])
 # What a page quotes as a message is one
 
 
-END = r"(?<!\.)\. "
-"""What parts sentences: not the last of three dots."""
+VALUE = r"\.\.\.|'[^']*'|\d[\d.,-]*|[()]|[.:] |$"
+"""What parts the pieces of a message that are the same each time: values that are filled in, and sentences."""
 
 
-def find_messages() -> list[re.Pattern[str]]:
-    """Every text of the product, sentence by sentence, with anything where a value is filled in."""
-    texts = {
-        text_of(node)
-        for part in ("deformers", "tasks", "bridge", "operators")
-        for path in (ROOT / part).rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-    }
-    sentences = {sentence for text in texts for sentence in re.split(END, text) if " " in sentence}
+def unknown_messages(text: str, known: str) -> list[str]:
+    """Pieces of messages in a page's tables, quoted cells with no other text, that no text of the product has."""
     return [
-        re.compile(re.escape(re.sub(r"(?<!\.)\.$", "", sentence)).replace(r"\.\.\.", ".+")) for sentence in sentences
+        f"{line}: {piece.strip()}"
+        for line, message in numbered(r'\| "([^"|]+)" (?=\|)', text)
+        for piece in re.split(VALUE, message[1])
+        if piece.strip() not in known
     ]
 
 
-def quoted_messages(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the messages in a page's tables, a quoted cell that has no other text, with their lines."""
-    for line, found in numbered(r'\| "([^"|]+)" (?=\|)', text):
-        yield line, found[1]
-
-
-def unknown_messages(text: str, messages: list[re.Pattern[str]]) -> list[str]:
-    return [
-        f"{line}: {sentence}"
-        for line, message in quoted_messages(text)
-        for sentence in re.split(END, message)
-        if not any(known.fullmatch(sentence) for known in messages)
-    ]
-
-
-def test_messages_are_those_of_the_product() -> None:
-    messages = find_messages()
-    assert {page: unknown_messages(read_page(page), messages) for page in PAGES} == {page: [] for page in PAGES}
-    assert sum(len(list(quoted_messages(read_page(page)))) for page in PAGES) > 5
+def test_messages_are_those_of_the_product(product: list[Source]) -> None:
+    parts = ("deformers", "tasks", "bridge", "operators")
+    known = "\n".join(text_of(node) for source in product if source.part in parts for node in source.nodes)
+    known += "\nNo space left on device"  # the system's own
+    assert [f"{page}:{unknown}" for page in PAGES for unknown in unknown_messages(read_page(page), known)] == []
+    assert unknown_messages('| "Fill the moon" |', known)
+    assert sum(read_page(page).count('| "') for page in PAGES) > 5
 
 
 def test_an_unknown_message_is_found() -> None:
-    messages = [re.compile("Only .+ fit"), re.compile("Close it")]
-    assert unknown_messages('| a | "Only 3 fit. Close it" |\n| b | "Only" |', messages) == ["2: Only"]
+    known = "{} of '{}' do not fit: close it\nOnly {} fit"
+    said = """| a | "Only 3 fit. 2 of 'Eye' do not fit: close it" |\n| b | "Only ... fit: open it" |"""
+    assert unknown_messages(said, known) == ["2: open it"]
 
 
 # The command line
 
 
-def read_commands() -> tuple[set[str], set[str]]:
+def read_commands(product: list[Source]) -> tuple[set[str], set[str]]:
     """Commands of the command line, and the options of all of them."""
     commands, options = set(), set()
-    modules = [ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "cli").glob("*.py")]
-    for node in (node for module in modules for node in ast.walk(module)):
+    for node in (node for source in product if source.part == "cli" for node in source.nodes):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
             name = text_of(node.args[0])
             if node.func.attr == "add_parser":
@@ -349,8 +309,8 @@ def read_commands() -> tuple[set[str], set[str]]:
     return commands, options
 
 
-def test_commands_and_options_are_described() -> None:
-    commands, options = read_commands()
+def test_commands_and_options_are_described(product: list[Source]) -> None:
+    commands, options = read_commands(product)
     assert "weights" in commands
     assert "--report" in options
     page = read_page("docs/headless.md")
@@ -394,29 +354,20 @@ def test_words_of_the_command_line_are_the_methods() -> None:
 # The picture of the packages
 
 
-@pytest.fixture(scope="module")
-def drawing() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("draw_packages", ROOT / "tools" / "draw_packages.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_the_picture_shows_the_table(drawing: ModuleType) -> None:
+def test_the_picture_shows_the_table() -> None:
     drawn = drawing.BOXES.keys() | drawing.NOT_DRAWN
-    parts = {name for name in drawn if name not in drawing.read_table()}
-    assert drawn - parts == drawing.read_table().keys(), "give each package a box in tools/draw_packages.py"
+    parts = {name for name in drawn if name not in drawing.MAY_IMPORT}
+    assert drawn - parts == drawing.MAY_IMPORT.keys(), "give each package a box in tools/draw_packages.py"
     assert all(any(name.startswith(f"{part}/") for name in drawn) for part in parts)
     assert drawing.PICTURE.read_text(encoding="utf-8") == drawing.draw(), "run python tools/draw_packages.py"
 
 
-def test_arrows_of_the_picture_point_down(drawing: ModuleType) -> None:
+def test_arrows_of_the_picture_point_down() -> None:
     boxes = drawing.BOXES
     assert all(boxes[above].bottom < boxes[below].y for above, below in drawing.read_links())
 
 
-def test_arrows_of_the_picture_reach_all_that_may_be_imported(drawing: ModuleType) -> None:
+def test_arrows_of_the_picture_reach_all_that_may_be_imported() -> None:
     links = set(drawing.read_links())
     assert ("operators", "tasks") not in links
     assert {"tasks", "bridge", "settings", "nodes", "deformers"} <= set(drawing.find_reached("operators", links))

@@ -1,17 +1,17 @@
 """Quaternions and dual quaternions of rotations and rigid transforms."""
 
 import numpy as np
-import pytest
 
 from supple.deformers.algebra.dual_quaternions import dual_quaternions_from_rigid, quaternions_from_rotations
 
 from .. import reference
+from ..cases import each
 from ..characters import rotation
 
 HALF = 0.5**0.5
 
 
-@pytest.mark.parametrize(
+@each(
     ("axis", "degrees", "quaternion"),
     [
         ((0, 0, 1), 0, (1, 0, 0, 0)),
@@ -32,8 +32,8 @@ def test_quaternions_by_hand(axis: tuple, degrees: float, quaternion: tuple) -> 
     np.testing.assert_allclose(actual * np.sign(actual @ quaternion), quaternion, atol=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("degrees", [0.0, 1e-6, 40.0, 120.0, 179.9999, 180.0, None])
+@each("seed", range(3))
+@each("degrees", [0.0, 1e-6, 40.0, 120.0, 179.9999, 180.0, None])
 def test_quaternions_turn_as_their_matrices(degrees: float | None, seed: int) -> None:
     random = np.random.default_rng(seed)
     turns = np.array(
@@ -48,7 +48,7 @@ def test_quaternions_turn_as_their_matrices(degrees: float | None, seed: int) ->
             np.testing.assert_allclose(reference.transform_point(q, point), turn @ point, atol=1e-12)
 
 
-@pytest.mark.parametrize(
+@each(
     ("turn", "move", "expected"),
     [
         (np.eye(3), (2, 4, 6), (1, 0, 0, 0, 0, 1, 2, 3)),
@@ -57,14 +57,13 @@ def test_quaternions_turn_as_their_matrices(degrees: float | None, seed: int) ->
         (rotation((0, 0, 1), 90), (0, 0, 4), (HALF, 0, 0, HALF, -2 * HALF, 0, 0, 2 * HALF)),
         (rotation((1, 0, 0), 180), (0, 2, 0), (0, 1, 0, 0, 0, 0, 0, -1)),
     ],
-    ids=["move", "turn", "screw", "half turn and move"],
 )
 def test_dual_quaternions_by_hand(turn: np.ndarray, move: tuple, expected: tuple) -> None:
     actual = dual_quaternions_from_rigid(turn[None], np.array([move], float))[0]
     np.testing.assert_allclose(actual * np.sign(actual @ expected), expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@each("seed", range(3))
 def test_dual_quaternions_carry_points(seed: int) -> None:
     random = np.random.default_rng(seed)
     turns = np.array([rotation(random.normal(size=3), random.uniform(0, 360)) for _ in range(20)])

@@ -1,11 +1,11 @@
 """The polar decomposition: by hand, by its properties, and where the matrix leaves the rotation open."""
 
 import numpy as np
-import pytest
 
 from supple.deformers.algebra.polar import decompose_polar, determinants, find_rigid
 
 from .. import reference
+from ..cases import each
 from ..characters import make_tree, rotation
 
 SINGLE_PRECISION = 1e-6
@@ -40,7 +40,7 @@ def as_single(matrix: np.ndarray, seed: int) -> np.ndarray:
     return (matrix + noise).astype(np.float32).astype(float)
 
 
-@pytest.mark.parametrize(
+@each(
     ("matrix", "turn", "stretch"),
     [
         (np.eye(3), np.eye(3), np.eye(3)),
@@ -57,7 +57,6 @@ def as_single(matrix: np.ndarray, seed: int) -> np.ndarray:
         (np.zeros((3, 3)), np.eye(3), np.zeros((3, 3))),
         (np.diag([0, 2, 0]), np.eye(3), np.diag([0, 2, 0])),
     ],
-    ids=["identity", "quarter turn", "half turn", "shear", "mirror", "point mirror", "nothing", "line"],
 )
 def test_by_hand(matrix: list, turn: np.ndarray, stretch: np.ndarray) -> None:
     actual = decompose_one(np.array(matrix, float))
@@ -65,8 +64,8 @@ def test_by_hand(matrix: list, turn: np.ndarray, stretch: np.ndarray) -> None:
     np.testing.assert_allclose(actual[1], stretch, atol=1e-12)
 
 
-@pytest.mark.parametrize("size", [1e-2, 1.0, 1e4])
-@pytest.mark.parametrize("seed", range(5))
+@each("size", [1e-2, 1.0, 1e4])
+@each("seed", range(5))
 def test_random_matrices(seed: int, size: float) -> None:
     random = np.random.default_rng(seed)
     matrices = size * random.normal(size=(40, 3, 3))
@@ -87,7 +86,7 @@ def test_input_is_kept() -> None:
     np.testing.assert_array_equal(matrices, before)
 
 
-@pytest.mark.parametrize(
+@each(
     ("matrix", "rigid"),
     [
         (rotation((1, 2, 3), 77), True),
@@ -99,7 +98,6 @@ def test_input_is_kept() -> None:
         (np.eye(3) + 1e-5 * np.eye(3, k=1), False),
         (np.zeros((3, 3)), False),
     ],
-    ids=["turn", "half turn", "single precision", "point mirror", "mirror", "scaled", "sheared", "nothing"],
 )
 def test_find_rigid(matrix: np.ndarray, rigid: bool) -> None:
     assert find_rigid(matrix[None]).tolist() == [rigid]
@@ -113,10 +111,10 @@ def test_determinants() -> None:
 # Scales of zero. What is left of the matrix keeps its direction; about that, the joint turns as its parent does.
 
 
-@pytest.mark.parametrize("noisy", [False, True], ids=["exact", "single precision"])
-@pytest.mark.parametrize("turn", [TURN, rotation((1, 2, 3), 120), rotation((1, 0, 0), 180)], ids=["25", "120", "180"])
-@pytest.mark.parametrize("flat", [0, 1, 2])
-@pytest.mark.parametrize("scales", [(1, 1), (1, 2), (0.01, 0.02)], ids=str)
+@each("noisy", [False, True])
+@each("turn", [TURN, rotation((1, 2, 3), 120), rotation((1, 0, 0), 180)])
+@each("flat", [0, 1, 2])
+@each("scales", [(1, 1), (1, 2), (0.01, 0.02)])
 def test_one_axis_of_zero(scales: tuple[float, float], flat: int, turn: np.ndarray, noisy: bool) -> None:
     """Two directions determine the third, whatever the parent does."""
     matrix = turn @ np.diag(np.insert(np.array(scales, float), flat, 0.0)) @ rotation((3, 1, 1), 10)
@@ -127,9 +125,9 @@ def test_one_axis_of_zero(scales: tuple[float, float], flat: int, turn: np.ndarr
         assert_split(matrix, actual, stretch, atol=300 * SINGLE_PRECISION if noisy else 1e-9)
 
 
-@pytest.mark.parametrize("noisy", [False, True], ids=["exact", "single precision"])
-@pytest.mark.parametrize("parent", [np.eye(3), TURN, FAR], ids=["rest", "turned", "turned far"])
-@pytest.mark.parametrize("kept", [0, 1, 2])
+@each("noisy", [False, True])
+@each("parent", [np.eye(3), TURN, FAR])
+@each("kept", [0, 1, 2])
 def test_two_axes_of_zero(kept: int, parent: np.ndarray, noisy: bool) -> None:
     """The one direction left is carried; of the turns about it, none is nearer to the parent's rotation."""
     axis = np.eye(3)[kept]
@@ -142,7 +140,7 @@ def test_two_axes_of_zero(kept: int, parent: np.ndarray, noisy: bool) -> None:
         assert np.sum(actual * parent) >= max(others) - 1e-4
 
 
-@pytest.mark.parametrize("parent", [np.eye(3), TURN, FAR, 3 * FAR, np.diag([1, 2, 0.5])], ids=str)
+@each("parent", [np.eye(3), TURN, FAR, 3 * FAR, np.diag([1, 2, 0.5])])
 def test_three_axes_of_zero(parent: np.ndarray) -> None:
     actual, stretch = decompose_child(parent, np.zeros((3, 3)))
     np.testing.assert_allclose(actual, decompose_one(parent)[0], atol=1e-12)
@@ -157,7 +155,7 @@ def test_zero_all_the_way_down() -> None:
     np.testing.assert_allclose(rotations, np.tile(TURN, (5, 1, 1)), atol=1e-12)
 
 
-@pytest.mark.parametrize("scale", [1e-9, 1e-6])
+@each("scale", [1e-9, 1e-6])
 def test_shrunk_to_almost_nothing(scale: float) -> None:
     """As nothing: nodes cannot tell how such a joint is turned."""
     actual, stretch = decompose_child(TURN, scale * FAR)
@@ -165,7 +163,7 @@ def test_shrunk_to_almost_nothing(scale: float) -> None:
     np.testing.assert_allclose(stretch, scale * TURN.T @ FAR, atol=1e-12)
 
 
-@pytest.mark.parametrize("scale", [2e-5, 1e-4, 1e-2])
+@each("scale", [2e-5, 1e-4, 1e-2])
 def test_a_small_scale_is_not_zero(scale: float) -> None:
     actual, stretch = decompose_child(np.eye(3), FAR @ np.diag([1.0, scale, scale]))
     np.testing.assert_allclose(actual, FAR, atol=1e-9)
@@ -175,7 +173,7 @@ def test_a_small_scale_is_not_zero(scale: float) -> None:
 # Mirrored scales.
 
 
-@pytest.mark.parametrize(
+@each(
     ("parent", "stretch"),
     [
         (np.diag([1, 1, 1]), np.diag([-1, 2, 3])),
@@ -183,7 +181,6 @@ def test_a_small_scale_is_not_zero(scale: float) -> None:
         (np.diag([-1, 1, -1]), np.diag([1, 2, -3])),
         (np.diag([1, -1, -1]), np.diag([-1, -2, -3])),
     ],
-    ids=["x", "y", "z", "point"],
 )
 def test_mirrored_by_hand(parent: np.ndarray, stretch: np.ndarray) -> None:
     """diag(-1, 2, 3) is each of these: the parent's rotation decides."""
@@ -192,7 +189,7 @@ def test_mirrored_by_hand(parent: np.ndarray, stretch: np.ndarray) -> None:
     np.testing.assert_allclose(actual[1], stretch, atol=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@each("seed", range(20))
 def test_mirrored_is_nearest_to_the_parent(seed: int) -> None:
     random = np.random.default_rng(seed)
     parent = rotation(random.normal(size=3), random.uniform(0, 180))
@@ -203,8 +200,8 @@ def test_mirrored_is_nearest_to_the_parent(seed: int) -> None:
     np.testing.assert_allclose(actual, reference.decompose(matrix, parent)[0], atol=1e-7)
 
 
-@pytest.mark.parametrize("noisy", [False, True], ids=["exact", "single precision"])
-@pytest.mark.parametrize("scales", [(-1, 1, 1), (-2, -2, -2), (1, 1, -0.5), (-0.5, 1, 1), (1, -1, 3)], ids=str)
+@each("noisy", [False, True])
+@each("scales", [(-1, 1, 1), (-2, -2, -2), (1, 1, -0.5), (-0.5, 1, 1), (1, -1, 3)])
 def test_mirrored_with_equal_scales(scales: tuple[float, float, float], noisy: bool) -> None:
     """The parent's rotation is one of the possible ones, so it is the nearest; noise must not decide."""
     matrix = TURN @ rotation((1, 1, 0), 40) @ np.diag(scales) @ rotation((1, 1, 0), -40)
@@ -229,7 +226,7 @@ def make_skeleton(seed: int, count: int = 150) -> tuple[np.ndarray, np.ndarray]:
     return matrices, make_tree(random, count)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@each("seed", range(8))
 def test_all_joints_at_once(seed: int) -> None:
     """Joints of one depth are decomposed together: each as the slow reference does, walking from joint to joint."""
     matrices, parents = make_skeleton(seed)

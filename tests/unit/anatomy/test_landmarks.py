@@ -12,6 +12,7 @@ from supple.deformers.anatomy.landmarks import find_side, find_spot, guess_spot,
 from supple.deformers.anatomy.presets import LEFT, MIDDLE, RIGHT
 from supple.deformers.patterns.library import PRESETS as PATTERNS
 
+from ..cases import each
 from .test_body import make_bones, turn
 
 FILE = Path(__file__).resolve().parents[3] / "presets" / "landmarks" / "human.json"
@@ -35,7 +36,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("wrong", WRONG)
+@each("wrong", WRONG)
 def test_wrong_files_are_refused(wrong: str) -> None:
     changes, message = WRONG[wrong]
     one = {name: value for name, value in (CONTENT["landmarks"][0] | changes).items() if value is not None}
@@ -43,7 +44,7 @@ def test_wrong_files_are_refused(wrong: str) -> None:
         read_landmarks("mine", {"landmarks": [one]} if changes else {"landmarks": 3})
 
 
-@pytest.mark.parametrize("seed", range(5))
+@each("seed", range(5))
 def test_whatever_the_roll_of_the_bones_the_rotation_is_that_of_the_joint(seed: int) -> None:
     rig, bones = make_bones(seed=seed)
     body = body_of_rig(rig, bones)

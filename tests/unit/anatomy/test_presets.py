@@ -9,6 +9,8 @@ import pytest
 from supple.deformers import SkinningError
 from supple.deformers.anatomy.presets import LEFT, MIDDLE, NEEDED, RIGHT, find_rig, match, read_preset
 
+from ..cases import each
+
 FOLDER = Path(__file__).resolve().parents[3] / "presets"
 FILES = sorted(FOLDER.glob("*.json"))
 PRESETS = [read_preset(path.stem, json.loads(path.read_text(encoding="utf-8"))) for path in FILES]
@@ -75,7 +77,7 @@ RIGS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("rig", RIGS)
+@each("rig", RIGS)
 def test_rigs_are_found_by_the_names_of_their_bones(rig: str) -> None:
     key, names = RIGS[rig]
     found = find_rig(PRESETS, names)
@@ -116,7 +118,7 @@ def test_no_preset_takes_an_animal() -> None:
     assert find_rig(PRESETS, []) is None
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@each("path", FILES)
 def test_files_name_each_bone_once(path: Path) -> None:
     preset = read_preset(path.stem, json.loads(path.read_text(encoding="utf-8")))
     names = [name for bones in preset.bones.values() for name in bones]
@@ -147,7 +149,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("wrong", WRONG)
+@each("wrong", WRONG)
 def test_wrong_files_are_refused(wrong: str) -> None:
     content, message = WRONG[wrong]
     with pytest.raises(SkinningError, match=message) as caught:

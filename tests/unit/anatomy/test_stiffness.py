@@ -1,16 +1,16 @@
 """Elbows and knees bend about their hinges, and twisting bones twist, however bones are rolled."""
 
 import numpy as np
-import pytest
 
 from supple.deformers.anatomy.body import RestBones
 from supple.deformers.anatomy.presets import match
 from supple.deformers.anatomy.stiffness import HINGE_STIFFNESS, TWIST_STIFFNESS, find_stiffness
 
+from ..cases import each
 from .test_body import MOVES, PRESET, make_bones
 
 
-@pytest.mark.parametrize("move", MOVES)
+@each("move", MOVES)
 def test_hinges_and_twists(move: str) -> None:
     matrix = np.eye(4)
     matrix[:3, :3] = MOVES[move]

@@ -9,6 +9,8 @@ from supple.deformers.automatic_weights import biharmonic_energy as biharmonic
 from supple.deformers.automatic_weights.biharmonic_energy import energy, minimize
 from supple.deformers.errors import SkinningError
 
+from ..cases import each
+
 OFFSETS = np.concatenate([np.eye(3, dtype=int), -np.eye(3, dtype=int)])
 
 
@@ -191,10 +193,9 @@ def make_even() -> tuple[np.ndarray, ...]:
     return neighbors, fixed, given * [0.3, 0.6, 2.1]
 
 
-@pytest.mark.parametrize(
+@each(
     ("make", "most"),
     [(make_box, 6), (make_corner, 5), (make_ties, 5), (make_rod, 6), (make_long_rod, 15), (make_even, 1)],
-    ids=lambda value: getattr(value, "__name__", ""),
 )
 def test_few_steps_are_enough(make: Callable[[], tuple[np.ndarray, ...]], most: int) -> None:
     """Looks at the bounds, each `CHECK` steps after the last: slower is a defect, whatever the result."""
@@ -203,7 +204,7 @@ def test_few_steps_are_enough(make: Callable[[], tuple[np.ndarray, ...]], most: 
     assert len(told) <= most, len(told)
 
 
-@pytest.mark.parametrize(
+@each(
     ("length", "expected"),
     [(3, [0.5]), (4, [0.3, 0.7]), (5, [0.2, 0.5, 0.8])],
 )
@@ -216,8 +217,8 @@ def test_short_rods(length: int, expected: list[float]) -> None:
     np.testing.assert_allclose(actual[2:length, 0], expected[::-1], atol=1e-5)
 
 
-@pytest.mark.parametrize("width", [1, 3])
-@pytest.mark.parametrize("count", [20, 60])
+@each("width", [1, 3])
+@each("count", [20, 60])
 def test_long_rods(count: int, width: int) -> None:
     """The cubic 3 t^2 - 2 t^3 between the held ends, and twice half the integral of its squared bend, 12 / L^3."""
     rod = np.ones((count + 4, width, width), bool)
@@ -339,7 +340,7 @@ def loosen(case: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
     return neighbors, *case[1:]
 
 
-@pytest.mark.parametrize(
+@each(
     ("break_case", "message"),
     [
         (lambda case: (case[0][:-1], *case[1:]), "do not fit"),
@@ -367,8 +368,8 @@ def test_part_without_a_bone() -> None:
         minimize(*make_case(inside, at(0, 0, 1)))
 
 
-@pytest.mark.parametrize("bones", [1, 2, 7, 60])
-@pytest.mark.parametrize("spread", [0.0, 1e-3, 1.0, 1e3, 1e12])
+@each("bones", [1, 2, 7, 60])
+@each("spread", [0.0, 1e-3, 1.0, 1e3, 1e12])
 def test_projection(bones: int, spread: float) -> None:
     random = np.random.default_rng(1)
     rows = random.normal(0.0, spread, (200, bones))

@@ -13,6 +13,8 @@ from supple.deformers.geometry.solid_cells import link_cells
 from tests.unit.automatic_weights.test_bounded_biharmonic import at, make_case, make_laplacian, project_by_sorting
 from tests.unit.geometry.test_solid_cells import join
 
+from ..cases import each
+
 LIMB = make_box((0.4, 0.4, 2.0), 0.1)
 HEADS, TAILS = np.array([(0, 0, -1.0), (0, 0, 0.0)]), np.array([(0, 0, 0.0), (0, 0, 1.0)])
 FEW = Params(cells=1200)
@@ -49,7 +51,7 @@ def test_without_handles_all_is_as_before() -> None:
     assert plain.reasons == with_none.reasons
 
 
-@pytest.mark.parametrize("center", [(0.0, 0.0, 0.5), (0.2, 0.1, 0.4), (0.26, 0.0, -0.5)], ids=["in", "on", "above"])
+@each("center", [(0.0, 0.0, 0.5), (0.2, 0.1, 0.4), (0.26, 0.0, -0.5)])
 def test_a_point_has_what_is_at_it(center: tuple[float, ...]) -> None:
     weights = solve_with([center])
     gaps = np.linalg.norm(LIMB[0] - np.clip(center, [-0.2, -0.2, -1.0], [0.2, 0.2, 1.0]), axis=1)

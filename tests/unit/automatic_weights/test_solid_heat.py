@@ -17,6 +17,8 @@ from supple.deformers.rig.skeleton import distances_to_bones
 from supple.deformers.weight_editing.solid_smoothing import smooth_through
 from tests.unit.geometry.test_solid_cells import join, make_fork
 
+from ..cases import each
+
 Mesh = tuple[np.ndarray, np.ndarray]
 LIMB = make_box((0.4, 0.4, 2.0), 0.1)
 HEADS, TAILS = np.array([(0, 0, -1.0), (0, 0, 0.0)]), np.array([(0, 0, 0.0), (0, 0, 1.0)])
@@ -99,7 +101,7 @@ def test_bones_at_one_place_share() -> None:
     np.testing.assert_allclose(shares[low], [[0.5, 0.5, 0.0]] * low.sum(), atol=1e-6)
 
 
-@pytest.mark.parametrize("method", SOLVERS)
+@each("method", SOLVERS)
 def test_a_limb_of_two_bones_changes_over_in_the_middle(method: str) -> None:
     weights = solve(LIMB, method=method)
     z = LIMB[0][:, 2]
@@ -111,8 +113,8 @@ def test_a_limb_of_two_bones_changes_over_in_the_middle(method: str) -> None:
     assert (np.diff(means) > -1e-3).all()
 
 
-@pytest.mark.parametrize("scale", [1e-3, 1e3])
-@pytest.mark.parametrize("method", SOLVERS)
+@each("scale", [1e-3, 1e3])
+@each("method", SOLVERS)
 def test_size_does_not_matter(method: str, scale: float) -> None:
     small = solve((LIMB[0] * scale, LIMB[1]), HEADS * scale, TAILS * scale, method)
     np.testing.assert_allclose(small, solve(LIMB, method=method), atol=2e-3)
@@ -134,13 +136,12 @@ def test_vertices_at_one_place_have_one_weight() -> None:
     points = LIMB[0][LIMB[1]].reshape(-1, 3)  # each triangle by itself, as files split them
     weights = solve((points, np.arange(len(points)).reshape(-1, 3)))
     whole = solve(LIMB)
-    np.testing.assert_array_equal(
-        weights, weights[np.unique(points, axis=0, return_inverse=True)[1].reshape(-1) * 0 + np.arange(len(points))]
-    )
+    _, first, place = np.unique(points, axis=0, return_index=True, return_inverse=True)
+    np.testing.assert_array_equal(weights, weights[first][place.reshape(-1)])
     np.testing.assert_allclose(weights, whole[LIMB[1].ravel()], atol=1e-5)
 
 
-@pytest.mark.parametrize("gap", [0.1, 0.01])
+@each("gap", [0.1, 0.01])
 def test_prongs_do_not_pull_each_other(gap: float) -> None:
     mesh = make_fork(gap, prong=0.1)
     place = gap / 2 + 0.05
@@ -181,7 +182,7 @@ def make_sleeve(width: float, height: float, top: float) -> Mesh:
     return points + np.array([0, 0, top - 0.5 * height]), triangles[kept]
 
 
-@pytest.mark.parametrize("method", SOLVERS)
+@each("method", SOLVERS)
 def test_clothes_are_as_soft_as_the_skin_below(method: str) -> None:
     sleeve = make_sleeve(0.6, 2.4, 1.2)
     weights = solve(join(LIMB, sleeve), method=method)
@@ -192,14 +193,14 @@ def test_clothes_are_as_soft_as_the_skin_below(method: str) -> None:
         assert over == pytest.approx(below, abs=0.15)
 
 
-@pytest.mark.parametrize("method", SOLVERS)
+@each("method", SOLVERS)
 def test_a_body_does_not_feel_the_clothes_that_end_on_it(method: str) -> None:
     sleeve = make_sleeve(0.5, 1.1, 0.05)
     alone, dressed = solve(LIMB, method=method), solve(join(LIMB, sleeve), method=method)
     np.testing.assert_allclose(dressed[: len(alone)], alone, atol=0.12)
 
 
-@pytest.mark.parametrize("method", SOLVERS)
+@each("method", SOLVERS)
 def test_a_bone_that_sticks_out_does_not_own_the_clothes(method: str) -> None:
     sleeve = make_sleeve(1.0, 2.4, 1.2)
     heads, tails = np.append(HEADS, [(-0.15, 0, 0.5)], axis=0), np.append(TAILS, [(0.3, 0, 0.5)], axis=0)
@@ -207,7 +208,7 @@ def test_a_bone_that_sticks_out_does_not_own_the_clothes(method: str) -> None:
     assert weights[sleeve[0][:, 2] < -0.6, 0].min() > 0.7
 
 
-@pytest.mark.parametrize("method", SOLVERS)
+@each("method", SOLVERS)
 def test_a_part_that_no_bone_reaches_follows_the_nearest(method: str) -> None:
     button = make_box((0.1, 0.1, 0.1), 0.05)
     mesh = join(LIMB, (button[0] + [[0.5, 0, 0.8]], button[1]))
@@ -223,8 +224,8 @@ OPEN = {
 }
 
 
-@pytest.mark.parametrize("method", SOLVERS)
-@pytest.mark.parametrize("shape", OPEN)
+@each("method", SOLVERS)
+@each("shape", OPEN)
 def test_no_shape_fails(shape: str, method: str) -> None:
     weights = solve(OPEN[shape], method=method)
     points = OPEN[shape][0]
@@ -239,8 +240,8 @@ def test_a_skirt_follows_the_bones_in_its_middle() -> None:
     assert weights[thin[0][:, 2] > 0.45, 1].min() > 0.6
 
 
-@pytest.mark.parametrize("method", SOLVERS)
-@pytest.mark.parametrize("away", [1.0, 3.0])
+@each("method", SOLVERS)
+@each("away", [1.0, 3.0])
 def test_a_cape_follows_the_bones_beside_it_and_says_so(away: float, method: str) -> None:
     found = SOLVERS[method](*make_sheet(), HEADS + away * BEHIND, TAILS + away * BEHIND)
     assert "No bone is inside" in found.notes[0]
@@ -262,7 +263,7 @@ def test_vertices_of_no_face_follow_the_nearest_and_are_told() -> None:
     assert "in no face (1)" in found.notes[0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("points", "triangles", "heads", "message"),
     [
         (LIMB[0], LIMB[1][:0], HEADS, "no faces"),
@@ -271,7 +272,7 @@ def test_vertices_of_no_face_follow_the_nearest_and_are_told() -> None:
         (LIMB[0], LIMB[1], HEADS + 99.0, "None of the 2 bones"),
     ],
 )
-@pytest.mark.parametrize("method", SOLVERS)
+@each("method", SOLVERS)
 def test_what_can_not_be_done_is_said(
     points: np.ndarray, triangles: np.ndarray, heads: np.ndarray, message: str, method: str
 ) -> None:

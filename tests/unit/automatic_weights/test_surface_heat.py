@@ -9,6 +9,8 @@ from supple.deformers.automatic_weights.surface_heat import Params, find_inward,
 from supple.deformers.geometry.mesh_laplacian import make_laplacian
 from supple.deformers.geometry.solid import find_crossed, find_islands, read_surface
 
+from ..cases import each
+
 Mesh = tuple[np.ndarray, np.ndarray]
 
 HEADS = np.array([[0.0, 0.0, 0.1], [0.0, 0.0, 1.0]])
@@ -56,7 +58,7 @@ def make_dense_laplacian(points: np.ndarray, triangles: np.ndarray) -> np.ndarra
 CAPSULE = make_capsule(2.0, 0.2, 0.08)
 
 
-@pytest.mark.parametrize("mesh", [make_tube(), CAPSULE], ids=["tube", "capsule"])
+@each("mesh", [make_tube(), CAPSULE])
 def test_weights_against_dense_algebra(mesh: Mesh):
     """(L + A H) w = A H p, all of it dense, with the distances of a straight axis."""
     points, triangles = mesh
@@ -74,7 +76,7 @@ def test_weights_against_dense_algebra(mesh: Mesh):
     assert found.notes == ()
 
 
-@pytest.mark.parametrize("heat", [1.0, 4.0])
+@each("heat", [1.0, 4.0])
 def test_heat_fades_over_the_distance_from_the_bone(heat: float):
     """On a tube w'' = c (w - p) / r^2, p the step at the joint: past it 1 - exp(-sqrt(c) z / r) / 2."""
     points, triangles = make_tube(rings=80, sides=24)
@@ -109,8 +111,8 @@ UNCLEAN = {
 }
 
 
-@pytest.mark.parametrize("mesh", UNCLEAN.values(), ids=UNCLEAN)
-@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+@each("mesh", UNCLEAN.values())
+@each("scale", [1e-3, 1.0, 1e3])
 def test_unclean_surfaces(mesh: Mesh, scale: float):
     """Every vertex has weights that sum to 1; in every unit and far from the origin they are the same."""
     weights = solve(*mesh, HEADS, TAILS).weights
@@ -122,7 +124,7 @@ def test_unclean_surfaces(mesh: Mesh, scale: float):
     np.testing.assert_allclose(moved.weights, weights, atol=2e-3)
 
 
-@pytest.mark.parametrize("mesh", UNCLEAN.values(), ids=UNCLEAN)
+@each("mesh", UNCLEAN.values())
 def test_laplacian_is_an_m_matrix(mesh: Mesh):
     points, triangles = mesh
     triangles = triangles[(triangles != np.roll(triangles, 1, axis=1)).all(axis=1)]
@@ -228,7 +230,7 @@ BALL = revolve(np.sin(BEND) * (np.arange(13) % 12 > 0), -np.cos(BEND), 24)
 CUP = BALL[0], BALL[1][(BALL[0][BALL[1]][:, :, 2] < 0.01).all(axis=1)]
 
 
-@pytest.mark.parametrize(
+@each(
     ("mesh", "across", "share"),
     [
         (BALL, [1, 1, 1], 1.0),
@@ -237,7 +239,6 @@ CUP = BALL[0], BALL[1][(BALL[0][BALL[1]][:, :, 2] < 0.01).all(axis=1)]
         (CUP, [1, 1, 1], 0.0),
         (join(BALL, (CUP[0] * 3.0, CUP[1])), [1, 1, 1], None),
     ],
-    ids=["ball", "inside out", "tube", "cup", "ball in a cup"],
 )
 def test_inner_sides(mesh: Mesh, across: list[int], share: float | None):
     """Normals point inward on what holds something, and there are none on a cup."""
@@ -296,7 +297,7 @@ def test_bones_as_near_share_and_bones_that_get_nothing_are_told():
     assert found.weights[low, 4].min() > 0.2
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "message"),
     [
         (lambda p, t, h: (p, t[:0], h), "has no faces for heat"),
@@ -329,11 +330,12 @@ def test_progress_rises_and_may_stop_the_work():
 
 
 def test_real_character(asset):
-    """No vertex is left out, and those at one place are alike; the file has them split at all edges."""
-    data = np.load(asset("khronos_fox", ".npz"))
-    deform = data["bone_deform"].astype(bool)
-    points = data["V"].astype(float)
-    found = solve(points, data["tris"], data["bone_head"][deform], data["bone_tail"][deform])
+    """No vertex is left out, and those at one place are alike: the mesh is split at all edges, as glTF's may be."""
+    data = np.load(asset("human", ".npz"))
+    deform = data["bone_deform"]
+    _, weld = np.unique(data["V"][data["tris"].ravel()], axis=0, return_inverse=True)
+    points, triangles = data["V"][data["tris"].ravel()].astype(float), np.arange(data["tris"].size).reshape(-1, 3)
+    found = solve(points, triangles, data["bone_head"][deform], data["bone_tail"][deform])
     assert found.weights.sum(axis=1) == pytest.approx(1.0, abs=1e-6)
-    _, place = np.unique(data["weld"], return_index=True)
-    np.testing.assert_array_equal(found.weights, found.weights[place][data["weld"]])
+    _, place = np.unique(weld, return_index=True)
+    np.testing.assert_array_equal(found.weights, found.weights[place][weld.ravel()])

@@ -3,9 +3,9 @@
 from dataclasses import fields
 from inspect import signature
 
-import pytest
-
 from supple.deformers.automatic_weights import DEFAULT_METHOD, METHODS, SOLVERS
+
+from ..cases import each
 
 
 def test_keys_are_those_of_saved_files() -> None:
@@ -20,7 +20,7 @@ def test_words_differ_and_former_ones_stay() -> None:
     assert "bbw" in METHODS["BIHARMONIC"].words
 
 
-@pytest.mark.parametrize("key", METHODS)
+@each("key", METHODS)
 def test_choices_are_fields(key: str) -> None:
     method = METHODS[key]
     names = {field.name for field in fields(method.params)}
@@ -28,7 +28,7 @@ def test_choices_are_fields(key: str) -> None:
     assert all(choice.lowest == 0 for choice in method.choices)
 
 
-@pytest.mark.parametrize("key", METHODS)
+@each("key", METHODS)
 def test_params_are_what_is_chosen_for_this_method(key: str) -> None:
     """0 stands for the default, and other methods' choices do not count."""
     method = METHODS[key]
@@ -38,7 +38,7 @@ def test_params_are_what_is_chosen_for_this_method(key: str) -> None:
     assert method.make_params(everything) == method.params(**dict.fromkeys(names, 7))
 
 
-@pytest.mark.parametrize("key", METHODS)
+@each("key", METHODS)
 def test_all_solve_alike(key: str) -> None:
     more = ["make_crossing_test", "fallback"] if METHODS[key].casts_rays else []
     more += ["handles"] if METHODS[key].has_handles else []

@@ -17,6 +17,8 @@ from benchmarks.surfaces import make_box, make_capsule, make_head
 from supple.deformers.geometry.solid import read_surface, signed_volumes
 from supple.deformers.measures.stretch import mesh_edges
 
+from ..cases import each
+
 WAVE = 1.0
 """Length of the waves on a sheet: two of them are counted there."""
 
@@ -44,7 +46,7 @@ def bend(points: np.ndarray, radius: float) -> np.ndarray:
     return np.stack([reach * np.sin(angle), points[:, 1], reach * np.cos(angle) - radius], axis=1)
 
 
-@pytest.mark.parametrize(
+@each(
     ("mesh", "volume"),
     [
         (make_box((2.5, 1.2, 1.0), 0.1), 3.0),
@@ -126,7 +128,7 @@ def test_heat_fades_over_the_distance_from_the_bone():
     assert weights[middle, 1] == pytest.approx(expected, abs=0.02)
 
 
-@pytest.mark.parametrize("side", [-1, 1])
+@each("side", [-1, 1])
 def test_pose_between_stored_poses(side: int):
     """A bone that turns and moves evenly, of which every third frame is stored."""
     head = np.array([[1.0, 2.0, 0.0]])

@@ -16,6 +16,8 @@ from supple.bridge import files
 from supple.bridge.files import filling, make_folder, open_replacing, read_json
 from supple.deformers.errors import SkinningError
 
+from ..cases import each
+
 
 def write(path: Path, data: bytes = b"new") -> None:
     with open_replacing(path) as stream:
@@ -147,7 +149,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert tree(tmp_path) == before
 
 
-@pytest.mark.parametrize("path", [".", "/", os.devnull])
+@each("path", [".", "/", os.devnull])
 def test_devices_and_folders_are_refused(path: str) -> None:
     before = os.stat(path).st_mode
     with pytest.raises(SkinningError, match=r"Cannot write '.+' \((Is a directory|Not a regular file)\)"):

@@ -1,9 +1,10 @@
 """What was sculpted, brought back to rest."""
 
 import numpy as np
-import pytest
 
 from supple.deformers.corrections.inverses import FLATTEST, pull_back, pull_back_by_steps
+
+from ..cases import each
 
 
 def random_matrices(rng: np.random.Generator, count: int, least: float) -> np.ndarray:
@@ -12,7 +13,7 @@ def random_matrices(rng: np.random.Generator, count: int, least: float) -> np.nd
     return left @ (np.array([2.0, 1.0, 2.0 * least])[:, None] * right)
 
 
-@pytest.mark.parametrize("least", [0.9, 0.3, 1.01 * FLATTEST])
+@each("least", [0.9, 0.3, 1.01 * FLATTEST])
 def test_the_inverse_is_exact(least: float) -> None:
     rng = np.random.default_rng(1)
     matrices, offsets = random_matrices(rng, 200, least), rng.normal(size=(200, 3))
@@ -21,7 +22,7 @@ def test_the_inverse_is_exact(least: float) -> None:
     assert not pulled.is_damped.any()
 
 
-@pytest.mark.parametrize("least", [0.05, 1e-3, 0.0])
+@each("least", [0.05, 1e-3, 0.0])
 def test_flattened_directions_are_damped(least: float) -> None:
     rng = np.random.default_rng(2)
     matrices, offsets = random_matrices(rng, 200, least), rng.normal(size=(200, 3))

@@ -9,6 +9,8 @@ from supple.deformers.corrections.readers import FLAT, LEAST_ANGLE, AngleReader,
 from supple.deformers.errors import SkinningError
 from supple.deformers.rig.joint_angles import split_swing_twist
 
+from ..cases import each
+
 REST = np.array([1.0, 0.0, 0.0, 0.0])
 AXES = {"X": (1, 0, 0), "Y": (0, 1, 0), "Z": (0, 0, 1)}
 
@@ -63,36 +65,28 @@ def find_group(name: str) -> tuple[AngleReader | RadialReader, np.ndarray]:
     return find_reader(rotations, [kind] * len(poses)), rotations
 
 
-@pytest.mark.parametrize("name", GROUPS)
+@each("name", GROUPS)
 def test_each_pose_brings_in_its_own_correction_alone(name: str) -> None:
+    """Though it is rounded, and nothing at rest."""
     reader, rotations = find_group(name)
-    assert reader.read(rotations) == pytest.approx(np.eye(len(rotations)), abs=1e-9)
+    for noise in (0.0, 1e-7):
+        rounded = rotations + noise * draw(len(rotations), rotations.shape[1], 8)
+        assert reader.read(rounded) == pytest.approx(np.eye(len(rotations)), abs=1e-9)
     assert np.abs(reader.read(np.broadcast_to(REST, (1, *rotations.shape[1:])))).max() < 1e-9
 
 
-@pytest.mark.parametrize("name", GROUPS)
-def test_what_rounding_changes_does_not_show_at_the_poses(name: str) -> None:
-    reader, rotations = find_group(name)
-    rounded = rotations + 1e-7 * draw(len(rotations), rotations.shape[1], 8)
-    assert reader.read(rounded) == pytest.approx(np.eye(len(rotations)), abs=1e-9)
-
-
-@pytest.mark.parametrize("name", GROUPS)
+@each("name", GROUPS)
 def test_values_are_between_0_and_1_and_add_up_to_at_most_1(name: str) -> None:
+    """The sign of a quaternion does not count."""
     reader, rotations = find_group(name)
-    values = reader.read(draw(5000, rotations.shape[1], 1))
+    drawn = draw(5000, rotations.shape[1], 1)
+    values = reader.read(drawn)
     assert values.min() >= 0.0
     assert values.sum(axis=1).max() <= 1.0 + 1e-9
+    np.testing.assert_allclose(reader.read(-drawn), values, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", GROUPS)
-def test_the_sign_of_a_quaternion_does_not_count(name: str) -> None:
-    reader, rotations = find_group(name)
-    drawn = draw(500, rotations.shape[1], 2)
-    assert reader.read(-drawn) == pytest.approx(reader.read(drawn), abs=1e-12)
-
-
-@pytest.mark.parametrize("name", GROUPS)
+@each("name", GROUPS)
 def test_nothing_jumps_anywhere(name: str) -> None:
     """Steps of a millionth of a radian, many of them across half a turn, where angles change their sign."""
     reader, rotations = find_group(name)
@@ -128,17 +122,19 @@ def test_a_jump_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.abs(np.diff(reader.read(around), axis=0)).max() == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("axis", "XYZ")
-@pytest.mark.parametrize("name", GROUPS)
-def test_a_full_turn_passes_without_a_jump(name: str, axis: str) -> None:
-    reader, rotations = find_group(name)
+def test_a_full_turn_passes_without_a_jump(subtests: pytest.Subtests) -> None:
     bases = [REST, *(turn(other, 90) for other in "XYZ"), turn("X", 180), turn((1, 2, 3), 77)]
-    angles = np.linspace(-180, 180, 14401)
-    for base in bases:
-        path = multiply(base, np.array([turn(axis, angle) for angle in angles]))
-        values = reader.read(np.broadcast_to(path[:, None], (len(path), *rotations.shape[1:])))
-        assert np.abs(np.diff(values, axis=0)).max() < np.radians(0.025) * 40.0 / min(1.0, spacing(rotations))
-        assert values[0] == pytest.approx(values[-1], abs=1e-9)
+    half = np.radians(np.linspace(-180, 180, 14401)) / 2
+    turns = [np.column_stack([np.cos(half), np.sin(half)[:, None] * AXES[axis]]) for axis in "XYZ"]
+    paths = [multiply(base, around) for base in bases for around in turns]
+    for name in GROUPS:
+        reader, rotations = find_group(name)
+        steepest_step = np.radians(0.025) * 40.0 / min(1.0, spacing(rotations))
+        with subtests.test(name):
+            for path in paths:
+                values = reader.read(np.broadcast_to(path[:, None], (len(path), *rotations.shape[1:])))
+                assert np.abs(np.diff(values, axis=0)).max() < steepest_step
+                assert values[0] == pytest.approx(values[-1], abs=1e-9)
 
 
 def spacing(rotations: np.ndarray) -> float:
@@ -148,7 +144,7 @@ def spacing(rotations: np.ndarray) -> float:
     return min(float(np.linalg.norm(2.0 * np.arccos(np.minimum(np.abs((a * b).sum(axis=1)), 1.0)))) for a, b in pairs)
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "kind"),
     [
         ("one bend", "X"),
@@ -212,7 +208,7 @@ def test_one_who_asks_decides_for_the_group() -> None:
         assert kind == next((wanted for wanted in ("RBF", "SWING") if wanted in asked), "ANGLE"), asked
 
 
-@pytest.mark.parametrize(
+@each(
     ("asked", "poses", "words"),
     [
         ("AUTO", [[turn("X", 1.9)]], "'Swing and Twist', the pose of A .* from rest"),

@@ -16,6 +16,8 @@ from supple.deformers.corrections.rotation_choice import (
 )
 from supple.deformers.rig.rest import Joints
 
+from ..cases import each
+
 ANGLES = np.radians([40.0, 80.0, 120.0])
 CHAIN = Joints(np.array([[0.0, 0, 0], [0, 1, 0], [0, 2, 0]]), np.array([-1, 0, 1]))
 ROLLED = np.array([[0.0, 0, 1], [0, 1, 0], [-1, 0, 0]])
@@ -30,7 +32,7 @@ def positive(rotations: np.ndarray) -> np.ndarray:
     return np.where(rotations[:, :1] < 0.0, -rotations, rotations)
 
 
-@pytest.mark.parametrize("axes", [np.eye(3), ROLLED])
+@each("axes", [np.eye(3), ROLLED])
 def test_a_posed_joint_is_read_as_it_was_rotated(axes: np.ndarray) -> None:
     rotation = rotate((1, 2, -1), [70.0])[0]
     matrices = pose_joint(CHAIN, 1, rotation, axes)

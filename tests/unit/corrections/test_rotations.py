@@ -6,6 +6,8 @@ import pytest
 from supple.deformers.algebra.dual_quaternions import rotations_from_quaternions
 from supple.deformers.corrections.rotations import mirror_rotation
 
+from ..cases import each
+
 MIRROR = np.diag([-1.0, 1.0, 1.0])
 
 
@@ -20,7 +22,7 @@ def as_matrix(quaternion: np.ndarray) -> np.ndarray:
     return rotations_from_quaternions(quaternion[None])[0]
 
 
-@pytest.mark.parametrize("seed", range(10))
+@each("seed", range(10))
 def test_a_rotation_becomes_its_mirror_image(seed: int) -> None:
     rotation, axes, others = draw(seed)
     expected = MIRROR @ (axes @ as_matrix(rotation) @ axes.T) @ MIRROR  # in the armature's space
@@ -28,7 +30,7 @@ def test_a_rotation_becomes_its_mirror_image(seed: int) -> None:
     assert others @ as_matrix(mirrored) @ others.T == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@each("seed", range(10))
 def test_mirrored_twice_it_is_what_it_was(seed: int) -> None:
     rotation, axes, others = draw(seed)
     there_and_back = mirror_rotation(mirror_rotation(rotation, axes, others), others, axes)

@@ -11,6 +11,7 @@ from supple.deformers.engine_copy.dual_quaternions import find_scaled, fit_rigid
 from supple.deformers.rig.fraction_plan import plan_fractions
 from supple.deformers.skinning import dlb
 
+from ..cases import each
 from ..characters import about, rotation
 
 
@@ -27,8 +28,8 @@ def pose(degrees):
     return np.stack([np.eye(4), first, first @ about(rotation((0, 1, 0), degrees), np.array([0, 2.0, 0]))])
 
 
-@pytest.mark.parametrize("degrees", [0.0, 40.0, 120.0, -75.0])
-@pytest.mark.parametrize("has_fractions", [False, True])
+@each("degrees", [0.0, 40.0, 120.0, -75.0])
+@each("has_fractions", [False, True])
 def test_it_is_dlb(skin, degrees, has_fractions):
     matrices = pose(degrees)
     joints = skin.joints

@@ -7,6 +7,7 @@ from supple.deformers import Joints, Pose, Rest, Weights
 from supple.deformers.engine_copy import Examples, FitParams, Skin, fit, fit_linear, measure
 from supple.deformers.skinning import dlbnt
 
+from ..cases import each
 from ..characters import make_tube, pose_chain, rotation
 
 
@@ -25,7 +26,7 @@ def make_example(angles: np.ndarray, axis: object = (1, 0, 0), width: float = 0.
     return skin, Examples(matrices, lambda frames: targets[frames])
 
 
-@pytest.mark.parametrize("axis", [(1, 0, 0), (0, 0, 1)], ids=["bend", "twist"])
+@each("axis", [(1, 0, 0), (0, 0, 1)])
 def test_helpers_take_over_what_linear_blending_loses(axis: object) -> None:
     skin, examples = make_example(np.linspace(-120.0, 120.0, 17), axis)
     copy = fit(skin, examples, FitParams(0.01), ignore)
@@ -117,7 +118,7 @@ def test_few_frames_are_read_at_a_time() -> None:
     assert max(reads.count(frame) for frame in range(9)) == 2
 
 
-@pytest.mark.parametrize("limit", [0.05, 0.5, 0.9])
+@each("limit", [0.05, 0.5, 0.9])
 def test_progress_can_cancel(limit: float) -> None:
     class CancelError(Exception):
         pass
@@ -131,7 +132,7 @@ def test_progress_can_cancel(limit: float) -> None:
         fit(skin, examples, FitParams(0.01), cancel)
 
 
-@pytest.mark.parametrize("most", [0, 1, 2])
+@each("most", [0, 1, 2])
 def test_no_more_helpers_than_chosen(most: int) -> None:
     skin, examples = make_example(np.linspace(-120.0, 120.0, 17))
     assert len(fit(skin, examples, FitParams(0.001, helpers=most), ignore).helpers) == most

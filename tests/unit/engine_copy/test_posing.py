@@ -8,6 +8,7 @@ from supple.deformers import Rest as RestOfCharacter
 from supple.deformers.engine_copy import Examples, Fit, FitParams, Key, Skin, fit_linear, measure, pose_copy
 from supple.deformers.skinning import ssd
 
+from ..cases import each
 from ..characters import make_tube, pose_chain, rotation
 
 
@@ -99,7 +100,7 @@ def test_keys_act_at_rest() -> None:
     assert np.abs(pose_copy(skin, examples, keyed, np.array([2])) - expected).max() < 1e-6
 
 
-@pytest.mark.parametrize(
+@each(
     ("chosen", "message"),
     [
         ({"tolerance": 0.0}, "Tolerance is 0: choose one above 0"),

@@ -7,6 +7,8 @@ import pytest
 
 from supple.deformers.engine_copy.weights import solve_weights
 
+from ..cases import each
+
 
 def try_all(product: np.ndarray, influences: int) -> float:
     """The least w A w there is."""
@@ -20,7 +22,7 @@ def try_all(product: np.ndarray, influences: int) -> float:
     return least
 
 
-@pytest.mark.parametrize("influences", [2, 4])
+@each("influences", [2, 4])
 def test_near_the_best_of_all_supports(influences: int) -> None:
     rng = np.random.default_rng(5)
     rows = rng.normal(size=(60, 7, 9)) + 2.0 * rng.normal(size=(60, 1, 9))

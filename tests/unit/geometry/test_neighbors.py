@@ -1,10 +1,11 @@
 """Close packings by hand, and the search for neighbors against all distances."""
 
 import numpy as np
-import pytest
 
 from supple.deformers.geometry.lattice import hexagonal_packing
 from supple.deformers.geometry.neighbors import GROUP, find_nearest, find_pairs, group_points
+
+from ..cases import each
 
 
 def distances(points: np.ndarray, targets: np.ndarray) -> np.ndarray:
@@ -29,7 +30,7 @@ def scatter(kind: str, count: int = 500) -> np.ndarray:
 KINDS = ["spread", "clusters", "line", "lattice", "far away"]
 
 
-@pytest.mark.parametrize("radius", [0.5, 1e-3, 40.0])
+@each("radius", [0.5, 1e-3, 40.0])
 def test_an_inner_sphere_touches_twelve(radius: float) -> None:
     low = np.array([0.3, -2.0, 1.0])
     centers = hexagonal_packing(low, low + 11 * radius, radius)
@@ -58,7 +59,7 @@ def test_density_of_a_packing() -> None:
     assert abs(count * 4 * np.sqrt(2) / 41.0**3 - 1) < 0.08
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_groups_hold_each_point_once(kind: str) -> None:
     points = scatter(kind)
     groups = group_points(points)
@@ -80,8 +81,8 @@ def test_points_at_one_place_are_cut_too() -> None:
     assert group_points(np.empty((0, 3))) == []
 
 
-@pytest.mark.parametrize("count", [1, 2, 7, 40])
-@pytest.mark.parametrize("kind", KINDS)
+@each("count", [1, 2, 7, 40])
+@each("kind", KINDS)
 def test_nearest(kind: str, count: int) -> None:
     targets = scatter(kind)
     random = np.random.default_rng(0)
@@ -103,8 +104,8 @@ def test_nearest_of_few() -> None:
     assert indices.shape == away.shape == (0, 2)
 
 
-@pytest.mark.parametrize("factor", [0.5, 1.0, 1.25])
-@pytest.mark.parametrize("kind", KINDS)
+@each("factor", [0.5, 1.0, 1.25])
+@each("kind", KINDS)
 def test_pairs(kind: str, factor: float) -> None:
     points = scatter(kind, 400)
     points = points + np.random.default_rng(2).normal(0, 1e-3, points.shape) * np.ptp(points)

@@ -1,9 +1,10 @@
 """Normals from four neighbors: against those of shapes that have a formula, and where a mesh has too few faces."""
 
 import numpy as np
-import pytest
 
 from supple.deformers.geometry.ring_normals import estimate_normals, find_rings
+
+from ..cases import each
 
 
 def make_grid(rows: int, columns: int, around: bool) -> np.ndarray:
@@ -45,7 +46,7 @@ def test_a_pose_needs_no_new_rings():
     assert np.einsum("vi,vi->v", normals, expected).min() > np.cos(np.radians(10.0))
 
 
-@pytest.mark.parametrize("shuffled", [False, True])
+@each("shuffled", [False, True])
 def test_normals_of_a_sheet_are_its_own_up_to_the_corners(shuffled: bool):
     rows, columns = 4, 5
     points = np.stack(np.meshgrid(np.arange(columns), np.arange(rows), [0.0]), axis=-1).reshape(-1, 3).astype(float)

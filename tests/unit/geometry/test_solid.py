@@ -18,6 +18,8 @@ from supple.deformers.geometry.solid import (
     weld,
 )
 
+from ..cases import each
+
 Mesh = tuple[np.ndarray, np.ndarray]
 CUBE = make_box((1.0, 1.0, 1.0), 0.25)
 
@@ -98,8 +100,8 @@ def test_islands_by_hand_and_against_a_walk() -> None:
     assert find_islands(np.stack([chain[:-1], chain[1:]], axis=1), 2000).max() == 0
 
 
-@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
-@pytest.mark.parametrize("turned", [False, True])
+@each("scale", [1e-3, 1.0, 1e3])
+@each("turned", [False, True])
 def test_a_ball_cell_by_cell(scale: float, turned: bool) -> None:
     points, triangles = SPHERE
     surface = read_surface(scale * points, triangles[:, ::-1] if turned else triangles)
@@ -170,7 +172,7 @@ def damage(kind: str) -> Mesh:
     return points, np.concatenate([triangles[:1, ::-1], triangles[1:]])  # one face turned over
 
 
-@pytest.mark.parametrize(
+@each(
     "kind",
     [
         "twice the same corner",
@@ -188,7 +190,7 @@ def test_damaged_cube(kind: str) -> None:
     np.testing.assert_array_equal(inside, in_cube(centers, -0.5, 0.5))
 
 
-@pytest.mark.parametrize(
+@each(
     ("mesh", "solid"),
     [
         (cut(CUBE, 0.49, 1), False),  # a sheet
@@ -198,7 +200,6 @@ def test_damaged_cube(kind: str) -> None:
         (cut(SPHERE, -2, 0.85), True),
         (cut(SPHERE, -2, 0.0), False),  # a bowl
     ],
-    ids=["sheet", "tube", "long tube", "ball with a large hole", "with a small one", "bowl"],
 )
 def test_what_counts_as_a_body(mesh: Mesh, solid: bool) -> None:
     surface = read_surface(*mesh)

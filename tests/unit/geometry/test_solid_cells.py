@@ -8,6 +8,8 @@ from supple.deformers.geometry.solid import read_surface
 from supple.deformers.geometry.solid_cells import SIDES, Cells, find_enclosed, link_cells, refine_cells
 from supple.deformers.geometry.solid_skin import sample_triangles
 
+from ..cases import each
+
 Mesh = tuple[np.ndarray, np.ndarray]
 
 
@@ -84,7 +86,7 @@ def test_cells_are_symmetric_about_the_plane_of_x() -> None:
     np.testing.assert_allclose(x, -x[::-1], atol=1e-9)
 
 
-@pytest.mark.parametrize("gap", [0.05, 0.02, 0.002])
+@each("gap", [0.05, 0.02, 0.002])
 def test_prongs_nearer_than_a_cell_are_linked_through_their_base_alone(gap: float) -> None:
     points, triangles = make_fork(gap)
     cells = make_cells((points, triangles), 0.08)

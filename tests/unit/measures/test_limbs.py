@@ -8,6 +8,7 @@ from supple.deformers import Joints, Weights
 from supple.deformers.measures.limbs import find_limbs, find_owners
 from supple.deformers.measures.sections import smallest_section
 
+from ..cases import each
 from ..characters import rotation
 
 POINTS, TRIANGLES = make_capsule(2.0, 0.25, 0.04)
@@ -43,7 +44,7 @@ def test_rigid_motion_keeps_sections_and_reach():
     assert LIMBS.measure_reaches(posed, STILL)[1] > 3.0
 
 
-@pytest.mark.parametrize("degrees", [60, 90, 150])
+@each("degrees", [60, 90, 150])
 def test_a_linear_twist_collapses_by_the_cosine_of_half_the_angle(degrees: float):
     section = LIMBS.find_smallest_section(twist(degrees))
     assert section.radius == pytest.approx(np.cos(np.radians(degrees / 2.0)), abs=5e-3)

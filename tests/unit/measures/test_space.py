@@ -7,6 +7,7 @@ from benchmarks.surfaces import make_box, make_capsule
 from supple.deformers.measures.space import close_surface
 from supple.deformers.measures.windings import Windings, measure_windings
 
+from ..cases import each
 from ..characters import rotation
 
 CUBE = make_box((1.0, 1.0, 1.0), 0.25)
@@ -20,7 +21,7 @@ def join(*meshes: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray
     )
 
 
-@pytest.mark.parametrize("axis", [0, 1, 2])
+@each("axis", [0, 1, 2])
 def test_windings_of_two_balls(axis: int):
     points, triangles = make_capsule(1e-9, 1.0, 0.05)
     both = join((points, triangles), (points + np.array([1.0, 0.0, 0.0]), triangles))

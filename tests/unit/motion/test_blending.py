@@ -6,6 +6,8 @@ import pytest
 from supple.deformers.motion.blending import Clip, close, join, plan_seam
 from supple.deformers.motion.rotations import from_vectors, multiply, to_matrices, to_vectors, unroll
 
+from ..cases import each
+
 
 def make_clip(frames: int, speed: float, start: float = 0.0, turning: float = 0.1) -> Clip:
     """A node that moves along x and turns about z, evenly; a number that grows, and a switch."""
@@ -30,7 +32,7 @@ def test_a_join_goes_from_one_to_the_other():
     assert joined.values[21, 1] == 5.0
 
 
-@pytest.mark.parametrize("pair", [(20, 15), (29, 0), (29, 15), (20, 0)])
+@each("pair", [(20, 15), (29, 0), (29, 15), (20, 0)])
 def test_position_and_speed_go_on(pair):
     """Whether or not both motions have frames beyond the seam."""
     first, second = make_clip(30, 0.1), make_clip(40, 0.2, 2.0)

@@ -7,6 +7,8 @@ from supple.deformers.motion.feet import find_feet, find_planted, hold_foot, lis
 from supple.deformers.motion.legs import bend_legs, find_arcs
 from supple.deformers.motion.seams import find_longer, measure_seam
 
+from ..cases import each
+
 BIPED = {
     "root": (-1, 0, 0, 0.0), "hips": (0, 0, 0, 0.9), "chest": (1, 0, 0, 1.3), "head": (2, 0, 0, 1.7),
     "thigh.l": (1, 0.1, 0, 0.9), "shin.l": (4, 0.1, 0, 0.5), "foot.l": (5, 0.1, 0, 0.08), "toe.l": (6, 0.1, -0.1, 0.02),
@@ -47,7 +49,7 @@ def slide(frames: int = 40) -> np.ndarray:
     return np.stack([0.01 * np.arange(frames), np.zeros(frames), 0.02 * np.ones(frames)], axis=1)
 
 
-@pytest.mark.parametrize("span", [(0, 40), (0, 22), (5, 40), (5, 28), (18, 22)])
+@each("span", [(0, 40), (0, 22), (5, 40), (5, 28), (18, 22)])
 def test_a_held_foot_stays_in_the_blended_frames(span):
     points, planted = slide(), np.zeros(40, bool)
     planted[span[0] : span[1]] = True
@@ -68,7 +70,7 @@ def test_a_foot_that_lands_comes_down_where_it_stays():
     assert (points + shifts)[18:26, 0] == pytest.approx(points[25, 0])
 
 
-@pytest.mark.parametrize("is_late", [False, True])
+@each("is_late", [False, True])
 def test_a_foot_that_stands_elsewhere_takes_a_step(is_late):
     points, planted = 10.0 * slide(), np.ones(40, bool)
     held = hold_foot(points, planted, (15, 25), HEIGHT, is_late)

@@ -19,6 +19,8 @@ from supple.deformers.particles.fill import (
     thin_out,
 )
 
+from ..cases import each
+
 Mesh = tuple[np.ndarray, np.ndarray]
 BOX = make_box((2.5, 1.2, 1.0), 0.3)
 CAPSULE = make_capsule(2.0, 0.3, 0.08)
@@ -58,8 +60,8 @@ def filled(request: pytest.FixtureRequest) -> tuple[Mesh, Fill]:
     return mesh, fill(mesh, 0.0, 400)
 
 
-@pytest.mark.parametrize("mesh", [BOX, CAPSULE, BOTTLE], ids=["box", "capsule", "bottle"])
-@pytest.mark.parametrize("count", [60, 200, 400, 1000])
+@each("mesh", [BOX, CAPSULE, BOTTLE])
+@each("count", [60, 200, 400, 1000])
 def test_as_many_as_asked_for(mesh: Mesh, count: int) -> None:
     assert abs(len(fill(mesh, 0.0, count).points) / count - 1) <= COUNT_TOLERANCE + 0.05
 
@@ -98,7 +100,7 @@ def test_smaller_ones_are_more(filled: tuple[Mesh, Fill]) -> None:
     assert len(half.points) > 1.5 * len(result.points)
 
 
-@pytest.mark.parametrize("radius", [0.05, 0.1, 0.2])
+@each("radius", [0.05, 0.1, 0.2])
 def test_smallest_radius_is_kept(radius: float) -> None:
     for count in (30, 3000):
         result = fill(BOX, radius, count)
@@ -142,8 +144,8 @@ def test_volumes_sum_to_the_body(filled: tuple[Mesh, Fill]) -> None:
     np.testing.assert_allclose(result.volumes / result.volumes[0], (result.radii / result.radii[0]) ** 3)
 
 
-@pytest.mark.parametrize("count", [100, 400])
-@pytest.mark.parametrize("thickness", THINNEST)
+@each("count", [100, 400])
+@each("thickness", THINNEST)
 def test_a_thin_board_is_filled_all_over(thickness: float, count: int) -> None:
     size = np.array([2.5, 1.2, thickness])
     result = fill(make_box((2.5, 1.2, thickness), 0.3), 0.0, count)
@@ -156,15 +158,15 @@ def test_a_thin_board_is_filled_all_over(thickness: float, count: int) -> None:
     assert result.thickness == pytest.approx(result.thickness[0], rel=0.7)
 
 
-@pytest.mark.parametrize("thickness", [0.004, 0.001])
+@each("thickness", [0.004, 0.001])
 def test_particles_do_not_leave_a_board_thinner_than_they_are(thickness: float) -> None:
     """The skin that is bare gets its particle below it, which must not be beyond the other side."""
     result = fill(make_box((2.5, 1.2, thickness), 0.3), 0.0, 100)
     assert outside_of_box(result.points, (2.5, 1.2, thickness)).max() <= thickness
 
 
-@pytest.mark.parametrize("scale", [2.0**-10, 2.0**10])
-@pytest.mark.parametrize("mesh", [BOX, BOTTLE], ids=["box", "bottle"])
+@each("scale", [2.0**-10, 2.0**10])
+@each("mesh", [BOX, BOTTLE])
 def test_unit_does_not_matter(mesh: Mesh, scale: float) -> None:
     """Powers of 2 change no digit."""
     result, other = fill(mesh), fill((scale * mesh[0], mesh[1]))
@@ -174,8 +176,8 @@ def test_unit_does_not_matter(mesh: Mesh, scale: float) -> None:
     np.testing.assert_allclose(other.thickness, scale * result.thickness)
 
 
-@pytest.mark.parametrize("scale", [1e-3, 1e3])
-@pytest.mark.parametrize("mesh", [BOX, BOTTLE], ids=["box", "bottle"])
+@each("scale", [1e-3, 1e3])
+@each("mesh", [BOX, BOTTLE])
 def test_unit_matters_little(mesh: Mesh, scale: float) -> None:
     """The last digit decides about cells that lie just on the limit of a level."""
     result, other = fill(mesh), fill((scale * mesh[0], mesh[1]))
@@ -202,7 +204,7 @@ def test_limbs_by_hand() -> None:
     assert board.thickness[inner] == pytest.approx(0.2, rel=0.25)
 
 
-@pytest.mark.parametrize("spacing", [0.1, 0.5, 5.0])
+@each("spacing", [0.1, 0.5, 5.0])
 def test_samples_of_the_skin(spacing: float) -> None:
     surface = read_surface(*BOX)
     points, normals = sample_skin(surface, spacing)
@@ -218,7 +220,7 @@ def test_samples_of_the_skin(spacing: float) -> None:
     assert len(points) >= len(surface.triangles)
 
 
-@pytest.mark.parametrize("factor", [0.8, 1.6])
+@each("factor", [0.8, 1.6])
 def test_thinned_out(factor: float) -> None:
     random = np.random.default_rng(0)
     points, radii = random.uniform(0, 1, (1500, 3)), random.choice([0.05, 0.1], 1500)

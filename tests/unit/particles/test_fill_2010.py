@@ -5,6 +5,8 @@ import pytest
 
 from supple.deformers.particles.fill_2010 import fill_two_levels, fill_uniform, find_inside, surface_volume
 
+from ..cases import each
+
 
 def make_box(size: object, low: object = (0, 0, 0)) -> tuple[np.ndarray, np.ndarray]:
     """Points (8, 3) and outward triangles (12, 3)."""
@@ -78,7 +80,7 @@ def test_inside_is_where_the_surface_winds_around() -> None:
     np.testing.assert_array_equal(find_inside(centers, points, triangles[:, ::-1]), expected)
 
 
-@pytest.mark.parametrize("cuts", [1, 2, 5])
+@each("cuts", [1, 2, 5])
 def test_rays_through_edges_and_corners(cuts: int) -> None:
     """Centers whose rays go through the corners and the diagonals of all squares of a box of many."""
     grid = np.stack(np.meshgrid(*[np.arange(cuts + 1.0)] * 2, indexing="ij"), axis=-1).reshape(-1, 2)
@@ -110,7 +112,7 @@ def test_volume() -> None:
     assert surface_volume(points, triangles[:, ::-1]) == pytest.approx(3.0)
 
 
-@pytest.mark.parametrize("factor", [1e-3, 1e3])
+@each("factor", [1e-3, 1e3])
 def test_scale_does_not_matter(factor: float) -> None:
     points, triangles = make_box((2.5, 1.2, 1.0), (3, 1, 2))
     expected = fill_two_levels(points, triangles, 0.08)

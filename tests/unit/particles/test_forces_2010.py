@@ -17,6 +17,8 @@ from supple.deformers.particles.forces_2010 import (
     step_with_neighbors,
 )
 
+from ..cases import each
+
 ZERO = np.zeros((3, 2))
 
 
@@ -74,7 +76,7 @@ def test_heun_by_hand() -> None:
     np.testing.assert_allclose(velocities[:, 0], [0.0029955, 0, 0])
 
 
-@pytest.mark.parametrize("large", [False, True])
+@each("large", [False, True])
 def test_neighbors_are_those_between_which_none_fits(large: bool) -> None:
     centers, radii = make_cloud(large=large)
     springs = find_springs(centers, radii)
@@ -89,7 +91,7 @@ def test_neighbors_are_those_between_which_none_fits(large: bool) -> None:
     np.testing.assert_array_equal(springs.counts, [sum(i in pair for pair in pairs) for i in range(len(centers))])
 
 
-@pytest.mark.parametrize("large", [False, True])
+@each("large", [False, True])
 def test_forces_are_the_paper_s(large: bool) -> None:
     centers, radii = make_cloud(large=large)
     centers, radii = np.append(centers, [[9.0, 9, 9]], axis=0), np.append(radii, 0.2)  # one without neighbors
@@ -130,7 +132,7 @@ def test_particles_at_one_place_have_no_direction_to_go() -> None:
     np.testing.assert_array_equal(find_forces(ZERO, ZERO, ZERO, springs), ZERO)
 
 
-@pytest.mark.parametrize("radius", [0.2, 0.05, 0.02, 0.005])
+@each("radius", [0.2, 0.05, 0.02, 0.005])
 def test_steps_do_not_explode(radius: float) -> None:
     """Shaken by twice their radius, the particles calm down."""
     centers = hexagonal_packing(np.zeros(3), np.array([8, 6, 6]) * radius, radius)

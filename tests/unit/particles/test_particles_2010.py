@@ -13,7 +13,9 @@ from supple.deformers.particles.particles_2010 import Binding, Params
 from supple.deformers.particles.solid_2010 import find_bones
 from supple.deformers.skinning import dlbnt
 
-from ..characters import about, rotation
+from ..cases import each
+from ..characters import about, apply_transforms, check_layout, rotation
+from .volumes_to_fill import transform, within
 
 SIZE = np.array([2.5, 1.2, 1.0])
 ELBOW = np.array([1.25, 0.6, 0.5])
@@ -46,15 +48,6 @@ def make_box(cuts: int = 6) -> Rest:
 BOX = make_box()
 
 
-def transform(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
-    return points @ matrix[:3, :3].T + matrix[:3, 3]
-
-
-def within(actual: np.ndarray, expected: np.ndarray, part: float = 1e-6) -> None:
-    """Equal up to a part of the extent."""
-    np.testing.assert_allclose(actual, expected, rtol=0, atol=part * np.ptp(expected, axis=0).max())
-
-
 @pytest.fixture(autouse=True, scope="module")
 def hurry() -> Iterator[None]:
     """What holds of settled particles holds on their way; test_forces_2010.py sees that they settle."""
@@ -73,7 +66,7 @@ def bent(binding: Binding) -> np.ndarray:
     return method.deform(binding, Pose(BEND))
 
 
-@pytest.mark.parametrize("fill", ["UNIFORM", "TWO_LEVEL"])
+@each("fill", ["UNIFORM", "TWO_LEVEL"])
 def test_rest_and_motion_as_a_whole(fill: str) -> None:
     """Exact: particles and springs go along, also with an even scale."""
     binding = method.bind(BOX, Params(fill, 0.07))
@@ -111,14 +104,12 @@ def test_a_bend_squeezes_particles_and_they_give_way(binding: Binding, bent: np.
 
 def test_transforms_carry_points(binding: Binding, bent: np.ndarray) -> None:
     transforms = method.vertex_transforms(binding, Pose(BEND))
-    assert transforms.dtype == bent.dtype == np.float32
-    assert transforms.transpose(0, 2, 1).flags.c_contiguous
-    np.testing.assert_array_equal(transforms[:, 3], np.tile([0, 0, 0, 1], (len(BOX.points), 1)))
-    carried = np.einsum("vij,vj->vi", transforms[:, :3, :3], BOX.points) + transforms[:, :3, 3]
-    within(carried, bent)
+    assert bent.dtype == np.float32
+    check_layout(transforms, len(BOX.points))
+    within(apply_transforms(transforms, BOX.points), bent)
     shape = BOX.points * [1, 1.1, 0.9]
     other = method.deform(method.with_points(binding, shape), Pose(BEND))
-    within(np.einsum("vij,vj->vi", transforms[:, :3, :3], shape) + transforms[:, :3, 3], other)
+    within(apply_transforms(transforms, shape), other)
     within(method.deform(method.with_points(binding, shape), Pose(np.tile(np.eye(4), (2, 1, 1)))), shape)
 
 
@@ -128,7 +119,7 @@ def test_frames_do_not_depend_on_each_other(binding: Binding, bent: np.ndarray) 
     assert method.deform(method.bind(BOX, COARSE), Pose(TWIST)).tobytes() == twisted.tobytes()
 
 
-@pytest.mark.parametrize("factor", [1e-3, 1e3])
+@each("factor", [1e-3, 1e3])
 def test_unit_does_not_matter(bent: np.ndarray, factor: float) -> None:
     joints = Joints(factor * BOX.joints.centers, BOX.joints.parents, factor * BOX.joints.tails)
     box = replace(BOX, points=factor * BOX.points, joints=joints)
@@ -152,8 +143,7 @@ def test_object_space(binding: Binding, bent: np.ndarray) -> None:
     np.testing.assert_allclose(method.particles(other).radii, 0.15 / 0.4)
     within(transform(SPACE, method.particles(other).points), method.particles(binding).points)
     transforms = method.vertex_transforms(other, pose)
-    carried = np.einsum("vij,vj->vi", transforms[:, :3, :3], other.points) + transforms[:, :3, 3]
-    within(carried, method.deform(other, pose), 1e-5)
+    within(apply_transforms(transforms, other.points), method.deform(other, pose), 1e-5)
 
 
 def test_object_that_moves_against_its_armature(binding: Binding, bent: np.ndarray) -> None:
@@ -184,8 +174,7 @@ def test_solid_linear_and_strength_mix(bent: np.ndarray) -> None:
     within(deform(linear=np.ones(count)), linear)
     with_strength = method.bind(replace(BOX, strength=half, solid=half), COARSE)
     transforms = method.vertex_transforms(with_strength, pose)
-    carried = np.einsum("vij,vj->vi", transforms[:, :3, :3], BOX.points) + transforms[:, :3, 3]
-    within(carried, 0.5 * BOX.points + 0.25 * (skinned + bent))
+    within(apply_transforms(transforms, BOX.points), 0.5 * BOX.points + 0.25 * (skinned + bent))
 
 
 def test_nearest_bone_by_hand() -> None:
@@ -202,7 +191,7 @@ def test_automatic_radius_gives_a_thousand() -> None:
     assert method.bind(BOX, Params("TWO_LEVEL")).count < automatic.count
 
 
-@pytest.mark.parametrize(
+@each(
     "matrices",
     [
         np.array([np.eye(4), about(rotation((1, 0, 0), 180), ELBOW)]),
@@ -211,7 +200,6 @@ def test_automatic_radius_gives_a_thousand() -> None:
         np.array([np.eye(4), about(1e6 * rotation((0, 1, 0), 50), ELBOW)]),
         np.zeros((2, 4, 4)),
     ],
-    ids=["half turn", "nothing left", "mirrored", "huge", "all zero"],
 )
 def test_any_pose_is_finite(matrices: np.ndarray) -> None:
     binding = method.bind(BOX, Params("UNIFORM", 0.3))
@@ -228,7 +216,7 @@ LEANING = replace(
 POINT = replace(BOX, points=0 * BOX.points)
 
 
-@pytest.mark.parametrize(
+@each(
     ("rest", "params", "message"),
     [
         (replace(BOX, triangles=None), COARSE, "no faces"),
@@ -241,7 +229,6 @@ POINT = replace(BOX, points=0 * BOX.points)
         (replace(BOX, object_to_armature=np.diag([1.0, 1, 0, 1])), COARSE, "has zero scale"),
         (replace(BOX, triangles=BOX.triangles[:1]), COARSE, "no volume"),
     ],
-    ids=["None", "no faces", "no tails", "flat", "flat with radius", "too large", "point", "flat space", "one face"],
 )
 def test_what_can_not_be_filled_is_dlbnt(rest: Rest, params: Params, message: str) -> None:
     binding = method.bind(rest, params)
@@ -272,13 +259,13 @@ def test_a_body_that_can_be_filled_has_no_message(binding: Binding) -> None:
     assert binding.count == len(method.particles(binding).points) == len(posed) > 50
 
 
-@pytest.mark.parametrize("wrong", [{"fill": "CUBIC"}, {"radius": -0.1}, {"radius": np.nan}, {"radius": np.inf}])
+@each("wrong", [{"fill": "CUBIC"}, {"radius": -0.1}, {"radius": np.nan}, {"radius": np.inf}])
 def test_wrong_parameters_are_refused(wrong: dict) -> None:
     with pytest.raises(SkinningError, match=r"choose"):
         Params(**wrong)
 
 
-@pytest.mark.parametrize(("radius", "what"), [(0.025, "particles"), (0.002, "lattice points")])
+@each(("radius", "what"), [(0.025, "particles"), (0.002, "lattice points")])
 def test_too_many_particles_are_refused(radius: float, what: str) -> None:
     """With the radius to choose instead, in object space; it then works, as far as that limit goes."""
     with pytest.raises(SkinningError, match=what) as caught:

@@ -14,6 +14,7 @@ from supple.deformers.particles import particles as method
 from supple.deformers.particles.particles import Binding, Params
 from supple.deformers.skinning import dlbnt
 
+from ..cases import each
 from ..characters import rotation
 from .volumes_to_fill import (
     BEND,
@@ -50,7 +51,7 @@ def make_part(offset: object, scale: float, weights: object) -> Shape:
     return replace(BOX, points=points, weights=np.tile(np.asarray(weights, float), (len(points), 1)))
 
 
-@pytest.mark.parametrize("offset", [(0, 0, 1.5), (0.6, 0.3, 0.2)], ids=["apart", "overlapping"])
+@each("offset", [(0, 0, 1.5), (0.6, 0.3, 0.2)])
 def test_a_part_of_one_bone_stays_rigid(offset: object) -> None:
     both = join(BOX, make_part(offset, 0.4, (0, 1)))
     result = method.bind(make_rest(both), Params(count=300))
@@ -64,7 +65,7 @@ def test_a_part_of_one_bone_stays_rigid(offset: object) -> None:
         assert edge_stretches(both.points, posed, mesh_edges(both.triangles)).max() < 5
 
 
-@pytest.mark.parametrize(
+@each(
     ("scale", "weights", "filled"),
     [
         ((0.6, 0.6, 0.6), None, True),
@@ -72,7 +73,6 @@ def test_a_part_of_one_bone_stays_rigid(offset: object) -> None:
         ((1.0, 1.0, 0.02), None, False),
         ((0.6, 0.6, 0.6), (0.5, 0.5), False),
     ],
-    ids=["limb", "buckle", "strap", "held by one mix"],
 )
 def test_only_flesh_is_filled(scale: tuple, weights: tuple | None, filled: bool) -> None:
     """A part that is short along the two bones that hold it, thin all over, or does not bend goes with the joints."""
@@ -133,7 +133,7 @@ def make_two_fingers() -> Shape:
     return Shape(points, triangles, weights, heads, tails, np.array([-1, 0, 0]))
 
 
-@pytest.mark.parametrize("degrees", [30, 80])
+@each("degrees", [30, 80])
 def test_fingers_side_by_side_do_not_move_each_other(degrees: float) -> None:
     hand = make_two_fingers()
     result = method.bind(make_rest(hand), Params(count=400))
@@ -150,7 +150,7 @@ def test_fingers_side_by_side_do_not_move_each_other(degrees: float) -> None:
 # what can not be filled
 
 
-@pytest.mark.parametrize(
+@each(
     ("parts", "message"),
     [
         ({"triangles": None}, "no faces"),
@@ -162,7 +162,6 @@ def test_fingers_side_by_side_do_not_move_each_other(degrees: float) -> None:
         ({"points": BOX.points * 0}, "no faces"),
         ({"points": BOX.points * 0 + 7}, "no faces"),
     ],
-    ids=["None", "no faces", "no corners", "one face", "a third", "sheet", "point", "point elsewhere"],
 )
 def test_what_can_not_be_filled_is_dlbnt(parts: dict, message: str) -> None:
     rest = replace(REST, **parts)
@@ -245,38 +244,20 @@ def test_inside_out_deforms_alike(bent: np.ndarray) -> None:
     within(method.deform(turned, Pose(BEND)), bent)
 
 
-def test_split_vertices_stay_together(binding: Binding) -> None:
-    """Vertices at one place with the same weights go the same way."""
+@each("volume_share", [0.0, 1.0])
+def test_split_vertices_stay_together(binding: Binding, volume_share: float) -> None:
+    """Though the volume step moves along normals, which at a hard edge differ between vertices at one place."""
     corners = BOX.triangles.ravel()
-    split = Rest(
-        BOX.points[corners],
-        Weights.from_dense(BOX.weights[corners]),
-        REST.joints,
-        triangles=np.arange(len(corners)).reshape(-1, 3),
-    )
-    result = method.bind(split, FEW)
+    triangles = np.arange(len(corners)).reshape(-1, 3)
+    weights = Weights.from_dense(BOX.weights[corners])
+    result = method.bind(Rest(BOX.points[corners], weights, REST.joints, triangles=triangles), FEW)
     assert result.count == binding.count
-    posed = method.deform(with_params(result, volume=0.0), Pose(BEND))
+    posed = method.deform(with_params(result, volume=volume_share), Pose(bend(100)))
     spread = [np.ptp(posed[corners == vertex], axis=0).max() for vertex in range(0, len(BOX.points), 5)]
     assert max(spread) < 1e-5
 
 
-@pytest.mark.parametrize("volume_share", [0.0, 1.0])
-def test_split_vertices_do_not_tear_apart(volume_share: float) -> None:
-    """The volume step moves along normals, which at a hard edge differ between vertices at one place."""
-    corners = BOX.triangles.ravel()
-    split = Rest(
-        BOX.points[corners],
-        Weights.from_dense(BOX.weights[corners]),
-        REST.joints,
-        triangles=np.arange(len(corners)).reshape(-1, 3),
-    )
-    posed = method.deform(method.bind(split, replace(FEW, volume=volume_share)), Pose(bend(100)))
-    spread = [np.ptp(posed[corners == vertex], axis=0).max() for vertex in range(0, len(BOX.points), 5)]
-    assert max(spread) < 1e-5
-
-
-@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+@each("wrong", [np.nan, np.inf])
 def test_points_that_are_no_numbers_are_refused(wrong: float) -> None:
     points = BOX.points.copy()
     points[3, 1] = wrong
@@ -286,7 +267,7 @@ def test_points_that_are_no_numbers_are_refused(wrong: float) -> None:
         replace(REST, solid=np.full(len(points), wrong))
 
 
-@pytest.mark.parametrize(
+@each(
     ("wrong", "name"),
     [
         ({"stiffness": 0.0}, "Stiffness is 0.0: choose 0.01 to 100"),

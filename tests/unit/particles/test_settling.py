@@ -10,6 +10,7 @@ from supple.deformers.particles.cloud import LEAST_NEIGHBORS, NEIGHBOR_REACH, Cl
 from supple.deformers.particles.fill import Fill, fill_solid
 from supple.deformers.particles.settling import determinant, keep_volume, rotate_toward, settle
 
+from ..cases import each
 from ..characters import rotation
 
 POINTS, TRIANGLES = make_box((2.5, 1.2, 1.0), 0.25)
@@ -62,7 +63,7 @@ def angles(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.degrees(2 * np.arcsin(np.clip(np.linalg.norm(a - b, axis=(1, 2)) / np.sqrt(8), 0, 1)))
 
 
-@pytest.mark.parametrize("spread", [5, 30, 60])
+@each("spread", [5, 30, 60])
 def test_turning_toward_the_nearest_rotation(spread: float) -> None:
     turned, matrices = random_matrices(100, spread)
     expected = polar(as_rows(matrices))
@@ -91,7 +92,7 @@ def test_a_rotation_that_is_reached_stays() -> None:
         np.testing.assert_allclose(rotate_toward(turned, matrices), turned, atol=1e-6)
 
 
-@pytest.mark.parametrize("volume", [0.7, 1.0, 1.4])
+@each("volume", [0.7, 1.0, 1.4])
 def test_volume_of_matrices(volume: float) -> None:
     _, matrices = random_matrices(100, 60)
     volumes = np.full(100, volume, np.float32)
@@ -112,7 +113,7 @@ def test_volume_by_hand() -> None:
     np.testing.assert_allclose(kept - np.diag(np.diag(kept)), 0, atol=1e-6)
 
 
-@pytest.mark.parametrize("scale", [0.0, 1e-6, 1e-3, -1.0, 1e3])
+@each("scale", [0.0, 1e-6, 1e-3, -1.0, 1e3])
 def test_volume_of_what_is_flat_or_mirrored_is_finite(scale: float) -> None:
     matrices = as_columns(np.diag([1.0, 1.0, scale])[None] * np.ones((3, 1, 1)))
     assert np.isfinite(keep_volume(matrices, np.ones(3, np.float32))).all()
@@ -164,7 +165,7 @@ def test_particles_take_weights_of_the_skin(body: tuple[Surface, Fill], cloud: C
     assert np.corrcoef(cloud.weights[:, 1], blend(body[1].points)[:, 1])[0, 1] > 0.95
 
 
-@pytest.mark.parametrize("gap", [0.1, 0.2])
+@each("gap", [0.1, 0.2])
 def test_no_link_across_air(gap: float) -> None:
     """Two rods side by side on two bones, nearer to each other than their particles are."""
     rod = make_box((0.3, 0.3, 2.0), 0.1)
@@ -200,7 +201,7 @@ def lack_of_volume(cloud: Cloud, posed: np.ndarray) -> float:
     return float(np.sqrt(((volumes - 1) ** 2).mean()))
 
 
-@pytest.mark.parametrize("degrees", [40, 90])
+@each("degrees", [40, 90])
 def test_settled_particles_keep_volume(cloud: Cloud, degrees: float) -> None:
     goals, turns = make_bend(cloud, degrees)
     carried = lack_of_volume(cloud, goals)
@@ -239,7 +240,7 @@ def test_the_iteration_comes_to_rest(cloud: Cloud) -> None:
     assert at_120 < 1e-4
 
 
-@pytest.mark.parametrize("kind", ["one place", "a line", "a plane"])
+@each("kind", ["one place", "a line", "a plane"])
 def test_any_goals_are_finite(cloud: Cloud, kind: str) -> None:
     goals = cloud.points * {"one place": (0, 0, 0), "a line": (1, 0, 0), "a plane": (1, 1, 0)}[kind]
     turns = as_columns(np.tile(np.eye(3), (len(goals), 1, 1)))

@@ -7,6 +7,8 @@ from benchmarks.surfaces import make_box, make_capsule
 from supple.deformers.geometry.solid import read_surface
 from supple.deformers.particles.volumes import VolumeKeeper
 
+from ..cases import each
+
 SIZE = (2.0, 1.0, 0.5)
 POINTS, TRIANGLES = make_box(SIZE, 0.25)
 ONES = np.ones(len(POINTS))
@@ -49,7 +51,7 @@ def test_an_open_box_is_closed_by_a_lid() -> None:
         assert keeper.measure(points) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("thickness", [0.0, 1e-6, 1e-4])
+@each("thickness", [0.0, 1e-6, 1e-4])
 def test_a_sheet_holds_none(thickness: float) -> None:
     keeper = make_keeper(POINTS * [1, 1, thickness] + [0, 0, thickness], TRIANGLES)
     assert not keeper.holds_volume
@@ -79,7 +81,7 @@ def test_moves_of_a_box_by_hand() -> None:
     np.testing.assert_allclose(lengths, lengths[0], rtol=0.02)
 
 
-@pytest.mark.parametrize("scale", [0.9, 0.97, 1.03, 1.1])
+@each("scale", [0.9, 0.97, 1.03, 1.1])
 def test_volume_comes_back(scale: float) -> None:
     posed = scale * POINTS
     lack = abs(KEEPER.measure(posed) - 1.0)
@@ -111,7 +113,7 @@ def test_vertices_at_one_place_stay_together() -> None:
     np.testing.assert_allclose(moves, expected[TRIANGLES].reshape(-1, 3), atol=1e-6)
 
 
-@pytest.mark.parametrize("scale", [1e-3, 1e3])
+@each("scale", [1e-3, 1e3])
 def test_unit_does_not_matter(scale: float) -> None:
     moves = make_keeper(scale * POINTS, TRIANGLES).find_swelling(
         0.95 * scale * POINTS, 0.1 * scale * ONES, 0.1 * scale * ONES

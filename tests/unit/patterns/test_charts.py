@@ -12,6 +12,8 @@ from supple.deformers.patterns.charts import Chart, assign_layers, chart_by_surf
 from supple.deformers.patterns.rasters import rasterize
 from supple.deformers.patterns.surface_points import locate_point, locate_uv, surface_frame, uv_frame
 
+from ..cases import each
+
 Sheet = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 CUBE_POINTS = np.array([[x, y, z] for z in (0, 1) for y in (0, 1) for x in (0, 1)], float)
@@ -55,7 +57,7 @@ FLAT = make_flat()
 POINTS, CORNERS, STARTS = make_sheet(2, 2)
 
 
-@pytest.mark.parametrize(
+@each(
     ("points", "corners", "starts", "uv", "message"),
     [
         (np.zeros((0, 3)), [], [], None, "no faces"),
@@ -74,7 +76,7 @@ def test_bad_meshes_are_refused(points, corners, starts, uv, message):
         make_chart_mesh(points, corners, starts, uv)
 
 
-@pytest.mark.parametrize("change", [lambda sheet: sheet, split], ids=["welded", "split"])
+@each("change", [lambda sheet: sheet, split])
 def test_islands_end_where_uvs_differ_and_nowhere_else(change):
     points, corners, starts = change(make_sheet(4, 3))
     uv = points[corners, :2].copy()
@@ -119,7 +121,7 @@ def test_locate_uv_needs_a_map_and_numbers():
         locate_uv(FLAT, (0.5, np.nan))
 
 
-@pytest.mark.parametrize(("near", "height"), [(None, 0), ((0, 0, 0.9), 1), ((0, 0.5, 1.6), 2)])
+@each(("near", "height"), [(None, 0), ((0, 0, 0.9), 1), ((0, 0.5, 1.6), 2)])
 def test_where_islands_overlap_the_nearest_is_taken(near, height):
     surface_point = locate_uv(make_stack(), (0.25, 0.5), near)
     x = 0.75 if height == 1 else 0.25  # the middle one is mirrored
@@ -160,7 +162,7 @@ def test_uv_frame_is_what_one_unit_of_uv_is_in_space():
     assert np.allclose(frame, [[2, 0, 0], [0, 3, 0]])
 
 
-@pytest.mark.parametrize("bad", [(0.0, 0.0), (0.39, 0.39), (0.7, 0.2)])
+@each("bad", [(0.0, 0.0), (0.39, 0.39), (0.7, 0.2)])
 def test_uv_frame_bears_one_bad_corner(bad):
     points, corners, starts = make_sheet(5, 5)
     uv = points[corners, :2].copy()
@@ -178,7 +180,7 @@ def test_uv_frame_refuses_a_collapsed_map():
         uv_frame(mesh, locate_point(mesh, (0.5, 0.5, 0)))
 
 
-@pytest.mark.parametrize(
+@each(
     ("face", "right", "up"),
     [
         (2, [1, 0, 0], [0, 0, 1]),  # the front, which looks along -Y
@@ -199,7 +201,7 @@ def test_surface_frame_on_a_slope_is_as_upright_as_the_slope():
     assert np.allclose(surface_frame(locate_point(mesh, (0.5, 0.3, 0.4))), [[1, 0, 0], [0, 0.6, 0.8]])
 
 
-@pytest.mark.parametrize(
+@each(
     ("rotation", "flip", "uv", "expected"),
     [
         (0.0, False, (0.7, 0.5), (1.0, 0.5)),
@@ -217,7 +219,7 @@ def test_chart_by_uv_worked_by_hand(rotation, flip, uv, expected):
     assert np.allclose(chart.coordinates[at], expected)
 
 
-@pytest.mark.parametrize(
+@each(
     ("rotation", "size"),
     [(0.0, (0.5, 0.15)), (0.4, (0.5, 0.15)), (2.0, (0.5, 0.15)), (0.75, (0.5, 0.5)), (1.0, (0.2, 0.3))],
 )
@@ -247,7 +249,7 @@ def test_a_face_beside_whose_long_side_the_pattern_lies_does_not_count():
     assert chart_by_uv(mesh, locate_uv(mesh, (0.6, 0.5)), 0.0, (0.3, 0.3)).faces.tolist() == [0, 1]
 
 
-@pytest.mark.parametrize(
+@each(
     ("center", "size", "cut"),
     [
         ((0.45, 0.5), (0.3, 0.2), True),
@@ -271,14 +273,14 @@ def test_overlapping_islands_do_not_share_a_chart():
         assert chart.faces.tolist() == [height]
 
 
-@pytest.mark.parametrize("size", [(0, 1), (1, -1), (np.nan, 1), (np.inf, 1), (1, 2, 3), 1.0])
-@pytest.mark.parametrize("lay", [chart_by_uv, chart_by_surface])
+@each("size", [(0, 1), (1, -1), (np.nan, 1), (np.inf, 1), (1, 2, 3), 1.0])
+@each("lay", [chart_by_uv, chart_by_surface])
 def test_bad_sizes_are_refused(lay, size):
     with pytest.raises(SkinningError, match="give it a width and a height above 0"):
         lay(FLAT, locate_uv(FLAT, (0.5, 0.5)), 0.0, size)
 
 
-@pytest.mark.parametrize("lay", [chart_by_uv, chart_by_surface])
+@each("lay", [chart_by_uv, chart_by_surface])
 def test_bad_rotations_are_refused(lay):
     with pytest.raises(SkinningError, match="rotation"):
         lay(FLAT, locate_uv(FLAT, (0.5, 0.5)), np.nan, (1, 1))
@@ -323,23 +325,23 @@ def draw_by_hand(mesh: ChartMesh, chart: Chart, width: int, height: int, margin:
     """For each pixel that is within the margin of a triangle: (s, t) at the nearest point of the nearest triangle."""
     values = np.full((len(mesh.uv), 2), np.nan)
     values[chart.corners] = chart.coordinates
-    result = {}
-    for pixel in range(width * height):
-        center = np.array([pixel % width + 0.5, pixel // width + 0.5])
-        best = margin + 2e-9
-        for triangle in mesh.triangles[np.isin(mesh.triangle_faces, chart.faces)]:
-            shape = mesh.uv[triangle] * [width, height]
-            shares = np.linalg.solve(np.vstack([shape.T, np.ones(3)]), [*center, 1.0])
-            candidates = [shares] if (shares >= 0).all() else []
-            for a, b in ((0, 1), (1, 2), (2, 0)):
-                side = shape[b] - shape[a]
-                along = np.clip((center - shape[a]) @ side / (side @ side), 0, 1)
-                candidates.append(np.eye(3)[a] * (1 - along) + np.eye(3)[b] * along)
-            for shares in candidates:
-                distance = np.linalg.norm(shares @ shape - center)
-                if distance < best - 1e-9:
-                    best, result[pixel] = distance, shares @ values[triangle]
-    return {pixel: st for pixel, st in result.items() if ((st >= 0) & (st <= 1)).all()}
+    pixels = np.arange(width * height)
+    centers = np.stack([pixels % width + 0.5, pixels // width + 0.5], axis=1)
+    best, found = np.full(len(pixels), margin + 2e-9), np.full((len(pixels), 2), np.nan)
+    for triangle in mesh.triangles[np.isin(mesh.triangle_faces, chart.faces)]:
+        shape = mesh.uv[triangle] * [width, height]
+        shares = np.linalg.solve(np.vstack([shape.T, np.ones(3)]), np.vstack([centers.T, np.ones(len(pixels))])).T
+        candidates = [np.where((shares >= 0).all(axis=1)[:, None], shares, np.nan)]
+        for a, b in ((0, 1), (1, 2), (2, 0)):
+            side = shape[b] - shape[a]
+            along = np.clip((centers - shape[a]) @ side / (side @ side), 0, 1)[:, None]
+            candidates.append(np.eye(3)[a] * (1 - along) + np.eye(3)[b] * along)
+        for shares in candidates:
+            distance = np.linalg.norm(shares @ shape - centers, axis=1)
+            nearer = distance < best - 1e-9
+            best[nearer], found[nearer] = distance[nearer], shares[nearer] @ values[triangle]
+    inside = ((found >= 0) & (found <= 1)).all(axis=1)
+    return dict(zip(pixels[inside].tolist(), found[inside], strict=True))
 
 
 @pytest.mark.parametrize("margin", [0.0, 2.0])

@@ -25,6 +25,8 @@ from supple.deformers.patterns.heights import (
 )
 from supple.deformers.patterns.library import PRESETS, draw_preset
 
+from ..cases import each
+
 HALF_LOG = 0.6487212707001282
 """The angle, radians, of which log(angle + 1) is 1/2: the square root of e, less 1."""
 
@@ -73,15 +75,14 @@ def test_equation_4_by_hand() -> None:
     assert points[0].tolist() == [1.0, 2.0, 3.0]
 
 
-@pytest.mark.parametrize(("kind", "top", "bottom"), (("WRINKLE", 1.0, 0.0), ("BULGE", 1.0, 0.0), ("BONE", 1.0, 0.0)))
-def test_values_are_clamped(kind, top, bottom) -> None:
+@each("kind", KINDS)
+def test_values_are_clamped(kind: str) -> None:
     values = np.array([0.0, 0.2, 0.8, 1.0])
     raised = raise_values(kind, values, 5.0)
     # 5 * (0.8 - 0.5) + 0.5 = 2; 5 * 0.8 = 4; 0.8 + 5 = 5.8
-    assert raised[2:].tolist() == [top, top]
+    assert raised[2:].tolist() == [1.0, 1.0]
     # 5 * (0 - 0.5) + 0.5 = -2; 5 * 0 = 0; black
-    assert raised[0] == bottom
-    assert raise_values(kind, values, -5.0)[3] == bottom
+    assert raised[0] == raise_values(kind, values, -5.0)[3] == 0.0
 
 
 def test_a_negative_amount_turns_folds_round() -> None:
@@ -99,8 +100,8 @@ def test_range_by_hand() -> None:
     assert respond(response, np.array([-1.0, 0.2, 0.45, 0.7, 0.95, 1.2, 3.0])) == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize(("start", "full"), ((0.0, math.pi / 2), (-0.5, 0.1), (0.3, 0.35)))
-@pytest.mark.parametrize("direction", ("POSITIVE", "NEGATIVE"))
+@each(("start", "full"), ((0.0, math.pi / 2), (-0.5, 0.1), (0.3, 0.35)))
+@each("direction", ("POSITIVE", "NEGATIVE"))
 def test_range_has_no_corner(start, full, direction) -> None:
     width = full - start
     angles, step = np.linspace(start - width, full + width, 3001, retstep=True)
@@ -125,7 +126,7 @@ def test_log_counts_from_its_start() -> None:
     assert respond(response, np.array([-1.0, 0.3, 0.8])) == pytest.approx([0.0, 0.0, -0.8109302162], abs=1e-9)
 
 
-@pytest.mark.parametrize("law", ("RANGE", "LOG"))
+@each("law", ("RANGE", "LOG"))
 def test_directions(law: str) -> None:
     angles = np.linspace(-2.0, 2.0, 41)
     positive, negative, both = (respond(Response(law, one), angles) for one in ("POSITIVE", "NEGATIVE", "BOTH"))
@@ -143,7 +144,7 @@ def test_a_response_takes_any_shape() -> None:
     assert (angles == before).all()
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "message"),
     (
         ({"law": "LINEAR"}, "no law 'LINEAR': choose RANGE, LOG"),
@@ -176,7 +177,7 @@ def test_bases_are_flat_at_rest() -> None:
         assert np.abs(raise_values(kind, values, 0.0, depth=1.0) - BASES[kind]).max() <= 1e-7
 
 
-@pytest.mark.parametrize("key", PRESETS)
+@each("key", PRESETS)
 def test_the_library_is_flat_at_rest(key: str) -> None:
     relief = Relief(PRESETS[key].kind, strength=1.0, softness=0.2)
     heights = cover(relief, draw_preset(key, 128), (40, 50))
@@ -184,7 +185,7 @@ def test_the_library_is_flat_at_rest(key: str) -> None:
     assert np.abs(draw_heights(heights, [1.0])).max() > 0.3
 
 
-@pytest.mark.parametrize("depth", (0.0, 0.2, 0.7, 1.0))
+@each("depth", (0.0, 0.2, 0.7, 1.0))
 def test_bones_rise_and_never_sink_as_the_amount_grows(depth: float) -> None:
     values = np.linspace(0.0, 1.0, 101)
     raised = np.array([raise_values("BONE", values, amount, depth) for amount in np.linspace(-0.2, 1.4, 801)])
@@ -201,7 +202,7 @@ def test_a_bone_just_under_the_skin_is_itself_at_full_amount() -> None:
     assert raise_values("BONE", values, 1.0, depth=1.0) == pytest.approx(values, abs=1e-12)
 
 
-@pytest.mark.parametrize("depth", (0.3, 0.6, 1.0))
+@each("depth", (0.3, 0.6, 1.0))
 def test_bones_at_any_depth_are_those_of_a_loop(depth: float) -> None:
     values = np.linspace(0.0, 1.0, 51)
     for amount in AMOUNTS:
@@ -209,7 +210,7 @@ def test_bones_at_any_depth_are_those_of_a_loop(depth: float) -> None:
         assert raise_values("BONE", values, amount, depth) == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("amount", (-0.3, 0.0, 0.2, 0.5, 0.8, 1.0, 2.0))
+@each("amount", (-0.3, 0.0, 0.2, 0.5, 0.8, 1.0, 2.0))
 def test_a_bone_in_full_view_is_literally_equation_3(amount: float) -> None:
     values = np.linspace(0.0, 1.0, 101)
     expected = [0.0 if value == 0.0 else min(max(value + amount, 0.0), 1.0) for value in values]
@@ -234,7 +235,7 @@ def test_values_are_not_changed_in_place() -> None:
     assert (values == before).all()
 
 
-@pytest.mark.parametrize(
+@each(
     ("values", "message"),
     (
         ({"kind": "DENT"}, "no kind of pattern 'DENT': choose WRINKLE, BULGE, BONE"),
@@ -273,7 +274,7 @@ def soften_slowly(s: float, t: float, softness: float) -> float:
     return share * share * (3 - 2 * share)
 
 
-@pytest.mark.parametrize("shape", ((1, 1), (1, 5), (5, 1), (2, 2), (7, 4)))
+@each("shape", ((1, 1), (1, 5), (5, 1), (2, 2), (7, 4)))
 def test_samples_are_those_of_a_loop(shape: tuple[int, int]) -> None:
     rng = np.random.default_rng(sum(shape))
     image = rng.uniform(size=shape)
@@ -298,7 +299,7 @@ def test_slopes_of_samples_have_no_steps_at_pixels() -> None:
     assert np.abs(np.diff(slopes)).max() < 0.02 * np.ptp(slopes)  # a linear interpolation has steps of half of it
 
 
-@pytest.mark.parametrize("softness", (0.0, 0.1, 0.5, 1.0))
+@each("softness", (0.0, 0.1, 0.5, 1.0))
 def test_edges_fade_out(softness: float) -> None:
     rng = np.random.default_rng(8)
     coordinates = rng.uniform(-0.2, 1.2, (500, 2))
@@ -372,7 +373,7 @@ def test_the_layout_overlaps() -> None:
     assert counts.max() >= 4
 
 
-@pytest.mark.parametrize("amount", AMOUNTS)
+@each("amount", AMOUNTS)
 def test_a_map_is_what_slow_code_draws(amount: float) -> None:
     shape, layout = make_layout()
     amounts = [amount] * len(layout)
@@ -409,7 +410,7 @@ def test_drawing_twice_gives_the_same_and_changes_nothing() -> None:
     assert [one.values.tobytes() + one.gains.tobytes() + one.shapes.tobytes() for one in heights.patterns] == before
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@each("kind", KINDS)
 def test_a_map_has_what_raise_values_gives(kind: str) -> None:
     image = np.random.default_rng(6).uniform(size=(9, 9))
     relief = Relief(kind, strength=0.03, depth=0.8)
@@ -433,14 +434,14 @@ def test_a_pattern_on_no_pixel_draws_nothing() -> None:
     assert (draw_heights(HeightMap((4, 4), ()), []) == np.zeros((4, 4))).all()
 
 
-@pytest.mark.parametrize("count", (0, 8, 10))
+@each("count", (0, 8, 10))
 def test_amounts_have_to_fit(count: int) -> None:
     shape, layout = make_layout()
     with pytest.raises(SkinningError, match=f"9 patterns but {count} amounts: give one for each"):
         draw_heights(lay(shape, layout), [1.0] * count)
 
 
-@pytest.mark.parametrize("shape", ((4,), (4, 4, 3), (0, 4), (4, 0)))
+@each("shape", ((4,), (4, 4, 3), (0, 4), (4, 0)))
 def test_a_pattern_needs_an_image(shape: tuple) -> None:
     with pytest.raises(SkinningError, match="needs a gray image, not an array of shape"):
         lay_pattern(Relief("BULGE"), np.zeros(shape), (4, 4), np.arange(4), np.zeros((4, 2)))
@@ -458,8 +459,8 @@ def test_range_is_never_left() -> None:
             assert np.abs(draw_heights(heights, amounts)).max() <= limit * (1 + 1e-6)
 
 
-@pytest.mark.parametrize(("kind", "largest"), (("WRINKLE", 0.5), ("BULGE", 1.0), ("BONE", 1.0)))
-@pytest.mark.parametrize("strength", (2.0, -2.0))
+@each(("kind", "largest"), (("WRINKLE", 0.5), ("BULGE", 1.0), ("BONE", 1.0)))
+@each("strength", (2.0, -2.0))
 def test_range_is_reached(kind: str, largest: float, strength: float) -> None:
     heights = cover(Relief(kind, strength), np.ones((4, 4)), (4, 4))
     limit = measure_range(heights)

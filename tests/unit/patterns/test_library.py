@@ -8,6 +8,8 @@ from supple.deformers.patterns import library as pattern_library
 from supple.deformers.patterns.heights import BASES
 from supple.deformers.patterns.library import PRESETS, draw_preset
 
+from ..cases import each
+
 KEYS = list(PRESETS)
 BONES = [key for key in KEYS if PRESETS[key].kind == "BONE"]
 WRINKLES = [key for key in KEYS if PRESETS[key].kind == "WRINKLE"]
@@ -23,7 +25,7 @@ def test_library_is_that_of_the_paper() -> None:
     ]
 
 
-@pytest.mark.parametrize("key", KEYS)
+@each("key", KEYS)
 def test_preset_fits_a_body(key: str) -> None:
     preset = PRESETS[key]
     assert 0.02 < preset.width < 0.25
@@ -36,20 +38,14 @@ def test_preset_fits_a_body(key: str) -> None:
         assert "{" not in text
 
 
-@pytest.mark.parametrize("key", KEYS)
-@pytest.mark.parametrize("resolution", [8, 9, 64, 255])
-def test_shape_and_range(key: str, resolution: int) -> None:
+@each("key", KEYS)
+@each("resolution", [8, 9, 64, 255, 256])
+def test_shape_and_range_and_a_border_of_the_base(key: str, resolution: int) -> None:
     heights = draw_preset(key, resolution)
     assert heights.dtype == np.float32
     assert heights.shape == (max(8, round(resolution * PRESETS[key].aspect)), resolution)
     assert heights.min() >= 0.0
     assert heights.max() <= 1.0
-
-
-@pytest.mark.parametrize("key", KEYS)
-@pytest.mark.parametrize("resolution", [8, 9, 64, 256])
-def test_border_is_the_base(key: str, resolution: int) -> None:
-    heights = draw_preset(key, resolution)
     rows, columns = (max(1, count // 17) for count in heights.shape)
     inner = np.zeros(heights.shape, dtype=bool)
     inner[rows:-rows, columns:-columns] = True
@@ -58,14 +54,14 @@ def test_border_is_the_base(key: str, resolution: int) -> None:
     assert (heights[inner] != base).any()
 
 
-@pytest.mark.parametrize("key", OUTWARD)
+@each("key", OUTWARD)
 def test_highest_point_is_one(key: str) -> None:
     assert draw_preset(key).max() == 1.0
     assert draw_preset(key, 64).max() > 0.97
     assert draw_preset(key, 1024).max() == 1.0
 
 
-@pytest.mark.parametrize("key", WRINKLES)
+@each("key", WRINKLES)
 def test_folds_go_in_and_out(key: str) -> None:
     heights = draw_preset(key)
     assert 0.0 < heights.min() < 0.02
@@ -73,7 +69,7 @@ def test_folds_go_in_and_out(key: str) -> None:
     assert -0.03 < heights.mean() - 0.5 < 0.02, "about as much skin out as in"
 
 
-@pytest.mark.parametrize("key", KEYS)
+@each("key", KEYS)
 def test_shape_does_not_depend_on_the_resolution(key: str) -> None:
     coarse = draw_preset(key, 64)
     for resolution in (256, 1024):
@@ -90,7 +86,7 @@ def sample_linearly(heights: np.ndarray, rows: np.ndarray, columns: np.ndarray) 
     return np.array([np.interp(rows, np.arange(len(heights)), column) for column in across.T]).T
 
 
-@pytest.mark.parametrize("key", KEYS)
+@each("key", KEYS)
 def test_heights_have_16_bits(key: str) -> None:
     heights = draw_preset(key)
     steps = (heights.astype(np.float64) - BASES[PRESETS[key].kind]) * 65535
@@ -98,7 +94,7 @@ def test_heights_have_16_bits(key: str) -> None:
     assert len(np.unique(heights)) > 1000, "not as coarse as 8 bits"
 
 
-@pytest.mark.parametrize("key", KEYS)
+@each("key", KEYS)
 def test_relief_is_smooth(key: str) -> None:
     """With twice the pixels, a kink's second differences shrink by 2, a smooth function's by 4."""
     first, second = [], []
@@ -111,8 +107,8 @@ def test_relief_is_smooth(key: str) -> None:
     assert second[1] < 0.4 * second[0]
 
 
-@pytest.mark.parametrize("key", [key for key in BONES if key.endswith("_L")])
-@pytest.mark.parametrize("resolution", [33, 256])
+@each("key", [key for key in BONES if key.endswith("_L")])
+@each("resolution", [33, 256])
 def test_sides_are_mirror_images(key: str, resolution: int) -> None:
     left = draw_preset(key, resolution)
     right = draw_preset(f"{key[:-1]}R", resolution)
@@ -120,7 +116,7 @@ def test_sides_are_mirror_images(key: str, resolution: int) -> None:
     assert np.abs(left - right).max() > 0.5, "not symmetric itself"
 
 
-@pytest.mark.parametrize("key", KEYS)
+@each("key", KEYS)
 def test_same_every_time(key: str) -> None:
     drawn = draw_preset(key, 64)
     pattern_library._find_peak.cache_clear()  # noqa: SLF001
@@ -129,7 +125,7 @@ def test_same_every_time(key: str) -> None:
     assert np.array_equal(again, drawn)
 
 
-@pytest.mark.parametrize("key", BONES)
+@each("key", BONES)
 def test_bone_comes_through_the_skin_bit_by_bit(key: str) -> None:
     heights = draw_preset(key)
     areas = [np.mean(heights > 1.0 - amount) for amount in np.linspace(0.0, 1.0, 11)]
@@ -163,7 +159,7 @@ def test_unknown_pattern_is_refused() -> None:
         draw_preset("ELBOW")
 
 
-@pytest.mark.parametrize("resolution", [7, 0, -64])
+@each("resolution", [7, 0, -64])
 def test_tiny_map_is_refused(resolution: int) -> None:
     with pytest.raises(SkinningError, match=f"{resolution} pixels.* 8 or more"):
         draw_preset("RIBS_L", resolution)

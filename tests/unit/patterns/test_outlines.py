@@ -18,6 +18,8 @@ from supple.deformers.patterns.outlines import (
 from supple.deformers.patterns.picking import PosedSkin
 from supple.deformers.patterns.surface_points import locate_point
 
+from ..cases import each
+
 SQUARE = np.array([[(0, 0), (1, 0), (1, 1)], [(0, 0), (1, 1), (0, 1)]], float)
 
 
@@ -28,7 +30,7 @@ def spans(shapes: np.ndarray, line: list) -> float:
     return float(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1).sum())
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "length"),
     [
         (((-1, 0.5), (2, 0.5)), 1.0),
@@ -53,7 +55,7 @@ def test_collapsed_triangles_are_cut_by_no_line():
     assert spans(np.empty((0, 3, 2)), ((0, 0), (1, 1))) == 0.0
 
 
-@pytest.mark.parametrize(("aspect", "sides"), [(1.0, (0.12, 0.12)), (2.0, (0.12, 0.06)), (0.25, (0.03, 0.12))])
+@each(("aspect", "sides"), [(1.0, (0.12, 0.12)), (2.0, (0.12, 0.06)), (0.25, (0.03, 0.12))])
 def test_the_mark_points_up_and_is_not_stretched(aspect: float, sides: tuple):
     border, mark = list_borders(aspect)
     assert np.array_equal(border[:, 1], np.roll(border[:, 0], -1, axis=0))

@@ -17,6 +17,8 @@ from supple.deformers.patterns.picking import (
 )
 from supple.deformers.patterns.surface_points import locate_point
 
+from ..cases import each
+
 CORNERS = np.array([(0, 0, 0), (2, 0, 0), (2, 2, 0), (0, 2, 0)], float)
 TRIANGLES = np.array([(0, 1, 2), (0, 2, 3)])
 
@@ -38,7 +40,7 @@ def test_barycentric_coordinates_are_worked_by_hand():
     assert not np.isfinite(weights[1]).any()
 
 
-@pytest.mark.parametrize("scale", [1.0, 0.01, 700.0])
+@each("scale", [1.0, 0.01, 700.0])
 def test_a_ray_meets_the_nearest_skin_before_it(scale: float):
     skin = make_skin((1.0, 3.0, 9.0))
     hit = cast_ray(skin, np.array((0.5, 1.0, 5.0)), np.array((0.0, 0.0, -scale)))
@@ -48,7 +50,7 @@ def test_a_ray_meets_the_nearest_skin_before_it(scale: float):
     np.testing.assert_allclose(hit.rest, (0.5, 1.0, 0.0), atol=1e-9)
 
 
-@pytest.mark.parametrize(
+@each(
     ("origin", "direction"),
     [((0.5, 1, 5), (0, 0, 1)), ((2.1, 1, 5), (0, 0, -1)), ((0.5, 1, 5), (1, 0, 0)), ((0.5, 1, 5), (1, 0, -1))],
 )

@@ -8,6 +8,8 @@ from supple.deformers.posing.bones import PosedBones
 from supple.deformers.posing.chain import aim_angles, begin_chain
 from supple.deformers.posing.limits import RotationLimits, angles_within, rotations_from_angles
 
+from ..cases import each
+
 
 def make_chain(count: int, limits: RotationLimits | None = None, **parts: np.ndarray) -> PosedBones:
     """Bones of length 1 along y."""
@@ -23,7 +25,7 @@ def end_of(posed: np.ndarray) -> np.ndarray:
     return posed[-1] @ [0.0, 1.0, 0.0, 1.0]
 
 
-@pytest.mark.parametrize("target", [(1.0, 1.0, 0.0), (0.5, -0.7, 1.1), (0.0, 1.5, 0.9)])
+@each("target", [(1.0, 1.0, 0.0), (0.5, -0.7, 1.1), (0.0, 1.5, 0.9)])
 def test_two_bones_reach_a_target(target: tuple[float, float, float]) -> None:
     chain = begin_chain(make_chain(2), [1, 0], np.array([0.0, 2.0, 0.0]))
     posed = chain.move(np.array(target))

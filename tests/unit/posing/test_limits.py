@@ -15,6 +15,7 @@ from supple.deformers.posing.limits import (
     rotations_from_angles,
 )
 
+from ..cases import each
 from ..characters import rotation
 
 ORDERS = [np.array(order) for order in permutations(range(3))]
@@ -28,7 +29,7 @@ def compose(angles: np.ndarray, order: np.ndarray) -> np.ndarray:
     return result
 
 
-@pytest.mark.parametrize("order", ORDERS, ids=str)
+@each("order", ORDERS)
 def test_angles_there_and_back(order: np.ndarray) -> None:
     random = np.random.default_rng(3)
     angles = random.uniform(-3.0, 3.0, (40, 3))
@@ -40,8 +41,8 @@ def test_angles_there_and_back(order: np.ndarray) -> None:
     assert nearest_angles(rotations, orders, angles + 0.01) == pytest.approx(angles, abs=1e-9)
 
 
-@pytest.mark.parametrize("order", ORDERS, ids=str)
-@pytest.mark.parametrize("middle", [90.0, -90.0])
+@each("order", ORDERS)
+@each("middle", [90.0, -90.0])
 def test_gimbal_lock(order: np.ndarray, middle: float) -> None:
     angles = np.array([0.3, -0.2, 0.5])
     angles[order[1]] = np.radians(middle)
@@ -50,7 +51,7 @@ def test_gimbal_lock(order: np.ndarray, middle: float) -> None:
     assert rotations_from_angles(found, order[None]) == pytest.approx(turned, abs=1e-9)
 
 
-@pytest.mark.parametrize("order", ORDERS, ids=str)
+@each("order", ORDERS)
 def test_axes_are_what_angles_rotate_about(order: np.ndarray) -> None:
     angles = np.array([[0.4, -0.7, 1.1]])
     axes = axes_of_angles(angles, order[None])[0]
@@ -71,7 +72,7 @@ def clamp(turned: np.ndarray, limits: RotationLimits) -> np.ndarray:
     return rotations_from_angles(angles, limits.orders)[0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("degrees", "expected"),
     [
         ((30, 0, 0), (30, 0, 0)),

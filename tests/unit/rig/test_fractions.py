@@ -1,13 +1,13 @@
 """Fractional joints: which there are, where they go, and what vertices follow of them."""
 
 import numpy as np
-import pytest
 
 from supple.deformers.rig.fraction_plan import count_fractions, plan_fractions
 from supple.deformers.rig.fraction_weights import find_spread_feet, split_weights
 from supple.deformers.rig.fractions import pose_fractions, split_turns
 from supple.deformers.rig.rest import Joints, Weights
 
+from ..cases import each
 from ..reference import affine
 
 
@@ -43,7 +43,7 @@ def test_no_fractions_where_none_are_asked_for() -> None:
     assert plan_fractions(chain(), np.array([5, 0, 0]), np.zeros(3, int)) is None  # a root
 
 
-@pytest.mark.parametrize(("degrees", "count"), [(0, 0), (90, 0), (120, 1), (180, 2), (270, 3), (540, 5), (5000, 5)])
+@each(("degrees", "count"), [(0, 0), (90, 0), (120, 1), (180, 2), (270, 3), (540, 5), (5000, 5)])
 def test_more_twist_takes_more_fractions(degrees: float, count: int) -> None:
     assert count_fractions(np.radians(degrees)) == count
 
@@ -55,7 +55,7 @@ def test_the_path_of_a_joint_runs_through_its_fractions() -> None:
     assert fractions.twists.tolist() == fractions.swings.tolist() == [1 / 3, 2 / 3, 1 / 2]
 
 
-@pytest.mark.parametrize("degrees", [-540, -200, -170, 30, 180, 190, 400, 540])
+@each("degrees", [-540, -200, -170, 30, 180, 190, 400, 540])
 def test_fractions_share_a_twist_as_often_as_it_goes_round(degrees: float) -> None:
     joints = chain(2)
     fractions = plan_fractions(joints, np.array([0, 3]), np.zeros(2, int))

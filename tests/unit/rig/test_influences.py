@@ -15,6 +15,8 @@ from supple.deformers.rig.influences import (
 )
 from supple.deformers.rig.rest import LEAST_WEIGHT
 
+from ..cases import each
+
 NO_FACES = np.zeros(0, np.int32), np.zeros(0, np.int32)
 
 
@@ -70,8 +72,8 @@ def make_faces(random: np.random.Generator, vertex_count: int, count: int) -> li
 SIZES = [(1, 1), (40, 3), (200, 8), (200, 9), (300, 70)]
 
 
-@pytest.mark.parametrize(("vertex_count", "joint_count"), SIZES)
-@pytest.mark.parametrize("most", [4, 6, 11])
+@each(("vertex_count", "joint_count"), SIZES)
+@each("most", [4, 6, 11])
 def test_sets_hold_the_weights(vertex_count: int, joint_count: int, most: int) -> None:
     dense = make_weights(np.random.default_rng(1), vertex_count + 1, joint_count, most)
     packed = pack(dense)
@@ -84,7 +86,7 @@ def test_sets_hold_the_weights(vertex_count: int, joint_count: int, most: int) -
     np.testing.assert_allclose(unpack(packed, joint_count), normalize(dense), atol=1e-6)
 
 
-@pytest.mark.parametrize("most", [3, 6])
+@each("most", [3, 6])
 def test_no_set_is_part_of_another(most: int) -> None:
     packed = pack(make_weights(np.random.default_rng(5), 300, 12, most))
     members = [set(row) for row in packed.sets.tolist()]
@@ -127,7 +129,7 @@ def test_slots_to_interpolate_by_hand() -> None:
     np.testing.assert_array_equal(joints[:, 4], joints[:, 5])
 
 
-@pytest.mark.parametrize(("vertex_count", "joint_count"), SIZES[1:])
+@each(("vertex_count", "joint_count"), SIZES[1:])
 def test_in_each_face_a_slot_means_one_joint(vertex_count: int, joint_count: int) -> None:
     random = np.random.default_rng(2)
     dense = make_weights(random, vertex_count, joint_count, most=3)
@@ -142,7 +144,7 @@ def test_in_each_face_a_slot_means_one_joint(vertex_count: int, joint_count: int
         assert (joints[used][:, face] == joints[used][:, face[:1]]).all()
 
 
-@pytest.mark.parametrize(("vertex_count", "joint_count"), SIZES[1:])
+@each(("vertex_count", "joint_count"), SIZES[1:])
 def test_slots_interpolated_are_weights_interpolated(vertex_count: int, joint_count: int) -> None:
     """What modifiers that add vertices do: weights are averaged, and a joint is taken over from any of the corners."""
     random = np.random.default_rng(3)

@@ -7,6 +7,8 @@ import pytest
 
 from supple.deformers.rig.joint_angles import evaluate_hat, measure_joint_angles, split_swing_twist
 
+from ..cases import each
+
 
 def rotate(axis, angle: float) -> np.ndarray:
     """Rotation matrix by Rodrigues' formula, float64."""
@@ -25,7 +27,7 @@ def to_quaternion(matrix: np.ndarray) -> np.ndarray:
     return np.linalg.eigh(key)[1][:, -1]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each("seed", range(40))
 def test_angles_of_a_swing_after_a_twist(seed: int) -> None:
     rng = np.random.default_rng(seed)
     heading, swing, twist = rng.uniform(-np.pi, np.pi), rng.uniform(0.0, 3.1), rng.uniform(-3.1, 3.1)
@@ -39,7 +41,7 @@ def test_angles_of_a_swing_after_a_twist(seed: int) -> None:
     assert measure_joint_angles(to_quaternion(rotation)) == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.parametrize("axis", range(3))
+@each("axis", range(3))
 def test_one_axis_is_its_whole_angle_and_leaks_nowhere(axis: int) -> None:
     angles = np.radians(np.linspace(-179.0, 179.0, 717))
     rotations = np.array([to_quaternion(rotate(np.eye(3)[axis], angle)) for angle in angles])
@@ -50,8 +52,8 @@ def test_one_axis_is_its_whole_angle_and_leaks_nowhere(axis: int) -> None:
     assert measured == pytest.approx(expected, abs=1e-9)
 
 
-@pytest.mark.parametrize("swing", (0.0, 0.7, -1.9))
-@pytest.mark.parametrize("about", (0, 2))
+@each("swing", (0.0, 0.7, -1.9))
+@each("about", (0, 2))
 def test_a_twist_does_not_move_the_angles_of_the_swing(swing: float, about: int) -> None:
     twists = np.radians(np.linspace(-179.0, 179.0, 359))
     base = rotate(np.eye(3)[about], swing)

@@ -8,6 +8,8 @@ import pytest
 from supple.deformers import Joints, Pose, Rest, SkinningError, Weights
 from supple.deformers.skinning.dlbnt import Params
 
+from ..cases import each
+
 JOINTS = Joints(np.zeros((2, 3)), np.array([-1, 0]))
 WEIGHTS = Weights(np.array([0, 1, 1]), np.array([0, 0, 1]), np.array([1.0, 0.5, 0.5]))
 
@@ -28,7 +30,7 @@ def test_good_input_passes() -> None:
     assert Pose(np.zeros((2, 4, 4)), np.eye(4)).rest_to_pose.shape == (2, 4, 4)
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "message"),
     [
         ({"points": np.zeros((3, 2))}, r"shape \(3, 2\), not \(V, 3\)"),
@@ -37,6 +39,8 @@ def test_good_input_passes() -> None:
         ({"weights": change_weights(joints=[0, 0])}, "3 vertices, 2 joints and 3 values"),
         ({"weights": change_weights(vertices=[0, 1])}, "2 vertices, 3 joints and 3 values"),
         ({"weights": change_weights(vertices=[0, 1, 3])}, "3 vertices but weights for vertex 3"),
+        ({"weights": change_weights(vertices=[0, 2, 1])}, "not ordered by vertex"),
+        ({"weights": change_weights(vertices=[-1, 0, 1])}, "not ordered by vertex"),
         ({"weights": change_weights(joints=[0, 2, 1])}, "2 joints but a weight for joint 2"),
         ({"weights": change_weights(values=[0.5, np.nan, 1])}, "not numbers"),
         ({"weights": change_weights(values=[0.5, np.inf, 1])}, "not numbers"),
@@ -49,7 +53,7 @@ def test_rest_refuses(changes: dict[str, object], message: str) -> None:
         make_rest(**changes)
 
 
-@pytest.mark.parametrize(
+@each(
     ("matrices", "message"),
     [
         (np.eye(4), r"shape \(4, 4\), not \(B, 4, 4\)"),
@@ -63,13 +67,13 @@ def test_pose_refuses(matrices: np.ndarray, message: str) -> None:
         Pose(matrices)
 
 
-@pytest.mark.parametrize("order", ["gh", "", "GHG"])
+@each("order", ["gh", "", "GHG"])
 def test_params_refuse(order: str) -> None:
     with pytest.raises(SkinningError, match=f"Order is '{order}': choose one of GH, HG"):
         Params(order=order)
 
 
-@pytest.mark.parametrize("order", ["GH", "HG"])
+@each("order", ["GH", "HG"])
 def test_params_accept(order: str) -> None:
     assert Params(order=order).order == order
 
@@ -81,7 +85,7 @@ def test_weights_from_dense() -> None:
     np.testing.assert_array_equal(weights.values, [0.25, 1.0, 0.5])
 
 
-@pytest.mark.parametrize("value", [WEIGHTS, JOINTS, make_rest(), Pose(np.zeros((1, 4, 4))), Params()], ids=type)
+@each("value", [WEIGHTS, JOINTS, make_rest(), Pose(np.zeros((1, 4, 4))), Params()])
 def test_inputs_are_frozen(value: object) -> None:
     field = dataclasses.fields(value)[0].name
     with pytest.raises(dataclasses.FrozenInstanceError):

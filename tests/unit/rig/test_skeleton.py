@@ -6,12 +6,13 @@ import pytest
 from supple.deformers import SkinningError
 from supple.deformers.rig.skeleton import Chains, find_joint_parents
 
+from ..cases import each
 from ..characters import make_tree
 
 
-@pytest.mark.parametrize("shape", [(), (3,), (2, 2)], ids=str)
-@pytest.mark.parametrize("count", [1, 2, 3, 7, 64, 65, 300])
-@pytest.mark.parametrize("seed", range(3))
+@each("shape", [(), (3,), (2, 2)])
+@each("count", [1, 2, 3, 7, 64, 65, 300])
+@each("seed", range(3))
 def test_sum_over_ancestors(seed: int, count: int, shape: tuple[int, ...]) -> None:
     random = np.random.default_rng(seed)
     parents = make_tree(random, count)
@@ -26,7 +27,7 @@ def test_sum_over_ancestors(seed: int, count: int, shape: tuple[int, ...]) -> No
     np.testing.assert_allclose(Chains(parents).sum(values), expected, atol=1e-10)
 
 
-@pytest.mark.parametrize("count", [2, 128, 129, 300])
+@each("count", [2, 128, 129, 300])
 def test_sum_over_one_long_chain(count: int) -> None:
     last_first = np.append(np.arange(1, count), -1)
     np.testing.assert_array_equal(Chains(last_first).sum(np.ones(count, int)), np.arange(count, 0, -1))
@@ -53,10 +54,9 @@ def test_no_joints() -> None:
     assert chains.of_parents(np.zeros((0, 3, 3)), np.eye(3)).shape == (0, 3, 3)
 
 
-@pytest.mark.parametrize(
+@each(
     "parents",
     [[0], [1, 0], [1, 2, 0], [-1, 0, 3, 4, 2], [-1, 2, 3, 1, 1, 4], [*range(1, 300), 0], [-1, *range(2, 64), 1]],
-    ids=["self", "two", "three", "beside a tree", "with a tail", "three hundred", "behind a root"],
 )
 def test_circles_are_refused(parents: list[int]) -> None:
     with pytest.raises(SkinningError, match="circle"):
@@ -171,7 +171,7 @@ def test_parts_are_joined_smaller_to_larger() -> None:
     assert find(bones) == [2, 5, 1, -1, 3, 4]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@each("seed", range(12))
 def test_random_rigs_give_one_tree(seed: int) -> None:
     random = np.random.default_rng(seed)
     count = int(random.integers(2, 60))

@@ -1,17 +1,18 @@
 """Every method against the slow reference: characters scaled, sheared, mirrored, twisted and taken apart."""
 
 import numpy as np
-import pytest
 
 from supple.deformers import Pose
 from supple.deformers.skinning.blocks import BLOCK_SIZE
 
 from .. import reference
+from ..cases import each
 from ..characters import (
     METHODS,
     MIRROR_X,
     Character,
     about,
+    apply_transforms,
     bind,
     deform,
     diagonal,
@@ -104,16 +105,12 @@ def expect(character: Character, method: str, rest_to_pose: np.ndarray, **more: 
     )
 
 
-def apply_transforms(transforms: np.ndarray, points: np.ndarray) -> np.ndarray:
-    return np.einsum("vij,vj->vi", transforms[:, :3, :3], points) + transforms[:, :3, 3]
-
-
 def assert_close(actual: np.ndarray, expected: np.ndarray) -> None:
     np.testing.assert_allclose(actual, expected, rtol=0, atol=TOLERANCE * diagonal(expected))
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("case", CASES)
+@each("method", METHODS)
+@each("case", CASES)
 def test_points_and_transforms(case: str, method: str) -> None:
     character, matrices = CASES[case]
     expected = expect(character, method, matrices)
@@ -123,9 +120,9 @@ def test_points_and_transforms(case: str, method: str) -> None:
     assert_close(apply_transforms(transforms, character.points), expected)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("parts", [(), ("linear",), ("strength",), ("linear", "strength")], ids="+".join)
-@pytest.mark.parametrize("matrix", [None, OBJECT], ids=["same space", "object space"])
+@each("method", METHODS)
+@each("parts", [(), ("linear",), ("strength",), ("linear", "strength")])
+@each("matrix", [None, OBJECT])
 def test_parts_in_object_space(parts: tuple[str, ...], matrix: np.ndarray | None, method: str) -> None:
     random = np.random.default_rng(3)
     values = {part: random.uniform(0, 1, len(HAND.points)) for part in parts}
@@ -137,28 +134,20 @@ def test_parts_in_object_space(parts: tuple[str, ...], matrix: np.ndarray | None
     assert_close(apply_transforms(module.vertex_transforms(binding, pose), HAND.points), expected)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@each("method", METHODS)
 def test_transforms_carry_other_positions(method: str) -> None:
     """They serve points that shape keys or modifiers have moved."""
     matrices = CASES["hand"][1]
     moved = HAND.points + np.random.default_rng(4).uniform(-0.2, 0.2, HAND.points.shape)
     rotation_centers = reference.find_rotation_centers(HAND.points, HAND.weights)
-    expected = reference.skin(
-        method,
-        moved,
-        HAND.weights,
-        HAND.centers,
-        HAND.parents,
-        matrices,
-        object_to_armature=OBJECT,
-        rotation_centers=rotation_centers,
-    )
+    other = Character(moved, HAND.weights, HAND.centers, HAND.parents)
+    expected = expect(other, method, matrices, object_to_armature=OBJECT, rotation_centers=rotation_centers)
     module, binding = bind(HAND, method)
     assert_close(apply_transforms(module.vertex_transforms(binding, Pose(matrices, OBJECT)), moved), expected)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("matrix", [None, OBJECT], ids=["same space", "object space"])
+@each("method", METHODS)
+@each("matrix", [None, OBJECT])
 def test_unweighted_vertices_stay(method: str, matrix: np.ndarray | None) -> None:
     character = Character(HAND.points, HAND.weights.copy(), HAND.centers, HAND.parents)
     character.weights[::3] = 0.0
@@ -171,7 +160,7 @@ def test_unweighted_vertices_stay(method: str, matrix: np.ndarray | None) -> Non
     assert_close(actual, expect(character, method, matrices, object_to_armature=matrix))
 
 
-@pytest.mark.parametrize("method", METHODS)
+@each("method", METHODS)
 def test_weights_of_any_sum(method: str) -> None:
     matrices = CASES["hand"][1]
     sums = np.random.default_rng(5).uniform(2e-4, 5, (len(HAND.points), 1))
@@ -179,7 +168,7 @@ def test_weights_of_any_sum(method: str) -> None:
     assert_close(deform(character, method, matrices), expect(HAND, method, matrices))
 
 
-@pytest.mark.parametrize("method", METHODS)
+@each("method", METHODS)
 def test_many_blocks(method: str) -> None:
     random = np.random.default_rng(6)
     large = make_hand(7, vertex_count=2 * BLOCK_SIZE + 77)
@@ -187,21 +176,14 @@ def test_many_blocks(method: str) -> None:
     matrices = CASES["hand"][1]
     actual = deform(large, method, matrices, linear=linear)
     chosen = random.choice(len(large.points), 60, replace=False)
-    expected = reference.skin(
-        method,
-        large.points[chosen],
-        large.weights[chosen],
-        large.centers,
-        large.parents,
-        matrices,
-        linear=linear[chosen],
-        rotation_centers=reference.find_rotation_centers(large.points, large.weights)[chosen],
-    )
+    middles = reference.find_rotation_centers(large.points, large.weights)[chosen]
+    few = Character(large.points[chosen], large.weights[chosen], large.centers, large.parents)
+    expected = expect(few, method, matrices, linear=linear[chosen], rotation_centers=middles)
     assert_close(actual[chosen], expected)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("size", [1e-4, 1e-2, 180.0, 1e4])
+@each("method", METHODS)
+@each("size", [1e-4, 180.0, 1e4])
 def test_size_of_the_character(method: str, size: float) -> None:
     """Centimeters, or a miniature: errors stay small beside the character."""
     character = Character(HAND.points * size, HAND.weights, HAND.centers * size, HAND.parents)
@@ -210,8 +192,8 @@ def test_size_of_the_character(method: str, size: float) -> None:
     assert_close(deform(character, method, matrices), expect(character, method, matrices))
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("scale", [1e-4, 1e4])
+@each("method", METHODS)
+@each("scale", [1e-4, 1e4])
 def test_size_of_a_joint(method: str, scale: float) -> None:
     matrices = pose_chain(
         TUBE, {0: scale * rotation((1, 0, 0), 30), 1: rotation((1, 0, 0), 40), 2: np.diag([1, 2, 1.0])}
@@ -219,7 +201,7 @@ def test_size_of_a_joint(method: str, scale: float) -> None:
     assert_close(deform(TUBE, method, matrices), expect(TUBE, method, matrices))
 
 
-@pytest.mark.parametrize("method", METHODS)
+@each("method", METHODS)
 def test_far_from_the_origin(method: str) -> None:
     """Single precision resolves 1e-6 of the distance from the armature's origin, here five diagonals."""
     away = about(np.eye(3), np.zeros(3), (10, -8, 6))
@@ -229,8 +211,8 @@ def test_far_from_the_origin(method: str) -> None:
     assert_close(actual, expect(TUBE, method, matrices) + away[:3, 3])
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("case", ["rigid", "sheared", "hand"])
+@each("method", METHODS)
+@each("case", ["rigid", "sheared", "hand"])
 def test_single_precision_input(method: str, case: str) -> None:
     """Blender hands over float32, and slices of larger arrays."""
     character, matrices = CASES[case]
@@ -248,8 +230,8 @@ def test_single_precision_input(method: str, case: str) -> None:
     assert_close(deform(narrow, method, turned), expect(character, method, matrices))
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("case", ["rigid", "scaled", "sheared", "hand"])
+@each("method", METHODS)
+@each("case", ["rigid", "scaled", "sheared", "hand"])
 def test_order_of_joints_does_not_matter(method: str, case: str) -> None:
     character, matrices = CASES[case]
     expected = deform(character, method, matrices)
@@ -259,8 +241,8 @@ def test_order_of_joints_does_not_matter(method: str, case: str) -> None:
         np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-6 * diagonal(expected))
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("case", ["bent around", "twisted back", "sheared", "scaled uniformly"])
+@each("method", METHODS)
+@each("case", ["bent around", "twisted back", "sheared", "scaled uniformly"])
 def test_mirrored_character_is_the_mirror_image(method: str, case: str) -> None:
     """The root mirrored, all else inherited: what turns below it must not turn into stretch and lose volume."""
     character, matrices = CASES[case]
@@ -269,8 +251,8 @@ def test_mirrored_character_is_the_mirror_image(method: str, case: str) -> None:
     assert_close(image, deform(character, method, matrices) @ MIRROR_X)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("case", ["rigid", "sheared", "taken apart", "twisted three times"])
+@each("method", METHODS)
+@each("case", ["rigid", "sheared", "taken apart", "twisted three times"])
 def test_moving_the_armature_moves_the_skin(method: str, case: str) -> None:
     character, matrices = CASES[case]
     move = about(rotation((3, 1, 2), 200), np.zeros(3), (2, 1, -1))

@@ -10,7 +10,19 @@ from supple.deformers.rig.rest import LEAST_WEIGHT
 from supple.deformers.skinning import ssd
 from supple.deformers.skinning.blocks import BLOCK_SIZE, RUN_SIZE
 
-from ..characters import METHODS, Character, about, bind, deform, make_hand, make_tube, pose_chain, rotation
+from ..cases import each
+from ..characters import (
+    METHODS,
+    Character,
+    about,
+    bind,
+    check_layout,
+    deform,
+    make_hand,
+    make_tube,
+    pose_chain,
+    rotation,
+)
 
 TUBE = make_tube()
 MATRICES = pose_chain(TUBE, {0: np.diag([1, 1, 1.5]), 1: rotation((1, 0, 0), 50), 2: rotation((0, 1, 1), 60)})
@@ -26,9 +38,7 @@ def move_by_one_joint(
     return ssd.deform(ssd.bind(rest, ssd.Params()), Pose(matrices))
 
 
-@pytest.mark.parametrize(
-    "count", [1, 2, BLOCK_SIZE - 1, BLOCK_SIZE, BLOCK_SIZE + 1, 2 * BLOCK_SIZE, RUN_SIZE, 2 * RUN_SIZE + 1]
-)
+@each("count", [1, 2, BLOCK_SIZE - 1, BLOCK_SIZE, BLOCK_SIZE + 1, 2 * BLOCK_SIZE, RUN_SIZE, 2 * RUN_SIZE + 1])
 def test_vertices_come_back_in_their_order(count: int) -> None:
     random = np.random.default_rng(count)
     weights = random.uniform(size=(count, 5)) * (random.uniform(size=(count, 5)) < 0.5)
@@ -43,13 +53,18 @@ def test_vertices_come_back_in_their_order(count: int) -> None:
     np.testing.assert_allclose(deform(character, "SSD", matrices), expected, atol=2e-5)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_rest_pose_changes_nothing(method: str) -> None:
-    hand = make_hand()
+@each("method", METHODS)
+def test_what_nothing_moves_stays(method: str) -> None:
+    hand, count = make_hand(), len(TUBE.points)
     np.testing.assert_allclose(deform(hand, method, np.tile(np.eye(4), (16, 1, 1))), hand.points, atol=1e-6)
+    np.testing.assert_allclose(deform(TUBE, method, MATRICES, strength=np.zeros(count)), TUBE.points, atol=1e-6)
+    without_weights = Character(TUBE.points, 0 * TUBE.weights, TUBE.centers, TUBE.parents)
+    np.testing.assert_allclose(deform(without_weights, method, MATRICES), TUBE.points, atol=1e-6)
+    without_joints = Character(TUBE.points, np.zeros((count, 0)), np.zeros((0, 3)), np.zeros(0, int))
+    np.testing.assert_allclose(deform(without_joints, method, np.zeros((0, 4, 4))), TUBE.points, atol=1e-6)
 
 
-@pytest.mark.parametrize("method", ["SSD", "DLB", "DLBNT-GH", "DLBNT-HG"])
+@each("method", ["SSD", "DLB", "DLBNT-GH", "DLBNT-HG"])
 def test_screw(method: str) -> None:
     """Half way between rest and a quarter screw of pitch 4 is half the screw; SSD cuts the corner."""
     character = Character(np.array([[1.0, 0, 0]]), np.full((1, 2), 0.5), np.zeros((2, 3)), np.array([-1, 0]))
@@ -58,7 +73,7 @@ def test_screw(method: str) -> None:
     np.testing.assert_allclose(actual, [expected], atol=1e-6)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@each("method", METHODS)
 def test_one_joint_carries_its_vertices_whole(method: str) -> None:
     """With all weight on one joint each method gives M v."""
     matrix = about(rotation((1, 2, 0), 130) @ np.diag([2.0, 1, 0.5]), np.array([1.0, 2, 3]), (4, 5, 6))
@@ -69,8 +84,8 @@ def test_one_joint_carries_its_vertices_whole(method: str) -> None:
     np.testing.assert_allclose(actual, expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("space", [None, SPACE], ids=["same space", "object space"])
+@each("method", METHODS)
+@each("space", [None, SPACE])
 def test_no_vertices(method: str, space: np.ndarray | None) -> None:
     empty = Character(np.zeros((0, 3)), np.zeros((0, 3)), TUBE.centers, TUBE.parents)
     module, binding = bind(empty, method, linear=np.zeros(0), strength=np.zeros(0))
@@ -78,19 +93,7 @@ def test_no_vertices(method: str, space: np.ndarray | None) -> None:
     assert module.vertex_transforms(binding, Pose(MATRICES, space)).shape == (0, 4, 4)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_no_joints(method: str) -> None:
-    still = Character(TUBE.points, np.zeros((len(TUBE.points), 0)), np.zeros((0, 3)), np.zeros(0, int))
-    np.testing.assert_allclose(deform(still, method, np.zeros((0, 4, 4))), TUBE.points, atol=1e-6)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_no_weights(method: str) -> None:
-    still = Character(TUBE.points, 0 * TUBE.weights, TUBE.centers, TUBE.parents)
-    np.testing.assert_allclose(deform(still, method, MATRICES), TUBE.points, atol=1e-6)
-
-
-@pytest.mark.parametrize(("weight", "share"), [(0.9 * LEAST_WEIGHT, 0), (1.1 * LEAST_WEIGHT, 1), (1, 1), (300, 1)])
+@each(("weight", "share"), [(0.9 * LEAST_WEIGHT, 0), (1.1 * LEAST_WEIGHT, 1), (1, 1), (300, 1)])
 def test_least_weight(weight: float, share: int) -> None:
     moved = move_by_one_joint(Weights.from_dense(np.array([[weight]])), 1)
     np.testing.assert_allclose(moved, [[share, 2 * share, 3 * share]], atol=1e-6)
@@ -104,7 +107,7 @@ def test_entries_of_a_pair_add_up() -> None:
     np.testing.assert_allclose(moved, [[0.75, 1.5, 2.25], [0, 0, 0]], atol=1e-6)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@each("method", METHODS)
 def test_order_of_a_vertex_s_entries_does_not_matter(method: str) -> None:
     hand = make_hand()
     module, binding = bind(hand, method)
@@ -121,28 +124,21 @@ def test_order_of_a_vertex_s_entries_does_not_matter(method: str) -> None:
     )
 
 
-@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint16])
+@each("dtype", [np.int32, np.int64, np.uint16])
 def test_integer_types_of_weights(dtype: type) -> None:
     weights = Weights(np.array([0, 2], dtype), np.array([0, 0], dtype), np.array([1.0, 0.5], np.float32))
     np.testing.assert_allclose(move_by_one_joint(weights, 3), [[1, 2, 3], [0, 0, 0], [1, 2, 3]], atol=1e-6)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@each("method", METHODS)
 def test_inputs_are_kept(method: str) -> None:
     character = copy.deepcopy(make_hand())
     values = {"linear": np.linspace(0, 1, 80), "strength": np.linspace(1, 0, 80)}
     matrices = np.tile(2.0 * np.eye(4), (16, 1, 1))
     matrices[:, 3, 3] = 1
     space = SPACE.copy()
-    arrays = [
-        character.points,
-        character.weights,
-        character.centers,
-        character.parents,
-        *values.values(),
-        matrices,
-        space,
-    ]
+    parts = character.points, character.weights, character.centers, character.parents
+    arrays = [*parts, *values.values(), matrices, space]
     before = copy.deepcopy(arrays)
     module, binding = bind(character, method, **values)
     module.deform(binding, Pose(matrices, space))
@@ -151,8 +147,8 @@ def test_inputs_are_kept(method: str) -> None:
         np.testing.assert_array_equal(array, original)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("function", ["deform", "vertex_transforms"])
+@each("method", METHODS)
+@each("function", ["deform", "vertex_transforms"])
 def test_results_outlive_the_next_call(function: str, method: str) -> None:
     """The memory that calls share must not show through in what they return."""
     module, binding = bind(TUBE, method)
@@ -164,31 +160,21 @@ def test_results_outlive_the_next_call(function: str, method: str) -> None:
     np.testing.assert_array_equal(getattr(module, function)(binding, Pose(MATRICES)), kept)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@each("method", METHODS)
 def test_layout_of_transforms(method: str) -> None:
     module, binding = bind(TUBE, method)
-    transforms = module.vertex_transforms(binding, Pose(MATRICES, SPACE))
-    assert transforms.dtype == np.float32
-    assert transforms.shape == (len(TUBE.points), 4, 4)
-    assert transforms.transpose(0, 2, 1).flags.c_contiguous
-    np.testing.assert_array_equal(transforms[:, 3], np.tile([0, 0, 0, 1], (len(TUBE.points), 1)))
+    check_layout(module.vertex_transforms(binding, Pose(MATRICES, SPACE)), len(TUBE.points))
 
 
-@pytest.mark.parametrize("method", METHODS)
+@each("method", METHODS)
 def test_linear_of_one_is_ssd(method: str) -> None:
     expected = deform(TUBE, "SSD", MATRICES)
     actual = deform(TUBE, method, MATRICES, linear=np.ones(len(TUBE.points)))
     np.testing.assert_allclose(actual, expected, atol=2e-6)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_strength_of_zero_is_rest(method: str) -> None:
-    actual = deform(TUBE, method, MATRICES, strength=np.zeros(len(TUBE.points)))
-    np.testing.assert_allclose(actual, TUBE.points, atol=1e-6)
-
-
-@pytest.mark.parametrize("method", ["DLB", "DLBNT-GH", "DLBNT-HG"])
-@pytest.mark.parametrize("move", [0.0, 0.5])
+@each("method", ["DLB", "DLBNT-GH", "DLBNT-HG"])
+@each("move", [0.0, 0.5])
 def test_opposite_rotations_in_equal_parts_stay_finite(move: float, method: str) -> None:
     """Three joints of 120 degrees make a full turn, whose quaternion is minus that of rest: half of each is nothing."""
     turn = rotation((0, 0, 1), 120)
@@ -198,7 +184,7 @@ def test_opposite_rotations_in_equal_parts_stay_finite(move: float, method: str)
     assert np.isfinite(deform(character, method, matrices)).all()
 
 
-@pytest.mark.parametrize("name", DEFORMERS)
+@each("name", DEFORMERS)
 def test_circles_are_refused(name: str) -> None:
     module = DEFORMERS[name]
     joints = Joints(np.zeros((3, 3)), np.array([2, 0, 1]))
@@ -207,17 +193,12 @@ def test_circles_are_refused(name: str) -> None:
         module.bind(rest, module.Params())
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("count", [1, 2, 4])
-def test_pose_of_another_armature_is_refused(count: int, method: str) -> None:
+@each("method", METHODS)
+def test_pose_of_another_armature_or_in_no_space_is_refused(method: str) -> None:
     module, binding = bind(TUBE, method)
-    with pytest.raises(SkinningError, match="3 joints"):
-        module.deform(binding, Pose(np.tile(np.eye(4), (count, 1, 1))))
-
-
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize("space", [np.diag([0.0, 1, 1, 1]), np.full((4, 4), np.nan)], ids=["flat", "not numbers"])
-def test_object_space_without_a_way_back_is_refused(space: np.ndarray, method: str) -> None:
-    module, binding = bind(TUBE, method)
-    with pytest.raises(SkinningError):
-        module.deform(binding, Pose(MATRICES, space))
+    for count in (1, 2, 4):
+        with pytest.raises(SkinningError, match="3 joints"):
+            module.deform(binding, Pose(np.tile(np.eye(4), (count, 1, 1))))
+    for space in (np.diag([0.0, 1, 1, 1]), np.full((4, 4), np.nan)):
+        with pytest.raises(SkinningError):
+            module.deform(binding, Pose(MATRICES, space))

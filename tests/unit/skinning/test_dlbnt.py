@@ -1,11 +1,11 @@
 """The split of joint transforms into a rigid part and a stretch, and what follows from it."""
 
 import numpy as np
-import pytest
 
 from supple.deformers import Pose
 from supple.deformers.skinning import dlbnt
 
+from ..cases import each
 from ..characters import Character, about, bind, deform, diagonal, make_hand, make_tree, make_tube, pose_chain, rotation
 
 ORDERS = ("GH", "HG")
@@ -43,7 +43,7 @@ def random_pose(seed: int, least: float, apart: float) -> tuple[Character, np.nd
     return character, pose_chain(character, local, moves)
 
 
-@pytest.mark.parametrize(
+@each(
     ("order", "rigid_move", "stretch_move"),
     [("GH", (0, 2, 2), (0, 0, 1)), ("HG", (0, 1, 1), (0, 0, 1))],
 )
@@ -66,9 +66,9 @@ def test_two_joints_by_hand(order: str, rigid_move: tuple, stretch_move: tuple) 
     np.testing.assert_allclose(deform(TWO, f"DLBNT-{order}", matrices), expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("apart", [0.0, 0.5], ids=["joined", "apart"])
-@pytest.mark.parametrize("seed", range(4))
+@each("order", ORDERS)
+@each("apart", [0.0, 0.5])
+@each("seed", range(4))
 def test_parts_make_up_the_whole(seed: int, apart: float, order: str) -> None:
     character, matrices = random_pose(seed, 0.7, apart)
     rigid, stretch = split(character, matrices, order)
@@ -83,8 +83,8 @@ def test_parts_make_up_the_whole(seed: int, apart: float, order: str) -> None:
     )
 
 
-@pytest.mark.parametrize("apart", [0.0, 0.5], ids=["joined", "apart"])
-@pytest.mark.parametrize("seed", range(4))
+@each("apart", [0.0, 0.5])
+@each("seed", range(4))
 def test_stretches_agree_at_the_joints(seed: int, apart: float) -> None:
     """Eq 15; at the roots H does not move."""
     character, matrices = random_pose(seed, 0.7, apart)
@@ -96,8 +96,8 @@ def test_stretches_agree_at_the_joints(seed: int, apart: float) -> None:
     np.testing.assert_allclose(stretch[root, :3, 3], 0, atol=1e-12)
 
 
-@pytest.mark.parametrize("apart", [0.0, 0.5], ids=["joined", "apart"])
-@pytest.mark.parametrize("seed", range(4))
+@each("apart", [0.0, 0.5])
+@each("seed", range(4))
 def test_stretches_agree_where_they_act(seed: int, apart: float) -> None:
     """Eq 15 for M = H G, at x = G o. At the roots H leaves x alone; joined joints' G agree as well."""
     character, matrices = random_pose(seed, 1.0, apart)
@@ -117,8 +117,8 @@ def test_stretches_agree_where_they_act(seed: int, apart: float) -> None:
     np.testing.assert_allclose(at(stretch[character.parents], x)[told], at(stretch, x)[told], atol=1e-5 * size)
 
 
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("apart", [0.0, 0.5], ids=["joined", "apart"])
+@each("order", ORDERS)
+@each("apart", [0.0, 0.5])
 def test_rigid_pose_is_dlb(apart: float, order: str) -> None:
     """So says section 4 of the paper; here of joints that are taken apart, too, and of the split itself."""
     random = np.random.default_rng(5)
@@ -132,7 +132,7 @@ def test_rigid_pose_is_dlb(apart: float, order: str) -> None:
     np.testing.assert_allclose(stretch, np.tile(np.eye(4), (16, 1, 1)), atol=1e-5)
 
 
-@pytest.mark.parametrize("order", ORDERS)
+@each("order", ORDERS)
 def test_pose_without_turns_is_ssd(order: str) -> None:
     local = {0: np.diag([1, 2, 0.7]), 1: np.diag([0.5, 1, 1.5]), 2: np.diag([3.0, 0.1, 1])}
     matrices = pose_chain(TUBE, local)
@@ -140,9 +140,9 @@ def test_pose_without_turns_is_ssd(order: str) -> None:
     np.testing.assert_allclose(deform(TUBE, f"DLBNT-{order}", matrices), expected, atol=1e-6 * diagonal(expected))
 
 
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("apart", [0.0, 0.3], ids=["joined", "apart"])
-@pytest.mark.parametrize("scale", [1 + 1e-5, 1 - 1e-5])
+@each("order", ORDERS)
+@each("apart", [0.0, 0.3])
+@each("scale", [1 + 1e-5, 1 - 1e-5])
 def test_a_touch_of_scale_changes_little(scale: float, apart: float, order: str) -> None:
     """Rigid poses take a shorter way, which must not be seen to be left."""
     local = {0: rotation((1, 0, 0), 30), 1: rotation((1, 1, 0), 70), 2: rotation((0, 0, 1), 80)}
@@ -152,11 +152,9 @@ def test_a_touch_of_scale_changes_little(scale: float, apart: float, order: str)
     np.testing.assert_allclose(deform(TUBE, f"DLBNT-{order}", touched), expected, atol=1e-4)
 
 
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize(
-    "scales", [(0, 1, 1), (1, 0, 1), (1, 1, 0), (0, 0, 1), (0, 1, 0), (1, 0, 0), (0, 0, 0)], ids=str
-)
-@pytest.mark.parametrize("joint", [0, 1, 2])
+@each("order", ORDERS)
+@each("scales", [(0, 1, 1), (1, 0, 1), (1, 1, 0), (0, 0, 1), (0, 1, 0), (1, 0, 0), (0, 0, 0)])
+@each("joint", [0, 1, 2])
 def test_scale_of_zero_is_the_limit_of_small_scales(joint: int, scales: tuple, order: str) -> None:
     """Hidden joints: nothing jumps when the last of the scale is gone."""
     local = {0: rotation((1, 0, 0), 20), 1: rotation((0, 1, 0), 70), 2: rotation((1, 0, 1), 50)}
@@ -169,8 +167,8 @@ def test_scale_of_zero_is_the_limit_of_small_scales(joint: int, scales: tuple, o
         np.testing.assert_allclose(results[0], results[1], atol=0.02)
 
 
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("scales", [(0, 1, 1), (0, 0, 1), (0, 1, 0), (0, 0, 0), (-1, 1, 1), (-1, -1, -1)], ids=str)
+@each("order", ORDERS)
+@each("scales", [(0, 1, 1), (0, 0, 1), (0, 1, 0), (0, 0, 0), (-1, 1, 1), (-1, -1, -1)])
 def test_single_precision_does_not_decide(scales: tuple, order: str) -> None:
     """Where a matrix leaves the rotation open, the noise of a pose that is read from Blender must not choose it."""
     local = {
@@ -188,8 +186,8 @@ def test_single_precision_does_not_decide(scales: tuple, order: str) -> None:
         np.testing.assert_allclose(actual, expected, atol=2e-3)
 
 
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("scale", [1.0, 0.1, 1e-3, 1e-5, 1e-7, 0.0])
+@each("order", ORDERS)
+@each("scale", [1.0, 0.1, 1e-3, 1e-5, 1e-7, 0.0])
 def test_joint_apart_from_a_shrunk_parent(scale: float, order: str) -> None:
     """The child, which does not inherit the scale, is moved by 0.1: no vertex may be thrown further than that."""
     matrices = np.tile(np.eye(4), (3, 1, 1))

@@ -10,6 +10,7 @@ from supple.deformers.rig.fraction_plan import find_long_bones, plan_fractions
 from supple.deformers.skinning import centers, ssd
 
 from .. import reference
+from ..cases import each
 from ..characters import Character, diagonal, make_hand, make_tube, pose_chain, rotation
 from .limbs import HEADS, make_limb, pose_limb
 
@@ -46,9 +47,9 @@ def pose(character: Character, stretched: bool) -> tuple[np.ndarray, np.ndarray]
     return pose_chain(character, local), np.radians(hints)
 
 
-@pytest.mark.parametrize("stretched", [False, True], ids=["rigid", "stretched"])
-@pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("method", METHODS)
+@each("stretched", [False, True])
+@each("case", CASES)
+@each("method", METHODS)
 def test_against_the_slow_reference(method, case, stretched) -> None:
     character, levels, lines = CASES[case]
     key, params = METHODS[method]
@@ -78,8 +79,8 @@ def test_against_the_slow_reference(method, case, stretched) -> None:
     assert np.abs(posed - expected).max() / diagonal(expected) < 1e-5
 
 
-@pytest.mark.parametrize("twist", [90.0, 170.0, 270.0, -400.0])
-@pytest.mark.parametrize("method", METHODS)
+@each("twist", [90.0, 170.0, 270.0, -400.0])
+@each("method", METHODS)
 def test_a_twist_goes_all_the_way_round_and_keeps_the_section(method, twist) -> None:
     key, params = METHODS[method]
     rest = make_limb(0.9)
@@ -103,7 +104,7 @@ def test_bends_look_as_without_fractions() -> None:
     assert np.linalg.norm(divided - plain, axis=1).max() < 0.02 * 0.25 * 2
 
 
-@pytest.mark.parametrize("spread", [0, 1], ids=["at the joint", "spread"])
+@each("spread", [0, 1])
 def test_limits_look_at_the_bones(spread) -> None:
     """A bone that bends moves skin that only fractions hold, if limits ask for it, whatever was there before."""
     rest = make_limb(0.1)

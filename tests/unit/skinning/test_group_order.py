@@ -3,9 +3,9 @@
 from itertools import permutations
 
 import numpy as np
-import pytest
 
 from .. import reference
+from ..cases import each
 from ..characters import Character, deform, make_tube, pose_chain, rotation
 
 SIDES, RINGS = 8, 40
@@ -26,8 +26,8 @@ def reorder(order: list[int]) -> tuple[Character, np.ndarray]:
     return TUBE.permute_joints(np.array(order)), MATRICES[order]
 
 
-@pytest.mark.parametrize("method", ["DLB", "DLBNT-GH", "DLBNT-HG"])
-@pytest.mark.parametrize("order", ORDERS, ids=str)
+@each("method", ["DLB", "DLBNT-GH", "DLBNT-HG"])
+@each("order", ORDERS)
 def test_signs_by_the_parent_hold_together(order: list[int], method: str) -> None:
     character, matrices = reorder(order)
     posed = deform(character, method, matrices)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from supple.deformers import DEFORMERS, Joints, Pose, Rest, Weights
 from supple.deformers.skinning import dlb, ssd
 from supple.deformers.skinning.joint_shares import find_hinges, find_joint_shares
 
+from ..cases import each
 from ..characters import about, rotation
 from .limbs import HEADS, RADIUS, TAILS, find_radii, make_limb, pose_limb
 
@@ -23,8 +23,8 @@ def skin(rest: Rest, matrices: np.ndarray, method: str = "DLB", **choices: float
     return module.deform(module.bind(rest, params), Pose(matrices)).astype(float)
 
 
-@pytest.mark.parametrize("method", LIMITED)
-@pytest.mark.parametrize("bend", [60.0, 90.0, 120.0, 150.0])
+@each("method", LIMITED)
+@each("bend", [60.0, 90.0, 120.0, 150.0])
 def test_no_vertex_of_either_half_crosses_the_plane(bend: float, method: str) -> None:
     rest, matrices = make_limb(), pose_limb(bend=bend)
     normal = np.array([0.0, 0.0, 1.0]) + matrices[1, :3, 2]
@@ -45,7 +45,7 @@ def skin_crosses(rest: Rest, matrices: np.ndarray, method: str, side: np.ndarray
     return bool((side * (skin(rest, matrices, method) @ normal)).min() < -0.01)
 
 
-@pytest.mark.parametrize("method", LIMITED)
+@each("method", LIMITED)
 def test_the_limit_holds_skin_to_its_distance(method: str) -> None:
     rest, matrices = make_limb(0.5), pose_limb(bend=120.0)
     assert find_radii(skin(rest, matrices, method, bulge_limit=1.0), matrices).max() < 1.05 * RADIUS
@@ -63,7 +63,7 @@ def test_scaled_bones_have_wider_limits() -> None:
         np.testing.assert_allclose(skin(rest, large @ matrices, "DLBNT", **choices), 2.0 * posed, rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize("method", LIMITED)
+@each("method", LIMITED)
 def test_rest_and_rigid_motion_are_untouched(method: str) -> None:
     rest = make_limb()
     moved = about(rotation((3, 1, 2), 130), np.zeros(3), (0.4, 0.1, 0.2))

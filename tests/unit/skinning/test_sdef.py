@@ -14,6 +14,7 @@ from supple.deformers.rig.sdef import find_sdef_pairs
 from supple.deformers.skinning import centers
 
 from .. import reference
+from ..cases import each
 from ..characters import Character, about, make_tube, pose_chain, rotation
 
 PLAIN = centers.Params(bulge_limit=0.0, contact=0.0)
@@ -84,9 +85,9 @@ def skin(rest: Rest, matrices: np.ndarray, params: centers.Params = PLAIN) -> np
     return centers.deform(centers.bind(rest, params), Pose(matrices, rest.object_to_armature))
 
 
-@pytest.mark.parametrize("matrices", [BENT, STRETCHED], ids=["bent", "stretched"])
-@pytest.mark.parametrize("space", [None, OBJECT], ids=["same space", "other space"])
-@pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 0, 2, 1)])
+@each("matrices", [BENT, STRETCHED])
+@each("space", [None, OBJECT])
+@each("order", [(0, 1, 2, 3), (3, 0, 2, 1)])
 def test_against_the_formula(matrices: np.ndarray, space: np.ndarray | None, order: tuple[int, ...]) -> None:
     rest = replace(add_sdef(TWO, order), object_to_armature=space)
     expected = skin_slowly(rest, TWO.weights, matrices)
@@ -105,7 +106,7 @@ def test_other_vertices_keep_their_own_centers() -> None:
     np.testing.assert_allclose(skin(REST, BENT)[others], expected[others], rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("params", [PLAIN, centers.Params(), centers.Params(sharpness=1.0)])
+@each("params", [PLAIN, centers.Params(), centers.Params(sharpness=1.0)])
 def test_rest_and_rigid_motion(params: centers.Params) -> None:
     rest = np.tile(np.eye(4), (4, 1, 1))
     np.testing.assert_allclose(skin(REST, rest, params), REST.points, rtol=0, atol=1e-6)
@@ -121,7 +122,7 @@ def test_sharpness_is_for_the_others() -> None:
     assert np.abs(sharp - round_).max() > 0.01
 
 
-@pytest.mark.parametrize("space", [None, OBJECT], ids=["same space", "other space"])
+@each("space", [None, OBJECT])
 def test_transforms_agree(space: np.ndarray | None) -> None:
     binding, pose = centers.bind(REST, PLAIN), Pose(STRETCHED, space)
     transforms = centers.vertex_transforms(binding, pose)
@@ -186,7 +187,7 @@ def test_points_that_are_no_numbers_are_refused() -> None:
         replace(REST, sdef=SdefKeys(*(TUBE.points[:-1],) * 3, np.arange(4)))
 
 
-@pytest.mark.parametrize("method", ["SSD", "DLB", "DLBNT"])
+@each("method", ["SSD", "DLB", "DLBNT"])
 def test_other_methods_do_not_look_at_it(method: str) -> None:
     module = DEFORMERS[method]
     with_it, without = (

@@ -1,10 +1,11 @@
 """Regions of bones on a row of vertices: each follows its neighbor, or does not."""
 
 import numpy as np
-import pytest
 
 from supple.deformers import Weights
 from supple.deformers.weight_editing.bone_regions import find_misplaced, find_unblended
+
+from ..cases import each
 
 PARENTS = np.array([-1, 0, 1, 2, 0, 4, 5])
 """Two chains of three from a root."""
@@ -39,7 +40,7 @@ def test_a_part_that_touches_nothing_is_not_misplaced():
     assert not find_misplaced(owners, edges, PARENTS).any()
 
 
-@pytest.mark.parametrize(("share", "is_hard"), [(0.0, True), (0.3, False)])
+@each(("share", "is_hard"), [(0.0, True), (0.3, False)])
 def test_joints_that_are_not_blended(share: float, is_hard: bool):
     owners, edges = make_row([0, 0, 1, 1])
     dense = np.zeros((len(owners), len(PARENTS)))

@@ -10,6 +10,7 @@ from supple.deformers.errors import SkinningError
 from supple.deformers.weight_editing.checks import Findings, check_weights, describe
 
 from ..brute_force import make_tube
+from ..cases import each
 
 POINTS, TRIANGLES = make_tube(0.1, 21)
 """21 rings of 12 vertices along 4 bones."""
@@ -29,14 +30,14 @@ def check(weights: np.ndarray, limit: int = 4) -> Findings:
     return check_weights(POINTS, TRIANGLES, weights, HEADS, TAILS, limit)
 
 
-@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+@each("scale", [1e-3, 1.0, 1e3])
 def test_good_weights_have_no_findings(scale: float) -> None:
     findings = check_weights(scale * POINTS, TRIANGLES, weigh(), scale * HEADS, scale * TAILS)
     assert not findings.wrong.any()
     assert describe(findings, NAMES) == ["No mistakes found"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("rows", "values", "attribute", "sentence"),
     [
         ([5, 17], [0.0, 0.0, 0.0, 0.0], "unweighted", "2 vertices have no weight: no bone moves them"),
@@ -104,8 +105,8 @@ def test_places_that_are_none_are_told() -> None:
         check_weights(POINTS * np.nan, TRIANGLES, weigh(), HEADS, TAILS)
 
 
-@pytest.mark.parametrize("count", [0, 1, 252])
-@pytest.mark.parametrize("weight", [0.0, 1.0])
+@each("count", [0, 1, 252])
+@each("weight", [0.0, 1.0])
 def test_vertices_without_faces_are_no_failure(count: int, weight: float) -> None:
     weights = np.zeros((count, 4), np.float32)
     weights[:, 2] = weight
@@ -114,9 +115,9 @@ def test_vertices_without_faces_are_no_failure(count: int, weight: float) -> Non
     assert len(findings.stray) == 0
 
 
-@pytest.mark.parametrize("name", ["mh_human_game", "human_male", "kaykit_knight", "fox"])
-def test_an_artists_weights_have_few_findings(name: str, asset: Callable[..., Path]) -> None:
-    data = np.load(asset(name, ".npz"))
+@pytest.mark.characters("kaykit_knight", "fox")
+def test_an_artists_weights_have_few_findings(character: str, asset: Callable[..., Path]) -> None:
+    data = np.load(asset(character, ".npz"))
     weights = np.zeros((len(data["V"]), len(data["bone_names"])), np.float32)
     np.add.at(weights, (data["w_vert"], data["w_bone"]), data["w_val"])
     heads, tails = data["bone_head"].astype(float), data["bone_tail"].astype(float)

@@ -13,6 +13,8 @@ from supple.deformers.weight_editing.edits import (
     smooth_weights,
 )
 
+from ..cases import each
+
 SIDE = 6
 
 
@@ -53,9 +55,9 @@ EDITS = {
 }
 
 
-@pytest.mark.parametrize("edit", [edit for name, edit in EDITS.items() if name != "normalize"], ids=lambda edit: "")
-@pytest.mark.parametrize("locked", [None, LOCKED], ids=["unlocked", "locked"])
-@pytest.mark.parametrize("chosen", [None, CHOSEN], ids=["all", "chosen"])
+@each("edit", [edit for name, edit in EDITS.items() if name != "normalize"])
+@each("locked", [None, LOCKED])
+@each("chosen", [None, CHOSEN])
 def test_what_an_edit_leaves_alone(edit, locked: np.ndarray | None, chosen: np.ndarray | None):
     weights = make_weights()
     before = weights.copy()
@@ -72,7 +74,7 @@ def test_what_an_edit_leaves_alone(edit, locked: np.ndarray | None, chosen: np.n
         np.testing.assert_array_equal(after[:, locked], before[:, locked])
 
 
-@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
+@each("edit", EDITS.values())
 def test_edits_of_nothing(edit):
     """Vertices without weights stay without; all columns locked changes nothing."""
     weights = make_weights()
@@ -141,7 +143,7 @@ def test_editing_in_parts(edit, monkeypatch: pytest.MonkeyPatch):
     np.testing.assert_array_equal(edit(make_weights(), locked=LOCKED), whole)
 
 
-@pytest.mark.parametrize(
+@each(
     ("amount", "expected"),
     [(0.0, [0.5, 0.3, 0.2]), (0.5, [25 / 38, 9 / 38, 4 / 38]), (0.99, [1, 0, 0]), (1.0, [1, 0, 0])],
 )
@@ -149,14 +151,14 @@ def test_sharpening(amount: float, expected: list[float]):
     assert sharpen_weights(rows([0.5, 0.3, 0.2]), amount)[0] == pytest.approx(expected, abs=1e-6)
 
 
-@pytest.mark.parametrize("amount", [0.3, 0.9, 1.0])
+@each("amount", [0.3, 0.9, 1.0])
 def test_sharpening_leaves_equal_weights_equal(amount: float):
     after = sharpen_weights(rows([0.4, 0.4, 0.2], [0.5, 0.5, 0.0]), amount)
     np.testing.assert_array_equal(after[:, 0], after[:, 1])
     np.testing.assert_allclose(after[1], [0.5, 0.5, 0.0])
 
 
-@pytest.mark.parametrize(
+@each(
     ("locked", "expected"),
     [
         (None, [0.25, 0.5, 0.25]),
@@ -184,7 +186,7 @@ def test_limiting_tells_the_loss():
     np.testing.assert_allclose(loss, [0.3, 0.0, 0.5, 0.0], atol=1e-6)
 
 
-@pytest.mark.parametrize("count", [1, 2, 3])
+@each("count", [1, 2, 3])
 def test_limiting_around_locked_columns(count: int):
     locked = np.array([False, True, True, False])
     weights = rows([0.4, 0.1, 0.2, 0.3], [0.4, 0.1, 0.0, 0.5])
@@ -211,7 +213,7 @@ def test_pruning_keeps_what_locked_columns_leave():
 FOUND = rows([0.1, 0.2, 0.3, 0.4])
 
 
-@pytest.mark.parametrize(
+@each(
     ("mode", "columns", "locked", "before", "expected"),
     [
         ("REPLACE", [1, 1, 1, 1], [0, 0, 0, 0], [0.7, 0.3, 0, 0], [0.1, 0.2, 0.3, 0.4]),
@@ -233,8 +235,8 @@ def test_merging(mode: str, columns: list[int], locked: list[int], before: list[
     np.testing.assert_allclose(after[0], expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("mode", ["REPLACE", "ADD", "UNWEIGHTED"])
-@pytest.mark.parametrize("found", [[0, 0, 0, 0], [0, 0, 1, 0]])
+@each("mode", ["REPLACE", "ADD", "UNWEIGHTED"])
+@each("found", [[0, 0, 0, 0], [0, 0, 1, 0]])
 def test_merging_what_was_not_found_leaves_weights(mode: str, found: list[float]):
     """Nothing found at all, or nothing for the bones that are written while others have nothing."""
     before = rows([0.6, 0.4, 0, 0])
@@ -242,7 +244,7 @@ def test_merging_what_was_not_found_leaves_weights(mode: str, found: list[float]
     np.testing.assert_array_equal(after, before)
 
 
-@pytest.mark.parametrize("mode", ["REPLACE", "ADD"])
+@each("mode", ["REPLACE", "ADD"])
 def test_merging_nothing_leaves_odd_sums(mode: str):
     before = rows([0.6, 0.2, 0, 0])
     after = merge_weights(before, np.zeros_like(before), mode, np.array([True, False, False, False]))

@@ -9,6 +9,8 @@ from supple.deformers.weight_editing.line_fields import HANDLES, LineProblem, Mi
 from supple.deformers.weight_editing.line_moves import HandleMoves, find_mirror_mixing
 from supple.deformers.weight_editing.lines import LineEdit, RiggedMesh, find_joint_lines, start_edit
 
+from ..cases import each
+
 LENGTH, RADIUS = 4.5, 0.4
 
 
@@ -66,13 +68,13 @@ def shift(offset: float = 0.0, width: float = 1.0) -> HandleMoves:
     return HandleMoves(still.offsets + offset, still.widths * width)
 
 
-@pytest.mark.parametrize("moves", [{}, {1: shift()}, {1: shift(), 2: shift()}])
+@each("moves", [{}, {1: shift()}, {1: shift(), 2: shift()}])
 def test_lines_that_are_not_moved_leave_the_very_weights(moves: dict):
     edit = start(make_mesh(), 1, 2)
     assert edit.compute(moves) is edit.weights
 
 
-@pytest.mark.parametrize(("first", "second"), [(0.2, 0.0), (0.0, -0.3), (0.25, 0.1)])
+@each(("first", "second"), [(0.2, 0.0), (0.0, -0.3), (0.25, 0.1)])
 def test_weights_follow_the_lines_of_each_joint(first: float, second: float):
     mesh = make_mesh()
     edit = start(mesh, 1, 2)
@@ -108,7 +110,7 @@ def test_joints_go_from_the_root_to_the_tips():
     assert edit.joints[0].levels == pytest.approx((0.5, 0.1, 0.9))
 
 
-@pytest.mark.parametrize(
+@each(
     ("bone", "locked", "problem"),
     [
         (-1, (), LineProblem.NOT_DEFORMING),
@@ -158,7 +160,7 @@ def test_vertices_at_one_position_change_alike():
     np.testing.assert_array_equal(results[1][count:], results[0][split.welded[count:]])
 
 
-@pytest.mark.parametrize("level", [0.5, 0.1, 0.9])
+@each("level", [0.5, 0.1, 0.9])
 def test_lines_and_handles_are_where_weights_say(level: float):
     mesh = make_mesh()
     edit = start(mesh, 1, 2)

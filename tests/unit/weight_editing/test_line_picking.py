@@ -5,6 +5,8 @@ import pytest
 
 from supple.deformers.weight_editing.line_picking import measure_segments, pick_distance, pick_segment, project_points
 
+from ..cases import each
+
 SIZE = (200.0, 100.0)
 
 
@@ -22,7 +24,7 @@ def test_perspective_divides_by_depth_and_points_behind_are_infinite():
     assert np.isinf(found[2:]).all()
 
 
-@pytest.mark.parametrize(
+@each(
     ("point", "distance", "share"),
     [((5.0, 3.0), 3.0, 0.5), ((-3.0, 4.0), 5.0, 0.0), ((13.0, -4.0), 5.0, 1.0), ((0.0, 0.0), 0.0, 0.0)],
 )
@@ -56,7 +58,7 @@ def test_the_mouse_has_a_distance_on_a_path():
     assert pick_distance(pixels[:0], distances[:0], np.array((0.0, 0.0)), 0.25) == 0.25
 
 
-@pytest.mark.parametrize(("last", "expected"), [(-1.0, -0.9), (1.0, 0.9)])
+@each(("last", "expected"), [(-1.0, -0.9), (1.0, 0.9)])
 def test_a_handle_does_not_jump_across_a_bend(last: float, expected: float):
     """A path that comes back beside itself: the mouse is between both, and the side where the handle is counts."""
     pixels = np.array([[[0.0, 0.0], [10.0, 0.0]], [[10.0, 0.0], [10.0, 2.0]], [[10.0, 2.0], [0.0, 2.0]]])

@@ -22,6 +22,8 @@ from supple.deformers.weight_editing.line_moves import (
     trace_handle_path,
 )
 
+from ..cases import each
+
 LENGTH, RADIUS = 3.0, 0.4
 
 
@@ -58,7 +60,7 @@ def move(field: LineField, offset: float | np.ndarray = 0.0, width: float | np.n
     return HandleMoves(still(field).offsets + offset, still(field).widths * width)
 
 
-@pytest.mark.parametrize("level", [0.1, 0.5, 0.73])
+@each("level", [0.1, 0.5, 0.73])
 def test_a_line_runs_where_values_pass_the_level(level: float):
     points, triangles = make_tube()
     segments = trace_segments(ramp(points[:, 1]), triangles, level)
@@ -95,7 +97,7 @@ def test_a_line_through_vertices_is_one_line():
     assert is_closed
 
 
-@pytest.mark.parametrize(("rings", "sides"), [(61, 24), (21, 40)])
+@each(("rings", "sides"), [(61, 24), (21, 40)])
 def test_distances_go_along_the_surface(rings: int, sides: int):
     points, triangles = make_tube(rings, sides)
     segments = trace_segments(points[:, 1], triangles, 1.52)
@@ -128,7 +130,7 @@ def test_values_are_carried_straight_away_from_the_line():
     assert not carried[~reached].any()
 
 
-@pytest.mark.parametrize("is_closed", [True, False])
+@each("is_closed", [True, False])
 def test_handles_are_met_and_sum_to_one(is_closed: bool):
     fractions = find_handle_fractions(HANDLES, is_closed)
     np.testing.assert_allclose(spline_basis(fractions, HANDLES, is_closed), np.eye(HANDLES), atol=1e-12)
@@ -152,7 +154,7 @@ def test_a_field_holds_distance_and_angle_around():
     np.testing.assert_allclose(field.basis.sum(axis=1), 1.0, atol=1e-12)
 
 
-@pytest.mark.parametrize("skew", [0.0, 0.5])
+@each("skew", [0.0, 0.5])
 def test_what_is_not_moved_stays_to_the_last_bit(skew: float):
     points, triangles = make_tube(skew=skew)
     noise = np.random.default_rng(1).uniform(0.0, 0.2, len(points))
@@ -161,7 +163,7 @@ def test_what_is_not_moved_stays_to_the_last_bit(skew: float):
     np.testing.assert_array_equal(move_shares(field, still(field)), shares[field.vertices])
 
 
-@pytest.mark.parametrize(("offset", "width"), [(0.2, 1.0), (-0.25, 1.0), (0.0, 2.0), (0.0, 0.5), (0.1, 1.5)])
+@each(("offset", "width"), [(0.2, 1.0), (-0.25, 1.0), (0.0, 2.0), (0.0, 0.5), (0.1, 1.5)])
 def test_whole_lines_take_the_shares_along(offset: float, width: float):
     field, points = make_field()
     moved = move_shares(field, move(field, offset, width))
@@ -183,7 +185,7 @@ def test_a_handle_moves_the_line_there_and_not_across():
     assert change[np.abs(steps) > 3.0].max() < 0.03
 
 
-@pytest.mark.parametrize("seed", range(3))
+@each("seed", range(3))
 def test_moved_shares_stay_in_order_along_the_limb(seed: int):
     field, points = make_field()
     random = np.random.default_rng(seed)
@@ -268,16 +270,12 @@ def test_specks_are_no_lines():
     assert build_field(points, triangles, shares, 0.5, 1.0).line_count == 1
 
 
-@pytest.mark.parametrize(
-    ("shares", "level"), [([0.0, 1.0], 0.5), ([0.0, 0.6], 0.5), ([0.0, 0.3], 0.15), ([0.0, 0.5], 0.25)]
-)
+@each(("shares", "level"), [([0.0, 1.0], 0.5), ([0.0, 0.6], 0.5), ([0.0, 0.3], 0.15), ([0.0, 0.5], 0.25)])
 def test_a_line_runs_at_a_half_where_there_is_one(shares: list, level: float):
     assert choose_level(np.array(shares), np.ones(2, bool)) == pytest.approx(level)
 
 
-@pytest.mark.parametrize(
-    ("shares", "problem"), [([0.0, 0.01], LineProblem.NO_WEIGHT), ([0.9, 1.0], LineProblem.ALL_WEIGHT)]
-)
+@each(("shares", "problem"), [([0.0, 0.01], LineProblem.NO_WEIGHT), ([0.9, 1.0], LineProblem.ALL_WEIGHT)])
 def test_without_a_passage_there_is_no_line(shares: list, problem: LineProblem):
     with pytest.raises(MissingLineError) as caught:
         choose_level(np.array(shares), np.ones(2, bool))
@@ -292,7 +290,7 @@ SIDE = np.array([False, False, True, True, False])
 """Of five bones: grandparent, parent, child, its child, and another child of the grandparent."""
 
 
-@pytest.mark.parametrize(
+@each(
     ("row", "gain", "expected"),
     [
         ([0.0, 0.6, 0.4, 0.0, 0.0], 0.2, [0.0, 0.4, 0.6, 0.0, 0.0]),
@@ -310,7 +308,7 @@ def test_the_bones_of_the_joint_give_first(row: list, gain: float, expected: lis
     np.testing.assert_allclose(moved, [expected], atol=1e-12)
 
 
-@pytest.mark.parametrize("locked", [[], [0], [4], [1], [2]])
+@each("locked", [[], [0], [4], [1], [2]])
 def test_sums_stay_and_locked_bones_too(locked: list):
     random = np.random.default_rng(2)
     weights = random.dirichlet(np.full(5, 0.5), 200).astype(np.float32)

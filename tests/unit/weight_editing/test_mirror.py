@@ -7,6 +7,7 @@ from supple.deformers.errors import SkinningError
 from supple.deformers.weight_editing.mirror import mirror_weights, pair_names
 
 from ..brute_force import find_nearest
+from ..cases import each
 
 NAMES = ("spine", "arm.L", "arm.R", "tail.L")
 PAIRS = np.array([0, 2, 1, 3])
@@ -35,8 +36,8 @@ def test_names_are_paired() -> None:
     assert (pair_names(NAMES, flip) == PAIRS).all()
 
 
-@pytest.mark.parametrize("columns", [8, 9])
-@pytest.mark.parametrize(("source", "sign"), [("POSITIVE", 1.0), ("NEGATIVE", -1.0)])
+@each("columns", [8, 9])
+@each(("source", "sign"), [("POSITIVE", 1.0), ("NEGATIVE", -1.0)])
 def test_a_symmetric_mesh_becomes_symmetric_exactly(columns: int, source: str, sign: float) -> None:
     points, triangles = make_sheet(columns)
     wanted = weigh(points)
@@ -69,7 +70,7 @@ def test_both_sides_get_their_mean() -> None:
     np.testing.assert_allclose(result, 0.5 * (weights + weights[image][:, PAIRS]), atol=1e-6)
 
 
-@pytest.mark.parametrize(("axis", "center"), [(1, 0.0), (2, -3.0)])
+@each(("axis", "center"), [(1, 0.0), (2, -3.0)])
 def test_other_planes(axis: int, center: float) -> None:
     points, triangles = make_sheet(9)
     turned = np.roll(points, axis, axis=1)

@@ -1,21 +1,14 @@
-"""The public names of deformers and of the bridge say what they take, in which shapes, and what they raise.
-
-Read from the source, as the bridge cannot be imported without Blender.
-"""
+"""The public names of deformers and of the bridge say what they take, in which shapes, and what they raise."""
 
 from __future__ import annotations
 
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
-import pytest
+from .sources import Source
 
-ROOT = Path(__file__).resolve().parents[2]
-MODULES = sorted(
-    path.relative_to(ROOT).as_posix() for part in ("deformers", "bridge") for path in (ROOT / part).rglob("*.py")
-)
+PARTS = ("deformers", "bridge")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 SHAPE = re.compile(r"shapes? \(|shapes? as|\([A-Za-z0-9.]+, ?(?:[A-Za-z0-9.]+(?:, )?)*\)")
@@ -89,65 +82,17 @@ def problems_of(function: Function) -> Iterator[str]:
         yield "no section Raises with SkinningError"
 
 
-def problems_in(source: str) -> Iterator[str]:
+def check_source(source: Source) -> Iterator[str]:
     """Yield, by line, what is missing in the docstrings of a module."""
-    tree = ast.parse(source)
-    if not ast.get_docstring(tree):
-        yield "1: the module has no docstring"
-    for name, node in public_definitions(tree):
+    if not ast.get_docstring(source.tree):
+        yield f"{source.file}:1: the module has no docstring"
+    for name, node in public_definitions(source.tree):
+        where = f"{source.file}:{node.lineno}: {name}"
         if not ast.get_docstring(node):
-            yield f"{node.lineno}: {name} has no docstring"
+            yield f"{where} has no docstring"
         elif isinstance(node, Function):
-            yield from (f"{node.lineno}: {name}: {problem}" for problem in problems_of(node))
+            yield from (f"{where}: {problem}" for problem in problems_of(node))
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_public_names_are_documented(module: str) -> None:
-    problems = [f"{module}:{text}" for text in problems_in((ROOT / module).read_text(encoding="utf-8"))]
-    assert not problems, "\n".join(problems)
-
-
-GOOD = '''
-"""A module."""
-
-def blend(points: np.ndarray, weights: np.ndarray | None, share: float, _unused: int = 0) -> np.ndarray:
-    """Blend.
-
-    Parameters
-    ----------
-    points, weights : float arrays, shape (V, 3)
-    share : float
-
-    Raises
-    ------
-    SkinningError
-        Where it cannot.
-    """
-    raise SkinningError("no")
-'''
-
-
-def test_a_documented_function_has_no_problems() -> None:
-    assert list(problems_in(GOOD)) == []
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "problem"),
-    [
-        ('"""A module."""', "", "1: the module has no docstring"),
-        ('    """Blend.', '    x = """Blend.', "4: blend has no docstring"),
-        (", weights :", " :", "4: blend: 'weights' is not among the Parameters"),
-        ("    share : float\n", "", "4: blend: 'share' is not among the Parameters"),
-        (", shape (V, 3)", "", "4: blend: no shape is given for 'points'"),
-        ("    SkinningError\n", "    ValueError\n", "4: blend: no section Raises with SkinningError"),
-    ],
-)
-def test_what_is_missing_is_found(old: str, new: str, problem: str) -> None:
-    assert old in GOOD
-    assert problem in list(problems_in(GOOD.replace(old, new)))
-
-
-def test_a_function_of_two_parameters_may_say_it_in_its_sentence() -> None:
-    start = '"""A module."""\n\ndef move(points: np.ndarray, by: float):\n    """Move points'
-    assert list(problems_in(f'{start}, shape (V, 3), along x."""')) == []
-    assert list(problems_in(f'{start} along x."""')) == ["3: move: no shape is given for 'points'"]
+def check(sources: list[Source]) -> list[str]:
+    return [found for source in sources if source.part in PARTS for found in check_source(source)]

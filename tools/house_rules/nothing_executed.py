@@ -1,0 +1,84 @@
+"""Nothing of a file is ever executed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from .sources import Source
+
+CALLS = {"eval", "exec", "compile", "__import__", "execfile", "system", "popen", "startfile", "spawn", "as_module"}
+"""Names of functions that execute text, or what a text names."""
+
+IMPORTS = {
+    "pickle",
+    "cPickle",
+    "shelve",
+    "marshal",
+    "dill",
+    "subprocess",
+    "code",
+    "codeop",
+    "runpy",
+    "importlib",
+    "ctypes",
+}
+"""Modules that do."""
+
+HANDS_TEXT_ON = {"texts", "driver_namespace", "script_python_file", "python_file_run"}
+"""Attributes by which Blender is given Python to run."""
+
+STARTS_BLENDER = "bridge/exchange.py"
+"""Starts a Blender of its own, with a script of Supple's and nothing else."""
+
+BLENDER = "[*command, str(SESSION), *between, str(path)]"
+WRITES_DRIVERS = "bridge/drivers.py"
+"""Writes expressions of drivers; what it writes, `tests/blender/bad_input/test_hostile_files.py` looks at."""
+
+
+def find_executed(node: ast.AST) -> Iterator[str]:
+    """Yield what a piece of the source executes text by."""
+    if isinstance(node, ast.Call):
+        called = node.func
+        name = called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")
+        is_pattern = isinstance(called, ast.Attribute) and getattr(called.value, "id", "") == "re"
+        if name in CALLS and not is_pattern:
+            yield name
+        if any(keyword.arg == "allow_pickle" and getattr(keyword.value, "value", True) for keyword in node.keywords):
+            yield "allow_pickle"
+    elif isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names if alias.name.split(".")[0] in IMPORTS)
+    elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
+        yield from [node.module] if node.module.split(".")[0] in IMPORTS else []
+    elif isinstance(node, ast.Attribute) and node.attr in HANDS_TEXT_ON:
+        yield node.attr
+
+
+def starts_other_than_blender(node: ast.AST) -> bool:
+    """Whether a piece of the module that starts Blender starts something else, or in another way."""
+    called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+    if not isinstance(node, ast.Call) or not (called.startswith("subprocess.") or called.endswith("Popen")):
+        return False
+    is_blender = called == "subprocess.Popen" and [*map(ast.unparse, node.args)] == [BLENDER]
+    return not is_blender or any(keyword.arg in ("shell", "executable", None) for keyword in node.keywords)
+
+
+def writes_expression(node: ast.AST) -> bool:
+    is_attribute = isinstance(node, ast.Attribute) and node.attr == "expression" and isinstance(node.ctx, ast.Store)
+    return is_attribute or (isinstance(node, ast.keyword) and node.arg == "expression")
+
+
+def check_source(source: Source) -> Iterator[str]:
+    for node in source.nodes:
+        where = f"{source.file}:{getattr(node, 'lineno', 1)}"
+        for name in find_executed(node):
+            if (source.file, name) != (STARTS_BLENDER, "subprocess"):
+                yield f"{where}: {name} can execute what a file says: read it as data"
+        if source.file == STARTS_BLENDER and starts_other_than_blender(node):
+            yield f"{where}: only Blender may be started, by subprocess.Popen({BLENDER}, ...)"
+        if source.file != WRITES_DRIVERS and writes_expression(node):
+            yield f"{where}: expressions of drivers are written by {WRITES_DRIVERS} alone: call it"
+
+
+def check(sources: list[Source]) -> list[str]:
+    return [found for source in sources for found in check_source(source)]
