@@ -10,11 +10,13 @@ import bpy
 class Recorder:
     """Stands in for a layout: takes any call and setting, and records the texts and property names."""
 
-    def __init__(self, shown: list[str]) -> None:
-        self.shown = shown
+    enabled = True
+
+    def __init__(self, shown: list[str], disabled: list[str]) -> None:
+        self.shown, self.disabled = shown, disabled
 
     def _part(self, *_arguments, **_options) -> Recorder:
-        return Recorder(self.shown)
+        return Recorder(self.shown, self.disabled)
 
     row = column = box = split = template_list = template_icon_view = separator = menu = menu_pie = _part
 
@@ -27,6 +29,8 @@ class Recorder:
     def prop(self, owner, name: str, **_options) -> None:
         assert name in owner.bl_rna.properties
         self.shown.append(name)
+        if not self.enabled:
+            self.disabled.append(name)
 
     def prop_search(self, owner, name: str, holder, collection: str, **_options) -> None:
         assert collection in holder.bl_rna.properties
@@ -49,13 +53,18 @@ class Sidebar:
         return getattr(bpy.context, name)
 
 
-def draw(name: str) -> list[str]:
-    """What a panel shows, in order; nothing where it is not to be seen."""
-    panel, shown = getattr(bpy.types, name), []
-    if hasattr(panel, "poll") and not panel.poll(bpy.context):
+def draw(name: str, disabled: list[str] | None = None, **more) -> list[str]:
+    """What a panel shows, in order; nothing where it is not to be seen.
+
+    The properties that it shows and that cannot be changed are added to `disabled`. What only some editors have in
+    their context is in `more`.
+    """
+    panel, shown, context = getattr(bpy.types, name), [], Sidebar()
+    vars(context).update(more)
+    if hasattr(panel, "poll") and not panel.poll(context):
         return shown
     own = [vars(cls) for cls in reversed(panel.__mro__) if "supple" in cls.__module__]
     functions = {key: value for part in own for key, value in part.items() if callable(value)}
-    drawn = type("Drawn", (), functions | {"layout": Recorder(shown)})()
-    drawn.draw(Sidebar())
+    drawn = type("Drawn", (), functions | {"layout": Recorder(shown, [] if disabled is None else disabled)})()
+    drawn.draw(context)
     return shown

@@ -18,6 +18,9 @@ WIDTH, HEIGHT = 96, 72
 LEAST_CHANGE = 150
 """Pixels, of 6912, by which two pictures of different shapes differ at least: else there would be nothing to see."""
 
+SHUTTER = 0.25
+"""How far from its frame motion blur looks, before and after, by Blender's default."""
+
 
 def add_character(face: str = "no keys") -> tuple[bpy.types.Object, bpy.types.Object]:
     """A small animated tube and its armature, with a face key that is keyframed or driven, or without."""
@@ -47,7 +50,9 @@ def prepare_pictures(engine: str) -> None:
     render.resolution_x, render.resolution_y = WIDTH, HEIGHT
     render.image_settings.file_format = "PNG"
     render.image_settings.color_mode = "RGB"
-    render.engine = "BLENDER_WORKBENCH" if engine == "workbench" else "CYCLES"
+    eevee = "BLENDER_EEVEE_NEXT" if bpy.app.version < (5, 0, 0) else "BLENDER_EEVEE"
+    render.engine = {"workbench": "BLENDER_WORKBENCH", "eevee": eevee}.get(engine, "CYCLES")
+    scene.eevee.taa_render_samples = 1
     if render.engine == "CYCLES":
         scene.cycles.device = "CPU"
         scene.cycles.samples = 4
@@ -91,6 +96,43 @@ def largest_change(first: np.ndarray, second: np.ndarray) -> int:
 def assert_something_to_see(pictures: np.ndarray) -> None:
     """Pictures of different poses differ, and so would pictures of a wrong pose."""
     assert min(count_changed(pictures[1:], pictures[:-1])) >= LEAST_CHANGE
+
+
+class PointsEngine(bpy.types.RenderEngine):
+    """Renders nothing: takes down all meshes' points at each frame and at the ends of the shutter, as Cycles does."""
+
+    bl_idname = "SUPPLE_TEST_POINTS"
+    bl_label = "Points"
+    seen: dict[tuple[str, float], np.ndarray] = {}
+
+    def render(self, depsgraph: bpy.types.Depsgraph) -> None:
+        frame = depsgraph.scene.frame_current
+        for time in (frame, frame - SHUTTER, frame + SHUTTER):
+            whole = int(np.floor(time))
+            self.frame_set(whole, subframe=time - whole)
+            for obj in depsgraph.objects:
+                if obj.type == "MESH":
+                    points = np.empty((len(obj.data.vertices), 3), np.float32)
+                    obj.data.vertices.foreach_get("co", points.ravel())
+                    self.seen[obj.name, time] = points
+        self.frame_set(frame, subframe=0.0)
+
+
+def use_points_engine(scene: bpy.types.Scene) -> None:
+    scene.render.engine = PointsEngine.bl_idname
+    scene.camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
+    scene.collection.objects.link(scene.camera)
+    scene.frame_start, scene.frame_end = FRAMES[0], FRAMES[-1]
+    scene.render.resolution_x, scene.render.resolution_y = 8, 8
+
+
+def render_points(folder: Path, scene: str = "") -> dict[tuple[str, float], np.ndarray]:
+    """Points by object and time that a render of the animation sees; by the fixture `points_engine`."""
+    PointsEngine.seen.clear()
+    for one in bpy.data.scenes:
+        one.render.filepath = str(folder / "frame_")
+    bpy.ops.render.render(animation=True, scene=scene)
+    return dict(PointsEngine.seen)
 
 
 SESSION = """

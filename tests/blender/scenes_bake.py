@@ -15,11 +15,13 @@ from scenes import (
     add_tube,
     animate_key,
     animate_tube,
+    bind,
     distance,
     evaluated_points,
     points_at,
     snapshot,
     turn,
+    update,
 )
 from supple.tasks.bake.caches import bake_cache
 from supple.tasks.bake.shape_keys import bake_shape_keys
@@ -52,6 +54,20 @@ def add_character(face: str = "no keys") -> tuple[bpy.types.Object, bpy.types.Ob
         obj.active_shape_key_index = 1
     bpy.context.scene.frame_set(6, subframe=0.5)
     return obj, armature
+
+
+def add_bound(face: str = "no keys") -> tuple[bpy.types.Object, bpy.types.Object]:
+    """The same, bound."""
+    obj, armature = add_character(face)
+    bind(obj)
+    return obj, armature
+
+
+def remove_characters() -> None:
+    """Make room for the next: what is bound takes time in each frame."""
+    for obj in list(bpy.data.objects):
+        bpy.data.objects.remove(obj)
+    update()
 
 
 def steps_of(kind: str, obj: bpy.types.Object, path: Path, frames: range = FRAMES) -> Iterator[int]:

@@ -11,12 +11,7 @@ from typing import Any
 import bpy
 
 import checkout
-from scenes import (
-    add_face_key,
-    add_tube,
-    animate_key,
-    animate_tube,
-)
+from scenes import add_face_key, add_tube, animate_key, animate_tube
 from supple import cli
 
 DONE, FAILED, USAGE = 0, 1, 2

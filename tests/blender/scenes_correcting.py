@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bpy
 import numpy as np
+import pytest
 from scenes_corrections import sculpt, shown
 
 from scenes import distance, select, turn, update
@@ -37,12 +38,28 @@ def keep(**options) -> None:
     update()
 
 
+def reshape(copy: bpy.types.Object, radius: float = 0.8) -> np.ndarray:
+    """Sculpt a posed copy at the elbow: all its points then."""
+    return sculpt(copy, ELBOW, radius, OFFSET)
+
+
+def begin_sculpted(rotation=(1.2, 0.0, 0.0)) -> tuple[bpy.types.Object, np.ndarray]:
+    """A posed copy, and what it was sculpted to."""
+    pose(rotation)
+    copy = begin()
+    return copy, reshape(copy)
+
+
 def make(rotation=(1.2, 0.0, 0.0), **options) -> np.ndarray:
     """Correct a pose: what it was sculpted to."""
-    pose(rotation)
-    target = sculpt(begin(), ELBOW, 0.8, OFFSET)
+    _, target = begin_sculpted(rotation)
     keep(**options)
     return target
+
+
+def make_all(reader: str) -> dict[tuple, np.ndarray]:
+    """Correct each of a reader's poses: what they were sculpted to."""
+    return {rotation: make(rotation, reader=reader) for rotation in POSES[reader]}
 
 
 def names() -> list[str]:
@@ -51,6 +68,25 @@ def names() -> list[str]:
 
 def assert_shown(target: np.ndarray, within: float = 1e-5) -> None:
     assert distance(target, shown(tube())) < within
+
+
+def assert_all_shown(targets: dict[tuple, np.ndarray], bone: str = "bone.1") -> None:
+    for rotation, target in targets.items():
+        pose(rotation, bone)
+        assert_shown(target)
+
+
+def assert_not_kept(copy: bpy.types.Object, target: np.ndarray, message: str) -> None:
+    """What is sculpted stays where Keep says what is wrong."""
+    select(copy)
+    with pytest.raises(RuntimeError, match=message):
+        bpy.ops.supple.correction_keep()
+    assert distance(target, shown(copy)) < 1e-6
+
+
+def discard() -> None:
+    bpy.ops.supple.correction_discard()
+    assert_nothing_under_way()
 
 
 def assert_nothing_under_way() -> None:

@@ -8,7 +8,7 @@ import bpy
 import numpy as np
 from mathutils import Vector
 
-from scenes import EVALUATE, add_tube, evaluated_points, select, update
+from scenes import add_tube, bind, evaluated_points, select, update
 
 LENGTH, RADIUS = 4.0, 0.35
 TIP = (0.0, 3.9, RADIUS)
@@ -19,10 +19,18 @@ def add_posed_tube(bones: int = 4, method: str = "") -> tuple[bpy.types.Object, 
     """A tube with a chain of bones in Pose Mode, bound by a method if one is given: (mesh object, armature object)."""
     obj, armature = add_tube(bones=bones, rings=61, sides=24, length=LENGTH, radius=RADIUS)
     if method:
-        bpy.ops.supple.bind(method=method, evaluate=EVALUATE)
+        bind(obj, method=method)
     select(armature)
     bpy.ops.object.mode_set(mode="POSE")
     return obj, armature
+
+
+def relax(armature: bpy.types.Object, mode: str = "QUATERNION") -> None:
+    """Put all bones at rest, rotated by a mode from now on."""
+    for bone in armature.pose.bones:
+        bone.rotation_mode = mode
+        bone.matrix_basis.identity()
+    update()
 
 
 def find_vertex(obj: bpy.types.Object, point: Sequence[float]) -> int:

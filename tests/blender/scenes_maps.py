@@ -7,9 +7,11 @@ from typing import Any
 
 import bpy
 import numpy as np
+from scenes_patterns import add_uv
 
 from scenes import add_tube, diagonal, evaluated_points
 from supple.bridge.images import new_image
+from supple.deformers.patterns.heights import KINDS
 from supple.settings.events import muted
 from supple.tasks.patterns.edit import new_pattern
 from supple.tasks.patterns.maps import bind_points, draw_points, read_amounts, write_maps
@@ -18,25 +20,12 @@ from supple.tasks.patterns.show import update
 
 TOLERANCE = 1e-5
 """Of amounts, and of points in diagonals of the mesh."""
-SIDES, RINGS = 24, 25
 FRAMES = range(1, 7)
-
-
-def add_uv(obj: bpy.types.Object, low: float = 0.0, high: float = 1.0) -> None:
-    """Unroll a tube: u runs once around it, v along it, from `low` to `high`."""
-    layer = obj.data.uv_layers.new(name="UV")
-    for polygon in obj.data.polygons:
-        corners = [(obj.data.loops[loop].vertex_index, loop) for loop in polygon.loop_indices]
-        for vertex, loop in corners:
-            side, ring = vertex % SIDES, vertex // SIDES
-            if side == 0 and any(other % SIDES == SIDES - 1 for other, _ in corners):
-                side = SIDES
-            layer.uv[loop].vector = [low + (high - low) * one for one in (side / SIDES, ring / (RINGS - 1))]
 
 
 def add_body() -> tuple[bpy.types.Object, bpy.types.Object]:
     """A tube of three bones with a UV map, and its armature."""
-    obj, armature = add_tube(rings=RINGS, sides=SIDES)
+    obj, armature = add_tube(rings=25, sides=24)
     add_uv(obj)
     return obj, armature
 
@@ -57,16 +46,9 @@ def add_pattern(obj: bpy.types.Object, kind: str, **values: Any):
         image = new_image(kind, values.pop("picture", hills(len(obj.supple.patterns))))
     pattern = new_pattern(obj, kind.capitalize())
     chosen = {
-        "kind": kind,
-        "image": image,
-        "bone": "bone.1",
-        "space": "UV",
-        "placed_in": "UV",
-        "uv": (0.5, 0.5),
-        "size": (0.5, 0.5),
-        "strength": 0.1,
-        **values,
-    }
+        "kind": kind, "image": image, "bone": "bone.1", "space": "UV", "placed_in": "UV", "uv": (0.5, 0.5),
+        "size": (0.5, 0.5), "strength": 0.1, **values,
+    }  # fmt: skip
     with muted():
         for name, value in chosen.items():
             setattr(pattern, name, value)
@@ -106,9 +88,9 @@ def unmap(obj: bpy.types.Object) -> None:
     obj.data.uv_layers.remove(obj.data.uv_layers[0])
 
 
-def compare_displacement(obj: bpy.types.Object) -> float:
+def compare_displacement(obj: bpy.types.Object, kinds=KINDS) -> float:
     """Assert that the node modifier moves the skin as Python says; returns how far it moves it, in diagonals."""
-    laid = bind_points(obj)
+    laid = bind_points(obj, kinds)
     drawn = draw_points(obj, laid.heights, read_amounts(obj, laid, evaluate()))
     moved, modifier = evaluated_points(obj).astype(np.float64), find_modifier(obj)
     modifier.show_viewport = False

@@ -8,7 +8,6 @@ from typing import Any
 import bpy
 import pytest
 
-from scenes import IS_OLDEST_OR_NEWEST
 from supple.deformers import METHODS
 from supple.settings.objects import settings_of
 
@@ -17,11 +16,7 @@ BLENDS = tuple(
 )
 """Method and `Params`."""
 
-NODE_BLENDS = tuple(
-    (key, params)
-    for key, params in BLENDS
-    if METHODS[key].has_nodes and (IS_OLDEST_OR_NEWEST or (key != "DLB" and params == METHODS[key].params()))
-)
+NODE_BLENDS = tuple((key, params) for key, params in BLENDS if METHODS[key].has_nodes)
 BLEND_KEYS = tuple(dict.fromkeys(key for key, _ in BLENDS))
 
 

@@ -58,7 +58,7 @@ class edit:
 
 
 def fill(*objects: bpy.types.Object, method: str = "PARTICLES") -> None:
-    """Bind by particles, whatever --evaluate says: nodes do not know them."""
+    """Bind by particles, which nodes do not know."""
     bind(objects, method, "PYTHON")
     update()
 

@@ -5,11 +5,7 @@ import math
 import bpy
 import numpy as np
 
-from scenes import (
-    add_tube,
-    evaluated_points,
-    snapshot,
-)
+from scenes import add_tube, evaluated_points, snapshot
 from supple.bridge.images import new_image
 from supple.bridge.modifiers import read_input
 from supple.nodes.patterns import amount_input
@@ -94,6 +90,12 @@ def amounts(obj: bpy.types.Object) -> list[float]:
         return [read_input(modifier, amount_input(one)) for one in shown if amount_input(one) in names]
     names = sorted(key for key in evaluated.keys() if "_amounts_" in key)
     return [value for name in names for value in evaluated[name]]
+
+
+def forget_images() -> None:
+    """Remove all images: those of patterns stay in the file."""
+    for image in list(bpy.data.images):
+        bpy.data.images.remove(image)
 
 
 def make_material(obj: bpy.types.Object, linked: bool) -> bpy.types.Material:

@@ -1,9 +1,8 @@
 """What tests of patterns placed by hand share."""
 
-import math
-
 import bpy
 import numpy as np
+from scenes_patterns import add_uv
 
 from scenes import add_tube, turn
 from supple.deformers.patterns.picking import find_shown
@@ -16,13 +15,7 @@ def add_body(rings: int = 41, sides: int = 24) -> tuple[bpy.types.Object, bpy.ty
     """A tube with a UV map: u around it, 0.25 on top, v along it."""
     obj, armature = add_tube(bones=2, rings=rings, sides=sides, length=LENGTH, radius=RADIUS)
     obj.data.flip_normals()
-    layer = obj.data.uv_layers.new(name="UVMap")
-    for face in obj.data.polygons:
-        points = [obj.data.vertices[vertex].co for vertex in face.vertices]
-        turns = np.array([math.atan2(point.z, point.x) / math.tau % 1.0 for point in points])
-        turns[turns < turns.max() - 0.5] += 1.0
-        for loop, share, point in zip(face.loop_indices, turns, points, strict=True):
-            layer.data[loop].uv = (share, point.y / LENGTH)
+    add_uv(obj)
     return obj, armature
 
 

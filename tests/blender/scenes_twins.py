@@ -5,13 +5,12 @@ from math import radians
 import bpy
 
 from scenes import (
-    EVALUATE,
     add_tube,
     add_twin,
+    bind,
     distance,
     evaluated_points,
     rest_points,
-    select,
     turn,
     update,
 )
@@ -30,8 +29,7 @@ def bound_tube(method: str = "SSD") -> tuple[bpy.types.Object, bpy.types.Object,
     obj, armature = add_tube()
     twin = add_twin(obj)
     twin.name = "Twin"
-    select(obj)
-    bpy.ops.supple.bind(method=method, evaluate=EVALUATE)
+    bind(obj, method=method)
     return obj, armature, twin
 
 

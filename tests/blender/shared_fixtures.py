@@ -1,11 +1,14 @@
 """Fixtures that several test modules share; conftest registers them once Supple is enabled."""
 
 import math
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import bpy
+import pictures
 import pytest
 import scenes_cli
+import scenes_handles
 import scenes_maps
 
 import scenes
@@ -56,6 +59,33 @@ def bound_tube(scene: bpy.types.Scene) -> bpy.types.Object:
     return obj
 
 
+@pytest.fixture(scope="session")
+def held_tube(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple]:
+    """Opens what `scenes_handles.add_held_tube` makes of "points" or of a "cage": it is made once."""
+    folder = tmp_path_factory.mktemp("held")
+
+    def open_tube(kind: str) -> tuple:
+        path = folder / f"{kind}.blend"
+        if not path.exists():
+            reset()
+            scenes_handles.add_held_tube(kind)
+            save(path)
+        bpy.ops.wm.open_mainfile(filepath=str(path))
+        handles = ["Cage"] if kind == "cage" else scenes_handles.POINTS
+        return bpy.data.objects["Tube"], bpy.data.objects["Rig"], [bpy.data.objects[name] for name in handles]
+
+    return open_tube
+
+
+@pytest.fixture
+def points_engine(scene: bpy.types.Scene) -> Iterator[None]:
+    """Have renders take down points, for `pictures.render_points`."""
+    bpy.utils.register_class(pictures.PointsEngine)
+    pictures.use_points_engine(scene)
+    yield
+    bpy.utils.unregister_class(pictures.PointsEngine)
+
+
 @pytest.fixture
 def plain_file(tmp_path: Path) -> Path:
     """A file with an unbound character."""
@@ -77,7 +107,7 @@ def groups_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     reset()
     obj, _ = add_tube()
     groups = set()
-    for method, order in (("SSD", "GH"), ("DLB", "GH"), ("DLBNT", "GH"), ("DLBNT", "HG")):
+    for method, order in (("SSD", "GH"), ("DLB", "GH"), ("DLBNT", "GH"), ("DLBNT", "HG"), ("CENTERS", "GH")):
         settings_of(obj).order = order
         bind(obj, method=method, evaluate="NODES")
         for group in bpy.data.node_groups:
@@ -87,11 +117,10 @@ def groups_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture
-def built_groups(scene: bpy.types.Scene, groups_file: Path) -> None:
-    """Have what Bind by nodes would build in each new file: it is found instead, in a tenth of the time."""
+def load_groups(groups_file: Path, part: str = "") -> None:
+    """Append the node groups of `groups_file` that have this in their names, and those that they need."""
     with bpy.data.libraries.load(str(groups_file)) as (source, target):
-        target.node_groups = source.node_groups
+        target.node_groups = [name for name in source.node_groups if part in name]
     for group in target.node_groups:
         group.use_fake_user = True
     for library in list(bpy.data.libraries):
@@ -99,7 +128,16 @@ def built_groups(scene: bpy.types.Scene, groups_file: Path) -> None:
 
 
 @pytest.fixture
-def built_groups_if_evaluated(request: pytest.FixtureRequest) -> None:
-    """The same where nodes are made of what the test binds; to be asked for after `evaluator`."""
+def built_groups(scene: bpy.types.Scene, groups_file: Path) -> None:
+    """Have what Bind by nodes would build in each new file: it is found instead, in a tenth of the time."""
+    load_groups(groups_file)
+
+
+@pytest.fixture
+def built_groups_if_evaluated(request: pytest.FixtureRequest, groups_file: Path) -> None:
+    """The same where nodes are made of what the test binds; to be asked for after `evaluator`.
+
+    The file is asked for by name so that it is made before the test's own scene.
+    """
     if scenes.EVALUATE == "NODES":
         request.getfixturevalue("built_groups")

@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 import bpy
 import numpy as np
 import pytest
-from pictures import FRAMES, assert_something_to_see, prepare_pictures, read_pictures, render_animation
+from pictures import (
+    FRAMES,
+    assert_something_to_see,
+    prepare_pictures,
+    read_picture,
+    read_pictures,
+    render_animation,
+)
 from pictures import add_character as add_pictured
 from pictures import render_elsewhere as render_without
-from scenes_bake import add_character, assert_live, changes, everything, pack, read_cache
+from scenes_bake import add_bound, add_character, assert_live, changes, everything, pack, read_cache, remove_characters
 from scenes_cli import DONE, assert_refused, main, own_output
 
+from checkout import ROOT
 from panels import draw
 from scenes import add_tube, add_twin, armature_modifier, bind, points_at, reset, save, select, supple_modifier
 from supple.deformers import SkinningError
 from supple.settings.objects import settings_of
 from supple.tasks.bake.apply import apply_caches
-from supple.tasks.bake.inputs import Inputs
+from supple.tasks.bake.made_from import Inputs
 from supple.tasks.bake.parts import bake_parts, plan_parts
 from supple.tasks.farm.commands import RENDER_SCRIPT
 from supple.tasks.skin.baked import CACHE_MODIFIER
-
-pytestmark = pytest.mark.usefixtures("built_groups_if_evaluated")
 
 WHOLE = range(2, 5)
 SEVERAL = (range(-3, 2), range(3, 8, 2), range(20, 21))
@@ -49,6 +58,7 @@ def acting(obj: bpy.types.Object, time: float) -> list[int]:
     return [number for number, modifier in enumerate(caches) if modifier.show_viewport]
 
 
+@pytest.mark.versions
 @pytest.mark.parametrize("is_bound", (True, False), ids=["bound", "bound for the bake"])
 def test_the_saved_file_renders_the_same_without_supple_wherever_its_folder_is(tmp_path, capfd, is_bound):
     reset()
@@ -75,9 +85,10 @@ def test_the_saved_file_renders_the_same_without_supple_wherever_its_folder_is(t
             assert np.array_equal(played[str(frame)], points)
 
 
+@pytest.mark.versions
+@pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
 def test_of_several_ranges_exactly_one_cache_acts(tmp_path):
-    obj, _ = add_character("keyed")
-    bind(obj)
+    obj, _ = add_bound("keyed")
     live = {frame: points_at(obj, frame) for frames in SEVERAL for frame in frames}
     applied = apply_caches(None, bake_folder(tmp_path / "caches", obj, ranges=SEVERAL))
     assert applied.describe() == ["Tube: frames -3-1,3-7:2,20"]
@@ -92,28 +103,29 @@ def test_of_several_ranges_exactly_one_cache_acts(tmp_path):
     assert all(driver.is_simple_expression for driver in drivers)
 
 
-@pytest.mark.parametrize("ranges", ((WHOLE,), SEVERAL), ids=["one range", "several"])
-@pytest.mark.parametrize("how", ("untouched", "renamed", "one removed"))
-def test_back_to_live_takes_all_of_it_away(tmp_path, how, ranges):
-    obj, armature = add_character()
-    bind(obj)
-    before = everything(obj)
-    folder = bake_folder(tmp_path / "caches", obj, ranges=ranges)
-    for _ in range(2):  # the second takes the place of the first
-        apply_caches(["Tube"], folder)
-        caches = [modifier for modifier in obj.modifiers if modifier.type == "MESH_CACHE"]
-        assert len(caches) == len(ranges)
-        assert not supple_modifier(obj).show_render
-    if how == "renamed":
-        for cache in caches:
-            cache.name = "Mine"
-    if how == "one removed":
-        obj.modifiers.remove(caches[-1])
-    bpy.ops.supple.clear_bake()
-    assert (settings_of(obj).bake, settings_of(obj).cache_modifier) == ("NONE", "")
-    if how != "one removed":
-        assert changes(before, everything(obj)) == {}
-    assert_live(obj, armature)
+@pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
+def test_back_to_live_takes_all_of_it_away(tmp_path, subtests):
+    for how, ranges in product(("untouched", "renamed", "one removed"), ((WHOLE,), SEVERAL)):
+        with subtests.test(f"{how}, {len(ranges)} ranges"):
+            obj, armature = add_bound()
+            before = everything(obj)
+            folder = bake_folder(tmp_path / f"{how} {len(ranges)}", obj, ranges=ranges)
+            for _ in range(2):  # the second takes the place of the first
+                apply_caches(["Tube"], folder)
+                caches = [modifier for modifier in obj.modifiers if modifier.type == "MESH_CACHE"]
+                assert len(caches) == len(ranges)
+                assert not supple_modifier(obj).show_render
+            if how == "renamed":
+                for cache in caches:
+                    cache.name = "Mine"
+            if how == "one removed":
+                obj.modifiers.remove(caches[-1])
+            bpy.ops.supple.clear_bake()
+            assert (settings_of(obj).bake, settings_of(obj).cache_modifier) == ("NONE", "")
+            if how != "one removed":
+                assert changes(before, everything(obj)) == {}
+            assert_live(obj, armature)
+        remove_characters()
 
 
 def test_an_object_that_is_not_bound_gets_its_cache_over_the_armature_modifier(tmp_path):
@@ -180,9 +192,8 @@ def spoil(folder: Path, how: str, obj: bpy.types.Object) -> None:
         folder.rmdir()
 
 
-@pytest.mark.parametrize(
-    ("how", "message"),
-    (
+def test_caches_that_do_not_fit_are_refused(tmp_path, subtests):
+    for how, message in (
         ("cut", "'Tube.pc2' ends within frame 3 of 3: bake it again"),
         ("no cache", "'Tube.pc2' is missing beside its JSON file"),
         ("no JSON", "There are no caches with their JSON files in"),
@@ -192,22 +203,20 @@ def spoil(folder: Path, how: str, obj: bpy.types.Object) -> None:
         ("twice", "The frames of 'Tube.*.pc2' and 'Tube.*.pc2' overlap: remove older files"),
         ("one of two", "There is no cache of Hat in .*, baked with the others"),
         ("no folder", "No such file or directory"),
-    ),
-)
-def test_caches_that_do_not_fit_are_refused(tmp_path, how, message):
-    obj, _ = add_character()
-    bind(obj)
-    folder = bake_folder(tmp_path / "caches", obj)
-    spoil(folder, how, obj)
-    before = everything(obj)
-    with pytest.raises(SkinningError, match=message):
-        apply_caches(None, folder)
-    assert changes(before, everything(obj)) == {}
+    ):
+        with subtests.test(how):
+            obj, _ = add_bound()
+            folder = bake_folder(tmp_path / how, obj)
+            spoil(folder, how, obj)
+            before = everything(obj)
+            with pytest.raises(SkinningError, match=message):
+                apply_caches(None, folder)
+            assert changes(before, everything(obj)) == {}
+        remove_characters()
 
 
 def test_a_name_without_a_cache_is_refused(tmp_path):
-    obj, _ = add_character()
-    bind(obj)
+    obj, _ = add_bound()
     select(obj)
     folder = bake_folder(tmp_path / "caches", obj)
     with pytest.raises(SkinningError, match=r"There is no cache of 'Hat' in .*: choose one of Tube"):
@@ -216,8 +225,7 @@ def test_a_name_without_a_cache_is_refused(tmp_path):
 
 
 def test_a_refused_folder_leaves_no_file(tmp_path, capfd):
-    obj, _ = add_character()
-    bind(obj)
+    obj, _ = add_bound()
     file = save(tmp_path / "hero.blend")
     folder = bake_folder(tmp_path / "caches", obj)
     spoil(folder, "cut", obj)
@@ -244,3 +252,35 @@ def test_what_is_left_live_is_named_on_the_command_line(tmp_path, capfd):
     assert f"supple: '{name}' has no cache" in captured.err
     bpy.ops.wm.open_mainfile(filepath=str(file))
     assert bpy.data.objects["Tube"].modifiers[CACHE_MODIFIER].filepath == "//caches/Tube.pc2"
+
+
+@pytest.mark.versions
+def test_the_render_script_renders_frames_without_supple(tmp_path):
+    """Under whatever name the folder has: from Blender 5.0 on, braces are read in paths."""
+    obj, _ = add_pictured()
+    prepare_pictures("workbench")
+    bind(obj)
+    bpy.context.scene.render.filepath = "//shot_"
+    file, folder = save(tmp_path / "hero.blend"), tmp_path / "{frames} {1}"
+    caches = bake_folder(tmp_path / "caches", obj)
+    script = tmp_path / "render.py"
+    assert main("apply", file, "--cache", caches, "--output", file, "--render-script", script) == DONE
+    words = (
+        "--background",
+        file,
+        "--python-exit-code",
+        "1",
+        "--python",
+        script,
+        "--",
+        "--frames=2-4:2",
+        "--output",
+        folder,
+    )
+    done = subprocess.run(
+        [sys.executable, ROOT / "tests" / "farm" / "blender.py", *words], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Progress: 50.0%" in done.stdout
+    assert sorted(os.listdir(folder)) == ["shot_0002.png", "shot_0004.png"]
+    assert_something_to_see(np.stack([read_picture(path) for path in sorted(folder.iterdir())]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import product
 
 import bpy
 import numpy as np
@@ -12,94 +13,92 @@ from scenes_bake import (
     FRAMES,
     KINDS,
     TOLERANCE,
+    add_bound,
     add_character,
     assert_plays,
     bake_with,
     live_points,
     pack,
     read_cache,
+    remove_characters,
     steps_of,
 )
 from scenes_methods import BLEND_KEYS
 
-from scenes import (
-    bind,
-    distance,
-    evaluated_points,
-    points_at,
-)
+from scenes import bind, distance, evaluated_points, points_at
 from supple.bridge.point_caches import join_caches
 from supple.deformers import SkinningError
 from supple.tasks.bake.caches import bake_cache
 from supple.tasks.skin.baked import CACHE_MODIFIER
 
-pytestmark = pytest.mark.usefixtures("built_groups_if_evaluated")
-
-# Point caches
+EVALUATED = pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
 
 
-@pytest.mark.parametrize("face", FACE_KEYS)
-@pytest.mark.parametrize("method", BLEND_KEYS)
-def test_a_cache_holds_the_live_points(tmp_path, method, face):
-    obj, _ = add_character(face)
-    bind(obj, method=method)
-    live = live_points(obj)
-    assert list(bake_cache(obj, bpy.context.scene, tmp_path / "a.pc2", FRAMES)) == list(range(1, 11))
-    fields, samples = read_cache(tmp_path / "a.pc2")
-    assert fields == (b"POINTCACHE2\0", 1, len(obj.data.vertices), 1.0, 1.0, 10)
-    assert np.array_equal(samples, live)
-    assert os.listdir(tmp_path) == ["a.pc2"]
+@pytest.mark.versions
+@pytest.mark.usefixtures("built_groups_if_evaluated")
+def test_bakes_hold_and_play_what_was_live(tmp_path, evaluator, subtests):
+    faces = FACE_KEYS if evaluator == "PYTHON" else ["on a strip"]
+    for face, method in (*product(faces, ["DLBNT"]), *product(["keyed"], BLEND_KEYS)):
+        obj, _ = add_character(face)
+        bind(obj, method=method)
+        live = live_points(obj)
+        with subtests.test(f"cache of {face} {method}"):
+            bake_with("PC2", obj, tmp_path / "a.pc2")
+            fields, samples = read_cache(tmp_path / "a.pc2")
+            assert fields == (b"POINTCACHE2\0", 1, len(obj.data.vertices), 1.0, 1.0, 10)
+            assert np.array_equal(samples, live)
+            assert os.listdir(tmp_path) == ["a.pc2"]
+            assert_plays(obj, live)
+            assert np.array_equal(points_at(obj, -20), live[0])
+            assert np.array_equal(points_at(obj, 200), live[-1])
+        with subtests.test(f"keys of {face} {method}"):
+            bpy.ops.supple.clear_bake()
+            bake_with("SHAPE_KEYS", obj, tmp_path)
+            assert_plays(obj, live)
+            names = [key.name for key in obj.data.shape_keys.key_blocks]
+            own = ["Basis"] if face == "no keys" else ["Basis", "Smile", "Frown"]
+            assert names == own + [f"Supple {frame}" for frame in FRAMES]
+        remove_characters()
 
 
-@pytest.mark.parametrize("frames", (range(3, 10, 2), range(-4, 3), range(5, 6), range(1, 11, 20)), ids=str)
-def test_the_header_tells_the_frames(tmp_path, frames):
-    obj, _ = add_character()
-    bind(obj)
-    assert len(list(steps_of("PC2", obj, tmp_path / "a.pc2", frames))) == len(frames)
-    fields, samples = read_cache(tmp_path / "a.pc2")
-    assert fields[3:] == (frames.start, frames.step, len(frames))
-    assert np.array_equal(samples, live_points(obj, frames))
+def test_the_header_tells_the_frames(tmp_path):
+    obj, _ = add_bound()
+    for frames in (range(3, 10, 2), range(-4, 3), range(5, 6), range(1, 11, 20)):
+        assert len(list(steps_of("PC2", obj, tmp_path / "a.pc2", frames))) == len(frames)
+        fields, samples = read_cache(tmp_path / "a.pc2")
+        assert fields[3:] == (frames.start, frames.step, len(frames))
+        assert np.array_equal(samples, live_points(obj, frames))
 
 
-@pytest.mark.parametrize("face", FACE_KEYS)
-def test_a_cache_plays_what_was_live(tmp_path, face):
-    obj, _ = add_character(face)
-    bind(obj)
-    live = live_points(obj)
-    bake_with("PC2", obj, tmp_path / "a.pc2")
-    assert_plays(obj, live)
-    assert np.array_equal(points_at(obj, -20), live[0])
-    assert np.array_equal(points_at(obj, 200), live[-1])
+def test_a_bake_with_a_step_is_right_at_the_baked_frames_and_straight_between(tmp_path, subtests):
+    obj, _ = add_bound()
+    for kind, frames in product(KINDS, (range(3, 10, 2), range(-4, 9, 3))):
+        with subtests.test(f"{kind} {frames}"):
+            live = live_points(obj, frames)
+            bake_with(kind, obj, tmp_path / "a.pc2", frames)
+            assert_plays(obj, live, frames)
+            part = 1 / frames.step
+            expected = (1 - part) * live[1] + part * live[2]
+            assert distance(expected, points_at(obj, frames[1] + 1)) <= TOLERANCE
+        bpy.ops.supple.clear_bake()
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("frames", (range(3, 10, 2), range(-4, 9, 3)), ids=str)
-def test_a_bake_with_a_step_is_right_at_the_baked_frames_and_straight_between(tmp_path, kind, frames):
-    obj, _ = add_character()
-    bind(obj)
-    live = live_points(obj, frames)
-    bake_with(kind, obj, tmp_path / "a.pc2", frames)
-    assert_plays(obj, live, frames)
-    part = 1 / frames.step
-    expected = (1 - part) * live[1] + part * live[2]
-    assert distance(expected, points_at(obj, frames[1] + 1)) <= TOLERANCE
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_modifiers_below_stay_live(tmp_path, kind):
-    obj, _ = add_character("keyed")
-    bind(obj)
+def test_modifiers_below_stay_live(tmp_path):
+    obj, _ = add_bound("keyed")
     below = obj.modifiers.new("Subdivision", "SUBSURF")
-    below.levels = 1
-    live = live_points(obj)
-    assert live.shape[1] > len(obj.data.vertices)
-    bake_with(kind, obj, tmp_path / "a.pc2")
-    assert below.show_viewport
-    assert_plays(obj, live)
-    below.levels = 0
-    assert len(points_at(obj, 3)) == len(obj.data.vertices)
+    for kind in KINDS:
+        below.levels = 1
+        live = live_points(obj)
+        assert live.shape[1] > len(obj.data.vertices)
+        bake_with(kind, obj, tmp_path / "a.pc2")
+        assert below.show_viewport
+        assert_plays(obj, live)
+        below.levels = 0
+        assert len(points_at(obj, 3)) == len(obj.data.vertices)
+        bpy.ops.supple.clear_bake()
 
 
+@EVALUATED
 def test_modifiers_above_are_in_the_cache(tmp_path):
     obj, _ = add_character("keyed")
     above = obj.modifiers.new("Cast", "CAST")
@@ -111,6 +110,7 @@ def test_modifiers_above_are_in_the_cache(tmp_path):
     assert_plays(obj, live)
 
 
+@EVALUATED
 def test_what_renders_is_baked(tmp_path):
     obj, _ = add_character()
     above = obj.modifiers.new("Cast", "CAST")
@@ -129,9 +129,9 @@ def test_what_renders_is_baked(tmp_path):
             assert distance(points, sample) <= TOLERANCE
 
 
+@pytest.mark.versions
 def test_a_saved_file_finds_its_cache_by_a_relative_path(tmp_path):
-    obj, _ = add_character()
-    bind(obj)
+    obj, _ = add_bound()
     live = live_points(obj)
     (tmp_path / "first").mkdir()
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "first" / "saved.blend"))
@@ -143,25 +143,8 @@ def test_a_saved_file_finds_its_cache_by_a_relative_path(tmp_path):
     assert_plays(bpy.data.objects["Tube"], live)
 
 
-# Shape keys
-
-
-@pytest.mark.parametrize("face", FACE_KEYS)
-@pytest.mark.parametrize("method", BLEND_KEYS)
-def test_shape_keys_play_what_was_live(tmp_path, method, face):
-    obj, _ = add_character(face)
-    bind(obj, method=method)
-    live = live_points(obj)
-    bake_with("SHAPE_KEYS", obj, tmp_path)
-    assert_plays(obj, live)
-    names = [key.name for key in obj.data.shape_keys.key_blocks]
-    own = ["Basis"] if face == "no keys" else ["Basis", "Smile", "Frown"]
-    assert names == own + [f"Supple {frame}" for frame in FRAMES]
-
-
 def test_face_keys_stay_live_beside_baked_ones(tmp_path):
-    obj, _ = add_character("still")
-    bind(obj)
+    obj, _ = add_bound("still")
     bake_with("SHAPE_KEYS", obj, tmp_path)
     before = points_at(obj, 3)
     obj.data.shape_keys.key_blocks["Smile"].value = 1.0
@@ -171,28 +154,26 @@ def test_face_keys_stay_live_beside_baked_ones(tmp_path):
 # The same bytes
 
 
-@pytest.mark.parametrize("step", (1, 2))
-def test_two_ranges_join_to_the_bytes_of_one(tmp_path, step):
-    obj, _ = add_character("keyed")
-    bind(obj)
+def test_two_ranges_join_to_the_bytes_of_one(tmp_path):
+    obj, _ = add_bound("keyed")
     middle = 5
-    for name, frames in (
-        ("late", range(middle, 11, step)),
-        ("early", range(1, middle, step)),
-        ("whole", range(1, 11, step)),
-    ):
-        list(bake_cache(obj, bpy.context.scene, tmp_path / name, frames))
-        bpy.context.scene.frame_set(3)
-    join_caches([tmp_path / "early", tmp_path / "late"], tmp_path / "joined")
-    assert (tmp_path / "joined").read_bytes() == (tmp_path / "whole").read_bytes()
-    join_caches([tmp_path / "early", tmp_path / "late"], tmp_path / "early")
-    assert (tmp_path / "early").read_bytes() == (tmp_path / "whole").read_bytes()
-    assert sorted(os.listdir(tmp_path)) == ["early", "joined", "late", "whole"]
+    for step in (1, 2):
+        for name, frames in (
+            ("late", range(middle, 11, step)),
+            ("early", range(1, middle, step)),
+            ("whole", range(1, 11, step)),
+        ):
+            list(bake_cache(obj, bpy.context.scene, tmp_path / name, frames))
+            bpy.context.scene.frame_set(3)
+        join_caches([tmp_path / "early", tmp_path / "late"], tmp_path / "joined")
+        assert (tmp_path / "joined").read_bytes() == (tmp_path / "whole").read_bytes()
+        join_caches([tmp_path / "early", tmp_path / "late"], tmp_path / "early")
+        assert (tmp_path / "early").read_bytes() == (tmp_path / "whole").read_bytes()
+        assert sorted(os.listdir(tmp_path)) == ["early", "joined", "late", "whole"]
 
 
 def test_a_frame_is_the_same_bytes_whatever_was_baked_before(tmp_path):
-    obj, _ = add_character("keyed")
-    bind(obj)
+    obj, _ = add_bound("keyed")
     list(bake_cache(obj, bpy.context.scene, tmp_path / "whole", FRAMES))
     whole = read_cache(tmp_path / "whole")[1]
     for frame in reversed(FRAMES):
@@ -200,27 +181,25 @@ def test_a_frame_is_the_same_bytes_whatever_was_baked_before(tmp_path):
         assert np.array_equal(read_cache(tmp_path / "one")[1][0], whole[frame - 1])
 
 
-@pytest.mark.parametrize(
-    ("second", "message"),
-    (
-        (pack(start=4.0), "starts at frame 4, not 3: give all parts, in order"),
-        (pack(start=2.0), "starts at frame 2, not 3: give all parts, in order"),
-        (pack(start=3.0, points=3), "has other points or another frame step than 'first.pc2'"),
-        (pack(start=3.0, step=2.0), "has other points or another frame step than 'first.pc2'"),
-        (pack(start=3.0, version=2), "is PC2 version 2, not 1: bake it again"),
-        (pack(start=3.0)[:-1], "ends within frame 2 of 2: bake it again"),
-        (pack(start=3.0)[:20], "is not a PC2 file: choose one that Supple has baked"),
-        (b"POINTCACHE1" + pack(start=3.0)[11:], "is not a PC2 file: choose one that Supple has baked"),
-        (b"", "is not a PC2 file: choose one that Supple has baked"),
-        (None, "No such file or directory"),
-    ),
-)
-def test_parts_that_do_not_fit_are_refused(tmp_path, second, message):
-    (tmp_path / "first.pc2").write_bytes(pack())
-    if second is not None:
-        (tmp_path / "second.pc2").write_bytes(second)
-    files = sorted(os.listdir(tmp_path))
-    with pytest.raises(SkinningError, match=message) as caught:
-        join_caches([tmp_path / "first.pc2", tmp_path / "second.pc2"], tmp_path / "joined.pc2")
-    assert "second.pc2" in str(caught.value)
-    assert sorted(os.listdir(tmp_path)) == files
+def test_parts_that_do_not_fit_are_refused(tmp_path, subtests):
+    first, second = tmp_path / "first.pc2", tmp_path / "second.pc2"
+    first.write_bytes(pack())
+    for message, *contents in (
+        ("starts at frame 4, not 3: give all parts, in order", pack(start=4.0)),
+        ("starts at frame 2, not 3: give all parts, in order", pack(start=2.0)),
+        ("has other points or another frame step", pack(start=3.0, points=3), pack(start=3.0, step=2.0)),
+        ("is PC2 version 2, not 1: bake it again", pack(start=3.0, version=2)),
+        ("ends within frame 2 of 2: bake it again", pack(start=3.0)[:-1]),
+        ("is not a PC2 file: choose one that Supple has baked", pack(start=3.0)[:20], b""),
+        ("is not a PC2 file: choose one that Supple has baked", b"POINTCACHE1" + pack(start=3.0)[11:]),
+    ):
+        for content in contents:
+            with subtests.test(message):
+                second.write_bytes(content)
+                with pytest.raises(SkinningError, match=f"second.pc2.*{message}"):
+                    join_caches([first, second], tmp_path / "joined.pc2")
+                assert sorted(os.listdir(tmp_path)) == ["first.pc2", "second.pc2"]
+    second.unlink()
+    with pytest.raises(SkinningError, match=r"second.pc2.*No such file or directory"):
+        join_caches([first, second], tmp_path / "joined.pc2")
+    assert os.listdir(tmp_path) == ["first.pc2"]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import bpy
 import pytest
 from scenes_bake import (
     KINDS,
+    add_bound,
     add_character,
     assert_live,
     assert_plays,
@@ -20,23 +21,16 @@ from scenes_bake import (
     live_points,
     pack,
     read_cache,
+    remove_characters,
     steps_of,
 )
 
-from scenes import (
-    add_face_key,
-    bind,
-    reset,
-    select,
-    supple_modifier,
-)
+from scenes import add_face_key, bind, reset, select, supple_modifier
 from supple.deformers import SkinningError
 from supple.operators.bake import BakeOperator
 from supple.tasks.bake.posed_frames import check_bakeable
 from supple.tasks.frames import frame_range
 from supple.tasks.skin.baked import CACHE_MODIFIER, show_cache
-
-pytestmark = pytest.mark.usefixtures("built_groups_if_evaluated")
 
 # Operators
 
@@ -50,10 +44,10 @@ def call(kind: str, path: Path | str, **settings: int) -> set[str]:
     return operator(filepath=str(path), **settings) if kind == "PC2" else operator(**settings)
 
 
+@pytest.mark.versions
 @pytest.mark.parametrize("face", ("no keys", "keyed"))
 def test_the_cache_operator_does_what_the_task_does(tmp_path, face):
-    obj, _ = add_character(face)
-    bind(obj)
+    obj, _ = add_bound(face)
     bake_with("PC2", obj, tmp_path / "task.pc2", range(2, 9, 3))
     by_task = everything(obj)
     bpy.ops.supple.clear_bake()
@@ -64,10 +58,10 @@ def test_the_cache_operator_does_what_the_task_does(tmp_path, face):
     assert changes(by_task, everything(obj)) == {}
 
 
+@pytest.mark.versions
 @pytest.mark.parametrize("face", ("no keys", "keyed"))
 def test_the_shape_key_operator_does_what_the_task_does(tmp_path, face):
-    obj, _ = add_character(face)
-    bind(obj)
+    obj, _ = add_bound(face)
     bake_with("SHAPE_KEYS", obj, tmp_path, range(2, 9, 3))
     by_task = everything(obj)
     bpy.ops.supple.clear_bake()
@@ -77,43 +71,40 @@ def test_the_shape_key_operator_does_what_the_task_does(tmp_path, face):
     assert [key.name for key in obj.data.shape_keys.key_blocks][-3:] == ["Supple 2", "Supple 5", "Supple 8"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_range_is_that_of_the_scene_where_none_is_given(scene, tmp_path, kind):
-    obj, _ = add_character()
-    bind(obj)
+def test_the_range_is_that_of_the_scene_where_none_is_given(scene, tmp_path):
+    obj, _ = add_bound()
     scene.frame_start, scene.frame_end = 3, 6
     live = live_points(obj, range(3, 7))
-    call(kind, tmp_path / "a.pc2")
-    assert_plays(obj, live, range(3, 7))
-    bpy.ops.supple.clear_bake()
-    call(kind, tmp_path / "a.pc2", frame_end=4)
-    if kind == "PC2":
-        assert read_cache(tmp_path / "a.pc2")[0][3:] == (3.0, 1.0, 2)
-    else:
-        assert [key.name for key in obj.data.shape_keys.key_blocks] == ["Basis", "Supple 3", "Supple 4"]
+    for kind in KINDS:
+        call(kind, tmp_path / "a.pc2")
+        assert_plays(obj, live, range(3, 7))
+        bpy.ops.supple.clear_bake()
+        call(kind, tmp_path / "a.pc2", frame_end=4)
+        if kind == "PC2":
+            assert read_cache(tmp_path / "a.pc2")[0][3:] == (3.0, 1.0, 2)
+        else:
+            assert [key.name for key in obj.data.shape_keys.key_blocks] == ["Basis", "Supple 3", "Supple 4"]
+        bpy.ops.supple.clear_bake()
 
 
-@pytest.mark.parametrize(
-    ("chosen", "written"),
-    (
+def test_the_file_has_the_name_that_was_chosen(tmp_path):
+    obj, _ = add_bound()
+    for chosen, written in (
         ("a.pc2", "a.pc2"),
         ("a", "a.pc2"),
         ("hero.v2", "hero.v2.pc2"),
         ("hero.v2.pc2", "hero.v2.pc2"),
         ("a.PC2", "a.PC2"),
-    ),
-)
-def test_the_file_has_the_name_that_was_chosen(tmp_path, chosen, written):
-    obj, _ = add_character()
-    bind(obj)
-    call("PC2", tmp_path / chosen, frame_start=1, frame_end=2)
-    assert os.listdir(tmp_path) == [written]
-    assert Path(obj.modifiers[CACHE_MODIFIER].filepath) == tmp_path / written
+    ):
+        call("PC2", tmp_path / chosen, frame_start=1, frame_end=2)
+        assert os.listdir(tmp_path) == [written]
+        assert Path(obj.modifiers[CACHE_MODIFIER].filepath) == tmp_path / written
+        (tmp_path / written).unlink()
 
 
+@pytest.mark.versions
 def test_a_path_may_be_relative_to_the_file(tmp_path):
-    obj, _ = add_character()
-    bind(obj)
+    obj, _ = add_bound()
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "saved.blend"))
     with warnings.catch_warnings(record=True) as caught:  # as an error, Blender's warning takes the process down
         warnings.simplefilter("always")
@@ -124,20 +115,6 @@ def test_a_path_may_be_relative_to_the_file(tmp_path):
 
 
 # Bad input
-
-
-@pytest.mark.parametrize(
-    ("start", "end", "step", "message"),
-    (
-        (10, 1, 1, "Frame range 10 to 1 runs backwards: choose an end that is not before the start"),
-        (1, 10, 0, "Frame step is 0: choose 1 or more"),
-        (1, 10, -2, "Frame step is -2: choose 1 or more"),
-    ),
-)
-def test_no_frames(start, end, step, message):
-    with pytest.raises(SkinningError) as caught:
-        frame_range(start, end, step)
-    assert str(caught.value) == message
 
 
 def remove_supple_modifier(obj: bpy.types.Object) -> None:
@@ -189,34 +166,34 @@ PROBLEMS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("kind", "problem", "message"),
-    [(kind, problem, message) for problem, kinds, message in PROBLEMS.values() for kind in kinds],
-    ids=[f"{kind}-{name}" for name, (_, kinds, _) in PROBLEMS.items() for kind in kinds],
-)
-def test_what_is_in_the_way_is_said(tmp_path, kind, problem: Callable[[bpy.types.Object], None], message):
-    obj, _ = add_character()
-    bind(obj)
-    problem(obj)
-    before = everything(obj)
-    with pytest.raises(RuntimeError, match=message):
-        call(kind, tmp_path / "a.pc2", frame_start=1, frame_end=3)
-    assert os.listdir(tmp_path) == []
-    assert changes(before, everything(obj)) == {}
-    assert obj.supple.bake == "NONE"
+def test_what_is_in_the_way_is_said(tmp_path, subtests):
+    for name, (problem, kinds, message) in PROBLEMS.items():
+        obj, _ = add_bound()
+        problem(obj)
+        before = everything(obj)
+        for kind in kinds:
+            with subtests.test(f"{kind}, {name}"):
+                with pytest.raises(RuntimeError, match=message):
+                    call(kind, tmp_path / "a.pc2", frame_start=1, frame_end=3)
+                assert os.listdir(tmp_path) == []
+                assert changes(before, everything(obj)) == {}
+                assert obj.supple.bake == "NONE"
+        bpy.ops.object.mode_set(mode="OBJECT")
+        remove_characters()
 
 
-@pytest.mark.parametrize("problem", ("above", "shared", "absolute"))
-def test_what_shape_keys_cannot_hold_a_cache_can(tmp_path, problem):
-    obj, _ = add_character()
-    bind(obj)
-    PROBLEMS[problem][0](obj)
-    live = live_points(obj)
-    assert call("PC2", tmp_path / "a.pc2", frame_start=1, frame_end=10) == {"FINISHED"}
-    assert_plays(obj, live)
+@pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
+def test_what_shape_keys_cannot_hold_a_cache_can(tmp_path, subtests):
+    for problem in ("above", "shared", "absolute"):
+        with subtests.test(problem):
+            obj, _ = add_bound()
+            PROBLEMS[problem][0](obj)
+            live = live_points(obj)
+            assert call("PC2", tmp_path / "a.pc2", frame_start=1, frame_end=10) == {"FINISHED"}
+            assert_plays(obj, live)
+        remove_characters()
 
 
-@pytest.mark.python_only("nodes need attributes on the mesh, which is linked")
 def test_a_linked_mesh_cannot_hold_keys(tmp_path):
     obj, _ = add_character()
     obj.data.use_fake_user = True
@@ -235,19 +212,20 @@ def test_a_linked_mesh_cannot_hold_keys(tmp_path):
     assert_plays(obj, live)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_range_that_runs_backwards(tmp_path, kind):
-    obj, _ = add_character()
-    bind(obj)
-    with pytest.raises(RuntimeError, match="Frame range 10 to 1 runs backwards"):
-        call(kind, tmp_path / "a.pc2", frame_start=10, frame_end=1)
+def test_a_range_that_runs_backwards_and_no_file(tmp_path):
+    add_bound()
+    for kind in KINDS:
+        with pytest.raises(RuntimeError, match="Frame range 10 to 1 runs backwards"):
+            call(kind, tmp_path / "a.pc2", frame_start=10, frame_end=1)
+    with pytest.raises(SkinningError, match="Frame step is -2: choose 1 or more"):
+        frame_range(1, 10, -2)
     assert os.listdir(tmp_path) == []
+    with pytest.raises(RuntimeError, match="No file to bake to: choose a PC2 file"):
+        call("PC2", "", frame_start=1, frame_end=3)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_is_not_bound_cannot_be_baked(tmp_path, kind):
-    obj, armature = add_character()
-    for active in (obj, armature):
+def test_what_is_not_bound_cannot_be_baked(tmp_path):
+    for active, kind in product(add_character(), KINDS):
         select(active)
         with pytest.raises(RuntimeError, match="Select a mesh that is bound"):
             call(kind, tmp_path / "a.pc2")
@@ -258,54 +236,41 @@ def test_what_is_not_bound_cannot_be_baked(tmp_path, kind):
     assert os.listdir(tmp_path) == []
 
 
-def test_no_file():
-    obj, _ = add_character()
-    bind(obj)
-    with pytest.raises(RuntimeError, match="No file to bake to: choose a PC2 file"):
-        call("PC2", "", frame_start=1, frame_end=3)
-
-
-@pytest.mark.parametrize(
-    ("name", "reason"),
-    (
+def test_a_file_that_cannot_be_written(tmp_path, subtests):
+    (tmp_path / "file").touch()
+    (tmp_path / "folder.pc2").mkdir()
+    obj, armature = add_bound()
+    before = everything(obj)
+    for name, reason in (
         ("nowhere/a.pc2", "No such file or directory"),
         ("file/a.pc2", "Not a directory"),
         ("folder.pc2", "Is a directory"),
         ("a" * 300 + ".pc2", "File name too long"),
-    ),
-)
-def test_a_file_that_cannot_be_written(tmp_path, name, reason):
-    (tmp_path / "file").touch()
-    (tmp_path / "folder.pc2").mkdir()
-    obj, armature = add_character()
-    bind(obj)
-    before = everything(obj)
-    message = rf"Cannot write '.*\.pc2' \({reason}\): choose a folder that can be written to"
-    with pytest.raises(RuntimeError, match=message):
-        call("PC2", tmp_path / name, frame_start=1, frame_end=3)
-    assert sorted(os.listdir(tmp_path)) == ["file", "folder.pc2"]
-    assert os.listdir(tmp_path / "folder.pc2") == []
-    assert changes(before, everything(obj)) == {}
+    ):
+        with subtests.test(reason):
+            message = rf"Cannot write '.*\.pc2' \({reason}\): choose a folder that can be written to"
+            with pytest.raises(RuntimeError, match=message):
+                call("PC2", tmp_path / name, frame_start=1, frame_end=3)
+            assert sorted(os.listdir(tmp_path)) == ["file", "folder.pc2"]
+            assert os.listdir(tmp_path / "folder.pc2") == []
+            assert changes(before, everything(obj)) == {}
     assert_live(obj, armature)
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    (
+def test_a_cache_that_cannot_be_shown(tmp_path, subtests):
+    obj, armature = add_bound()
+    before = everything(obj)
+    for content, message in (
+        (None, "Cannot read '.*a.pc2' \\(No such file or directory\\): check the path"),
         (b"solid nothing", "'a.pc2' is not a PC2 file: choose one that Supple has baked"),
         (pack(version=3), "'a.pc2' is PC2 version 3, not 1: bake it again"),
-        (None, "Cannot read '.*a.pc2' \\(No such file or directory\\): check the path"),
-    ),
-)
-def test_a_cache_that_cannot_be_shown(tmp_path, content, message):
-    obj, armature = add_character()
-    bind(obj)
-    if content is not None:
-        (tmp_path / "a.pc2").write_bytes(content)
-    before = everything(obj)
-    with pytest.raises(SkinningError, match=message):
-        show_cache(obj, tmp_path / "a.pc2")
-    assert changes(before, everything(obj)) == {}
+    ):
+        with subtests.test(message):
+            if content is not None:
+                (tmp_path / "a.pc2").write_bytes(content)
+            with pytest.raises(SkinningError, match=message):
+                show_cache(obj, tmp_path / "a.pc2")
+            assert changes(before, everything(obj)) == {}
     assert_live(obj, armature)
 
 

@@ -17,12 +17,10 @@ from scenes import bind
 from supple.bridge.files import make_folder
 from supple.deformers import SkinningError
 from supple.tasks.bake.caches import bake_cache
-from supple.tasks.bake.inputs import Inputs
 from supple.tasks.bake.joining import join_parts
-from supple.tasks.bake.parts import Part, bake_parts, name_part, name_stems, plan_parts
+from supple.tasks.bake.made_from import Inputs
+from supple.tasks.bake.parts import Part, bake_parts, name_part, plan_parts
 from supple.tasks.frames import cut_frames, parse_frames
-
-pytestmark = pytest.mark.python_only("files are written alike, whatever evaluates the skin")
 
 INPUTS = Inputs("0.1.0", "5.2", "ab" * 32)
 LATER = replace(INPUTS, file="cd" * 32)
@@ -78,15 +76,17 @@ def one_bake(obj: bpy.types.Object, frames: str, folder: Path) -> bytes:
     return (folder / "one").read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("frames", "size"), [("1-10", 3), ("1-10", 1), ("1-10", 50), ("-3-2", 4), ("1-10:2", 2), ("1-10:3", 1), ("7", 1)]
-)
-def test_parts_join_to_the_bytes_of_one_bake(tmp_path: Path, tubes: list[bpy.types.Object], frames: str, size: int):
-    bake(tubes, frames, tmp_path / "parts", size)
-    joined = join(tmp_path / "parts", frames)
-    assert list(joined) == ["Body", "Skirt__long"]
-    for obj, data in zip(tubes, joined.values(), strict=True):
-        assert data == one_bake(obj, frames, tmp_path)
+def test_parts_join_to_the_bytes_of_one_bake(
+    tmp_path: Path, tubes: list[bpy.types.Object], subtests: pytest.Subtests
+) -> None:
+    for frames, size in (("1-10", 3), ("1-10", 1), ("1-10", 50), ("-3-2", 4), ("1-10:2", 2), ("1-10:3", 1), ("7", 1)):
+        with subtests.test(f"{frames} by {size}"):
+            folder = tmp_path / f"{frames} by {size}"
+            bake(tubes, frames, folder, size)
+            joined = join(folder, frames)
+            assert list(joined) == ["Body", "Skirt__long"]
+            for obj, data in zip(tubes, joined.values(), strict=True):
+                assert data == one_bake(obj, frames, tmp_path)
 
 
 def test_several_ranges_are_several_files(tmp_path: Path, tubes: list[bpy.types.Object]):
@@ -100,22 +100,23 @@ def test_several_ranges_are_several_files(tmp_path: Path, tubes: list[bpy.types.
         assert joined[name] == one_bake(tubes[0], frames, tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("baked", "wanted"),
-    [
-        (["1-10"], "3-7"),
-        (["1-10"], "1-9:2"),
-        (["1-9:2", "2-10:2"], "1-10"),
-        (["1-4", "3-8", "7-10"], "1-10"),
-        (["1-10:3", "2", "3", "5-6", "8-9"], "2-9"),
-        (["1-10", "4-6"], "4-6"),
-        (["1-9:2"], "1-9:4"),
-    ],
-)
-def test_parts_may_be_cut_in_any_way(tmp_path: Path, tubes: list[bpy.types.Object], baked: list[str], wanted: str):
-    for frames in baked:
-        bake(tubes[:1], frames, tmp_path)
-    assert join(tmp_path, wanted) == {"Body": one_bake(tubes[0], wanted, tmp_path)}
+def test_parts_may_be_cut_in_any_way(tmp_path: Path, tubes: list[bpy.types.Object], subtests: pytest.Subtests) -> None:
+    for number, (wanted, *baked) in enumerate(
+        (
+            ("3-7", "1-10"),
+            ("1-9:2", "1-10"),
+            ("1-10", "1-9:2", "2-10:2"),
+            ("1-10", "1-4", "3-8", "7-10"),
+            ("2-9", "1-10:3", "2", "3", "5-6", "8-9"),
+            ("4-6", "1-10", "4-6"),
+            ("1-9:4", "1-9:2"),
+        )
+    ):
+        with subtests.test(f"{wanted} of {baked}"):
+            folder = tmp_path / str(number)
+            for frames in baked:
+                bake(tubes[:1], frames, folder)
+            assert join(folder, wanted) == {"Body": one_bake(tubes[0], wanted, tmp_path)}
 
 
 # What is there
@@ -184,15 +185,18 @@ def vars_of(inputs: Inputs) -> dict[str, str]:
     return {"supple": inputs.supple, "blender": inputs.blender, "file": inputs.file}
 
 
-@pytest.mark.parametrize("how", SPOILED)
-def test_only_what_is_whole_counts(tmp_path: Path, tubes: list[bpy.types.Object], how: str):
-    bake(tubes[:1], "1-6", tmp_path, 3)
-    SPOILED[how](tmp_path)
-    with pytest.raises(SkinningError, match=r"^Frames are missing in '.+': 'Body' 1-3[.;]"):
-        join(tmp_path, "1-6", INPUTS)
-    assert list(tmp_path.glob("joined/*")) == []
-    assert [part.name for part in bake(tubes[:1], "1-6", tmp_path, 3)] == ["Body_1-3"]
-    assert join(tmp_path, "1-6", INPUTS) == {"Body": one_bake(tubes[0], "1-6", tmp_path)}
+def test_only_what_is_whole_counts(tmp_path: Path, tubes: list[bpy.types.Object], subtests: pytest.Subtests) -> None:
+    bake(tubes[:1], "1-6", tmp_path / "whole", 3)
+    one = one_bake(tubes[0], "1-6", tmp_path)
+    for how, spoil in SPOILED.items():
+        with subtests.test(how):
+            folder = shutil.copytree(tmp_path / "whole", tmp_path / how)
+            spoil(folder)
+            with pytest.raises(SkinningError, match=r"^Frames are missing in '.+': 'Body' 1-3[.;]"):
+                join(folder, "1-6", INPUTS)
+            assert list(folder.glob("joined/*")) == []
+            assert [part.name for part in bake(tubes[:1], "1-6", folder, 3)] == ["Body_1-3"]
+            assert join(folder, "1-6", INPUTS) == {"Body": one}
 
 
 def test_other_choices_are_baked_again(tmp_path: Path, tubes: list[bpy.types.Object]):
@@ -289,24 +293,16 @@ def test_two_methods_are_not_mixed(tmp_path: Path, tubes: list[bpy.types.Object]
         join(tmp_path, "1-6")
 
 
-@pytest.mark.parametrize(("name", "message"), [("none", "No such file or directory"), ("", "holds no parts of a bake")])
-def test_what_is_no_folder_of_parts_is_refused(tmp_path: Path, name: str, message: str):
+def test_what_is_no_folder_of_parts_is_refused(tmp_path: Path):
     (tmp_path / "a.json").write_text("{}")
-    with pytest.raises(SkinningError, match=message):
-        join_parts(tmp_path / name, parse_frames("1-2"), tmp_path / "joined")
+    for name, message in (("none", "No such file or directory"), ("", "holds no parts of a bake")):
+        with pytest.raises(SkinningError, match=message):
+            join_parts(tmp_path / name, parse_frames("1-2"), tmp_path / "joined")
 
 
 # Names
 
 
-def test_two_objects_that_would_share_a_file_are_named():
-    first, second = (bpy.data.objects.new(name, None) for name in ("Left Arm", "left_arm"))
-    with pytest.raises(SkinningError, match="'Left Arm' and 'left_arm' would share the file 'left_arm': rename one"):
-        name_stems([first, second])
-
-
-@pytest.mark.parametrize(
-    ("frames", "name"), [("1-37", "B_1-37"), ("-3--1", "B_-3--1"), ("1-37:2", "B_1-37x2"), ("7", "B_7-7")]
-)
-def test_names_of_parts(frames: str, name: str):
-    assert name_part("B", *parse_frames(frames)) == name
+def test_names_of_parts():
+    for frames, name in {"1-37": "B_1-37", "-3--1": "B_-3--1", "1-37:2": "B_1-37x2", "7": "B_7-7"}.items():
+        assert name_part("B", *parse_frames(frames)) == name

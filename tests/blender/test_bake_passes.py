@@ -8,7 +8,7 @@ from collections.abc import Callable
 import bpy
 import numpy as np
 import pytest
-from scenes_bake import FRAMES, add_character
+from scenes_bake import FRAMES, add_bound, add_character, remove_characters
 
 from scenes import add_face_key, add_tube, add_twin, animate_tube, bind, evaluated_points
 from supple.deformers import SkinningError
@@ -16,7 +16,7 @@ from supple.tasks.bake.caches import write_caches
 from supple.tasks.bake.passes import list_passes
 from supple.tasks.skin import by_nodes, live
 
-pytestmark = pytest.mark.usefixtures("built_groups_if_evaluated")
+EVALUATED = pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
 
 
 def add_set(method: str = "DLBNT") -> list[bpy.types.Object]:
@@ -57,9 +57,16 @@ def names(passes: list[list[bpy.types.Object]]) -> list[list[str]]:
     return [[obj.name for obj in objects] for objects in passes]
 
 
-@pytest.mark.parametrize("method", ("SSD", "CENTERS", "PARTICLES"))
-def test_together_as_one_by_one(method):
-    assert_same_bytes(add_set(method))
+@EVALUATED
+def test_together_as_one_by_one(subtests):
+    for method in ("SSD", "CENTERS"):
+        with subtests.test(method):
+            assert_same_bytes(add_set(method))
+        remove_characters()
+
+
+def test_together_as_one_by_one_with_particles():
+    assert_same_bytes(add_set("PARTICLES"))
 
 
 # What depends on another object of the set
@@ -80,23 +87,43 @@ def shrink_wrap_below(obj: bpy.types.Object, target: bpy.types.Object) -> None:
     obj.modifiers.new("Below", "SHRINKWRAP").target = target
 
 
-def wrap_to_a_collection_by_nodes(obj: bpy.types.Object, target: bpy.types.Object) -> None:
-    """Nodes above Supple that move all points by the size of what a collection holds."""
-    collection = bpy.data.collections.new("Others")
-    collection.objects.link(target)
+def add_nodes_above(
+    obj: bpy.types.Object, source: str
+) -> tuple[bpy.types.NodesModifier, bpy.types.NodeTree, bpy.types.Node]:
+    """Nodes above Supple that move all points by the size of what a node gives: modifier, group, node."""
     group = bpy.data.node_groups.new("Look", "GeometryNodeTree")
     for way in ("INPUT", "OUTPUT"):
         group.interface.new_socket("Geometry", in_out=way, socket_type="NodeSocketGeometry")
     start, end = group.nodes.new("NodeGroupInput"), group.nodes.new("NodeGroupOutput")
-    info, box = group.nodes.new("GeometryNodeCollectionInfo"), group.nodes.new("GeometryNodeBoundBox")
+    info, box = group.nodes.new(source), group.nodes.new("GeometryNodeBoundBox")
     real, move = group.nodes.new("GeometryNodeRealizeInstances"), group.nodes.new("GeometryNodeSetPosition")
-    info.inputs["Collection"].default_value = collection
-    group.links.new(info.outputs["Instances"], real.inputs["Geometry"])
+    group.links.new(info.outputs[-1], real.inputs["Geometry"])
     group.links.new(real.outputs["Geometry"], box.inputs["Geometry"])
     group.links.new(box.outputs["Max"], move.inputs["Offset"])
     group.links.new(start.outputs["Geometry"], move.inputs["Geometry"])
     group.links.new(move.outputs["Geometry"], end.inputs["Geometry"])
-    put_above(obj, "NODES").node_group = group
+    modifier = put_above(obj, "NODES")
+    modifier.node_group = group
+    return modifier, group, info
+
+
+def wrap_to_a_collection_by_nodes(obj: bpy.types.Object, target: bpy.types.Object) -> None:
+    collection = bpy.data.collections.new("Others")
+    collection.objects.link(target)
+    add_nodes_above(obj, "GeometryNodeCollectionInfo")[2].inputs["Collection"].default_value = collection
+
+
+def wrap_to_what_is_chosen_in_a_modifier(obj: bpy.types.Object, target: bpy.types.Object) -> None:
+    """By nodes, where what lies below, and is off meanwhile, refers to the same object."""
+    modifier, group, info = add_nodes_above(obj, "GeometryNodeObjectInfo")
+    socket = group.interface.new_socket("Target", in_out="INPUT", socket_type="NodeSocketObject")
+    (start,) = (node for node in group.nodes if node.type == "GROUP_INPUT")
+    group.links.new(start.outputs["Target"], info.inputs["Object"])
+    if bpy.app.version >= (5, 2, 0):
+        getattr(modifier.properties.inputs, socket.identifier).value = target
+    else:
+        modifier[socket.identifier] = target
+    shrink_wrap_below(obj, target)
 
 
 def drive_a_key_by(obj: bpy.types.Object, target: bpy.types.Object) -> None:
@@ -125,19 +152,10 @@ def give_other_modifiers_below(obj: bpy.types.Object) -> None:
     modifier.mid_level = 0.0
 
 
-@pytest.mark.parametrize(
-    ("refer", "passes"),
-    (
-        (shrink_wrap_above, [["Tube", "Shoe"], ["Sleeve"]]),
-        (wrap_to_a_collection_by_nodes, [["Tube", "Shoe"], ["Sleeve"]]),
-        (drive_a_key_by, [["Tube", "Shoe"], ["Sleeve"]]),
-        (parent_to_a_vertex, [["Tube", "Shoe"], ["Sleeve"]]),
-        (shrink_wrap_below, [["Tube", "Sleeve", "Shoe"]]),
-        (parent_to, [["Tube", "Sleeve", "Shoe"]]),
-    ),
-    ids=lambda value: getattr(value, "__name__", "passes"),
-)
-def test_what_refers_to_another_object_has_its_own_pass(refer: Callable, passes: list[list[str]]):
+APART, TOGETHER = [["Tube", "Shoe"], ["Sleeve"]], [["Tube", "Sleeve", "Shoe"]]
+
+
+def assert_passes(refer: Callable, passes: list[list[str]]) -> None:
     body, sleeve, _ = objects = add_set()
     refer(sleeve, body)
     give_other_modifiers_below(body)
@@ -146,6 +164,26 @@ def test_what_refers_to_another_object_has_its_own_pass(refer: Callable, passes:
     assert_same_bytes(objects)
 
 
+def test_what_refers_to_another_object_has_its_own_pass(subtests):
+    for refer, passes in (
+        (shrink_wrap_above, APART),
+        (wrap_to_a_collection_by_nodes, APART),
+        (drive_a_key_by, APART),
+        (parent_to_a_vertex, APART),
+        (shrink_wrap_below, TOGETHER),
+        (parent_to, TOGETHER),
+    ):
+        with subtests.test(refer.__name__):
+            assert_passes(refer, passes)
+        remove_characters()
+
+
+@pytest.mark.versions
+def test_what_is_chosen_in_a_modifier_has_its_own_pass():
+    assert_passes(wrap_to_what_is_chosen_in_a_modifier, APART)
+
+
+@EVALUATED
 def test_a_chain_of_references_has_a_pass_each():
     body, sleeve, shoe = objects = add_set()
     shrink_wrap_above(sleeve, body)
@@ -186,19 +224,21 @@ def test_an_object_that_fails_is_named_with_its_frame():
         bake(*objects)
 
 
-@pytest.mark.parametrize("is_constrained", (False, True))
-def test_objects_of_two_armatures(is_constrained):
-    first, _ = add_character()
-    second, armature = add_tube(rings=9, sides=8)
-    armature.location.x = 3.0
-    animate_tube(armature)
-    bind(first, second)
-    if is_constrained:  # a bone that stays on the skin of the other
-        give_other_modifiers_below(first)
-        constraint = armature.pose.bones["bone.1"].constraints.new("SHRINKWRAP")
-        constraint.target, constraint.distance = first, 0.2
-    assert len(list_passes([first, second])) == 1 + is_constrained
-    assert_same_bytes([first, second])
+def test_objects_of_two_armatures(subtests):
+    for is_constrained in (False, True):
+        with subtests.test("constrained" if is_constrained else "apart"):
+            first, _ = add_character()
+            second, armature = add_tube(rings=9, sides=8)
+            armature.location.x = 3.0
+            animate_tube(armature)
+            bind(first, second)
+            if is_constrained:  # a bone that stays on the skin of the other
+                give_other_modifiers_below(first)
+                constraint = armature.pose.bones["bone.1"].constraints.new("SHRINKWRAP")
+                constraint.target, constraint.distance = first, 0.2
+            assert len(list_passes([first, second])) == 1 + is_constrained
+            assert_same_bytes([first, second])
+        remove_characters()
 
 
 @pytest.mark.parametrize("evaluate", ("NODES", "PYTHON"))
@@ -219,8 +259,7 @@ def test_meshes_are_prepared_once(monkeypatch, evaluate):
 
 
 def test_changes_after_a_bake_are_followed():
-    obj, _ = add_character()
-    bind(obj)
+    obj, _ = add_bound()
     bake(obj)
     bpy.context.scene.frame_set(4)
     before = evaluated_points(obj)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import bpy
@@ -16,8 +17,6 @@ from supple.bridge import files
 from supple.deformers import SkinningError
 from supple.tasks.bake.caches import bake_cache, bake_caches
 from supple.tasks.bake.shape_keys import bake_shape_keys
-
-pytestmark = pytest.mark.usefixtures("built_groups_if_evaluated")
 
 
 @pytest.fixture
@@ -45,50 +44,56 @@ def call(kind: str, path: Path, **settings: int) -> set[str]:
     return bpy.ops.supple.bake_shape_keys(whole=True, **settings)
 
 
-@pytest.mark.parametrize("done", (0, 1, 4))
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_canceled_bake_leaves_nothing_of_any_mesh(tmp_path, meshes, kind, done):
+def test_a_canceled_bake_leaves_nothing_of_any_mesh(tmp_path, meshes, subtests):
     before, points = [everything(obj) for obj in meshes], [evaluated_points(obj) for obj in meshes]
-    steps = steps_of(kind, meshes, tmp_path)
-    assert [next(steps) for _ in range(done)] == list(range(1, done + 1))
-    steps.close()
-    assert os.listdir(tmp_path) == []
-    assert [changes(one, everything(obj)) for one, obj in zip(before, meshes, strict=True)] == [{}, {}]
-    for obj, own in zip(meshes, points, strict=True):
-        assert obj.supple.baked_keys == ""
-        assert np.array_equal(evaluated_points(obj), own)
+    for kind, done in product(KINDS, (0, 1, 4)):
+        with subtests.test(f"{kind}, after {done} frames"):
+            steps = steps_of(kind, meshes, tmp_path)
+            assert [next(steps) for _ in range(done)] == list(range(1, done + 1))
+            steps.close()
+            assert os.listdir(tmp_path) == []
+            assert [changes(one, everything(obj)) for one, obj in zip(before, meshes, strict=True)] == [{}, {}]
+            for obj, own in zip(meshes, points, strict=True):
+                assert obj.supple.baked_keys == ""
+                assert np.array_equal(evaluated_points(obj), own)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_operator_bakes_all_in_one_pass(tmp_path, meshes, kind):
+@pytest.mark.versions
+def test_the_operator_bakes_all_in_one_pass(tmp_path, meshes, subtests):
     live = [live_points(obj, range(2, 6)) for obj in meshes]
     for obj in meshes:
         list(bake_cache(obj, bpy.context.scene, tmp_path / f"alone_{obj.name}.pc2", range(2, 6)))
-    frames = []
-    bpy.app.handlers.frame_change_pre.append(note := lambda scene, *_: frames.append(scene.frame_current))
-    try:
-        assert call(kind, tmp_path / "hero.pc2", frame_start=2, frame_end=5) == {"FINISHED"}
-    finally:
-        bpy.app.handlers.frame_change_pre.remove(note)
-    assert frames[:4] == [2, 3, 4, 5]
-    assert len(frames) <= 6  # the scene's own frame, once or twice
-    for obj, points in zip(meshes, live, strict=True):
-        assert obj.supple.bake == kind
-        np.testing.assert_allclose(live_points(obj, range(2, 6)), points, rtol=0, atol=1e-5)
-        if kind == "PC2":
-            alone = (tmp_path / f"alone_{obj.name}.pc2").read_bytes()
-            assert (tmp_path / f"hero_{obj.name}.pc2").read_bytes() == alone
+    for kind in KINDS:
+        with subtests.test(kind):
+            frames = []
+            bpy.app.handlers.frame_change_pre.append(
+                note := lambda scene, *_, to=frames: to.append(scene.frame_current)
+            )
+            try:
+                assert call(kind, tmp_path / "hero.pc2", frame_start=2, frame_end=5) == {"FINISHED"}
+            finally:
+                bpy.app.handlers.frame_change_pre.remove(note)
+            assert frames[:4] == [2, 3, 4, 5]
+            assert len(frames) <= 6  # the scene's own frame, once or twice
+            for obj, points in zip(meshes, live, strict=True):
+                assert obj.supple.bake == kind
+                np.testing.assert_allclose(live_points(obj, range(2, 6)), points, rtol=0, atol=1e-5)
+                if kind == "PC2":
+                    alone = (tmp_path / f"alone_{obj.name}.pc2").read_bytes()
+                    assert (tmp_path / f"hero_{obj.name}.pc2").read_bytes() == alone
+        bpy.ops.supple.clear_bake(whole=True)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_mesh_that_fails_takes_the_others_back(tmp_path, meshes, kind):
+def test_a_mesh_that_fails_takes_the_others_back(tmp_path, meshes, subtests):
     meshes[1].hide_viewport = True
     select(meshes[0])
     before = [everything(obj) for obj in meshes]
-    with pytest.raises(SkinningError, match="Frame 1: 'Sleeve' is switched off in this view layer"):
-        list(steps_of(kind, meshes, tmp_path))
-    assert os.listdir(tmp_path) == []
-    assert [changes(one, everything(obj)) for one, obj in zip(before, meshes, strict=True)] == [{}, {}]
+    for kind in KINDS:
+        with subtests.test(kind):
+            with pytest.raises(SkinningError, match="Frame 1: 'Sleeve' is switched off in this view layer"):
+                list(steps_of(kind, meshes, tmp_path))
+            assert os.listdir(tmp_path) == []
+            assert [changes(one, everything(obj)) for one, obj in zip(before, meshes, strict=True)] == [{}, {}]
 
 
 def test_a_file_that_cannot_be_put_in_its_place_takes_the_message(tmp_path, meshes, monkeypatch):

@@ -21,11 +21,10 @@ from supple.bridge import files
 from supple.bridge.files import make_folder
 from supple.deformers import SkinningError
 from supple.tasks.bake import inputs as inputs_module
-from supple.tasks.bake.inputs import Inputs, open_with_inputs
-from supple.tasks.bake.parts import bake_parts, plan_parts
+from supple.tasks.bake.inputs import open_with_inputs
+from supple.tasks.bake.made_from import Inputs
+from supple.tasks.bake.parts import Part, bake_parts, plan_parts
 from supple.tasks.frames import describe_frames
-
-pytestmark = pytest.mark.python_only("files are written alike, whatever evaluates the skin")
 
 FRAMES = range(1, 61)
 CHUNKS = [FRAMES[start : start + 25] for start in range(0, 60, 25)]
@@ -98,7 +97,7 @@ def test_a_kill_costs_a_chunk(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, hero: Path, whole: dict[str, bytes]
 ) -> None:
     monkeypatch.setattr(files, "BETWEEN_LOOKS", 0.0)  # this process writes after each kill
-    kills = 30 if request.config.getoption("thorough") else 3
+    kills = 30 if request.config.getoption("thorough") else 2
     output = tmp_path / "chunks"
     bake_all(hero, output)
     first = read(output, "*")
@@ -131,14 +130,13 @@ def test_a_kill_costs_a_chunk(
 
 
 def test_two_workers_with_one_chunk_do_no_harm(tmp_path: Path, hero: Path, whole: dict[str, bytes]):
-    for chunk in CHUNKS:
-        workers = [
-            start(tmp_path / name, *bake_words(hero, chunk, tmp_path / "chunks")) for name in ("first", "second")
-        ]
-        for worker in workers:
-            _, errors = worker.communicate()
-            assert worker.returncode == DONE, errors
+    words = bake_words(hero, CHUNKS[0], tmp_path / "chunks")
+    workers = [start(tmp_path / name, *words) for name in ("first", "second")]
+    for worker in workers:
+        _, errors = worker.communicate()
+        assert worker.returncode == DONE, errors
     assert find_litter(tmp_path) == []
+    bake_all(hero, tmp_path / "chunks")
     assert join_all(tmp_path / "chunks") == whole
 
 
@@ -178,23 +176,22 @@ def test_a_file_that_changes_between_chunks_is_noticed(tmp_path: Path, hero: Pat
     assert {name for name, data in read(output, "*").items() if before.get(name, data) != data} >= {"Body_1-25.json"}
 
 
-@pytest.mark.parametrize("command", ["bake", "info", "bake whole"])
 def test_another_version_on_a_worker_is_refused(
-    tmp_path: Path, hero: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+    tmp_path: Path, hero: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     expected = open_with_inputs(hero).describe()
-    words = {
-        "bake": bake_words(hero, CHUNKS[0], tmp_path / "out"),
-        "bake whole": ("bake", hero, "--object", "Body", "--output", tmp_path / "out.pc2"),
-        "info": ("info", hero),
-    }[command]
     for name, message in (
         ("_read_supple_version", "Supple 9.9 instead"),
         ("_read_blender_version", "Blender 9.9 inst"),
     ):
         with monkeypatch.context() as patch:
             patch.setattr(inputs_module, name, lambda: "9.9")
-            assert message in refusal(capsys, *words, "--expect", expected)
+            for words in (
+                bake_words(hero, CHUNKS[0], tmp_path / "out"),
+                ("bake", hero, "--object", "Body", "--output", tmp_path / "out.pc2"),
+                ("info", hero),
+            ):
+                assert message in refusal(capsys, *words, "--expect", expected)
     assert read(tmp_path, "**/*.*") == {}
 
 
@@ -219,37 +216,38 @@ def open_plan(hero: Path) -> dict:
     return plan_parts(objects, CHUNKS[0], Inputs("0.1.0", "5.2", "ab" * 32), (), is_part=True)
 
 
-@pytest.mark.parametrize("happens", ["renamed", "removed", "replaced"])
-def test_a_folder_that_goes_in_the_middle_is_named(tmp_path: Path, hero: Path, happens: str):
-    folder, elsewhere = tmp_path / "chunks", tmp_path / "elsewhere"
-    make_folder(folder)
-    steps = bake_parts(open_plan(hero), bpy.context.scene, folder)
-    for _ in range(10):
-        next(steps)
-    if happens == "removed":
-        shutil.rmtree(folder)
-    else:
-        folder.rename(elsewhere)
-    if happens == "replaced":
-        folder.mkdir()
-    with pytest.raises(
-        SkinningError, match=rf"^Cannot write '{folder}/\w+_1-25\.pc2' \(No such file or directory\): choose"
-    ):
-        list(steps)
-    found = [path for path in tmp_path.rglob("*") if path.suffix in (".pc2", ".json")]
-    assert found == []
-    make_folder(elsewhere)
-    for _ in bake_parts(open_plan(hero), bpy.context.scene, elsewhere):
-        pass
-    assert find_litter(elsewhere) == []
-    assert len(os.listdir(elsewhere)) == 4
+def test_a_folder_that_goes_in_the_middle_is_named(tmp_path: Path, hero: Path, subtests: pytest.Subtests):
+    for happens in ("renamed", "removed", "replaced"):
+        with subtests.test(happens):
+            folder, elsewhere = tmp_path / happens / "chunks", tmp_path / happens / "elsewhere"
+            folder.parent.mkdir()
+            make_folder(folder)
+            steps = bake_parts(open_plan(hero), bpy.context.scene, folder)
+            for _ in range(10):
+                next(steps)
+            if happens == "removed":
+                shutil.rmtree(folder)
+            else:
+                folder.rename(elsewhere)
+            if happens == "replaced":
+                folder.mkdir()
+            with pytest.raises(
+                SkinningError, match=rf"^Cannot write '{folder}/\w+_1-25\.pc2' \(No such file or directory\): choose"
+            ):
+                list(steps)
+            found = [path for path in folder.parent.rglob("*") if path.suffix in (".pc2", ".json")]
+            assert found == []
+            make_folder(elsewhere)
+            for _ in bake_parts(open_plan(hero), bpy.context.scene, elsewhere):
+                pass
+            assert find_litter(elsewhere) == []
+            assert len(os.listdir(elsewhere)) == 4
 
 
 def test_a_disk_that_fails_between_both_files_leaves_none_that_counts(
     tmp_path: Path, hero: Path, monkeypatch: pytest.MonkeyPatch
 ):
     plan = open_plan(hero)
-    from supple.tasks.bake.parts import Part
 
     def fail(_part: Part, _folder: Path) -> None:
         raise SkinningError("Cannot write")

@@ -1,36 +1,46 @@
 """What is bound by SSD, beside Blender's own Armature modifier with its options and with B-Bones."""
 
 from collections.abc import Callable
+from itertools import product
 from math import radians
 
 import bpy
+import bmesh
 import pytest
-from mathutils import Euler, Matrix
 from scenes_bind import (
+    TRANSFORMS,
+    animate_object,
     assert_same,
     bend,
-    bind_by_operator,
-    no_envelopes,
     plain,
     widen,
     with_cast_above,
+    with_deform_off,
     with_displace_above,
+    with_empty_inverted_modifier_group,
     with_face_key,
+    with_groups_without_bones,
+    with_inverted_modifier_group,
     with_lattice_above,
+    with_missing_modifier_group,
     with_modifier_group,
+    with_sums_that_are_not_one,
+    with_unweighted_vertices,
 )
-from scenes_twins import TOLERANCE
 
 from scenes import (
-    EVALUATE,
+    TOLERANCE,
     add_tube,
     add_twin,
     armature_modifier,
+    bind,
+    clear,
     distance,
     evaluated_points,
     rest_points,
     select,
     turn,
+    update,
 )
 from supple.settings.objects import settings_of
 
@@ -44,36 +54,6 @@ def with_simple_deform_above(obj: bpy.types.Object, _armature: bpy.types.Object)
 
 
 # Parity with the Armature modifier
-
-
-def with_inverted_modifier_group(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
-    with_modifier_group(obj, armature)
-    armature_modifier(obj).invert_vertex_group = True
-
-
-def with_missing_modifier_group(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
-    armature_modifier(obj).vertex_group = "nowhere"
-    armature_modifier(obj).invert_vertex_group = True
-
-
-def with_unweighted_vertices(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
-    for group in obj.vertex_groups:
-        group.remove(list(range(100, 140)))
-
-
-def with_sums_that_are_not_one(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
-    for index, group in enumerate(obj.vertex_groups):
-        group.add(list(range(0, 496, 3)), 0.3 + 0.3 * index, "REPLACE")
-        group.add([17 * index + 5], 5e-5, "REPLACE")
-
-
-def with_groups_without_bones(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
-    for name in ("hair", "clothes"):
-        obj.vertex_groups.new(name=name).add(list(range(496)), 0.9, "REPLACE")
-
-
-def with_deform_off(_obj: bpy.types.Object, armature: bpy.types.Object) -> None:
-    armature.data.bones["bone.1"].use_deform = False
 
 
 def with_envelopes_only(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
@@ -99,27 +79,37 @@ def with_multiplied_envelopes(_obj: bpy.types.Object, armature: bpy.types.Object
         bone.use_envelope_multiply = True
 
 
-ENVELOPES = tuple(
-    pytest.param(dress, marks=no_envelopes)
-    for dress in (
-        with_envelopes_only, with_groups_switched_off, with_envelopes_and_groups, with_multiplied_envelopes,
-    )
+ENVELOPES = (
+    with_envelopes_only, with_groups_switched_off, with_envelopes_and_groups, with_multiplied_envelopes,
 )  # fmt: skip
+"""What nodes do not have."""
+
 PARITY = (
     plain, with_lattice_above, with_cast_above, with_displace_above, with_simple_deform_above, with_face_key,
-    with_modifier_group, with_inverted_modifier_group, with_missing_modifier_group, with_unweighted_vertices,
-    with_sums_that_are_not_one, with_groups_without_bones, with_deform_off, *ENVELOPES,
+    with_modifier_group, with_inverted_modifier_group, with_empty_inverted_modifier_group,
+    with_missing_modifier_group, with_unweighted_vertices, with_sums_that_are_not_one, with_groups_without_bones,
+    with_deform_off,
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("dress", PARITY)
-def test_ssd_equals_the_armature_modifier(dress):
-    obj, armature = add_tube()
-    dress(obj, armature)
+def assert_equals_the_modifier(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    """Bound by SSD and bent, a mesh is where Blender's own modifier has it."""
     twin = add_twin(obj)
-    bind_by_operator(obj)
+    update()
+    bind(obj, method="SSD")
     bend(armature)
     assert_same(obj, twin)
+
+
+@pytest.mark.versions
+@pytest.mark.usefixtures("built_groups_if_evaluated")
+def test_ssd_equals_the_armature_modifier(evaluator: str, subtests: pytest.Subtests):
+    for dress in PARITY if evaluator == "NODES" else (*PARITY, *ENVELOPES):
+        with subtests.test(dress.__name__):
+            clear()
+            obj, armature = add_tube()
+            dress(obj, armature)
+            assert_equals_the_modifier(obj, armature)
 
 
 @pytest.mark.parametrize("method", ["DLB", "DLBNT"])
@@ -131,96 +121,89 @@ def test_transforms_carry_the_keyed_shape(method):
     mixed = evaluated_points(keyed)  # the armature is at rest still
     rest.shape_key_clear()
     rest.data.vertices.foreach_set("co", mixed.ravel())
-    bind_by_operator(keyed, rest, method=method)
+    bind(keyed, rest, method=method)
     bend(armature)
     assert distance(evaluated_points(rest), evaluated_points(keyed)) <= TOLERANCE
     keyed.data.shape_keys.key_blocks["Puff"].value = 0.0
-    bpy.context.view_layer.update()
+    update()
     assert distance(evaluated_points(rest), evaluated_points(keyed)) > 0.01
 
 
-def test_a_key_added_while_live_is_followed():
-    obj, armature = add_tube()
-    twin = add_twin(obj)
-    bind_by_operator(obj)
-    bend(armature)
-    for one in (obj, twin):
-        with_face_key(one, armature)
-    bpy.context.view_layer.update()
-    assert_same(obj, twin)
+def test_object_transforms(subtests: pytest.Subtests):
+    for name, parented in product(TRANSFORMS, (False, True)):
+        with subtests.test(name, parented=parented):
+            clear()
+            obj, armature = add_tube()
+            if parented:
+                obj.parent = armature
+            obj.matrix_local, armature.matrix_world = TRANSFORMS[name]
+            assert_equals_the_modifier(obj, armature)
 
 
-@pytest.mark.parametrize(
-    ("mesh_matrix", "armature_matrix"),
-    [
-        (Matrix.Translation((1, -2, 0.5)), Matrix.Translation((-3, 0.2, 1))),
-        (Euler((0.3, 0.2, 1.1)).to_matrix().to_4x4(), Euler((-1.0, 0.4, 0.1)).to_matrix().to_4x4()),
-        (Matrix.Scale(2.5, 4), Matrix.Scale(0.4, 4)),
-        (Matrix.Diagonal((0.5, 2, 1.5, 1)), Matrix.Diagonal((1, 1, 3, 1)) @ Euler((0, 1, 0)).to_matrix().to_4x4()),
-        (Matrix.Diagonal((-1, 1, 1, 1)), Matrix.Identity(4)),
-    ],
-    ids=["moved", "turned", "scaled", "scaled unevenly", "mirrored"],
-)
-@pytest.mark.parametrize("parented", [False, True], ids=["free", "parented"])
-def test_object_transforms(mesh_matrix, armature_matrix, parented):
-    obj, armature = add_tube()
-    if parented:
-        obj.parent = armature
-    obj.matrix_local, armature.matrix_world = mesh_matrix, armature_matrix
-    twin = add_twin(obj)
-    bpy.context.view_layer.update()
-    bind_by_operator(obj)
-    bend(armature)
-    assert_same(obj, twin)
-
-
-@pytest.mark.parametrize("dress", [plain, ENVELOPES[-1]])
-@pytest.mark.parametrize("who", ["mesh", "armature"])
-def test_animated_object_transforms(dress, who):
-    obj, armature = add_tube()
-    dress(obj, armature)
-    twin = add_twin(obj)
-    for mover in (obj, twin) if who == "mesh" else (armature,):
-        for frame, value in ((1, 0.0), (20, 0.3)):
-            mover.location, mover.rotation_euler, mover.scale = (value, 0, value), (value, 0, 0), (1 + value, 1, 1)
-            for path in ("location", "rotation_euler", "scale"):
-                mover.keyframe_insert(path, frame=frame)
-    bpy.context.scene.frame_set(1)
-    bind_by_operator(obj)
-    bend(armature)
-    for frame in (20, 5, 11, 1):
-        bpy.context.scene.frame_set(frame)
-        assert_same(obj, twin)
+def test_animated_object_transforms(subtests: pytest.Subtests):
+    for dress, who in product((plain, with_multiplied_envelopes), ("mesh", "armature")):
+        clear()
+        obj, armature = add_tube()
+        dress(obj, armature)
+        animate_object(obj if who == "mesh" else armature)
+        twin = add_twin(obj)
+        bpy.context.scene.frame_set(1)
+        bind(obj, method="SSD")
+        bend(armature)
+        for frame in (8, 3, 5, 1):
+            with subtests.test(dress.__name__, who=who, frame=frame):
+                bpy.context.scene.frame_set(frame)
+                assert_same(obj, twin)
 
 
 def test_rest_position():
     obj, armature = add_tube()
     twin = add_twin(obj)
-    bind_by_operator(obj, method="DLBNT")
+    bind(obj, method="DLBNT")
     bend(armature)
     assert distance(rest_points(obj), evaluated_points(obj)) > 0.1
     armature.data.pose_position = "REST"
-    bpy.context.view_layer.update()
+    update()
     assert distance(rest_points(obj), evaluated_points(obj)) <= TOLERANCE
     armature.data.pose_position = "POSE"
     settings_of(obj).method = "SSD"
-    bpy.context.view_layer.update()
+    update()
     assert_same(obj, twin)
 
 
-@pytest.mark.parametrize("mix", [0.0, 0.5, 1.0])
-def test_linear_group_mixes_in_the_armature_modifier(mix):
+def test_linear_group_mixes_in_the_armature_modifier(subtests: pytest.Subtests):
     obj, armature = add_tube()
     twin = add_twin(obj)
-    obj.vertex_groups.new(name="linear").add(list(range(len(obj.data.vertices))), mix, "REPLACE")
-    bind_by_operator(obj, method="DLBNT")
+    mixing = obj.vertex_groups.new(name="linear")
+    bind(obj, method="DLBNT")
     bend(armature)
     alone, linear = evaluated_points(obj), evaluated_points(twin)
-    settings_of(obj).linear_group = "linear"
-    bpy.context.view_layer.update()
-    expected = (1.0 - mix) * alone + mix * linear
     assert distance(alone, linear) > 0.01
-    assert distance(expected, evaluated_points(obj)) <= TOLERANCE
+    for mix in (0.0, 0.5, 1.0):
+        with subtests.test(mix=mix):
+            mixing.add(list(range(len(obj.data.vertices))), mix, "REPLACE")
+            obj.data.update_tag()
+            settings_of(obj).linear_group = "linear"
+            update()
+            assert distance((1.0 - mix) * alone + mix * linear, evaluated_points(obj)) <= TOLERANCE
+
+
+@pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
+def test_a_linear_group_beyond_one_is_linear_blending():
+    """Scripts can write such weights."""
+    obj, armature = add_tube()
+    twin = add_twin(obj)
+    mixing = obj.vertex_groups.new(name="linear")
+    mixing.add(list(range(len(obj.data.vertices))), 1.0, "REPLACE")
+    edited = bmesh.new()
+    edited.from_mesh(obj.data)
+    for vertex in edited.verts:
+        vertex[edited.verts.layers.deform.active][mixing.index] = 1.5
+    edited.to_mesh(obj.data)
+    settings_of(obj).linear_group = "linear"
+    bind(obj, method="DLBNT")
+    bend(armature)
+    assert distance(evaluated_points(twin), evaluated_points(obj)) <= TOLERANCE
 
 
 # B-Bones
@@ -264,8 +247,7 @@ def scaled_along(armature: bpy.types.Object) -> None:
         bone.bbone_scalein, bone.bbone_scaleout = (0.7, 1.0, 0.8), (1.3, 1.0, 1.2)
 
 
-CURVED = pytest.param(curved, marks=pytest.mark.python_only("nodes divide no vertices along a curve"))
-BENDY = (straight, CURVED, eased, rolled_at_rest, handled, scaled_along)
+BENDY = (straight, eased, rolled_at_rest, handled, scaled_along)
 
 
 def bendy_tube(bow: Callable[[bpy.types.Object], None]) -> tuple[bpy.types.Object, bpy.types.Object]:
@@ -273,64 +255,66 @@ def bendy_tube(bow: Callable[[bpy.types.Object], None]) -> tuple[bpy.types.Objec
     for bone in armature.data.bones:
         bone.bbone_segments = 4
     bow(armature)
-    bpy.context.view_layer.update()
+    update()
     return obj, armature
 
 
-@pytest.mark.parametrize("bow", BENDY)
-def test_bendy_ssd_equals_the_armature_modifier(bow):
-    obj, armature = bendy_tube(bow)
-    twin = add_twin(obj)
-    bind_by_operator(obj)
-    bend(armature)
-    assert_same(obj, twin)
+@pytest.mark.versions
+@pytest.mark.usefixtures("built_groups_if_evaluated")
+def test_bendy_ssd_equals_the_armature_modifier(evaluator: str, subtests: pytest.Subtests):
+    for bow in BENDY if evaluator == "NODES" else (*BENDY, curved):  # nodes divide no vertices along a curve
+        with subtests.test(bow.__name__):
+            clear()
+            assert_equals_the_modifier(*bendy_tube(bow))
 
 
-@pytest.mark.parametrize("bow", [straight, CURVED, handled])
-def test_bendy_dlb_equals_preserve_volume(bow):
-    obj, armature = bendy_tube(bow)
-    twin = add_twin(obj)
-    armature_modifier(twin).use_deform_preserve_volume = True
-    bind_by_operator(obj, method="DLB")
-    turn(armature, "bone.1", (radians(30), radians(20), 0))
-    turn(armature, "bone.2", (radians(25), 0, radians(-15)))
-    assert_same(obj, twin)
+def test_bendy_dlb_equals_preserve_volume(subtests: pytest.Subtests):
+    for bow in (straight, curved, handled):
+        with subtests.test(bow.__name__):
+            clear()
+            obj, armature = bendy_tube(bow)
+            twin = add_twin(obj)
+            armature_modifier(twin).use_deform_preserve_volume = True
+            bind(obj, method="DLB")
+            turn(armature, "bone.1", (radians(30), radians(20), 0))
+            turn(armature, "bone.2", (radians(25), 0, radians(-15)))
+            assert_same(obj, twin)
 
 
-@pytest.mark.parametrize("dress", [ENVELOPES[0], with_face_key, with_inverted_modifier_group])
-def test_bendy_with_the_rest(dress):
-    obj, armature = bendy_tube(eased)
-    dress(obj, armature)
-    twin = add_twin(obj)
-    bind_by_operator(obj)
-    bend(armature)
-    assert_same(obj, twin)
+def test_bendy_with_the_rest(subtests: pytest.Subtests):
+    for dress in (with_envelopes_only, with_face_key, with_inverted_modifier_group):
+        with subtests.test(dress.__name__):
+            clear()
+            obj, armature = bendy_tube(eased)
+            dress(obj, armature)
+            assert_equals_the_modifier(obj, armature)
 
 
+@pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
 def test_bendy_bones_bind_before_blender_has_evaluated_their_segments():
     obj, armature = add_tube()
     for bone in armature.data.bones:
         bone.bbone_segments = 4
     twin = add_twin(obj)
-    select(obj)
-    assert bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE) == {"FINISHED"}
+    bind(obj, method="SSD")
     bend(armature)
     assert_same(obj, twin)
 
 
-@pytest.mark.python_only("nodes divide vertices among segments by where the mesh object was at Bind")
-@pytest.mark.parametrize("bow", [straight, curved])
-def test_bendy_with_an_animated_object_transform(bow):
-    """Blender divides vertices among segments by where the mesh object is in each frame."""
-    obj, armature = bendy_tube(bow)
-    twin = add_twin(obj)
-    for mover in (obj, twin):
-        for frame, value in ((1, 0.0), (20, 0.4)):
-            mover.location = (0, value, 0)
-            mover.keyframe_insert("location", frame=frame)
-    bpy.context.scene.frame_set(1)
-    bind_by_operator(obj)
-    bend(armature)
-    for frame in (1, 20, 10):
-        bpy.context.scene.frame_set(frame)
-        assert_same(obj, twin)
+def test_bendy_with_an_animated_object_transform(subtests: pytest.Subtests):
+    """Blender divides vertices among segments by where the mesh object is in each frame; nodes by where it was."""
+    for bow in (straight, curved):
+        clear()
+        obj, armature = bendy_tube(bow)
+        twin = add_twin(obj)
+        for mover in (obj, twin):
+            for frame, value in ((1, 0.0), (20, 0.4)):
+                mover.location = (0, value, 0)
+                mover.keyframe_insert("location", frame=frame)
+        bpy.context.scene.frame_set(1)
+        bind(obj, method="SSD")
+        bend(armature)
+        for frame in (1, 20, 10):
+            with subtests.test(bow.__name__, frame=frame):
+                bpy.context.scene.frame_set(frame)
+                assert_same(obj, twin)

@@ -6,18 +6,18 @@ import bpy
 import numpy as np
 import pytest
 
-from scenes import add_tube, add_twin, bind, distance, evaluated_points, select, turn
+from scenes import add_tube, add_twin, bind, distance, evaluated_points, turn, update
 from supple.bridge import meshes
 from supple.settings.objects import settings_of
 from supple.tasks.skin.bind import bind as bind_meshes
 from supple.tasks.skin.bind import unbind
 
-EVALUATES = ("NODES", "PYTHON")
+pytestmark = pytest.mark.usefixtures("silent_handlers")
+by_both = pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
 
 
 def bend(armature: bpy.types.Object) -> None:
     turn(armature, "bone.1", (1.6, 0.0, 0.0))
-    bpy.context.view_layer.update()
 
 
 def add_wide_twin(obj: bpy.types.Object) -> bpy.types.Object:
@@ -28,72 +28,71 @@ def add_wide_twin(obj: bpy.types.Object) -> bpy.types.Object:
     return sleeve
 
 
-@pytest.mark.parametrize("evaluate", EVALUATES)
-def test_meshes_of_an_armature_share_its_centers(evaluate):
+@by_both
+def test_meshes_of_an_armature_share_its_centers():
     obj, armature = add_tube()
     bend(armature)
-    bind(obj, method="CENTERS", evaluate=evaluate)
+    bind(obj, method="CENTERS")
     alone = evaluated_points(obj)
     unbind([obj])
     add_wide_twin(obj)
-    bind(obj, method="CENTERS", evaluate=evaluate)
+    bind(obj, method="CENTERS")
     assert distance(evaluated_points(obj), alone) > 1e-3
 
 
-@pytest.mark.parametrize("evaluate", EVALUATES)
-def test_a_mesh_follows_the_weights_of_another(evaluate):
+@by_both
+def test_a_mesh_follows_the_weights_of_another():
     obj, armature = add_tube()
     sleeve = add_wide_twin(obj)
     bend(armature)
-    bind(obj, sleeve, method="CENTERS", evaluate=evaluate)
+    bind(obj, sleeve, method="CENTERS")
     before = evaluated_points(obj)
     group = sleeve.vertex_groups["bone.1"]
     group.add(list(range(len(sleeve.data.vertices) // 2)), 1.0, "REPLACE")
     sleeve.data.update()
-    bpy.context.view_layer.update()
-    bpy.context.view_layer.update()
+    update()
+    update()
     live = evaluated_points(obj)
     assert distance(live, before) > 1e-4
-    bind(obj, sleeve, method="CENTERS", evaluate=evaluate)
+    bind(obj, sleeve, method="CENTERS")
     assert distance(evaluated_points(obj), live) <= 1e-6
 
 
-@pytest.mark.parametrize("evaluate", EVALUATES)
-def test_a_bone_has_a_sharpness_of_its_own(evaluate):
+@by_both
+def test_a_bone_has_a_sharpness_of_its_own():
     obj, armature = add_tube()
     bend(armature)
     settings_of(obj).sharpness = 1.0
-    bind(obj, method="CENTERS", evaluate=evaluate)
+    bind(obj, method="CENTERS")
     sharp = evaluated_points(obj)
     settings_of(obj).sharpness = 0.0
-    bpy.context.view_layer.update()
+    update()
     round_ = evaluated_points(obj)
     assert distance(sharp, round_) > 1e-3
     for bone in armature.data.bones:
         bone.supple.has_sharpness, bone.supple.sharpness = True, 1.0
-    bpy.context.view_layer.update()
-    bpy.context.view_layer.update()
+    update()
+    update()
     assert distance(evaluated_points(obj), sharp) <= 1e-5
     for bone in armature.data.bones:
         bone.supple.has_sharpness = False
-    bpy.context.view_layer.update()
-    bpy.context.view_layer.update()
+    update()
+    update()
     assert distance(evaluated_points(obj), round_) <= 1e-5
     assert settings_of(obj).message == ""
 
 
-@pytest.mark.parametrize("evaluate", EVALUATES)
-def test_limits_are_chosen_while_bound(evaluate):
+@by_both
+def test_limits_are_chosen_while_bound():
     obj, armature = add_tube()
     bend(armature)
-    select(obj)
-    bind(obj, method="DLBNT", evaluate=evaluate)
+    bind(obj, method="DLBNT")
     free = evaluated_points(obj)
     settings_of(obj).contact = settings_of(obj).bulge_limit = 1.0
-    bpy.context.view_layer.update()
+    update()
     assert distance(evaluated_points(obj), free) > 1e-3
     settings_of(obj).contact = settings_of(obj).bulge_limit = 0.0
-    bpy.context.view_layer.update()
+    update()
     np.testing.assert_allclose(evaluated_points(obj), free, rtol=0, atol=1e-6)
 
 

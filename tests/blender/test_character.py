@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("silent_handlers")
 
 
 @pytest.fixture
-def character(scene: bpy.types.Scene) -> tuple[bpy.types.Object, bpy.types.Object, bpy.types.Object]:
+def character(built_groups: None) -> tuple[bpy.types.Object, bpy.types.Object, bpy.types.Object]:
     """Two tubes on one armature, bent, with the armature active."""
     body, armature = add_tube()
     sleeve = add_twin(body)
@@ -40,19 +40,21 @@ def bind_whole() -> set[str]:
     return bpy.ops.supple.bind(whole=True)
 
 
-@pytest.mark.parametrize("active", ["armature", "mesh", "pose"])
-def test_meshes_are_those_of_the_armature(character, active):
+def test_meshes_are_those_of_the_armature(character, subtests):
     body, sleeve, armature = character
     other, _ = add_tube()
     other.name = "Other"
-    select(body if active == "mesh" else armature)
-    if active == "pose":
-        bpy.ops.object.mode_set(mode="POSE")
-    assert list_meshes(bpy.context) == sorted([body, sleeve], key=lambda obj: obj.name)
-    assert find_shown(bpy.context) in (body, sleeve)
-    bpy.context.scene.supple_character.index = bpy.data.objects.find("Sleeve")
-    assert find_shown(bpy.context) == sleeve
-    assert (bpy.context.active_object == sleeve) == (active == "mesh")
+    for active in ("armature", "mesh", "pose"):
+        with subtests.test(active):
+            bpy.context.scene.supple_character.index = bpy.data.objects.find("Tube")
+            select(body if active == "mesh" else armature)
+            if active == "pose":
+                bpy.ops.object.mode_set(mode="POSE")
+            assert list_meshes(bpy.context) == sorted([body, sleeve], key=lambda obj: obj.name)
+            assert find_shown(bpy.context) in (body, sleeve)
+            bpy.context.scene.supple_character.index = bpy.data.objects.find("Sleeve")
+            assert find_shown(bpy.context) == sleeve
+            assert (bpy.context.active_object == sleeve) == (active == "mesh")
 
 
 def test_settings_go_to_what_is_ticked(character):
@@ -124,8 +126,10 @@ def test_unbind_is_for_what_is_ticked(character):
     assert not settings_of(sleeve).is_bound
 
 
-def bind_by(character, evaluate: str) -> tuple[bpy.types.Object, np.ndarray, np.ndarray]:
-    """The first mesh, and its points by Blender's own modifier and by Supple."""
+@pytest.mark.versions
+@pytest.mark.parametrize("evaluate", ["NODES", "PYTHON"])
+def test_flip(character, evaluate, tmp_path, monkeypatch, subtests):
+    """There and back; and characters are deformed once after what is done while they are flipped."""
     body, sleeve, _ = character
     bpy.context.view_layer.update()
     linear = evaluated_points(body)
@@ -133,43 +137,39 @@ def bind_by(character, evaluate: str) -> tuple[bpy.types.Object, np.ndarray, np.
         settings_of(obj).evaluate = evaluate
     bind_whole()
     bpy.context.view_layer.update()
-    return body, linear, evaluated_points(body)
-
-
-@pytest.mark.parametrize("evaluate", ["NODES", "PYTHON"])
-def test_flip_there_and_back(character, evaluate, monkeypatch):
-    body, linear, supple = bind_by(character, evaluate)
+    supple = evaluated_points(body)
     assert distance(linear, supple) > 1e-3
-    read = []
-    monkeypatch.setattr(tasks_character, "read_rest", lambda *arguments: read.append(arguments))
-    assert bpy.ops.supple.flip() == {"FINISHED"}
-    np.testing.assert_array_equal(evaluated_points(body), linear)
-    assert supple_modifier(body).show_render
-    assert not armature_modifier(body).show_render
-    bpy.ops.supple.flip()
-    bpy.context.view_layer.update()
-    assert not read  # that would take longer than all else
-    np.testing.assert_allclose(evaluated_points(body), supple, rtol=0, atol=1e-6)
 
+    def assert_shows(expected: np.ndarray) -> None:
+        bpy.context.view_layer.update()
+        np.testing.assert_allclose(evaluated_points(body), expected, rtol=0, atol=1e-6)
+        assert settings_of(body).message == ""
 
-@pytest.mark.parametrize("evaluate", ["NODES", "PYTHON"])
-@pytest.mark.parametrize("after", ["save", "bind", "unbind"])
-def test_flipped_characters_are_deformed_once_after(character, evaluate, after, tmp_path):
-    body, linear, supple = bind_by(character, evaluate)
-    bpy.ops.supple.flip()
-    if after == "save":
+    with subtests.test("back"), monkeypatch.context() as patch:
+        read = []
+        patch.setattr(tasks_character, "read_rest", lambda *arguments: read.append(arguments))
+        assert bpy.ops.supple.flip() == {"FINISHED"}
+        np.testing.assert_array_equal(evaluated_points(body), linear)
+        assert supple_modifier(body).show_render
+        assert not armature_modifier(body).show_render
+        bpy.ops.supple.flip()
+        assert_shows(supple)
+        assert not read  # that would take longer than all else
+    with subtests.test("saved"):
+        bpy.ops.supple.flip()
         bpy.ops.wm.save_mainfile(filepath=str(tmp_path / "flipped.blend"))
         assert distance(rest_points(body), evaluated_points(body)) > 0.1
-        if supple_modifier(body).show_viewport is False:
+        if not supple_modifier(body).show_viewport:
             bpy.ops.supple.flip()
-    elif after == "bind":
+        assert_shows(supple)
+    with subtests.test("bound anew"):
+        bpy.ops.supple.flip()
         bind_whole()
-    else:
+        assert_shows(supple)
+    with subtests.test("unbound"):
+        bpy.ops.supple.flip()
         bpy.ops.supple.unbind(whole=True)
-    bpy.context.view_layer.update()
-    expected = linear if after == "unbind" else supple
-    np.testing.assert_allclose(evaluated_points(body), expected, rtol=0, atol=1e-6)
-    assert settings_of(body).message == ""
+        assert_shows(linear)
 
 
 def test_the_panel_shows_all_of_it_for_an_armature(character):
@@ -188,6 +188,7 @@ def test_the_panel_shows_all_of_it_for_an_armature(character):
     assert module.find_icon(body) == "CHECKMARK"
 
 
+@pytest.mark.versions
 def test_make_supple_weights_what_has_no_weights(character):
     """A mesh with weights keeps them; one without gets some; one that nothing deforms yet is given a modifier, too."""
     body, sleeve, armature = character
@@ -234,7 +235,7 @@ def test_bakes_are_of_what_is_ticked(character, kind, tmp_path, capfd):
     assert [settings_of(obj).bake != "NONE" for obj in (body, sleeve, other)] == [True, True, False]
     bpy.context.view_layer.update()
     np.testing.assert_allclose(evaluated_points(body), posed, rtol=0, atol=1e-5)
-    if kind == "bake_cache":
+    if options:
         assert sorted(path.name for path in tmp_path.glob("*.pc2")) == ["hero_Sleeve.pc2", f"hero_{body.name}.pc2"]
     bpy.ops.supple.clear_bake(whole=True)
     assert {settings_of(obj).bake for obj in (body, sleeve, other)} == {"NONE"}

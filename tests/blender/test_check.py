@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import bpy
 import numpy as np
@@ -10,7 +9,8 @@ import pytest
 from scenes_cli import DONE, FAILED, main, own_output
 
 from panels import draw
-from scenes import add_tube, animate_tube, reset, select
+from scenes import add_tube, animate_tube, reset, save, select
+from supple.bridge import pictures
 from supple.deformers import SkinningError
 from supple.settings.objects import settings_of
 from supple.tasks.actions import list_actions
@@ -59,6 +59,7 @@ def test_frames_of_the_scene_are_those_that_are_played(tube):
     assert checked.poses[1].rest_to_pose[1] == pytest.approx(expected, abs=1e-5)
 
 
+@pytest.mark.versions
 def test_other_actions_of_the_armature_are_checked_and_those_of_others_are_not(tube):
     armature = tube.find_armature()
     playing = armature.animation_data.action
@@ -71,6 +72,7 @@ def test_other_actions_of_the_armature_are_checked_and_those_of_others_are_not(t
     assert set(found) == {playing, armature.animation_data.action}
 
 
+@pytest.mark.versions
 def test_an_action_that_is_in_the_file_alone_is_checked(tube):
     armature = tube.find_armature()
     action = armature.animation_data.action
@@ -85,7 +87,7 @@ def test_an_action_that_is_in_the_file_alone_is_checked(tube):
 
 
 def test_nothing_of_the_file_is_changed(tube):
-    bind([tube], "CENTERS")
+    bind([tube], "CENTERS", "PYTHON")
     scene, armature = bpy.context.scene, tube.find_armature()
     scene.frame_set(3)
     armature.pose.bones[1].rotation_quaternion = (0.9, 0.1, 0.2, 0.3)
@@ -99,7 +101,7 @@ def test_nothing_of_the_file_is_changed(tube):
 
 
 def test_linear_blending_collapses_where_dual_quaternions_do_not(tube):
-    _, measured, faults = check(tube, angle=np.radians(150.0))
+    checked, measured, faults = check(tube, angle=np.radians(150.0))
     linear, dual = (measured[0].extremes[method].values[COLLAPSE] for method in ("SSD", "DLB"))
     assert np.nanmin(linear) < 0.2 < 0.6 < np.nanmin(dual)
     collapsed = [fault for fault in faults if fault.kind == COLLAPSE]
@@ -107,10 +109,11 @@ def test_linear_blending_collapses_where_dual_quaternions_do_not(tube):
     assert collapsed[0].method == "SSD"
     assert collapsed[0].others["DLB"] > collapsed[0].value
     assert collapsed[0].pose.bends[0].direction.startswith("twist")
+    json.dumps(describe_check(checked, measured, faults), allow_nan=False)
 
 
 def test_the_method_in_use_is_judged(tube):
-    bind([tube], "DLB")
+    bind([tube], "DLB", "PYTHON")
     _, measured, faults = check(tube, angle=np.radians(150.0))
     assert measured[0].method == "DLB"
     assert not [fault for fault in faults if fault.kind == COLLAPSE]
@@ -139,25 +142,20 @@ def spoil(tube, kind: str) -> set[int]:
     return set(chosen)
 
 
-MISTAKES = (UNWEIGHTED, FAR, UNBLENDED)
+def kinds_found(tube) -> set[str]:
+    return {fault.kind for fault in check(tube)[2]}
 
 
-@pytest.mark.parametrize("kind", MISTAKES)
-def test_mistakes_in_weights(tube, kind):
-    assert kind not in {fault.kind for fault in check(tube)[2]}
+@pytest.mark.parametrize("kind", [UNWEIGHTED, FAR, UNBLENDED])
+def test_mistakes_in_weights_are_found_and_mended(tube, kind):
+    assert kind not in kinds_found(tube)
     chosen = spoil(tube, kind)
     found = [fault for fault in check(tube)[2] if fault.kind == kind]
     assert found
     assert chosen <= set(found[0].vertices)
-
-
-@pytest.mark.parametrize("kind", MISTAKES)
-def test_mistakes_are_mended(tube, kind):
-    spoil(tube, kind)
-    for fault in check(tube)[2]:
-        if fault.kind == kind:
-            assert fix_finding(tube, fault)
-    assert kind not in {fault.kind for fault in check(tube)[2]}
+    for fault in found:
+        assert fix_finding(tube, fault)
+    assert kind not in kinds_found(tube)
 
 
 def test_a_joint_that_collapses_is_bound_by_the_default_method(tube):
@@ -210,6 +208,11 @@ def test_shown_frames_are_those_of_the_action(tube):
     settings.active = [line.text for line in settings.findings].index("far: 1")
     assert press("check_show") == {"FINISHED"}
     assert sum(vertex.select for vertex in tube.data.vertices) == 1
+    data = tube.find_armature().animation_data
+    checked, data.action = data.action, None
+    settings.active = ["COLLAPSE" in line.key for line in settings.findings].index(True)
+    assert press("check_show") == {"FINISHED"}
+    assert (data.action, bpy.context.scene.frame_current) == (checked, 8)
 
 
 def test_dismissed_faults_stay_away_and_come_back(tube):
@@ -231,11 +234,15 @@ def test_fix_marks_the_line(tube):
     assert settings.findings[settings.active].is_mended
 
 
-def test_another_file_has_no_report(tube):
+def test_a_report_of_another_character_or_file_is_not_used(tube):
     settings = run_check(tube)
     assert settings.findings
     settings.heat = "STRETCH"
     name = tube.find_armature().name
+    _, armature = add_tube(rings=6, sides=6)
+    select(armature)
+    assert not bpy.ops.supple.check_show.poll()
+    assert "supple.check_fix" not in draw("VIEW3D_PT_supple_check")
     reset()
     _, armature = add_tube(rings=6, sides=6)
     assert armature.name == name
@@ -245,14 +252,6 @@ def test_another_file_has_no_report(tube):
     assert not bpy.ops.supple.check_show.poll()
 
 
-def test_a_report_of_another_character_is_not_used(tube):
-    run_check(tube)
-    _, armature = add_tube(rings=6, sides=6)
-    select(armature)
-    assert not bpy.ops.supple.check_show.poll()
-    assert "supple.check_fix" not in draw("VIEW3D_PT_supple_check")
-
-
 def test_a_mesh_that_cannot_be_checked_is_named(tube):
     box = bpy.data.objects.new("Box", bpy.data.meshes.new("Box"))
     checked = prepare([tube, box], Options(use_actions=False))
@@ -260,15 +259,14 @@ def test_a_mesh_that_cannot_be_checked_is_named(tube):
     assert "parent it to an armature" in checked.refused["Box"]
     with pytest.raises(SkinningError, match="Nothing to check"):
         prepare([box], Options())
-
-
-def test_two_characters_are_refused(tube):
     other, _ = add_tube(rings=6, sides=6)
     with pytest.raises(SkinningError, match="2 armatures"):
         prepare([tube, other], Options())
 
 
-def test_a_sheet_is_a_picture_and_leaves_nothing(tube, tmp_path):
+@pytest.mark.versions
+def test_a_sheet_is_a_picture_and_leaves_nothing(tube, tmp_path, monkeypatch):
+    monkeypatch.setattr(pictures, "SAMPLES", 1)
     checked, measured, _ = check(tube, angle=np.radians(100.0), methods=("SSD", "DLB"))
     kinds = ("scenes", "objects", "meshes", "curves", "materials", "cameras", "lights", "worlds", "images")
     before = {name: len(getattr(bpy.data, name)) for name in kinds}
@@ -281,27 +279,16 @@ def test_a_sheet_is_a_picture_and_leaves_nothing(tube, tmp_path):
 
 
 def test_compare_writes_json_and_lists_faults(tube, tmp_path, capsys):
-    path = tmp_path / "tube.blend"
-    bpy.ops.wm.save_as_mainfile(filepath=str(path))
-    assert main("compare", path, "--bend", "150", "--json", tmp_path / "out.json", "--methods", "DLB") == DONE
+    path, written = save(tmp_path / "tube.blend"), tmp_path / "out.json"
+    assert main("compare", path, "--bend", "150", "--json", written, "--methods", "DLB") == DONE
     out = own_output(capsys.readouterr().out)
     assert "collapses to" in out[0]
-    written = json.loads(Path(tmp_path, "out.json").read_text(encoding="utf-8"))
-    assert written["meshes"][0]["methods"] == ["SSD", "DLB"]
-    assert written["faults"][0]["kind"] == "collapse"
-    joints = written["meshes"][0]["joints"]
+    found = json.loads(written.read_text(encoding="utf-8"))
+    assert found["meshes"][0]["methods"] == ["SSD", "DLB"]
+    assert found["faults"][0]["kind"] == "collapse"
+    joints = found["meshes"][0]["joints"]
     assert {"collapse", "bulge", "tear", "overlap"} >= set(joints[1]["methods"]["DLB"])
-
-
-def test_compare_takes_frames(tube, tmp_path, capsys):
-    path = tmp_path / "tube.blend"
-    bpy.ops.wm.save_as_mainfile(filepath=str(path))
-    assert main("compare", path, "--frames", "1-7:3", "--json", tmp_path / "out.json") == DONE
-    assert json.loads(Path(tmp_path, "out.json").read_text(encoding="utf-8"))["poses"] == 3
+    assert main("compare", path, "--frames", "1-7:3", "--json", written) == DONE
+    assert json.loads(written.read_text(encoding="utf-8"))["poses"] == 3
     assert main("compare", path, "--object", "Nobody") == FAILED
     assert "There is no object 'Nobody'" in capsys.readouterr().err
-
-
-def test_a_check_in_plain_data_is_json(tube):
-    checked, measured, faults = check(tube, angle=np.radians(150.0))
-    json.dumps(describe_check(checked, measured, faults), allow_nan=False)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +19,7 @@ import pytest
 from scenes_cli import DONE, FAILED, FRAMES, USAGE, add_character, assert_refused, main, own_output, start
 from scenes_methods import BLEND_KEYS
 
-from scenes import (
-    add_tube,
-    bind,
-    distance,
-    points_at,
-    save,
-    supple_modifier,
-    without_blenders_own,
-)
+from scenes import add_tube, bind, distance, points_at, save, supple_modifier, without_blenders_own
 from supple.bridge.point_caches import read_samples
 from supple.nodes.groups import is_deformation
 from supple.settings.objects import settings_of
@@ -116,8 +109,10 @@ def test_another_process_fails_with_the_same_codes(tmp_path):
 
 
 def test_info_as_json(plain_file, capsys):
+    before = plain_file.read_bytes()
     capsys.readouterr()
     assert main("info", plain_file, "--json") == DONE
+    assert plain_file.read_bytes() == before
     captured = capsys.readouterr()
     told = json.loads(captured.out)
     assert captured.err == ""
@@ -169,36 +164,34 @@ def test_info_tells_what_is_bound_and_baked_and_what_cannot_be(tmp_path, capsys)
     assert len(lines) == 3
 
 
-def test_info_changes_nothing(bound_file):
-    before = bound_file.read_bytes()
-    assert main("info", bound_file) == DONE
-    assert bound_file.read_bytes() == before
-
-
 # bind
 
 
-@pytest.mark.parametrize("method", BLEND_KEYS)
-def test_bind_saves_a_file_that_is_live(tmp_path, plain_file, method):
+@pytest.mark.versions
+def test_bind_saves_a_file_that_is_live(tmp_path, plain_file, subtests):
     before = plain_file.read_bytes()
-    assert main("bind", plain_file, "--object", "Tube", "--method", method, "--output", tmp_path / "new.blend") == DONE
-    assert plain_file.read_bytes() == before
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "new.blend"))
-    obj = bpy.data.objects["Tube"]
-    assert (settings_of(obj).is_bound, settings_of(obj).method) == (True, method)
-    assert supple_modifier(obj).show_viewport
-    points = [points_at(obj, frame) for frame in FRAMES]
-    assert_same(live_points(plain_file, method), points)
+    for method, *words in (*((method,) for method in BLEND_KEYS), ("DLBNT", "--evaluate", "python")):
+        with subtests.test(" ".join((method, *words))):
+            new = tmp_path / "new.blend"
+            assert main("bind", plain_file, "--object", "Tube", "--method", method, *words, "--output", new) == DONE
+            assert plain_file.read_bytes() == before
+            bpy.ops.wm.open_mainfile(filepath=str(new))
+            obj = bpy.data.objects["Tube"]
+            evaluate = "PYTHON" if words else "NODES"
+            settings = settings_of(obj)
+            assert (settings.is_bound, settings.method, settings.evaluate) == (True, method, evaluate)
+            assert supple_modifier(obj).show_viewport
+            assert is_deformation(supple_modifier(obj).node_group) == (evaluate == "NODES")
+            points = [points_at(obj, frame) for frame in FRAMES]
+            assert_same(live_points(plain_file, method), points)
 
 
-def test_bind_takes_the_order(tmp_path, plain_file):
+def test_bind_takes_the_choices_of_a_method(tmp_path, plain_file):
     assert main("bind", plain_file, "--method", "DLBNT", "--order", "HG", "--output", tmp_path / "new.blend") == DONE
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "new.blend"))
     settings = settings_of(bpy.data.objects["Tube"])
     assert (settings.method, settings.order) == ("DLBNT", "HG")
 
-
-def test_bind_takes_the_choices_of_centers(tmp_path, plain_file):
     given = ("--sharpness", "0.6", "--bulge-limit", "0", "--contact", "0.75")
     assert main("bind", plain_file, "--method", "CENTERS", *given, "--output", tmp_path / "new.blend") == DONE
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "new.blend"))
@@ -207,108 +200,55 @@ def test_bind_takes_the_choices_of_centers(tmp_path, plain_file):
     assert chosen == ("CENTERS", pytest.approx(0.6), 0.0, 0.75)
 
 
-@pytest.mark.parametrize(
-    ("given", "problem"),
-    [
-        (("--method", "SSD", "--sharpness", "0.5"), "SSD has no sharpness to choose"),
-        (("--sharpness", "1.5"), "Sharpness is 1.5: choose 0 to 1"),
-        (("--method", "DLB", "--contact", "nan"), "Contact is nan: choose 0 to 1"),
-    ],
-)
-def test_bind_refuses_choices_that_there_are_not(tmp_path, plain_file, capsys, given, problem):
-    assert main("bind", plain_file, *given, "--output", tmp_path / "new.blend") == FAILED
-    assert problem in capsys.readouterr().err
-    assert not (tmp_path / "new.blend").exists()
-
-
-@pytest.mark.parametrize("evaluate", ("nodes", "python"))
-def test_bind_takes_what_evaluates(tmp_path, plain_file, capsys, evaluate):
-    capsys.readouterr()
-    code = main("bind", plain_file, "--method", "DLBNT", "--evaluate", evaluate, "--output", tmp_path / "new.blend")
-    assert code == DONE
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "new.blend"))
-    obj = bpy.data.objects["Tube"]
-    assert settings_of(obj).evaluate == evaluate.upper()
-    assert is_deformation(supple_modifier(obj).node_group) == (evaluate == "nodes")
-    points = [points_at(obj, frame) for frame in FRAMES]
-    assert_same(live_points(plain_file, "DLBNT"), points)
-
-
-@pytest.mark.parametrize("named", ((), ("Tube",), ("Tube", "Tube.001")))
-def test_bind_takes_the_objects_that_are_named_or_all(tmp_path, named):
+def test_bind_takes_the_objects_that_are_named_or_all(tmp_path):
     names = [add_character().name, add_character().name]
     bpy.context.scene.collection.objects.link(bpy.data.objects.new("Prop", bpy.data.meshes.new("Prop")))
     file = save(tmp_path / "two.blend")
-    chosen = [text for name in named for text in ("--object", name)]
-    assert main("bind", file, *chosen, "--output", tmp_path / "new.blend") == DONE
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "new.blend"))
-    assert [obj.name for obj in bpy.data.objects if settings_of(obj).is_bound] == list(named or names)
-
-
-def test_bind_writes_nothing_where_one_cannot_be_bound(tmp_path, capsys):
-    add_character()
-    add_tube(rings=12, sides=8)[0].vertex_groups.clear()
-    file = save(tmp_path / "two.blend")
-    capsys.readouterr()
-    code = main("bind", file, "--output", tmp_path / "new.blend")
-    assert_refused(code, capsys.readouterr(), "'Tube.001' has no vertex groups")
-    assert not (tmp_path / "new.blend").exists()
-
-
-def test_bind_without_a_character(tmp_path, capsys):
-    file = save(tmp_path / "empty.blend")
-    capsys.readouterr()
-    code = main("bind", file, "--output", tmp_path / "new.blend")
-    assert_refused(code, capsys.readouterr(), "Nothing to bind")
+    for named in ((), ("Tube",), ("Tube", "Tube.001")):
+        chosen = [text for name in named for text in ("--object", name)]
+        assert main("bind", file, *chosen, "--method", "SSD", "--output", tmp_path / "new.blend") == DONE
+        bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "new.blend"))
+        assert [obj.name for obj in bpy.data.objects if settings_of(obj).is_bound] == list(named or names)
 
 
 # bake and join
 
 
-@pytest.mark.parametrize("step", (1, 2))
-def test_two_ranges_join_to_the_bytes_of_one(tmp_path, bound_file, step):
-    for name, frames in (("late", "5-8"), ("early", "1-4"), ("whole", "1-8")):
-        frames = frames if step == 1 else f"{frames}:{step}"
-        assert main("bake", bound_file, "--object", "Tube", "--frames", frames, "--output", tmp_path / name) == DONE
-    assert main("join", tmp_path / "early", tmp_path / "late", "--output", tmp_path / "joined") == DONE
-    assert (tmp_path / "joined").read_bytes() == (tmp_path / "whole").read_bytes()
-    assert_same(live_points(bound_file, "DLB")[::step], list(read_samples(tmp_path / "whole")))
+def test_bake_by_a_method_whatever_the_file_is_bound_by(tmp_path, plain_file, subtests, capsys):
+    bound_file = tmp_path / "bound.blend"
+    assert main("bind", plain_file, "--method", "DLB", "--output", bound_file) == DONE
+    for file, method in product((plain_file, bound_file), BLEND_KEYS):
+        with subtests.test(f"{file.stem} {method}"):
+            capsys.readouterr()
+            assert main("bake", file, "--object", "Tube", "--method", method, "--output", tmp_path / "a.pc2") == DONE
+            captured = capsys.readouterr()
+            assert (captured.out, captured.err) == ("", "Progress: 100.0%\n")
+            assert_same(live_points(file, method), list(read_samples(tmp_path / "a.pc2")))
 
 
-@pytest.mark.parametrize("method", BLEND_KEYS)
-@pytest.mark.parametrize("source", ("plain_file", "bound_file"))
-def test_bake_by_a_method_whatever_the_file_is_bound_by(tmp_path, request, source, method, capsys):
-    file = request.getfixturevalue(source)
-    capsys.readouterr()
-    assert main("bake", file, "--object", "Tube", "--method", method, "--output", tmp_path / "a.pc2") == DONE
-    captured = capsys.readouterr()
-    assert (captured.out, captured.err) == ("", "Progress: 100.0%\n")
-    assert_same(live_points(file, method), list(read_samples(tmp_path / "a.pc2")))
+def test_frames_of_a_bake(tmp_path, bound_file, subtests):
+    for text, frames in (("3", [3]), ("3-3", [3]), ("3-4:2", [3]), ("-3--1", [-3, -2, -1]), ("1-8:3", [1, 4, 7])):
+        with subtests.test(text):
+            words = ("--object", "Tube", f"--frames={text}", "--output", tmp_path / "a.pc2")
+            assert main("bake", bound_file, *words) == DONE
+            samples = list(read_samples(tmp_path / "a.pc2"))
+            bpy.ops.wm.open_mainfile(filepath=str(bound_file))
+            for frame, points in zip(frames, samples, strict=True):
+                assert distance(points_at(bpy.data.objects["Tube"], frame), points) <= TOLERANCE
 
 
-@pytest.mark.parametrize("text", ("3", "3-3", "3-4:2"))
-def test_a_single_frame(tmp_path, bound_file, text):
-    assert main("bake", bound_file, "--object", "Tube", "--frames", text, "--output", tmp_path / "a.pc2") == DONE
-    (points,) = read_samples(tmp_path / "a.pc2")
-    assert distance(live_points(bound_file, "DLB")[2], points) <= TOLERANCE
-
-
-def test_frames_before_zero(tmp_path, bound_file):
-    assert main("bake", bound_file, "--object", "Tube", "--frames=-3--1", "--output", tmp_path / "a.pc2") == DONE
-    assert len(list(read_samples(tmp_path / "a.pc2"))) == 3
-
-
-@pytest.mark.parametrize("folder", ("", "elsewhere"))
-def test_bake_and_save_a_file_that_plays_the_cache(tmp_path, plain_file, folder):
-    (tmp_path / folder).mkdir(exist_ok=True)
-    cache, new = tmp_path / "a.pc2", tmp_path / folder / "new.blend"
-    assert main("bake", plain_file, "--object", "Tube", "--method", "DLBNT", "--output", cache, "--save", new) == DONE
-    bpy.ops.wm.open_mainfile(filepath=str(new))
-    obj = bpy.data.objects["Tube"]
-    assert settings_of(obj).bake == "PC2"
-    assert not supple_modifier(obj).show_render
-    points = [points_at(obj, frame) for frame in FRAMES]
-    assert_same(live_points(plain_file, "DLBNT"), points)
+def test_bake_and_save_a_file_that_plays_the_cache(tmp_path, plain_file):
+    for folder in ("", "elsewhere"):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        cache, new = tmp_path / "a.pc2", tmp_path / folder / "new.blend"
+        words = ("--object", "Tube", "--method", "DLBNT", "--output", cache, "--save", new)
+        assert main("bake", plain_file, *words) == DONE
+        bpy.ops.wm.open_mainfile(filepath=str(new))
+        obj = bpy.data.objects["Tube"]
+        assert settings_of(obj).bake == "PC2"
+        assert not supple_modifier(obj).show_render
+        points = [points_at(obj, frame) for frame in FRAMES]
+        assert_same(live_points(plain_file, "DLBNT"), points)
 
 
 def test_bake_to_shape_keys(tmp_path, plain_file):
@@ -334,21 +274,22 @@ def bare(tmp_path: Path) -> Path:
     return save(tmp_path / "bare.blend")
 
 
-@pytest.mark.parametrize("method", ("solid", "surface", "biharmonic", "bbw"))
-def test_weights_are_saved_and_told_as_json(tmp_path, bare, method, capsys):
-    capsys.readouterr()
+def test_weights_are_saved_and_told_as_json(tmp_path, bare, subtests, capsys):
     new = tmp_path / "new.blend"
-    assert main("weights", bare, "--method", method, "--limit", 1, "--output", new, "--report", "json") == DONE
-    captured = capsys.readouterr()
-    assert captured.err == ""
-    told = json_in(captured.out)
-    (one,) = told.pop("armatures")
-    assert told == {"file": str(new), "method": method, "mode": "replace"}
-    assert (one["armature"], one["bones"], one["bones_without_weights"]) == ("Rig", 3, [])
-    assert one["objects"] == [{"name": "Tube", "vertices": 96, "weighted": 96}]
-    bpy.ops.wm.open_mainfile(filepath=str(new))
-    counts = [len(vertex.groups) for vertex in bpy.data.objects["Tube"].data.vertices]
-    assert set(counts) == {1}
+    for method in ("solid", "surface", "bbw"):
+        with subtests.test(method):
+            capsys.readouterr()
+            assert main("weights", bare, "--method", method, "--limit", 1, "--output", new, "--report", "json") == DONE
+            captured = capsys.readouterr()
+            assert captured.err == ""
+            told = json_in(captured.out)
+            (one,) = told.pop("armatures")
+            assert told == {"file": str(new), "method": method, "mode": "replace"}
+            assert (one["armature"], one["bones"], one["bones_without_weights"]) == ("Rig", 3, [])
+            assert one["objects"] == [{"name": "Tube", "vertices": 96, "weighted": 96}]
+            bpy.ops.wm.open_mainfile(filepath=str(new))
+            counts = [len(vertex.groups) for vertex in bpy.data.objects["Tube"].data.vertices]
+            assert set(counts) == {1}
 
 
 def test_weights_are_told_as_text(tmp_path, bare, capsys):
@@ -386,43 +327,16 @@ def test_weights_take_the_armature_that_is_named(tmp_path, capsys):
     assert bpy.data.objects["Tube"].modifiers[0].object == bpy.data.objects["Rig.001"]
 
 
-@pytest.mark.parametrize("mode", ("add", "unweighted"))
-def test_weights_take_the_mode(tmp_path, mode):
+def test_weights_take_the_mode(tmp_path):
     obj, _ = add_tube(rings=12, sides=8)
     obj.vertex_groups.clear()
     obj.vertex_groups.new(name="bone.2").add(list(range(8)), 1.0, "REPLACE")
     file = save(tmp_path / "some.blend")
-    assert main("weights", file, "--mode", mode, "--output", tmp_path / "new.blend") == DONE
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "new.blend"))
-    obj = bpy.data.objects["Tube"]
-    weight = next(one.weight for one in obj.data.vertices[0].groups if obj.vertex_groups[one.group].name == "bone.2")
-    assert weight == pytest.approx({"add": 0.5, "unweighted": 1.0}[mode], abs=0.05)
-    assert all(vertex.groups for vertex in obj.data.vertices)
-
-
-def test_weights_of_what_is_no_mesh(tmp_path, plain_file, capsys):
-    capsys.readouterr()
-    code = main("weights", plain_file, "--object", "Rig", "--output", tmp_path / "new.blend")
-    assert_refused(code, capsys.readouterr(), "'Rig' is not a mesh of the scene: choose one of Tube")
-
-
-def test_weights_of_what_is_no_armature(tmp_path, plain_file, capsys):
-    for name, problem in (("Tube", "'Tube' is not an armature of the scene"), ("Hero", "There is no object 'Hero'")):
-        capsys.readouterr()
-        code = main("weights", plain_file, "--object", "Tube", "--armature", name, "--output", tmp_path / "new.blend")
-        assert_refused(code, capsys.readouterr(), f"{problem}: choose one of Rig")
-    assert not (tmp_path / "new.blend").exists()
-
-
-def test_weights_without_a_mesh(tmp_path, capsys):
-    file = save(tmp_path / "empty.blend")
-    capsys.readouterr()
-    code = main("weights", file, "--output", tmp_path / "new.blend")
-    assert_refused(
-        code,
-        capsys.readouterr(),
-        "No mesh has an Armature modifier",
-        "name the meshes to weight with --object",
-        "--armature",
-    )
-    assert not (tmp_path / "new.blend").exists()
+    for mode, expected in (("add", 0.5), ("unweighted", 1.0)):
+        assert main("weights", file, "--mode", mode, "--output", tmp_path / "new.blend") == DONE
+        bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "new.blend"))
+        obj = bpy.data.objects["Tube"]
+        number = obj.vertex_groups["bone.2"].index
+        (weight,) = (one.weight for one in obj.data.vertices[0].groups if one.group == number)
+        assert weight == pytest.approx(expected, abs=0.05)
+        assert all(vertex.groups for vertex in obj.data.vertices)

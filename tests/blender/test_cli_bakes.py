@@ -11,11 +11,9 @@ import bpy
 import pytest
 from scenes_cli import DONE, FAILED, add_character, assert_refused, main, own_output
 
-from scenes import add_twin, bind, evaluated_points, points_at, reset, save
+from scenes import add_twin, armature_modifier, bind, evaluated_points, points_at, save
 from supple.bridge.point_caches import read_samples
 from supple.cli import messages
-
-pytestmark = pytest.mark.usefixtures("built_groups_if_evaluated")
 
 NAMES = ("Tube", "Left Sleeve", "Shoe")
 
@@ -30,15 +28,8 @@ def add_characters() -> list[bpy.types.Object]:
 
 
 @pytest.fixture
-def plain(tmp_path) -> Path:
-    """A file with three meshes of one armature, none bound."""
-    add_characters()
-    return save(tmp_path / "plain.blend")
-
-
-@pytest.fixture
 def bound(tmp_path) -> Path:
-    """The same, all bound but the shoe."""
+    """A file with three meshes of one armature, all bound but the shoe."""
     bind(*add_characters()[:2], method="DLB")
     return save(tmp_path / "bound.blend")
 
@@ -53,27 +44,24 @@ def list_caches(folder: Path) -> list[str]:
     return sorted(name for name in os.listdir(folder) if name.endswith(".pc2"))
 
 
-@pytest.mark.parametrize(
-    ("chosen", "files"),
-    (
-        (("--all",), ["Left_Sleeve.pc2", "Tube.pc2"]),
-        (("--object", "Left Sleeve", "--object", "Tube"), ["Left_Sleeve.pc2", "Tube.pc2"]),
-        (("--all", "--method", "SSD"), ["Left_Sleeve.pc2", "Shoe.pc2", "Tube.pc2"]),
-        (("--object", "Tube", "--object", "Shoe", "--method", "SSD"), ["Shoe.pc2", "Tube.pc2"]),
-    ),
-    ids=" ".join,
-)
-def test_several_meshes_go_to_a_folder(tmp_path, bound, chosen, files):
-    assert main("bake", bound, *chosen, "--output", tmp_path / "new") == DONE
-    assert list_caches(tmp_path / "new") == files
-    for name in NAMES:
-        path = tmp_path / "new" / f"{name.replace(' ', '_')}.pc2"
-        if path.exists():
-            assert path.read_bytes() == alone(
-                bound, name, tmp_path / "alone.pc2", *chosen[-2:] if "SSD" in chosen else ()
-            )
-            described = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
-            assert (described["object"], described["frames"]) == (name, [1, 8, 1])
+def test_several_meshes_go_to_a_folder(tmp_path, bound, subtests):
+    for number, (chosen, files) in enumerate(
+        (
+            (("--all",), ["Left_Sleeve.pc2", "Tube.pc2"]),
+            (("--object", "Left Sleeve", "--object", "Tube"), ["Left_Sleeve.pc2", "Tube.pc2"]),
+            (("--all", "--method", "SSD"), ["Left_Sleeve.pc2", "Shoe.pc2", "Tube.pc2"]),
+            (("--object", "Tube", "--object", "Shoe", "--method", "SSD"), ["Shoe.pc2", "Tube.pc2"]),
+        )
+    ):
+        with subtests.test(" ".join(chosen)):
+            folder, method = tmp_path / str(number), chosen[-2:] if "SSD" in chosen else ()
+            assert main("bake", bound, *chosen, "--output", folder) == DONE
+            assert list_caches(folder) == files
+            for file in files:
+                described = json.loads((folder / file).with_suffix(".json").read_text(encoding="utf-8"))
+                assert (described["object"].replace(" ", "_") + ".pc2", described["frames"]) == (file, [1, 8, 1])
+                baked = alone(bound, described["object"], tmp_path / "alone.pc2", *method)
+                assert (folder / file).read_bytes() == baked
 
 
 def test_the_only_bound_mesh_needs_no_name(tmp_path, bound_file):
@@ -83,31 +71,17 @@ def test_the_only_bound_mesh_needs_no_name(tmp_path, bound_file):
     assert (tmp_path / "folder" / "Tube.pc2").read_bytes() == (tmp_path / "a.pc2").read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    (
+def test_meshes_that_cannot_be_chosen(tmp_path, bound, subtests, capsys):
+    for options, message in (
         ((), "2 meshes can be baked, Left Sleeve, Tube: give --all, or --object with one of them"),
         (("--method", "SSD"), "3 meshes can be baked, Left Sleeve, Shoe, Tube: give --all"),
         (("--object", "Shoe", "--object", "Tube"), "'Shoe' is not bound: give --method"),
         (("--object", "Hat", "--object", "Tube"), "There is no object 'Hat'"),
-    ),
-)
-def test_meshes_that_cannot_be_chosen(tmp_path, bound, options, message, capsys):
-    capsys.readouterr()
-    assert_refused(main("bake", bound, *options, "--output", tmp_path / "new"), capsys.readouterr(), message)
-    assert not (tmp_path / "new").exists()
-
-
-def test_nothing_to_choose(tmp_path, plain, capsys):
-    capsys.readouterr()
-    code = main("bake", plain, "--all", "--output", tmp_path / "new")
-    assert_refused(code, capsys.readouterr(), "No mesh of the scene is bound: give --method")
-    reset()
-    empty = save(tmp_path / "empty.blend")
-    capsys.readouterr()
-    code = main("bake", empty, "--all", "--method", "SSD", "--output", tmp_path / "new")
-    assert_refused(code, capsys.readouterr(), "No mesh of the scene has an Armature modifier")
-    assert not (tmp_path / "new").exists()
+    ):
+        with subtests.test(" ".join(options)):
+            capsys.readouterr()
+            assert_refused(main("bake", bound, *options, "--output", tmp_path / "new"), capsys.readouterr(), message)
+            assert not (tmp_path / "new").exists()
 
 
 def test_several_ranges_are_a_file_each(tmp_path, bound_file):
@@ -118,19 +92,21 @@ def test_several_ranges_are_a_file_each(tmp_path, bound_file):
         assert (tmp_path / "new" / f"Tube_{name}.pc2").read_bytes() == expected
 
 
-@pytest.mark.parametrize("text", ("1-8", "1-3,5-8"))
-def test_the_saved_file_plays_all(tmp_path, bound, text):
+@pytest.mark.versions
+def test_the_saved_file_plays_all(tmp_path, bound, subtests):
     bpy.ops.wm.open_mainfile(filepath=str(bound))
     live = {name: [points_at(bpy.data.objects[name], frame) for frame in (1, 3, 6)] for name in NAMES[:2]}
-    options = ("--frames", text, "--output", tmp_path / "new", "--save", tmp_path / "plays.blend")
-    assert main("bake", bound, "--all", *options) == DONE
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "plays.blend"))
-    for name, expected in live.items():
-        obj = bpy.data.objects[name]
-        assert obj.supple.bake == "PC2"
-        for frame, points in zip((1, 3, 6), expected, strict=True):
-            bpy.context.scene.frame_set(frame)
-            assert abs(evaluated_points(obj) - points).max() < 1e-5
+    for text in ("1-8", "1-3,5-8"):
+        with subtests.test(text):
+            options = ("--frames", text, "--output", tmp_path / "new", "--save", tmp_path / "plays.blend")
+            assert main("bake", bound, "--all", *options) == DONE
+            bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "plays.blend"))
+            for name, expected in live.items():
+                obj = bpy.data.objects[name]
+                assert obj.supple.bake == "PC2"
+                for frame, points in zip((1, 3, 6), expected, strict=True):
+                    bpy.context.scene.frame_set(frame)
+                    assert abs(evaluated_points(obj) - points).max() < 1e-5
 
 
 def test_shape_keys_of_several_meshes_and_ranges(tmp_path, bound):
@@ -164,26 +140,17 @@ def test_files_that_are_there_are_replaced_and_others_stay(tmp_path, bound):
     assert len(list(read_samples(tmp_path / "new" / "Tube.pc2"))) == 8
 
 
-@pytest.mark.parametrize("is_there", (False, True))
-def test_a_bake_that_fails_leaves_nothing(tmp_path, bound, is_there, capsys):
+def test_a_bake_that_fails_leaves_nothing(tmp_path, bound, capsys):
     bpy.ops.wm.open_mainfile(filepath=str(bound))
     bpy.data.objects["Left Sleeve"].hide_viewport = True
     save(bound)
-    if is_there:
-        (tmp_path / "new").mkdir()
-    capsys.readouterr()
-    code = main("bake", bound, "--all", "--output", tmp_path / "new")
-    assert_refused(code, capsys.readouterr(), "Frame 1: 'Left Sleeve' is switched off in this view layer")
-    assert (tmp_path / "new").exists() == is_there
-    assert not is_there or os.listdir(tmp_path / "new") == []
-
-
-@pytest.mark.parametrize("where", ("nowhere/new", "file", "file/new", "n" * 300))
-def test_folders_that_cannot_be_written(tmp_path, bound, where, capsys):
-    (tmp_path / "file").touch()
-    capsys.readouterr()
-    code = main("bake", bound, "--all", "--output", tmp_path / where)
-    assert_refused(code, capsys.readouterr(), "Cannot write '")
+    (tmp_path / "there").mkdir()
+    for name in ("new", "there"):
+        capsys.readouterr()
+        code = main("bake", bound, "--all", "--output", tmp_path / name)
+        assert_refused(code, capsys.readouterr(), "Frame 1: 'Left Sleeve' is switched off in this view layer")
+    assert not (tmp_path / "new").exists()
+    assert os.listdir(tmp_path / "there") == []
 
 
 def test_two_meshes_that_would_share_a_file(tmp_path, capsys):
@@ -207,28 +174,18 @@ def every_step(monkeypatch):
 
 
 @pytest.mark.usefixtures("every_step")
-def test_progress_for_people(tmp_path, bound, capsys):
+def test_progress_for_people_and_for_open_job_description(tmp_path, bound, capsys):
     capsys.readouterr()
     assert main("bake", bound, "--all", "--output", tmp_path / "new") == DONE
     captured = capsys.readouterr()
     assert captured.err.splitlines() == [f"Progress: {100 * done / 8:.1f}%" for done in range(1, 9)]
     assert own_output(captured.out) == []
 
-
-@pytest.mark.usefixtures("every_step")
-def test_progress_for_open_job_description(tmp_path, bound, capsys):
-    capsys.readouterr()
     options = ("--progress", "openjd", "--frames", "1-2,5-6", "--output", tmp_path / "new")
     assert main("bake", bound, "--all", *options) == DONE
     captured = capsys.readouterr()
     assert own_output(captured.out) == [f"openjd_progress: {share}" for share in ("25.0", "50.0", "75.0", "100.0")]
     assert captured.err == ""
-
-
-def test_progress_is_not_told_each_frame(tmp_path, bound, capsys):
-    capsys.readouterr()
-    assert main("bake", bound, "--all", "--output", tmp_path / "new") == DONE
-    assert capsys.readouterr().err == "Progress: 100.0%\n"
 
 
 def test_a_worker_of_open_job_description_reads_why_a_bake_fails(tmp_path, bound, capsys):
@@ -241,20 +198,21 @@ def test_a_worker_of_open_job_description_reads_why_a_bake_fails(tmp_path, bound
     assert captured.err.splitlines() == [line.replace("openjd_fail: ", "supple: error: ")]
 
 
-@pytest.mark.parametrize("expression", ("somewhere(frame)", "0.1 * frame"))
-def test_python_of_the_file_that_was_not_run_is_told(tmp_path, expression, capfd):
+@pytest.mark.versions
+def test_python_of_the_file_that_was_not_run_is_told(tmp_path, capfd):
     obj = add_character()
-    armature = next(modifier.object for modifier in obj.modifiers if modifier.type == "ARMATURE")
-    armature.driver_add("location", 0).driver.expression = expression
+    driver = armature_modifier(obj).object.driver_add("location", 0).driver
     bind(obj, method="DLB")
-    file = save(tmp_path / "driven.blend")
-    capfd.readouterr()
-    assert main("bake", file, "--output", tmp_path / "a.pc2") == DONE
-    told = [line for line in capfd.readouterr().err.splitlines() if line.startswith("supple: ")]
-    if expression == "0.1 * frame":
-        assert told == []
-    else:
-        (line,) = told
-        assert re.fullmatch(
-            r"supple: warning: .*Driver 'somewhere\(frame\)'.*write --enable-autoexec before --command", line
-        )
+    told = {}
+    for expression in ("somewhere(frame)", "0.1 * frame"):
+        driver.expression = expression
+        file = save(tmp_path / "driven.blend")
+        capfd.readouterr()
+        assert main("bake", file, "--output", tmp_path / "a.pc2") == DONE
+        told[expression] = [line for line in capfd.readouterr().err.splitlines() if line.startswith("supple: ")]
+        driver = armature_modifier(bpy.data.objects["Tube"]).object.animation_data.drivers[0].driver
+    assert told["0.1 * frame"] == []
+    (line,) = told["somewhere(frame)"]
+    assert re.fullmatch(
+        r"supple: warning: .*Driver 'somewhere\(frame\)'.*write --enable-autoexec before --command", line
+    )

@@ -6,6 +6,7 @@ import errno
 import os
 import sys
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -38,45 +39,46 @@ class BrokenStream:
 ERRORS = (BrokenPipeError(errno.EPIPE, "Broken pipe"), OSError(errno.ENOSPC, "Full"), ValueError("closed"))
 
 
-@pytest.mark.parametrize("error", ERRORS, ids=repr)
-def test_a_result_that_cannot_be_printed(plain_file: Path, monkeypatch, capsys, error: Exception) -> None:
-    capsys.readouterr()
-    monkeypatch.setattr(sys, "stdout", BrokenStream(error))
-    assert main("info", plain_file) == FAILED
-    monkeypatch.undo()
-    assert capsys.readouterr().err.startswith("supple: error: Cannot print the result (")
+def test_a_result_that_cannot_be_printed(plain_file: Path, monkeypatch, capsys, subtests) -> None:
+    for error in ERRORS:
+        with subtests.test(repr(error)):
+            capsys.readouterr()
+            with monkeypatch.context() as patch:
+                patch.setattr(sys, "stdout", BrokenStream(error))
+                assert main("info", plain_file) == FAILED
+            assert capsys.readouterr().err.startswith("supple: error: Cannot print the result (")
 
 
-@pytest.mark.parametrize("stream", [*map(BrokenStream, ERRORS), None], ids=lambda stream: repr(stream and stream.error))
-def test_progress_that_nobody_reads(tmp_path: Path, bound_file: Path, monkeypatch, capsys, stream) -> None:
-    capsys.readouterr()
-    monkeypatch.setattr(sys, "stderr", stream)
-    assert main("bake", bound_file, "--object", "Tube", "--output", tmp_path / "a.pc2") == DONE
-    assert main("info", tmp_path / "none.blend") == FAILED
-    monkeypatch.undo()
-    assert (tmp_path / "a.pc2").exists()
+def test_progress_that_nobody_reads(tmp_path: Path, bound_file: Path, monkeypatch, subtests) -> None:
+    for stream in (*map(BrokenStream, ERRORS), None):
+        with subtests.test(repr(stream and stream.error)):
+            (tmp_path / "a.pc2").unlink(missing_ok=True)
+            with monkeypatch.context() as patch:
+                patch.setattr(sys, "stderr", stream)
+                assert main("bake", bound_file, "--object", "Tube", "--output", tmp_path / "a.pc2") == DONE
+                assert main("info", tmp_path / "none.blend") == FAILED
+            assert (tmp_path / "a.pc2").exists()
 
 
-@pytest.mark.parametrize(("error", "code"), [(KeyboardInterrupt, INTERRUPTED), (MemoryError, FAILED)])
-@pytest.mark.parametrize("frame", [1, 3])
-def test_a_bake_that_ends_early(
-    tmp_path: Path, bound_file: Path, monkeypatch, capsys, frame: int, error: type[BaseException], code: int
-) -> None:
+def test_a_bake_that_ends_early(tmp_path: Path, bound_file: Path, monkeypatch, capsys, subtests) -> None:
     original: Callable = caches.write_sample
-    written: list = []
+    for (error, code), frame in product(((KeyboardInterrupt, INTERRUPTED), (MemoryError, FAILED)), (1, 3)):
+        written: list = []
 
-    def fail(stream, points) -> None:
-        written.append(points)
-        if len(written) == frame:
-            raise error
-        original(stream, points)
+        def fail(stream, points, *, written=written, error=error, frame=frame) -> None:
+            written.append(points)
+            if len(written) == frame:
+                raise error
+            original(stream, points)
 
-    monkeypatch.setattr(caches, "write_sample", fail)
-    capsys.readouterr()
-    assert main("bake", bound_file, "--object", "Tube", "--output", tmp_path / "a.pc2") == code
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("supple: error: ")
-    assert os.listdir(tmp_path) == [bound_file.name]
+        with subtests.test(f"{error.__name__} {frame}"):
+            capsys.readouterr()
+            with monkeypatch.context() as patch:
+                patch.setattr(caches, "write_sample", fail)
+                assert main("bake", bound_file, "--object", "Tube", "--output", tmp_path / "a.pc2") == code
+            (line,) = capsys.readouterr().err.splitlines()
+            assert line.startswith("supple: error: ")
+            assert os.listdir(tmp_path) == [bound_file.name]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="has no such pipes")

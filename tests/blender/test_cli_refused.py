@@ -1,4 +1,7 @@
-"""The command line: what can go wrong, and what it says then."""
+"""The command line: what can go wrong once it looks at files, and what it says then.
+
+More of what paths can be is in bad_input/test_command_line.py; wrong usage is in tests/unit/cli.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,12 @@ import os
 from pathlib import Path
 
 import pytest
-from scenes_cli import DONE, FAILED, USAGE, add_character, assert_refused, main, own_output
+from scenes_cli import DONE, FAILED, add_character, assert_refused, main
 
-from scenes import (
-    save,
-)
+from scenes import add_tube, save
 
 
 def make_bad_file(kind: str, path: Path) -> None:
-    add_character()
     if kind == "text":
         path.write_text("This is no Blender file\n" * 40)
     elif kind == "empty":
@@ -36,165 +36,87 @@ BAD_FILES = {
 }
 
 
-@pytest.mark.parametrize("kind", BAD_FILES)
-@pytest.mark.parametrize("command", ("info", "bind", "bake", "weights"))
-def test_a_file_that_cannot_be_read(tmp_path, kind, command, capsys):
-    file = tmp_path / "bad.blend"
-    make_bad_file(kind, file)
+@pytest.mark.versions
+def test_files_that_cannot_be_read(tmp_path: Path, subtests: pytest.Subtests, capsys) -> None:
+    add_character()
+    for kind, message in BAD_FILES.items():
+        file, output = tmp_path / f"{kind}.blend", ("--output", tmp_path / "new")
+        make_bad_file(kind, file)
+        for command, *words in (("info", "--json"), ("bind", *output), ("weights", *output), ("bake", *output)):
+            with subtests.test(f"{command} {kind}"):
+                capsys.readouterr()
+                assert_refused(main(command, file, *words), capsys.readouterr(), message.format(file))
+                assert not (tmp_path / "new").exists()
+
+
+NOT_THERE: dict[tuple[str, ...], str] = {
+    ("bind", "--object", "Hero"): "There is no object 'Hero': choose one of Tube",
+    ("bake", "--object", "Hero"): "There is no object 'Hero': choose one of Tube",
+    ("weights", "--object", "Hero"): "There is no object 'Hero': choose one of Tube",
+    ("bake", "--object", "Tube"): "'Tube' is not bound: give --method",
+    ("bake", "--object", "Rig"): "'Rig' is not bound: give --method",
+    ("bake", "--all"): "No mesh of the scene is bound: give --method",
+    ("weights", "--object", "Rig"): "'Rig' is not a mesh of the scene: choose one of Tube",
+    ("weights", "--object", "Tube", "--armature", "Tube"): "'Tube' is not an armature of the scene: choose one of Rig",
+    ("weights", "--object", "Tube", "--armature", "Hero"): "There is no object 'Hero': choose one of Rig",
+    ("bind", "--method", "SSD", "--sharpness", "0.5"): "SSD has no sharpness to choose",
+    ("bind", "--sharpness", "1.5"): "Sharpness is 1.5: choose 0 to 1",
+    ("bind", "--method", "DLB", "--contact", "nan"): "Contact is nan: choose 0 to 1",
+}
+
+
+def test_what_a_file_does_not_have(tmp_path: Path, plain_file: Path, subtests: pytest.Subtests, capsys) -> None:
+    for (command, *words), message in NOT_THERE.items():
+        with subtests.test(" ".join((command, *words))):
+            capsys.readouterr()
+            code = main(command, plain_file, *words, "--output", tmp_path / "new")
+            assert_refused(code, capsys.readouterr(), message)
+            assert not (tmp_path / "new").exists()
+
+
+def test_a_file_without_a_character(tmp_path: Path, subtests: pytest.Subtests, capsys) -> None:
+    file = save(tmp_path / "empty.blend")
+    for words, *parts in (
+        (("bind",), "Nothing to bind"),
+        (("bake", "--all", "--method=SSD"), "No mesh of the scene has an Armature modifier"),
+        (("weights",), "No mesh has an Armature modifier", "name the meshes to weight with --object", "--armature"),
+    ):
+        with subtests.test(words[0]):
+            capsys.readouterr()
+            code = main(words[0], file, *words[1:], "--output", tmp_path / "new")
+            assert_refused(code, capsys.readouterr(), *parts)
+            assert not (tmp_path / "new").exists()
+
+
+def test_bind_writes_nothing_where_one_cannot_be_bound(tmp_path: Path, capsys) -> None:
+    add_character()
+    add_tube(rings=12, sides=8)[0].vertex_groups.clear()
+    file = save(tmp_path / "two.blend")
     capsys.readouterr()
-    settings: dict[str, tuple] = {
-        "info": ("--json",),
-        "bind": ("--output", tmp_path / "new"),
-        "weights": ("--output", tmp_path / "new"),
-        "bake": ("--object", "Tube", "--output", tmp_path / "new"),
-    }
-    code = main(command, file, *settings[command])
-    assert_refused(code, capsys.readouterr(), BAD_FILES[kind].format(file))
-    assert not (tmp_path / "new").exists()
+    code = main("bind", file, "--output", tmp_path / "new.blend")
+    assert_refused(code, capsys.readouterr(), "'Tube.001' has no vertex groups")
+    assert not (tmp_path / "new.blend").exists()
 
 
-@pytest.mark.parametrize("command", ("bind", "bake", "weights"))
-def test_an_object_that_is_not_there(tmp_path, plain_file, command, capsys):
-    capsys.readouterr()
-    code = main(command, plain_file, "--object", "Hero", "--output", tmp_path / "new")
-    assert_refused(code, capsys.readouterr(), "There is no object 'Hero': choose one of Tube")
-    assert not (tmp_path / "new").exists()
-
-
-@pytest.mark.parametrize("name", ("Tube", "Rig"))
-def test_an_object_that_is_not_bound(tmp_path, plain_file, name, capsys):
-    capsys.readouterr()
-    code = main("bake", plain_file, "--object", name, "--output", tmp_path / "a.pc2")
-    assert_refused(code, capsys.readouterr(), f"'{name}' is not bound: give --method")
-    assert not (tmp_path / "a.pc2").exists()
-
-
-@pytest.mark.parametrize(
-    ("frames", "message"),
-    (
-        ("8-1", "Frame range 8 to 1 runs backwards"),
-        ("1-8:0", "Frame step is 0: choose 1 or more"),
-        ("=-1--3", "Frame range -1 to -3 runs backwards"),
-        ("1-8,5", "Frame 5 is given twice: leave it out once"),
-        ("one", "'one' is not a frame range: write it as 1-250 or 1-250:2"),
-        ("1-8,", "'' is not a frame range"),
-    ),
-)
-def test_frames_that_cannot_be_baked(tmp_path, bound_file, frames, message, capsys):
-    capsys.readouterr()
-    chosen = [f"--frames{frames}"] if frames.startswith("=") else ["--frames", frames]
-    assert main("bake", bound_file, "--object", "Tube", *chosen, "--output", tmp_path / "a.pc2") == USAGE
-    assert f"supple: error: argument --frames: {message}" in capsys.readouterr().err
-    assert not (tmp_path / "a.pc2").exists()
-
-
-@pytest.mark.parametrize(
-    "argv",
-    (
-        (),
-        ("dance",),
-        ("info",),
-        ("bind", "FILE"),
-        ("bind", "FILE", "--output", "new", "--method", "LBS"),
-        ("bind", "FILE", "--output", "new", "--order", "GG"),
-        ("bake", "FILE", "--object", "Tube", "--all", "--output", "new"),
-        ("bake", "FILE", "--output", "new", "--progress", "dots"),
-        ("bake", "FILE", "--all", "--output", "new", "--part", "--format", "shape-keys"),
-        ("bake", "FILE", "--all", "--output", "new", "--part", "--save", "new"),
-        ("bake", "FILE", "--all", "--output", "new", "--expect", "supple=0.1.0"),
-        ("info", "FILE", "--expect", ""),
-        ("bake", "FILE", "--object", "Tube"),
-        ("bake", "FILE", "--object", "Tube", "--output", "new", "--method", "LBS"),
-        ("bake", "FILE", "--object", "Tube", "--output", "new", "--format", "abc"),
-        *(
-            ("bake", "FILE", "--object", "Tube", "--output", "new", f"--frames={text}")
-            for text in ("", "all", "1-", "1-8:", "1..8", "1.5-3", "1-8:-1", "1-8 ", "1-8-9")
-        ),
-        ("weights", "FILE"),
-        ("weights", "FILE", "--output", "new", "--method", "heat"),
-        ("weights", "FILE", "--output", "new", "--mode", "mix"),
-        ("weights", "FILE", "--output", "new", "--limit=-1"),
-        ("weights", "FILE", "--output", "new", "--report", "xml"),
-        ("join", "--output", "new"),
-        ("join", "FILE"),
-        ("join", "FILE", "--frames=1..2", "--output", "new"),
-    ),
-    ids=" ".join,
-)
-def test_wrong_usage(tmp_path, plain_file, argv, capsys):
-    capsys.readouterr()
-    code = main(*({"FILE": plain_file, "new": tmp_path / "new"}.get(text, text) for text in argv))
-    captured = capsys.readouterr()
-    assert code == USAGE
-    *_, line = captured.err.splitlines()
-    assert line.startswith("supple: error: ")
-    assert captured.err.startswith("usage: supple")
-    assert captured.out == ""
-    assert not (tmp_path / "new").exists()
-
-
-@pytest.mark.parametrize("argv", (("--help",), ("bake", "--help")))
-def test_help(argv, capsys):
-    assert main(*argv) == DONE
-    captured = capsys.readouterr()
-    assert captured.out.startswith("usage: supple")
-    assert captured.err == ""
-
-
-@pytest.mark.parametrize("where", ("nowhere/new", "file/new", "folder"))
-@pytest.mark.parametrize(
-    "argv",
-    (
-        ("bind", "FILE", "--output", "OUT"),
-        ("weights", "FILE", "--output", "OUT"),
-        ("bake", "FILE", "--object", "Tube", "--output", "OUT"),
-        ("bake", "FILE", "--object", "Tube", "--output", "OUT", "--format", "shape-keys"),
-        ("bake", "FILE", "--object", "Tube", "--output", "PC2", "--save", "OUT"),
-        ("join", "PC2", "--output", "OUT"),
-    ),
-    ids=" ".join,
-)
-def test_an_output_that_cannot_be_written(tmp_path, bound_file, argv, where, capsys):
-    (tmp_path / "file").touch()
-    (tmp_path / "folder").mkdir()
-    if argv[0] == "join":
-        assert main("bake", bound_file, "--object", "Tube", "--output", tmp_path / "a.pc2") == DONE
-    before = set(os.listdir(tmp_path))
-    capsys.readouterr()
-    names = {"FILE": bound_file, "OUT": tmp_path / where, "PC2": tmp_path / "a.pc2"}
-    code = main(*(names.get(text, text) for text in argv))
-    captured = capsys.readouterr()
-    assert code == FAILED
-    *progress, line = captured.err.splitlines()
-    assert line.startswith(f"supple: error: Cannot write '{tmp_path / where}' (")
-    assert line.endswith("a folder that can be written to")
-    assert set(progress) <= {"Progress: 100.0%"}
-    assert own_output(captured.out) == []
-    assert set(os.listdir(tmp_path)) == before
-    assert os.listdir(tmp_path / "folder") == []
-
-
-@pytest.mark.parametrize("wrong", ("order", "missing", "text"))
-def test_parts_that_cannot_be_joined(tmp_path, bound_file, wrong, capsys):
+def test_parts_that_cannot_be_joined(tmp_path: Path, bound_file: Path, subtests: pytest.Subtests, capsys) -> None:
     for name, frames in (("early", "1-4"), ("late", "5-8")):
         assert main("bake", bound_file, "--object", "Tube", "--frames", frames, "--output", tmp_path / name) == DONE
-    parts = {
-        "order": (("late", "early"), "'early' starts at frame 1, not 9: give all parts, in order"),
-        "missing": (("early", "later"), "Cannot read '"),
-        "text": (("early", "text"), "'text' is not a PC2 file"),
-    }
     (tmp_path / "text").write_text("This is no point cache\n" * 10)
-    names, message = parts[wrong]
-    capsys.readouterr()
-    code = main("join", *(tmp_path / name for name in names), "--output", tmp_path / "joined")
-    assert_refused(code, capsys.readouterr(), message)
-    assert not (tmp_path / "joined").exists()
+    for names, message in (
+        (("late", "early"), "'early' starts at frame 1, not 9: give all parts, in order"),
+        (("early", "later"), "Cannot read '"),
+        (("early", "text"), "'text' is not a PC2 file"),
+    ):
+        with subtests.test(" ".join(names)):
+            capsys.readouterr()
+            code = main("join", *(tmp_path / name for name in names), "--output", tmp_path / "joined")
+            assert_refused(code, capsys.readouterr(), message)
+            assert not (tmp_path / "joined").exists()
 
 
-@pytest.mark.parametrize(
-    "words", [(), ("more", "--frames", "1-2"), ("--expect", f"supple=1,blender=5.2,file={'0' * 64}")]
-)
-def test_a_folder_is_joined_by_itself_with_frames(tmp_path, words, capsys):
-    assert main("join", tmp_path, *words, "--output", tmp_path / "new") == FAILED
-    assert "A folder of parts is joined by itself, with --frames: give both" in capsys.readouterr().err
+def test_a_folder_is_joined_by_itself_with_frames(tmp_path: Path, capsys) -> None:
+    expected = ("--expect", f"supple=1,blender=5.2,file={'0' * 64}")
+    for words in ((), ("more", "--frames", "1-2"), expected):
+        assert main("join", tmp_path, *words, "--output", tmp_path / "new") == FAILED
+        assert "A folder of parts is joined by itself, with --frames: give both" in capsys.readouterr().err
     assert os.listdir(tmp_path) == []

@@ -6,6 +6,7 @@ import bpy
 import numpy as np
 import pytest
 from mathutils import Euler
+from scenes_correcting import ELBOW, OFFSET
 from scenes_corrections import correct
 from test_engine_copy import Made
 from test_engine_copy_keys import import_file, source_values
@@ -13,7 +14,6 @@ from test_engine_copy_keys import import_file, source_values
 from scenes import add_tube, bind, diagonal, evaluated_points
 
 FRAMES = range(1, 11)
-ELBOW, OFFSET = np.array([0.0, 1.0, 0.0]), np.array([0.1, 0.05, -0.2])
 POSES = {
     "ANGLE": {3: (0.6, 0.0, 0.0), 6: (1.3, 0.0, 0.0)},
     "RBF": {3: (1.2, 0.0, 0.0), 6: (0.0, 0.0, 1.0), 10: (0.8, 0.5, -0.9)},
@@ -49,8 +49,8 @@ def read_world_points(obj: bpy.types.Object) -> list[np.ndarray]:
 
 
 @pytest.mark.skipif(bpy.app.version < (4, 3, 0), reason="the exporter of 4.2 has Blender as a module crash at its end")
-@pytest.mark.parametrize("kind", POSES)
-@pytest.mark.parametrize("method", ["", "SSD"])
+@pytest.mark.versions
+@pytest.mark.parametrize(("kind", "method"), [("ANGLE", ""), ("RBF", "SSD")])
 def test_gltf_with_the_plain_armature(tmp_path: Path, scene: bpy.types.Scene, method: str, kind: str) -> None:
     obj = add_character(kind, method)
     expected, values = read_world_points(obj), source_values(obj, FRAMES)
@@ -67,8 +67,7 @@ def test_gltf_with_the_plain_armature(tmp_path: Path, scene: bpy.types.Scene, me
     assert source_values(mesh, FRAMES) == pytest.approx(values, abs=1e-5)
 
 
-@pytest.mark.parametrize("kind", POSES)
-@pytest.mark.parametrize("target", ["gltf", "fbx"])
+@pytest.mark.parametrize(("kind", "target"), [("ANGLE", "gltf"), ("RBF", "fbx")])
 def test_engine_copies(tmp_path: Path, scene: bpy.types.Scene, target: str, kind: str) -> None:
     obj = add_character(kind, "DLBNT")
     made = Made(tmp_path, obj, target=target)

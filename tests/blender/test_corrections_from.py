@@ -12,7 +12,7 @@ from scenes_cli import DONE, USAGE, assert_refused, main, own_output
 from scenes_corrections import correct, key_value, sculpt, shown
 from scenes_particles import add_body
 
-from scenes import add_tube, add_twin, animate_tube, bind, diagonal, rest_points, save, select, turn, update
+from scenes import add_tube, add_twin, animate_tube, bind, diagonal, edit_bones, rest_points, save, select, turn, update
 from supple.bridge.armatures import read_pose
 from supple.deformers import SkinningError
 from supple.deformers.corrections.rotation_choice import pose_joint
@@ -37,10 +37,8 @@ def make(*objects: bpy.types.Object, source: str = "PARTICLES", joints=(JOINT,),
     return report
 
 
-def bend(armature: bpy.types.Object, degrees: float, axis: int = 0) -> None:
-    rotation = [0.0, 0.0, 0.0]
-    rotation[axis] = np.radians(degrees)
-    turn(armature, JOINT, rotation)
+def bend(armature: bpy.types.Object, degrees: float) -> None:
+    turn(armature, JOINT, (np.radians(degrees), 0.0, 0.0))
 
 
 def particles_of(obj: bpy.types.Object) -> np.ndarray:
@@ -56,10 +54,15 @@ def miss(obj: bpy.types.Object) -> float:
     return float(np.sqrt(np.square(shown(obj) - particles_of(obj)).sum(axis=1).mean()))
 
 
-def mute(obj: bpy.types.Object, report: CorrectedFrom, is_muted: bool) -> None:
-    for _, key in report.keys:
-        obj.data.shape_keys.key_blocks[key].mute = is_muted
-    update()
+def measure(obj: bpy.types.Object, report: CorrectedFrom) -> tuple[float, float]:
+    """Distances to Particles, without corrections and with them."""
+    missed = []
+    for is_muted in (True, False):
+        for _, key in report.keys:
+            obj.data.shape_keys.key_blocks[key].mute = is_muted
+        update()
+        missed.append(miss(obj))
+    return missed[0], missed[1]
 
 
 def list_corrections(obj: bpy.types.Object) -> list[str]:
@@ -69,40 +72,30 @@ def list_corrections(obj: bpy.types.Object) -> list[str]:
 def body(method: str = "DLBNT") -> tuple[bpy.types.Object, bpy.types.Object]:
     obj, armature = add_body()
     settings_of(obj).twist = "OFF"
-    bind(obj, method=method)
+    if method:
+        bind(obj, method=method)
     return obj, armature
 
 
-@pytest.mark.parametrize("method", ["SSD", "DLBNT", "CENTERS"])
-def test_the_skin_is_that_of_particles_where_a_joint_is_bent(scene: bpy.types.Scene, method: str) -> None:
-    obj, armature = body(method)
-    report = make(obj)
-    assert report.keys == (("Tube", "bone.1 Particles 40"), ("Tube", "bone.1 Particles 80"))
-    assert report.bones == (JOINT,)
-    for degrees, share in ((40.0, 0.1), (80.0, 0.1), (60.0, 0.35)):
-        bend(armature, degrees)
-        mute(obj, report, True)
-        without = miss(obj)
-        mute(obj, report, False)
-        assert without > 1e-3
-        assert miss(obj) < share * without
-    bend(armature, 0.0)
-    assert shown(obj) == pytest.approx(rest_points(obj), abs=1e-6)
-    curves = obj.data.shape_keys.animation_data.drivers
-    assert all(curve.driver.is_simple_expression for curve in curves)
+def test_the_skin_is_that_of_particles_where_a_joint_is_bent(subtests) -> None:
+    for method in ("", "SSD", "DLBNT", "CENTERS"):
+        with subtests.test(method):
+            obj, armature = body(method)
+            report = make(obj)
+            assert report.keys == ((obj.name, "bone.1 Particles 40"), (obj.name, "bone.1 Particles 80"))
+            assert report.bones == (JOINT,)
+            assert {entry.method for entry in settings_of(obj).corrections} == {method or "SSD"}
+            for degrees, share in ((40.0, 0.1), (80.0, 0.1), (60.0, 0.35)):
+                bend(armature, degrees)
+                without, missed = measure(obj, report)
+                assert without > 1e-3
+                assert missed < share * without
+            bend(armature, 0.0)
+            assert shown(obj) == pytest.approx(rest_points(obj), abs=1e-6)
+            assert all(curve.driver.is_simple_expression for curve in obj.data.shape_keys.animation_data.drivers)
 
 
-def test_an_unbound_mesh_is_corrected_too(scene: bpy.types.Scene) -> None:
-    obj, armature = add_body()
-    report = make(obj)
-    assert [settings_of(obj).corrections[key].method for _, key in report.keys] == ["SSD", "SSD"]
-    bend(armature, 80.0)
-    mute(obj, report, True)
-    without = miss(obj)
-    mute(obj, report, False)
-    assert miss(obj) < 0.1 * without
-
-
+@pytest.mark.versions
 def test_actions_are_what_corrections_are_fitted_to(scene: bpy.types.Scene) -> None:
     obj, armature = body()
     for frame, rotation in ((1, (0, 0, 0)), (10, (1.2, 0, 0)), (20, (0, 0, 1.3)), (30, (-0.8, 0.5, -0.8))):
@@ -114,13 +107,12 @@ def test_actions_are_what_corrections_are_fitted_to(scene: bpy.types.Scene) -> N
     assert len(report.keys) > len(ANGLES), "more directions than one"
     assert 0.0 < report.after < 0.6 * report.before
     assert report.describe()[1].startswith("In the actions")
-    missing = {True: 0.0, False: 0.0}
+    missed = []
     for frame in range(1, 31, 2):
         scene.frame_set(frame)
-        for is_muted in missing:
-            mute(obj, report, is_muted)
-            missing[is_muted] += miss(obj) ** 2
-    assert missing[False] < 0.6**2 * missing[True]
+        missed.append(measure(obj, report))
+    without, missing = np.square(missed).sum(axis=0)
+    assert missing < 0.6**2 * without
     assert armature.animation_data.action.name.startswith("Rig")
 
 
@@ -179,58 +171,49 @@ def test_a_canceled_one_changes_nothing(scene: bpy.types.Scene) -> None:
     assert len(bpy.data.scenes) == 1
 
 
-def test_a_mesh_that_can_not_be_filled_is_left_out(scene: bpy.types.Scene) -> None:
+def test_meshes_are_corrected_at_once_but_what_can_not_be_filled() -> None:
     obj, armature = body()
-    other, _ = add_tube()
-    other.modifiers["Armature"].object = armature
-    other.name = "Cloth"
-    bind(other)
-    report = make(obj, other)
-    assert {name for name, _ in report.keys} == {"Tube"}
-    assert len(report.notes) == 1
-    assert report.notes[0].startswith("'Cloth' is left out. ")
-    with pytest.raises(SkinningError, match="'Cloth' is left out"):
-        make(other)
-
-
-def test_two_meshes_are_corrected_at_once(scene: bpy.types.Scene) -> None:
-    obj, _ = add_body()
-    twin = add_twin(obj)
-    bind(obj, twin)
-    report = make(obj, twin)
+    twin, (cloth, _) = add_twin(obj), add_tube()
+    cloth.modifiers["Armature"].object = armature
+    cloth.name = "Cloth"
+    bind(obj, twin, cloth)
+    report = make(obj, twin, cloth)
     assert [name for name, _ in report.keys] == [obj.name, obj.name, twin.name, twin.name]
+    (note,) = report.notes
+    assert note.startswith("'Cloth' is left out. ")
+    with pytest.raises(SkinningError, match="'Cloth' is left out"):
+        make(cloth)
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"joints": ["elbow"]}, "'Rig' has no bone 'elbow'"),
-        ({"joints": ["bone.0"]}, "Bone 'bone.0' of 'Rig' is joined to none"),
-        ({"joints": ["target"]}, "Bone 'target' of 'Rig' does not deform the skin"),
-        ({"joints": []}, "No rig preset knows the bones of 'Rig': name the joints"),
-        ({"angles": [40.0, 170.0]}, "can not be corrected at 170 degrees: give angles from 5 to 150"),
-        ({"angles": []}, "No angle is given: give some from 5 to 150"),
-        ({"source": "DLBNT"}, "'Tube' is deformed by .* already"),
-        ({"source": "Scan"}, "There is no mesh 'Scan' to correct after"),
-        ({"source": "Rig"}, "There is no mesh 'Rig' to correct after"),
-    ],
-)
-def test_what_can_not_be(scene: bpy.types.Scene, given: dict, message: str) -> None:
+def test_what_can_not_be(subtests) -> None:
     obj, armature = body()
     add_bone(armature, "target", (0, 0, 0.3), (0, 0, 1))
-    with pytest.raises(SkinningError, match=message):
-        make(obj, **given)
-    assert obj.data.shape_keys is None
+    for message, given in {
+        "'Rig' has no bone 'elbow'": {"joints": ["elbow"]},
+        "Bone 'bone.0' of 'Rig' is joined to none": {"joints": ["bone.0"]},
+        "Bone 'target' of 'Rig' does not deform the skin": {"joints": ["target"]},
+        "No rig preset knows the bones of 'Rig': name the joints": {"joints": []},
+        "can not be corrected at 170 degrees: give angles from 5 to 150": {"angles": [40.0, 170.0]},
+        "No angle is given: give some from 5 to 150": {"angles": []},
+        "'Tube' is deformed by .* already": {"source": "DLBNT"},
+        "There is no mesh 'Scan' to correct after": {"source": "Scan"},
+        "There is no mesh 'Rig' to correct after": {"source": "Rig"},
+    }.items():
+        with subtests.test(message):
+            with pytest.raises(SkinningError, match=message):
+                make(obj, **given)
+            assert obj.data.shape_keys is None
 
 
 def add_bone(armature: bpy.types.Object, name: str, head: tuple, tail: tuple, parent: str = "") -> None:
     """A bone that deforms nothing."""
-    select(armature)
-    bpy.ops.object.mode_set(mode="EDIT")
-    bone = armature.data.edit_bones.new(name)
-    bone.head, bone.tail, bone.use_deform = head, tail, False
-    bone.parent = armature.data.edit_bones.get(parent)
-    bpy.ops.object.mode_set(mode="OBJECT")
+
+    def add(bones) -> None:
+        bone = bones.new(name)
+        bone.head, bone.tail, bone.use_deform = head, tail, False
+        bone.parent = bones.get(parent)
+
+    edit_bones(armature, add)
 
 
 def test_a_control_bone_names_the_joint_at_its_head(scene: bpy.types.Scene) -> None:
@@ -244,18 +227,16 @@ def test_a_control_bone_names_the_joint_at_its_head(scene: bpy.types.Scene) -> N
 def test_a_deforming_bone_under_a_control_bone_follows_that(scene: bpy.types.Scene) -> None:
     obj, armature = body()
     add_bone(armature, "control", (0, 1, 0), (0, 1.5, 0), "bone.0")
-    bpy.ops.object.mode_set(mode="EDIT")
-    bones = armature.data.edit_bones
-    bones[JOINT].use_connect, bones[JOINT].parent = False, bones["control"]
-    bpy.ops.object.mode_set(mode="OBJECT")
+
+    def hang(bones) -> None:
+        bones[JOINT].use_connect, bones[JOINT].parent = False, bones["control"]
+
+    edit_bones(armature, hang)
     report = make(obj)
     assert report.bones == ("control",)
     turn(armature, "control", (np.radians(80.0), 0.0, 0.0))
-    without = {}
-    for is_muted in (True, False):
-        mute(obj, report, is_muted)
-        without[is_muted] = miss(obj)
-    assert without[False] < 0.1 * without[True]
+    without, missed = measure(obj, report)
+    assert missed < 0.1 * without
 
 
 HUMAN = {
@@ -273,18 +254,18 @@ HUMAN = {
 def add_human() -> bpy.types.Object:
     armature = bpy.data.objects.new("Human", bpy.data.armatures.new("Human"))
     bpy.context.scene.collection.objects.link(armature)
-    select(armature)
-    bpy.ops.object.mode_set(mode="EDIT")
-    bones = armature.data.edit_bones
-    for side, sign in (("L", 1.0), ("R", -1.0)):
-        for part, (head, tail, parent) in HUMAN.items():
-            name = part if part.startswith("spine") else f"{part}.{side}"
-            if name not in bones:
-                bone = bones.new(name)
-                bone.head, bone.tail = ((sign * x, y, z) for x, y, z in (head, tail))
-                bone.roll = 0.7 * sign
-                bone.parent = bones.get(parent) or bones.get(f"{parent}.{side}")
-    bpy.ops.object.mode_set(mode="OBJECT")
+
+    def add(bones) -> None:
+        for side, sign in (("L", 1.0), ("R", -1.0)):
+            for part, (head, tail, parent) in HUMAN.items():
+                name = part if part.startswith("spine") else f"{part}.{side}"
+                if name not in bones:
+                    bone = bones.new(name)
+                    bone.head, bone.tail = ((sign * x, y, z) for x, y, z in (head, tail))
+                    bone.roll = 0.7 * sign
+                    bone.parent = bones.get(parent) or bones.get(f"{parent}.{side}")
+
+    edit_bones(armature, add)
     return armature
 
 
@@ -352,6 +333,7 @@ def test_a_mesh_of_other_vertices_is_refused(scene: bpy.types.Scene) -> None:
     assert not [one for one in bpy.data.objects if "Posed" in one.name]
 
 
+@pytest.mark.versions
 def test_the_command_line(scene: bpy.types.Scene, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     body()
     file, new = save(tmp_path / "body.blend"), tmp_path / "new.blend"

@@ -6,33 +6,26 @@ import bpy
 import numpy as np
 import pytest
 from scenes_correcting import (
-    ELBOW,
-    OFFSET,
     POSES,
+    assert_all_shown,
+    assert_not_kept,
     assert_nothing_under_way,
     assert_shown,
     begin,
+    begin_sculpted,
+    discard,
     keep,
     make,
+    make_all,
     names,
     pose,
+    reshape,
     rig,
     tube,
 )
-from scenes_corrections import key_value, sculpt, shown
+from scenes_corrections import key_value, shown
 
-from scenes import (
-    add_face_key,
-    armature_modifier,
-    bind,
-    distance,
-    push,
-    redo,
-    save,
-    select,
-    undo,
-    update,
-)
+from scenes import add_face_key, armature_modifier, distance, push, redo, reset, save, select, undo, update
 from supple.settings.objects import settings_of
 from supple.tasks.corrected import list_under_way
 
@@ -42,8 +35,10 @@ pytestmark = pytest.mark.usefixtures("silent_handlers", "bound_tube")
 # Undo
 
 
+@pytest.mark.versions
+@pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
 def test_undo_and_redo_of_each_step():
-    states, targets = [], []
+    states = []
 
     def step(name):
         push(name)
@@ -57,7 +52,7 @@ def test_undo_and_redo_of_each_step():
     step("posed")
     copy = begin()
     step("begun")
-    targets.append(sculpt(copy, ELBOW, 0.8, OFFSET))
+    reshape(copy)
     step("sculpted")
     keep(name="Elbow")
     step("kept")
@@ -84,9 +79,9 @@ def test_keep_after_undo_of_a_stroke():
     pose()
     copy = begin()
     push("begun")
-    first = sculpt(copy, ELBOW, 0.8, OFFSET)
+    first = reshape(copy)
     push("stroke")
-    sculpt(bpy.data.objects[copy.name], ELBOW, 0.5, OFFSET)
+    reshape(bpy.data.objects[copy.name], 0.5)
     push("stroke")
     undo()
     keep()
@@ -96,11 +91,10 @@ def test_keep_after_undo_of_a_stroke():
 # Files
 
 
-@pytest.mark.parametrize("evaluate", ["NODES", "PYTHON"])
-def test_saved_in_the_middle(tmp_path: Path, evaluate):
-    bind(tube(), method="DLBNT", evaluate=evaluate)
-    pose()
-    target = sculpt(begin(), ELBOW, 0.8, OFFSET)
+@pytest.mark.versions
+@pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
+def test_saved_in_the_middle(tmp_path: Path):
+    _, target = begin_sculpted()
     path = save(tmp_path / "middle.blend")
     bpy.ops.wm.open_mainfile(filepath=str(path))
     assert not tube().visible_get()
@@ -112,31 +106,25 @@ def test_saved_in_the_middle(tmp_path: Path, evaluate):
 
 @pytest.mark.parametrize("reader", POSES)
 def test_saved_with_corrections(tmp_path: Path, reader):
-    targets = [make(rotation, reader=reader) for rotation in POSES[reader]]
+    targets = make_all(reader)
     path = save(tmp_path / "kept.blend")
     bpy.ops.wm.open_mainfile(filepath=str(path))
-    for rotation, target in zip(POSES[reader], targets, strict=True):
-        pose(rotation)
-        assert_shown(target)
+    assert_all_shown(targets)
     make((-0.9, 0.0, 0.0), reader=reader)
-    for rotation, target in zip(POSES[reader], targets, strict=True):
-        pose(rotation)
-        assert_shown(target)
+    assert_all_shown(targets)
 
 
+@pytest.mark.versions
 def test_appended_with_its_corrections(tmp_path: Path):
-    targets = [make(rotation, reader="RBF") for rotation in POSES["RBF"]]
+    targets = make_all("RBF")
     path = save(tmp_path / "kept.blend")
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    reset()
     with bpy.data.libraries.load(str(path)) as (_, wanted):
         wanted.objects = ["Tube", "Rig"]
     for obj in wanted.objects:
         bpy.context.scene.collection.objects.link(obj)
-    for rotation, target in zip(POSES["RBF"], targets, strict=True):
-        pose(rotation)
-        assert_shown(target)
-    target = make((-0.9, 0.0, 0.2), reader="RBF")
-    assert_shown(target)
+    assert_all_shown(targets)
+    assert_shown(make((-0.9, 0.0, 0.2), reader="RBF"))
 
 
 def test_no_shape_keys_of_copies_are_left():
@@ -167,54 +155,39 @@ def test_the_posed_copy_deleted(how):
         assert list_under_way(bpy.context) == [tube()]
     with pytest.raises(RuntimeError, match="The posed copy is gone"):
         bpy.ops.supple.correction_keep()
-    bpy.ops.supple.correction_discard()
-    assert_nothing_under_way()
+    discard()
     assert distance(before, shown(tube())) < 1e-6
     make()
 
 
-def test_the_character_deleted():
-    pose()
-    copy = begin()
-    sculpt(copy, ELBOW, 0.8, OFFSET)
-    bpy.data.objects.remove(tube())
-    assert copy.visible_get()
-    assert not bpy.ops.supple.correction_keep.poll()
-
-
-def test_the_character_deleted_by_its_operator():
-    pose()
-    copy = begin()
-    target = sculpt(copy, ELBOW, 0.8, OFFSET)
-    tube().hide_set(False)
-    select(tube())
-    bpy.ops.object.delete()
+@pytest.mark.parametrize("how", ["operator", "data"])
+def test_the_character_deleted(how):
+    """What was sculpted stays, as a plain mesh."""
+    copy, target = begin_sculpted()
+    if how == "data":
+        bpy.data.objects.remove(tube())
+    else:
+        tube().hide_set(False)
+        select(tube())
+        bpy.ops.object.delete()
+    update()
     select(copy)
-    if bpy.ops.supple.correction_keep.poll():
-        with pytest.raises(RuntimeError, match="was deleted"):
-            bpy.ops.supple.correction_keep()
-        assert len(copy.data.vertices) == len(target)
-        bpy.ops.supple.correction_discard()
-    assert not [obj for obj in bpy.context.scene.objects if obj.type == "MESH"] or copy.visible_get()
+    assert not bpy.ops.supple.correction_keep.poll()
+    assert copy.visible_get()
+    assert distance(target, shown(copy)) < 1e-6
 
 
 @pytest.mark.parametrize("how", ["operator", "data"])
 def test_the_armature_deleted(how):
-    pose()
-    copy = begin()
-    points = sculpt(copy, ELBOW, 0.8, OFFSET)
+    copy, target = begin_sculpted()
     if how == "data":
         bpy.data.objects.remove(rig())
     else:
         select(rig())
         bpy.ops.object.delete()
     update()
-    select(copy)
-    with pytest.raises(RuntimeError, match=r"armature|deleted"):
-        bpy.ops.supple.correction_keep()
-    assert distance(points, shown(copy)) < 1e-6
-    bpy.ops.supple.correction_discard()
-    assert_nothing_under_way()
+    assert_not_kept(copy, target, r"armature|deleted")
+    discard()
 
 
 # What changes in the middle
@@ -222,10 +195,9 @@ def test_the_armature_deleted(how):
 
 @pytest.mark.parametrize("change", ["unbind", "bind", "nodes", "python", "method"])
 def test_bound_otherwise_in_the_middle(change):
-    pose()
-    target = sculpt(begin(), ELBOW, 0.8, OFFSET)
-    moved = np.linalg.norm(target - shown(tube()), axis=1) > 1e-4
-    obj, copy = tube(), bpy.context.active_object
+    copy, target = begin_sculpted()
+    obj = tube()
+    moved = np.linalg.norm(target - shown(obj), axis=1) > 1e-4
     if change in ("nodes", "python"):
         settings_of(obj).evaluate = change.upper()
     elif change == "method":
@@ -241,14 +213,13 @@ def test_bound_otherwise_in_the_middle(change):
     assert np.linalg.norm(target - shown(obj), axis=1)[moved].max() < 1e-4
 
 
+@pytest.mark.versions
 def test_another_pose_and_frame_in_the_middle():
-    armature = rig()
-    pose()
-    armature.pose.bones["bone.1"].keyframe_insert("rotation_euler", frame=1)
-    pose((0.2, 0.1, 0.0))
-    armature.pose.bones["bone.1"].keyframe_insert("rotation_euler", frame=10)
+    for frame, rotation in ((1, (1.2, 0.0, 0.0)), (10, (0.2, 0.1, 0.0))):
+        pose(rotation)
+        rig().pose.bones["bone.1"].keyframe_insert("rotation_euler", frame=frame)
     bpy.context.scene.frame_set(1)
-    target = sculpt(begin(), ELBOW, 0.8, OFFSET)
+    target = reshape(begin())
     bpy.context.scene.frame_set(10)
     pose((0.3, -0.8, 0.5), "bone.0")
     keep()
@@ -262,8 +233,7 @@ def test_another_pose_and_frame_in_the_middle():
 def test_a_face_key_moved_in_the_middle():
     face = add_face_key(tube())
     face.value = 0.5
-    pose()
-    target = sculpt(begin(), ELBOW, 0.8, OFFSET)
+    _, target = begin_sculpted()
     face.value = 0.0
     update()
     keep()
@@ -273,36 +243,21 @@ def test_a_face_key_moved_in_the_middle():
 
 
 def test_vertices_added_to_the_character_in_the_middle():
-    pose()
-    copy = begin()
-    points = sculpt(copy, ELBOW, 0.8, OFFSET)
+    copy, target = begin_sculpted()
     tube().data.vertices.add(1)
-    with pytest.raises(RuntimeError, match="vertices now"):
-        bpy.ops.supple.correction_keep()
-    assert distance(points, shown(copy)) < 1e-6
-    bpy.ops.supple.correction_discard()
-    assert_nothing_under_way()
+    assert_not_kept(copy, target, "vertices now")
+    discard()
 
 
-def test_the_object_renamed_in_the_middle():
-    pose()
-    copy = begin()
-    target = sculpt(copy, ELBOW, 0.8, OFFSET)
+def test_objects_renamed_and_moved_in_the_middle():
+    """A copy that was moved shows what was sculpted elsewhere; the mesh is what counts."""
+    copy, target = begin_sculpted()
     obj = tube()
     obj.name, copy.name = "Body", "Something"
-    keep()
-    assert distance(target, shown(obj)) < 1e-5
-
-
-def test_the_copy_moved_in_the_middle():
-    """It shows what was sculpted elsewhere; the mesh is what counts."""
-    pose()
-    copy = begin()
-    target = sculpt(copy, ELBOW, 0.8, OFFSET)
     copy.location.x += 3.0
     update()
     keep()
-    assert_shown(target)
+    assert distance(target, shown(obj)) < 1e-5
 
 
 @pytest.mark.parametrize("modifier", ["SUBSURF", "MULTIRES", "SMOOTH"])
@@ -314,20 +269,20 @@ def test_modifiers_on_the_copy(modifier):
         bpy.ops.object.multires_subdivide(modifier="New")
     elif modifier == "SMOOTH":
         new.iterations = 2
-    target = sculpt(copy, ELBOW, 0.8, OFFSET)
+    target = reshape(copy)
     update()
     target = shown(copy) if modifier == "SMOOTH" else target
     keep()
     assert_shown(target)
 
 
-@pytest.mark.parametrize("number", [np.nan, np.inf, 1e30])
-def test_vertices_that_are_no_numbers(number):
+def test_vertices_that_are_no_numbers(subtests):
     pose()
     copy = begin()
-    copy.data.vertices[5].co.x = number
-    with pytest.raises(RuntimeError, match="not numbers"):
-        bpy.ops.supple.correction_keep()
-    assert tube().data.shape_keys is None
-    bpy.ops.supple.correction_discard()
-    assert_nothing_under_way()
+    for number in (np.nan, np.inf, 1e30):
+        with subtests.test(number=number):
+            copy.data.vertices[5].co.x = number
+            with pytest.raises(RuntimeError, match="not numbers"):
+                bpy.ops.supple.correction_keep()
+            assert tube().data.shape_keys is None
+    discard()

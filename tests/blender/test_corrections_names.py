@@ -4,55 +4,60 @@ import bpy
 import numpy as np
 import pytest
 from scenes_correcting import (
-    ELBOW,
-    OFFSET,
     POSES,
+    assert_all_shown,
+    assert_not_kept,
     assert_nothing_under_way,
     assert_shown,
-    begin,
+    begin_sculpted,
     keep,
     make,
+    make_all,
     names,
     pose,
+    reshape,
     rig,
     tube,
 )
-from scenes_corrections import sculpt, shown
+from scenes_corrections import shown
 
-from scenes import (
-    distance,
-    edit_bones,
-    rest_points,
-    select,
-    turn,
-    update,
-)
+from scenes import distance, edit_bones, rest_points, select, turn, update
 from supple.settings.objects import settings_of
 from supple.tasks.corrected import describe_problem, list_under_way
 
 pytestmark = pytest.mark.usefixtures("silent_handlers", "bound_tube")
+FIRST, SECOND = POSES["ANGLE"]
+OTHER = (-0.9, 0.0, 0.0)
 
 
 # Names
 
 
+@pytest.mark.versions
 @pytest.mark.parametrize("reader", POSES)
 def test_a_bone_renamed(reader):
-    rotations = POSES[reader]
-    targets = [make(rotation, reader=reader) for rotation in rotations]
+    targets = make_all(reader)
     rig().data.bones["bone.1"].name = "forearm"
     update()
-    pose((-0.9, 0.0, 0.0), "forearm")
-    target = sculpt(begin(), ELBOW, 0.8, OFFSET)
+    pose(OTHER, "forearm")
+    select(tube())
+    bpy.ops.supple.correct_pose(mode="OBJECT")
+    targets[OTHER] = reshape(bpy.context.active_object)
     keep(reader=reader)
     assert {entry.bones for entry in settings_of(tube()).corrections} == {"forearm"}
-    for rotation, known in zip([*rotations, (-0.9, 0.0, 0.0)], [*targets, target], strict=True):
-        pose(rotation, "forearm")
-        assert_shown(known)
+    assert_all_shown(targets, "forearm")
+    assert all("forearm" in entry.pose for entry in settings_of(tube()).corrections)
     pose((0.0, 0.0, 0.0), "forearm")
     bpy.ops.supple.correction_edit(key=names()[0], mode="OBJECT")
-    assert rig().pose.bones["forearm"].rotation_euler.x == pytest.approx(rotations[0][0], abs=1e-5)
+    assert rig().pose.bones["forearm"].rotation_euler.x == pytest.approx(POSES[reader][0][0], abs=1e-5)
     bpy.ops.supple.correction_discard()
+    pose((0.0, 0.0, 0.0), "forearm")
+    rig().data.bones["forearm"].name = "other"
+    bpy.ops.supple.correction_pose(key=names()[0])
+    update()
+    assert_shown(targets[POSES[reader][0]])
+    bpy.ops.supple.correction_select(key=names()[0])
+    assert bpy.context.active_pose_bone.name == "other"
     for name in names():
         bpy.ops.supple.correction_remove(key=name)
     assert tube().data.shape_keys is None
@@ -60,8 +65,7 @@ def test_a_bone_renamed(reader):
 
 @pytest.mark.parametrize("reader", POSES)
 def test_shape_keys_renamed(reader):
-    rotations = POSES[reader]
-    targets = [make(rotation, reader=reader) for rotation in rotations]
+    targets = make_all(reader)
     blocks = tube().data.shape_keys.key_blocks
     first, second = names()
     blocks[first].name, blocks[second].name = "First", "Second"
@@ -69,24 +73,22 @@ def test_shape_keys_renamed(reader):
     bpy.ops.supple.correction_edit(key="First", mode="OBJECT")
     bpy.ops.supple.correction_discard()
     assert sorted(names()) == ["First", "Second"]
-    target = make((-0.9, 0.0, 0.0), reader=reader)
-    for rotation, known in zip([*rotations, (-0.9, 0.0, 0.0)], [*targets, target], strict=True):
-        pose(rotation)
-        assert_shown(known)
+    targets[OTHER] = make(OTHER, reader=reader)
+    assert_all_shown(targets)
     bpy.ops.supple.correction_remove(key="First")
     assert len(blocks) == 3
-    pose(rotations[1])
-    assert_shown(targets[1])
+    del targets[POSES[reader][0]]
+    assert_all_shown({POSES[reader][1]: targets[POSES[reader][1]]})
 
 
 def test_shape_keys_that_swap_their_names():
-    targets = [make(rotation) for rotation in POSES["ANGLE"]]
+    targets = make_all("ANGLE")
     first, second = names()
     blocks = tube().data.shape_keys.key_blocks
     keys = blocks[first], blocks[second]
     keys[0].name = "between"
     keys[1].name, keys[0].name = first, second
-    for key, rotation, target in zip((second, first), POSES["ANGLE"], targets, strict=True):
+    for key, (rotation, target) in zip((second, first), targets.items(), strict=True):
         pose((0.0, 0.0, 0.0))
         bpy.ops.supple.correction_pose(key=key)
         update()
@@ -96,8 +98,8 @@ def test_shape_keys_that_swap_their_names():
 
 @pytest.mark.parametrize("reader", POSES)
 def test_a_shape_key_deleted_by_blenders_own_button(reader):
-    rotations = [*POSES[reader], (-0.9, 0.0, 0.0)]
-    targets = [make(rotation, reader=reader) for rotation in rotations]
+    targets = make_all(reader)
+    targets[OTHER] = make(OTHER, reader=reader)
     obj = tube()
     select(obj)
     obj.active_shape_key_index = 2
@@ -105,13 +107,10 @@ def test_a_shape_key_deleted_by_blenders_own_button(reader):
     gone = settings_of(obj).corrections[1]
     assert describe_problem(obj, gone)
     bpy.ops.supple.correction_remove(key=gone.name)
-    target = make((0.3, 0.0, 0.8), reader="RBF")
+    del targets[POSES[reader][1]]
+    targets[0.3, 0.0, 0.8] = make((0.3, 0.0, 0.8), reader="RBF")
     assert len(names()) == 3
-    for rotation, known in zip(
-        [rotations[0], rotations[2], (0.3, 0.0, 0.8)], [targets[0], targets[2], target], strict=True
-    ):
-        pose(rotation)
-        assert_shown(known)
+    assert_all_shown(targets)
 
 
 def test_names_follow_as_soon_as_blender_updates():
@@ -126,39 +125,29 @@ def test_names_follow_as_soon_as_blender_updates():
 
 @pytest.mark.parametrize("change", ["rename", "add", "delete", "deform"])
 def test_bones_changed_in_the_middle(change):
-    pose()
-    copy = begin()
-    target = sculpt(copy, ELBOW, 0.8, OFFSET)
+    copy, target = begin_sculpted()
     armature = rig()
     if change == "rename":
         armature.data.bones["bone.1"].name = "forearm"
         armature.data.bones["bone.0"].name = "bone.1"
-    elif change == "deform":
-        armature.data.bones["bone.2"].use_deform = False
-    elif change == "add":
-
-        def add(bones):
-            bones.new("more").tail = (0, 0, 1)
-
-        edit_bones(armature, add)
-    else:
-        edit_bones(armature, lambda bones: bones.remove(bones["bone.2"]))
-    select(copy)
-    if change == "rename":
         keep()
         assert_shown(target)
         assert settings_of(tube()).corrections[0].bones == "forearm"
+        return
+    if change == "deform":
+        armature.data.bones["bone.2"].use_deform = False
+    elif change == "add":
+        edit_bones(armature, lambda bones: setattr(bones.new("more"), "tail", (0, 0, 1)))
     else:
-        with pytest.raises(RuntimeError, match="when its pose was to be corrected"):
-            bpy.ops.supple.correction_keep()
-        assert distance(target, shown(copy)) < 1e-6
+        edit_bones(armature, lambda bones: bones.remove(bones["bone.2"]))
+    assert_not_kept(copy, target, "when its pose was to be corrected")
 
 
 def test_the_key_that_is_edited_renamed_in_the_middle():
     make(name="Elbow")
     pose((0.0, 0.0, 0.0))
     bpy.ops.supple.correction_edit(mode="OBJECT")
-    target = sculpt(bpy.context.active_object, ELBOW, 0.5, OFFSET)
+    target = reshape(bpy.context.active_object, 0.5)
     tube().data.shape_keys.key_blocks["Elbow"].name = "Bent"
     keep()
     assert_shown(target)
@@ -169,11 +158,9 @@ def test_the_key_that_is_edited_deleted_in_the_middle():
     make(name="Elbow")
     bpy.ops.supple.correction_edit(mode="OBJECT")
     copy = bpy.context.active_object
-    target = sculpt(copy, ELBOW, 0.5, OFFSET)
+    target = reshape(copy, 0.5)
     tube().shape_key_clear()
-    with pytest.raises(RuntimeError, match="was deleted meanwhile"):
-        bpy.ops.supple.correction_keep()
-    assert distance(target, shown(copy)) < 1e-6
+    assert_not_kept(copy, target, "was deleted meanwhile")
 
 
 def test_all_shape_keys_deleted():
@@ -208,37 +195,33 @@ def test_a_bone_deleted():
 # Copies
 
 
-@pytest.mark.parametrize("reader", POSES)
-@pytest.mark.parametrize("with_armature", [True, False])
+@pytest.mark.versions
+@pytest.mark.parametrize(("reader", "with_armature"), [("ANGLE", True), ("RBF", False)])
 def test_a_copy_of_the_character(reader, with_armature):
-    rotations = POSES[reader]
-    targets = [make(rotation, reader=reader) for rotation in rotations]
+    targets = make_all(reader)
     select(*((tube(), rig()) if with_armature else (tube(),)))
     bpy.ops.object.duplicate()
     other, armature = bpy.data.objects["Tube.001"], bpy.data.objects["Rig.001" if with_armature else "Rig"]
     select(other)
-    turn(armature, "bone.1", (-0.9, 0.0, 0.0))
+    turn(armature, "bone.1", OTHER)
     assert bpy.ops.supple.correct_pose(mode="OBJECT") == {"FINISHED"}
-    target = sculpt(bpy.context.active_object, ELBOW, 0.8, OFFSET)
+    target = reshape(bpy.context.active_object)
     keep(reader=reader)
-    for rotation, known in zip([*rotations, (-0.9, 0.0, 0.0)], [*targets, target], strict=True):
+    for rotation, known in {**targets, OTHER: target}.items():
         turn(armature, "bone.1", rotation)
         assert distance(known, shown(other)) < 1e-5
     assert len(names()) == 2
-    for rotation, known in zip(rotations, targets, strict=True):
-        pose(rotation)
-        assert_shown(known)
+    assert_all_shown(targets)
     select(tube())
     bpy.ops.supple.correction_remove(key=names()[0])
-    turn(armature, "bone.1", rotations[0])
-    assert distance(targets[0], shown(other)) < 1e-5
+    rotation, known = next(iter(targets.items()))
+    turn(armature, "bone.1", rotation)
+    assert distance(known, shown(other)) < 1e-5
 
 
 def test_a_copy_made_in_the_middle():
     """The duplicate of a character that is being corrected is not being corrected itself."""
-    pose()
-    copy = begin()
-    target = sculpt(copy, ELBOW, 0.8, OFFSET)
+    copy, target = begin_sculpted()
     obj = tube()
     obj.hide_set(False)
     select(obj)
@@ -258,9 +241,7 @@ def test_a_copy_made_in_the_middle():
 
 def test_the_posed_copy_duplicated():
     """Whichever of the two is kept, the other is a plain mesh afterwards."""
-    pose()
-    copy = begin()
-    target = sculpt(copy, ELBOW, 0.8, OFFSET)
+    copy, target = begin_sculpted()
     select(copy)
     bpy.ops.object.duplicate()
     twin = bpy.context.active_object

@@ -1,6 +1,5 @@
 """Corrections of characters as they come: transforms, rigs, constraints, modifiers, several users, other files."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import bpy
@@ -8,33 +7,34 @@ import numpy as np
 import pytest
 from mathutils import Matrix
 from scenes_correcting import (
-    ELBOW,
-    OFFSET,
+    assert_not_kept,
     assert_nothing_under_way,
     assert_shown,
     begin,
+    begin_sculpted,
+    discard,
     keep,
     make,
     names,
     pose,
+    reshape,
     rig,
     tube,
 )
 from scenes_corrections import copy_points, key_value, sculpt, shown
 
 from scenes import (
-    EVALUATE,
     add_face_key,
     add_tube,
     armature_modifier,
     bind,
     distance,
     edit_bones,
+    reset,
     rest_points,
     save,
     select,
     snapshot,
-    turn,
     update,
 )
 from supple.settings.objects import settings_of
@@ -52,8 +52,7 @@ def character(scene: bpy.types.Scene) -> bpy.types.Object:
 def assert_corrects(within: float = 1e-5, joints: str = "") -> None:
     """What is sculpted in the present pose is shown, and gone at rest."""
     copy = begin()
-    points = copy_points(copy)
-    target = sculpt(copy, points[len(points) // 3], 0.8, OFFSET)
+    target = sculpt(copy, copy_points(copy)[len(copy.data.vertices) // 3], 0.8, (0.1, 0.05, -0.2))
     assert distance(target, shown(tube())) > 1e-3
     keep(joints=joints)
     assert_shown(target, within)
@@ -66,31 +65,6 @@ def assert_corrects(within: float = 1e-5, joints: str = "") -> None:
 # Where things stand
 
 
-def move_object() -> None:
-    tube().location, tube().rotation_euler, tube().scale = (1, 2, 3), (0.4, -0.3, 0.8), (1.5, 1.5, 1.5)
-
-
-def move_armature() -> None:
-    rig().location, rig().rotation_euler, rig().scale = (0.2, 0.1, -0.3), (0.2, 0.3, 0.1), (1.2, 1.2, 1.2)
-
-
-def scale_unevenly() -> None:
-    tube().scale = (1.3, 0.8, 1.1)
-
-
-def mirror() -> None:
-    tube().scale = (-1, 1, 1)
-
-
-def mirror_both() -> None:
-    tube().scale = rig().scale = (-1, 1, 1)
-
-
-def parent_to_armature() -> None:
-    move_armature()
-    tube().parent = rig()
-
-
 def parent_to_sheared() -> None:
     """Parents that are scaled unevenly and rotated: no location, rotation and scale make their matrix."""
     holder = bpy.data.objects.new("Holder", None)
@@ -99,22 +73,35 @@ def parent_to_sheared() -> None:
     tube().parent = holder
 
 
-@pytest.mark.parametrize("method", ["", "DLBNT"])
-@pytest.mark.parametrize(
-    "stand", [move_object, move_armature, scale_unevenly, mirror, mirror_both, parent_to_armature, parent_to_sheared]
-)
-def test_transforms(stand: Callable[[], None], method: str):
-    stand()
-    update()
-    if method:
-        bind(tube(), method=method)
-    pose()
-    before = np.array(tube().matrix_world)
-    copy = begin()
-    update()
-    assert np.abs(np.array(copy.matrix_world) - before).max() < 1e-5
-    bpy.ops.supple.correction_discard()
-    assert_corrects()
+PLACES = {
+    "moved": {"location": (1, 2, 3), "rotation_euler": (0.4, -0.3, 0.8), "scale": (1.5, 1.5, 1.5)},
+    "uneven": {"scale": (1.3, 0.8, 1.1)},
+    "mirrored": {"scale": (-1, 1, 1)},
+}
+STANDS = [("moved", ""), ("", "moved"), ("uneven", ""), ("mirrored", ""), ("mirrored", "mirrored")]
+"""Where the object stands, and where the armature does."""
+
+
+@pytest.mark.parametrize("stand", [*STANDS, "parent", "sheared parent"], ids=str)
+def test_transforms(stand: tuple[str, str] | str):
+    if stand == "parent":
+        tube().parent, stand = rig(), ("", "moved")
+    elif stand == "sheared parent":
+        parent_to_sheared()
+        stand = ("", "")
+    for obj, place in zip((tube(), rig()), stand, strict=True):
+        for name, value in PLACES.get(place, {}).items():
+            setattr(obj, name, value)
+    for is_bound in (False, True):
+        if is_bound:
+            bind(tube())
+        pose((1.2 - 0.4 * is_bound, 0.0, 0.0))
+        before = np.array(tube().matrix_world)
+        copy = begin()
+        update()
+        assert np.abs(np.array(copy.matrix_world) - before).max() < 1e-5
+        discard()
+        assert_corrects()
 
 
 def test_hidden_armature():
@@ -126,33 +113,36 @@ def test_hidden_armature():
     assert_corrects()
 
 
+def add_collection(name: str) -> bpy.types.Collection:
+    """A new collection of the scene, with the tube."""
+    collection = bpy.data.collections.new(name)
+    bpy.context.scene.collection.children.link(collection)
+    collection.objects.link(tube())
+    return collection
+
+
 def test_several_collections_and_an_excluded_one():
-    obj, layer = tube(), bpy.context.view_layer
     for name in ("First", "Second"):
-        collection = bpy.data.collections.new(name)
-        bpy.context.scene.collection.children.link(collection)
-        collection.objects.link(obj)
-    layer.layer_collection.children["First"].exclude = True
-    bind(obj)
+        add_collection(name)
+    excluded = bpy.context.view_layer.layer_collection.children["First"]
+    excluded.exclude = True
+    bind(tube())
     pose()
     assert_corrects()
-    layer.layer_collection.children["First"].exclude = False
+    excluded.exclude = False
     assert_nothing_under_way()
 
 
 def test_a_collection_excluded_in_the_middle():
-    obj, layer = tube(), bpy.context.view_layer
-    collection = bpy.data.collections.new("Character")
-    bpy.context.scene.collection.children.link(collection)
-    collection.objects.link(obj)
-    bpy.context.scene.collection.objects.unlink(obj)
-    bind(obj)
-    pose()
-    target = sculpt(begin(), ELBOW, 0.8, OFFSET)
-    layer.layer_collection.children["Character"].exclude = True
-    layer.layer_collection.children["Character"].exclude = False
+    add_collection("Character")
+    bpy.context.scene.collection.objects.unlink(tube())
+    bind(tube())
+    _, target = begin_sculpted()
+    collection = bpy.context.view_layer.layer_collection.children["Character"]
+    collection.exclude = True
+    collection.exclude = False
     update()
-    select(settings_of(obj).posed_copy)
+    select(settings_of(tube()).posed_copy)
     keep()
     assert_shown(target)
     assert_nothing_under_way()
@@ -182,29 +172,25 @@ def add_controls(bones) -> None:
         bones[name].parent = bones[f"control.{name}"]
 
 
-def test_control_bones():
+@pytest.mark.parametrize("is_copied", [False, True])
+def test_control_bones(is_copied: bool):
+    """Above those that deform; or as Rigify has it: all bones apart, and constraints on those that deform."""
     edit_bones(rig(), add_controls)
-    bind(tube())
-    pose((1.2, 0.0, 0.0), "control.bone.1")
-    assert_corrects()
-    assert settings_of(tube()).corrections[0].bones == "control.bone.1"
+    if is_copied:
 
+        def part(bones) -> None:
+            for name in ("bone.0", "bone.1", "bone.2"):
+                bones[name].parent = None
 
-def test_deforming_bones_that_copy_controls():
-    """As Rigify has it: all bones apart, and constraints on those that deform."""
-    edit_bones(rig(), add_controls)
-
-    def part(bones) -> None:
+        edit_bones(rig(), part)
         for name in ("bone.0", "bone.1", "bone.2"):
-            bones[name].parent = None
-
-    edit_bones(rig(), part)
-    for name in ("bone.0", "bone.1", "bone.2"):
-        constraint = rig().pose.bones[name].constraints.new("COPY_TRANSFORMS")
-        constraint.target, constraint.subtarget = rig(), f"control.{name}"
+            constraint = rig().pose.bones[name].constraints.new("COPY_TRANSFORMS")
+            constraint.target, constraint.subtarget = rig(), f"control.{name}"
     bind(tube())
     pose((1.2, 0.0, 0.0), "control.bone.1")
     assert_corrects()
+    if not is_copied:
+        assert settings_of(tube()).corrections[0].bones == "control.bone.1"
 
 
 @pytest.mark.parametrize("bone", ["bone.0", "control.bone.0"])
@@ -215,7 +201,7 @@ def test_a_character_that_turns_as_a_whole(bone):
     bind(tube())
     pose((0.3, 0.9, -0.7), bone)
     pose((1.2, 0.0, 0.0), bone.replace("0", "1"))
-    target = sculpt(begin(), shown(tube())[len(rest_points(tube())) // 3], 0.8, OFFSET)
+    target = sculpt(begin(), shown(tube())[len(rest_points(tube())) // 3], 0.8, (0.1, 0.05, -0.2))
     keep()
     assert_shown(target)
     assert settings_of(tube()).corrections[0].bones == bone.replace("0", "1")
@@ -228,21 +214,21 @@ def test_inverse_kinematics():
         target = bones.new("target")
         target.head, target.tail, target.use_deform = (0, 3, 0), (0, 3, 0.5), False
 
+    def move(*location: float) -> None:
+        rig().pose.bones["target"].location = location
+        update()
+
     edit_bones(rig(), add)
     constraint = rig().pose.bones["bone.2"].constraints.new("IK")
     constraint.target, constraint.subtarget, constraint.chain_count = rig(), "target", 2
     bind(tube())
-    rig().pose.bones["target"].location = (0.0, -0.2, 1.4)
-    update()
-    target = sculpt(begin(), ELBOW, 0.8, OFFSET)
-    rig().pose.bones["target"].location = (0.0, 0.0, 0.0)
-    update()
+    move(0.0, -0.2, 1.4)
+    target = reshape(begin())
+    move(0.0, 0.0, 0.0)
     keep()
-    rig().pose.bones["target"].location = (0.0, -0.2, 1.4)
-    update()
+    move(0.0, -0.2, 1.4)
     assert_shown(target)
-    rig().pose.bones["target"].location = (0.0, 0.0, 0.0)
-    update()
+    move(0.0, 0.0, 0.0)
     assert key_value(tube(), names()[0]) < 1e-3
     bpy.ops.supple.correction_edit(mode="OBJECT")
     assert rig().pose.bones["target"].location.z == pytest.approx(1.4, abs=1e-6)
@@ -260,7 +246,7 @@ def test_edit_again_of_a_character_that_is_animated():
     bpy.ops.supple.correction_edit(mode="OBJECT")
     copy = bpy.context.active_object
     assert np.abs(copy_points(copy) - target).max() < 1e-5
-    again = sculpt(copy, ELBOW, 0.5, OFFSET)
+    again = reshape(copy, 0.5)
     bpy.context.scene.frame_set(10)
     keep()
     rig().animation_data_clear()
@@ -287,20 +273,17 @@ def test_vertex_group_of_the_armature_modifier():
 @pytest.mark.parametrize("kind", ["SUBSURF", "MULTIRES", "MIRROR", "SOLIDIFY"])
 def test_modifiers_below(kind: str):
     obj = tube()
-    select(obj)
     modifier = obj.modifiers.new("Below", kind)
     if kind == "MULTIRES":
         bpy.ops.object.multires_subdivide(modifier="Below")
-    if kind == "MULTIRES":
         with pytest.raises(RuntimeError, match="Blender lets no node modifier stand above"):
             bind(obj)
     else:
         bind(obj)
     pose()
     before = len(shown(obj))
-    copy = begin()
+    copy, target = begin_sculpted()
     assert len(copy.data.vertices) == len(obj.data.vertices)
-    target = sculpt(copy, ELBOW, 0.8, OFFSET)
     keep()
     modifier.show_viewport = False
     update()
@@ -328,11 +311,9 @@ def test_modifiers_above(kind: str, message: str):
 
 def test_masks_and_hidden_vertices():
     bind(tube())
-    pose()
-    copy = begin()
+    copy, target = begin_sculpted()
     mask = copy.data.attributes.new(".sculpt_mask", "FLOAT", "POINT")
     mask.data.foreach_set("value", np.ones(len(copy.data.vertices), np.float32))
-    target = sculpt(copy, ELBOW, 0.8, OFFSET)
     copy.data.polygons[3].hide = True
     keep()
     assert_shown(target)
@@ -344,6 +325,7 @@ def test_masks_and_hidden_vertices():
 
 def refuse(message: str) -> None:
     obj = tube()
+    select(obj)
     before = snapshot(obj)
     with pytest.raises(RuntimeError, match=message):
         bpy.ops.supple.correct_pose()
@@ -351,21 +333,13 @@ def refuse(message: str) -> None:
     assert_nothing_under_way()
 
 
-def test_a_mesh_of_several_users():
+def test_several_users_absolute_and_pinned_keys_and_no_vertices():
     obj = tube()
     bpy.context.scene.collection.objects.link(obj.copy())
     pose()
-    select(obj)
     refuse("2 users")
     bpy.ops.object.make_single_user(object=True, obdata=True)
-    assert_corrects()
-
-
-def test_absolute_and_pinned_keys():
-    obj = tube()
     add_face_key(obj)
-    pose()
-    select(obj)
     obj.data.shape_keys.use_relative = False
     refuse("absolute")
     obj.data.shape_keys.use_relative = True
@@ -373,6 +347,9 @@ def test_absolute_and_pinned_keys():
     refuse("pinned")
     obj.show_only_shape_key = False
     assert_corrects()
+    obj.data.clear_geometry()
+    update()
+    refuse("'Tube' has no vertex groups")
 
 
 def test_a_baked_character():
@@ -388,16 +365,11 @@ def test_a_baked_character():
 
 def test_baked_in_the_middle():
     bind(tube())
-    pose()
-    copy = begin()
-    target = sculpt(copy, ELBOW, 0.8, OFFSET)
+    copy, target = begin_sculpted()
     tube().hide_set(False)
     select(tube())
     bpy.ops.supple.bake_shape_keys(frame_start=1, frame_end=2)
-    select(copy)
-    with pytest.raises(RuntimeError, match="bake"):
-        bpy.ops.supple.correction_keep()
-    assert distance(target, shown(copy)) < 1e-6
+    assert_not_kept(copy, target, "bake")
     select(tube())
     bpy.ops.supple.clear_bake()
     select(copy)
@@ -409,18 +381,14 @@ def test_baked_in_the_middle():
 def test_keys_changed_in_the_middle(change: str):
     obj = tube()
     add_face_key(obj)
-    pose()
-    copy = begin()
-    target = sculpt(copy, ELBOW, 0.8, OFFSET)
+    copy, target = begin_sculpted()
     if change == "absolute":
         obj.data.shape_keys.use_relative = False
     elif change == "pinned":
         obj.show_only_shape_key = True
     else:
         bpy.context.scene.collection.objects.link(obj.copy())
-    with pytest.raises(RuntimeError, match=r"absolute|pinned|users"):
-        bpy.ops.supple.correction_keep()
-    assert distance(target, shown(copy)) < 1e-6
+    assert_not_kept(copy, target, r"absolute|pinned|users")
     assert len(obj.data.shape_keys.key_blocks) == 2
 
 
@@ -432,30 +400,19 @@ def test_edited_mesh_and_armature():
     assert bpy.ops.supple.correct_pose(mode="OBJECT") == {"FINISHED"}
     assert tube().mode == "OBJECT"
     bpy.ops.supple.correction_discard()
-    copy = begin()
-    target = sculpt(copy, ELBOW, 0.8, OFFSET)
+    copy, target = begin_sculpted()
     select(copy)
     bpy.ops.object.mode_set(mode="EDIT")
     keep()
     assert_shown(target)
 
 
-def test_a_mesh_without_vertices():
-    obj = tube()
-    obj.data.clear_geometry()
-    pose()
-    select(obj)
-    refuse("vert")
-
-
+@pytest.mark.versions
 def test_a_linked_character_and_a_library_override(tmp_path: Path):
     bind(tube())
-    collection = bpy.data.collections.new("Character")
-    bpy.context.scene.collection.children.link(collection)
-    for obj in (tube(), rig()):
-        collection.objects.link(obj)
+    add_collection("Character").objects.link(rig())
     path = save(tmp_path / "library.blend")
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    reset()
     with bpy.data.libraries.load(str(path), link=True) as (_, wanted):
         wanted.collections = ["Character"]
     scene, layer = bpy.context.scene, bpy.context.view_layer
@@ -473,8 +430,7 @@ def test_a_linked_character_and_a_library_override(tmp_path: Path):
 
 
 def test_bound_by_nodes_too():
-    for evaluate in ("NODES", "PYTHON"):
+    for angle, evaluate in ((0.4, "NODES"), (0.7, "PYTHON")):
         bind(tube(), method="CENTERS", evaluate=evaluate)
-        pose((0.7 if evaluate == EVALUATE else 0.4, 0.0, 0.0))
+        pose((angle, 0.0, 0.0))
         assert_corrects(1e-4)
-    turn(rig(), "bone.1")

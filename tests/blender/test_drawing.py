@@ -1,14 +1,15 @@
 """What overlays share: caches of objects, shaders that are compiled once, handlers that come and go."""
 
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import bpy
 import pytest
 
 from scenes import add_tube
+from supple.viewport import drawing
 from supple.viewport.drawing import LazyShader, ObjectCache, Overlay, forget_on_load
-
-pytestmark = pytest.mark.python_only("nothing is evaluated")
 
 
 def test_a_cache_keeps_only_what_is_shown():
@@ -31,6 +32,18 @@ def test_a_shader_is_compiled_once_and_again_when_forgotten():
     assert len(made) == 2
 
 
+def test_the_state_of_drawing_is_as_it_was(monkeypatch: pytest.MonkeyPatch):
+    """There is no GPU without a window: a table stands in for its state."""
+    state = {"depth_test": "LESS", "depth_mask": True, "blend": "NONE"}
+    functions = {f"{name}_get": partial(state.get, name) for name in state}
+    functions |= {f"{name}_set": partial(state.__setitem__, name) for name in state}
+    monkeypatch.setattr(drawing, "gpu", SimpleNamespace(state=SimpleNamespace(**functions)))
+    before = dict(state)
+    with drawing.drawing_state("LESS_EQUAL", mask=False):
+        assert state == {"depth_test": "LESS_EQUAL", "depth_mask": False, "blend": "ALPHA"}
+    assert state == before
+
+
 def test_a_shader_that_fails_is_raised_once():
     def fail() -> Any:
         raise RuntimeError("no GPU")
@@ -41,15 +54,18 @@ def test_a_shader_that_fails_is_raised_once():
     assert shader.get() is None
 
 
-@pytest.mark.parametrize("name", ["load_post", "undo_post", "redo_post"])
-def test_caches_are_emptied_with_the_file_and_by_undo(name: str):
-    first, second = {1: "one"}, {2: "two"}
+def test_caches_are_emptied_with_the_file_and_by_undo(subtests: pytest.Subtests):
+    first, second = {}, {}
     handlers = dict(forget_on_load(first, second))
-    assert hasattr(handlers[name], "_bpy_persistent"), "or it is gone once a file was opened"
-    handlers[name](None)
-    assert first == second == {}
+    for name in ("load_post", "undo_post", "redo_post"):
+        with subtests.test(name):
+            first[1], second[2] = "one", "two"
+            assert hasattr(handlers[name], "_bpy_persistent"), "or it is gone once a file was opened"
+            handlers[name](None)
+            assert first == second == {}
 
 
+@pytest.mark.versions
 def test_an_overlay_is_installed_and_removed(monkeypatch: pytest.MonkeyPatch):
     class Space:
         drawn: list[Any] = []

@@ -9,7 +9,6 @@ from test_engine_copy import Made
 
 from scenes import add_face_key, add_tube, animate_tube, bind, edit_bones, reset, rest_points
 from supple.bridge.meshes import read_key_points
-from supple.deformers import SkinningError
 
 
 def add_control(armature):
@@ -95,6 +94,7 @@ def import_file(path: Path):
     return next(obj for obj in bpy.data.objects if obj.type == "MESH" and obj.data.shape_keys)
 
 
+@pytest.mark.versions
 @pytest.mark.parametrize("target", ["gltf", "fbx"])
 def test_files_have_all_keys_and_the_curves_of_their_drivers(tmp_path, face, target):
     obj, _ = face
@@ -113,12 +113,3 @@ def test_files_have_all_keys_and_the_curves_of_their_drivers(tmp_path, face, tar
         bpy.context.scene.frame_set(first + frame)
         values.append([blocks[name].value for name in ("Smile", "Blink", "Top")])
     assert np.array(values) == pytest.approx(expected, abs=1e-4)
-
-
-def test_absolute_keys_are_refused(tmp_path, face):
-    obj, _ = face
-    before = set(bpy.data.objects), set(bpy.data.armatures), set(bpy.data.meshes)
-    obj.data.shape_keys.use_relative = False
-    with pytest.raises(SkinningError, match="absolute"):
-        Made(tmp_path, obj)
-    assert (set(bpy.data.objects), set(bpy.data.armatures), set(bpy.data.meshes)) == before

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import bpy
 import numpy as np
 import pytest
-from scenes_cli import DONE, FAILED, assert_refused, main, own_output
+from scenes_cli import DONE, FAILED, USAGE, assert_refused, main, own_output
 from scenes_patterns import add_own, add_skin
 
 from panels import draw
@@ -19,10 +18,12 @@ from scenes import (
     add_tube,
     animate_key,
     animate_tube,
+    armature_modifier,
     bind,
     evaluated_points,
     play,
     push,
+    reset,
     rna_values,
     save,
     select,
@@ -50,26 +51,43 @@ CHOSEN: dict[str, Any] = {"keys": 0, "use_bends": False}
 COUNTED = ("objects", "meshes", "armatures", "actions", "collections", "scenes", "materials")
 
 
-@pytest.fixture
-def tube() -> bpy.types.Object:
+@pytest.fixture(scope="module")
+def tube_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small tube, bound, animated, with a face key."""
+    reset()
     obj, armature = add_tube(rings=12, sides=8)
     animate_tube(armature)
     animate_key(add_face_key(obj))
     bind(obj, method="DLBNT")
     bpy.context.scene.frame_set(3)
-    return obj
+    return save(tmp_path_factory.mktemp("tube") / "tube.blend")
+
+
+@pytest.fixture(scope="module")
+def copied_file(tube_file: Path) -> Path:
+    """The same with an engine copy for glTF."""
+    open_tube(tube_file)
+    assert bpy.ops.supple.engine_copy(**CHOSEN) == {"FINISHED"}
+    return save(tube_file.with_name("copied.blend"))
+
+
+def open_tube(path: Path) -> bpy.types.Object:
+    bpy.ops.wm.open_mainfile(filepath=str(path))
+    return bpy.data.objects["Tube"]
 
 
 @pytest.fixture
-def copied(tube: bpy.types.Object) -> bpy.types.Object:
-    """The same with an engine copy for glTF."""
-    assert bpy.ops.supple.engine_copy(**CHOSEN) == {"FINISHED"}
-    return tube
+def tube(tube_file: Path) -> bpy.types.Object:
+    return open_tube(tube_file)
+
+
+@pytest.fixture
+def copied(copied_file: Path) -> bpy.types.Object:
+    return open_tube(copied_file)
 
 
 def armature_of(obj: bpy.types.Object) -> bpy.types.Object:
-    return next(modifier.object for modifier in obj.modifiers if modifier.type == "ARMATURE")
+    return armature_modifier(obj).object
 
 
 def count_data() -> dict[str, int]:
@@ -99,14 +117,10 @@ def test_the_operator_makes_a_copy_and_leaves_the_character(tube):
     assert (report.measured, report.actions, report.frames) == ("file", ("RigAction",), 8)
     assert abs(report.apart.largest - report.copy.largest) <= 0.05
     assert abs(report.apart.rms - report.copy.rms) <= 0.05
+    assert report.apart.largest < 0.5 * report.linear.largest  # closer than what exporters write
+    assert report.apart.rms < 0.5 * report.linear.rms
     assert copy_settings(armature).tolerance == pytest.approx(0.01)
     assert copy_settings(armature).report.splitlines() == report.describe()
-
-
-def test_the_copy_is_closer_than_what_exporters_write(copied):
-    report = read_report(armature_of(copied))
-    assert report.apart.largest < 0.5 * report.linear.largest
-    assert report.apart.rms < 0.5 * report.linear.rms
 
 
 def test_an_update_takes_the_place_of_the_former_copy(copied):
@@ -125,56 +139,52 @@ def test_an_update_takes_the_place_of_the_former_copy(copied):
     assert list_actions(armature) == [bpy.data.actions["RigAction"]], "not those of the copy"
 
 
+@pytest.mark.versions
 def test_undo_takes_it_back_in_one_step(tube):
     counts = count_data()
     push("Before")
-    bpy.ops.supple.engine_copy(**CHOSEN)
+    bpy.ops.supple.engine_copy(target="VRM", **CHOSEN)
     push("Engine Copy")
+    assert count_data() != counts
     undo()
     assert count_data() == counts
 
 
-def steps_until(stop: int, obj: bpy.types.Object) -> bool:
+def steps_until(stop: int, obj: bpy.types.Object, told: list[float]) -> bool:
     """Take so many steps of a copy, and then cancel it; whether it had more."""
     steps = make_engine_copy([obj], options())
     result = None
+    told.clear()
     try:
         for _ in range(stop):
             step = steps.send(result)
-            result = step(lambda share: None) if callable(step) else None
+            result = step(told.append) if callable(step) else told.append(step)
     except StopIteration:
         return False
     steps.close()
     return True
 
 
-def test_canceled_at_any_step_it_leaves_nothing(tube):
+def test_canceled_at_any_step_it_leaves_what_was_there(tube):
     counts, before = count_data(), state_of(tube)
+    told: list[float] = []
     stops = 1
-    while steps_until(stops, tube):
+    while steps_until(stops, tube, told):
         assert (count_data(), state_of(tube)) == (counts, before)
         stops += 1
     assert stops > 4
-    assert find_copy(armature_of(tube), "gltf") is not None  # that which was not canceled
-
-
-def test_an_update_that_is_canceled_leaves_the_former_copy(copied):
-    armature = armature_of(copied)
+    assert told == sorted(told)  # of that which was not canceled
+    assert told[-1] == pytest.approx(1.0)
+    armature = armature_of(tube)
     former, names = find_copy(armature, "gltf"), sorted(obj.name for obj in bpy.data.objects)
-    stops = 1
-    while stops < 5 and steps_until(stops, copied):
+    assert former is not None
+    for stop in range(1, stops):  # an update leaves the former copy
+        assert steps_until(stop, tube, told)
         assert find_copy(armature, "gltf") == former
         assert sorted(obj.name for obj in bpy.data.objects) == names
-        stops += 1
 
 
-def test_progress_rises_to_one(tube):
-    told: list[float] = []
-    take_all(make_engine_copy([tube], options()), told.append)
-    assert told == sorted(told)
-    assert told[-1] == pytest.approx(1.0)
-
-
+@pytest.mark.versions
 def test_go_to_frame_and_show(copied):
     armature, scene = armature_of(copied), bpy.context.scene
     report = read_report(armature)
@@ -201,14 +211,14 @@ def test_go_to_frame_and_show(copied):
     assert not beside.visible_get()
 
 
-def test_the_panel(tube):
+def test_the_panel(tube, copied_file):
     name = "VIEW3D_PT_supple_engine_copy"
     shown = draw(name)
     assert shown[1:] == [
         "target", "tolerance", "influences", "helpers", "keys", "use_bends", "angle",
         "supple.engine_copy", "supple.engine_copy_export",
     ]  # fmt: skip
-    bpy.ops.supple.engine_copy(**CHOSEN)
+    tube = open_tube(copied_file)
     assert "supple.engine_copy_frame" in draw(name)
     assert any(line.startswith("Rig for glTF: ") for line in draw(name))
     select(tube.parent or armature_of(tube))
@@ -285,52 +295,29 @@ def test_targets_are_what_is_shown_in_each_action(tube):
 # What can not be copied
 
 
-def unbind(obj: bpy.types.Object) -> None:
-    select(obj)
-    bpy.ops.supple.unbind()
+WRONG = {
+    "No mesh of 'Rig' is bound": (lambda _: bpy.ops.supple.unbind(), {}),
+    "scaled unevenly": (lambda obj: setattr(armature_of(obj), "scale", (1.0, 2.0, 1.0)), {}),
+    "Edit Mode": (lambda _: bpy.ops.object.mode_set(mode="EDIT"), {}),
+    "No action is chosen": (lambda _: bpy.data.actions.remove(bpy.data.actions["RigAction"]), {}),
+    "absolute": (lambda obj: setattr(obj.data.shape_keys, "use_relative", False), {}),
+    "choose 4 or 8": (id, {"influences": 3}),
+    "choose one above 0": (id, {"tolerance": 0.0}),
+    "No action 'Nod'": (id, {"actions": ("Nod",)}),
+}
+"""What is said of a character that is changed, and of what is chosen."""
 
 
-def scale_unevenly(obj: bpy.types.Object) -> None:
-    armature_of(obj).scale = (1.0, 2.0, 1.0)
-    bpy.context.view_layer.update()
-
-
-def edit(obj: bpy.types.Object) -> None:
-    select(obj)
-    bpy.ops.object.mode_set(mode="EDIT")
-
-
-def remove_actions(obj: bpy.types.Object) -> None:
-    armature_of(obj).animation_data_clear()
-    bpy.data.actions.remove(bpy.data.actions["RigAction"])
-
-
-def make_keys_absolute(obj: bpy.types.Object) -> None:
-    obj.data.shape_keys.use_relative = False
-
-
-@pytest.mark.parametrize(
-    ("change", "chosen", "words"),
-    [
-        (unbind, {}, "No mesh of 'Rig' is bound"),
-        (scale_unevenly, {}, "scaled unevenly"),
-        (edit, {}, "Edit Mode"),
-        (remove_actions, {}, "No action is chosen"),
-        (make_keys_absolute, {}, "absolute"),
-        (None, {"influences": 3}, "choose 4 or 8"),
-        (None, {"tolerance": 0.0}, "choose one above 0"),
-        (None, {"actions": ("Nod",)}, "No action 'Nod'"),
-    ],
-)
-def test_what_can_not_be_copied_is_said(
-    change: Callable[[bpy.types.Object], None] | None, chosen: dict[str, Any], words: str, tube: bpy.types.Object
-) -> None:
-    if change is not None:
-        change(tube)
-    counts = count_data()
-    with pytest.raises(SkinningError, match=words):
-        take_all(make_engine_copy([tube], options(**chosen)))
-    assert count_data() == counts
+def test_what_can_not_be_copied_is_said(tube_file, subtests):
+    for words, (change, chosen) in WRONG.items():
+        with subtests.test(words):
+            tube = open_tube(tube_file)
+            change(tube)
+            bpy.context.view_layer.update()
+            counts = count_data()
+            with pytest.raises(SkinningError, match=words):
+                take_all(make_engine_copy([tube], options(**chosen)))
+            assert count_data() == counts
 
 
 def test_meshes_on_two_armatures_are_refused(tube):
@@ -340,13 +327,14 @@ def test_meshes_on_two_armatures_are_refused(tube):
         take_all(make_engine_copy([tube, other], options()))
 
 
-@pytest.mark.parametrize("path", ["/nowhere/hero.glb", "hero.txt"])
-def test_a_path_that_can_not_be_written_is_refused_at_once(path, tube):
-    steps = make_engine_copy([tube], options(), Path(path))
-    with pytest.raises(SkinningError, match="choose"):
-        next(steps)
-    with pytest.raises(RuntimeError, match="choose"):
-        bpy.ops.supple.engine_copy(filepath=path, **CHOSEN)
+def test_a_path_that_can_not_be_written_is_refused_at_once(tube, subtests):
+    for path in ("/nowhere/hero.glb", "hero.txt"):
+        with subtests.test(path):
+            steps = make_engine_copy([tube], options(), Path(path))
+            with pytest.raises(SkinningError, match="choose"):
+                next(steps)
+            with pytest.raises(RuntimeError, match="choose"):
+                bpy.ops.supple.engine_copy(filepath=path, **CHOSEN)
 
 
 def test_a_copy_for_vrm_is_made_and_written_by_another_add_on(tube):
@@ -405,49 +393,41 @@ def test_a_copy_that_is_gone_is_said(copied):
 # The command line
 
 
-@pytest.fixture
-def file(tube: bpy.types.Object, tmp_path: Path) -> Path:
-    return save(tmp_path / "tube.blend")
-
-
-def test_the_command_writes_a_file_and_a_report(file, tmp_path, capfd):
-    output = tmp_path / "tube.glb"
-    given = ("--tolerance", "1cm", "--keys", 0, "--bend", 0, "--output", output, "--report", "json")
-    assert main("engine-copy", file, *given) == DONE
+def test_the_command_writes_a_file_and_a_report_and_saves_the_copy(tube_file, tmp_path, capfd):
+    output, saved = tmp_path / "tube.glb", tmp_path / "copied.blend"
+    given = ("--tolerance", "1cm", "--keys", 0, "--bend", 0)
+    assert main("engine-copy", tube_file, *given, "--output", output, "--report", "json", "--save", saved) == DONE
     report = json.loads("\n".join(own_output(capfd.readouterr().out)))
     assert output.read_bytes()[:4] == b"glTF"
     assert (report["file"], report["tolerance"], report["measured"]) == (str(output), 10.0, "file")
     assert report["apart"]["largest"] == pytest.approx(report["copy"]["largest"], abs=0.05)
-
-
-def test_the_command_saves_the_copy_and_says_how_close_it_is(file, tmp_path, capfd):
-    saved = tmp_path / "copied.blend"
-    given = ("--target", "fbx", "--keys", 0, "--bend", 0, "--output", tmp_path / "tube.fbx", "--save", saved)
-    assert main("engine-copy", file, *given) == DONE
-    assert own_output(capfd.readouterr().out)[0].startswith("Rig for FBX: ")
-    bpy.ops.wm.open_mainfile(filepath=str(saved))
-    assert find_copy(bpy.data.objects["Rig"], "fbx") is not None
+    open_tube(saved)
+    assert find_copy(bpy.data.objects["Rig"], "gltf") is not None
+    output = tmp_path / "tube.fbx"
+    given = ("--target", "fbx", *given, "--output", output, "--save", saved)
     assert main("engine-copy", saved, *given) == DONE, "its own meshes are no characters"
+    assert own_output(capfd.readouterr().out)[0].startswith("Rig for FBX: ")
+    assert output.is_file()
+    open_tube(saved)
+    assert find_copy(bpy.data.objects["Rig"], "fbx") is not None
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        (("--influences", 3), "choose 4 or 8"),
-        (("--tolerance", "0mm"), "above 0"),
-        (("--action", "Nod"), "No action 'Nod'"),
-        (("--target", "fbx"), ".fbx"),
-        (("--object", "Nobody"), "Nobody"),
-    ],
-)
-def test_the_command_says_what_is_wrong(given, words, file, tmp_path, capfd):
-    capfd.readouterr()
-    code = main("engine-copy", file, *given, "--bend", 0, "--output", tmp_path / "tube.glb")
-    assert_refused(code, capfd.readouterr(), words)
-    assert code == FAILED
-    assert not (tmp_path / "tube.glb").exists()
+WRONG_GIVEN = {
+    "choose 4 or 8": ("--influences", 3),
+    "above 0": ("--tolerance", "0mm"),
+    "No action 'Nod'": ("--action", "Nod"),
+    ".fbx": ("--target", "fbx"),
+    "Nobody": ("--object", "Nobody"),
+}
 
 
-def test_a_length_that_is_none_is_wrong_usage(file, tmp_path):
-    assert main("engine-copy", file, "--tolerance", "3 miles", "--output", tmp_path / "tube.glb") == 2
-    assert settings_of is not None
+def test_the_command_says_what_is_wrong(tube_file, tmp_path, capfd, subtests):
+    output = tmp_path / "tube.glb"
+    for words, given in WRONG_GIVEN.items():
+        with subtests.test(words):
+            capfd.readouterr()
+            code = main("engine-copy", tube_file, *given, "--bend", 0, "--output", output)
+            assert_refused(code, capfd.readouterr(), words)
+            assert code == FAILED
+            assert not output.exists()
+    assert main("engine-copy", tube_file, "--tolerance", "3 miles", "--output", output) == USAGE

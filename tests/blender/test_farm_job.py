@@ -12,12 +12,13 @@ from typing import Any
 
 import bpy
 import pytest
-from scenes_cli import DONE, USAGE, add_character, assert_refused, main
+from scenes_cli import DONE, add_character, assert_refused, main
 
 from scenes import bind, save
 from supple.deformers import SkinningError
 from supple.tasks.farm.assets import find_assets
-from supple.tasks.farm.job import FarmJob, write_job
+from supple.tasks.farm.commands import FarmJob
+from supple.tasks.farm.job import write_job
 
 NAMES = ["template.json", "parameter_values.json", "asset_references.json"]
 
@@ -45,6 +46,7 @@ def words_of(template: dict[str, Any], step: str) -> list[str]:
     return [action["command"], *action["args"]]
 
 
+@pytest.mark.versions
 def test_the_steps_of_a_job(tmp_path, bound_file):
     template = write(bound_file, tmp_path / "job", "--frames=-3-19")
     assert [step["name"] for step in template["steps"]] == ["Bake", "Join"]
@@ -65,6 +67,7 @@ def test_the_steps_of_a_job(tmp_path, bound_file):
     assert defaults["FramesPerChunk"] == 50
 
 
+@pytest.mark.versions
 def test_workers_run_no_python_that_was_not_run_here(tmp_path, bound_file, capsys):
     armature = next(obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE")
     armature.driver_add("location", 0).driver.expression = "somewhere(frame)"
@@ -88,14 +91,14 @@ def test_a_job_that_renders(tmp_path, bound_file):
     assert not re.search(r"\{\{|\}\}", script["data"])  # the engine would read a name there
 
 
-@pytest.mark.parametrize("words", [("--no-task-chunking",), ()])  # of frames that do not touch it would cut each off
-def test_chunks_are_listed_where_the_engine_can_not_cut(tmp_path, bound_file, words):
-    template = write(bound_file, tmp_path / "job", "--chunk", "4", "--frames=-3-6:2,9,20-24", *words)
-    assert "extensions" not in template
-    (chunk,) = template["steps"][0]["parameterSpace"]["taskParameterDefinitions"]
-    assert chunk == {"name": "Chunk", "type": "STRING", "range": ["-3-3:2", "5-5:2", "9", "20-23", "24"]}
-    assert "--frames=-3-5:2,9,20-24" in words_of(template, "Join")
-    assert {"Frames", "FramesPerChunk"}.isdisjoint(one["name"] for one in template["parameterDefinitions"])
+def test_chunks_are_listed_where_the_engine_can_not_cut(tmp_path, bound_file):
+    for words in (("--no-task-chunking",), ()):  # of frames that do not touch it would cut each off
+        template = write(bound_file, tmp_path / "job", "--chunk", "4", "--frames=-3-6:2,9,20-24", *words)
+        assert "extensions" not in template
+        (chunk,) = template["steps"][0]["parameterSpace"]["taskParameterDefinitions"]
+        assert chunk == {"name": "Chunk", "type": "STRING", "range": ["-3-3:2", "5-5:2", "9", "20-23", "24"]}
+        assert "--frames=-3-5:2,9,20-24" in words_of(template, "Join")
+        assert {"Frames", "FramesPerChunk"}.isdisjoint(one["name"] for one in template["parameterDefinitions"])
 
 
 def test_options_of_the_bake_are_passed_on(tmp_path, plain_file):
@@ -112,31 +115,39 @@ def test_the_folder_may_be_there_and_hold_an_earlier_job(tmp_path, bound_file):
     assert sorted(path.name for path in (tmp_path / "job").iterdir()) == sorted([*NAMES, "chunks"])
 
 
-@pytest.mark.parametrize(
-    ("words", "parts"),
-    [
-        (("--all", "--method", "DLB", "--chunk", "0"), ("Chunks of 0 frames", "choose 1 or more")),
-        (("--all", "--frames", "1-3,2"), ("2",)),
-        (("--object", "Rig"), ("'Rig'",)),
-        (("--object", "Tub"), ("'Tub'", "Tube")),
-        (("--all",), ("No mesh of the scene is bound", "--method")),
-        (("--object", "Tube"), ("'Tube' is not bound", "--method")),
-        (("--all", "--method", "DLBNT", "--render"), ("no camera",)),
-        (("--all", "--method", "DLB", "--order", "GH"), ("DLB has no order to choose",)),
-        (("--all", "--method", "DLB", "--chunk", "1", "--frames", "1-2000", "--no-task-chunking"), ("2,000", "1,024")),
-        (("--all", "--method", "DLB", "--frames", ",".join(map(str, range(1, 900, 2)))), ("--no-task-chunking",)),
-    ],
-)  # fmt: skip
-def test_what_no_worker_could_run_is_refused(tmp_path, plain_file, capfd, words, parts):
-    code = main("farm", plain_file, *words, "--engine", "openjd", "--output", tmp_path / "job")
-    captured = capfd.readouterr()
-    if code == USAGE:
-        assert all(part in captured.err for part in parts)
-    else:
-        assert_refused(code, captured, *parts)
-    assert not (tmp_path / "job").exists()
+REFUSED: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("--all", "--method", "DLB", "--chunk", "0"): ("Chunks of 0 frames", "choose 1 or more"),
+    ("--object", "Rig"): ("'Rig'",),
+    ("--object", "Tub"): ("'Tub'", "Tube"),
+    ("--all",): ("No mesh of the scene is bound", "--method"),
+    ("--object", "Tube"): ("'Tube' is not bound", "--method"),
+    ("--all", "--method", "DLBNT", "--render"): ("no camera",),
+    ("--all", "--method", "DLB", "--order", "GH"): ("DLB has no order to choose",),
+    ("--all", "--method", "DLB", "--chunk", "1", "--frames", "1-2000", "--no-task-chunking"): ("2,000", "1,024"),
+    ("--all", "--method", "DLB", "--frames", ",".join(map(str, range(1, 900, 2)))): ("--no-task-chunking",),
+}
 
 
+def test_what_no_worker_could_run_is_refused(tmp_path, plain_file, subtests, capfd):
+    for words, parts in REFUSED.items():
+        with subtests.test(" ".join(words)[:80]):
+            capfd.readouterr()
+            code = main("farm", plain_file, *words, "--engine", "openjd", "--output", tmp_path / "job")
+            assert_refused(code, capfd.readouterr(), *parts)
+            assert not (tmp_path / "job").exists()
+
+
+@pytest.mark.versions
+def test_strips_are_rendered_without_a_camera(tmp_path, bound_file):
+    editor = bpy.context.scene.sequence_editor_create()
+    strips = editor.sequences if bpy.app.version < (4, 4) else editor.strips
+    length = {"frame_end": 9} if bpy.app.version < (5, 0) else {"length": 8}
+    strips.new_effect("Color", "COLOR", channel=1, frame_start=1, **length)
+    save(bound_file)
+    assert len(write(bound_file, tmp_path / "job", "--render")["steps"]) == 4
+
+
+@pytest.mark.versions
 def test_movies_are_not_rendered_in_chunks(tmp_path, bound_file, capfd):
     add_camera()
     image = bpy.context.scene.render.image_settings
@@ -188,12 +199,13 @@ def test_a_name_with_a_control_character_is_refused(tmp_path, bound_tube):
         write_job(job, "openjd")
 
 
+@pytest.mark.versions
 def test_what_the_file_reads_is_named(tmp_path, bound_tube):
-    there = {"one.png", "seq_1.png", "seq_2.png", "tile.1001.png", "tile.1002.png"}
-    for name in (*there, "seq.txt"):
+    there = {"one_1.png", "seq_1.png", "seq_2.png", "tile.1001.png", "tile.1002.png"}
+    for name in (*there, "seq.txt", "one_2.png"):
         (tmp_path / name).write_bytes(b"x")
     for name, source in (
-        ("one.png", "FILE"),
+        ("one_1.png", "FILE"),
         ("seq_1.png", "SEQUENCE"),
         ("tile.<UDIM>.png", "TILED"),
         ("no.png", "FILE"),
@@ -203,11 +215,5 @@ def test_what_the_file_reads_is_named(tmp_path, bound_tube):
         image.use_fake_user = True
     save(tmp_path / "file.blend")
     files, folders = find_assets()
-    assert {Path(name).name for name in files} == {
-        "one.png",
-        "seq_1.png",
-        "seq_2.png",
-        "tile.1001.png",
-        "tile.1002.png",
-    }
+    assert {Path(name).name for name in files} == there
     assert folders == []

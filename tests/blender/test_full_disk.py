@@ -12,29 +12,26 @@ import json
 from pathlib import Path
 
 import pytest
-import write_session
 from scenes_files import make_sources, start_session
+from write_session import FEW, OPERATORS, WRITES
 
-pytestmark = pytest.mark.python_only("files are written alike, whatever evaluates the skin")
 
-
-@pytest.fixture(scope="module")
-def rows(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """What was wrong, by the name of each write."""
-    points = 20 if request.config.getoption("thorough") else 3
+def test_a_full_disk_loses_nothing(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, subtests: pytest.Subtests
+) -> None:
+    writes, points = (WRITES, 20) if request.config.getoption("thorough") else ((*FEW, *OPERATORS), 3)
     disk = request.config.getoption("disk")
     source = make_sources(tmp_path_factory.mktemp("source"))
     folder = Path(disk) if disk else tmp_path_factory.mktemp("full")
     output = folder / "output"
     output.mkdir()
-    session = start_session(folder / "settings", "full", source, output, points, *([disk] if disk else []))
+    arguments = (source, output, ",".join(writes), points, *([disk] if disk else []))
+    session = start_session(folder / "settings", "full", *arguments)
     out, err = session.communicate(timeout=600)
     assert session.returncode == 0, err
     assert "Traceback" not in err, err
     found = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
-    return {row["write"]: row["wrong"] for row in found if row["points"] == points}
-
-
-@pytest.mark.parametrize("name", write_session.WRITES)
-def test_a_full_disk_loses_nothing(rows: dict[str, list[str]], name: str) -> None:
-    assert rows[name] == []
+    wrong = {row["write"]: row["wrong"] for row in found if row["points"] == points}
+    for name in writes:
+        with subtests.test(name):
+            assert wrong[name] == []

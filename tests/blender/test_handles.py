@@ -4,10 +4,11 @@ import bpy
 import numpy as np
 import pytest
 from mathutils import Euler, Matrix
-from scenes_handles import CAGE_START, POINTS, add_box, add_handles, add_held_tube, add_point, change_of, moved, weight
+from scenes_handles import CAGE_START, POINTS, add_box, add_handles, add_point, change_of, moved, weight
 from scenes_weights import add_bare_tube, assert_whole, weights_of
 
 from scenes import bind, diagonal, evaluated_points, push, redo, rest_points, select, snapshot, turn, undo, update
+from supple.bridge.armatures import read_skeleton
 from supple.bridge.handles import COLLECTION, list_handle_bones
 from supple.settings.objects import settings_of
 
@@ -21,17 +22,18 @@ def inside(tube: bpy.types.Object) -> np.ndarray:
 
 
 @pytest.fixture
-def caged() -> tuple:
-    return add_held_tube("cage")
+def caged(held_tube) -> tuple:
+    return held_tube("cage")
 
 
 @pytest.fixture
-def pointed() -> tuple:
-    return add_held_tube("points")
+def pointed(held_tube) -> tuple:
+    return held_tube("points")
 
 
-def test_bones_follow_and_are_out_of_the_way(caged):
-    _, armature, (cage,) = caged
+@pytest.mark.versions
+def test_bones_follow_and_are_out_of_the_way_and_the_skin_stays(caged):
+    tube, armature, (cage,) = caged
     assert sorted(list_handle_bones(armature)) == sorted(CAGE_BONES)
     collection = armature.data.collections[COLLECTION]
     assert not collection.is_visible
@@ -41,12 +43,7 @@ def test_bones_follow_and_are_out_of_the_way(caged):
     assert cage.parent_bone == "bone.2"
     for name in CAGE_BONES:
         np.testing.assert_allclose(change_of(armature, name), np.eye(4), atol=1e-6)
-
-
-def test_the_skin_stays_and_weights_are_whole(caged):
-    tube, armature, _ = caged
-    names = [*armature.data.bones.keys()]
-    assert_whole(tube, names)
+    assert_whole(tube, [*armature.data.bones.keys()])
     assert not weights_of(tube, ["bone.0", "bone.1", "bone.2"])[inside(tube)].any(), "bones have nothing in a cage"
     assert not weights_of(tube, CAGE_BONES)[rest_points(tube)[:, 1] < 0.5].any(), "a cage reaches far beyond itself"
     np.testing.assert_allclose(evaluated_points(tube), rest_points(tube), atol=1e-5)
@@ -55,26 +52,23 @@ def test_the_skin_stays_and_weights_are_whole(caged):
 RIGID = Matrix.LocRotScale((0.5, -0.3, 0.8), Euler((0.7, 1.9, -0.4)), None)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_a_cage_carries_what_is_in_it(caged, method):
-    tube, _, (cage,) = caged
-    bind(tube, method=method)
-    cage.matrix_world = RIGID @ cage.matrix_world
-    update()
-    chosen = inside(tube)
-    expected = moved(rest_points(tube)[chosen], np.array(RIGID))
-    assert np.abs(evaluated_points(tube)[chosen] - expected).max() < 1e-5 * diagonal(rest_points(tube))
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_a_cage_goes_along_with_the_bones(caged, method):
-    tube, armature, _ = caged
-    bind(tube, method=method)
-    turn(armature, "bone.0", (0.4, 0.2, 1.0))
-    turn(armature, "bone.1", (0.3, 1.2, 0.1))
-    chosen = inside(tube)
-    expected = moved(rest_points(tube)[chosen], change_of(armature, "bone.2"))
-    assert np.abs(evaluated_points(tube)[chosen] - expected).max() < 1e-5 * diagonal(rest_points(tube))
+def test_a_cage_carries_what_is_in_it_and_goes_along_with_the_bones(caged, subtests):
+    tube, armature, (cage,) = caged
+    chosen, rest, matrix = inside(tube), rest_points(tube), cage.matrix_world.copy()
+    for method in METHODS:
+        with subtests.test(method):
+            bind(tube, method=method)
+            cage.matrix_world = RIGID @ matrix
+            update()
+            expected = moved(rest[chosen], np.array(RIGID))
+            assert np.abs(evaluated_points(tube)[chosen] - expected).max() < 1e-5 * diagonal(rest)
+            cage.matrix_world = matrix
+            turn(armature, "bone.0", (0.4, 0.2, 1.0))
+            turn(armature, "bone.1", (0.3, 1.2, 0.1))
+            expected = moved(rest[chosen], change_of(armature, "bone.2"))
+            assert np.abs(evaluated_points(tube)[chosen] - expected).max() < 1e-5 * diagonal(rest)
+            turn(armature, "bone.0")
+            turn(armature, "bone.1")
 
 
 def test_a_vertex_of_a_cage_takes_skin_along(caged):
@@ -110,38 +104,35 @@ def test_shape_keys_and_edits_of_a_cage_count(caged):
     np.testing.assert_allclose(evaluated_points(tube)[inside(tube)], expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("method", METHODS)
-@pytest.mark.parametrize(
-    "change",
-    [
-        Matrix.Translation((0.1, 0.2, -0.3)),
-        Euler((0.4, -0.8, 1.1)).to_matrix().to_4x4(),
-        Matrix.LocRotScale(None, None, (1.5, 0.7, 1.2)),
-    ],
-    ids=["moved", "turned", "scaled"],
-)
-def test_a_point_carries_its_position(pointed, method, change):
+CHANGES = {
+    "moved": Matrix.Translation((0.1, 0.2, -0.3)),
+    "turned": Euler((0.4, -0.8, 1.1)).to_matrix().to_4x4(),
+    "scaled": Matrix.LocRotScale(None, None, (1.5, 0.7, 1.2)),
+}
+
+
+def test_a_point_carries_its_position(pointed, subtests):
     """About its location, as a user moves, turns and scales an empty; the tube's skin is at the point."""
     tube, _, (_, high) = pointed
-    bind(tube, method=method)
     at = Matrix.Translation(POINTS["High"])
-    high.matrix_world = at @ change
-    update()
-    weights = weights_of(tube, ["High"])[:, 0]
-    rest = rest_points(tube)
-    best = int(weights.argmax())
+    weights, rest = weights_of(tube, ["High"])[:, 0], rest_points(tube)
+    best, far = int(weights.argmax()), weights == 0.0
     assert weights[best] > 0.9
-    expected = moved(rest[[best]], np.array(at @ change @ at.inverted()))[0]
-    reach = np.linalg.norm(expected - rest[best])
-    assert np.linalg.norm(evaluated_points(tube)[best] - expected) < 0.15 * reach + 1e-6
-    far = weights == 0.0
-    assert np.abs(evaluated_points(tube)[far] - rest[far]).max() < 1e-5
+    for method in METHODS:
+        high.matrix_world = at
+        bind(tube, method=method)
+        for name, change in CHANGES.items():
+            with subtests.test(f"{name}, {method}"):
+                high.matrix_world = at @ change
+                update()
+                expected = moved(rest[[best]], np.array(at @ change @ at.inverted()))[0]
+                reach = np.linalg.norm(expected - rest[best])
+                assert np.linalg.norm(evaluated_points(tube)[best] - expected) < 0.15 * reach + 1e-6
+                assert np.abs(evaluated_points(tube)[far] - rest[far]).max() < 1e-5
 
 
-def test_other_joints_stay_as_they_are(pointed):
-    from supple.bridge.armatures import read_skeleton
-
-    _, armature, _ = pointed
+def test_other_joints_stay_as_they_are_and_one_of_two_is_removed(pointed):
+    tube, armature, (low, high) = pointed
     skeleton = read_skeleton(armature)
     index = {name: number for number, name in enumerate(skeleton.names)}
     parents = skeleton.joints.parents[[index[f"bone.{number}"] for number in range(3)]]
@@ -149,6 +140,12 @@ def test_other_joints_stay_as_they_are(pointed):
     for name in POINTS:
         assert skeleton.name_joint(int(skeleton.joints.parents[index[name]])).startswith("bone.")
     assert skeleton.handles.sum() == 2
+    select(tube, low)
+    bpy.ops.supple.handles_remove()
+    assert list(list_handle_bones(armature)) == ["High"]
+    assert_whole(tube, [*armature.data.bones.keys()])
+    assert low.parent is None
+    assert high.parent == armature
 
 
 def test_remove_gives_everything_back(caged):
@@ -168,16 +165,7 @@ def test_remove_gives_everything_back(caged):
     np.testing.assert_allclose(weights_of(tube), weights_of(fresh), atol=1e-6)
 
 
-def test_remove_one_of_two(pointed):
-    tube, armature, (low, high) = pointed
-    select(tube, low)
-    bpy.ops.supple.handles_remove()
-    assert list(list_handle_bones(armature)) == ["High"]
-    assert_whole(tube, [*armature.data.bones.keys()])
-    assert low.parent is None
-    assert high.parent == armature
-
-
+@pytest.mark.versions
 def test_undo_and_redo():
     tube, _ = add_bare_tube()
     weight(tube)

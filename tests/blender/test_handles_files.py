@@ -8,7 +8,7 @@ import pytest
 from mathutils import Matrix
 from scenes_bake import assert_plays, bake_with, live_points
 from scenes_cli import DONE, add_character, assert_refused, main
-from scenes_handles import POINTS, add_box, add_held_tube, add_point
+from scenes_handles import POINTS, add_box, add_point
 from scenes_weights import assert_whole
 
 from scenes import bind, diagonal, evaluated_points, reset, rest_points, save, select, turn, update
@@ -40,42 +40,36 @@ def animate(handles: list[bpy.types.Object]) -> None:
     bpy.context.scene.frame_set(FRAMES[0])
 
 
-@pytest.mark.parametrize("evaluate", EVALUATES)
+@pytest.mark.versions
 @pytest.mark.parametrize("kind", KINDS)
-def test_live_follows_handles_alone(kind, evaluate):
+def test_live_follows_handles_alone_by_nodes_and_by_python(held_tube, kind, subtests):
     """No bone is touched: what is live must notice that the handles move."""
-    tube, armature, handles = add_held_tube(kind)
+    tube, armature, handles = held_tube(kind)
     before = rest_points(tube)
     disturb(handles)
     expected = evaluated_points(tube)
     assert np.abs(expected - before).max() > 0.1
-    for obj in handles:
-        obj.scale, obj.rotation_euler.x = (1, 1, 1), 0.0
-    bind(tube, method="SSD", evaluate=evaluate)
-    for obj in handles:
-        obj.rotation_euler.x, obj.scale = 0.4, (1.3, 0.8, 1.1)
-    update()
-    assert np.abs(evaluated_points(tube) - expected).max() < 1e-5 * diagonal(before)
-    turn(armature, "bone.1", (0.5, 0.2, 0.1))
-    assert np.abs(evaluated_points(tube) - expected).max() > 0.1
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_nodes_and_python_agree(kind):
-    tube, armature, handles = add_held_tube(kind)
-    disturb(handles)
-    turn(armature, "bone.1", (0.7, 0.4, 0.1))
     found = []
     for evaluate in EVALUATES:
-        bind(tube, method="DLBNT", evaluate=evaluate)
-        found.append(evaluated_points(tube))
+        with subtests.test(evaluate):
+            for obj in handles:
+                obj.scale, obj.rotation_euler.x = (1, 1, 1), 0.0
+            bind(tube, method="SSD", evaluate=evaluate)
+            for obj in handles:
+                obj.rotation_euler.x, obj.scale = 0.4, (1.3, 0.8, 1.1)
+            update()
+            assert np.abs(evaluated_points(tube) - expected).max() < 1e-5 * diagonal(before)
+            turn(armature, "bone.1", (0.7, 0.4, 0.1))
+            assert np.abs(evaluated_points(tube) - expected).max() > 0.1
+            bind(tube, method="DLBNT", evaluate=evaluate)
+            found.append(evaluated_points(tube))
+            turn(armature, "bone.1")
     assert np.abs(found[0] - found[1]).max() < 1e-5 * diagonal(found[0])
 
 
-@pytest.mark.parametrize("bake", ["PC2", "SHAPE_KEYS"])
-@pytest.mark.parametrize("kind", KINDS)
-def test_baked(tmp_path, kind, bake):
-    tube, _, handles = add_held_tube(kind)
+@pytest.mark.parametrize(("kind", "bake"), [("cage", "PC2"), ("points", "SHAPE_KEYS")])
+def test_baked(held_tube, tmp_path, kind, bake):
+    tube, _, handles = held_tube(kind)
     animate(handles)
     bind(tube, method="DLBNT")
     live = live_points(tube, FRAMES)
@@ -85,8 +79,8 @@ def test_baked(tmp_path, kind, bake):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_file_deforms_without_supple(tmp_path, kind):
-    tube, _, handles = add_held_tube(kind)
+def test_a_file_deforms_without_supple(held_tube, tmp_path, kind):
+    tube, _, handles = held_tube(kind)
     animate(handles)
     bind(tube, method="DLBNT", evaluate="NODES")
     live = live_points(tube, FRAMES)
@@ -99,21 +93,10 @@ def test_a_file_deforms_without_supple(tmp_path, kind):
     np.testing.assert_allclose(live_points(tube, FRAMES), live, atol=2e-5)
 
 
-def test_saved_and_opened_handles_can_be_removed(tmp_path):
-    add_held_tube("cage")
-    path = save(tmp_path / "held.blend")
-    bpy.ops.wm.open_mainfile(filepath=str(path))
-    tube, armature, cage = (bpy.data.objects[name] for name in ("Tube", "Rig", "Cage"))
-    select(cage)
-    assert bpy.ops.supple.handles_remove() == {"FINISHED"}
-    assert not list_handle_bones(armature)
-    assert not cage.vertex_groups
-    assert_whole(tube)
-
-
-def test_a_duplicate_follows_its_own_handles():
+@pytest.mark.versions
+def test_opened_handles_can_be_removed_and_a_duplicate_follows_its_own(held_tube):
     """Shift D of all of it: Blender has the copies' constraints follow the copies."""
-    tube, armature, (cage,) = add_held_tube("cage")
+    tube, armature, (cage,) = held_tube("cage")
     select(tube, armature, cage)
     bpy.ops.object.duplicate()
     copy = bpy.data.objects["Tube.001"]
@@ -123,6 +106,11 @@ def test_a_duplicate_follows_its_own_handles():
     update()
     assert np.abs(evaluated_points(copy) - rest_points(copy)).max() > 0.5
     np.testing.assert_allclose(evaluated_points(tube), rest_points(tube), atol=1e-5)
+    select(cage)
+    assert bpy.ops.supple.handles_remove() == {"FINISHED"}
+    assert not list_handle_bones(armature)
+    assert not cage.vertex_groups
+    assert_whole(tube)
 
 
 def write_character(folder: Path) -> Path:
@@ -135,7 +123,7 @@ def write_character(folder: Path) -> Path:
     return save(folder / "plain.blend")
 
 
-def test_the_command_line_adds_handles(tmp_path, capfd):
+def test_the_command_line_adds_handles_and_refuses(tmp_path, capfd):
     path, new = write_character(tmp_path), tmp_path / "new.blend"
     code = main("weights", path, "--output", new, "--object", "Tube", "--handle", "High", "--handle", "Cage")
     assert code == DONE, capfd.readouterr().err
@@ -148,9 +136,7 @@ def test_the_command_line_adds_handles(tmp_path, capfd):
     assert bones["High"] == bpy.data.objects["High"]
     assert "Bounded Biharmonic" in settings_of(tube).weights_report
 
-
-def test_the_command_line_refuses(tmp_path, capfd):
-    path, new = write_character(tmp_path), tmp_path / "new.blend"
+    new.unlink()
     capfd.readouterr()
     code = main("weights", path, "--output", new, "--handle", "Rig")
     assert_refused(code, capfd.readouterr(), "'Rig' is neither an empty nor a mesh")

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import bpy
 import numpy as np
 import pytest
-from scenes_handles import CAGE_START, POINTS, add_box, add_handles, add_held_tube, add_point
+from scenes_handles import CAGE_START, POINTS, add_box, add_handles, add_point
 from scenes_weights import add_bare_tube, add_mesh, assert_whole, auto, weights_of
 
 from scenes import reset, save, select, snapshot, turn, update
@@ -26,18 +26,6 @@ def state() -> tuple:
         [bone.name for armature in bpy.data.armatures for bone in armature.bones],
         [constraint.name for obj in objects if obj.pose for bone in obj.pose.bones for constraint in bone.constraints],
     )
-
-
-def point_far(_tube) -> list:
-    return [add_point("Far", (0.0, 1.0, 4.0))]
-
-
-def cage_far(_tube) -> list:
-    return [add_box(start=6.0, end=7.0)]
-
-
-def cage_without_vertices(_tube) -> list:
-    return [add_mesh("Nothing", np.empty((0, 3)), np.empty((0, 3), int))]
 
 
 def cage_too_fine(_tube) -> list:
@@ -63,10 +51,6 @@ def lamp(_tube) -> list:
     return [lamp]
 
 
-def skin(tube) -> list:
-    return [tube]
-
-
 def flat(_tube) -> list:
     point = add_point("Flat", POINTS["High"])
     point.scale.x = 0.0
@@ -80,39 +64,33 @@ def one_that_is_there(tube) -> list:
     return [point]
 
 
-def good_and_bad(_tube) -> list:
-    return [add_point("High", POINTS["High"]), add_point("Far", (0.0, 1.0, 4.0))]
+NO_HANDLES: dict[str, Callable] = {
+    "'Far' is in the air, 3.6 from 'Tube'": lambda _: [add_point("Far", (0.0, 1.0, 4.0))],
+    "Nothing of 'Tube' is in cage 'Cage' or at it, the nearest is": lambda _: [add_box(start=6.0, end=7.0)],
+    "'Nothing' has no vertices": lambda _: [add_mesh("Nothing", np.empty((0, 3)), np.empty((0, 3), int))],
+    "has 482 vertices, and each would be a bone: use a cage of at most 200": cage_too_fine,
+    "Modifier 'Smooth' of 'Cage' changes the number of vertices": cage_with_subdivision,
+    "'Cage' is deformed by an armature": cage_with_armature,
+    "'Lamp' is neither an empty nor a mesh": lamp,
+    "'Tube' is the skin itself": lambda tube: [tube],
+    "'Flat' has zero scale": flat,
+    "'High' is a handle already": one_that_is_there,
+    "'Far' is in the air": lambda _: [add_point("High", POINTS["High"]), add_point("Far", (0.0, 1.0, 4.0))],
+    "Nothing is to carry 'Tube'": lambda _: [],
+}
 
 
-def none(_tube) -> list:
-    return []
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (point_far, "'Far' is in the air, 3.6 from 'Tube'"),
-        (cage_far, "Nothing of 'Tube' is in cage 'Cage' or at it, the nearest is"),
-        (cage_without_vertices, "'Nothing' has no vertices"),
-        (cage_too_fine, "has 482 vertices, and each would be a bone: use a cage of at most 200"),
-        (cage_with_subdivision, "Modifier 'Smooth' of 'Cage' changes the number of vertices"),
-        (cage_with_armature, "'Cage' is deformed by an armature"),
-        (lamp, "'Lamp' is neither an empty nor a mesh"),
-        (skin, "'Tube' is the skin itself"),
-        (flat, "'Flat' has zero scale"),
-        (one_that_is_there, "'High' is a handle already"),
-        (good_and_bad, "'Far' is in the air"),
-        (none, "Nothing is to carry 'Tube'"),
-    ],
-)
-def test_what_is_no_handle(make: Callable, message: str):
-    tube, _ = add_bare_tube()
-    objects = make(tube)
-    update()
-    before = state()
-    with pytest.raises(SkinningError, match=message):
-        add_by_task([tube], objects)
-    assert state() == before
+def test_what_is_no_handle(subtests):
+    for message, make in NO_HANDLES.items():
+        with subtests.test(message):
+            reset()
+            tube, _ = add_bare_tube()
+            objects = make(tube)
+            update()
+            before = state()
+            with pytest.raises(SkinningError, match=message):
+                add_by_task([tube], objects)
+            assert state() == before
 
 
 def test_a_posed_armature_and_what_is_parented():
@@ -142,6 +120,7 @@ def test_a_posed_armature_and_what_is_parented():
     assert armature.data.pose_position == "POSE"
 
 
+@pytest.mark.versions
 def test_a_linked_armature(tmp_path):
     add_bare_tube()
     path = save(tmp_path / "library.blend")
@@ -187,39 +166,26 @@ def test_no_skin_is_selected():
         bpy.ops.supple.handles_remove()
 
 
-def test_all_groups_are_locked():
-    tube, armature, _ = add_held_tube("points")
-    for name in armature.data.bones.keys():
-        group = tube.vertex_groups.get(name) or tube.vertex_groups.new(name=name)
-        group.lock_weight = True
-    before = weights_of(tube, [*armature.data.bones.keys()])
-    with pytest.raises(SkinningError, match=r"The vertex groups of all bones .* are locked"):
-        assign_weights([tube], Options())
-    np.testing.assert_array_equal(weights_of(tube, [*armature.data.bones.keys()]), before)
-
-
-def test_a_locked_vertex_of_a_cage():
-    tube, armature, _ = add_held_tube("cage")
-    name = "Cage 06.L"
+def test_a_locked_vertex_of_a_cage_and_locked_groups_of_all_bones(held_tube):
+    tube, armature, _ = held_tube("cage")
+    name, names = "Cage 06.L", [*armature.data.bones.keys()]
     tube.vertex_groups[name].lock_weight = True
     before = weights_of(tube, [name])
     assign_weights([tube], Options())
     np.testing.assert_array_equal(weights_of(tube, [name]), before)
-    assert_whole(tube, [*armature.data.bones.keys()])
+    assert_whole(tube, names)
+    for bone in names:
+        group = tube.vertex_groups.get(bone) or tube.vertex_groups.new(name=bone)
+        group.lock_weight = True
+    before = weights_of(tube, names)
+    with pytest.raises(SkinningError, match=r"The vertex groups of all bones .* are locked"):
+        assign_weights([tube], Options())
+    np.testing.assert_array_equal(weights_of(tube, names), before)
 
 
-def test_other_methods_say_what_they_do():
-    tube, armature, _ = add_held_tube("cage")
-    for method in ("SOLID", "SURFACE"):
-        select(tube)
-        auto(method=method)
-        assert "By this method the vertices of cages are points" in settings_of(tube).weights_report
-        assert_whole(tube, [*armature.data.bones.keys()])
-
-
-def test_cages_are_no_skin():
+def test_cages_are_no_skin_and_other_methods_say_what_they_do(held_tube):
     """Selected beside the skin, as they are after Add Handles."""
-    tube, _, (cage,) = add_held_tube("cage")
+    tube, armature, (cage,) = held_tube("cage")
     select(tube, cage)
     groups = len(cage.vertex_groups)
     assert auto(method="BIHARMONIC") == {"FINISHED"}
@@ -227,6 +193,31 @@ def test_cages_are_no_skin():
     assert not cage.modifiers
     bpy.ops.supple.bind(method="SSD")
     assert not settings_of(cage).is_bound
+    for method in ("SOLID", "SURFACE"):
+        select(tube)
+        auto(method=method)
+        assert "By this method the vertices of cages are points" in settings_of(tube).weights_report
+        assert_whole(tube, [*armature.data.bones.keys()])
+
+
+def test_a_linked_mesh_with_weights_of_handles(tmp_path, held_tube):
+    """Its vertex groups can not be removed; one without such groups is not in the way."""
+    tube, armature, _ = held_tube("points")
+    for own in (False, True):
+        mesh = tube.data.copy() if own else bpy.data.meshes.new("Bare")
+        bpy.data.libraries.write(str(tmp_path / f"{own}.blend"), {mesh})
+        with bpy.data.libraries.load(str(tmp_path / f"{own}.blend"), link=True) as (source, target):
+            target.meshes = source.meshes
+        other = bpy.data.objects.new("Linked", target.meshes[0])
+        bpy.context.scene.collection.objects.link(other)
+        other.modifiers.new("Armature", "ARMATURE").object = armature
+    select(armature)
+    with pytest.raises(RuntimeError, match=r"'Linked\.001' is linked from another file, with weights of handles"):
+        bpy.ops.supple.handles_remove()
+    assert {"Low", "High"} <= set(armature.data.bones.keys())
+    bpy.data.objects.remove(other)
+    assert bpy.ops.supple.handles_remove() == {"FINISHED"}
+    assert not {"Low", "High"} & set(armature.data.bones.keys())
 
 
 def test_a_bound_skin_without_another_armature_is_not_left_alone():
@@ -244,8 +235,8 @@ def test_a_bound_skin_without_another_armature_is_not_left_alone():
     assert bpy.ops.supple.handles_remove() == {"FINISHED"}
 
 
-def test_mirrored_cages_have_sides():
-    tube, armature, _ = add_held_tube("cage")
+def test_mirrored_cages_have_sides(held_tube):
+    tube, armature, _ = held_tube("cage")
     select(tube)
     bpy.ops.supple.weights_auto(method="BIHARMONIC", cells=600, mirror=True)
     names = [*armature.data.bones.keys()]

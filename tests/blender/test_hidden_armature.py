@@ -1,26 +1,32 @@
 """Rigs are hidden while animation is watched and rendered: the skin follows even so, as under Blender's modifier."""
 
+from pathlib import Path
+
 import bpy
 import pytest
 
-from scenes import EVALUATE, add_tube, distance, evaluated_points, select
+from scenes import add_tube, bind, distance, points_at, update
+
+pytestmark = pytest.mark.usefixtures("silent_handlers", "evaluator", "built_groups_if_evaluated")
 
 
-def hide(armature: bpy.types.Object, way: str) -> None:
-    collection = bpy.data.collections.new("Rigs")
-    bpy.context.scene.collection.children.link(collection)
-    bpy.context.scene.collection.objects.unlink(armature)
-    collection.objects.link(armature)
-    layer = bpy.context.view_layer.layer_collection.children["Rigs"]
+def hide(armature: bpy.types.Object, way: str, hidden: bool = True) -> None:
+    """Hide an armature, or show it again, in one of several ways."""
+    if "Rigs" not in bpy.data.collections:
+        bpy.context.scene.collection.children.link(bpy.data.collections.new("Rigs"))
+        bpy.context.scene.collection.objects.unlink(armature)
+        bpy.data.collections["Rigs"].objects.link(armature)
+    collection = bpy.data.collections["Rigs"]
     if way == "eye":
-        armature.hide_set(True)
+        armature.hide_set(hidden)
     elif way == "monitor":
-        armature.hide_viewport = True
+        armature.hide_viewport = hidden
     elif way == "collection":
-        collection.hide_viewport = True
+        collection.hide_viewport = hidden
     elif way == "excluded":
-        layer.exclude = True
-    armature.hide_render = collection.hide_render = True
+        bpy.context.view_layer.layer_collection.children["Rigs"].exclude = hidden
+    armature.hide_render = collection.hide_render = hidden
+    update()
 
 
 def animate(armature: bpy.types.Object) -> None:
@@ -31,27 +37,25 @@ def animate(armature: bpy.types.Object) -> None:
         bone.keyframe_insert("rotation_euler", frame=frame)
 
 
-def points_at(obj: bpy.types.Object, frame: int):
-    bpy.context.scene.frame_set(frame)
-    return evaluated_points(obj)
-
-
-@pytest.mark.parametrize("way", ["eye", "monitor", "collection", "excluded"])
-def test_viewport(way):
+def test_viewport(subtests: pytest.Subtests):
     obj, armature = add_tube()
     animate(armature)
     expected = {frame: points_at(obj, frame) for frame in (1, 5, 10)}
-    select(obj)
-    bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE)
-    hide(armature, way)
-    for frame in (10, 1, 5):
-        assert distance(expected[frame], points_at(obj, frame)) <= 1e-5
+    bind(obj, method="SSD")
+    for way in ("eye", "monitor", "collection", "excluded"):
+        with subtests.test(way):
+            hide(armature, way)
+            assert not armature.visible_get()
+            for frame in (10, 1, 5):
+                assert distance(expected[frame], points_at(obj, frame)) <= 1e-5
+        hide(armature, way, hidden=False)
+        assert armature.visible_get()
 
 
-def test_render(tmp_path):
+@pytest.mark.versions
+def test_render(tmp_path: Path):
     obj, armature = add_tube()
     animate(armature)
-    select(obj)
     scene = bpy.context.scene
     scene.render.engine = "BLENDER_WORKBENCH"
     scene.render.resolution_x = scene.render.resolution_y = 64
@@ -71,7 +75,7 @@ def test_render(tmp_path):
         return pixels
 
     expected = render("blender")
-    bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE)
+    bind(obj, method="SSD")
     hide(armature, "excluded")
     shown = render("supple")
     assert len(set(expected)) == len(expected) == 4

@@ -103,23 +103,26 @@ WAYS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_they_stay_hidden(character, way):
-    way(character)
-    update()
-    hidden = [obj for obj in bpy.data.objects if is_hidden_object(obj)]
-    assert hidden
-    assert [obj.name for obj in hidden if obj.users_collection or obj.users_scene or obj.select_get()] == []
-    obj = next(obj for obj in bpy.data.objects if obj.name.startswith("Tube") and obj.library is None)
-    assert settings_of(obj).message == ""
-    assert settings_of(obj).is_bound
-    if way is not append_instance and armature_modifier(obj).object.library is None:
-        bend(armature_modifier(obj).object)
-        assert distance(rest_points(obj), evaluated_points(obj)) > 0.1
+@pytest.mark.versions
+def test_they_stay_hidden(character: Path, subtests: pytest.Subtests):
+    for way in WAYS:
+        with subtests.test(way.__name__):
+            reset()
+            way(character)
+            update()
+            hidden = [obj for obj in bpy.data.objects if is_hidden_object(obj)]
+            assert hidden
+            assert [obj.name for obj in hidden if obj.users_collection or obj.users_scene or obj.select_get()] == []
+            obj = next(obj for obj in bpy.data.objects if obj.name.startswith("Tube") and obj.library is None)
+            assert settings_of(obj).message == ""
+            assert settings_of(obj).is_bound
+            if way is not append_instance and armature_modifier(obj).object.library is None:
+                bend(armature_modifier(obj).object)
+                assert distance(rest_points(obj), evaluated_points(obj)) > 0.1
 
 
 @pytest.mark.parametrize("is_seen", [False, True], ids=["at once", "after an update"])
-def test_they_are_not_bound(character, is_seen):
+def test_they_are_not_bound(character: Path, is_seen: bool):
     append_object(character)
     obj, armature = bpy.data.objects["Tube"], bpy.data.objects["Rig"]
     if is_seen:
@@ -139,7 +142,7 @@ def test_they_are_not_bound(character, is_seen):
     assert {one.name for one in bpy.data.objects} == {"Tube", "Rig"}
 
 
-def test_one_that_is_selected_is_refused(character):
+def test_one_that_is_selected_is_refused(character: Path):
     bpy.ops.wm.open_mainfile(filepath=str(character))
     hidden = next(obj for obj in bpy.data.objects if is_hidden_object(obj))
     bpy.context.scene.collection.objects.link(hidden)
@@ -148,23 +151,20 @@ def test_one_that_is_selected_is_refused(character):
     assert not bpy.ops.supple.bind.poll()
 
 
-@pytest.mark.parametrize("appended", [False, True], ids=["opened", "appended"])
-def test_those_of_an_older_supple_are_marked(tmp_path, appended):
+def test_those_of_an_older_supple_are_marked(tmp_path: Path):
     obj, _ = add_tube(rings=10, sides=6)
     bind(obj, evaluate="PYTHON")
     for hidden in (settings_of(obj).carrier, settings_of(obj).watcher):
         del hidden[HIDDEN_KEY]
     settings_of(obj).version = 2
     path = save(tmp_path / "older.blend")
-    reset()
-    if appended:
-        append_object(path)
-    else:
-        bpy.ops.wm.open_mainfile(filepath=str(path))
-    update()
-    obj = bpy.data.objects["Tube"]
-    assert all(is_hidden_object(hidden) for hidden in (settings_of(obj).carrier, settings_of(obj).watcher))
-    assert {one.name for one in bpy.context.scene.objects} == {"Tube", "Rig"}
-    select(obj)
-    bpy.ops.supple.unbind()
-    assert {one.name for one in bpy.data.objects} == {"Tube", "Rig"}
+    for bring_it in (append_object, lambda path: bpy.ops.wm.open_mainfile(filepath=str(path))):
+        reset()
+        bring_it(path)
+        update()
+        obj = bpy.data.objects["Tube"]
+        assert all(is_hidden_object(hidden) for hidden in (settings_of(obj).carrier, settings_of(obj).watcher))
+        assert {one.name for one in bpy.context.scene.objects} == {"Tube", "Rig"}
+        select(obj)
+        bpy.ops.supple.unbind()
+        assert {one.name for one in bpy.data.objects} == {"Tube", "Rig"}

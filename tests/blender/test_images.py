@@ -4,6 +4,7 @@ import re
 import struct
 import zlib
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,43 +17,16 @@ from supple.bridge import images
 from supple.bridge.image_files import Format, encode_heights
 from supple.deformers.errors import SkinningError
 
-pytestmark = pytest.mark.python_only("patterns are shown alike, whatever evaluates the skin under them")
-
 GREY, TRUE_COLOR = 0, 2  # PNG's numbers for them
 ALL_STEPS = (np.arange(65536) * 40503 % 65536).reshape(128, 512)  # each value of 16 bits once, mixed
 SMALL = np.linspace(0, 1, 12).reshape(3, 4)
 
 
-def decode_png(data: bytes) -> tuple[int, int, np.ndarray]:
-    """Bits, color type and samples, shape (H, W, channels), row 0 at the bottom: by the book, without Blender."""
-    assert data.startswith(b"\x89PNG\r\n\x1a\n")
-    start, header, packed = 8, b"", b""
-    while start < len(data):
-        length, kind = struct.unpack_from(">I4s", data, start)
-        content = data[start + 8 : start + 8 + length]
-        assert zlib.crc32(kind + content) == struct.unpack_from(">I", data, start + 8 + length)[0]
-        header += content if kind == b"IHDR" else b""
-        packed += content if kind == b"IDAT" else b""
-        start += length + 12
-    width, height, bits, color, *_, interlaced = struct.unpack(">IIBBBBB", header)
-    assert not interlaced
-    size = bits // 8 * {GREY: 1, TRUE_COLOR: 3}[color]
-    rows = unfilter(zlib.decompress(packed), height, width * size, size)
-    samples = np.frombuffer(rows, ">u2" if bits == 16 else "u1").astype(int)
-    return bits, color, samples.reshape(height, width, -1)[::-1]
-
-
-def unfilter(data: bytes, height: int, length: int, size: int) -> bytes:
-    above, rows = bytearray(length), b""
-    for start in range(0, height * (length + 1), length + 1):
-        method, row = data[start], bytearray(data[start + 1 : start + 1 + length])
-        for x in range(length):
-            left, corner = (row[x - size], above[x - size]) if x >= size else (0, 0)
-            nearest = min((left, above[x], corner), key=lambda value: abs(left + above[x] - corner - value))
-            row[x] = (row[x] + (0, left, above[x], (left + above[x]) // 2, nearest)[method]) & 255
-        rows += row
-        above = row
-    return rows
+def assert_png_holds(data: bytes, expected: np.ndarray, path: Path) -> None:
+    """A gray PNG of 16 bits holds these steps, shape (H, W); Blender reads it, by libpng."""
+    assert struct.unpack(">BBBBB", data[24:29]) == (16, GREY, 0, 0, 0)
+    path.write_bytes(data)
+    np.testing.assert_array_equal(np.round(65535.0 * read_channels(path)[..., 0].astype(np.float64)), expected)
 
 
 def encode_png(samples: np.ndarray) -> bytes:
@@ -104,10 +78,9 @@ def count_data() -> dict[str, int]:
     }
 
 
-@pytest.fixture(params=["AgX", "Filmic", "Standard"])
-def hostile_scene(request: pytest.FixtureRequest, scene: bpy.types.Scene) -> bpy.types.Scene:
+@pytest.fixture
+def hostile_scene(scene: bpy.types.Scene) -> bpy.types.Scene:
     """Settings that would each change a render that is written."""
-    scene.view_settings.view_transform = request.param
     scene.view_settings.exposure = 2
     scene.view_settings.gamma = 3
     scene.render.dither_intensity = 2
@@ -118,58 +91,52 @@ def hostile_scene(request: pytest.FixtureRequest, scene: bpy.types.Scene) -> bpy
     return scene
 
 
-@pytest.mark.usefixtures("hostile_scene")
-def test_png_holds_each_of_the_16_bit_values(tmp_path: Path) -> None:
-    (tmp_path / "map.png").write_bytes(encode_heights(ALL_STEPS / 65535, "png16"))
-    bits, color, samples = decode_png((tmp_path / "map.png").read_bytes())
-    assert (bits, color) == (16, GREY)
-    np.testing.assert_array_equal(samples[..., 0], ALL_STEPS)
+TRANSFORMS = ("AgX", "Filmic", "Standard")
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_png_rounds_and_clips(tmp_path: Path, dtype: type) -> None:
-    values = np.random.default_rng(1).uniform(-0.2, 1.2, (40, 50)).astype(dtype)
-    (tmp_path / "map.png").write_bytes(encode_heights(values, "png16"))
-    samples = decode_png((tmp_path / "map.png").read_bytes())[2]
-    np.testing.assert_array_equal(samples[..., 0], np.round(65535 * values.clip(0, 1).astype(np.float64)))
+def test_png_rounds_and_clips(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    for dtype in (np.float32, np.float64):
+        with subtests.test(dtype=dtype.__name__):
+            values = np.random.default_rng(1).uniform(-0.2, 1.2, (40, 50)).astype(dtype)
+            expected = np.round(65535 * values.clip(0, 1).astype(np.float64))
+            assert_png_holds(encode_heights(values, "png16"), expected, tmp_path / "map.png")
 
 
-@pytest.mark.usefixtures("hostile_scene")
-@pytest.mark.parametrize("size", [(30, 20), (33, 1), (1, 1)])  # a pixel alone does not become smaller
-def test_exr_holds_floats_as_they_are(tmp_path: Path, size: tuple[int, int]) -> None:
-    values = np.random.default_rng(2).normal(0, 1000, size).astype(np.float32)
-    values.flat[:3] = (1e-7, -0.0, 3e38)[: values.size]
-    (tmp_path / "map.exr").write_bytes(encode_heights(values, "exr"))
-    channels = read_channels(tmp_path / "map.exr")
-    for channel in range(3):
-        np.testing.assert_array_equal(channels[..., channel], values)
+@pytest.mark.versions
+def test_exr_holds_floats_as_they_are(tmp_path: Path, hostile_scene: bpy.types.Scene, subtests) -> None:
+    for size in ((30, 20), (33, 1), (1, 1)):  # a pixel alone does not become smaller
+        values = np.random.default_rng(2).normal(0, 1000, size).astype(np.float32)
+        values.flat[:3] = (1e-7, -0.0, 3e38)[: values.size]
+        (tmp_path / "map.exr").write_bytes(encode_heights(values, "exr"))
+        for transform in TRANSFORMS:
+            with subtests.test(transform, size=size):
+                hostile_scene.view_settings.view_transform = transform
+                channels = read_channels(tmp_path / "map.exr")
+                for channel in range(3):
+                    np.testing.assert_array_equal(channels[..., channel], values)
 
 
-def test_exr_is_compressed(tmp_path: Path) -> None:
-    (tmp_path / "map.exr").write_bytes(encode_heights(np.full((64, 64), 0.5), "exr"))
-    assert (tmp_path / "map.exr").stat().st_size < 64 * 64
+def test_exr_is_compressed() -> None:
+    assert len(encode_heights(np.full((64, 64), 0.5), "exr")) < 64 * 64
 
 
-@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
-@pytest.mark.parametrize(
-    ("action", "words"),
-    [
-        (lambda values: encode_heights(values, "png16"), "Cannot write a height map"),
-        (lambda values: encode_heights(values, "exr"), "Cannot write a height map"),
-        (lambda values: images.new_image("folds", values), "Cannot make image 'folds'"),
-    ],
-)
-def test_values_that_are_not_finite_are_refused(
-    action: Callable[[np.ndarray], object], words: str, wrong: float
-) -> None:
-    values = SMALL.copy()
-    values[1, 1:3] = wrong
+def test_values_that_are_not_finite_are_refused(subtests: pytest.Subtests) -> None:
+    actions: tuple[tuple[Callable[[np.ndarray], object], str], ...] = (
+        (lambda values: encode_heights(values, "png16"), "write a height map"),
+        (lambda values: encode_heights(values, "exr"), "write a height map"),
+        (lambda values: images.new_image("folds", values), "make image 'folds'"),
+    )
     before = count_data()
-    with pytest.raises(SkinningError, match=f"{words}: 2 of 12 values are not finite numbers: repair"):
-        action(values)
-    assert count_data() == before
+    for (action, words), wrong in product(actions, (np.nan, np.inf, -np.inf)):
+        with subtests.test(words, wrong=wrong):
+            values = SMALL.copy()
+            values[1, 1:3] = wrong
+            with pytest.raises(SkinningError, match=f"Cannot {words}: 2 of 12 values are not finite numbers: repair"):
+                action(values)
+            assert count_data() == before
 
 
+@pytest.mark.versions
 def test_new_image_survives_saving_and_appending(tmp_path: Path) -> None:
     path = str(tmp_path / "maps.blend")
     values = ALL_STEPS / 65535
@@ -188,19 +155,19 @@ def test_new_image_survives_saving_and_appending(tmp_path: Path) -> None:
     np.testing.assert_allclose(images.read_image(appended), values, rtol=0, atol=1e-6)
 
 
-@pytest.mark.usefixtures("hostile_scene")
-def test_new_image_is_data_of_16_bits(scene: bpy.types.Scene) -> None:
-    before = settings_of(scene), count_data()
-    image = images.new_image("folds", ALL_STEPS / 65535)
-    assert (image.name, tuple(image.size), image.source) == ("folds", (512, 128), "FILE")
-    assert image.colorspace_settings.name == "Non-Color"
-    assert not image.use_half_precision
-    assert not images.is_coarse(image)
-    bits, color, samples = decode_png(image.packed_file.data)
-    assert (bits, color) == (16, GREY)
-    np.testing.assert_array_equal(samples[..., 0], ALL_STEPS)
-    bpy.data.images.remove(image)
-    assert (settings_of(scene), count_data()) == before
+def test_new_image_is_data_of_16_bits(tmp_path: Path, hostile_scene: bpy.types.Scene, subtests) -> None:
+    for transform in TRANSFORMS:
+        with subtests.test(transform):
+            hostile_scene.view_settings.view_transform = transform
+            before = settings_of(hostile_scene), count_data()
+            image = images.new_image("folds", ALL_STEPS / 65535)
+            assert (image.name, tuple(image.size), image.source) == ("folds", (512, 128), "FILE")
+            assert image.colorspace_settings.name == "Non-Color"
+            assert not image.use_half_precision
+            assert not images.is_coarse(image)
+            assert_png_holds(image.packed_file.data, ALL_STEPS, tmp_path / "map.png")
+            bpy.data.images.remove(image)
+            assert (settings_of(hostile_scene), count_data()) == before
 
 
 def test_new_image_clips() -> None:
@@ -208,6 +175,7 @@ def test_new_image_clips() -> None:
     np.testing.assert_allclose(images.read_image(image), [[0, 0.5, 1]], rtol=0, atol=1e-5)
 
 
+@pytest.mark.versions
 def test_geometry_nodes_sample_an_image_as_the_array(scene: bpy.types.Scene) -> None:
     values = np.random.default_rng(3).random((5, 8))
     rows, columns = np.mgrid[0:4, 0:7]
@@ -244,19 +212,20 @@ def sampling_group(image: bpy.types.Image) -> bpy.types.NodeTree:
     return tree
 
 
-@pytest.mark.parametrize(("dtype", "coarse"), [(np.uint8, True), (np.uint16, False)])
-@pytest.mark.parametrize("in_color", [False, True])
-def test_loaded_image_is_packed_data(tmp_path: Path, dtype: type, coarse: bool, in_color: bool) -> None:
-    top = np.iinfo(dtype).max
-    samples = np.arange(0, top, top // 20).astype(dtype)[:20].reshape(4, 5)
-    data = encode_png(np.repeat(samples[..., None], 3, -1) if in_color else samples)
-    (tmp_path / "map.png").write_bytes(data)
-    image = images.load_image(tmp_path / "map.png")
-    (tmp_path / "map.png").unlink()
-    assert image.packed_file.data == data
-    assert image.colorspace_settings.name == "Non-Color"
-    assert images.is_coarse(image) == coarse
-    np.testing.assert_allclose(images.read_image(image), samples / top, rtol=0, atol=1e-6)
+@pytest.mark.versions
+def test_loaded_image_is_packed_data(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    for dtype, in_color in product((np.uint8, np.uint16), (False, True)):
+        with subtests.test(dtype.__name__, in_color=in_color):
+            top = np.iinfo(dtype).max
+            samples = np.arange(0, top, top // 20).astype(dtype)[:20].reshape(4, 5)
+            data = encode_png(np.repeat(samples[..., None], 3, -1) if in_color else samples)
+            (tmp_path / "map.png").write_bytes(data)
+            image = images.load_image(tmp_path / "map.png")
+            (tmp_path / "map.png").unlink()
+            assert image.packed_file.data == data
+            assert image.colorspace_settings.name == "Non-Color"
+            assert images.is_coarse(image) == (dtype is np.uint8)
+            np.testing.assert_allclose(images.read_image(image), samples / top, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("encoding", ["png16", "exr"])
@@ -275,15 +244,16 @@ def test_relative_path_loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert Path(image.filepath).is_absolute()
 
 
-@pytest.mark.parametrize("content", [None, b"", b"no image", encode_png(ALL_STEPS.astype(np.uint16))[:9000]])
-def test_unreadable_file_is_told_with_its_path(tmp_path: Path, content: bytes | None) -> None:
+def test_unreadable_file_is_told_with_its_path(tmp_path: Path, subtests: pytest.Subtests) -> None:
     path = tmp_path / "map.png"
-    if content is not None:
-        path.write_bytes(content)
     before = count_data()
-    with pytest.raises(SkinningError, match=rf"Cannot read .*'{re.escape(str(path))}'.*: (check|restore)"):
-        images.load_image(path)
-    assert count_data() == before
+    for content in (None, b"", b"no image", encode_png(ALL_STEPS.astype(np.uint16))[:9000]):
+        with subtests.test(length=content and len(content)):
+            if content is not None:
+                path.write_bytes(content)
+            with pytest.raises(SkinningError, match=rf"Cannot read .*'{re.escape(str(path))}'.*: (check|restore)"):
+                images.load_image(path)
+            assert count_data() == before
 
 
 def test_folder_is_not_an_image(tmp_path: Path) -> None:
@@ -301,25 +271,27 @@ def test_colored_file_is_refused(tmp_path: Path) -> None:
     assert not bpy.data.images
 
 
-@pytest.mark.parametrize("channel", range(3))
-def test_colors_one_step_apart_are_grey_and_two_are_not(channel: int) -> None:
-    levels = np.full(3, 100.0)
-    levels[channel] += 1
-    heights = images.read_image(painted_image(tuple(levels / 255)))
-    assert heights.shape == (3, 2)
-    assert np.abs(heights * 255 - 100).max() < 1.01
-    levels[channel] += 1
-    with pytest.raises(SkinningError, match=r"'painted\.001' is colored"):
-        images.read_image(painted_image(tuple(levels / 255)))
+def test_colors_one_step_apart_are_grey_and_two_are_not(subtests: pytest.Subtests) -> None:
+    for channel in range(3):
+        with subtests.test(channel=channel):
+            levels = np.full(3, 100.0)
+            levels[channel] += 1
+            heights = images.read_image(painted_image(tuple(levels / 255)))
+            assert heights.shape == (3, 2)
+            assert np.abs(heights * 255 - 100).max() < 1.01
+            levels[channel] += 1
+            with pytest.raises(SkinningError, match=r"'painted.*' is colored"):
+                images.read_image(painted_image(tuple(levels / 255)))
 
 
-@pytest.mark.parametrize("float_buffer", [False, True])
-def test_painted_image_is_read_before_it_is_saved(float_buffer: bool) -> None:
-    image = painted_image((0.2, 0.2, 0.2), float_buffer=float_buffer)
-    heights = images.read_image(image)
-    assert (heights.dtype, heights.shape) == (np.float32, (3, 2))
-    np.testing.assert_allclose(heights, 0.2, atol=1e-6)
-    assert images.is_coarse(image) != float_buffer
+def test_painted_image_is_read_before_it_is_saved(subtests: pytest.Subtests) -> None:
+    for float_buffer in (False, True):
+        with subtests.test(float_buffer=float_buffer):
+            image = painted_image((0.2, 0.2, 0.2), float_buffer=float_buffer)
+            heights = images.read_image(image)
+            assert (heights.dtype, heights.shape) == (np.float32, (3, 2))
+            np.testing.assert_allclose(heights, 0.2, atol=1e-6)
+            assert images.is_coarse(image) != float_buffer
 
 
 def test_heights_beyond_the_range_are_clipped() -> None:
@@ -333,16 +305,16 @@ def test_image_that_is_not_finite_is_refused() -> None:
         images.read_image(image)
 
 
-@pytest.mark.parametrize(
-    ("source", "words"), [("TILED", r"tiled \(UDIM\)"), ("MOVIE", "a movie"), ("SEQUENCE", "an image sequence")]
-)
-def test_other_kinds_of_images_are_refused(source: str, words: str) -> None:
-    image = painted_image((0, 0, 0))
-    image.source = source
-    with pytest.raises(SkinningError, match=f"Image 'painted' is {words}: choose a single still image"):
-        images.read_image(image)
+def test_other_kinds_of_images_are_refused(subtests: pytest.Subtests) -> None:
+    for source, words in (("TILED", r"tiled \(UDIM\)"), ("MOVIE", "a movie"), ("SEQUENCE", "an image sequence")):
+        with subtests.test(source):
+            image = painted_image((0, 0, 0))
+            image.source = source
+            with pytest.raises(SkinningError, match=f"Image '{image.name}' is {words}: choose a single still image"):
+                images.read_image(image)
 
 
+@pytest.mark.versions
 def test_renders_are_refused(tmp_path: Path, scene: bpy.types.Scene) -> None:
     settings = scene.render.image_settings
     if hasattr(settings, "media_type"):  # 5.0 and later

@@ -1,13 +1,12 @@
 """The joints object: one for each armature, hidden, there as long as a mesh reads it, and never in the way."""
 
-from math import radians
 from pathlib import Path
 
 import bpy
 import numpy as np
 import pytest
 from mathutils import Matrix
-from scenes_nodes import assert_alike, bend
+from scenes_nodes import assert_alike, bend, bind_both, joints_of
 
 from scenes import (
     add_chain,
@@ -15,21 +14,16 @@ from scenes import (
     add_twin,
     armature_modifier,
     bind,
+    clear,
     distance,
     evaluated_points,
-    push,
-    redo,
     rest_points,
     save,
     select,
-    supple_modifier,
     turn,
-    undo,
     update,
 )
 from supple.bridge.joints import find_posing, is_joints_object
-from supple.bridge.modifiers import read_input
-from supple.nodes.skin import JOINTS_INPUT
 from supple.settings.objects import settings_of
 from supple.tasks.skin.bind import make_independent, unbind
 
@@ -38,10 +32,6 @@ pytestmark = pytest.mark.usefixtures("silent_handlers", "built_groups")
 
 def joints_objects() -> list[bpy.types.Object]:
     return [obj for obj in bpy.data.objects if is_joints_object(obj)]
-
-
-def joints_of(obj: bpy.types.Object) -> bpy.types.Object:
-    return read_input(supple_modifier(obj), JOINTS_INPUT)
 
 
 def dressed(count: int = 3) -> tuple[list[bpy.types.Object], list[bpy.types.Object], bpy.types.Object]:
@@ -77,13 +67,15 @@ def test_all_meshes_of_an_armature_read_it():
     assert_all_alike(meshes, twins)
 
 
-@pytest.mark.parametrize("step", ["rigid", "stretched", "mirrored"])
-def test_what_is_computed_of_the_joints_follows_the_pose(step):
+@pytest.mark.versions
+def test_what_is_computed_of_the_joints_follows_the_pose(subtests: pytest.Subtests):
     meshes, twins, armature = dressed(2)
-    turn(armature, "bone.2", (0.7, 0.2, 0.0), {"rigid": (1, 1, 1), "stretched": (1.1, 0.8, 1)}.get(step, (-1, 1, 1)))
-    assert_all_alike(meshes, twins)
-    joints = joints_of(meshes[0]).evaluated_get(bpy.context.evaluated_depsgraph_get()).data
-    assert ("stretch_0" in joints.attributes) == (step != "rigid")
+    for name, scale in (("rigid", (1, 1, 1)), ("stretched", (1.1, 0.8, 1)), ("mirrored", (-1, 1, 1))):
+        with subtests.test(name):
+            turn(armature, "bone.2", (0.7, 0.2, 0.0), scale)
+            assert_all_alike(meshes, twins)
+            joints = joints_of(meshes[0]).evaluated_get(bpy.context.evaluated_depsgraph_get()).data
+            assert ("stretch_0" in joints.attributes) == (name != "rigid")
 
 
 def test_it_is_hidden():
@@ -108,18 +100,7 @@ def test_it_goes_with_the_last_mesh():
     assert not [mesh for mesh in bpy.data.meshes if mesh.name.startswith("Supple")]
 
 
-def test_it_goes_with_an_evaluation_by_python_and_comes_back():
-    obj, armature = add_tube()
-    twin = add_twin(obj)
-    bind(twin, method="DLBNT", evaluate="PYTHON")
-    bind(obj, method="DLBNT", evaluate="NODES")
-    settings_of(obj).evaluate = "PYTHON"
-    assert not joints_objects()
-    settings_of(obj).evaluate = "NODES"
-    bend(armature, 50)
-    assert_alike(obj, twin)
-
-
+@pytest.mark.versions
 def test_each_armature_has_its_own_also_where_meshes_are_shared():
     """Linked duplicates of a character: the mesh, and the influences on it, are the same for both."""
     meshes, twins, armature = dressed()
@@ -180,6 +161,7 @@ def test_without_its_armature_there_is_a_message_and_nothing_is_lost():
     assert distance(rest_points(obj), evaluated_points(obj)) > 0.01
 
 
+@pytest.mark.versions
 def test_purging_orphans_leaves_it():
     meshes, twins, armature = dressed(2)
     bpy.ops.outliner.orphans_purge(do_local_ids=True, do_linked_ids=True, do_recursive=True)
@@ -193,28 +175,6 @@ def test_a_character_that_is_deleted_takes_it_along(tmp_path: Path):
         bpy.data.objects.remove(obj)
     bpy.ops.wm.open_mainfile(filepath=str(save(tmp_path / "empty.blend")))
     assert not joints_objects()
-
-
-def test_undo_and_redo_at_each_step():
-    obj, armature = add_tube()
-    turn(armature, "bone.1", (radians(60), 0, 0))
-    push("Pose")
-    select(obj)
-    assert bpy.ops.supple.bind(method="DLBNT", evaluate="NODES") == {"FINISHED"}
-    bound = evaluated_points(obj)
-    push("Bind")
-    unbind([obj])
-    push("Unbind")
-    undo()
-    update()
-    assert distance(bound, evaluated_points(bpy.data.objects["Tube"])) < 1e-6
-    assert len(joints_objects()) == 1
-    undo()
-    update()
-    assert not joints_objects()
-    redo()
-    update()
-    assert distance(bound, evaluated_points(bpy.data.objects["Tube"])) < 1e-6
 
 
 def test_several_scenes_view_layers_and_hidden_collections():
@@ -261,22 +221,22 @@ def test_renamed_bones_are_followed_without_supple():
     assert distance(expected, evaluated_points(obj)) < 1e-6
 
 
-@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
-@pytest.mark.parametrize("away", [0.0, 30.0])
-def test_small_and_large_characters_far_from_their_armature(size, away):
+def test_small_and_large_characters_far_from_their_armature(subtests: pytest.Subtests):
     """A character that has walked away, in its own sizes."""
-    obj, armature = add_tube()
-    for data in (obj.data, armature.data):
-        data.transform(Matrix.Scale(size, 4))
-    twin = add_twin(obj)
-    bind(twin, method="DLBNT", evaluate="PYTHON")
-    bind(obj, method="DLBNT", evaluate="NODES")
-    turn(armature, "bone.1", (1.0, 0.3, 0))
-    armature.pose.bones["bone.0"].location = (away * size, 0, 0)
-    update()
-    assert distance(evaluated_points(twin), evaluated_points(obj)) <= 1e-5 * max(1.0, away / 10)
-    joints = joints_of(obj).evaluated_get(bpy.context.evaluated_depsgraph_get()).data
-    assert "stretch_0" not in joints.attributes
+    for size in (1e-3, 1.0, 1e3):
+        clear()
+        obj, armature = add_tube()
+        for data in (obj.data, armature.data):
+            data.transform(Matrix.Scale(size, 4))
+        twin = bind_both(obj)
+        turn(armature, "bone.1", (1.0, 0.3, 0))
+        for away in (0.0, 30.0):
+            with subtests.test(size=size, away=away):
+                armature.pose.bones["bone.0"].location = (away * size, 0, 0)
+                update()
+                assert distance(evaluated_points(twin), evaluated_points(obj)) <= 1e-5 * max(1.0, away / 10)
+                joints = joints_of(obj).evaluated_get(bpy.context.evaluated_depsgraph_get()).data
+                assert "stretch_0" not in joints.attributes
 
 
 def test_a_linear_group_is_heard_of_by_the_joints():

@@ -8,11 +8,11 @@ from scenes_twins import TOLERANCE, animate, assert_follows, bend, bound_tube
 
 import checkout
 from scenes import (
-    EVALUATE,
     add_chain,
     add_tube,
     armature_modifier,
     assert_own_carriers,
+    bind,
     diagonal,
     distance,
     edit_bones,
@@ -23,10 +23,11 @@ from scenes import (
     update,
 )
 from supple.settings.objects import settings_of
-from supple.tasks.skin.bind import bind, unbind
+from supple.tasks.skin import bind as tasks_bind
 from supple.tasks.stack import find_bound_objects, find_supple_modifier
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
+EVALUATED = pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
 
 
 # Copies
@@ -40,22 +41,26 @@ def duplicate_by_hand(obj: bpy.types.Object, name: str) -> bpy.types.Object:
     return copy
 
 
-def duplicate_by_operator(obj: bpy.types.Object, name: str) -> bpy.types.Object:
+def duplicate_by_operator(obj: bpy.types.Object, name: str, linked: bool = False) -> bpy.types.Object:
     select(obj)
-    bpy.ops.object.duplicate(linked=False)
+    bpy.ops.object.duplicate(linked=linked)
     bpy.context.active_object.name = name
     return bpy.context.active_object
 
 
 def duplicate_linked(obj: bpy.types.Object, name: str) -> bpy.types.Object:
-    select(obj)
-    bpy.ops.object.duplicate(linked=True)
-    bpy.context.active_object.name = name
-    return bpy.context.active_object
+    return duplicate_by_operator(obj, name, linked=True)
 
 
-@pytest.mark.parametrize("duplicate", [duplicate_by_hand, duplicate_by_operator, duplicate_linked])
-@pytest.mark.parametrize("name", ["A copy", "Zcopy"], ids=["named before", "named after"])
+@EVALUATED
+@pytest.mark.parametrize(
+    ("duplicate", "name"),
+    [
+        (duplicate_by_hand, "A copy"), (duplicate_by_hand, "Zcopy"), (duplicate_by_operator, "Zcopy"),
+        (duplicate_linked, "A copy"),
+    ],
+    ids=["by hand, named before", "by hand, named after", "by operator", "linked"],
+)  # fmt: skip
 def test_a_duplicate_has_its_own_pose(duplicate, name):
     obj, armature, twin = bound_tube()
     bend(armature, 60)
@@ -86,17 +91,18 @@ def test_a_duplicate_has_its_own_pose(duplicate, name):
     assert not [data.name for data in bpy.data.objects if data.name.startswith("Supple")]
 
 
+@EVALUATED
 @pytest.mark.parametrize("operator", ["unbind", "bind"])
-def test_a_duplicate_is_told_apart_before_blender_has_evaluated_it(operator):
+def test_a_duplicate_is_told_apart_before_blender_has_evaluated_it(evaluator, operator):
     obj, armature, twin = bound_tube()
     bend(armature, 60)
     copy = obj.copy()
     copy.data = obj.data.copy()
     bpy.context.scene.collection.objects.link(copy)
     if operator == "unbind":
-        unbind([copy])
+        tasks_bind.unbind([copy])
     else:
-        bind([copy], "DLB", EVALUATE)
+        tasks_bind.bind([copy], "DLB", evaluator)
         update()
         assert_own_carriers(copy, obj)
     bend(armature, 90)
@@ -120,8 +126,7 @@ def test_the_duplicate_of_mesh_and_armature_follows_its_own_armature():
 def test_armatures_with_the_same_names_of_bones():
     first, armature = add_tube()
     second, _ = add_tube()
-    select(first, second)
-    bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE)
+    bind(first, second, method="SSD")
     update()
     edit_bones(armature, lambda bones: bones["bone.1"].head.__setitem__(0, 0.2))
     update()
@@ -131,6 +136,7 @@ def test_armatures_with_the_same_names_of_bones():
         assert distance(rest_points(first), evaluated_points(first)) <= TOLERANCE
 
 
+@EVALUATED
 def test_objects_that_share_a_mesh():
     obj, armature, twin = bound_tube()
     sharing = duplicate_linked(obj, "Sharing")
@@ -150,62 +156,52 @@ def test_objects_that_share_a_mesh():
 # Names
 
 
-@pytest.mark.parametrize(
-    "what",
-    [
-        "object",
-        "modifier",
-        "armature modifier",
-        "node group",
-        pytest.param("carrier", marks=pytest.mark.python_only("nodes need no carrier")),
-        "armature",
-        "mesh",
-    ],
-)
-def test_renaming(what):
+def test_renaming(evaluator, subtests):
     obj, armature, twin = bound_tube()
-    bend(armature, 40)
-    update()
     named = {
-        "object": obj,
-        "modifier": find_supple_modifier(obj),
-        "armature modifier": armature_modifier(obj),
-        "node group": find_supple_modifier(obj).node_group,
-        "carrier": settings_of(obj).carrier,
-        "armature": armature,
-        "mesh": obj.data,
+        "object": lambda: obj,
+        "modifier": lambda: find_supple_modifier(obj),
+        "armature modifier": lambda: armature_modifier(obj),
+        "node group": lambda: find_supple_modifier(obj).node_group,
+        "carrier": lambda: settings_of(obj).carrier,
+        "armature": lambda: armature,
+        "mesh": lambda: obj.data,
     }
-    named[what].name = "Renamed"
-    bend(armature, 80)
-    assert_follows(obj, twin)
-    bpy.context.scene.frame_set(3)
-    assert_follows(obj, twin)
-    select(obj)
-    bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE)
-    assert_follows(obj, twin)
-    bpy.ops.supple.unbind()
-    assert_follows(obj, twin)
-    assert [modifier.type for modifier in obj.modifiers] == ["ARMATURE"]
-    assert not bpy.data.node_groups
-
-
-def test_names_exchanged_with_an_unbound_object():
-    obj, armature, twin = bound_tube()
-    bend(armature, 40)
-    obj.name, twin.name = "Held", "Tube"
-    obj.name = "Twin"
-    bend(armature, 80)
-    assert_follows(obj, twin)
+    if evaluator == "NODES":
+        del named["carrier"]
+    for what, find in named.items():
+        with subtests.test(what):
+            bind(obj, method="SSD")
+            bend(armature, 40)
+            find().name = f"Renamed {what}"
+            bend(armature, 80)
+            assert_follows(obj, twin)
+            bpy.context.scene.frame_set(3)
+            assert_follows(obj, twin)
+            bind(obj, method="SSD")
+            assert_follows(obj, twin)
+            bpy.ops.supple.unbind()
+            assert_follows(obj, twin)
+            assert [modifier.type for modifier in obj.modifiers] == ["ARMATURE"]
+            assert not bpy.data.node_groups
+    with subtests.test("exchanged with an unbound object"):
+        bind(obj, method="SSD")
+        bend(armature, 40)
+        obj.name, twin.name = "Held", "Tube"
+        obj.name = "Twin"
+        bend(armature, 80)
+        assert_follows(obj, twin)
 
 
 # Ends
 
 
-def test_a_deleted_object_leaves_only_orphans():
+@pytest.mark.versions
+def test_a_deleted_object_leaves_only_orphans(evaluator):
     obj, armature, _ = bound_tube()
-    other, _, other_twin = bound_tube("SSD" if EVALUATE == "PYTHON" else "DLB")
+    other, _, other_twin = bound_tube("SSD" if evaluator == "PYTHON" else "DLB")
     bend(armature, 40)
-    left = settings_of(obj).carrier if EVALUATE == "PYTHON" else find_supple_modifier(obj).node_group
+    left = settings_of(obj).carrier if evaluator == "PYTHON" else find_supple_modifier(obj).node_group
     name = left.name
     bpy.data.objects.remove(obj)
     bend(armature, 60)
@@ -221,6 +217,7 @@ def test_a_deleted_object_leaves_only_orphans():
     assert_follows(other, other_twin)
 
 
+@EVALUATED
 def test_deleted_and_copied_between_two_updates():
     """As many objects as before, but not the same."""
     obj, armature, twin = bound_tube()
@@ -239,6 +236,8 @@ def test_deleted_and_copied_between_two_updates():
     assert distance(evaluated_points(obj), evaluated_points(copy)) > 1e-3
 
 
+@EVALUATED
+@pytest.mark.versions
 def test_an_object_in_two_scenes():
     obj, armature, twin = bound_tube()
     animate(armature)
@@ -267,36 +266,38 @@ def test_an_object_in_a_scene_without_its_armature():
     assert_follows(obj, twin)
 
 
-@pytest.mark.parametrize("hidden", [False, True], ids=["", "hidden in renders"])
-def test_disabling_and_enabling_the_extension(hidden):
+@EVALUATED
+@pytest.mark.versions
+def test_disabling_and_enabling_the_extension(evaluator, subtests):
     obj, armature, twin = bound_tube("SSD")
-    if hidden:
-        find_supple_modifier(obj).show_render = False
-    bend(armature, 60)
-    addon_utils.disable(checkout.MODULE, default_set=True)
-    try:
-        assert not hasattr(bpy.types.Object, "supple")
-        toggles = [(modifier.type, modifier.show_viewport, modifier.show_render) for modifier in obj.modifiers]
-        bend(armature, 90)
-        if EVALUATE == "NODES":
-            assert distance(evaluated_points(twin), evaluated_points(obj)) <= TOLERANCE, "the nodes go on"
-            assert toggles == [("NODES", True, not hidden), ("ARMATURE", False, False)]
-        else:
-            assert np.array_equal(evaluated_points(obj), evaluated_points(twin)), "the Armature modifier deforms"
-            assert toggles == [("NODES", False, False), ("ARMATURE", True, not hidden)]
-    finally:
-        assert addon_utils.enable(checkout.MODULE, default_set=True) is not None
-    assert not armature_modifier(obj).show_viewport
-    bend(armature, 100)
-    assert settings_of(obj).is_bound
-    supple = find_supple_modifier(obj)
-    assert (supple.show_viewport, supple.show_render) == (True, not hidden)
-    assert not armature_modifier(obj).show_viewport
-    settings_of(obj).method = "DLBNT"
-    update()
-    assert distance(evaluated_points(twin), evaluated_points(obj)) > 1e-3, "Supple deforms again"
-    settings_of(obj).method = "SSD"
-    assert_follows(obj, twin)
+    for hidden in (False, True):
+        with subtests.test("hidden in renders" if hidden else "shown in renders"):
+            find_supple_modifier(obj).show_render = not hidden
+            bend(armature, 60)
+            addon_utils.disable(checkout.MODULE, default_set=True)
+            try:
+                assert not hasattr(bpy.types.Object, "supple")
+                toggles = [(modifier.type, modifier.show_viewport, modifier.show_render) for modifier in obj.modifiers]
+                bend(armature, 90)
+                if evaluator == "NODES":
+                    assert distance(evaluated_points(twin), evaluated_points(obj)) <= TOLERANCE, "the nodes go on"
+                    assert toggles == [("NODES", True, not hidden), ("ARMATURE", False, False)]
+                else:
+                    assert np.array_equal(evaluated_points(obj), evaluated_points(twin)), "Blender deforms"
+                    assert toggles == [("NODES", False, False), ("ARMATURE", True, not hidden)]
+            finally:
+                assert addon_utils.enable(checkout.MODULE, default_set=True) is not None
+            assert not armature_modifier(obj).show_viewport
+            bend(armature, 100)
+            assert settings_of(obj).is_bound
+            supple = find_supple_modifier(obj)
+            assert (supple.show_viewport, supple.show_render) == (True, not hidden)
+            assert not armature_modifier(obj).show_viewport
+            settings_of(obj).method = "DLBNT"
+            update()
+            assert distance(evaluated_points(twin), evaluated_points(obj)) > 1e-3, "Supple deforms again"
+            settings_of(obj).method = "SSD"
+            assert_follows(obj, twin)
     select(obj)
     bpy.ops.supple.unbind()
     assert_follows(obj, twin)

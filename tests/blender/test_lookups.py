@@ -18,22 +18,11 @@ from supple.tasks.bake.caches import bake_cache
 from supple.tasks.skin import baked, by_nodes, by_python, live, poses
 from supple.tasks.skin import bind as binding
 
-pytestmark = pytest.mark.usefixtures("silent_handlers")
+pytestmark = pytest.mark.usefixtures("silent_handlers", "built_groups")
 
 MODULES = (
-    preview,
-    character,
-    stack,
-    caches,
-    posed_frames,
-    shape_keys,
-    baked,
-    binding,
-    by_nodes,
-    by_python,
-    live,
-    poses,
-)
+    preview, character, stack, caches, posed_frames, shape_keys, baked, binding, by_nodes, by_python, live, poses,
+)  # fmt: skip
 """Modules that may hold a look-up, by its own name."""
 
 LOOKUPS = (
@@ -43,11 +32,6 @@ LOOKUPS = (
     "check_bound_groups", "read_node_choices", "_read_surroundings", "_check_hidden", "_needs_transforms",
 )  # fmt: skip
 """What finds something of an object, or reads it."""
-
-SETUPS = (
-    pytest.param("PYTHON", id="python"),
-    pytest.param("NODES", id="nodes"),
-)
 
 
 def name_arguments(arguments: tuple) -> tuple:
@@ -103,6 +87,7 @@ def assert_once(counts: Counter, *expected: str) -> None:
         assert {key[1] for key in counts if key[0] == name} == {"Tube", "Twin"}, name
 
 
+@pytest.mark.versions
 def test_a_frame_looks_everything_up_once(counts):
     add_bound("PYTHON")
     counts.clear()
@@ -111,6 +96,7 @@ def test_a_frame_looks_everything_up_once(counts):
     assert {key[1:] for key in counts if key[0] == "read_pose"} == {("Rig",), ("Twin Rig",)}
 
 
+@pytest.mark.versions
 def test_by_nodes_a_frame_looks_nothing_up(counts):
     add_bound("NODES")
     bpy.context.scene.frame_set(2)
@@ -132,19 +118,20 @@ def change_method(obj: bpy.types.Object) -> None:
     settings_of(obj).linear_group = "bone.1"
 
 
-@pytest.mark.parametrize("change", [change_weights, change_bones, change_method])
-@pytest.mark.parametrize("evaluate", SETUPS)
-def test_a_step_that_binds_anew_looks_everything_up_once(evaluate, change, counts):
+@pytest.mark.parametrize("evaluate", ["PYTHON", "NODES"])
+def test_a_step_that_binds_anew_looks_everything_up_once(evaluate, counts, subtests):
     _, twin = add_bound(evaluate)
-    change(twin)
-    counts.clear()
-    bpy.context.view_layer.update()
-    assert_once(counts, "find_supple_modifier", "find_replaced_modifier", "check_armature")
-    bound_anew = evaluate == "PYTHON" or change is not change_method  # there, the listener has bound it
-    assert not bound_anew or counts["read_rest", "Twin"] == 1
+    for change in (change_weights, change_bones, change_method):
+        with subtests.test(change.__name__):
+            change(twin)
+            counts.clear()
+            bpy.context.view_layer.update()
+            assert_once(counts, "find_supple_modifier", "find_replaced_modifier", "check_armature")
+            bound_anew = evaluate == "PYTHON" or change is not change_method  # there, the listener has bound it
+            assert not bound_anew or counts["read_rest", "Twin"] == 1
 
 
-@pytest.mark.parametrize("evaluate", SETUPS)
+@pytest.mark.parametrize("evaluate", ["PYTHON", "NODES"])
 def test_a_baked_frame_looks_everything_up_once(evaluate, counts, tmp_path):
     obj, _ = add_bound(evaluate)
     select(obj)

@@ -6,7 +6,7 @@ import pytest
 from mathutils import Matrix
 
 from panels import draw
-from scenes import EVALUATE, add_face_key, add_tube, bind, evaluated_points, select, snapshot, turn, update
+from scenes import add_face_key, add_tube, bind, evaluated_points, select, snapshot, turn, update
 from supple.deformers import SkinningError
 from supple.tasks.measure import Measures, measure_shown
 
@@ -25,10 +25,11 @@ def twist(armature: bpy.types.Object, angle: float = np.pi) -> None:
     turn(armature, "bone.2", (0.0, angle, 0.0))
 
 
+@pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
 @pytest.mark.parametrize("method", ["SSD", "DLBNT"])
 def test_rest_keeps_all(tube, method):
     obj, armature = tube
-    bind(obj, method=method, evaluate=EVALUATE)
+    bind(obj, method=method)
     armature.location = (3.0, 1.0, 0.5)
     armature.rotation_euler = (0.3, 0.2, 1.0)
     obj.parent = armature
@@ -54,9 +55,10 @@ def test_a_mesh_in_another_space_than_its_armature_has_the_same_limbs(tube):
     assert measures.reach.share == pytest.approx(before.reach.share, rel=1e-3)
 
 
+@pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
 def test_a_linear_twist_collapses_and_is_like_blenders_own(tube):
     obj, armature = tube
-    bind(obj, method="SSD", evaluate=EVALUATE)
+    bind(obj, method="SSD")
     twist(armature)
     measures = measure(obj)
     assert measures.section_bone in ("bone.1", "bone.2")
@@ -71,6 +73,7 @@ def test_a_linear_twist_collapses_and_is_like_blenders_own(tube):
     assert measures.from_preserve_volume.rms == pytest.approx(np.sqrt(np.mean(apart**2)), rel=1e-3)
 
 
+@pytest.mark.versions
 def test_what_blender_deforms_is_measured_too(tube):
     obj, armature = tube
     obj.modifiers["Armature"].use_deform_preserve_volume = True
@@ -83,7 +86,7 @@ def test_what_blender_deforms_is_measured_too(tube):
 
 def test_differences_are_in_millimeters_of_the_world(tube):
     obj, armature = tube
-    bind(obj, method="SSD", evaluate=EVALUATE)
+    bind(obj, method="SSD")
     twist(armature, 1.0)
     meters = measure(obj)
     bpy.context.scene.unit_settings.scale_length = 0.01
@@ -99,7 +102,7 @@ def test_differences_are_in_millimeters_of_the_world(tube):
 def test_shape_keys_are_part_of_rest(tube):
     obj, _ = tube
     key = add_face_key(obj)
-    bind(obj, method="SSD", evaluate=EVALUATE)
+    bind(obj, method="SSD")
     key.value = 1.0
     update()
     measures = measure(obj)
@@ -110,7 +113,7 @@ def test_shape_keys_are_part_of_rest(tube):
 def test_the_panel_shows_the_latest_report(tube):
     obj, armature = tube
     assert draw("VIEW3D_PT_supple_measure") == []
-    bind(obj, method="DLBNT", evaluate=EVALUATE)
+    bind(obj, method="DLBNT")
     select(obj)
     assert draw("VIEW3D_PT_supple_measure") == ["supple.measure"]
     twist(armature)
@@ -137,22 +140,15 @@ def test_an_open_mesh_has_no_space():
     assert "Space: none, the mesh is open" in measure(obj).describe()
 
 
-def test_more_vertices_are_refused(tube):
+def test_what_cannot_be_measured_is_said(tube):
     obj, _ = tube
     obj.modifiers.new("Subdivision", "SUBSURF")
     update()
     with pytest.raises(SkinningError, match=r"has \d+ vertices, but \d+ are shown: switch off, in the viewport"):
         measure(obj)
-
-
-def test_hidden_objects_are_refused(tube):
-    obj, _ = tube
     obj.hide_viewport = True
     update()
     with pytest.raises(SkinningError, match="'Tube' is switched off in this view layer"):
         measure(obj)
-
-
-def test_nothing_to_measure_is_said():
     with pytest.raises(SkinningError, match="Nothing to measure: select a mesh"):
         measure(None)

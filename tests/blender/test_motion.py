@@ -3,6 +3,7 @@
 import bpy
 import numpy as np
 import pytest
+from scenes_bake import curves_of
 from scenes_motion import add_walk, add_walker, clear, list_keys, read_action, read_joints
 
 from panels import draw
@@ -22,7 +23,8 @@ def jolts(points: np.ndarray, own: list[np.ndarray]) -> float:
     return float(np.linalg.norm(np.diff(points, 2, axis=0), axis=2).max() / largest)
 
 
-@pytest.mark.parametrize("mode", ["QUATERNION", "XYZ", "ZXY", "AXIS_ANGLE"])
+@pytest.mark.versions
+@pytest.mark.parametrize("mode", ["QUATERNION", "ZXY", "AXIS_ANGLE"])
 def test_a_loop_of_any_rotation_mode(mode):
     armature = add_walker(mode)
     walk = add_walk(armature, frames=range(-5, 60))
@@ -95,19 +97,20 @@ def test_a_loop_that_stays():
     assert np.ptp(points[:, 1], axis=0).max() < 0.03
 
 
-def stand_apart(armature, share: float) -> None:
-    """Two actions of standing, with the feet elsewhere."""
+def stand_apart(share: float):
+    """An armature with two actions of standing, the feet of the second elsewhere."""
+    armature = add_walker()
     add_walk(armature, "Still", speed=0.0, period=1e9, frames=range(1, 30))
     clear(armature)
     action = add_walk(armature, "Apart", speed=0.0, period=1e9, frames=range(1, 30))
-    for curve in [one for one in _curves(action) if "thigh" in one.data_path and one.array_index == 1]:
+    for curve in [one for one in curves_of(action) if "thigh" in one.data_path and one.array_index == 1]:
         for key in curve.keyframe_points:
             key.co.y += share * (0.08 if "thigh.l" in curve.data_path else -0.05)
+    return armature
 
 
 def test_planted_feet_stay_and_can_be_let_go():
-    armature = add_walker()
-    stand_apart(armature, 0.3)
+    armature = stand_apart(0.3)
     loose = take_all(join_actions(armature, "Still", "Apart", RATE, Options(0.4, holds_feet=False), (15, 15)))
     held = take_all(join_actions(armature, "Still", "Apart", RATE, Options(0.4), (15, 15)))
     assert loose.slide == loose.slide_before > 20.0
@@ -120,15 +123,24 @@ def test_planted_feet_stay_and_can_be_let_go():
 
 
 def test_feet_on_a_treadmill_are_not_held(asset):
-    bpy.ops.wm.open_mainfile(filepath=str(asset("fox")))
-    armature = next(obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE")
-    assert take_all(make_loop(armature, "Sneak_Armature", RATE)).planted == 0
-    assert take_all(make_loop(armature, "Idle_Armature", RATE)).planted == 4
+    """The human's walk, without what carries it on."""
+    bpy.ops.wm.open_mainfile(filepath=str(asset("human")))
+    armature = bpy.data.objects["Rig"]
+    action = bpy.data.actions["Walk"].copy()
+    action.name = "In Place"
+    for curve in curves_of(action):
+        if curve.data_path == 'pose.bones["pelvis"].location':
+            keys = curve.keyframe_points
+            travel = np.linspace(0.0, keys[-1].co.y - keys[0].co.y, len(keys))
+            for key, away in zip(keys, travel, strict=True):
+                key.co.y -= away
+    rate = find_rate(bpy.context.scene)
+    assert take_all(make_loop(armature, "In Place", rate)).planted == 0
+    assert take_all(make_loop(armature, "Walk", rate)).planted == 2
 
 
 def test_feet_that_stand_elsewhere_step_one_after_the_other():
-    armature = add_walker()
-    stand_apart(armature, 1.0)
+    armature = stand_apart(1.0)
     report = take_all(join_actions(armature, "Still", "Apart", RATE, Options(0.6), (15, 15)))
     assert report.slide < 1.0
     toes = read_joints(armature, range(1, 30))[:, [6, 10]]
@@ -138,14 +150,7 @@ def test_feet_that_stand_elsewhere_step_one_after_the_other():
     assert (np.ptp(toes[:, :, 2], axis=0) > 0.01).all()
 
 
-def _curves(action: bpy.types.Action) -> list:
-    if not hasattr(action, "layers"):
-        return list(action.fcurves)
-    return [
-        curve for layer in action.layers for strip in layer.strips for bag in strip.channelbags for curve in bag.fcurves
-    ]
-
-
+@pytest.mark.versions
 def test_values_and_switches_are_carried_along():
     armature = add_walker()
     bone = armature.pose.bones["chest"]
@@ -154,13 +159,13 @@ def test_values_and_switches_are_carried_along():
         action = add_walk(armature, name)
         bone["ik"] = value
         bone.keyframe_insert('["ik"]', frame=1)
-        for curve in _curves(action):
+        for curve in curves_of(action):
             if "ik" in curve.data_path:
                 curve.keyframe_points[0].interpolation = "CONSTANT"
         clear(armature)
     report = take_all(join_actions(armature, "A", "B", RATE, pair=(30, 30)))
     made = bpy.data.actions[report.action]
-    (curve,) = [one for one in _curves(made) if "ik" in one.data_path]
+    (curve,) = [one for one in curves_of(made) if "ik" in one.data_path]
     assert [curve.evaluate(frame) for frame in (29, 30, 31, 40)] == [0.0, 0.0, 1.0, 1.0]
 
 
@@ -188,6 +193,7 @@ def test_a_comparison_counts_in_the_fifth_of_a_second_at_any_rate():
     assert sparse == pytest.approx(tables[0][inner, inner], abs=0.1 * float(tables[0].max()))
 
 
+@pytest.mark.versions
 def test_operators_list_loop_join_and_are_undone():
     armature = add_walker()
     add_walk(armature, "A")
@@ -225,15 +231,7 @@ def test_operators_list_loop_join_and_are_undone():
     assert tuple(map(round, bpy.data.actions["A Loop.001"].frame_range)) == (2, 62)
 
 
-def test_a_comparison_again_takes_the_place_of_its_image():
-    armature = add_walker()
-    add_walk(armature)
-    select(armature)
-    for _ in range(2):
-        bpy.ops.supple.motion_compare()
-    assert [image.name for image in bpy.data.images if "Walk" in image.name] == ["Walk / Walk"]
-
-
+@pytest.mark.versions
 def test_the_result_is_in_the_file(tmp_path):
     armature = add_walker()
     add_walk(armature)
@@ -247,23 +245,27 @@ def test_the_result_is_in_the_file(tmp_path):
     assert read_joints(bpy.data.objects["Walker"], frames) == pytest.approx(points, abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("name", "first", "second"),
-    [
-        ("fox", "Walk_Armature", "Run_Armature"),
-        ("kaykit_knight", "Running_A_Rig", "Jump_Full_Long_Rig"),
-        ("human_male", "cmu_02_01_walk", "cmu_05_06_dance"),
-    ],
-)
-def test_real_characters(asset, name, first, second):
-    bpy.ops.wm.open_mainfile(filepath=str(asset(name)))
+ACTIONS = {
+    "human": ("Walk", "Walk"),
+    "fox": ("Walk_Armature", "Run_Armature"),
+    "kaykit_knight": ("Running_A_Rig", "Jump_Full_Long_Rig"),
+}
+"""A first action and a second."""
+
+
+@pytest.mark.characters("fox", "kaykit_knight")
+def test_real_characters(asset, character):
+    bpy.ops.wm.open_mainfile(filepath=str(asset(character)))
     armature = next(obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE")
     rate = find_rate(bpy.context.scene)
+    first, second = ACTIONS[character]
     report = take_all(join_actions(armature, first, second, rate))
-    assert report.smoothness.inside > 0.95
-    assert report.slide < 5.0
+    assert report.smoothness.inside > (0.93 if character == "human" else 0.95)  # it walks ever faster
     loop = take_all(make_loop(armature, first, rate))
-    assert loop.slide < 5.0
+    for made in (report, loop):
+        assert made.slide < 5.0
+    if character == "human":
+        assert min(report.slide_before, loop.slide_before) > 20.0
 
 
 def test_the_panel():
@@ -274,7 +276,9 @@ def test_the_panel():
     actions = [text for text in shown if text.startswith("supple.")]
     assert actions == ["supple.motion_compare", "supple.motion_loop", "supple.motion_join"]
     assert shown[1:3] == ["first", "second"]
-    bpy.ops.supple.motion_compare()
+    for _ in range(2):  # the second takes the place of the first one's image
+        bpy.ops.supple.motion_compare()
+    assert [image.name for image in bpy.data.images if "A / " in image.name] == ["A / A"]
     assert "A / A" in draw("VIEW3D_PT_supple_motion")
     bpy.ops.supple.motion_loop()
     assert any(text.startswith("'A Loop'") for text in draw("VIEW3D_PT_supple_motion"))

@@ -39,13 +39,14 @@ def refused(message: str, **options) -> None:
     assert describe_file() == before
 
 
-def test_no_armature():
+def test_no_armature_no_bones_no_action():
     refused("Select a mesh that has an Armature modifier, or its armature")
     bpy.ops.mesh.primitive_cube_add()
     refused("Select a mesh that has an Armature modifier, or its armature")
-
-
-def test_no_action():
+    armature = bpy.data.objects.new("Empty", bpy.data.armatures.new("Empty"))
+    bpy.context.scene.collection.objects.link(armature)
+    select(armature)
+    refused("'Empty' has no bones")
     armature = add_walker()
     select(armature)
     refused("'Walker' plays no action: choose one, or animate it")
@@ -54,22 +55,24 @@ def test_no_action():
     refused("There is no action 'Gone': those of 'Walker' are 'Walk'", first="Gone", second="Gone")
 
 
-def test_an_action_of_one_frame():
+def test_actions_that_are_too_short_and_frames_that_are_not_there():
     armature = add_walker()
-    add_walk(armature, frames=range(5, 6))
+    armature.animation_data_create()
+    for name, count in (("One", 1), ("Short", 4), ("Walk", 61)):
+        clear(armature)
+        add_walk(armature, name, range(5, 5 + count))
     select(armature)
-    refused("Action 'Walk' has fewer than two frames")
-
-
-def test_an_action_that_is_too_short_for_a_loop():
-    armature = add_walker()
-    add_walk(armature, frames=range(5, 9))
-    select(armature)
+    refused("Action 'One' has fewer than two frames", first="One", second="One")
     before = describe_file()
     with pytest.raises(RuntimeError, match="too short for a loop: it has 4 frames, and a loop needs more than 7"):
-        bpy.ops.supple.motion_loop()
+        bpy.ops.supple.motion_loop(first="Short")
     assert describe_file() == before
-    assert bpy.ops.supple.motion_compare() == {"FINISHED"}
+    assert bpy.ops.supple.motion_compare(first="Short") == {"FINISHED"}
+    for operator in OPERATORS[1:]:
+        with pytest.raises(RuntimeError, match="Frame 99 is not in action 'Walk': choose one from 5 to 65"):
+            operator(from_frame=99, to_frame=6)
+    with pytest.raises(RuntimeError, match="A loop from frame 20 to 10 is too short"):
+        bpy.ops.supple.motion_loop(from_frame=10, to_frame=20)
 
 
 def test_an_action_of_another_rig():
@@ -87,17 +90,7 @@ def test_an_action_of_another_rig():
     refused("Action 'Key' moves no bone of 'Walker'", first="Key", second="Key")
 
 
-def test_frames_that_are_not_there():
-    armature = add_walker()
-    add_walk(armature)
-    select(armature)
-    for operator in OPERATORS[1:]:
-        with pytest.raises(RuntimeError, match="Frame 99 is not in action 'Walk': choose one from 1 to 61"):
-            operator(from_frame=99, to_frame=2)
-    with pytest.raises(RuntimeError, match="A loop from frame 20 to 10 is too short"):
-        bpy.ops.supple.motion_loop(from_frame=10, to_frame=20)
-
-
+@pytest.mark.versions
 def test_at_rest_in_edit_mode_and_tweaked():
     armature = add_walker()
     add_walk(armature)
@@ -116,31 +109,13 @@ def test_at_rest_in_edit_mode_and_tweaked():
             read_body(armature)
 
 
-def test_an_armature_without_bones():
-    armature = bpy.data.objects.new("Empty", bpy.data.armatures.new("Empty"))
-    bpy.context.scene.collection.objects.link(armature)
-    select(armature)
-    refused("'Empty' has no bones")
-
-
+@pytest.mark.versions
 def test_what_is_linked(tmp_path):
+    """A linked action is read and left as it is; a linked armature can not play another."""
     armature = add_walker()
     add_walk(armature)
-    path = str(save(tmp_path / "library.blend"))
-    reset()
-    with bpy.data.libraries.load(path, link=True) as (_, wanted):
-        wanted.objects = ["Walker"]
-    bpy.context.scene.collection.objects.link(wanted.objects[0])
-    update()
-    select(wanted.objects[0])
-    refused("'Walker' is linked from another file")
-
-
-def test_a_linked_action_is_read_and_left_as_it_is(tmp_path):
-    armature = add_walker()
-    add_walk(armature)
-    clear(armature)
     path = str(save(tmp_path / "library.blend", copy=True))
+    clear(armature)
     bpy.data.actions.remove(bpy.data.actions["Walk"])
     with bpy.data.libraries.load(path, link=True) as (_, wanted):
         wanted.actions = ["Walk"]
@@ -149,6 +124,13 @@ def test_a_linked_action_is_read_and_left_as_it_is(tmp_path):
     assert bpy.ops.supple.motion_loop(first="Walk") == {"FINISHED"}
     assert list_keys(wanted.actions[0]) == before
     assert bpy.data.actions["Walk Loop"].library is None
+    reset()
+    with bpy.data.libraries.load(path, link=True) as (_, wanted):
+        wanted.objects = ["Walker"]
+    bpy.context.scene.collection.objects.link(wanted.objects[0])
+    update()
+    select(wanted.objects[0])
+    refused("'Walker' is linked from another file")
 
 
 def test_what_is_taken_back_when_it_is_canceled():
@@ -234,13 +216,14 @@ def test_an_object_in_another_unit():
     assert read_joints(armature, range(1, 60)) == pytest.approx(points @ turn.T, abs=0.1)
 
 
-@pytest.fixture
-def walker_file(tmp_path):
+@pytest.fixture(scope="module")
+def walker_file(tmp_path_factory):
+    reset()
     armature = add_walker()
     add_walk(armature, "A")
     clear(armature)
     add_walk(armature, "B", speed=0.04)
-    return save(tmp_path / "walker.blend")
+    return save(tmp_path_factory.mktemp("walker") / "walker.blend")
 
 
 def test_the_command(walker_file, tmp_path, capfd):
@@ -259,25 +242,24 @@ def test_the_command(walker_file, tmp_path, capfd):
     assert bpy.data.objects["Walker"].animation_data.nla_tracks[-1].strips[0].repeat == 3.0
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("join", "--action", "A", "--output", "x.blend"), "give --action twice"),
-        (("loop", "--action", "A"), "give --output"),
-        (("loop", "--action", "A", "--action", "B", "--output", "x.blend"), "2 actions are too many"),
-        (("compare", "--output", "x.blend"), "leave --output out"),
-        (("compare", "--armature", "Gone"), "There is no armature 'Gone': choose one of 'Walker'"),
-        (("compare", "--action", "Gone"), "There is no action 'Gone'"),
-        (("loop", "--pair", "1:99", "--output", "x.blend"), "Frame 99 is not in action 'B'"),
-    ],
-)
-def test_commands_that_are_refused(walker_file, tmp_path, capfd, monkeypatch, words, message):
+REFUSED = {
+    "give --action twice": ("join", "--action", "A", "--output", "x.blend"),
+    "give --output": ("loop", "--action", "A"),
+    "2 actions are too many": ("loop", "--action", "A", "--action", "B", "--output", "x.blend"),
+    "leave --output out": ("compare", "--output", "x.blend"),
+    "There is no armature 'Gone': choose one of 'Walker'": ("compare", "--armature", "Gone"),
+    "There is no action 'Gone'": ("compare", "--action", "Gone"),
+    "Frame 99 is not in action 'B'": ("loop", "--pair", "1:99", "--output", "x.blend"),
+}
+
+
+def test_commands_that_are_refused(walker_file, tmp_path, capfd, monkeypatch, subtests):
     monkeypatch.chdir(tmp_path)
-    assert main("motion", words[0], walker_file, *words[1:]) == FAILED
-    assert message in capfd.readouterr().err
-    assert not (tmp_path / "x.blend").exists()
-
-
-@pytest.mark.parametrize("option", [("--pair", "1-2"), ("--blend", "x"), ("--blend", "99"), ("--repeats", "0")])
-def test_options_that_are_none(walker_file, option):
-    assert main("motion", "loop", walker_file, *option, "--output", "x.blend") == USAGE
+    for message, words in REFUSED.items():
+        with subtests.test(message):
+            assert main("motion", words[0], walker_file, *words[1:]) == FAILED
+            assert message in capfd.readouterr().err
+            assert not (tmp_path / "x.blend").exists()
+    for option in (("--pair", "1-2"), ("--blend", "x"), ("--blend", "99"), ("--repeats", "0")):
+        with subtests.test(" ".join(option)):
+            assert main("motion", "loop", walker_file, *option, "--output", "x.blend") == USAGE

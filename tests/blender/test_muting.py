@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import bpy
 import pytest
 
-from scenes import EVALUATE, add_tube, bind, distance, evaluated_points, rest_points, snapshot, supple_modifier, turn
+from scenes import (
+    add_tube,
+    bind,
+    clear,
+    distance,
+    evaluated_points,
+    reset,
+    rest_points,
+    snapshot,
+    supple_modifier,
+    turn,
+    update,
+)
 from supple.bridge import carriers, modifiers
 from supple.settings import events
 from supple.settings.objects import settings_of
@@ -16,11 +28,6 @@ from supple.tasks.skin import by_nodes
 from supple.tasks.skin.bind import unbind
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
-
-SETUPS = (
-    pytest.param("PYTHON", id="python"),
-    pytest.param("NODES", id="nodes"),
-)
 
 
 @pytest.fixture
@@ -50,18 +57,20 @@ def change_pattern_display(obj: bpy.types.Object) -> None:
     settings_of(obj).pattern_display = "BUMP"
 
 
-@pytest.mark.parametrize("change", [change_method, change_particles, change_pattern_display])
-def test_muted_changes_call_no_listener(change: Callable[[bpy.types.Object], None], calls):
+def test_muted_changes_call_no_listener(calls: list[str], subtests: pytest.Subtests):
     obj, _ = add_tube()
-    with events.muted():
-        assert events.are_muted()
-        with events.muted():
+    for change in (change_method, change_particles, change_pattern_display):
+        with subtests.test(change.__name__):
+            calls.clear()
+            with events.muted():
+                assert events.are_muted()
+                with events.muted():
+                    change(obj)
+                change(obj)
+                assert events.are_muted()
+            assert not calls
             change(obj)
-        change(obj)
-        assert events.are_muted()
-    assert not calls
-    change(obj)
-    assert calls == ["Tube"]
+            assert calls == ["Tube"]
 
 
 def test_listeners_hear_again_after_an_error(calls):
@@ -73,11 +82,11 @@ def test_listeners_hear_again_after_an_error(calls):
     assert calls == ["Tube"]
 
 
-@pytest.mark.parametrize("evaluate", SETUPS)
-def test_bind_calls_no_listener(evaluate, calls):
+@pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
+def test_bind_calls_no_listener(calls: list[str]):
     obj, _ = add_tube()
     for method in ("SSD", "DLB"):
-        bind(obj, method=method, evaluate=evaluate)
+        bind(obj, method=method)
     assert not calls
 
 
@@ -98,63 +107,70 @@ STEPS = {
 }
 
 
-@pytest.fixture(params=SETUPS)
-def evaluate(request: pytest.FixtureRequest) -> str:
-    return request.param
+def test_a_bind_that_fails_midway_leaves_the_object_as_it_was(
+    evaluator: str, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
+):
+    for step in STEPS[evaluator]:
+        with subtests.test(step[1]):
+            reset()
+            obj, armature = add_tube()
+            turn(armature, "bone.1", (1.0, 0.3, 0.0))
+            before, posed = snapshot(obj), evaluated_points(obj)
+            with monkeypatch.context() as patch:
+                patch.setattr(*step, fail)
+                with pytest.raises(FailureInTheMiddleError):
+                    binding.bind([obj], "DLBNT", evaluator)
+            update()
+            assert not settings_of(obj).is_bound
+            assert not events.are_muted()
+            assert snapshot(obj) == before
+            assert distance(posed, evaluated_points(obj)) < 1e-6
+            binding.bind([obj], "DLBNT", evaluator)
+            update()
+            assert settings_of(obj).message == ""
+            assert distance(rest_points(obj), evaluated_points(obj)) > 0.01
 
 
-@pytest.mark.parametrize("step", range(3))
-def test_a_bind_that_fails_midway_leaves_the_object_as_it_was(evaluate, step, monkeypatch):
-    obj, armature = add_tube()
-    turn(armature, "bone.1", (1.0, 0.3, 0.0))
-    before, posed = snapshot(obj), evaluated_points(obj)
-    with monkeypatch.context() as patch:
-        patch.setattr(*STEPS[evaluate][step], fail)
-        with pytest.raises(FailureInTheMiddleError):
-            binding.bind([obj], "DLBNT", evaluate)
-    bpy.context.view_layer.update()
-    assert not settings_of(obj).is_bound
-    assert not events.are_muted()
-    assert snapshot(obj) == before
-    assert distance(posed, evaluated_points(obj)) < 1e-6
-    binding.bind([obj], "DLBNT", evaluate)
-    bpy.context.view_layer.update()
-    assert settings_of(obj).message == ""
-    assert distance(rest_points(obj), evaluated_points(obj)) > 0.01
+@pytest.mark.usefixtures("built_groups_if_evaluated")
+def test_a_bound_object_stays_bound_where_binding_it_anew_fails(
+    evaluator: str, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
+):
+    for step in STEPS[evaluator]:
+        with subtests.test(step[1]):
+            clear()
+            obj, armature = add_tube()
+            bind(obj, method="DLBNT")
+            turn(armature, "bone.1", (1.0, 0.3, 0.0))
+            with monkeypatch.context() as patch:
+                patch.setattr(*step, fail)
+                if step == (carriers, "new_carrier"):
+                    settings_of(obj).carrier = None
+                with events.muted():
+                    settings_of(obj).linear_group = "bone.1"
+                with pytest.raises(FailureInTheMiddleError):
+                    binding.bind([obj], "SSD", evaluator)
+            assert settings_of(obj).is_bound
+            assert supple_modifier(obj).show_viewport
+            assert not events.are_muted()
+            binding.bind([obj], "DLBNT", evaluator)
+            update()
+            assert settings_of(obj).message == ""
+            assert distance(rest_points(obj), evaluated_points(obj)) > 0.01
+            unbind([obj])
+            assert not settings_of(obj).is_bound
 
 
-@pytest.mark.parametrize("step", range(3))
-def test_a_bound_object_stays_bound_where_binding_it_anew_fails(evaluate, step, monkeypatch):
-    obj, armature = add_tube()
-    bind(obj, method="DLBNT", evaluate=evaluate)
-    turn(armature, "bone.1", (1.0, 0.3, 0.0))
-    with monkeypatch.context() as patch:
-        patch.setattr(*STEPS[evaluate][step], fail)
-        if STEPS[evaluate][step] == (carriers, "new_carrier"):
-            settings_of(obj).carrier = None
-        with events.muted():
-            settings_of(obj).linear_group = "bone.1"
-        with pytest.raises(FailureInTheMiddleError):
-            binding.bind([obj], "SSD", evaluate)
-    assert settings_of(obj).is_bound
-    assert supple_modifier(obj).show_viewport
-    assert not events.are_muted()
-    binding.bind([obj], "DLBNT", evaluate)
-    bpy.context.view_layer.update()
-    assert settings_of(obj).message == ""
-    assert distance(rest_points(obj), evaluated_points(obj)) > 0.01
-    unbind([obj])
-    assert not settings_of(obj).is_bound
-
-
-def test_a_setting_that_cannot_be_followed_is_taken_back_unheard(calls, monkeypatch):
+@pytest.mark.usefixtures("built_groups_if_evaluated")
+def test_a_setting_that_cannot_be_followed_is_taken_back_unheard(
+    evaluator: str, calls: list[str], monkeypatch: pytest.MonkeyPatch
+):
     obj, _ = add_tube()
-    bind(obj, evaluate=EVALUATE)
-    other = "NODES" if EVALUATE == "PYTHON" else "PYTHON"
+    bind(obj)
+    other = "NODES" if evaluator == "PYTHON" else "PYTHON"
     monkeypatch.setattr(binding, "check_bindable", lambda obj: fail_as_supple())
     settings_of(obj).evaluate = other
     assert calls == ["Tube"]
-    assert settings_of(obj).evaluate == EVALUATE
+    assert settings_of(obj).evaluate == evaluator
     assert settings_of(obj).is_bound
     assert "in the way" in settings_of(obj).message
 

@@ -1,33 +1,36 @@
 """Nearest points by mathutils: no point of the surface is nearer."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 
 from supple.bridge.nearest import find_nearest_surface
 
 
-@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
-@pytest.mark.parametrize("offset", [0.0, 50.0])
-def test_the_nearest_point_is_exact(scale: float, offset: float) -> None:
-    rng = np.random.default_rng(4)
-    points = scale * (rng.uniform(-1.0, 1.0, (30, 3)) + offset)
-    triangles = rng.permuted(np.tile(np.arange(30), (40, 1)), axis=1)[:, :3]
-    spots = scale * (rng.uniform(-1.5, 1.5, (200, 3)) + offset)
-    spots[:30] = points
-    owner, weights, distances = find_nearest_surface(spots, points, triangles)
-    assert (weights >= 0).all()
-    np.testing.assert_allclose(weights.sum(axis=1), 1.0, atol=1e-9)
-    on = np.einsum("nc,nci->ni", weights, points[triangles[owner]])
-    np.testing.assert_allclose(np.linalg.norm(spots - on, axis=1), distances, rtol=1e-9)
-    np.testing.assert_allclose(distances[np.unique(triangles)], 0.0, atol=1e-9 * scale * (1 + offset))
-    others = np.einsum("kc,tci->kti", rng.dirichlet(np.ones(3), 300), points[triangles]).reshape(-1, 3)
-    sampled = np.array([np.linalg.norm(others - spot, axis=1).min() for spot in spots])
-    assert (distances <= sampled + 1e-6 * scale).all()
-    step = np.roll(np.eye(3), 1, axis=1)[rng.integers(3, size=200)] * 0.01  # a step along the triangle is no nearer
-    aside = np.maximum(weights + step - np.roll(step, 1, axis=1), 0.0)
-    aside /= aside.sum(axis=1, keepdims=True)
-    away = np.linalg.norm(np.einsum("nc,nci->ni", aside, points[triangles[owner]]) - spots, axis=1)
-    assert (distances <= away + 1e-9 * scale * (1 + offset)).all()
+def test_the_nearest_point_is_exact(subtests: pytest.Subtests) -> None:
+    for scale, offset in product((1e-3, 1.0, 1e3), (0.0, 50.0)):
+        with subtests.test(scale=scale, offset=offset):
+            rng = np.random.default_rng(4)
+            points = scale * (rng.uniform(-1.0, 1.0, (30, 3)) + offset)
+            triangles = rng.permuted(np.tile(np.arange(30), (40, 1)), axis=1)[:, :3]
+            spots = scale * (rng.uniform(-1.5, 1.5, (200, 3)) + offset)
+            spots[:30] = points
+            owner, weights, distances = find_nearest_surface(spots, points, triangles)
+            assert (weights >= 0).all()
+            np.testing.assert_allclose(weights.sum(axis=1), 1.0, atol=1e-9)
+            on = np.einsum("nc,nci->ni", weights, points[triangles[owner]])
+            np.testing.assert_allclose(np.linalg.norm(spots - on, axis=1), distances, rtol=1e-9)
+            np.testing.assert_allclose(distances[np.unique(triangles)], 0.0, atol=1e-9 * scale * (1 + offset))
+            others = np.einsum("kc,tci->kti", rng.dirichlet(np.ones(3), 300), points[triangles]).reshape(-1, 3)
+            sampled = np.array([np.linalg.norm(others - spot, axis=1).min() for spot in spots])
+            assert (distances <= sampled + 1e-6 * scale).all()
+            # a step along the triangle is no nearer
+            step = np.roll(np.eye(3), 1, axis=1)[rng.integers(3, size=200)] * 0.01
+            aside = np.maximum(weights + step - np.roll(step, 1, axis=1), 0.0)
+            aside /= aside.sum(axis=1, keepdims=True)
+            away = np.linalg.norm(np.einsum("nc,nci->ni", aside, points[triangles[owner]]) - spots, axis=1)
+            assert (distances <= away + 1e-9 * scale * (1 + offset)).all()
 
 
 def test_triangles_without_area_have_their_sides() -> None:

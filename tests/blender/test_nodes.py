@@ -1,24 +1,41 @@
 """Nodes deform as Python does, on real characters and in every kind of pose, and follow what is put above them."""
 
-from itertools import pairwise
+from collections.abc import Callable
+from itertools import pairwise, product
 from math import pi, radians
+from pathlib import Path
 from typing import Any
 
 import bpy
 import numpy as np
 import pytest
-from mathutils import Euler, Matrix
-from scenes_methods import NODE_BLENDS, choose, parametrize_blends, without_limits
+from scenes_bind import (
+    TRANSFORMS,
+    animate_object,
+    fade,
+    with_cast_above,
+    with_deform_off,
+    with_empty_inverted_modifier_group,
+    with_face_key,
+    with_groups_without_bones,
+    with_inverted_modifier_group,
+    with_missing_modifier_group,
+    with_modifier_group,
+    with_sums_that_are_not_one,
+    with_unweighted_vertices,
+)
+from scenes_methods import NODE_BLENDS, choose, name_of, parametrize_blends, without_limits
+from scenes_nodes import assert_alike, bind_both, bound_tube, joints_of
 
 from scenes import (
-    CHARACTERS,
+    TOLERANCE,
     add_face_key,
     add_tube,
-    add_twin,
     animate_key,
     animate_tube,
     armature_modifier,
     bind,
+    clear,
     distance,
     evaluated_points,
     frames_of,
@@ -26,75 +43,45 @@ from scenes import (
     play,
     rest_points,
     skinned_meshes,
-    supple_modifier,
     turn,
 )
 from supple.deformers import METHODS
-from supple.nodes.groups import is_deformation
+from supple.nodes.fractions import FRACTION
 from supple.nodes.methods import NODE_METHODS
 from supple.settings.objects import settings_of
 
-pytestmark = [
-    pytest.mark.usefixtures("silent_handlers", "built_groups"),
-]
-TOLERANCE = 1e-5
-"""In diagonals of the posed mesh."""
+pytestmark = pytest.mark.usefixtures("silent_handlers", "built_groups")
 every_method = parametrize_blends(NODE_BLENDS)
-
-
-def bind_both(
-    obj: bpy.types.Object, method: str, params: Any = None, linear_group: str = ""
-) -> tuple[bpy.types.Object, bpy.types.Object]:
-    """The object, bound by nodes, and a twin of it, bound by Python."""
-    twin = add_twin(obj)
-    for one in (obj, twin):
-        choose(one, method, params or METHODS[method].params())
-        settings_of(one).linear_group = linear_group
-    bind(obj, method=method, evaluate="NODES")
-    bind(twin, method=method, evaluate="PYTHON")
-    assert is_deformation(supple_modifier(obj).node_group)
-    assert not is_deformation(supple_modifier(twin).node_group)
-    return obj, twin
-
-
-def assert_alike(obj: bpy.types.Object, twin: bpy.types.Object) -> None:
-    """Both are deformed, alike, and neither has anything to complain about."""
-    bpy.context.view_layer.update()
-    assert [settings_of(one).message for one in (obj, twin)] == ["", ""]
-    expected = evaluated_points(twin)
-    assert np.isfinite(expected).all()
-    assert distance(expected, evaluated_points(obj)) <= TOLERANCE
-    assert len(expected) != len(rest_points(obj)) or distance(expected, rest_points(obj)) > 0.01
 
 
 def test_nodes_are_those_that_methods_declare():
     assert set(NODE_METHODS) == {method.key for method in METHODS.values() if method.has_nodes}
 
 
-# Real characters
-
-
-@every_method
-@pytest.mark.parametrize("name", CHARACTERS)
-def test_real_characters(asset, name, method, params):
-    bpy.ops.wm.open_mainfile(filepath=str(asset(name)))
+@pytest.mark.versions
+@pytest.mark.characters("fox")
+def test_real_characters(asset: Callable[..., Path], character: str, subtests: pytest.Subtests):
+    bpy.ops.wm.open_mainfile(filepath=str(asset(character)))
     meshes = skinned_meshes()
     armature, action = armature_modifier(meshes[0]).object, longest_action()
     play(armature, action)
-    frames = frames_of(action)
-    for obj in meshes:
-        choose(obj, method, params)
-    points = {}
-    for evaluate in ("PYTHON", "NODES"):
+    frames, points = frames_of(action), {}
+    for evaluate, (method, params) in product(("PYTHON", "NODES"), NODE_BLENDS):
+        for obj in meshes:
+            choose(obj, method, params)
         bind(*meshes, method=method, evaluate=evaluate)
         for frame in frames:
             bpy.context.scene.frame_set(frame)
-            points[evaluate, frame] = [evaluated_points(obj) for obj in meshes]
+            points[evaluate, name_of(method, params), frame] = [evaluated_points(obj) for obj in meshes]
         assert [settings_of(obj).message for obj in meshes] == [""] * len(meshes)
-    for frame in frames:
-        for expected, actual in zip(points["PYTHON", frame], points["NODES", frame], strict=True):
-            assert distance(expected, actual) <= TOLERANCE, frame
-    assert max(distance(a[0], b[0]) for a, b in pairwise(points["NODES", frame] for frame in frames)) > 1e-3
+        if evaluate == "NODES":
+            assert (FRACTION in joints_of(meshes[0]).data.attributes) == (method != "SSD")
+    for name, frame in product((name_of(*blend) for blend in NODE_BLENDS), frames):
+        with subtests.test(name, frame=frame):
+            for expected, actual in zip(points["PYTHON", name, frame], points["NODES", name, frame], strict=True):
+                assert distance(expected, actual) <= TOLERANCE
+    for name in (name_of(*blend) for blend in NODE_BLENDS):
+        assert max(distance(a[0], b[0]) for a, b in pairwise(points["NODES", name, at] for at in frames)) > 1e-3
 
 
 # Poses
@@ -138,218 +125,155 @@ POSES = {
 
 
 def strike(armature: bpy.types.Object, pose: dict) -> None:
-    for name, (rotation, scale) in pose.items():
-        turn(armature, name, rotation, scale)
+    """Give each bone its rotation and scale; those that are not told are at rest."""
+    for bone in armature.pose.bones:
+        bone.rotation_mode = "XYZ"
+        bone.rotation_euler, bone.scale = pose.get(bone.name, ((0, 0, 0), (1, 1, 1)))
+
+
+@pytest.mark.versions
+@every_method
+def test_poses(method: str, params: Any, subtests: pytest.Subtests):
+    obj, armature, twin = bound_tube(method, params)
+    for name in (*POSES, "rigid"):
+        with subtests.test(name):
+            strike(armature, POSES[name])
+            assert_alike(obj, twin)
 
 
 @every_method
-@pytest.mark.parametrize("pose", POSES)
-def test_poses(pose, method, params):
-    obj, armature = add_tube()
-    obj, twin = bind_both(obj, method, params)
-    strike(armature, POSES[pose])
-    assert_alike(obj, twin)
-    strike(armature, BENT)
-    assert_alike(obj, twin)
-
-
-@every_method
-@pytest.mark.parametrize("scale", [(1, 1, 1), (1.1, 0.9, 1), (-1, 1.05, 1)], ids=["rigid", "scaled", "mirrored"])
-@pytest.mark.parametrize("angles", [(0, 100, 0), (70, 0, 10), (-90, 150, 0)], ids=["twist", "coil", "both"])
-def test_turned_more_than_half_around_along_a_chain(angles, scale, method, params):
+def test_turned_more_than_half_around_along_a_chain(method: str, params: Any, subtests: pytest.Subtests):
     """Seven bones, the last turned by up to a thousand degrees from the first: each sign follows from the parent's."""
     obj, armature = add_tube(bones=7, rings=71, length=7.0)
-    obj, twin = bind_both(obj, method, params)
-    turn(armature, "bone.0", (0, 0, 0), scale)
-    for bone in range(1, 7):
-        turn(armature, f"bone.{bone}", [radians(angle) for angle in angles], (1, 1, 1) if scale[0] < 0 else scale)
-    assert_alike(obj, twin)
+    twin = bind_both(obj, method, params)
+    twist, coil, both = (0, 100, 0), (70, 0, 10), (-90, 150, 0)
+    for angles, scale in product((twist, coil, both), ((1, 1, 1), (1.1, 0.9, 1), (-1, 1.05, 1))):
+        with subtests.test(angles=angles, scale=scale):
+            of_others = (1, 1, 1) if scale[0] < 0 else scale
+            turned = {f"bone.{bone}": ([radians(angle) for angle in angles], of_others) for bone in range(1, 7)}
+            strike(armature, {"bone.0": ((0, 0, 0), scale), **turned})
+            assert_alike(obj, twin)
 
 
 @every_method
-@pytest.mark.parametrize("pose", ["rigid", "scaled unevenly", "sheared", "root mirrored", "one axis of zero"])
-@pytest.mark.parametrize("segments", [2, 5])
-def test_b_bones(segments, pose, method, params):
+def test_b_bones(method: str, params: Any, subtests: pytest.Subtests):
     """Only the last two bones have segments, eased and scaled along."""
-    obj, armature = add_tube()
-    for name in ("bone.1", "bone.2"):
-        armature.data.bones[name].bbone_segments = segments
-        bone = armature.pose.bones[name]
-        bone.bbone_easein, bone.bbone_curveoutx, bone.bbone_rollout = 0.4, 0.2, 0.5
-        bone.bbone_scaleout = (1.3, 1.0, 1.2)
-    bpy.context.view_layer.update()
-    if pose == "one axis of zero":
-        params = without_limits(params)  # segments without length have no direction
-    obj, twin = bind_both(obj, method, params)
-    strike(armature, POSES[pose])
-    assert_alike(obj, twin)
-    strike(armature, BENT)
-    assert_alike(obj, twin)
+    for segments in (2, 5):
+        clear()
+        obj, armature = add_tube()
+        for name in ("bone.1", "bone.2"):
+            armature.data.bones[name].bbone_segments = segments
+            bone = armature.pose.bones[name]
+            bone.bbone_easein, bone.bbone_curveoutx, bone.bbone_rollout = 0.4, 0.2, 0.5
+            bone.bbone_scaleout = (1.3, 1.0, 1.2)
+        bpy.context.view_layer.update()
+        twin = bind_both(obj, method, params)
+        for pose in ("rigid", "scaled unevenly", "sheared", "root mirrored", "one axis of zero", "rigid"):
+            with subtests.test(pose, segments=segments):
+                if pose == "one axis of zero":
+                    for one in (obj, twin):  # segments without length have no direction
+                        choose(one, method, without_limits(params))
+                strike(armature, POSES[pose])
+                assert_alike(obj, twin)
 
 
-def test_a_pose_that_changes_kind_from_frame_to_frame():
-    obj, armature = add_tube()
-    settings_of(obj).twist = "OFF"  # two mirrored axes are a twist by half a turn away from what is asked: either way
-    obj, twin = bind_both(obj, "DLBNT")
+def test_a_pose_that_changes_kind_from_frame_to_frame(subtests: pytest.Subtests):
+    # two mirrored axes are a twist by half a turn away from what is asked: either way
+    obj, armature, twin = bound_tube(twist="OFF")
     for frame, pose in enumerate(POSES.values()):
         strike(armature, pose)
-        for name in pose:
-            for channel in ("rotation_euler", "scale"):
-                armature.pose.bones[name].keyframe_insert(channel, frame=frame)
+        for bone, channel in product(armature.pose.bones, ("rotation_euler", "scale")):
+            bone.keyframe_insert(channel, frame=frame)
     for frame in (*range(len(POSES)), 7, 3, 11):
-        bpy.context.scene.frame_set(frame)
-        assert_alike(obj, twin)
+        with subtests.test(frame=frame):
+            bpy.context.scene.frame_set(frame)
+            assert_alike(obj, twin)
 
 
 # Weights and groups
 
 
-def unweighted(obj: bpy.types.Object) -> None:
-    for group in obj.vertex_groups:
-        group.remove(list(range(100, 180)))
-        group.add(list(range(200, 216)), 2e-5, "REPLACE")
-
-
-def sums_that_are_not_one(obj: bpy.types.Object) -> None:
-    for index, group in enumerate(obj.vertex_groups):
-        group.add(list(range(0, 496, 3)), 0.3 + 0.3 * index, "REPLACE")
-        group.add(list(range(1, 496, 3)), 0.02 * (index + 1), "REPLACE")
-
-
-def groups_without_bones(obj: bpy.types.Object) -> None:
-    obj.vertex_groups.new(name="hair").add(list(range(496)), 0.9, "REPLACE")
-
-
-def fade(obj: bpy.types.Object, name: str) -> None:
-    group = obj.vertex_groups.new(name=name)
-    for vertex in range(0, len(obj.data.vertices), 2):
-        group.add([vertex], (vertex % 14) / 12, "REPLACE")
-
-
-def modifier_group(obj: bpy.types.Object) -> None:
-    fade(obj, "strength")
-    armature_modifier(obj).vertex_group = "strength"
-
-
-def inverted_modifier_group(obj: bpy.types.Object) -> None:
-    modifier_group(obj)
-    armature_modifier(obj).invert_vertex_group = True
-
-
-def empty_inverted_modifier_group(obj: bpy.types.Object) -> None:
-    obj.vertex_groups.new(name="nothing")
-    armature_modifier(obj).vertex_group, armature_modifier(obj).invert_vertex_group = "nothing", True
-
-
-def missing_modifier_group(obj: bpy.types.Object) -> None:
-    armature_modifier(obj).vertex_group = "nowhere"
-    armature_modifier(obj).invert_vertex_group = True
-
-
-def linear_group(obj: bpy.types.Object) -> None:
+def with_linear_group(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
     fade(obj, "linear")
 
 
-def linear_and_modifier_group(obj: bpy.types.Object) -> None:
-    linear_group(obj)
-    inverted_modifier_group(obj)
-
-
-def one_bone_without_deform(obj: bpy.types.Object) -> None:
-    armature_modifier(obj).object.data.bones["bone.1"].use_deform = False
-
-
-def face_key(obj: bpy.types.Object) -> None:
-    add_face_key(obj).value = 0.8
-
-
-def cast_above(obj: bpy.types.Object) -> None:
-    obj.modifiers.new("Round", "CAST").factor = 0.3
-    obj.modifiers.move(1, 0)
+def with_linear_and_modifier_group(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    with_linear_group(obj, armature)
+    with_inverted_modifier_group(obj, armature)
 
 
 DRESSES = (
-    unweighted, sums_that_are_not_one, groups_without_bones, modifier_group, inverted_modifier_group,
-    empty_inverted_modifier_group, missing_modifier_group, linear_group, linear_and_modifier_group,
-    one_bone_without_deform, face_key, cast_above,
+    with_unweighted_vertices, with_sums_that_are_not_one, with_groups_without_bones, with_modifier_group,
+    with_inverted_modifier_group, with_empty_inverted_modifier_group, with_missing_modifier_group, with_linear_group,
+    with_linear_and_modifier_group, with_deform_off, with_face_key, with_cast_above,
 )  # fmt: skip
 
 
+@pytest.mark.versions
 @every_method
-@pytest.mark.parametrize("dress", DRESSES)
-def test_weights_and_groups(dress, method, params):
-    obj, armature = add_tube()
-    dress(obj)
-    if dress is cast_above:
-        params = without_limits(params)  # Python has these of the rest shape, where modifiers stand above
-    obj, twin = bind_both(obj, method, params, "linear" if "linear" in obj.vertex_groups else "")
-    strike(armature, POSES["scaled unevenly"])
-    assert_alike(obj, twin)
+def test_weights_and_groups(method: str, params: Any, subtests: pytest.Subtests):
+    for dress in DRESSES:
+        with subtests.test(dress.__name__):
+            clear()
+            obj, armature = add_tube()
+            dress(obj, armature)
+            # Python has limits of the rest shape, where modifiers stand above
+            chosen = without_limits(params) if dress is with_cast_above else params
+            group = "linear" if "linear" in obj.vertex_groups else ""
+            twin = bind_both(obj, method, chosen, linear_group=group)
+            strike(armature, POSES["scaled unevenly"])
+            assert_alike(obj, twin)
 
 
 @every_method
-def test_many_influences(method, params):
+def test_many_influences(method: str, params: Any):
     """Every vertex feels all of nine bones."""
     obj, armature = add_tube(bones=9, length=4.5)
     along = rest_points(obj)[:, 1]
     for bone, group in enumerate(obj.vertex_groups):
         for vertex, y in enumerate(along):
             group.add([vertex], float(np.exp(-((y - 0.5 * bone - 0.25) ** 2))), "REPLACE")
-    obj, twin = bind_both(obj, method, params)
+    twin = bind_both(obj, method, params)
     for bone in range(9):
         turn(armature, f"bone.{bone}", (0.3, 0.1 * bone, 0), (1.05, 0.95, 1))
     assert_alike(obj, twin)
 
 
-@every_method
-def test_animated_face_keys(method, params):
-    obj, armature = add_tube()
-    animate_tube(armature)
-    animate_key(add_face_key(obj))
-    obj, twin = bind_both(obj, method, params)
-    for frame in (1, 3, 6, 8):
-        bpy.context.scene.frame_set(frame)
-        assert_alike(obj, twin)
-
-
 # Transforms of the objects
 
 
-TURNED = Euler((0.3, 0.2, 1.1)).to_matrix().to_4x4()
-TRANSFORMS = {
-    "moved": (Matrix.Translation((1, -2, 0.5)), Matrix.Translation((-3, 0.2, 1))),
-    "turned": (TURNED, Euler((-1.0, 0.4, 0.1)).to_matrix().to_4x4()),
-    "scaled": (Matrix.Scale(2.5, 4), Matrix.Scale(0.4, 4)),
-    "scaled unevenly": (Matrix.Diagonal((0.5, 2, 1.5, 1)), Matrix.Diagonal((1, 1, 3, 1)) @ TURNED),
-    "mesh mirrored": (Matrix.Diagonal((-1, 1, 1, 1)), TURNED),
-    "armature mirrored": (TURNED, Matrix.Diagonal((-1, 1.2, 1, 1))),
+@every_method
+def test_object_transforms(method: str, params: Any, subtests: pytest.Subtests):
+    for name, (mesh_matrix, armature_matrix) in TRANSFORMS.items():
+        clear()
+        obj, armature = add_tube()
+        obj.matrix_world, armature.matrix_world = mesh_matrix, armature_matrix
+        twin = bind_both(obj, method, params)
+        strike(armature, POSES["scaled unevenly"])
+        with subtests.test(name):
+            assert_alike(obj, twin)
+        for one in (obj, twin):
+            one.parent, one.matrix_local = armature, mesh_matrix
+        with subtests.test(name, parented=True):
+            assert_alike(obj, twin)
+
+
+ANIMATIONS: dict[str, Callable[[bpy.types.Object, bpy.types.Object], None]] = {
+    "face key": lambda obj, armature: animate_key(add_face_key(obj)),
+    "mesh object": lambda obj, armature: animate_object(obj),
+    "armature object": lambda obj, armature: animate_object(armature),
 }
 
 
 @every_method
-@pytest.mark.parametrize("parented", [False, True], ids=["free", "parented"])
-@pytest.mark.parametrize("matrices", TRANSFORMS)
-def test_object_transforms(matrices, parented, method, params):
-    obj, armature = add_tube()
-    if parented:
-        obj.parent = armature
-    obj.matrix_local, armature.matrix_world = TRANSFORMS[matrices]
-    obj, twin = bind_both(obj, method, params)
-    strike(armature, POSES["scaled unevenly"])
-    assert_alike(obj, twin)
-
-
-@every_method
-@pytest.mark.parametrize("who", ["mesh", "armature"])
-def test_animated_object_transforms(who, method, params):
-    obj, armature = add_tube()
-    animate_tube(armature)
-    obj, twin = bind_both(obj, method, params)
-    for mover in (obj, twin) if who == "mesh" else (armature,):
-        for frame, value in ((1, 0.0), (8, 0.4)):
-            mover.location, mover.rotation_euler, mover.scale = (value, 0, value), (value, 0, 0), (1 + value, 1, 1)
-            for path in ("location", "rotation_euler", "scale"):
-                mover.keyframe_insert(path, frame=frame)
-    for frame in (8, 1, 5):
-        bpy.context.scene.frame_set(frame)
-        assert_alike(obj, twin)
+def test_animated(method: str, params: Any, subtests: pytest.Subtests):
+    for name, animate in ANIMATIONS.items():
+        clear()
+        obj, armature = add_tube()
+        animate_tube(armature)
+        animate(obj, armature)
+        twin = bind_both(obj, method, params)
+        for frame in (8, 1, 3, 6):
+            with subtests.test(name, frame=frame):
+                bpy.context.scene.frame_set(frame)
+                assert_alike(obj, twin)

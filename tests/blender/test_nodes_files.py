@@ -7,9 +7,10 @@ from pathlib import Path
 import bpy
 import numpy as np
 import pytest
-from scenes_nodes import TOLERANCE, assert_alike, assert_tube_alike, bend, bound_tube
+from scenes_nodes import assert_alike, assert_tube_alike, bend, bound_tube
 
 from scenes import (
+    TOLERANCE,
     add_tube,
     add_twin,
     animate_tube,
@@ -28,19 +29,21 @@ from scenes import (
     undo,
     update,
 )
+from supple.bridge.joints import is_joints_object
 from supple.deformers import DEFAULT_METHOD, SkinningError
 from supple.nodes.groups import is_deformation
 from supple.settings.objects import settings_of
 from supple.tasks.skin.bind import make_independent, unbind
 
-pytestmark = [
-    pytest.mark.usefixtures("silent_handlers"),
-]
-"""In diagonals of the posed mesh."""
+pytestmark = pytest.mark.usefixtures("silent_handlers")
+built_groups = pytest.mark.usefixtures("built_groups")
+
+
 # Undo
 
 
-def test_undo_and_redo_of_bind():
+@pytest.mark.versions
+def test_undo_and_redo_of_bind_and_unbind():
     obj, armature = add_tube()
     bind(add_twin(obj), evaluate="PYTHON")
     bend(armature, 60)
@@ -55,34 +58,40 @@ def test_undo_and_redo_of_bind():
         redo()
         assert settings_of(bpy.data.objects["Tube"]).is_bound
         assert_tube_alike(twin="Tube.001")
+        assert len([one for one in bpy.data.objects if is_joints_object(one)]) == 1
+    unbind([bpy.data.objects["Tube"]])
+    push("unbind")
+    undo()
+    assert_tube_alike(twin="Tube.001")
     bend(bpy.data.objects["Rig"], 90)
     assert_tube_alike(twin="Tube.001")
 
 
-@pytest.mark.parametrize(
-    ("name", "value"), [("method", "SSD"), ("order", "HG"), ("evaluate", "PYTHON"), ("linear_group", "bone.1")]
-)
-def test_undo_and_redo_of_a_setting(name, value):
-    obj, armature, _ = bound_tube()
-    bend(armature, 60)
-    push("before")
-    for one in ("Tube", "Twin"):
-        setattr(settings_of(bpy.data.objects[one]), name, value)
-    update()
-    push("after")
-    changed = evaluated_points(obj)
-    for _ in range(2):
-        undo()
-        assert getattr(settings_of(bpy.data.objects["Tube"]), name) != value
-        assert_tube_alike()
-        redo()
-        assert getattr(settings_of(bpy.data.objects["Tube"]), name) == value
-        assert np.array_equal(evaluated_points(bpy.data.objects["Tube"]), changed)
-        assert_tube_alike()
+@pytest.mark.versions
+@built_groups
+def test_undo_and_redo_of_a_setting(subtests: pytest.Subtests):
+    bend(bound_tube()[1], 60)
+    for name, value in (("order", "HG"), ("linear_group", "bone.1"), ("evaluate", "PYTHON"), ("method", "SSD")):
+        push("before")
+        for one in ("Tube", "Twin"):
+            setattr(settings_of(bpy.data.objects[one]), name, value)
+        update()
+        push("after")
+        changed = evaluated_points(bpy.data.objects["Tube"])
+        for _ in range(2):
+            with subtests.test(name):
+                undo()
+                assert getattr(settings_of(bpy.data.objects["Tube"]), name) != value
+                assert_tube_alike()
+                redo()
+                assert getattr(settings_of(bpy.data.objects["Tube"]), name) == value
+                assert np.array_equal(evaluated_points(bpy.data.objects["Tube"]), changed)
+                assert_tube_alike()
     bend(bpy.data.objects["Rig"], 100)
     assert_tube_alike()
 
 
+@built_groups
 def test_undo_and_redo_of_what_nodes_cannot_follow():
     obj, armature, _ = bound_tube()
     bend(armature, 60)
@@ -104,15 +113,12 @@ def test_undo_and_redo_of_what_nodes_cannot_follow():
 # Files
 
 
-def start_anew() -> None:
-    reset()
-
-
-def test_saved_and_opened_again(tmp_path):
+@pytest.mark.versions
+def test_saved_and_opened_again(tmp_path: Path):
     _, armature, _ = bound_tube()
     bend(armature, 60)
     save(tmp_path / "bound.blend")
-    start_anew()
+    reset()
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "bound.blend"))
     assert_tube_alike()
     obj, armature = bpy.data.objects["Tube"], bpy.data.objects["Rig"]
@@ -128,10 +134,10 @@ def test_saved_and_opened_again(tmp_path):
 
 
 @pytest.mark.parametrize("already", [False, True], ids=["into an empty file", "beside another bound object"])
-def test_appended(tmp_path, already):
+def test_appended(tmp_path: Path, already: bool):
     bound_tube()
     save(tmp_path / "bound.blend")
-    start_anew()
+    reset()
     if already:
         for one in bound_tube():
             one.name = f"Own {one.name}"
@@ -176,7 +182,7 @@ def save_character(path: Path, animated: bool = False) -> dict[float, np.ndarray
         bpy.context.scene.collection.objects.unlink(one)
     bpy.context.scene.collection.children.link(collection)
     save(path)
-    start_anew()
+    reset()
     return shapes
 
 
@@ -188,7 +194,9 @@ def link_character(path: Path) -> bpy.types.Collection:
     return wanted.collections[0]
 
 
-def test_linked(tmp_path):
+@pytest.mark.versions
+@built_groups
+def test_linked(tmp_path: Path):
     shapes = save_character(tmp_path / "library.blend", animated=True)
     obj = link_character(tmp_path / "library.blend").objects["Tube"]
     assert obj.library is not None
@@ -199,7 +207,9 @@ def test_linked(tmp_path):
         bind(obj, evaluate="NODES")
 
 
-def test_an_override_has_a_pose_of_its_own(tmp_path):
+@pytest.mark.versions
+@built_groups
+def test_an_override_has_a_pose_of_its_own(tmp_path: Path):
     shapes = save_character(tmp_path / "library.blend")
     collection = link_character(tmp_path / "library.blend")
     linked = collection.objects["Tube"]
@@ -223,6 +233,8 @@ def test_an_override_has_a_pose_of_its_own(tmp_path):
 # Independent of Supple
 
 
+@pytest.mark.versions
+@built_groups
 def test_made_independent_it_goes_on_without_supple():
     obj, armature, twin = bound_tube()
     settings_of(obj).linear_group = settings_of(twin).linear_group = "bone.1"
@@ -260,6 +272,7 @@ def test_an_independent_object_can_be_bound_again_and_unbound():
     assert_alike(obj, twin)
 
 
+@built_groups
 def test_an_independent_object_that_loses_its_vertex_group_is_deformed_all_over():
     obj, armature, twin = bound_tube("DLB")
     for one in (obj, twin):
@@ -276,6 +289,7 @@ def test_an_independent_object_that_loses_its_vertex_group_is_deformed_all_over(
     assert distance(half, evaluated_points(obj)) > 0.01
 
 
+@built_groups
 def test_undo_of_make_independent():
     obj, armature, _ = bound_tube()
     bend(armature, 70)
@@ -293,7 +307,8 @@ def test_undo_of_make_independent():
     assert_tube_alike()
 
 
-def test_what_cannot_be_made_independent(tmp_path):
+@built_groups
+def test_what_cannot_be_made_independent(tmp_path: Path):
     obj, _, twin = bound_tube()
     with pytest.raises(SkinningError, match="'Twin' is deformed by Python, which needs Supple: choose Evaluate: Nodes"):
         make_independent([obj, twin])

@@ -1,14 +1,20 @@
-"""A character evaluated by nodes through switching, and through changes of its bones and weights."""
+"""A character evaluated by nodes through switching, and through changes of what is around it.
+
+How changes of its bones and weights are followed is told in `test_changed_parts`, for Python and nodes.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import bpy
 import numpy as np
 import pytest
 from scenes_methods import NODE_BLENDS, choose, parametrize_blends
-from scenes_nodes import TOLERANCE, assert_alike, bend, bound_tube
+from scenes_nodes import assert_alike, bend, bound_tube, joints_of
 
 from scenes import (
+    TOLERANCE,
     add_chain,
     add_face_key,
     add_tube,
@@ -16,8 +22,8 @@ from scenes import (
     animate_tube,
     armature_modifier,
     bind,
+    clear,
     distance,
-    edit_bones,
     evaluated_points,
     points_at,
     select,
@@ -27,16 +33,14 @@ from scenes import (
     update,
 )
 from supple.bridge.joints import find_posing, is_joints_object
-from supple.bridge.modifiers import read_input
 from supple.nodes.groups import is_deformation
-from supple.nodes.skin import JOINTS_INPUT
 from supple.settings.objects import settings_of
 from supple.tasks.skin.bind import unbind
 
-pytestmark = [
-    pytest.mark.usefixtures("silent_handlers"),
-]
-"""In diagonals of the posed mesh."""
+pytestmark = pytest.mark.usefixtures("silent_handlers")
+every_method = parametrize_blends(NODE_BLENDS)
+
+
 # Nodes and Python in turn
 
 
@@ -61,37 +65,40 @@ def test_bones_renamed_in_another_armature_of_the_same_bones():
             turn(rig, rig.data.bones[1].name, (0.9, 0.4, 0.0))
         assert distance(evaluated_points(twin), evaluated_points(first)) <= TOLERANCE
         assert distance(evaluated_points(twin), evaluated_points(second)) <= TOLERANCE
-    assert len({read_input(supple_modifier(obj), JOINTS_INPUT) for obj in (first, second)}) == 2
+    assert joints_of(first) != joints_of(second)
 
 
-@parametrize_blends(NODE_BLENDS)
-@pytest.mark.parametrize("segments", [1, 3], ids=["", "B-Bones"])
-def test_switching_at_any_time(segments, method, params):
-    obj, armature = add_tube()
-    for bone in armature.data.bones:
-        bone.bbone_segments = segments
-    update()
-    animate_tube(armature)
-    before = snapshot(obj)
-    frames = (1, 3, 6, 8)
-    choose(obj, method, params)
-    bind(obj, method=method, evaluate="PYTHON")
-    expected = {frame: points_at(obj, frame) for frame in frames}
-    for evaluate, frame in zip(("NODES", "PYTHON", "NODES", "NODES", "PYTHON", "NODES"), frames * 2, strict=False):
-        settings_of(obj).evaluate = evaluate
-        assert settings_of(obj).message == ""
-        assert [modifier.type for modifier in obj.modifiers] == ["NODES", "ARMATURE"]
-        assert is_deformation(supple_modifier(obj).node_group) == (evaluate == "NODES")
-        assert len(hidden_objects()) == (2 if evaluate == "PYTHON" else 1)
-        assert bool(influences_of(obj)) == (evaluate == "NODES")
-        assert all(group.users for group in bpy.data.node_groups)
-        for at in (frame, *frames):
-            assert distance(expected[at], points_at(obj, at)) <= TOLERANCE
-    bpy.context.scene.frame_set(1)
-    unbind([obj])
-    assert snapshot(obj) == before
+@pytest.mark.usefixtures("built_groups")
+@every_method
+def test_switching_at_any_time(method: str, params: Any, subtests: pytest.Subtests):
+    for segments in (1, 3):
+        clear()
+        obj, armature = add_tube()
+        for bone in armature.data.bones:
+            bone.bbone_segments = segments
+        update()
+        animate_tube(armature)
+        before = snapshot(obj)
+        frames = (1, 3, 6, 8)
+        choose(obj, method, params)
+        bind(obj, method=method, evaluate="PYTHON")
+        expected = {frame: points_at(obj, frame) for frame in frames}
+        for evaluate, frame in zip(("NODES", "PYTHON", "NODES", "NODES", "PYTHON", "NODES"), frames * 2, strict=False):
+            with subtests.test(evaluate, segments=segments, frame=frame):
+                settings_of(obj).evaluate = evaluate
+                assert settings_of(obj).message == ""
+                assert [modifier.type for modifier in obj.modifiers] == ["NODES", "ARMATURE"]
+                assert is_deformation(supple_modifier(obj).node_group) == (evaluate == "NODES")
+                assert len(hidden_objects()) == (2 if evaluate == "PYTHON" else 1)
+                assert bool(influences_of(obj)) == (evaluate == "NODES")
+                for at in (frame, 9 - frame):
+                    assert distance(expected[at], points_at(obj, at)) <= TOLERANCE
+        bpy.context.scene.frame_set(1)
+        unbind([obj])
+        assert snapshot(obj) == before
 
 
+@pytest.mark.usefixtures("built_groups")
 def test_switching_with_other_changes_in_between():
     obj, armature, twin = bound_tube("SSD")
     bend(armature, 60)
@@ -107,20 +114,23 @@ def test_switching_with_other_changes_in_between():
         assert_alike(obj, twin)
 
 
+@pytest.mark.versions
 def test_evaluate_chosen_before_bind():
     obj, armature = add_tube()
-    for evaluate in ("PYTHON", "NODES"):
+    for evaluate in ("PYTHON", "NODES", "PYTHON", "NODES"):
         settings_of(obj).evaluate = evaluate
         select(obj)
         bpy.ops.supple.bind(method="DLB")
         assert settings_of(obj).evaluate == evaluate
         assert is_deformation(supple_modifier(obj).node_group) == (evaluate == "NODES")
+        assert all(group.users for group in bpy.data.node_groups)
     bend(armature, 50)
     unbind([obj])
     settings_of(obj).evaluate = "PYTHON"
     assert not bpy.data.node_groups, "settings of an object that is not bound change nothing"
 
 
+@pytest.mark.usefixtures("built_groups")
 def test_a_method_does_not_follow_the_choices_of_another():
     obj, armature, twin = bound_tube("DLB")
     for one in (obj, twin):
@@ -129,29 +139,29 @@ def test_a_method_does_not_follow_the_choices_of_another():
     assert_alike(obj, twin)
 
 
-@parametrize_blends(NODE_BLENDS)
-@pytest.mark.parametrize("keyed", [False, True], ids=["", "with a face key"])
-@pytest.mark.parametrize("segments", [1, 3], ids=["", "B-Bones"])
-def test_unbind_gives_everything_back(segments, keyed, method, params):
-    obj, armature = add_tube()
-    for bone in armature.data.bones:
-        bone.bbone_segments = segments
-    obj.data.attributes.new("wear", "FLOAT", "POINT")
-    if keyed:
-        add_face_key(obj).value = 0.6
-    choose(obj, method, params)
-    update()
-    before, shown = snapshot(obj), evaluated_points(obj)
-    bind(obj, method=method, evaluate="NODES")
-    assert snapshot(obj) != before
-    bend(armature, 80)
-    assert distance(shown, evaluated_points(obj)) > 0.1
-    armature.pose.bones["bone.1"].matrix_basis.identity()
-    armature.pose.bones["bone.2"].matrix_basis.identity()
-    unbind([obj])
-    update()
-    assert snapshot(obj) == before
-    assert np.array_equal(evaluated_points(obj), shown)
+@every_method
+def test_unbind_gives_everything_back(method: str, params: Any):
+    for segments, keyed in ((1, True), (3, False)):
+        clear()
+        obj, armature = add_tube()
+        for bone in armature.data.bones:
+            bone.bbone_segments = segments
+        obj.data.attributes.new("wear", "FLOAT", "POINT")
+        if keyed:
+            add_face_key(obj).value = 0.6
+        choose(obj, method, params)
+        update()
+        before, shown = snapshot(obj), evaluated_points(obj)
+        bind(obj, method=method, evaluate="NODES")
+        assert snapshot(obj) != before
+        bend(armature, 80)
+        assert distance(shown, evaluated_points(obj)) > 0.1
+        armature.pose.bones["bone.1"].matrix_basis.identity()
+        armature.pose.bones["bone.2"].matrix_basis.identity()
+        unbind([obj])
+        update()
+        assert snapshot(obj) == before
+        assert np.array_equal(evaluated_points(obj), shown)
 
 
 # Node groups
@@ -173,7 +183,7 @@ def test_meshes_of_one_armature_share_a_joints_object_and_others_do_not():
     twins = [add_twin(obj) for obj in objects]
     bind(*objects, method="DLBNT", evaluate="NODES")
     bind(*twins, method="DLBNT", evaluate="PYTHON")
-    joints = [read_input(supple_modifier(obj), JOINTS_INPUT) for obj in objects]
+    joints = [joints_of(obj) for obj in objects]
     assert joints[0] == joints[1]
     assert [find_posing(each) for each in joints] == [armature_modifier(obj).object for obj in objects]
     for angle, obj in enumerate((first, same, longer), start=1):
@@ -202,18 +212,18 @@ def test_one_mesh_on_two_skeletons_is_refused():
     bind(obj, other, evaluate="NODES")
 
 
-@pytest.mark.parametrize("evaluate", ["NODES", "PYTHON"])
-def test_settings_changed_in_edit_mode(evaluate):
+@pytest.mark.usefixtures("built_groups")
+def test_settings_changed_in_edit_mode(evaluator: str):
     """The way to evaluate is set back; another method waits until the mesh can be written to."""
     obj, armature = add_tube()
     twin = add_twin(obj)
-    bind(obj, method="SSD", evaluate=evaluate)
-    bind(twin, method="DLBNT", evaluate=evaluate)
+    bind(obj, method="SSD")
+    bind(twin, method="DLBNT")
     bend(armature, 60)
     select(obj)
     bpy.ops.object.mode_set(mode="EDIT")
-    settings_of(obj).evaluate = "PYTHON" if evaluate == "NODES" else "NODES"
-    assert settings_of(obj).evaluate == evaluate
+    settings_of(obj).evaluate = "PYTHON" if evaluator == "NODES" else "NODES"
+    assert settings_of(obj).evaluate == evaluator
     settings_of(obj).method = "DLBNT"
     bpy.ops.object.mode_set(mode="OBJECT")
     update()
@@ -221,124 +231,11 @@ def test_settings_changed_in_edit_mode(evaluate):
     assert_alike(obj, twin)
 
 
-@pytest.mark.parametrize("which", [".Supple Pose", ".Supple Motion DLBNT GH", ".Supple Polar"])
-def test_binding_again_brings_an_inner_group_back(which):
+def test_binding_again_brings_an_inner_group_back(subtests: pytest.Subtests):
     obj, armature, twin = bound_tube()
     bend(armature, 60)
-    bpy.data.node_groups.remove(bpy.data.node_groups[which])
-    bind(obj, evaluate="NODES")
-    assert_alike(obj, twin)
-
-
-# Bones and weights that change, against Blender's own modifier
-
-
-def linear_tube() -> tuple[bpy.types.Object, bpy.types.Object, bpy.types.Object]:
-    """A tube bound by SSD, its armature, and a twin under Blender's own modifier."""
-    obj, armature = add_tube()
-    twin = add_twin(obj)
-    bind(obj, method="SSD", evaluate="NODES")
-    bend(armature, 60)
-    assert_alike(obj, twin)
-    return obj, armature, twin
-
-
-def step_update() -> None:
-    update()
-
-
-def step_frame() -> None:
-    bpy.context.scene.frame_set(bpy.context.scene.frame_current + 1)
-
-
-steps = pytest.mark.parametrize("step", [step_update, step_frame], ids=["update", "frame"])
-
-
-@steps
-@pytest.mark.parametrize("where", ["bone", "edit bone"])
-def test_renamed_bones(where, step):
-    obj, armature, twin = linear_tube()
-    if where == "bone":
-        armature.data.bones["bone.1"].name = "elbow"
-    else:
-        edit_bones(armature, lambda bones: setattr(bones["bone.1"], "name", "elbow"))
-    step()
-    bend(armature, 90)
-    assert_alike(obj, twin)
-    unbind([obj])
-    assert not bpy.data.node_groups
-    assert not hidden_objects()
-
-
-def test_bones_that_exchange_their_names():
-    obj, armature, twin = linear_tube()
-    first, last = armature.data.bones["bone.0"], armature.data.bones["bone.2"]
-    first.name, last.name, first.name = "for a while", "bone.0", "bone.2"
-    bend(armature, 90)
-    assert_alike(obj, twin)
-
-
-@steps
-def test_added_bones(step):
-    obj, armature, twin = linear_tube()
-
-    def add(bones) -> None:
-        bone = bones.new("extra")
-        bone.head, bone.tail, bone.parent = (0, 1, 0), (0, 1.5, 0.2), bones["bone.0"]
-
-    edit_bones(armature, add)
-    step()
-    assert_alike(obj, twin)
-    for one in (obj, twin):
-        one.vertex_groups.new(name="extra").add(list(range(100, 200)), 0.8, "REPLACE")
-        one.data.update_tag()
-    turn(armature, "extra", (0.5, 0.5, 0))
-    step()
-    assert_alike(obj, twin)
-
-
-@steps
-@pytest.mark.parametrize("name", ["bone.0", "bone.2"])
-@pytest.mark.parametrize("how", ["deleted", "deform off"])
-def test_lost_bones_are_named_until_bound_again(how, name, step):
-    obj, armature, twin = linear_tube()
-    if how == "deleted":
-        edit_bones(armature, lambda bones: bones.remove(bones[name]))
-    else:
-        armature.data.bones[name].use_deform = False
-    for _ in range(3):
-        step()
-        message = f"1 of the bones that 'Tube' was bound to are gone from 'Rig' or no longer deform ({name}): "
-        assert settings_of(obj).message == message + "bring them back or bind again"
-        assert np.isfinite(evaluated_points(obj)).all()
-    bind(obj, method="SSD", evaluate="NODES")
-    bend(armature, 40)
-    assert_alike(obj, twin)
-
-
-@steps
-def test_deform_switched_off_and_on(step):
-    obj, armature, twin = linear_tube()
-    armature.data.bones["bone.2"].use_deform = False
-    step()
-    assert "no longer deform (bone.2)" in settings_of(obj).message
-    armature.data.bones["bone.2"].use_deform = True
-    step()
-    assert_alike(obj, twin)
-
-
-@steps
-@pytest.mark.parametrize("mode", ["OBJECT", "WEIGHT_PAINT"])
-def test_painted_weights_are_followed(mode, step):
-    obj, armature, twin = bound_tube()
-    bend(armature, 60)
-    before = evaluated_points(obj)
-    select(obj)
-    bpy.ops.object.mode_set(mode=mode)
-    for one in (obj, twin):
-        one.vertex_groups["bone.0"].add(list(range(250, 400)), 0.6, "REPLACE")
-        one.vertex_groups["bone.1"].remove(list(range(0, 496, 2)))
-        one.data.update_tag()
-    step()
-    assert distance(before, evaluated_points(obj)) > 0.01
-    assert_alike(obj, twin)
+    for name in (".Supple Pose", ".Supple Motion DLBNT GH", ".Supple Polar"):
+        with subtests.test(name):
+            bpy.data.node_groups.remove(bpy.data.node_groups[name])
+            bind(obj, evaluate="NODES")
+            assert_alike(obj, twin)

@@ -5,10 +5,22 @@ import re
 import bpy
 import pytest
 
-from scenes import add_tube, add_twin, armature_modifier, bind, distance, evaluated_points, select, snapshot, turn
+from scenes import (
+    add_tube,
+    add_twin,
+    armature_modifier,
+    bind,
+    clear,
+    distance,
+    evaluated_points,
+    select,
+    snapshot,
+    turn,
+    update,
+)
 from supple.settings.objects import settings_of
 
-pytestmark = pytest.mark.usefixtures("silent_handlers")
+pytestmark = pytest.mark.usefixtures("silent_handlers", "built_groups")
 
 
 def bend(armature: bpy.types.Object) -> None:
@@ -56,52 +68,43 @@ REASONS = (
     (use_envelopes, r"'Tube' is deformed by bone envelopes, .*: evaluate by Python, or switch the envelopes off"),
     (multiply_envelopes, r"'Tube' is deformed by bone envelopes, .*: evaluate by Python, or switch the envelopes off"),
 )
-reasons = pytest.mark.parametrize(("spoil", "words"), REASONS, ids=[spoil.__name__ for spoil, _ in REASONS])
 
 
-@reasons
-def test_nodes_asked_for_are_refused(spoil, words):
-    obj, armature = add_tube()
-    spoil(obj, armature)
-    bpy.context.view_layer.update()
-    before = snapshot(obj)
-    with pytest.raises(RuntimeError, match=words):
-        bind(obj, evaluate="NODES")
-    assert snapshot(obj) == before
-    assert not settings_of(obj).is_bound
+def test_what_nodes_cannot_do(subtests: pytest.Subtests):
+    """Asked for, they are refused; not asked for, Python takes over and says why; what comes later is reported."""
+    for spoil, words in REASONS:
+        with subtests.test(spoil.__name__):
+            clear()
+            obj, armature = add_tube()
+            spoil(obj, armature)
+            update()
+            before = snapshot(obj)
+            with pytest.raises(RuntimeError, match=words):
+                bind(obj, evaluate="NODES")
+            assert snapshot(obj) == before
+            assert not settings_of(obj).is_bound
 
+            twin = add_twin(obj)
+            select(obj)
+            bpy.ops.supple.bind(method="SSD")
+            for _ in range(2):
+                assert settings_of(obj).evaluate == "PYTHON"
+                assert re.search(words, settings_of(obj).evaluate_problem)
+                assert_follows(obj, twin)
+                settings_of(obj).evaluate = "NODES"
 
-@reasons
-def test_where_nodes_are_not_asked_for_python_takes_over_and_says_why(spoil, words):
-    obj, armature = add_tube()
-    spoil(obj, armature)
-    twin = add_twin(obj)
-    select(obj)
-    bpy.ops.supple.bind(method="SSD")
-    for _ in range(2):
-        assert settings_of(obj).evaluate == "PYTHON"
-        assert re.search(words, settings_of(obj).evaluate_problem)
-        assert_follows(obj, twin)
-        settings_of(obj).evaluate = "NODES"
-    for one in (obj, twin):
-        undo_all(one, armature)
-    settings_of(obj).evaluate = "NODES"
-    assert (settings_of(obj).evaluate, settings_of(obj).evaluate_problem) == ("NODES", "")
-    assert_follows(obj, twin)
+            for one in (obj, twin):
+                undo_all(one, armature)
+            settings_of(obj).evaluate = "NODES"
+            assert (settings_of(obj).evaluate, settings_of(obj).evaluate_problem) == ("NODES", "")
+            assert_follows(obj, twin)
 
-
-@reasons
-def test_what_nodes_cannot_do_comes_later(spoil, words):
-    obj, armature = add_tube()
-    twin = add_twin(obj)
-    bind(obj, method="SSD", evaluate="NODES")
-    bend(armature)
-    for one in (obj, twin):
-        spoil(one, armature)
-    bpy.context.view_layer.update()
-    assert re.search(words, settings_of(obj).message)
-    settings_of(obj).evaluate = "PYTHON"
-    assert_follows(obj, twin)
+            for one in (obj, twin):
+                spoil(one, armature)
+            update()
+            assert re.search(words, settings_of(obj).message)
+            settings_of(obj).evaluate = "PYTHON"
+            assert_follows(obj, twin)
 
 
 def test_b_bones_of_a_mesh_that_moves_are_reported():
@@ -109,12 +112,12 @@ def test_b_bones_of_a_mesh_that_moves_are_reported():
     for bone in armature.data.bones:
         bone.bbone_segments = 4
     twin = add_twin(obj)
-    bpy.context.view_layer.update()
+    update()
     bind(obj, method="SSD", evaluate="NODES")
     assert_follows(obj, twin)
     for one in (obj, twin):
         one.location.y = 0.4
-    bpy.context.view_layer.update()
+    update()
     assert re.search("'Tube' has moved within 'Rig', and B-Bones divide .*: bind again, or", settings_of(obj).message)
     bind(obj, method="SSD", evaluate="NODES")
     assert_follows(obj, twin)

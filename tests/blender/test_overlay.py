@@ -107,21 +107,17 @@ def test_particles_are_read_anew_only_where_they_changed(monkeypatch: pytest.Mon
     assert read(obj, second) is not second
 
 
-def test_particles_are_at_rest_while_the_bones_are_edited():
+def test_particles_are_at_rest_while_bones_are_edited_or_do_not_fit_the_binding():
     obj, armature = bind_tube()
     turn(armature, "bone.1", (0.0, 0.0, 1.2))
-    rest = live.find(obj).deformer.particles(live.find(obj).binding)
+    kept = live.find(obj)
+    rest = kept.deformer.particles(kept.binding)
     select(armature)
     bpy.ops.object.mode_set(mode="EDIT")
     np.testing.assert_array_equal(read(obj).points, rest.points)
     bpy.ops.object.mode_set(mode="OBJECT")
-    assert np.abs(read(obj).points - rest.points).max() > 0.5
-
-
-def test_particles_are_at_rest_while_bones_do_not_fit_the_binding():
-    obj, armature = bind_tube()
-    turn(armature, "bone.1", (0.0, 0.0, 1.2))
     posed, kept = read(obj), live.find(obj)
+    assert np.abs(posed.points - rest.points).max() > 0.5
     armature.data.bones["bone.0"].name = "other"
     bpy.context.view_layer.update()
     live.keep(obj, kept)
@@ -141,7 +137,7 @@ def test_only_objects_with_particles_show_them():
     assert find_shown_objects() == []
 
 
-def test_each_particle_is_a_square():
+def test_each_particle_is_a_square_and_none_is_none():
     particles = place([(1, 2, 3), (4, 5, 6)], [0.5, 0.25])
     colors = np.array([(0.1, 0.2, 0.3), (0.4, 0.5, 0.6)])
     attributes, triangles = overlay.build_squares(particles, colors)
@@ -160,6 +156,9 @@ def test_each_particle_is_a_square():
         own = triangles[2 * number : 2 * number + 2]
         assert set(own.ravel().tolist()) == set(range(4 * number, 4 * number + 4))
         assert sum(area_of(attributes["corner"][triangle]) for triangle in own) == 4.0  # all of it, once
+    attributes, triangles = overlay.build_squares(place(np.empty((0, 3)), []), np.empty((0, 3)))
+    assert len(triangles) == 0
+    assert all(len(array) == 0 for array in attributes.values())
 
 
 def area_of(corners: np.ndarray) -> float:
@@ -167,14 +166,7 @@ def area_of(corners: np.ndarray) -> float:
     return float(np.linalg.det(corners[1:] - corners[0]) / 2)
 
 
-def test_no_particles_are_no_squares():
-    attributes, triangles = overlay.build_squares(place(np.empty((0, 3)), []), np.empty((0, 3)))
-    assert len(triangles) == 0
-    assert all(len(array) == 0 for array in attributes.values())
-    assert overlay.color_radii(np.empty(0)).shape == color_joints(np.empty(0, int)).shape == (0, 3)
-
-
-def test_bones_have_distinct_stable_colors():
+def test_bones_have_distinct_stable_colors_and_radii_go_from_warm_to_cool():
     colors = color_joints(np.arange(12))
     apart = np.linalg.norm(colors[:, None] - colors, axis=2)
     assert apart[~np.eye(12, dtype=bool)].min() > 0.1
@@ -182,15 +174,13 @@ def test_bones_have_distinct_stable_colors():
     assert colors.min() >= 0.0
     assert colors.max() <= 1.0
     np.testing.assert_array_equal(color_joints(np.array([7, 3])), colors[[7, 3]])
-
-
-def test_radii_go_from_warm_to_cool():
     colors = overlay.color_radii(np.array([0.4, 0.1, 0.2]))
     warmth = colors[:, 0] - colors[:, 2]
     assert warmth[1] > 0.5
     assert warmth[0] < -0.3
     np.testing.assert_allclose(colors[2], overlay.RAMP[2])  # twice and half as large: the middle
     assert np.isfinite(overlay.color_radii(np.full(3, 0.2))).all()
+    assert overlay.color_radii(np.empty(0)).shape == color_joints(np.empty(0, int)).shape == (0, 3)
 
 
 class Compiled:
@@ -223,6 +213,10 @@ def test_squares_are_made_anew_only_where_they_changed(batches: list[dict]):
     assert len(batches) == 3
     assert np.abs(batches[2]["ball"] - batches[1]["ball"])[:, :3].max() > 0.5
     assert (batches[2]["color"] == batches[1]["color"]).all()
+    assert obj.session_uid in overlay.cache
+    obj.supple.particles.show = False
+    overlay.draw()
+    assert overlay.cache == {}
 
 
 def test_an_object_that_can_not_be_posed_is_skipped(batches: list[dict]):
@@ -235,15 +229,7 @@ def test_an_object_that_can_not_be_posed_is_skipped(batches: list[dict]):
     assert batches == []
 
 
-def test_the_cache_goes_with_the_overlay(batches: list[dict]):
-    obj, _ = bind_tube()
-    overlay.update_drawn(obj, bpy.context.evaluated_depsgraph_get(), Compiled())
-    assert obj.session_uid in overlay.cache
-    obj.supple.particles.show = False
-    overlay.draw()
-    assert overlay.cache == {}
-
-
+@pytest.mark.versions
 def test_unregister_removes_the_handler(monkeypatch: pytest.MonkeyPatch):
     view, installed = bpy.types.SpaceView3D, []
     assert len(overlay.overlay.handles) == 1
@@ -353,9 +339,7 @@ def test_a_sphere_is_drawn_where_it_is(picture: Callable):
     assert (pixels[..., 1:] == 0).all()  # joint 0 is red
     light = pixels[..., 0]
     assert light[light > 0].max() > 3 * light[light > 0].min()  # shaded
-
-
-def test_a_sphere_is_larger_in_perspective(picture: Callable):
+    # larger in perspective
     far, near = FAR_PLANE, 0.1
     projection = Matrix(
         ((2, 0, 0, 0), (0, 2, 0, 0), (0, 0, -(far + near) / (far - near), -2 * far * near / (far - near)),
@@ -364,23 +348,22 @@ def test_a_sphere_is_larger_in_perspective(picture: Callable):
     pixels = picture(draw_particles(place([(0.0, 0.0, 2.0)], [0.8])), projection)
     half = 2.0 * 2.0 * 0.8 / np.sqrt(2.0**2 - 0.8**2)  # the cone from the eye that touches the sphere, 2 away
     np.testing.assert_allclose(coverage(pixels), (-half, half, -half, half), atol=0.07)
-
-
-def test_spheres_scale_with_the_object(picture: Callable):
+    # and as large as the object
     pixels = picture(draw_particles(place([(0.0, 0.0, 0.0)], [0.5]), Matrix.Diagonal((1.0, 3.0, 2.0, 1.0))))
     np.testing.assert_allclose(coverage(pixels), (-0.5, 0.5, -1.5, 1.5), atol=0.07)
 
 
-@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
-def test_nearer_spheres_hide_farther_ones(picture: Callable, order: tuple[int, int]):
+@pytest.mark.versions
+def test_nearer_spheres_hide_farther_ones(picture: Callable):
     points, radii = [(0.0, 0.0, 1.0), (0.3, 0.0, -1.0)], [0.5, 1.0]
-    particles = place([points[i] for i in order], [radii[i] for i in order], list(order))
-    pixels = picture(draw_particles(particles))
-    red, green = pixels[SIZE // 2, SIZE // 2, :2], pixels[SIZE // 2, SIZE // 2 + 14, :2]
-    assert red[0] > 0.1
-    assert red[1] == 0.0  # nothing of the other shines through
-    assert green[0] == 0.0
-    assert green[1] > 0.1
+    for order in ((0, 1), (1, 0)):
+        particles = place([points[i] for i in order], [radii[i] for i in order], list(order))
+        pixels = picture(draw_particles(particles))
+        red, green = pixels[SIZE // 2, SIZE // 2, :2], pixels[SIZE // 2, SIZE // 2 + 14, :2]
+        assert red[0] > 0.1
+        assert red[1] == 0.0  # nothing of the other shines through
+        assert green[0] == 0.0
+        assert green[1] > 0.1
 
 
 def test_spheres_are_in_front_of_the_skin(picture: Callable):
@@ -420,6 +403,7 @@ def draw_in_view(change: Callable[[bpy.types.SpaceView3D], None] = lambda _space
     return draw
 
 
+@pytest.mark.versions
 def test_the_particles_of_the_scene_are_drawn(picture: Callable):
     obj, armature = bind_tube()
     rest = picture(draw_in_view())
@@ -435,17 +419,14 @@ def test_the_particles_of_the_scene_are_drawn(picture: Callable):
     assert (other != rest).any()
 
 
-@pytest.mark.parametrize("hide", ["overlays", "object", "particles"])
-def test_nothing_is_drawn_where_it_is_hidden(picture: Callable, hide: str):
+def test_nothing_is_drawn_where_it_is_hidden(picture: Callable):
     obj, _ = bind_tube()
-    draw = draw_in_view(lambda space: setattr(space.overlay, "show_overlays", hide != "overlays"))
-    if hide == "object":
-        obj.hide_set(True)
-    if hide == "particles":
-        obj.supple.particles.show = False
-    bpy.context.view_layer.update()
-    assert not picture(draw).any()
-    draw_in_view(lambda space: setattr(space.overlay, "show_overlays", True))
+    for hidden in ("nothing", "overlays", "object", "particles"):
+        draw = draw_in_view(lambda space, hidden=hidden: setattr(space.overlay, "show_overlays", hidden != "overlays"))
+        obj.hide_set(hidden == "object")
+        obj.supple.particles.show = hidden != "particles"
+        bpy.context.view_layer.update()
+        assert picture(draw).any() == (hidden == "nothing")
 
 
 def test_a_shader_that_fails_is_tried_once(picture: Callable, monkeypatch: pytest.MonkeyPatch):

@@ -1,9 +1,10 @@
-"""Library overrides of characters keep what Supple stores, through saving, opening and changes of the library."""
+"""Linked characters, and overrides of them, which keep what Supple stores through changes of the library."""
 
 from __future__ import annotations
 
+import itertools
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import bpy
@@ -21,6 +22,7 @@ from scenes import (
     rna_values,
     save,
     select,
+    snapshot,
     update,
 )
 from supple.bridge.carriers import is_hidden_object
@@ -78,6 +80,15 @@ def add_small_tube() -> tuple[bpy.types.Object, bpy.types.Object]:
     return add_tube(rings=10, sides=6)
 
 
+def link(path: Path, *names: str) -> list[bpy.types.Object]:
+    with bpy.data.libraries.load(str(path), link=True) as (_, wanted):
+        wanted.objects = list(names)
+    for obj in wanted.objects:
+        bpy.context.scene.collection.objects.link(obj)
+    update()
+    return wanted.objects
+
+
 def override_each(path: Path) -> None:
     with bpy.data.libraries.load(str(path), link=True) as (_, wanted):
         wanted.objects = ["Tube", "Rig"]
@@ -100,10 +111,6 @@ def override_by_operator(path: Path) -> None:
     rig = found("Rig")
     if rig.override_library.is_system_override:
         rig.override_library.is_system_override = False
-
-
-WAYS = (override_each, override_hierarchy, override_by_operator)
-"""Of making a library override."""
 
 
 def found(name: str) -> bpy.types.Object:
@@ -150,14 +157,42 @@ def hidden_objects() -> list[str]:
     return [obj.name for obj in bpy.data.objects if obj.library is None and is_hidden_object(obj)]
 
 
-@pytest.mark.parametrize("group", [ObjectSettings, ParticleSettings, PatternSettings, StrokePoint])
-def test_each_setting_can_be_overridden(group):
-    left = [prop.identifier for prop in group.bl_rna.properties if not prop.is_overridable and not prop.is_readonly]
-    assert left == ["name"] * ("name" in left)
+@pytest.mark.versions
+def test_each_setting_can_be_overridden():
+    for group in (ObjectSettings, ParticleSettings, PatternSettings, StrokePoint):
+        left = [prop.identifier for prop in group.bl_rna.properties if not prop.is_overridable and not prop.is_readonly]
+        assert left == ["name"] * ("name" in left), group
     assert bpy.types.Object.bl_rna.properties["supple"].is_overridable
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.versions
+def test_a_linked_object_is_refused(tmp_path, libraries, subtests):
+    for kind in ("", "PYTHON SSD"):
+        with subtests.test(kind or "unbound"):
+            (obj,) = link(libraries(kind, tmp_path / f"library {kind}.blend"), "Tube")
+            before = snapshot(obj)
+            message = "is linked from another file: make a library override of it, or make it loc"
+            with pytest.raises(RuntimeError, match=message):
+                bind(obj, method="SSD")
+            assert snapshot(obj) == before
+
+
+@pytest.mark.versions
+def test_a_linked_bound_character_is_deformed_by_blenders_own_modifier(tmp_path, libraries, shapes):
+    obj, armature = link(libraries("PYTHON DLBNT", tmp_path / "library.blend"), "Tube", "Rig")
+    override = armature.override_create(remap_local_usages=False)
+    bpy.context.scene.collection.objects.link(override)
+    for frame in (1, 2, 3):
+        bpy.context.scene.frame_set(frame)
+    assert settings_of(obj).is_bound
+    assert stack_of(obj) == [("NODES", False, False), ("ARMATURE", True, True)]
+    bend(armature, ANGLE)
+    update()
+    assert distance(shapes["SSD"], evaluated_points(obj)) <= TOLERANCE
+
+
+@pytest.mark.versions
+@pytest.mark.parametrize("way", [override_each, override_hierarchy, override_by_operator])
 def test_bind_is_kept(tmp_path, libraries, shapes, way):
     obj = make_override(libraries("", tmp_path / "library.blend"), way)
     before = {modifier.name: rna_values(modifier) for modifier in obj.modifiers}
@@ -169,6 +204,10 @@ def test_bind_is_kept(tmp_path, libraries, shapes, way):
         assert_bound(obj, shapes["DLBNT"])
         assert settings_of(obj).particles.iterations == 3
         assert len(hidden_objects()) == 2
+    bpy.data.libraries[0].reload()
+    obj = found("Tube")
+    bend(found("Rig"), ANGLE)
+    assert_bound(obj, shapes["DLBNT"])
     settings_of(obj).method = "SSD"
     obj = reopen(tmp_path / "shot.blend")
     assert_bound(obj, shapes["SSD"])
@@ -183,14 +222,18 @@ def test_bind_is_kept(tmp_path, libraries, shapes, way):
     assert_shows(obj, shapes["SSD"])
 
 
+@pytest.mark.versions
 @pytest.mark.parametrize("way", [override_each, override_by_operator])
 @pytest.mark.parametrize("evaluate", ["NODES", "PYTHON"])
 def test_of_a_bound_library(tmp_path, libraries, shapes, evaluate, way):
-    obj = make_override(libraries(evaluate and f"{evaluate} DLBNT", tmp_path / "library.blend"), way)
+    obj = make_override(libraries(f"{evaluate} DLBNT", tmp_path / "library.blend"), way)
     assert_bound(obj, shapes["DLBNT"], evaluate)
     assert [name for name in hidden_objects() if not bpy.data.objects[name, None].users] == []
     obj = reopen(tmp_path / "shot.blend")
     assert_bound(obj, shapes["DLBNT"], evaluate)
+    settings_of(obj).method = "DLB"
+    assert_shows(obj, shapes["DLB"])
+    assert evaluate == "NODES" or settings_of(obj).carrier.library is None
     select(obj)
     bpy.ops.supple.unbind()
     for _ in range(2):
@@ -231,17 +274,17 @@ def test_bound_by_nodes_once_its_mesh_is_local(tmp_path, libraries, shapes, eval
     assert not [attribute.name for attribute in obj.data.attributes if attribute.name.startswith("supple")]
 
 
-def states() -> Iterator:
-    """What a library is, what an override of it is bound by, and what the library becomes."""
-    for was in ("", "NODES DLBNT", "PYTHON DLBNT"):
-        for own in ("", "PYTHON SSD", "unbound"):
-            for becomes in ("", "NODES SSD", "PYTHON DLB"):
-                if was != becomes and (was or own != "unbound"):
-                    yield pytest.param(was, own, becomes, id=f"{was or 'free'}-{own or 'as it is'}-{becomes or 'free'}")
+def test_the_library_has_changed_since(tmp_path, libraries, shapes, subtests):
+    """Walk what a library is, what an override of it is bound by, and what the library becomes."""
+    kinds = ("", "NODES DLBNT", "PYTHON DLBNT"), ("", "PYTHON SSD", "unbound"), ("", "NODES SSD", "PYTHON DLB")
+    for was, own, becomes in itertools.product(*kinds):
+        if was != becomes and (was or own != "unbound"):
+            with subtests.test(f"{was or 'free'}, {own or 'as it is'}, {becomes or 'free'}"):
+                reset()
+                assert_goes_on(tmp_path, libraries, shapes, was, own, becomes)
 
 
-@pytest.mark.parametrize(("was", "own", "becomes"), list(states()))
-def test_the_library_has_changed_since(tmp_path, libraries, shapes, was, own, becomes):
+def assert_goes_on(tmp_path: Path, libraries: Callable, shapes: dict, was: str, own: str, becomes: str) -> None:
     library, shot = tmp_path / "library.blend", tmp_path / "shot.blend"
     obj = make_override(libraries(was, library))
     if own == "unbound":
@@ -299,20 +342,12 @@ def test_two_overrides_of_one_library(tmp_path, libraries, shapes):
         bend(rig, ANGLE)
 
 
-def test_the_library_is_reloaded(tmp_path, libraries, shapes):
-    obj = make_override(libraries("", tmp_path / "library.blend"))
-    bind(obj, method="DLB", evaluate="PYTHON")
-    obj = reopen(tmp_path / "shot.blend")
-    bpy.data.libraries[0].reload()
-    bend(found("Rig"), ANGLE)
-    assert_bound(found("Tube"), shapes["DLB"])
-
-
 def bake(obj: bpy.types.Object, path: Path) -> None:
     select(obj)
     bpy.ops.supple.bake_cache(filepath=str(path), frame_start=1, frame_end=3)
 
 
+@pytest.mark.versions
 def test_a_bake_is_kept_and_cleared(tmp_path, libraries, shapes):
     obj = make_override(libraries("PYTHON DLBNT", tmp_path / "library.blend"))
     bake(obj, tmp_path / "tube.pc2")

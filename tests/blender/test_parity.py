@@ -1,24 +1,15 @@
 """SSD against the Armature modifier and DLB against Preserve Volume, on real characters and on all kinds of bones."""
 
+from collections.abc import Callable
+from pathlib import Path
+
 import bpy
 import numpy as np
 import pytest
 from mathutils import Vector
 
-from scenes import (
-    CHARACTERS,
-    EVALUATE,
-    armature_modifier,
-    diagonal,
-    evaluated_points,
-    frames_of,
-    play,
-    select,
-    skinned_meshes,
-)
+from scenes import TOLERANCE, armature_modifier, bind, diagonal, evaluated_points, frames_of, play, skinned_meshes
 from supple.settings.objects import settings_of
-
-TOLERANCE = 1e-5
 
 
 def blender_points(obj: bpy.types.Object, preserve_volume: bool) -> np.ndarray:
@@ -71,9 +62,10 @@ def is_rigid(armature: bpy.types.Object) -> bool:
     return all(np.allclose(matrix.T @ matrix, np.eye(3), atol=2e-4) for matrix in linear)
 
 
-@pytest.mark.parametrize("name", CHARACTERS)
-def test_real_characters(asset, name):
-    bpy.ops.wm.open_mainfile(filepath=str(asset(name)))
+@pytest.mark.versions
+@pytest.mark.characters("fox", "kaykit_knight")
+def test_real_characters(asset: Callable[..., Path], character: str):
+    bpy.ops.wm.open_mainfile(filepath=str(asset(character)))
     meshes = skinned_meshes()
     armature = armature_modifier(meshes[0]).object
     shots = [
@@ -97,8 +89,7 @@ def test_real_characters(asset, name):
     for obj in meshes:
         settings_of(obj).twist = "OFF"  # Blender's own spreads no twists
     for method in ("SSD", "DLB"):
-        select(*meshes)
-        bpy.ops.supple.bind(method=method, evaluate=EVALUATE)
+        bind(*meshes, method=method)
         for shot in shots:
             play(armature, shot[0])
             bpy.context.scene.frame_set(shot[1])

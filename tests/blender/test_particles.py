@@ -18,15 +18,7 @@ from scenes_particles import (
     read_cache,
 )
 
-from scenes import (
-    add_twin,
-    distance,
-    evaluated_points,
-    points_at,
-    select,
-    snapshot,
-    update,
-)
+from scenes import add_twin, distance, evaluated_points, points_at, select, snapshot, update
 from supple import preview
 from supple.bridge.armatures import read_skeleton
 from supple.bridge.meshes import read_triangles
@@ -58,6 +50,7 @@ def test_methods_of_the_settings_are_those_of_the_deformers():
     assert set(PARTICLE_METHODS) == {name for name, module in DEFORMERS.items() if hasattr(module, "particles")}
 
 
+@pytest.mark.versions
 def test_bind_fills_and_unbind_gives_everything_back(fillings):
     obj, armature = add_body()
     before, at_rest = snapshot(obj), evaluated_points(obj)
@@ -69,6 +62,8 @@ def test_bind_fills_and_unbind_gives_everything_back(fillings):
     count = settings_of(obj).particles.count
     assert count == live.find(obj).binding.count == particles_of(obj).count
     assert 0.5 * COUNT < count < 2 * COUNT
+    with pytest.raises(AttributeError, match="read-only"):
+        settings_of(obj).particles.count = 3
     assert distance(at_rest, evaluated_points(obj)) < 1e-6
     bend(armature)
     bent = evaluated_points(obj)
@@ -86,12 +81,6 @@ def test_bind_fills_and_unbind_gives_everything_back(fillings):
     assert settings_of(obj).particles.count == 0
     assert obj.session_uid not in particle_reports
     assert np.array_equal(evaluated_points(obj), at_rest)
-
-
-def test_count_cannot_be_set():
-    obj, _ = add_body()
-    with pytest.raises(AttributeError, match="read-only"):
-        settings_of(obj).particles.count = 3
 
 
 def test_what_bind_and_the_panel_tell():
@@ -128,6 +117,7 @@ def test_another_method_has_no_particles():
     assert np.array_equal(evaluated_points(obj), evaluated_points(twin))
 
 
+@pytest.mark.usefixtures("built_groups")
 def test_python_takes_over_from_nodes_and_gives_back():
     obj, armature = add_body()
     settings = settings_of(obj)
@@ -155,6 +145,7 @@ def test_python_takes_over_from_nodes_and_gives_back():
     assert settings.particles.count == 0
 
 
+@pytest.mark.usefixtures("built_groups")
 def test_make_independent_forgets_what_was_chosen():
     obj, _ = add_body()
     bind([obj], "DLBNT", "NODES")
@@ -199,38 +190,43 @@ def test_triangles_of_a_mesh():
 # What can be chosen
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "fills"),
-    [
-        ("stiffness", 8.0, 1), ("iterations", 40, 0), ("volume", 0.0, 0), ("target_count", 3 * COUNT, 1),
-        ("smallest_radius", 0.07, 1),
-    ],
-)  # fmt: skip
-def test_a_changed_choice_shows_at_once(fillings, name, value, fills):
+CHOICES = {
+    "stiffness": (8.0, 1), "iterations": (40, 0), "volume": (0.0, 0), "target_count": (3 * COUNT, 1),
+    "smallest_radius": (0.07, 1),
+}  # fmt: skip
+"""Another value, and how often the mesh is filled then."""
+
+
+def test_a_changed_choice_shows_at_once(fillings, subtests):
     obj, armature = add_body()
     fill(obj)
     bend(armature)
     before, count = evaluated_points(obj), settings_of(obj).particles.count
-    default = getattr(settings_of(obj).particles, name)
-    fillings.clear()
-    setattr(settings_of(obj).particles, name, value)
-    update()
-    update()
-    after = evaluated_points(obj)
-    assert len(fillings) == fills
-    assert distance(before, after) > (SHOWN if name != "volume" else 1e-5)
-    assert (settings_of(obj).particles.count != count) == (name in ("target_count", "smallest_radius"))
-    assert settings_of(obj).particles.count == live.find(obj).binding.count
+    for name, (value, fills) in CHOICES.items():
+        default = getattr(settings_of(obj).particles, name)
+        with subtests.test(name):
+            fillings.clear()
+            setattr(settings_of(obj).particles, name, value)
+            update()
+            update()
+            after = evaluated_points(obj)
+            assert len(fillings) == fills
+            assert distance(before, after) > (SHOWN if name != "volume" else 1e-5)
+            assert (settings_of(obj).particles.count != count) == (name in ("target_count", "smallest_radius"))
+            assert settings_of(obj).particles.count == live.find(obj).binding.count
 
-    setattr(settings_of(obj).particles, name, default)
-    update()
-    assert np.array_equal(evaluated_points(obj), before)
-    setattr(settings_of(obj).particles, name, value)
-    fill(obj)
-    assert np.array_equal(evaluated_points(obj), after)
+            setattr(settings_of(obj).particles, name, default)
+            update()
+            assert np.array_equal(evaluated_points(obj), before)
+            setattr(settings_of(obj).particles, name, value)
+            fill(obj)
+            assert np.array_equal(evaluated_points(obj), after)
+        setattr(settings_of(obj).particles, name, default)
+        update()
 
 
 def test_while_dragging_there_are_fewer_iterations(monkeypatch):
+    assert not preview.is_dragging()
     obj, armature = add_body()
     settings_of(obj).particles.iterations_dragging = 2
     fill(obj)
@@ -250,10 +246,6 @@ def test_while_dragging_there_are_fewer_iterations(monkeypatch):
     settings_of(obj).particles.iterations = 2
     update()
     assert np.array_equal(evaluated_points(obj), rough)
-
-
-def test_nothing_is_dragged_in_a_blender_at_rest():
-    assert not preview.is_dragging()
 
 
 def test_a_group_limits_the_particles():
@@ -294,30 +286,22 @@ def test_a_missing_group_is_told():
 # As it was published
 
 
-def test_the_published_method_is_chosen_by_fill_and_radius():
-    obj, armature = add_body()
+def test_the_published_method_is_chosen_by_fill_and_radius_and_bakes(tmp_path):
+    obj = add_animated_body()
     particles = settings_of(obj).particles
     particles.fill, particles.radius = "UNIFORM", 0.15
     fill(obj, method="PARTICLES_2010")
     count = particles.count
     assert count > 0
-    bend(armature, 50)
-    shown = evaluated_points(obj)
+    shown = [points_at(obj, frame) for frame in (4, 3)]
     particles.fill, particles.radius = "TWO_LEVEL", 0.12
     update()
     assert live.find(obj).binding.params.fill == "TWO_LEVEL"
     assert particles.count > count
-    assert distance(shown, evaluated_points(obj)) > SHOWN
+    assert distance(shown[1], evaluated_points(obj)) > SHOWN
     particles.fill, particles.radius = "UNIFORM", 0.15
     update()
-    assert np.array_equal(evaluated_points(obj), shown)
-
-
-def test_the_published_method_bakes(tmp_path):
-    obj = add_animated_body()
-    settings_of(obj).particles.radius = 0.15
-    fill(obj, method="PARTICLES_2010")
-    shown = [points_at(obj, frame) for frame in (3, 4)]
+    assert np.array_equal(evaluated_points(obj), shown[1])
     list(bake_cache(obj, bpy.context.scene, tmp_path / "baked.pc2", range(3, 5)))
-    for points, expected in zip(read_cache(tmp_path / "baked.pc2"), shown, strict=True):
+    for points, expected in zip(read_cache(tmp_path / "baked.pc2"), reversed(shown), strict=True):
         assert np.array_equal(points, expected)

@@ -7,32 +7,26 @@ import bmesh
 import numpy as np
 import pytest
 from scenes_particles import (
-    FRAMES,
     SHOWN,
-    add_animated_body,
     add_body,
     add_dlbnt_twin,
     bend,
     fill,
-    read_cache,
     remove_faces,
 )
 
 from scenes import (
     add_face_key,
     add_twin,
-    animate_key,
     armature_modifier,
     distance,
     evaluated_points,
-    points_at,
     select,
     turn,
     update,
 )
 from supple.bridge.meshes import read_triangles
 from supple.settings.objects import PARTICLE_METHODS, settings_of
-from supple.tasks.bake.caches import bake_cache
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 
@@ -53,17 +47,6 @@ def test_face_keys(method):
     key.value = 0.0
     update()
     assert np.array_equal(evaluated_points(obj), plain)
-
-
-def test_an_animated_face_key_bakes_as_it_is_shown(tmp_path, fillings):
-    obj = add_animated_body()
-    animate_key(add_face_key(obj))
-    fill(obj)
-    shown = [points_at(obj, frame) for frame in FRAMES]
-    list(bake_cache(obj, bpy.context.scene, tmp_path / "baked.pc2", FRAMES))
-    for points, expected in zip(read_cache(tmp_path / "baked.pc2"), shown, strict=True):
-        assert np.array_equal(points, expected)
-    assert len(fillings) == 1
 
 
 @pytest.mark.parametrize("method", PARTICLE_METHODS)
@@ -95,60 +78,45 @@ def volume_of(obj: bpy.types.Object) -> float:
     return float(np.einsum("ti,ti->t", points[:, 0], np.cross(points[:, 1], points[:, 2])).sum()) / 6.0
 
 
-def test_a_mesh_that_is_edited_is_filled_anew(fillings):
+def test_edits_fill_anew_unless_they_change_nothing(fillings, subtests):
     obj, armature = add_body()
     fill(obj)
     bend(armature)
     shown = evaluated_points(obj)
     select(obj)
-    bpy.ops.object.mode_set(mode="EDIT")
-    edited = bmesh.from_edit_mesh(obj.data)
-    for vertex in edited.verts:
-        vertex.co.x *= 1.5
-    bmesh.update_edit_mesh(obj.data)
-    update()
-    assert len(fillings) == 1
-    bpy.ops.object.mode_set(mode="OBJECT")
-    update()
-    assert len(fillings) == 2
-    assert distance(shown, evaluated_points(obj)) > 0.02
-    edited_points = evaluated_points(obj)
-    fill(obj)
-    assert np.array_equal(evaluated_points(obj), edited_points)
-
-
-def test_an_edit_that_changes_nothing_fills_nothing(fillings):
-    obj, armature = add_body()
-    fill(obj)
-    bend(armature)
-    shown = evaluated_points(obj)
-    select(obj)
-    for mode in ("EDIT", "WEIGHT_PAINT", "SCULPT", "OBJECT"):
-        bpy.ops.object.mode_set(mode=mode)
+    with subtests.test("nothing"):
+        for mode in ("EDIT", "WEIGHT_PAINT", "SCULPT", "OBJECT"):
+            bpy.ops.object.mode_set(mode=mode)
+            update()
+        assert len(fillings) == 1
+        assert np.array_equal(evaluated_points(obj), shown)
+    with subtests.test("weights"):
+        obj.vertex_groups["bone.1"].add(list(range(100, 120)), 1.0, "REPLACE")
+        obj.data.update()
         update()
-    assert len(fillings) == 1
-    assert np.array_equal(evaluated_points(obj), shown)
-
-
-def test_painted_weights_fill_anew(fillings):
-    obj, armature = add_body()
-    fill(obj)
-    bend(armature)
-    shown = evaluated_points(obj)
-    obj.vertex_groups["bone.1"].add(list(range(100, 120)), 1.0, "REPLACE")
-    obj.data.update()
-    update()
-    assert len(fillings) == 2
-    assert distance(shown, evaluated_points(obj)) > SHOWN
-
-
-def test_faces_that_change_fill_anew(fillings):
-    obj, _ = add_body()
-    fill(obj)
-    remove_faces(obj)
-    update()
-    assert len(fillings) == 2
-    assert settings_of(obj).particles.count == 0
+        assert len(fillings) == 2
+        assert distance(shown, evaluated_points(obj)) > SHOWN
+    with subtests.test("vertices"):
+        bpy.ops.object.mode_set(mode="EDIT")
+        edited = bmesh.from_edit_mesh(obj.data)
+        for vertex in edited.verts:
+            vertex.co.x *= 1.5
+        bmesh.update_edit_mesh(obj.data)
+        update()
+        assert len(fillings) == 2
+        bpy.ops.object.mode_set(mode="OBJECT")
+        update()
+        assert len(fillings) == 3
+        edited_points = evaluated_points(obj)
+        assert distance(shown, edited_points) > 0.02
+        fill(obj)
+        assert np.array_equal(evaluated_points(obj), edited_points)
+    with subtests.test("faces"):
+        fillings.clear()
+        remove_faces(obj)
+        update()
+        assert len(fillings) == 1
+        assert settings_of(obj).particles.count == 0
 
 
 def test_strength_of_the_modifier():

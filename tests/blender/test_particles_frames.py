@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import bpy
 import numpy as np
+import pictures
 import pytest
 from scenes_particles import (
     COUNT,
@@ -21,15 +20,18 @@ from scenes_particles import (
 )
 
 from scenes import (
+    add_face_key,
     add_twin,
+    animate_key,
+    animate_tube,
     distance,
     evaluated_points,
     points_at,
+    save,
     select,
     update,
 )
 from supple import cli, preview
-from supple.bridge.point_caches import join_caches
 from supple.settings.objects import settings_of
 from supple.settings.reports import particle_reports
 from supple.tasks.bake.caches import bake_cache
@@ -41,18 +43,14 @@ pytestmark = pytest.mark.usefixtures("silent_handlers")
 # Frames
 
 
-def test_frames_do_not_depend_on_each_other():
+@pytest.mark.versions
+def test_frames_do_not_depend_on_each_other_and_bake_as_shown(tmp_path, fillings):
     obj = add_animated_body()
-    fill(obj)
-    forward = [points_at(obj, frame) for frame in FRAMES]
-    for frame in (5, 2, 8, 1):
-        assert np.array_equal(points_at(obj, frame), forward[frame - 1])
-
-
-def test_baked_frames_are_the_live_ones(tmp_path, fillings):
-    obj = add_animated_body()
+    animate_key(add_face_key(obj))
     fill(obj)
     shown = [points_at(obj, frame) for frame in FRAMES]
+    for frame in (5, 2, 8, 1):
+        assert np.array_equal(points_at(obj, frame), shown[frame - 1])
     list(bake_cache(obj, bpy.context.scene, tmp_path / "baked.pc2", FRAMES))
     for points, expected in zip(read_cache(tmp_path / "baked.pc2"), shown, strict=True):
         assert np.array_equal(points, expected)
@@ -75,16 +73,6 @@ def test_a_bake_has_its_own_iterations(tmp_path):
     assert np.array_equal(points_at(obj, 4), baked)
 
 
-def test_two_ranges_join_to_the_bytes_of_one(tmp_path):
-    obj = add_animated_body()
-    fill(obj)
-    for name, frames in (("late", range(5, 9)), ("early", range(1, 5)), ("whole", FRAMES)):
-        list(bake_cache(obj, bpy.context.scene, tmp_path / name, frames))
-        bpy.context.scene.frame_set(3)
-    join_caches([tmp_path / "early", tmp_path / "late"], tmp_path / "joined")
-    assert (tmp_path / "joined").read_bytes() == (tmp_path / "whole").read_bytes()
-
-
 @pytest.mark.parametrize("is_bound", [False, True], ids=["bound by the bake", "bound before"])
 def test_machines_share_a_headless_bake(tmp_path, capfd, is_bound):
     """Also of a file in which the object wanders through its armature: it is filled alike at each frame."""
@@ -93,8 +81,7 @@ def test_machines_share_a_headless_bake(tmp_path, capfd, is_bound):
     bpy.context.scene.frame_set(2)
     if is_bound:
         fill(obj)
-    path = str(tmp_path / "body.blend")
-    bpy.ops.wm.save_as_mainfile(filepath=path)
+    path = str(save(tmp_path / "body.blend"))
     for name, frames in (("whole", "1-8"), ("early", "1-4"), ("late", "5-8")):
         method = [] if is_bound else ["--method", "PARTICLES"]
         target = str(tmp_path / f"{name}.pc2")
@@ -127,47 +114,21 @@ def test_an_object_that_moves_within_its_armature(fillings):
     assert np.array_equal(points_at(obj, 3), shapes[2])
 
 
-class ParticleEngine(bpy.types.RenderEngine):
-    """Renders nothing: takes down the tube's points."""
-
-    bl_idname = "SUPPLE_TEST_PARTICLES"
-    bl_label = "Particles"
-    seen: list[np.ndarray] = []
-
-    def render(self, depsgraph: bpy.types.Depsgraph) -> None:
-        for obj in depsgraph.objects:
-            if obj.type == "MESH" and obj.name == "Tube":
-                self.seen.append(np.array([vertex.co for vertex in obj.data.vertices], np.float32))
-
-
-@pytest.fixture
-def engine(scene: bpy.types.Scene) -> Iterator[type[ParticleEngine]]:
-    bpy.utils.register_class(ParticleEngine)
-    scene.render.engine = ParticleEngine.bl_idname
-    scene.camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
-    scene.collection.objects.link(scene.camera)
-    yield ParticleEngine
-    bpy.utils.unregister_class(ParticleEngine)
-
-
-def test_a_render_has_the_points_of_the_viewport(tmp_path, monkeypatch, engine):
-    obj = add_animated_body()
+def test_a_render_has_the_points_of_the_viewport(tmp_path, monkeypatch, points_engine):
+    obj, armature = add_body()
+    animate_tube(armature)
     fill(obj)
-    scene = bpy.context.scene
-    scene.frame_end, scene.render.filepath = 3, str(tmp_path / "picture")
-    scene.render.resolution_x = scene.render.resolution_y = 8
-    shown = [points_at(obj, frame) for frame in range(1, 4)]
-    engine.seen.clear()
+    shown = {frame: points_at(obj, frame) for frame in pictures.FRAMES}
     monkeypatch.setattr(preview, "is_dragging", lambda: True)
-    bpy.ops.render.render(animation=True)
-    assert len(engine.seen) == 3
-    for rendered, expected in zip(engine.seen, shown, strict=True):
-        assert np.array_equal(rendered, expected)
+    rendered = pictures.render_points(tmp_path)
+    for frame, expected in shown.items():
+        assert np.array_equal(rendered[obj.name, frame], expected)
 
 
 # Files and undo
 
 
+@pytest.mark.versions
 def test_a_saved_file_goes_on(tmp_path):
     obj, armature = add_body()
     obj.location = (0.3, 0, 0)
@@ -176,7 +137,7 @@ def test_a_saved_file_goes_on(tmp_path):
     settings_of(obj).particles.stiffness = 2.0
     update()
     shown, count = evaluated_points(obj), settings_of(obj).particles.count
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "body.blend"))
+    save(tmp_path / "body.blend")
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "body.blend"))
     obj = bpy.data.objects["Tube"]
     update()
@@ -189,6 +150,7 @@ def test_a_saved_file_goes_on(tmp_path):
     assert particles_of(obj).count == settings_of(obj).particles.count == count
 
 
+@pytest.mark.versions
 def test_undo():
     obj, armature = add_body()
     bend(armature)

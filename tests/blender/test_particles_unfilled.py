@@ -12,12 +12,7 @@ import pytest
 from mathutils import Matrix
 from scenes_particles import SIDES, add_body, add_dlbnt_twin, bend, edit, fill, make_sheet, particles_of, remove_faces
 
-from scenes import (
-    distance,
-    evaluated_points,
-    snapshot,
-    update,
-)
+from scenes import distance, evaluated_points, reset, snapshot, update
 from supple.deformers import SkinningError
 from supple.settings.objects import PARTICLE_METHODS, settings_of
 from supple.settings.reports import particle_reports
@@ -96,70 +91,60 @@ MESSAGE_EXPECTED = {make_sheet, make_plane, remove_faces, make_point, make_islan
 
 
 @pytest.mark.parametrize("method", PARTICLE_METHODS)
-@pytest.mark.parametrize("spoil", FAILURES)
-def test_what_cannot_be_filled_is_told_and_follows_the_joints(spoil, method):
-    obj, armature = add_body()
-    settings_of(obj).particles.radius = 0.15
-    spoil(obj)
-    update()
-    plain = add_dlbnt_twin(obj)
-    before = snapshot(obj)
-    fill(obj, method=method)
-    bend(armature, 50)
-    points, skinned, report = evaluated_points(obj), evaluated_points(plain), particles_of(obj)
-    assert settings_of(obj).message == ""
-    assert np.isfinite(points).all()
-    if not report.count:
-        assert report.messages
-        assert np.array_equal(points, skinned)
-    if FAILURES[spoil] is not None and method == "PARTICLES":
-        assert bool(report.count) == FAILURES[spoil]
-    if spoil in MESSAGE_EXPECTED and method == "PARTICLES":
-        assert report.messages
-    if report.count and method == "PARTICLES":
-        assert distance(skinned, points) < 0.2
-    armature.pose.bones["bone.1"].rotation_euler = (0, 0, 0)
-    unbind([obj])
-    assert snapshot(obj) == before
+def test_what_cannot_be_filled_is_told_and_follows_the_joints(method, subtests):
+    for spoil in FAILURES:
+        with subtests.test(spoil.__name__):
+            reset()
+            obj, armature = add_body()
+            settings_of(obj).particles.radius = 0.15
+            spoil(obj)
+            update()
+            plain = add_dlbnt_twin(obj)
+            before = snapshot(obj)
+            fill(obj, method=method)
+            bend(armature, 50)
+            points, skinned, report = evaluated_points(obj), evaluated_points(plain), particles_of(obj)
+            assert settings_of(obj).message == ""
+            assert np.isfinite(points).all()
+            if not report.count:
+                assert report.messages
+                assert np.array_equal(points, skinned)
+            if FAILURES[spoil] is not None and method == "PARTICLES":
+                assert bool(report.count) == FAILURES[spoil]
+            if spoil in MESSAGE_EXPECTED and method == "PARTICLES":
+                assert report.messages
+            if report.count and method == "PARTICLES":
+                assert distance(skinned, points) < 0.2
+            armature.pose.bones["bone.1"].rotation_euler = (0, 0, 0)
+            unbind([obj])
+            assert snapshot(obj) == before
 
 
-@pytest.mark.parametrize("method", PARTICLE_METHODS)
-def test_a_vertex_that_is_no_number_is_refused(method):
+def test_a_vertex_that_is_no_number_is_refused():
     obj, _ = add_body()
     obj.data.vertices[7].co.x = nan
-    before = settings_of(obj).is_bound
-    with pytest.raises(SkinningError, match="positions that are not numbers, or too far away"):
-        bind([obj], method, "PYTHON")
-    assert settings_of(obj).is_bound == before
-    assert obj.session_uid not in particle_reports
+    for method in PARTICLE_METHODS:
+        with pytest.raises(SkinningError, match="positions that are not numbers, or too far away"):
+            bind([obj], method, "PYTHON")
+        assert not settings_of(obj).is_bound
+        assert obj.session_uid not in particle_reports
 
 
-def test_a_pose_that_is_no_number_is_told_and_passes():
+def test_what_is_no_number_while_bound_is_told_and_passes(subtests):
     obj, armature = add_body()
     fill(obj)
     bend(armature)
     shown = evaluated_points(obj)
-    armature.pose.bones["bone.1"].scale.x = nan
-    update()
-    assert "not numbers" in settings_of(obj).message
-    armature.pose.bones["bone.1"].scale.x = 1.0
-    update()
-    assert settings_of(obj).message == ""
-    assert np.array_equal(evaluated_points(obj), shown)
-
-
-def test_a_mesh_that_breaks_while_bound_is_told():
-    obj, armature = add_body()
-    fill(obj)
-    bend(armature)
-    shown = evaluated_points(obj)
-    place = obj.data.vertices[7].co.x
-    obj.data.vertices[7].co.x = nan
-    obj.data.update()
-    update()
-    assert "not numbers" in settings_of(obj).message
-    obj.data.vertices[7].co.x = place
-    obj.data.update()
-    update()
-    assert settings_of(obj).message == ""
-    assert np.array_equal(evaluated_points(obj), shown)
+    places = {"pose": lambda: armature.pose.bones["bone.1"].scale, "mesh": lambda: obj.data.vertices[7].co}
+    for name, find in places.items():
+        with subtests.test(name):
+            right = find().x
+            find().x = nan
+            obj.data.update()
+            update()
+            assert "not numbers" in settings_of(obj).message
+            find().x = right
+            obj.data.update()
+            update()
+            assert settings_of(obj).message == ""
+            assert np.array_equal(evaluated_points(obj), shown)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import bpy
@@ -17,9 +19,6 @@ from supple.deformers import SkinningError
 from supple.deformers.patterns.heights import KINDS, draw_heights, measure_range
 from supple.tasks.patterns.maps import MEANINGS, SUFFIXES, bind_map, bind_points, read_amounts, write_maps
 from supple.tasks.patterns.show import update
-
-pytestmark = pytest.mark.python_only("patterns are shown alike, whatever evaluates the skin under them")
-
 
 # Maps
 
@@ -67,81 +66,67 @@ def test_a_map_lies_where_the_pattern_was_placed():
     assert drawn == pytest.approx(expected, abs=1e-6)
 
 
-def test_exr_holds_the_heights(animated_body, scene, tmp_path):
-    write_all(animated_body, tmp_path, file_format="exr")
+def test_files_hold_the_heights_png_by_the_range_that_is_reported(animated_body, scene, tmp_path):
+    png, exr = write_all(animated_body, tmp_path / "png"), write_all(animated_body, tmp_path / "exr", file_format="exr")
+    told = told_in(png)
     laid = bind_map(animated_body, 32, 32)
+    assert told["range"] == pytest.approx(measure_range(laid.heights), rel=1e-6)
+    assert told["meaning"] == "height = (value - 0.5) * 2 * range"
     largest = []
     for frame in FRAMES:
         scene.frame_set(frame)
         drawn = draw_heights(laid.heights, read_amounts(animated_body, laid, bpy.context.evaluated_depsgraph_get()))
-        assert (read_file(tmp_path / f"Tube_{frame:04}.exr") == drawn).all()
+        assert (read_file(exr / f"Tube_{frame:04}.exr") == drawn).all()
         largest.append(np.abs(drawn).max())
+        values = read_file(png / f"Tube_{frame:04}.png").astype(float)
+        assert (values - 0.5) * 2 * told["range"] == pytest.approx(drawn, abs=2 * told["range"] / 65535)
+        assert 0.0 < values.min() <= 0.5 <= values.max() < 1.0
     assert max(largest) > 0.01
 
 
-def test_png_holds_them_by_the_range_that_is_reported(animated_body, tmp_path):
-    write_all(animated_body, tmp_path / "png")
-    write_all(animated_body, tmp_path / "exr", file_format="exr")
-    told = told_in(tmp_path / "png")
-    assert told["range"] == pytest.approx(measure_range(bind_map(animated_body, 32, 32).heights), rel=1e-6)
-    assert told["meaning"] == "height = (value - 0.5) * 2 * range"
-    for frame in FRAMES:
-        values = read_file(tmp_path / "png" / f"Tube_{frame:04}.png")
-        heights = (values.astype(float) - 0.5) * 2 * told["range"]
-        step = 2 * told["range"] / 65535
-        assert heights == pytest.approx(read_file(tmp_path / "exr" / f"Tube_{frame:04}.exr"), abs=step)
-        assert 0.0 < values.min() <= 0.5 <= values.max() < 1.0
-
-
-@pytest.mark.parametrize("file_format", ("png16", "exr"))
-def test_what_is_told_of_maps(animated_body, tmp_path, file_format):
+def test_what_is_told_of_maps(animated_body, tmp_path, subtests):
     animated_body.name = "Hero/Body"
-    write_all(animated_body, tmp_path, range(-1, 2), file_format, 16)
-    suffix = SUFFIXES[file_format]
-    assert sorted(os.listdir(tmp_path)) == sorted(
-        [f"Hero_Body_-0001{suffix}", f"Hero_Body_0000{suffix}", f"Hero_Body_0001{suffix}", "Hero_Body_heights.json"]
-    )
-    told = json.loads((tmp_path / "Hero_Body_heights.json").read_text(encoding="utf-8"))
-    patterns = told.pop("patterns")
-    assert told == {
-        "object": "Hero/Body",
-        "format": file_format,
-        "meaning": MEANINGS[file_format],
-        "units": "object",
-        "range": told["range"],
-        "width": 16,
-        "height": 16,
-        "frames": [-1, 0, 1],
-    }
-    assert [(one["name"], one["kind"], one["bone"], one["axis"], one["law"]) for one in patterns] == [
-        (kind.capitalize(), kind, "bone.1", "X", "RANGE") for kind in KINDS
-    ]
-    assert all(one["pixels"] > 10 for one in patterns)
-    assert read_file(tmp_path / f"Hero_Body_0001{suffix}").shape == (16, 16)
+    for file_format, suffix in SUFFIXES.items():
+        with subtests.test(file_format):
+            folder = write_all(animated_body, tmp_path / file_format, range(-1, 2), file_format, 16)
+            names = [f"Hero_Body_{frame}{suffix}" for frame in ("-0001", "0000", "0001")]
+            assert sorted(os.listdir(folder)) == sorted([*names, "Hero_Body_heights.json"])
+            told = json.loads((folder / "Hero_Body_heights.json").read_text(encoding="utf-8"))
+            patterns = told.pop("patterns")
+            assert told == {
+                "object": "Hero/Body", "format": file_format, "meaning": MEANINGS[file_format], "units": "object",
+                "range": told["range"], "width": 16, "height": 16, "frames": [-1, 0, 1],
+            }  # fmt: skip
+            assert [(one["name"], one["kind"], one["bone"], one["axis"], one["law"]) for one in patterns] == [
+                (kind.capitalize(), kind, "bone.1", "X", "RANGE") for kind in KINDS
+            ]
+            assert all(one["pixels"] > 10 for one in patterns)
+            assert read_file(folder / names[2]).shape == (16, 16)
 
 
-def test_the_range_is_that_of_all_frames(animated_body, tmp_path):
-    first = told_in(write_all(animated_body, tmp_path / "first", [1]))
-    second = told_in(write_all(animated_body, tmp_path / "second", [4]))
-    assert first["range"] == second["range"] > 0.0
-
-
-@pytest.mark.parametrize("file_format", ("png16", "exr"))
-def test_bytes_are_the_same_in_any_run(animated_body, tmp_path, file_format):
-    whole = write_all(animated_body, tmp_path / "whole", FRAMES, file_format)
-    parts = write_all(animated_body, tmp_path / "parts", FRAMES[3:], file_format)
-    write_all(animated_body, parts, FRAMES[:3], file_format)
-    turned = write_all(animated_body, tmp_path / "turned", FRAMES[::-1], file_format)
-    names = sorted(os.listdir(whole))
-    assert len(names) == len(FRAMES) + 1
-    for other in (parts, turned):
-        assert sorted(os.listdir(other)) == names
-        assert [(other / name).read_bytes() for name in names] == [(whole / name).read_bytes() for name in names]
-    assert len({(whole / name).read_bytes() for name in names}) == len(names)
+@pytest.mark.versions
+def test_bytes_are_the_same_in_any_run(animated_body, tmp_path, subtests):
+    for file_format in ("png16", "exr"):
+        with subtests.test(file_format):
+            folder = tmp_path / file_format
+            folder.mkdir()
+            whole = write_all(animated_body, folder / "whole", FRAMES, file_format)
+            parts = write_all(animated_body, folder / "parts", FRAMES[3:], file_format)
+            write_all(animated_body, parts, FRAMES[:3], file_format)
+            turned = write_all(animated_body, folder / "turned", FRAMES[::-1], file_format)
+            written = {path.name: path.read_bytes() for path in whole.iterdir()}
+            assert len(set(written.values())) == len(written) == len(FRAMES) + 1
+            for other in (parts, turned):
+                assert {path.name: path.read_bytes() for path in other.iterdir()} == written
 
 
 def test_frames_that_mean_something_else_are_not_listed(animated_body, tmp_path):
-    write_all(animated_body, tmp_path, [1, 2])
+    for content in ("", "{", "[]", "{}", "null", "3"):
+        (tmp_path / "Tube_heights.json").write_text(content)
+        write_all(animated_body, tmp_path, [1])
+        assert told_in(tmp_path)["frames"] == [1], content
+    write_all(animated_body, tmp_path, [2])
+    assert told_in(tmp_path)["frames"] == [1, 2]
     animated_body.supple.patterns[0].strength = 0.4
     write_all(animated_body, tmp_path, [3])
     assert told_in(tmp_path)["frames"] == [3]
@@ -151,29 +136,20 @@ def test_frames_that_mean_something_else_are_not_listed(animated_body, tmp_path)
     assert told_in(tmp_path)["frames"] == [4, 5, 6]
 
 
-@pytest.mark.parametrize("content", ("", "{", "[]", "{}", "null", "3"))
-def test_a_file_that_is_no_sidecar_is_replaced(animated_body, tmp_path, content):
-    (tmp_path / "Tube_heights.json").write_text(content)
-    write_all(animated_body, tmp_path, [1])
-    assert told_in(tmp_path)["frames"] == [1]
+def test_maps_do_not_depend_on_what_shows_patterns_or_deforms_the_skin(animated_body, tmp_path, subtests):
+    def draw(name: str) -> bytes:
+        return (write_all(animated_body, tmp_path / name, [4]) / "Tube_0004.png").read_bytes()
+
+    plain = draw("plain")
+    for display in ("BUMP", "KIND", "DISPLACEMENT"):
+        with subtests.test(display):
+            animated_body.supple.pattern_display = display
+            assert draw(display) == plain
+    bind(animated_body)
+    assert draw("bound") == plain
 
 
-@pytest.mark.parametrize("display", ("BUMP", "KIND", "DISPLACEMENT"))
-def test_maps_do_not_depend_on_how_patterns_are_shown(animated_body, tmp_path, display):
-    plain = write_all(animated_body, tmp_path / "plain", [4])
-    animated_body.supple.pattern_display = display
-    shown = write_all(animated_body, tmp_path / "shown", [4])
-    assert (plain / "Tube_0004.png").read_bytes() == (shown / "Tube_0004.png").read_bytes()
-
-
-def test_maps_do_not_depend_on_what_deforms_the_skin(animated_body, tmp_path):
-    plain = write_all(animated_body, tmp_path / "plain", [4])
-    bind(animated_body, method="DLBNT")
-    bound = write_all(animated_body, tmp_path / "bound", [4])
-    assert (plain / "Tube_0004.png").read_bytes() == (bound / "Tube_0004.png").read_bytes()
-
-
-def test_kinds_can_be_chosen(animated_body, tmp_path):
+def test_kinds_can_be_chosen_and_hidden_patterns_are_not_drawn(animated_body, tmp_path):
     parts = [
         read_file(write_all(animated_body, tmp_path / kind, [4], "exr", kinds=[kind]) / "Tube_0004.exr")
         for kind in KINDS
@@ -182,12 +158,8 @@ def test_kinds_can_be_chosen(animated_body, tmp_path):
     assert all(np.abs(one).max() > 0.001 for one in parts)
     assert sum(parts) == pytest.approx(whole, abs=1e-6)
     assert [one["kind"] for one in told_in(tmp_path / "BONE")["patterns"]] == ["BONE"]
-
-
-def test_hidden_patterns_are_not_drawn(animated_body, tmp_path):
     animated_body.supple.patterns[1].show = False
-    write_all(animated_body, tmp_path, [4])
-    assert [one["kind"] for one in told_in(tmp_path)["patterns"]] == ["WRINKLE", "BONE"]
+    assert [one["kind"] for one in told_in(write_all(animated_body, tmp_path, [4]))["patterns"]] == ["WRINKLE", "BONE"]
 
 
 def test_flat_patterns_make_a_flat_map(tmp_path):
@@ -199,57 +171,46 @@ def test_flat_patterns_make_a_flat_map(tmp_path):
     assert read_file(tmp_path / "Tube_0001.png") == pytest.approx(np.full((32, 32), 0.5), abs=1 / 65535)
 
 
-def test_the_frame_is_left_as_it_was(animated_body, scene, tmp_path):
-    scene.frame_set(3, subframe=0.25)
-    write_all(animated_body, tmp_path)
-    assert (scene.frame_current, scene.frame_subframe) == (3, 0.25)
-
-
 def test_files_appear_at_the_end_only(animated_body, scene, tmp_path):
-    scene.frame_set(2)
-    folder = tmp_path / "maps"
-    steps = write_maps(animated_body, scene, FRAMES, folder)
-    assert [next(steps), next(steps)] == [1, 2]
-    assert not list(folder.glob("*.png"))
-    steps.close()
+    def stop() -> dict[str, bytes]:
+        scene.frame_set(2)
+        steps = write_maps(animated_body, scene, FRAMES, tmp_path / "maps", width=32)
+        assert [next(steps), next(steps)] == [1, 2]
+        steps.close()
+        assert scene.frame_current == 2
+        return {path.name: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+    assert stop() == {}
     assert os.listdir(tmp_path) == []
-    assert scene.frame_current == 2
-
-
-def test_an_earlier_set_outlives_one_that_was_stopped(animated_body, tmp_path):
-    write_all(animated_body, tmp_path, FRAMES)
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    folder = write_all(animated_body, tmp_path / "maps")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
     animated_body.supple.patterns[0].strength = 0.4
-    steps = write_maps(animated_body, bpy.context.scene, FRAMES, tmp_path, "png16", 32)
-    next(steps)
-    steps.close()
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    assert stop() == before
 
 
-def test_nothing_is_left_in_the_file(animated_body, tmp_path):
-    counts = [len(getattr(bpy.data, name)) for name in ("images", "scenes", "node_groups", "objects", "meshes")]
+def test_the_file_is_left_as_it_was(animated_body, scene, tmp_path):
+    def count() -> list[int]:
+        return [len(getattr(bpy.data, name)) for name in ("images", "scenes", "node_groups", "objects", "meshes")]
+
+    before = count()
+    scene.frame_set(3, subframe=0.25)
     write_all(animated_body, tmp_path, [1, 2])
-    assert counts == [len(getattr(bpy.data, name)) for name in ("images", "scenes", "node_groups", "objects", "meshes")]
+    assert count() == before
+    assert (scene.frame_current, scene.frame_subframe) == (3, 0.25)
 
 
 # What can not be drawn
 
 
-def hide_all(obj: bpy.types.Object) -> None:
-    for pattern in obj.supple.patterns:
-        pattern.show = False
-
-
-def break_all(obj: bpy.types.Object) -> None:
-    for pattern in obj.supple.patterns:
-        pattern.bone = "gone"
+def change_all(obj: bpy.types.Object, **values) -> None:
+    for pattern, (name, value) in itertools.product(obj.supple.patterns, values.items()):
+        setattr(pattern, name, value)
 
 
 def push_out(obj: bpy.types.Object) -> None:
     for loop in obj.data.uv_layers[0].uv:
         loop.vector[0] += 3.0
-    for pattern in obj.supple.patterns:
-        pattern.uv = (3.5, 0.5)
+    change_all(obj, uv=(3.5, 0.5))
 
 
 def exclude_all(_obj: bpy.types.Object) -> None:
@@ -271,8 +232,8 @@ def edit(obj: bpy.types.Object) -> None:
     ("spoil", "message"),
     (
         (unmap, "'Tube' has no UV map to draw into: unwrap it"),
-        (hide_all, "'Tube' has no pattern to draw: add a pattern, or show those it has"),
-        (break_all, "'Tube' has no pattern to draw: Wrinkle: 'Rig' has no bone 'gone': choose another bone"),
+        (partial(change_all, show=False), "'Tube' has no pattern to draw: add a pattern, or show those it has"),
+        (partial(change_all, bone="gone"), "'Tube' has no pattern to draw: Wrinkle: 'Rig' has no bone 'gone': choose"),
         (push_out, "No pattern of 'Tube' covers a pixel of the UV map from 0 to 1: unwrap the mesh into that square"),
         (exclude_all, "Frame 1: 'Rig' and 'Tube' are disabled in this view layer"),
         (edit, "'Tube' is in Edit Mode: leave it first"),
@@ -281,34 +242,30 @@ def edit(obj: bpy.types.Object) -> None:
 def test_what_can_not_be_drawn(animated_body, tmp_path, spoil: Callable, message):
     spoil(animated_body)
     with pytest.raises(SkinningError) as caught:
-        list(write_maps(animated_body, bpy.context.scene, FRAMES, tmp_path / "maps"))
+        list(write_maps(animated_body, bpy.context.scene, FRAMES, tmp_path / "maps", width=32))
     assert message in str(caught.value)
     assert os.listdir(tmp_path) == []
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
-    (
+def test_settings_that_make_no_sense(animated_body, tmp_path, subtests):
+    (tmp_path / "file").touch()
+    for values, message in (
         ({"file_format": "jpeg"}, "There is no format 'jpeg' for height maps: choose png16, exr"),
         ({"frames": []}, "There are no frames to draw: choose at least one"),
         ({"width": 0}, "A height map of 0 x 0 pixels can not be drawn: choose 1 to 16384"),
         ({"width": 20000}, "A height map of 20000 x 20000 pixels can not be drawn"),
         ({"kinds": ["DENT"]}, "There is no kind of pattern 'DENT': choose WRINKLE, BULGE, BONE"),
         ({"kinds": []}, "'Tube' has no pattern to draw"),
-    ),
-)
-def test_settings_that_make_no_sense(animated_body, tmp_path, values, message):
-    with pytest.raises(SkinningError) as caught:
-        list(write_maps(animated_body, bpy.context.scene, **{"frames": FRAMES, "folder": tmp_path / "maps", **values}))
-    assert message in str(caught.value)
-    assert os.listdir(tmp_path) == []
-
-
-@pytest.mark.parametrize("where", ("nowhere/maps", "file", "file/maps"))
-def test_folders_that_can_not_be_written(animated_body, tmp_path, where):
-    (tmp_path / "file").touch()
-    with pytest.raises(SkinningError) as caught:
-        list(write_maps(animated_body, bpy.context.scene, FRAMES, tmp_path / where))
-    assert str(caught.value).startswith(f"Cannot write '{tmp_path / where}' (")
-    assert str(caught.value).endswith("): choose a folder that can be written to")
-    assert os.listdir(tmp_path) == ["file"]
+        *(
+            ({"folder": tmp_path / where}, f"Cannot write '{tmp_path / where}' (*): choose a folder that can be")
+            for where in ("nowhere/maps", "file", "file/maps")
+        ),
+    ):
+        with subtests.test(message):
+            given = {"frames": FRAMES, "folder": tmp_path / "maps", "width": 32} | values
+            with pytest.raises(SkinningError) as caught:
+                list(write_maps(animated_body, bpy.context.scene, **given))
+            start, _, end = message.partition("*")
+            assert str(caught.value).startswith(start)
+            assert end in str(caught.value)
+            assert os.listdir(tmp_path) == ["file"]

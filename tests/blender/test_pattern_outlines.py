@@ -1,63 +1,54 @@
 """Outlines of patterns on the skin and in the UV map."""
 
 import math
-from collections.abc import Callable
 
 import bpy
 import numpy as np
 import pytest
 from scenes_placing import LENGTH, RADIUS, add_body, add_pattern, bend, depsgraph, shown_at, subdivide
 
-from scenes import bind
+from scenes import bind, reset
 from supple.deformers.patterns.outlines import list_lines, outline_on_skin
 from supple.deformers.patterns.picking import PosedSkin
 from supple.tasks.patterns.layout import charts_of
 from supple.tasks.patterns.placing.picking import find_patterned, read_skin
 from supple.viewport import outlines
 
-pytestmark = pytest.mark.python_only("patterns are shown alike, whatever evaluates the skin under them")
-
 
 def outline_posed(skin: PosedSkin, pattern, with_mark: bool) -> np.ndarray:
     return outline_on_skin(skin, pattern.number, list_lines(pattern.size, with_mark))
 
 
-@pytest.mark.parametrize("change", [None, subdivide])
-def test_an_outline_runs_round_the_pattern(change: Callable | None):
+def test_an_outline_runs_round_the_pattern(subtests):
     obj, _ = add_body()
-    if change is not None:
-        change(obj)
     pattern = add_pattern(size=(0.8, 0.37), angle=0.4)
     bpy.ops.supple.pattern_place(location=(0.0, 2.02, RADIUS))
-    lines = outline_posed(read_skin(obj, depsgraph()), pattern, False)
-    assert lines.shape[1:] == (2, 3)
-    assert np.linalg.norm(lines[:, 1] - lines[:, 0], axis=1).sum() == pytest.approx(2 * (0.8 + 0.37), rel=0.03)
-    away = np.hypot(lines[..., 0], lines[..., 2])
-    assert away.max() < RADIUS * 1.001
-    assert away.min() > RADIUS * 0.95
-    with_mark = outline_posed(read_skin(obj, depsgraph()), pattern, True)
-    assert len(with_mark) > len(lines)
+    for change in (None, subdivide):
+        with subtests.test(change=change):
+            if change is not None:
+                change(obj)
+            skin = read_skin(obj, depsgraph())
+            lines = outline_posed(skin, pattern, False)
+            assert lines.shape[1:] == (2, 3)
+            length = np.linalg.norm(lines[:, 1] - lines[:, 0], axis=1).sum()
+            assert length == pytest.approx(2 * (0.8 + 0.37), rel=0.03)
+            away = np.hypot(lines[..., 0], lines[..., 2])
+            assert RADIUS * 0.95 < away.min() <= away.max() < RADIUS * 1.001
+            assert len(outline_posed(skin, pattern, True)) > len(lines)
 
 
-def test_an_outline_follows_the_pose():
+@pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
+def test_an_outline_follows_the_pose_and_is_doubled_where_the_mesh_is():
     obj, armature = add_body()
     bind(obj)
     pattern = add_pattern(size=(0.8, 0.4))
     bpy.ops.supple.pattern_place(location=(0.0, 3.0, RADIUS))
     bend(armature)
-    skin = read_skin(obj, depsgraph())
-    middle = outline_posed(skin, pattern, False).mean(axis=(0, 1))
+    single = outline_posed(read_skin(obj, depsgraph()), pattern, False)
+    middle = single.mean(axis=(0, 1))
     assert np.linalg.norm(middle - shown_at(obj, pattern)) < 0.2
     assert np.linalg.norm(middle - (0.0, 3.0, RADIUS)) > 0.25
-
-
-def test_an_outline_is_doubled_where_the_mesh_is():
-    obj, _ = add_body()
-    pattern = add_pattern(size=(0.4, 0.2))
-    bpy.ops.supple.pattern_place(location=(RADIUS, 3.0, 0.0))
-    single = outline_posed(read_skin(obj, depsgraph()), pattern, False)
-    modifier = obj.modifiers.new("Array", "ARRAY")
-    modifier.count = 2
+    obj.modifiers.new("Array", "ARRAY").count = 2
     double = outline_posed(read_skin(obj, depsgraph()), pattern, False)
     assert len(double) == 2 * len(single) > 0
 
@@ -117,7 +108,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[dict]:
     return found
 
 
-def test_lines_are_made_anew_only_where_something_has_changed(made: list[dict]):
+def test_lines_are_made_anew_where_something_has_changed_and_go_with_the_file(made: list[dict]):
     obj, armature = add_body()
     bind(obj)
     pattern = add_pattern(size=(0.4, 0.2))
@@ -138,6 +129,10 @@ def test_lines_are_made_anew_only_where_something_has_changed(made: list[dict]):
     assert outlines.update_in_uv(obj) is flat
     pattern.turn = 0.7
     assert outlines.update_in_uv(obj) is not flat
+    outlines.update_posed(obj, depsgraph())
+    assert len(outlines.posed_cache) == len(outlines.uv_cache) == 1
+    reset()
+    assert outlines.posed_cache == outlines.uv_cache == {}
 
 
 def test_an_object_without_patterns_costs_nothing(monkeypatch: pytest.MonkeyPatch):
@@ -150,16 +145,6 @@ def test_an_object_without_patterns_costs_nothing(monkeypatch: pytest.MonkeyPatc
         assert find_patterned(active, layer) == []
         outlines.draw_posed()
         outlines.draw_in_uv_editor()
-
-
-def test_the_caches_go_with_the_file(made: list[dict]):
-    obj, _ = add_body()
-    add_pattern()
-    outlines.update_posed(obj, depsgraph())
-    outlines.update_in_uv(obj)
-    assert len(made) == len(outlines.posed_cache) + len(outlines.uv_cache) == 2
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-    assert outlines.posed_cache == outlines.uv_cache == {}
 
 
 def test_unregister_removes_handlers(monkeypatch: pytest.MonkeyPatch):

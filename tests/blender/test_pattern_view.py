@@ -18,7 +18,6 @@ from supple.tasks.patterns.show import update
 from supple.viewport.pattern_view import THRESHOLD, Drag, DrawnStroke, PatternView, RotateAndScale
 from supple.viewport.view import View
 
-pytestmark = pytest.mark.python_only("patterns are shown alike, whatever evaluates the skin under them")
 SCALE = 100.0
 """Pixels for a unit."""
 
@@ -72,30 +71,22 @@ def test_a_drag_beside_the_mesh_leaves_the_pattern(scene: PatternView):
 def test_a_chosen_pattern_is_held_until_the_mouse_has_gone_far_enough(scene: PatternView):
     start = pixel(0.0, 2.0)
     drag = Drag(scene, look_down(), start, is_held=True)
-    assert not drag.follow(bpy.context, start + np.array((0.0, THRESHOLD - 1.0)))
-    assert drag.is_held
-    assert drag.follow(bpy.context, start + np.array((0.0, THRESHOLD + 1.0)))
-    assert not drag.is_held
+    for pixels, is_held in ((THRESHOLD - 1.0, True), (THRESHOLD + 1.0, False)):
+        assert drag.follow(bpy.context, start + np.array((0.0, pixels))) != is_held
+        assert drag.is_held == is_held
 
 
-@pytest.mark.parametrize(("precise", "share"), [(False, 1.0), (True, 0.1)])
-def test_a_pattern_rotates_as_the_mouse_goes_round_its_center(scene: PatternView, precise: bool, share: float):
-    rotation = RotateAndScale(bpy.context, scene, look_down(), pixel(1.0, 2.0), scales=False)
-    before = scene.pattern.turn
-    for angle in (0.3, 0.6, 0.9):
-        rotation.follow(pixel(math.cos(angle), 2.0 + math.sin(angle)), precise)
-    rotation.apply()
-    assert scene.pattern.turn - before == pytest.approx(0.9 * share, abs=1e-3)
-    write_layout(scene.pattern, rotation.before)
-    assert scene.pattern.turn == before
-
-
-def test_a_flipped_pattern_rotates_with_the_mouse_as_well(scene: PatternView):
-    scene.pattern.flip = True
-    rotation = RotateAndScale(bpy.context, scene, look_down(), pixel(1.0, 2.0), scales=False)
-    rotation.follow(pixel(math.cos(0.5), 2.0 + math.sin(0.5)), precise=False)
-    rotation.apply()
-    assert scene.pattern.turn == pytest.approx(0.5, abs=1e-3)
+def test_a_pattern_rotates_as_the_mouse_goes_round_its_center(scene: PatternView, subtests):
+    for precise, share, scene.pattern.flip in ((False, 1.0, False), (True, 0.1, False), (False, 1.0, True)):
+        with subtests.test(precise=precise, flip=scene.pattern.flip):
+            rotation = RotateAndScale(bpy.context, scene, look_down(), pixel(1.0, 2.0), scales=False)
+            before = scene.pattern.turn
+            for angle in (0.3, 0.6, 0.9):
+                rotation.follow(pixel(math.cos(angle), 2.0 + math.sin(angle)), precise)
+            rotation.apply()
+            assert scene.pattern.turn - before == pytest.approx(0.9 * share, abs=1e-3)
+            write_layout(scene.pattern, rotation.before)
+            assert scene.pattern.turn == before
 
 
 def test_a_pattern_scales_by_the_distance_of_the_mouse(scene: PatternView):
@@ -129,12 +120,10 @@ def test_what_can_not_be_rotated_is_refused(scene: PatternView):
 
 
 def test_what_is_under_the_mouse(scene: PatternView):
-    point = scene.locate(bpy.context, look_down(), pixel(0.0, 2.0))
-    assert point is not None
-    assert scene.find_covering(point) == 0
-    beside = scene.locate(bpy.context, look_down(), pixel(0.0, 3.5))
-    assert beside is not None
-    assert scene.find_covering(beside) == -1
+    for y, expected in ((2.0, 0), (3.5, -1)):
+        point = scene.locate(bpy.context, look_down(), pixel(0.0, y))
+        assert point is not None
+        assert scene.find_covering(point) == expected
     assert scene.locate(bpy.context, look_down(), pixel(4.0, 2.0)) is None
     assert scene.locate(bpy.context, look_at_uv(), pixel(2.0, 2.0)) is None
 

@@ -3,48 +3,50 @@
 import bpy
 import numpy as np
 import pytest
-from scenes_twins import TOLERANCE, animate, assert_follows, bend, bound_tube
+from scenes_twins import animate, assert_follows, bend, bound_tube
 
-from scenes import (
-    distance,
-    evaluated_points,
-    rest_points,
-    update,
-)
+from scenes import TOLERANCE, clear, distance, evaluated_points, rest_points, update
 from supple import preview
 from supple.tasks.skin import by_nodes, by_python, live, node_setup
 from supple.tasks.stack import find_supple_modifier
 
-pytestmark = pytest.mark.usefixtures("silent_handlers")
+pytestmark = pytest.mark.usefixtures("silent_handlers", "evaluator", "built_groups_if_evaluated")
 
 
 # Playback
 
 
+def add_puff(*objects: bpy.types.Object, values: tuple[float, ...] = ()) -> list[bpy.types.ShapeKey]:
+    """A key that widens each of these, animated from frame 1 to 20 between values."""
+    keys = []
+    for obj in objects:
+        obj.shape_key_add(name="Basis")
+        keys.append(obj.shape_key_add(name="Puff"))
+        for point in keys[-1].data:
+            point.co.x *= 1.5
+        for frame, value in zip((1, 20), values, strict=False):
+            keys[-1].value = value
+            keys[-1].keyframe_insert("value", frame=frame)
+    return keys
+
+
 @pytest.mark.parametrize("method", ["SSD", "DLBNT"])
-@pytest.mark.parametrize("keyed", [False, True], ids=["plain", "with an animated key"])
-def test_frames_in_any_order_give_the_same(method, keyed):
+def test_frames_in_any_order_give_the_same(method: str):
     obj, armature, twin = bound_tube(method)
     animate(armature)
-    if keyed:
-        for one in (obj, twin):
-            one.shape_key_add(name="Basis")
-            key = one.shape_key_add(name="Puff")
-            for point in key.data:
-                point.co.x *= 1.5
-            for frame, value in ((1, 0.0), (20, 1.0)):
-                key.value = value
-                key.keyframe_insert("value", frame=frame)
-    scene, shapes = bpy.context.scene, {}
-    for frame in range(1, 21):
-        scene.frame_set(frame)
-        shapes[frame] = evaluated_points(obj)
-        if method == "SSD":
-            assert distance(evaluated_points(twin), shapes[frame]) <= TOLERANCE
-    assert distance(shapes[1], shapes[10]) > 0.1
-    for frame in (20, 3, 11, 3, 1, 19):
-        scene.frame_set(frame)
-        assert np.array_equal(evaluated_points(obj), shapes[frame])
+    for keyed in (False, True):
+        if keyed:
+            add_puff(obj, twin, values=(0.0, 1.0))
+        scene, shapes = bpy.context.scene, {}
+        for frame in range(1, 21):
+            scene.frame_set(frame)
+            shapes[frame] = evaluated_points(obj)
+            if method == "SSD":
+                assert distance(evaluated_points(twin), shapes[frame]) <= TOLERANCE
+        assert distance(shapes[1], shapes[10]) > 0.1
+        for frame in (20, 3, 11, 3, 1, 19):
+            scene.frame_set(frame)
+            assert np.array_equal(evaluated_points(obj), shapes[frame])
 
 
 @pytest.fixture
@@ -60,58 +62,57 @@ def binds(monkeypatch) -> list[str]:
     return names
 
 
-@pytest.mark.parametrize("last", [None, 0.0, 1.0], ids=["plain", "with a held key", "with an animated key"])
-def test_playback_does_not_bind_again(last, binds):
-    obj, armature, _ = bound_tube()
-    animate(armature)
-    if last is not None:
-        obj.shape_key_add(name="Basis")
-        key = obj.shape_key_add(name="Puff")
-        for frame, value in ((1, 0.0), (20, last)):
-            key.value = value
-            key.keyframe_insert("value", frame=frame)
-    bpy.context.scene.frame_set(1)
-    update()
-    assert binds
-    binds.clear()
-    before = evaluated_points(obj)
-    for frame in range(2, 8):
-        bpy.context.scene.frame_set(frame)
-        update()
-    assert distance(before, evaluated_points(obj)) > 0.01
-    assert not binds
+def test_playback_does_not_bind_again(binds: list[str], subtests: pytest.Subtests):
+    for name, values in (("no key", ()), ("held key", (0.0, 0.0)), ("animated key", (0.0, 1.0))):
+        with subtests.test(name):
+            clear()
+            binds.clear()
+            obj, armature, _ = bound_tube()
+            animate(armature)
+            if values:
+                add_puff(obj, values=values)
+            bpy.context.scene.frame_set(1)
+            update()
+            assert binds
+            binds.clear()
+            before = evaluated_points(obj)
+            for frame in range(2, 8):
+                bpy.context.scene.frame_set(frame)
+                update()
+            assert distance(before, evaluated_points(obj)) > 0.01
+            assert not binds
 
 
-@pytest.mark.parametrize("driven", [False, True], ids=["slider", "driven by a bone"])
-def test_a_face_key_that_moves_does_not_bind_again(driven, binds, monkeypatch):
+def test_a_face_key_that_moves_does_not_bind_again(
+    binds: list[str], monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
+):
     monkeypatch.setattr(preview, "_has_timers", lambda: True)  # as with a window
-    obj, armature, twin = bound_tube()
-    keys = []
-    for one in (obj, twin):
-        one.shape_key_add(name="Basis")
-        keys.append(one.shape_key_add(name="Puff"))
-        for point in keys[-1].data:
-            point.co.x *= 1.5
-        if driven:
-            driver = keys[-1].driver_add("value").driver
-            variable = driver.variables.new()
-            variable.targets[0].id = armature
-            variable.targets[0].data_path = 'pose.bones["bone.1"].rotation_euler[0]'
-            driver.expression = variable.name
-    bend(armature, 10)
-    update()
-    assert binds
-    binds.clear()
-    before = evaluated_points(obj)
-    for step in range(2, 6):
-        if driven:
-            bend(armature, 10 * step)
-        else:
-            for key in keys:
-                key.value = 0.1 * step
-        assert_follows(obj, twin)
-    assert distance(before, evaluated_points(obj)) > 0.01
-    assert not binds
+    for driven in (False, True):
+        with subtests.test(driven=driven):
+            clear()
+            binds.clear()
+            obj, armature, twin = bound_tube()
+            keys = add_puff(obj, twin)
+            for key in keys if driven else ():
+                driver = key.driver_add("value").driver
+                variable = driver.variables.new()
+                variable.targets[0].id = armature
+                variable.targets[0].data_path = 'pose.bones["bone.1"].rotation_euler[0]'
+                driver.expression = variable.name
+            bend(armature, 10)
+            update()
+            assert binds
+            binds.clear()
+            before = evaluated_points(obj)
+            for step in range(2, 6):
+                if driven:
+                    bend(armature, 10 * step)
+                else:
+                    for key in keys:
+                        key.value = 0.1 * step
+                assert_follows(obj, twin)
+            assert distance(before, evaluated_points(obj)) > 0.01
+            assert not binds
 
 
 # Toggles

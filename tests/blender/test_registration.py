@@ -1,5 +1,6 @@
 """What the extension adds to Blender is there once while it is enabled, and gone when it is not."""
 
+import sys
 from collections.abc import Iterator
 from types import SimpleNamespace
 
@@ -9,9 +10,11 @@ import pytest
 
 import checkout
 from panels import Recorder, draw
-from scenes import EVALUATE, add_tube, reset, select, turn
+from scenes import add_tube, bind, reset, select, turn
 from supple import preview
 from supple.deformers import METHODS
+from supple.deformers.method import UNLIMITED
+from supple.settings.choices import store_of
 from supple.settings.objects import settings_of
 from supple.ui import menus
 from supple.ui.corrections import TOOLS
@@ -50,6 +53,9 @@ HANDLERS = (
 )  # fmt: skip
 
 
+CORRECTIONS = "VIEW3D_PT_supple_corrections"
+
+
 def handlers() -> list[str]:
     """All of the extension's handlers, as "list: function"."""
     found = []
@@ -66,25 +72,23 @@ def classes() -> list[str]:
         bpy.types.Operator, bpy.types.Panel, bpy.types.PropertyGroup, bpy.types.Menu, bpy.types.AddonPreferences,
         bpy.types.UIList,
     )  # fmt: skip
-    return sorted(cls.__name__ for base in bases for cls in base.__subclasses__() if is_registered(cls))
-
-
-def is_registered(cls: type) -> bool:
-    return "supple" in cls.__module__ and "bl_rna" in vars(cls)
+    return sorted(
+        cls.__name__
+        for base in bases
+        for cls in base.__subclasses__()
+        if "supple" in cls.__module__ and "bl_rna" in vars(cls)
+    )
 
 
 def properties() -> list[str]:
     """Properties that were added to Blender's own types, "Object.supple"."""
     owners = [getattr(bpy.types, name) for name in ("Action", "Object", "Mesh", "Armature", "Scene", "WindowManager")]
-    return [f"{owner.__name__}.{key}" for owner in owners for key in names_of(owner) if "supple" in key]
-
-
-def names_of(owner: type) -> list[str]:
-    return [prop.identifier for prop in owner.bl_rna.properties]
+    names = [(owner.__name__, prop.identifier) for owner in owners for prop in owner.bl_rna.properties]
+    return [f"{owner}.{name}" for owner, name in names if "supple" in name]
 
 
 def operators() -> list[str]:
-    return sorted(name for name in dir(bpy.ops.supple))
+    return sorted(dir(bpy.ops.supple))
 
 
 @pytest.fixture
@@ -98,30 +102,22 @@ def disabled() -> Iterator[None]:
             addon_utils.enable(checkout.MODULE, default_set=True)
 
 
-def test_each_handler_is_in_once():
-    assert handlers() == sorted(f"{name}: {handler.__name__}" for name, handler in HANDLERS)
-
-
-@pytest.mark.parametrize("name", sorted({name for name, _ in HANDLERS}))
-def test_handlers_outlive_opening_a_file(name):
+@pytest.mark.versions
+def test_each_handler_is_in_once_and_outlives_opening_a_file():
+    expected = sorted(f"{name}: {handler.__name__}" for name, handler in HANDLERS)
+    assert handlers() == expected
     reset()
-    added = [one for one, _ in HANDLERS].count(name)
-    assert [entry.partition(":")[0] for entry in handlers()].count(name) == added
+    assert handlers() == expected
 
 
+@pytest.mark.versions
 def test_the_operators_are_the_expected_ones():
     assert operators() == sorted(OPERATORS)
     assert properties() == PROPERTIES
 
 
-def test_nothing_is_left_when_disabled(disabled):
-    assert handlers() == []
-    assert classes() == []
-    assert properties() == []
-    assert operators() == []
-
-
-def test_enabling_twice_gives_everything_once(disabled):
+@pytest.mark.versions
+def test_enabling_twice_gives_everything_once_and_disabling_leaves_nothing(disabled):
     for _ in range(2):
         assert addon_utils.enable(checkout.MODULE, default_set=True) is not None
         once = (handlers(), classes(), properties(), operators())
@@ -129,10 +125,14 @@ def test_enabling_twice_gives_everything_once(disabled):
         assert "ObjectSettings" in once[1]
         assert len(once[1]) == len(set(once[1])) > len(OPERATORS)
         assert once[2:] == (PROPERTIES, sorted(OPERATORS))
+        timer = sys.modules[preview.__name__].come_back  # enabling has imported the module anew
+        bpy.app.timers.register(timer, first_interval=1e6)
         addon_utils.disable(checkout.MODULE, default_set=True)
         assert (handlers(), classes(), properties(), operators()) == ([], [], [], [])
+        assert not bpy.app.timers.is_registered(timer)
 
 
+@pytest.mark.versions
 def test_the_command_of_the_command_line_is_taken_back(disabled, monkeypatch):
     registered, given_back = [], []
     add, remove = bpy.utils.register_cli_command, bpy.utils.unregister_cli_command
@@ -149,6 +149,7 @@ def test_the_command_of_the_command_line_is_taken_back(disabled, monkeypatch):
     assert given_back == registered
 
 
+@pytest.mark.versions
 def test_enabling_again_keeps_the_settings_of_objects():
     obj, _ = add_tube()
     settings_of(obj).method, settings_of(obj).linear_group = "DLB", "linear"
@@ -157,34 +158,40 @@ def test_enabling_again_keeps_the_settings_of_objects():
     assert (settings_of(obj).method, settings_of(obj).linear_group) == ("DLB", "linear")
 
 
-@pytest.mark.parametrize("name", OPERATORS)
-def test_each_operator_is_described(name):
-    operator = getattr(bpy.ops.supple, name).get_rna_type()
-    assert operator.name
-    assert len(operator.description) > 20
-    assert not operator.description.endswith(".")
-    for prop in operator.properties:
-        if prop.identifier != "rna_type" and not prop.is_hidden:
-            assert not prop.description.endswith("."), prop.identifier
+@pytest.mark.versions
+def test_each_operator_is_described(subtests):
+    for name in OPERATORS:
+        with subtests.test(name):
+            operator = getattr(bpy.ops.supple, name).get_rna_type()
+            assert operator.name
+            assert len(operator.description) > 20
+            assert not operator.description.endswith(".")
+            for prop in operator.properties:
+                if prop.identifier != "rna_type" and not prop.is_hidden:
+                    assert not prop.description.endswith("."), prop.identifier
 
 
-@pytest.mark.parametrize("name", sorted(set(OPERATORS) - {"close_report", "pattern_forget"}))
-def test_each_operator_says_what_to_select(name):
-    with pytest.raises(
-        RuntimeError,
-        match=r"poll\(\).*Select (the armature|a mesh that (is bound|has (an Armature|patterns)|Supple has baked))",
-    ):
-        getattr(bpy.ops.supple, name)()
+@pytest.mark.versions
+def test_each_operator_says_what_to_select(subtests):
+    wanted = "Select (the armature|a mesh that (is bound|has (an Armature|patterns)|Supple has baked))"
+    for name in sorted(set(OPERATORS) - {"close_report", "pattern_forget"}):
+        with subtests.test(name), pytest.raises(RuntimeError, match=rf"poll\(\).*{wanted}"):
+            getattr(bpy.ops.supple, name)()
 
 
-@pytest.mark.parametrize("name", sorted(set(OPERATORS) - CHANGE_NOTHING))
-def test_each_operator_can_be_undone(name):
-    assert {"REGISTER", "UNDO"} <= getattr(bpy.ops.supple, name).bl_options
+def test_each_operator_can_be_undone(subtests):
+    for name in sorted(set(OPERATORS) - CHANGE_NOTHING):
+        with subtests.test(name):
+            assert {"REGISTER", "UNDO"} <= getattr(bpy.ops.supple, name).bl_options
 
 
 def test_panels_without_a_mesh():
     assert "Select a mesh" in " ".join(draw("VIEW3D_PT_supple_skin"))
     assert draw("VIEW3D_PT_supple_bake") == []
+    assert draw("VIEW3D_PT_supple_weights") == ["Select a mesh and its armature"]
+    assert draw("VIEW3D_PT_supple_handles") == []
+    assert [draw(f"VIEW3D_PT_supple_weights_{part}") for part in ("options", "edit", "check")] == [[], [], []]
+    assert draw(CORRECTIONS) == draw("VIEW3D_PT_supple_correcting") == []
 
 
 def test_panels_of_an_armature():
@@ -192,8 +199,7 @@ def test_panels_of_an_armature():
     select(armature)
     assert "supple.bind" in draw("VIEW3D_PT_supple_skin")
     assert draw("VIEW3D_PT_supple_bake") == []
-    select(obj)
-    bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE)
+    bind(obj, method="SSD")
     select(armature)
     assert "supple.unbind" in draw("VIEW3D_PT_supple_skin")
 
@@ -225,15 +231,44 @@ def test_no_key_opens_the_pie_menu():
     assert not [item for item in items if getattr(item.properties, "name", "") == "VIEW3D_MT_supple_pie"]
 
 
-@pytest.mark.parametrize("menu", sorted({menu for menu, _ in menus.PLACES}))
-def test_blenders_menus_have_them_once(menu, disabled):
-    def count() -> int:
-        drawn = getattr(bpy.types, menu)._dyn_ui_initialize()  # noqa: SLF001  nothing else gives them
-        return sum("supple" in function.__module__ for function in drawn)
+@pytest.mark.versions
+def test_blenders_menus_have_them_once(disabled):
+    def count() -> dict[str, int]:
+        drawn = {menu: getattr(bpy.types, menu)._dyn_ui_initialize() for menu, _ in menus.PLACES}  # noqa: SLF001
+        return {menu: sum("supple" in one.__module__ for one in functions) for menu, functions in drawn.items()}
 
-    assert count() == 0
+    assert set(count().values()) == {0}
     addon_utils.enable(checkout.MODULE, default_set=True)
-    assert count() == 1
+    assert set(count().values()) == {1}
+
+
+def test_what_can_not_be_changed_is_disabled():
+    obj, armature = add_tube()
+    bone = armature.data.bones[1]
+    bind(obj)
+    disabled: list[str] = []
+    assert "evaluate" in draw("VIEW3D_PT_supple_skin", disabled)
+    shown = draw("BONE_PT_supple", disabled, bone=bone)
+    assert shown == ["has_sharpness", "sharpness", "has_twist", "twist", "spread_twist"]
+    assert disabled == ["sharpness", "twist"]
+    disabled.clear()
+    bone.supple.has_twist = True
+    bpy.ops.object.mode_set(mode="EDIT")
+    draw("VIEW3D_PT_supple_skin", disabled)
+    draw("BONE_PT_supple", disabled, bone=bone)
+    assert disabled == ["evaluate", "sharpness"]
+
+
+@pytest.mark.versions
+def test_properties_of_choices_have_the_limits_of_methods(subtests):
+    obj, _ = add_tube()
+    for method in METHODS.values():
+        store = store_of(settings_of(obj), method).bl_rna.properties
+        for choice in (choice for choice in method.choices if not choice.items):
+            with subtests.test(method=method.key, choice=choice.name):
+                prop = store[choice.property_name]
+                assert prop.hard_min == pytest.approx(choice.lowest)
+                assert (prop.hard_max == pytest.approx(choice.highest)) == (choice.highest < UNLIMITED)
 
 
 def test_panels_before_bind():
@@ -249,13 +284,14 @@ def test_panels_before_bind():
     assert draw("VIEW3D_PT_supple_bake") == []
 
 
-def test_panels_of_a_bound_object():
+@pytest.mark.versions
+@pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
+def test_panels_of_a_bound_object(evaluator):
     obj, _ = add_tube()
-    select(obj)
-    bpy.ops.supple.bind(method="DLBNT", evaluate=EVALUATE)
+    bind(obj, method="DLBNT")
     shown = ["method", METHODS["DLBNT"].tooltip, "order", "bulge_limit", "contact", "twist", "evaluate"]
     shown += ["linear_group", "supple.bind", "supple.unbind", "supple.flip"]
-    if EVALUATE == "NODES":
+    if evaluator == "NODES":
         shown.append("supple.make_independent")
     shown.append(EXPORTERS)
     assert draw("VIEW3D_PT_supple_skin") == shown
@@ -266,7 +302,7 @@ def test_panels_of_a_bound_object():
     assert draw("VIEW3D_PT_supple_skin") == [*shown, "Something is wrong"]
     settings_of(obj).bake = "PC2"
     assert draw("VIEW3D_PT_supple_bake")[-2:] == ["Deformed by: Point Cache", "supple.clear_bake"]
-    bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE)
+    bind(obj, method="SSD")
     assert EXPORTERS not in draw("VIEW3D_PT_supple_skin"), "exporters see what is shown"
 
 
@@ -285,13 +321,6 @@ WEIGHT_TOOLS = [
     "supple.weights_limit", "supple.weights_prune", "supple.weights_mirror", "supple.weights_transfer",
     "supple.weights_clean",
 ]  # fmt: skip
-WEIGHT_PARTS = ("options", "edit", "check")
-
-
-def test_weight_panels_without_a_mesh():
-    assert draw("VIEW3D_PT_supple_weights") == ["Select a mesh and its armature"]
-    assert draw("VIEW3D_PT_supple_handles") == []
-    assert [draw(f"VIEW3D_PT_supple_weights_{part}") for part in WEIGHT_PARTS] == [[], [], []]
 
 
 def test_weight_panels_of_a_mesh():
@@ -317,11 +346,7 @@ def test_weight_panels_of_a_mesh():
     assert "This is so." not in draw("VIEW3D_PT_supple_weights")
 
 
-CORRECTIONS = "VIEW3D_PT_supple_corrections"
-
-
 def test_the_panel_of_corrections():
-    assert draw(CORRECTIONS) == draw("VIEW3D_PT_supple_correcting") == []
     obj, armature = add_tube()
     begins = ["supple.correct_pose"] * 3
     makes = ["supple.corrections_from"] * 2

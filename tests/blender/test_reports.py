@@ -6,9 +6,10 @@ import bpy
 import pytest
 
 from panels import draw
-from scenes import EVALUATE, add_tube, add_twin, bind, select
+from scenes import add_tube, add_twin, bind, select
 from supple.settings.objects import settings_of
 from supple.settings.reports import ParticleReport, particle_reports
+from supple.ui.character import describe_mesh
 from supple.ui.reports import wrap
 
 
@@ -16,30 +17,31 @@ def each_is_one(piece: str) -> float:
     return float(len(piece))
 
 
-@pytest.mark.parametrize(
-    ("text", "lines"),
-    [
-        ("one two three", ["one two", "three"]),
-        ("one two\none two\nthree", ["one two", "three"]),
-        ("incomprehensible to me", ["incomprehensible", "to me"]),
-        ("頂点グループがありません。", ["頂点グループがあ", "りません。"]),
-        ("'Tube'に頂点。頂点", ["'Tube'に頂", "点。頂点"]),
-        ("頂点頂点頂点頂点。頂点", ["頂点頂点頂点頂", "点。頂点"]),
-        ("モデルの「Tube」を", ["モデルの", "「Tube」を"]),
-        ("", []),
-    ],
-)
-def test_lines_fit_and_none_is_twice(text, lines):
-    assert wrap(text, 8.0, each_is_one) == lines
+WRAPPED = {
+    "one two three": ["one two", "three"],
+    "one two\none two\nthree": ["one two", "three"],
+    "incomprehensible to me": ["incomprehensible", "to me"],
+    "頂点グループがありません。": ["頂点グループがあ", "りません。"],
+    "'Tube'に頂点。頂点": ["'Tube'に頂", "点。頂点"],
+    "頂点頂点頂点頂点。頂点": ["頂点頂点頂点頂", "点。頂点"],
+    "モデルの「Tube」を": ["モデルの", "「Tube」を"],
+    "": [],
+}
+
+
+def test_lines_fit_and_none_is_twice(subtests):
+    for text, lines in WRAPPED.items():
+        with subtests.test(text):
+            assert wrap(text, 8.0, each_is_one) == lines
 
 
 def shown(panel: str) -> list[str]:
     return draw(f"VIEW3D_PT_supple_{panel}")
 
 
+@pytest.mark.usefixtures("built_groups")
 def test_the_refusal_of_bind_is_closed_and_comes_again():
-    obj, _ = add_tube()
-    groups = [group.name for group in obj.vertex_groups]
+    obj, _ = add_tube(rings=9, sides=6)
     obj.vertex_groups.clear()
     select(obj)
     for _ in range(2):
@@ -55,18 +57,26 @@ def test_the_refusal_of_bind_is_closed_and_comes_again():
         assert bpy.ops.supple.close_report(owner=obj.name, kind="message") == {"FINISHED"}
         assert text not in shown("skin")
         assert "supple.remedy" not in shown("skin")
-    assert groups
+
+
+def test_the_refusal_in_edit_mode_offers_to_leave_it():
+    obj, _ = add_tube()
+    select(obj)
+    bpy.ops.object.mode_set(mode="EDIT")
+    with pytest.raises(RuntimeError, match="is in Edit Mode: leave it first"):
+        bpy.ops.supple.bind(whole=True)
+    assert settings_of(obj).remedy == "OBJECT_MODE"
 
 
 def test_what_is_wrong_with_a_bound_mesh_can_not_be_closed():
     obj, _ = add_tube()
-    bind(obj, evaluate=EVALUATE)
+    bind(obj)
     settings_of(obj).message = "Something is wrong"
     assert "supple.close_report" not in shown("skin")
 
 
 def test_why_not_nodes_is_closed_until_bind():
-    obj, armature = add_tube()
+    obj, _ = add_tube()
     obj.modifiers[0].use_bone_envelopes = True
     select(obj)
     bpy.ops.supple.bind()
@@ -78,7 +88,6 @@ def test_why_not_nodes_is_closed_until_bind():
     settings_of(obj).evaluate = "NODES"
     bpy.context.view_layer.update()
     assert problem in shown("skin")
-    assert armature
 
 
 @pytest.mark.parametrize(("kind", "panel"), [("weights_report", "weights"), ("pattern_message", "patterns")])
@@ -95,7 +104,7 @@ def test_stored_reports_are_closed(kind, panel):
 
 def test_reports_that_are_not_stored_are_closed():
     obj, _ = add_tube()
-    bind(obj, method="DLBNT", evaluate=EVALUATE)
+    bind(obj, method="DLBNT")
     select(obj)
     bpy.ops.supple.measure()
     assert "supple.close_report" in shown("measure")
@@ -113,8 +122,9 @@ def test_a_report_on_nothing():
         bpy.ops.supple.close_report(owner="Nobody", kind="message")
 
 
+@pytest.mark.usefixtures("built_groups")
 def test_an_independent_mesh_says_what_its_modifier_is():
-    obj, armature = add_tube()
+    obj, _ = add_tube()
     twin = add_twin(obj)
     for one in (obj, twin):
         bind(one, method="DLBNT", evaluate="NODES")
@@ -122,10 +132,7 @@ def test_an_independent_mesh_says_what_its_modifier_is():
     assert bpy.ops.supple.make_independent() == {"FINISHED"}
     text = next(text for text in shown("skin") if "on its own" in text)
     assert text.startswith("Modifier 'Supple' deforms 'Tube' on its own, by DQ with Stretch")
-    module = __import__("supple.ui.character", fromlist=["describe_mesh"])
-    assert module.describe_mesh(bpy.context, obj) == "independent"
+    assert describe_mesh(bpy.context, obj) == "independent"
     select(twin)
-    bpy.context.view_layer.objects.active = twin
     bpy.ops.supple.bind(whole=True)
     assert not [text for text in shown("skin") if "on its own" in text]
-    assert armature

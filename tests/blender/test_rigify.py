@@ -6,9 +6,11 @@ import pytest
 from scenes_corrections import correct, key_value
 
 from benchmarks.generated import open_rigify
-from scenes import EVALUATE, armature_modifier, distance, evaluated_points, select
+from scenes import armature_modifier, bind, distance, evaluated_points
 from supple.bridge.armatures import read_skeleton
+from supple.deformers.anatomy.presets import LEFT, MIDDLE
 from supple.settings.objects import settings_of
+from supple.tasks.rig_presets import find_rig_of
 
 TOLERANCE = 1e-5
 
@@ -95,43 +97,52 @@ def test_joint_hierarchy(rigify_file):
         assert parents[f"DEF-lip.T.{side}.001"] == f"DEF-lip.T.{side}"
 
 
-@pytest.mark.parametrize("amount", [0.0, 0.5, 1.0])
-def test_ssd_is_the_armature_modifier(rigify_file, amount):
+def test_rig_preset(rigify_file):
+    """The deforming bones are found."""
+    _, armature = open_rig(rigify_file)
+    rig = find_rig_of(armature)
+    assert rig is not None
+    assert rig.preset.key == "rigify"
+    assert rig.bones["spine", MIDDLE] == ("DEF-spine.001", "DEF-spine.002", "DEF-spine.003")
+    assert rig.drivers["forearm", LEFT] == ("DEF-forearm.L",)
+    assert all(armature.data.bones[name].use_deform for bones in rig.bones.values() for name in bones)
+    assert rig.bones["head", MIDDLE] == ("DEF-spine.006",)
+
+
+def test_ssd_is_the_armature_modifier(evaluator, rigify_file):
     obj, rig = open_rig(rigify_file)
-    pose(rig, amount)
-    expected = evaluated_points(obj)
-    select(obj)
-    bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE)
-    assert distance(expected, evaluated_points(obj)) <= TOLERANCE
-    pose(rig, 0.7 * amount)
-    moved = evaluated_points(obj)
-    bpy.ops.supple.unbind()
-    assert distance(evaluated_points(obj), moved) <= TOLERANCE
-    if amount:
-        assert distance(expected, moved) > 1e-3
+    for amount in (0.0, 0.5, 1.0):
+        pose(rig, amount)
+        expected = evaluated_points(obj)
+        bind(obj, method="SSD")
+        assert distance(expected, evaluated_points(obj)) <= TOLERANCE
+        pose(rig, 0.7 * amount)
+        moved = evaluated_points(obj)
+        bpy.ops.supple.unbind()
+        assert distance(evaluated_points(obj), moved) <= TOLERANCE
+        if amount:
+            assert distance(expected, moved) > 1e-3
 
 
-@pytest.mark.parametrize("method", ["DLB", "DLBNT"])
-def test_gentle_pose_is_near_preserve_volume(rigify_file, method):
+def test_gentle_pose_is_near_preserve_volume(evaluator, rigify_file):
     """Rigify stretches its bones, so the poses are not rigid: alike, not equal."""
     obj, rig = open_rig(rigify_file)
     pose(rig, 0.4)
     armature_modifier(obj).use_deform_preserve_volume = True
     expected = evaluated_points(obj)
-    select(obj)
-    bpy.ops.supple.bind(method=method, evaluate=EVALUATE)
-    points = evaluated_points(obj)
-    assert np.isfinite(points).all()
-    print(method, distance(expected, points))
-    assert distance(expected, points) <= 5e-3
+    for method in ("DLB", "DLBNT"):
+        bind(obj, method=method)
+        points = evaluated_points(obj)
+        assert np.isfinite(points).all()
+        assert distance(expected, points) <= 5e-3
+        assert not np.array_equal(expected, points)
 
 
 @pytest.mark.parametrize("method", ["SSD", "DLBNT"])
 def test_an_elbow_is_corrected(rigify_file, method):
     """What is sculpted at an elbow comes in by the bone that bends there, though deforming bones follow controls."""
     obj, rig = open_rig(rigify_file)
-    select(obj)
-    bpy.ops.supple.bind(method=method, evaluate=EVALUATE)
+    bind(obj, method=method)
     pose(rig, 0.0)
     rest = evaluated_points(obj)
     pose(rig, 0.8)

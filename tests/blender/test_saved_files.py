@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
+import runpy
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import SimpleNamespace
 
 import bpy
 import numpy as np
@@ -18,6 +18,7 @@ from scenes import (
     distance,
     evaluated_points,
     rest_points,
+    save,
     select,
     skinned_meshes,
     supple_modifier,
@@ -47,16 +48,8 @@ CHARACTERS = {
 }
 
 
-def load_maker() -> ModuleType:
-    """The script that has saved the files, for how it describes settings."""
-    spec = importlib.util.spec_from_file_location("save_files", FOLDER / "save_files.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["save_files"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-maker = load_maker()
+maker = SimpleNamespace(**runpy.run_path(str(FOLDER / "save_files.py")))
+"""The script that has saved the files, for how it describes settings."""
 
 
 @pytest.fixture(params=FILES)
@@ -105,62 +98,70 @@ def assert_stored_values(stored: object, present: object, path: str) -> None:
         assert present == stored, path
 
 
-def test_settings_are_those_that_were_saved(opened):
-    stored = json.loads((FOLDER / f"{opened}.json").read_text())
-    assert stored["settings"].keys() == CHARACTERS[opened]
-    for name, values in stored["settings"].items():
-        settings = settings_of(bpy.data.objects[name])
-        assert settings.is_bound
-        assert_stored_values(values, maker.describe(settings), name)
-    assert stored["weights"]["limit"] == 4
-    assert_stored_values(stored["weights"], maker.describe(bpy.context.scene.supple_weights), "scene")
+@pytest.mark.versions
+def test_characters_are_as_they_were(opened, tmp_path, capfd, subtests):
+    with subtests.test("settings"):
+        stored = json.loads((FOLDER / f"{opened}.json").read_text())
+        assert stored["settings"].keys() == CHARACTERS[opened]
+        for name, values in stored["settings"].items():
+            settings = settings_of(bpy.data.objects[name])
+            assert settings.is_bound
+            assert_stored_values(values, maker.describe(settings), name)
+        assert stored["weights"]["limit"] == 4
+        assert_stored_values(stored["weights"], maker.describe(bpy.context.scene.supple_weights), "scene")
+    with subtests.test("points"):
+        assert_as_stored(opened)
+        for name in CHARACTERS[opened]:
+            obj = bpy.data.objects[name]
+            assert supple_modifier(obj).show_viewport == (name != "Baked")
+            assert not armature_modifier(obj).show_viewport
+    with subtests.test("node groups are in no menu"):
+        groups = [group for group in bpy.data.node_groups if "supple_version" in group or "supple_patterns" in group]
+        assert groups
+        assert not [group.name for group in groups if not group.name.startswith(".")]
+        assert not [group.name for group in groups if getattr(group, "is_modifier", False)]
+    if opened == "nodes":
+        with subtests.test("nodes are replaced"):
+            assert_nodes_are_replaced(capfd)
+    with subtests.test("saved and opened again"):
+        save(tmp_path / "again.blend")
+        bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "again.blend"))
+        assert_as_stored(opened)
 
 
-def test_characters_are_deformed_as_they_were(opened):
-    assert_as_stored(opened)
-    for name in CHARACTERS[opened]:
-        obj = bpy.data.objects[name]
-        assert supple_modifier(obj).show_viewport == (name != "Baked")
-        assert not armature_modifier(obj).show_viewport
-
-
-@pytest.mark.skipif(bpy.app.version < (5, 2, 0), reason="saved by 5.2")
-def test_nodes_of_an_earlier_version_are_replaced(capfd):
-    bpy.ops.wm.open_mainfile(filepath=str(FOLDER / "nodes.blend"))
-    assert_as_stored("nodes")
+def assert_nodes_are_replaced(capfd: pytest.CaptureFixture[str]) -> None:
     sys.stdout.flush()
     output = capfd.readouterr()
-    printed = output.out
     assert "Traceback" not in output.err
     for name in CHARACTERS["nodes"]:
         obj = bpy.data.objects[name]
-        assert printed.count(f"'{name}' was bound by another version of Supple; its nodes are now of this one") == 1
+        told = f"'{name}' was bound by another version of Supple; its nodes are now of this one"
+        assert output.out.count(told) == 1
         joints = read_input(supple_modifier(obj), JOINTS_INPUT)
         assert find_posing(joints) == armature_modifier(obj).object
         assert not [attribute for attribute in obj.data.attributes.keys() if attribute.startswith(FORMER_PREFIXES)]
 
 
-def test_bound_anew_characters_are_where_they_were(opened):
-    for obj in skinned_meshes():
-        if settings_of(obj).bake == "NONE":
-            select(obj)
-            bpy.ops.supple.bind(method=settings_of(obj).method, evaluate=settings_of(obj).evaluate)
-    assert_as_stored(opened)
+def test_characters_go_on(opened, subtests):
+    with subtests.test("bound anew"):
+        for obj in skinned_meshes():
+            if settings_of(obj).bake == "NONE":
+                select(obj)
+                bpy.ops.supple.bind(method=settings_of(obj).method, evaluate=settings_of(obj).evaluate)
+        assert_as_stored(opened)
+    with subtests.test("another method"):
+        obj = bpy.data.objects["SSD" if opened == "python" else "Mixed"]
+        bpy.context.scene.frame_set(maker.FRAMES[0])
+        before = evaluated_points(obj)
+        settings_of(obj).method = "DLB"
+        bpy.context.view_layer.update()
+        after = evaluated_points(obj)
+        assert np.abs(after - before).max() > 1e-3 * diagonal(before)
+        if opened == "python":
+            assert distance(evaluated_points(bpy.data.objects["DLB"]), after) <= TOLERANCE
 
 
-def test_a_file_saved_again_opens_as_the_first_did(opened, tmp_path):
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "again.blend"))
-    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "again.blend"))
-    assert_as_stored(opened)
-
-
-def test_node_groups_are_in_no_menu(opened):
-    groups = [group for group in bpy.data.node_groups if "supple_version" in group or "supple_patterns" in group]
-    assert groups
-    assert not [group.name for group in groups if not group.name.startswith(".")]
-    assert not [group.name for group in groups if getattr(group, "is_modifier", False)]
-
-
+@pytest.mark.versions
 def test_unbind_gives_characters_back(opened):
     select(*skinned_meshes())
     take_away()
@@ -177,18 +178,7 @@ def test_unbind_gives_characters_back(opened):
         assert obj.data.shape_keys is None or obj.name == "Face"
 
 
-def test_a_change_of_method_is_followed(opened):
-    obj = bpy.data.objects["SSD" if opened == "python" else "Mixed"]
-    bpy.context.scene.frame_set(maker.FRAMES[0])
-    before = evaluated_points(obj)
-    settings_of(obj).method = "DLB"
-    bpy.context.view_layer.update()
-    after = evaluated_points(obj)
-    assert np.abs(after - before).max() > 1e-3 * diagonal(before)
-    if opened == "python":
-        assert distance(evaluated_points(bpy.data.objects["DLB"]), after) <= TOLERANCE
-
-
+@pytest.mark.versions
 def test_patterns_go_on_following_their_bones():
     bpy.ops.wm.open_mainfile(filepath=str(FOLDER / "python.blend"))
     bulge, folds = bpy.data.objects["Bulge"], bpy.data.objects["Folds"]

@@ -23,12 +23,13 @@ from scenes import (
 from supple.settings.objects import settings_of
 from supple.tasks.stack import find_bound_objects, find_supple_modifier
 
-pytestmark = pytest.mark.usefixtures("silent_handlers")
+pytestmark = [pytest.mark.versions, pytest.mark.usefixtures("silent_handlers")]
+EVALUATED = pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
 
 
-@pytest.mark.parametrize("method", ["SSD", "DLBNT"])
-def test_saved_and_opened_again(tmp_path, method):
-    obj, armature, _ = bound_tube(method)
+@EVALUATED
+def test_saved_and_opened_again(tmp_path):
+    obj, armature, _ = bound_tube("DLBNT")
     animate(armature)
     bpy.context.scene.frame_set(10)
     shape = evaluated_points(obj)
@@ -66,51 +67,54 @@ def test_opened_in_another_frame_than_saved(tmp_path):
 WITHOUT_SUPPLE = """
 import json, sys
 import bpy
-import numpy as np
-bpy.ops.wm.open_mainfile(filepath=sys.argv[1])
 assert not hasattr(bpy.types.Object, "supple")
-shapes = []
-for frame in (1, 10, 15):
-    bpy.context.scene.frame_set(frame)
-    both = []
-    for name in ("Tube", "Twin"):
-        mesh = bpy.data.objects[name].evaluated_get(bpy.context.evaluated_depsgraph_get()).data
-        both.append([list(vertex.co) for vertex in mesh.vertices])
-    shapes.append(both)
-shown = [[m.type, m.show_viewport, m.show_render] for m in bpy.data.objects["Tube"].modifiers]
-with open(sys.argv[2], "w") as file:
-    json.dump({"shapes": shapes, "shown": shown}, file)
+found = {}
+for path in sys.argv[2:]:
+    bpy.ops.wm.open_mainfile(filepath=path)
+    shapes = []
+    for frame in (1, 10, 15):
+        bpy.context.scene.frame_set(frame)
+        depsgraph = bpy.context.evaluated_depsgraph_get()
+        meshes = [bpy.data.objects[name].evaluated_get(depsgraph).data for name in ("Tube", "Twin")]
+        shapes.append([[list(vertex.co) for vertex in mesh.vertices] for mesh in meshes])
+    shown = [[m.type, m.show_viewport, m.show_render] for m in bpy.data.objects["Tube"].modifiers]
+    found[path] = {"shapes": shapes, "shown": shown}
+with open(sys.argv[1], "w") as file:
+    json.dump(found, file)
 """
 
 
-@pytest.mark.python_only("nodes deform without Supple")
-@pytest.mark.parametrize("how", ["save", "save a copy", "save twice"])
-def test_a_saved_file_follows_the_armature_modifier_without_supple(tmp_path, how):
+def test_a_saved_file_follows_the_armature_modifier_without_supple(tmp_path, subtests):
     obj, armature, _ = bound_tube("DLBNT")
     armature_modifier(obj).name = "Skin"
     find_supple_modifier(obj).show_render = False
     animate(armature)
     bpy.context.scene.frame_set(10)
     toggles = [(modifier.show_viewport, modifier.show_render) for modifier in obj.modifiers]
-    shape, path, result = evaluated_points(obj), tmp_path / "bound.blend", tmp_path / "shapes.json"
-    bpy.ops.wm.save_as_mainfile(filepath=str(path), copy=how == "save a copy")
-    if how == "save twice":
-        bpy.ops.wm.save_mainfile()
-    assert [(modifier.show_viewport, modifier.show_render) for modifier in obj.modifiers] == toggles
-    update()
-    assert np.array_equal(evaluated_points(obj), shape), "the session goes on with Supple"
+    shape, result = evaluated_points(obj), tmp_path / "shapes.json"
+    for how in ("save a copy", "save", "save twice"):
+        with subtests.test(how):
+            bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / f"{how}.blend"), copy=how == "save a copy")
+            if how == "save twice":
+                bpy.ops.wm.save_mainfile()
+            assert [(modifier.show_viewport, modifier.show_render) for modifier in obj.modifiers] == toggles
+            update()
+            assert np.array_equal(evaluated_points(obj), shape), "the session goes on with Supple"
     bpy.context.scene.frame_set(15)
     assert distance(shape, evaluated_points(obj)) > 0.01
 
-    command = [sys.executable, "-c", WITHOUT_SUPPLE, str(path), str(result)]
+    command = [sys.executable, "-c", WITHOUT_SUPPLE, str(result), *map(str, sorted(tmp_path.glob("*.blend")))]
     run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert (run.returncode, without_blenders_own(run.stderr)) == (0, "")
-    found = json.loads(result.read_text())
-    assert found["shown"] == [["NODES", False, False], ["ARMATURE", True, False]]
-    shapes = np.array(found["shapes"], np.float32)
-    for own, expected in shapes:
-        assert np.array_equal(own, expected)
-    assert distance(shapes[0, 0], shapes[1, 0]) > 0.1
+    saved = json.loads(result.read_text())
+    assert len(saved) == 3
+    for path, found in saved.items():
+        with subtests.test(f"opened: {path}"):
+            assert found["shown"] == [["NODES", False, False], ["ARMATURE", True, False]]
+            shapes = np.array(found["shapes"], np.float32)
+            for own, expected in shapes:
+                assert np.array_equal(own, expected)
+            assert distance(shapes[0, 0], shapes[1, 0]) > 0.1
 
 
 def test_a_save_that_fails_leaves_supple_on(tmp_path):
@@ -123,6 +127,7 @@ def test_a_save_that_fails_leaves_supple_on(tmp_path):
     assert_follows(obj, twin)
 
 
+@EVALUATED
 @pytest.mark.parametrize("already", [False, True], ids=["into an empty file", "beside another bound object"])
 def test_appended_into_another_file(tmp_path, already):
     bound_tube("SSD")

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from itertools import product
 from math import radians
-from typing import Any
 
 import bpy
 import numpy as np
 import pytest
-from scenes_methods import choose
+from scenes_methods import choose, without_limits
+from scenes_nodes import assert_alike, bind_both
 
 from scenes import (
     add_tube,
     add_twin,
     bind,
+    clear,
     distance,
     evaluated_points,
     rest_points,
@@ -29,8 +30,8 @@ from supple.settings.objects import settings_of
 
 pytestmark = [pytest.mark.usefixtures("silent_handlers", "built_groups")]
 KEYS = ("mmd_sdef_c", "mmd_sdef_r0", "mmd_sdef_r1")
-PLAIN = replace(METHODS["CENTERS"].params(), bulge_limit=0.0, contact=0.0)
-BOTH = pytest.mark.parametrize("evaluate", ["PYTHON", "NODES"])
+DEFAULT = METHODS["CENTERS"].params()
+PLAIN = without_limits(DEFAULT)
 JOINT = np.array((0.0, 1.5, 0.0))
 
 
@@ -77,8 +78,8 @@ def has(vertex: bpy.types.MeshVertex, group: int) -> bool:
     return any(entry.group == group for entry in vertex.groups)
 
 
-def bind_by(obj: bpy.types.Object, evaluate: str, params: Any = PLAIN) -> None:
-    choose(obj, "CENTERS", params)
+def bind_by(obj: bpy.types.Object, evaluate: str) -> None:
+    choose(obj, "CENTERS", PLAIN)
     bind(obj, method="CENTERS", evaluate=evaluate)
 
 
@@ -110,42 +111,40 @@ def skin_slowly(obj: bpy.types.Object, armature: bpy.types.Object, bones: list[s
     return is_sdef, result
 
 
-@BOTH
-@pytest.mark.parametrize("reverse", [False, True], ids=["first bone first", "second bone first"])
-def test_against_the_formula(evaluate: str, reverse: bool) -> None:
-    obj, armature = add_model(reverse)
-    bind_by(obj, evaluate)
-    update()
-    assert settings_of(obj).message == ""
-    np.testing.assert_allclose(evaluated_points(obj), rest_points(obj), rtol=0, atol=1e-5)
-    pose(armature)
-    bones = ["bone.1", "bone.0"] if reverse else ["bone.0", "bone.1"]
-    is_sdef, expected = skin_slowly(obj, armature, bones)
-    assert 0.3 < is_sdef.mean() < 0.8
-    np.testing.assert_allclose(evaluated_points(obj)[is_sdef], expected[is_sdef], rtol=0, atol=2e-5)
-    other = skin_slowly(obj, armature, bones[::-1])[1][is_sdef]
-    assert np.abs(other - expected[is_sdef]).max() > 0.01
-    keys = obj.data.shape_keys.key_blocks
-    assert [keys[name].value for name in KEYS] == [0.0, 0.0, 0.0]
+@pytest.mark.versions
+def test_against_the_formula(evaluator: str, subtests: pytest.Subtests) -> None:
+    for reverse in (False, True):
+        with subtests.test(reverse=reverse):
+            clear()
+            obj, armature = add_model(reverse)
+            bind_by(obj, evaluator)
+            update()
+            assert settings_of(obj).message == ""
+            np.testing.assert_allclose(evaluated_points(obj), rest_points(obj), rtol=0, atol=1e-5)
+            pose(armature)
+            bones = ["bone.1", "bone.0"] if reverse else ["bone.0", "bone.1"]
+            is_sdef, expected = skin_slowly(obj, armature, bones)
+            assert 0.3 < is_sdef.mean() < 0.8
+            np.testing.assert_allclose(evaluated_points(obj)[is_sdef], expected[is_sdef], rtol=0, atol=2e-5)
+            other = skin_slowly(obj, armature, bones[::-1])[1][is_sdef]
+            assert np.abs(other - expected[is_sdef]).max() > 0.01
+            keys = obj.data.shape_keys.key_blocks
+            assert [keys[name].value for name in KEYS] == [0.0, 0.0, 0.0]
 
 
-@pytest.mark.parametrize("params", [PLAIN, METHODS["CENTERS"].params()], ids=["plain", "with limits"])
-@pytest.mark.parametrize("twist", ["OFF", "3", "SPREAD"])
-def test_both_evaluations_agree(twist: str, params: Any) -> None:
-    obj, armature = add_model()
-    if twist == "SPREAD":
-        armature.data.bones["bone.1"].supple.spread_twist = "ON"
-    else:
-        settings_of(obj).twist = twist
-    twin = add_twin(obj)
-    bind_by(obj, "NODES", params)
-    bind_by(twin, "PYTHON", params)
-    assert read_input(supple_modifier(obj), "SDEF")
-    pose(armature)
-    for scale in ((1.0, 1.0, 1.0), (1.2, 0.8, 1.1), (-1.0, 1.1, 1.0)):
-        turn(armature, "bone.1", (0.3, 0.8, 0.2), scale)
-        assert distance(evaluated_points(twin), evaluated_points(obj)) <= 1e-5
-        assert [settings_of(one).message for one in (obj, twin)] == ["", ""]
+def test_both_evaluations_agree(subtests: pytest.Subtests) -> None:
+    for twist, params in product(("OFF", "3", "SPREAD"), (PLAIN, DEFAULT)):
+        clear()
+        obj, armature = add_model()
+        if twist == "SPREAD":
+            armature.data.bones["bone.1"].supple.spread_twist = "ON"
+        twin = bind_both(obj, "CENTERS", params, twist="AUTO" if twist == "SPREAD" else twist)
+        assert read_input(supple_modifier(obj), "SDEF")
+        pose(armature)
+        for scale in ((1.0, 1.0, 1.0), (1.2, 0.8, 1.1), (-1.0, 1.1, 1.0)):
+            with subtests.test(twist=twist, params=params, scale=scale):
+                turn(armature, "bone.1", (0.3, 0.8, 0.2), scale)
+                assert_alike(obj, twin)
 
 
 def test_in_another_space_and_with_modifiers_above() -> None:
@@ -154,11 +153,9 @@ def test_in_another_space_and_with_modifiers_above() -> None:
     cast = obj.modifiers.new("Round", "CAST")
     cast.factor = 0.2
     obj.modifiers.move(1, 0)
-    twin = add_twin(obj)
-    bind_by(obj, "NODES")
-    bind_by(twin, "PYTHON")
+    twin = bind_both(obj, "CENTERS", PLAIN)
     pose(armature)
-    assert distance(evaluated_points(twin), evaluated_points(obj)) <= 1e-5
+    assert_alike(obj, twin)
 
 
 def test_among_vertices_of_many_bones() -> None:
@@ -172,23 +169,20 @@ def test_among_vertices_of_many_bones() -> None:
         for column in np.argsort(weights[vertex])[:-2]:
             obj.vertex_groups[column].remove([int(vertex)])
     add_keys(obj, np.ones(len(many), bool))
-    twin = add_twin(obj)
-    bind_by(obj, "NODES")
-    bind_by(twin, "PYTHON")
+    twin = bind_both(obj, "CENTERS", PLAIN)
     for bone in range(6):
         turn(armature, f"bone.{bone}", (0.4, 0.2 * bone, 0.1))
+    assert_alike(obj, twin)
     points = evaluated_points(obj)
-    assert distance(evaluated_points(twin), points) <= 1e-5
     is_sdef, expected = skin_slowly(obj, armature, ["bone.2", "bone.3"])
     is_sdef &= ~many
     assert is_sdef.sum() > 30
     np.testing.assert_allclose(points[is_sdef], expected[is_sdef], rtol=0, atol=2e-5)
 
 
-@BOTH
-def test_keys_may_be_moved_and_deleted(evaluate: str) -> None:
+def test_keys_may_be_moved_and_deleted(evaluator: str) -> None:
     obj, armature = add_model()
-    bind_by(obj, evaluate)
+    bind_by(obj, evaluator)
     pose(armature)
     before = evaluated_points(obj)
     key = obj.data.shape_keys.key_blocks["mmd_sdef_c"]
@@ -203,19 +197,13 @@ def test_keys_may_be_moved_and_deleted(evaluate: str) -> None:
     for name in KEYS:
         obj.shape_key_remove(obj.data.shape_keys.key_blocks[name])
     update()
-    twin = add_twin_without(obj)
+    twin = add_twin(obj)
+    select(twin)
+    bpy.ops.supple.unbind()
     bind_by(twin, "PYTHON")
     update()
     assert distance(evaluated_points(twin), evaluated_points(obj)) <= 1e-5
     assert settings_of(obj).message == ""
-
-
-def add_twin_without(obj: bpy.types.Object) -> bpy.types.Object:
-    """A copy, unbound."""
-    twin = add_twin(obj)
-    select(twin)
-    bpy.ops.supple.unbind()
-    return twin
 
 
 def test_what_has_no_sdef_costs_nothing() -> None:
@@ -225,16 +213,16 @@ def test_what_has_no_sdef_costs_nothing() -> None:
     assert not any(name.startswith("supple_sdef") for name in obj.data.attributes.keys())
 
 
-@pytest.mark.parametrize("method", ["SSD", "DLBNT"])
-def test_other_methods_do_not_look_at_it(method: str) -> None:
+def test_other_methods_do_not_look_at_it() -> None:
     obj, armature = add_model()
     plain = add_twin(obj)
     plain.shape_key_clear()
-    for one in (obj, plain):
-        bind(one, method=method, evaluate="NODES")
-    assert not read_input(supple_modifier(obj), "SDEF")
-    pose(armature)
-    assert distance(evaluated_points(plain), evaluated_points(obj)) <= 1e-6
+    for method in ("SSD", "DLBNT"):
+        for one in (obj, plain):
+            bind(one, method=method, evaluate="NODES")
+        assert not read_input(supple_modifier(obj), "SDEF")
+        pose(armature)
+        assert distance(evaluated_points(plain), evaluated_points(obj)) <= 1e-6
 
 
 def test_unbind_leaves_the_keys() -> None:
@@ -263,10 +251,9 @@ def test_a_subdivision_above_goes_without_the_second_part() -> None:
     assert settings_of(obj).message == ""
 
 
-@BOTH
-def test_points_that_are_no_numbers_are_refused(evaluate: str) -> None:
+def test_points_that_are_no_numbers_are_refused(evaluator: str) -> None:
     obj, _ = add_model()
     obj.data.shape_keys.key_blocks["mmd_sdef_r1"].data[7].co[1] = float("nan")
     choose(obj, "CENTERS", PLAIN)
     with pytest.raises(RuntimeError, match="mmd_sdef_c"):
-        bind(obj, method="CENTERS", evaluate=evaluate)
+        bind(obj, method="CENTERS", evaluate=evaluator)

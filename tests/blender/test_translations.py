@@ -9,7 +9,7 @@ import bpy
 import pytest
 
 from panels import draw
-from scenes import EVALUATE, add_tube, bind, select
+from scenes import add_tube, bind, select
 from supple import translations
 from supple.settings.objects import settings_of
 from supple.translations import read_phrases, translate
@@ -33,30 +33,30 @@ def japanese(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(translations, "is_active", lambda: True)
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("Particles", "パーティクル"),
-        ("Particles.", "パーティクル。"),
-        ("Unknown", "Unknown"),
-        ("", ""),
-        ("Bound Tube by Particles", "Tubeをパーティクルでバインドしました"),
-        ("'Particles' has no weight", "「Particles」にウェイトがありません"),
-        ("Close it. It leaks", "閉じてください。漏れています"),
-        ("Only 3 fit. Close it. It leaks.", "3個だけ入ります。閉じてください。漏れています。"),
-        ("Unknown thing. Only 3 fit.", "Unknown thing. 3個だけ入ります。"),
-        ("Only 3 fit\nUnknown", "3個だけ入ります\nUnknown"),
-        ("Only 3 fit; Only 4 fit", "3個だけ入ります; 4個だけ入ります"),
-        (
-            "Bound A by Particles: A: 9 particles, 50 % of the skin is solid. Only 3 fit.",
-            "Aをパーティクルでバインドしました: A: パーティクル 9個, スキンの50 %がソリッド。3個だけ入ります。",
-        ),
-        ("Bound A, B by Particles", "A, Bをパーティクルでバインドしました"),
-        ("Bound {0} by {1}", "{0}を{1}でバインドしました"),
-    ],
-)
-def test_a_text_is_found_with_its_values(text, found):
-    assert Phrases(TABLE).translate(text) == found
+FOUND = {
+    "Particles": "パーティクル",
+    "Particles.": "パーティクル。",
+    "Unknown": "Unknown",
+    "": "",
+    "Bound Tube by Particles": "Tubeをパーティクルでバインドしました",
+    "'Particles' has no weight": "「Particles」にウェイトがありません",
+    "Close it. It leaks": "閉じてください。漏れています",
+    "Only 3 fit. Close it. It leaks.": "3個だけ入ります。閉じてください。漏れています。",
+    "Unknown thing. Only 3 fit.": "Unknown thing. 3個だけ入ります。",
+    "Only 3 fit\nUnknown": "3個だけ入ります\nUnknown",
+    "Only 3 fit; Only 4 fit": "3個だけ入ります; 4個だけ入ります",
+    "Bound A by Particles: A: 9 particles, 50 % of the skin is solid. Only 3 fit.": (
+        "Aをパーティクルでバインドしました: A: パーティクル 9個, スキンの50 %がソリッド。3個だけ入ります。"
+    ),
+    "Bound A, B by Particles": "A, Bをパーティクルでバインドしました",
+    "Bound {0} by {1}": "{0}を{1}でバインドしました",
+}
+
+
+def test_a_text_is_found_with_its_values(subtests):
+    for text, found in FOUND.items():
+        with subtests.test(text):
+            assert Phrases(TABLE).translate(text) == found
 
 
 def test_nothing_is_translated_in_another_language():
@@ -66,8 +66,7 @@ def test_nothing_is_translated_in_another_language():
 
 def test_operators_report_in_japanese(japanese, capsys):
     obj, _ = add_tube()
-    select(obj)
-    bpy.ops.supple.bind(method="DLBNT", evaluate=EVALUATE)
+    bind(obj, method="DLBNT")
     assert "TubeをDQ ストレッチでバインドしました" in capsys.readouterr().out
     obj.vertex_groups.clear()
     with pytest.raises(RuntimeError, match="「Tube」に頂点グループがありません: "):
@@ -81,17 +80,20 @@ PANELS = [name for name in dir(bpy.types) if "_PT_supple" in name and name != "B
 ENGLISH = re.compile(r"[A-Za-z]{3,} [A-Za-z]{2,}")
 
 
-@pytest.mark.parametrize("state", ["nothing", "free", "bound", "refused", "independent", "patterned", "weighted"])
+STATES = ("nothing", "free", "bound", "by nodes", "refused", "independent", "patterned", "weighted")
+
+
+@pytest.mark.parametrize("state", STATES)
 def test_no_panel_says_an_english_sentence(state, japanese):
     obj, _ = add_tube(rings=24, sides=16)
     if state == "nothing":
         obj.select_set(False)
         bpy.context.view_layer.objects.active = None
-    if state in ("bound", "independent", "weighted"):
-        bind(obj, evaluate="NODES" if state == "independent" else EVALUATE)
+    if state in ("bound", "by nodes", "independent", "weighted"):
+        bind(obj, evaluate="NODES" if state in ("by nodes", "independent") else "PYTHON")
     if state != "nothing":
         select(obj)
-    if state == "bound":
+    if state in ("bound", "by nodes"):
         bpy.ops.supple.measure()
     if state == "refused":
         obj.vertex_groups.clear()

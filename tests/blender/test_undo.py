@@ -6,9 +6,10 @@ import pytest
 from scenes_twins import assert_tube_follows, bend, bound_tube
 
 from scenes import (
-    EVALUATE,
     add_tube,
     add_twin,
+    bind,
+    edit_bones,
     evaluated_points,
     push,
     redo,
@@ -20,9 +21,11 @@ from scenes import (
 )
 from supple.settings.objects import settings_of
 
-pytestmark = pytest.mark.usefixtures("silent_handlers")
+pytestmark = [pytest.mark.versions, pytest.mark.usefixtures("silent_handlers")]
+EVALUATED = pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
 
 
+@EVALUATED
 def test_undo_and_redo_of_poses():
     _, armature, _ = bound_tube()
     push("bind")
@@ -45,16 +48,18 @@ def test_undo_and_redo_of_poses():
     assert_tube_follows()
 
 
-def test_undo_of_bind_and_of_unbind():
+def test_undo_of_bind_and_of_unbind(evaluator):
     obj, armature = add_tube()
-    twin = add_twin(obj)
-    twin.name = "Twin"
-    bend(armature, 60)
+    add_twin(obj).name = "Twin"
+    bend(armature, 40)
     push("built")
     before = snapshot(obj)
-    select(obj)
-    bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE)
+    bind(obj, method="SSD")
     push("bind")
+    bend(armature, 90)
+    push("pose")
+    undo()
+    assert_tube_follows()
     undo()
     obj = bpy.data.objects["Tube"]
     assert not settings_of(obj).is_bound
@@ -63,8 +68,10 @@ def test_undo_of_bind_and_of_unbind():
     redo()
     assert settings_of(bpy.data.objects["Tube"]).is_bound
     assert_tube_follows()
-    bend(bpy.data.objects["Rig"], 90)
-    push("pose")
+    redo()
+    assert_tube_follows()
+    bend(bpy.data.objects["Rig"], 120)
+    push("other pose")
     assert_tube_follows()
     select(bpy.data.objects["Tube"])
     bpy.ops.supple.unbind()
@@ -72,33 +79,11 @@ def test_undo_of_bind_and_of_unbind():
     assert_tube_follows()
     undo()
     assert settings_of(bpy.data.objects["Tube"]).is_bound
-    bend(bpy.data.objects["Rig"], 120)
+    bend(bpy.data.objects["Rig"], 150)
     assert_tube_follows()
 
 
-def test_bind_pose_undo_undo_redo_redo():
-    obj, armature = add_tube()
-    add_twin(obj).name = "Twin"
-    bend(armature, 40)
-    push("built")
-    select(obj)
-    bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE)
-    push("bind")
-    bend(armature, 90)
-    push("pose")
-    undo()
-    assert_tube_follows()
-    undo()
-    assert not settings_of(bpy.data.objects["Tube"]).is_bound
-    assert_tube_follows()
-    redo()
-    assert_tube_follows()
-    redo()
-    assert_tube_follows()
-    bend(bpy.data.objects["Rig"], 120)
-    assert_tube_follows()
-
-
+@EVALUATED
 @pytest.mark.parametrize("segments", [1, 3])
 def test_undo_of_a_method(segments):
     obj, armature, _ = bound_tube()
@@ -139,35 +124,33 @@ def change_size() -> None:
         bpy.ops.mesh.select_all(action="SELECT")
         bpy.ops.mesh.subdivide()
         bpy.ops.object.mode_set(mode="OBJECT")
-    bpy.ops.supple.bind(method="SSD", evaluate=EVALUATE)
+    bind(bpy.data.objects["Tube"], method="SSD")
 
 
 def change_bones() -> None:
-    armature = bpy.data.objects["Rig"]
-    select(armature)
-    bpy.ops.object.mode_set(mode="EDIT")
-    armature.data.edit_bones["bone.1"].tail = (0.2, 2.1, 0.1)
-    bpy.ops.object.mode_set(mode="OBJECT")
+    edit_bones(bpy.data.objects["Rig"], lambda bones: setattr(bones["bone.1"], "tail", (0.2, 2.1, 0.1)))
 
 
 def rename_bone() -> None:
     bpy.data.objects["Rig"].data.bones["bone.2"].name = "hand"
 
 
-@pytest.mark.parametrize("change", [change_weights, change_shape, change_size, change_bones, rename_bone])
-def test_undo_of_what_a_binding_depends_on(change):
-    _, armature, _ = bound_tube()
-    bend(armature, 80)
-    push("before")
-    change()
-    update()
-    push("after")
-    assert_tube_follows()
-    undo()
-    assert_tube_follows()
-    bend(bpy.data.objects["Rig"], 50)
-    assert_tube_follows()
-    redo()
-    assert_tube_follows()
-    undo()
-    assert_tube_follows()
+@EVALUATED
+def test_undo_of_what_a_binding_depends_on(subtests):
+    bound_tube()
+    for change in (change_weights, change_shape, change_size, change_bones, rename_bone):
+        bend(bpy.data.objects["Rig"], 80)
+        with subtests.test(change.__name__):
+            push("before")
+            change()
+            update()
+            push("after")
+            assert_tube_follows()
+            undo()
+            assert_tube_follows()
+            bend(bpy.data.objects["Rig"], 50)
+            assert_tube_follows()
+            redo()
+            assert_tube_follows()
+            undo()
+            assert_tube_follows()

@@ -1,10 +1,12 @@
 """Meshes on one armature: its pose is read once for all, and those whose bones did not move are left alone."""
 
+from collections.abc import Callable
+
 import bpy
 import numpy as np
 import pytest
 
-from scenes import add_face_key, add_tube, bind, evaluated_points, push, redo, turn, undo, update
+from scenes import add_face_key, add_tube, bind, evaluated_points, push, redo, reset, turn, undo, update
 from supple.bridge import carriers
 from supple.deformers.algebra import polar
 from supple.deformers.skinning import dlbnt
@@ -65,45 +67,45 @@ def assert_fresh() -> None:
         np.testing.assert_array_equal(evaluated_points(part), points)
 
 
-@pytest.mark.parametrize("change", ["pose", "frame"])
-def test_three_meshes_on_one_armature_share_its_pose(change, monkeypatch):
+def test_three_meshes_on_one_armature_share_its_pose(monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests):
     *_, armature = add_parts()
-    counts = {"read": 0, "split": 0}
+    counts = {}
 
-    def count(name, function):
+    def count(name: str, function: Callable) -> Callable:
         def counting(*arguments):
             counts[name] += 1
             return function(*arguments)
 
         return counting
 
-    for name in ("rotation_euler", "scale"):
-        armature.pose.bones["bone.1"].keyframe_insert(name, frame=1)
-    turn(armature, "bone.1", (1, 0, 0), (1, 2, 1))
-    for name in ("rotation_euler", "scale"):
-        armature.pose.bones["bone.1"].keyframe_insert(name, frame=10)
+    for frame, pitch, stretch in ((1, 0.0, 1.0), (10, 1.0, 2.0)):
+        turn(armature, "bone.1", (pitch, 0, 0), (1, stretch, 1))
+        for name in ("rotation_euler", "scale"):
+            armature.pose.bones["bone.1"].keyframe_insert(name, frame=frame)
     bpy.context.scene.frame_set(2)
-    monkeypatch.setattr(poses, "read_pose", count("read", poses.read_pose))
-    monkeypatch.setattr(dlbnt, "decompose_polar", count("split", polar.decompose_polar))
-    if change == "pose":
-        pose(armature, 2, 0.5)
-    else:
-        bpy.context.scene.frame_set(5)
-    assert counts == {"read": 1, "split": 1}
-    assert_fresh()
+    for change in (lambda: pose(armature, 2, 0.5), lambda: bpy.context.scene.frame_set(5)):
+        with subtests.test(), monkeypatch.context() as patch:
+            counts |= {"read": 0, "split": 0}
+            patch.setattr(poses, "read_pose", count("read", poses.read_pose))
+            patch.setattr(dlbnt, "decompose_polar", count("split", polar.decompose_polar))
+            change()
+            assert counts == {"read": 1, "split": 1}
+            assert_fresh()
 
 
-@pytest.mark.parametrize("method", ["SSD", "DLB", "DLBNT"])
-def test_meshes_whose_bones_stay_are_not_written(method, written):
-    *_, armature = add_parts(method)
-    written.clear()
-    pose(armature, BONES - 1, 0.8)
-    assert sorted(written) == ["Supple Last", "Supple Tube"]
-    assert_fresh()
-    written.clear()
-    pose(armature, 0, 0.6)
-    assert sorted(written) == ["Supple First", "Supple Last", "Supple Tube"]
-    assert_fresh()
+def test_meshes_whose_bones_stay_are_not_written(written: list[str], subtests: pytest.Subtests):
+    for method in ("SSD", "DLB", "DLBNT"):
+        with subtests.test(method):
+            reset()
+            *_, armature = add_parts(method)
+            written.clear()
+            pose(armature, BONES - 1, 0.8)
+            assert sorted(written) == ["Supple Last", "Supple Tube"]
+            assert_fresh()
+            written.clear()
+            pose(armature, 0, 0.6)
+            assert sorted(written) == ["Supple First", "Supple Last", "Supple Tube"]
+            assert_fresh()
 
 
 def test_a_pose_and_back_is_written_twice(written):

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import test_overlay
 from mathutils import Matrix
+from scenes_weights import select_bones, weights_of
 
 from scenes import add_tube, evaluated_points, select, turn
 from supple.bridge.shown_weights import read_shown_groups, read_shown_shape
-from supple.bridge.weights import read_weights
 from supple.tasks.chosen_bones import find_chosen_bones
 from supple.viewport import weights as weight_overlay
 from supple.viewport.drawing import color_joints
@@ -38,38 +38,18 @@ def update(obj: bpy.types.Object, *chosen: str) -> None:
     weight_overlay.update_drawn(obj, bpy.context.evaluated_depsgraph_get(), list(chosen), Compiled())
 
 
-def show() -> None:
-    bpy.context.window_manager.supple_show_weights = True
-
-
-def pose(armature: bpy.types.Object, *names: str) -> None:
-    """Go to Pose Mode with these bones selected."""
-    select(armature)
-    bpy.ops.object.mode_set(mode="POSE")
-    for bone in armature.pose.bones:
-        (bone if hasattr(bone, "select") else bone.bone).select = bone.name in names
-
-
-@pytest.mark.parametrize("chosen", [["bone.1"], ["bone.0", "bone.2"], []])
-def test_values_are_sums_of_the_chosen_bones(batches: list[dict], chosen: list[str]):
+@pytest.mark.versions
+def test_values_are_sums_of_the_chosen_bones_and_colors_mix(batches: list[dict]):
     obj, _ = add_tube()
     obj.vertex_groups.new(name="mask").add([0, 1], 1.0, "REPLACE")  # moves nothing
     for group in list(obj.vertex_groups)[:3]:
         group.remove([0, 5])
-    update(obj, *chosen)
-    expected = read_weights(obj, chosen).sum(axis=1)
-    expected[[0, 5]] = UNWEIGHTED
-    np.testing.assert_allclose(batches[0]["value"], expected, atol=1e-6)
-
-
-def test_bones_have_colors_that_mix(batches: list[dict]):
-    obj, _ = add_tube()
-    update(obj)
-    tints = batches[0]["color"]
-    assert tints.shape == (len(obj.data.vertices), 3)
-    names = ["bone.0", "bone.1", "bone.2"]
-    own = color_joints(np.arange(3))
-    np.testing.assert_allclose(tints, read_weights(obj, names) @ own, atol=1e-5)
+    for chosen in (["bone.1"], ["bone.0", "bone.2"], []):
+        update(obj, *chosen)
+        expected = weights_of(obj, chosen).sum(axis=1)
+        expected[[0, 5]] = UNWEIGHTED
+        np.testing.assert_allclose(batches[-1]["value"], expected, atol=1e-6)
+        np.testing.assert_allclose(batches[-1]["color"], weights_of(obj) @ color_joints(np.arange(3)), atol=1e-5)
 
 
 def test_a_pose_is_followed_without_reading_weights(batches: list[dict], monkeypatch: pytest.MonkeyPatch):
@@ -96,13 +76,13 @@ def test_a_pose_is_followed_without_reading_weights(batches: list[dict], monkeyp
 
 def test_another_choice_is_another_color(batches: list[dict]):
     obj, _ = add_tube()
-    update(obj, "bone.1")
-    update(obj, "bone.2")
-    assert (batches[0]["value"] != batches[1]["value"]).any()
-    update(obj, "bone.2")
-    assert len(batches) == 2
+    for chosen in ("bone.1", "bone.2", "bone.2"):
+        update(obj, chosen)
+    first, second = batches
+    assert (first["value"] != second["value"]).any()
 
 
+@pytest.mark.versions
 def test_vertices_that_modifiers_add_have_weights_too(batches: list[dict]):
     obj, armature = add_tube()
     obj.modifiers.new("Subdivision", "SUBSURF").levels = 1
@@ -111,18 +91,21 @@ def test_vertices_that_modifiers_add_have_weights_too(batches: list[dict]):
     count = len(obj.data.vertices)
     assert len(batches[0]["value"]) > 3 * count
     assert batches[0]["value"].min() >= 0
-    np.testing.assert_allclose(batches[0]["value"][:count], read_weights(obj, ["bone.1"])[:, 0], atol=0.2)
+    np.testing.assert_allclose(batches[0]["value"][:count], weights_of(obj, ["bone.1"])[:, 0], atol=0.2)
     shape = read_shown_shape(obj, bpy.context.evaluated_depsgraph_get())
     np.testing.assert_allclose(np.linalg.norm(shape.normals, axis=1), 1.0, atol=1e-4)
 
 
+@pytest.mark.versions
 def test_meshes_of_the_active_object_are_shown():
     obj, armature = add_tube()
     other, _ = add_tube()
     assert weight_overlay.find_shown(bpy.context) == []
-    show()
+    bpy.context.window_manager.supple_show_weights = True
     assert weight_overlay.find_shown(bpy.context) == [other]
-    pose(armature, "bone.1")
+    select(armature)
+    bpy.ops.object.mode_set(mode="POSE")
+    select_bones(armature, "bone.1")
     assert weight_overlay.find_shown(bpy.context) == [obj]
     assert find_chosen_bones(bpy.context.active_object) == ["bone.1"]
     bpy.ops.object.mode_set(mode="OBJECT")
@@ -139,7 +122,7 @@ def test_meshes_of_the_active_object_are_shown():
 
 def test_the_cache_goes_with_the_overlay(batches: list[dict]):
     obj, _ = add_tube()
-    show()
+    bpy.context.window_manager.supple_show_weights = True
     update(obj, "bone.1")
     weight_overlay.draw()
     assert list(weight_overlay.cache) == [obj.session_uid]
@@ -175,14 +158,13 @@ def test_unregister_removes_the_handler(monkeypatch: pytest.MonkeyPatch):
     weight_overlay.register()
 
 
-@pytest.mark.parametrize("by_bone", [False, True])
-def test_weights_go_from_blue_through_green_to_red(picture: Callable, by_bone: bool):
-    corners = np.array([(-2, -1, 0), (2, -1, 0), (2, 1, 0), (-2, 1, 0)], np.float32)
+def draw_square(values: list[float], color: tuple, by_bone: bool = False, hidden: bool | None = None) -> Callable:
+    """Draw a square of four values at its corners, in front of one that is drawn by the other way if it is told."""
     attributes = {
-        "pos": corners,
+        "pos": np.array([(-2, -1, 0), (2, -1, 0), (2, 1, 0), (-2, 1, 0)], np.float32),
         "normal": np.tile(np.float32((0, 0, 1)), (4, 1)),
-        "value": np.array([0.1, 1.0, 1.0, 0.1], np.float32),
-        "color": np.tile(np.float32((0, 1, 0)), (4, 1)),
+        "value": np.array(values, np.float32),
+        "color": np.tile(np.float32(color), (4, 1)),
     }
 
     def draw() -> None:
@@ -191,31 +173,24 @@ def test_weights_go_from_blue_through_green_to_red(picture: Callable, by_bone: b
         gpu.state.depth_test_set("LESS_EQUAL")
         gpu.state.depth_mask_set(True)
         weight_overlay.draw_colored(batch, shader, by_bone)
-        gpu.matrix.multiply_matrix(Matrix.Translation((0.0, 0.0, -1.0)))
-        weight_overlay.draw_colored(batch, shader, not by_bone)  # behind: hidden
+        if hidden is not None:
+            gpu.matrix.multiply_matrix(Matrix.Translation((0.0, 0.0, -1.0)))
+            weight_overlay.draw_colored(batch, shader, hidden)
 
-    pixels = picture(draw)
-    row = pixels[test_overlay.SIZE // 2]
-    strongest = row.argmax(axis=1)[[2, test_overlay.SIZE * 4 // 9, -3]].tolist()
-    assert strongest == ([1, 1, 1] if by_bone else [2, 1, 0])
-    assert not pixels[2].any()
+    return draw
+
+
+def test_weights_go_from_blue_through_green_to_red(picture: Callable):
+    for by_bone in (False, True):
+        pixels = picture(draw_square([0.1, 1.0, 1.0, 0.1], (0, 1, 0), by_bone, hidden=not by_bone))
+        row = pixels[test_overlay.SIZE // 2]
+        strongest = row.argmax(axis=1)[[2, test_overlay.SIZE * 4 // 9, -3]].tolist()
+        assert strongest == ([1, 1, 1] if by_bone else [2, 1, 0])
+        assert not pixels[2].any()
 
 
 def test_unweighted_skin_is_striped(picture: Callable):
-    corners = np.array([(-2, -2, 0), (2, -2, 0), (2, 2, 0), (-2, 2, 0)], np.float32)
-    attributes = {
-        "pos": corners,
-        "normal": np.tile(np.float32((0, 0, 1)), (4, 1)),
-        "value": np.full(4, UNWEIGHTED, np.float32),
-        "color": np.zeros((4, 3), np.float32),
-    }
-
-    def draw() -> None:
-        shader = weight_overlay.make_shader()
-        batch = weight_overlay.batch_for_shader(shader, "TRIS", attributes, indices=[(0, 1, 2), (0, 2, 3)])
-        weight_overlay.draw_colored(batch, shader, False)
-
-    pixels = picture(draw)
+    pixels = picture(draw_square([UNWEIGHTED] * 4, (0, 0, 0)))
     assert (pixels[..., 1] < 0.01).all()
-    bright = pixels[..., 0] > 0.3
+    bright = pixels[test_overlay.SIZE // 3 : test_overlay.SIZE * 2 // 3, :, 0] > 0.3
     assert 0.3 < bright.mean() < 0.7

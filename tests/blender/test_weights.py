@@ -12,6 +12,7 @@ from scenes_weights import (
     BONES,
     COARSE_AND_FEW,
     add_bare_tube,
+    assert_closed,
     assert_whole,
     auto,
     find_first_copies,
@@ -20,11 +21,7 @@ from scenes_weights import (
     weights_of,
 )
 
-from scenes import (
-    add_twin,
-    rest_points,
-    select,
-)
+from scenes import add_twin, rest_points, select
 from supple.deformers import SkinningError
 from supple.deformers.automatic_weights import METHODS
 from supple.operators.computing import CanceledError, Computation
@@ -42,17 +39,19 @@ def set_weight(obj: bpy.types.Object, name: str, value: float, vertices: list[in
 # What is written
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_each_method_weights_every_vertex(method):
+@pytest.mark.versions
+def test_each_method_weights_every_vertex(subtests):
     obj, _ = add_bare_tube()
-    assert auto(method=method) == {"FINISHED"}
-    assert_whole(obj)
-    found = weights_of(obj)
     y = rest_points(obj)[:, 1]
-    assert (found[y < 0.3].argmax(axis=1) == 0).all()
-    assert (found[abs(y - 1.5) < 0.3].argmax(axis=1) == 1).all()
-    assert (found[y > 2.7].argmax(axis=1) == 2).all()
-    assert np.abs(found[abs(y - 1.0) < 0.01, :2] - 0.5).max() < 0.2
+    for method in METHODS:
+        with subtests.test(method):
+            obj.vertex_groups.clear()
+            assert auto(method=method) == {"FINISHED"}
+            assert_whole(obj)
+            found = weights_of(obj)
+            for bone, near in enumerate((y < 0.3, abs(y - 1.5) < 0.3, y > 2.7)):
+                assert (found[near].argmax(axis=1) == bone).all()
+            assert np.abs(found[abs(y - 1.0) < 0.01, :2] - 0.5).max() < 0.2
 
 
 def test_the_operator_does_what_the_task_does():
@@ -100,22 +99,25 @@ def test_unweighted_leaves_vertices_with_weights_alone():
     assert weights_of(obj)[40:, 1].max() > 0.8
 
 
-@pytest.mark.parametrize("locked", (False, True))
-def test_unweighted_copies_take_the_weights_at_their_place(locked):
+def test_unweighted_copies_take_the_weights_at_their_place(subtests):
     obj, _ = add_bare_tube()
     split_all_edges(obj)
-    first = find_first_copies(obj)
-    set_weight(obj, "bone.2", 1.0, np.unique(first)[:52].tolist())
-    obj.vertex_groups["bone.2"].lock_weight = locked
-    before = weights_of(obj)
-    auto(mode="UNWEIGHTED")
-    if locked:
-        assert (weights_of(obj)[:, 2] == before[:, 2]).all()
-    else:
-        assert (weights_of(obj) == weights_of(obj)[first]).all()
-        assert_whole(obj)
+    weighted = np.unique(find_first_copies(obj))[:52].tolist()
+    for locked in (False, True):
+        with subtests.test(locked=locked):
+            obj.vertex_groups.clear()
+            set_weight(obj, "bone.2", 1.0, weighted)
+            obj.vertex_groups["bone.2"].lock_weight = locked
+            before = weights_of(obj)
+            auto(mode="UNWEIGHTED")
+            if locked:
+                assert (weights_of(obj)[:, 2] == before[:, 2]).all()
+            else:
+                assert_closed(obj)
+                assert_whole(obj)
 
 
+@pytest.mark.versions
 def test_only_selected_bones_are_written():
     obj, armature = add_bare_tube()
     for name in BONES:
@@ -132,16 +134,6 @@ def test_only_selected_bones_are_written():
 
 def test_locked_groups_are_not_touched():
     obj, _ = add_bare_tube()
-    set_weight(obj, "bone.2", 0.25)
-    obj.vertex_groups["bone.2"].lock_weight = True
-    auto()
-    assert (weights_of(obj)[:, 2] == 0.25).all()
-    assert_whole(obj)
-    assert "Locked groups of 'Tube' were left as they are: bone.2." in settings_of(obj).weights_report
-
-
-def test_what_locked_groups_of_one_part_leave_short_is_told():
-    obj, _ = add_bare_tube()
     twin = add_twin(obj)
     set_weight(obj, "bone.2", 0.25)
     obj.vertex_groups["bone.2"].lock_weight = True
@@ -151,18 +143,19 @@ def test_what_locked_groups_of_one_part_leave_short_is_told():
     assert_whole(twin)
     assert weights_of(twin)[:, 2].max() > 0.9
     assert re.search(r"\d+ vertices do not sum to 1, for locked groups: unlock", settings_of(obj).weights_report)
-
-
-@pytest.mark.parametrize("limit", (1, 2))
-def test_the_limit_holds(limit):
-    obj, _ = add_bare_tube()
-    auto(limit=limit)
-    assert (weights_of(obj) > 0).sum(axis=1).max() == limit
+    select(obj)
+    auto()
+    assert (weights_of(obj)[:, 2] == 0.25).all()
     assert_whole(obj)
+    assert "Locked groups of 'Tube' were left as they are: bone.2." in settings_of(obj).weights_report
 
 
-def test_small_weights_are_left_out():
+def test_the_limit_holds_and_small_weights_are_left_out():
     obj, _ = add_bare_tube()
+    for limit in (1, 2):
+        auto(limit=limit)
+        assert (weights_of(obj) > 0).sum(axis=1).max() == limit
+        assert_whole(obj)
     auto(prune=0.2)
     found = weights_of(obj)
     assert found[found > 0].min() >= 0.2
@@ -186,8 +179,7 @@ def test_what_is_computed_in_a_thread_is_the_same():
     assert np.abs(weights_of(obj) - result.weights).max() < 1e-6
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_computing_can_be_canceled(method):
+def test_computing_can_be_canceled(subtests):
     obj, _ = add_bare_tube()
 
     class StopError(Exception):
@@ -197,9 +189,11 @@ def test_computing_can_be_canceled(method):
         if done > 0.3:
             raise StopError
 
-    with pytest.raises(StopError):
-        assign_weights([obj], Options(method=method, choices=COARSE_AND_FEW), progress=stop)
-    assert not obj.vertex_groups
+    for method in METHODS:
+        with subtests.test(method):
+            with pytest.raises(StopError):
+                assign_weights([obj], Options(method=method, choices=COARSE_AND_FEW), progress=stop)
+            assert not obj.vertex_groups
 
 
 def test_a_computation_stops_when_told():

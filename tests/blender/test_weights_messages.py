@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 
 import bpy
 import pytest
-from scenes_weights import BONES, COARSE_AND_FEW, add_bare_tube, assert_whole, auto, empty, select_bones, weights_of
-
-from scenes import (
-    add_twin,
-    armature_modifier,
-    reset,
-    select,
-    snapshot,
+from scenes_weights import (
+    BONES,
+    COARSE_AND_FEW,
+    add_bare_tube,
+    add_bone,
+    assert_whole,
+    auto,
+    link_to_scene,
+    select_bones,
+    weights_of,
 )
+
+from scenes import add_twin, armature_modifier, reset, save, select, snapshot
 from supple.settings.objects import settings_of
 from supple.tasks.weights import automatic as weights
 from supple.tasks.weights.automatic import Options, assign_weights
@@ -27,11 +30,7 @@ from supple.tasks.weights.reports import Report
 
 def test_the_report_tells_of_vertices_and_bones():
     obj, armature = add_bare_tube()
-    select(armature)
-    bpy.ops.object.mode_set(mode="EDIT")
-    root = armature.data.edit_bones.new("root")
-    root.head, root.tail = (0, -2, 0), (0, -2, 1)
-    bpy.ops.object.mode_set(mode="OBJECT")
+    add_bone(armature, "root", (0, -2, 0), (0, -2, 1))
     select(obj)
     (report,) = assign_weights([obj], Options(choices=COARSE_AND_FEW))
     assert report.parts == (("Tube", 104, 104),)
@@ -69,11 +68,7 @@ def test_what_is_told_of_many_meshes_is_summed_up():
 def test_bones_that_are_left_nothing_are_told_of():
     """A short bone across a joint of longer ones is nowhere stronger than both."""
     obj, armature = add_bare_tube()
-    select(armature)
-    bpy.ops.object.mode_set(mode="EDIT")
-    bone = armature.data.edit_bones.new("short")
-    bone.head, bone.tail = (0, 0.95, 0), (0, 1.05, 0)
-    bpy.ops.object.mode_set(mode="OBJECT")
+    add_bone(armature, "short", (0, 0.95, 0), (0, 1.05, 0))
     assert assign_weights([obj], Options(choices=COARSE_AND_FEW))[0].reasons == {}
     (report,) = assign_weights([obj], Options(choices=COARSE_AND_FEW, prune=0.5))
     assert report.reasons == {"short": weights.TOO_SMALL}
@@ -82,12 +77,7 @@ def test_bones_that_are_left_nothing_are_told_of():
 
 def test_bones_without_length_are_told_of():
     obj, armature = add_bare_tube()
-    armature.scale = obj.scale = (1, 1, 1)
-    select(armature)
-    bpy.ops.object.mode_set(mode="EDIT")
-    bone = armature.data.edit_bones.new("point")
-    bone.head, bone.tail = (0, 1.5, 0), (0, 1.5 + 2e-6, 0)
-    bpy.ops.object.mode_set(mode="OBJECT")
+    add_bone(armature, "point", (0, 1.5, 0), (0, 1.5 + 2e-6, 0))
     select(obj)
     auto()
     assert_whole(obj, [*BONES, "point"])
@@ -96,64 +86,52 @@ def test_bones_without_length_are_told_of():
 # What is refused
 
 
-def remove_faces(obj, armature):
-    obj.data.clear_geometry()
-    obj.data.from_pydata([(0, 0, 0), (0, 1, 0)], [], [])
+def spoil(how: str, obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    match how:
+        case "no faces":
+            obj.data.clear_geometry()
+            obj.data.from_pydata([(0, 0, 0), (0, 1, 0)], [], [])
+        case "empty":
+            obj.data.clear_geometry()
+        case "no deforming bone":
+            for bone in armature.data.bones:
+                bone.use_deform = False
+        case "far away":
+            armature.location = (0, 0, 20)
+        case "flat":
+            obj.scale = (1, 0, 1)
+        case "no armature":
+            obj.modifiers.clear()
+        case "two armatures":
+            obj.modifiers.new("Other", "ARMATURE").object = link_to_scene(armature.copy())
+        case "edited bones":
+            select(armature, obj)
+            bpy.ops.object.mode_set(mode="EDIT")
+        case "no selected bone":
+            select_bones(armature)
 
 
-def switch_bones_off(obj, armature):
-    for bone in armature.data.bones:
-        bone.use_deform = False
-
-
-def move_armature_away(obj, armature):
-    armature.location = (0, 0, 20)
-
-
-def flatten(obj, armature):
-    obj.scale = (1, 0, 1)
-
-
-def remove_modifier(obj, armature):
-    obj.modifiers.clear()
-
-
-def add_other_armature(obj, armature):
-    other = armature.copy()
-    bpy.context.scene.collection.objects.link(other)
-    obj.modifiers.new("Other", "ARMATURE").object = other
-
-
-def edit_bones(obj, armature):
-    select(armature, obj)
-    bpy.ops.object.mode_set(mode="EDIT")
-
-
-def select_no_bone(obj, armature):
-    select_bones(armature)
-
-
-BAD_INPUT: dict[Callable, str] = {
-    remove_faces: "'Tube' has no faces, and so no volume: add faces, or transfer",
-    empty: "'Tube' has no faces",
-    switch_bones_off: "'Rig' has no deforming bone: turn on Deform",
-    move_armature_away: "No deforming bone of 'Rig' is in or near 'Tube': the nearest, 'bone.",
-    flatten: "'Tube' has zero scale: give it a scale other than 0",
-    remove_modifier: "No armature deforms 'Tube': select its armature too",
-    add_other_armature: "'Tube' has Armature modifiers of 2 armatures ('Rig', 'Rig.001'): disable all but one",
-    edit_bones: "'Rig' is in Edit Mode: leave it first",
-    select_no_bone: "No deforming bone of 'Rig' is selected: select some in Pose Mode",
+BAD_INPUT = {
+    "no faces": "'Tube' has no faces, and so no volume: add faces, or transfer",
+    "empty": "'Tube' has no faces",
+    "no deforming bone": "'Rig' has no deforming bone: turn on Deform",
+    "far away": "No deforming bone of 'Rig' is in or near 'Tube': the nearest, 'bone.",
+    "flat": "'Tube' has zero scale: give it a scale other than 0",
+    "no armature": "No armature deforms 'Tube': select its armature too",
+    "two armatures": "'Tube' has Armature modifiers of 2 armatures ('Rig', 'Rig.001'): disable all but one",
+    "edited bones": "'Rig' is in Edit Mode: leave it first",
+    "no selected bone": "No deforming bone of 'Rig' is selected: select some in Pose Mode",
 }
 
 
-@pytest.mark.parametrize("spoil", BAD_INPUT, ids=lambda spoil: spoil.__name__)
-def test_bad_input(spoil):
+@pytest.mark.parametrize("how", BAD_INPUT)
+def test_bad_input(how):
     obj, armature = add_bare_tube()
-    spoil(obj, armature)
+    spoil(how, obj, armature)
     bpy.context.view_layer.update()
     before = snapshot(obj)
-    with pytest.raises(RuntimeError, match=re.escape(BAD_INPUT[spoil])):
-        auto(only_selected_bones=spoil is select_no_bone)
+    with pytest.raises(RuntimeError, match=re.escape(BAD_INPUT[how])):
+        auto(only_selected_bones=how == "no selected bone")
     assert snapshot(obj) == before
     assert not weights_of(obj).any()
     assert settings_of(obj).weights_report == ""
@@ -162,42 +140,30 @@ def test_bad_input(spoil):
 def test_one_bad_mesh_keeps_all_from_being_changed():
     obj, armature = add_bare_tube()
     twin = add_twin(obj)
-    flatten(twin, armature)
+    spoil("flat", twin, armature)
     select(obj, twin)
     with pytest.raises(RuntimeError, match=r"'Tube\.001' has zero scale"):
         auto()
     assert not obj.vertex_groups
 
 
+@pytest.mark.versions
 def test_linked_meshes_are_refused(tmp_path):
     add_bare_tube()
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "library.blend"))
+    path = save(tmp_path / "library.blend")
     reset()
-    with bpy.data.libraries.load(str(tmp_path / "library.blend"), link=True) as (_, linked):
+    with bpy.data.libraries.load(str(path), link=True) as (_, linked):
         linked.objects = ["Tube", "Rig"]
-    for obj in linked.objects:
-        bpy.context.scene.collection.objects.link(obj)
-    select(bpy.data.objects["Tube"])
-    with pytest.raises(
-        RuntimeError,
-        match=r"'Tube' is linked from another file, so its weights cannot change: make it local with Object",
-    ):
-        auto()
-    assert not bpy.data.objects["Tube"].vertex_groups
-
-
-def test_a_linked_armature_serves_a_mesh_of_this_file(tmp_path):
-    add_bare_tube()
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "library.blend"))
-    reset()
-    with bpy.data.libraries.load(str(tmp_path / "library.blend"), link=True) as (_, linked):
-        linked.objects = ["Rig"]
-    rig = linked.objects[0]
-    bpy.context.scene.collection.objects.link(rig)
-    obj, own = add_bare_tube()
-    armature_modifier(obj).object = rig
-    bpy.data.objects.remove(own)
+    obj, _ = (link_to_scene(one) for one in linked.objects)
     select(obj)
+    message = r"'Tube' is linked from another file, so its weights cannot change: make it local with Object"
+    with pytest.raises(RuntimeError, match=message):
+        auto()
+    assert not obj.vertex_groups
+    own, rig = add_bare_tube()
+    armature_modifier(own).object = bpy.data.objects["Rig", str(path)]
+    bpy.data.objects.remove(rig)
+    select(own)
     auto()
-    assert_whole(obj)
-    assert settings_of(rig).weights_report == ""
+    assert_whole(own)
+    assert settings_of(armature_modifier(own).object).weights_report == ""

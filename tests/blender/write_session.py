@@ -1,10 +1,11 @@
 """A process that does all that Supple writes, where the disk is full or until it is killed.
 
-    python write_session.py full SOURCE OUTPUT POINTS [DISK]    each write on a disk that is full at POINTS points of it
-    python write_session.py go-on SOURCE OUTPUT                 all writes, over and over
+    python write_session.py full SOURCE OUTPUT WRITES POINTS [DISK]    each on a disk that is full at so many points
+    python write_session.py go-on SOURCE OUTPUT WRITES                 all, over and over
 
-SOURCE holds what `scenes_files.make_sources` has made. A full disk is a limit of how long files may get (RLIMIT_FSIZE);
-with DISK, which OUTPUT is on, a file that fills it. Prints for each write, as JSON, what is not as it must be.
+SOURCE holds what `scenes_files.make_sources` has made, WRITES are names with commas between. A full disk is a limit of
+how long files may get (RLIMIT_FSIZE); with DISK, which OUTPUT is on, a file that fills it. Prints for each write, as
+JSON, what is not as it must be.
 """
 
 from __future__ import annotations
@@ -56,6 +57,8 @@ OPERATORS = {
     "operator pattern_save": lambda folder: bpy.ops.supple.pattern_save(),
 }
 WRITES = (*COMMANDS, *OPERATORS)
+FEW = ("bake pc2", "bind compressed", "bake --part")
+"""Of each kind of file one: as a stream, by Blender, and text."""
 
 
 def forget(name: str, output: Path) -> None:
@@ -133,21 +136,21 @@ def write_on_full_disks(
 
 
 def main() -> None:
-    task, source, output = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
+    task, source, output, writes = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4].split(",")
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     checkout.enable(Path(os.environ["BLENDER_USER_RESOURCES"]) / "checkout")
     library = importlib.import_module(f"{checkout.MODULE}.tasks.patterns.library").find_folder(create=True)
     try:
         if task == "full":
-            points, disk = int(sys.argv[4]), Path(sys.argv[5]) if len(sys.argv) > 5 else None
+            points, disk = int(sys.argv[5]), Path(sys.argv[6]) if len(sys.argv) > 6 else None
             limit = (lambda size: room_for(disk, size)) if disk else files_of_at_most
-            for name in WRITES:
+            for name in writes:
                 wrong = list(write_on_full_disks(name, source, output, points, limit, library))
                 print(json.dumps({"write": name, "points": points, "wrong": wrong}), flush=True)
         else:
             bpy.ops.wm.open_mainfile(filepath=str(source / "bound.blend"))
             while True:
-                for name in COMMANDS:
+                for name in writes:
                     print(f"start {name}", flush=True)
                     run(name, source, output)
     finally:

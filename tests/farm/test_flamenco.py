@@ -79,20 +79,22 @@ GRAPHS = json.loads((HERE / "flamenco_tasks.json").read_text(encoding="utf-8"))
 folder that it makes."""
 
 
-@pytest.mark.parametrize("name", GRAPHS)
-def test_tasks(compile_jobs: Compiler, name: str) -> None:
-    (job,) = compile_jobs(GRAPHS[name]["settings"])["jobs"]
-    tasks = [
-        (
-            task["name"],
-            task["dependencies"],
-            words_of(task),
-            *(made["parameters"]["path"] for made in task["commands"][1:]),
-        )
-        for task in job["tasks"]
-    ]
-    expected = GRAPHS[name]["tasks"]
-    assert tasks == [(name, before.split(), shlex.split(words), *made) for name, before, words, *made in expected]
+def test_tasks(compile_jobs: Compiler, subtests: pytest.Subtests) -> None:
+    for name, graph in GRAPHS.items():
+        with subtests.test(name):
+            (job,) = compile_jobs(graph["settings"])["jobs"]
+            tasks = [
+                (
+                    task["name"],
+                    task["dependencies"],
+                    words_of(task),
+                    *(made["parameters"]["path"] for made in task["commands"][1:]),
+                )
+                for task in job["tasks"]
+            ]
+            assert tasks == [
+                (name, before.split(), shlex.split(words), *made) for name, before, words, *made in graph["tasks"]
+            ]
 
 
 def test_progress_of_renders_counts_their_frames(compile_jobs: Compiler) -> None:
@@ -104,50 +106,49 @@ def test_progress_of_renders_counts_their_frames(compile_jobs: Compiler) -> None
 GOOD: dict[str, Any] = {"blendfile": "/hero.blend", "output": "/farm", "frames": "1-5", "chunk_size": 2}
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"frames": ""}, "No frames are given: write it as 1-250"),
-        ({"frames": None}, "No frames are given: write it as 1-250"),
-        ({"frames": "1..5"}, "'1..5' is not a frame range: write it as 1-250"),
-        ({"frames": "1 5"}, "'1 5' is not a frame range: write it as 1-250"),
-        ({"frames": "1-5,"}, "'' is not a frame range: write it as 1-250"),
-        ({"frames": "1-5,9,4-8"}, "Frame 4 is given twice: leave it out once"),
-        ({"frames": "1-9:2,2,7"}, "Frame 7 is given twice: leave it out once"),
-        ({"frames": "5-1"}, "Frame range 5 to 1 runs backwards: choose an end that is not before the start"),
-        (
-            {"frames": "-1048575-1"},
-            "Frames -1048575 to 1 are more than Blender has: choose from -1,048,574 to 1,048,574",
-        ),
-        ({"frames": "1-1048575"}, "Frames 1 to 1048575 are more than Blender has: choose from -1,048,574"),
-        ({"frames": "1-2:1048575"}, "Frame step is 1048575: choose 1,048,574 or less"),
-        ({"chunk_size": 0}, "Chunks of 0 frames: choose 1 or more"),
-        ({"chunk_size": -3}, "Chunks of -3 frames: choose 1 or more"),
-        ({"chunk_size": 2.5}, "Chunks of 2.5 frames: choose 1 or more"),
-        ({"blendfile": ""}, "No .blend file is given: save the file and submit it again"),
-        ({"output": ""}, "No folder is given for the job: choose one that all workers can write to"),
-        ({"output": "farm"}, "'farm' is no whole path: give one that begins with a drive, a share or a variable"),
-        ({"render": True, "render_output": "frames"}, "'frames' is no whole path: give one"),
-        (
-            {"render": True, "frames": "1-9:2,4-8:2"},
-            "Frames 1-9:2 and 4-8:2 overlap, which a file that is rendered can",
-        ),
-        ({"render": True, "format": "FFMPEG"}, "The render output is a movie (FFMPEG)"),
-        ({"method": "dlbnt"}, "There is no method 'dlbnt': choose one of As Bound in the File, SSD"),
-        ({"objects": '["Body"'}, """Objects are '["Body"': write several as ["Body", "Coat"]"""),
-        ({"objects": "[1]"}, "Objects are '[1]': write each name in quotes"),
-        ({"objects": '["Body", "Body"]'}, "Object 'Body' is given twice"),
-        ({"options": "--frames 1-9"}, "Options are '--frames 1-9': choose among --order, --sharpness"),
-        ({"options": "--order --contact"}, "Options are '--order --contact': choose among --order"),
-        ({"options": "--order GH --contact"}, "Option --contact has no value: add one, or leave it out"),
-    ],
-)
-def test_wrong_settings_are_refused_before_there_is_a_task(
-    compile_jobs: Compiler, settings: dict[str, Any], message: str
-) -> None:
-    (job,) = compile_jobs({**GOOD, **settings})["jobs"]
-    assert job["error"].startswith(message)
-    assert "tasks" not in job
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"frames": ""}, "No frames are given: write it as 1-250"),
+    ({"frames": None}, "No frames are given: write it as 1-250"),
+    ({"frames": "1..5"}, "'1..5' is not a frame range: write it as 1-250"),
+    ({"frames": "1 5"}, "'1 5' is not a frame range: write it as 1-250"),
+    ({"frames": "1-5,"}, "'' is not a frame range: write it as 1-250"),
+    ({"frames": "1-5,9,4-8"}, "Frame 4 is given twice: leave it out once"),
+    ({"frames": "1-9:2,2,7"}, "Frame 7 is given twice: leave it out once"),
+    ({"frames": "5-1"}, "Frame range 5 to 1 runs backwards: choose an end that is not before the start"),
+    (
+        {"frames": "-1048575-1"},
+        "Frames -1048575 to 1 are more than Blender has: choose from -1,048,574 to 1,048,574",
+    ),
+    ({"frames": "1-1048575"}, "Frames 1 to 1048575 are more than Blender has: choose from -1,048,574"),
+    ({"frames": "1-2:1048575"}, "Frame step is 1048575: choose 1,048,574 or less"),
+    ({"chunk_size": 0}, "Chunks of 0 frames: choose 1 or more"),
+    ({"chunk_size": -3}, "Chunks of -3 frames: choose 1 or more"),
+    ({"chunk_size": 2.5}, "Chunks of 2.5 frames: choose 1 or more"),
+    ({"blendfile": ""}, "No .blend file is given: save the file and submit it again"),
+    ({"output": ""}, "No folder is given for the job: choose one that all workers can write to"),
+    ({"output": "farm"}, "'farm' is no whole path: give one that begins with a drive, a share or a variable"),
+    ({"render": True, "render_output": "frames"}, "'frames' is no whole path: give one"),
+    (
+        {"render": True, "frames": "1-9:2,4-8:2"},
+        "Frames 1-9:2 and 4-8:2 overlap, which a file that is rendered can",
+    ),
+    ({"render": True, "format": "FFMPEG"}, "The render output is a movie (FFMPEG)"),
+    ({"method": "dlbnt"}, "There is no method 'dlbnt': choose one of As Bound in the File, SSD"),
+    ({"objects": '["Body"'}, """Objects are '["Body"': write several as ["Body", "Coat"]"""),
+    ({"objects": "[1]"}, "Objects are '[1]': write each name in quotes"),
+    ({"objects": '["Body", "Body"]'}, "Object 'Body' is given twice"),
+    ({"options": "--frames 1-9"}, "Options are '--frames 1-9': choose among --order, --sharpness"),
+    ({"options": "--order --contact"}, "Options are '--order --contact': choose among --order"),
+    ({"options": "--order GH --contact"}, "Option --contact has no value: add one, or leave it out"),
+]
+
+
+def test_wrong_settings_are_refused_before_there_is_a_task(compile_jobs: Compiler, subtests: pytest.Subtests) -> None:
+    jobs = compile_jobs(*({**GOOD, **settings} for settings, _ in WRONG))["jobs"]
+    for (settings, message), job in zip(WRONG, jobs, strict=True):
+        with subtests.test(str(settings)):
+            assert job["error"].startswith(message)
+            assert "tasks" not in job
 
 
 def test_chunks_are_those_of_supple(compile_jobs: Compiler) -> None:
@@ -187,19 +188,8 @@ def _frames_of(task: dict[str, Any]) -> str:
 
 
 ALLOWED = {
-    "key",
-    "type",
-    "subtype",
-    "choices",
-    "propargs",
-    "description",
-    "label",
-    "default",
-    "eval",
-    "evalInfo",
-    "visible",
-    "required",
-    "editable",
+    *("key", "type", "subtype", "choices", "propargs", "description", "label", "default", "eval", "evalInfo"),
+    *("visible", "required", "editable"),
 }
 """What a setting can have by Flamenco's API, as of version 3.8."""
 
@@ -223,9 +213,9 @@ def test_settings_are_what_the_panel_of_flamenco_can_show(compile_jobs: Compiler
     assert by_key["blendfile"]["type"] == "string", "the add-on sets it to the packed file by this name"
 
 
-@pytest.mark.parametrize(
-    ("key", "step", "folder", "value"),
-    [
+def test_values_that_the_add_on_fills_in(compile_jobs: Compiler, subtests: pytest.Subtests) -> None:
+    evaluated = {setting["key"]: setting.get("eval") for setting in compile_jobs()["jobType"]["settings"]}
+    for key, step, folder, value in (
         ("frames", 1, "", "3-90"),
         ("frames", 4, "", "3-90:4"),
         ("output", 1, "", "/shot/hero_farm"),
@@ -233,20 +223,18 @@ def test_settings_are_what_the_panel_of_flamenco_can_show(compile_jobs: Compiler
         ("render_output", 1, "", ""),
         ("render_output", 1, "/farm", "/farm"),
         ("format", 1, "", "PNG"),
-    ],
-)
-def test_values_that_the_add_on_fills_in(compile_jobs: Compiler, key: str, step: int, folder: str, value: str) -> None:
-    (setting,) = (each for each in compile_jobs()["jobType"]["settings"] if each["key"] == key)
-    render = SimpleNamespace(image_settings=SimpleNamespace(file_format="PNG"))
-    scene = SimpleNamespace(frame_start=3, frame_end=90, frame_step=step, render=render)
-    names = {
-        "bpy": SimpleNamespace(data=SimpleNamespace(filepath="/shot/hero.blend")),
-        "C": SimpleNamespace(scene=scene),
-        "Path": Path,
-        "abspath": lambda path: Path(str(path).replace("//", "/shot/")),
-        "settings": SimpleNamespace(folder=folder, render_folder=folder),
-    }
-    assert eval(setting["eval"], {}, names) == value
+    ):
+        render = SimpleNamespace(image_settings=SimpleNamespace(file_format="PNG"))
+        scene = SimpleNamespace(frame_start=3, frame_end=90, frame_step=step, render=render)
+        names = {
+            "bpy": SimpleNamespace(data=SimpleNamespace(filepath="/shot/hero.blend")),
+            "C": SimpleNamespace(scene=scene),
+            "Path": Path,
+            "abspath": lambda path: Path(str(path).replace("//", "/shot/")),
+            "settings": SimpleNamespace(folder=folder, render_folder=folder),
+        }
+        with subtests.test(f"{key} {step} {folder}"):
+            assert eval(evaluated[key], {}, names) == value
 
 
 def test_the_add_on_asks_for_a_check_before_it_has_packed_the_file(compile_jobs: Compiler) -> None:

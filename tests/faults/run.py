@@ -8,15 +8,17 @@
 come from the tables beside this file, `by_hand.toml` and `drawn.toml`. A fault that a Blender older than the newest is
 to find says ``blender = "4.2"``: the tests marked `versions` are tried there.
 
-The tests that reach a changed line are run, quickest first, up to the first that fails; where the line runs only as
+The tests that reach a changed line are run, quick ones first, up to the first that fails; where the line runs only as
 its module is imported, those that reach most of the module. Coverage makes that seconds for each fault.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -24,7 +26,7 @@ import tempfile
 import tomllib
 import xml.etree.ElementTree
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import takewhile
@@ -38,8 +40,8 @@ ROOT = HERE.parents[1]
 NEWEST = "5.2"
 PARTS = ("unit", "blender")
 WORKERS = 2
-LIMIT = 200.0
-"""Seconds of tests, as recorded, that are tried for one fault."""
+LIMIT, MOST_TESTS = 90.0, 250
+"""Seconds of tests, as recorded, and tests that are tried for one fault."""
 
 TIMEOUT = 600
 
@@ -102,6 +104,14 @@ def record(checkout: Path, records: Path) -> None:
         subprocess.run(command, cwd=checkout, env=environment, check=False)
 
 
+def lines_of_named(source: str, lines: range) -> list[int]:
+    """Lines of the functions and classes of a module that some of its lines name, as tables do."""
+    text = "\n".join(source.splitlines()[lines.start - 1 : lines.stop - 1])
+    names = set(re.findall(r"\w+", text))
+    defined = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+    return [line for node in defined if node.name in names for line in range(node.lineno, (node.end_lineno or 0) + 1)]
+
+
 class Record:
     """What `record` has found of one part of the tests."""
 
@@ -115,20 +125,33 @@ class Record:
             self.seconds[f"{module}.py::{case.get('name')}"] += float(case.get("time", 0))
 
     def tests_of(self, file: str, lines: range) -> list[str]:
-        """Tests that reach the lines, quickest first; else those that reach most of the file."""
+        """Tests that reach the lines, in turns; else the functions that are named there; else most of the file."""
         found = self.data.contexts_by_lineno(str(self.checkout / file))
-        reached = {context for line in lines for context in found.get(line, ()) if context}
-        order = self.seconds.__getitem__
+        source = (self.checkout / file).read_text(encoding="utf-8")
+        for choice in (lines, lines_of_named(source, lines)):
+            reached = {context for line in choice for context in found.get(line, ()) if context}
+            if reached:
+                break
         if not reached:
             counts = Counter(context.rpartition("|")[0] for contexts in found.values() for context in contexts)
             counts.pop("", None)
             return [name for name, _ in counts.most_common(20)]
         names = {context.rpartition("|")[0] for context in reached}
-        return sorted((name for name in names if name.isprintable()), key=order)
+        return self.in_turns(name for name in names if name.isprintable())
+
+    def in_turns(self, tests: Iterable[str]) -> list[str]:
+        """The quickest case of each function first, the quickest of them in front; then their second cases; ..."""
+        cases: Counter[str] = Counter()
+        places = {}
+        for test in sorted(tests, key=self.seconds.__getitem__):
+            function = test.partition("[")[0]
+            cases[function] += 1
+            places[test] = cases[function], self.seconds[test]
+        return sorted(places, key=places.__getitem__)
 
     def within_limit(self, tests: list[str]) -> Iterator[str]:
         left = LIMIT
-        for test in tests:
+        for test in tests[:MOST_TESTS]:
             left -= self.seconds[test]
             yield test
             if left < 0:
@@ -181,10 +204,10 @@ def find(fault: Fault, copy: Path, records: dict[str, Record]) -> str:
 
 
 def plant_all(faults: list[Fault], checkout: Path, records: Path, results: Path) -> None:
-    """Plant each fault, two at a time in two copies; write and print what finds it."""
+    """Plant each fault, two at a time in two copies; write and print what finds it. What was found before stays."""
     recorded = {part: Record(records, part, checkout) for part in PARTS}
     copies: SimpleQueue[Path] = SimpleQueue()
-    found: dict[str, str] = {}
+    found: dict[str, str] = json.loads(results.read_text()) if results.is_file() else {}
     with tempfile.TemporaryDirectory() as folder:
         for number in range(WORKERS):
             copies.put(copy_checkout(checkout, Path(folder, str(number))))
@@ -203,7 +226,7 @@ def plant_all(faults: list[Fault], checkout: Path, records: Path, results: Path)
 
         with ThreadPoolExecutor(WORKERS) as pool:
             list(pool.map(try_one, faults))
-    results.write_text(json.dumps({fault.name: found[fault.name] for fault in faults}, indent=1) + "\n")
+            results.write_text(json.dumps(found, indent=1) + "\n")
     print(f"{sum(map(bool, found.values()))} of {len(found)} found")
 
 

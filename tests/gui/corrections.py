@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
-import subprocess
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import bpy
 import numpy as np
 from bpy_extras.view3d_utils import location_3d_to_region_2d
-from checks import press
 from mathutils import Matrix, Vector
+from window import WAIT, Window, check, part, press, press_mouse, take_picture, until, xdo
 
-import checkout
 from scenes import add_tube, bind, distance, evaluated_points, rest_points, select
 
-WAIT = 0.6
 SKIN_HEADER, PANEL_HEADER = 2.1, 4.9
 """Where headers of panels are, in rows of buttons below the top of the sidebar; the second with the first closed."""
 BEGIN_ROW, EDIT_ROW = 7.0, 16.0
@@ -25,10 +20,6 @@ MIRROR = (6.2, -0.7)
 """How far the box of Mirror is from where the mouse was when the dialog opened: to the left and up, in buttons."""
 KEEP_ROW, KEEP, DISCARD = 4.1, 0.3, 0.8
 ANGLE, RINGS = 80, 81
-
-
-def xdo(*arguments: object) -> None:
-    subprocess.run(["xdotool", *map(str, arguments)], check=True)
 
 
 def add_arms() -> tuple[bpy.types.Object, bpy.types.Object]:
@@ -53,23 +44,17 @@ def add_arms() -> tuple[bpy.types.Object, bpy.types.Object]:
 class Stage:
     """The arms, and where things are for the mouse."""
 
-    def __init__(self, window: Any) -> None:
+    def __init__(self, window: Window) -> None:
         self.window = window
-        for obj in list(bpy.data.objects):
-            bpy.data.objects.remove(obj)
-        bpy.context.view_layer.update()
+        window.clear()
         _, armature = add_arms()
-        with bpy.context.temp_override(**window.override()):
-            bpy.ops.view3d.view_axis(type="TOP")
-            bpy.ops.view3d.view_all()
-            select(armature)
-            bpy.ops.object.mode_set(mode="POSE")
+        window.look_down(armature, "POSE")
+        with window.override():
             bpy.ops.pose.select_all(action="DESELECT")
         bone = armature.data.bones["lower.L"]
         armature.data.bones.active = bone
         (bone if hasattr(bone, "select") else armature.pose.bones["lower.L"]).select = True
         window.space.shading.type = "SOLID"
-        window.space.show_region_ui = True
         bpy.ops.ed.undo_push(message="Arms")
 
     @property
@@ -80,30 +65,23 @@ class Stage:
     def armature(self) -> bpy.types.Object:
         return bpy.data.objects["Rig"]
 
+    def press(self, row: float, hint: str = "", share: float = KEEP) -> Iterator[float]:
+        """Click a button that is so many rows below the lines of a hint of the panel's."""
+        yield from self.window.click_row(row + self.count_lines(hint), share)
+
     def count_lines(self, hint: str) -> int:
-        """Lines of a hint of the panel's, in the language of the window."""
-        reports, panel = (
-            importlib.import_module(f"{checkout.MODULE}.ui.{name}") for name in ("reports", "corrections")
-        )
-        with bpy.context.temp_override(
-            window=self.window.window, area=self.window.area, region=self.window.region("UI")
-        ):
-            return len(reports.fit(bpy.context, getattr(panel, hint)))
+        return self.window.count_lines(getattr(part("ui.corrections"), hint)) if hint else 0
 
-    def press(self, row: float, share: float = KEEP) -> Iterator[float]:
-        yield from press(self.window, row, share)
-        yield 1.0
-
-    def keep(self, take: Callable[[str], None], mirror: bool) -> Iterator[float]:
+    def keep(self, mirror: bool) -> Iterator[float]:
         """Press Keep in the panel, tick Mirror in the dialog, and confirm."""
-        yield from self.press(KEEP_ROW + self.count_lines("TOOLS"))
-        take("keep")
+        yield from self.press(KEEP_ROW, "TOOLS")
+        take_picture("corrections-keep")
         if mirror:
             self.tick_mirror()
             yield WAIT
-        take("ticked")
-        xdo("key", "Return")
-        yield 1.5
+        take_picture("corrections-ticked")
+        yield from press("Return")
+        yield from until(lambda: self.tube.supple.posed_copy is None, 10.0)
 
     def stroke(self, height: float) -> Iterator[float]:
         """Sculpt over the elbow, so far above its middle, world space."""
@@ -116,80 +94,65 @@ class Stage:
         xdo("mousedown", 1)
         for x, y in pixels:
             self.window.move("WINDOW", x, y)
-            yield 0.1
-        xdo("mouseup", 1)
-        yield WAIT
+            yield WAIT
+        yield from press_mouse(False)
 
     def tick_mirror(self) -> None:
         """Click the first line of the dialog, which Blender opens around the mouse."""
         region, unit = self.window.region("UI"), 20.0 * bpy.context.preferences.system.ui_scale
         row = KEEP_ROW + self.count_lines("TOOLS") - MIRROR[1]
         self.window.move("UI", region.width * KEEP - MIRROR[0] * unit, region.height - unit * row)
-        xdo("sleep", 0.2, "mousedown", 1, "sleep", 0.1, "mouseup", 1)
+        xdo("sleep", 0.1, "mousedown", 1, "sleep", 0.05, "mouseup", 1)
 
 
-def correct_poses(
-    window: Any, check: Callable[[str, bool], None], look: Callable[[Any, str], np.ndarray]
-) -> Iterator[float]:
+def correct_poses(window: Window) -> Iterator[float]:
     """Correct a bent arm, and use what was kept."""
     stage = Stage(window)
-
-    def take(name: str) -> None:
-        look(window, f"corrections-{name}")
-
-    yield WAIT
-    window.region("UI").active_panel_category = "Supple"
-    window.area.tag_redraw()
-    yield 1.0
-    yield from stage.press(SKIN_HEADER)
-    yield from stage.press(PANEL_HEADER)
+    yield from window.open_tab()
+    yield from window.press_header(SKIN_HEADER, PANEL_HEADER)
     window.move("WINDOW", 300, 300)
     for key in ("r", *str(ANGLE), "Return"):
-        xdo("key", key)
-        yield 0.2
-    yield WAIT
+        yield from press(key)
     before = evaluated_points(stage.tube)
-    take("posed")
-    yield from stage.press(BEGIN_ROW + stage.count_lines("HINT"))
+    take_picture("corrections-posed")
+    yield from stage.press(BEGIN_ROW, "HINT")
     copy = bpy.context.active_object
     check("Correct This Pose puts a copy into Sculpt Mode", copy.mode == "SCULPT" and copy != stage.tube)
     check("... in place of the mesh", not stage.tube.visible_get())
     check("... in its pose", distance(before, rest_points(copy)) <= 1e-6)
-    take("begun")
+    take_picture("corrections-begun")
     yield from stage.stroke(0.25)
     target = rest_points(copy)  # in Sculpt Mode nothing is evaluated
     check("a stroke of the mouse sculpts it", distance(before, target) > 0.005)
-    take("sculpted")
-    yield from stage.keep(take, mirror=True)
+    take_picture("corrections-sculpted")
+    yield from stage.keep(mirror=True)
     keys = [correction.name for correction in stage.tube.supple.corrections]
     check("Keep makes a shape key, and one of the other side", keys == [f"lower.L {ANGLE}", f"lower.R {ANGLE}"])
     check("... and shows the mesh as it was sculpted", distance(target, evaluated_points(stage.tube)) <= 1e-4)
     check("... and goes back to posing", (bpy.context.mode, bpy.context.active_object) == ("POSE", stage.armature))
-    take("kept")
-    yield from undo_and_redo(stage, check, target)
-    yield from play(stage, check)
-    yield from edit_again(stage, check, take)
+    take_picture("corrections-kept")
+    yield from undo_and_redo(stage, target)
+    yield from play(stage)
+    yield from edit_again(stage)
 
 
-def undo_and_redo(stage: Stage, check: Callable[[str, bool], None], target: np.ndarray) -> Iterator[float]:
+def undo_and_redo(stage: Stage, target: np.ndarray) -> Iterator[float]:
     """One undo takes back Keep, in Object Mode; one redo brings it again."""
     stage.window.move("WINDOW", 300, 300)
     yield WAIT
-    xdo("key", "ctrl+z")
-    yield 1.0
+    yield from press("ctrl+z")
     copy = stage.tube.supple.posed_copy
     check("undo brings back what was sculpted", copy is not None and distance(target, rest_points(copy)) <= 1e-6)
     check("... and nothing of what was kept", not stage.tube.supple.corrections)
-    xdo("key", "ctrl+shift+z")
-    yield 1.0
+    yield from press("ctrl+shift+z")
     check("redo keeps it again", distance(target, evaluated_points(stage.tube)) <= 1e-4)
 
 
-def play(stage: Stage, check: Callable[[str, bool], None]) -> Iterator[float]:
+def play(stage: Stage) -> Iterator[float]:
     """In playback the key comes in with the angle; the other arm is the mirror image."""
     scene, bones = bpy.context.scene, stage.armature.pose.bones
     scene.frame_start, scene.frame_end = 1, 20
-    with bpy.context.temp_override(**stage.window.override()):
+    with stage.window.override():
         bpy.ops.pose.copy()
         bpy.ops.pose.paste(flipped=True)
         for name in ("lower.L", "lower.R"):
@@ -199,11 +162,11 @@ def play(stage: Stage, check: Callable[[str, bool], None]) -> Iterator[float]:
         scene.frame_set(1)
         bpy.ops.screen.animation_play()
     angles, values = [], []
-    for _ in range(15):
-        yield 0.07
+    for _ in range(12):
+        yield WAIT
         angles.append(np.degrees(bones["lower.L"].matrix_basis.to_quaternion().angle))
         values.append(stage.tube.data.shape_keys.key_blocks[f"lower.L {ANGLE}"].value)
-    with bpy.context.temp_override(**stage.window.override()):
+    with stage.window.override():
         bpy.ops.screen.animation_cancel(restore_frame=False)
     check(
         f"in playback the key comes in with the angle ({len(set(angles))} seen)",
@@ -220,15 +183,14 @@ def play(stage: Stage, check: Callable[[str, bool], None]) -> Iterator[float]:
     yield WAIT
 
 
-def edit_again(stage: Stage, check: Callable[[str, bool], None], take: Callable[[str], None]) -> Iterator[float]:
+def edit_again(stage: Stage) -> Iterator[float]:
     """Edit Again goes back to the pose, Discard leaves all as it was."""
     before = evaluated_points(stage.tube)
-    yield from stage.press(EDIT_ROW + stage.count_lines("HINT"))
-    take("again")
+    yield from stage.press(EDIT_ROW, "HINT")
+    take_picture("corrections-again")
     copy = stage.tube.supple.posed_copy
     check("Edit Again goes to the pose", copy is not None and distance(before, rest_points(copy)) > 0.1)
-    yield from stage.press(KEEP_ROW + stage.count_lines("TOOLS"), DISCARD)
-    take("discarded")
+    yield from stage.press(KEEP_ROW, "TOOLS", DISCARD)
+    take_picture("corrections-discarded")
     check("Discard shows the mesh", stage.tube.visible_get() and stage.tube.supple.posed_copy is None)
-    yield from stage.press(PANEL_HEADER)
-    yield from stage.press(SKIN_HEADER)
+    yield from stage.window.press_header(PANEL_HEADER, SKIN_HEADER)

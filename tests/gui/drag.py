@@ -2,42 +2,31 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import bpy
 import numpy as np
 from bpy_extras.view3d_utils import location_3d_to_region_2d
 from mathutils import Vector
+from window import WAIT, Window, check, click, press, press_mouse, take_picture
 
-from scenes import add_tube, distance, evaluated_points, select
+from scenes import add_tube, distance, evaluated_points
 
-WAIT = 0.4
 NEAR = 4.0
 """Pixels from the mouse at which the dragged point may be let go."""
-
-
-def xdo(*arguments: object) -> None:
-    subprocess.run(["xdotool", *map(str, arguments)], check=True)
 
 
 class Stage:
     """A tube with a chain of four bones, seen from above in Pose Mode, with the tool chosen."""
 
-    def __init__(self, window: Any) -> None:
+    def __init__(self, window: Window) -> None:
         self.window = window
-        for obj in list(bpy.data.objects):
-            bpy.data.objects.remove(obj)
-        bpy.context.view_layer.update()
+        window.clear()
         obj, armature = add_tube(bones=4, rings=61, sides=24, length=4.0, radius=0.35)
         obj.data.flip_normals()
         armature.show_in_front = False
-        with bpy.context.temp_override(**window.override()):
-            bpy.ops.view3d.view_axis(type="TOP")
-            bpy.ops.view3d.view_all()
-            select(armature)
-            bpy.ops.object.mode_set(mode="POSE")
+        window.look_down(armature, "POSE")
+        with window.override():
             bpy.ops.wm.tool_set_by_id(name="supple.drag_skin")
         window.space.region_3d.view_perspective = "ORTHO"
         window.space.region_3d.view_distance *= 1.6
@@ -71,70 +60,55 @@ class Stage:
         point = self.obj.matrix_world @ Vector(evaluated_points(self.obj)[vertex].tolist())
         return np.array(location_3d_to_region_2d(self.window.region("WINDOW"), self.window.space.region_3d, point))
 
-    def go(self, pixel: np.ndarray) -> None:
-        self.window.move("WINDOW", pixel[0], pixel[1] + 1)  # a screen's lowest row is one less than its height
-
     def drag(self, vertex: int, offset: tuple[float, float], key: str = "") -> Iterator[float]:
         """Drag a vertex by so many pixels, pressing a key before the button is released."""
         start = self.see(vertex)
-        self.go(start)
-        yield WAIT
-        xdo("mousedown", 1)
-        for share in (0.1, 0.3, 0.5, 0.7, 0.85, 1.0):
-            yield 0.15
-            self.go(start + share * np.array(offset))
-        yield WAIT
+        yield from self.window.drag(
+            *(start + share * np.array(offset) for share in (0.0, 0.1, 0.3, 0.5, 0.7, 0.85, 1.0))
+        )
         if key:
-            xdo("key", key)
-            yield WAIT
-        xdo("mouseup", 1)
-        yield WAIT
+            yield from press(key)
+        yield from press_mouse(False)
 
     def click(self, vertex: int) -> Iterator[float]:
-        self.go(self.see(vertex))
-        yield WAIT
-        xdo("mousedown", 1, "sleep", 0.1, "mouseup", 1)
-        yield WAIT
+        yield from self.window.go(self.see(vertex))
+        yield from click()
 
 
-def drag_skin(
-    window: Any, check: Callable[[str, bool], None], look: Callable[[Any, str], np.ndarray]
-) -> Iterator[float]:
+def drag_skin(window: Window) -> Iterator[float]:
     """Pose a tube by its skin."""
     stage = Stage(window)
-    yield 1.0
-    yield from drag_and_undo(stage, check, look)
-    yield from hold_pins(stage, check, look)
-    yield from cancel_drag(stage, check)
-    yield from respect_limits(stage, check, look)
-    yield from key_drag(stage, check)
-    yield from drag_chain(stage, check)
-    with bpy.context.temp_override(**window.override()):
+    yield WAIT
+    yield from drag_and_undo(stage)
+    yield from hold_pins(stage)
+    yield from cancel_drag(stage)
+    yield from respect_limits(stage)
+    yield from key_drag(stage)
+    yield from drag_chain(stage)
+    with window.override():
         bpy.ops.wm.tool_set_by_id(name="builtin.select_box")
         bpy.ops.object.mode_set(mode="OBJECT")
 
 
-def drag_and_undo(stage: Stage, check: Any, look: Any) -> Iterator[float]:
+def drag_and_undo(stage: Stage) -> Iterator[float]:
     """The skin follows the mouse; one undo takes a drag back."""
     tip, rest, before = stage.find_vertex(3.9), evaluated_points(stage.obj), stage.pose()
     target = stage.see(tip) + np.array((-150, -60))
     yield from stage.drag(tip, (-150, -60))
-    look(stage.window, "drag-1-dragged")
+    take_picture("drag-1-dragged")
     away = float(np.linalg.norm(stage.see(tip) - target))
     check(f"the skin is where the mouse let it go ({away:.1f} pixels)", away <= NEAR)
     once = stage.pose()
     yield from stage.drag(tip, (60, -90))
     check("a second drag goes on", bool(np.abs(stage.pose() - once).max() > 1e-3))
-    xdo("key", "ctrl+z")
-    yield 1.0
+    yield from press("ctrl+z")
     check("one undo takes one drag back", bool(np.allclose(stage.pose(), once, atol=1e-6)))
-    xdo("key", "ctrl+z")
-    yield 1.0
+    yield from press("ctrl+z")
     check("... and the next the other", bool(np.allclose(stage.pose(), before, atol=1e-6)))
     check("... and the skin", distance(rest, evaluated_points(stage.obj)) < 1e-5)
 
 
-def hold_pins(stage: Stage, check: Any, look: Any) -> Iterator[float]:
+def hold_pins(stage: Stage) -> Iterator[float]:
     """A click pins a point, which then stays; another takes the pin off; beside the skin nothing is pinned."""
     tip, middle, root = stage.find_vertex(3.9), stage.find_vertex(2.5), stage.find_vertex(0.3)
     yield from stage.click(middle)
@@ -143,37 +117,34 @@ def hold_pins(stage: Stage, check: Any, look: Any) -> Iterator[float]:
     check("... and another", stage.pins == 2)
     fixed = [stage.see(middle), stage.see(root)]
     yield from stage.drag(tip, (-90, -40))
-    look(stage.window, "drag-2-pinned")
+    take_picture("drag-2-pinned")
     away = [
         float(np.linalg.norm(stage.see(vertex) - pixel)) for vertex, pixel in zip((middle, root), fixed, strict=True)
     ]
     check(f"pinned points stay ({max(away):.2f} pixels)", max(away) <= 2.0)
     yield from stage.click(middle)
     check("a click on a pin takes it off", stage.pins == 1)
-    xdo("key", "ctrl+z")
-    yield 1.0
+    yield from press("ctrl+z")
     check("undo brings the pin back", stage.pins == 2)
-    stage.go(stage.see(tip) + np.array((250, 0)))
-    yield WAIT
-    xdo("mousedown", 1, "sleep", 0.1, "mouseup", 1)
-    yield WAIT
+    yield from stage.window.go(stage.see(tip) + np.array((250, 0)))
+    yield from click()
     check("a click beside the skin pins nothing", stage.pins == 2)
     selected = [bone for bone in stage.armature.pose.bones if (bone if hasattr(bone, "select") else bone.bone).select]
     check("... and is Blender's own: no bone is selected", not selected)
-    with bpy.context.temp_override(**stage.window.override()):
+    with stage.window.override():
         bpy.ops.supple.clear_pins()
     check("Clear Pins takes all pins off", stage.pins == 0)
 
 
-def cancel_drag(stage: Stage, check: Any) -> Iterator[float]:
+def cancel_drag(stage: Stage) -> Iterator[float]:
     """Esc and the right button put all back."""
     before, tip = stage.pose(), stage.find_vertex(3.9)
     yield from stage.drag(tip, (90, -90), "Escape")
     check("Esc puts the pose back", bool(np.allclose(stage.pose(), before, atol=1e-6)))
-    check("... and ends the tool", not stage.window.window.modal_operators)
+    check("... and ends the tool", not stage.window.running)
 
 
-def respect_limits(stage: Stage, check: Any, look: Any) -> Iterator[float]:
+def respect_limits(stage: Stage) -> Iterator[float]:
     """Limit Rotation and locks are kept."""
     stage = Stage(stage.window)
     bones = stage.armature.pose.bones
@@ -186,13 +157,13 @@ def respect_limits(stage: Stage, check: Any, look: Any) -> Iterator[float]:
     bones["bone.1"].lock_rotation = (True, True, True)
     yield WAIT
     yield from stage.drag(stage.find_vertex(3.9), (-200, -150))
-    look(stage.window, "drag-3-limited")
+    take_picture("drag-3-limited")
     angles = np.abs(bones["bone.2"].rotation_quaternion.to_euler())
     check(f"a limited bone stays within its limits ({max(angles):.3f})", 0.15 < max(angles) <= 0.2 + 1e-4)
     check("a locked bone does not rotate", bones["bone.1"].rotation_quaternion.angle < 1e-6)
 
 
-def key_drag(stage: Stage, check: Any) -> Iterator[float]:
+def key_drag(stage: Stage) -> Iterator[float]:
     """Auto keying keys the bones that have changed, and no others."""
     tools = bpy.context.scene.tool_settings
     stage = Stage(stage.window)
@@ -216,7 +187,7 @@ def key_drag(stage: Stage, check: Any) -> Iterator[float]:
     bpy.context.scene.frame_set(1)
 
 
-def drag_chain(stage: Stage, check: Any) -> Iterator[float]:
+def drag_chain(stage: Stage) -> Iterator[float]:
     """The other solver brings the end of a chain to the mouse, too."""
     stage = Stage(stage.window)
     settings = bpy.context.scene.supple_drag

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import bpy
 import numpy as np
+from window import WAIT, Window, check, click, press, take_picture
 
-from scenes import add_tube, select, turn
+from scenes import add_tube, turn
 
-WAIT = 0.5
 CHECKBOX_ROW, CHECKBOX = 17.9, 0.16
 """Where the checkbox of Side by Side is with one mesh on the armature: rows of buttons below the top of the sidebar,
 share of its width."""
@@ -23,10 +21,6 @@ EDGE = 0.31
 """Share of the view's width that the character keeps to, but for its bone that is dragged."""
 SLIGHT = 0.002
 """Share of the pixels of a view that may differ where nothing is to be seen."""
-
-
-def xdo(*arguments: object) -> None:
-    subprocess.run(["xdotool", *map(str, arguments)], check=True)
 
 
 def differ(first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -44,77 +38,62 @@ def share_beside(changed: np.ndarray) -> float:
     return float(beside(changed).sum() / max(changed.sum(), 1))
 
 
-def set_up(window: Any) -> bpy.types.Object:
+def set_up(window: Window) -> bpy.types.Object:
     """A posed tube at the left of the view, its armature in Pose Mode."""
-    for obj in list(bpy.data.objects):
-        bpy.data.objects.remove(obj)
-    bpy.context.view_layer.update()
+    window.clear()
     _, armature = add_tube(bones=2, rings=41, sides=24, length=2.0, radius=0.25)
     turn(armature, "bone.1", (0.0, 0.0, 0.8))
     armature.show_in_front = True
-    with bpy.context.temp_override(**window.override()):
-        select(armature)
-        bpy.ops.object.mode_set(mode="POSE")
-        bpy.ops.view3d.view_axis(type="TOP")
+    window.look_down(armature, "POSE")
     view = window.space.region_3d
     view.view_perspective, view.view_location, view.view_distance = "ORTHO", (3.0, 1.0, 0.0), 7.0
-    window.space.show_region_ui = True
     window.space.overlay.show_floor = window.space.overlay.show_text = False
     return armature
 
 
-def click_checkbox(window: Any) -> Iterator[float]:
-    window.move("WINDOW", 300, 100)  # a button takes a click only if the mouse has come to it
-    yield WAIT
-    window.click_button(CHECKBOX_ROW + window.hint_rows(), CHECKBOX)
-    yield 1.0
+def click_checkbox(window: Window) -> Iterator[float]:
+    yield from window.click_row(CHECKBOX_ROW + window.hint_rows(), CHECKBOX)
     window.move("WINDOW", 300, 100)
     yield WAIT
 
 
-def compare_methods(
-    window: Any, check: Callable[[str, bool], None], look: Callable[[Any, str], np.ndarray]
-) -> Iterator[float]:
+def compare_methods(window: Window) -> Iterator[float]:
     """Ghosts on, a bone dragged, ghosts off; then by the pie menu, in playback and in renders."""
     armature = set_up(window)
     bpy.context.window_manager.supple_ghosts = {"PRESERVE_VOLUME", "CENTERS"}
-    yield WAIT
-    window.region("UI").active_panel_category = "Supple"
-    window.area.tag_redraw()
-    yield 1.0
+    yield from window.open_tab()
     window.move("WINDOW", 300, 100)
     yield WAIT
-    without = look(window, "side-1-without")
+    without = window.look("side-1-without")
     yield from click_checkbox(window)
-    shown = look(window, "side-2-shown")
+    shown = window.look("side-2-shown")
     changed = differ(without, shown)
     check("a click on Side by Side shows ghosts", changed.mean() > 0.02)
     check("... beside the character", share_beside(changed) > 0.9)
-    yield from drag_bone(window, check, look, shown)
-    posed = look(window, "side-4-dragged")
+    yield from drag_bone(window, shown)
+    posed = window.look("side-4-dragged")
     yield from click_checkbox(window)
-    gone = look(window, "side-5-gone")
+    gone = window.look("side-5-gone")
     check("one click and they are gone", share_beside(differ(posed, gone)) > 0.9)
     check("... all of them", beside(differ(without, gone))[:, 100:].mean() < SLIGHT)
-    yield from open_pie(window, look)
-    again = look(window, "side-7-by-pie")
+    yield from open_pie(window)
+    again = window.look("side-7-by-pie")
     check("the pie menu shows them again", beside(differ(posed, again))[:, 100:].mean() < SLIGHT)
-    yield from play(window, check, look, armature)
-    yield from render_view(window, check)
+    yield from play(window, armature)
+    yield from render_view(window)
     window.space.overlay.show_overlays = False
     yield WAIT
-    hidden = look(window, "side-9-no-overlays")
+    hidden = window.look("side-9-no-overlays")
     yield from click_checkbox(window)
-    check("they are an overlay", differ(hidden, look(window, "side-10-off")).mean() < SLIGHT)
+    check("they are an overlay", differ(hidden, window.look("side-10-off")).mean() < SLIGHT)
     window.space.overlay.show_overlays = window.space.overlay.show_floor = window.space.overlay.show_text = True
-    with bpy.context.temp_override(**window.override()):
-        bpy.ops.object.mode_set(mode="OBJECT")
+    window.set_mode("OBJECT")
 
 
-def drag_bone(window: Any, check: Callable, look: Callable, shown: np.ndarray) -> Iterator[float]:
+def drag_bone(window: Window, shown: np.ndarray) -> Iterator[float]:
     """Rotate a bone with the mouse."""
     armature = bpy.data.objects["Rig"]
-    with bpy.context.temp_override(**window.override()):
+    with window.override():
         bpy.ops.pose.select_all(action="DESELECT")
     bone = armature.data.bones["bone.1"]
     armature.data.bones.active = bone
@@ -122,35 +101,32 @@ def drag_bone(window: Any, check: Callable, look: Callable, shown: np.ndarray) -
     region = window.region("WINDOW")
     window.move("WINDOW", region.width * 0.3, region.height * 0.6)
     yield WAIT
-    xdo("key", "r")
-    yield WAIT
+    yield from press("r")
     window.move("WINDOW", region.width * 0.2, region.height * 0.3)
     yield WAIT
-    during = look(window, "side-3-dragging")
+    during = window.look("side-3-dragging")
     check("ghosts follow while a bone is dragged", beside(differ(shown, during)).mean() > 0.01)
-    xdo("click", 1)
-    yield WAIT
+    yield from click()
 
 
-def open_pie(window: Any, look: Callable) -> Iterator[float]:
+def open_pie(window: Window) -> Iterator[float]:
     """Choose Side by Side in the pie menu."""
     region = window.region("WINDOW")
     x, y = region.width * 0.5, region.height * 0.4
     window.move("WINDOW", x, y)
     yield WAIT
-    with bpy.context.temp_override(**window.override()):
+    with window.override():
         bpy.ops.wm.call_menu_pie("INVOKE_DEFAULT", name="VIEW3D_MT_supple_pie")
-    yield 1.0
-    look(window, "side-6-pie")
+    yield 0.4  # it opens by and by
+    take_picture("side-6-pie")
     window.move("WINDOW", x + UP_LEFT[0], y + UP_LEFT[1])
     yield WAIT
-    xdo("click", 1)
-    yield 1.0
+    yield from click()
     window.move("WINDOW", 300, 100)
     yield WAIT
 
 
-def play(window: Any, check: Callable, look: Callable, armature: bpy.types.Object) -> Iterator[float]:
+def play(window: Window, armature: bpy.types.Object) -> Iterator[float]:
     """Ghosts move in playback."""
     scene, bone = bpy.context.scene, armature.pose.bones["bone.1"]
     for frame, angle in ((1, 0.0), (20, 1.5)):
@@ -159,21 +135,21 @@ def play(window: Any, check: Callable, look: Callable, armature: bpy.types.Objec
     scene.frame_start, scene.frame_end = 1, 20
     scene.frame_set(1)
     yield WAIT
-    first = look(window, "side-8-first-frame")
-    with bpy.context.temp_override(**window.override()):
+    first = window.look("side-8-first-frame")
+    with window.override():
         bpy.ops.screen.animation_play()
     most = 0.0
     for _ in range(5):
-        yield 0.2
-        most = max(most, float(beside(differ(first, look(window, "side-8-playing"))).mean()))
-    with bpy.context.temp_override(**window.override()):
+        yield 0.1
+        most = max(most, float(beside(differ(first, window.look("side-8-playing"))).mean()))
+    with window.override():
         bpy.ops.screen.animation_cancel(restore_frame=False)
     check("ghosts move in playback", most > 0.01)
     scene.frame_set(10)
     yield WAIT
 
 
-def render_view(window: Any, check: Callable) -> Iterator[float]:
+def render_view(window: Window) -> Iterator[float]:
     """A render, and a render of the view, are the same with ghosts and without."""
     scene = bpy.context.scene
     camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
@@ -186,7 +162,7 @@ def render_view(window: Any, check: Callable) -> Iterator[float]:
     for turn_on in (1, 0):
         for kind in ("render", "view"):
             scene.render.filepath = str(Path(tempfile.mkdtemp(), "picture.png"))
-            with bpy.context.temp_override(**window.override()):
+            with window.override():
                 if kind == "view":
                     bpy.ops.render.opengl(write_still=True, view_context=True)
                 else:

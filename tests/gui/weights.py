@@ -5,59 +5,40 @@ Where the mouse went is compared with where the lines then run, by weights read 
 
 from __future__ import annotations
 
-import importlib
-import subprocess
-from collections.abc import Callable, Iterator
-from types import ModuleType
-from typing import Any
+from collections.abc import Iterator
 
 import bpy
 import numpy as np
 from bpy_extras.view3d_utils import location_3d_to_region_2d
 from mathutils import Vector
+from window import WAIT, Window, check, count_changed, part, press, press_mouse, take_picture, until, xdo
 
-import checkout
 from scenes import add_tube, bind, distance, evaluated_points, select, turn
 
-WAIT = 0.4
 NEAR = 6.0
 """Pixels from the mouse at which a handle may be let go."""
-
-
-def xdo(*arguments: object) -> None:
-    subprocess.run(["xdotool", *map(str, arguments)], check=True)
-
-
-def part(name: str) -> ModuleType:
-    """A module of the extension."""
-    return importlib.import_module(f"{checkout.MODULE}.{name}")
+CLEARLY = 0.1
+"""By how much pixels differ where weights are shown."""
 
 
 class Stage:
     """A bent tube, its armature in Pose Mode with two bones selected, and the mouse over it."""
 
-    def __init__(self, window: Any, bound: bool = False) -> None:
+    def __init__(self, window: Window, bound: bool = False) -> None:
         self.window = window
-        for obj in list(bpy.data.objects):
-            bpy.data.objects.remove(obj)
-        bpy.context.view_layer.update()
+        window.clear()
         obj, armature = add_tube(bones=3, rings=61, sides=24, length=4.0, radius=0.5)
         obj.data.flip_normals()
         if bound:
             bind(obj)
         for name, angle in (("bone.1", 0.5), ("bone.2", 0.6)):
             turn(armature, name, (0.0, 0.0, angle))
-        with bpy.context.temp_override(**window.override()):
-            bpy.ops.view3d.view_axis(type="TOP")
-            bpy.ops.view3d.view_all()
-            select(armature)
-            bpy.ops.object.mode_set(mode="POSE")
+        window.look_down(armature, "POSE")
         for bone in armature.pose.bones:
             (bone if hasattr(bone, "select") else bone.bone).select = bone.name != "bone.0"
         armature.data.bones.active = armature.data.bones["bone.1"]
         window.space.region_3d.view_perspective = "ORTHO"
         window.space.shading.type = "SOLID"
-        window.space.show_region_ui = True
         window.space.overlay.show_wireframes = False
         bpy.ops.ed.undo_push(message="A bent tube")
 
@@ -71,11 +52,11 @@ class Stage:
 
     @property
     def running(self) -> bool:
-        return "SUPPLE_OT_weight_lines" in [operator.bl_idname for operator in self.window.window.modal_operators]
+        return "SUPPLE_OT_weight_lines" in self.window.running
 
-    def start(self) -> None:
-        with bpy.context.temp_override(**self.window.override()):
-            bpy.ops.supple.weight_lines("INVOKE_DEFAULT")
+    def start(self) -> Iterator[float]:
+        self.window.call(bpy.ops.supple.weight_lines)
+        yield WAIT
 
     def locate_handles(self, bone: str, line: int = 0) -> np.ndarray:
         """Pixels of the region where the handles of a line are, by the weights as they are: shape (8, 2)."""
@@ -97,83 +78,54 @@ class Stage:
         ends = lines.trace(lines.joints[0], lines.joints[0].levels[line]).interpolate(posed)
         return float(np.linalg.norm(self.project(ends.reshape(-1, 3)) - pixel, axis=1).min())
 
-    def go(self, pixel: np.ndarray) -> None:
-        self.window.move("WINDOW", pixel[0], pixel[1] + 1)  # a screen's lowest row is one less than its height
 
-    def drag(self, *pixels: np.ndarray, key: str = "") -> Iterator[float]:
-        self.go(pixels[0])
-        yield WAIT
-        if key:
-            xdo("keydown", key)
-        xdo("mousedown", 1)
-        for pixel in pixels[1:]:
-            yield 0.2
-            self.go(pixel)
-        yield WAIT
-
-    def let_go(self, key: str = "") -> Iterator[float]:
-        xdo("mouseup", 1)
-        if key:
-            xdo("keyup", key)
-        yield WAIT
-
-
-def edit_weights(
-    window: Any, check: Callable[[str, bool], None], look: Callable[[Any, str], np.ndarray]
-) -> Iterator[float]:
+def edit_weights(window: Window) -> Iterator[float]:
     """Edit weights by lines, and look at them as colors."""
-    yield from repeat_automatic_weights(window, check)
+    yield from repeat_automatic_weights(window)
     for bound in (False, True):
-        yield from drag_handles(window, check, look, bound)
-    yield from confirm_and_undo(window, check, look)
-    yield from show_weights(window, check, look)
-    yield from brush_weights(window, check, look)
+        yield from drag_handles(window, bound)
+    yield from confirm_and_undo(window)
+    yield from show_weights(window)
+    yield from brush_weights(window)
 
 
-def repeat_automatic_weights(window: Any, check: Any) -> Iterator[float]:
+def repeat_automatic_weights(window: Window) -> Iterator[float]:
     """Automatic weights run beside the window; repeated, they run in one go."""
     stage = Stage(window)
-    with bpy.context.temp_override(**window.override()):
-        bpy.ops.object.mode_set(mode="OBJECT")
+    window.set_mode("OBJECT")
     select(stage.obj)
     stage.obj.vertex_groups.clear()
-    yield 1.0
-    with bpy.context.temp_override(**window.override()):
-        bpy.ops.supple.weights_auto("INVOKE_DEFAULT", True, resolution=48)
-    running = [operator.bl_idname for operator in window.window.modal_operators]
-    check("automatic weights run beside the window", "SUPPLE_OT_weights_auto" in running)
-    for _ in range(40):
-        yield WAIT
-        if not window.window.modal_operators:
-            break
+    yield WAIT
+    window.call(bpy.ops.supple.weights_auto, True, resolution=48)
+    check("automatic weights run beside the window", "SUPPLE_OT_weights_auto" in window.running)
+    yield from until(lambda: not window.running)
     found = stage.weights
     check("... and come to an end", bool(np.allclose(found.sum(axis=1), 1.0, atol=1e-5)))
     stage.obj.vertex_groups.clear()
-    with bpy.context.temp_override(**window.override()):
+    with window.override():
         bpy.ops.screen.repeat_last()
     check("Repeat Last does the same in one go", bool(np.allclose(stage.weights, found, atol=1e-5)))
     yield WAIT
-    check("... and leaves nothing running", not window.window.modal_operators)
+    check("... and leaves nothing running", not window.running)
 
 
-def drag_handles(window: Any, check: Any, look: Any, bound: bool) -> Iterator[float]:
+def drag_handles(window: Window, bound: bool) -> Iterator[float]:
     """A line goes where the mouse takes it, there only, and the skin with it; Esc gives all back."""
     kind = "bound" if bound else "plain"
     stage = Stage(window, bound)
-    yield 1.0
-    before, shape = stage.weights, evaluated_points(stage.obj)
-    stage.start()
     yield WAIT
+    before, shape = stage.weights, evaluated_points(stage.obj)
+    yield from stage.start()
     check(f"the tool runs on a {kind} skin", stage.running)
-    look(window, f"weights-{kind}-1-started")
+    take_picture(f"weights-{kind}-1-started")
     handle, other = stage.locate_handles("bone.1")[0], stage.locate_handles("bone.1")[4]
     ahead = stage.locate_handles("bone.1", 2)[0] - handle
     target = handle + 60.0 * ahead / np.linalg.norm(ahead)
-    yield from stage.drag(handle, handle + 0.3 * (target - handle), handle + 0.7 * (target - handle), target)
-    look(window, f"weights-{kind}-2-dragging")
+    yield from window.drag(handle, handle + 0.3 * (target - handle), handle + 0.7 * (target - handle), target)
+    take_picture(f"weights-{kind}-2-dragging")
     check("weights change while a handle is dragged", bool((stage.weights != before).any()))
     check("... and the skin follows", distance(shape, evaluated_points(stage.obj)) > 1e-3)
-    yield from stage.let_go()
+    yield from press_mouse(False)
     away = stage.measure_gap("bone.1", target)
     check(f"the line runs where it was let go ({away:.1f} pixels)", away <= NEAR)
     heights = np.array([vertex.co.z for vertex in stage.obj.data.vertices])
@@ -184,51 +136,47 @@ def drag_handles(window: Any, check: Any, look: Any, bound: bool) -> Iterator[fl
 
     once = stage.weights
     middle, red = stage.locate_handles("bone.2")[0], stage.locate_handles("bone.2", 2)[0]
-    yield from stage.drag(middle, middle)  # the joint under the mouse shows its falloff
-    yield from stage.let_go()
-    yield from stage.drag(red, 0.5 * (red + middle))
-    yield from stage.let_go()
-    look(window, f"weights-{kind}-3-falloff")
+    yield from window.drag(middle, middle)  # the joint under the mouse shows its falloff
+    yield from press_mouse(False)
+    yield from window.drag(red, 0.5 * (red + middle))
+    yield from press_mouse(False)
+    take_picture(f"weights-{kind}-3-falloff")
     closer = np.linalg.norm(stage.locate_handles("bone.2", 2)[0] - stage.locate_handles("bone.2")[0]) / np.linalg.norm(
         red - middle
     )
     check(f"a red handle changes the falloff ({closer:.2f})", 0.35 < closer < 0.7)
     check("... and leaves the line", stage.measure_gap("bone.2", middle) <= NEAR)
-    xdo("key", "ctrl+z")
-    yield WAIT
+    yield from press("ctrl+z")
     check("Ctrl Z takes back the latest drag alone", bool(np.allclose(stage.weights, once, atol=1e-6)))
 
-    xdo("key", "Escape")
-    yield WAIT
+    yield from press("Escape")
     check("Esc gives all weights back", bool((stage.weights == before).all()))
     check("... and the skin", distance(shape, evaluated_points(stage.obj)) < 1e-6)
     check("... and ends the tool", not stage.running)
 
 
-def confirm_and_undo(window: Any, check: Any, look: Any) -> Iterator[float]:
+def confirm_and_undo(window: Window) -> Iterator[float]:
     """Enter keeps all as one step of undo; whole lines; the wheel zooms; Esc while dragging goes back one drag."""
     stage = Stage(window)
-    yield 1.0
-    before = stage.weights
-    stage.start()
     yield WAIT
+    before = stage.weights
+    yield from stage.start()
     first = stage.locate_handles("bone.1")
     between = 0.5 * (first[0] + first[1])
     ahead = stage.locate_handles("bone.1", 2)[0] - first[0]
     target = between + 40.0 * ahead / np.linalg.norm(ahead)
-    yield from stage.drag(between, 0.5 * (between + target), target)
-    look(window, "weights-4-whole-line")
-    yield from stage.let_go()
+    yield from window.drag(between, 0.5 * (between + target), target)
+    take_picture("weights-4-whole-line")
+    yield from press_mouse(False)
     away = max(stage.measure_gap("bone.1", first[handle] + target - between) for handle in (0, 1, 7))
     check(f"a line that is dragged goes as a whole ({away:.1f} pixels)", away <= 2 * NEAR)
     whole = stage.weights
-    yield from stage.drag(stage.locate_handles("bone.1")[0], stage.locate_handles("bone.1")[0] + (20, 20))
-    xdo("key", "Escape")
-    yield WAIT
-    yield from stage.let_go()
+    yield from window.drag(stage.locate_handles("bone.1")[0], stage.locate_handles("bone.1")[0] + (20, 20))
+    yield from press("Escape")
+    yield from press_mouse(False)
     check("Esc while dragging takes back this drag alone", stage.running and bool((stage.weights == whole).all()))
     zoom = window.space.region_3d.view_distance
-    stage.go(np.array((100.0, 100.0)))
+    yield from stage.window.go(np.array((100.0, 100.0)))
     xdo("click", 4)
     yield WAIT
     check("the wheel zooms", window.space.region_3d.view_distance != zoom)
@@ -237,16 +185,14 @@ def confirm_and_undo(window: Any, check: Any, look: Any) -> Iterator[float]:
     yield WAIT
     check("Ctrl and the wheel change the falloff", bool((stage.weights != whole).any()))
     done = stage.weights
-    xdo("key", "Return")
-    yield WAIT
+    yield from press("Return")
     check("Enter ends the tool and keeps the weights", not stage.running and bool((stage.weights == done).all()))
-    look(window, "weights-5-confirmed")
+    take_picture("weights-5-confirmed")
     moves = [
         {"name": "", "bone": move.bone, "line": move.line, "offsets": list(move.offsets), "widths": list(move.widths)}
         for move in bpy.context.window_manager.operators[-1].properties.moves
     ]
-    xdo("key", "ctrl+z")
-    yield 1.0
+    yield from press("ctrl+z")
     check("one undo takes it all back", bool((stage.weights == before).all()))
     repeated = part("tasks.weights.lines").read_lines(stage.obj, bpy.data.objects["Rig"], ["bone.1", "bone.2"])
     part("tasks.weights.lines").set_moves(
@@ -255,90 +201,78 @@ def confirm_and_undo(window: Any, check: Any, look: Any) -> Iterator[float]:
     repeated.write()
     check("what the operator remembers does the same", bool(np.allclose(stage.weights, done, atol=1e-5)))
     repeated.restore()
-    xdo("key", "ctrl+shift+z")
-    yield 1.0
+    yield from press("ctrl+shift+z")
     check("redo brings it again", bool(np.allclose(stage.weights, done, atol=1e-6)))
-    with bpy.context.temp_override(**window.override()):
-        bpy.ops.object.mode_set(mode="OBJECT")
+    window.set_mode("OBJECT")
 
 
-def show_weights(window: Any, check: Any, look: Any) -> Iterator[float]:
+def show_weights(window: Window) -> Iterator[float]:
     """Weights are colors on the posed skin, follow it, and are an overlay."""
     stage = Stage(window)
-    stage.go(np.array((60.0, 60.0)))
+    yield from stage.window.go(np.array((60.0, 60.0)))
     manager = bpy.context.window_manager
-    yield 1.0
-    bare = look(window, "weights-6-bare")
+    yield WAIT
+    bare = window.look("weights-6-bare")
     manager.supple_show_weights = True
     yield WAIT
-    shown = look(window, "weights-7-shown")
-    check("weights are shown in Pose Mode", count_changed(bare, shown) > 0.02)
+    shown = window.look("weights-7-shown")
+    check("weights are shown in Pose Mode", count_changed(bare, shown, CLEARLY) > 0.02)
     turn(bpy.data.objects["Rig"], "bone.1", (0.0, 0.0, -0.5))
     yield WAIT
-    posed = look(window, "weights-8-posed")
-    check("... where the pose takes them", count_changed(shown, posed) > 0.02)
+    posed = window.look("weights-8-posed")
+    check("... where the pose takes them", count_changed(shown, posed, CLEARLY) > 0.02)
     turn(bpy.data.objects["Rig"], "bone.1", (0.0, 0.0, 0.5))
     bpy.ops.supple.weight_lines(bone="bone.1", offset=0.4)
     yield WAIT
-    check("... and where the weights went", count_changed(shown, look(window, "weights-9-changed")) > 0.002)
-    with bpy.context.temp_override(**window.override()):
+    check("... and where the weights went", count_changed(shown, window.look("weights-9-changed"), CLEARLY) > 0.002)
+    with window.override():
         bpy.ops.object.mode_set(mode="OBJECT")
         select(stage.obj)
     stage.obj.vertex_groups.active_index = 2
     yield WAIT
-    one = look(window, "weights-10-object-mode")
-    check("... in Object Mode too", count_changed(bare, one) > 0.02)
+    one = window.look("weights-10-object-mode")
+    check("... in Object Mode too", count_changed(bare, one, CLEARLY) > 0.02)
     manager.supple_weight_colors = "BONES"
     yield WAIT
-    check("... each bone in its color", count_changed(one, look(window, "weights-11-by-bone")) > 0.02)
+    check("... each bone in its color", count_changed(one, window.look("weights-11-by-bone"), CLEARLY) > 0.02)
     window.space.overlay.show_overlays = False
     yield WAIT
-    without = look(window, "weights-12-without-overlays")
+    without = window.look("weights-12-without-overlays")
     manager.supple_show_weights = False
     yield WAIT
-    check("they are an overlay", count_changed(without, look(window, "weights-13-without-any")) < 0.005)
+    check("they are an overlay", count_changed(without, window.look("weights-13-without-any"), CLEARLY) < 0.005)
     window.space.overlay.show_overlays = True
     manager.supple_weight_colors = "CHOSEN"
 
 
-def brush_weights(window: Any, check: Any, look: Any) -> Iterator[float]:
+def brush_weights(window: Window) -> Iterator[float]:
     """A stroke of the tool in Weight Paint's toolbar smooths under the brush; one undo takes it back, Esc at once."""
     stage = Stage(window)
-    with bpy.context.temp_override(**window.override()):
+    with window.override():
         bpy.ops.object.mode_set(mode="OBJECT")
         select(stage.obj)
         bpy.ops.object.mode_set(mode="WEIGHT_PAINT")
         bpy.ops.wm.tool_set_by_id(name="supple.smooth_through_body")
-    yield 1.0
+    yield WAIT
     bpy.ops.ed.undo_push(message="Before the brush")
     before = stage.weights
     middle = stage.locate_handles("bone.1").mean(axis=0)
     for key in (None, "Escape"):
         window.move("WINDOW", *middle)
         yield WAIT
-        xdo("mousedown", 1)
-        yield WAIT
+        yield from press_mouse(True)
         for step in range(1, 6):
             window.move("WINDOW", middle[0] + 12.0 * step, middle[1])
-            yield 0.1
+            yield WAIT
         if key is None:
-            look(window, "weights-14-brush")
+            take_picture("weights-14-brush")
             check("the brush smooths while the mouse is down", bool((stage.weights != before).any()))
         else:
-            xdo("key", key)
-            yield WAIT
+            yield from press(key)
             check("Esc takes the stroke back", bool(np.allclose(stage.weights, before, atol=1e-6)))
-        xdo("mouseup", 1)
-        yield WAIT
+        yield from press_mouse(False)
         if key is None:
             check("... and weights sum to 1", bool(np.allclose(stage.weights.sum(axis=1), 1.0, atol=1e-5)))
-            xdo("key", "ctrl+z")
-            yield 1.0
+            yield from press("ctrl+z")
             check("one undo takes the stroke back", bool(np.allclose(stage.weights, before, atol=1e-6)))
-    with bpy.context.temp_override(**window.override()):
-        bpy.ops.object.mode_set(mode="OBJECT")
-
-
-def count_changed(first: np.ndarray, second: np.ndarray) -> float:
-    """Share of the pixels that differ clearly."""
-    return float((np.abs(first - second).max(axis=2) > 0.1).mean())
+    window.set_mode("OBJECT")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import bpy
@@ -37,6 +39,14 @@ def find_moved(before: dict[str, np.ndarray], after: dict[str, np.ndarray], size
     return moved
 
 
+@contextmanager
+def _points_stay(world: World, when: str) -> Iterator[None]:
+    before, sizes = _observe()
+    yield
+    if moved := find_moved(before, _observe()[0], sizes):
+        world.problems.append(f"other points {when}: {', '.join(moved)}")
+
+
 @action(often=6, any_mode=True)
 def undo(world: World) -> str:
     steps = min(world.rng.choice((1, 1, 2, 4)), world.depth)
@@ -53,35 +63,29 @@ def undo_and_redo(world: World) -> str:
     steps = min(world.rng.choice((1, 2, 3)), world.depth)
     if not steps:
         raise NothingToDoError
-    before, sizes = _observe()
-    for step in [bpy.ops.ed.undo] * steps + [bpy.ops.ed.redo] * steps:
-        scene = bpy.context.scene.name
-        world.call(step)
-        if bpy.context.scene.name != scene:
-            world.tell_handlers()
-        bpy.context.view_layer.update()
-    if moved := find_moved(before, _observe()[0], sizes):
-        world.problems.append(f"other points after undo and redo: {', '.join(moved)}")
+    with _points_stay(world, "after undo and redo"):
+        for step in [bpy.ops.ed.undo] * steps + [bpy.ops.ed.redo] * steps:
+            scene = bpy.context.scene.name
+            world.call(step)
+            if bpy.context.scene.name != scene:
+                world.tell_handlers()
+            bpy.context.view_layer.update()
     return texts(steps)
 
 
 @action(often=4)
 def save_and_open(world: World) -> str:
     path = world.folder / "saved.blend"
-    before, sizes = _observe()
-    bpy.ops.wm.save_as_mainfile(filepath=str(path))
-    world.open(path)
-    if moved := find_moved(before, _observe()[0], sizes):
-        world.problems.append(f"other points when opened again: {', '.join(moved)}")
+    with _points_stay(world, "when opened again"):
+        bpy.ops.wm.save_as_mainfile(filepath=str(path))
+        world.open(path)
     return ""
 
 
 @action(often=2, any_mode=True)
 def save(world: World) -> str:
-    before, sizes = _observe()
-    bpy.ops.wm.save_as_mainfile(filepath=str(world.folder / "other.blend"), copy=world.chance(0.7))
-    if moved := find_moved(before, _observe()[0], sizes):
-        world.problems.append(f"other points after saving: {', '.join(moved)}")
+    with _points_stay(world, "after saving"):
+        bpy.ops.wm.save_as_mainfile(filepath=str(world.folder / "other.blend"), copy=world.chance(0.7))
     return ""
 
 

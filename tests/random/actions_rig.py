@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import bpy
@@ -64,12 +66,8 @@ def clear_pose(world: World) -> str:
     armature = world.pick(world.armatures())
     for bone in armature.pose.bones:
         bone.matrix_basis.identity()
-        bone.location, bone.rotation_quaternion, bone.rotation_euler, bone.scale = (
-            (0,) * 3,
-            (1, 0, 0, 0),
-            (0,) * 3,
-            (1,) * 3,
-        )
+        bone.location, bone.scale = (0,) * 3, (1,) * 3
+        bone.rotation_quaternion, bone.rotation_euler = (1, 0, 0, 0), (0,) * 3
     return texts(armature)
 
 
@@ -93,11 +91,8 @@ def play_frames(world: World) -> str:
 def key_pose(world: World) -> str:
     armature, frame = world.pick(world.own_armatures()), world.rng.randrange(1, FRAMES)
     bone = world.bone(armature)
-    for path in (
-        "location",
-        "rotation_quaternion" if bone.rotation_mode == "QUATERNION" else "rotation_euler",
-        "scale",
-    ):
+    rotation = "rotation_quaternion" if bone.rotation_mode == "QUATERNION" else "rotation_euler"
+    for path in ("location", rotation, "scale"):
         bone.keyframe_insert(path, frame=frame)
     return texts(bone, frame)
 
@@ -144,7 +139,8 @@ def constrain_to_object(world: World) -> str:
 @action(often=1, any_mode=True)
 def remove_constraints(world: World) -> str:
     bone = world.pick(bone for armature in world.armatures() for bone in armature.pose.bones if bone.constraints)
-    bone.constraints.clear()
+    for constraint in list(bone.constraints):
+        bone.constraints.remove(constraint)
     return texts(bone)
 
 
@@ -222,71 +218,65 @@ def swap_bone_names(world: World) -> str:
     return texts(*names)
 
 
-def _edit_bones(world: World) -> Any:
+@contextmanager
+def _edit_bones(world: World) -> Iterator[Any]:
     armature = world.pick(world.own_armatures())
     world.enter(armature, "EDIT")
-    return armature.data.edit_bones
+    yield armature.data.edit_bones
+    bpy.ops.object.mode_set(mode="OBJECT")
 
 
 @action(often=3)
 def move_rest_bone(world: World) -> str:
-    bones = _edit_bones(world)
-    bone = world.pick(bones)
-    for end in (bone.head, bone.tail):
-        end.x, end.z = end.x + world.between(-0.2, 0.2), end.z + world.between(-0.2, 0.2)
-    bone.roll += world.between(-1, 1)
-    text = texts(bone)
-    bpy.ops.object.mode_set(mode="OBJECT")
-    return text
+    with _edit_bones(world) as bones:
+        bone = world.pick(bones)
+        for end in (bone.head, bone.tail):
+            end.x, end.z = end.x + world.between(-0.2, 0.2), end.z + world.between(-0.2, 0.2)
+        bone.roll += world.between(-1, 1)
+        return texts(bone)
 
 
 @action(often=2)
 def add_bone(world: World) -> str:
-    bones = _edit_bones(world)
-    parent = world.pick(bones)
-    bone = bones.new(world.rng.choice(("extra", "bone.1", "tip")))
-    bone.head, bone.tail = parent.tail, parent.tail + parent.vector
-    if world.chance(0.7):
-        bone.parent = parent
-    text = texts(bone, "after", parent)
-    bpy.ops.object.mode_set(mode="OBJECT")
-    return text
+    with _edit_bones(world) as bones:
+        parent = world.pick(bones)
+        bone = bones.new(world.rng.choice(("extra", "bone.1", "tip")))
+        bone.head, bone.tail = parent.tail, parent.tail + parent.vector
+        if world.chance(0.7):
+            bone.parent = parent
+        return texts(bone, "after", parent)
 
 
 @action(often=2)
 def delete_bone(world: World) -> str:
-    bones = _edit_bones(world)
-    bone = world.pick(bones) if len(bones) > 1 or world.chance(0.1) else None
-    text = texts(bone)
-    if bone is not None:
-        bones.remove(bone)
-    bpy.ops.object.mode_set(mode="OBJECT")
-    return text
+    with _edit_bones(world) as bones:
+        bone = world.pick(bones) if len(bones) > 1 or world.chance(0.1) else None
+        text = texts(bone)
+        if bone is not None:
+            bones.remove(bone)
+        return text
 
 
 @action(often=2)
 def reparent_bone(world: World) -> str:
-    bones = _edit_bones(world)
-    bone, parent = world.pick(bones), world.pick([None, *bones])
-    if parent is not None and (parent == bone or bone in parent.parent_recursive):
-        parent = None
-    text = texts(bone, "to", parent)
-    bone.use_connect = False
-    bone.parent = parent
-    bpy.ops.object.mode_set(mode="OBJECT")
-    return text
+    with _edit_bones(world) as bones:
+        bone, parent = world.pick(bones), world.pick([None, *bones])
+        if parent is not None and (parent == bone or bone in parent.parent_recursive):
+            parent = None
+        bone.use_connect = False
+        bone.parent = parent
+        return texts(bone, "to", parent)
 
 
 @action(often=1)
 def subdivide_bone(world: World) -> str:
-    bones = _edit_bones(world)
-    bone = world.pick(bones)
-    text = texts(bone)
-    for other in bones:
-        other.select = other.select_head = other.select_tail = other == bone
-    world.call(bpy.ops.armature.subdivide)
-    bpy.ops.object.mode_set(mode="OBJECT")
-    return text
+    with _edit_bones(world) as bones:
+        bone = world.pick(bones)
+        text = texts(bone)
+        for other in bones:
+            other.select = other.select_head = other.select_tail = other == bone
+        world.call(bpy.ops.armature.subdivide)
+        return text
 
 
 @action(often=2)

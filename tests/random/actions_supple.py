@@ -240,7 +240,7 @@ def disturb(world: World) -> str:
 @action(often=2, any_mode=True)
 def draw_panels(_world: World) -> str:
     if is_enabled():
-        for name in sorted(name for name in dir(bpy.types) if "_PT_supple" in name):
+        for name in sorted(name for name in dir(bpy.types) if "VIEW3D_PT_supple" in name):
             panels.draw(name)
     return ""
 

@@ -14,6 +14,7 @@ from scenes import add_face_key, add_tube, add_twin, animate_tube
 
 ASSETS = ROOT.parent / "shared" / "assets"
 FIXTURES = ROOT / "tests" / "fixtures"
+HUMAN = ROOT / "demo" / "human" / "human.blend"
 
 
 def _tube(_world: World) -> None:
@@ -63,14 +64,9 @@ def _parts(_world: World) -> None:
 SIMPLE = {"tube": _tube, "dressed": _dressed, "collected": _collected, "parts": _parts}
 
 
-def names() -> list[str]:
-    """All characters that are there."""
-    return [*SIMPLE, *sorted(path.stem for path in files())]
-
-
 def files() -> list[Path]:
     real = sorted(ASSETS.glob("*/*.blend")) if ASSETS.is_dir() else []
-    return [*sorted(FIXTURES.glob("*.blend")), *real]
+    return [*sorted(FIXTURES.glob("*.blend")), HUMAN, *real]
 
 
 def load(world: World, name: str) -> None:

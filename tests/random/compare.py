@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from blenders import Run
+from state import differences
 
 CLOSE = 1e-4
 """Distance at which points are the same, in the size that they were computed with."""
@@ -59,7 +60,7 @@ def _compare(found: dict[str, Any], expected: dict[str, Any], step: int) -> Fail
         others = sorted(found["states"].keys() ^ expected["states"].keys())
         return Failure("other objects", name, step, f"{others}")
     failure = _compare_points(found, expected, step)
-    if failure is None and "dump" in found and (changes := _differences(expected["dump"], found["dump"])):
+    if failure is None and "dump" in found and (changes := differences(expected["dump"], found["dump"])):
         kinds = changes[0].split(":")[0]
         failure = Failure("leftover", _without_names(kinds), step, "; ".join(changes[:12]))
     return failure
@@ -102,12 +103,3 @@ def _describe(state: dict[str, Any]) -> str:
     return ", ".join(
         f"{key} {value}" for key, value in state.items() if key in ("bound", "method", "evaluate", "message")
     )
-
-
-def _differences(expected: dict[str, Any], found: dict[str, Any]) -> list[str]:
-    changes = []
-    for path in sorted(expected.keys() | found.keys()):
-        one, other = expected.get(path, "nothing"), found.get(path, "nothing")
-        if one != other and not (one != one and other != other):
-            changes.append(f"{path}: {str(one)[:60]!r} -> {str(other)[:60]!r}")
-    return changes

@@ -41,10 +41,7 @@ def scale_points(*factors: float) -> Spoil:
 
 
 def move_vertex(value: float) -> Spoil:
-    def move(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
-        obj.data.vertices[3].co.x = value
-
-    return move
+    return lambda obj, _: setattr(obj.data.vertices[3].co, "x", value)
 
 
 def move_points(*offset: float) -> Spoil:
@@ -64,30 +61,21 @@ def rebuild(points: list, faces: list) -> Spoil:
 
 
 def scale_object(*scale: float) -> Spoil:
-    def change(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
-        obj.scale = scale
-
-    return change
+    return lambda obj, _: setattr(obj, "scale", scale)
 
 
 def scale_armature(*scale: float) -> Spoil:
-    def change(_obj: bpy.types.Object, armature: bpy.types.Object) -> None:
-        armature.scale = scale
-
-    return change
+    return lambda _, armature: setattr(armature, "scale", scale)
 
 
 def move_bone(name: str, **ends: tuple[float, float, float]) -> Spoil:
     """Set the head or the tail of a bone."""
 
-    def change(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
-        def write(bones: bpy.types.ArmatureEditBones) -> None:
-            for end, position in ends.items():
-                setattr(bones[name], end, position)
+    def write(bones: bpy.types.ArmatureEditBones) -> None:
+        for end, position in ends.items():
+            setattr(bones[name], end, position)
 
-        edit_bones(armature, write)
-
-    return change
+    return lambda _, armature: edit_bones(armature, write)
 
 
 def rename(names: str) -> Spoil:
@@ -100,12 +88,9 @@ def rename(names: str) -> Spoil:
     return change
 
 
-def add_groups(count: int) -> Spoil:
-    def change(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
-        for index in range(count):
-            obj.vertex_groups.new(name=f"group {index}")
-
-    return change
+def add_groups(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
+    for index in range(3000):
+        obj.vertex_groups.new(name=f"group {index}")
 
 
 def lock_groups(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
@@ -113,15 +98,8 @@ def lock_groups(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
         group.lock_weight = True
 
 
-def clear_groups(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
-    obj.vertex_groups.clear()
-
-
 def set_weight(value: float) -> Spoil:
-    def change(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
-        obj.data.vertices[3].groups[0].weight = value
-
-    return change
+    return lambda obj, _: setattr(obj.data.vertices[3].groups[0], "weight", value)
 
 
 def turn_uv(value: float) -> Spoil:
@@ -130,10 +108,6 @@ def turn_uv(value: float) -> Spoil:
             data.uv = (value, value)
 
     return change
-
-
-def remove_uv(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
-    obj.data.uv_layers.remove(obj.data.uv_layers[0])
 
 
 def key_of(value: float) -> Spoil:
@@ -146,10 +120,6 @@ def key_of(value: float) -> Spoil:
         key.value = 1.0
 
     return change
-
-
-def flip(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
-    obj.data.flip_normals()
 
 
 def double(obj: bpy.types.Object, _armature: bpy.types.Object) -> None:
@@ -183,7 +153,7 @@ BODIES: dict[str, Spoil] = {
     "a face of no area": rebuild([(0, 0, 0), (0, 1, 0), (0, 2, 0)], [(0, 1, 2)]),
     "vertices without faces": rebuild([*SQUARE, (0, 0, 2), (0, 1, 2)], [(0, 1, 2, 3)]),
     "faces twice": double,
-    "inside out": flip,
+    "inside out": lambda obj, _: obj.data.flip_normals(),
     **each("scale", scale_object, 0, nan, inf, 1e-38, 1e-30, 1e-20, 1e20, 1e30, 3e38, times=3),
     "flat scale": scale_object(1, 1, 0),
     "line scale": scale_object(0, 1, 0),
@@ -196,11 +166,11 @@ BODIES: dict[str, Spoil] = {
     "odd names": rename("\"'{{{index}}}\\\n%s\t[0]"),
     "long names": rename("{index}" + "x" * 62),
     "names of brackets": rename('"]["{index}'),
-    "thousands of groups": add_groups(3000),
+    "thousands of groups": add_groups,
     "locked groups": lock_groups,
-    "no groups": clear_groups,
+    "no groups": lambda obj, _: obj.vertex_groups.clear(),
     **each("weight", set_weight, nan, inf, -inf, 1e30, -1, 1e-45),
     **each("UV", turn_uv, 0.5, nan, inf, 1e30),
-    "no UV map": remove_uv,
+    "no UV map": lambda obj, _: obj.data.uv_layers.remove(obj.data.uv_layers[0]),
     **each("key at", key_of, nan, inf, 1e30),
 }

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -32,3 +33,20 @@ def nothing_changes(tmp_path: Path) -> Iterator[dict[str, str]]:
     before = read_folder(tmp_path)
     yield before
     assert read_folder(tmp_path) == before
+
+
+Case = Callable[[str], AbstractContextManager[None]]
+
+
+@pytest.fixture
+def case(subtests: pytest.Subtests, capfd: pytest.CaptureFixture[str]) -> Case:
+    """`with case(name):` is a case of a table: others go on after it, and handlers of Blender print no traceback."""
+
+    @contextmanager
+    def run(name: str) -> Iterator[None]:
+        capfd.readouterr()
+        with subtests.test(name):
+            yield
+            assert "Traceback" not in capfd.readouterr().err
+
+    return run

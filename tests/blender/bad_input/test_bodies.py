@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from functools import cache
+from pathlib import Path
 
 import bpy
 import numpy as np
 import pytest
+from shared_fixtures import load_groups
 
-from scenes import evaluated_points, reset, select, take_away, turn, update
+from scenes import evaluated_points, reset, save, select, take_away, turn, update
 from supple.settings.objects import settings_of
 
 from .bodies import BODIES, add_body
+from .conftest import Case
 from .operators import AUTOMATIC, BIND, CALLS, COPY, CORRECTIONS, EDITS, LINES, PATTERNS, add_copy, take_snapshot
-
-pytestmark = pytest.mark.usefixtures("silent_handlers")
 
 FAR = "positions that are not numbers, or too far away to compute with: repair the mesh"
 WRONG = "infinite or too large coordinates: delete them or fix the source mesh"
@@ -75,46 +75,6 @@ REFUSED: dict[str, dict[str, str]] = {
 }  # fmt: skip
 """By body and operator: words of the message."""
 
-CASES = [(body, call, words) for body, refused in REFUSED.items() for call, words in refused.items()]
-
-
-@cache
-def make(body: str) -> str:
-    """Open a file with a body: what is in it. What is refused changes nothing, so that the next case finds it whole."""
-    make.cache_clear()
-    reset()
-    obj, armature = add_body()
-    add_copy(obj)
-    BODIES[body](obj, armature)
-    settings_of(obj).particles.target_count = 30
-    update()
-    return take_snapshot(obj, bpy.data.objects[COPY])
-
-
-@pytest.fixture(autouse=True)
-def scene() -> bpy.types.Scene:
-    """In place of a new file for each case."""
-    return bpy.context.scene
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _left() -> None:
-    make.cache_clear()
-
-
-@pytest.mark.parametrize(("body", "call", "words"), CASES, ids=[f"{body}: {call}" for body, call, _ in CASES])
-def test_what_cannot_be_done_is_said(body: str, call: str, words: str) -> None:
-    before = make(body)
-    obj, copy = bpy.data.objects["Tube"], bpy.data.objects[COPY]
-    select(obj)
-    with pytest.raises(RuntimeError) as found:
-        CALLS[call](obj)
-    assert words in str(found.value)
-    assert "Traceback" not in str(found.value)
-    update()
-    assert take_snapshot(obj, copy) == before
-
-
 SESSION = (
     "check", "smooth", "mirror", "transfer from", "lines", "solid heat", "surface heat", "normalize", "bind by nodes",
     "bind by Python", "particles", "pattern",
@@ -123,11 +83,29 @@ SESSION = (
 """Operators in the order in which they are tried on one body."""
 
 
-@pytest.mark.parametrize("body", BODIES)
-def test_on_any_body_operators_work_or_say_why(body: str) -> None:
-    make(body)
-    make.cache_clear()  # it is changed here
-    obj, armature = bpy.data.objects["Tube"], bpy.data.objects["Rig"]
+@pytest.fixture(scope="module")
+def whole(groups_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with a body that is not spoiled, its copy, and the node groups that Bind would build."""
+    reset()
+    obj, _ = add_body()
+    add_copy(obj)
+    settings_of(obj).particles.target_count = 30
+    load_groups(groups_file, "SSD")
+    return save(tmp_path_factory.mktemp("body") / "whole.blend", compress=False)
+
+
+def check_refusal(obj: bpy.types.Object, call: str, words: str, before: str) -> None:
+    """What is refused changes nothing, so that the next operator finds the body whole."""
+    select(obj)
+    with pytest.raises(RuntimeError) as found:
+        CALLS[call](obj)
+    assert words in str(found.value)
+    assert "Traceback" not in str(found.value)
+    update()
+    assert take_snapshot(obj, bpy.data.objects[COPY]) == before
+
+
+def check_session(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
     was_finite = np.isfinite(evaluated_points(obj)).all()
     for call in SESSION:
         select(obj)
@@ -145,3 +123,18 @@ def test_on_any_body_operators_work_or_say_why(body: str) -> None:
     take_away()
     assert [modifier.type for modifier in obj.modifiers] == ["ARMATURE"]
     assert not [one.name for one in obj.data.attributes if one.name.startswith("supple_")]
+
+
+@pytest.mark.parametrize("kind", dict.fromkeys(body.split()[0] for body in BODIES))
+def test_operators_work_on_any_body_or_say_why_not(kind: str, whole: Path, case: Case) -> None:
+    for body in [body for body in BODIES if body.split()[0] == kind]:
+        bpy.ops.wm.open_mainfile(filepath=str(whole))
+        obj, armature = bpy.data.objects["Tube"], bpy.data.objects["Rig"]
+        BODIES[body](obj, armature)
+        update()
+        before = take_snapshot(obj, bpy.data.objects[COPY])
+        for call, words in REFUSED.get(body, {}).items():
+            with case(f"{body}: {call}"):
+                check_refusal(obj, call, words, before)
+        with case(body):
+            check_session(obj, armature)

@@ -6,6 +6,7 @@ import gzip
 import json
 import math
 import struct
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,6 @@ from supple.tasks.patterns import library
 
 from .cases import assert_refused, name_of
 from .conftest import read_folder
-
-pytestmark = pytest.mark.python_only("files are read alike, whatever evaluates the skin")
 
 FOREIGN = {
     "nothing": b"",
@@ -68,23 +67,27 @@ CACHES = {
 }
 
 
-@pytest.mark.parametrize("other", ("alone", "first", "last"))
-@pytest.mark.parametrize("name", CACHES, ids=name_of)
-def test_caches_to_join(tmp_path: Path, name: str, other: str, capsys) -> None:
-    (tmp_path / "bad.pc2").write_bytes(CACHES[name])
-    (tmp_path / "good.pc2").write_bytes(pack(start=3.0 if other == "first" else 1.0))
-    before = read_folder(tmp_path)
-    parts = {"alone": ("bad.pc2",), "first": ("bad.pc2", "good.pc2"), "last": ("good.pc2", "bad.pc2")}[other]
-    line = assert_refused(["join", *(tmp_path / part for part in parts), "--output", tmp_path / "whole.pc2"], capsys)
-    assert "bad.pc2" in line
-    assert read_folder(tmp_path) == before
+JOINED = {"alone": ["bad.pc2"], "first": ["bad.pc2", "good.pc2"], "last": ["good.pc2", "bad.pc2"]}
 
 
-@pytest.mark.parametrize("start", (0.0, -5.0, 0.5, 1e6, 3e38))
-def test_caches_that_can_be_joined(tmp_path: Path, start: float) -> None:
-    (tmp_path / "good.pc2").write_bytes(pack(start=start))
-    assert main("join", tmp_path / "good.pc2", "--output", tmp_path / "whole.pc2") == DONE
-    assert (tmp_path / "whole.pc2").read_bytes() == pack(start=start)
+@pytest.mark.parametrize("place", JOINED)
+def test_caches_to_join(tmp_path: Path, place: str, subtests: pytest.Subtests, capsys) -> None:
+    (tmp_path / "good.pc2").write_bytes(pack(start=3.0 if place == "first" else 1.0))
+    parts = [tmp_path / part for part in JOINED[place]]
+    for name, data in CACHES.items():
+        with subtests.test(name):
+            (tmp_path / "bad.pc2").write_bytes(data)
+            before = read_folder(tmp_path)
+            assert "bad.pc2" in assert_refused(["join", *parts, "--output", tmp_path / "whole.pc2"], capsys)
+            assert read_folder(tmp_path) == before
+
+
+def test_caches_that_can_be_joined(tmp_path: Path, subtests: pytest.Subtests) -> None:
+    for start in (0.0, -5.0, 0.5, 1e6, 3e38):
+        with subtests.test(start=start):
+            (tmp_path / "good.pc2").write_bytes(pack(start=start))
+            assert main("join", tmp_path / "good.pc2", "--output", tmp_path / "whole.pc2") == DONE
+            assert (tmp_path / "whole.pc2").read_bytes() == pack(start=start)
 
 
 def test_parts_of_more_frames_than_a_file_can_count(tmp_path: Path, capsys) -> None:
@@ -118,32 +121,34 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 CUTS = (*(share / 20 for share in range(20)), 0.98, 0.995, 0.999)
 
 
-@pytest.mark.parametrize("cut", CUTS)
-@pytest.mark.parametrize("kind", ("plain", "zstd", "gzip"))
-def test_blend_files_that_are_cut(tmp_path: Path, sources: dict[str, bytes], kind: str, cut: float, capsys) -> None:
-    file, data = tmp_path / "cut.blend", sources[kind]
-    file.write_bytes(data[: int(cut * len(data))])
-    before = read_folder(tmp_path)
-    line = assert_refused(["bind", file, "--output", tmp_path / "new.blend"], capsys)
-    assert f"Cannot open '{file}'" in line
-    assert read_folder(tmp_path) == before
-
-
-@pytest.mark.parametrize("count", (1, 2, 4, 8, 9, 13, 16, 17, 20, 24, 31, 32, 33, 100))
-@pytest.mark.parametrize("kind", ("plain", "zstd"))
-def test_blend_files_that_lack_their_last_bytes(
-    tmp_path: Path, sources: dict[str, bytes], kind: str, count: int, capsys
-) -> None:
+def test_blend_files_that_are_cut(tmp_path: Path, sources: dict[str, bytes], subtests, capsys) -> None:
     file = tmp_path / "cut.blend"
-    file.write_bytes(sources[kind][:-count])
-    assert f"Cannot open '{file}'" in assert_refused(["info", file], capsys)
+    for kind, data in sources.items():
+        for cut in CUTS:
+            with subtests.test(kind, cut=cut):
+                file.write_bytes(data[: int(cut * len(data))])
+                before = read_folder(tmp_path)
+                line = assert_refused(["bind", file, "--output", tmp_path / "new.blend"], capsys)
+                assert f"Cannot open '{file}'" in line
+                assert read_folder(tmp_path) == before
 
 
-@pytest.mark.parametrize("kind", ("plain", "zstd", "gzip"))
-def test_whole_blend_files_open(tmp_path: Path, sources: dict[str, bytes], kind: str) -> None:
+def test_blend_files_that_lack_their_last_bytes(tmp_path: Path, sources: dict[str, bytes], subtests, capsys) -> None:
+    file = tmp_path / "cut.blend"
+    for kind in ("plain", "zstd"):
+        for count in (1, 2, 4, 8, 9, 13, 16, 17, 20, 24, 31, 32, 33, 100):
+            with subtests.test(kind, count=count):
+                file.write_bytes(sources[kind][:-count])
+                assert f"Cannot open '{file}'" in assert_refused(["info", file], capsys)
+
+
+@pytest.mark.versions
+def test_whole_blend_files_open(tmp_path: Path, sources: dict[str, bytes], subtests: pytest.Subtests) -> None:
     file = tmp_path / "whole.blend"
-    file.write_bytes(sources[kind])
-    assert main("info", file) == DONE
+    for kind, data in sources.items():
+        with subtests.test(kind):
+            file.write_bytes(data)
+            assert main("info", file) == DONE
 
 
 LEGACY, LARGE = b"BLENDER-v402", b"BLENDER17-01v0502"
@@ -173,13 +178,16 @@ BLENDS = {
 }
 
 
-@pytest.mark.parametrize("name", BLENDS)
-def test_files_that_are_no_blend_files(tmp_path: Path, name: str, capsys) -> None:
+@pytest.mark.versions
+def test_files_that_are_no_blend_files(tmp_path: Path, subtests: pytest.Subtests, capsys) -> None:
     file = tmp_path / "bad.blend"
-    file.write_bytes(BLENDS[name])
-    before = read_folder(tmp_path)
-    assert f"Cannot open '{file}'" in assert_refused(["weights", file, "--output", tmp_path / "new.blend"], capsys)
-    assert read_folder(tmp_path) == before
+    for name, data in BLENDS.items():
+        with subtests.test(name):
+            file.write_bytes(data)
+            before = read_folder(tmp_path)
+            line = assert_refused(["weights", file, "--output", tmp_path / "new.blend"], capsys)
+            assert f"Cannot open '{file}'" in line
+            assert read_folder(tmp_path) == before
 
 
 # What stands beside height maps, and in the library
@@ -197,11 +205,12 @@ TAMPERED = (
 )
 
 
-@pytest.mark.parametrize("data", TAMPERED, ids=name_of)
-def test_descriptions_of_height_maps(tmp_path: Path, animated_body: bpy.types.Object, data: bytes) -> None:
-    (tmp_path / "Tube_heights.json").write_bytes(data)
-    scenes_maps.write_all(animated_body, tmp_path, [1], width=8)
-    assert json.loads((tmp_path / "Tube_heights.json").read_text())["frames"] == [1]
+def test_descriptions_of_height_maps(tmp_path: Path, animated_body: bpy.types.Object, subtests) -> None:
+    for data in TAMPERED:
+        with subtests.test(name_of(data)):
+            (tmp_path / "Tube_heights.json").write_bytes(data)
+            scenes_maps.write_all(animated_body, tmp_path, [1], width=8)
+            assert json.loads((tmp_path / "Tube_heights.json").read_text())["frames"] == [1]
 
 
 def test_frames_in_a_description_that_are_none(tmp_path: Path, animated_body: bpy.types.Object) -> None:
@@ -232,48 +241,49 @@ ENTRIES = (
 )
 
 
-@pytest.mark.parametrize("saved", (*ENTRIES, *TAMPERED), ids=name_of)
-def test_saved_patterns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, saved: dict | bytes) -> None:
+@pytest.fixture
+def library_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of saved patterns, with a sound one."""
     monkeypatch.setattr(library, "find_folder", lambda create=False: tmp_path)
     (tmp_path / "sound.json").write_text(json.dumps(SOUND))
-    (tmp_path / "tampered.json").write_bytes(saved if isinstance(saved, bytes) else json.dumps(saved).encode())
-    assert list(library.saved_entries()) == ["USER_sound"]
+    return tmp_path
 
 
-@pytest.mark.parametrize("name", FOREIGN)
-def test_images_of_saved_patterns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_saved_patterns(library_folder: Path, subtests: pytest.Subtests) -> None:
+    for saved in (*ENTRIES, *TAMPERED):
+        with subtests.test(name_of(saved)):
+            data = saved if isinstance(saved, bytes) else json.dumps(saved).encode()
+            (library_folder / "tampered.json").write_bytes(data)
+            assert list(library.saved_entries()) == ["USER_sound"]
+
+
+def test_images_of_saved_patterns(library_folder: Path, subtests: pytest.Subtests) -> None:
     """The menu of patterns is shown all the same."""
-    monkeypatch.setattr(library, "find_folder", lambda create=False: tmp_path)
-    (tmp_path / "sound.json").write_text(json.dumps(SOUND))
-    if FOREIGN[name]:  # else there is no file
-        (tmp_path / "sound.png").write_bytes(FOREIGN[name])
-    assert ("USER_sound", "Folds", "Saved from Tube", thumbnails.NONE) in [
-        item[:4] for item in list_presets(None, None)
-    ]
-    with pytest.raises(SkinningError, match="sound"):
-        library.find_entry("USER_sound").draw(8)
+    for name, data in FOREIGN.items():
+        with subtests.test(name):
+            if data:  # else there is no file
+                (library_folder / "sound.png").write_bytes(data)
+            items = [item[:4] for item in list_presets(None, None)]
+            assert ("USER_sound", "Folds", "Saved from Tube", thumbnails.NONE) in items
+            with pytest.raises(SkinningError, match="sound"):
+                library.find_entry("USER_sound").draw(8)
 
 
 # What changes while it is read
 
 
-@pytest.mark.parametrize("samples", [1, 3])
-def test_a_part_that_changes_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys, samples: int) -> None:
-    part, original = tmp_path / "a.pc2", point_caches.join_pieces
-
-    def join_other(*arguments: object):
-        part.write_bytes(pack(samples=samples))
-        return original(*arguments)
-
-    part.write_bytes(pack())
-    monkeypatch.setattr(point_caches, "join_pieces", join_other)
-    assert "changed while" in assert_refused(["join", part, "--output", tmp_path / "new.pc2"], capsys)
-    assert [path.name for path in tmp_path.iterdir()] == ["a.pc2"]
+def become(samples: int) -> Callable[[Path], object]:
+    return lambda part: part.write_bytes(pack(samples=samples))
 
 
-def test_a_part_that_goes_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+@pytest.mark.parametrize(
+    ("change", "words"), [(become(1), "changed while"), (become(3), "changed while"), (Path.unlink, "Cannot read")]
+)
+def test_a_part_that_changes_or_goes_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys, change: Callable[[Path], object], words: str
+) -> None:
     part, original = tmp_path / "a.pc2", point_caches.join_pieces
     part.write_bytes(pack())
-    monkeypatch.setattr(point_caches, "join_pieces", lambda *arguments: (part.unlink(), original(*arguments))[1])
-    assert "Cannot read" in assert_refused(["join", part, "--output", tmp_path / "new.pc2"], capsys)
-    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setattr(point_caches, "join_pieces", lambda *given: (change(part), original(*given))[1])
+    assert words in assert_refused(["join", part, "--output", tmp_path / "new.pc2"], capsys)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.pc2"] * (change is not Path.unlink)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 
 import bpy
 import pytest
 from scenes_patterns import add_own
 
-from scenes import bind, reset, select, update
+from scenes import bind, select, update
 from supple.settings.objects import settings_of
 
 from .bodies import add_body
+from .conftest import Case
 from .operators import take_snapshot
-
-pytestmark = pytest.mark.usefixtures("silent_handlers")
 
 ON_MESHES = (
     "bind", "unbind", "make_independent", "measure", "bake_shape_keys", "bake_cache", "clear_bake", "pattern_add",
@@ -52,18 +50,12 @@ def with_nothing() -> None:
     bpy.context.view_layer.objects.active = None
 
 
-def bare_mesh() -> None:
-    add_object(lambda: bpy.data.meshes.new("Bare"), "Bare")()
+def edit(name: str) -> Callable[[], None]:
+    def prepare() -> None:
+        select(bpy.data.objects[name])
+        bpy.ops.object.mode_set(mode="EDIT")
 
-
-def in_edit_mode() -> None:
-    select(bpy.data.objects["Tube"])
-    bpy.ops.object.mode_set(mode="EDIT")
-
-
-def armature_in_edit_mode() -> None:
-    select(bpy.data.objects["Rig"])
-    bpy.ops.object.mode_set(mode="EDIT")
+    return prepare
 
 
 def no_armature_in_modifier() -> None:
@@ -84,29 +76,24 @@ def no_deforming_bone() -> None:
     select(bpy.data.objects["Tube"])
 
 
-def plain() -> None:
-    select(bpy.data.objects["Tube"])
-
-
 SITUATIONS: dict[str, Callable[[], None]] = {
     "nothing": with_nothing,
     "a lattice": add_object(lambda: bpy.data.lattices.new("Cage"), "Cage"),
     "an empty": add_object(None, "Nothing"),
     "an armature without meshes": add_object(lambda: bpy.data.armatures.new("Bones"), "Bones"),
     "a curve": add_object(lambda: bpy.data.curves.new("Curve", "CURVE"), "Curve"),
-    "a bare mesh": bare_mesh,
-    "Edit Mode": in_edit_mode,
-    "armature in Edit Mode": armature_in_edit_mode,
+    "a bare mesh": add_object(lambda: bpy.data.meshes.new("Bare"), "Bare"),
+    "Edit Mode": edit("Tube"),
+    "armature in Edit Mode": edit("Rig"),
     "no armature in the modifier": no_armature_in_modifier,
     "no modifier": no_modifier,
     "no deforming bone": no_deforming_bone,
-    "a mesh that is not bound": plain,
+    "a mesh that is not bound": lambda: select(bpy.data.objects["Tube"]),
 }
 NO_ARMATURE = "No armature deforms 'Tube': select its armature too"
+NO_MESH = {**dict.fromkeys(ON_MESHES, SELECT), "bind": "Select a mesh that has an Armature", "unbind": "is bound"}
 REFUSED: dict[str, dict[str, str]] = {
-    **dict.fromkeys(
-        ("nothing", "a lattice", "an empty", "a curve", "an armature without meshes"), dict.fromkeys(ON_MESHES, SELECT)
-    ),
+    **dict.fromkeys(("nothing", "a lattice", "an empty", "a curve", "an armature without meshes"), NO_MESH),
     "a bare mesh": {
         **dict.fromkeys(NEEDS_BIND, SELECT),
         **dict.fromkeys(NEEDS_PATTERN, "Add a pattern first"),
@@ -152,40 +139,22 @@ REFUSED: dict[str, dict[str, str]] = {
         "weights_transfer": "Select a mesh that has an Armature modifier last",
     },
 }
-CASES = [(situation, name, words) for situation, refused in REFUSED.items() for name, words in refused.items()]
 
 
-@cache
-def make(situation: str) -> str:
-    """Open a file in which the situation is: what is in it. What is refused leaves it for the next case."""
-    make.cache_clear()
-    reset()
-    add_body()
+@pytest.mark.parametrize("situation", REFUSED)
+def test_what_an_operator_is_not_for(situation: str, case: Case) -> None:
+    """What is refused leaves the file as it was for the next operator."""
+    obj, _ = add_body()
     SITUATIONS[situation]()
     update()
-    return take_snapshot(bpy.data.objects["Tube"])
-
-
-@pytest.fixture(autouse=True)
-def scene() -> bpy.types.Scene:
-    """In place of a new file for each case."""
-    return bpy.context.scene
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _left() -> None:
-    make.cache_clear()
-
-
-@pytest.mark.parametrize(("situation", "name", "words"), CASES, ids=[f"{where}: {name}" for where, name, _ in CASES])
-def test_what_an_operator_is_not_for(situation: str, name: str, words: str) -> None:
-    before = make(situation)
-    mode = bpy.context.mode
-    with pytest.raises(RuntimeError) as found:
-        getattr(bpy.ops.supple, name)(**GIVEN.get(name, {}))
-    assert words in str(found.value)
-    assert bpy.context.mode == mode
-    assert take_snapshot(bpy.data.objects["Tube"]) == before
+    before, mode = take_snapshot(obj), bpy.context.mode
+    for name, words in REFUSED[situation].items():
+        with case(name):
+            with pytest.raises(RuntimeError) as found:
+                getattr(bpy.ops.supple, name)(**GIVEN.get(name, {}))
+            assert words in str(found.value)
+            assert bpy.context.mode == mode
+            assert take_snapshot(obj) == before
 
 
 NOT_WHILE_BOUND = {
@@ -205,17 +174,15 @@ NOT_WHILE_BOUND = {
 }
 
 
-@pytest.mark.parametrize("name", NOT_WHILE_BOUND)
-def test_wrong_arguments_on_a_bound_mesh(name: str) -> None:
-    reset()
+def test_wrong_arguments_on_a_bound_mesh(case: Case) -> None:
     obj, _ = add_body()
     add_own(obj)
     bind(obj, method="SSD", evaluate="PYTHON")
-    select(obj)
     before = take_snapshot(obj)
-    given, words = NOT_WHILE_BOUND[name]
-    with pytest.raises(RuntimeError) as found:
-        getattr(bpy.ops.supple, name)(**given)
-    assert words in str(found.value)
-    assert take_snapshot(obj) == before
-    assert settings_of(obj).is_bound
+    for name, (given, words) in NOT_WHILE_BOUND.items():
+        with case(name):
+            with pytest.raises(RuntimeError) as found:
+                getattr(bpy.ops.supple, name)(**given)
+            assert words in str(found.value)
+            assert take_snapshot(obj) == before
+            assert settings_of(obj).is_bound

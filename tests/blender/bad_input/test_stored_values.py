@@ -6,18 +6,19 @@ and Unbind gives the character back whatever is stored.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterator
 from math import inf, nan
+from pathlib import Path
 from typing import Any
 
 import bpy
 import numpy as np
 import pytest
 from scenes_patterns import add_own
+from shared_fixtures import load_groups
 
 import panels
-from scenes import armature_modifier, bind, evaluated_points, rest_points, select, turn, update
+from scenes import armature_modifier, bind, evaluated_points, reset, rest_points, save, select, turn, update
 from supple.settings.events import muted
 from supple.settings.objects import ObjectSettings, settings_of
 from supple.settings.particles import ParticleSettings
@@ -25,9 +26,8 @@ from supple.settings.patterns import PatternSettings
 from supple.settings.weights import WeightSettings
 
 from .bodies import add_body
+from .conftest import Case
 from .operators import add_copy
-
-pytestmark = pytest.mark.usefixtures("silent_handlers")
 
 TEXTS = ("", "x" * 10_000, "\"]['\n{0}%s\\")
 FLOATS = (nan, inf, -1e30, 1e-45)
@@ -63,21 +63,6 @@ def list_cases(group: type) -> list[tuple[str, Any]]:
         if prop.identifier not in ("rna_type", "count")
         for value in values_of(prop)
     ]
-
-
-def name_case(value: Any) -> str:
-    return repr(value)[:24]
-
-
-def add_character(method: str, evaluate: str) -> tuple[bpy.types.Object, bpy.types.Object]:
-    """A bound body with a pattern that moves it and a pattern that bumps it."""
-    obj, armature = add_body()
-    settings_of(obj).particles.target_count = 30
-    add_own(obj, "BULGE", location=(0.4, 1.5, 0))
-    add_own(obj, "WRINKLE", location=(-0.4, 1.5, 0))
-    bind(obj, method=method, evaluate=evaluate)
-    turn(armature, "bone.1", (0.4, 0.2, 0))
-    return obj, armature
 
 
 def run(call: Callable[[], Any]) -> None:
@@ -131,39 +116,61 @@ def assert_given_back(obj: bpy.types.Object) -> None:
     assert {"Tube", "Rig"} <= set(bpy.data.objects.keys())
 
 
-@pytest.mark.usefixtures("built_groups")
-@pytest.mark.parametrize(("name", "value"), list_cases(ObjectSettings), ids=name_case)
-def test_settings_of_an_object(name: str, value: Any) -> None:
-    evaluate = ("PYTHON", "NODES")[zlib.crc32(repr((name, value)).encode()) % 2]
-    obj, armature = add_character("SSD", evaluate)
-    store(settings_of(obj), name, value)
-    use(obj, armature)
-    if name != "is_bound":  # what is not bound keeps its modifiers: nobody knows whose they are
-        assert_given_back(obj)
+@pytest.fixture(scope="module")
+def characters(groups_file: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Path]:
+    """Files with a bound body, by method and evaluator; what blends is moved by a pattern and bumped by another."""
+    folder, files = tmp_path_factory.mktemp("characters"), {}
+    for method, evaluate in (("SSD", "PYTHON"), ("SSD", "NODES"), ("PARTICLES", "PYTHON")):
+        reset()
+        obj, armature = add_body()
+        settings_of(obj).particles.target_count = 30
+        if evaluate == "NODES":
+            load_groups(groups_file, "SSD")
+        if method == "SSD":
+            add_own(obj, "BULGE", location=(0.4, 1.5, 0))
+            add_own(obj, "WRINKLE", location=(-0.4, 1.5, 0))
+        bind(obj, method=method, evaluate=evaluate)
+        turn(armature, "bone.1", (0.4, 0.2, 0))
+        files[method, evaluate] = save(folder / f"{method} {evaluate}.blend", compress=False)
+    return files
 
 
-@pytest.mark.parametrize(("name", "value"), list_cases(ParticleSettings), ids=name_case)
-def test_settings_of_particles(name: str, value: Any) -> None:
-    obj, armature = add_character("PARTICLES", "PYTHON")
-    store(settings_of(obj).particles, name, value)
-    use(obj, armature)
-    assert_given_back(obj)
+def open_character(path: Path) -> tuple[bpy.types.Object, bpy.types.Object]:
+    bpy.ops.wm.open_mainfile(filepath=str(path))
+    return bpy.data.objects["Tube"], bpy.data.objects["Rig"]
 
 
-@pytest.mark.parametrize(("name", "value"), list_cases(PatternSettings), ids=name_case)
-def test_settings_of_a_pattern(name: str, value: Any) -> None:
-    obj, armature = add_character("SSD", "PYTHON")
-    store(settings_of(obj).patterns[0], name, value)
-    use(obj, armature)
-    assert_given_back(obj)
+GROUPS: dict[str, tuple[str, str, list[tuple[str, Any]], Callable[[bpy.types.Object], Any]]] = {
+    "object by Python": ("SSD", "PYTHON", list_cases(ObjectSettings)[0::2], settings_of),
+    "object by nodes": ("SSD", "NODES", list_cases(ObjectSettings)[1::2], settings_of),
+    "particles": ("PARTICLES", "PYTHON", list_cases(ParticleSettings), lambda obj: settings_of(obj).particles),
+    "pattern": ("SSD", "PYTHON", list_cases(PatternSettings), lambda obj: settings_of(obj).patterns[0]),
+}
+"""Method and evaluator of a character, values to store, and where."""
 
 
-@pytest.mark.parametrize(("name", "value"), list_cases(WeightSettings), ids=name_case)
-def test_settings_of_automatic_weights(name: str, value: Any) -> None:
+@pytest.mark.parametrize("group", GROUPS)
+def test_stored_settings(group: str, characters: dict, case: Case) -> None:
+    method, evaluate, values, find = GROUPS[group]
+    for name, value in values:
+        with case(f"{name}: {value!r:.24}"):
+            obj, armature = open_character(characters[method, evaluate])
+            store(find(obj), name, value)
+            use(obj, armature)
+            if name != "is_bound":  # what is not bound keeps its modifiers: nobody knows whose they are
+                assert_given_back(obj)
+
+
+@pytest.mark.versions
+def test_settings_of_automatic_weights(case: Case) -> None:
     obj, _ = add_body()
-    store(bpy.context.scene.supple_weights, name, value)
     select(obj)
-    draw_panels()
+    settings = bpy.context.scene.supple_weights
+    for name, value in list_cases(WeightSettings):
+        with case(f"{name}: {value!r:.24}"):
+            store(settings, name, value)
+            draw_panels()
+            settings.property_unset(name)
 
 
 POINTERS: dict[str, Callable[[bpy.types.Object], Any]] = {
@@ -176,23 +183,25 @@ POINTERS: dict[str, Callable[[bpy.types.Object], Any]] = {
 }
 
 
-@pytest.mark.parametrize("target", POINTERS)
 @pytest.mark.parametrize("name", ["carrier", "watcher"])
-def test_hidden_objects_that_are_others(name: str, target: str) -> None:
-    obj, armature = add_character("SSD", "PYTHON")
-    add_copy(obj)
-    copies = rest_points(bpy.data.objects["Copy"]).tobytes()
-    with muted():
-        setattr(settings_of(obj), name, POINTERS[target](obj))
-    kept = {one.name for one in bpy.data.objects if not one.name.startswith("Supple")}
-    use(obj, armature)
-    assert_given_back(obj)
-    assert kept <= set(bpy.data.objects.keys())
-    assert rest_points(bpy.data.objects["Copy"]).tobytes() == copies
+def test_hidden_objects_that_are_others(name: str, characters: dict, case: Case) -> None:
+    for target, find in POINTERS.items():
+        with case(target):
+            obj, armature = open_character(characters["SSD", "PYTHON"])
+            add_copy(obj)
+            copies = rest_points(bpy.data.objects["Copy"]).tobytes()
+            with muted():
+                setattr(settings_of(obj), name, find(obj))
+            kept = {one.name for one in bpy.data.objects if not one.name.startswith("Supple")}
+            use(obj, armature)
+            assert_given_back(obj)
+            assert kept <= set(bpy.data.objects.keys())
+            assert rest_points(bpy.data.objects["Copy"]).tobytes() == copies
 
 
-def test_an_image_that_is_deleted_or_no_height_map() -> None:
-    obj, armature = add_character("SSD", "PYTHON")
+@pytest.mark.usefixtures("silent_handlers")
+def test_an_image_that_is_deleted_or_no_height_map(characters: dict) -> None:
+    obj, armature = open_character(characters["SSD", "PYTHON"])
     for image in list(bpy.data.images):
         bpy.data.images.remove(image)
     settings_of(obj).patterns[1].image = bpy.data.images.new("Colors", 4, 4)
