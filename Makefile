@@ -16,8 +16,10 @@ RANDOM_OPTIONS ?=
 WORKERS ?= 2
 
 BLENDERS := 4.2 4.5 5.0 5.2
-# Unit tests need no Blender but its NumPy: 1.24, 1.26 and 2.3. Blender 5.0 has that of 4.5.
-NUMPYS := 4.2 4.5 5.2
+OLDER := 4.2 4.5 5.0
+# Folders of tests/unit where another NumPy can make a difference: 1.24 comes with Blender 4.2, 1.26 with 4.5 and 5.0.
+NUMERIC := algebra anatomy automatic_weights corrections engine_copy geometry measures motion particles patterns posing \
+  rig skinning weight_editing
 PYTHON := .venv/$(ENVIRONMENT)/bin/python
 LINT := .venv/lint/bin/python -m
 PYTEST := -m pytest -c tests/pytest.ini --rootdir tests
@@ -30,7 +32,7 @@ BUILDER = $(PYTHON) .venv/$(ENVIRONMENT)/lib/python3*/site-packages/bpy/*/script
 say = @sed -n 's/^$@:.*\#\# */== $@: /p' Makefile
 prepare = @python3 tools/environments.py
 
-.PHONY: help setup setup-all demo test test-unit test-blender test-all test-nodes test-files test-engine-copy test-farm test-random test-gui lint types package test-package bench \
+.PHONY: help setup setup-all demo test test-unit test-blender test-all test-numeric test-versions test-faults test-files test-engine-copy test-farm test-random test-gui lint types package test-package bench \
   bench-particles bench-patterns bench-weights bench-endurance animations clean
 .DEFAULT_GOAL := help
 
@@ -61,28 +63,40 @@ test-unit: ## Run only the tests that need no Blender (30 seconds)
 	$(prepare) $(ENVIRONMENT)
 	$(ONE_THREAD) $(PYTHON) $(PYTEST) tests/unit $(IN_PARALLEL)
 
+test-numeric: ## Run the unit tests of numeric modules, for another NumPy: make test-numeric ENVIRONMENT=bpy-4.2 (1 minute)
+	$(say)
+	$(prepare) $(ENVIRONMENT)
+	$(ONE_THREAD) $(PYTHON) $(PYTEST) $(NUMERIC:%=tests/unit/%) $(IN_PARALLEL)
+
 test-blender: ## Run only the tests that need a Blender but no window (2 minutes)
 	$(say)
 	$(prepare) $(ENVIRONMENT)
 	$(ONE_THREAD) $(PYTHON) $(PYTEST) tests/blender $(IN_PARALLEL)
 
-test-all: ## Run `test` on each Blender from 4.2 LTS to 5.2 LTS; needs Python 3.11 and 3.13 (10 minutes)
+test-all: ## Run `test` on each Blender from 4.2 LTS to 5.2 LTS, for a release; needs Python 3.11 and 3.13 (40 minutes)
 	$(say)
 	$(prepare) $(BLENDERS:%=bpy-%)
-	@failed=; for blender in $(BLENDERS); do \
-	  target=test-blender; case " $(NUMPYS) " in *" $$blender "*) target=test;; esac; \
-	  echo "-- Blender $$blender"; $(MAKE) --no-print-directory $$target ENVIRONMENT=bpy-$$blender || failed="$$failed $$blender"; \
+	@failed=; for blender in $(BLENDERS); do echo "-- Blender $$blender"; \
+	  $(MAKE) --no-print-directory test ENVIRONMENT=bpy-$$blender || failed="$$failed $$blender"; \
 	done; test -z "$$failed" || { echo "failed on Blender$$failed"; exit 1; }
 
-test-nodes: ## Run the Blender tests with all binds evaluated by nodes, on Blender 5.2; needs Python 3.13 (2 minutes)
+test-versions: ## Run on Blender 4.2, 4.5 and 5.0 what a version can make differ; needs Python 3.11 (4 minutes)
 	$(say)
-	$(prepare) bpy-5.2
-	$(ONE_THREAD) .venv/bpy-5.2/bin/python $(PYTEST) tests/blender --evaluate NODES --ignore-glob "*/test_nodes*" $(IN_PARALLEL)
+	$(prepare) $(OLDER:%=bpy-%)
+	@failed=; for blender in $(OLDER); do echo "-- Blender $$blender"; \
+	  $(ONE_THREAD) .venv/bpy-$$blender/bin/python $(PYTEST) tests/blender -m versions $(IN_PARALLEL) || failed="$$failed $$blender"; \
+	done; test -z "$$failed" || { echo "failed on Blender$$failed"; exit 1; }
 
 test-files: ## Fill disks at 20 points of each write, and kill 100 processes that write (10 minutes)
 	$(say)
 	$(prepare) $(ENVIRONMENT)
 	$(PYTHON) $(PYTEST) tests/blender/test_full_disk.py tests/blender/test_kills.py --thorough -s
+
+test-faults: ## Plant a hundred faults, one at a time, and see whether a test finds each; needs Python 3.13 (1 hour)
+	$(say)
+	$(prepare) bpy-4.2 bpy-4.5 bpy-5.0 bpy-5.2
+	.venv/bpy-5.2/bin/python tests/faults/run.py record
+	.venv/bpy-5.2/bin/python tests/faults/run.py plant
 
 test-engine-copy: ## Compare engine copies with Dem Bones, and their USD files as Pixar's library reads them; needs Python 3.11 (1 minute)
 	$(say)
@@ -108,11 +122,12 @@ test-gui: ## Run the tests in a Blender with a window: make test-gui BLENDER="/p
 	@grep -Eq '^[0-9]+ passed, 0 failed' dist/test-gui.log || \
 	  { echo "The script did not end with 'N passed, 0 failed'; Blender's exit code is 0 even then."; exit 1; }
 
-lint: ## Check style and formatting (5 seconds)
+lint: ## Check style, formatting and the rules of tools/house_rules (5 seconds)
 	$(say)
 	$(prepare) lint
 	$(LINT) ruff check .
 	$(LINT) ruff format --check .
+	.venv/lint/bin/python tools/check_house_rules.py
 
 types: ## Check types (30 seconds)
 	$(say)

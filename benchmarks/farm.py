@@ -98,7 +98,8 @@ def main() -> None:
     parser.add_argument("--blender", help="program that workers start; the Blender that runs this if not given")
     arguments = parser.parse_args()
     first, last = map(int, arguments.frames.split("-"))
-    file = ASSETS / arguments.character / f"{arguments.character}.blend"
+    folder = ROOT / "demo" if arguments.character == "human" else ASSETS
+    file = folder / arguments.character / f"{arguments.character}.blend"
     if not (file.is_file() and OPENJD.is_file()):
         raise SystemExit(f"'{file}' or '{OPENJD}' is not there: see CONTRIBUTING.md")
     hush_blender()

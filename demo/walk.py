@@ -89,6 +89,7 @@ def render_walk(shown: dict[str, dict[str, list]], path: Path) -> None:
     scene = bpy.data.scenes.new("Walk")
     bpy.context.window.scene = scene
     ink, materials = plain_material("Ink", INK), [plain_material(name, color) for name, color in COLORS.items()]
+    top = 0.0
     for column, method in enumerate(COLUMNS):
         middle = LABEL_WIDTH + column + 0.5
         title = f"Supple {method}" if method in SUPPLE_METHODS else method

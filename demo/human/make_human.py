@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import bpy
 import numpy as np
@@ -85,14 +86,19 @@ def read_bones(armature: bpy.types.Object) -> dict[str, np.ndarray]:
     }
 
 
+def frames_of(action: bpy.types.Action) -> range:
+    """Whole frames of an action."""
+    start, end = action.frame_range
+    return range(int(start), int(end) + 1)
+
+
 def read_action(armature: bpy.types.Object) -> dict[str, np.ndarray]:
     """Matrices (F, B, 3, 4) of the pose's bones at each frame of the action, armature space."""
-    start, end = map(int, armature.animation_data.action.frame_range)
-    poses = []
-    for frame in range(start, end + 1):
+    poses, frames = [], frames_of(bpy.data.actions["Walk"])
+    for frame in frames:
         bpy.context.scene.frame_set(frame)
         poses.append([bone.matrix[:3] for bone in armature.pose.bones])
-    return {"pose_Walk": np.array(poses, np.float32), "frames_Walk": np.arange(start, end + 1)}
+    return {"pose_Walk": np.array(poses, np.float32), "frames_Walk": np.array(frames)}
 
 
 def main() -> None:
@@ -107,9 +113,12 @@ def main() -> None:
     for obj in meshes:
         decimate(obj, SHARES[obj.name.lower()])
     scene = bpy.context.scene
-    scene.frame_start, scene.frame_end = map(int, bpy.data.actions["Walk"].frame_range)
+    frames = frames_of(bpy.data.actions["Walk"])
+    scene.frame_start, scene.frame_end = frames[0], frames[-1]
     bones = read_bones(armature)
-    arrays = read_shape(meshes) | read_weights(meshes, list(bones["bone_names"])) | bones | read_action(armature)
+    arrays: dict[str, Any] = (
+        read_shape(meshes) | read_weights(meshes, list(bones["bone_names"])) | bones | read_action(armature)
+    )
     np.savez_compressed(folder / "human.npz", **arrays)
     scene.frame_set(scene.frame_start)
     bpy.ops.outliner.orphans_purge(do_recursive=True)

@@ -12,8 +12,8 @@ class Recorder:
 
     enabled = True
 
-    def __init__(self, shown: list[str], disabled: list[str]) -> None:
-        self.shown, self.disabled = shown, disabled
+    def __init__(self, shown: list[str], disabled: list[str] | None = None) -> None:
+        self.shown, self.disabled = shown, [] if disabled is None else disabled
 
     def _part(self, *_arguments, **_options) -> Recorder:
         return Recorder(self.shown, self.disabled)
@@ -65,6 +65,6 @@ def draw(name: str, disabled: list[str] | None = None, **more) -> list[str]:
         return shown
     own = [vars(cls) for cls in reversed(panel.__mro__) if "supple" in cls.__module__]
     functions = {key: value for part in own for key, value in part.items() if callable(value)}
-    drawn = type("Drawn", (), functions | {"layout": Recorder(shown, [] if disabled is None else disabled)})()
+    drawn = type("Drawn", (), functions | {"layout": Recorder(shown, disabled)})()
     drawn.draw(context)
     return shown

@@ -142,7 +142,7 @@ def test_wrong_usage(file, tmp_path, capsys, subtests):
         ((file, *output, "--frames", "8-1"), "Frame range 8 to 1 runs backwards"),
         ((file, *output, "--width", "wide"), "'wide'"),
     ):
-        with subtests.test(argv[2:]):
+        with subtests.test(message):
             capsys.readouterr()
             assert main("patterns", *argv) == USAGE
             line = capsys.readouterr().err.splitlines()[-1]
