@@ -40,9 +40,6 @@ ROOT = HERE.parents[1]
 NEWEST = "5.2"
 PARTS = ("unit", "blender")
 WORKERS = 2
-LIMIT, MOST_TESTS = 90.0, 250
-"""Seconds of tests, as recorded, and tests that are tried for one fault."""
-
 TIMEOUT = 600
 
 
@@ -149,12 +146,12 @@ class Record:
             places[test] = cases[function], self.seconds[test]
         return sorted(places, key=places.__getitem__)
 
-    def within_limit(self, tests: list[str]) -> Iterator[str]:
-        left = LIMIT
-        for test in tests[:MOST_TESTS]:
-            left -= self.seconds[test]
+    def first_of(self, tests: list[str], limit: float) -> Iterator[str]:
+        """As many as took no longer than the limit, in seconds, but for the last."""
+        for test in tests:
+            limit -= self.seconds[test]
             yield test
-            if left < 0:
+            if limit < 0:
                 return
 
 
@@ -174,7 +171,7 @@ def copy_checkout(checkout: Path, folder: Path) -> Path:
     return copy
 
 
-def find(fault: Fault, copy: Path, records: dict[str, Record]) -> str:
+def find(fault: Fault, copy: Path, records: dict[str, Record], limit: float) -> str:
     """Run the tests that may find a planted fault: the first that fails, or nothing."""
     lines = fault.lines((copy / fault.file).read_text(encoding="utf-8"))
     fault.plant(copy)
@@ -183,7 +180,7 @@ def find(fault: Fault, copy: Path, records: dict[str, Record]) -> str:
             chosen = ["tests/blender", "-m", "versions"] if part == "blender" else []
         else:
             record = records[part]
-            chosen = [f"tests/{test}" for test in record.within_limit(record.tests_of(fault.file, lines))]
+            chosen = [f"tests/{test}" for test in record.first_of(record.tests_of(fault.file, lines), limit)]
         if not chosen:
             continue
         listed = copy.parent / "tests.txt"
@@ -203,8 +200,9 @@ def find(fault: Fault, copy: Path, records: dict[str, Record]) -> str:
     return ""
 
 
-def plant_all(faults: list[Fault], checkout: Path, records: Path, results: Path) -> None:
+def plant_all(faults: list[Fault], checkout: Path, records: Path, limit: float) -> None:
     """Plant each fault, two at a time in two copies; write and print what finds it. What was found before stays."""
+    results = records / "found.json"
     recorded = {part: Record(records, part, checkout) for part in PARTS}
     copies: SimpleQueue[Path] = SimpleQueue()
     found: dict[str, str] = json.loads(results.read_text()) if results.is_file() else {}
@@ -216,7 +214,7 @@ def plant_all(faults: list[Fault], checkout: Path, records: Path, results: Path)
             copy = copies.get()
             source = (copy / fault.file).read_text(encoding="utf-8")
             try:
-                found[fault.name] = find(fault, copy, recorded)
+                found[fault.name] = find(fault, copy, recorded, limit)
             except ValueError as error:
                 found[fault.name] = f"NOT PLANTED: {error}"
             finally:
@@ -236,13 +234,14 @@ def main() -> int:
     parser.add_argument("--checkout", type=Path, default=ROOT, help="whose product and tests; default: this one")
     parser.add_argument("--records", type=Path, default=ROOT / "dist" / "faults", help="folder of what was recorded")
     parser.add_argument("--only", nargs="*", help="names of faults")
+    parser.add_argument("--limit", type=float, default=120.0, help="seconds of tests, as recorded, for one fault; 120")
     arguments = parser.parse_args()
     checkout, records = arguments.checkout.resolve(), arguments.records.resolve()
     if arguments.action == "record":
         record(checkout, records)
         return 0
     faults = [fault for fault in read_faults() if arguments.only is None or fault.name in arguments.only]
-    plant_all(faults, checkout, records, records / "found.json")
+    plant_all(faults, checkout, records, arguments.limit)
     return 0
 
 
