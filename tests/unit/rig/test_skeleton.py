@@ -63,6 +63,12 @@ def test_circles_are_refused(parents: list[int]) -> None:
         Chains(np.array(parents))
 
 
+@each("parents", [[-2], [-1, 2], [-1, 0, 99]])
+def test_parents_outside_are_refused(parents: list[int]) -> None:
+    with pytest.raises(SkinningError, match=f"{len(parents)} joints but a parent outside of them: bind again"):
+        Chains(np.array(parents))
+
+
 def find(bones: list[tuple[object, object, int, bool]]) -> list[int]:
     """Joint parents of bones given as (head, tail, parent in the bone tree, deforms)."""
     heads, tails, parents, deforming = zip(*bones, strict=True)
