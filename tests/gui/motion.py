@@ -28,7 +28,6 @@ def loop_motions(window: Window) -> Iterator[float]:
     take_picture("motion-compared")
     before = bpy.data.actions.keys()
     window.call(bpy.ops.supple.motion_loop)
-    yield WAIT
     check("Make Loop runs beside the window", window.running)
     yield from press("Escape")
     yield from until(lambda: not window.running)

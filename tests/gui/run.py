@@ -323,6 +323,7 @@ def run() -> None:
     if language := next((word for word in sys.argv if word.endswith("_JP")), ""):
         bpy.context.preferences.view.language = language
     bpy.context.preferences.view.render_display_type = "NONE"  # a second window would take the keys
+    bpy.context.preferences.system.viewport_aa = "OFF"  # with it, each view is drawn eight times
     bpy.context.preferences.inputs.mouse_double_click_time = 1  # two clicks are two, however quick
     checkout.enable(Path(tempfile.mkdtemp(prefix="supple-gui-")))
     running = steps()

@@ -31,7 +31,9 @@ RESULTS: list[tuple[str, bool]] = []
 
 
 def xdo(*arguments: object) -> None:
-    subprocess.run(["xdotool", *map(str, arguments)], check=True)
+    """Move the mouse and press keys; that it asks for the mouse's place at the end has the display do so before."""
+    command = ["xdotool", *map(str, arguments), "getmouselocation"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
 def press(*keys: str) -> Iterator[float]:
