@@ -8,6 +8,7 @@ from scenes_motion import add_walk, add_walker, clear, list_keys, read_action, r
 
 from panels import draw
 from scenes import push, redo, reset, save, select, undo
+from supple.bridge.animation import add_track
 from supple.settings.motion import motion_settings
 from supple.tasks.motion.compare import compare_actions, find_rate
 from supple.tasks.motion.seams import LoopOptions, Options, join_actions, make_loop
@@ -284,3 +285,19 @@ def test_the_panel():
     assert any(text.startswith("'A Loop'") for text in draw("VIEW3D_PT_supple_motion"))
     motion_settings(bpy.context).first = "Gone"
     assert "A / A" not in draw("VIEW3D_PT_supple_motion")
+
+
+@pytest.mark.versions
+@pytest.mark.skipif(bpy.app.version < (4, 4), reason="actions have slots from Blender 4.4 on")
+def test_a_strip_has_the_slot_that_is_played():
+    """By itself, Blender looks for a slot of the object's name."""
+    action = bpy.data.actions.new("Shared")
+    for name in ("First", "Second"):
+        obj = bpy.data.objects.new(name, None)
+        obj.animation_data_create().action = action
+        obj.keyframe_insert("location", frame=1)
+    obj.name = "Renamed"
+    slot = obj.animation_data.action_slot
+    assert [one.identifier for one in action.slots] == ["OBFirst", "OBSecond"]
+    assert slot == action.slots[1]
+    assert add_track(obj, "Track", action, 1).action_slot == slot
