@@ -47,18 +47,18 @@ setup-all: ## Install all four Blenders and the tools; needs Python 3.11 and 3.1
 	$(say)
 	$(prepare) all
 
-demo: ## Run the demonstration and say where its pictures are (30 seconds)
+demo: ## Run the demonstration and say where its pictures are (1 minute)
 	$(say)
 	$(prepare) $(ENVIRONMENT)
 	$(PYTHON) -m demo.run
 
-test: ## Run the tests that need no window, on one Blender (3 minutes)
+test: ## Run the tests that need no window, on one Blender (6 minutes)
 	$(say)
 	$(prepare) $(ENVIRONMENT)
 	$(ONE_THREAD) $(PYTHON) $(PYTEST) tests/unit $(IN_PARALLEL)
 	$(ONE_THREAD) $(PYTHON) $(PYTEST) tests/blender $(IN_PARALLEL)
 
-test-unit: ## Run only the tests that need no Blender (30 seconds)
+test-unit: ## Run only the tests that need no Blender (1 minute)
 	$(say)
 	$(prepare) $(ENVIRONMENT)
 	$(ONE_THREAD) $(PYTHON) $(PYTEST) tests/unit $(IN_PARALLEL)
@@ -68,7 +68,7 @@ test-numeric: ## Run the unit tests of numeric modules, for another NumPy: make 
 	$(prepare) $(ENVIRONMENT)
 	$(ONE_THREAD) $(PYTHON) $(PYTEST) $(NUMERIC:%=tests/unit/%) $(IN_PARALLEL)
 
-test-blender: ## Run only the tests that need a Blender but no window (2 minutes)
+test-blender: ## Run only the tests that need a Blender but no window (5 minutes)
 	$(say)
 	$(prepare) $(ENVIRONMENT)
 	$(ONE_THREAD) $(PYTHON) $(PYTEST) tests/blender $(IN_PARALLEL)
@@ -115,7 +115,7 @@ test-random: ## Use Supple at random beside Blender's own modifier: make test-ra
 	$(PYTHON) tests/random/run.py --found
 	$(PYTHON) tests/random/run.py --seed "$(SEED)" --seconds $(SECONDS) $(RANDOM_OPTIONS)
 
-test-gui: ## Run the tests in a Blender with a window: make test-gui BLENDER="/path/to/blender --python" (3 minutes)
+test-gui: ## Run the tests in a Blender with a window: make test-gui BLENDER="/path/to/blender --python" (4 minutes)
 	$(say)
 	@mkdir -p dist
 	$(BLENDER) tests/gui/run.py $(if $(WINDOW_LANGUAGE),-- $(WINDOW_LANGUAGE)) > dist/test-gui.log 2>&1; code=$$?; cat dist/test-gui.log; exit $$code

@@ -5,7 +5,6 @@ from itertools import product
 from math import radians
 
 import bpy
-import bmesh
 import pytest
 from scenes_bind import (
     TRANSFORMS,
@@ -186,24 +185,6 @@ def test_linear_group_mixes_in_the_armature_modifier(subtests: pytest.Subtests):
             settings_of(obj).linear_group = "linear"
             update()
             assert distance((1.0 - mix) * alone + mix * linear, evaluated_points(obj)) <= TOLERANCE
-
-
-@pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
-def test_a_linear_group_beyond_one_is_linear_blending():
-    """Scripts can write such weights."""
-    obj, armature = add_tube()
-    twin = add_twin(obj)
-    mixing = obj.vertex_groups.new(name="linear")
-    mixing.add(list(range(len(obj.data.vertices))), 1.0, "REPLACE")
-    edited = bmesh.new()
-    edited.from_mesh(obj.data)
-    for vertex in edited.verts:
-        vertex[edited.verts.layers.deform.active][mixing.index] = 1.5
-    edited.to_mesh(obj.data)
-    settings_of(obj).linear_group = "linear"
-    bind(obj, method="DLBNT")
-    bend(armature)
-    assert distance(evaluated_points(twin), evaluated_points(obj)) <= TOLERANCE
 
 
 # B-Bones
