@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import argparse
 import re
+import traceback
 from collections.abc import Sequence
 
 from ..deformers import SkinningError
 from .arguments import USAGE, build_parser
-from .messages import fail_openjd, tell
+from .messages import fail_openjd, guarding_output, tell
 
 DONE, FAILED, INTERRUPTED = 0, 1, 130
 
@@ -35,6 +36,11 @@ def main(argv: Sequence[str]) -> int:
         arguments = _parse(argv)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else USAGE
+    with guarding_output():
+        return _run(arguments)
+
+
+def _run(arguments: argparse.Namespace) -> int:
     try:
         from .work import WORK
 
@@ -46,6 +52,10 @@ def main(argv: Sequence[str]) -> int:
     except KeyboardInterrupt:
         tell("supple: error: Interrupted: nothing was written")
         return INTERRUPTED
+    except Exception:  # noqa: BLE001 - what a traceback quotes is escaped, too
+        for line in traceback.format_exc().splitlines():
+            tell(line)
+        return FAILED
     return DONE
 
 

@@ -178,4 +178,4 @@ def apply_bakes(arguments: argparse.Namespace) -> None:
         save_copy(arguments.output)
     for line in applied.describe_missing():
         tell(f"supple: {line}")
-    answer("\n".join(applied.describe()))
+    answer(applied.describe())

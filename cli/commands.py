@@ -33,7 +33,7 @@ from ..tasks.skin.bind import bind, describe_particles
 from ..tasks.skin.inspect import describe_file
 from ..tasks.steps import take_all
 from ..tasks.weights.automatic import Options, assign_weights
-from .messages import answer, report_steps, tell, tell_shares
+from .messages import answer, answer_json, report_steps, tell, tell_shares
 from .options import WEIGHT_METHODS
 
 
@@ -57,12 +57,12 @@ def _find_among(name: str, choice: list[bpy.types.Object], lack: str) -> bpy.typ
 def show_info(arguments: argparse.Namespace) -> None:
     if arguments.expect:
         open_with_inputs(arguments.file, arguments.expect)
-        answer(f"{arguments.file}: as it was when the job was made")
+        answer([f"{arguments.file}: as it was when the job was made"])
         return
     open_file(arguments.file)
     described = describe_file(bpy.context.scene)
     if arguments.json:
-        answer(json.dumps(described, indent=2))
+        answer_json(described)
         return
     lines = [f"{arguments.file}: frames {described['frame_start']}-{described['frame_end']}"]
     for obj in described["objects"]:
@@ -70,7 +70,7 @@ def show_info(arguments: argparse.Namespace) -> None:
         size = f"{obj['vertices']} vertices, {obj['deforming_bones']} bones of '{obj['armature']}'"
         patterns = f", {obj['patterns']} patterns" if obj["patterns"] else ""
         lines.append(f"  {obj['name']}: {size}, {state}{patterns}")
-    answer("\n".join(lines))
+    answer(lines)
 
 
 def bind_characters(arguments: argparse.Namespace) -> None:
@@ -134,7 +134,7 @@ def compare_methods(arguments: argparse.Namespace) -> None:
             stream.write(described.encode())
     if arguments.sheet:
         draw_sheet(checked, measured, arguments.sheet)
-    answer("\n".join("; ".join(describe_fully(fault)) for fault in faults) or "No faults found")
+    answer(["; ".join(describe_fully(fault)) for fault in faults] or ["No faults found"])
 
 
 def make_copy(arguments: argparse.Namespace) -> None:
@@ -159,9 +159,9 @@ def make_copy(arguments: argparse.Namespace) -> None:
     if arguments.save:
         save_copy(arguments.save)
     if arguments.report == "json":
-        answer(json.dumps({"file": str(arguments.output or "")} | report.as_json(), indent=2))
+        answer_json({"file": str(arguments.output or "")} | report.as_json())
         return
-    answer("\n".join(report.describe()))
+    answer(report.describe())
 
 
 def correct_meshes(arguments: argparse.Namespace) -> None:
@@ -172,7 +172,7 @@ def correct_meshes(arguments: argparse.Namespace) -> None:
     steps = correct_from(objects, arguments.source, arguments.joints, arguments.angles)
     report = take_all(steps, tell_shares("the corrections"))
     save_copy(arguments.output)
-    answer("\n".join(report.describe()))
+    answer(report.describe())
 
 
 def write_patterns(arguments: argparse.Namespace) -> None:
@@ -227,10 +227,10 @@ def weight_meshes(arguments: argparse.Namespace) -> None:
     if arguments.report == "json":
         method = arguments.method or AUTOMATIC_WEIGHTS[reports[0].method].words[0]
         chosen = {"file": str(arguments.output), "method": method, "mode": arguments.mode}
-        answer(json.dumps(chosen | {"armatures": [report.as_json() for report in reports]}, indent=2))
+        answer_json(chosen | {"armatures": [report.as_json() for report in reports]})
         return
     for report in reports:
-        answer("\n".join(report.describe()))
+        answer(report.describe())
 
 
 def _check_deformed(objects: list[bpy.types.Object], armature: bpy.types.Object | None) -> None:

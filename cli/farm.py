@@ -29,4 +29,4 @@ def make_job(arguments: argparse.Namespace) -> None:
     )
     choose_settings(find_objects(job), arguments)  # here to find what is wrong with them
     warn_of_scripts()
-    answer("\n".join(map(str, write_job(job, arguments.engine))))
+    answer(map(str, write_job(job, arguments.engine)))

@@ -1,48 +1,76 @@
-"""What the command line prints: results to standard output, and what a worker reads; all else to standard error."""
+"""What the command line prints: results to standard output, and what a worker reads; all else to standard error.
+
+Engines of farms read both, and names in files may be made for them: each line is escaped.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TextIO
 
 from ..deformers import SkinningError
+from ..tasks.farm.render_frames import escape, guarded_output
+
+_guarded: tuple[TextIO | None, TextIO | None] | None = None
+"""Standard output and error while a command runs, when what others print is kept from them."""
+
+
+@contextmanager
+def guarding_output() -> Iterator[None]:
+    """Let nothing but this module's lines get to standard output, nor as it is to standard error."""
+    global _guarded
+    with guarded_output() as _guarded:
+        try:
+            yield
+        finally:
+            _guarded = None
+
+
+def _streams() -> tuple[TextIO | None, TextIO | None]:
+    return _guarded or (sys.stdout, sys.stderr)
 
 
 def tell(text: str) -> None:
     """Print one line to standard error."""
-    _print_line(text, sys.stderr)
+    _print_line(text, _streams()[1])
 
 
 def _print_line(text: str, stream: TextIO | None) -> None:
-    """Print one line, without characters that would break it; nobody may be there to read it."""
-    line = "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
+    """Print one line; nobody may be there to read it."""
     if stream is not None:
         with suppress(OSError, ValueError):  # ValueError: it is closed
-            print(line, file=stream, flush=True)
+            print(escape(text), file=stream, flush=True)
 
 
-def answer(text: str) -> None:
-    """Print a result to standard output; raises SkinningError where it does not get there whole."""
+def answer(lines: Iterable[str]) -> None:
+    """Print the lines of a result to standard output; raises SkinningError where it does not get there whole."""
+    stream = _streams()[0]
     try:
-        print(text, flush=True)
+        print("\n".join(map(escape, lines)), file=stream, flush=True)
     except (OSError, ValueError) as error:
-        with suppress(OSError, ValueError):  # else Python tries once more at its end, and says so
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        with suppress(AttributeError, OSError, ValueError):  # else Python tries once more at its end, and says so
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
         raise SkinningError(f"Cannot print the result ({error}): check where standard output goes") from error
+
+
+def answer_json(described: object) -> None:
+    """Print a result as JSON to standard output; raises SkinningError where it does not get there whole."""
+    answer(json.dumps(described, indent=2).splitlines())
 
 
 def fail_openjd(text: str) -> None:
     """Say why a task fails, to a worker of Open Job Description, which reads standard output."""
-    _print_line(f"openjd_fail: {text}", sys.stdout)
+    _print_line(f"openjd_fail: {text}", _streams()[0])
 
 
 PROGRESS = {
     "percent": lambda share: tell(f"Progress: {100.0 * share:.1f}%"),
-    "openjd": lambda share: _print_line(f"openjd_progress: {100.0 * share:.1f}", sys.stdout),
+    "openjd": lambda share: _print_line(f"openjd_progress: {100.0 * share:.1f}", _streams()[0]),
 }
 """How the share that is done is printed, 0 to 1; each farm reads another form."""
 

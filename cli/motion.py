@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 import bpy
 
@@ -17,7 +16,7 @@ from ..tasks.motion.picture import show_table
 from ..tasks.motion.report import Report
 from ..tasks.motion.seams import join_actions, make_loop
 from ..tasks.steps import take_all
-from .messages import answer, tell_shares
+from .messages import answer, answer_json, tell_shares
 
 
 def move(arguments: argparse.Namespace) -> None:
@@ -38,7 +37,10 @@ def move(arguments: argparse.Namespace) -> None:
         save_picture(show_table(report), arguments.image)
     elif isinstance(report, Report):
         save_copy(arguments.output)
-    answer(json.dumps(report.as_json(), indent=2) if arguments.report == "json" else "\n".join(report.describe()))
+    if arguments.report == "json":
+        answer_json(report.as_json())
+    else:
+        answer(report.describe())
 
 
 def _check(arguments: argparse.Namespace, names: list[str]) -> None:

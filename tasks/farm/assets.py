@@ -10,24 +10,33 @@ import bpy
 
 TILE, NUMBER = re.compile("<UDIM>|<UVTILE>"), re.compile(r"\d+(?=\D*$)")
 
+CACHES = (
+    *(f"{name}_*.exr" for name in ("disp", "foam", "normal", "spray")),
+    *(f"{name}/*.uni" for name in ("config", "data", "guiding", "mesh", "noise", "particles")),
+    *(f"{name}/*.vdb" for name in ("config", "data", "guiding", "noise", "particles")),
+    *("mesh/*.bobj.gz", "mesh/*.obj"),
+)
+"""What Blender writes into a folder that a file names, of oceans and of fluids; what else lies in it is nobody's."""
 
-def find_assets() -> tuple[list[str], list[str]]:
-    """Files and folders that the open file reads: libraries, and also through these images, caches, sounds, fonts.
 
-    What is packed is left out, and what is not there.
+def find_assets() -> list[str]:
+    """Files that the open file reads: libraries, and also through these images, caches, sounds, fonts.
+
+    What is packed is left out, and what is not there. A folder gives the caches in it alone, for a file may name any.
     """
     sequences = {bpy.path.abspath(data.filepath, library=data.library) for data in _find_sequences()}
-    files, folders = set(), set()
+    files: set[Path] = set()
     for path in map(Path, bpy.utils.blend_paths(absolute=True, packed=False, local=False)):
         counted = TILE.search(path.name) or (NUMBER.search(path.name) if str(path) in sequences else None)
         if counted and path.parent.is_dir():
-            start, end = path.name[: counted.start()], path.name[counted.end() :]
-            files |= {one for one in path.parent.iterdir() if one.name.startswith(start) and one.name.endswith(end)}
+            start, end = map(re.escape, (path.name[: counted.start()], path.name[counted.end() :]))
+            name = re.compile(rf"{start}(\d+|u\d+_v\d+){end}")
+            files |= {one for one in path.parent.iterdir() if name.fullmatch(one.name)}
         elif path.is_dir():
-            folders.add(path)
-        elif path.is_file():
+            files |= {file for pattern in CACHES for file in path.glob(pattern)}
+        else:
             files.add(path)
-    return sorted(map(str, files)), sorted(map(str, folders))
+    return sorted(str(path) for path in files if path.is_file())
 
 
 def _find_sequences() -> Iterator[bpy.types.Image | bpy.types.MovieClip | bpy.types.CacheFile | bpy.types.Volume]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,8 +38,8 @@ class FarmJob:
         Whether workers run Python of the file, such as drivers; `write_job` has them do as this Blender did.
     expect : str
         What each worker must have, as `Inputs.describe` says it; `write_job` fills it in.
-    assets : (sequence of str, sequence of str)
-        Files and folders that the file reads, as `find_assets` finds them; `write_job` fills them in.
+    assets : tuple of str
+        Files that the file reads, as `find_assets` finds them; `write_job` fills them in.
     """
 
     file: Path
@@ -53,7 +52,7 @@ class FarmJob:
     task_chunking: bool = True
     runs_python: bool = False
     expect: str = ""
-    assets: tuple[Sequence[str], Sequence[str]] = ((), ())
+    assets: tuple[str, ...] = ()
 
     @property
     def baked_name(self) -> str:

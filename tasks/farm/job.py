@@ -34,7 +34,7 @@ def write_job(job: FarmJob, engine: str) -> list[Path]:
     """
     check_job(job)
     expect, runs_python = read_inputs(job.file).describe(), not bpy.app.autoexec_fail
-    whole = replace(job, expect=expect, runs_python=runs_python, assets=find_assets())
+    whole = replace(job, expect=expect, runs_python=runs_python, assets=tuple(find_assets()))
     texts = ENGINES[engine].describe(whole)
     with filling(job.output) as folder:
         for name, text in texts.items():

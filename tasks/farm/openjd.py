@@ -29,9 +29,8 @@ def describe(job: FarmJob) -> dict[str, str]:
         For what the specification has no room for.
     """
     values = [{"name": "SceneFile", "value": str(job.file)}, {"name": "OutputFolder", "value": str(job.output)}]
-    files, folders = job.assets
     assets = {
-        "inputs": {"filenames": files, "directories": folders},
+        "inputs": {"filenames": list(job.assets), "directories": []},
         "outputs": {"directories": []},
         "referencedPaths": [],
     }
@@ -44,7 +43,7 @@ def describe(job: FarmJob) -> dict[str, str]:
 
 
 def _template(job: FarmJob) -> dict[str, Any]:
-    steps = [_bake_step(job), _join_step(job)]
+    steps = [_check_step(job), _bake_step(job), _join_step(job)]
     if job.render:
         steps += [_apply_step(job), _render_step(job)]
     template: dict[str, Any] = {
@@ -113,23 +112,25 @@ def _parameters(job: FarmJob) -> list[dict[str, Any]]:
     ]
 
 
+def _check_step(job: FarmJob) -> dict[str, Any]:
+    """What fails before all bakes do, each of which checks the same.
+
+    It is no environment of the bakes: in what that prints, the engine would read variables for all that follows.
+    """
+    return {
+        "name": "Check",
+        "description": "Whether a worker has the Supple, the Blender and the file that the job was made with",
+        "script": {"actions": {"onRun": _supple(job, "info", FILE, "--expect", job.expect)}},
+    }
+
+
 def _bake_step(job: FarmJob) -> dict[str, Any]:
     bake = _supple(
         job,
         *("bake", FILE, *map(_literal, job.chosen), "--part", f"--frames={CHUNK}", "--output", f"{FOLDER}/chunks"),
         *("--expect", job.expect),
     )
-    check = {
-        "name": "Check",
-        "description": "Whether a worker has the Supple, the Blender and the file that the job was made with.",
-        "script": {"actions": {"onEnter": _supple(job, "info", FILE, "--expect", job.expect)}},
-    }
-    return {
-        "name": "Bake",
-        "stepEnvironments": [check],
-        "parameterSpace": _chunks(job),
-        "script": {"actions": {"onRun": bake}},
-    }
+    return {"name": "Bake", **_after("Check"), "parameterSpace": _chunks(job), "script": {"actions": {"onRun": bake}}}
 
 
 def _join_step(job: FarmJob) -> dict[str, Any]:
@@ -150,8 +151,8 @@ def _render_step(job: FarmJob) -> dict[str, Any]:
     script = {"name": "RenderFrames", "type": "TEXT", "filename": RENDER_SCRIPT.name, "data": RENDER_SCRIPT.read_text()}
     render = _blender(
         job,
-        *("--background", _baked_file(job), "--python-exit-code", "1", "--python", "{{Task.File.RenderFrames}}"),
-        *("--", f"--frames={CHUNK}", "--output", f"{FOLDER}/frames", "--progress", "openjd"),
+        *("--background", "--python-exit-code", "1", "--python", "{{Task.File.RenderFrames}}", "--"),
+        *(_baked_file(job), f"--frames={CHUNK}", "--output", f"{FOLDER}/frames", "--progress", "openjd"),
     )
     return {
         "name": "Render",

@@ -89,9 +89,8 @@ function addRenders(job, bake, chunks, caches, join) {
         var frames = describeFrames([chunk]);
         var task = author.Task("render-" + frames, "blender");
         task.addCommand(author.Command("blender-render", {
-            exe: "{blender}", exeArgs: "{blenderArgs}", argsBefore: [], blendfile: baked,
-            args: ["--python-exit-code", "1", "--python", script, "--", "--frames=" + frames,
-                "--output", bake.renderOutput]
+            exe: "{blender}", exeArgs: "{blenderArgs}", argsBefore: ["--python-exit-code", "1", "--python"],
+            blendfile: script, args: ["--", baked, "--frames=" + frames, "--output", bake.renderOutput]
         }, countFrames(chunk)));
         task.addDependency(apply);
         job.addTask(task);

@@ -33,15 +33,20 @@ def main(*argv: str | Path) -> int:
 
 
 def own_output(out: str) -> list[str]:
-    """Lines on stdout that are not Blender's."""
+    """Lines on stdout that are not of Blender, before a command has run."""
     lines = out.splitlines()
     return [line for line in lines if "Read blend: " not in line and not line.startswith(("Info: ", "Error: "))]
+
+
+def own_errors(err: str) -> list[str]:
+    """Lines on stderr that are not of Blender, which are marked."""
+    return [line for line in err.splitlines() if not line.startswith("Blender: ")]
 
 
 def assert_refused(code: int, captured: Any, *parts: str) -> None:
     """One line on stderr that says what is wrong, and nothing on stdout."""
     assert code == FAILED
-    (line,) = captured.err.splitlines()
+    (line,) = own_errors(captured.err)
     assert line.startswith("supple: error: ")
     for part in parts:
         assert part in line

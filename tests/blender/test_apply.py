@@ -265,22 +265,14 @@ def test_the_render_script_renders_frames_without_supple(tmp_path):
     caches = bake_folder(tmp_path / "caches", obj)
     script = tmp_path / "render.py"
     assert main("apply", file, "--cache", caches, "--output", file, "--render-script", script) == DONE
-    words = (
-        "--background",
-        file,
-        "--python-exit-code",
-        "1",
-        "--python",
-        script,
-        "--",
-        "--frames=2-4:2",
-        "--output",
-        folder,
-    )
+    words = ("--background", "--python-exit-code", "1", "--python", script, "--", file)
+    words += ("--frames=2-4:2", "--output", folder)
     done = subprocess.run(
         [sys.executable, ROOT / "tests" / "farm" / "blender.py", *words], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    assert "Progress: 50.0%" in done.stdout
+    images = [folder / "shot_0002.png", folder / "shot_0004.png"]
+    said = [(f"Saved: '{image}'", f"Progress: {share}%") for image, share in zip(images, (50.0, 100.0), strict=True)]
+    assert done.stdout.splitlines() == [line for lines in said for line in lines]
     assert sorted(os.listdir(folder)) == ["shot_0002.png", "shot_0004.png"]
     assert_something_to_see(np.stack([read_picture(path) for path in sorted(folder.iterdir())]))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import bpy
 import pytest
-from scenes_cli import DONE, FAILED, main, start
+from scenes_cli import DONE, FAILED, main, own_errors, start
 from scenes_files import find_litter
 
 from scenes import add_tube, animate_tube, bind, reset, save
@@ -84,7 +84,7 @@ def test_a_chunk_is_baked_once(tmp_path: Path, hero: Path, whole: dict[str, byte
     assert len(before) == 12
     capsys.readouterr()
     assert main(*bake_words(hero, CHUNKS[0], tmp_path / "chunks")) == DONE
-    told = capsys.readouterr().err.splitlines()
+    told = own_errors(capsys.readouterr().err)
     assert told == ["supple: Body 1-25 is there already", "supple: Skirt 1-25 is there already"]
     (tmp_path / "chunks" / "Skirt_26-50.pc2").unlink()
     bake_all(hero, tmp_path / "chunks")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import bpy
 import pytest
-from scenes_cli import DONE, FAILED, add_character, assert_refused, main, own_output
+from scenes_cli import DONE, FAILED, add_character, assert_refused, main, own_errors, own_output
 
 from scenes import add_twin, armature_modifier, bind, evaluated_points, points_at, save
 from supple.bridge.point_caches import read_samples
@@ -178,14 +178,14 @@ def test_progress_for_people_and_for_open_job_description(tmp_path, bound, capsy
     capsys.readouterr()
     assert main("bake", bound, "--all", "--output", tmp_path / "new") == DONE
     captured = capsys.readouterr()
-    assert captured.err.splitlines() == [f"Progress: {100 * done / 8:.1f}%" for done in range(1, 9)]
+    assert own_errors(captured.err) == [f"Progress: {100 * done / 8:.1f}%" for done in range(1, 9)]
     assert own_output(captured.out) == []
 
     options = ("--progress", "openjd", "--frames", "1-2,5-6", "--output", tmp_path / "new")
     assert main("bake", bound, "--all", *options) == DONE
     captured = capsys.readouterr()
     assert own_output(captured.out) == [f"openjd_progress: {share}" for share in ("25.0", "50.0", "75.0", "100.0")]
-    assert captured.err == ""
+    assert own_errors(captured.err) == []
 
 
 def test_a_worker_of_open_job_description_reads_why_a_bake_fails(tmp_path, bound, capsys):
@@ -195,7 +195,7 @@ def test_a_worker_of_open_job_description_reads_why_a_bake_fails(tmp_path, bound
     captured = capsys.readouterr()
     (line,) = own_output(captured.out)
     assert line.startswith("openjd_fail: There is no object 'Hat': ")
-    assert captured.err.splitlines() == [line.replace("openjd_fail: ", "supple: error: ")]
+    assert own_errors(captured.err) == [line.replace("openjd_fail: ", "supple: error: ")]
 
 
 @pytest.mark.versions

@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from scenes_cli import DONE, FAILED, main, start
+from scenes_cli import DONE, FAILED, main, own_errors, start
 from scenes_files import find_litter
 
 from supple.tasks.bake import caches
@@ -21,7 +21,7 @@ INTERRUPTED = 130
 class BrokenStream:
     """A stream that cannot be printed to."""
 
-    encoding = "utf-8"
+    encoding, closed = "utf-8", False
 
     def __init__(self, error: Exception) -> None:
         self.error = error
@@ -46,7 +46,8 @@ def test_a_result_that_cannot_be_printed(plain_file: Path, monkeypatch, capsys, 
             with monkeypatch.context() as patch:
                 patch.setattr(sys, "stdout", BrokenStream(error))
                 assert main("info", plain_file) == FAILED
-            assert capsys.readouterr().err.startswith("supple: error: Cannot print the result (")
+            (line,) = own_errors(capsys.readouterr().err)
+            assert line.startswith("supple: error: Cannot print the result (")
 
 
 def test_progress_that_nobody_reads(tmp_path: Path, bound_file: Path, monkeypatch, subtests) -> None:
@@ -76,7 +77,7 @@ def test_a_bake_that_ends_early(tmp_path: Path, bound_file: Path, monkeypatch, c
             with monkeypatch.context() as patch:
                 patch.setattr(caches, "write_sample", fail)
                 assert main("bake", bound_file, "--object", "Tube", "--output", tmp_path / "a.pc2") == code
-            (line,) = capsys.readouterr().err.splitlines()
+            (line,) = own_errors(capsys.readouterr().err)
             assert line.startswith("supple: error: ")
             assert os.listdir(tmp_path) == [bound_file.name]
 

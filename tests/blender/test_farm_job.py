@@ -49,7 +49,7 @@ def words_of(template: dict[str, Any], step: str) -> list[str]:
 @pytest.mark.versions
 def test_the_steps_of_a_job(tmp_path, bound_file):
     template = write(bound_file, tmp_path / "job", "--frames=-3-19")
-    assert [step["name"] for step in template["steps"]] == ["Bake", "Join"]
+    assert [step["name"] for step in template["steps"]] == ["Check", "Bake", "Join"]
     assert template["extensions"] == ["TASK_CHUNKING"]
     bake = words_of(template, "Bake")
     start = ["{{Param.Blender}}", "--enable-autoexec", "--command", "supple"]
@@ -58,8 +58,8 @@ def test_the_steps_of_a_job(tmp_path, bound_file):
     assert "--frames={{Task.Param.Chunk}}" in bake
     assert "--frames={{Param.Frames}}" in words_of(template, "Join")
     expect = bake[bake.index("--expect") + 1]
-    (check,) = template["steps"][0]["stepEnvironments"]
-    assert expect in check["script"]["actions"]["onEnter"]["args"]
+    assert expect in words_of(template, "Check")
+    assert all("stepEnvironments" not in step for step in template["steps"])  # what these print sets variables
     values = {one["name"]: one["value"] for one in read(tmp_path / "job", "parameter_values.json")["parameterValues"]}
     assert values == {"SceneFile": str(bound_file), "OutputFolder": str(tmp_path / "job")}
     defaults = {one["name"]: one.get("default") for one in template["parameterDefinitions"]}
@@ -81,13 +81,14 @@ def test_a_job_that_renders(tmp_path, bound_file):
     add_camera()
     save(bound_file)
     template = write(bound_file, tmp_path / "job", "--render")
-    assert [step["name"] for step in template["steps"]] == ["Bake", "Join", "Apply", "Render"]
+    assert [step["name"] for step in template["steps"]] == ["Check", "Bake", "Join", "Apply", "Render"]
     after = [step.get("dependencies", [{"dependsOn": ""}])[0]["dependsOn"] for step in template["steps"]]
-    assert after == ["", "Bake", "Join", "Apply"]
+    assert after == ["", "Check", "Bake", "Join", "Apply"]
     baked = "{{Param.OutputFolder}}/bound_baked.blend"
     assert baked in words_of(template, "Apply")
-    assert words_of(template, "Render")[1:4] == ["--enable-autoexec", "--background", baked]
-    (script,) = template["steps"][3]["script"]["embeddedFiles"]
+    assert words_of(template, "Render")[1:3] == ["--enable-autoexec", "--background"]
+    assert words_of(template, "Render")[7:9] == ["--", baked]
+    (script,) = template["steps"][-1]["script"]["embeddedFiles"]
     assert not re.search(r"\{\{|\}\}", script["data"])  # the engine would read a name there
 
 
@@ -95,7 +96,7 @@ def test_chunks_are_listed_where_the_engine_can_not_cut(tmp_path, bound_file):
     for words in (("--no-task-chunking",), ()):  # of frames that do not touch it would cut each off
         template = write(bound_file, tmp_path / "job", "--chunk", "4", "--frames=-3-6:2,9,20-24", *words)
         assert "extensions" not in template
-        (chunk,) = template["steps"][0]["parameterSpace"]["taskParameterDefinitions"]
+        (chunk,) = template["steps"][1]["parameterSpace"]["taskParameterDefinitions"]
         assert chunk == {"name": "Chunk", "type": "STRING", "range": ["-3-3:2", "5-5:2", "9", "20-23", "24"]}
         assert "--frames=-3-5:2,9,20-24" in words_of(template, "Join")
         assert {"Frames", "FramesPerChunk"}.isdisjoint(one["name"] for one in template["parameterDefinitions"])
@@ -144,7 +145,7 @@ def test_strips_are_rendered_without_a_camera(tmp_path, bound_file):
     length = {"frame_end": 9} if bpy.app.version < (5, 0) else {"length": 8}
     strips.new_effect("Color", "COLOR", channel=1, frame_start=1, **length)
     save(bound_file)
-    assert len(write(bound_file, tmp_path / "job", "--render")["steps"]) == 4
+    assert len(write(bound_file, tmp_path / "job", "--render")["steps"]) == 5
 
 
 @pytest.mark.versions
@@ -202,18 +203,19 @@ def test_a_name_with_a_control_character_is_refused(tmp_path, bound_tube):
 @pytest.mark.versions
 def test_what_the_file_reads_is_named(tmp_path, bound_tube):
     there = {"one_1.png", "seq_1.png", "seq_2.png", "tile.1001.png", "tile.1002.png"}
-    for name in (*there, "seq.txt", "one_2.png"):
+    cached = {"folder/data/fluid_data_0001.vdb", "folder/disp_0001.exr"}
+    (tmp_path / "folder" / "data").mkdir(parents=True)
+    for name in (*there, *cached, "seq.txt", "seq_note.png", "one_2.png", "folder/secret", "folder/data/secret"):
         (tmp_path / name).write_bytes(b"x")
     for name, source in (
         ("one_1.png", "FILE"),
         ("seq_1.png", "SEQUENCE"),
         ("tile.<UDIM>.png", "TILED"),
         ("no.png", "FILE"),
+        ("folder", "FILE"),
     ):
         image = bpy.data.images.new(name, 4, 4, tiled=source == "TILED")
         image.source, image.filepath = source, f"//{name}"
         image.use_fake_user = True
     save(tmp_path / "file.blend")
-    files, folders = find_assets()
-    assert {Path(name).name for name in files} == there
-    assert folders == []
+    assert {Path(name).relative_to(tmp_path).as_posix() for name in find_assets()} == {*there, *cached}

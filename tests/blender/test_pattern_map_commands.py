@@ -6,7 +6,7 @@ from pathlib import Path
 
 import bpy
 import pytest
-from scenes_cli import DONE, USAGE, assert_refused, main
+from scenes_cli import DONE, USAGE, assert_refused, main, own_errors
 from scenes_maps import FRAMES, add_body, add_pattern, hills, unmap, write_all
 
 from scenes import save, select
@@ -76,7 +76,7 @@ def test_the_command_draws_the_frames_of_the_scene(animated_body, scene, tmp_pat
     expected = write_all(animated_body, tmp_path / "task", FRAMES[:2], width=1024)
     capsys.readouterr()
     assert main("patterns", file, "--output", tmp_path / "maps") == DONE
-    assert capsys.readouterr().err == "Progress: 100.0%\n"
+    assert own_errors(capsys.readouterr().err) == ["Progress: 100.0%"]
     assert_same_files(tmp_path / "maps", expected)
 
 
@@ -145,7 +145,7 @@ def test_wrong_usage(file, tmp_path, capsys, subtests):
         with subtests.test(message):
             capsys.readouterr()
             assert main("patterns", *argv) == USAGE
-            line = capsys.readouterr().err.splitlines()[-1]
+            line = own_errors(capsys.readouterr().err)[-1]
             assert line.startswith("supple: error: ")
             assert message in line
     assert not (tmp_path / "maps").exists()

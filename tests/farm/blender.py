@@ -1,7 +1,7 @@
 """A stand-in for the program `blender`: Blender as a Python module, with the checkout as its extension.
 
     python blender.py --command supple bake hero.blend ...
-    python blender.py --background hero.blend --python-exit-code 1 --python script.py -- words
+    python blender.py --background --python-exit-code 1 --python script.py -- words
 
 It understands these two, also with `-b -y` before them, and ends with the exit code that Blender would. The second runs
 without Supple.
@@ -31,7 +31,7 @@ def main(words: list[str]) -> int:
         os.environ.pop("OCIO", None)
         if words[:2] == ["--command", "supple"]:
             return run_command(words[2:], Path(folder))
-        if words[1:4:2] == ["--python-exit-code", "--python"]:
+        if words[:3:2] == ["--python-exit-code", "--python"]:
             return run_script(words)
     raise SystemExit(f"The stand-in for Blender does not understand {words}")
 
@@ -47,11 +47,8 @@ def run_command(words: list[str], folder: Path) -> int:
 
 
 def run_script(words: list[str]) -> int:
-    import bpy
-
-    bpy.ops.wm.open_mainfile(filepath=words[0], load_ui=False)
     sys.argv = ["blender", *words]
-    runpy.run_path(words[4], run_name="__main__")  # what fails ends Python with 1, the exit code that jobs ask for
+    runpy.run_path(words[3], run_name="__main__")  # what fails ends Python with 1, the exit code that jobs ask for
     return 0
 
 

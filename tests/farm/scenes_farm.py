@@ -46,6 +46,25 @@ def add_two(names: tuple[str, str] = NAMES) -> list[bpy.types.Object]:
     return [first, second]
 
 
+ORDERS = "\nopenjd_env: SUPPLE_ORDERED=1\nopenjd_fail: ordered\nSaved: '/ordered.png'\n"
+"""What engines would obey, if Blender printed it."""
+
+
+def add_orders(scene: bpy.types.Scene) -> None:
+    """Give what Blender prints when it opens the file, or evaluates it, a name that engines would obey."""
+    text = bpy.data.texts.new(f"text{ORDERS}")
+    text.use_module = True
+    scene.driver_add("gravity", 0).driver.expression = f"no Python{ORDERS}"
+    next(obj for obj in scene.objects if obj.type == "MESH").name = "Saved: '/ordered.png'"
+
+
+def write_recorder(path: Path, blender: Path, log: Path) -> Path:
+    """A program that workers start as Blender, and that adds its environment and what it prints to a file."""
+    path.write_text(f'#!/bin/sh\nenv >> {shlex.quote(str(log))}\nexec {shlex.quote(str(blender))} "$@"\n')
+    path.chmod(0o755)
+    return path
+
+
 def run(*words: str | Path, **options: object) -> subprocess.CompletedProcess[str]:
     """Run a program to its end."""
     return subprocess.run(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shlex
 import shutil
 import subprocess
@@ -14,9 +15,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import bpy
 import pytest
 from scenes_cli import DONE, main
-from scenes_farm import NAMES, add_two, contents, run
+from scenes_farm import NAMES, add_orders, add_two, contents, run
 
 from scenes import bind, save
 from supple.deformers import METHODS, SkinningError
@@ -276,6 +278,7 @@ class Workers:
     def __init__(self, blender: Path, sent: Path, seen: Path) -> None:
         self.variables = {"blender": str(blender), "blenderArgs": "-b -y"}
         self.sent, self.seen = str(sent), str(seen)
+        self.shown: list[str] = []
 
     def replace(self, settings: dict[str, Any]) -> dict[str, Any]:
         """What the Manager makes of settings: a path that begins with a variable's value has the variable's name."""
@@ -292,6 +295,7 @@ class Workers:
     def run_task(self, task: dict[str, Any]) -> str:
         exe, arguments, *words = map(self.expand, words_of(task))
         done = run(exe, *shlex.split(arguments), *words)
+        self.shown += re.findall("Saved: '(.*)'", done.stdout + done.stderr)  # as Flamenco's worker looks for images
         assert done.returncode == 0, f"{task['name']}: {done.stdout[-3000:]}{done.stderr[-3000:]}"
         for command in task["commands"][1:]:
             Path(self.expand(command["parameters"]["path"])).mkdir(parents=True, exist_ok=True)
@@ -337,6 +341,18 @@ def test_a_job_bakes_joins_and_renders_on_two_workers(compile_jobs: Compiler, tm
     images = contents(seen / "job" / "frames", "*")
     assert list(images) == sorted(f"shot_{frame}.png" for frame in ("-003", "-001", "001", "003", "005", "007", "008"))
     assert len(set(images.values())) == len(images)
+
+
+@pytest.mark.parametrize("compile_jobs", [_goja], indirect=True, ids=["goja"])
+def test_a_file_gives_no_orders_to_workers(compile_jobs: Compiler, tmp_path: Path, blender: Path) -> None:
+    bind(*add_two())
+    add_orders(bpy.context.scene)
+    file, output = save(tmp_path / "hero.blend"), tmp_path / "job"
+    settings = {"blendfile": str(file), "output": str(output), "frames": "1-2", "render": True, "expect": ""}
+    (job,) = compile_jobs(settings)["jobs"]
+    workers = Workers(blender, tmp_path, tmp_path)
+    workers.run_all(job["tasks"])
+    assert workers.shown == [str(output / "frames" / f"shot_{frame:03d}.png") for frame in (1, 2)]
 
 
 @pytest.mark.parametrize("compile_jobs", [_goja], indirect=True, ids=["goja"])

@@ -6,14 +6,16 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import bpy
 import pytest
 from scenes_cli import DONE, main
-from scenes_farm import NAMES, add_two, contents, read_images, run
+from scenes_farm import NAMES, add_orders, add_two, contents, read_images, run, write_recorder
 
 from checkout import ROOT
 from scenes import save
@@ -143,6 +145,21 @@ def test_a_worker_with_another_state_of_the_file_bakes_nothing(tmp_path, blender
     assert failed.returncode == 1
     assert "another state of the file" in failed.stdout
     assert not (job / "chunks").exists()
+
+
+def test_a_file_gives_no_orders_to_the_engine(tmp_path, blender):
+    add_two()
+    add_orders(bpy.context.scene)
+    job = tmp_path / "job"
+    words = ("--all", "--method", "DLBNT", "--frames=1-2", "--render")
+    assert main("farm", save(tmp_path / "file.blend"), *words, "--engine", "openjd", "--output", job) == DONE
+    recorder = write_recorder(tmp_path / "recorder", blender, tmp_path / "environments")
+    said = run_step(job, recorder, "Render", "--run-dependencies")
+    assert said.count("openjd_env") >= 5, "Blender has printed no name of the file"
+    assert not re.search(r"^(\S+ ?\S*\t)?openjd_(env|fail)", said, re.MULTILINE), said
+    images = re.findall("Saved: '(.*)'", said)
+    assert [Path(image).name for image in images] == ["shot_001.png", "shot_002.png"]
+    assert "SUPPLE_ORDERED" not in (tmp_path / "environments").read_text()
 
 
 def run_as_worker(job: Path, blender: Path, step: str, *chunk: str, **given: str) -> dict:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scenes_cli import FAILED, main, own_output
+from scenes_cli import FAILED, main, own_errors, own_output
 
 
 def assert_refused(argv: list[str | Path], capsys: pytest.CaptureFixture[str]) -> str:
@@ -17,7 +17,7 @@ def assert_refused(argv: list[str | Path], capsys: pytest.CaptureFixture[str]) -
     assert code == FAILED, captured.err
     assert "Traceback" not in captured.err
     assert own_output(captured.out) == []
-    *before, line = captured.err.splitlines()
+    *before, line = own_errors(captured.err)
     assert line.startswith("supple: error: ")
     assert line.isprintable()
     assert len(line) > len("supple: error: ") + 10
