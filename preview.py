@@ -16,6 +16,7 @@ from .bridge.changes import find_changes
 from .bridge.correction_drivers import own_properties
 from .bridge.handlers import install, uninstall
 from .bridge.meshes import read_key_values, read_object_ids
+from .bridge.removal import forget_put_off, in_handler, run_put_off
 from .deformers import SkinningError, UnsupportedError
 from .settings.events import are_muted, listeners, pattern_listeners
 from .settings.objects import settings_of
@@ -203,6 +204,11 @@ def _follow(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> None:
     """Follow changes of weights and bones, then the pose; another frame by itself changes nothing that nodes read."""
     if _watch.is_rendering and depsgraph.mode != "RENDER":
         return  # the render has the carriers
+    with in_handler():
+        _bring_up_to_date(depsgraph, is_frame)
+
+
+def _bring_up_to_date(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> None:
     changed = set() if live.is_without_changes() else find_changes(depsgraph)
     if not is_frame:
         twist.note_changes(depsgraph)
@@ -290,6 +296,7 @@ def _on_setting(obj: bpy.types.Object) -> None:
 
 @persistent
 def _on_load(*_) -> None:
+    forget_put_off()
     _watch.key_values.clear()
     _watch.names.clear()
     live.forget_all()
@@ -308,6 +315,7 @@ def _on_load(*_) -> None:
 
 @persistent
 def _on_undo(*_) -> None:
+    forget_put_off()
     twist.forget_all()
     live.expect_changes()
     by_nodes.expect_changes()
@@ -316,6 +324,7 @@ def _on_undo(*_) -> None:
 
 @persistent
 def _before_save(*_) -> None:
+    run_put_off()
     for obj in find_bound_objects():
         _guard(obj, lambda obj=obj: hand_over(obj))
     overrides.store_settings()

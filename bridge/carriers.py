@@ -83,9 +83,10 @@ def mark_former(hidden: bpy.types.Object | None) -> None:
         hidden[HIDDEN_KEY] = True
 
 
-def remove_hidden(hidden: bpy.types.Object) -> None:
-    """Remove a carrier or watcher and its mesh; what another file holds, or Supple has not made, stays."""
-    if hidden.library is None and HIDDEN_KEY in hidden:
+def remove_hidden(uid: int) -> None:
+    """Remove a carrier or watcher, by `session_uid`, and its mesh; what is linked, or Supple has not made, stays."""
+    hidden = next((obj for obj in bpy.data.objects if obj.session_uid == uid), None)
+    if hidden is not None and hidden.library is None and HIDDEN_KEY in hidden:
         mesh = mesh_of(hidden)
         bpy.data.objects.remove(hidden)
         if mesh.library is None and not mesh.users:

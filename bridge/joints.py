@@ -217,8 +217,7 @@ def add_sets(joints: bpy.types.Object, influences: Influences) -> np.ndarray:
 
 
 def _new_joints_object(armature: bpy.types.Object, skeleton: Skeleton, group: bpy.types.NodeTree) -> bpy.types.Object:
-    mesh = _ensure_joints_mesh(armature.name, skeleton)
-    obj = bpy.data.objects.new(mesh.name, mesh)
+    obj = _with_joints_mesh(armature.name, skeleton)
     cast(Any, obj.modifiers.new(ARMATURE_NAME, "ARMATURE")).object = armature
     nodes = cast(Any, obj.modifiers.new(NODES_NAME, "NODES"))
     nodes.node_group = group
@@ -230,11 +229,14 @@ def _new_joints_object(armature: bpy.types.Object, skeleton: Skeleton, group: bp
     return obj
 
 
-def _ensure_joints_mesh(name: str, skeleton: Skeleton) -> bpy.types.Mesh:
-    """The mesh of all joints objects of a skeleton: their armatures' characters may share a mesh and its influences."""
+def _with_joints_mesh(name: str, skeleton: Skeleton) -> bpy.types.Object:
+    """A new object with the mesh of all joints objects of a skeleton.
+
+    Characters of several armatures may share a mesh and its influences.
+    """
     for obj in _local_joints_objects():
         if _fits(obj, skeleton):
-            return mesh_of(obj)
+            return bpy.data.objects.new(mesh_of(obj).name, mesh_of(obj))
     mesh = bpy.data.meshes.new(f"Supple Joints {name}")
     mesh[JOINTS_KEY] = _name_joints(skeleton)
     bones = np.repeat(np.arange(len(skeleton.names)), skeleton.joint_counts)
@@ -255,12 +257,11 @@ def _ensure_joints_mesh(name: str, skeleton: Skeleton) -> bpy.types.Mesh:
     for slot in SLOTS:
         mesh.attributes.new(slot, "INT", "EDGE")
     points = np.arange(len(blocks))[:, None] * count
-    holder = bpy.data.objects.new(mesh.name, mesh)  # groups are made through an object, and kept by the mesh
+    obj = bpy.data.objects.new(mesh.name, mesh)
     for bone, group in enumerate(skeleton.names):
         members = (points + np.flatnonzero(bones == bone)).ravel()
-        holder.vertex_groups.new(name=group).add(members.tolist(), 1.0, "REPLACE")
-    bpy.data.objects.remove(holder)
-    return mesh
+        obj.vertex_groups.new(name=group).add(members.tolist(), 1.0, "REPLACE")
+    return obj
 
 
 def _fill(rows: np.ndarray, count: int) -> np.ndarray:

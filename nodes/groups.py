@@ -84,8 +84,15 @@ def ensure_group(part: str, name: str, build: Callable[[str], Any]) -> Any:
     group[VERSION_KEY], group[PART_KEY], group[FORM_KEY] = *keys, _describe_form(group)
     for broken in found:
         broken.user_remap(group)
-        bpy.data.node_groups.remove(broken)
+        leave_group(broken)
     return group
+
+
+def leave_group(group: Any) -> None:
+    """Have a group of Supple's be none any more, up to `remove_unused_groups`."""
+    for key in [key for key in group.keys() if key.startswith(OWN)]:
+        del group[key]
+    group[VERSION_KEY], group.name = "", ".Supple Left"
 
 
 def hide_groups() -> None:

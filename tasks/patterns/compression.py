@@ -25,7 +25,7 @@ from ...deformers.patterns.compression import (
 )
 from ...nodes.compression import NodeLayer, build_compression
 from ...nodes.graph import HIDDEN
-from ...nodes.groups import VERSION
+from ...nodes.groups import VERSION, leave_group
 from ...settings.objects import settings_of
 from ...settings.patterns import PatternSettings
 from .meaning import check_driver, has_compression, read_compression_response
@@ -159,7 +159,7 @@ def _ensure_group(obj: bpy.types.Object, layers: Sequence[NodeLayer]) -> Any:
         if group.library is None and group.get(KEY) == key:
             if group.get(SIGNATURE) == signature:
                 return group
-            bpy.data.node_groups.remove(group)
+            leave_group(group)
     group = build_compression(COMPRESSION_NAME, layers)
     group[KEY], group[SIGNATURE] = key, signature
     group.name = f"{HIDDEN}{COMPRESSION_NAME} {obj.name}"
@@ -167,7 +167,7 @@ def _ensure_group(obj: bpy.types.Object, layers: Sequence[NodeLayer]) -> Any:
 
 
 def remove_measuring(obj: bpy.types.Object) -> None:
-    """Remove the node modifier that measures, and its group where nothing else uses it.
+    """Remove the node modifier that measures, and leave its group where nothing else uses it.
 
     That of an override's library is switched off: Blender brings it back when the file is opened.
     """
@@ -180,7 +180,7 @@ def remove_measuring(obj: bpy.types.Object) -> None:
     group = modifier.node_group
     obj.modifiers.remove(modifier)
     if group is not None and not group.users:
-        bpy.data.node_groups.remove(group)
+        leave_group(group)
 
 
 def describe_stack(obj: bpy.types.Object) -> str:

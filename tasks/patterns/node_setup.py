@@ -18,7 +18,7 @@ from ...bridge.modifiers import PATTERNS_NAME, find_marked_modifier, is_from_lib
 from ...deformers.patterns.charts import Chart
 from ...deformers.patterns.heights import Relief, Response
 from ...nodes.graph import HIDDEN
-from ...nodes.groups import VERSION
+from ...nodes.groups import VERSION, leave_group
 from ...nodes.patterns import LEVEL, NodePattern, amount_input, build_bump, build_displacement, write_constants
 from ...nodes.patterns import write_scale as write_bump_scale
 from ...settings.objects import ObjectSettings, settings_of
@@ -140,7 +140,7 @@ def _ensure_group(obj: bpy.types.Object, kind: str, name: str, build: Any, shown
         if found is not None:
             if kind == "ShaderNodeTree":  # a modifier has to be given its group anew, or it knows no new inputs
                 found.user_remap(group)
-            bpy.data.node_groups.remove(found)
+            leave_group(found)
         group.name = f"{HIDDEN}{name} {obj.name}"
         found = group
     write_constants(found, shown)
@@ -207,7 +207,7 @@ def remove_properties(obj: bpy.types.Object, kept: Collection[str] = ()) -> None
 
 
 def remove_modifier(obj: bpy.types.Object) -> None:
-    """Remove the node modifier, its drivers, and its group where nothing else uses it.
+    """Remove the node modifier and its drivers, and leave its group where nothing else uses it.
 
     That of an override's library is switched off: Blender brings it back when the file is opened.
     """
@@ -221,7 +221,7 @@ def remove_modifier(obj: bpy.types.Object) -> None:
     group = modifier.node_group
     obj.modifiers.remove(modifier)
     if group is not None and not group.users:
-        bpy.data.node_groups.remove(group)
+        leave_group(group)
 
 
 def show_bumped(obj: bpy.types.Object, shown: Sequence[NodePattern]) -> list[str]:
@@ -281,9 +281,9 @@ def remove_stray_bumps() -> set[str]:
 
 
 def _remove_bumps(groups: Sequence[Any]) -> None:
-    """Take groups out of all materials, and remove them."""
+    """Take groups out of all materials, and leave them."""
     for group in groups:
         for material in bpy.data.materials:
             if material.library is None:
                 materials.remove_group(material, group)
-        bpy.data.node_groups.remove(group)
+        leave_group(group)

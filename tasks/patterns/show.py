@@ -13,6 +13,7 @@ from ...bridge import materials
 from ...bridge.charts import KEYS, chart_name, gauge_names, remove_charts, write_charts, write_gauges
 from ...bridge.images import is_coarse
 from ...bridge.meshes import mesh_of
+from ...bridge.removal import outside_handlers
 from ...deformers import SkinningError
 from ...deformers.patterns.charts import assign_layers
 from ...deformers.patterns.heights import Response
@@ -126,7 +127,7 @@ def update(obj: bpy.types.Object) -> None:
             show_by_properties(obj, laid, shown)
         problems = [describe_stack(obj), *show_bumped(obj, [pattern for pattern in shown if not pattern.is_displaced])]
         settings.pattern_message = " ".join(filter(None, problems))
-    remove_unused_groups()
+    outside_handlers(remove_unused_groups)
 
 
 def _own_key(obj: bpy.types.Object) -> None:
@@ -234,8 +235,8 @@ def clear(obj: bpy.types.Object) -> int:
         for name in ("active_pattern", "pattern_key", "pattern_count", "pattern_state", "pattern_message"):
             settings.property_unset(name)
     remove_unused_images(images)
-    remove_unused_groups()
     remove_stray_bumps()
+    outside_handlers(remove_unused_groups)
     return count
 
 
@@ -247,7 +248,7 @@ def follow_objects() -> None:
     """Take the bumps of objects that are gone out of materials, and put in those of objects that undo brought back."""
     if found := remove_stray_bumps():
         _strays.update(found)
-        remove_unused_groups()
+        outside_handlers(remove_unused_groups)
     for obj in bpy.data.objects if _strays else ():
         if settings_of(obj).pattern_key in _strays and obj.library is None:
             _strays.remove(settings_of(obj).pattern_key)

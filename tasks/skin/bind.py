@@ -11,6 +11,7 @@ from ...bridge import carriers, modifiers
 from ...bridge.carriers import is_hidden_object
 from ...bridge.joints import remove_unused_joints_objects
 from ...bridge.meshes import mesh_of, reading_groups_once
+from ...bridge.removal import outside_handlers
 from ...deformers import SkinningError
 from ...nodes.carrier import ensure_carrier_group
 from ...nodes.groups import remove_unused_groups
@@ -55,8 +56,8 @@ def _note_change() -> None:
 def remove_unused() -> None:
     """Remove joints objects, influences, node groups and locks of the interface that no object uses any more."""
     by_nodes.remove_unused_influences()
-    remove_unused_joints_objects()
-    remove_unused_groups()
+    outside_handlers(remove_unused_joints_objects)
+    outside_handlers(remove_unused_groups)
     unlock_interfaces()
 
 

@@ -29,6 +29,7 @@ from ...bridge.joints import (
     remove_unused_joints_objects,
 )
 from ...bridge.meshes import mesh_of
+from ...bridge.removal import outside_handlers
 from ...deformers import SkinningError
 from ...nodes.groups import (
     VERSION,
@@ -146,7 +147,7 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
         if modifiers.read_input(supple, name) != value:
             modifiers.write_input(supple, name, value)
     if former not in (None, joints):
-        remove_unused_joints_objects()
+        outside_handlers(remove_unused_joints_objects)
     if surroundings is None:
         surroundings = _read_surroundings(bound, modifiers_above(bound.obj, supple), skeleton)
     ask_for_twists(joints, surroundings.hints)
@@ -261,7 +262,7 @@ def _follow_library(bound: BoundObject) -> None:
         raise SkinningError(f"A hidden object that '{obj.name}' needs was deleted: bind again")
     if not is_joints_copy(joints, linked, bound.armature):
         modifiers.write_input(bound.supple, JOINTS_INPUT, ensure_joints_copy(linked, bound.armature))
-        remove_unused_joints_objects()
+        outside_handlers(remove_unused_joints_objects)
     if message := settings_of(original).message:
         raise SkinningError(f"'{obj.name}' is as its library was saved. There: {message}")
 

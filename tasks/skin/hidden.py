@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import bpy
 
 from ...bridge import carriers, modifiers
 from ...bridge.meshes import mesh_of, read_points
+from ...bridge.removal import outside_handlers
 from ...nodes.carrier import CARRIER_SOCKET, WATCHER_SOCKET
 from ...settings.objects import ObjectSettings, settings_of
 from ..stack import BoundObject, find_bound_objects, resolve
@@ -34,7 +37,7 @@ def remove_hidden(settings: ObjectSettings) -> None:
         hidden = getattr(settings, name)
         settings.property_unset(name)
         if hidden is not None and all(getattr(other, name) != hidden for other in others):
-            carriers.remove_hidden(hidden)
+            outside_handlers(partial(carriers.remove_hidden, hidden.session_uid))
 
 
 def own_hidden(obj: bpy.types.Object, taken: set[bpy.types.Object]) -> None:
@@ -49,7 +52,8 @@ def own_hidden(obj: bpy.types.Object, taken: set[bpy.types.Object]) -> None:
     give_hidden(resolve(obj))
     for hidden in former:
         if hidden.override_library is not None and not hidden.users:
-            carriers.remove_hidden(hidden)  # came with the override, and nothing can be written to its mesh
+            # It came with the override, and nothing can be written to its mesh.
+            outside_handlers(partial(carriers.remove_hidden, hidden.session_uid))
     taken |= {settings.carrier, settings.watcher}
 
 

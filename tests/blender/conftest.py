@@ -63,6 +63,44 @@ def scene() -> bpy.types.Scene:
     return bpy.context.scene
 
 
+HANDLERS = (bpy.app.handlers.depsgraph_update_post, bpy.app.handlers.frame_change_post)
+_there: set[tuple[int, str]] = set()
+_removed: set[str] = set()
+
+
+def read_data_blocks() -> dict[int, str]:
+    data = bpy.data
+    kinds = (data.objects, data.meshes, data.armatures, data.node_groups, data.materials, data.images, data.actions)
+    return {block.session_uid: f"{block.bl_rna.name} '{block.name}'" for blocks in kinds for block in blocks}
+
+
+@bpy.app.handlers.persistent
+def _before_handlers(*_) -> None:
+    _there.clear()
+    _there.update(read_data_blocks().items())
+
+
+@bpy.app.handlers.persistent
+def _after_handlers(*_) -> None:
+    there = read_data_blocks()
+    _removed.update(name for uid, name in _there if uid not in there)
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_removed_in_handlers(scene: bpy.types.Scene) -> Iterator[None]:
+    """The handlers that follow read the originals of what was evaluated: of what is gone, memory that is free."""
+    for handlers in HANDLERS:
+        handlers.insert(0, _before_handlers)
+        handlers.append(_after_handlers)
+    yield
+    for handlers in HANDLERS:
+        handlers.remove(_before_handlers)
+        handlers.remove(_after_handlers)
+    removed = sorted(_removed)
+    _removed.clear()
+    assert removed == []
+
+
 @pytest.fixture
 def silent_handlers(capfd: pytest.CaptureFixture[str]) -> Iterator[None]:
     """What a handler raises, Blender only prints: a test during which one was printed has failed."""
