@@ -210,8 +210,7 @@ def _follow(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> None:
 
 def _bring_up_to_date(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> None:
     changed = set() if live.is_without_changes() else find_changes(depsgraph)
-    if not is_frame:
-        twist.note_changes(depsgraph)
+    has_other_twists = twist.note_changes(depsgraph, is_frame)
     if depsgraph.mode != "RENDER":
         _follow_meshes(changed)
         changed = _put_off(changed, depsgraph)
@@ -221,7 +220,7 @@ def _bring_up_to_date(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> None:
         if obj.session_uid in _watch.given_up:
             continue
         if settings_of(obj).evaluate == "NODES":
-            is_known = is_frame and not changed and by_nodes.is_up_to_date(obj)
+            is_known = is_frame and not (changed or has_other_twists) and by_nodes.is_up_to_date(obj)
             if depsgraph.mode != "RENDER" and not is_known and (changed or not live.is_baking(obj)):
                 _report(obj, lambda obj=obj: by_nodes.refresh(obj, changed, skeletons))
             continue

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
 
 import bpy
 import numpy as np
@@ -14,10 +16,16 @@ from .arrays import read_array
 PROPERTY = "supple_turns"
 """Custom property of a pose bone: about how many turns it twists. The whole turns nearest to it are taken."""
 
+TURNS = f'["{PROPERTY}"]'
+"""Its data path, from the bone."""
+
 EULER = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
 ROTATIONS = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"} | dict.fromkeys(
     EULER, "rotation_euler"
 )
+
+SIZES = {"rotation_quaternion": 4, "rotation_euler": 3, "rotation_axis_angle": 4}
+"""Numbers of each channel."""
 
 
 def read_hints(armature: bpy.types.Object, names: Sequence[str]) -> np.ndarray:
@@ -49,31 +57,125 @@ def _twist_of_axis_angle(angle: float, x: float, y: float, z: float) -> float:
     return angle * y / length if length > 0.0 else 0.0
 
 
-def read_posed_twists(armature: bpy.types.Object) -> dict[str, float]:
-    """Twists of bones as their channels have them now, without animation of constraints, by name, radians.
+@dataclass(frozen=True)
+class Rotations:
+    """How the bones of a pose are rotated by their channels.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the N bones.
+    modes : array of str, shape (N,)
+        The channel by which each rotates.
+    values : dict from channel to float32 array, shape (N, 3 or 4)
+        With 0 for what keys or drivers move: it differs from frame to frame.
+    turns : dict from bone to radians
+        Of the custom property, 0 where that is moved.
+    """
+
+    names: tuple[str, ...]
+    modes: np.ndarray
+    values: dict[str, np.ndarray]
+    turns: dict[str, float]
+
+    def state(self) -> tuple:
+        """What is the same where nothing has changed."""
+        return self.names, self.modes.tobytes(), *(rows.tobytes() for rows in self.values.values()), str(self.turns)
+
+
+Path = tuple[str, str, int]
+"""A bone, a channel and its axis."""
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What keys and drivers move of the rotations of an armature's bones.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the N bones.
+    axes : dict from channel to bool array, shape (N, 3 or 4)
+    turns : set of str
+        Names of bones whose custom property is moved.
+    """
+
+    names: tuple[str, ...]
+    axes: dict[str, np.ndarray]
+    turns: frozenset[str]
+
+    @classmethod
+    def of(cls, armature: bpy.types.Object, paths: Iterable[Path]) -> Moved:
+        """What is moved of the bones that an armature has."""
+        names = tuple(cast(Any, armature.pose).bones.keys())
+        rows = {name: row for row, name in enumerate(names)}
+        axes = {channel: np.zeros((len(names), size), bool) for channel, size in SIZES.items()}
+        turns = set()
+        for name, channel, axis in paths:
+            if channel == TURNS:
+                turns.add(name)
+            elif name in rows:
+                axes[channel][rows[name], axis] = True
+        return cls(names, axes, frozenset(turns))
+
+
+Keys = dict[tuple[str, str], dict[int, np.ndarray]]
+"""By name of the bone and channel, then by axis: frames and values of keys, shape (K, 2)."""
+
+
+def read_rotations(armature: bpy.types.Object, moved: Moved) -> Rotations:
+    """What of the rotations of an armature's bones is the same in each frame, whichever is shown."""
+    bones: Any = armature.pose.bones
+    values = {channel: read_array(bones, channel, size) for channel, size in SIZES.items()}
+    for channel, rows in values.items():
+        rows[moved.axes[channel]] = 0.0
+    with_turns = [bone for bone in bones if PROPERTY in bone]
+    turns = {bone.name: 0.0 if bone.name in moved.turns else abs(_read_hint(bone)) for bone in with_turns}
+    return Rotations(moved.names, _read_modes(bones), values, turns)
+
+
+def measure_twists(rotations: Rotations, moved: Moved, keys: Sequence[Keys]) -> dict[str, float]:
+    """The largest twist of each bone, radians: in the keys of actions, and of what nothing moves.
 
     A bone with the custom property has half a turn at least: it is meant to go round.
+
+    Parameters
+    ----------
+    rotations : Rotations
+    moved : Moved
+        What `rotations` was read without.
+    keys : sequence of Keys
+        Of the armature's actions.
     """
-    bones: Any = armature.pose.bones
-    modes = read_rotation_modes(armature)
-    found = np.zeros(len(bones))
-    for channel, size in (("rotation_quaternion", 4), ("rotation_euler", 3), ("rotation_axis_angle", 4)):
-        own = modes == channel
-        if own.any():
-            found[own] = _measure_twists(channel, read_array(bones, channel, size).astype(np.float64)[own].T)
-    twists = dict(zip(bones.keys(), found.tolist(), strict=True))
-    for bone in bones:
-        if PROPERTY in bone:
-            twists[bone.name] = max(twists[bone.name], abs(_read_hint(bone)), np.pi)
-    return twists
+    found = np.zeros(len(rotations.names))
+    for channel, values in rotations.values.items():
+        own = (rotations.modes == channel) & ~moved.axes[channel].any(axis=1)
+        found[own] = _measure_twists(channel, values[own].astype(np.float64).T)
+    largest = dict(zip(rotations.names, found.tolist(), strict=True))
+    for name, turns in rotations.turns.items():
+        largest[name] = max(largest[name], turns, np.pi)
+    rows = {name: row for row, name in enumerate(rotations.names)}
+    for (name, channel), axes in itertools.chain.from_iterable(one.items() for one in keys):
+        if name not in rows:
+            continue
+        if channel == TURNS:
+            largest[name] = max(largest[name], float(2.0 * np.pi * np.abs(axes[0][:, 1]).max()))
+        elif channel == rotations.modes[rows[name]]:
+            frames = np.unique(np.concatenate([pairs[:, 0] for pairs in axes.values()]))
+            values = np.repeat(rotations.values[channel][rows[name], :, None].astype(np.float64), len(frames), axis=1)
+            for axis, pairs in axes.items():
+                values[axis] = np.interp(frames, pairs[:, 0], pairs[:, 1])
+            largest[name] = max(largest[name], float(_measure_twists(channel, values).max()))
+    return largest
 
 
-def read_rotation_modes(armature: bpy.types.Object) -> np.ndarray:
-    """The channel by which each bone of the pose rotates, array of str, shape (N,)."""
+def _read_modes(bones: Any) -> np.ndarray:
+    """The channel by which each bone of a pose rotates, array of str, shape (N,)."""
     items = bpy.types.PoseBone.bl_rna.properties["rotation_mode"].enum_items
-    channels = {item.value: ROTATIONS[item.identifier] for item in items}
-    modes = read_array(armature.pose.bones, "rotation_mode", kind=np.int32)
-    return np.array([channels[mode] for mode in modes.tolist()], dtype=object)
+    channels = np.array([ROTATIONS[item.identifier] for item in items])
+    order = np.argsort([item.value for item in items])
+    values = np.array([item.value for item in items])[order]
+    return channels[order][np.searchsorted(values, read_array(bones, "rotation_mode", kind=np.int32))]
 
 
 def list_actions(armature: bpy.types.Object) -> Iterator[bpy.types.Action]:
@@ -87,35 +189,29 @@ def list_actions(armature: bpy.types.Object) -> Iterator[bpy.types.Action]:
         yield from (strip.action for strip in track.strips if strip.action is not None)
 
 
-def read_action_twists(action: bpy.types.Action, armature: bpy.types.Object) -> dict[str, float]:
-    """The largest twists of the bones of an armature in an action, by name, radians."""
-    found: dict[str, float] = {}
-    for name, twist in _measure_action(action, armature):
-        found[name] = max(found.get(name, 0.0), twist)
+def read_keys(action: bpy.types.Action) -> Keys:
+    """The keys of an action that rotate bones."""
+    found: Keys = {}
+    for curve in iterate_curves(action):
+        if (moved := _find_moved(curve)) and len(curve.keyframe_points):
+            name, channel, axis = moved
+            found.setdefault((name, channel), {})[axis] = read_array(curve.keyframe_points, "co", 2)
     return found
 
 
-def _measure_action(action: bpy.types.Action, armature: bpy.types.Object) -> Iterator[tuple[str, float]]:
-    """Names and largest twists of the bones that an action rotates."""
-    curves: dict[tuple[str, str], dict[int, np.ndarray]] = {}
-    for curve in iterate_curves(action):
-        name, channel = split_bone_path(curve.data_path)
-        if name and len(curve.keyframe_points):
-            curves.setdefault((name, channel.removeprefix(".")), {})[curve.array_index] = read_array(
-                curve.keyframe_points, "co", 2
-            )
-    for (name, channel), axes in curves.items():
-        bone = armature.pose.bones.get(name)
-        if bone is None:
-            continue
-        if channel == f'["{PROPERTY}"]':
-            yield name, float(2.0 * np.pi * np.abs(axes[0][:, 1]).max())
-        elif channel == ROTATIONS[bone.rotation_mode]:
-            frames = np.unique(np.concatenate([keys[:, 0] for keys in axes.values()]))
-            values = np.repeat(np.array(getattr(bone, channel), np.float64)[:, None], len(frames), axis=1)
-            for axis, keys in axes.items():
-                values[axis] = np.interp(frames, keys[:, 0], keys[:, 1])
-            yield name, float(_measure_twists(channel, values).max())
+def list_driven(armature: bpy.types.Object) -> list[Path]:
+    """What drivers move of the rotations of an armature's bones."""
+    data = armature.animation_data
+    return list(filter(None, map(_find_moved, data.drivers))) if data is not None else []
+
+
+def _find_moved(curve: bpy.types.FCurve) -> Path | None:
+    """Bone, channel and axis, where a curve moves a rotation, or the custom property."""
+    name, channel = split_bone_path(curve.data_path)
+    channel = channel.removeprefix(".")
+    if not name or (channel != TURNS and curve.array_index >= SIZES.get(channel, 0)):
+        return None
+    return name, channel, 0 if channel == TURNS else curve.array_index
 
 
 def _measure_twists(channel: str, values: np.ndarray) -> np.ndarray:

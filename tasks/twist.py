@@ -3,45 +3,76 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
 
 import bpy
 import numpy as np
 
 from ..bridge.armatures import Skeleton
-from ..bridge.twists import list_actions, read_action_twists, read_posed_twists, read_rotation_modes
+from ..bridge.twists import (
+    Keys,
+    Moved,
+    Rotations,
+    list_actions,
+    list_driven,
+    measure_twists,
+    read_keys,
+    read_rotations,
+)
 from ..deformers.rig.fraction_plan import LEAST_SPREAD, count_fractions, find_long_bones, plan_fractions
 from ..deformers.skinning import ssd
 from ..settings.choices import find_method
 from ..settings.objects import ObjectSettings
 
-_needs: dict[int, tuple[tuple[int, ...], dict[str, int]]] = {}
-"""Of each armature object: its actions, and how many fractions its bones need, by `session_uid`."""
 
-_latest: dict[int, dict[str, int]] = {}
-"""The same need that was found before: the same object where nothing has changed."""
+@dataclass
+class _Needs:
+    """How many fractions an armature's bones need, and what that was found by."""
 
-_in_actions: dict[tuple[int, int, bytes], dict[str, float]] = {}
-"""The largest twists of bones in an action, by its `session_uid`, that of the armature, and how the bones rotate."""
+    actions: tuple[int, ...]
+    """By `session_uid`."""
+    state: tuple
+    counts: dict[str, int]
+    """By name of the bone, where it needs any; the same object as long as it is equal."""
+    is_stale: bool = False
+
+
+_needs: dict[int, _Needs] = {}
+"""Of each armature object, by `session_uid`."""
+
+_moved: dict[int, tuple[tuple, Moved]] = {}
+"""Of each armature object: its actions, the number of its drivers, its bones, and what is moved of these."""
+
+_keys: dict[int, Keys] = {}
+"""Keys of actions, by `session_uid`."""
 
 
 def forget_all() -> None:
     """Drop what is known of all armatures, as when another file is opened."""
-    for known in (_needs, _latest, _in_actions):
+    for known in (_needs, _moved, _keys):
         known.clear()
 
 
-def note_changes(depsgraph: bpy.types.Depsgraph) -> None:
-    """Have twists read again of armatures whose actions or poses the user has changed.
+def note_changes(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> bool:
+    """Have fractions counted again of armatures whose actions or rotations the user has changed: whether there are any.
 
-    Not for another frame: it reports actions that are played, which are the same.
+    Another frame reports the actions that are played, which are the same.
     """
+    is_changed = False
     for update in depsgraph.updates:
         data = update.id
-        if isinstance(data, bpy.types.Action):
-            _needs.clear()
-            _in_actions.clear()
+        if isinstance(data, bpy.types.Action) and not is_frame:
+            _keys.clear()
+            _moved.clear()
+            for needs in _needs.values():
+                needs.is_stale = True
         elif isinstance(data, bpy.types.Object) and data.type == "ARMATURE":
-            _needs.pop(data.original.session_uid, None)
+            needs = _needs.get(data.original.session_uid)
+            if needs is not None:
+                needs.is_stale = needs.is_stale or _read_rotations(data.original)[0].state() != needs.state
+                is_changed |= needs.is_stale
+    return is_changed
 
 
 def read_choice(settings: ObjectSettings, method: str) -> str:
@@ -119,22 +150,37 @@ def _find_handle_joints(skeleton: Skeleton) -> np.ndarray:
 
 
 def _find_needs(armature: bpy.types.Object) -> dict[str, int]:
-    """How many fractions bones need, by name, where they need any; the same object until that changes."""
-    uid, actions = armature.session_uid, list(list_actions(armature))
-    state = tuple(action.session_uid for action in actions)
-    known = _needs.get(uid)
-    if known is not None and known[0] == state:
-        return known[1]
-    largest = read_posed_twists(armature)
-    modes = "".join(read_rotation_modes(armature)).encode()
-    for action in actions:
-        key = action.session_uid, uid, modes
-        if key not in _in_actions:
-            _in_actions[key] = read_action_twists(action, armature)
-        for name, twist in _in_actions[key].items():
-            largest[name] = max(largest[name], twist)
-    found = {name: count for name, twist in largest.items() if (count := count_fractions(twist))}
-    if _latest.get(uid) != found:
-        _latest[uid] = found
-    _needs[uid] = state, _latest[uid]
-    return _latest[uid]
+    """How many fractions bones need, by name, where they need any; the same object until that changes.
+
+    What is in the file counts, not which frame is shown: the keys of the armature's actions, and rotations that nothing
+    moves. So a pose has one shape, whatever was posed before, and wherever the file is opened.
+    """
+    needs, actions = _needs.get(armature.session_uid), list(list_actions(armature))
+    uids = tuple(action.session_uid for action in actions)
+    if needs is not None and needs.actions == uids and not needs.is_stale:
+        return needs.counts
+    rotations, moved = _read_rotations(armature)
+    twists = measure_twists(rotations, moved, [_read_keys(action) for action in actions])
+    counts = {name: count for name, twist in twists.items() if (count := count_fractions(twist))}
+    if needs is not None and needs.counts == counts:
+        counts = needs.counts
+    _needs[armature.session_uid] = _Needs(uids, rotations.state(), counts)
+    return counts
+
+
+def _read_rotations(armature: bpy.types.Object) -> tuple[Rotations, Moved]:
+    """What of an armature's rotations is the same in each frame, and what is not."""
+    actions, data = list(list_actions(armature)), armature.animation_data
+    state = [action.session_uid for action in actions], len(data.drivers) if data is not None else 0
+    state = *state, cast(Any, armature.pose).bones.keys()
+    known = _moved.get(armature.session_uid)
+    if known is None or known[0] != state:
+        keyed = [(*path, axis) for action in actions for path, axes in _read_keys(action).items() for axis in axes]
+        known = _moved[armature.session_uid] = state, Moved.of(armature, [*keyed, *list_driven(armature)])
+    return read_rotations(armature, known[1]), known[1]
+
+
+def _read_keys(action: bpy.types.Action) -> Keys:
+    if action.session_uid not in _keys:
+        _keys[action.session_uid] = read_keys(action)
+    return _keys[action.session_uid]

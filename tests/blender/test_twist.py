@@ -10,7 +10,7 @@ import pytest
 
 from scenes import add_tube, bind, evaluated_points, reset, rest_points, save, select, update
 from supple.bridge.animation import list_curves
-from supple.bridge.twists import read_action_twists
+from supple.bridge.twists import Moved, measure_twists, read_keys, read_rotations
 from supple.settings.objects import settings_of
 from supple.tasks.actions import list_actions
 from supple.tasks.skin import live
@@ -84,6 +84,40 @@ def test_auto_follows_actions():
     assert live.find(obj).skeleton.joints.fractions is None
 
 
+@pytest.mark.versions
+def test_a_pose_has_one_shape_whatever_was_shown_before(tmp_path: Path, evaluator: str, subtests: pytest.Subtests):
+    def play() -> list[np.ndarray]:
+        shown = []
+        for frame in (1, 4, 8):
+            bpy.context.scene.frame_set(frame)
+            shown.append(evaluated_points(bpy.data.objects[NAME]).copy())
+        return shown
+
+    obj, armature = add_tube()
+    settings_of(obj).twist = "AUTO"
+    bind(obj, method="DLBNT", evaluate=evaluator)
+    turn_by_euler(armature, "bone.2", 0.0)
+    for frame, degrees in ((1, 0.0), (8, 60.0)):
+        turn_by_euler(armature, "bone.1", degrees)
+        armature.pose.bones["bone.1"].keyframe_insert("rotation_euler", frame=frame)
+    first = play()
+    with subtests.test("keyed bone, turned by hand"):
+        turn_by_euler(armature, "bone.1", 137.0)
+        assert np.array_equal(play(), first)
+    with subtests.test("bone without keys, in a step with another frame"):
+        armature.pose.bones["bone.2"].rotation_euler[1] = np.radians(137.0)
+        bpy.context.scene.frame_set(4)
+        turned = play()
+        assert not np.allclose(turned, first, atol=0.01)
+    with subtests.test("opened again"):
+        bpy.ops.wm.open_mainfile(filepath=str(save(tmp_path / "file.blend")))
+        assert np.allclose(play(), turned, atol=1e-6)
+    with subtests.test("turned back"):
+        armature = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
+        turn_by_euler(armature, "bone.2", 0.0)
+        assert np.allclose(play(), first, atol=1e-6)
+
+
 def test_a_bone_overrules_the_mesh():
     obj, armature = tube(twist="OFF")
     turn_by_euler(armature, "bone.1", 270.0)
@@ -155,8 +189,13 @@ def test_twists_are_found_whatever_a_bone_is_called():
     for frame, angle in ((1, 0.0), (8, 4.0)):
         bone.rotation_euler.y = angle
         bone.keyframe_insert("rotation_euler", frame=frame)
-    assert read_action_twists(armature.animation_data.action, armature) == {name: pytest.approx(4.0)}
+
+    def find_twist() -> float:
+        moved = Moved.of(armature, [(name, "rotation_euler", axis) for axis in range(3)])
+        return measure_twists(read_rotations(armature, moved), moved, [read_keys(armature.animation_data.action)])[name]
+
+    assert find_twist() == pytest.approx(4.0)
     list_curves(armature)[0].keyframe_points.clear()  # of the angle about x, as where a user has deleted them all
     armature.keyframe_insert("location", frame=1)
-    assert read_action_twists(armature.animation_data.action, armature) == {name: pytest.approx(4.0)}
+    assert find_twist() == pytest.approx(4.0)
     assert list_actions(armature) == [armature.animation_data.action]
