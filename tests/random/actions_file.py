@@ -15,6 +15,10 @@ from world import NothingToDoError, World, action, texts
 _numbers = itertools.count()
 CLOSE = 1e-5
 """Distance at which points are the same, in the size that they were computed with."""
+CLOSE_REOPENED = 1e-6
+"""The same for what is computed from the same file."""
+FRAMES = (1, 8, 15, 5, 30)
+"""Frames that are looked at again when a sequence is over: not in order, as nothing may depend on what was before."""
 
 
 def _observe() -> tuple[dict[str, np.ndarray], dict[str, float]]:
@@ -25,7 +29,9 @@ def _observe() -> tuple[dict[str, np.ndarray], dict[str, float]]:
     return points, {name: found["size"] for name, found in states.items()}
 
 
-def find_moved(before: dict[str, np.ndarray], after: dict[str, np.ndarray], sizes: dict[str, float]) -> list[str]:
+def find_moved(
+    before: dict[str, np.ndarray], after: dict[str, np.ndarray], sizes: dict[str, float], close: float = CLOSE
+) -> list[str]:
     """Names of the objects that look different."""
     moved = []
     for name in before.keys() & after.keys():
@@ -34,17 +40,35 @@ def find_moved(before: dict[str, np.ndarray], after: dict[str, np.ndarray], size
             moved.append(name)
         elif np.isfinite(first).all() and len(first) and sizes.get(name, 1.0) < 1e6:
             distance = np.abs(first - second).max()
-            if not distance <= CLOSE * max(sizes.get(name, 1.0), np.abs(first).max()):
+            if not distance <= close * max(sizes.get(name, 1.0), np.abs(first).max()):
                 moved.append(f"{name} by {distance:.3g}")
     return moved
 
 
 @contextmanager
-def _points_stay(world: World, when: str) -> Iterator[None]:
+def points_stay(world: World, when: str) -> Iterator[None]:
+    """Whether all looks as before, at the end of the block."""
     before, sizes = _observe()
     yield
     if moved := find_moved(before, _observe()[0], sizes):
         world.problems.append(f"other points {when}: {', '.join(moved)}")
+
+
+def check_frames(world: World) -> None:
+    """A pose has one shape: save and open the file, and look at its frames before and after, there and back."""
+    path = world.folder / "end.blend"
+    before = {frame: _observe_at(frame) for frame in FRAMES}
+    bpy.ops.wm.save_as_mainfile(filepath=str(path))
+    world.open(path)
+    for frame in reversed(FRAMES):
+        points, sizes = before[frame]
+        if moved := find_moved(points, _observe_at(frame)[0], sizes, CLOSE_REOPENED):
+            world.problems.append(f"another shape in the opened file: {', '.join(moved)} in frame {frame}")
+
+
+def _observe_at(frame: int) -> tuple[dict[str, np.ndarray], dict[str, float]]:
+    bpy.context.scene.frame_set(frame)
+    return _observe()
 
 
 @action(often=6, any_mode=True)
@@ -63,7 +87,7 @@ def undo_and_redo(world: World) -> str:
     steps = min(world.rng.choice((1, 2, 3)), world.depth)
     if not steps:
         raise NothingToDoError
-    with _points_stay(world, "after undo and redo"):
+    with points_stay(world, "after undo and redo"):
         for step in [bpy.ops.ed.undo] * steps + [bpy.ops.ed.redo] * steps:
             scene = bpy.context.scene.name
             world.call(step)
@@ -76,7 +100,7 @@ def undo_and_redo(world: World) -> str:
 @action(often=4)
 def save_and_open(world: World) -> str:
     path = world.folder / "saved.blend"
-    with _points_stay(world, "when opened again"):
+    with points_stay(world, "when opened again"):
         bpy.ops.wm.save_as_mainfile(filepath=str(path))
         world.open(path)
     return ""
@@ -84,7 +108,7 @@ def save_and_open(world: World) -> str:
 
 @action(often=2, any_mode=True)
 def save(world: World) -> str:
-    with _points_stay(world, "after saving"):
+    with points_stay(world, "after saving"):
         bpy.ops.wm.save_as_mainfile(filepath=str(world.folder / "other.blend"), copy=world.chance(0.7))
     return ""
 

@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 import numpy as np
 import state
-from actions_file import find_moved
+from actions_file import find_moved, points_stay
 from world import NothingToDoError, World, action, disable, enable, is_enabled, texts
 
 import checkout
@@ -19,7 +19,8 @@ PRESETS = 4
 """How many patterns of the library are tried."""
 
 
-def _method(world: World) -> str:
+def draw_method(world: World) -> str:
+    """A method to bind by: SSD where all has to be as under Blender's own modifier."""
     drawn = world.rng.choices([*METHODS, "other"], (12, 6, 6, 1, 1))[0]
     if world.only_linear:
         return "SSD"
@@ -49,7 +50,7 @@ def bind(world: World) -> str:
         objects = [world.pick(objects)]
     elif world.chance(0.3):
         objects = [world.pick(world.armatures())]
-    method, evaluate = _method(world), world.rng.choice(("NODES", "PYTHON", ""))
+    method, evaluate = draw_method(world), world.rng.choice(("NODES", "PYTHON", ""))
     if not objects:
         raise NothingToDoError
     world.select(*objects)
@@ -59,6 +60,17 @@ def bind(world: World) -> str:
     done = world.call_supple("bind", method=method, **({"evaluate": evaluate} if evaluate else {}))
     print("bound:", done)
     return texts(*objects, method, evaluate)
+
+
+@action(often=3)
+def bind_again(world: World) -> str:
+    """Bind what is bound, as it is bound: it looks as before."""
+    obj = world.pick(world.meshes())
+    world.select(obj)
+    if not world.without_supple and is_enabled() and obj.supple.is_bound and obj.supple.bake == "NONE":
+        with points_stay(world, "after Bind again"):
+            world.call_supple("bind", method=obj.supple.method, evaluate=obj.supple.evaluate)
+    return texts(obj)
 
 
 @action(often=2, any_mode=True)
@@ -101,31 +113,12 @@ def set_setting(world: World) -> str:
         return texts(obj)
     groups = sorted(group.name for group in obj.vertex_groups)
     what, value = world.rng.choice((
-        ("method", _method(world)), ("evaluate", world.rng.choice(("NODES", "PYTHON"))),
+        ("method", draw_method(world)), ("evaluate", world.rng.choice(("NODES", "PYTHON"))),
         ("evaluate", world.rng.choice(("NODES", "PYTHON"))),
         ("linear_group", world.rng.choice(["", "", "gone", *groups])),
     ))  # fmt: skip
     setattr(obj.supple, what, value)
     print("setting:", what, value)
-    return texts(obj)
-
-
-@action(often=2, any_mode=True)
-def set_choice(world: World) -> str:
-    obj = world.pick(world.meshes())
-    if world.without_supple or not is_enabled():
-        return texts(obj)
-    store = world.rng.choice((obj.supple, obj.supple.particles))
-    left_out = ("pattern", "count", "radius", "method", "evaluate")
-    kinds = [prop for prop in store.bl_rna.properties if prop.type in ("ENUM", "INT", "FLOAT") and not prop.is_hidden]
-    kinds = [prop for prop in kinds if not any(part in prop.identifier for part in left_out)]
-    prop: Any = world.rng.choice([prop for prop in kinds if not getattr(prop, "is_array", False)])
-    if prop.type == "ENUM":
-        value = world.rng.choice([item.identifier for item in prop.enum_items])
-    else:
-        value = world.rng.choice((prop.soft_min, prop.default, min(prop.soft_max, 4 * prop.default)))
-    setattr(store, prop.identifier, value)
-    print("choice:", prop.identifier, value)
     return texts(obj)
 
 
@@ -375,15 +368,11 @@ def correct_pose(world: World) -> str:
 
 def _keep_or_discard(world: World, obj: bpy.types.Object) -> None:
     """End the correction of a mesh: discarded, or kept after its vertices were moved."""
-    copy = bpy.context.active_object
     world.leave_modes()
     if world.chance(0.3):
         world.call_supple("correction_discard")
         return
-    for vertex in list(copy.data.vertices)[:: world.rng.randrange(1, 5)]:
-        vertex.co.z += 0.1 * max(copy.dimensions)
-    copy.data.update()
-    bpy.context.view_layer.update()
+    sculpt(world)
     modifier = state.armature_modifiers(obj)[0]
     bones = [bone.name for bone in modifier.object.data.bones] if modifier.object is not None else []
     joints = world.rng.choice(["", *bones])
@@ -393,6 +382,18 @@ def _keep_or_discard(world: World, obj: bpy.types.Object) -> None:
     print("kept:", [entry.name for entry in obj.supple.corrections])
     if not all(np.isfinite(points).all() for points in state.evaluated_points().values()):
         world.problems.append("points are not finite after Keep")
+
+
+def sculpt(world: World) -> None:
+    """Move vertices of the posed copy, if a pose is being corrected."""
+    copy = bpy.context.active_object
+    world.leave_modes()
+    if copy is None or copy.supple.corrected is None:
+        return
+    for vertex in list(copy.data.vertices)[:: world.rng.randrange(1, 5)]:
+        vertex.co.z += 0.1 * max(copy.dimensions)
+    copy.data.update()
+    bpy.context.view_layer.update()
 
 
 def _remove_independent(obj: bpy.types.Object) -> None:

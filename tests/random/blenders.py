@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,12 +33,15 @@ class Run:
         What the worker has observed: at the start, after each action, and at the end.
     log : str
         The last that was printed.
+    used : Counter
+        How often operators and settings were used, by name and whether that was done.
     """
 
     ended: str
     actions: list[Any] = field(default_factory=list)
     steps: list[dict[str, Any]] = field(default_factory=list)
     log: str = ""
+    used: Counter = field(default_factory=Counter)
 
     @property
     def last_action(self) -> str:
@@ -124,7 +128,7 @@ def _read(path: Path) -> Run:
             except (EOFError, pickle.UnpicklingError):
                 return run
             if "done" in found:
-                run.ended = "done"
+                run.ended, run.used = "done", found["used"]
             elif "actions" in found:
                 run.actions = found["actions"]
             else:

@@ -54,6 +54,7 @@ def check(jobs: list[dict[str, Any]], folder: Path, totals: Counter) -> list[tup
     for job in jobs:
         with_supple, without = results[job["name"]]
         totals["actions", job["character"]] += len(with_supple.steps)
+        totals.update({("used", *use): count for use, count in with_supple.used.items()})
         totals["compared"] += sum(
             state["bound"] and state["same"] for s in with_supple.steps for state in s["states"].values()
         )
@@ -143,7 +144,9 @@ def main() -> int:
     shutil.rmtree(folder, ignore_errors=True)
     print(f"{failures} failures, {time.monotonic() - start:.0f} s")
     print("  slowest:", [(k[1], round(n, 1)) for k, n in totals.most_common() if k[0] == "seconds"][:6])
-    totals = {key: number for key, number in totals.items() if key[0] != "seconds"}
+    used = {key[1]: totals["used", key[1], True] for key in totals if key[0] == "used"}
+    print("  used:", ", ".join(f"{name} {count}" for name, count in sorted(used.items())))
+    totals = {key: number for key, number in totals.items() if key[0] not in ("seconds", "used")}
     for key, number in sorted(totals.items(), key=str):
         print(f"  {number:6.0f} {' '.join(key) if isinstance(key, tuple) else key}")
     return 1 if (grave if options.lenient else failures) else 0

@@ -14,12 +14,12 @@ LARGE = 4_000
 HELD = ("objects", "meshes", "armatures", "shape_keys", "actions", "collections", "scenes", "materials", "images",
         "lattices", "curves", "node_groups", "textures", "texts", "lights", "cameras")  # fmt: skip
 VOLATILE = {
-    "bl_rna", "rna_type", "bound_box", "dimensions", "execution_time", "is_active", "is_evaluated", "supple",
-    "original", "supple_weights", "session_uid", "preview", "view_layers", "id_data", "is_updated", "is_updated_data",
+    "bl_rna", "rna_type", "bound_box", "dimensions", "execution_time", "is_active", "is_evaluated",
+    "original", "session_uid", "preview", "view_layers", "id_data", "is_updated", "is_updated_data",
     "mode", "select", "tag", "has_motion_curves", "is_library_indirect", "override_library", "library_weak_reference",
     "statistics", "persistent_uid", "matrix", "matrix_channel", "matrix_world", "matrix_local", "head", "tail",
     "length", "depth", "is_float", "size", "channels", "has_data", "resolution",
-    "last_slot_identifier", "name_display", "identifier",
+    "last_slot_identifier", "name_display", "identifier", "users",
 }  # fmt: skip
 INSIDE = {"animation_data", "pose", "driver", "render", "node_tree", "user", "vector_data"}
 """Pointers that lead to what belongs to the same data-block."""
@@ -188,7 +188,8 @@ def _values(owner: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
         for prop in owner.bl_rna.properties:
             is_name = prop.identifier == "name" and isinstance(owner, bpy.types.Key | bpy.types.Action)
             is_place = prop.identifier == "frame" and isinstance(owner, bpy.types.ShapeKey)  # after those of a bake
-            if prop.identifier not in VOLATILE and not (is_name or is_place or prop.identifier == "name_full"):
+            is_left_out = prop.identifier in VOLATILE or prop.identifier.startswith("supple")
+            if not (is_left_out or is_name or is_place or prop.identifier == "name_full"):
                 yield from _value(owner, prop, f"{path}.{prop.identifier}", depth)
 
 

@@ -28,6 +28,7 @@ ROOT = HERE.parent.parent
 sys.path += [str(ROOT / "tools"), str(ROOT / "tests" / "blender"), str(ROOT)]
 
 import bpy
+import actions_all
 import actions_file
 import actions_mesh
 import actions_rig
@@ -38,7 +39,7 @@ from world import ACTIONS, NothingToDoError, World, draw_actions, enable, is_ena
 
 import checkout
 
-MODULES = (actions_file, actions_mesh, actions_rig, actions_supple)
+MODULES = (actions_all, actions_file, actions_mesh, actions_rig, actions_supple)
 """What enters actions."""
 ALARMS = re.compile(r"Traceback|Exception ignored|RuntimeWarning|DeprecationWarning|Error in|Error: Python")
 
@@ -118,6 +119,8 @@ def run(job: dict[str, Any], output: Path, without_supple: bool) -> None:
             world.push(name)
             write(observe(world, log, action=[name, seed], text=text, seconds=time.perf_counter() - start))
         world.leave_modes()
+        actions_file.check_frames(world)
+        write(observe(world, log, action=["frames", 0], text=""))
         problems = actions_supple.take_supple_away() if not without_supple else []
         for scene in bpy.data.scenes:
             bpy.context.window.scene = scene
@@ -125,7 +128,7 @@ def run(job: dict[str, Any], output: Path, without_supple: bool) -> None:
         bpy.data.orphans_purge(do_local_ids=True, do_linked_ids=True, do_recursive=True)
         world.problems += problems
         write(observe(world, log, action=["end", 0], text="", dump=state.dump()))
-        write({"done": True})
+        write({"done": True, "used": world.used})
     shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -50,6 +51,8 @@ class World:
         Steps that can be undone.
     problems : list of str
         What was found wrong during an action.
+    used : Counter
+        How often an operator or a setting was used, by its name and whether that was done.
     """
 
     folder: Path
@@ -58,6 +61,7 @@ class World:
     rng: random.Random = field(default_factory=random.Random)
     depth: int = 0
     problems: list[str] = field(default_factory=list)
+    used: Counter = field(default_factory=Counter)
 
     def pick(self, items: Iterable[Any]) -> Any:
         items = list(items)
@@ -140,13 +144,16 @@ class World:
             return False
         before = state.dump() if is_compared and state.is_small() else None
         try:
-            return getattr(bpy.ops.supple, name)(**options) == {"FINISHED"}
+            is_done = getattr(bpy.ops.supple, name)(**options) == {"FINISHED"}
         except RuntimeError as error:
+            self.used[name, False] += 1
             self.check_refusal(name, error)
             if before is not None and (changes := state.differences(before, state.dump())):
                 self.problems.append(f"changed by {name}, which refused: {'; '.join(changes[:4])}: {error}")
             print("refused:", error)
             return False
+        self.used[name, is_done] += 1
+        return is_done
 
     def check_refusal(self, operator: Any, error: RuntimeError) -> None:
         if "Traceback" in str(error):
