@@ -50,20 +50,26 @@ _in_use: set[str] = set()
 
 
 @contextmanager
-def open_replacing(path: Path) -> Iterator[BinaryIO]:
+def open_replacing(path: Path, follows_link: bool = True) -> Iterator[BinaryIO]:
     """Open a file to write that appears under its name only when it is whole; on any error nothing is left behind.
+
+    Parameters
+    ----------
+    path : Path
+    follows_link : bool
+        Whether a link stays, and what it leads to is written: for a name that the user has chosen.
 
     Raises
     ------
     SkinningError
         Where the file can not be written.
     """
-    with replacing(path) as beside, beside.open("xb") as stream:
+    with replacing(path, follows_link) as beside, beside.open("xb") as stream:
         yield stream
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path, follows_link: bool = True) -> Iterator[Path]:
     """Give a name beside a file, to write there; at the end that takes the file's name, or the one a link leads to.
 
     Raises
@@ -72,7 +78,7 @@ def replacing(path: Path) -> Iterator[Path]:
         Where the file can not be written, or is neither new nor a regular file.
     """
     with _reported(path):
-        target = _find_target(path)
+        target = _find_target(path, follows_link)
         with _beside(target.parent) as beside:
             yield beside
             _put(beside, target)
@@ -81,6 +87,8 @@ def replacing(path: Path) -> Iterator[Path]:
 @contextmanager
 def filling(folder: Path) -> Iterator[Path]:
     """Give a folder for files that go to `folder` at the end, which is made if need be; on any error nothing is left.
+
+    A link there is replaced: nobody has chosen what it leads to.
 
     Raises
     ------
@@ -95,7 +103,7 @@ def filling(folder: Path) -> Iterator[Path]:
             with _beside(folder) as beside:
                 beside.mkdir()
                 yield beside
-                moves = [(path, _find_target(folder / path.name)) for path in sorted(beside.iterdir())]
+                moves = [(path, _find_target(folder / path.name, False)) for path in sorted(beside.iterdir())]
                 for path, target in moves:
                     _put(path, target)
         except BaseException:  # whatever ends it early, also the generator being closed
@@ -157,16 +165,18 @@ def _reported(path: Path) -> Iterator[None]:
         raise SkinningError(f"Cannot write '{path}' ({error.strerror}): choose {remedy}") from error
 
 
-def _find_target(path: Path) -> Path:
+def _find_target(path: Path, follows_link: bool = True) -> Path:
     """The file that a path leads to; raises OSError where it can be neither made nor replaced."""
+    is_link = path.is_symlink() and not follows_link
     with suppress(FileNotFoundError):
-        mode = path.stat().st_mode
+        mode = path.stat(follow_symlinks=not is_link).st_mode
         if stat.S_ISDIR(mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        if not stat.S_ISREG(mode):
+        if not (stat.S_ISREG(mode) or is_link):
             raise OSError(errno.EINVAL, "Not a regular file")
-        _check_access(path, os.W_OK)
-    target = Path(os.path.realpath(path))
+        if not is_link:
+            _check_access(path, os.W_OK)
+    target = Path(os.path.realpath(path.parent)) / path.name if is_link else Path(os.path.realpath(path))
     if len(os.fsencode(target)) > LONGEST_PATH:
         raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
     if not target.parent.is_dir():
@@ -197,7 +207,7 @@ def _put(path: Path, target: Path) -> None:
     """Give a file another name, once it is on the disk: what does not fit there is known only then."""
     with path.open("rb+") as stream:
         os.fsync(stream.fileno())
-    with suppress(FileNotFoundError):
+    if target.is_file() and not target.is_symlink():
         shutil.copymode(target, path)
     path.replace(target)
 

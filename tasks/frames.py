@@ -92,8 +92,8 @@ def cut_frames(ranges: Iterable[range], size: int) -> list[range]:
     Raises
     ------
     SkinningError
-        Where the size is below 1.
+        Where the size is below 1, or above what engines can count.
     """
-    if size < 1:
-        raise SkinningError(f"Chunks of {size} frames: choose 1 or more")
+    if not 1 <= size <= LAST_FRAME:
+        raise SkinningError(f"Chunks of {size} frames: choose 1 to {LAST_FRAME:,}")
     return [frames[start : start + size] for frames in ranges for start in range(0, len(frames), size)]

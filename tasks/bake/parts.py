@@ -76,7 +76,7 @@ class Part:
             "size": self.size,
             "sha256": self.sha256,
         }
-        with open_replacing(folder / f"{self.name}.json") as stream:
+        with open_replacing(folder / f"{self.name}.json", follows_link=False) as stream:
             stream.write(json.dumps(described, indent=2).encode())
 
     @classmethod
@@ -188,9 +188,8 @@ def bake_parts(parts: Mapping[bpy.types.Object, Part], scene: bpy.types.Scene, f
     """
     (frames,) = {part.frames for part in parts.values()}
     with ExitStack() as files:
-        streams = {
-            obj: HashedStream(files.enter_context(open_replacing(part.cache_in(folder)))) for obj, part in parts.items()
-        }
+        caches = {obj: open_replacing(part.cache_in(folder), follows_link=False) for obj, part in parts.items()}
+        streams = {obj: HashedStream(files.enter_context(cache)) for obj, cache in caches.items()}
         yield from write_caches(streams, scene, frames)
     for obj, part in parts.items():
         replace(part, size=streams[obj].size, sha256=streams[obj].sha256).write(folder)

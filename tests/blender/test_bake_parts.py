@@ -132,6 +132,18 @@ def test_what_is_there_is_not_baked_again(tmp_path: Path, tubes: list[bpy.types.
     assert sorted(changed) == ["Body_4-6.json", "Body_4-6.pc2"]
 
 
+def test_a_link_with_the_name_of_a_part_is_replaced_and_what_it_leads_to_stays(
+    tmp_path: Path, tubes: list[bpy.types.Object]
+):
+    (tmp_path / "mine").write_text("mine")
+    (tmp_path / "parts").mkdir()
+    for end in ("pc2", "json"):
+        (tmp_path / "parts" / f"Body_1-2.{end}").symlink_to(tmp_path / "mine")
+    bake(tubes[:1], "1-2", tmp_path / "parts")
+    assert (tmp_path / "mine").read_text() == "mine"
+    assert not any(path.is_symlink() for path in (tmp_path / "parts").iterdir())
+
+
 def test_an_object_that_was_baked_alone_counts_with_others(tmp_path: Path, tubes: list[bpy.types.Object]):
     bake(tubes[:1], "1-3", tmp_path)
     assert [part.object for part in bake(tubes, "1-3", tmp_path)] == ["Skirt: long"]

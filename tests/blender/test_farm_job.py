@@ -117,7 +117,7 @@ def test_the_folder_may_be_there_and_hold_an_earlier_job(tmp_path, bound_file):
 
 
 REFUSED: dict[tuple[str, ...], tuple[str, ...]] = {
-    ("--all", "--method", "DLB", "--chunk", "0"): ("Chunks of 0 frames", "choose 1 or more"),
+    ("--all", "--method", "DLB", "--chunk", "0"): ("Chunks of 0 frames", "choose 1 to 1,048,574"),
     ("--object", "Rig"): ("'Rig'",),
     ("--object", "Tub"): ("'Tub'", "Tube"),
     ("--all",): ("No mesh of the scene is bound", "--method"),

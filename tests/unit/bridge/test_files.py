@@ -227,6 +227,17 @@ def test_a_folder_that_is_not_filled_is_as_before(tmp_path: Path, is_new: bool) 
     assert tree(tmp_path) == before
 
 
+def test_a_link_in_a_folder_is_replaced_and_what_it_leads_to_stays(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "mine").write_bytes(b"mine")
+    (tmp_path / "folder" / "a").symlink_to(tmp_path / "mine")
+    (tmp_path / "folder" / "b").symlink_to(tmp_path / "gone")
+    fill(tmp_path / "folder")
+    assert tree(tmp_path / "folder") == {"a": b"new a", "b": b"new b"}
+    assert (tmp_path / "mine").read_bytes() == b"mine"
+    assert not (tmp_path / "gone").exists()
+
+
 def test_all_files_go_to_a_folder_or_none(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"old")
     (tmp_path / "b").mkdir()

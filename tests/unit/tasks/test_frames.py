@@ -84,8 +84,8 @@ def test_chunks_never_span_two_ranges(text: str, size: int, chunks: list[str]) -
     assert [describe_frames([frames]) for frames in cut_frames(parse_frames(text), size)] == chunks
 
 
-@each("size", (0, -1))
-def test_a_chunk_holds_a_frame(size: int) -> None:
+@each("size", (0, -1, LAST_FRAME + 1, 10**29))
+def test_a_chunk_holds_frames_that_engines_can_count(size: int) -> None:
     with pytest.raises(SkinningError, match=f"Chunks of {size} frames"):
         cut_frames(parse_frames("1-10"), size)
 
