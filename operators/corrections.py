@@ -10,7 +10,7 @@ import bpy
 from bpy.props import BoolProperty, EnumProperty, StringProperty
 
 from ..deformers import SkinningError
-from ..settings.character import list_ticked
+from ..settings.character import list_objects, list_ticked
 from ..settings.corrections import READER_ITEMS
 from ..settings.objects import settings_of
 from ..tasks.character import has_armature_modifier
@@ -87,7 +87,7 @@ def shape(mode: Any) -> None:
 
 def activate_armature(context: bpy.types.Context, armature: bpy.types.Object) -> None:
     """Select an armature alone."""
-    for obj in context.view_layer.objects:
+    for obj in list_objects(context.view_layer):
         obj.select_set(obj == armature, view_layer=context.view_layer)
     context.view_layer.objects.active = armature
 

@@ -9,7 +9,7 @@ from ..bridge.carriers import is_hidden_object
 from ..bridge.handles import find_follower
 from ..deformers import SkinningError
 from ..settings.objects import settings_of
-from ..tasks.character import has_armature_modifier
+from ..tasks.character import has_armature_modifier, list_deformed
 from ..tasks.chosen_bones import find_active_armature
 from ..tasks.handles.add import add_handles
 from ..tasks.handles.remove import remove_handles
@@ -40,7 +40,7 @@ def chosen_skin(context: bpy.types.Context) -> list[bpy.types.Object]:
     meshes = [obj for obj in context.selected_objects if has_armature_modifier(obj)]
     if active is not None and active.type == "ARMATURE":
         own = [obj for obj in meshes if has_armature_modifier(obj, active)]
-        return own or [obj for obj in context.view_layer.objects if has_armature_modifier(obj, active)]
+        return own or list_deformed(context.view_layer, active)
     return meshes if active in meshes else [*meshes, active] if active is not None else meshes
 
 

@@ -12,7 +12,7 @@ from ..bridge import thumbnails
 from ..deformers import SkinningError
 from ..settings.objects import settings_of
 from ..settings.patterns import AXIS_ITEMS, DRIVER_ITEMS, KIND_ITEMS
-from ..tasks.character import has_armature_modifier
+from ..tasks.character import list_deformed
 from ..tasks.chosen_bones import find_active_armature
 from ..tasks.patterns import library
 from ..tasks.patterns.edit import (
@@ -47,7 +47,7 @@ def find_pattern_mesh(context: bpy.types.Context) -> bpy.types.Object | None:
         return None
     if patterned := find_patterned(obj, context.view_layer):
         return patterned[0]
-    meshes = [mesh for mesh in context.view_layer.objects if has_armature_modifier(mesh, obj)]
+    meshes = list_deformed(context.view_layer, obj)
     return meshes[0] if len(meshes) == 1 else None
 
 

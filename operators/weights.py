@@ -11,7 +11,7 @@ from ..bridge.carriers import is_hidden_object
 from ..deformers import SkinningError
 from ..settings.objects import settings_of
 from ..settings.weights import CHOICES, WeightOptions
-from ..tasks.character import has_armature_modifier
+from ..tasks.character import list_deformed
 from ..tasks.weights import automatic as weights
 from ..translations import translate
 from .computing import ComputingOperator
@@ -42,7 +42,7 @@ def chosen_meshes(context: bpy.types.Context) -> list[bpy.types.Object]:
     ):
         return [*meshes, active]
     if active.type == "ARMATURE" and not meshes:
-        return [obj for obj in context.view_layer.objects if has_armature_modifier(obj, active) and obj.visible_get()]
+        return [obj for obj in list_deformed(context.view_layer, active) if obj.visible_get()]
     return meshes
 
 

@@ -36,6 +36,11 @@ def _armatures_of(obj: bpy.types.Object) -> Iterator[bpy.types.Object]:
             yield modifier.object
 
 
+def list_objects(layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
+    """All objects of a view layer: in place of one that a script has just removed, Blender has None."""
+    return [obj for obj in layer.objects if obj is not None]
+
+
 def list_meshes(context: bpy.types.Context, armature: bpy.types.Object | None = None) -> list[bpy.types.Object]:
     """The meshes of an armature, by name; of the character that the active object belongs to if none is given."""
     armature = armature or find_armature(context)
@@ -43,7 +48,7 @@ def list_meshes(context: bpy.types.Context, armature: bpy.types.Object | None = 
         return []
     if armature.session_uid in _listed:
         return _listed[armature.session_uid]
-    meshes = [obj for obj in context.view_layer.objects if obj.type == "MESH" and armature in _armatures_of(obj)]
+    meshes = [obj for obj in list_objects(context.view_layer) if obj.type == "MESH" and armature in _armatures_of(obj)]
     return sorted(meshes, key=lambda obj: obj.name)
 
 

@@ -23,6 +23,7 @@ from ..deformers import METHODS, Rest, SkinningError, Weights
 from ..deformers.rig.bendy import straight_segment_indices
 from ..deformers.rig.envelopes import envelope_weights
 from ..deformers.rig.rest import SdefKeys, check_space
+from ..settings.character import list_objects
 from .stack import (
     BoundObject,
     SkinnedObject,
@@ -66,6 +67,11 @@ def has_armature_modifier(obj: bpy.types.Object, armature: bpy.types.Object | No
     if obj.type != "MESH" or is_hidden_object(obj):
         return False
     return any(armature in (None, modifier.object) for modifier in armature_modifiers(obj))
+
+
+def list_deformed(layer: bpy.types.ViewLayer, armature: bpy.types.Object) -> list[bpy.types.Object]:
+    """Meshes of a view layer that an armature deforms."""
+    return [obj for obj in list_objects(layer) if has_armature_modifier(obj, armature)]
 
 
 def find_skinned(obj: bpy.types.Object) -> SkinnedObject:

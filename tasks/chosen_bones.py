@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 
 from ..deformers import SkinningError
-from .character import has_armature_modifier
+from .character import has_armature_modifier, list_deformed
 from .stack import find_armature_modifier
 
 
@@ -46,9 +46,7 @@ def find_deformed_meshes(
         return []
     if active.type == "MESH":
         return [active]
-    meshes = [
-        obj for obj in layer.objects if has_armature_modifier(obj, armature) and obj.visible_get(view_layer=layer)
-    ]
+    meshes = [obj for obj in list_deformed(layer, armature) if obj.visible_get(view_layer=layer)]
     weighted = [obj for obj in meshes if any(bone in obj.vertex_groups for bone in bones)] or meshes
     return sorted(weighted, key=lambda obj: (not obj.select_get(view_layer=layer), -len(obj.data.vertices)))
 

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import bpy
 
-from ..settings.character import is_mixed, list_ticked
+from ..settings.character import is_mixed, list_objects, list_ticked
 from ..settings.objects import ObjectSettings, settings_of
 from ..settings.patterns import PatternSettings, driving_armature
 from ..tasks.patterns.hints import describe_visibility
@@ -23,7 +23,7 @@ def find_settings(context: bpy.types.Context) -> ObjectSettings | None:
         return None
     if obj.type == "MESH":
         return settings_of(obj)
-    for mesh in context.view_layer.objects:
+    for mesh in list_objects(context.view_layer):
         if mesh.type == "MESH" and settings_of(mesh).patterns and _is_deformed_by(mesh, obj):
             return settings_of(mesh)
     return None

@@ -22,6 +22,7 @@ from mathutils import Matrix, Vector
 
 from ..bridge.meshes import read_evaluated_points
 from ..deformers.geometry.ring_normals import estimate_normals
+from ..settings.character import list_objects
 from ..settings.side_by_side import GHOST_LABELS, find_shown_armature, has_ghosts, hide_ghosts
 from ..tasks.compare.ghosts import (
     Ghost,
@@ -158,7 +159,7 @@ def draw() -> None:
     _columns.clear()
     context = bpy.context
     space, layer = find_view(context), context.view_layer
-    armature = find_shown_armature(layer.objects)
+    armature = find_shown_armature(list_objects(layer))
     if not has_ghosts():
         forget()
     if armature is None or space is None or layer.depsgraph is None:

@@ -25,7 +25,7 @@ from ...settings.side_by_side import GHOST_LABELS, LINEAR, PRESERVE_VOLUME
 from ..character import (
     check_evaluated,
     check_modifiers_above,
-    has_armature_modifier,
+    list_deformed,
     modifiers_above,
     object_to_armature,
 )
@@ -130,7 +130,7 @@ def expect_changes() -> None:
 
 def find_ghosted(armature: bpy.types.Object, layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
     """Meshes of a view layer that an armature deforms."""
-    return [obj for obj in layer.objects if has_armature_modifier(obj, armature)]
+    return list_deformed(layer, armature)
 
 
 def choose_ghosts(manager: bpy.types.WindowManager, shown: str) -> list[str]:

@@ -7,7 +7,7 @@ import bpy
 from ...bridge.meshes import mesh_of
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
-from ..character import find_skinned, has_armature_modifier
+from ..character import find_skinned, list_deformed
 from ..corrected import list_bones
 from .keys import find_correction
 from .posed_copy import begin, check_correctable
@@ -39,7 +39,7 @@ def edit(obj: bpy.types.Object, key: str, layer: bpy.types.ViewLayer) -> list[bp
     armature = check_correctable(obj).armature
     before = read_bone_pose(armature)
     entry = find_correction(obj, key)
-    bones, others = entry.bones, [other for other in layer.objects if has_armature_modifier(other, armature)]
+    bones, others = entry.bones, list_deformed(layer, armature)
     meshes = [other for other in others if other != obj and _has(other, key, bones)]
     try:
         show_correction(obj, key, layer)

@@ -15,6 +15,7 @@ from ...bridge.arrays import write_array
 from ...bridge.meshes import mesh_of, read_edges, read_evaluated_points
 from ...deformers import METHODS, SkinningError
 from ...deformers.corrections.rotation_choice import ANGLES
+from ...settings.character import list_objects
 from ..character import has_armature_modifier
 from .from_method import CorrectedFrom, correct_by_method
 from .keep import keep
@@ -89,7 +90,7 @@ def _correct_by_object(objects: Sequence[bpy.types.Object], name: str, joints: S
         discard(copies, layer)
         raise
     finally:
-        for other in layer.objects:
+        for other in list_objects(layer):
             other.select_set(other in selected, view_layer=layer)
         layer.objects.active = active
     return CorrectedFrom(f"'{name}'", kept.keys, kept.bones, notes=kept.notes)

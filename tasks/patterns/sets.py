@@ -10,7 +10,7 @@ import bpy
 from ...deformers import SkinningError
 from ...deformers.anatomy.landmarks import Spot, find_spot, sides_of
 from ...settings.objects import settings_of
-from ..character import has_armature_modifier
+from ..character import has_armature_modifier, list_deformed
 from ..rig_presets import read_all_landmarks, read_presets
 from .edit import lay_new
 from .layout import check_mesh
@@ -59,7 +59,7 @@ def find_set_meshes(
     """
     if active.type == "MESH":
         return [obj for obj in dict.fromkeys((active, *selected)) if has_armature_modifier(obj, armature)]
-    return [obj for obj in layer.objects if has_armature_modifier(obj, armature) and obj.visible_get(view_layer=layer)]
+    return [obj for obj in list_deformed(layer, armature) if obj.visible_get(view_layer=layer)]
 
 
 def add_set(

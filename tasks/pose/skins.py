@@ -18,7 +18,7 @@ from ...bridge.rays import read_posed_skin
 from ...bridge.skin_points import SkinPoint, read_group_weights
 from ...deformers import SkinningError, Weights
 from ...deformers.patterns.picking import PosedSkin, carry_ray, cross_triangles
-from ..character import has_armature_modifier, read_rest
+from ..character import list_deformed, read_rest
 from ..stack import armature_modifiers, resolve_skinned
 from ..surfaces import find_bound_space
 
@@ -70,7 +70,7 @@ def find_skins(
     SkinningError
         Where there is none.
     """
-    skins = [obj for obj in layer.objects if has_armature_modifier(obj, armature)]
+    skins = list_deformed(layer, armature)
     if not skins:
         raise SkinningError(f"'{armature.name}' deforms no mesh in this view layer: parent a mesh to it first")
     seen: Any = {} if space is None else {"viewport": space}

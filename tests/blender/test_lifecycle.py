@@ -22,12 +22,38 @@ from scenes import (
     turn,
     update,
 )
+from supple.settings.character import list_meshes
 from supple.settings.objects import settings_of
+from supple.tasks.chosen_bones import find_deformed_meshes
+from supple.tasks.patterns.placing.picking import find_patterned
+from supple.tasks.patterns.sets import find_set_meshes
 from supple.tasks.skin import bind as tasks_bind
 from supple.tasks.stack import find_bound_objects, find_supple_modifier
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 EVALUATED = pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
+
+
+def test_what_a_script_has_just_removed_is_not_asked(subtests):
+    """Until Blender next looks at the view layer, None stands in its place."""
+    layer, collection = bpy.context.view_layer, bpy.context.scene.collection
+    empties = [bpy.data.objects.new("Removed", None) for _ in range(4)]
+    for empty in empties:
+        collection.objects.link(empty)
+    obj, armature = add_tube()
+    obj.supple.patterns.add()
+    finders = {
+        "set": lambda: find_set_meshes(armature, (), armature, layer),
+        "patterns": lambda: find_patterned(armature, layer),
+        "weights": lambda: find_deformed_meshes(armature, layer),
+        "character": lambda: list_meshes(bpy.context, armature),
+    }
+    for (name, find), empty in zip(finders.items(), empties, strict=True):
+        update()
+        bpy.data.objects.remove(empty)
+        assert None in list(layer.objects)
+        with subtests.test(name):
+            assert find() == [obj]
 
 
 # Copies

@@ -13,7 +13,7 @@ from ....deformers import SkinningError
 from ....deformers.patterns.picking import PosedSkin, SkinHit, carry_ray, cast_ray, covers
 from ....deformers.patterns.surface_points import SurfacePoint
 from ....settings.objects import settings_of
-from ...character import has_armature_modifier
+from ...character import list_deformed
 from ..layout import MeshCharts, make_chart
 
 
@@ -23,8 +23,7 @@ def find_patterned(active: bpy.types.Object | None, layer: bpy.types.ViewLayer) 
         return []
     if active.type == "MESH":
         return [active] if settings_of(active).patterns else []
-    meshes = [obj for obj in layer.objects if obj.type == "MESH" and settings_of(obj).patterns]
-    return [obj for obj in meshes if has_armature_modifier(obj, active)]
+    return [obj for obj in list_deformed(layer, active) if settings_of(obj).patterns]
 
 
 def read_skin(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> PosedSkin:
