@@ -5,17 +5,22 @@ So the user's file and session are not touched, and a crash of an exporter ends 
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import bpy
 
 from ..deformers import SkinningError
+from .files import BLOCK
 
 SESSION = Path(__file__).with_name("exchange_session.py")
 PAUSE = 0.1
@@ -27,9 +32,50 @@ SCENE_FIELDS = (
 )  # fmt: skip
 
 
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """Give a folder among Blender's temporary files, which is gone afterwards.
+
+    Raises
+    ------
+    SkinningError
+        Where it can not be made.
+    """
+    with writing_temporary(), tempfile.TemporaryDirectory(prefix="supple-", dir=bpy.app.tempdir) as name:
+        yield Path(name)
+
+
+@contextmanager
+def writing_temporary() -> Iterator[None]:
+    """Say what to do where a temporary file can not be written.
+
+    Raises
+    ------
+    SkinningError
+        In place of an OSError.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise SkinningError(
+            f"Cannot write a temporary file ({error.strerror}): make space in '{Path(bpy.app.tempdir).parent}', or "
+            "choose another folder in Preferences > File Paths > Temporary Files"
+        ) from error
+
+
 def save_objects(path: Path, objects: Sequence[bpy.types.Object]) -> None:
-    """Write objects with all that they use into a .blend file, for another Blender of this version."""
-    bpy.data.libraries.write(str(path), set(objects), path_remap="ABSOLUTE", fake_user=False)
+    """Write objects with all that they use into a temporary .blend file, for another Blender of this version.
+
+    Raises
+    ------
+    SkinningError
+        Where it can not be written.
+    """
+    with writing_temporary():
+        try:
+            bpy.data.libraries.write(str(path), set(objects), path_remap="ABSOLUTE", fake_user=False)
+        except (OSError, RuntimeError) as error:  # which does not say why
+            raise OSError(errno.ENOSPC, "Blender has written a part of it only") from error
 
 
 def read_scene() -> dict[str, Any]:
@@ -54,7 +100,7 @@ def run_session(
     command : sequence of str
         From `find_command`.
     folder : Path
-        For what the two tell each other.
+        Temporary, for what the two tell each other.
     job : dict
     progress : callable
         Told the share that is done. What it raises ends that Blender.
@@ -69,21 +115,27 @@ def run_session(
     SkinningError
         Where it ended without a result.
     """
-    path = folder / "job.json"
-    path.write_text(json.dumps(job), encoding="utf-8")
+    path, share = folder / "job.json", folder / "share.txt"
+    with writing_temporary():
+        path.write_text(json.dumps(job | {"share": str(share)}), encoding="utf-8")
+        share.touch()
     between = ["--"] if len(command) > 1 else []
-    with (folder / "told.txt").open("w+b") as told, (folder / "log.txt").open("wb") as log:
-        process = subprocess.Popen(
-            [*command, str(SESSION), *between, str(path)], stdin=subprocess.DEVNULL, stdout=told.fileno(), stderr=log
-        )
-        try:
-            while process.poll() is None:
-                time.sleep(PAUSE)
-                progress(_read_share(folder / "told.txt"))
-        finally:
-            if process.poll() is None:
-                process.kill()
-                process.wait()
+    process = subprocess.Popen(
+        [*command, str(SESSION), *between, str(path)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,  # whatever Blender prints, also names of the file
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        while process.poll() is None:
+            time.sleep(PAUSE)
+            progress(float(share.read_text(encoding="ascii") or 0.0))
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+    with writing_temporary():
+        _check_room(folder)
     found = folder / "result.json"
     if not found.is_file():
         raise SkinningError(f"Blender ended while it wrote the file (code {process.returncode}): try another format")
@@ -93,10 +145,14 @@ def run_session(
     return result
 
 
-def _read_share(path: Path) -> float:
-    """The share that is done, by the last whole line about it."""
-    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")[:-1]
-    return next((float(line.split()[1]) for line in reversed(lines) if line.split()[:1] == ["progress"]), 0.0)
+def _check_room(folder: Path) -> None:
+    """Raise OSError where files of a folder, or new ones, can not get longer: not all exporters say so."""
+    files = [path for path in folder.rglob("*") if path.is_file() and os.access(path, os.W_OK)]
+    for path in (folder / "room", *files):
+        with path.open("ab") as stream:
+            size = stream.tell()
+            stream.write(bytes(BLOCK))
+            stream.truncate(size)
 
 
 def _last_line(text: str) -> str:

@@ -1,7 +1,7 @@
 """A Blender of its own that exports a copy, imports the file again, and measures what it has become.
 
 Run as a script, with the path of a job (JSON): Supple is not there, and none of the user's files, settings or add-ons.
-It prints lines "progress 0.5", and writes what it found beside the job, as `result.json`.
+It writes the share that is done into a file that the job names, and what it found beside the job, as `result.json`.
 """
 
 import json
@@ -44,8 +44,8 @@ def main(path: Path) -> None:
     (path.parent / "result.json").write_text(json.dumps(result), encoding="utf-8")
 
 
-def _report(share: float) -> None:
-    print(f"progress {share:.4f}", flush=True)
+def _report(job: dict[str, Any], share: float) -> None:
+    Path(job["share"]).write_text(f"{share:.4f}", encoding="ascii")
 
 
 # Exporting
@@ -75,9 +75,9 @@ def _export(job: dict[str, Any]) -> dict[str, Any]:
     _arrange_animations(job, armature)
     bpy.context.view_layer.update()
     looks = _look_at(job, armature, meshes)
-    _report(0.05)
+    _report(job, 0.05)
     {"gltf": _export_gltf, "fbx": _export_fbx, "usd": _export_usd}[job["format"]](job)
-    _report(0.3)
+    _report(job, 0.3)
     keys = [
         [key.name for key in mesh.data.shape_keys.key_blocks][1:] if mesh.data.shape_keys else [] for mesh in meshes
     ]
@@ -229,23 +229,24 @@ def _measure(job: dict[str, Any], looks: np.ndarray) -> dict[str, Any]:
     )
     vertices, owners = _match_vertices(job, looks, armature, meshes)
     _mute_keys(meshes, [name for name in found_keys if name not in job["correctives"]])
-    targets = np.load(job["targets"], mmap_mode="r")
+    targets = np.memmap(job["targets"], np.float32, "r").reshape(-1, len(looks), 3)
     present, starts = np.unique(owners, return_index=True)
     rows = sum(clip["end"] - clip["start"] + 1 for clip in job["clips"])
-    apart = np.lib.format.open_memmap(job["apart"], "w+", np.float32, (rows, len(looks)))
     world, done = np.array(job["world"]), 0
-    for clip in job["clips"]:
-        first = _play(clip["name"], armature, meshes)
-        for number in range(clip["end"] - clip["start"] + 1):
-            _go_to(first + number)
-            space = np.array(clip["worlds"][number]) if clip["worlds"] else world
-            target = job["scale"] * targets[clip["first"] + number].astype(np.float64)
-            target = target @ space[:3, :3].T + space[:3, 3]
-            distances = np.linalg.norm(_read_world(meshes)[vertices] - target[owners], axis=1)
-            apart[done, present] = np.maximum.reduceat(distances, starts)
-            done += 1
-            _report(0.3 + 0.7 * done / rows)
-    apart.flush()
+    with Path(job["apart"]).open("wb") as stream:
+        for clip in job["clips"]:
+            first = _play(clip["name"], armature, meshes)
+            for number in range(clip["end"] - clip["start"] + 1):
+                _go_to(first + number)
+                space = np.array(clip["worlds"][number]) if clip["worlds"] else world
+                target = job["scale"] * targets[clip["first"] + number].astype(np.float64)
+                target = target @ space[:3, :3].T + space[:3, 3]
+                distances = np.linalg.norm(_read_world(meshes)[vertices] - target[owners], axis=1)
+                apart = np.zeros(len(looks), np.float32)
+                apart[present] = np.maximum.reduceat(distances, starts)
+                stream.write(apart.tobytes())
+                done += 1
+                _report(job, 0.3 + 0.7 * done / rows)
     animated = _list_animations(armature)
     return {"missing": len(looks) - len(present), "found_keys": found_keys, "animations": animated}
 

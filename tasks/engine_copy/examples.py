@@ -17,6 +17,7 @@ import bpy
 import numpy as np
 
 from ...bridge.armatures import Skeleton, read_pose
+from ...bridge.exchange import writing_temporary
 from ...deformers import Pose, SkinningError
 from ...deformers.engine_copy import Skin
 from ...deformers.measures.bends import list_bent_poses
@@ -348,7 +349,7 @@ def write_targets(path: Path, subject: Subject, motion: Motion, progress: Callab
     Parameters
     ----------
     path : Path
-        Of the file, .npy.
+        Of a temporary file.
     subject : Subject
     motion : Motion
     progress : callable
@@ -358,15 +359,19 @@ def write_targets(path: Path, subject: Subject, motion: Motion, progress: Callab
     -------
     float32 array, shape (F, V, 3), armature space
         It reads the file where it is asked for.
+
+    Raises
+    ------
+    SkinningError
+        Where the file can not be written.
     """
-    shape = (len(motion.matrices), len(subject.skin.points), 3)
-    targets = np.lib.format.open_memmap(path, "w+", np.float32, shape)
-    for example, matrices in enumerate(motion.matrices):
-        pose = Pose(matrices, hints=None if motion.hints is None else motion.hints[example])
-        parts = motion.parts[example] if example < len(motion.parts) else subject.parts
-        for number, part in enumerate(parts):
-            amounts = motion.amounts[example][number] if example < len(motion.amounts) else np.zeros(0)
-            targets[example, part.first : part.first + len(part.rest.points)] = part.deform(pose, amounts)
-        progress((example + 1) / len(motion.matrices))
-    targets.flush()
-    return np.load(path, mmap_mode="r")
+    count = len(subject.skin.points)
+    with writing_temporary(), path.open("wb") as stream:
+        for example, matrices in enumerate(motion.matrices):
+            pose = Pose(matrices, hints=None if motion.hints is None else motion.hints[example])
+            parts = motion.parts[example] if example < len(motion.parts) else subject.parts
+            for number, part in enumerate(parts):
+                amounts = motion.amounts[example][number] if example < len(motion.amounts) else np.zeros(0)
+                stream.write(part.deform(pose, amounts).astype(np.float32).tobytes())
+            progress((example + 1) / len(motion.matrices))
+    return np.memmap(path, np.float32, "r").reshape(-1, count, 3)

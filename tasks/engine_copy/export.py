@@ -87,7 +87,10 @@ class Export:
         if "lacks" in result:
             return Reimport(None, 0, [], [], result["lacks"])
         _put(Path(self.job["output"]), self.path)
-        apart = np.load(self.job["apart"], mmap_mode="r") if "missing" in result else None
+        apart = None
+        if "missing" in result:
+            frames = sum(clip["end"] - clip["start"] + 1 for clip in self.job["clips"])
+            apart = np.memmap(self.job["apart"], np.float32, "r").reshape(frames, -1)
         return Reimport(apart, result.get("missing", 0), result.get("animations", []), result.get("found_keys", []))
 
 
@@ -131,7 +134,7 @@ def prepare_export(
     folder : Path
         Empty, for temporary files.
     targets : Path
-        What the copy shall look like, .npy, float32 (F, V, 3), in the original's armature space.
+        What the copy shall look like, from `write_targets`: float32 (F, V, 3), in the original's armature space.
     influences : int
         4 or 8.
 
@@ -166,7 +169,7 @@ def prepare_export(
         "clips": clips,
         "measured": target in MEASURED,
         "targets": str(targets),
-        "apart": str(folder / "apart.npy"),
+        "apart": str(folder / "apart"),
         "scale": copy.scale,
         "world": copy.world.tolist(),
         "correctives": copy.correctives,

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,6 +15,7 @@ from typing import Any
 import bpy
 import numpy as np
 
+from ...bridge.exchange import temporary_folder
 from ...deformers import Pose, SkinningError
 from ...deformers.engine_copy import Examples, FitParams, fit, fit_linear, measure
 from ...deformers.engine_copy.dual_quaternions import measure_rigid
@@ -38,7 +38,7 @@ READ, POSED, FITTED, COPIED = 0.02, 0.12, 0.8, 0.84
 CHECKED = 0.02
 """Share of all that measuring the fit takes."""
 
-TARGETS_FILE = "targets.npy"
+TARGETS_FILE = "targets"
 
 
 def make_engine_copy(
@@ -80,8 +80,7 @@ def make_engine_copy(
     motion = yield from read_motion(subject, actions, options.angle)
     if is_rigid:
         check_rigid(subject, motion)
-    with tempfile.TemporaryDirectory(prefix="supple-") as name:
-        folder = Path(name)
+    with temporary_folder() as folder:
         fitted = yield partial(_fit, folder / TARGETS_FILE, subject, motion, params, options.target)
         played = []
         for clip, action in zip(motion.clips, actions, strict=True):
@@ -237,8 +236,7 @@ def export_copy(armature: bpy.types.Object, target: str, influences: int, output
     """
     check_path(output, target)
     copy, clips = read_copy(armature, target)
-    with tempfile.TemporaryDirectory(prefix="supple-") as name:
-        folder = Path(name)
+    with temporary_folder() as folder:
         motion = Motion(clips, np.empty((0, 0, 4, 4)))
         export = prepare_export(copy, motion, (), target, output, folder, folder / TARGETS_FILE, influences)
         yield replace(export, job=export.job | {"measured": False}).run

@@ -44,10 +44,10 @@ def make_sources(folder: Path) -> Path:
 
 
 def start_session(settings: Path, task: str, *arguments: object) -> subprocess.Popen[str]:
-    """Start `write_session.py`, with Blender's settings in a folder."""
+    """Start `write_session.py`, with Blender's settings in a folder, and temporary files beside."""
     return subprocess.Popen(
         [sys.executable, str(SESSION), task, *map(str, arguments)],
-        env={**os.environ, "BLENDER_USER_RESOURCES": str(settings)},
+        env={**os.environ, "BLENDER_USER_RESOURCES": str(settings), "TMPDIR": str(settings.parent)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -9,11 +9,19 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
+import bpy
 import pytest
 from scenes_files import make_sources, start_session
-from write_session import FEW, OPERATORS, WRITES
+from write_session import FEW, OPERATORS, WRITES, files_of_at_most, read_files
+
+from scenes import add_tube, animate_tube, bind
+from supple.deformers import SkinningError
+from supple.tasks.engine_copy.examples import Options
+from supple.tasks.engine_copy.run import make_engine_copy
 
 
 def test_a_full_disk_loses_nothing(
@@ -35,3 +43,41 @@ def test_a_full_disk_loses_nothing(
     for name in writes:
         with subtests.test(name):
             assert wrong[name] == []
+
+
+def export_within(size: int | None, obj: bpy.types.Object, path: Path) -> None:
+    """Make an engine copy, whose file is written and measured while files may get only so long."""
+    steps: Any = make_engine_copy([obj], Options(target=TARGETS[path.suffix], keys=0, angle=0.0), path)
+    fit = next(step for step in steps if callable(step))
+    step = steps.send(fit(lambda share: None))
+    while not callable(step):
+        step = next(steps)
+    with ExitStack() as stack:
+        stack.callback(steps.close)
+        if size is not None:
+            stack.enter_context(files_of_at_most(size))
+        step(lambda share: None)
+
+
+TARGETS = {".glb": "gltf", ".gltf": "gltf", ".fbx": "fbx", ".usda": "usd", ".usdc": "usd"}
+
+
+def test_a_disk_that_gets_full_in_another_blender(
+    request: pytest.FixtureRequest, tmp_path: Path, subtests: pytest.Subtests
+) -> None:
+    """Those that write USD do not say so, and leave a part of the file."""
+    obj, armature = add_tube(rings=12, sides=8)
+    animate_tube(armature)
+    bind(obj)
+    endings, points = (TARGETS, 20) if request.config.getoption("thorough") else ((".glb", ".usda"), 2)
+    for ending in endings:
+        path = tmp_path / f"hero{ending}"
+        export_within(None, obj, path)
+        before, collections = read_files(tmp_path, Path(bpy.app.tempdir)), len(bpy.data.collections)
+        for point in range(1, points):
+            size = path.stat().st_size * point // points
+            with subtests.test(f"{ending}, {size} bytes"):
+                with pytest.raises(SkinningError, match="Cannot write a temporary file"):
+                    export_within(size, obj, path)
+                assert read_files(tmp_path, Path(bpy.app.tempdir)) == before
+                assert len(bpy.data.collections) == collections

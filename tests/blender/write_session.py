@@ -55,6 +55,9 @@ OPERATORS = {
         directory=f"{folder}/operator", frame_start=1, frame_end=2, width=64
     ),
     "operator pattern_save": lambda folder: bpy.ops.supple.pattern_save(),
+    "operator engine_copy": lambda folder: bpy.ops.supple.engine_copy(
+        target="USD", keys=0, use_bends=False, filepath=f"{folder}/operator.usda"
+    ),
 }
 WRITES = (*COMMANDS, *OPERATORS)
 FEW = ("bake pc2", "bind compressed", "bake --part")
@@ -116,19 +119,20 @@ def write_on_full_disks(
     """Yield what is wrong after a write on a disk that was full at some points of it, over files of an earlier run."""
     if name in OPERATORS:
         bpy.ops.wm.open_mainfile(filepath=str(source / "bound.blend"))
-    before = read_files(output, library)
+    folders = output, library, Path(bpy.app.tempdir)
+    before = read_files(*folders)
     code, message = run(name, source, output)
-    made = {path: data for path, data in read_files(output, library).items() if before.get(path) != data}
+    made = {path: data for path, data in read_files(*folders).items() if before.get(path) != data}
     if code or not made:
         yield f"{name}: code {code}, {message}"
         return
     forget(name, output)
-    before = read_files(output, library)
+    before = read_files(*folders)
     for point in range(points):
         size = max(map(len, made.values())) * point // points
         with limit(size):
             code, message = run(name, source, output)
-        after = read_files(output, library)
+        after = read_files(*folders)
         kept = all(after.get(path) == data for path, data in before.items())
         litter = [path.name for path in after.keys() - before.keys()]
         if code != 1 or "Cannot write" not in message or not kept or litter:
