@@ -163,7 +163,7 @@ def prepare_export(
         "objects": [obj.name for obj in (copy.armature, *copy.meshes)],
         "names": copy.originals,
         "scene": read_scene(),
-        "output": str(written / path.name),
+        "output": str(written / path.with_suffix(path.suffix.lower()).name),
         "influences": influences,
         "dual_quaternions": copy.is_rigid,
         "clips": clips,

@@ -343,6 +343,17 @@ def test_an_export_that_ends_early_leaves_no_file(tmp_path, tube):
     assert not path.exists()
 
 
+def test_names_are_only_names(tmp_path, tube):
+    """What Blender prints of them is no progress, and an ending in capitals is no other format."""
+    tube[0].name = tube[0].data.name = "\nprogress x\nprogress 7\n"
+    made, plain, shouted = Made(tmp_path, tube[0]), tmp_path / "a.glb", tmp_path / "B.GLB"
+    shares = []
+    for path in (plain, shouted):
+        made.export(path, tmp_path / path.stem, shares.append)
+    assert shouted.read_bytes() == plain.read_bytes()
+    assert 0.0 < max(shares) <= 1.0
+
+
 def test_what_this_blender_lacks_is_said(tmp_path, tube):
     made = Made(tmp_path, tube[0])
     export = made.prepare(tmp_path / "tube.glb", tmp_path / "between")
