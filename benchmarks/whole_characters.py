@@ -24,7 +24,7 @@ from mathutils import Quaternion
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.bodies import animate
-from benchmarks.generated import add_parts, add_person, add_skin, open_rigify
+from benchmarks.generated import HUMAN, add_parts, add_person, add_rig, add_skin, open_rigify
 from benchmarks.tables import print_table
 from benchmarks.timing import (
     BARE,
@@ -56,6 +56,11 @@ LARGE = 12_000_000
 """Vertices times bones above which there are fewer rounds: steps are long, and so is Bind."""
 SMALL, SMALL_MESHES = 428, 16
 """Vertices of the further small meshes, and how many of them are added."""
+
+MANY, MANY_VERTICES = (25, 100, 300, 500), 96
+"""How many small meshes are bound at once, such as buckles and plates of armor, and the vertices of each."""
+MANY_BONES = ("neck",), ("spine",), ("upperarm",), ("lowerleg",), ("finger2",)
+"""What the names of the bones begin with that they are made around, in turn."""
 
 DRAGGED = {"a finger": "finger2-1.L", "an arm": "upperarm01.L", "all bones": ""}
 """What the names of the bones begin with that a drag rotates."""
@@ -219,6 +224,22 @@ def bind_again(method: str, way: str) -> float:
     return duration
 
 
+def run_many(arguments: argparse.Namespace) -> None:
+    """Bind of many small meshes on one armature, by Centers in nodes, seconds: the least of the rounds"""
+    rows = []
+    for count in MANY:
+        new_scene()
+        armature = add_rig(HUMAN)
+        for number in range(count):
+            add_skin(armature, f"Small {number}", MANY_VERTICES, MANY_BONES[number % len(MANY_BONES)])
+        character = find_character(armature)
+        seconds = bind("CENTERS", "NODES")
+        for _ in range(arguments.rounds - 1):
+            seconds = min(seconds, bind_again("CENTERS", "NODES"))
+        rows.append((count, character.describe()[1], seconds, 1e3 * seconds / count))
+    print_table(("meshes", "vertices", "Bind, s", "a mesh, ms"), rows)
+
+
 def run_render(arguments: argparse.Namespace) -> None:
     """Rendering an animation of the generated character by Workbench, 20 frames a step"""
     character = open_character(arguments.assets, GENERATED)
@@ -239,7 +260,7 @@ def run_render(arguments: argparse.Namespace) -> None:
 
 SECTIONS = {
     "characters": run_characters, "rigify": run_rigify, "scale": run_scale, "small": run_small, "drag": run_drag,
-    "bind": run_bind, "render": run_render,
+    "bind": run_bind, "many": run_many, "render": run_render,
 }  # fmt: skip
 
 if __name__ == "__main__":

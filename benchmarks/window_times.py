@@ -85,20 +85,22 @@ def _measure_bind(path: Path, way: str, times: Times) -> Iterator[float]:
     note = _Note(times, way)
     bpy.ops.wm.open_mainfile(filepath=str(path))
     yield PAUSE
-    note("Nothing, to compare its drawing")
-    note("Open file to bound character: click on the armature, Make Supple", _choose_armature, bpy.ops.supple.make)
+    yield from note("Nothing, to compare its drawing")
+    yield from note(
+        "Open file to bound character: click on the armature, Make Supple", _choose_armature, bpy.ops.supple.make
+    )
     yield PAUSE
-    note("Bind again", bpy.ops.supple.bind)
+    yield from note("Bind again", bpy.ops.supple.bind)
     yield PAUSE
     for _ in range(2):
-        note("Flip", bpy.ops.supple.flip)
+        yield from note("Flip", bpy.ops.supple.flip)
         yield PAUSE
     bpy.ops.wm.open_mainfile(filepath=str(path))
     yield PAUSE
     with _override():
         _choose_armature()
     yield PAUSE
-    note("Bind, the first in a file", bpy.ops.supple.bind)
+    yield from note("Bind, the first in a file", bpy.ops.supple.bind)
     yield PAUSE
 
 
@@ -149,14 +151,17 @@ class _Note:
     def __init__(self, times: Times, way: str) -> None:
         self._times, self._way = times, way
 
-    def __call__(self, name: str, *steps: Callable[..., Any]) -> None:
+    def __call__(self, name: str, *steps: Callable[..., Any]) -> Iterator[float]:
         """Take steps: functions, and operators as by a click or from a script; in the window, draw it then."""
         start = _Clock()
         with _override():
             for step in steps:
                 is_operator = hasattr(step, "idname")
                 step("INVOKE_DEFAULT" if self._way == WINDOW else "EXEC_DEFAULT") if is_operator else step()
-            self._times.setdefault((name, self._way), []).append(start.read())
+        while bpy.context.window_manager.windows[0].modal_operators:
+            yield 0.02
+        self._times.setdefault((name, self._way), []).append(start.read())
+        with _override():
             if self._way == WINDOW:
                 done = _Clock()
                 bpy.ops.wm.redraw_timer(type="DRAW_WIN_SWAP", iterations=1)

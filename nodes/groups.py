@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, cast
 
@@ -39,6 +40,9 @@ PART_KEY = "supple_part"
 FORM_KEY = "supple_form"
 """What `_describe_form` says of a group as it was built."""
 
+_ensured: dict[str, Any] | None = None
+"""By their parts, within `ensuring_groups_once`."""
+
 
 JOINTS_INPUTS = (
     ("Count", "INT", "Number of joints, with the one that stays at rest"),
@@ -69,8 +73,27 @@ def is_deformation_by(group: Any, method: str, params: Any) -> bool:
     return is_deformation(group) and re.sub(r" \d+ S\w+$", "", group[PART_KEY]) == f"{DEFORMATION} {label}"
 
 
+@contextmanager
+def ensuring_groups_once() -> Iterator[None]:
+    """Look at each of Supple's groups no more than once meanwhile: none may be changed or removed."""
+    global _ensured
+    before, _ensured = _ensured, {} if _ensured is None else _ensured
+    try:
+        yield
+    finally:
+        _ensured = before
+
+
 def ensure_group(part: str, name: str, build: Callable[[str], Any]) -> Any:
     """The group for a part, built under a name if the file has none of this version, or one that the user changed."""
+    if _ensured is None:
+        return _find_or_build(part, name, build)
+    if part not in _ensured:
+        _ensured[part] = _find_or_build(part, name, build)
+    return _ensured[part]
+
+
+def _find_or_build(part: str, name: str, build: Callable[[str], Any]) -> Any:
     keys = (VERSION, part)
     found = [
         tree

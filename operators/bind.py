@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import cast
 
 import bpy
@@ -14,9 +12,18 @@ from ..deformers import METHODS, SkinningError
 from ..deformers.method import EVALUATE_ITEMS
 from ..settings.character import list_meshes, list_ticked
 from ..settings.objects import METHOD_ITEMS, settings_of
-from ..tasks.skin.bind import bind, bind_each, describe_particles, make_independent, unbind
+from ..tasks.skin.bind import (
+    Prepared,
+    bind_prepared,
+    describe_particles,
+    make_independent,
+    prepare_each,
+    unbind,
+)
 from ..tasks.skin.live import without_changes
+from ..tasks.steps import Steps
 from ..translations import translate
+from .computing import ComputingOperator
 
 
 def chosen_meshes(context: bpy.types.Context) -> list[bpy.types.Object]:
@@ -36,22 +43,19 @@ def _is_free_handle(obj: bpy.types.Object) -> bool:
     return settings.is_handle and not settings.is_bound and not settings.patterns
 
 
-@contextmanager
-def followed_already(context: bpy.types.Context) -> Iterator[None]:
-    """Bind meanwhile: the preview would read all that Bind has changed, and prepare it once more."""
+def prepare_now(context: bpy.types.Context, meshes: list[bpy.types.Object], *choices: str | None) -> Steps:
+    """Steps that find out what binds meshes as they stand now, by a method and an evaluation or by their settings."""
+    context.view_layer.update()
+    return prepare_each(meshes, *choices)
+
+
+def bind_now(context: bpy.types.Context, prepared: Prepared) -> list[bpy.types.Object]:
+    """Bind what can be bound: the preview would read all that Bind has changed, and prepare it once more."""
     context.view_layer.update()
     with without_changes():
-        yield
+        bound = bind_prepared(prepared)
         context.view_layer.update()
-
-
-EXPORT_NOTE = "Exporters see linear blending: for them, make an Engine Copy"
-
-
-def warn_of_exporters(report: str, meshes: list[bpy.types.Object]) -> str:
-    """A report on what was bound; and that exporters do not see it, where a method deforms it that they do not know."""
-    report = report.removesuffix(".")
-    return f"{report}. {EXPORT_NOTE}" if any(settings_of(obj).method != "SSD" for obj in meshes) else report
+    return bound
 
 
 def describe_bind(meshes: list[bpy.types.Object], method: str) -> str:
@@ -63,12 +67,14 @@ def describe_bind(meshes: list[bpy.types.Object], method: str) -> str:
     return f"{bound}: {' '.join(reports.values())}" if reports else bound
 
 
-class SUPPLE_OT_bind(bpy.types.Operator):
+class SUPPLE_OT_bind(ComputingOperator, bpy.types.Operator):
     """Deform the selected characters with Supple instead of their Armature modifiers"""
 
     bl_idname = "supple.bind"
     bl_label = "Bind"
     bl_options = {"REGISTER", "UNDO"}
+    subject = "the meshes"
+    canceled = "Bind canceled: nothing was changed"
 
     method: EnumProperty(name="Method", description="How the skin is deformed", items=METHOD_ITEMS)
     evaluate: EnumProperty(
@@ -89,51 +95,32 @@ class SUPPLE_OT_bind(bpy.types.Operator):
             return False
         return True
 
-    def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
+    def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         if not self.properties.is_property_set("method"):
             self.method = settings_of(chosen_meshes(context)[0]).method
-        return self.execute(context)
+        return super().invoke(context, event)
 
     def execute(self, context: bpy.types.Context) -> set[str]:
         if self.whole:
-            return self.bind_whole(context)
-        meshes = chosen_meshes(context)
-        method = self.method if self.properties.is_property_set("method") else settings_of(meshes[0]).method
-        evaluate = self.evaluate if self.properties.is_property_set("evaluate") else None
-        manager = context.window_manager
-        manager.progress_begin(0.0, 1.0)
-        try:
-            with followed_already(context):
-                bind(meshes, method, evaluate, manager.progress_update)
-        except SkinningError as error:
-            self.report({"ERROR"}, translate(str(error)))
-            return {"CANCELLED"}
-        finally:
-            manager.progress_end()
-        self.report({"INFO"}, translate(warn_of_exporters(describe_bind(meshes, method), meshes)))
-        return {"FINISHED"}
-
-    def bind_whole(self, context: bpy.types.Context) -> set[str]:
-        """Bind what is ticked and can be bound, and say what could not."""
-        meshes = list_ticked(context)
+            meshes, choices = list_ticked(context), ()
+        else:
+            meshes = chosen_meshes(context)
+            method = self.method if self.properties.is_property_set("method") else settings_of(meshes[0]).method
+            choices = method, self.evaluate if self.properties.is_property_set("evaluate") else None
         if not meshes:
             self.report({"ERROR"}, translate("No mesh is ticked: tick those to bind in the list of the Supple tab"))
             return {"CANCELLED"}
-        manager = context.window_manager
-        manager.progress_begin(0.0, 1.0)
-        try:
-            with followed_already(context):
-                failed = bind_each(meshes, progress=manager.progress_update)
-        finally:
-            manager.progress_end()
-        refused = [obj for obj, _ in failed]
-        bound = [obj for obj in meshes if obj not in refused]
-        for _, error in failed:
+        return self.take(context, prepare_now(context, meshes, *choices))
+
+    def finish(self, context: bpy.types.Context, prepared: Prepared) -> set[str]:
+        """Bind what can be bound, and say what could not."""
+        bound = bind_now(context, prepared)
+        for _, error in prepared.failed:
             self.report({"WARNING"} if bound else {"ERROR"}, translate(str(error)))
         if not bound:
             return {"CANCELLED"}
-        report = f"Bound {len(bound)} of {len(meshes)} meshes"
-        self.report({"INFO"}, translate(warn_of_exporters(report, bound)))
+        whole = f"Bound {len(bound)} of {len(bound) + len(prepared.failed)} meshes"
+        self.report({"INFO"}, translate(whole if self.whole else describe_bind(bound, settings_of(bound[0]).method)))
         return {"FINISHED"}
 
 

@@ -12,12 +12,13 @@ from ..deformers import DEFAULT_METHOD, METHODS, SkinningError
 from ..settings.character import find_armature, list_meshes, list_ticked
 from ..settings.objects import settings_of
 from ..tasks.character import has_armature_modifier, lacks_weights
-from ..tasks.skin.bind import bind_each
+from ..tasks.skin.bind import Prepared
 from ..tasks.skin.live import without_changes
 from ..tasks.stack import find_armature_modifier, flip, is_flipped
+from ..tasks.steps import take_all
 from ..tasks.weights.automatic import Options, Result
 from ..translations import translate
-from .bind import followed_already
+from .bind import bind_now, prepare_now
 from .weights import WeightsOperator, chosen_armature
 
 
@@ -55,6 +56,8 @@ class SUPPLE_OT_make(WeightsOperator, bpy.types.Operator):
     bl_idname = "supple.make"
     bl_label = "Make Supple"
     bl_options = {"REGISTER", "UNDO"}
+    subject = "the meshes"
+    canceled = "Make Supple canceled: nothing was changed"
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
@@ -70,20 +73,23 @@ class SUPPLE_OT_make(WeightsOperator, bpy.types.Operator):
         assert armature is not None  # as `poll` has seen
         unweighted = [obj for obj in meshes if lacks_weights(obj, armature)]
         self._names, self._weighted = ([obj.name for obj in chosen] for chosen in (meshes, unweighted))
-        return self.weight(context, unweighted, Options(), armature) if unweighted else self.bind(context)
+        if unweighted:
+            return self.weight(context, unweighted, Options(), armature)
+        return self.take(context, prepare_now(context, meshes, DEFAULT_METHOD))
 
-    def finish(self, context: bpy.types.Context, results: list[Result]) -> set[str]:
-        """Write the weights, and bind."""
-        return self.bind(context) if super().finish(context, results) == {"FINISHED"} else {"CANCELLED"}
-
-    def bind(self, context: bpy.types.Context) -> set[str]:
-        """Bind all meshes, and say what was done with each."""
-        meshes = [bpy.data.objects[name] for name in self._names]
-        with followed_already(context):
-            failed = bind_each(meshes, DEFAULT_METHOD)
-        for _, error in failed:
+    def finish(self, context: bpy.types.Context, results: list[Result] | Prepared) -> set[str]:
+        """Write the weights, bind all meshes, and say what was done with each."""
+        if isinstance(results, Prepared):
+            prepared = results
+        elif super().finish(context, results) == {"FINISHED"}:
+            meshes = [bpy.data.objects[name] for name in self._names]
+            prepared = take_all(prepare_now(context, meshes, DEFAULT_METHOD))
+        else:
+            return {"CANCELLED"}
+        count = len(bind_now(context, prepared))
+        for _, error in prepared.failed:
             self.report({"WARNING"}, translate(str(error)))
-        parts = [f"{len(meshes) - len(failed)} of {len(meshes)} meshes are supple, by {METHODS[DEFAULT_METHOD].label}"]
+        parts = [f"{count} of {len(self._names)} meshes are supple, by {METHODS[DEFAULT_METHOD].label}"]
         if self._weighted:
             parts.append(f"weights were made for {', '.join(self._weighted)}")
         self.report({"INFO"}, translate("; ".join(parts)))
@@ -141,11 +147,11 @@ class SUPPLE_OT_remedy(WeightsOperator, bpy.types.Operator):
 
     def bind(self, context: bpy.types.Context) -> set[str]:
         """Bind the mesh, unless something else is in the way."""
-        with followed_already(context):
-            failed = bind_each([bpy.data.objects[self.mesh]])
-        for _, error in failed:
+        prepared = take_all(prepare_now(context, [bpy.data.objects[self.mesh]]))
+        bind_now(context, prepared)
+        for _, error in prepared.failed:
             self.report({"WARNING"}, translate(str(error)))
-        if not failed:
+        if not prepared.failed:
             self.report({"INFO"}, translate(f"Bound {self.mesh}"))
         return {"FINISHED"}
 

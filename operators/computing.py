@@ -103,14 +103,17 @@ class ComputingOperator:
         self._status, self._status_time, self._start = "", 0.0, time.monotonic()
         self._timer = manager.event_timer_add(CHECK_INTERVAL, window=context.window)
         manager.progress_begin(0, 100)
-        manager.modal_handler_add(cast(bpy.types.Operator, self))
-        return {"RUNNING_MODAL"}
+        result = self._go_on(context)  # what takes but a moment is done at once
+        if result == {"RUNNING_MODAL"}:
+            manager.modal_handler_add(cast(bpy.types.Operator, self))
+        return result
 
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         if event.type == "ESC":
             self._stop()
-        if event.type != "TIMER":
-            return {"RUNNING_MODAL"}
+        return self._go_on(context) if event.type == "TIMER" else {"RUNNING_MODAL"}
+
+    def _go_on(self, context: bpy.types.Context) -> set[str]:
         try:
             self._advance()
         except StopIteration as end:

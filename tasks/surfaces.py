@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 import bpy
@@ -11,7 +11,7 @@ from mathutils import Matrix
 
 from ..bridge.armatures import Skeleton
 from ..bridge.carriers import is_hidden_object
-from ..bridge.meshes import mesh_of
+from ..bridge.meshes import mesh_of, reading_groups_once
 from ..deformers import METHODS, Rest, SkinningError
 from ..deformers.rig.surfaces import WeightedSurface
 from ..settings.objects import settings_of
@@ -21,10 +21,25 @@ from .stack import SkinnedObject, armature_modifiers, find_replaced_modifier, re
 _known: dict[int, WeightedSurface] = {}
 """The latest surface of each object, by `session_uid`: what was computed of it holds while it is the same."""
 
+_read: dict[int, dict[int, WeightedSurface]] | None = None
+"""Within `reading_meshes_once`: of each armature, by `session_uid`, the surface of each mesh, by that of the mesh."""
+
 
 def forget_all() -> None:
     """Drop all surfaces, as when another file is opened."""
     _known.clear()
+
+
+@contextmanager
+def reading_meshes_once() -> Iterator[None]:
+    """Read the weights, and the surface, of each mesh no more than once meanwhile: nothing of them may be changed."""
+    global _read
+    before, _read = _read, {} if _read is None else _read
+    try:
+        with reading_groups_once():
+            yield
+    finally:
+        _read = before
 
 
 def with_surfaces(rest: Rest, skinned: SkinnedObject, skeleton: Skeleton, method: str) -> Rest:
@@ -34,16 +49,27 @@ def with_surfaces(rest: Rest, skinned: SkinnedObject, skeleton: Skeleton, method
     """
     if not METHODS[method].sees_all_meshes:
         return rest
+    surfaces = {} if _read is None else _read.setdefault(skinned.armature.session_uid, {})
+    if not surfaces:
+        surfaces |= _read_others(skinned, skeleton)
+    own = mesh_of(skinned.obj).session_uid
+    surfaces[own] = _keep(skinned.obj, rest)
+    others = (surface for mesh, surface in surfaces.items() if mesh != own)
+    return replace(rest, surfaces=(surfaces[own], *others), sdef=read_sdef(skinned.obj, skeleton))
+
+
+def _read_others(skinned: SkinnedObject, skeleton: Skeleton) -> dict[int, WeightedSurface]:
+    """The surfaces of the other meshes that an object's armature deforms, by `session_uid` of the mesh."""
     present = {obj.session_uid for obj in bpy.data.objects}
     for uid in [uid for uid in _known if uid not in present]:
         del _known[uid]
-    surfaces = [_keep(skinned.obj, rest)]
+    found = {}
     for other in find_others(skinned.obj, skinned.armature):
         modifier = next(modifier for modifier in armature_modifiers(other) if modifier.object == skinned.armature)
         with suppress(SkinningError):
-            space = find_bound_space(other, skinned.armature)
-            surfaces.append(_keep(other, read_rest(resolve_skinned(other, modifier), skeleton, space)))
-    return replace(rest, surfaces=tuple(surfaces), sdef=read_sdef(skinned.obj, skeleton))
+            rest = read_rest(resolve_skinned(other, modifier), skeleton, find_bound_space(other, skinned.armature))
+            found[mesh_of(other).session_uid] = _keep(other, rest)
+    return found
 
 
 def find_bound_space(obj: bpy.types.Object, armature: bpy.types.Object) -> Matrix:

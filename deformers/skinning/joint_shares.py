@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -108,8 +110,18 @@ def find_hinges(joints: Joints) -> np.ndarray:
     return ~joints.chains.is_root & (length > least) & (after > least) & straight
 
 
-def _find_sides(joints: Joints, hinges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Joints that go on straight above and below each hinge, as twist bones do: two float arrays, shape (B, H)."""
+_sides: WeakKeyDictionary[Joints, tuple[np.ndarray, ...]] = WeakKeyDictionary()
+
+
+def _find_sides(joints: Joints) -> tuple[np.ndarray, ...]:
+    """The hinges (H,), and the joints that go on straight above and below each, as twist bones do: float (B, H)."""
+    if joints not in _sides:
+        hinges = np.flatnonzero(find_hinges(joints))
+        _sides[joints] = hinges, *_list_sides(joints, hinges)
+    return _sides[joints]
+
+
+def _list_sides(joints: Joints, hinges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     above, below = np.zeros((len(joints.parents), len(hinges))), np.zeros((len(joints.parents), len(hinges)))
     straight = np.isin(np.arange(len(joints.parents)), hinges)
     for column, hinge in enumerate(hinges):
@@ -142,8 +154,7 @@ def find_joint_shares(
         Parts that a joint does not bend, such as a helmet, do not belong to it; without triangles all is one part.
     """
     count = len(joints.parents)
-    hinges = np.flatnonzero(find_hinges(joints))
-    sides = _find_sides(joints, hinges)
+    hinges, *sides = _find_sides(joints)
     found = np.full(len(points), -1), np.zeros(len(points)), np.zeros(len(points))
     by_vertex = normalize_weights(weights, len(points), count).by_vertex()
     bounds = np.searchsorted(by_vertex.vertices, np.arange(0, len(points) + CHUNK, CHUNK))
@@ -197,7 +208,7 @@ def _find_leads(points: np.ndarray, of_vertices: np.ndarray, contacts: np.ndarra
 
 
 def _share_chunk(
-    points: np.ndarray, weights: Weights, joints: Joints, hinges: np.ndarray, sides: tuple[np.ndarray, np.ndarray]
+    points: np.ndarray, weights: Weights, joints: Joints, hinges: np.ndarray, sides: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Joint, limit and contact of points with normalized weights, shape (V,) each."""
     above, below = (_add_sides(weights, side, len(points)) for side in sides)
@@ -217,7 +228,7 @@ def _share_chunk(
 
 
 def _add_sides(weights: Weights, side: np.ndarray, count: int) -> np.ndarray:
-    """Weight that each of `count` vertices has on one side of each hinge, from `_find_sides`: shape (count, H)."""
+    """Weight that each of `count` vertices has on one side of each hinge, from `_list_sides`: shape (count, H)."""
     taken = weights.joints < len(side)  # not the joint that stays at rest
     joints, columns = np.nonzero(side)
     starts = np.searchsorted(joints, np.arange(len(side) + 1))

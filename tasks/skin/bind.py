@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 
 import bpy
 
 from ...bridge import carriers, modifiers
 from ...bridge.carriers import is_hidden_object
 from ...bridge.joints import remove_unused_joints_objects
-from ...bridge.meshes import mesh_of, reading_groups_once
+from ...bridge.meshes import mesh_of
 from ...bridge.removal import outside_handlers
 from ...deformers import SkinningError
 from ...nodes.carrier import ensure_carrier_group
-from ...nodes.groups import remove_unused_groups
+from ...nodes.groups import ensuring_groups_once, remove_unused_groups
 from ...settings.events import muted
 from ...settings.objects import SETTINGS_VERSION, ObjectSettings, settings_of
 from ...settings.reports import particle_reports
@@ -34,6 +35,8 @@ from ..stack import (
     take_over,
     write_toggles,
 )
+from ..steps import Steps, take_all
+from ..surfaces import reading_meshes_once
 from . import by_nodes, by_python, live, node_setup
 from .baked import check_clearable, clear_bake
 from .by_python import LiveObject
@@ -61,26 +64,59 @@ def remove_unused() -> None:
     unlock_interfaces()
 
 
-def bind(
-    objects: Iterable[bpy.types.Object],
-    method: str,
-    evaluate: str | None = None,
-    progress: Callable[[float], None] | None = None,
-) -> None:
+@dataclass(frozen=True)
+class Prepared:
+    """What `prepare_each` has found: what binds each object, and why others can not be bound."""
+
+    ready: list[tuple[SkinnedObject, LiveObject | NodeSetup, str]]
+    failed: list[tuple[bpy.types.Object, SkinningError]]
+
+
+def prepare_each(objects: Iterable[bpy.types.Object], method: str | None = None, evaluate: str | None = None) -> Steps:
+    """Steps that find out what binds some objects, and that return `Prepared`; nothing is changed.
+
+    Parameters
+    ----------
+    objects : Objects
+        Meshes with an Armature modifier.
+    method : str, optional
+        Key of `DEFORMERS`; if not given, what each object's settings say.
+    evaluate : str, optional
+        "NODES" or "PYTHON". If not given, what each object's settings say, and Python where nodes can not do it.
+    """
+    objects, found = list(objects), Prepared([], [])
+    with reading_meshes_once():
+        for number, obj in enumerate(objects):
+            yield number / len(objects)
+            try:
+                skinned = check_bindable(obj)
+                found.ready.append((skinned, *prepare(skinned, method or skinned.settings.method, evaluate)))
+            except SkinningError as error:
+                found.failed.append((obj, error))
+    return found
+
+
+def bind_prepared(prepared: Prepared) -> list[bpy.types.Object]:
+    """Bind what can be bound, and give the others the reason as their message; those that were bound."""
+    with ensuring_groups_once():
+        for skinned, setup, problem in prepared.ready:
+            _bind_one(skinned, setup, problem)
+    for obj, error in prepared.failed:
+        with suppress(AttributeError):  # what is linked can not be written to
+            settings_of(obj).message, settings_of(obj).remedy = str(error), error.remedy
+    remove_unused()
+    return [skinned.obj for skinned, *_ in prepared.ready]
+
+
+def bind(objects: Iterable[bpy.types.Object], method: str, evaluate: str | None = None) -> None:
     """Deform characters by Supple instead of by their Armature modifiers.
 
     Where one of the objects can not be bound, none is. A bound object is bound anew.
 
     Parameters
     ----------
-    objects : Objects
-        Meshes with an Armature modifier.
-    method : str
-        Key of `DEFORMERS`.
-    evaluate : str, optional
-        "NODES" or "PYTHON". If not given, what each object's settings say, and Python where nodes can not do it.
-    progress : callable, optional
-        Called with the share that is done, 0 to 1.
+    objects, method, evaluate
+        See `prepare_each`.
 
     Raises
     ------
@@ -89,55 +125,10 @@ def bind(
     """
     if not (objects := list(objects)):
         raise SkinningError("Nothing to bind: select a mesh that has an Armature modifier")
-    checked = [check_bindable(obj) for obj in objects]
-    prepared = []
-    with reading_groups_once():
-        for skinned in checked:
-            if progress is not None:
-                progress(len(prepared) / len(checked))
-            prepared.append(prepare(skinned, method, evaluate))
-    for skinned, (setup, problem) in zip(checked, prepared, strict=True):
-        _bind_one(skinned, setup, problem)
-    remove_unused()
-
-
-def bind_each(
-    objects: Iterable[bpy.types.Object],
-    method: str | None = None,
-    evaluate: str | None = None,
-    progress: Callable[[float], None] | None = None,
-) -> list[tuple[bpy.types.Object, SkinningError]]:
-    """Bind those of some objects that can be bound; the others are left as they are, with the reason as their message.
-
-    Parameters
-    ----------
-    objects, evaluate, progress
-        See `bind`.
-    method : str, optional
-        If not given, what each object's settings say.
-
-    Returns
-    -------
-    list of (Object, SkinningError)
-        Those that can not be bound, and why.
-    """
-    objects, prepared, failed = list(objects), [], []
-    with reading_groups_once():
-        for number, obj in enumerate(objects):
-            if progress is not None:
-                progress(number / len(objects))
-            try:
-                skinned = check_bindable(obj)
-                prepared.append((skinned, *prepare(skinned, method or skinned.settings.method, evaluate)))
-            except SkinningError as error:
-                failed.append((obj, error))
-    for skinned, setup, problem in prepared:
-        _bind_one(skinned, setup, problem)
-    for obj, error in failed:
-        with suppress(AttributeError):  # what is linked can not be written to
-            settings_of(obj).message, settings_of(obj).remedy = str(error), error.remedy
-    remove_unused()
-    return failed
+    prepared = take_all(prepare_each(objects, method, evaluate))
+    for _, error in prepared.failed:
+        raise error
+    bind_prepared(prepared)
 
 
 def describe_particles(obj: bpy.types.Object) -> str:

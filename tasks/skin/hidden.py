@@ -32,11 +32,10 @@ def give_hidden(bound: BoundObject) -> None:
 
 def remove_hidden(settings: ObjectSettings) -> None:
     """Remove the carrier and the watcher, unless a fresh copy of the object, or its original, uses them too."""
-    others = [settings_of(obj) for obj in find_bound_objects() if settings_of(obj) != settings]
     for name in ("carrier", "watcher"):
         hidden = getattr(settings, name)
         settings.property_unset(name)
-        if hidden is not None and all(getattr(other, name) != hidden for other in others):
+        if hidden is not None and all(getattr(settings_of(obj), name) != hidden for obj in find_bound_objects()):
             outside_handlers(partial(carriers.remove_hidden, hidden.session_uid))
 
 

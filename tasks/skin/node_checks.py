@@ -13,7 +13,7 @@ from ...bridge.meshes import mesh_of
 from ...deformers import METHODS, SkinningError
 from ...settings.objects import settings_of
 from ..character import object_to_armature, uses_envelopes
-from ..stack import SkinnedObject, check_armature, find_bound_objects, find_deforming_modifier
+from ..stack import SkinnedObject, check_armature, find_deforming_modifier
 from ..twist import read_choice, with_fractions
 
 LOSES_ATTRIBUTES = {"MESH_TO_VOLUME", "REMESH", "SKIN", "VOLUME_TO_MESH"}
@@ -117,9 +117,9 @@ def check_centers(skinned: SkinnedObject, above: list[bpy.types.Modifier], param
                 "own: apply it, move it below, or choose another method"
             )
     space = object_to_armature(obj, armature)
-    for other in find_bound_objects():
+    for other in _list_sharers(obj):
         settings = settings_of(other)
-        if other == obj or other.data != obj.data or not METHODS[settings.method].sees_all_meshes:
+        if not settings.is_bound or not METHODS[settings.method].sees_all_meshes:
             continue
         own = object_to_armature(other, _find_armature(other) or armature)
         if settings.sharpness != params.sharpness or np.abs(np.array(own) - np.array(space)).max() >= MOVED:

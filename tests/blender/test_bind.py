@@ -40,7 +40,7 @@ from scenes import (
 from supple.deformers import SkinningError
 from supple.settings.objects import settings_of
 from supple.tasks.skin.bind import bind as bind_objects
-from supple.tasks.skin.bind import unbind
+from supple.tasks.skin.bind import prepare_each, unbind
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 by_both = pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
@@ -180,13 +180,33 @@ def test_all_or_nothing(evaluator: str):
     second.vertex_groups.clear()
     before = snapshot(first, second, third)
     select(first, second, third)
-    with pytest.raises(RuntimeError, match=r"has no vertex groups: .*weights"):
-        bpy.ops.supple.bind(method="DLB", evaluate=evaluator)
-    assert snapshot(first, second, third) == before
     with pytest.raises(SkinningError, match="has no vertex groups"):
         bind_objects([first, second, third], "DLB", evaluator)
     assert snapshot(first, second, third) == before
     assert not any(settings_of(obj).is_bound for obj in (first, second, third))
+
+
+def test_the_operator_binds_what_can_be_bound_and_reports_the_rest(evaluator: str):
+    first, _ = add_tube()
+    second, _ = add_tube()
+    third, _ = add_tube()
+    second.vertex_groups.clear()
+    select(first, second, third)
+    assert bpy.ops.supple.bind(method="DLB", evaluate=evaluator) == {"FINISHED"}
+    assert [settings_of(obj).is_bound for obj in (first, second, third)] == [True, False, True]
+    assert "has no vertex groups" in settings_of(second).message
+    select(second)
+    with pytest.raises(RuntimeError, match=r"has no vertex groups: .*weights"):
+        bpy.ops.supple.bind(method="DLB", evaluate=evaluator)
+
+
+def test_bind_that_is_canceled_has_changed_nothing(evaluator: str):
+    tubes = [add_tube()[0] for _ in range(3)]
+    before = snapshot(*tubes)
+    steps = prepare_each(tubes, "CENTERS", evaluator)
+    assert [next(steps), next(steps)] == [0.0, 1.0 / 3.0]
+    steps.close()
+    assert snapshot(*tubes) == before
 
 
 # Unbind gives everything back

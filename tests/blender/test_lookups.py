@@ -9,10 +9,10 @@ from typing import Any
 import bpy
 import pytest
 
-from scenes import add_face_key, add_tube, animate_key, animate_tube, bind, select
+from scenes import add_face_key, add_tube, add_twin, animate_key, animate_tube, bind, select
 from supple import preview
 from supple.settings.objects import settings_of
-from supple.tasks import character, stack
+from supple.tasks import character, stack, surfaces
 from supple.tasks.bake import caches, posed_frames, shape_keys
 from supple.tasks.bake.caches import bake_cache
 from supple.tasks.skin import baked, by_nodes, by_python, live, poses
@@ -145,3 +145,21 @@ def test_a_baked_frame_looks_everything_up_once(evaluate, counts, tmp_path):
     found = {key: number for key, number in found.items() if key[1].startswith(("Tube", "Rig"))}
     assert found["find_supple_modifier", "Tube"] == 1
     assert {key: number for key, number in found.items() if number > 1} == {}
+
+
+@pytest.mark.parametrize("evaluate", ["PYTHON", "NODES"])
+def test_bind_reads_each_mesh_of_an_armature_twice_at_most(evaluate, monkeypatch):
+    first, _ = add_tube(rings=9, sides=6)
+    meshes = [first, *(add_twin(first) for _ in range(4))]
+    read: Counter = Counter()
+
+    def counting(skinned: stack.SkinnedObject, *arguments: Any) -> Any:
+        read[skinned.obj.name] += 1
+        return read_rest(skinned, *arguments)
+
+    read_rest = character.read_rest
+    for module in (character, surfaces):
+        monkeypatch.setattr(module, "read_rest", counting)
+    bind(*meshes, method="CENTERS", evaluate=evaluate)
+    assert read.keys() == {obj.name for obj in meshes}
+    assert max(read.values()) == 2

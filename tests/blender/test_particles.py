@@ -23,7 +23,7 @@ from supple import preview
 from supple.bridge.armatures import read_skeleton
 from supple.bridge.meshes import read_triangles
 from supple.deformers import DEFORMERS, SkinningError
-from supple.operators.bind import EXPORT_NOTE, describe_bind, warn_of_exporters
+from supple.operators.bind import describe_bind
 from supple.settings.objects import METHOD_ITEMS, PARTICLE_METHODS, settings_of
 from supple.settings.reports import ParticleReport, particle_reports
 from supple.tasks.bake.caches import bake_cache
@@ -95,14 +95,11 @@ def test_what_bind_and_the_panel_tell():
     assert "Sheet: 0 particles, 0 % of the skin is solid. " in told
     assert describe_bind([obj], "PARTICLES").startswith("Bound Tube by Particles: ")
     assert describe_bind([bpy.context.scene.objects["Rig"]], "DLB") == "Bound Rig by Dual Quaternion"
-    assert warn_of_exporters("Bound Tube", [obj]) == f"Bound Tube. {EXPORT_NOTE}"
     bend(armature)
     assert particles_of(obj).milliseconds > 0
     assert abs(particles_of(obj).volume - 1.0) < 0.01
     assert describe(ParticleReport(1303, 0.97, (), 12.34, 1.0026)) == "1,303 particles · 12.3 ms · volume +0.3 %"
     assert describe(ParticleReport(5, None, ())) == "5 particles"
-    settings_of(obj).method = "SSD"
-    assert warn_of_exporters("Bound Tube", [obj]) == "Bound Tube"
 
 
 def test_another_method_has_no_particles():
@@ -153,13 +150,6 @@ def test_make_independent_forgets_what_was_chosen():
     make_independent([obj])
     assert settings_of(obj).particles.stiffness == 1.0
     assert not settings_of(obj).is_property_set("bound_space")
-
-
-def test_progress_is_told():
-    objects = [add_body()[0] for _ in range(2)]
-    told = []
-    bind(objects, "PARTICLES", "PYTHON", told.append)
-    assert told == [0.0, 0.5]
 
 
 # What is read
