@@ -12,9 +12,9 @@ from ..settings.character import find_armature, list_ticked
 from ..settings.checks import check_settings
 from ..settings.objects import settings_of
 from ..settings.reports import check_reports
-from ..tasks.check.findings import find_faults
-from ..tasks.check.fix import fix_finding
-from ..tasks.check.lines import list_lines
+from ..tasks.check.findings import describe_fully, find_faults
+from ..tasks.check.fix import fix_finding, measure_again
+from ..tasks.check.lines import list_lines, write_line
 from ..tasks.check.run import Options, prepare
 from ..tasks.check.show import show_finding
 from ..tasks.skin.live import without_changes
@@ -137,13 +137,19 @@ class SUPPLE_OT_check_fix(FindingOperator, bpy.types.Operator):
     bl_label = "Fix"
     bl_options = {"REGISTER", "UNDO"}
 
-    def run(self, context: bpy.types.Context, _armature: bpy.types.Object, fault: Any, line: Any) -> None:
+    def run(self, context: bpy.types.Context, armature: bpy.types.Object, fault: Any, line: Any) -> None:
         obj = context.scene.objects.get(fault.mesh)
         if obj is None:
             raise SkinningError(f"'{fault.mesh}' is gone or renamed: check the character again")
         messages = fix_finding(obj, fault)
-        line.is_mended = True
-        self.report({"INFO"}, translate(" ".join(messages)))
+        context.view_layer.update()
+        left = measure_again(obj, fault)
+        line.is_mended = left is None
+        if left is not None:
+            check_reports[armature.session_uid][line.number] = left
+            write_line(line, line.number, left)
+            messages.append(f"Not mended: {describe_fully(left)[0]}.")
+        self.report({"INFO"} if left is None else {"WARNING"}, translate(" ".join(messages)))
 
 
 class SUPPLE_OT_check_dismiss(FindingOperator, bpy.types.Operator):

@@ -6,7 +6,7 @@ import bpy
 from bpy.props import BoolProperty
 
 from ..bridge.carriers import is_hidden_object
-from ..bridge.handles import find_follower
+from ..bridge.handles import find_follower, list_handle_bones
 from ..deformers import SkinningError
 from ..settings.objects import settings_of
 from ..tasks.character import has_armature_modifier, list_deformed
@@ -101,8 +101,12 @@ class SUPPLE_OT_handles_remove(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
-        if find_armature_of(context.active_object) is None:
+        armature = find_armature_of(context.active_object)
+        if armature is None:
             cls.poll_message_set(translate(SELECT_SKIN))
+            return False
+        if not list_handle_bones(armature):
+            cls.poll_message_set(translate("Add handles first"))
             return False
         return True
 

@@ -8,13 +8,14 @@ from typing import cast
 import bpy
 
 from ..deformers import SkinningError
+from ..settings.character import find_pattern_mesh
 from ..settings.objects import settings_of
 from ..settings.patterns import PatternSettings
 from ..tasks.patterns.edit import check_index
 from ..translations import translate
 from ..viewport.pattern_view import PatternView
 from ..viewport.view import Mouse, read_mouse
-from .patterns import PatternOperator, find_pattern_mesh
+from .patterns import PatternOperator
 
 MODES = ("OBJECT", "POSE", "PAINT_WEIGHT")
 

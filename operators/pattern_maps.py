@@ -11,9 +11,10 @@ from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
 from ..bridge.image_files import Format
 from ..deformers import SkinningError
+from ..settings.character import find_pattern_mesh
 from ..tasks.patterns.maps import LARGEST_WIDTH, write_maps
 from .bake import RELATIVE_PATH, BakeOperator
-from .patterns import PatternOperator, find_pattern_mesh
+from .patterns import PatternOperator
 
 FORMAT_ITEMS = (
     ("PNG16", "PNG, 16 Bit", "Mid-gray is flat; a file beside the height maps says how high white is"),

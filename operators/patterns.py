@@ -10,9 +10,9 @@ from bpy.props import EnumProperty, FloatProperty, FloatVectorProperty, IntPrope
 
 from ..bridge import thumbnails
 from ..deformers import SkinningError
+from ..settings.character import find_pattern_mesh
 from ..settings.objects import settings_of
 from ..settings.patterns import AXIS_ITEMS, DRIVER_ITEMS, KIND_ITEMS
-from ..tasks.character import list_deformed
 from ..tasks.chosen_bones import find_active_armature
 from ..tasks.patterns import library
 from ..tasks.patterns.edit import (
@@ -26,7 +26,6 @@ from ..tasks.patterns.edit import (
 from ..tasks.patterns.library import OWN_IMAGE
 from ..tasks.patterns.meaning import find_driving_armature, has_angle
 from ..tasks.patterns.node_setup import describe_shared
-from ..tasks.patterns.placing.picking import find_patterned
 from ..tasks.patterns.sets import WHOLE, add_set, find_set_meshes
 from ..tasks.patterns.show import describe
 from ..tasks.patterns.spots import suggest_bone
@@ -36,19 +35,6 @@ from .bind import chosen_meshes
 
 SKIP: set[Any] = {"SKIP_SAVE"}
 """A button starts from the default each time."""
-
-
-def find_pattern_mesh(context: bpy.types.Context) -> bpy.types.Object | None:
-    """The mesh whose patterns are edited: the active mesh; of an armature, its mesh with patterns, or its only mesh."""
-    obj = context.active_object
-    if obj is None or obj.type == "MESH":
-        return obj
-    if obj.type != "ARMATURE":
-        return None
-    if patterned := find_patterned(obj, context.view_layer):
-        return patterned[0]
-    meshes = list_deformed(context.view_layer, obj)
-    return meshes[0] if len(meshes) == 1 else None
 
 
 REGION_ITEMS = (

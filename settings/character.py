@@ -82,6 +82,20 @@ def find_shown(context: bpy.types.Context) -> bpy.types.Object | None:
     return next((obj for obj in meshes if obj.name == chosen), meshes[0] if meshes else None)
 
 
+def find_pattern_mesh(context: bpy.types.Context) -> bpy.types.Object | None:
+    """The mesh whose patterns are edited: the active one, or that of the active armature's list.
+
+    As long as none was chosen there, the first that has patterns.
+    """
+    active = context.active_object
+    if active is None or active.type != "ARMATURE":
+        return active if active is not None and active.type == "MESH" else None
+    shown, meshes = find_shown(context), list_meshes(context)
+    if shown is not None and shown.name == context.scene.supple_character.shown:
+        return shown
+    return next((obj for obj in meshes if settings_of(obj).patterns), shown)
+
+
 def is_mixed(context: bpy.types.Context, name: str) -> bool:
     """Whether the ticked meshes differ in one of `TOGETHER`."""
     return len({getattr(settings_of(obj), name) for obj in list_ticked(context)}) > 1

@@ -134,7 +134,10 @@ class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
         layout.use_property_decorate = False
         settings = shown_settings(context)
         if settings is None:
-            draw_hint(layout, context, "Select a mesh that has an Armature modifier, or meshes and their armature")
+            hint = "Select a mesh that has an Armature modifier, or meshes and their armature"
+            if bpy.ops.supple.make.poll():
+                hint = "Make Supple weights the selected meshes to the selected armature, and binds them"
+            draw_hint(layout, context, hint)
             layout.operator("supple.make", icon="OUTLINER_OB_ARMATURE")
             return
         whole = is_whole(context)

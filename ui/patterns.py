@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import bpy
 
-from ..settings.character import is_mixed, list_objects, list_ticked
+from ..settings.character import find_pattern_mesh, is_mixed, list_ticked
 from ..settings.objects import ObjectSettings, settings_of
 from ..settings.patterns import PatternSettings, driving_armature
 from ..tasks.patterns.hints import describe_visibility
@@ -17,20 +17,9 @@ KIND_ICONS: dict[str, Any] = {"WRINKLE": "MOD_NOISE", "BULGE": "SPHERECURVE", "B
 
 
 def find_settings(context: bpy.types.Context) -> ObjectSettings | None:
-    """Settings of the active mesh, or of a mesh with patterns that the active armature deforms."""
-    obj = context.active_object
-    if obj is None or obj.type not in ("MESH", "ARMATURE"):
-        return None
-    if obj.type == "MESH":
-        return settings_of(obj)
-    for mesh in list_objects(context.view_layer):
-        if mesh.type == "MESH" and settings_of(mesh).patterns and _is_deformed_by(mesh, obj):
-            return settings_of(mesh)
-    return None
-
-
-def _is_deformed_by(mesh: bpy.types.Object, armature: bpy.types.Object) -> bool:
-    return mesh.parent == armature or any(getattr(modifier, "object", None) == armature for modifier in mesh.modifiers)
+    """Settings of the mesh whose patterns are edited."""
+    obj = find_pattern_mesh(context)
+    return None if obj is None else settings_of(obj)
 
 
 def find_shading(context: bpy.types.Context) -> str:

@@ -15,7 +15,9 @@ from ..weights.automatic import Options, assign_weights
 from ..weights.edits import normalize_weights, smooth_weights
 from ..weights.reports import count
 from ..weights.targets import Scope
-from .findings import FAR, SEAM, STRAY, UNBLENDED, UNWEIGHTED, Finding, label_method
+from .findings import FAR, LINEAR, SEAM, STRAY, UNBLENDED, UNWEIGHTED, Finding, find_faults, label_method
+from .run import Options as Checked
+from .run import prepare
 
 REPEATS = 12
 """How far weights are smoothed through the body where they are torn or not blended."""
@@ -44,6 +46,21 @@ def fix_finding(obj: bpy.types.Object, finding: Finding) -> list[str]:
     if not can_fix(finding):
         raise SkinningError(f"'{finding.bone}' {finding.describe()}: rename its vertex group, or paint its weights")
     return FIXES[finding.kind](obj, finding)
+
+
+def measure_again(obj: bpy.types.Object, finding: Finding) -> Finding | None:
+    """What is left of a fault, as a mesh is now, in the same pose; None where it is gone.
+
+    Raises
+    ------
+    SkinningError
+        Where the mesh can not be checked any more.
+    """
+    check = prepare([obj], Checked(methods=(LINEAR,), use_actions=False, angle=0.0))
+    if finding.pose is not None:
+        check.poses.append(finding.pose)
+    faults = find_faults(check, check.run(), [obj])
+    return next((fault for fault in faults if (fault.kind, fault.bone) == (finding.kind, finding.bone)), None)
 
 
 def _mask(obj: bpy.types.Object, finding: Finding) -> np.ndarray:

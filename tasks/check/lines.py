@@ -26,7 +26,11 @@ def list_lines(settings: Any, armature: bpy.types.Object, faults: Iterable[Findi
     settings.armature, settings.poses, settings.active = armature.name, poses, 0
     settings.findings.clear()
     for number, fault in enumerate(faults):
-        line = settings.findings.add()
-        line.number, line.mesh, line.bone, line.key = number, fault.mesh, fault.bone, fault.key
-        line.text, line.details = fault.short, "\n".join(describe_fully(fault))
-        line.is_of_weights, line.can_fix = not fault.method, can_fix(fault)
+        write_line(settings.findings.add(), number, fault)
+
+
+def write_line(line: Any, number: int, fault: Finding) -> None:
+    """Write a fault, by its index in the report, into a line of the list."""
+    line.number, line.mesh, line.bone, line.key = number, fault.mesh, fault.bone, fault.key
+    line.text, line.details = fault.short, "\n".join(describe_fully(fault))
+    line.is_of_weights, line.can_fix = not fault.method, can_fix(fault)

@@ -18,7 +18,7 @@ from scenes import (
     supple_modifier,
     turn,
 )
-from supple.settings.character import find_shown, is_mixed, list_meshes, list_ticked
+from supple.settings.character import find_pattern_mesh, find_shown, is_mixed, list_meshes, list_ticked
 from supple.settings.objects import settings_of
 from supple.tasks import character as tasks_character
 
@@ -186,6 +186,32 @@ def test_the_panel_shows_all_of_it_for_an_armature(character):
     bpy.context.view_layer.update()
     assert module.describe_mesh(bpy.context, body).startswith("Centers ")
     assert module.find_icon(body) == "CHECKMARK"
+
+
+def test_patterns_of_an_armature_are_those_of_the_shown_mesh(character):
+    body, sleeve, _ = character
+    for shown in (body, sleeve):
+        bpy.context.scene.supple_character.index = bpy.data.objects.find(shown.name)
+        assert "supple.pattern_add" in panels.draw("VIEW3D_PT_supple_patterns")
+        assert bpy.ops.supple.pattern_add(preset="BULGE_GENTLE", bone="bone.1") == {"FINISHED"}
+        assert [pattern.bone for pattern in settings_of(shown).patterns] == ["bone.1"]
+    bpy.ops.supple.pattern_remove()
+    assert [len(settings_of(obj).patterns) for obj in (body, sleeve)] == [1, 0]
+    assert find_pattern_mesh(bpy.context) == sleeve
+    bpy.context.scene.supple_character.shown = ""
+    assert find_pattern_mesh(bpy.context) == body, "the first with patterns"
+
+
+def test_the_hint_says_what_to_select_or_what_make_supple_does(character):
+    body, sleeve, armature = character
+    for obj in (body, sleeve):
+        obj.modifiers.clear()
+    hint = "Select a mesh that has an Armature modifier"
+    assert any(text.startswith(hint) for text in panels.draw("VIEW3D_PT_supple_skin"))
+    select(armature, body)
+    shown = panels.draw("VIEW3D_PT_supple_skin")
+    assert any(text.startswith("Make Supple weights the selected meshes") for text in shown)
+    assert not any(text.startswith(hint) for text in shown)
 
 
 @pytest.mark.versions

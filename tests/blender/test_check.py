@@ -12,10 +12,11 @@ from panels import draw
 from scenes import add_tube, animate_tube, reset, save, select
 from supple.bridge import pictures
 from supple.deformers import SkinningError
+from supple.operators import check as operators_check
 from supple.settings.objects import settings_of
 from supple.tasks.actions import list_actions
 from supple.tasks.check.findings import COLLAPSE, FAR, UNBLENDED, UNWEIGHTED, describe_check, find_faults
-from supple.tasks.check.fix import fix_finding
+from supple.tasks.check.fix import fix_finding, measure_again
 from supple.tasks.check.run import Options, prepare
 from supple.tasks.check.sheet import draw_sheet
 from supple.tasks.skin.bind import bind
@@ -119,7 +120,7 @@ def test_the_method_in_use_is_judged(tube):
     assert not [fault for fault in faults if fault.kind == COLLAPSE]
 
 
-def spoil(tube, kind: str) -> set[int]:
+def spoil(tube, kind: str, start: int = 30) -> set[int]:
     """Plant a mistake into weights; the vertices that have it, if they are few."""
     points = np.array([vertex.co for vertex in tube.data.vertices])
     first, last = tube.vertex_groups[0], tube.vertex_groups[-1]
@@ -130,7 +131,7 @@ def spoil(tube, kind: str) -> set[int]:
         for group in tube.vertex_groups:
             group.remove(chosen)
     elif kind == FAR:
-        chosen = [int(order[30])]
+        chosen = [int(order[start])]
         first.remove(chosen)
         last.add(chosen, 1.0, "REPLACE")
     else:
@@ -232,6 +233,32 @@ def test_fix_marks_the_line(tube):
     settings.active = [line.text for line in settings.findings].index("far: 1")
     assert press("check_fix") == {"FINISHED"}
     assert settings.findings[settings.active].is_mended
+
+
+def test_a_line_that_fix_does_not_mend_is_measured_again_and_stays(tube, monkeypatch):
+    spoil(tube, FAR)
+    settings = run_check(tube, 60.0)
+    settings.active = [line.text for line in settings.findings].index("far: 1")
+    spoil(tube, FAR, start=31)
+    monkeypatch.setattr(operators_check, "fix_finding", lambda _obj, _finding: ["Nothing was done."])
+    assert press("check_fix") == {"FINISHED"}
+    line = settings.findings[settings.active]
+    assert not line.is_mended
+    assert line.text == "far: 2"
+    monkeypatch.undo()
+    assert press("check_fix") == {"FINISHED"}
+    assert line.is_mended
+
+
+@pytest.mark.parametrize("kind", [COLLAPSE, UNBLENDED])
+def test_a_fault_is_measured_again_in_its_pose(tube, kind):
+    if kind == UNBLENDED:
+        spoil(tube, kind)
+    fault = next(fault for fault in check(tube, angle=np.radians(150.0))[2] if fault.kind == kind)
+    left = measure_again(tube, fault)
+    assert left.value == pytest.approx(fault.value)
+    fix_finding(tube, fault)
+    assert measure_again(tube, left) is None
 
 
 def test_a_report_of_another_character_or_file_is_not_used(tube):

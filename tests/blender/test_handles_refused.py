@@ -162,8 +162,10 @@ def test_no_skin_is_selected():
     assert not bpy.ops.supple.handles_remove.poll()
     select(tube)
     assert not bpy.ops.supple.handles_add.poll(), "nothing is to carry it"
-    with pytest.raises(RuntimeError, match="'Rig' has no handles to remove"):
+    with pytest.raises(RuntimeError, match="Add handles first"):
         bpy.ops.supple.handles_remove()
+    with pytest.raises(SkinningError, match="'Rig' has no handles to remove"):
+        remove_handles(tube.find_armature())
 
 
 def test_a_locked_vertex_of_a_cage_and_locked_groups_of_all_bones(held_tube):
