@@ -369,7 +369,8 @@ def register() -> None:
     listeners.append(_on_setting)
     pattern_listeners.append(_show_patterns)
     if hasattr(bpy.data, "objects"):
-        _watch.bound_objects()
+        for obj in _watch.bound_objects():
+            obj.update_tag()  # weights and pose may have changed since it was disabled
 
 
 def unregister() -> None:
@@ -382,4 +383,5 @@ def unregister() -> None:
     if hasattr(bpy.data, "objects"):
         _before_save()
     live.forget_all()
+    by_nodes.forget_all()
     forget_charts()

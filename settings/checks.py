@@ -15,7 +15,7 @@ from bpy.props import (
     StringProperty,
 )
 
-from .events import redraw
+from .events import draw_nothing, redraw, unsaved
 from .reports import check_reports
 from .side_by_side import GHOST_ITEMS, LINEAR
 
@@ -79,6 +79,7 @@ class CheckSettings(bpy.types.PropertyGroup):
         description="What is drawn in colors on the skin of the character",
         items=HEAT_ITEMS,
         update=_redraw,
+        **unsaved("heat"),
     )
     other: EnumProperty(
         name="From",
@@ -111,7 +112,7 @@ def forget_check(manager: bpy.types.WindowManager) -> None:
     settings: Any = manager.supple_check
     settings.armature = ""
     settings.findings.clear()
-    settings.property_unset("heat")
+    draw_nothing()
     check_reports.clear()
 
 
@@ -126,5 +127,6 @@ def register() -> None:
 
 
 def unregister() -> None:
+    draw_nothing()
     del bpy.types.WindowManager.supple_check
     _unregister_classes()

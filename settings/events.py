@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import bpy
 
@@ -46,6 +47,27 @@ def show_pattern(settings: bpy.types.PropertyGroup, _context: bpy.types.Context)
 def _call(called: list[Callable[[bpy.types.Object], None]], settings: bpy.types.PropertyGroup) -> None:
     for listener in () if _muted else called:
         listener(settings.id_data)
+
+
+_on: dict[str, int] = {}
+"""What is drawn in the window, by property."""
+
+
+def unsaved(name: str, off: int = 0) -> dict[str, Any]:
+    """What reads and writes a property that says what is drawn: no file holds it, and nothing is drawn once enabled."""
+
+    def read(_owner: Any) -> Any:
+        return _on.get(name, off)
+
+    def write(_owner: Any, value: Any) -> None:
+        _on[name] = value
+
+    return {"get": read, "set": write}
+
+
+def draw_nothing() -> None:
+    """Switch off what is drawn, as when another file is opened."""
+    _on.clear()
 
 
 def redraw(manager: bpy.types.WindowManager, _context: bpy.types.Context) -> None:

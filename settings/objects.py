@@ -10,7 +10,7 @@ from .bones import TWIST_ITEMS
 from .choices import METHOD_ITEMS, choice_properties
 from .corrections import CorrectionSettings
 from .dragging import SkinPin
-from .events import redraw, show_change, show_pattern
+from .events import redraw, show_change, show_pattern, unsaved
 from .particles import ParticleSettings
 from .patterns import PatternSettings, StrokePoint
 from .properties import (
@@ -154,7 +154,10 @@ def register() -> None:
     _register_classes()
     bpy.types.Object.supple = PointerProperty(type=ObjectSettings, name="Supple", description="Skin deformation")
     bpy.types.WindowManager.supple_show_weights = bpy.props.BoolProperty(
-        name="Show Weights", description="Color the posed skin by weights, in Object and Pose Mode", update=redraw
+        name="Show Weights",
+        description="Color the posed skin by weights, in Object and Pose Mode",
+        update=redraw,
+        **unsaved("weights", off=False),
     )
     bpy.types.WindowManager.supple_weight_colors = bpy.props.EnumProperty(
         name="Weight Colors", description="What the skin is colored by", items=WEIGHT_COLOR_ITEMS, update=redraw

@@ -300,6 +300,8 @@ def test_disabling_and_enabling_the_extension(evaluator, subtests):
         with subtests.test("hidden in renders" if hidden else "shown in renders"):
             find_supple_modifier(obj).show_render = not hidden
             bend(armature, 60)
+            manager = bpy.context.window_manager
+            manager.supple_check.heat, manager.supple_show_weights = "STRETCH", True
             addon_utils.disable(checkout.MODULE, default_set=True)
             try:
                 assert not hasattr(bpy.types.Object, "supple")
@@ -311,9 +313,14 @@ def test_disabling_and_enabling_the_extension(evaluator, subtests):
                 else:
                     assert np.array_equal(evaluated_points(obj), evaluated_points(twin)), "Blender deforms"
                     assert toggles == [("NODES", False, False), ("ARMATURE", True, not hidden)]
+                for tube in (obj, twin):
+                    tube.vertex_groups["bone.1"].add(range(100), 0.5, "REPLACE")
+                update()
             finally:
                 assert addon_utils.enable(checkout.MODULE, default_set=True) is not None
             assert not armature_modifier(obj).show_viewport
+            assert (manager.supple_check.heat, manager.supple_show_weights) == ("NONE", False)
+            assert_follows(obj, twin)
             bend(armature, 100)
             assert settings_of(obj).is_bound
             supple = find_supple_modifier(obj)
