@@ -20,7 +20,6 @@ from .character import draw_meshes
 from .reports import draw_hint, draw_message
 
 SLOW = "For study, and slow: each pose takes seconds. To go on working, choose Particles"
-EXPORTERS = "Exporters see linear blending: for them, make an Engine Copy below"
 MOMENTS = ("", "_dragging", "_bake")
 """Endings of the properties of one choice: each moment that has a value of its own."""
 
@@ -192,8 +191,6 @@ class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
             self.layout.operator("supple.flip", text=text, icon="UV_SYNC_SELECT", depress=is_back)
         if settings.is_bound and settings.evaluate == "NODES":
             self.layout.operator("supple.make_independent", icon="DUPLICATE")
-        if settings.is_bound and settings.method != "SSD":
-            draw_hint(self.layout, context, EXPORTERS)
 
 
 class VIEW3D_PT_supple_side_by_side(SupplePanel, bpy.types.Panel):

@@ -92,7 +92,7 @@ class Report:
         lines = [
             f"{self.character} for {self.label}: {added}, {self.influences} influences",
             f"Largest difference {apart.largest:.1f} mm ({apart.describe_worst()}), 95 % under {apart.most:.1f} mm",
-            f"As exporters write it: {self.linear.largest:.1f} mm, 95 % under {self.linear.most:.1f} mm",
+            f"{self.character} without a copy: {self.linear.largest:.1f} mm, 95 % under {self.linear.most:.1f} mm",
         ]
         if apart.largest > self.tolerance:
             lines.append(f"Not everywhere within {self.tolerance:g} mm")

@@ -18,7 +18,6 @@ from supple.settings.choices import store_of
 from supple.settings.objects import settings_of
 from supple.ui import menus
 from supple.ui.corrections import TOOLS
-from supple.ui.panels import EXPORTERS
 from supple.viewport import ghosts, heat, outlines, pins
 from supple.viewport import weights as weight_overlay
 
@@ -293,7 +292,6 @@ def test_panels_of_a_bound_object(evaluator):
     shown += ["linear_group", "supple.bind", "supple.unbind", "supple.flip"]
     if evaluator == "NODES":
         shown.append("supple.make_independent")
-    shown.append(EXPORTERS)
     assert draw("VIEW3D_PT_supple_skin") == shown
     assert draw("VIEW3D_PT_supple_bake") == [
         f"supple.{name}" for name in ("bake_cache", "bake_shape_keys", "send_to_farm")
@@ -302,8 +300,6 @@ def test_panels_of_a_bound_object(evaluator):
     assert draw("VIEW3D_PT_supple_skin") == [*shown, "Something is wrong"]
     settings_of(obj).bake = "PC2"
     assert draw("VIEW3D_PT_supple_bake")[-2:] == ["Deformed by: Point Cache", "supple.clear_bake"]
-    bind(obj, method="SSD")
-    assert EXPORTERS not in draw("VIEW3D_PT_supple_skin"), "exporters see what is shown"
 
 
 def test_panels_tell_why_an_object_is_not_evaluated_by_nodes():
