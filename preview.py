@@ -179,6 +179,12 @@ def _has_moved_slider(mesh: bpy.types.Mesh, depsgraph: bpy.types.Depsgraph) -> b
     return values != before
 
 
+def take_up() -> None:
+    """Have Supple deform bound objects as they are now, once it was enabled. A timer, too."""
+    for obj in _watch.bound_objects():
+        obj.update_tag()
+
+
 def come_back() -> float | None:
     """Follow changes of meshes that were put off, once the user has let go. A timer."""
     if show.is_changing() or time.monotonic() - _watch.put_off_at < show.SETTLED:
@@ -369,14 +375,15 @@ def register() -> None:
     listeners.append(_on_setting)
     pattern_listeners.append(_show_patterns)
     if hasattr(bpy.data, "objects"):
-        for obj in _watch.bound_objects():
-            obj.update_tag()  # weights and pose may have changed since it was disabled
+        take_up()
+    else:  # the file is out of reach while a user enables Supple
+        bpy.app.timers.register(take_up, first_interval=0.0)
 
 
 def unregister() -> None:
     pattern_listeners.remove(_show_patterns)
     listeners.remove(_on_setting)
-    for timer in (refine_dragged, come_back):
+    for timer in (refine_dragged, come_back, take_up):
         if bpy.app.timers.is_registered(timer):
             bpy.app.timers.unregister(timer)
     uninstall(HANDLERS)

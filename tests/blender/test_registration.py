@@ -16,6 +16,7 @@ from supple.deformers import METHODS
 from supple.deformers.method import UNLIMITED
 from supple.settings.choices import store_of
 from supple.settings.objects import settings_of
+from supple.tasks.skin import by_nodes
 from supple.ui import menus
 from supple.ui.corrections import TOOLS
 from supple.viewport import ghosts, heat, outlines, pins
@@ -129,6 +130,25 @@ def test_enabling_twice_gives_everything_once_and_disabling_leaves_nothing(disab
         addon_utils.disable(checkout.MODULE, default_set=True)
         assert (handlers(), classes(), properties(), operators()) == ([], [], [], [])
         assert not bpy.app.timers.is_registered(timer)
+
+
+def test_what_is_bound_is_taken_up_by_a_timer_where_the_file_is_out_of_reach(monkeypatch):
+    obj, _ = add_tube()
+    bind(obj, method="DLBNT", evaluate="NODES")
+    preview.unregister()
+    try:
+        with monkeypatch.context() as restricted:
+            restricted.setattr(bpy, "data", object())
+            preview.register()
+        assert bpy.app.timers.is_registered(preview.take_up)
+        assert not by_nodes.is_up_to_date(obj)
+        preview.take_up()
+        bpy.context.view_layer.update()
+        assert by_nodes.is_up_to_date(obj)
+    finally:
+        preview.unregister()
+        preview.register()
+    assert not bpy.app.timers.is_registered(preview.take_up)
 
 
 @pytest.mark.versions
