@@ -24,11 +24,12 @@ from .tasks import twist
 from .tasks.corrections.names import follow_names
 from .tasks.patterns import show
 from .tasks.patterns.layout import forget_charts
-from .tasks.skin import by_nodes, live, overrides
+from .tasks.skin import by_nodes, changes, live, overrides
 from .tasks.skin.bind import count_changes, follow_settings, migrate
 from .tasks.skin.hidden import own_hidden, unlock_interfaces
 from .tasks.skin.poses import Poses
 from .tasks.stack import armature_modifiers, find_bound_objects, hand_over, pass_on, take_over
+from .tasks.surfaces import reading_meshes_once
 
 
 class _Watch:
@@ -220,14 +221,24 @@ def _bring_up_to_date(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> None:
     if depsgraph.mode != "RENDER":
         _follow_meshes(changed)
         changed = _put_off(changed, depsgraph)
+    bound = _watch.bound_objects()
+    with reading_meshes_once():
+        changed = changes.leave_out_same(changed, bound)
+        _follow_bound(bound, depsgraph, changed, is_known=is_frame and not (changed or has_other_twists))
+
+
+def _follow_bound(
+    bound: list[bpy.types.Object], depsgraph: bpy.types.Depsgraph, changed: set[bpy.types.ID], is_known: bool
+) -> None:
+    """Bring bound objects up to what has changed, and to the pose; `is_known` where only the pose may be another."""
     dragging, poses = depsgraph.mode != "RENDER" and is_dragging(), Poses(depsgraph)
     skeletons: dict[int, Skeleton] = {}
-    for obj in _watch.bound_objects():
+    for obj in bound:
         if obj.session_uid in _watch.given_up:
             continue
         if settings_of(obj).evaluate == "NODES":
-            is_known = is_frame and not (changed or has_other_twists) and by_nodes.is_up_to_date(obj)
-            if depsgraph.mode != "RENDER" and not is_known and (changed or not live.is_baking(obj)):
+            is_followed = is_known and by_nodes.is_up_to_date(obj)
+            if depsgraph.mode != "RENDER" and not is_followed and (changed or not live.is_baking(obj)):
                 _report(obj, lambda obj=obj: by_nodes.refresh(obj, changed, skeletons))
             continue
         if live.is_baking(obj):
@@ -306,6 +317,7 @@ def _on_load(*_) -> None:
     _watch.names.clear()
     live.forget_all()
     by_nodes.forget_all()
+    changes.forget_all()
     forget_charts()
     _watch.look_again()
     _watch.is_rendering = False
@@ -391,4 +403,5 @@ def unregister() -> None:
         _before_save()
     live.forget_all()
     by_nodes.forget_all()
+    changes.forget_all()
     forget_charts()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -57,6 +58,21 @@ def read_triangles(mesh: bpy.types.Mesh) -> np.ndarray:
 def read_edges(mesh: bpy.types.Mesh) -> np.ndarray:
     """Vertices of all edges, int32, shape (E, 2)."""
     return read_array(mesh.edges, "vertices", 2, np.int32)
+
+
+def digest_mesh(obj: bpy.types.Object) -> bytes:
+    """Another one where points, faces, weights, shape keys or names of attributes of an object's mesh are others."""
+    mesh = mesh_of(obj)
+    entries, keys = read_vertex_groups(mesh), mesh.shape_keys
+    arrays = [read_points(mesh), *read_face_corners(mesh), entries.vertices, entries.groups, entries.values]
+    names = [group.name for group in obj.vertex_groups], mesh.attributes.keys()
+    if keys is not None:
+        arrays += [read_key_points(key) for key in keys.key_blocks]
+        names += tuple((key.name, key.relative_key.name, key.vertex_group) for key in keys.key_blocks)
+    digest = hashlib.sha256(repr(names).encode())
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array))
+    return digest.digest()
 
 
 def is_smooth(mesh: bpy.types.Mesh) -> bool:

@@ -93,6 +93,8 @@ def find_others(obj: bpy.types.Object, armature: bpy.types.Object) -> Iterator[b
 def _keep(obj: bpy.types.Object, rest: Rest) -> WeightedSurface:
     surface, known = WeightedSurface.of_rest(rest), _known.get(obj.session_uid)
     if known is None or not known.is_same(surface):
+        if known is not None:
+            surface.follow_on(known)
         _known[obj.session_uid] = known = surface
     return known
 

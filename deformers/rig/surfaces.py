@@ -21,7 +21,7 @@ class WeightedSurface:
     weights : Weights
         Need not be normalized.
     known : dict
-        What was computed of it.
+        What was computed of it; "former" is the surface that it follows on, of which much may still hold.
     """
 
     points: np.ndarray
@@ -38,6 +38,12 @@ class WeightedSurface:
     def is_same(self, other: WeightedSurface) -> bool:
         """Whether another has the same points, triangles and weights."""
         return all(np.array_equal(first, second) for first, second in zip(self._arrays(), other._arrays(), strict=True))
+
+    def follow_on(self, former: WeightedSurface) -> None:
+        """Use what was computed of a former state of the same mesh, where its points and triangles are the same."""
+        if np.array_equal(self.points, former.points) and np.array_equal(self.triangles, former.triangles):
+            former.known.pop("former", None)
+            self.known["former"] = former
 
     def _arrays(self) -> tuple[np.ndarray, ...]:
         weights = self.weights

@@ -9,7 +9,7 @@ clothes rotate about the centers of the body.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 
 import numpy as np
@@ -52,6 +52,10 @@ class Pairs:
     first: np.ndarray
     second: np.ndarray
 
+    def only(self, chosen: np.ndarray) -> Pairs:
+        """Some of the pairs, bool array (N,)."""
+        return Pairs(*(getattr(self, field.name)[chosen] for field in fields(self)))
+
 
 @dataclass(frozen=True)
 class CenterTable:
@@ -61,14 +65,17 @@ class CenterTable:
     ----------
     names : int64 array, shape (P,)
         Ascending, as in `Pairs`.
+    bins : float32 array, shape (4, P, C)
+        For each cell of weights: the integrals of place from `origin`, and of area.
     sums : float32 array, shape (4, P, C)
-        For each cell of weights: the integrals of similarity times place from `origin`, and of similarity.
+        The same, blurred by the similarity of weights.
     origin : float64 array, shape (3,)
     fade : float
         Similarity at which half of a center is its vertex.
     """
 
     names: np.ndarray
+    bins: np.ndarray
     sums: np.ndarray
     origin: np.ndarray
     fade: float
@@ -117,9 +124,8 @@ def find_centers(
 def find_pairs(surface: WeightedSurface, joint_count: int) -> tuple[Pairs, np.ndarray]:
     """Pairs of joints that the welded vertices of a surface follow by smoothed weights; index of each vertex's weld."""
     if "pairs" not in surface.known:
-        welded = np.unique(weld(surface.points), return_inverse=True)[1].reshape(-1)
-        weights = _smooth(surface, welded, joint_count)
-        surface.known["pairs"] = _list_pairs(weights, joint_count), welded
+        weights = _smooth(surface, joint_count)
+        surface.known["pairs"] = _list_pairs(weights, joint_count), surface.known["topology"][0]
     return surface.known["pairs"]
 
 
@@ -129,22 +135,41 @@ def _weld_mean(values: np.ndarray, welded: np.ndarray) -> np.ndarray:
     return np.stack([np.bincount(welded, column) for column in values.T], axis=1) / counts[:, None]
 
 
-def _smooth(surface: WeightedSurface, welded: np.ndarray, joint_count: int) -> Weights:
-    """Normalized weights of the welded vertices, smoothed along the surface, ordered by vertex and joint."""
+def _smooth(surface: WeightedSurface, joint_count: int) -> Weights:
+    """Normalized weights of the welded vertices, smoothed along the surface, ordered by vertex and joint.
+
+    A joint whose weights are those of the former surface has its smoothed ones, too: one stroke changes few.
+    """
+    former = surface.known["former"].known if "former" in surface.known else {}
+    welded, starts, neighbors = surface.known["topology"] = former.get("topology") or _find_topology(surface)
     count = int(welded.max(initial=-1)) + 1
     weights = normalize_weights(surface.weights, len(welded), joint_count)
     copies = np.bincount(welded, minlength=count)
-    vertices = welded[weights.vertices]
-    starts, neighbors = _find_neighbors(welded[surface.triangles], count)
-    found = []
-    for joint in np.unique(weights.joints[weights.joints < joint_count]):
-        own = weights.joints == joint
-        values = np.bincount(vertices[own], weights.values[own], minlength=count) / copies
+    order = np.argsort(weights.joints, kind="stable")
+    joints, firsts = np.unique(weights.joints[order], return_index=True)
+    before, smoothed, changed = former.get("smoothed", {}), {}, set()
+    for joint, own in zip(joints.tolist(), np.split(order, firsts[1:]), strict=True):
+        if joint >= joint_count:
+            continue
+        given = weights.vertices[own], weights.values[own]
+        if joint in before and all(map(np.array_equal, before[joint][0], given)):
+            smoothed[joint] = before[joint]
+            continue
+        values = np.bincount(welded[given[0]], given[1], minlength=count) / copies
         reached, values = _smooth_values(values, starts, neighbors)
         kept = values > LEAST_SHARE
-        found.append((reached[kept], np.full(int(kept.sum()), joint), values[kept]))
+        smoothed[joint] = given, (reached[kept], np.full(int(kept.sum()), joint), values[kept])
+        changed.add(joint)
+    surface.known["smoothed"], surface.known["changed"] = smoothed, changed | (before.keys() - smoothed.keys())
     empty = (np.empty(0, np.intp), np.empty(0, np.intp), np.empty(0))
+    found = [entries for _, entries in smoothed.values()]
     return Weights(*(np.concatenate(arrays) for arrays in zip(empty, *found, strict=True))).by_vertex()
+
+
+def _find_topology(surface: WeightedSurface) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Index of each vertex's weld, and the neighbors of the welded vertices: see `_find_neighbors`."""
+    welded = np.unique(weld(surface.points), return_inverse=True)[1].reshape(-1)
+    return welded, *_find_neighbors(welded[surface.triangles], int(welded.max(initial=-1)) + 1)
 
 
 def _find_neighbors(triangles: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -210,26 +235,45 @@ def _find_table(surfaces: tuple[WeightedSurface, ...], joint_count: int) -> Cent
     key = frozenset(surfaces)
     of, table = surfaces[0].known.get("table", (None, None))
     if of != key or table is None:
-        table = _make_table(surfaces, joint_count)
+        table = _make_table(surfaces, joint_count, _find_former_table(surfaces))
         for surface in surfaces:
             surface.known["table"] = key, table
     return table
 
 
-def _make_table(surfaces: tuple[WeightedSurface, ...], joint_count: int) -> CenterTable:
-    """The tables of all pairs of joints that the surfaces follow."""
+def _find_former_table(surfaces: tuple[WeightedSurface, ...]) -> CenterTable | None:
+    """A table of these surfaces, or of those that they follow on, as they were before."""
+    for surface in surfaces:
+        former = surface.known.get("former")
+        for known in (surface.known, former.known if former is not None else {}):
+            if "table" in known:
+                return known["table"][1]
+    return None
+
+
+def _make_table(
+    surfaces: tuple[WeightedSurface, ...], joint_count: int, former: CenterTable | None = None
+) -> CenterTable:
+    """The tables of all pairs of joints that the surfaces follow; those of a former table where nothing is other."""
     binned = [_bin_surface(surface, joint_count) for surface in surfaces]
     names = np.unique(np.concatenate([own for own, _ in binned]))
-    totals = np.sum([sums.sum(axis=(1, 2)) for _, sums in binned], axis=0)
-    origin = totals[:3] / totals[3] if totals[3] > 0 else np.zeros(3)
+    points = np.concatenate([surface.points for surface in surfaces])
+    origin = 0.5 * (points.min(axis=0) + points.max(axis=0))
     bins = np.zeros((4, len(names), BINS_OF_PAIRS), np.float32)
     for own, sums in binned:
         rows = np.searchsorted(names, own)
         for column in range(3):  # single precision is fine near the middle
             bins[column, rows] += sums[column] - origin[column] * sums[3]
         bins[3, rows] += sums[3]
-    sums = (bins.reshape(-1, BINS_OF_PAIRS) @ _similarity()).reshape(bins.shape)
-    return CenterTable(names, sums, origin, max(FADE * float(sums[3].max(initial=0.0)), 1e-30))
+    sums, left = np.zeros_like(bins), np.ones(len(names), bool)
+    if former is not None and np.array_equal(former.origin, origin):
+        rows = np.flatnonzero(np.isin(names, former.names))
+        known = np.searchsorted(former.names, names[rows])
+        same = (former.bins[:, known] == bins[:, rows]).all(axis=(0, 2))
+        sums[:, rows[same]], left[rows[same]] = former.sums[:, known[same]], False
+    blurred = bins[:, left].reshape(-1, BINS_OF_PAIRS) @ _similarity()
+    sums[:, left] = blurred.reshape(4, -1, BINS_OF_PAIRS)
+    return CenterTable(names, bins, sums, origin, max(FADE * float(sums[3].max(initial=0.0)), 1e-30))
 
 
 def _bin_surface(surface: WeightedSurface, joint_count: int) -> tuple[np.ndarray, np.ndarray]:
@@ -243,16 +287,28 @@ def _bin_surface(surface: WeightedSurface, joint_count: int) -> tuple[np.ndarray
     """
     if "bins" not in surface.known:
         pairs, welded = find_pairs(surface, joint_count)
-        names, rows = np.unique(pairs.names, return_inverse=True)
-        areas = _find_areas(surface, welded)[pairs.vertices] * pairs.first * pairs.second
-        places = _weld_mean(surface.points, welded)[pairs.vertices]
-        sums = np.zeros((4, len(names) * BINS_OF_PAIRS))
-        for cells, shares in _corners(pairs.first, pairs.second):
-            keys, masses = rows.reshape(-1) * BINS_OF_PAIRS + cells, shares * areas
-            for column, values in enumerate((*places.T, 1.0)):
-                sums[column] += np.bincount(keys, masses * values, minlength=sums.shape[1])
-        surface.known["bins"] = names, sums.reshape(4, len(names), BINS_OF_PAIRS)
+        areas, places = _find_areas(surface, welded), _weld_mean(surface.points, welded)
+        names = np.unique(pairs.names)
+        sums, is_left = np.zeros((4, len(names), BINS_OF_PAIRS)), np.ones(len(names), bool)
+        former = surface.known.pop("former").known.get("bins") if "former" in surface.known else None
+        if former is not None:
+            is_left = np.isin(np.stack(np.divmod(names, joint_count)), list(surface.known["changed"])).any(axis=0)
+            sums[:, ~is_left] = former[1][:, np.searchsorted(former[0], names[~is_left])]
+        left = names[is_left]
+        sums[:, is_left] = _bin_pairs(pairs.only(np.isin(pairs.names, left)), left, areas, places)
+        surface.known["bins"] = names, sums
     return surface.known["bins"]
+
+
+def _bin_pairs(pairs: Pairs, names: np.ndarray, areas: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """The sums of `_bin_surface` over pairs of these names, of welded vertices with areas (W,) and places (W, 3)."""
+    areas, places = areas[pairs.vertices] * pairs.first * pairs.second, places[pairs.vertices]
+    rows, sums = np.searchsorted(names, pairs.names), np.zeros((4, len(names) * BINS_OF_PAIRS))
+    for cells, shares in _corners(pairs.first, pairs.second):
+        keys, masses = rows * BINS_OF_PAIRS + cells, shares * areas
+        for column, values in enumerate((*places.T, 1.0)):
+            sums[column] += np.bincount(keys, masses * values, minlength=sums.shape[1])
+    return sums.reshape(4, len(names), BINS_OF_PAIRS)
 
 
 def _find_areas(surface: WeightedSurface, welded: np.ndarray) -> np.ndarray:

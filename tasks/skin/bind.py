@@ -37,7 +37,7 @@ from ..stack import (
 )
 from ..steps import Steps, take_all
 from ..surfaces import reading_meshes_once
-from . import by_nodes, by_python, live, node_setup
+from . import by_nodes, by_python, changes, live, node_setup
 from .baked import check_clearable, clear_bake
 from .by_python import LiveObject
 from .hidden import give_hidden, lock_interface, remove_hidden, unlock_interfaces
@@ -101,6 +101,7 @@ def bind_prepared(prepared: Prepared) -> list[bpy.types.Object]:
     with ensuring_groups_once():
         for skinned, setup, problem in prepared.ready:
             _bind_one(skinned, setup, problem)
+            changes.note_followed(skinned.obj)
     for obj, error in prepared.failed:
         with suppress(AttributeError):  # what is linked can not be written to
             settings_of(obj).message, settings_of(obj).remedy = str(error), error.remedy

@@ -86,6 +86,10 @@ class _Seen:
     armature_is_stale: bool = False
     joints_are_stale: bool = False
     """Whether the joints object may be gone, or that of another armature."""
+    setup: NodeSetup | None = None
+    """What they were given; None where that is a library's, or there is a problem."""
+    is_undone: bool = False
+    """Whether undo may have taken back what they were given."""
 
 
 _seen: dict[int, _Seen] = {}
@@ -152,7 +156,7 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
         surroundings = _read_surroundings(bound, modifiers_above(bound.obj, supple), skeleton)
     ask_for_twists(joints, surroundings.hints)
     surroundings = replace(surroundings, has_own_version=True)
-    _seen[bound.obj.session_uid] = _Seen(skeleton, surroundings, setup.character.space, "")
+    _seen[bound.obj.session_uid] = _Seen(skeleton, surroundings, setup.character.space, "", setup=setup)
 
 
 def remove_unused_influences() -> None:
@@ -186,9 +190,13 @@ def forget_all() -> None:
 
 
 def expect_changes() -> None:
-    """Have all armatures compared, as after undo; a mesh that undo has changed Blender reports."""
+    """Have all armatures compared, as after undo, and nodes given again what they take.
+
+    A mesh that undo has changed Blender reports. Where a state was stored before nodes had followed it, undo brings
+    back what they had before.
+    """
     for seen in _seen.values():
-        seen.armature_is_stale = True
+        seen.armature_is_stale = seen.is_undone = True
 
 
 def is_up_to_date(obj: bpy.types.Object) -> bool:
@@ -196,7 +204,7 @@ def is_up_to_date(obj: bpy.types.Object) -> bool:
     seen = _seen.get(obj.session_uid)
     if seen is None or seen.problem or seen.skeleton.bendy:
         return False
-    return not (seen.armature_is_stale or seen.joints_are_stale)
+    return not (seen.armature_is_stale or seen.joints_are_stale or seen.is_undone)
 
 
 def refresh(
@@ -244,6 +252,8 @@ def refresh(
         is_new = is_new or not _has_joints(bound, skeleton)
     if seen is None or is_new:
         seen = _seen[obj.session_uid] = _bring_up_to_date(bound, skeleton, surroundings, above)
+    elif seen.is_undone and seen.setup is not None:
+        apply(bound, seen.setup, surroundings)
     if seen.problem:
         raise SkinningError(seen.problem)
     if not is_new and seen.skeleton.bendy and _has_moved(seen.space, object_to_armature(obj, armature)):
@@ -277,7 +287,7 @@ def _read_changed_skeleton(armature: bpy.types.Object, seen: _Seen | None, skele
     """The skeleton of an armature: that of `seen` where it is still the same."""
     if seen is None:
         return read_skeleton(armature)
-    if not seen.armature_is_stale and seen.surroundings.choices.armature == armature:
+    if not seen.armature_is_stale and seen.surroundings.choices.armature == armature.session_uid:
         return seen.skeleton
     uid = armature.session_uid
     if uid not in skeletons:

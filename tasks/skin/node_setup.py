@@ -76,7 +76,8 @@ class Choices:
     method: str
     params: Any
     """The method's Params."""
-    armature: bpy.types.Object
+    armature: int
+    """By `session_uid`."""
     linear_group: str
     vertex_group: str
     """Of the Armature modifier, "" for none."""
@@ -174,7 +175,7 @@ def read_node_choices(skinned: SkinnedObject, method: str) -> Choices:
     return Choices(
         method=method,
         params=read_params(settings, method),
-        armature=skinned.armature,
+        armature=skinned.armature.session_uid,
         linear_group=settings.linear_group,
         vertex_group=replaced.vertex_group if replaced.vertex_group in skinned.obj.vertex_groups else "",
         invert=replaced.invert_vertex_group,

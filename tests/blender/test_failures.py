@@ -43,6 +43,7 @@ def rename_input(obj: bpy.types.Object) -> None:
     group = next(modifier.node_group for modifier in obj.modifiers if modifier.type == "NODES")
     for item in group.interface.items_tree:
         item.name = f"Other {item.name}"
+    obj.data.attributes.new("Other", "FLOAT", "POINT")  # a mesh that has changed has its inputs written again
     obj.data.update_tag()
 
 

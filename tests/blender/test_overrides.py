@@ -26,6 +26,7 @@ from scenes import (
     update,
 )
 from supple.bridge.carriers import is_hidden_object
+from supple.bridge.removal import run_put_off
 from supple.nodes.groups import is_deformation
 from supple.settings.objects import ObjectSettings, settings_of
 from supple.settings.particles import ParticleSettings
@@ -228,6 +229,7 @@ def test_bind_is_kept(tmp_path, libraries, shapes, way):
 def test_of_a_bound_library(tmp_path, libraries, shapes, evaluate, way):
     obj = make_override(libraries(f"{evaluate} DLBNT", tmp_path / "library.blend"), way)
     assert_bound(obj, shapes["DLBNT"], evaluate)
+    run_put_off()  # by a timer, where there is a window
     assert [name for name in hidden_objects() if not bpy.data.objects[name, None].users] == []
     obj = reopen(tmp_path / "shot.blend")
     assert_bound(obj, shapes["DLBNT"], evaluate)

@@ -20,6 +20,7 @@ from scenes import (
     update,
 )
 from supple.settings.objects import settings_of
+from supple.tasks.skin import by_nodes
 
 pytestmark = [pytest.mark.versions, pytest.mark.usefixtures("silent_handlers")]
 EVALUATED = pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
@@ -154,3 +155,53 @@ def test_undo_of_what_a_binding_depends_on(subtests):
             assert_tube_follows()
             undo()
             assert_tube_follows()
+
+
+@EVALUATED
+def test_undo_of_a_state_that_was_stored_before_it_was_followed():
+    """In a window Blender stores a step when its operator ends; what Supple writes comes after it."""
+    _, armature, _ = bound_tube("CENTERS")
+    bpy.data.objects["Twin"].hide_viewport = True
+    bend(armature, 80)
+    push("bind")
+    handlers = bpy.app.handlers.depsgraph_update_post
+    listening = list(handlers)
+    handlers.clear()
+    change_weights()
+    push("weights")  # as a script it has Blender call the handlers first
+    handlers.extend(listening)
+    bpy.data.objects["Tube"].data.update_tag()
+    update()
+    painted = evaluated_points(bpy.data.objects["Tube"])
+    bend(armature, 30)
+    push("pose")
+    undo()
+    update()
+    assert np.allclose(evaluated_points(bpy.data.objects["Tube"]), painted, atol=1e-6)
+
+
+def test_undo_of_a_pose_prepares_no_mesh_again(monkeypatch):
+    obj, armature = add_tube()
+    bind(obj, method="CENTERS", evaluate="NODES")
+    prepared = []
+    original = by_nodes.prepare_known
+    monkeypatch.setattr(
+        by_nodes, "prepare_known", lambda *given: prepared.append(given[0].obj.name) or original(*given)
+    )
+    for angle in (20, 40, 60):
+        bend(armature, angle)
+        update()
+        push(f"pose {angle}")
+    undo()
+    update()
+    prepared.clear()
+    undo()
+    update()
+    obj = bpy.data.objects["Tube"]
+    obj.data.update_tag()
+    update()
+    assert prepared == []
+    obj.vertex_groups["bone.0"].add([300], 0.123, "REPLACE")
+    obj.data.update_tag()
+    update()
+    assert prepared == ["Tube"]

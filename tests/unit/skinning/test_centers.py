@@ -132,6 +132,26 @@ def test_clothes_rotate_about_the_centers_of_the_body() -> None:
     assert np.abs(skin(cloth, matrices, PLAIN) - body).max() > 3.0 * together
 
 
+def test_weights_that_are_painted_on_give_what_they_give_at_once() -> None:
+    hand, other = make_hand(vertex_count=300).rest(), WeightedSurface.of_rest(make_hand(1, 150).rest())
+    surface, count = WeightedSurface.of_rest(hand), len(hand.joints.parents)
+    for stroke in range(4):
+        find_centers(surface, (surface, other), count)
+        values = surface.weights.values.copy()
+        values[20 * stroke : 20 * stroke + 12] *= 0.2
+        if stroke == 3:
+            values[surface.weights.joints == surface.weights.joints[0]] = 0.0  # a joint that nothing follows any more
+        painted = replace(surface, weights=replace(surface.weights, values=values), known={})
+        painted.follow_on(surface)
+        surface = painted
+        alone = replace(painted, known={}), replace(other, known={})
+        for found, expected in zip(
+            find_centers(surface, (surface, other), count), find_centers(alone[0], alone, count), strict=True
+        ):
+            np.testing.assert_array_equal(found, expected)
+    assert "former" not in surface.known
+
+
 def test_the_order_of_joints_and_of_meshes_does_not_matter() -> None:
     hand, random = make_hand(vertex_count=200), np.random.default_rng(5)
     matrices = np.array([about(rotation(random.normal(size=3), 60), center) for center in hand.centers])

@@ -1,0 +1,102 @@
+"""What Ctrl Z of a bone's rotation takes, and a dab of the weight brush, on whole characters bound by Centers.
+
+    python benchmarks/edits.py [--rounds N] [--assets FOLDER]
+
+needs an interpreter that has bpy. Milliseconds of the processor, medians; the first row of each character is unbound.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from pathlib import Path
+
+import bpy
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.tables import print_table
+from benchmarks.timing import BARE, NODES, PYTHON, Character, bind, run_sections
+from benchmarks.whole_characters import ASSETS, list_characters, open_character
+
+DAB = 60
+"""Vertices that a dab reaches."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", nargs="+", choices=tuple(SECTIONS), default=tuple(SECTIONS))
+    parser.add_argument("--rounds", type=int, default=8, help="how often each edit is made and counts")
+    parser.add_argument("--assets", type=Path, default=ASSETS)
+    run_sections(SECTIONS, parser.parse_args())
+
+
+def run_edits(arguments: argparse.Namespace) -> None:
+    """Ctrl Z of a bone's rotation, and a dab in Weight Paint"""
+    rows = []
+    for name in list_characters(arguments.assets, ("mh_human",)):
+        for label, way in ((BARE, ""), (PYTHON, "PYTHON"), (NODES, "NODES")):
+            character = open_character(arguments.assets, name)
+            described = character.describe()
+            if way:
+                bind("CENTERS", way)
+            edits = _Edits(character)
+            taken = [(edits.time_undo(), edits.time_dab()) for _ in range(2 + arguments.rounds)][2:]
+            rows.append((name, *described, label, *map(statistics.median, zip(*taken, strict=True))))
+    print_table(("character", "meshes", "vertices", "bones", "bound", "Ctrl Z, ms", "dab, ms"), rows)
+
+
+class _Edits:
+    """Edits of a character, whose objects undo makes anew."""
+
+    def __init__(self, character: Character) -> None:
+        body = max(character.meshes, key=lambda obj: len(obj.data.vertices))  # pyright: ignore[reportArgumentType]
+        self._armature, self._body = character.armature.name, body.name
+        bones = character.armature.data.bones  # pyright: ignore[reportAttributeAccessIssue]
+        self._bone = next(bone.name for bone in bones if "arm" in bone.name.lower() and bone.name in body.vertex_groups)
+        self._number = 0
+
+    def time_undo(self) -> float:
+        """Rotate a bone and undo it: milliseconds of the undo."""
+        bpy.ops.ed.undo_push(message="before")
+        bone = bpy.data.objects[self._armature].pose.bones[self._bone]  # pyright: ignore[reportOptionalMemberAccess]
+        bone.rotation_mode = "XYZ"
+        bone.rotation_euler.x += 0.3
+        bpy.context.view_layer.update()
+        bpy.ops.ed.undo_push(message="rotated")
+        start = time.process_time()
+        bpy.ops.ed.undo()
+        bpy.context.view_layer.update()
+        return 1e3 * (time.process_time() - start)
+
+    def time_dab(self) -> float:
+        """Give vertices about one of the bone's another weight: milliseconds until it is shown."""
+        body = bpy.data.objects[self._body]
+        bpy.context.view_layer.objects.active = body
+        bpy.ops.object.mode_set(mode="WEIGHT_PAINT")
+        bpy.context.view_layer.update()
+        points = np.empty(3 * len(body.data.vertices), np.float32)  # pyright: ignore[reportAttributeAccessIssue]
+        body.data.vertices.foreach_get("co", points)  # pyright: ignore[reportAttributeAccessIssue]
+        group, points = body.vertex_groups[self._bone], points.reshape(-1, 3)
+        vertices = body.data.vertices  # pyright: ignore[reportAttributeAccessIssue]
+        own = [vertex.index for vertex in vertices if any(entry.group == group.index for entry in vertex.groups)]
+        self._number += 1
+        center = points[own[self._number * 37 % len(own)]]
+        reached = np.argsort(np.square(points - center).sum(axis=1))[:DAB]
+        start = time.process_time()
+        group.add(reached.tolist(), 0.1 + self._number * 0.37 % 0.8, "REPLACE")
+        body.data.update_tag()  # pyright: ignore[reportOptionalMemberAccess]
+        bpy.context.view_layer.update()
+        taken = 1e3 * (time.process_time() - start)
+        bpy.ops.object.mode_set(mode="OBJECT")
+        bpy.context.view_layer.update()
+        return taken
+
+
+SECTIONS = {"edits": run_edits}
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""Which meshes have changed: Blender also reports those that undo, or the slider of a key, has left as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import bpy
+
+from ...bridge.meshes import digest_mesh, mesh_of
+from ...settings.objects import settings_of
+from ..stack import armature_modifiers
+from .live import RESHAPING_MODES
+
+_digests: dict[int, bytes] = {}
+"""Of meshes as they were when last looked at, by `session_uid`."""
+
+_painted: set[int] = set()
+"""Meshes whose weights have been painted, and that other meshes have not yet followed (`is_one_changed`)."""
+
+
+def forget_all() -> None:
+    """Drop what is known of all meshes, as when another file is opened."""
+    _digests.clear()
+    _painted.clear()
+
+
+def note_followed(obj: bpy.types.Object) -> None:
+    """Note an object's mesh as it is: Bind has followed it."""
+    _digests[mesh_of(obj).session_uid] = digest_mesh(obj)
+
+
+def leave_out_same(reported: set[bpy.types.ID], bound: Collection[bpy.types.Object]) -> set[bpy.types.ID]:
+    """What is reported as changed, less the meshes of bound characters that are the same at rest as before.
+
+    Parameters
+    ----------
+    reported : set of ID
+        From `find_changes`.
+    bound : Objects
+        All that are bound. Meshes of other armatures are not looked at, since to read weights takes long.
+    """
+    meshes: dict[bpy.types.Mesh, list[bpy.types.Object]] = {}
+    if bound and any(isinstance(data, bpy.types.Mesh) for data in reported):
+        armatures = {modifier.object for obj in bound for modifier in armature_modifiers(obj)}
+        for obj in bpy.data.objects:
+            if obj.type != "MESH" or obj.data not in reported:
+                continue
+            if any(modifier.object in armatures for modifier in armature_modifiers(obj)):
+                meshes.setdefault(mesh_of(obj), []).append(obj)
+    return reported - {mesh for mesh, users in meshes.items() if _is_same(mesh, users)}
+
+
+def _is_same(mesh: bpy.types.Mesh, users: list[bpy.types.Object]) -> bool:
+    """Whether a mesh is as it was when last looked at, and all have followed it."""
+    uid, modes = mesh.session_uid, {obj.mode for obj in users}
+    if modes & RESHAPING_MODES:
+        _digests.pop(uid, None)  # it is followed when that ends
+        return False
+    before, _digests[uid] = _digests.get(uid), digest_mesh(users[0])
+    is_same, was_painted = _digests[uid] == before, uid in _painted
+    if "WEIGHT_PAINT" not in modes:
+        _painted.discard(uid)
+        is_same = is_same and not was_painted
+    elif not is_same:
+        _painted.add(uid)
+    return is_same and not any(settings_of(obj).message for obj in users)
