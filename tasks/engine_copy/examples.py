@@ -35,6 +35,12 @@ from .displacement import Displacement, find_displacement, read_all
 AT_A_TIME = 32
 """Frames of an action that are read before Blender may draw its window again."""
 
+FARTHEST = 1e5
+"""Of vertices from the armature's origin, in sizes of the character: beyond, float32 holds nothing to fit to."""
+
+LEAST_SCALE = 1e-9
+"""Of an armature object: bones of less are none to Blender."""
+
 LEAST_SKIN = 1e-3
 """Share of all vertices that a joint must move to be bent in the range of motion."""
 
@@ -244,7 +250,7 @@ def read_subject(objects: Iterable[bpy.types.Object]) -> Subject:
         first += len(parts[-1].rest.points)
     meters = bpy.context.scene.unit_settings.scale_length
     scale = armatures[0].matrix_world.median_scale
-    if not scale:
+    if scale < LEAST_SCALE:
         raise SkinningError(f"'{armatures[0].name}' has zero scale: give it a scale that is not zero")
     return Subject(armatures[0], skeleton, tuple(parts), 1000.0 * scale * meters)
 
@@ -363,15 +369,26 @@ def write_targets(path: Path, subject: Subject, motion: Motion, progress: Callab
     Raises
     ------
     SkinningError
-        Where the file can not be written.
+        Where the file can not be written, or a mesh is where there is no computing.
     """
-    count = len(subject.skin.points)
+    count, farthest = len(subject.skin.points), FARTHEST * subject.skin.size
     with writing_temporary(), path.open("wb") as stream:
         for example, matrices in enumerate(motion.matrices):
             pose = Pose(matrices, hints=None if motion.hints is None else motion.hints[example])
             parts = motion.parts[example] if example < len(motion.parts) else subject.parts
             for number, part in enumerate(parts):
                 amounts = motion.amounts[example][number] if example < len(motion.amounts) else np.zeros(0)
-                stream.write(part.deform(pose, amounts).astype(np.float32).tobytes())
+                points = part.deform(pose, amounts).astype(np.float32)
+                if not np.abs(points).max(initial=0.0) <= farthest:  # also where one is no number
+                    raise SkinningError(_describe_far(part, *motion.find(example)))
+                stream.write(points.tobytes())
             progress((example + 1) / len(motion.matrices))
     return np.memmap(path, np.float32, "r").reshape(-1, count, 3)
+
+
+def _describe_far(part: Part, action: str, frame: int) -> str:
+    where = f"frame {frame} of action '{action}'" if action else "range of motion"
+    return (
+        f"'{part.skinned.obj.name}' is too far from its armature's origin to compute with ({where}): check the scale "
+        "and the location of its bones, their drivers, and where the objects are"
+    )

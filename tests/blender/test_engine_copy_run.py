@@ -101,6 +101,10 @@ def state_of(obj: bpy.types.Object) -> dict:
     return state | {"action": armature.animation_data.action.name, "frame": bpy.context.scene.frame_current}
 
 
+def drive_scale(obj: bpy.types.Object, expression: str) -> None:
+    armature_of(obj).pose.bones[1].driver_add("scale", 0).driver.expression = expression
+
+
 def options(**changed: Any) -> Options:
     return Options(**{"keys": 0, "angle": 0.0} | changed)
 
@@ -304,6 +308,9 @@ WRONG = {
     "choose 4 or 8": (id, {"influences": 3}),
     "choose one above 0": (id, {"tolerance": 0.0}),
     "No action 'Nod'": (id, {"actions": ("Nod",)}),
+    "has zero scale": (lambda obj: setattr(armature_of(obj), "scale", [1e-20] * 3), {}),
+    "too far .*frame 1 of": (lambda obj: drive_scale(obj, "1e6 + frame"), {}),
+    "too far .*range of motion": (lambda obj: setattr(obj.location, "x", 1e12), {"actions": (), "angle": 1.0}),
 }
 """What is said of a character that is changed, and of what is chosen."""
 
