@@ -129,12 +129,22 @@ def digest_file(path: Path) -> str:
     return digest.hexdigest()
 
 
+def parse_json(text: str | bytes) -> Any:
+    """What JSON says; raises ValueError where it is none, or holds characters that nobody could print."""
+    try:
+        found = json.loads(text)
+        json.dumps(found, ensure_ascii=False).encode()
+    except RecursionError as error:
+        raise ValueError(text[:100]) from error
+    return found
+
+
 def read_json(path: Path) -> dict[str, Any]:
     """What a JSON file says; nothing where there is none that can be read, or it is none of Supple's."""
     try:
         with open_regular(path) as stream:
-            found = json.loads(stream.read(LARGEST_JSON))
-    except (OSError, ValueError, RecursionError):
+            found = parse_json(stream.read(LARGEST_JSON))
+    except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from math import acos, degrees
 from typing import Any
 
 import bpy
+import numpy as np
 
+from ..bridge.files import parse_json
 from ..deformers import METHODS, SkinningError
 from ..settings.character import find_shown, list_meshes
 from ..settings.objects import settings_of
@@ -85,12 +86,38 @@ def list_bones(correction: Any) -> tuple[str, ...]:
     return tuple(name for name in correction.bones.split("\n") if name)
 
 
+def as_numbers(value: Any, *shape: int) -> np.ndarray:
+    """Numbers of a shape, float64, out of JSON; raises ValueError for anything else."""
+    try:
+        found = np.array(value, np.float64)
+    except (TypeError, OverflowError) as error:
+        raise ValueError(value) from error
+    if found.shape != shape or not np.isfinite(found).all():
+        raise ValueError(value)
+    return found
+
+
+def read_rotations(correction: Any) -> np.ndarray:
+    """Rotations of a correction's bones in its pose, shape (J, 4).
+
+    Raises
+    ------
+    SkinningError
+        Where the file does not hold them.
+    """
+    try:
+        return as_numbers(parse_json(correction.rotations), len(list_bones(correction)), 4)
+    except ValueError as error:
+        raise SkinningError(
+            f"What the file holds of correction '{correction.name}' is damaged: delete it, and make it anew"
+        ) from error
+
+
 def measure_angle(correction: Any) -> float:
     """How far the bone of a correction is rotated in its pose, degrees: the most of its bones."""
     try:
-        rotations = json.loads(correction.rotations or "[]")
-        return max((degrees(2.0 * acos(min(1.0, abs(rotation[0])))) for rotation in rotations), default=0.0)
-    except (ValueError, TypeError, IndexError):
+        return max(degrees(2.0 * acos(min(1.0, abs(rotation[0])))) for rotation in read_rotations(correction))
+    except (SkinningError, ValueError):  # also where there is no bone
         return 0.0
 
 
@@ -103,6 +130,10 @@ def describe_problem(obj: bpy.types.Object, correction: Any) -> str:
     missing = [bone for bone in list_bones(correction) if bone not in find_deforming_armature(obj).data.bones]
     if missing:
         return f"Bone '{missing[0]}' is gone, which brings shape key '{correction.name}' in: delete the correction"
+    try:
+        read_rotations(correction)
+    except SkinningError as error:
+        return str(error)
     if not is_driven(obj, correction.name):
         return f"Nothing brings shape key '{correction.name}' in any more: undo that, or delete the correction"
     method = find_method_in_use(resolve_skinned(obj, find_deforming_modifier(obj)))

@@ -93,7 +93,9 @@ class Part:
                 objects=tuple(map(str, found.pop("objects"))),
                 **found,
             )
-            is_sound = part.size == CacheHeader.of(part.points, part.frames).size
+            is_sound = all(isinstance(text, str) for text in (part.object, part.stem, part.sha256))
+            is_sound = is_sound and isinstance(part.points, int)
+            is_sound = is_sound and part.size == CacheHeader.of(part.points, part.frames).size
             is_sound = is_sound and part.name in (part.stem, name_part(part.stem, part.frames))
         except (KeyError, TypeError, ValueError, SkinningError):
             return None

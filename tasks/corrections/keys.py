@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -16,7 +17,7 @@ from ...deformers import SkinningError
 from ...deformers.corrections.readers import Reader, find_reader
 from ...settings.corrections import CorrectionSettings
 from ...settings.objects import settings_of
-from ..corrected import list_bones
+from ..corrected import list_bones, read_rotations
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,9 +200,12 @@ def list_group(obj: bpy.types.Object, bones: tuple[str, ...]) -> list[Correction
     return [entry for entry in settings_of(obj).corrections if entry.bones == joined and entry.name in names]
 
 
-def read_rotations(entry: CorrectionSettings) -> np.ndarray:
-    """Rotations of a correction's bones in its pose, shape (J, 4)."""
-    return np.array(json.loads(entry.rotations), np.float64)
+def _is_sound(entry: CorrectionSettings) -> bool:
+    """Whether its rotations can be read; nothing can bring in a correction without them."""
+    with suppress(SkinningError):
+        read_rotations(entry)
+        return True
+    return False
 
 
 def _find_group_reader(group: list[CorrectionSettings]) -> Reader:
@@ -273,7 +277,7 @@ def remove(obj: bpy.types.Object, armature: bpy.types.Object | None, name: str) 
     settings.active_correction = max(0, min(settings.active_correction, len(settings.corrections) - 1))
     if keys is not None and name in keys.key_blocks:
         obj.shape_key_remove(keys.key_blocks[name])
-    rest = list_group(obj, bones)
+    rest = [other for other in list_group(obj, bones) if _is_sound(other)]
     if rest and armature is not None:
         _drive(obj, armature, bones, [other.name for other in rest], _find_group_reader(rest))
     keys = mesh_of(obj).shape_keys

@@ -16,8 +16,9 @@ from ...bridge.nearest import find_nearest_surface
 from ...deformers.corrections.mirroring import mirror_offsets
 from ...deformers.corrections.rotations import mirror_rotation
 from ..character import object_to_armature
-from .keys import Correction, list_group, read_offsets, read_rotations
-from .poses import pack_numbers
+from ..corrected import read_rotations
+from .keys import Correction, list_group, read_offsets
+from .poses import pack_numbers, parse_bone_pose
 
 SAME_POSE = np.radians(2.0)
 """Angle between a pose and its mirror image up to which they are one."""
@@ -99,10 +100,10 @@ def _read_axes(armature: bpy.types.Object, bone: str) -> np.ndarray:
 
 
 def mirror_bone_pose(armature: bpy.types.Object, stored: str) -> str:
-    """A pose of `read_bone_pose` as it is on the other side."""
+    """A pose of `read_bone_pose` as it is on the other side; raises SkinningError where it is none."""
     mirror, found = Matrix.Diagonal((-1.0, 1.0, 1.0, 1.0)), {}
     bones = cast(Any, armature.data).bones
-    for name, numbers in json.loads(stored).items():
+    for name, numbers in parse_bone_pose(stored).items():
         if name not in bones:
             continue
         other = flip_bones(armature, [name])[0]

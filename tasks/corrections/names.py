@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import bpy
 
 from ...bridge.correction_drivers import describe_drivers, read_driving_bones
 from ...bridge.meshes import mesh_of
+from ...deformers import SkinningError
 from ...settings.corrections import CorrectionSettings
 from ...settings.objects import settings_of
+from .poses import parse_bone_pose
 
 
 def follow_names(obj: bpy.types.Object) -> None:
@@ -34,7 +37,8 @@ def follow_names(obj: bpy.types.Object) -> None:
             renamed |= {old: new for old, new in zip(former, bones, strict=True) if old != new}
             entry.bones = "\n".join(bones)
     for entry in entries if renamed else ():
-        entry.pose = json.dumps(rename(json.loads(entry.pose or "{}"), renamed))
+        with suppress(SkinningError):  # that is said where the pose is asked for
+            entry.pose = json.dumps(rename(parse_bone_pose(entry.pose), renamed))
 
 
 def _find_keys(obj: bpy.types.Object, entries: Sequence[CorrectionSettings], present: set[str]) -> dict[str, str]:

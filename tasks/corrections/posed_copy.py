@@ -13,17 +13,19 @@ from mathutils import Matrix
 
 from ...bridge.armatures import read_pose_names
 from ...bridge.correction_drivers import find_reading_bone, read_local_rotations
+from ...bridge.files import parse_json
 from ...bridge.mesh_copies import copy_posed
 from ...bridge.meshes import mesh_of
 from ...bridge.posed_copies import show_in_local_views, write_record
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
 from ..character import find_method_in_use, find_skinned
+from ..corrected import as_numbers
 from ..skin.poses import find_skeleton
 from ..stack import SkinnedObject, check_not_linked
 from .names import follow_names, rename
 from .posed_skin import forget_bound_skin, read_posed_skin
-from .poses import read_bone_pose
+from .poses import parse_bone_pose, read_bone_pose
 
 SHEARED = 1e-5
 """Entries by which a matrix differs from its location, rotation and scale if it is sheared."""
@@ -56,8 +58,21 @@ class State:
 
     @classmethod
     def of(cls, copy: bpy.types.Object) -> State:
-        """That of a posed copy."""
-        return cls(*json.loads(settings_of(copy).corrected_pose))
+        """That of a posed copy; raises SkinningError where it has none."""
+        try:
+            return cls._unpack(settings_of(copy).corrected_pose)
+        except (ValueError, TypeError, AttributeError, SkinningError) as error:
+            raise SkinningError(
+                f"What the file holds of the pose of '{copy.name}' is damaged: press Discard, and correct the pose anew"
+            ) from error
+
+    @classmethod
+    def _unpack(cls, text: str) -> State:
+        pose, reading, rotations, method = parse_json(text)
+        parse_bone_pose(pose)
+        if not isinstance(method, str) or not {*reading, *reading.values()} <= rotations.keys():
+            raise ValueError(text)
+        return cls(pose, reading, {bone: as_numbers(one, 4).tolist() for bone, one in rotations.items()}, method)
 
     def follow_names(self, armature: bpy.types.Object) -> State:
         """The same by the present names of the bones, which are in the order that they were in.
@@ -74,7 +89,7 @@ class State:
                 "press Discard, and correct the pose anew"
             )
         names = dict(zip(former, present, strict=True))
-        pose = json.dumps(rename(json.loads(self.pose), names))
+        pose = json.dumps(rename(parse_bone_pose(self.pose), names))
         reading = {names[bone]: names[other] for bone, other in self.reading.items()}
         return State(pose, reading, rename(self.rotations, names), self.method)
 

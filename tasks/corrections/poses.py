@@ -9,6 +9,9 @@ from typing import Any, cast
 import bpy
 from mathutils import Matrix, Quaternion, Vector
 
+from ...bridge.files import parse_json
+from ...deformers import SkinningError
+from ..corrected import as_numbers
 from ..stack import check_not_linked
 
 DIGITS = 9
@@ -31,6 +34,20 @@ def pack_numbers(numbers: Iterable[float]) -> list[float]:
     return [float(f"{number:.{DIGITS}g}") for number in numbers]
 
 
+def parse_bone_pose(stored: str) -> dict[str, list[float]]:
+    """What `read_bone_pose` has read.
+
+    Raises
+    ------
+    SkinningError
+        Where the file holds anything else.
+    """
+    try:
+        return {name: as_numbers(numbers, 10).tolist() for name, numbers in parse_json(stored).items()}
+    except (ValueError, AttributeError) as error:
+        raise SkinningError("The pose in the file is damaged: delete the correction, and make it anew") from error
+
+
 def show_bone_pose(armature: bpy.types.Object, stored: str) -> list[str]:
     """Bring an armature into a pose that `read_bone_pose` has read; bones that are not in it come to rest.
 
@@ -42,10 +59,10 @@ def show_bone_pose(armature: bpy.types.Object, stored: str) -> list[str]:
     Raises
     ------
     SkinningError
-        Where the armature can not be posed in this file.
+        Where the armature can not be posed in this file, or there is no such pose.
     """
     check_not_linked(armature)
-    numbers = json.loads(stored)
+    numbers = parse_bone_pose(stored)
     bones = cast(Any, armature.pose).bones
     for bone in bones:
         basis = numbers.get(bone.name)

@@ -8,7 +8,11 @@ from typing import Any
 
 import bpy
 
+from ...bridge.files import parse_json
+from ...deformers import SkinningError
 from ...settings.engine_copy import copy_settings
+from ..frames import check_frames
+from .targets import TARGETS
 
 
 @dataclass(frozen=True)
@@ -108,12 +112,17 @@ class Report:
     def from_json(cls, text: str) -> Report | None:
         """A report that was stored; None where it is none that this version can read."""
         try:
-            stored = json.loads(text)
+            stored = parse_json(text)
             for name in ("apart", "copy", "linear", "bends"):
                 stored[name] = Apart(**stored[name]) if stored[name] else None
-            return cls(**stored | {name: tuple(stored[name]) for name in ("actions", "notes")})
-        except (ValueError, TypeError, KeyError):
+            report = cls(**stored | {name: tuple(stored[name]) for name in ("actions", "notes")})
+            report.describe()
+            worst = report.apart
+            check_frames(worst.frame, worst.frame)
+            is_sound = isinstance(worst.action, str) and isinstance(worst.frame, int) and report.target in TARGETS
+        except (ValueError, TypeError, KeyError, AttributeError, SkinningError):
             return None
+        return report if is_sound else None
 
 
 def store_report(armature: bpy.types.Object, report: Report) -> None:

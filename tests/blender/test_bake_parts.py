@@ -189,6 +189,10 @@ SPOILED = {
     "more points": lambda folder: spoil_json(folder, points=97),
     "another size": lambda folder: spoil_json(folder, size=12),
     "another digest": lambda folder: spoil_json(folder, sha256="00" * 32),
+    "no name": lambda folder: spoil_json(folder, object=None),
+    "a name that is none": lambda folder: spoil_json(folder, object="\ud800"),
+    "a number for a digest": lambda folder: spoil_json(folder, sha256=[1]),
+    "half a point": lambda folder: spoil_json(folder, points=96.0),
     "one key more": lambda folder: spoil_json(folder, comment=""),
 }
 

@@ -397,6 +397,28 @@ def test_a_copy_that_is_gone_is_said(copied):
             getattr(bpy.ops.supple, f"engine_copy_{name}")()
 
 
+def test_a_report_that_was_tampered_with_is_none(copied, subtests):
+    settings = copy_settings(armature_of(copied))
+    sound = json.loads(settings.figures)
+    assert sound["apart"]["action"]
+    changes = [{"target": "x"}, {"target": []}, {"apart": 5}, {"apart": None}, {"actions": None}, {"notes": 1}]
+    changes += [{"tolerance": "x"}, {"more": 1}]
+    for name, values in (
+        ("frame", ("1", 1e9, 10**30, None)),
+        ("action", (5, [], "\ud800")),
+        ("largest", (None, "x", [])),
+    ):
+        changes += [{"apart": sound["apart"] | {name: value}} for value in values]
+    select(copied)
+    for text in ("", "[" * 100_000, "5", "[]", "null", *(json.dumps(sound | change) for change in changes)):
+        with subtests.test(text[-40:]):
+            settings.figures = text
+            assert read_report(armature_of(copied)) is None
+            with pytest.raises(RuntimeError, match=r"range of motion alone|has an engine copy"):
+                bpy.ops.supple.engine_copy_frame()
+            draw("VIEW3D_PT_supple_engine_copy")
+
+
 # The command line
 
 
