@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from mathutils.bvhtree import BVHTree
 
+from ..deformers import SkinningError
+
 FARTHEST = 1e9
 """Half sizes of a surface; points that are farther count as so far, as single precision cannot hold their squares."""
 
@@ -22,19 +24,36 @@ class SurfaceTree:
         In any unit: what is searched is scaled, as mathutils computes in single precision and with fixed tolerances.
     triangles : int array, shape (T, 3)
         At least one.
+
+    Raises
+    ------
+    SkinningError
+        Where a point of the surface is not a number.
     """
 
     def __init__(self, points: np.ndarray, triangles: np.ndarray) -> None:
         self._points, self._triangles = np.asarray(points, np.float64), np.asarray(triangles)
         used = self._points[np.unique(self._triangles)]
+        if not np.isfinite(used).all():
+            raise SkinningError(
+                "Some vertices have positions that are not numbers, or too far away to compute with: repair the mesh"
+            )
         low, high = used.min(axis=0), used.max(axis=0)
         self._center, self._scale = 0.5 * (low + high), 2.0 / (float((high - low).max()) or 1.0)
         scaled = (self._points - self._center) * self._scale
         self._tree = BVHTree.FromPolygons(scaled.tolist(), self._triangles.tolist(), all_triangles=True)
 
     def find_nearest(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The nearest point of the surface to each of points, shape (N, 3), finite: as `find_nearest_surface`."""
+        """The nearest point of the surface to each of points, shape (N, 3): as `find_nearest_surface`.
+
+        Raises
+        ------
+        SkinningError
+            Where a point is not a number.
+        """
         points = np.asarray(points, np.float64)
+        if not np.isfinite(points).all():
+            raise SkinningError("A point is not a number, or too far away: choose one on the surface")
         find = self._tree.find_nearest
         # One point a call is all that mathutils offers.
         scaled = np.clip((points - self._center) * self._scale, -FARTHEST, FARTHEST)
@@ -84,7 +103,6 @@ def find_nearest_surface(
     Parameters
     ----------
     points : float array, shape (N, 3)
-        Finite.
     surface_points : float array, shape (V, 3)
         In the same space.
     triangles : int array, shape (T, 3)
@@ -97,6 +115,11 @@ def find_nearest_surface(
     weights : float64 array, shape (N, 3)
         Its barycentric weights: not negative, sum 1.
     distances : float64 array, shape (N,)
+
+    Raises
+    ------
+    SkinningError
+        Where a point, or one of the surface, is not a number.
     """
     return SurfaceTree(surface_points, triangles).find_nearest(points)
 

@@ -90,20 +90,20 @@ class SUPPLE_OT_drag_skin(PoseOperator, DragOptions, ModalTool, bpy.types.Operat
         return DragChoices(**{name: getattr(self, name) for name in CHOICES})
 
     def execute(self, context: bpy.types.Context) -> set[str]:
-        armature = cast(bpy.types.Object, find_posed(context))
+        armature, self._drag = cast(bpy.types.Object, find_posed(context)), None
         try:
             skins = find_skins(armature, context.view_layer, name=self.mesh)
             point, _ = find_nearest(skins, context.evaluated_depsgraph_get(), self.point)
             if self.action == "PIN":
                 return self._pin(context, armature, point, 0.0)
-            drag = SkinDrag(armature, context.view_layer, point, self._choose())
-            targets = [stop.location for stop in self.path] or [self.target] * STEPS
-            for target in targets:
-                drag.move(target)
+            self._drag = SkinDrag(armature, context.view_layer, point, self._choose())
+            for target in [stop.location for stop in self.path] or [self.target] * STEPS:
+                self._drag.move(target)
         except SkinningError as error:
+            self.restore()
             self.report({"ERROR"}, translate(str(error)))
             return {"CANCELLED"}
-        return self._finish(context, drag)
+        return self._finish(context, self._drag)
 
     def _pin(self, context: bpy.types.Context, armature: bpy.types.Object, point: SkinPoint, reach: float) -> set[str]:
         is_pinned = toggle_pin(armature, Pin(point, self.hold_rotation), context.evaluated_depsgraph_get(), reach)

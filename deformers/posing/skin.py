@@ -90,12 +90,15 @@ def prepare_skin(
         raise SkinningError("Some vertices have positions that are not numbers: repair the mesh")
     if not (weights.values > 0.0).any():
         raise SkinningError("The skin follows no bone: give it weights, for example with Bind or Automatic Weights")
+    center = points.mean(axis=0)
+    size = 2.0 * float(np.linalg.norm(points - center, axis=1).max())
+    if not size:
+        raise SkinningError("All vertices are at one point: scale the mesh, or its bones")
     triangles = drop_degenerate(triangles)
     check_faces(triangles)
     laplacian = make_laplacian(points, triangles)
     own = normalize_weights(weights, len(points), len(posed)).by_vertex()
     labels = find_clusters(own, laplacian.areas, len(posed) + 1, clusters)
-    center = points.mean(axis=0)
     gathered = []
     for label in range(labels.max() + 1):
         ends = labels[laplacian.edges] == label
@@ -104,7 +107,6 @@ def prepare_skin(
         masses = np.where(labels == label, laplacian.areas, 0.0)
         gathered.append(_gather(points, own, laplacian.edges[chosen], strengths, masses))
     areas = np.bincount(own.joints, own.values * laplacian.areas[own.vertices], minlength=len(posed) + 1)
-    size = 2.0 * float(np.linalg.norm(points - center, axis=1).max())
     lengths = np.linalg.norm(np.diff(points[laplacian.edges], axis=1)[:, 0], axis=1)
     stiffness = float(laplacian.strengths @ lengths**2)
     return SkinEnergy(np.concatenate([posed, np.eye(4)[None]]), tuple(gathered), areas, size, stiffness)

@@ -215,7 +215,7 @@ class SkinDrag:
 
     def _correct(self, posed: np.ndarray, depsgraph: bpy.types.Depsgraph) -> None:
         """Compare where points really are with where the solver has them."""
-        change = posed @ np.linalg.inv(self._posed.bones.posed)
+        change = posed @ np.linalg.pinv(self._posed.bones.posed)  # of bones of zero scale, too
         for index, point in enumerate(self._points):
             handle = self._handles[int(np.argmax(self._owners == index))]
             location = locate_point(point, depsgraph)

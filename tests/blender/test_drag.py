@@ -36,6 +36,22 @@ def test_a_point_goes_to_its_target(subtests):
                 assert all(bone.location.length == 0.0 for bone in armature.pose.bones)
 
 
+@pytest.mark.parametrize("solver", ["ENERGY", "CHAIN"])
+def test_bones_of_zero_scale_do_not_hinder_others(solver):
+    obj, armature = add_posed_tube()
+    left = []
+    for scale in ((1.0, 1.0, 1.0), (0.0, 0.0, 0.0), (1.0, 0.0, 1.0)):
+        relax(armature)
+        armature.pose.bones["bone.3"].scale = scale
+        update()
+        left.append(drag(obj, find_vertex(obj, (0.0, 1.5, 0.35)), (-0.4, -0.1, 0.0), solver=solver))
+    assert max(left) <= left[0] + NEAR
+    armature.pose.bones["bone.0"].scale = (0.0, 0.0, 0.0)
+    update()
+    bpy.ops.supple.drag_skin(mesh=obj.name, point=TIP, target=(0.3, 0.1, 0.1), solver=solver)
+    assert np.isfinite(evaluated_points(obj)).all()
+
+
 def read_rotation(armature: bpy.types.Object, name: str) -> np.ndarray:
     """How a bone is rotated, armature space, shape (3, 3)."""
     update()

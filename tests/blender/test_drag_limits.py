@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scenes_drag import TIP, add_posed_tube, drag, find_vertex, list_changed, locate, pin, read_pose, relax
 
-from scenes import add_tube, edit_bones, reset, save, select, update
+from scenes import add_tube, edit_bones, reset, rest_points, save, select, update
 from supple.bridge.animation import list_curves
 from supple.settings.objects import settings_of
 
@@ -264,12 +264,21 @@ def test_what_is_refused():
     select(armature)
     refuse("'Rig' deforms no visible mesh 'Elsewhere'", mesh="Elsewhere")
     refuse("A target is not a number", target=(float("nan"), 0.0, 0.0))
+    refuse("A point is not a number", point=(float("nan"), 0.0, 0.0))
+    stops = [{"name": "", "location": location} for location in ((0.0, 3.0, 1.0), (float("inf"), 0.0, 0.0))]
+    refuse("A target is not a number", path=stops)  # after a movement
     armature.data.pose_position = "REST"
     refuse("'Rig' is in Rest Position: switch to Pose Position")
     armature.data.pose_position = "POSE"
     obj.hide_set(True)
     refuse("All meshes of 'Rig' are hidden, or in Edit Mode")
     obj.hide_set(False)
+    points = rest_points(obj)
+    for spoiled, message in ((np.full_like(points, np.nan), "not numbers"), (np.zeros_like(points), "at one point")):
+        obj.data.vertices.foreach_set("co", spoiled.ravel())
+        obj.data.update()
+        refuse(message)
+    obj.data.vertices.foreach_set("co", points.ravel())
     end = [vertex.index for vertex in obj.data.vertices if vertex.co.y > 3.5]
     for group in obj.vertex_groups:
         group.remove(end)
