@@ -48,8 +48,27 @@ class Sampled:
     is_stepped: bool
 
 
-def sample_curves(armature: bpy.types.Object, frames: Sequence[int]) -> list[Sampled]:
-    """The F-curves of the action that an armature object plays, those that are not muted, in some frames."""
+def is_cyclic(armature: bpy.types.Object) -> bool:
+    """Whether the action that an armature object plays repeats: it is marked so, or all its curves do."""
+    moving = [curve for curve in list_curves(armature) if len(curve.keyframe_points) > 1]
+    action: Any = armature.animation_data.action
+    return action.use_cyclic or (bool(moving) and all(map(_has_cycles, moving)))
+
+
+def _has_cycles(curve: bpy.types.FCurve) -> bool:
+    return any(modifier.type == "CYCLES" and not modifier.mute for modifier in curve.modifiers)
+
+
+def sample_curves(armature: bpy.types.Object, frames: Sequence[int], period: int = 0) -> list[Sampled]:
+    """The F-curves of the action that an armature object plays, those that are not muted, in some frames.
+
+    Parameters
+    ----------
+    armature : Object
+    frames : sequence of int
+    period : int
+        Frames after which curves without a Cycles modifier begin anew, locations from where they are then; 0 for none.
+    """
     sampled = []
     for curve in list_curves(armature):
         if curve.mute or (curve.group is not None and curve.group.mute):
@@ -58,6 +77,9 @@ def sample_curves(armature: bpy.types.Object, frames: Sequence[int]) -> list[Sam
         if node not in armature.pose.bones and curve.data_path.startswith("pose.bones"):
             continue
         values = np.fromiter(map(curve.evaluate, frames), np.float64, len(frames))
+        if period and not _has_cycles(curve):
+            step = values[period] - values[0] if channel.endswith("location") else 0.0
+            values[period + 1 :] = values[1 : len(values) - period] + step
         keys = curve.keyframe_points
         is_stepped = bool(len(keys)) and all(key.interpolation == "CONSTANT" for key in keys)
         group = curve.group.name if curve.group is not None else ""

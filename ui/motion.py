@@ -26,9 +26,11 @@ class SUPPLE_UL_transitions(bpy.types.UIList):
         _active_data: bpy.types.PropertyGroup,
         _active_property: str,
     ) -> None:
-        row = layout.row(align=True)
-        row.label(text=translate(f"Frame {item.first} to {item.second}"), icon="ACTION_TWEAK", translate=False)
-        row.label(text=f"{item.difference:.0f} mm", translate=False)
+        columns = layout.split(factor=0.7)
+        columns.label(text=translate(f"Frame {item.first} to {item.second}"), icon="ACTION_TWEAK", translate=False)
+        difference = columns.row()
+        difference.alignment = "RIGHT"
+        difference.label(text=f"{item.difference:.0f} mm", translate=False)
 
 
 class VIEW3D_PT_supple_motion(SupplePanel, bpy.types.Panel):

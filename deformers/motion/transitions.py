@@ -41,7 +41,22 @@ def find_minima(table: np.ndarray) -> np.ndarray:
     return is_least
 
 
-def list_transitions(table: np.ndarray, count: int, apart: int, shortest: int = 0) -> list[Transition]:
+def weigh_losses(table: np.ndarray) -> np.ndarray:
+    """How bad joins are, float array, shape (FA, FB): differences, and more where half of a motion or more is lost.
+
+    Parameters
+    ----------
+    table : float array, shape (FA, FB)
+        Differences of frames.
+    """
+    costs, later, earlier = table + table.max(), table.shape[0] // 2, (table.shape[1] + 1) // 2
+    costs[later:, :earlier] = table[later:, :earlier]
+    return costs
+
+
+def list_transitions(
+    table: np.ndarray, count: int, apart: int, shortest: int = 0, costs: np.ndarray | None = None
+) -> list[Transition]:
     """The best transitions, the best first.
 
     Parameters
@@ -54,14 +69,17 @@ def list_transitions(table: np.ndarray, count: int, apart: int, shortest: int = 
         Frames, of either motion, within which only the best is listed.
     shortest : int
         Least frames of a loop, where the table is of a motion with itself; 0 where it is not.
+    costs : float array, shape (FA, FB), optional
+        What is best by; the table if not given.
     """
-    rows, columns = np.nonzero(find_minima(table))
+    costs = table if costs is None else costs
+    rows, columns = np.nonzero(find_minima(costs))
     if shortest:
         is_loop = rows - columns >= shortest
         rows, columns = rows[is_loop], columns[is_loop]
     found: list[Transition] = []
     taken = np.zeros(table.shape, bool)
-    for entry in np.argsort(table[rows, columns], kind="stable"):
+    for entry in np.argsort(costs[rows, columns], kind="stable"):
         row, column = int(rows[entry]), int(columns[entry])
         if not taken[row, column]:
             found.append(Transition(row, column, float(table[row, column])))

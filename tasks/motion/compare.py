@@ -12,7 +12,7 @@ import numpy as np
 from ...deformers import SkinningError
 from ...deformers.motion.seams import find_longer
 from ...deformers.motion.similarity import compare_frames
-from ...deformers.motion.transitions import Transition, choose_loop, list_transitions
+from ...deformers.motion.transitions import Transition, choose_loop, list_transitions, weigh_losses
 from .reading import LARGEST, Body, Performance, find_action, read_body, read_performances
 
 SHORTEST = 0.3
@@ -109,14 +109,18 @@ def compare_actions(
     whole = read_body(armature)
     one = find_action(armature, first)
     two = find_action(armature, second) if second else one
-    body, _, _, performances = yield from read_performances(whole, [one, two])
+    body, _, _, performances = yield from read_performances(whole, [one, two], goes_on=one != two)
     table = yield from compare_performances(body, performances[0], performances[1], find_reach(blend, rate))
-    shortest = find_shortest(rate) if one == two else 0
+    reach, shortest = find_reach(blend, rate), find_shortest(rate)
+    if one == two:
+        listed = list_transitions(table, LISTED, reach, shortest)
+        if (best := choose_loop(table, shortest)) is not None:
+            others = [each for each in listed if (each.first, each.second) != (best.first, best.second)]
+            listed = [best, *others][:LISTED]
+    else:
+        listed = list_transitions(table, LISTED, reach, costs=weigh_losses(table))
     starts = performances[0].frames.start, performances[1].frames.start
-    found = [
-        Transition(starts[0] + best.first, starts[1] + best.second, best.difference)
-        for best in list_transitions(table, LISTED, find_reach(blend, rate), shortest)
-    ]
+    found = [Transition(starts[0] + each.first, starts[1] + each.second, each.difference) for each in listed]
     return Comparison(armature.name, one.name, two.name, starts, table, found)
 
 
@@ -171,8 +175,5 @@ def find_loop(table: np.ndarray, performance: Performance, rate: float) -> Trans
 
 
 def find_join(table: np.ndarray) -> Transition:
-    """The best frames to join two actions: in the later half of the first, and the earlier half of the second."""
-    later, earlier = table.shape[0] // 2, max(1, (table.shape[1] + 1) // 2)
-    part = table[later:, :earlier]
-    row, column = divmod(int(np.argmin(part)), part.shape[1])
-    return Transition(later + row, column, float(part[row, column]))
+    """The best frames to join two actions, from 0: in the later half of the first, the earlier half of the second."""
+    return list_transitions(table, 1, 0, costs=weigh_losses(table))[0]

@@ -17,6 +17,7 @@ from ...bridge.channels import (
     BoneRest,
     Matrices,
     Sampled,
+    is_cyclic,
     join_frames,
     read_bone_rest,
     read_matrices,
@@ -144,13 +145,20 @@ def playing(armature: bpy.types.Object, action: bpy.types.Action) -> Iterator[bp
         yield scene
 
 
-def sample_action(body: Body, action: bpy.types.Action) -> list[Sampled]:
-    """What an action animates, in its frames; raises SkinningError where it moves nothing of the armature."""
+def sample_action(body: Body, action: bpy.types.Action, goes_on: bool = False) -> tuple[range, list[Sampled]]:
+    """The frames of an action, of two cycles if it is to go on and repeats, and what it animates in them.
+
+    Raises SkinningError where it moves nothing of the armature.
+    """
     with playing(body.armature, action):
-        sampled = sample_curves(body.armature, list_inner_frames(action))
+        frames = list_inner_frames(action)
+        period = len(frames) - 1
+        if goes_on and is_cyclic(body.armature):
+            frames = range(frames.start, frames.start + 2 * period + 1)
+        sampled = sample_curves(body.armature, frames, period)
     if not any(one.channel in WIDTHS for one in sampled):
         raise SkinningError(f"Action '{action.name}' moves no bone of '{body.armature.name}': choose one of its own")
-    return sampled
+    return frames, sampled
 
 
 def take_part(steps: Generator[float, None, Any], start: float, part: float) -> Generator[float, None, Any]:
@@ -202,12 +210,12 @@ class Performance:
 
 
 def read_performances(
-    body: Body, actions: Sequence[bpy.types.Action]
+    body: Body, actions: Sequence[bpy.types.Action], goes_on: bool = False
 ) -> Generator[float, None, tuple[Body, Layout, tuple[str, ...], list[Performance]]]:
     """Read actions, each once.
 
     What is returned is the body with what moves of it, the layout of channels, the nodes that carry the motion, and
-    what the actions are.
+    what the actions are; those that repeat go on for another cycle if they are to.
 
     Yields
     ------
@@ -215,14 +223,14 @@ def read_performances(
         The share that is done.
     """
     different = list(dict.fromkeys(actions))
-    sampled = [sample_action(body, action) for action in different]
+    found = [sample_action(body, action, goes_on) for action in different]
+    sampled = [curves for _, curves in found]
     body = body.moved_by(sampled)
     hinged = [name for name, is_hinged in zip(body.rest.names, body.rest.is_hinged, strict=True) if is_hinged]
     turned = hinged + [body.rest.names[bone] for foot in body.feet for bone in (foot.hip, foot.knee, foot.ankle)]
     layout, carriers = plan_layout(body.armature, body.rest, sampled, turned)
     read: dict[str, Performance] = {}
-    for number, (action, curves) in enumerate(zip(different, sampled, strict=True)):
-        frames = list_inner_frames(action)
+    for number, (action, (frames, curves)) in enumerate(zip(different, found, strict=True)):
         clip = layout.read(curves, len(frames))
         steps = evaluate(body, layout, clip, frames.start)
         matrices = yield from take_part(steps, number / len(different), 1.0 / len(different))

@@ -73,7 +73,7 @@ def join_actions(
     """
     whole = read_body(armature)
     actions = [find_action(armature, name) for name in (first, second)]
-    reading = read_performances(whole, actions)
+    reading = read_performances(whole, actions, goes_on=actions[0] != actions[1])
     body, layout, names, (one, two) = yield from take_part(reading, 0.0, READ)
     reach = find_reach(options.blend, rate)
     seam_at = yield from _choose(body, one, two, reach, pair)

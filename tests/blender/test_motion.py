@@ -68,6 +68,45 @@ def test_a_join_goes_on_where_the_first_ends(mover):
     assert (list_keys(first), list_keys(second)) == before
 
 
+@pytest.mark.parametrize("by", ["action", "curves"])
+def test_an_action_that_repeats_goes_on_before_it_is_joined(by):
+    """A whole cycle is played, and the seam is in the next, which goes on from where the first has ended."""
+    armature = add_walker()
+    first = add_walk(armature, "First", frames=range(1, 32))
+    if by == "action":
+        first.use_frame_range = first.use_cyclic = True
+        first.frame_start, first.frame_end = 1, 31
+    else:
+        for curve in curves_of(first):
+            repeats = curve.modifiers.new("CYCLES")
+            repeats.mode_after = "REPEAT_OFFSET" if curve.data_path.endswith("location") else "REPEAT"
+    clear(armature)
+    add_walk(armature, "Second", frames=range(1, 62), speed=0.03)
+    found = take_all(compare_actions(armature, "First", "Second", 0.4, RATE))
+    assert found.table.shape == (61, 61)
+    report = take_all(join_actions(armature, "First", "Second", RATE, Options(0.4)))
+    assert report.pair == (found.transitions[0].first, found.transitions[0].second)
+    assert report.pair[0] >= 31
+    points = read_joints(armature, range(1, report.frames[1] + 1))
+    assert points[:, 1, 1] == pytest.approx(-0.03 * np.arange(len(points)), abs=5e-3), "the hips go on"
+    assert jolts(points, [points[:25]]) < JOLT
+
+
+def test_the_first_of_the_list_is_what_is_taken_without_it():
+    armature = add_walker()
+    add_walk(armature, "First", frames=range(1, 62))
+    clear(armature)
+    add_walk(armature, "Second", frames=range(1, 62), period=45.0)
+    for first, second in (("First", "Second"), ("Second", "First")):
+        found = take_all(compare_actions(armature, first, second, 0.4, RATE)).transitions[0]
+        assert found.first > 30 > found.second
+        report = take_all(join_actions(armature, first, second, RATE, Options(0.4)))
+        assert report.pair == (found.first, found.second)
+    loop = take_all(make_loop(armature, "First", RATE, LoopOptions(0.4)))
+    found = take_all(compare_actions(armature, "First", "", 0.4, RATE)).transitions[0]
+    assert loop.pair == (found.first, found.second)
+
+
 def test_a_bone_that_does_not_inherit_rotation_is_turned_with_the_body():
     armature = add_walker()
     armature.data.bones["chest"].use_inherit_rotation = False

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from supple.deformers.motion.similarity import Motion, align, align_frames, compare_frames
-from supple.deformers.motion.transitions import choose_loop, find_minima, list_transitions
+from supple.deformers.motion.transitions import choose_loop, find_minima, list_transitions, weigh_losses
 
 RADIUS = 3
 
@@ -113,5 +113,7 @@ def test_transitions_are_minima_apart_from_each_other():
     assert [(one.first, one.second) for one in found] == [(7, 20), (4, 4), (20, 7)]
     loops = list_transitions(table, 1, apart=3, shortest=5)
     assert [(one.first, one.second) for one in loops] == [(20, 7)]
+    joins = list_transitions(table, 4, apart=3, costs=weigh_losses(table))
+    assert [(one.first, one.second, one.difference) for one in joins[:3]] == [(20, 7, 3.0), (15, 0, 5.0), (15, 4, 5.0)]
     assert find_minima(table)[5, 6]
     assert not find_minima(table)[4, 5]
