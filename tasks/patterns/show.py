@@ -229,14 +229,15 @@ def clear(obj: bpy.types.Object) -> int:
     with muted():
         images = {pattern.image for pattern in settings.patterns if pattern.image is not None}
         _clear_shown(obj)
-        if all(other.data != obj.data for other in find_sharers(obj)):
+        others = [other for other in bpy.data.objects if other != obj and other.data == obj.data]
+        if not any(settings_of(other).patterns for other in others):
             materials.remove_made_material(obj)
         settings.patterns.clear()
         for name in ("active_pattern", "pattern_key", "pattern_count", "pattern_state", "pattern_message"):
             settings.property_unset(name)
-    remove_unused_images(images)
     remove_stray_bumps()
     outside_handlers(remove_unused_groups)
+    remove_unused_images(images)  # which the groups have used
     return count
 
 

@@ -7,6 +7,7 @@ from scenes_patterns import add_own, add_skin, amounts, forget_images, full_snap
 
 import scenes
 from scenes import add_twin, bind, distance, evaluated_points, rest_points, select, turn
+from supple.nodes.groups import remove_unused_groups
 from supple.settings.objects import settings_of
 from supple.tasks.patterns.edit import remove_pattern
 from supple.tasks.patterns.node_setup import describe_shared, find_modifier
@@ -63,6 +64,19 @@ def test_the_material_of_each_copy_is_gone_again():
         clear(one)
         assert not one.material_slots
     assert not other.material_slots  # which has the mesh of the first
+    assert not bpy.data.materials
+
+
+def test_a_material_stays_while_another_object_with_the_mesh_shows_patterns_of_its_own():
+    obj, _ = add_skin()
+    other = obj.copy()
+    bpy.context.scene.collection.objects.link(other)
+    for one in (obj, other):
+        add_own(one, "WRINKLE")
+    (material,) = bpy.data.materials
+    clear(obj)
+    assert [slot.material for slot in other.material_slots] == [material]
+    clear(other)
     assert not bpy.data.materials
 
 
@@ -221,6 +235,7 @@ def test_bumps_of_a_deleted_object_are_taken_out_of_materials_until_undo():
     assert links() == bumped
     scenes.redo()
     assert links() == plain
+    remove_unused_groups()  # of the session; files have none that nothing uses
     assert not bpy.data.node_groups
 
 
