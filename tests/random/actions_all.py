@@ -76,9 +76,8 @@ def use_operators(world: World) -> str:
         while "used" in bpy.context.scene and world.call(bpy.ops.ed.undo):
             pass
         world.depth -= 1
-    changes = [change for change in state.differences(before, state.dump()) if "[Supple" not in change.split(":")[0]]
-    if changes:
-        world.problems.append(f"not undone after {' '.join(names)}: {'; '.join(changes[:4])}")
+    if changes := state.changes_since(before):
+        world.problems.append(f"not undone after {' '.join(names)}: {changes}")
     return text
 
 

@@ -181,7 +181,9 @@ def join_meshes(world: World) -> str:
         while getattr(obj, "supple", None) and obj.supple.patterns and world.call_supple("pattern_remove"):
             pass
     world.select(first, second)
-    return texts(text, world.call(bpy.ops.object.join))
+    done = world.call(bpy.ops.object.join)
+    first.active_shape_key_index = first.active_shape_key_index  # may be beyond the last, where nobody can set it
+    return texts(text, done)
 
 
 @action(often=1)

@@ -185,8 +185,8 @@ def cancel_bake(world: World) -> str:
             world.problems.append("a canceled bake has left a file")
     except errors as error:
         print("refused:", error)
-    if before is not None and (changes := state.differences(before, state.dump())):
-        world.problems.append(f"changed by a canceled bake: {'; '.join(changes[:4])}")
+    if before is not None and (changes := state.changes_since(before)):
+        world.problems.append(f"changed by a canceled bake: {changes}")
     return texts(obj)
 
 
@@ -361,8 +361,8 @@ def correct_pose(world: World) -> str:
                 world.problems.append(f"a correction of '{obj.name}' can not be removed")
                 break
         obj.active_shape_key_index = active_key
-    if before is not None and (changes := state.differences(before, state.dump())):
-        world.problems.append(f"changed by corrections that were taken back: {'; '.join(changes[:4])}")
+    if before is not None and (changes := state.changes_since(before)):
+        world.problems.append(f"changed by corrections that were taken back: {changes}")
     return texts(obj)
 
 
@@ -410,7 +410,9 @@ def take_supple_away() -> list[str]:
     problems = []
     package = checkout.MODULE
     task, errors = sys.modules[f"{package}.tasks.skin.bind"], sys.modules[f"{package}.deformers"].SkinningError
-    for name in [obj.name for obj in bpy.data.objects if obj.type == "MESH" and obj.library is None]:
+    meshes = [obj for obj in bpy.data.objects if obj.type == "MESH" and obj.library is None]
+    plain = [obj.name for obj in meshes if not obj.supple.patterns]
+    for name in [obj.name for obj in meshes]:
         obj = bpy.data.objects.get((name, None))
         if obj is None or not (obj.users_scene or obj.supple.is_bound):
             continue  # one of Supple's own, and perhaps removed with an object that was unbound
@@ -432,4 +434,6 @@ def take_supple_away() -> list[str]:
         except errors as error:
             if "linked" not in str(error):
                 problems.append(f"'{obj.name}' can not be unbound: {error}")
+    for obj in filter(None, map(bpy.data.objects.get, plain)):  # copied with a mesh that another object's patterns
+        sys.modules[f"{package}.bridge.materials"].remove_made_material(obj)  # have given a material: a user's by now
     return problems

@@ -101,9 +101,18 @@ def _is_like_blenders(obj: bpy.types.Object, settings: Any, added: list[bpy.type
         return not added
     if settings.patterns or settings.bake != "NONE" or settings.method != "SSD" or settings.message:
         return False
+    if settings.bulge_limit or settings.contact or _is_twisted(settings, modifiers):
+        return False
     is_moved_before = obj.data.shape_keys or len(modifiers) > 1 or own_modifiers(obj)[0].type != "ARMATURE"
     is_moved_before = is_moved_before or obj.parent_type == "ARMATURE"
     return not (is_moved_before and _is_divided(modifiers))
+
+
+def _is_twisted(settings: Any, modifiers: list[Any]) -> bool:
+    """Whether a twist is chosen for joints: they get fractions, which Blender has not."""
+    bones = [bone.supple for modifier in modifiers if modifier.object for bone in modifier.object.data.bones]
+    own = any(bone.has_twist or bone.spread_twist != "AUTO" for bone in bones)
+    return own or settings.twist not in ("OFF", "AUTO")
 
 
 def _is_divided(modifiers: list[Any]) -> bool:
@@ -245,6 +254,12 @@ def differences(first: dict[str, Any], second: dict[str, Any]) -> list[str]:
         if one != other and not (one != one and other != other):  # NaN is NaN
             found.append(f"{path}: {_shorten(one)} -> {_shorten(other)}")
     return found
+
+
+def changes_since(before: dict[str, Any]) -> str:
+    """How the state of what is the user's differs from an earlier one; empty where it is the same."""
+    changes = [change for change in differences(before, dump()) if "[Supple" not in change.partition(":")[0]]
+    return "; ".join(changes[:4])
 
 
 def _shorten(value: Any) -> str:

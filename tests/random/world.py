@@ -148,8 +148,8 @@ class World:
         except RuntimeError as error:
             self.used[name, False] += 1
             self.check_refusal(name, error)
-            if before is not None and (changes := state.differences(before, state.dump())):
-                self.problems.append(f"changed by {name}, which refused: {'; '.join(changes[:4])}: {error}")
+            if before is not None and (changes := state.changes_since(before)):
+                self.problems.append(f"changed by {name}, which refused: {changes}: {error}")
             print("refused:", error)
             return False
         self.used[name, is_done] += 1
