@@ -103,6 +103,8 @@ def prepare_skin(
     for label in range(labels.max() + 1):
         ends = labels[laplacian.edges] == label
         chosen = ends.any(axis=1)
+        if not chosen.any():
+            continue  # vertices in no face
         strengths = laplacian.strengths[chosen] * 0.5 * ends[chosen].sum(axis=1)
         masses = np.where(labels == label, laplacian.areas, 0.0)
         gathered.append(_gather(points, own, laplacian.edges[chosen], strengths, masses))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from supple.deformers import SkinningError
+from supple.deformers.posing import skin as skins
 from supple.deformers.posing.bones import Handle, PosedBones
 from supple.deformers.posing.energy import begin_drag
 from supple.deformers.posing.joints import rotate
@@ -77,6 +78,13 @@ def test_the_dragged_point_follows_and_pins_stay() -> None:
         drag.move(np.array([points[-1] + step * np.array([1.0, 0.3, -0.6]), points[0]]))
     assert drag.residuals[0] < 0.01
     assert drag.residuals[1] < 1e-4
+
+
+def test_a_cluster_of_vertices_in_no_face_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(skins, "find_clusters", lambda *_: np.array([0, 0, 0, 1]))
+    points = np.concatenate([np.eye(3), [[5.0, 5.0, 5.0]]])
+    energy = prepare_skin(points, np.array([[0, 1, 2]]), Weights.from_dense(np.ones((4, 1))), np.eye(4)[None])
+    assert len(energy.clusters) == 1
 
 
 def test_targets_that_are_no_numbers_are_refused() -> None:
