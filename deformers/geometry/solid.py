@@ -112,7 +112,9 @@ def weld(points: np.ndarray) -> np.ndarray:
     Points on two sides of a border between cells stay two, however near they are. Those that files split at seams have
     the same coordinates, so they never do.
     """
-    size = float(np.ptp(points, axis=0).max(initial=0.0)) or 1.0
+    if not len(points):
+        return np.zeros(0, int)
+    size = float(np.ptp(points, axis=0).max()) or 1.0
     cells = np.rint((points - points.min(axis=0)) / (WELD * size)).astype(np.int64)
     flat = (cells[:, 0] << 42) | (cells[:, 1] << 21) | cells[:, 2]
     _, first, inverse = np.unique(flat, return_index=True, return_inverse=True)

@@ -1,5 +1,7 @@
 """The fit: what it does to a tube that is bent and twisted by another method."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -21,9 +23,13 @@ def make_example(angles: np.ndarray, axis: object = (1, 0, 0), width: float = 0.
     joints = Joints(tube.centers, tube.parents, tube.centers + np.array([0.0, 0.0, 1.0]))
     skin = Skin(tube.points, np.empty((0, 3), int), Weights.from_dense(tube.weights), joints)
     matrices = np.array([pose_chain(tube, {1: rotation(axis, angle)}) for angle in angles])
-    binding = dlbnt.bind(Rest(skin.points, skin.weights, joints), dlbnt.Params())
-    targets = np.array([dlbnt.deform(binding, Pose(pose)) for pose in matrices])
+    targets = dlbnt_targets(Rest(skin.points, skin.weights, joints), matrices)
     return skin, Examples(matrices, lambda frames: targets[frames])
+
+
+def dlbnt_targets(rest: Rest, matrices: np.ndarray) -> np.ndarray:
+    binding = dlbnt.bind(rest, dlbnt.Params())
+    return np.array([dlbnt.deform(binding, Pose(pose)) for pose in matrices])
 
 
 @each("axis", [(1, 0, 0), (0, 0, 1)])
@@ -42,6 +48,15 @@ def test_helpers_take_over_what_linear_blending_loses(axis: object) -> None:
 def test_joints_that_do_not_bend_get_no_helper() -> None:
     skin, examples = make_example(np.zeros(4))
     assert fit(skin, examples, FitParams(0.001), ignore).helpers == ()
+
+
+def test_a_skin_that_single_bones_hold_stays_as_it_is() -> None:
+    skin, examples = make_example(np.linspace(-120.0, 120.0, 5))
+    rigid = Weights.from_dense(np.eye(2)[(skin.points[:, 2] > 1.0).astype(int)])
+    targets = dlbnt_targets(Rest(skin.points, rigid, skin.joints), examples.matrices)
+    copy = fit(replace(skin, weights=rigid), Examples(examples.matrices, targets.__getitem__), FitParams(0.01), ignore)
+    assert copy.helpers == copy.keys == ()
+    assert (copy.values == [1.0, 0.0, 0.0, 0.0]).all()
 
 
 def test_coincident_vertices_do_not_tear() -> None:
