@@ -212,16 +212,19 @@ def remove_modifier(obj: bpy.types.Object) -> None:
     That of an override's library is switched off: Blender brings it back when the file is opened.
     """
     modifier = find_modifier(obj)
-    if modifier is None:
-        return
-    drivers.remove_drivers(obj, (f'modifiers["{bpy.utils.escape_identifier(modifier.name)}"]',))
-    if is_from_library(modifier):
+    starts = [pattern.driven for pattern in settings_of(obj).patterns if pattern.driven.startswith("modifiers[")]
+    if modifier is not None:
+        starts.append(f'modifiers["{bpy.utils.escape_identifier(modifier.name)}"]')
+    if starts:  # drivers of a modifier that a user has removed stay behind
+        drivers.remove_drivers(obj, tuple(starts))
+    if modifier is not None and is_from_library(modifier):
         modifier.show_viewport = modifier.show_render = False
         return
-    group = modifier.node_group
-    obj.modifiers.remove(modifier)
-    if group is not None and not group.users:
-        leave_group(group)
+    if modifier is not None:
+        obj.modifiers.remove(modifier)
+    for group in find_groups(settings_of(obj).pattern_key):
+        if not group.users:
+            leave_group(group)
 
 
 def show_bumped(obj: bpy.types.Object, shown: Sequence[NodePattern]) -> list[str]:

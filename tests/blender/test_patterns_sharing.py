@@ -52,6 +52,19 @@ def test_all_that_patterns_added_is_gone_again(material, way):
     assert not settings_of(obj).patterns
 
 
+@pytest.mark.versions
+def test_all_is_gone_again_where_a_user_has_removed_the_modifier():
+    obj, _ = add_skin()
+    before = full_snapshot(obj)
+    select(obj)
+    bpy.ops.supple.pattern_add(preset="BULGE_STEEP", bone="bone.1")
+    modifier = find_modifier(obj)
+    assert modifier is not None
+    obj.modifiers.remove(modifier)  # Blender 4.2 leaves its drivers
+    clear(obj)
+    assert full_snapshot(obj) == before
+
+
 def test_the_material_of_each_copy_is_gone_again():
     obj, _ = add_skin()
     add_own(obj, "WRINKLE")
