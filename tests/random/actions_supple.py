@@ -224,7 +224,7 @@ def disturb(world: World) -> str:
         modifier.node_group.name = "Other Supple"
     elif what == "hidden" and obj.supple.carrier is not None:
         bpy.data.objects.remove(obj.supple.carrier)
-    elif what == "duplicate":
+    elif what == "duplicate" and modifier.type == "NODES":  # a copy of a bake's Mesh Cache is a user's
         world.select(obj)
         world.call(bpy.ops.object.modifier_copy, modifier=modifier.name)
     return texts(obj)

@@ -158,7 +158,8 @@ def dump() -> dict[str, Any]:
             if data.library is not None or (name == "objects" and data.override_library is not None):
                 continue  # what the library holds is Supple's, too, if it was bound there
             path = f"{name}[{_name(data)}]"
-            found[f"{path}.users"] = data.users
+            if name != "shape_keys":  # which Blender counts otherwise after undo
+                found[f"{path}.users"] = data.users
             if name == "node_groups":
                 continue  # only Supple makes any here
             found |= dict(_values(data, path, 0))
