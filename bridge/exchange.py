@@ -10,7 +10,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,7 +19,7 @@ from typing import Any
 import bpy
 
 from ..deformers import SkinningError
-from .files import BLOCK
+from .files import BLOCK, folder_in
 
 SESSION = Path(__file__).with_name("exchange_session.py")
 PAUSE = 0.1
@@ -34,15 +33,15 @@ SCENE_FIELDS = (
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """Give a folder among Blender's temporary files, which is gone afterwards.
+    """Give a folder among temporary files, which is gone afterwards, also after a kill.
 
     Raises
     ------
     SkinningError
         Where it can not be made.
     """
-    with writing_temporary(), tempfile.TemporaryDirectory(prefix="supple-", dir=bpy.app.tempdir) as name:
-        yield Path(name)
+    with writing_temporary(), folder_in(Path(bpy.app.tempdir).parent) as folder:
+        yield folder
 
 
 @contextmanager

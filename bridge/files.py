@@ -113,6 +113,17 @@ def filling(folder: Path) -> Iterator[Path]:
             raise
 
 
+@contextmanager
+def folder_in(parent: Path) -> Iterator[Path]:
+    """Give a new folder in another, which is gone afterwards, or after a kill when next one is made there.
+
+    Raises OSError where it can not be made.
+    """
+    with _beside(parent) as folder:
+        folder.mkdir(0o700)
+        yield folder
+
+
 def open_regular(path: Path) -> BinaryIO:
     """Open a file to read; raises OSError where it is none, such as a pipe, which would keep us waiting."""
     if path.exists() and not path.is_file():

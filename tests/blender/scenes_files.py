@@ -45,9 +45,11 @@ def make_sources(folder: Path) -> Path:
 
 def start_session(settings: Path, task: str, *arguments: object) -> subprocess.Popen[str]:
     """Start `write_session.py`, with Blender's settings in a folder, and temporary files beside."""
+    temporary = settings.parent / "temporary"
+    temporary.mkdir(exist_ok=True)
     return subprocess.Popen(
         [sys.executable, str(SESSION), task, *map(str, arguments)],
-        env={**os.environ, "BLENDER_USER_RESOURCES": str(settings), "TMPDIR": str(settings.parent)},
+        env={**os.environ, "BLENDER_USER_RESOURCES": str(settings), "TMPDIR": str(temporary)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -63,21 +63,23 @@ TARGETS = {".glb": "gltf", ".gltf": "gltf", ".fbx": "fbx", ".usda": "usd", ".usd
 
 
 def test_a_disk_that_gets_full_in_another_blender(
-    request: pytest.FixtureRequest, tmp_path: Path, subtests: pytest.Subtests
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, subtests: pytest.Subtests
 ) -> None:
     """Those that write USD do not say so, and leave a part of the file."""
     obj, armature = add_tube(rings=12, sides=8)
     animate_tube(armature)
     bind(obj)
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(bpy.context.preferences.filepaths, "temporary_directory", str(tmp_path / "temporary"))
     endings, points = (TARGETS, 20) if request.config.getoption("thorough") else ((".glb", ".usda"), 2)
     for ending in endings:
         path = tmp_path / f"hero{ending}"
         export_within(None, obj, path)
-        before, collections = read_files(tmp_path, Path(bpy.app.tempdir)), len(bpy.data.collections)
+        before, collections = read_files(tmp_path), len(bpy.data.collections)
         for point in range(1, points):
             size = path.stat().st_size * point // points
             with subtests.test(f"{ending}, {size} bytes"):
                 with pytest.raises(SkinningError, match="Cannot write a temporary file"):
                     export_within(size, obj, path)
-                assert read_files(tmp_path, Path(bpy.app.tempdir)) == before
+                assert read_files(tmp_path) == before
                 assert len(bpy.data.collections) == collections

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import subprocess
@@ -17,6 +18,7 @@ import write_session
 from scenes_files import find_litter, make_sources, start_session
 
 from supple.bridge import files
+from supple.bridge.exchange import temporary_folder
 
 LONGEST = 1.5
 """Seconds to a kill: somewhat more than all commands take."""
@@ -75,3 +77,15 @@ def test_a_kill_loses_nothing(request: pytest.FixtureRequest, monkeypatch: pytes
         assert {path for path in output.rglob("*") if path.is_file()} == set(first)
     print(f"{kills} kills, seed {seed}: {littered} left something, which went")
     shutil.rmtree(output)
+
+
+def test_temporary_files_of_a_killed_process_go_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bpy.context.preferences.filepaths, "temporary_directory", str(tmp_path))
+    monkeypatch.setattr(files, "BETWEEN_LOOKS", 0.0)
+    with temporary_folder() as folder:
+        (folder / "targets").touch()
+        killed = shutil.copytree(folder, tmp_path / folder.name.replace(f"-{os.getpid()}-", f"-{10**30}-"))
+    assert not folder.exists()
+    assert killed.exists()
+    with temporary_folder():
+        assert not killed.exists()

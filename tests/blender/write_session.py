@@ -83,7 +83,8 @@ def run(name: str, source: Path, output: Path) -> tuple[int, str]:
     errors = io.StringIO()
     with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
         code = main([text.replace("SOURCE", str(source)).replace("OUTPUT", str(output)) for text in COMMANDS[name]])
-    return code, (errors.getvalue().splitlines() or [""])[-1]
+    own = [line for line in errors.getvalue().splitlines() if not line.startswith("Blender: ")]
+    return code, (own or [""])[-1]
 
 
 def read_files(*folders: Path) -> dict[Path, bytes]:
@@ -119,7 +120,7 @@ def write_on_full_disks(
     """Yield what is wrong after a write on a disk that was full at some points of it, over files of an earlier run."""
     if name in OPERATORS:
         bpy.ops.wm.open_mainfile(filepath=str(source / "bound.blend"))
-    folders = output, library, Path(bpy.app.tempdir)
+    folders = output, library, Path(bpy.app.tempdir).parent
     before = read_files(*folders)
     code, message = run(name, source, output)
     made = {path: data for path, data in read_files(*folders).items() if before.get(path) != data}

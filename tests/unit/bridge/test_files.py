@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from supple.bridge import files
-from supple.bridge.files import filling, make_folder, open_replacing, read_json
+from supple.bridge.files import filling, folder_in, make_folder, open_replacing, read_json
 from supple.deformers.errors import SkinningError
 
 from ..cases import each
@@ -281,6 +281,9 @@ def test_litter_goes_when_its_process_has_ended(tmp_path: Path, case: str, kind:
     os.utime(litter, (time.time() - age,) * 2)
     write(tmp_path / "new")
     assert litter.exists() == stays
+    with folder_in(tmp_path) as folder:
+        assert litter.exists() == stays
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     fill(tmp_path)
     assert litter.exists() == stays
     assert sorted(os.listdir(tmp_path)) == sorted(["a", "b", "new", *([litter.name] if stays else [])])
