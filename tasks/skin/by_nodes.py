@@ -88,8 +88,8 @@ class _Seen:
     """Whether the joints object may be gone, or that of another armature."""
     setup: NodeSetup | None = None
     """What they were given; None where that is a library's, or there is a problem."""
-    is_undone: bool = False
-    """Whether undo may have taken back what they were given."""
+    setup_is_stale: bool = False
+    """Whether undo, or somebody by hand, may have changed what they were given."""
 
 
 _seen: dict[int, _Seen] = {}
@@ -196,7 +196,13 @@ def expect_changes() -> None:
     back what they had before.
     """
     for seen in _seen.values():
-        seen.armature_is_stale = seen.is_undone = True
+        seen.armature_is_stale = seen.setup_is_stale = True
+
+
+def expect_other_setup(obj: bpy.types.Object) -> None:
+    """Have an object's nodes given again what they take, as where Blender reports a mesh that is the same."""
+    if obj.session_uid in _seen:
+        _seen[obj.session_uid].setup_is_stale = True
 
 
 def is_up_to_date(obj: bpy.types.Object) -> bool:
@@ -204,7 +210,7 @@ def is_up_to_date(obj: bpy.types.Object) -> bool:
     seen = _seen.get(obj.session_uid)
     if seen is None or seen.problem or seen.skeleton.bendy:
         return False
-    return not (seen.armature_is_stale or seen.joints_are_stale or seen.is_undone)
+    return not (seen.armature_is_stale or seen.joints_are_stale or seen.setup_is_stale)
 
 
 def refresh(
@@ -252,7 +258,7 @@ def refresh(
         is_new = is_new or not _has_joints(bound, skeleton)
     if seen is None or is_new:
         seen = _seen[obj.session_uid] = _bring_up_to_date(bound, skeleton, surroundings, above)
-    elif seen.is_undone and seen.setup is not None:
+    elif seen.setup_is_stale and seen.setup is not None:
         apply(bound, seen.setup, surroundings)
     if seen.problem:
         raise SkinningError(seen.problem)

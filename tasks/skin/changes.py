@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection
 
 import bpy
@@ -9,10 +10,14 @@ import bpy
 from ...bridge.meshes import digest_mesh, mesh_of
 from ...settings.objects import settings_of
 from ..stack import armature_modifiers
+from . import by_nodes
 from .live import RESHAPING_MODES
 
-_digests: dict[int, bytes] = {}
-"""Of meshes as they were when last looked at, by `session_uid`."""
+CHOSEN = "vertex_group", "invert_vertex_group", "use_vertex_groups", "use_bone_envelopes"
+"""Choices of Armature modifiers."""
+
+_seen: dict[int, tuple] = {}
+"""Meshes as they were when last looked at, by `session_uid`: see `_read`."""
 
 _painted: set[int] = set()
 """Meshes whose weights have been painted, and that other meshes have not yet followed (`is_one_changed`)."""
@@ -20,13 +25,14 @@ _painted: set[int] = set()
 
 def forget_all() -> None:
     """Drop what is known of all meshes, as when another file is opened."""
-    _digests.clear()
+    _seen.clear()
     _painted.clear()
 
 
 def note_followed(obj: bpy.types.Object) -> None:
     """Note an object's mesh as it is: Bind has followed it."""
-    _digests[mesh_of(obj).session_uid] = digest_mesh(obj)
+    mesh = mesh_of(obj)
+    _seen[mesh.session_uid] = _read([other for other in bpy.data.objects if other.data == mesh])
 
 
 def leave_out_same(reported: set[bpy.types.ID], bound: Collection[bpy.types.Object]) -> set[bpy.types.ID]:
@@ -47,20 +53,33 @@ def leave_out_same(reported: set[bpy.types.ID], bound: Collection[bpy.types.Obje
                 continue
             if any(modifier.object in armatures for modifier in armature_modifiers(obj)):
                 meshes.setdefault(mesh_of(obj), []).append(obj)
-    return reported - {mesh for mesh, users in meshes.items() if _is_same(mesh, users)}
+    same = {mesh: users for mesh, users in meshes.items() if _is_same(mesh, users)}
+    for obj in itertools.chain(*same.values()):
+        by_nodes.expect_other_setup(obj)  # what was reported may be that
+    return reported - same.keys()
 
 
 def _is_same(mesh: bpy.types.Mesh, users: list[bpy.types.Object]) -> bool:
     """Whether a mesh is as it was when last looked at, and all have followed it."""
     uid, modes = mesh.session_uid, {obj.mode for obj in users}
     if modes & RESHAPING_MODES:
-        _digests.pop(uid, None)  # it is followed when that ends
+        _seen.pop(uid, None)  # it is followed when that ends
         return False
-    before, _digests[uid] = _digests.get(uid), digest_mesh(users[0])
-    is_same, was_painted = _digests[uid] == before, uid in _painted
+    before, _seen[uid] = _seen.get(uid), _read(users)
+    is_same, was_painted = _seen[uid] == before, uid in _painted
     if "WEIGHT_PAINT" not in modes:
         _painted.discard(uid)
         is_same = is_same and not was_painted
     elif not is_same:
         _painted.add(uid)
     return is_same and not any(settings_of(obj).message for obj in users)
+
+
+def _read(users: list[bpy.types.Object]) -> tuple:
+    """A mesh, and what its objects' Armature modifiers have chosen, which Blender reports as a change of the mesh."""
+    chosen = [
+        (obj.session_uid, tuple(getattr(modifier, name) for name in CHOSEN))
+        for obj in users
+        for modifier in armature_modifiers(obj)
+    ]
+    return digest_mesh(users[0]), chosen
