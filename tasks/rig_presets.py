@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -58,12 +59,13 @@ def _read_files(subfolder: str, read: Callable[[str, Any], Any]) -> tuple[list[A
 
 
 def _read_file(path: Path, read: Callable[[str, Any], Any]) -> Any:
-    key = f"{path} {path.stat().st_mtime_ns}"
+    changed = path.stat().st_mtime_ns if path.exists() else 0  # a link may lead nowhere
+    key, shown = f"{path} {changed}", Path(os.fsencode(path).decode(errors="replace"))  # as can be printed
     if key not in _cache:
         try:
-            _cache[key] = read(path.stem, read_json(path))
+            _cache[key] = read(shown.stem, read_json(path))
         except SkinningError as error:
-            _cache[key] = f"'{path}' is left out. {error}"
+            _cache[key] = f"'{shown}' is left out. {error}"
     return _cache[key]
 
 

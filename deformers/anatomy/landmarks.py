@@ -162,7 +162,8 @@ def _read_landmark(content: dict[str, Any], check: Callable[[bool, str], None]) 
                            ("on", (TORSO, *CENTRAL, *SIDED))):  # fmt: skip
         check(content[field] in allowed, f"{field} of {name} is one of {', '.join(allowed)}")
     driver = content["driver"]
-    check(isinstance(driver, list) and bool(driver) and set(driver) <= {*CENTRAL, *SIDED}, f"driver of {name} is parts")
+    is_right = isinstance(driver, list) and bool(driver) and all(part in (*CENTRAL, *SIDED) for part in driver)
+    check(is_right, f"driver of {name} is parts")
     check(
         all(isinstance(content[field], str) for field in ("name", "pattern")), f"name and pattern of {name} are words"
     )

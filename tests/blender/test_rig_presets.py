@@ -1,6 +1,7 @@
 """Rig presets on armatures, and the folder of the user's own."""
 
 import json
+import os
 
 import bpy
 import pytest
@@ -11,7 +12,7 @@ from supple.bridge.rest_bones import read_rest_bones
 from supple.deformers.anatomy.body import body_of_rig
 from supple.deformers.anatomy.presets import LEFT
 from supple.tasks import rig_presets
-from supple.tasks.rig_presets import USER_FOLDER, find_rig_of, read_presets
+from supple.tasks.rig_presets import USER_FOLDER, find_rig_of, read_all_landmarks, read_presets
 
 KNOWN = {"human": "makehuman_game", "mh_human": "makehuman", "kaykit_knight": "kaykit", "fox": None}
 
@@ -68,6 +69,37 @@ def test_a_file_that_is_wrong_is_left_out_and_named(user_folder, subtests):
             text = (rig_presets.OWN_FOLDER / "vrm.json").read_text(encoding="utf-8")
             (user_folder / "wrong.json").write_text(text, encoding="utf-8")
             assert read_presets()[1] == []  # a change is noticed
+
+
+def test_files_that_are_none_block_no_others(user_folder, subtests):
+    """Links that lead nowhere or in circles, folders, names that nobody can print, JSON of the wrong kind."""
+    sound = (rig_presets.OWN_FOLDER / "vrm.json").read_text(encoding="utf-8")
+    unprintable = sound.replace('"name": "', '"name": "\\ud800')
+    (own,) = (rig_presets.OWN_FOLDER / rig_presets.LANDMARKS).glob("*.json")
+    spots = json.loads(own.read_text(encoding="utf-8"))
+    wrong = spots["landmarks"][0] | {"driver": [[]]}
+    makers = {
+        "dangling link": lambda path: path.symlink_to("nowhere"),
+        "link in circles": lambda path: path.symlink_to(path.name),
+        "folder": lambda path: path.mkdir(),
+        "lone surrogate": lambda path: path.write_text(unprintable, encoding="utf-8"),
+        "a list for a part": lambda path: path.write_text(json.dumps({"landmarks": [wrong]}), encoding="utf-8"),
+    }
+    (user_folder / rig_presets.LANDMARKS).mkdir()
+    counts = len(read_presets()[0]), len(read_all_landmarks()[0])
+    for name in ("wrong.json", os.fsdecode(b"\xff.json")):
+        for label, make in makers.items():
+            with subtests.test(f"{name!a}: {label}"):
+                paths = [user_folder / name, user_folder / rig_presets.LANDMARKS / name]
+                for path in paths:
+                    make(path)
+                found, spots = read_presets(), read_all_landmarks()
+                assert (len(found[0]), len(spots[0])) == counts
+                for (problem,) in (found[1], spots[1]):
+                    assert "is left out" in problem
+                    problem.encode()
+                for path in paths:
+                    path.rmdir() if label == "folder" else path.unlink()
 
 
 def test_the_folder_of_the_user_belongs_to_the_extension():
