@@ -49,6 +49,30 @@ def test_undo_and_redo_of_poses():
     assert_tube_follows()
 
 
+def test_undo_and_redo_bring_back_carriers_of_another_pose():
+    """In a window, the undo step of an operator is pushed before handlers write what it has changed."""
+    obj, armature = add_tube()
+    bind(obj, method="SSD", evaluate="PYTHON")
+    bend(armature, 40)
+    push("pose")
+    shape = evaluated_points(obj)
+    bend(armature, 80)
+    handlers = bpy.app.handlers.depsgraph_update_post
+    later = handlers[:]
+    handlers.clear()
+    bend(armature, 40)
+    push("the same pose")
+    handlers.extend(later)
+    armature.update_tag()
+    update()
+    bpy.context.scene["other"] = 1
+    push("other")
+    for step in (undo, undo, redo):
+        step()
+        update()
+        assert np.array_equal(evaluated_points(bpy.data.objects["Tube"]), shape)
+
+
 def test_undo_of_bind_and_of_unbind(evaluator):
     obj, armature = add_tube()
     add_twin(obj).name = "Twin"
