@@ -100,6 +100,17 @@ def test_it_goes_with_the_last_mesh():
     assert not [mesh for mesh in bpy.data.meshes if mesh.name.startswith("Supple")]
 
 
+def test_it_goes_when_its_mesh_has_another_armature(tmp_path: Path):
+    obj, armature = add_tube()
+    other = armature.copy()
+    bpy.context.scene.collection.objects.link(other)
+    bind(obj, evaluate="NODES")
+    armature_modifier(obj).object = other
+    update()
+    save(tmp_path / "saved.blend")
+    assert [find_posing(joints) for joints in joints_objects()] == [other]
+
+
 @pytest.mark.versions
 def test_each_armature_has_its_own_also_where_meshes_are_shared():
     """Linked duplicates of a character: the mesh, and the influences on it, are the same for both."""
