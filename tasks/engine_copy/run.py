@@ -117,7 +117,10 @@ def _choose_actions(armature: bpy.types.Object, options: Options) -> list[bpy.ty
 
 
 def read_motion(subject: Subject, actions: Sequence[bpy.types.Action], angle: float) -> Generator[Any, Any, Motion]:
-    """All poses; without a range of motion where actions bring patterns out, which would be missing in it."""
+    """All poses; without a range of motion where actions bring patterns out, which would be missing in it.
+
+    Raises SkinningError where there are none.
+    """
     poses: list[Pose] = []
     amounts: list[list[np.ndarray]] = []
     parts: list[tuple[Part, ...]] = []
@@ -129,6 +132,11 @@ def read_motion(subject: Subject, actions: Sequence[bpy.types.Action], angle: fl
         yield READ * len(poses) / total
     has_patterns = any(values.any() for frame in amounts for values in frame)
     bends = bend_joints(subject, angle) if angle and not has_patterns else []
+    if not (poses or bends):
+        raise SkinningError(
+            f"Range of Motion finds no joint of '{subject.armature.name}' that bends the skin: animate it, or export "
+            "it as it is"
+        )
     return Motion.of(list_clips(actions), [*poses, *bends], amounts, parts)
 
 

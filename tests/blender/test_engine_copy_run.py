@@ -460,3 +460,15 @@ def test_the_command_says_what_is_wrong(tube_file, tmp_path, capfd, subtests):
             assert code == FAILED
             assert not output.exists()
     assert main("engine-copy", tube_file, "--tolerance", "3 miles", "--output", output) == USAGE
+
+
+def test_without_actions_and_joints_that_bend_there_is_nothing_to_copy():
+    obj, _ = add_tube(rings=4, sides=4)
+    for vertex in obj.data.vertices:
+        for group in obj.vertex_groups:
+            group.add([vertex.index], 1.0 if group.name == "bone.0" else 0.0, "REPLACE")
+    bind(obj)
+    before = {name: len(getattr(bpy.data, name)) for name in COUNTED}
+    with pytest.raises(SkinningError, match="finds no joint of 'Rig' that bends the skin"):
+        take_all(make_engine_copy([obj], Options("gltf"), None))
+    assert {name: len(getattr(bpy.data, name)) for name in COUNTED} == before
