@@ -6,7 +6,7 @@ Python only sets it up, and follows changes of weights, bones and settings. A fr
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Any, cast
 
 import bpy
 import numpy as np
@@ -147,9 +147,7 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
         "Shape Changes": setup.shape_changes,
         "SDEF": has_sdef(influences, setup.centers),
     }
-    for name, value in inputs.items():
-        if modifiers.read_input(supple, name) != value:
-            modifiers.write_input(supple, name, value)
+    _write_inputs(supple, inputs)
     if former not in (None, joints):
         outside_handlers(remove_unused_joints_objects)
     if surroundings is None:
@@ -248,7 +246,7 @@ def refresh(
     skeleton = give_fractions(bound, read_choice(bound.settings, bound.settings.method), plain)
     surroundings = _read_surroundings(bound, above, skeleton)
     if _is_linked(bound):
-        _follow_library(bound)
+        _follow_library(bound, surroundings.choices)
         _seen[obj.session_uid] = _Seen(skeleton, surroundings, object_to_armature(obj, armature), "")
         return
     is_new = seen is None or obj.data in changed or is_one_changed(obj, changed)
@@ -269,8 +267,14 @@ def refresh(
         )
 
 
-def _follow_library(bound: BoundObject) -> None:
-    """See that an override's own armature poses it, and say what was wrong in its library: it is wrong here, too."""
+def _write_inputs(supple: bpy.types.Modifier, inputs: dict[str, Any]) -> None:
+    for name, value in inputs.items():
+        if modifiers.read_input(supple, name) != value:
+            modifiers.write_input(supple, name, value)
+
+
+def _follow_library(bound: BoundObject, choices: Choices) -> None:
+    """Follow an override's own Armature modifier, and say what was wrong in its library: it is wrong here, too."""
     obj, joints = bound.obj, modifiers.read_input(bound.supple, JOINTS_INPUT)
     original = cast(bpy.types.Object, obj.override_library.reference if obj.override_library is not None else obj)
     linked = modifiers.read_input(find_supple_modifier(original), JOINTS_INPUT)
@@ -279,6 +283,8 @@ def _follow_library(bound: BoundObject) -> None:
     if not is_joints_copy(joints, linked, bound.armature):
         modifiers.write_input(bound.supple, JOINTS_INPUT, ensure_joints_copy(linked, bound.armature))
         outside_handlers(remove_unused_joints_objects)
+    if obj.override_library is not None:
+        _write_inputs(bound.supple, {"Vertex Group": choices.vertex_group, "Invert": choices.invert})
     if message := settings_of(original).message:
         raise SkinningError(f"'{obj.name}' is as its library was saved. There: {message}")
 

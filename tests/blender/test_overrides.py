@@ -248,6 +248,19 @@ def test_of_a_bound_library(tmp_path, libraries, shapes, evaluate, way):
     assert_bound(reopen(tmp_path / "shot.blend"), shapes["DLB"])
 
 
+def test_an_overrides_own_vertex_group_is_followed(tmp_path, libraries):
+    obj = make_override(libraries("NODES SSD", tmp_path / "library.blend"))
+    modifier = armature_modifier(obj)
+    modifier.vertex_group, modifier.invert_vertex_group = "bone.1", True
+    update()
+    shown = evaluated_points(obj)
+    obj = reopen(tmp_path / "shot.blend")
+    assert_shows(obj, shown)
+    select(obj)
+    bpy.ops.supple.unbind()
+    assert_shows(obj, shown)  # by Blender's own modifier
+
+
 def test_bound_by_python_where_the_library_is_by_nodes(tmp_path, libraries, shapes):
     obj = make_override(libraries("NODES DLBNT", tmp_path / "library.blend"))
     bind(obj, method="DLB", evaluate="PYTHON")
