@@ -233,11 +233,13 @@ def _keys(world: World) -> tuple[bpy.types.Object, list[bpy.types.ShapeKey]]:
 
 
 def _own_keys(obj: bpy.types.Object) -> list[bpy.types.ShapeKey]:
-    """The keys of a mesh that no bake has made."""
+    """The keys of a mesh that no bake has made; with the Basis of a bake where they stand on it."""
     if obj.data.shape_keys is None:
         return []
     baked = obj.supple.baked_keys.split("\n") if hasattr(obj, "supple") else []
-    return [key for key in obj.data.shape_keys.key_blocks if key.name not in baked]
+    own = [key for key in obj.data.shape_keys.key_blocks if key.name not in baked]
+    basis = obj.data.shape_keys.reference_key
+    return [basis, *own] if own and basis not in own else own
 
 
 @action(often=4)

@@ -14,14 +14,14 @@ from world import NothingToDoError, World, action, disable, enable, is_enabled, 
 import checkout
 import panels
 
-METHODS = ("SSD", "DLB", "DLBNT", "PARTICLES")
+METHODS = ("SSD", "CENTERS", "DLB", "DLBNT", "PARTICLES")
 PRESETS = 4
 """How many patterns of the library are tried."""
 
 
 def draw_method(world: World) -> str:
     """A method to bind by: SSD where all has to be as under Blender's own modifier."""
-    drawn = world.rng.choices([*METHODS, "other"], (12, 6, 6, 1, 1))[0]
+    drawn = world.rng.choices([*METHODS, "other"], (7, 5, 6, 6, 1, 1))[0]
     if world.only_linear:
         return "SSD"
     if drawn == "other":
@@ -126,7 +126,7 @@ def set_setting(world: World) -> str:
 def compare_nodes_and_python(world: World) -> str:
     obj = _bound(world)
     settings = obj.supple
-    if settings.bake != "NONE" or settings.method not in ("SSD", "DLB", "DLBNT") or obj.supple.patterns:
+    if settings.bake != "NONE" or "PARTICLES" in settings.method or obj.supple.patterns:
         raise NothingToDoError
     before = settings.evaluate
     found = {}
