@@ -21,7 +21,6 @@ from ..tasks.skin.bind import (
     unbind,
 )
 from ..tasks.skin.live import without_changes
-from ..tasks.steps import Steps
 from ..translations import translate
 from .computing import ComputingOperator
 
@@ -41,12 +40,6 @@ def _is_free_handle(obj: bpy.types.Object) -> bool:
     """Whether an object is a cage, and no skin that has anything of Supple to take off."""
     settings = settings_of(obj)
     return settings.is_handle and not settings.is_bound and not settings.patterns
-
-
-def prepare_now(context: bpy.types.Context, meshes: list[bpy.types.Object], *choices: str | None) -> Steps:
-    """Steps that find out what binds meshes as they stand now, by a method and an evaluation or by their settings."""
-    context.view_layer.update()
-    return prepare_each(meshes, *choices)
 
 
 def bind_now(context: bpy.types.Context, prepared: Prepared) -> list[bpy.types.Object]:
@@ -110,7 +103,8 @@ class SUPPLE_OT_bind(ComputingOperator, bpy.types.Operator):
         if not meshes:
             self.report({"ERROR"}, translate("No mesh is ticked: tick those to bind in the list of the Supple tab"))
             return {"CANCELLED"}
-        return self.take(context, prepare_now(context, meshes, *choices))
+        context.view_layer.update()  # objects may have moved
+        return self.take(context, prepare_each(meshes, *choices))
 
     def finish(self, context: bpy.types.Context, prepared: Prepared) -> set[str]:
         """Bind what can be bound, and say what could not."""

@@ -12,13 +12,13 @@ from ..deformers import DEFAULT_METHOD, METHODS, SkinningError
 from ..settings.character import find_armature, list_meshes, list_ticked
 from ..settings.objects import settings_of
 from ..tasks.character import has_armature_modifier, lacks_weights
-from ..tasks.skin.bind import Prepared
+from ..tasks.skin.bind import Prepared, prepare_each, prepare_supple
 from ..tasks.skin.live import without_changes
 from ..tasks.stack import find_armature_modifier, flip, is_flipped
 from ..tasks.steps import take_all
 from ..tasks.weights.automatic import Options, Result
 from ..translations import translate
-from .bind import bind_now, prepare_now
+from .bind import bind_now
 from .weights import WeightsOperator, chosen_armature
 
 
@@ -75,7 +75,8 @@ class SUPPLE_OT_make(WeightsOperator, bpy.types.Operator):
         self._names, self._weighted = ([obj.name for obj in chosen] for chosen in (meshes, unweighted))
         if unweighted:
             return self.weight(context, unweighted, Options(), armature)
-        return self.take(context, prepare_now(context, meshes, DEFAULT_METHOD))
+        context.view_layer.update()  # objects may have moved
+        return self.take(context, prepare_supple(meshes))
 
     def finish(self, context: bpy.types.Context, results: list[Result] | Prepared) -> set[str]:
         """Write the weights, bind all meshes, and say what was done with each."""
@@ -83,7 +84,8 @@ class SUPPLE_OT_make(WeightsOperator, bpy.types.Operator):
             prepared = results
         elif super().finish(context, results) == {"FINISHED"}:
             meshes = [bpy.data.objects[name] for name in self._names]
-            prepared = take_all(prepare_now(context, meshes, DEFAULT_METHOD))
+            context.view_layer.update()
+            prepared = take_all(prepare_supple(meshes))
         else:
             return {"CANCELLED"}
         count = len(bind_now(context, prepared))
@@ -147,7 +149,8 @@ class SUPPLE_OT_remedy(WeightsOperator, bpy.types.Operator):
 
     def bind(self, context: bpy.types.Context) -> set[str]:
         """Bind the mesh, unless something else is in the way."""
-        prepared = take_all(prepare_now(context, [bpy.data.objects[self.mesh]]))
+        context.view_layer.update()
+        prepared = take_all(prepare_each([bpy.data.objects[self.mesh]]))
         bind_now(context, prepared)
         for _, error in prepared.failed:
             self.report({"WARNING"}, translate(str(error)))

@@ -197,10 +197,23 @@ def read_weight_groups(skinned: SkinnedObject, skeleton: Skeleton) -> list[str]:
 
 def lacks_weights(obj: bpy.types.Object, armature: bpy.types.Object) -> bool:
     """Whether no vertex of a mesh follows a deforming bone of an armature by its weights."""
+    return not _count_influencing(obj, armature)
+
+
+def is_rigid(obj: bpy.types.Object) -> bool:
+    """Whether one deforming bone has all weights of a mesh."""
+    armature = obj.find_armature()
+    return armature is not None and _count_influencing(obj, armature) == 1
+
+
+def _count_influencing(obj: bpy.types.Object, armature: bpy.types.Object) -> int:
+    """How many deforming bones of an armature have weights on a mesh."""
     names = {bone.name for bone in armature.data.bones if bone.use_deform}
     groups = [group.index for group in obj.vertex_groups if group.name in names]
-    entries = read_vertex_groups(mesh_of(obj)) if groups else None
-    return entries is None or not (np.isin(entries.groups, groups) & (entries.values > 0.0)).any()
+    if not groups:
+        return 0
+    entries = read_vertex_groups(mesh_of(obj))
+    return len(np.intersect1d(groups, entries.groups[entries.values > 0.0]))
 
 
 def read_rest(skinned: SkinnedObject, skeleton: Skeleton, object_to_armature: Matrix, solid_group: str = "") -> Rest:

@@ -63,7 +63,7 @@ class Params(LimitParams):
     """
 
     bulge_limit: float = 0.5
-    contact: float = 1.0
+    contact: float = 0.3
     sharpness: float = 0.25
 
     def __post_init__(self) -> None:

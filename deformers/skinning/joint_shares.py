@@ -39,6 +39,15 @@ OF_JOINT = 0.8, 0.95
 BLENDED = 0.05
 """Lesser weight of a joint's two bones from which on a vertex can bulge fully."""
 
+HELD = 0.25
+"""Most weight that the other bone of a joint has in a part that one bone holds: this does not bend."""
+
+TWINS = 0.05
+"""Share by which limbs differ in length that are twins."""
+
+SHORT = 0.35
+"""Share of what is below a shoulder that is between it and the trunk, at most."""
+
 NEARER = 0.7
 """Distance from the nearest joint, as a share of that from the next, up to which a vertex belongs to it fully."""
 
@@ -110,14 +119,38 @@ def find_hinges(joints: Joints) -> np.ndarray:
     return ~joints.chains.is_root & (length > least) & (after > least) & straight
 
 
+def find_shoulders(joints: Joints) -> np.ndarray:
+    """Which joints are near the trunk, as shoulders below collar bones, and so in no limb's middle, bool array (B,).
+
+    An arm and its twin on the other side are joined to the same bone; the way from there, or to there, is short.
+    """
+    centers, parents = np.asarray(joints.centers, np.float64), joints.parents
+    above = joints.chains.of_parents(centers, 0.0)
+    depths = joints.chains.sum(np.where(joints.chains.is_root, 0.0, np.linalg.norm(centers - above, axis=1)))
+    levels = joints.chains.sum(np.ones(len(parents), np.intp))
+    ends = depths + joints.lengths
+    for joint in np.argsort(-levels, kind="stable"):  # children first
+        if parents[joint] >= 0:
+            ends[parents[joint]] = max(ends[parents[joint]], ends[joint])
+    reaches, starts, ways = ends - depths, *np.full((2, len(parents)), -np.inf)
+    for joint in np.argsort(levels, kind="stable"):  # parents first
+        if (parent := parents[joint]) >= 0:
+            siblings = np.flatnonzero((parents == parent) & (np.arange(len(parents)) != joint))
+            has_twin = (np.abs(reaches[siblings] - reaches[joint]) < TWINS * reaches[joint]).any()
+            starts[joint] = depths[joint] if has_twin else starts[parent]
+            ways[joint] = depths[joint] - (depths[parent] if has_twin else starts[parent])
+    return (ways >= 0.0) & (ways < SHORT * reaches)
+
+
 _sides: WeakKeyDictionary[Joints, tuple[np.ndarray, ...]] = WeakKeyDictionary()
 
 
 def _find_sides(joints: Joints) -> tuple[np.ndarray, ...]:
-    """The hinges (H,), and the joints that go on straight above and below each, as twist bones do: float (B, H)."""
+    """The hinges (H,), the joints that go on straight above and below each, as twist bones do: float (B, H); and which
+    joints are shoulders, bool (B,)."""
     if joints not in _sides:
         hinges = np.flatnonzero(find_hinges(joints))
-        _sides[joints] = hinges, *_list_sides(joints, hinges)
+        _sides[joints] = hinges, *_list_sides(joints, hinges), find_shoulders(joints)
     return _sides[joints]
 
 
@@ -154,8 +187,8 @@ def find_joint_shares(
         Parts that a joint does not bend, such as a helmet, do not belong to it; without triangles all is one part.
     """
     count = len(joints.parents)
-    hinges, *sides = _find_sides(joints)
-    found = np.full(len(points), -1), np.zeros(len(points)), np.zeros(len(points))
+    hinges, *sides, shoulders = _find_sides(joints)
+    found = np.full(len(points), -1), np.zeros(len(points)), np.zeros(len(points)), np.zeros(len(points))
     by_vertex = normalize_weights(weights, len(points), count).by_vertex()
     bounds = np.searchsorted(by_vertex.vertices, np.arange(0, len(points) + CHUNK, CHUNK))
     for number, start in enumerate(range(0, len(points) if len(hinges) else 0, CHUNK)):
@@ -165,20 +198,27 @@ def find_joint_shares(
         for whole, of_chunk in zip(found, shares, strict=True):
             whole[start : start + CHUNK] = of_chunk
     _leave_unbent(points, triangles, *found)
-    return JointShares(*found, _find_leads(points, found[0], found[2], joints))
+    of_vertices, limits, contacts, _ = found
+    contacts[np.isin(of_vertices, np.flatnonzero(shoulders))] = 0.0
+    return JointShares(of_vertices, limits, contacts, _find_leads(points, of_vertices, contacts, joints))
 
 
 def _leave_unbent(
-    points: np.ndarray, triangles: np.ndarray | None, of_vertices: np.ndarray, limits: np.ndarray, contacts: np.ndarray
+    points: np.ndarray,
+    triangles: np.ndarray | None,
+    of_vertices: np.ndarray,
+    limits: np.ndarray,
+    contacts: np.ndarray,
+    below: np.ndarray,
 ) -> None:
-    """Take the vertices of parts out in which no vertex follows both sides of their joint."""
+    """Take the vertices of parts out that one side of their joint holds: in which none follows both, or the other."""
     parts = np.zeros(len(points), np.intp)
     if triangles is not None and len(triangles):
         welded = weld(points)
         corners = welded[triangles]
         parts = find_islands(np.concatenate([corners[:, :2], corners[:, 1:]]), len(points))[welded]
     keys = parts * (int(of_vertices.max(initial=0)) + 2) + of_vertices + 1
-    unbent = ~np.isin(keys, keys[limits > 0.0])
+    unbent = np.any([~np.isin(keys, keys[bent]) for bent in (limits > 0.0, below > HELD, below < 1.0 - HELD)], axis=0)
     of_vertices[unbent], contacts[unbent] = -1, 0.0
 
 
@@ -209,8 +249,8 @@ def _find_leads(points: np.ndarray, of_vertices: np.ndarray, contacts: np.ndarra
 
 def _share_chunk(
     points: np.ndarray, weights: Weights, joints: Joints, hinges: np.ndarray, sides: Sequence[np.ndarray]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Joint, limit and contact of points with normalized weights, shape (V,) each."""
+) -> tuple[np.ndarray, ...]:
+    """Joint, limit, contact, and the share of the side below of points with normalized weights, shape (V,) each."""
     above, below = (_add_sides(weights, side, len(points)) for side in sides)
     belongs, away = np.zeros(above.shape), np.full(above.shape, np.inf)
     near = np.nonzero(above + below > OF_JOINT[0])  # few of all vertices and hinges
@@ -223,8 +263,10 @@ def _share_chunk(
     with np.errstate(invalid="ignore"):
         ratio = np.where(np.isfinite(first), first / away.min(axis=1), 1.0)  # to nothing where there is no other
     share = belongs[rows, nearest] * (1.0 - rise(NEARER, 1.0, np.nan_to_num(ratio)))
-    lesser = np.minimum(above, below)[rows, nearest]
-    return np.where(share > 0.0, hinges[nearest], -1), share * rise(0.0, BLENDED, lesser), share
+    above, below = above[rows, nearest], below[rows, nearest]
+    limits = share * rise(0.0, BLENDED, np.minimum(above, below))
+    of_side = below / np.maximum(above + below, 1e-12)
+    return np.where(share > 0.0, hinges[nearest], -1), limits, share, np.where(share > 0.0, of_side, 0.5)
 
 
 def _add_sides(weights: Weights, side: np.ndarray, count: int) -> np.ndarray:

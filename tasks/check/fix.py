@@ -7,7 +7,7 @@ from collections.abc import Callable
 import bpy
 import numpy as np
 
-from ...deformers import DEFAULT_METHOD, SkinningError
+from ...deformers import DEFAULT_METHOD, METHODS, SkinningError
 from ...deformers.measures.joint_faults import BULGE, COLLAPSE, OVERLAP, TEAR
 from ...settings.objects import settings_of
 from ..skin.bind import bind
@@ -102,7 +102,9 @@ def _change_method(obj: bpy.types.Object, finding: Finding) -> list[str]:
     if finding.method != DEFAULT_METHOD:
         bind([obj], DEFAULT_METHOD)
         return [f"Bound '{obj.name}' by {label_method(DEFAULT_METHOD)}."]
-    name = {BULGE: "bulge_limit", OVERLAP: "contact"}.get(finding.kind)
+    kept = {BULGE: "bulge_limit", OVERLAP: "contact"}.get(finding.kind)
+    chosen = (choice.property_name for choice in METHODS[DEFAULT_METHOD].choices if choice.name == kept)
+    name = next(chosen, None)
     if name is None or getattr(settings, name) >= 1.0:
         raise SkinningError(
             f"'{finding.bone}' {finding.describe()} by {label_method(finding.method)}: smooth the weights around it, "

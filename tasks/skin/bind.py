@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -13,12 +13,13 @@ from ...bridge.carriers import is_hidden_object
 from ...bridge.joints import remove_unused_joints_objects
 from ...bridge.meshes import mesh_of
 from ...bridge.removal import outside_handlers
-from ...deformers import SkinningError
+from ...deformers import DEFAULT_METHOD, SkinningError
 from ...nodes.carrier import ensure_carrier_group
 from ...nodes.groups import ensuring_groups_once, remove_unused_groups
 from ...settings.events import muted
 from ...settings.objects import SETTINGS_VERSION, ObjectSettings, settings_of
 from ...settings.reports import particle_reports
+from ..character import is_rigid
 from ..stack import (
     BoundObject,
     SkinnedObject,
@@ -94,6 +95,29 @@ def prepare_each(objects: Iterable[bpy.types.Object], method: str | None = None,
             except SkinningError as error:
                 found.failed.append((obj, error))
     return found
+
+
+RIGID = {"centers_bulge_limit": 0.0, "centers_contact": 0.0, "twist": "OFF"}
+"""Settings of meshes that one bone holds: limit, contact and fractions would cost time, and do nothing there."""
+
+
+def prepare_supple(objects: Sequence[bpy.types.Object]) -> Steps:
+    """The same for characters that are made supple: by the default method, rigid meshes as `RIGID` says."""
+    former = []
+    try:
+        with muted():
+            for obj in objects:
+                if obj.is_editable and is_rigid(obj):
+                    settings = settings_of(obj)
+                    former += [(settings, name, getattr(settings, name)) for name in RIGID]
+                    for name, value in RIGID.items():
+                        setattr(settings, name, value)
+        return (yield from prepare_each(objects, DEFAULT_METHOD))
+    except BaseException:
+        with muted():
+            for settings, name, value in former:
+                setattr(settings, name, value)
+        raise
 
 
 def bind_prepared(prepared: Prepared) -> list[bpy.types.Object]:
@@ -389,5 +413,8 @@ def migrate(obj: bpy.types.Object) -> None:
     if settings.version < 4:
         with muted():
             settings.twist = "OFF"  # joints had no fractions yet
+    if settings.version < 5 and not settings.is_property_set("centers_contact"):
+        with muted():
+            settings.centers_contact = 1.0  # was the default
     if settings.version < SETTINGS_VERSION:
         settings.version = SETTINGS_VERSION

@@ -21,6 +21,7 @@ from scenes import (
 from supple.settings.character import find_pattern_mesh, find_shown, is_mixed, list_meshes, list_ticked
 from supple.settings.objects import settings_of
 from supple.tasks import character as tasks_character
+from supple.tasks.skin.bind import prepare_supple
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 
@@ -232,6 +233,23 @@ def test_make_supple_weights_what_has_no_weights(character):
         assert settings_of(obj).is_bound
         assert settings_of(obj).method == "CENTERS"
         assert distance(rest_points(obj), evaluated_points(obj)) > 0.1
+
+
+def test_make_supple_leaves_rigid_meshes_without_limit_contact_and_fractions(character):
+    body, sleeve, _ = character
+    sleeve.vertex_groups.clear()
+    sleeve.vertex_groups.new(name="bone.1").add(range(len(sleeve.data.vertices)), 1.0, "REPLACE")
+    steps = prepare_supple([body, sleeve])
+    next(steps)
+    steps.close()
+    assert settings_of(sleeve).twist == "AUTO", "taken back"
+    assert bpy.ops.supple.make() == {"FINISHED"}
+    chosen = [
+        (round(settings.centers_bulge_limit, 3), round(settings.centers_contact, 3), settings.twist)
+        for settings in map(settings_of, (body, sleeve))
+    ]
+    assert chosen == [(0.5, 0.3, "AUTO"), (0.0, 0.0, "OFF")]
+    assert distance(rest_points(sleeve), evaluated_points(sleeve)) > 0.1
 
 
 def test_make_supple_is_one_step_of_undo(character):

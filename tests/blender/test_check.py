@@ -15,7 +15,16 @@ from supple.deformers import SkinningError
 from supple.operators import check as operators_check
 from supple.settings.objects import settings_of
 from supple.tasks.actions import list_actions
-from supple.tasks.check.findings import COLLAPSE, FAR, UNBLENDED, UNWEIGHTED, describe_check, find_faults
+from supple.tasks.check.findings import (
+    COLLAPSE,
+    FAR,
+    OVERLAP,
+    UNBLENDED,
+    UNWEIGHTED,
+    Finding,
+    describe_check,
+    find_faults,
+)
 from supple.tasks.check.fix import fix_finding, measure_again
 from supple.tasks.check.run import Options, prepare
 from supple.tasks.check.sheet import draw_sheet
@@ -164,6 +173,15 @@ def test_a_joint_that_collapses_is_bound_by_the_default_method(tube):
     fix_finding(tube, fault)
     assert settings_of(tube).is_bound
     assert not [fault for fault in check(tube, angle=np.radians(150.0))[2] if fault.kind == COLLAPSE]
+
+
+def test_a_joint_that_overlaps_by_the_default_method_gets_its_contact(tube):
+    bind([tube], "CENTERS")
+    fault = Finding(OVERLAP, tube.name, "bone.1", "CENTERS", 2.0, 0.3)
+    assert fix_finding(tube, fault) == ["Contact of 'Tube' is 1 now."]
+    assert (settings_of(tube).centers_contact, settings_of(tube).contact) == (1.0, 0.0)
+    with pytest.raises(SkinningError, match="smooth the weights around it"):
+        fix_finding(tube, fault)
 
 
 def test_what_no_tool_mends_says_so(tube):

@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 
 from scenes import (
+    add_tube,
     armature_modifier,
+    bind,
     diagonal,
     distance,
     evaluated_points,
@@ -96,6 +98,21 @@ def assert_stored_values(stored: object, present: object, path: str) -> None:
         assert present == pytest.approx(stored), path
     else:
         assert present == stored, path
+
+
+def test_contact_of_characters_that_were_bound_before_is_what_it_was(tmp_path):
+    obj, _ = add_tube()
+    bind(obj, method="CENTERS", evaluate="NODES")
+    other, _ = add_tube()
+    bind(other, method="CENTERS", evaluate="NODES")
+    settings_of(obj).version = 4
+    save(tmp_path / "before.blend")
+    bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "before.blend"))
+    found = [settings_of(bpy.data.objects[name]) for name in ("Tube", "Tube.001")]
+    assert [settings.centers_contact for settings in found] == pytest.approx([1.0, 0.3])
+    assert {settings.version for settings in found} == {SETTINGS_VERSION}
+    bpy.context.scene.frame_set(2)
+    assert read_input(supple_modifier(bpy.data.objects["Tube"]), "Contact") == 1.0
 
 
 @pytest.mark.versions

@@ -59,7 +59,7 @@ def test_tables_agree_with_the_integral() -> None:
 def test_bent_by_120_degrees(ramp: float) -> None:
     rest, matrices = make_limb(ramp), pose_limb(bend=120.0)
     space = measure_windings(rest.points, rest.triangles, 160).once
-    posed = measure_windings(skin(rest, matrices), rest.triangles, 160)
+    posed = measure_windings(skin(rest, matrices, centers.Params(contact=1.0)), rest.triangles, 160)
     kept = measure_windings(dlb.deform(dlb.bind(rest, dlb.Params()), Pose(matrices)), rest.triangles, 160)
     assert find_radii(skin(rest, matrices), matrices).max() < 1.04 * RADIUS
     assert posed.twice < 0.003 * space

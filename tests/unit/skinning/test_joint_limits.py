@@ -8,7 +8,7 @@ import numpy as np
 
 from supple.deformers import DEFORMERS, Joints, Pose, Rest, Weights
 from supple.deformers.skinning import dlb, ssd
-from supple.deformers.skinning.joint_shares import find_hinges, find_joint_shares
+from supple.deformers.skinning.joint_shares import find_hinges, find_joint_shares, find_shoulders
 
 from ..cases import each
 from ..characters import about, rotation
@@ -128,6 +128,46 @@ def test_joints_that_are_no_hinges() -> None:
     assert not find_hinges(Joints(centers, joints.parents)).any()
 
 
+ARM = np.array([[0.0, 0, 1.2], [0.02, 0, 1.4], [0.17, 0, 1.4], [0.47, 0, 1.4], [0.72, 0, 1.4], [0.8, 0, 1.4]])
+"""Ends of a chest, a collar bone, an upper arm, a lower arm and a hand."""
+
+
+def make_arms(ends: np.ndarray) -> Joints:
+    """A trunk bone, and two arms of three bones or more that go on straight from a collar bone."""
+    count = len(ends) - 1
+    mirrored = ends[1:] * (-1.0, 1.0, 1.0)
+    centers = np.concatenate([ends[:-1], mirrored[:-1]])
+    tails = np.concatenate([ends[1:], mirrored[1:]])
+    parents = np.concatenate([np.arange(count) - 1, [0], count + np.arange(count - 2)])
+    return Joints(centers, parents, tails)
+
+
+def test_shoulders_are_no_hinges_for_contact_but_elbows_and_knees_are() -> None:
+    joints = make_arms(ARM)
+    assert np.flatnonzero(find_hinges(joints) & find_shoulders(joints)).tolist() == [2, 6]
+    assert np.flatnonzero(find_hinges(joints) & ~find_shoulders(joints)).tolist() == [3, 4, 7, 8]
+    short = make_arms(np.concatenate([[[0.0, 0, 1.35]], ARM[2:]]))
+    assert np.flatnonzero(find_shoulders(short)).tolist() == [1, 4], "arms without collar bones"
+    leg = np.array([[0.0, 0, 1.0], [0.1, 0, 0.95], [0.1, 0, 0.5], [0.1, 0, 0.1], [0.1, -0.15, 0.0]])
+    legs = make_arms(leg)
+    assert not (find_hinges(legs) & find_shoulders(legs)).any(), (
+        "a knee is as far from the hip as the foot from the knee"
+    )
+    assert not find_shoulders(Joints(HEADS, np.array([-1, 0]), TAILS)).any()
+    assert not find_shoulders(Joints(HEADS[:1], np.array([-1]), TAILS[:1])).any()
+    x = np.linspace(0.1, 0.7, 60)
+    points = np.stack([x, np.full(60, 0.03), np.full(60, 1.4)], axis=1)
+    bone = np.clip(np.searchsorted(ARM[1:, 0], x), 1, 4)
+    dense = np.zeros((60, 9))
+    dense[np.arange(60), bone] = 1.0
+    smooth = np.stack([np.convolve(column, np.ones(9) / 9.0, "same") for column in dense.T], axis=1)
+    shares = find_joint_shares(points, Weights.from_dense(smooth), joints)
+    assert {2, 3} <= set(shares.joints.tolist())
+    assert not shares.contacts[shares.joints == 2].any()
+    assert shares.limits[shares.joints == 2].any(), "bulge limit has shoulders"
+    assert shares.contacts[shares.joints == 3].any()
+
+
 def test_vertices_of_a_bone_aside_belong_to_no_joint() -> None:
     rest = make_limb()
     weights = Weights.from_dense(np.tile([0.35, 0.35, 0.3], (len(rest.points), 1)))
@@ -169,14 +209,15 @@ def test_skin_of_twist_bones_belongs_to_a_joint() -> None:
     assert shares.limits[np.abs(rest.points[:, 2]) < 0.4].min() > 0.9
 
 
-def test_parts_that_a_joint_does_not_bend_are_left_alone() -> None:
-    """A helmet of one bone, though the plane of the joint goes through it."""
+@each("other", [0.0, 0.1])
+def test_parts_that_a_joint_does_not_bend_are_left_alone(other: float) -> None:
+    """A helmet of one bone, and a bit of another, though the plane of the joint goes through it."""
     rest, count = make_limb(), len(make_limb().points)
     weights = Weights(
-        np.concatenate([rest.weights.vertices, count + np.arange(count)]),
-        np.concatenate([rest.weights.joints, np.ones(count, int)]),
-        np.concatenate([rest.weights.values, np.ones(count)]),
-    )
+        np.concatenate([rest.weights.vertices, *[count + np.arange(count)] * 2]),
+        np.concatenate([rest.weights.joints, np.ones(count, int), np.zeros(count, int)]),
+        np.concatenate([rest.weights.values, np.full(count, 1.0 - other), np.full(count, other)]),
+    ).by_vertex()
     points = np.concatenate([rest.points, 0.6 * rest.points + np.array([0.02, 0.0, 0.1])])
     triangles = np.concatenate([rest.triangles, rest.triangles + count])
     both, matrices = Rest(points, weights, rest.joints, triangles=triangles), pose_limb(bend=120.0)
