@@ -24,6 +24,9 @@ WINDOW = 0.4
 LONGEST = 1.0
 """Seconds to each side that are blended at most then."""
 
+MOST_REACH = 2000
+"""Frames to each side that are compared at most: sums over them take 130 MB beside the table."""
+
 LISTED = 12
 """Most transitions that are listed."""
 
@@ -125,8 +128,20 @@ def compare_actions(
 
 
 def find_reach(blend: float, rate: float) -> int:
-    """Frames to each side that are compared; `blend` is 0 where it is not chosen."""
-    return max(1, round(0.5 * (blend or WINDOW) * rate))
+    """Frames to each side that are compared; `blend` is 0 where it is not chosen.
+
+    Raises
+    ------
+    SkinningError
+        Where these are more than there is memory for.
+    """
+    reach = 0.5 * (blend or WINDOW) * rate
+    if not reach <= MOST_REACH:  # also where it is no number
+        raise SkinningError(
+            f"Blend of {blend or WINDOW:g} s at {rate:g} frames a second is too long: choose "
+            f"{2 * MOST_REACH / rate:.3g} s or less"
+        )
+    return max(1, round(reach))
 
 
 def find_blend(blend: float, rate: float, difference: float, performances: Sequence[Performance]) -> int:

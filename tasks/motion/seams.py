@@ -36,6 +36,9 @@ PLANTED = 0.5
 LOOP = "Loop"
 """What the name of a loop ends in."""
 
+LONGEST_CLIP = 20_000
+"""Frames of a loop that travels, whose cycles are keyed one after the other."""
+
 READ, EVALUATED = 0.6, 0.2
 """Shares of the whole work: reading the actions, and each of two readings of what is made of them."""
 
@@ -221,11 +224,21 @@ def _find_planted(body: Body, performance: Performance, rate: float) -> list[Pla
 
 
 def _repeat(cycle: Clip, carriers: Carriers, transform: np.ndarray, step: float, options: LoopOptions) -> Clip:
-    """One cycle that stays in its place; of one that travels, as many as are played."""
+    """One cycle that stays in its place; of one that travels, as many as are played.
+
+    Raises
+    ------
+    SkinningError
+        Where these are more frames than there is memory for.
+    """
     if not options.travels:
         return carriers.move(cycle, share_of(transform, -np.linspace(0.0, 1.0, len(cycle))))
     if not step:
         return cycle
+    if options.repeats * len(cycle) > LONGEST_CLIP:
+        raise SkinningError(
+            f"A loop of {options.repeats:,} times {len(cycle):,} frames is too long: choose fewer repeats"
+        )
     clip = cycle
     for number in range(1, options.repeats):
         moved = carriers.move(cycle, np.linalg.matrix_power(transform, number))

@@ -1,5 +1,7 @@
 """What can not be compared, looped or joined: a message, and nothing is changed. And what only looks so."""
 
+from math import inf
+
 import bpy
 import numpy as np
 import pytest
@@ -73,6 +75,14 @@ def test_actions_that_are_too_short_and_frames_that_are_not_there():
             operator(from_frame=99, to_frame=6)
     with pytest.raises(RuntimeError, match="A loop from frame 20 to 10 is too short"):
         bpy.ops.supple.motion_loop(from_frame=10, to_frame=20)
+    before = describe_file()
+    for operator in OPERATORS[1:]:
+        for blend in (1000.0, 1e30, inf):  # 12,000 frames to each side took 4.7 GB
+            with pytest.raises(RuntimeError, match="is too long: choose 167 s or less"):
+                operator(blend=blend)
+    with pytest.raises(RuntimeError, match="is too long: choose fewer repeats"):
+        bpy.ops.supple.motion_loop(from_frame=60, to_frame=10, repeats=10_000)
+    assert describe_file() == before
 
 
 def test_an_action_of_another_rig():
