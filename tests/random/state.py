@@ -103,7 +103,8 @@ def _is_like_blenders(obj: bpy.types.Object, settings: Any, added: list[bpy.type
         return False
     if settings.bulge_limit or settings.contact or _is_twisted(settings, modifiers):
         return False
-    is_moved_before = obj.data.shape_keys or len(modifiers) > 1 or own_modifiers(obj)[0].type != "ARMATURE"
+    is_first = [modifier.type for modifier in own_modifiers(obj)][:1] == ["ARMATURE"]
+    is_moved_before = obj.data.shape_keys or len(modifiers) > 1 or not is_first
     is_moved_before = is_moved_before or obj.parent_type == "ARMATURE"
     return not (is_moved_before and _is_divided(modifiers))
 
