@@ -9,6 +9,7 @@ from scenes_cli import DONE, FAILED, USAGE, main, own_output
 from scenes_motion import add_walk, add_walker, clear, list_keys, read_joints
 
 from scenes import add_tube, edit_bones, reset, save, select, update
+from supple.bridge.animation import list_curves
 from supple.deformers import SkinningError
 from supple.tasks.motion.reading import read_body
 from supple.tasks.motion.seams import Options, join_actions, make_loop
@@ -82,6 +83,12 @@ def test_actions_that_are_too_short_and_frames_that_are_not_there():
                 operator(blend=blend)
     with pytest.raises(RuntimeError, match="is too long: choose fewer repeats"):
         bpy.ops.supple.motion_loop(from_frame=60, to_frame=10, repeats=10_000)
+    assert describe_file() == before
+    list_curves(armature)[0].keyframe_points.insert(100_000, 0.0)
+    before = describe_file()
+    for operator in OPERATORS:
+        with pytest.raises(RuntimeError, match="Action 'Walk' has 99,996 frames, and 20,000 can be read: shorten it"):
+            operator()
     assert describe_file() == before
 
 
