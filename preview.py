@@ -17,6 +17,7 @@ from .bridge.correction_drivers import own_properties
 from .bridge.handlers import install, uninstall
 from .bridge.meshes import read_key_values, read_object_ids
 from .bridge.removal import forget_put_off, in_handler, run_put_off
+from .bridge.render_frames import escape
 from .deformers import SkinningError, UnsupportedError
 from .settings.events import are_muted, listeners, pattern_listeners
 from .settings.objects import settings_of
@@ -146,7 +147,7 @@ def _show(obj: bpy.types.Object, message: str) -> None:
         return
     settings_of(obj).message = message
     if message:
-        print(f"Supple: {message}", file=sys.stderr)
+        print(escape(f"Supple: {message}"), file=sys.stderr)
 
 
 def _put_off(changed: set[bpy.types.ID], depsgraph: bpy.types.Depsgraph) -> set[bpy.types.ID]:

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
+from ..bridge.render_frames import escape, guarded_output
 from ..deformers import SkinningError
-from ..tasks.farm.render_frames import escape, guarded_output
 
 _guarded: tuple[TextIO | None, TextIO | None] | None = None
 """Standard output and error while a command runs, when what others print is kept from them."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-RENDER_SCRIPT = Path(__file__).with_name("render_frames.py")
+from ...bridge import render_frames
+
+RENDER_SCRIPT = Path(render_frames.__file__)
 """What a Blender without Supple runs to render a chunk of frames."""
 
 CHUNK = 50

@@ -30,6 +30,7 @@ from ...bridge.joints import (
 )
 from ...bridge.meshes import mesh_of
 from ...bridge.removal import outside_handlers
+from ...bridge.render_frames import escape
 from ...deformers import SkinningError
 from ...nodes.groups import (
     VERSION,
@@ -321,7 +322,7 @@ def _bring_up_to_date(
         return _Seen(skeleton, surroundings, object_to_armature(obj, bound.armature), str(error))
     apply(bound, setup, surroundings)
     if not surroundings.has_own_version:
-        print(f"Supple: '{obj.name}' was bound by another version of Supple; its nodes are now of this one")
+        print(escape(f"Supple: '{obj.name}' was bound by another version of Supple; its nodes are now of this one"))
     return _seen[obj.session_uid]
 
 

@@ -33,7 +33,7 @@ STARTS_BLENDER = "bridge/exchange.py"
 
 BLENDER = "[*command, str(SESSION), *between, str(path)]"
 
-ALLOWED = {(STARTS_BLENDER, "subprocess"), ("tasks/farm/render_frames.py", "ctypes")}
+ALLOWED = {(STARTS_BLENDER, "subprocess"), ("bridge/render_frames.py", "ctypes")}
 """Who may import what; the second has C write what Blender has printed, for which Python has no call."""
 
 WRITES_DRIVERS = "bridge/drivers.py"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,12 @@ import numpy as np
 import pytest
 from scenes_patterns import add_own, amounts
 
-from scenes import bind, evaluated_points, save, select, take_away, turn, update
+from scenes import add_tube, bind, evaluated_points, save, select, take_away, turn, update
 from supple.bridge.drivers import write_expression
 from supple.deformers.patterns.heights import DIRECTIONS, Response
+from supple.nodes.groups import VERSION_KEY
 from supple.settings.objects import settings_of
+from supple.tasks.stack import find_supple_modifier
 
 from .bodies import add_body
 from .test_stored_values import assert_given_back, draw_panels, run, store
@@ -141,3 +144,22 @@ def test_drivers_need_no_python() -> None:
         for direction, rest in product(DIRECTIONS, (0.0, 1e-20, -1.5)):
             curve.driver.expression = write_expression(Response(law, direction, *numbers), rest)
             assert curve.driver.is_simple_expression, curve.driver.expression
+
+
+def test_what_is_printed_stays_in_its_line(capfd: pytest.CaptureFixture[str]) -> None:
+    """Where Supple's handlers run in a render of a farm, its engine reads what they print."""
+    obj, armature = add_tube()
+    obj.name, order = "a\nopenjd_env: A=1\nSaved: '/x.png'", re.compile("^openjd_env|Saved: '", re.MULTILINE)
+    bind(obj, method="DLB", evaluate="NODES")
+    capfd.readouterr()
+    find_supple_modifier(obj).node_group[VERSION_KEY] = 1
+    obj.data.update_tag()
+    update()
+    armature.data.bones["bone.1"].use_deform = False
+    armature.data.bones["bone.1"].name = "other"
+    obj.modifiers.remove(find_supple_modifier(obj))
+    update()
+    printed = capfd.readouterr()
+    assert "openjd_env" in printed.out
+    assert "openjd_env" in printed.err
+    assert not order.search(printed.out + printed.err), printed

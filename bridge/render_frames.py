@@ -127,6 +127,7 @@ def _print_foreign(lines: list[bytes], err: TextIO | None) -> None:
 
 
 def read_frames(text: str) -> range:
+    """The frames of a range such as -3-20:2; ArgumentTypeError for anything else."""
     match = re.fullmatch(r"(-?\d+)(?:-(-?\d+))?(?::(\d+))?", text)
     if match is None:
         raise argparse.ArgumentTypeError(f"'{text}' is not a frame range: write it as 1-250 or 1-250:2")
@@ -135,7 +136,16 @@ def read_frames(text: str) -> range:
 
 
 def render_frame(scene: bpy.types.Scene, frame: int, folder: str, pattern: str) -> str:
-    """Render one frame, and return the image's path; `pattern` is the output path of the file, which gives the name."""
+    """Render one frame, and return the image's path.
+
+    Parameters
+    ----------
+    scene : Scene
+    frame : int
+    folder : str
+    pattern : str
+        Output path of the file, which gives the image its name.
+    """
     import bpy
 
     scene.frame_set(frame)
@@ -150,6 +160,7 @@ def render_frame(scene: bpy.types.Scene, frame: int, folder: str, pattern: str) 
 
 
 def main() -> None:
+    """Render what the words after `--` ask for."""
     import bpy
 
     parser = argparse.ArgumentParser(prog="render_frames.py")
