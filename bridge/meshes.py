@@ -11,6 +11,7 @@ from typing import cast
 import bpy
 import numpy as np
 
+from ..nodes.groups import OWN
 from .arrays import read_array, write_array
 
 _entries_read: dict[int, VertexGroups] | None = None
@@ -61,11 +62,15 @@ def read_edges(mesh: bpy.types.Mesh) -> np.ndarray:
 
 
 def digest_mesh(obj: bpy.types.Object) -> bytes:
-    """Another one where points, faces, weights, shape keys or names of attributes of an object's mesh are others."""
+    """Another one where points, faces, weights, shape keys or names of attributes of an object's mesh are others.
+
+    Those of Supple do not count: it gives a mesh what it takes again.
+    """
     mesh = mesh_of(obj)
     entries, keys = read_vertex_groups(mesh), mesh.shape_keys
     arrays = [read_points(mesh), *read_face_corners(mesh), entries.vertices, entries.groups, entries.values]
-    names = [group.name for group in obj.vertex_groups], mesh.attributes.keys()
+    attributes = [name for name in mesh.attributes.keys() if not name.startswith(OWN)]
+    names = [group.name for group in obj.vertex_groups], attributes
     if keys is not None:
         arrays += [read_key_points(key) for key in keys.key_blocks]
         names += tuple((key.name, key.relative_key.name, key.vertex_group) for key in keys.key_blocks)

@@ -70,6 +70,8 @@ class Prepared:
     """What `prepare_each` has found: what binds each object, and why others can not be bound."""
 
     ready: list[tuple[SkinnedObject, LiveObject | NodeSetup, str]]
+    states: list[tuple]
+    """Of what is ready, its mesh: what `changes.note_followed` takes."""
     failed: list[tuple[bpy.types.Object, SkinningError]]
 
 
@@ -85,13 +87,14 @@ def prepare_each(objects: Iterable[bpy.types.Object], method: str | None = None,
     evaluate : str, optional
         "NODES" or "PYTHON". If not given, what each object's settings say, and Python where nodes can not do it.
     """
-    objects, found = list(objects), Prepared([], [])
+    objects, found = list(objects), Prepared([], [], [])
     with reading_meshes_once():
         for number, obj in enumerate(objects):
             yield number / len(objects)
             try:
                 skinned = check_bindable(obj)
                 found.ready.append((skinned, *prepare(skinned, method or skinned.settings.method, evaluate)))
+                found.states.append(changes.read_state(obj))
             except SkinningError as error:
                 found.failed.append((obj, error))
     return found
@@ -123,13 +126,14 @@ def prepare_supple(objects: Sequence[bpy.types.Object]) -> Steps:
 def bind_prepared(prepared: Prepared) -> list[bpy.types.Object]:
     """Bind what can be bound, and give the others the reason as their message; those that were bound."""
     with ensuring_groups_once():
-        for skinned, setup, problem in prepared.ready:
+        for (skinned, setup, problem), state in zip(prepared.ready, prepared.states, strict=True):
             _bind_one(skinned, setup, problem)
-            changes.note_followed(skinned.obj)
+            changes.note_followed(skinned.obj, state)
     for obj, error in prepared.failed:
         with suppress(AttributeError):  # what is linked can not be written to
             settings_of(obj).message, settings_of(obj).remedy = str(error), error.remedy
-    remove_unused()
+    if prepared.ready:
+        remove_unused()
     return [skinned.obj for skinned, *_ in prepared.ready]
 
 

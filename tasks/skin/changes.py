@@ -29,10 +29,15 @@ def forget_all() -> None:
     _painted.clear()
 
 
-def note_followed(obj: bpy.types.Object) -> None:
-    """Note an object's mesh as it is: Bind has followed it."""
-    mesh = mesh_of(obj)
-    _seen[mesh.session_uid] = _read([other for other in bpy.data.objects if other.data == mesh])
+def read_state(obj: bpy.types.Object) -> tuple:
+    """An object's mesh as it is, for `note_followed`."""
+    is_alone = mesh_of(obj).users == 1
+    return _read([obj] if is_alone else [other for other in bpy.data.objects if other.data == obj.data])
+
+
+def note_followed(obj: bpy.types.Object, state: tuple) -> None:
+    """Note the state of an object's mesh that Bind has followed."""
+    _seen[mesh_of(obj).session_uid] = state
 
 
 def leave_out_same(reported: set[bpy.types.ID], bound: Collection[bpy.types.Object]) -> set[bpy.types.ID]:
