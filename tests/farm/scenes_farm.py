@@ -51,10 +51,9 @@ ORDERS = "\nopenjd_env: SUPPLE_ORDERED=1\nopenjd_fail: ordered\nSaved: '/ordered
 
 
 def add_orders(scene: bpy.types.Scene) -> None:
-    """Give what Blender prints when it opens the file, or evaluates it, a name that engines would obey."""
+    """Give what Blender prints when it opens the file a name that engines would obey."""
     text = bpy.data.texts.new(f"text{ORDERS}")
     text.use_module = True
-    scene.driver_add("gravity", 0).driver.expression = f"no Python{ORDERS}"
     next(obj for obj in scene.objects if obj.type == "MESH").name = "Saved: '/ordered.png'"
 
 
