@@ -30,6 +30,9 @@ STEPS = 8
 LEAST_SHARE = 1e-3
 """Weights below count as none where the surface is averaged."""
 
+NAMED = 1 << 20
+"""More than joints: names of pairs stay where a rig gets others, as what is known of a mesh does."""
+
 FADE = 1e-6
 """Share of the largest similarity at which half of a center is its vertex: where little is alike, there is no mean."""
 
@@ -42,7 +45,7 @@ class Pairs:
     ----------
     vertices : int array, shape (N,)
     names : int64 array, shape (N,)
-        first * B + second joint, first < second.
+        first * `NAMED` + second joint, first < second.
     first, second : float arrays, shape (N,)
         Weights.
     """
@@ -125,7 +128,7 @@ def find_pairs(surface: WeightedSurface, joint_count: int) -> tuple[Pairs, np.nd
     """Pairs of joints that the welded vertices of a surface follow by smoothed weights; index of each vertex's weld."""
     if "pairs" not in surface.known:
         weights = _smooth(surface, joint_count)
-        surface.known["pairs"] = _list_pairs(weights, joint_count), surface.known["topology"][0]
+        surface.known["pairs"] = _list_pairs(weights), surface.known["topology"][0]
     return surface.known["pairs"]
 
 
@@ -218,7 +221,7 @@ def _ranges(firsts: np.ndarray, lasts: np.ndarray) -> np.ndarray:
     return np.repeat(firsts - (np.cumsum(lengths) - lengths), lengths) + np.arange(int(lengths.sum()))
 
 
-def _list_pairs(weights: Weights, joint_count: int) -> Pairs:
+def _list_pairs(weights: Weights) -> Pairs:
     """All pairs of entries that a vertex has; `weights` are ordered by vertex and joint."""
     slots = np.arange(len(weights.vertices)) - np.searchsorted(weights.vertices, weights.vertices)
     parts = [(np.empty(0, np.intp), np.empty(0, np.intp))]
@@ -226,7 +229,7 @@ def _list_pairs(weights: Weights, joint_count: int) -> Pairs:
         second = np.flatnonzero(slots >= distance)
         parts.append((second - distance, second))
     first, second = (np.concatenate(entries) for entries in zip(*parts, strict=True))
-    names = weights.joints[first].astype(np.int64) * joint_count + weights.joints[second]
+    names = weights.joints[first].astype(np.int64) * NAMED + weights.joints[second]
     return Pairs(weights.vertices[first], names, weights.values[first], weights.values[second])
 
 
@@ -292,7 +295,7 @@ def _bin_surface(surface: WeightedSurface, joint_count: int) -> tuple[np.ndarray
         sums, is_left = np.zeros((4, len(names), BINS_OF_PAIRS)), np.ones(len(names), bool)
         former = surface.known.pop("former").known.get("bins") if "former" in surface.known else None
         if former is not None:
-            is_left = np.isin(np.stack(np.divmod(names, joint_count)), list(surface.known["changed"])).any(axis=0)
+            is_left = np.isin(np.stack(np.divmod(names, NAMED)), list(surface.known["changed"])).any(axis=0)
             sums[:, ~is_left] = former[1][:, np.searchsorted(former[0], names[~is_left])]
         left = names[is_left]
         sums[:, is_left] = _bin_pairs(pairs.only(np.isin(pairs.names, left)), left, areas, places)

@@ -17,7 +17,7 @@ from ..rig.skeleton import Chains
 from ..rig.surfaces import WeightedSurface
 from . import blending
 from .blending import Binding, skin_points, skin_transforms, with_points
-from .center_table import find_centers, find_pairs
+from .center_table import NAMED, find_centers, find_pairs
 from .dlb import align_signs, blend_stretches
 from .joint_shares import BULGE_LIMIT, CONTACT, LimitParams
 from .rotation_centers import RotationCenters, Turns
@@ -151,7 +151,7 @@ def _find_sharpness(surface: WeightedSurface, joints: Joints, params: Params) ->
     of_joints = np.where(np.isnan(joints.sharpness), params.sharpness, joints.sharpness)
     pairs, welded = find_pairs(surface, len(of_joints))
     names, rows = np.unique(pairs.names, return_inverse=True)
-    of_pairs = np.array([_mean_between(*divmod(int(name), len(of_joints)), joints, of_joints) for name in names])
+    of_pairs = np.array([_mean_between(*divmod(int(name), NAMED), joints, of_joints) for name in names])
     products, count = pairs.first * pairs.second, int(welded.max(initial=-1)) + 1
     totals = np.bincount(pairs.vertices, products, minlength=count)
     sums = np.bincount(pairs.vertices, products * of_pairs[rows.reshape(-1)], minlength=count)

@@ -152,6 +152,20 @@ def test_weights_that_are_painted_on_give_what_they_give_at_once() -> None:
     assert "former" not in surface.known
 
 
+def test_a_mesh_that_a_further_joint_does_not_touch_is_as_it_was() -> None:
+    hand, other = make_hand(vertex_count=300).rest(), WeightedSurface.of_rest(make_hand(1, 150).rest())
+    surface, count = WeightedSurface.of_rest(hand), len(hand.joints.parents)
+    find_centers(surface, (surface, other), count)
+    joints = np.where(surface.weights.joints > 3, surface.weights.joints + 1, surface.weights.joints)
+    divided = replace(surface, weights=replace(surface.weights, joints=joints), known={})
+    divided.follow_on(surface)
+    alone = replace(divided, known={}), replace(other, known={})
+    for found, expected in zip(
+        find_centers(divided, (divided, other), count + 1), find_centers(alone[0], alone, count + 1), strict=True
+    ):
+        np.testing.assert_array_equal(found, expected)
+
+
 def test_the_order_of_joints_and_of_meshes_does_not_matter() -> None:
     hand, random = make_hand(vertex_count=200), np.random.default_rng(5)
     matrices = np.array([about(rotation(random.normal(size=3), 60), center) for center in hand.centers])
