@@ -139,7 +139,7 @@ class Check:
         matrices = np.array([pose.rest_to_pose for pose in self.poses]).reshape(-1, len(parents), 4, 4)
         angles = measure_joint_angles(matrices, parents)
         chosen: list[list[int]] = [[bend.joint for bend in pose.bends if not bend.is_twist] for pose in self.poses]
-        actions = np.array(["" if pose.bends else f"{pose.action}\n" for pose in self.poses])
+        actions = np.array(["" if pose.bends else f"{pose.action}\n" for pose in self.poses], str)
         for action in np.unique(actions[actions != ""]):
             numbers = np.flatnonzero(actions == action)
             most = numbers[angles[numbers].argmax(axis=0)]
