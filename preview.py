@@ -16,6 +16,7 @@ from .bridge.changes import find_changes
 from .bridge.correction_drivers import own_properties
 from .bridge.handlers import install, uninstall
 from .bridge.meshes import read_key_values, read_object_ids
+from .bridge.per_object import PerObject, forget_all, forget_missing, forget_undone
 from .bridge.removal import forget_put_off, in_handler, run_put_off
 from .bridge.render_frames import escape
 from .deformers import SkinningError, UnsupportedError
@@ -24,7 +25,6 @@ from .settings.objects import settings_of
 from .tasks import twist
 from .tasks.corrections.names import follow_names
 from .tasks.patterns import show
-from .tasks.patterns.layout import forget_charts
 from .tasks.skin import by_nodes, changes, live, overrides
 from .tasks.skin.bind import count_changes, follow_settings, migrate
 from .tasks.skin.hidden import own_hidden, unlock_interfaces
@@ -46,10 +46,10 @@ class _Watch:
         """`session_uid` of meshes whose changes are still to be followed."""
         self.put_off_at = 0.0
         """When the latest of them was put off, in seconds of `time.monotonic`."""
-        self.key_values: dict[int, tuple[float, ...]] = {}
-        """Values of the shape keys of each mesh when it last changed, by `session_uid`."""
-        self.names: dict[int, tuple] = {}
-        """Shape keys, and bones by armature, of each mesh with corrections when it last changed, by `session_uid`."""
+        self.key_values: PerObject[tuple[float, ...]] = PerObject()
+        """Values of the shape keys of each mesh when it last changed."""
+        self.names: PerObject[tuple] = PerObject()
+        """Shape keys, and bones by armature, of each mesh with corrections when it last changed."""
         self.given_up: set[int] = set()
         """`session_uid` of objects that Supple has failed on: their Armature modifiers deform them."""
 
@@ -62,6 +62,7 @@ class _Watch:
                 return found
         found, taken = find_bound_objects(), set()
         self.given_up.clear()
+        forget_missing()
         live.forget_others(found)
         by_nodes.expect_other_joints()
         for obj in found:
@@ -176,9 +177,9 @@ def _has_timers() -> bool:
 def _has_moved_slider(mesh: bpy.types.Mesh, depsgraph: bpy.types.Depsgraph) -> bool:
     """Whether values of a mesh's shape keys have changed since it last changed."""
     values = read_key_values(mesh, depsgraph)
-    before = _watch.key_values.get(mesh.session_uid, values)
-    _watch.key_values[mesh.session_uid] = values
-    return values != before
+    before = _watch.key_values.find(mesh)
+    _watch.key_values.keep(mesh, values)
+    return before not in (None, values)
 
 
 def take_up() -> None:
@@ -270,8 +271,8 @@ def _follow_names(obj: bpy.types.Object) -> None:
     keys = obj.data.shape_keys
     bones = [read_pose_names(other.object) for other in armature_modifiers(obj) if other.object is not None]
     names = tuple(keys.key_blocks.keys()) if keys is not None else (), bones
-    if _watch.names.get(obj.session_uid) != names:
-        _watch.names[obj.session_uid] = names
+    if _watch.names.find(obj) != names:
+        _watch.names.keep(obj, names)
         follow_names(obj)
 
 
@@ -314,12 +315,7 @@ def _on_setting(obj: bpy.types.Object) -> None:
 @persistent
 def _on_load(*_) -> None:
     forget_put_off()
-    _watch.key_values.clear()
-    _watch.names.clear()
-    live.forget_all()
-    by_nodes.forget_all()
-    changes.forget_all()
-    forget_charts()
+    forget_all()
     _watch.look_again()
     _watch.is_rendering = False
     by_nodes.hide_groups()
@@ -334,7 +330,7 @@ def _on_load(*_) -> None:
 @persistent
 def _on_undo(*_) -> None:
     forget_put_off()
-    twist.forget_all()
+    forget_undone()
     live.expect_changes()
     by_nodes.expect_changes()
     _watch.look_again()
@@ -402,7 +398,4 @@ def unregister() -> None:
     uninstall(HANDLERS)
     if hasattr(bpy.data, "objects"):
         _before_save()
-    live.forget_all()
-    by_nodes.forget_all()
-    changes.forget_all()
-    forget_charts()
+    forget_all()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import bpy
 from bpy.props import IntProperty
@@ -11,12 +11,12 @@ from ..deformers import SkinningError
 from ..settings.character import find_armature, list_ticked
 from ..settings.checks import check_settings
 from ..settings.objects import settings_of
-from ..settings.reports import check_reports
 from ..tasks.check.findings import describe_fully, find_faults
 from ..tasks.check.fix import fix_finding, measure_again
 from ..tasks.check.lines import list_lines, write_line
 from ..tasks.check.run import Options, prepare
 from ..tasks.check.show import show_finding
+from ..tasks.reports import check_reports
 from ..tasks.skin.live import without_changes
 from ..translations import translate
 from .computing import ComputingOperator
@@ -65,7 +65,7 @@ class SUPPLE_OT_check(ComputingOperator, bpy.types.Operator):
         except SkinningError as error:
             self.report({"ERROR"}, translate(str(error)))
             return {"CANCELLED"}
-        check_reports[armature.session_uid] = faults
+        check_reports.keep(armature, faults)
         list_lines(check_settings(context), armature, faults, len(self._check.poses))
         for reason in self._check.refused.values():
             self.report({"WARNING"}, translate(reason))
@@ -91,8 +91,8 @@ class FindingOperator:
     def execute(self, context: bpy.types.Context) -> set[str]:
         settings, armature = check_settings(context), find_armature(context)
         line = settings.findings[min(settings.active, len(settings.findings) - 1)]
-        faults = check_reports.get(armature.session_uid, [])
-        if line.number >= len(faults):
+        faults = check_reports.find(cast(bpy.types.Object, armature))
+        if faults is None or line.number >= len(faults):
             self.report({"ERROR"}, translate("The report is gone: check the character again"))
             return {"CANCELLED"}
         try:

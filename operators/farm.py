@@ -10,11 +10,11 @@ from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
 from ..deformers import SkinningError
 from ..settings.character import find_shown
-from ..settings.reports import farm_reports
 from ..tasks.farm.commands import CHUNK, FarmJob
 from ..tasks.farm.engines import ENGINES
 from ..tasks.farm.job import check_saved, write_job
 from ..tasks.frames import describe_frames, frame_range, parse_frames
+from ..tasks.reports import farm_reports
 from ..translations import translate
 from .bake import RELATIVE_PATH, OnBoundMeshes
 
@@ -53,7 +53,7 @@ class SUPPLE_OT_send_to_farm(OnBoundMeshes, bpy.types.Operator):
             self.report({"ERROR"}, translate(str(error)))
             return {"CANCELLED"}
         report = f"Job for {engine.label} written to '{self.directory}'. {engine.submit}"
-        farm_reports[cast(bpy.types.Object, find_shown(context)).session_uid] = report
+        farm_reports.keep(cast(bpy.types.Object, find_shown(context)), report)
         self.report({"INFO"}, translate(report))
         return {"FINISHED"}
 

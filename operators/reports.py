@@ -7,9 +7,9 @@ from bpy.props import StringProperty
 
 from ..deformers import SkinningError
 from ..settings.character import find_shown
-from ..settings.reports import close_report
 from ..tasks.character import has_armature_modifier
 from ..tasks.measure import measure_shown
+from ..tasks.reports import close_report
 from ..translations import translate
 
 

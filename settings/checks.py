@@ -16,7 +16,6 @@ from bpy.props import (
 )
 
 from .events import draw_nothing, redraw, unsaved
-from .reports import check_reports
 from .side_by_side import GHOST_ITEMS, LINEAR
 
 FILTER_ITEMS = (
@@ -113,7 +112,6 @@ def forget_check(manager: bpy.types.WindowManager) -> None:
     settings.armature = ""
     settings.findings.clear()
     draw_nothing()
-    check_reports.clear()
 
 
 _register_classes, _unregister_classes = bpy.utils.register_classes_factory((FindingSettings, CheckSettings))

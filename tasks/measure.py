@@ -18,8 +18,8 @@ from ..deformers.measures.space import Space, close_surface
 from ..deformers.measures.stretch import TEAR, EdgeStretch, measure_stretch
 from ..deformers.skinning import dlb, ssd
 from ..settings.objects import settings_of
-from ..settings.reports import measure_reports
 from .character import check_shown_vertices, has_armature_modifier, object_to_armature, read_character
+from .reports import measure_reports
 from .stack import SkinnedObject, check_not_edited, find_deforming_modifier, resolve_skinned
 
 
@@ -148,7 +148,7 @@ def measure_shown(obj: bpy.types.Object | None, scene: bpy.types.Scene, depsgrap
         from_linear=_compare(skin, ssd),
         from_preserve_volume=_compare(skin, dlb),
     )
-    measure_reports[obj.session_uid] = "\n".join(measures.describe())
+    measure_reports.keep(obj, "\n".join(measures.describe()))
     return measures
 
 

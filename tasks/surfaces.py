@@ -12,22 +12,18 @@ from mathutils import Matrix
 from ..bridge.armatures import Skeleton
 from ..bridge.carriers import is_hidden_object
 from ..bridge.meshes import mesh_of, reading_groups_once
+from ..bridge.per_object import PerObject
 from ..deformers import METHODS, Rest, SkinningError
 from ..deformers.rig.surfaces import WeightedSurface
 from ..settings.objects import settings_of
 from .character import has_armature_modifier, object_to_armature, read_rest, read_sdef
 from .stack import SkinnedObject, armature_modifiers, find_replaced_modifier, resolve_skinned
 
-_known: dict[int, WeightedSurface] = {}
-"""The latest surface of each object, by `session_uid`: what was computed of it holds while it is the same."""
+_known: PerObject[WeightedSurface] = PerObject()
+"""The latest surface of each object: what was computed of it holds while it is the same."""
 
 _read: dict[int, dict[int, WeightedSurface]] | None = None
 """Within `reading_meshes_once`: of each armature, by `session_uid`, the surface of each mesh, by that of the mesh."""
-
-
-def forget_all() -> None:
-    """Drop all surfaces, as when another file is opened."""
-    _known.clear()
 
 
 @contextmanager
@@ -60,9 +56,6 @@ def with_surfaces(rest: Rest, skinned: SkinnedObject, skeleton: Skeleton, method
 
 def _read_others(skinned: SkinnedObject, skeleton: Skeleton) -> dict[int, WeightedSurface]:
     """The surfaces of the other meshes that an object's armature deforms, by `session_uid` of the mesh."""
-    present = {obj.session_uid for obj in bpy.data.objects}
-    for uid in [uid for uid in _known if uid not in present]:
-        del _known[uid]
     found = {}
     for other in find_others(skinned.obj, skinned.armature):
         modifier = next(modifier for modifier in armature_modifiers(other) if modifier.object == skinned.armature)
@@ -91,11 +84,12 @@ def find_others(obj: bpy.types.Object, armature: bpy.types.Object) -> Iterator[b
 
 
 def _keep(obj: bpy.types.Object, rest: Rest) -> WeightedSurface:
-    surface, known = WeightedSurface.of_rest(rest), _known.get(obj.session_uid)
+    surface, known = WeightedSurface.of_rest(rest), _known.find(obj)
     if known is None or not known.is_same(surface):
         if known is not None:
             surface.follow_on(known)
-        _known[obj.session_uid] = known = surface
+        _known.keep(obj, surface)
+        return surface
     return known
 
 

@@ -10,6 +10,7 @@ import bpy
 import numpy as np
 
 from ..bridge.armatures import Skeleton
+from ..bridge.per_object import PerObject
 from ..bridge.twists import (
     Keys,
     Moved,
@@ -38,20 +39,14 @@ class _Needs:
     is_stale: bool = False
 
 
-_needs: dict[int, _Needs] = {}
-"""Of each armature object, by `session_uid`."""
+_needs: PerObject[_Needs] = PerObject(survives_undo=False)
+"""Of each armature object."""
 
-_moved: dict[int, tuple[tuple, Moved]] = {}
+_moved: PerObject[tuple[tuple, Moved]] = PerObject(survives_undo=False)
 """Of each armature object: its actions, the number of its drivers, its bones, and what is moved of these."""
 
-_keys: dict[int, Keys] = {}
-"""Keys of actions, by `session_uid`."""
-
-
-def forget_all() -> None:
-    """Drop what is known of all armatures, as when another file is opened."""
-    for known in (_needs, _moved, _keys):
-        known.clear()
+_keys: PerObject[Keys] = PerObject(survives_undo=False)
+"""Keys of actions."""
 
 
 def note_changes(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> bool:
@@ -68,7 +63,7 @@ def note_changes(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> bool:
             for needs in _needs.values():
                 needs.is_stale = True
         elif isinstance(data, bpy.types.Object) and data.type == "ARMATURE":
-            needs = _needs.get(data.original.session_uid)
+            needs = _needs.find(data.original)
             if needs is not None:
                 needs.is_stale = needs.is_stale or _read_rotations(data.original)[0].state() != needs.state
                 is_changed |= needs.is_stale
@@ -155,7 +150,7 @@ def _find_needs(armature: bpy.types.Object) -> dict[str, int]:
     What is in the file counts, not which frame is shown: the keys of the armature's actions, and rotations that nothing
     moves. So a pose has one shape, whatever was posed before, and wherever the file is opened.
     """
-    needs, actions = _needs.get(armature.session_uid), list(list_actions(armature))
+    needs, actions = _needs.find(armature), list(list_actions(armature))
     uids = tuple(action.session_uid for action in actions)
     if needs is not None and needs.actions == uids and not needs.is_stale:
         return needs.counts
@@ -164,7 +159,7 @@ def _find_needs(armature: bpy.types.Object) -> dict[str, int]:
     counts = {name: count for name, twist in twists.items() if (count := count_fractions(twist))}
     if needs is not None and needs.counts == counts:
         counts = needs.counts
-    _needs[armature.session_uid] = _Needs(uids, rotations.state(), counts)
+    _needs.keep(armature, _Needs(uids, rotations.state(), counts))
     return counts
 
 
@@ -173,14 +168,13 @@ def _read_rotations(armature: bpy.types.Object) -> tuple[Rotations, Moved]:
     actions, data = list(list_actions(armature)), armature.animation_data
     state = [action.session_uid for action in actions], len(data.drivers) if data is not None else 0
     state = *state, cast(Any, armature.pose).bones.keys()
-    known = _moved.get(armature.session_uid)
+    known = _moved.find(armature)
     if known is None or known[0] != state:
         keyed = [(*path, axis) for action in actions for path, axes in _read_keys(action).items() for axis in axes]
-        known = _moved[armature.session_uid] = state, Moved.of(armature, [*keyed, *list_driven(armature)])
+        known = _moved.keep(armature, (state, Moved.of(armature, [*keyed, *list_driven(armature)])))
     return read_rotations(armature, known[1]), known[1]
 
 
 def _read_keys(action: bpy.types.Action) -> Keys:
-    if action.session_uid not in _keys:
-        _keys[action.session_uid] = read_keys(action)
-    return _keys[action.session_uid]
+    keys = _keys.find(action)
+    return _keys.keep(action, read_keys(action)) if keys is None else keys

@@ -10,7 +10,7 @@ import bpy
 from ..settings.character import list_meshes
 from ..settings.choices import METHODS
 from ..settings.objects import settings_of
-from ..settings.reports import pose_times
+from ..tasks.reports import pose_times
 from ..tasks.stack import find_independent, is_flipped, read_milliseconds
 from ..translations import translate
 
@@ -79,7 +79,7 @@ def describe_mesh(context: bpy.types.Context, obj: bpy.types.Object) -> str:
     words = [translate(method.label if method is not None else settings.method)]
     taken = read_milliseconds(obj, context.view_layer.depsgraph)
     if taken is not None:
-        words.append(f"{taken + pose_times.get(obj.session_uid, 0.0):.1f} ms")
+        words.append(f"{taken + (pose_times.find(obj) or 0.0):.1f} ms")
     return " ".join(words)
 
 

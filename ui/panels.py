@@ -12,8 +12,8 @@ from ..settings.character import TOGETHER, find_shown, is_mixed, list_meshes, li
 from ..settings.choices import METHODS, Method
 from ..settings.objects import BAKE_ITEMS, PARTICLE_METHODS, ObjectSettings, settings_of
 from ..settings.particles import ParticleSettings
-from ..settings.reports import ParticleReport, farm_reports, measure_reports, particle_reports
 from ..settings.side_by_side import find_compared, has_ghosts
+from ..tasks.reports import ParticleReport, farm_reports, measure_reports, particle_reports
 from ..tasks.stack import find_independent, is_flipped
 from ..translations import translate
 from .character import draw_meshes
@@ -238,7 +238,7 @@ class VIEW3D_PT_supple_particles(SupplePanel, bpy.types.Panel):
 
     def draw_result(self, context: bpy.types.Context) -> None:
         """How many particles there are, what they cost and keep, and what could not be filled."""
-        report = particle_reports.get(shown_settings(context).id_data.session_uid)
+        report = particle_reports.find(shown_settings(context).id_data)
         if not shown_settings(context).is_bound:
             self.layout.label(text="Bind to fill the mesh", icon="INFO")
             return
@@ -284,7 +284,7 @@ class VIEW3D_PT_supple_measure(SupplePanel, bpy.types.Panel):
     def draw(self, context: bpy.types.Context) -> None:
         self.layout.operator("supple.measure", icon="DRIVER_DISTANCE")
         obj = shown_settings(context).id_data
-        report = measure_reports.get(obj.session_uid)
+        report = measure_reports.find(obj)
         if report:
             draw_message(self.layout, context, report, icon="INFO", closes=(obj, "measure"))
 
@@ -309,7 +309,7 @@ class VIEW3D_PT_supple_bake(SupplePanel, bpy.types.Panel):
         column.operator("supple.bake_cache", icon="FILE_CACHE").whole = whole
         column.operator("supple.bake_shape_keys", icon="SHAPEKEY_DATA").whole = whole
         column.operator("supple.send_to_farm", icon="NETWORK_DRIVE").whole = whole
-        report = farm_reports.get(settings.id_data.session_uid)
+        report = farm_reports.find(settings.id_data)
         if report:
             draw_message(layout, context, report, icon="INFO", closes=(settings.id_data, "farm"))
         if settings.bake != "NONE":

@@ -86,7 +86,7 @@ def draw_message(
     text : str
     icon : str
     closes : (Object, str), optional
-        The object and the report that a button beside the message takes off the panel: see `settings/reports.py`.
+        The object and the report that a button beside the message takes off the panel: see `tasks/reports.py`.
     """
     row = layout.box().row()
     column = row.column(align=True)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import bpy
 import gpu
 import numpy as np
-from bpy.app.handlers import persistent
 from gpu_extras.batch import batch_for_shader
 from mathutils import Matrix
 
@@ -23,18 +22,6 @@ GOLDEN_RATIO = 0.618034
 
 CORNERS = 24
 """Of a disc."""
-
-Drawn = TypeVar("Drawn")
-
-
-class ObjectCache(dict[int, Drawn], Generic[Drawn]):
-    """What an overlay has made of objects, by their `session_uid`: it can be made again."""
-
-    def keep_only(self, objects: Sequence[bpy.types.Object]) -> None:
-        """Drop what belongs to other objects."""
-        uids = {obj.session_uid for obj in objects}
-        for uid in [uid for uid in self if uid not in uids]:
-            del self[uid]
 
 
 class LazyShader:
@@ -66,10 +53,8 @@ class Overlay:
         Functions that draw, and the editors that they draw in; and when, if not "POST_VIEW": "POST_PIXEL" for text.
     handlers : sequence of (str, callable)
         Names of lists in `bpy.app.handlers`, and what they are given.
-    caches : sequence of dict
-        Emptied when the overlay is removed.
     shader : LazyShader, optional
-        Forgotten then, too.
+        Forgotten when the overlay is removed.
 
     Attributes
     ----------
@@ -81,11 +66,10 @@ class Overlay:
         self,
         draw: Sequence[tuple[Any, Callable[[], None]] | tuple[Any, Callable[[], None], str]],
         handlers: Handlers = (),
-        caches: Sequence[dict[int, Any]] = (),
         shader: LazyShader | None = None,
     ) -> None:
         self.handles: list[tuple[Any, Any]] = []
-        self._draw, self._handlers, self._caches, self._shader = draw, handlers, caches, shader
+        self._draw, self._handlers, self._shader = draw, handlers, shader
 
     def register(self) -> None:
         install(self._handlers)
@@ -98,21 +82,8 @@ class Overlay:
             space, handle = self.handles.pop()
             space.draw_handler_remove(handle, "WINDOW")
         uninstall(self._handlers)
-        for cache in self._caches:
-            cache.clear()
         if self._shader is not None:
             self._shader.forget()
-
-
-def forget_on_load(*caches: dict[int, Any]) -> Handlers:
-    """Handlers that empty caches when another file is opened, and by undo and redo."""
-
-    @persistent
-    def forget(*_) -> None:
-        for cache in caches:
-            cache.clear()
-
-    return tuple((name, forget) for name in ("load_post", "undo_post", "redo_post"))
 
 
 def find_view(context: bpy.types.Context) -> bpy.types.SpaceView3D | None:

@@ -14,6 +14,7 @@ import numpy as np
 from bpy.app.handlers import persistent
 from gpu_extras.batch import batch_for_shader
 
+from ..bridge.per_object import PerObject
 from ..bridge.shown_weights import read_shown_shape
 from ..deformers import SkinningError
 from ..settings.character import list_meshes
@@ -22,7 +23,7 @@ from ..settings.engine_copy import list_copies
 from ..tasks.compare.ghosts import hold_ghosts
 from ..tasks.compare.heat import COPY, DIFFERENCE, color_heat, describe_heat
 from ..translations import translate
-from .drawing import ObjectCache, Overlay, drawing_state, find_view, forget_on_load, shift_toward_eye
+from .drawing import Overlay, drawing_state, find_view, shift_toward_eye
 from .weights import draw_colored, lazy_shader
 
 SHIFT = 8e-4
@@ -56,7 +57,7 @@ class DrawnHeat:
     message: str = ""
 
 
-cache: ObjectCache[DrawnHeat] = ObjectCache()
+cache: PerObject[DrawnHeat] = PerObject(survives_undo=False)
 
 
 def find_shown(context: bpy.types.Context) -> list[bpy.types.Object]:
@@ -169,9 +170,6 @@ HANDLERS = (
     ("load_post", _on_load),
     ("frame_change_post", _on_change),
     ("depsgraph_update_post", _on_change),
-    *forget_on_load(cache),
 )
-overlay = Overlay(
-    ((bpy.types.SpaceView3D, draw), (bpy.types.SpaceView3D, draw_legend, "POST_PIXEL")), HANDLERS, (cache,)
-)
+overlay = Overlay(((bpy.types.SpaceView3D, draw), (bpy.types.SpaceView3D, draw_legend, "POST_PIXEL")), HANDLERS)
 register, unregister = overlay.register, overlay.unregister

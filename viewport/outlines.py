@@ -15,6 +15,7 @@ import gpu
 import numpy as np
 from bpy.app.handlers import persistent
 
+from ..bridge.per_object import PerObject
 from ..deformers import SkinningError
 from ..deformers.patterns.outlines import list_lines, outline_by_chart, outline_in_uv, outline_on_skin
 from ..settings.objects import settings_of
@@ -22,13 +23,11 @@ from ..settings.patterns import PatternSettings
 from ..tasks.patterns.layout import MeshCharts, charts_of, describe_layout, make_chart
 from ..tasks.patterns.placing.picking import find_patterned, read_skin
 from .drawing import (
-    ObjectCache,
     Overlay,
     bind_line_shader,
     draw_lines,
     drawing_state,
     find_view,
-    forget_on_load,
     make_line_batch,
     shift_toward_eye,
 )
@@ -58,8 +57,8 @@ class DrawnOutlines:
     batches: dict[str, gpu.types.GPUBatch]
 
 
-posed_cache: ObjectCache[DrawnOutlines] = ObjectCache()
-uv_cache: ObjectCache[DrawnOutlines] = ObjectCache()
+posed_cache: PerObject[DrawnOutlines] = PerObject(survives_undo=False)
+uv_cache: PerObject[DrawnOutlines] = PerObject(survives_undo=False)
 
 
 def outline_pattern_in_uv(charts: MeshCharts, pattern: PatternSettings, with_mark: bool) -> np.ndarray:
@@ -125,22 +124,22 @@ def _draw_layers(drawn: DrawnOutlines, depth: str) -> None:
 
 def update_posed(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> DrawnOutlines:
     """Outlines on an object's skin, made again where that is needed."""
-    key, known = describe(obj), posed_cache.get(obj.session_uid)
+    key, known = describe(obj), posed_cache.find(obj)
     if known is None or known.key != key:
         skin = read_skin(obj, depsgraph)
 
         def find(pattern: PatternSettings, with_mark: bool) -> np.ndarray:
             return outline_on_skin(skin, pattern.number, list_lines(pattern.size, with_mark))
 
-        known = posed_cache[obj.session_uid] = DrawnOutlines(key, _make_batches(obj, find))
+        known = posed_cache.keep(obj, DrawnOutlines(key, _make_batches(obj, find)))
     return known
 
 
 def update_in_uv(obj: bpy.types.Object) -> DrawnOutlines:
     """Outlines in an object's UV map, made again where that is needed."""
-    key, known = describe(obj), uv_cache.get(obj.session_uid)
+    key, known = describe(obj), uv_cache.find(obj)
     if known is None or known.key != key:
-        known = uv_cache[obj.session_uid] = DrawnOutlines(key, _make_uv_batches(obj))
+        known = uv_cache.keep(obj, DrawnOutlines(key, _make_uv_batches(obj)))
     return known
 
 
@@ -188,11 +187,9 @@ def _on_change(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
 HANDLERS = (
     ("frame_change_post", _on_change),
     ("depsgraph_update_post", _on_change),
-    *forget_on_load(posed_cache, uv_cache),
 )
 overlay = Overlay(
     ((bpy.types.SpaceView3D, draw_posed), (bpy.types.SpaceImageEditor, draw_in_uv_editor)),
     HANDLERS,
-    (posed_cache, uv_cache),
 )
 register, unregister = overlay.register, overlay.unregister

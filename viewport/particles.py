@@ -14,12 +14,12 @@ import gpu
 import numpy as np
 from gpu_extras.batch import batch_for_shader
 
+from ..bridge.per_object import PerObject
 from ..deformers import SkinningError
 from ..settings.objects import settings_of
 from ..tasks.skin.particles import PlacedParticles, find_shown_objects, read_particles
 from .drawing import (
     LazyShader,
-    ObjectCache,
     Overlay,
     color_joints,
     declare_rows,
@@ -208,7 +208,7 @@ def update_drawn(
     obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, shader: gpu.types.GPUShader
 ) -> DrawnParticles | None:
     """What to draw of an object, made again where its particles or their colors have changed."""
-    drawn = cache.get(obj.session_uid)
+    drawn = cache.find(obj)
     color = settings_of(obj).particles.color
     try:
         particles = read_particles(obj, depsgraph, None if drawn is None else drawn.particles)
@@ -219,11 +219,11 @@ def update_drawn(
     if drawn is None or drawn.particles is not particles or drawn.color != color:
         attributes, triangles = build_squares(particles, choose_colors(particles, color))
         drawn = DrawnParticles(particles, color, batch_for_shader(shader, "TRIS", attributes, indices=triangles))
-        cache[obj.session_uid] = drawn
+        cache.keep(obj, drawn)
     return drawn
 
 
-cache: ObjectCache[DrawnParticles] = ObjectCache()
+cache: PerObject[DrawnParticles] = PerObject()
 lazy_shader = LazyShader(make_shader)
-overlay = Overlay(((bpy.types.SpaceView3D, draw),), caches=(cache,), shader=lazy_shader)
+overlay = Overlay(((bpy.types.SpaceView3D, draw),), shader=lazy_shader)
 register, unregister = overlay.register, overlay.unregister

@@ -12,9 +12,10 @@ import numpy as np
 from bpy.app.handlers import persistent
 from gpu_extras.batch import batch_for_shader
 
+from ..bridge.per_object import PerObject
 from ..bridge.skin_points import SkinPoint, locate_point
 from ..tasks.pose.pins import list_pins
-from .drawing import CORNERS, Overlay, build_disc, drawing_state, find_view, forget_on_load
+from .drawing import CORNERS, Overlay, build_disc, drawing_state, find_view
 
 TOOL = "supple.drag_skin"
 
@@ -36,7 +37,7 @@ TOWARD_EYE = 0.015
 """How much nearer to the eye discs are drawn than their points, as a fraction of the distance: round skin would bury
 them else."""
 
-_located: dict[int, tuple[tuple, list[np.ndarray | None]]] = {}
+_located: PerObject[tuple[tuple, list[np.ndarray | None]]] = PerObject(survives_undo=False)
 """What was drawn of each armature, by `session_uid`, until something moves: its pins, and where they are."""
 
 _dragged: list[SkinPoint] = []
@@ -93,9 +94,9 @@ def find_drawn(armature: bpy.types.Object, layer: bpy.types.ViewLayer) -> list[t
     pins = list_pins(armature, layer)
     points = [*(pin.point for pin in pins), *_dragged]
     key = tuple((point.obj.session_uid, point.vertices, point.count) for point in points)
-    known = _located.get(armature.session_uid)
+    known = _located.find(armature)
     if known is None or known[0] != key:
-        known = _located[armature.session_uid] = key, [locate_point(point, layer.depsgraph) for point in points]
+        known = _located.keep(armature, (key, [locate_point(point, layer.depsgraph) for point in points]))
     looks = [(PIN_COLOR, SQUARE if pin.holds_rotation else CORNERS) for pin in pins]
     looks += [(DRAGGED_COLOR, CORNERS)] * len(_dragged)
     return [(point, *look) for point, look in zip(known[1], looks, strict=True) if point is not None]
@@ -126,7 +127,6 @@ def _on_change(_scene: bpy.types.Scene, depsgraph: bpy.types.Depsgraph) -> None:
 HANDLERS = (
     ("frame_change_post", _on_change),
     ("depsgraph_update_post", _on_change),
-    *forget_on_load(_located),
 )
-overlay = Overlay(((bpy.types.SpaceView3D, draw_pins),), HANDLERS, (_located,))
+overlay = Overlay(((bpy.types.SpaceView3D, draw_pins),), HANDLERS)
 register, unregister = overlay.register, overlay.unregister

@@ -18,18 +18,17 @@ from gpu_extras.batch import batch_for_shader
 from mathutils import Matrix
 
 from ..bridge.meshes import VertexGroups
+from ..bridge.per_object import PerObject
 from ..bridge.shown_weights import ShownShape, read_shown_groups, read_shown_shape
 from ..tasks.chosen_bones import find_active_armature, find_chosen_bones, find_deformed_meshes
 from .drawing import (
     LazyShader,
-    ObjectCache,
     Overlay,
     color_joints,
     declare_rows,
     draw_frontmost,
     drawing_state,
     find_view,
-    forget_on_load,
     shift_toward_eye,
     write_rows,
 )
@@ -121,8 +120,8 @@ class WeightsTool:
     choose: Callable[[], list[str]]
 
 
-cache: ObjectCache[DrawnWeights] = ObjectCache()
-tools: dict[int, WeightsTool] = {}
+cache: PerObject[DrawnWeights] = PerObject(survives_undo=False)
+tools: PerObject[WeightsTool] = PerObject(survives_undo=False)
 """Tools that change weights now, by the `session_uid` of their objects."""
 
 
@@ -277,7 +276,6 @@ lazy_shader = LazyShader(make_shader)
 HANDLERS = (
     ("frame_change_post", _on_change),
     ("depsgraph_update_post", _on_change),
-    *forget_on_load(cache, tools),
 )
-overlay = Overlay(((bpy.types.SpaceView3D, draw),), HANDLERS, (cache, tools), lazy_shader)
+overlay = Overlay(((bpy.types.SpaceView3D, draw),), HANDLERS, lazy_shader)
 register, unregister = overlay.register, overlay.unregister

@@ -10,6 +10,7 @@ import numpy as np
 from ...bridge.armatures import read_pose
 from ...bridge.mesh_copies import measure_in_copies
 from ...bridge.meshes import mesh_of, read_mixed_points
+from ...bridge.per_object import PerObject
 from ...bridge.posed_copies import Record
 from ...deformers import Pose, SkinningError
 from ...settings.choices import read_params, read_pose_choices
@@ -30,8 +31,8 @@ HARMLESS = {
 """Modifiers that may stand above: they move no vertex."""
 
 
-_bound: dict[int, BoundSkin] = {}
-"""What meshes were bound to when their pose was read, by `session_uid`: a bind takes longer than all else."""
+_bound: PerObject[BoundSkin] = PerObject()
+"""What meshes were bound to when their pose was read: a bind takes longer than all else."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +79,6 @@ def bind_skin(skinned: SkinnedObject) -> BoundSkin:
     SkinningError
         Where its modifiers, weights or bones do not allow it.
     """
-    present = {obj.session_uid for obj in bpy.data.objects}
-    for uid in [uid for uid in _bound if uid not in present]:
-        del _bound[uid]
     obj, armature, method = skinned.obj, skinned.armature, find_method_in_use(skinned)
     above = modifiers_above(obj, skinned.deforming)
     check_modifiers_above(skinned, above)
@@ -98,8 +96,7 @@ def bind_skin(skinned: SkinnedObject) -> BoundSkin:
     if is_bound:
         params = replace(bound.binding.params, **read_pose_choices(skinned.settings, method))
         bound = replace(bound, binding=replace(bound.binding, params=params))
-    _bound[obj.session_uid] = BoundSkin(skinned, method, bound)
-    return _bound[obj.session_uid]
+    return _bound.keep(obj, BoundSkin(skinned, method, bound))
 
 
 def find_bound_skin(skinned: SkinnedObject) -> BoundSkin:
@@ -110,7 +107,7 @@ def find_bound_skin(skinned: SkinnedObject) -> BoundSkin:
     SkinningError
         As `bind_skin`.
     """
-    bound = _bound.get(skinned.obj.session_uid)
+    bound = _bound.find(skinned.obj)
     if bound is not None and skinned.settings.is_bound:
         method = find_method_in_use(skinned)
         if bound.method == method and bound.live.choices == read_choices(skinned, method):
@@ -120,7 +117,7 @@ def find_bound_skin(skinned: SkinnedObject) -> BoundSkin:
 
 def forget_bound_skin(obj: bpy.types.Object) -> None:
     """Drop what is known of a mesh that is corrected no longer."""
-    _bound.pop(obj.session_uid, None)
+    _bound.forget(obj)
 
 
 def read_posed_skin(skinned: SkinnedObject, depsgraph: bpy.types.Depsgraph) -> Record:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...bridge.charts import fingerprint, read_chart_arrays
 from ...bridge.meshes import mesh_of
+from ...bridge.per_object import PerObject
 from ...deformers import SkinningError
 from ...deformers.patterns.chart_mesh import ChartMesh, make_chart_mesh
 from ...deformers.patterns.charts import Chart, chart_by_stroke, chart_by_surface, chart_by_uv
@@ -35,16 +36,11 @@ class MeshCharts:
     cache: dict[tuple, Chart]
 
 
-_cache: dict[int, MeshCharts] = {}
-"""By `session_uid` of the mesh."""
+_cache: PerObject[MeshCharts] = PerObject()
+"""Of each mesh."""
 
 MOST_CHARTS = 200
 """Charts cached of a mesh: more than a drag of the mouse makes."""
-
-
-def forget_charts() -> None:
-    """Empty the cache, as when another file is opened."""
-    _cache.clear()
 
 
 def check_mesh(obj: bpy.types.Object) -> None:
@@ -71,11 +67,12 @@ def charts_of(obj: bpy.types.Object) -> MeshCharts:
     """
     check_mesh(obj)
     arrays = read_chart_arrays(mesh_of(obj))
-    code, uid = fingerprint(arrays), mesh_of(obj).session_uid
-    if uid not in _cache or _cache[uid].code != code:
+    code, known = fingerprint(arrays), _cache.find(mesh_of(obj))
+    if known is None or known.code != code:
         points, corners, starts, uv = arrays
-        _cache[uid] = MeshCharts(code, make_chart_mesh(points, corners, starts, uv), {})
-    return _cache[uid]
+        known = MeshCharts(code, make_chart_mesh(points, corners, starts, uv), {})
+        _cache.keep(mesh_of(obj), known)
+    return known
 
 
 def describe_layout(pattern: PatternSettings) -> tuple:

@@ -12,6 +12,7 @@ import numpy as np
 from mathutils import Matrix
 
 from ...bridge.keying import key_bones
+from ...bridge.per_object import PerObject
 from ...bridge.pose_bones import (
     Channels,
     PosedArmature,
@@ -50,13 +51,8 @@ it was moved. A skin that is farther does not follow its bones, and to run after
 
 MOVING_ROOT = {"AUTO": None, "ON": True, "OFF": False}
 
-_known: dict[int, tuple[Body, np.ndarray, SkinEnergy]] = {}
-"""The latest body of each armature, by `session_uid`, with the bones at rest and what was computed of both."""
-
-
-def forget_all() -> None:
-    """Drop what was computed of skins, as when another file is opened."""
-    _known.clear()
+_known: PerObject[tuple[Body, np.ndarray, SkinEnergy]] = PerObject()
+"""The latest body of each armature, with the bones at rest and what was computed of both."""
 
 
 @dataclass(frozen=True)
@@ -272,9 +268,9 @@ def _stiffen(armature: bpy.types.Object, posed: PosedArmature) -> np.ndarray:
 
 def _prepare(armature: bpy.types.Object, body: Body, rest: np.ndarray) -> SkinEnergy:
     """What the solver needs of a body; computed anew only where it has changed."""
-    known = _known.get(armature.session_uid)
+    known = _known.find(armature)
     if known is not None and known[0].is_same(body) and np.array_equal(known[1], rest):
         return known[2]
     skin = prepare_skin(body.points, body.triangles, body.weights, rest)
-    _known[armature.session_uid] = body, rest, skin
+    _known.keep(armature, (body, rest, skin))
     return skin

@@ -18,8 +18,8 @@ from ...nodes.carrier import ensure_carrier_group
 from ...nodes.groups import ensuring_groups_once, remove_unused_groups
 from ...settings.events import muted
 from ...settings.objects import SETTINGS_VERSION, ObjectSettings, settings_of
-from ...settings.reports import particle_reports
 from ..character import is_rigid
+from ..reports import particle_reports
 from ..stack import (
     BoundObject,
     SkinnedObject,
@@ -162,7 +162,7 @@ def bind(objects: Iterable[bpy.types.Object], method: str, evaluate: str | None 
 
 def describe_particles(obj: bpy.types.Object) -> str:
     """What Bind has filled an object with, in sentences; empty where its method uses no particles."""
-    report = particle_reports.get(obj.session_uid)
+    report = particle_reports.find(obj)
     if report is None:
         return ""
     parts = [f"{report.count:,} particles"]

@@ -29,6 +29,7 @@ from ...bridge.joints import (
     remove_unused_joints_objects,
 )
 from ...bridge.meshes import mesh_of
+from ...bridge.per_object import PerObject
 from ...bridge.removal import outside_handlers
 from ...bridge.render_frames import escape
 from ...deformers import SkinningError
@@ -93,8 +94,8 @@ class _Seen:
     """Whether undo, or somebody by hand, may have changed what they were given."""
 
 
-_seen: dict[int, _Seen] = {}
-"""By `session_uid` of the object."""
+_seen: PerObject[_Seen] = PerObject()
+"""The bound objects that nodes deform."""
 
 
 def is_evaluated_by_nodes(obj: bpy.types.Object) -> bool:
@@ -155,7 +156,7 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
         surroundings = _read_surroundings(bound, modifiers_above(bound.obj, supple), skeleton)
     ask_for_twists(joints, surroundings.hints)
     surroundings = replace(surroundings, has_own_version=True)
-    _seen[bound.obj.session_uid] = _Seen(skeleton, surroundings, setup.character.space, "", setup=setup)
+    _seen.keep(bound.obj, _Seen(skeleton, surroundings, setup.character.space, "", setup=setup))
 
 
 def remove_unused_influences() -> None:
@@ -180,12 +181,7 @@ def expect_other_joints() -> None:
 
 def forget(obj: bpy.types.Object) -> None:
     """Have an object's nodes compared with its weights and bones when it is next shown."""
-    _seen.pop(obj.session_uid, None)
-
-
-def forget_all() -> None:
-    """Have all objects compared when they are next shown."""
-    _seen.clear()
+    _seen.forget(obj)
 
 
 def expect_changes() -> None:
@@ -200,13 +196,13 @@ def expect_changes() -> None:
 
 def expect_other_setup(obj: bpy.types.Object) -> None:
     """Have an object's nodes given again what they take, as where Blender reports a mesh that is the same."""
-    if obj.session_uid in _seen:
-        _seen[obj.session_uid].setup_is_stale = True
+    if seen := _seen.find(obj):
+        seen.setup_is_stale = True
 
 
 def is_up_to_date(obj: bpy.types.Object) -> bool:
     """Whether an object's nodes were looked at, and nothing is left to look at but changes that Blender reports."""
-    seen = _seen.get(obj.session_uid)
+    seen = _seen.find(obj)
     if seen is None or seen.problem or seen.skeleton.bendy:
         return False
     return not (seen.armature_is_stale or seen.joints_are_stale or seen.setup_is_stale)
@@ -235,7 +231,7 @@ def refresh(
     """
     bound = resolve(obj)
     armature = bound.armature
-    seen = _seen.get(obj.session_uid)
+    seen = _seen.find(obj)
     if seen is not None and any(isinstance(data, bpy.types.Armature) for data in changed):
         seen.joints_are_stale = True
         seen.armature_is_stale = seen.armature_is_stale or armature.data in changed
@@ -248,7 +244,7 @@ def refresh(
     surroundings = _read_surroundings(bound, above, skeleton)
     if _is_linked(bound):
         _follow_library(bound, surroundings.choices)
-        _seen[obj.session_uid] = _Seen(skeleton, surroundings, object_to_armature(obj, armature), "")
+        _seen.keep(obj, _Seen(skeleton, surroundings, object_to_armature(obj, armature), ""))
         return
     is_new = seen is None or obj.data in changed or is_one_changed(obj, changed)
     is_new = is_new or surroundings != seen.surroundings or skeleton is not seen.skeleton
@@ -256,7 +252,7 @@ def refresh(
         seen.joints_are_stale = False
         is_new = is_new or not _has_joints(bound, skeleton)
     if seen is None or is_new:
-        seen = _seen[obj.session_uid] = _bring_up_to_date(bound, skeleton, surroundings, above)
+        seen = _seen.keep(obj, _bring_up_to_date(bound, skeleton, surroundings, above))
     elif seen.setup_is_stale and seen.setup is not None:
         apply(bound, seen.setup, surroundings)
     if seen.problem:

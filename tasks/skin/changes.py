@@ -8,6 +8,7 @@ from collections.abc import Collection
 import bpy
 
 from ...bridge.meshes import digest_mesh, mesh_of
+from ...bridge.per_object import PerObject
 from ...settings.objects import settings_of
 from ..stack import armature_modifiers
 from . import by_nodes
@@ -16,17 +17,11 @@ from .live import RESHAPING_MODES
 CHOSEN = "vertex_group", "invert_vertex_group", "use_vertex_groups", "use_bone_envelopes"
 """Choices of Armature modifiers."""
 
-_seen: dict[int, tuple] = {}
-"""Meshes as they were when last looked at, by `session_uid`: see `_read`."""
+_seen: PerObject[tuple] = PerObject()
+"""Meshes as they were when last looked at: see `_read`."""
 
-_painted: set[int] = set()
+_painted: PerObject[bool] = PerObject()
 """Meshes whose weights have been painted, and that other meshes have not yet followed (`is_one_changed`)."""
-
-
-def forget_all() -> None:
-    """Drop what is known of all meshes, as when another file is opened."""
-    _seen.clear()
-    _painted.clear()
 
 
 def read_state(obj: bpy.types.Object) -> tuple:
@@ -37,7 +32,7 @@ def read_state(obj: bpy.types.Object) -> tuple:
 
 def note_followed(obj: bpy.types.Object, state: tuple) -> None:
     """Note the state of an object's mesh that Bind has followed."""
-    _seen[mesh_of(obj).session_uid] = state
+    _seen.keep(mesh_of(obj), state)
 
 
 def leave_out_same(reported: set[bpy.types.ID], bound: Collection[bpy.types.Object]) -> set[bpy.types.ID]:
@@ -66,17 +61,17 @@ def leave_out_same(reported: set[bpy.types.ID], bound: Collection[bpy.types.Obje
 
 def _is_same(mesh: bpy.types.Mesh, users: list[bpy.types.Object]) -> bool:
     """Whether a mesh is as it was when last looked at, and all have followed it."""
-    uid, modes = mesh.session_uid, {obj.mode for obj in users}
+    modes = {obj.mode for obj in users}
     if modes & RESHAPING_MODES:
-        _seen.pop(uid, None)  # it is followed when that ends
+        _seen.forget(mesh)  # it is followed when that ends
         return False
-    before, _seen[uid] = _seen.get(uid), _read(users)
-    is_same, was_painted = _seen[uid] == before, uid in _painted
+    before, was_painted = _seen.find(mesh), _painted.find(mesh) is not None
+    is_same = _seen.keep(mesh, _read(users)) == before
     if "WEIGHT_PAINT" not in modes:
-        _painted.discard(uid)
+        _painted.forget(mesh)
         is_same = is_same and not was_painted
     elif not is_same:
-        _painted.add(uid)
+        _painted.keep(mesh, True)
     return is_same and not any(settings_of(obj).message for obj in users)
 
 

@@ -14,19 +14,19 @@ from mathutils import Matrix
 
 from ...bridge import carriers, modifiers
 from ...bridge.meshes import FaceKeys, mesh_of, read_key_values, read_points
+from ...bridge.per_object import PerObject
 from ...deformers import Pose, SkinningError
 from ...deformers.errors import find_unusable
 from ...nodes.carrier import TRANSFORMS_SOCKET
 from ...settings.choices import BAKING, DRAGGING, read_pose_choices
 from ...settings.objects import PARTICLE_METHODS, settings_of
-from ...settings.reports import ParticleReport, particle_reports, pose_times
-from .. import surfaces, twist
 from ..character import (
     check_bound_groups,
     check_modifiers_above,
     modifiers_above,
     object_to_armature,
 )
+from ..reports import ParticleReport, particle_reports, pose_times
 from ..stack import (
     BoundObject,
     check_deformed_once,
@@ -36,7 +36,6 @@ from ..stack import (
 )
 from ..surfaces import is_one_changed
 from ..twist import with_fractions
-from . import poses as armature_poses
 from .by_python import LiveObject, prepare_known, read_choices
 from .poses import PosedArmature, Poses
 
@@ -49,8 +48,8 @@ RESHAPING_MODES = {"EDIT", "SCULPT"}
 """Object modes in which the user edits the rest shape."""
 
 
-_live: dict[int, LiveObject] = {}
-"""By `session_uid` of the object: names and pointers change with undo."""
+_live: PerObject[LiveObject] = PerObject()
+"""The bound objects that Python deforms."""
 
 _baked: set[int] = set()
 """`session_uid` of the objects that are being baked."""
@@ -61,14 +60,14 @@ _is_without_changes = False
 
 def keep(obj: bpy.types.Object, live: LiveObject) -> None:
     """Put what `prepare` has made of an object into the cache, with its report on particles."""
-    known, binding = _live.get(obj.session_uid), live.binding
-    _live[obj.session_uid] = live
+    known, binding = _live.find(obj), live.binding
+    _live.keep(obj, live)
     if live.choices.method not in PARTICLE_METHODS:
-        particle_reports.pop(obj.session_uid, None)
+        particle_reports.forget(obj)
         _store_count(obj, 0)
     elif known is None or known.binding is not binding:
         report = ParticleReport(binding.count, getattr(binding, "solid_share", None), binding.messages)
-        particle_reports[obj.session_uid] = report
+        particle_reports.keep(obj, report)
         _store_count(obj, report.count)
 
 
@@ -80,31 +79,21 @@ def _store_count(obj: bpy.types.Object, count: int) -> None:
 
 def find(obj: bpy.types.Object) -> LiveObject | None:
     """What the cache holds of an object, None before it was first shown."""
-    return _live.get(obj.session_uid)
+    return _live.find(obj)
 
 
 def forget(obj: bpy.types.Object) -> None:
     """Drop an object from the cache: it is bound anew when next shown."""
     for known in (_live, particle_reports, pose_times):
-        known.pop(obj.session_uid, None)
-
-
-def forget_all() -> None:
-    """Empty the cache, as when another file is opened."""
-    _live.clear()
-    armature_poses.forget_all()
-    surfaces.forget_all()
-    twist.forget_all()
-    particle_reports.clear()
-    pose_times.clear()
+        known.forget(obj)
 
 
 @contextmanager
 def at_bake_quality(obj: bpy.types.Object) -> Iterator[None]:
     """Deform an object meanwhile with the iterations of a bake, and leave it to the bake."""
     _baked.add(obj.session_uid)
-    if obj.session_uid in _live:
-        _live[obj.session_uid].mesh_is_stale = True  # changes may have been put off
+    if live := _live.find(obj):
+        live.mesh_is_stale = True  # changes may have been put off
     try:
         yield
     finally:
@@ -129,7 +118,7 @@ def is_without_changes() -> bool:
 
 def is_rough(obj: bpy.types.Object) -> bool:
     """Whether an object shows a pose of the quality for dragging."""
-    live = _live.get(obj.session_uid)
+    live = _live.find(obj)
     return live is not None and live.is_rough
 
 
@@ -141,12 +130,9 @@ def expect_changes() -> None:
 
 
 def forget_others(objects: Iterable[bpy.types.Object]) -> None:
-    """Drop all but these objects from the cache, such as deleted ones, and what is known of armatures."""
-    armature_poses.forget_all()
-    present = {obj.session_uid for obj in objects}
+    """Drop all but these objects from the cache, such as those that undo has unbound."""
     for known in (_live, particle_reports, pose_times):
-        for uid in [uid for uid in known if uid not in present]:
-            del known[uid]
+        known.keep_only(objects)
 
 
 def is_baking(obj: bpy.types.Object) -> bool:
@@ -163,7 +149,7 @@ def note_changes(obj: bpy.types.Object, changed: Set[bpy.types.ID]) -> None:
     changed : set of ID
         Meshes and armatures that may have changed.
     """
-    live = _live.get(obj.session_uid)
+    live = _live.find(obj)
     if not changed or live is None:
         return
     live.armature_is_stale |= any(isinstance(data, bpy.types.Armature) for data in changed)
@@ -287,7 +273,7 @@ def _write(bound: BoundObject, live: LiveObject, pose: Pose, transforms: bool) -
     start = time.perf_counter()
     deform = live.deformer.vertex_transforms if transforms else live.deformer.deform
     result = deform(live.binding, pose)
-    pose_times[bound.obj.session_uid] = milliseconds = 1e3 * (time.perf_counter() - start)
+    milliseconds = pose_times.keep(bound.obj, 1e3 * (time.perf_counter() - start))
     _report_pose(bound.obj, live, milliseconds, None if transforms else result)
     shown = (carrier.session_uid, transforms)
     is_changed = live.shown[:2] != shown
@@ -305,7 +291,7 @@ def _write(bound: BoundObject, live: LiveObject, pose: Pose, transforms: bool) -
 
 def _report_pose(obj: bpy.types.Object, live: LiveObject, milliseconds: float, points: np.ndarray | None) -> None:
     """Report, for the panel, how long a pose of particles took and its volume."""
-    report = particle_reports.get(obj.session_uid)
+    report = particle_reports.find(obj)
     if report is None:
         return
     _store_count(obj, report.count)  # undo may have taken it back
@@ -325,7 +311,7 @@ def _needs_transforms(obj: bpy.types.Object) -> bool:
 def _bring_up_to_date(bound: BoundObject, posed: PosedArmature, space: Matrix) -> LiveObject:
     """What the cache holds of an object, bound anew where settings, mesh or the armature as `posed` have changed."""
     _check_hidden(bound)
-    live, choices = _live.get(bound.obj.session_uid), read_choices(bound, bound.settings.method)
+    live, choices = _live.find(bound.obj), read_choices(bound, bound.settings.method)
     is_stale = live is None or live.armature_is_stale or live.choices.armature != choices.armature
     plain = posed.find_skeleton(live.skeleton if live else None, is_stale)
     skeleton = with_fractions(plain, bound.armature, choices.twist)

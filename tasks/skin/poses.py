@@ -6,27 +6,21 @@ import bpy
 import numpy as np
 
 from ...bridge.armatures import Skeleton, read_pose, read_pose_names, read_skeleton
+from ...bridge.per_object import PerObject
 from ...deformers import Pose
 from ...deformers.rig.fractions import Fractions
 
-_skeletons: dict[int, Skeleton] = {}
-"""The latest of each armature object, by `session_uid`: meshes that were bound to the same bones share it."""
+_skeletons: PerObject[Skeleton] = PerObject()
+"""The latest of each armature object: meshes that were bound to the same bones share it."""
 
-_poses: dict[int, dict[Fractions | None, Pose]] = {}
-"""The latest of each armature object, by `session_uid` and the fractions of its joints."""
-
-
-def forget_all() -> None:
-    """Drop what is known of armatures."""
-    _skeletons.clear()
-    _poses.clear()
+_poses: PerObject[dict[Fractions | None, Pose]] = PerObject()
+"""The latest of each armature object, by the fractions of its joints."""
 
 
 def find_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> Skeleton:
     """The skeleton of an armature object, original or evaluated: the one in use, or `known`, if it is the same."""
-    uid = armature.original.session_uid  # an evaluated object has none
-    _skeletons[uid] = read_skeleton(armature, _skeletons.get(uid, known))
-    return _skeletons[uid]
+    original = armature.original  # an evaluated object has no `session_uid`
+    return _skeletons.keep(original, read_skeleton(armature, _skeletons.find(original) or known))
 
 
 class PosedArmature:
@@ -42,12 +36,11 @@ class PosedArmature:
 
     def __init__(self, armature: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> None:
         self.obj = armature.evaluated_get(depsgraph)
-        self._uid = armature.session_uid
+        self._original = armature
         self._skeleton: Skeleton | None = None
         self._is_compared = False
-        self._latest = _poses.get(self._uid, {})
-        self._poses: dict[Fractions | None, Pose] = {}
-        _poses[self._uid] = self._poses
+        self._latest = _poses.find(armature) or {}
+        self._poses: dict[Fractions | None, Pose] = _poses.keep(armature, {})
 
     def find_skeleton(self, known: Skeleton | None, is_stale: bool) -> Skeleton:
         """Its skeleton, without fractions.
@@ -61,7 +54,7 @@ class PosedArmature:
         """
         skeleton = self._skeleton
         if skeleton is None or (is_stale and not self._is_compared):
-            skeleton = _skeletons.get(self._uid, known and (known.plain or known))
+            skeleton = _skeletons.find(self._original) or (known and (known.plain or known))
             self._is_compared = is_stale or skeleton is None or skeleton.pose_names != read_pose_names(self.obj)
             if skeleton is None or self._is_compared:
                 skeleton = find_skeleton(self.obj, known)

@@ -18,7 +18,7 @@ from scenes import (
 )
 from supple.bridge.point_caches import open_cache, read_samples
 from supple.settings.objects import settings_of
-from supple.settings.reports import ParticleReport, particle_reports
+from supple.tasks.reports import ParticleReport, particle_reports
 from supple.tasks.skin.bind import bind
 
 COUNT = 120

@@ -1,4 +1,4 @@
-"""What overlays share: caches of objects, shaders that are compiled once, handlers that come and go."""
+"""What overlays share: shaders that are compiled once, handlers that come and go."""
 
 from functools import partial
 from types import SimpleNamespace
@@ -7,18 +7,8 @@ from typing import Any
 import bpy
 import pytest
 
-from scenes import add_tube
 from supple.viewport import drawing
-from supple.viewport.drawing import LazyShader, ObjectCache, Overlay, forget_on_load
-
-
-def test_a_cache_keeps_only_what_is_shown():
-    first, second = add_tube()
-    cache: ObjectCache[str] = ObjectCache({first.session_uid: "first", second.session_uid: "second"})
-    cache.keep_only([second])
-    assert cache == {second.session_uid: "second"}
-    cache.keep_only([])
-    assert cache == {}
+from supple.viewport.drawing import LazyShader, Overlay
 
 
 def test_a_shader_is_compiled_once_and_again_when_forgotten():
@@ -54,17 +44,6 @@ def test_a_shader_that_fails_is_raised_once():
     assert shader.get() is None
 
 
-def test_caches_are_emptied_with_the_file_and_by_undo(subtests: pytest.Subtests):
-    first, second = {}, {}
-    handlers = dict(forget_on_load(first, second))
-    for name in ("load_post", "undo_post", "redo_post"):
-        with subtests.test(name):
-            first[1], second[2] = "one", "two"
-            assert hasattr(handlers[name], "_bpy_persistent"), "or it is gone once a file was opened"
-            handlers[name](None)
-            assert first == second == {}
-
-
 @pytest.mark.versions
 def test_an_overlay_is_installed_and_removed(monkeypatch: pytest.MonkeyPatch):
     class Space:
@@ -82,16 +61,14 @@ def test_an_overlay_is_installed_and_removed(monkeypatch: pytest.MonkeyPatch):
     def draw() -> None: ...
     def on_load(*_: Any) -> None: ...
 
-    cache: ObjectCache[str] = ObjectCache({7: "kept"})
     shader = LazyShader(lambda: "shader")  # type: ignore[arg-type, return-value]
     shader.get()
-    overlay = Overlay(((Space, draw),), (("load_post", on_load),), (cache,), shader)
+    overlay = Overlay(((Space, draw),), (("load_post", on_load),), shader)
     overlay.register()
     assert Space.drawn == [(draw, (), "WINDOW", "POST_VIEW")]
     assert on_load in bpy.app.handlers.load_post
     overlay.unregister()
     assert Space.drawn == overlay.handles == []
     assert on_load not in bpy.app.handlers.load_post
-    assert cache == {}
     monkeypatch.setattr(shader, "_make", lambda: "another")
     assert shader.get() == "another"

@@ -25,8 +25,8 @@ from supple.bridge.meshes import read_triangles
 from supple.deformers import DEFORMERS, SkinningError
 from supple.operators.bind import describe_bind
 from supple.settings.objects import METHOD_ITEMS, PARTICLE_METHODS, settings_of
-from supple.settings.reports import ParticleReport, particle_reports
 from supple.tasks.bake.caches import bake_cache
+from supple.tasks.reports import ParticleReport, particle_reports
 from supple.tasks.skin import live
 from supple.tasks.skin.bind import bind, make_independent, unbind
 from supple.ui.panels import describe

@@ -33,9 +33,9 @@ from scenes import (
 )
 from supple import cli, preview
 from supple.settings.objects import settings_of
-from supple.settings.reports import particle_reports
 from supple.tasks.bake.caches import bake_cache
 from supple.tasks.bake.shape_keys import bake_shape_keys
+from supple.tasks.reports import particle_reports
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 

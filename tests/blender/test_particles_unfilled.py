@@ -15,7 +15,7 @@ from scenes_particles import SIDES, add_body, add_dlbnt_twin, bend, edit, fill, 
 from scenes import distance, evaluated_points, reset, snapshot, update
 from supple.deformers import SkinningError
 from supple.settings.objects import PARTICLE_METHODS, settings_of
-from supple.settings.reports import particle_reports
+from supple.tasks.reports import particle_reports
 from supple.tasks.skin.bind import bind, unbind
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")

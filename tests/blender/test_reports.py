@@ -8,7 +8,7 @@ import pytest
 from panels import draw
 from scenes import add_tube, add_twin, bind, select
 from supple.settings.objects import settings_of
-from supple.settings.reports import ParticleReport, particle_reports
+from supple.tasks.reports import ParticleReport, particle_reports
 from supple.ui.character import describe_mesh
 from supple.ui.reports import wrap
 

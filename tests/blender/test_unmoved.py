@@ -8,6 +8,7 @@ import pytest
 
 from scenes import add_face_key, add_tube, bind, evaluated_points, push, redo, reset, turn, undo, update
 from supple.bridge import carriers
+from supple.bridge.per_object import forget_all
 from supple.deformers.algebra import polar
 from supple.deformers.skinning import dlbnt
 from supple.tasks.skin import live, poses
@@ -59,7 +60,7 @@ def written(monkeypatch) -> list[str]:
 def assert_fresh() -> None:
     """What is shown is what a step that knows nothing shows."""
     shown = [evaluated_points(part) for part in find_parts()]
-    live.forget_all()
+    forget_all()
     for part in find_parts():
         part.update_tag()
     update()

@@ -51,7 +51,7 @@ def _send(window: Window, folder: Path) -> Iterator[float]:
     yield from window.click_row(BUTTON_ROW)
     take_picture("farm-dialog")
     yield from press("Return")
-    reports, template = part("settings.reports").farm_reports, folder / "hero_farm" / "template.json"
+    reports, template = part("tasks.reports").farm_reports, folder / "hero_farm" / "template.json"
     yield from until(lambda: template.exists() and reports, 10.0)
     check("the dialog writes a job", template.exists())
     check("... of the mesh", template.exists() and "--object=Tube" in json.dumps(json.loads(template.read_text())))

@@ -7,7 +7,8 @@ from typing import Any
 
 import bpy
 
-from .objects import settings_of
+from ..bridge.per_object import PerObject
+from ..settings.objects import settings_of
 
 
 @dataclass
@@ -34,21 +35,20 @@ class ParticleReport:
     volume: float | None = None
 
 
-measure_reports: dict[int, str] = {}
-"""What was measured last of an object, in lines, by `session_uid`; never saved."""
+measure_reports: PerObject[str] = PerObject()
+"""What was measured last of an object, in lines; never saved."""
 
-farm_reports: dict[int, str] = {}
-"""Where the latest job for a farm was written and how it is submitted, by the `session_uid` of the mesh that was shown
-then; never saved."""
+farm_reports: PerObject[str] = PerObject()
+"""Where the latest job for a farm was written and how it is submitted, by the mesh that was shown then; never saved."""
 
-particle_reports: dict[int, ParticleReport] = {}
-"""Of the objects that Python deforms by a method of particles, by `session_uid`; never saved."""
+particle_reports: PerObject[ParticleReport] = PerObject()
+"""Of the objects that Python deforms by a method of particles; never saved."""
 
-check_reports: dict[int, list[Any]] = {}
-"""What was found when a character was last checked, `Finding`s, by its armature's `session_uid`; never saved."""
+check_reports: PerObject[list[Any]] = PerObject()
+"""What was found when a character was last checked, `Finding`s, by its armature; never saved."""
 
-pose_times: dict[int, float] = {}
-"""Milliseconds that the latest pose took of each object that Python deforms, by `session_uid`; never saved."""
+pose_times: PerObject[float] = PerObject()
+"""Milliseconds that the latest pose took of each object that Python deforms; never saved."""
 
 
 def close_report(obj: bpy.types.Object, report: str) -> None:
@@ -61,13 +61,13 @@ def close_report(obj: bpy.types.Object, report: str) -> None:
         "measure", "farm", "particles", "evaluate_problem", or the setting that holds it: "message", "pattern_message",
         "weights_report".
     """
-    uid, settings = obj.session_uid, settings_of(obj)
+    settings, particles = settings_of(obj), particle_reports.find(obj)
     if report == "measure":
-        measure_reports.pop(uid, None)
+        measure_reports.forget(obj)
     elif report == "farm":
-        farm_reports.pop(uid, None)
-    elif report == "particles" and uid in particle_reports:
-        particle_reports[uid] = replace(particle_reports[uid], messages=())
+        farm_reports.forget(obj)
+    elif report == "particles" and particles is not None:
+        particle_reports.keep(obj, replace(particles, messages=()))
     elif report == "evaluate_problem":
         settings.is_problem_closed = True
     elif report in ("message", "pattern_message", "weights_report"):

@@ -1,0 +1,69 @@
+"""Tables of what is remembered of objects and other data-blocks: all are emptied, and tidied up, together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Generic, TypeVar
+
+import bpy
+
+T = TypeVar("T")
+
+_tables: list[PerObject] = []
+
+
+class PerObject(dict[int, T], Generic[T]):
+    """What is remembered of each object, or of another kind of data-block.
+
+    By `session_uid`, which stays when undo changes names and pointers, and which no two data-blocks share. Another file
+    empties all tables; data-blocks that the file no longer has are dropped from all.
+
+    Parameters
+    ----------
+    survives_undo : bool
+        Whether what is remembered holds after undo, or is compared before it is used.
+    """
+
+    def __init__(self, survives_undo: bool = True) -> None:
+        super().__init__()
+        self.survives_undo = survives_undo
+        _tables.append(self)
+
+    def find(self, data: bpy.types.ID) -> T | None:
+        """What is remembered of an original data-block."""
+        return self.get(data.session_uid)
+
+    def keep(self, data: bpy.types.ID, value: T) -> T:
+        """Remember something of an original data-block; returns it."""
+        self[data.session_uid] = value
+        return value
+
+    def forget(self, data: bpy.types.ID) -> None:
+        """Drop what is remembered of a data-block, if anything is."""
+        self.pop(data.session_uid, None)
+
+    def keep_only(self, kept: Iterable[bpy.types.ID]) -> None:
+        """Drop what is remembered of all others."""
+        uids = {data.session_uid for data in kept}
+        for uid in self.keys() - uids:
+            del self[uid]
+
+
+def forget_all() -> None:
+    """Empty all tables, as when another file is opened."""
+    for table in _tables:
+        table.clear()
+
+
+def forget_undone() -> None:
+    """Empty the tables that do not survive undo."""
+    for table in _tables:
+        if not table.survives_undo:
+            table.clear()
+
+
+def forget_missing() -> None:
+    """Drop from all tables what the file no longer has."""
+    present = [data for known in (bpy.data.objects, bpy.data.meshes, bpy.data.actions) for data in known]
+    for table in _tables:
+        table.keep_only(present)
