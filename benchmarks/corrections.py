@@ -12,9 +12,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import bpy
@@ -137,7 +135,7 @@ def find_near(obj: Any, keys: list[str]) -> np.ndarray:
 def measure_actions(character: Character, obj: Any, keys: list[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """What is missing to Particles in frames of each action, (F, V, 3), world space, without and with corrections."""
     actions, scene = find("tasks.actions"), bpy.context.scene
-    deformer, binding, skeleton, space = bind_particles(obj)
+    skin, space = bind_particles(obj)
     blocks, data = obj.data.shape_keys.key_blocks, character.armature.animation_data
     to_world = np.array(obj.matrix_world)
     for action in actions.list_actions(character.armature):
@@ -150,21 +148,20 @@ def measure_actions(character: Character, obj: Any, keys: list[str]) -> Iterator
             for frame in frames:
                 scene.frame_set(frame)
                 depsgraph = bpy.context.evaluated_depsgraph_get()
-                pose = find("bridge.armatures").read_pose(character.armature.evaluated_get(depsgraph), skeleton)
-                wanted = deformer.deform(binding, pose.seen_from(space))
+                pose = find("bridge.armatures").read_pose(character.armature.evaluated_get(depsgraph), skin.skeleton)
+                wanted = skin.pose(pose.seen_from(space))
                 found.append((wanted - read(obj.evaluated_get(depsgraph).data.vertices)) @ to_world[:3, :3].T)
             missing[is_muted] = np.array(found)
         yield missing[True], missing[False]
 
 
-def bind_particles(obj: Any) -> tuple[ModuleType, Any, Any, np.ndarray]:
-    """Particles of a mesh, at the quality of bakes: deformer, binding, skeleton, and object to armature space."""
+def bind_particles(obj: Any) -> tuple[Any, np.ndarray]:
+    """A mesh bound by particles, at the quality of bakes, and object to armature space."""
     character = find("tasks.character")
     skinned = character.find_skinned(obj)
-    live = find("tasks.skin.by_python").prepare(skinned, "PARTICLES")
-    chosen = find("settings.choices").read_pose_choices(skinned.settings, "PARTICLES", "bake")
-    binding = replace(live.binding, params=replace(live.binding.params, **chosen))
-    return live.deformer, binding, live.skeleton, np.array(character.object_to_armature(obj, skinned.armature))
+    skin = find("tasks.skin.live").prepare(skinned, "PARTICLES")
+    skin = skin.at(skin.choices.read_quality(skinned.settings, "bake"))
+    return skin, np.array(character.object_to_armature(obj, skinned.armature))
 
 
 def read(vertices: Any) -> np.ndarray:

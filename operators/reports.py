@@ -8,7 +8,7 @@ from bpy.props import StringProperty
 from ..deformers import SkinningError
 from ..settings.character import find_shown
 from ..tasks.character import has_armature_modifier
-from ..tasks.measure import measure_shown
+from ..tasks.check.this_frame import measure_shown
 from ..tasks.reports import close_report
 from ..translations import translate
 

@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
+from weakref import WeakKeyDictionary
 
 import bpy
 import blf
@@ -120,8 +121,8 @@ class Column:
     top: Vector
 
 
-cache: dict[tuple[int, str], DrawnGhost] = {}
-"""By `session_uid` of the mesh object, and method."""
+cache: WeakKeyDictionary[Ghost, DrawnGhost] = WeakKeyDictionary()
+"""What was made of each ghost."""
 
 _widths: dict[tuple, float] = {}
 """The largest width that a character has had since it has ghosts, so that these do not shake in playback; by
@@ -167,8 +168,7 @@ def draw() -> None:
     meshes = find_ghosted(armature, layer)
     own_label = describe_shown(meshes)
     keys = choose_ghosts(context.window_manager, own_label)
-    for pair in cache.keys() - keep_only(keys):
-        del cache[pair]
+    keep_only(keys)
     visible = [obj for obj in meshes if obj.visible_get(view_layer=layer, viewport=space)]
     shader = lazy_shader.get()
     if not visible or shader is None:
@@ -182,7 +182,7 @@ def draw() -> None:
             ghosts = [pose_ghost(obj, key, layer.depsgraph, poses) for obj in visible]
             for obj, ghost in zip(visible, ghosts, strict=True):
                 to_world = Matrix.Translation(offset) @ obj.evaluated_get(layer.depsgraph).matrix_world
-                _draw_ghost(obj.session_uid, ghost, to_world, shader)
+                _draw_ghost(ghost, to_world, shader)
             said = dict.fromkeys(text for ghost in ghosts for text in (ghost.message, ghost.note) if text)
             color = tuple((0.4 + 0.6 * np.array(color_ghost(key))).tolist())
             _columns.append(Column([GHOST_LABELS[key], *said], color, top + offset))
@@ -237,8 +237,8 @@ def _sample_points(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.
     return points @ to_world[:3, :3].T + to_world[:3, 3]
 
 
-def _draw_ghost(uid: int, ghost: Ghost, to_world: Matrix, shader: gpu.types.GPUShader) -> None:
-    drawn = update_drawn(uid, ghost)
+def _draw_ghost(ghost: Ghost, to_world: Matrix, shader: gpu.types.GPUShader) -> None:
+    drawn = update_drawn(ghost)
     if drawn is None:
         return
     with gpu.matrix.push_pop():
@@ -250,9 +250,9 @@ def _draw_ghost(uid: int, ghost: Ghost, to_world: Matrix, shader: gpu.types.GPUS
         drawn.batch.draw(shader)
 
 
-def update_drawn(uid: int, ghost: Ghost) -> DrawnGhost | None:
-    """What to draw of a ghost of the object of this `session_uid`, made again where it has moved; None for nothing."""
-    points, shape, known = ghost.points, ghost.shape, cache.get((uid, ghost.key))
+def update_drawn(ghost: Ghost) -> DrawnGhost | None:
+    """What to draw of a ghost, made again where it has moved; None for nothing."""
+    points, shape, known = ghost.points, ghost.shape, cache.get(ghost)
     if points is None or shape is None or not len(shape.triangles):
         return None
     if known is not None and known.points is points and known.shape is shape:
@@ -268,7 +268,7 @@ def update_drawn(uid: int, ghost: Ghost) -> DrawnGhost | None:
     for name, array in arrays.items():
         vertices.attr_fill(name, array)
     batch = types.GPUBatch(type="TRIS", buf=vertices, elem=elements)
-    drawn = cache[uid, ghost.key] = DrawnGhost(shape, elements, points, batch)
+    drawn = cache[ghost] = DrawnGhost(shape, elements, points, batch)
     return drawn
 
 

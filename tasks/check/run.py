@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from types import ModuleType
-from typing import Any
 
 import bpy
 import numpy as np
@@ -18,8 +16,8 @@ from ...deformers import COMPARED, Pose, SkinningError
 from ...deformers.measures.bends import list_bent_poses
 from ...deformers.measures.joint_faults import LEAST_BEND, Extremes, SkinMeter, measure_joint_angles
 from ...deformers.rig.rest import Rest, Weights
-from ..character import find_method_in_use, find_skinned, read_character
-from ..skin.by_python import prepare as prepare_mesh
+from ..character import check_modifiers_above, find_method_in_use, find_skinned, modifiers_above, read_character
+from ..skin.model import Choices, PosableSkin, SkinSource
 from ..skin.poses import find_skeleton
 from ..stack import SkinnedObject
 from .poses import CheckedPose, label_poses, read_action_poses
@@ -60,7 +58,7 @@ class CheckedMesh:
     space : float array, shape (4, 4), or None
         From object to armature space.
     meter : SkinMeter
-    bound : dict from a method to its deformer and binding
+    bound : dict from a method to PosableSkin
     """
 
     name: str
@@ -68,12 +66,11 @@ class CheckedMesh:
     rest: Rest
     space: np.ndarray | None
     meter: SkinMeter
-    bound: dict[str, tuple[ModuleType, Any]]
+    bound: dict[str, PosableSkin]
 
     def deform(self, method: str, pose: CheckedPose) -> np.ndarray:
         """Points in a pose: shape (V, 3), object space."""
-        deformer, binding = self.bound[method]
-        return deformer.deform(binding, Pose(pose.rest_to_pose, self.space, pose.hints))
+        return self.bound[method].pose(Pose(pose.rest_to_pose, self.space, pose.hints))
 
 
 @dataclass(frozen=True)
@@ -193,11 +190,14 @@ def prepare(objects: Iterable[bpy.types.Object], options: Options) -> Check:
 def _read_mesh(skinned: SkinnedObject, skeleton: Skeleton, methods: tuple[str, ...]) -> tuple[CheckedMesh, Skeleton]:
     """A mesh, and the skeleton that it is bound to by the method in use."""
     rest = read_character(skinned, skeleton).rest
+    check_modifiers_above(skinned, modifiers_above(skinned.obj, skinned.deforming))
     in_use = find_method_in_use(skinned)
-    lives = {method: prepare_mesh(skinned, method) for method in dict.fromkeys((in_use, *methods))}
-    bound = {method: (live.deformer, live.binding) for method, live in lives.items()}
+    bound = {
+        method: PosableSkin.of(SkinSource.of(skinned, Choices.read(skinned, method), skeleton))
+        for method in dict.fromkeys((in_use, *methods))
+    }
     mesh = CheckedMesh(skinned.obj.name, in_use, rest, rest.object_to_armature, SkinMeter(rest), bound)
-    return mesh, lives[in_use].skeleton
+    return mesh, bound[in_use].skeleton
 
 
 def _list_poses(

@@ -6,20 +6,19 @@ then computed as the live preview computes it, once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import dataclass
 
 import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...bridge.armatures import Skeleton
 from ...bridge.changes import find_changes
 from ...bridge.meshes import is_smooth, mesh_of, read_key_values, read_points, read_triangles
+from ...bridge.per_object import PerObject
 from ...deformers import METHODS, Pose, SkinningError
 from ...deformers.algebra.polar import find_rigid
 from ...deformers.geometry.ring_normals import Rings, find_rings
-from ...settings.choices import read_pose_choices
 from ...settings.objects import settings_of
 from ...settings.side_by_side import GHOST_LABELS, LINEAR, PRESERVE_VOLUME
 from ..character import (
@@ -29,12 +28,10 @@ from ..character import (
     modifiers_above,
     object_to_armature,
 )
-from ..skin.by_python import Choices, LiveObject, prepare_known, read_blenders_choices, read_choices
-from ..skin.live import RESHAPING_MODES, find_space, mix_keys
+from ..skin.live import RESHAPING_MODES
+from ..skin.model import VALUES, Choices, FollowingSkin, PosableSkin, SkinSource, find_space
 from ..skin.poses import Poses
 from ..stack import SkinnedObject, find_deforming_modifier, is_flipped, resolve_skinned
-from ..surfaces import find_bound_space
-from ..twist import with_fractions
 
 BLENDERS = {LINEAR: "SSD", PRESERVE_VOLUME: "DLB"}
 """Methods that give the points of Blender's own."""
@@ -61,7 +58,7 @@ class GhostShape:
     is_smooth: bool
 
 
-@dataclass
+@dataclass(eq=False)
 class Ghost:
     """A mesh as a method deforms it.
 
@@ -76,16 +73,14 @@ class Ghost:
     shape : GhostShape or None
     points : float32 array, shape (V, 3), or None
         Object space. The same array while nothing has moved.
-    live : LiveObject or None
+    following : FollowingSkin or None
         What is bound.
-    bound_by : tuple
-        What Bind was tried with: choices and bones.
+    tried : SkinSource or None
+        What was bound, or could not be.
     refusal : str
         Why it could not be bound.
-    written : tuple
-        What the points follow from: settings, values of the face keys, pose, space.
     mesh_is_stale, armature_is_stale : bool
-        Whether these may have changed since Bind.
+        Whether these may have changed since.
     """
 
     key: str
@@ -93,16 +88,15 @@ class Ghost:
     note: str = ""
     shape: GhostShape | None = None
     points: np.ndarray | None = None
-    live: LiveObject | None = None
-    bound_by: tuple = ()
+    following: FollowingSkin | None = None
+    tried: SkinSource | None = None
     refusal: str = ""
-    written: tuple = ()
     mesh_is_stale: bool = False
     armature_is_stale: bool = True
 
 
-_ghosts: dict[tuple[int, str], Ghost] = {}
-"""By `session_uid` of the mesh object, and key."""
+_ghosts: PerObject[dict[str, Ghost]] = PerObject()
+"""Of each mesh object, by key."""
 
 
 _held: set[str] = set()
@@ -117,15 +111,15 @@ def hold_ghosts(keys: Set[str]) -> None:
 
 def forget_ghosts() -> None:
     """Drop all ghosts that are not held, as when they are no longer shown."""
-    for pair in [pair for pair in _ghosts if pair[1] not in _held]:
-        del _ghosts[pair]
+    keep_only(())
 
 
 def expect_changes() -> None:
     """Have bones compared, as after undo."""
-    for ghost in _ghosts.values():
+    for ghost in _list_ghosts():
         ghost.armature_is_stale = True
-        ghost.written = ()
+        if ghost.following is not None:
+            ghost.following.written = ()
 
 
 def find_ghosted(armature: bpy.types.Object, layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
@@ -170,28 +164,34 @@ def note_changes(depsgraph: bpy.types.Depsgraph) -> None:
     changed = find_changes(depsgraph)
     meshes = {data.session_uid for data in changed if isinstance(data, bpy.types.Mesh)}
     bones_may_differ = len(meshes) < len(changed)
-    for ghost in _ghosts.values():
+    for ghost in _list_ghosts():
         ghost.armature_is_stale |= bones_may_differ
     if not meshes:
         return
-    objects = {obj.session_uid: obj for obj in bpy.data.objects if obj.type == "MESH"}
-    for (uid, key), ghost in _ghosts.items():
-        obj = objects.get(uid)
-        if obj is not None and (obj.data.session_uid in meshes or _sees_all(key)):
-            is_slider = len(ghost.written) > 1 and read_key_values(mesh_of(obj), depsgraph) != ghost.written[1]
-            ghost.mesh_is_stale |= not is_slider
+    for obj in bpy.data.objects:
+        for key, ghost in (_ghosts.find(obj) or {}).items() if obj.type == "MESH" else ():
+            if obj.data.session_uid not in meshes and not _sees_all(key):
+                continue
+            written = ghost.following.written if ghost.following is not None else ()
+            ghost.mesh_is_stale |= not written or read_key_values(mesh_of(obj), depsgraph) == written[VALUES]
 
 
 def _sees_all(key: str) -> bool:
     return key in METHODS and METHODS[key].sees_all_meshes
 
 
-def keep_only(keys: Sequence[str]) -> set[tuple[int, str]]:
-    """Drop ghosts of deleted objects and of other methods; return those that are left, by `session_uid` and key."""
-    uids = {obj.session_uid for obj in bpy.data.objects}
-    for uid, key in [pair for pair in _ghosts if pair[0] not in uids or pair[1] not in {*keys, *_held}]:
-        del _ghosts[uid, key]
-    return set(_ghosts)
+def keep_only(keys: Sequence[str]) -> None:
+    """Drop ghosts of other methods that are not held, and of deleted objects."""
+    _ghosts.keep_only(bpy.data.objects)
+    for uid, ghosts in list(_ghosts.items()):
+        _ghosts[uid] = {key: ghost for key, ghost in ghosts.items() if key in keys or key in _held}
+        if not _ghosts[uid]:
+            del _ghosts[uid]
+
+
+def _list_ghosts() -> Iterator[Ghost]:
+    for ghosts in _ghosts.values():
+        yield from ghosts.values()
 
 
 def pose_ghost(obj: bpy.types.Object, key: str, depsgraph: bpy.types.Depsgraph, poses: Poses) -> Ghost:
@@ -213,7 +213,7 @@ def pose_ghost(obj: bpy.types.Object, key: str, depsgraph: bpy.types.Depsgraph, 
     Ghost
         The same one each time. Where it can not be made, its message says why.
     """
-    ghost = _ghosts.setdefault((obj.session_uid, key), Ghost(key))
+    ghost = _ghosts.setdefault(obj.session_uid, {}).setdefault(key, Ghost(key))
     try:
         _follow(ghost, obj, depsgraph, poses)
         ghost.message = ghost.refusal
@@ -222,7 +222,9 @@ def pose_ghost(obj: bpy.types.Object, key: str, depsgraph: bpy.types.Depsgraph, 
     except Exception as error:  # noqa: BLE001  one method's fault must not stop the others, nor the drawing
         ghost.message = f"Supple failed on '{obj.name}' ({type(error).__name__}: {error})"
     if ghost.message:
-        ghost.points, ghost.written = None, ()
+        ghost.points = None
+        if ghost.following is not None:
+            ghost.following.written = ()
     return ghost
 
 
@@ -238,40 +240,30 @@ def _follow(ghost: Ghost, obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph,
     check_evaluated(skinned.armature.name, posed.obj)
     check_modifiers_above(skinned, modifiers_above(obj, skinned.deforming))
     space = object_to_armature(evaluated, posed.obj)
-    plain = posed.find_skeleton(ghost.live.skeleton if ghost.live else None, ghost.armature_is_stale)
-    choices = _read_choices(skinned, ghost.key)
-    skeleton = with_fractions(plain, skinned.armature, choices.twist)
-    bound_by = (choices, skeleton.source, skeleton.joints.fractions)
-    has_moved = ghost.live is not None and ghost.live.space not in (None, space)  # envelopes and B-Bones see it
-    if ghost.bound_by != bound_by or has_moved or ghost.mesh_is_stale:
-        ghost.bound_by = bound_by
-        _bind(ghost, skinned, skeleton, space)
+    choices = Choices.read(skinned, BLENDERS.get(ghost.key, ghost.key), ghost.key in BLENDERS)
+    known = ghost.tried.skeleton if ghost.tried is not None else None
+    plain = posed.find_skeleton(known, ghost.armature_is_stale)
+    source = SkinSource.of(skinned, choices, plain, space)
+    is_known = ghost.tried is not None and source.is_bound_as(ghost.tried) and not ghost.mesh_is_stale
+    if not is_known or (ghost.following is not None and not ghost.following.is_current(source)):
+        _bind(ghost, source)
     ghost.armature_is_stale = False
-    if ghost.live is not None:
+    if ghost.following is not None:
         values = read_key_values(mesh_of(obj), depsgraph) if _has_mixed_keys(obj) else ()
-        _pose(ghost, ghost.live, skinned, posed.read_pose(skeleton), space, values)
+        _pose(ghost, ghost.following, skinned, posed.read_pose(source.skeleton), space, values)
 
 
 def _resolve(obj: bpy.types.Object) -> SkinnedObject:
     return resolve_skinned(obj, find_deforming_modifier(obj))
 
 
-def _read_choices(skinned: SkinnedObject, key: str) -> Choices:
-    """What a ghost is bound with: the settings of its mesh, but for Blender's own methods, which have none."""
-    if key not in BLENDERS:
-        return read_choices(skinned, key)
-    return read_blenders_choices(skinned, BLENDERS[key])
-
-
-def _bind(ghost: Ghost, skinned: SkinnedObject, skeleton: Skeleton, space: Matrix) -> None:
+def _bind(ghost: Ghost, source: SkinSource) -> None:
     """Bind a ghost anew; where that fails, it is not tried again before something has changed."""
-    ghost.mesh_is_stale, ghost.refusal, ghost.written = False, "", ()
-    known, ghost.live = ghost.live, None
-    choices = ghost.bound_by[0]
+    known, ghost.following = ghost.following, None
+    ghost.mesh_is_stale, ghost.refusal, ghost.tried = False, "", source
     try:
-        bound_space = find_bound_space(skinned.obj, skinned.armature)
-        ghost.live = prepare_known(skinned, choices, skeleton, space, bound_space, known)
-        ghost.shape = _read_shape(mesh_of(skinned.obj))
+        ghost.following = FollowingSkin(PosableSkin.of(source, known.bound if known is not None else None))
+        ghost.shape = _read_shape(mesh_of(source.skinned.obj))
     except SkinningError as error:
         ghost.refusal = str(error)
 
@@ -288,24 +280,22 @@ def _has_mixed_keys(obj: bpy.types.Object) -> bool:
 
 
 def _pose(
-    ghost: Ghost, live: LiveObject, skinned: SkinnedObject, pose: Pose, space: Matrix, values: tuple[float, ...]
+    ghost: Ghost,
+    following: FollowingSkin,
+    skinned: SkinnedObject,
+    pose: Pose,
+    space: Matrix,
+    values: tuple[float, ...],
 ) -> None:
     """Compute a ghost's points, unless it has those of this pose."""
-    params = live.choices.params
-    if ghost.key not in BLENDERS:
-        params = replace(params, **read_pose_choices(skinned.settings, ghost.key))
+    params = following.bound.choices.read_quality(skinned.settings)
     written = (params, values, pose, space)
-    if written == ghost.written:
+    if written == following.written:
         return
-    if params != live.binding.params:
-        live.binding = replace(live.binding, params=params)
-    if values != live.bound_values:
-        live.binding = live.deformer.with_points(live.binding, mix_keys(skinned.obj, live, values))
-        live.bound_values = values
-    ghost.points = live.deformer.deform(live.binding, pose.seen_from(find_space(space)))
+    ghost.points = following.bring_to(skinned.obj, params, values).pose(pose.seen_from(find_space(space)))
     is_rigid = ghost.key != PRESERVE_VOLUME or bool(find_rigid(pose.rest_to_pose[:, :3, :3]).all())
     ghost.note = "" if is_rigid else NOT_RIGID
-    ghost.written = written
+    following.written = written
 
 
 def describe_shown(objects: Sequence[bpy.types.Object]) -> str:

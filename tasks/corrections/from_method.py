@@ -11,7 +11,6 @@ import json
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from types import ModuleType
 from typing import Any
 
 import bpy
@@ -23,12 +22,11 @@ from ...deformers.corrections.inverses import pull_back
 from ...deformers.corrections.offset_fit import OffsetFit, find_mask
 from ...deformers.corrections.readers import Reader
 from ...deformers.corrections.rotation_choice import choose_farthest, measure_angles, pose_joint
-from ...settings.choices import BAKING, read_pose_choices
+from ...settings.choices import BAKING
 from ..character import find_method_in_use
-from ..skin.by_python import prepare_known, read_blenders_choices, read_choices
+from ..skin.model import Choices, PosableSkin, SkinSource
 from ..skin.poses import find_skeleton
 from ..stack import SkinnedObject
-from ..surfaces import find_bound_space
 from .from_joints import BentJoint, choose_rotations, find_joints, read_frames
 from .keys import Correction, find_next_reader, list_group, store_all
 from .posed_copy import check_correctable
@@ -103,12 +101,10 @@ class ComparedMesh:
     Attributes
     ----------
     skinned : SkinnedObject
-    method : str
-        Key of the method in use.
     space : float array, shape (4, 4)
         From object to armature space.
-    now, source : (module, object)
-        Deformer and binding, by the method in use and by the other.
+    now, source : PosableSkin
+        By the method in use and by the other.
     size : float
         Of the mesh at rest.
     millimeters : float
@@ -116,19 +112,17 @@ class ComparedMesh:
     """
 
     skinned: SkinnedObject
-    method: str
     space: np.ndarray
-    now: tuple[ModuleType, Any]
-    source: tuple[ModuleType, Any]
+    now: PosableSkin
+    source: PosableSkin
     size: float
     millimeters: float
 
     def find_offsets(self, matrices: np.ndarray) -> np.ndarray:
         """What the mesh would have to gain at rest, (V, 3), to look in a pose, (B, 4, 4), as by the other method."""
         pose = Pose(matrices).seen_from(self.space)
-        (deformer, binding), (other, source) = self.now, self.source
-        wanted = other.deform(source, pose).astype(np.float64) - deformer.deform(binding, pose)
-        return pull_back(deformer.vertex_transforms(binding, pose)[:, :3, :3], wanted).offsets
+        wanted = self.source.pose(pose).astype(np.float64) - self.now.pose(pose)
+        return pull_back(self.now.transforms(pose)[:, :3, :3], wanted).offsets
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,21 +219,17 @@ def bind_both(skinned: SkinnedObject, skeleton: Skeleton, source: str) -> tuple[
     label = METHODS[source].label
     if method == source:
         return None, f"'{obj.name}' is deformed by {label} already: bind it by the method that is to be corrected"
-    is_bound = skinned.settings.is_bound
-    choices = read_choices(skinned, method) if is_bound else read_blenders_choices(skinned, method)
-    bound_space, pairs = find_bound_space(obj, skinned.armature), []
-    for key, chosen in ((method, choices), (source, read_choices(skinned, source))):
-        bound = prepare_known(skinned, chosen, skeleton, bound_space=bound_space)
-        own = read_pose_choices(skinned.settings, key, BAKING) if is_bound or key == source else {}
-        pairs.append((bound.deformer, replace(bound.binding, params=replace(bound.binding.params, **own))))
-    binding = pairs[1][1]
-    if METHODS[source].fills_solid and not binding.count:
-        return None, f"'{obj.name}' is left out. {' '.join(binding.messages)}"
+    skins = []
+    for choices in (Choices.read(skinned), Choices.read(skinned, source)):
+        skin = PosableSkin.of(replace(SkinSource.of(skinned, choices), skeleton=skeleton))
+        skins.append(skin.at(choices.read_quality(skinned.settings, BAKING)))
+    now, other = skins
+    if METHODS[source].fills_solid and not other.binding.count:
+        return None, f"'{obj.name}' is left out. {' '.join(other.binding.messages)}"
     points = np.array([corner[:] for corner in obj.bound_box])
     scale = obj.matrix_world.median_scale * bpy.context.scene.unit_settings.scale_length
     size = float(np.linalg.norm(np.ptp(points, axis=0)))
-    space, (now, source_pair) = np.array(bound_space, np.float64), pairs
-    return ComparedMesh(skinned, method, space, now, source_pair, size, 1000.0 * scale), ""
+    return ComparedMesh(skinned, np.array(now.bound_space, np.float64), now, other, size, 1000.0 * scale), ""
 
 
 def plan_keys(mesh: ComparedMesh, joint: BentJoint, source: str) -> JointKeys:
@@ -271,7 +261,7 @@ def plan_keys(mesh: ComparedMesh, joint: BentJoint, source: str) -> JointKeys:
                 rotations=rotation[None],
                 pose=json.dumps({joint.reading: numbers}),
                 reader="ANGLE" if joint.chosen.is_hinge else "RBF",
-                method=mesh.method,
+                method=mesh.now.choices.method,
                 source=source,
             )
         )

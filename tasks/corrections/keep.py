@@ -226,13 +226,13 @@ def pull_back_change(change: Change) -> tuple[np.ndarray, int]:
     bound = find_bound_skin(skinned)
     points, linear = record.points, record.transforms[:, :3, :3]
     if method != change.state.method:  # since the copy was made
-        points, linear = bound.deform(record.rest, record.pose), bound.find_transforms(record.rest, record.pose)
-        linear = linear[:, :3, :3]
+        skin = bound.at(points=record.rest)
+        points, linear = skin.pose(record.pose), skin.transforms(record.pose)[:, :3, :3]
     pulled = pull_back_by_steps(
         linear,
         np.where(touched, change.target, points),
         points,
-        lambda offsets: bound.deform(record.rest + offsets, record.pose),
+        lambda offsets: bound.at(points=record.rest + offsets).pose(record.pose),
         change.size,
     )
     return pulled.offsets, int(pulled.is_damped.sum())

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 import bpy
-import numpy as np
 
 from ...bridge.armatures import read_pose
 from ...bridge.mesh_copies import measure_in_copies
 from ...bridge.meshes import mesh_of, read_mixed_points
 from ...bridge.per_object import PerObject
 from ...bridge.posed_copies import Record
-from ...deformers import Pose, SkinningError
-from ...settings.choices import read_params, read_pose_choices
+from ...deformers import SkinningError
+from ...settings.choices import read_params
 from ...settings.objects import PARTICLE_METHODS
-from ..character import check_evaluated, check_modifiers_above, find_method_in_use, modifiers_above, object_to_armature
+from ..character import check_evaluated, check_modifiers_above, modifiers_above, object_to_armature
 from ..skin import live
-from ..skin.by_python import LiveObject, prepare_known, read_blenders_choices, read_choices
-from ..skin.live import check_mixed, find_space
+from ..skin.model import Choices, PosableSkin, SkinSource, check_mixed, find_space
 from ..skin.poses import find_skeleton
 from ..stack import SkinnedObject
-from ..surfaces import find_bound_space
-from ..twist import with_fractions
 
 HARMLESS = {
     "DATA_TRANSFER", "NORMAL_EDIT", "UV_PROJECT", "UV_WARP", "VERTEX_WEIGHT_EDIT",
@@ -31,35 +25,8 @@ HARMLESS = {
 """Modifiers that may stand above: they move no vertex."""
 
 
-_bound: PerObject[BoundSkin] = PerObject()
+_bound: PerObject[PosableSkin] = PerObject()
 """What meshes were bound to when their pose was read: a bind takes longer than all else."""
-
-
-@dataclass(frozen=True, eq=False)
-class BoundSkin:
-    """A mesh as it is deformed, to be posed.
-
-    Attributes
-    ----------
-    skinned : SkinnedObject
-    method : str
-        Key of the method in use; of that which does as the Armature modifier of an unbound mesh.
-    live : LiveObject
-    """
-
-    skinned: SkinnedObject
-    method: str
-    live: LiveObject
-
-    def deform(self, rest: np.ndarray, pose: Pose) -> np.ndarray:
-        """Posed points, shape (V, 3), of points at rest, shape (V, 3), both in object space."""
-        binding = self.live.deformer.with_points(self.live.binding, rest.astype(np.float32))
-        return self.live.deformer.deform(binding, pose)
-
-    def find_transforms(self, rest: np.ndarray, pose: Pose) -> np.ndarray:
-        """Where the space of each vertex goes, shape (V, 4, 4), as its points are at rest, shape (V, 3)."""
-        binding = self.live.deformer.with_points(self.live.binding, rest.astype(np.float32))
-        return self.live.deformer.vertex_transforms(binding, pose)
 
 
 def is_affine(skinned: SkinnedObject, method: str) -> bool:
@@ -71,7 +38,7 @@ def is_affine(skinned: SkinnedObject, method: str) -> bool:
     return method not in PARTICLE_METHODS and not is_limited
 
 
-def bind_skin(skinned: SkinnedObject) -> BoundSkin:
+def bind_skin(skinned: SkinnedObject) -> PosableSkin:
     """Bind a mesh as it is deformed; nothing of it is changed.
 
     Raises
@@ -79,7 +46,7 @@ def bind_skin(skinned: SkinnedObject) -> BoundSkin:
     SkinningError
         Where its modifiers, weights or bones do not allow it.
     """
-    obj, armature, method = skinned.obj, skinned.armature, find_method_in_use(skinned)
+    obj = skinned.obj
     above = modifiers_above(obj, skinned.deforming)
     check_modifiers_above(skinned, above)
     for modifier in above:
@@ -88,18 +55,12 @@ def bind_skin(skinned: SkinnedObject) -> BoundSkin:
                 f"Modifier '{modifier.name}' of '{obj.name}' stands above '{skinned.deforming.name}' and moves the "
                 "skin before the bones do: move it below, or switch it off in viewport and render"
             )
-    is_bound = skinned.settings.is_bound
-    choices = read_choices(skinned, method) if is_bound else read_blenders_choices(skinned, method)
-    skeleton = with_fractions(find_skeleton(armature), armature, choices.twist)
-    bound_space, known = find_bound_space(obj, armature), live.find(obj) if is_bound else None
-    bound = prepare_known(skinned, choices, skeleton, bound_space=bound_space, known=known)
-    if is_bound:
-        params = replace(bound.binding.params, **read_pose_choices(skinned.settings, method))
-        bound = replace(bound, binding=replace(bound.binding, params=params))
-    return _bound.keep(obj, BoundSkin(skinned, method, bound))
+    known = live.find(obj) if skinned.settings.is_bound else None
+    skin = PosableSkin.of(SkinSource.of(skinned), known.bound if known is not None else None)
+    return _bound.keep(obj, skin.at(skin.choices.read_quality(skinned.settings)))
 
 
-def find_bound_skin(skinned: SkinnedObject) -> BoundSkin:
+def find_bound_skin(skinned: SkinnedObject) -> PosableSkin:
     """A mesh as it was bound when its pose was read, or bound anew where its settings have changed since.
 
     Raises
@@ -108,11 +69,8 @@ def find_bound_skin(skinned: SkinnedObject) -> BoundSkin:
         As `bind_skin`.
     """
     bound = _bound.find(skinned.obj)
-    if bound is not None and skinned.settings.is_bound:
-        method = find_method_in_use(skinned)
-        if bound.method == method and bound.live.choices == read_choices(skinned, method):
-            return bound
-    return bind_skin(skinned)
+    is_same = bound is not None and skinned.settings.is_bound and bound.choices == Choices.read(skinned)
+    return bound if bound is not None and is_same else bind_skin(skinned)
 
 
 def forget_bound_skin(obj: bpy.types.Object) -> None:
@@ -140,13 +98,14 @@ def read_posed_skin(skinned: SkinnedObject, depsgraph: bpy.types.Depsgraph) -> R
     check_evaluated(skinned.armature.name, armature)
     bound = bind_skin(skinned)
     space = find_space(object_to_armature(evaluated, armature))
-    pose = read_pose(armature, bound.live.skeleton).seen_from(space)
+    pose = read_pose(armature, bound.skeleton).seen_from(space)
     rest = read_mixed_points(obj, depsgraph)
     check_mixed(obj, rest)
-    if not skinned.settings.is_bound and bound.method == "DLB":  # on scaled bones, Preserve Volume is no DLB
+    if not skinned.settings.is_bound and bound.choices.method == "DLB":  # on scaled bones, Preserve Volume is no DLB
         points, transforms = measure_in_copies(obj, skinned.replaced.name, rest)
     else:
-        points, transforms = bound.deform(rest, pose), bound.find_transforms(rest, pose)
+        skin = bound.at(points=rest)
+        points, transforms = skin.pose(pose), skin.transforms(pose)
     check_count(obj, len(points))
     return Record(rest, points, transforms, pose)
 

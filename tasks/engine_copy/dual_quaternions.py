@@ -17,8 +17,8 @@ ENDING = ".usda"
 def uses_dual_quaternions(subject: Subject, target: str) -> bool:
     """Whether a file is to say that its meshes are blended by dual quaternions: for USD, bound by DLB alone."""
     return target == "usd" and all(
-        part.method == "DLB"
-        and part.binding.params == part.deformer.Params()
+        part.skin.choices.method == "DLB"
+        and part.skin.binding.params == part.skin.deformer.Params()
         and part.displacement is None
         and part.rest.linear is None
         and part.rest.strength is None
@@ -29,7 +29,7 @@ def uses_dual_quaternions(subject: Subject, target: str) -> bool:
 def fit_subject(subject: Subject, motion: Motion) -> Fit:
     """The character with all its own weights; what its twists are divided by are helpers."""
     rests = [
-        replace(part.rest, joints=replace(part.rest.joints, fractions=part.binding.joints.fractions))
+        replace(part.rest, joints=replace(part.rest.joints, fractions=part.skin.binding.joints.fractions))
         for part in subject.parts
     ]
     return fit_rigid(rests, motion.matrices, motion.hints)

@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import pi
 from pathlib import Path
-from types import ModuleType
-from typing import Any
 
 import bpy
 import numpy as np
@@ -23,13 +21,18 @@ from ...deformers.engine_copy import Skin
 from ...deformers.measures.bends import list_bent_poses
 from ...deformers.rig.rest import Rest, Weights
 from ...deformers.rig.surfaces import WeightedSurface
-from ...settings.choices import BAKING, read_pose_choices
+from ...settings.choices import BAKING
 from ..actions import list_frames, visit_frames
-from ..character import find_method_in_use, find_skinned, has_armature_modifier, read_character
-from ..skin.by_python import prepare
+from ..character import (
+    check_modifiers_above,
+    find_skinned,
+    has_armature_modifier,
+    modifiers_above,
+    read_character,
+)
+from ..skin.model import PosableSkin, SkinSource
 from ..skin.poses import find_skeleton
 from ..stack import SkinnedObject
-from ..twist import read_choice, with_fractions
 from .displacement import Displacement, find_displacement, read_all
 
 AT_A_TIME = 32
@@ -79,14 +82,9 @@ class Part:
     Attributes
     ----------
     skinned : SkinnedObject
-    method : str
-        Key of the method that deforms it.
+    skin : PosableSkin
+        As it is deformed.
     rest : Rest
-    deformer : module
-    binding : object
-        What the deformer has bound.
-    skeleton : Skeleton
-        That it was bound to, with the fractions of its joints.
     first : int
         Index of its first vertex among those of all meshes.
     displacement : Displacement or None
@@ -94,11 +92,8 @@ class Part:
     """
 
     skinned: SkinnedObject
-    method: str
+    skin: PosableSkin
     rest: Rest
-    deformer: ModuleType
-    binding: Any
-    skeleton: Skeleton
     first: int
     displacement: Displacement | None = None
 
@@ -112,7 +107,7 @@ class Part:
             How much of its patterns there is.
         """
         space = self.rest.object_to_armature
-        points = self.deformer.deform(self.binding, pose.seen_from(space))
+        points = self.skin.pose(pose.seen_from(space))
         if self.displacement is not None:
             points = self.displacement.move(points, amounts)
         return points if space is None else points @ space[:3, :3].T.astype(np.float32) + space[:3, 3]
@@ -256,25 +251,20 @@ def read_subject(objects: Iterable[bpy.types.Object]) -> Subject:
 
 
 def _read_part(skinned: SkinnedObject, skeleton: Skeleton, first: int) -> Part:
-    method, rest = find_method_in_use(skinned), read_character(skinned, skeleton).rest
-    deformer, binding, own = _bind(skinned, method)
-    return Part(skinned, method, rest, deformer, binding, own, first, find_displacement(skinned.obj, rest))
+    check_modifiers_above(skinned, modifiers_above(skinned.obj, skinned.deforming))
+    rest = read_character(skinned, skeleton).rest
+    return Part(skinned, _bind(skinned), rest, first, find_displacement(skinned.obj, rest))
 
 
-def _bind(skinned: SkinnedObject, method: str) -> tuple[ModuleType, Any, Skeleton]:
-    live = prepare(skinned, method)
-    chosen = read_pose_choices(skinned.settings, method, BAKING)
-    return live.deformer, replace(live.binding, params=replace(live.binding.params, **chosen)), live.skeleton
+def _bind(skinned: SkinnedObject) -> PosableSkin:
+    skin = PosableSkin.of(SkinSource.of(skinned))
+    return skin.at(skin.choices.read_quality(skinned.settings, BAKING))
 
 
 def _follow_action(part: Part) -> Part:
     """A mesh as it is bound while the armature plays another action, whose twists may ask for other fractions."""
-    armature = part.skinned.armature
-    choice = read_choice(part.skinned.settings, part.method)
-    if with_fractions(find_skeleton(armature), armature, choice) is part.skeleton:
-        return part
-    _, binding, skeleton = _bind(part.skinned, part.method)
-    return replace(part, binding=binding, skeleton=skeleton)
+    is_same = SkinSource.of(part.skinned).skeleton is part.skin.skeleton
+    return part if is_same else replace(part, skin=_bind(part.skinned))
 
 
 @dataclass(frozen=True, eq=False)
@@ -318,7 +308,7 @@ def read_actions(subject: Subject, actions: Sequence[bpy.types.Action]) -> Itera
 
 def _find_hinted(parts: Sequence[Part], plain: Skeleton) -> Skeleton:
     """The skeleton of a mesh that has fractions, else that without."""
-    return next((part.skeleton for part in parts if part.skeleton.joints.fractions is not None), plain)
+    return next((part.skin.skeleton for part in parts if part.skin.skeleton.joints.fractions is not None), plain)
 
 
 def list_clips(actions: Sequence[bpy.types.Action]) -> tuple[Clip, ...]:

@@ -38,10 +38,10 @@ from ..stack import (
 )
 from ..steps import Steps, take_all
 from ..surfaces import reading_meshes_once
-from . import by_nodes, by_python, changes, live, node_setup
+from . import by_nodes, changes, live, node_setup
 from .baked import check_clearable, clear_bake
-from .by_python import LiveObject
 from .hidden import give_hidden, lock_interface, remove_hidden, unlock_interfaces
+from .model import PosableSkin
 from .node_setup import NodeSetup
 
 _changes = 0
@@ -69,7 +69,7 @@ def remove_unused() -> None:
 class Prepared:
     """What `prepare_each` has found: what binds each object, and why others can not be bound."""
 
-    ready: list[tuple[SkinnedObject, LiveObject | NodeSetup, str]]
+    ready: list[tuple[SkinnedObject, PosableSkin | NodeSetup, str]]
     states: list[tuple]
     """Of what is ready, its mesh: what `changes.note_followed` takes."""
     failed: list[tuple[bpy.types.Object, SkinningError]]
@@ -171,7 +171,7 @@ def describe_particles(obj: bpy.types.Object) -> str:
     return " ".join(f"{sentence.removesuffix('.')}." for sentence in (", ".join(parts), *report.messages))
 
 
-def prepare(skinned: SkinnedObject, method: str, evaluate: str | None) -> tuple[LiveObject | NodeSetup, str]:
+def prepare(skinned: SkinnedObject, method: str, evaluate: str | None) -> tuple[PosableSkin | NodeSetup, str]:
     """What binds an object, and why it is not evaluated by nodes if that was tried first.
 
     Parameters
@@ -195,7 +195,7 @@ def prepare(skinned: SkinnedObject, method: str, evaluate: str | None) -> tuple[
             return node_setup.prepare(skinned, method), ""
         except SkinningError as error:
             problem = str(error)
-    return by_python.prepare(skinned, method), problem
+    return live.prepare(skinned, method), problem
 
 
 def check_bindable(obj: bpy.types.Object) -> SkinnedObject:
@@ -226,7 +226,7 @@ def check_bindable(obj: bpy.types.Object) -> SkinnedObject:
     return resolve_skinned(obj, replaced)
 
 
-def _bind_one(skinned: SkinnedObject, setup: LiveObject | NodeSetup, problem: str) -> None:
+def _bind_one(skinned: SkinnedObject, setup: PosableSkin | NodeSetup, problem: str) -> None:
     """Bind one object by what `prepare` has found; where that fails, an object that was not bound is as it was."""
     obj, settings, replaced = skinned.obj, skinned.settings, skinned.replaced
     supple = next(filter(modifiers.is_supple_modifier, obj.modifiers), None)
@@ -284,7 +284,7 @@ def _give_to_nodes(bound: BoundObject, setup: NodeSetup) -> None:
     settings.particles.property_unset("bound_count")
 
 
-def _give_to_python(bound: BoundObject, setup: LiveObject) -> None:
+def _give_to_python(bound: BoundObject, setup: PosableSkin) -> None:
     """Have Python deform an object, through a carrier."""
     settings = bound.settings
     settings.method, settings.evaluate = setup.choices.method, "PYTHON"
@@ -322,7 +322,7 @@ def follow_settings(obj: bpy.types.Object) -> None:
 def _has_method_for_nodes_to_try(obj: bpy.types.Object) -> bool:
     """Whether nodes were to evaluate an object and could not, and its method is another one since."""
     known = live.find(obj)
-    has_changed = known is not None and known.choices.method != settings_of(obj).method
+    has_changed = known is not None and known.bound.choices.method != settings_of(obj).method
     return has_changed and settings_of(obj).evaluate_problem != "" and obj.mode != "EDIT"
 
 

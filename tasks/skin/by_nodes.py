@@ -56,10 +56,10 @@ from ..stack import (
     find_supple_modifier,
     resolve,
 )
-from ..surfaces import find_bound_space, is_one_changed
-from ..twist import read_choice
+from ..surfaces import is_one_changed
+from .model import Choices, SkinSource
 from .node_checks import MOVED
-from .node_setup import Choices, NodeSetup, give_fractions, prepare_known, read_node_choices
+from .node_setup import NodeSetup, find_source, prepare_source
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,8 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
     if former not in (None, joints):
         outside_handlers(remove_unused_joints_objects)
     if surroundings is None:
-        surroundings = _read_surroundings(bound, modifiers_above(bound.obj, supple), skeleton)
+        source = SkinSource(bound, choices, skeleton, setup.character.space)
+        surroundings = _read_surroundings(bound, modifiers_above(bound.obj, supple), source)
     ask_for_twists(joints, surroundings.hints)
     surroundings = replace(surroundings, has_own_version=True)
     _seen.keep(bound.obj, _Seen(skeleton, surroundings, setup.character.space, "", setup=setup))
@@ -239,9 +240,9 @@ def refresh(
         return
     check_deformed_once(bound)
     above = modifiers_above(obj, bound.supple)
-    plain = _read_changed_skeleton(armature, seen, skeletons)
-    skeleton = give_fractions(bound, read_choice(bound.settings, bound.settings.method), plain)
-    surroundings = _read_surroundings(bound, above, skeleton)
+    choices = Choices.read(bound, bound.settings.method)
+    source = find_source(bound, choices, _read_changed_skeleton(armature, seen, skeletons))
+    skeleton, surroundings = source.skeleton, _read_surroundings(bound, above, source)
     if _is_linked(bound):
         _follow_library(bound, surroundings.choices)
         _seen.keep(obj, _Seen(skeleton, surroundings, object_to_armature(obj, armature), ""))
@@ -252,7 +253,7 @@ def refresh(
         seen.joints_are_stale = False
         is_new = is_new or not _has_joints(bound, skeleton)
     if seen is None or is_new:
-        seen = _seen.keep(obj, _bring_up_to_date(bound, skeleton, surroundings, above))
+        seen = _seen.keep(obj, _bring_up_to_date(bound, source, surroundings, above))
     elif seen.setup_is_stale and seen.setup is not None:
         apply(bound, seen.setup, surroundings)
     if seen.problem:
@@ -306,16 +307,15 @@ def _read_changed_skeleton(armature: bpy.types.Object, seen: _Seen | None, skele
 
 
 def _bring_up_to_date(
-    bound: BoundObject, skeleton: Skeleton, surroundings: Surroundings, above: list[bpy.types.Modifier]
+    bound: BoundObject, source: SkinSource, surroundings: Surroundings, above: list[bpy.types.Modifier]
 ) -> _Seen:
     """Give the nodes what they take now; where that fails, keep why, so that it is not found out at every frame."""
     obj = bound.obj
     try:
-        space = find_bound_space(obj, bound.armature)
-        setup = prepare_known(bound, surroundings.choices, above, skeleton, space)
-        check_bound_groups(bound, skeleton)
+        setup = prepare_source(source, above)
+        check_bound_groups(bound, source.skeleton)
     except SkinningError as error:
-        return _Seen(skeleton, surroundings, object_to_armature(obj, bound.armature), str(error))
+        return _Seen(source.skeleton, surroundings, source.space, str(error))
     apply(bound, setup, surroundings)
     if not surroundings.has_own_version:
         print(escape(f"Supple: '{obj.name}' was bound by another version of Supple; its nodes are now of this one"))
@@ -329,12 +329,12 @@ def _read_joints(supple: bpy.types.Modifier) -> bpy.types.Object | None:
     return modifiers.read_input(supple, JOINTS_INPUT) if is_own else None
 
 
-def _read_surroundings(bound: BoundObject, above: list[bpy.types.Modifier], skeleton: Skeleton) -> Surroundings:
+def _read_surroundings(bound: BoundObject, above: list[bpy.types.Modifier], source: SkinSource) -> Surroundings:
     return Surroundings(
-        choices=read_node_choices(bound, bound.settings.method),
+        choices=source.choices,
         has_own_version=bound.supple.node_group.get(VERSION_KEY) == VERSION,
         modifiers=tuple((other.type, getattr(other, "use_mirror_vertex_groups", False)) for other in above),
-        hints=find_hints(bound.armature, skeleton),
+        hints=find_hints(bound.armature, source.skeleton),
     )
 
 

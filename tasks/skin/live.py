@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Set
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import bpy
@@ -13,39 +13,50 @@ import numpy as np
 from mathutils import Matrix
 
 from ...bridge import carriers, modifiers
-from ...bridge.meshes import FaceKeys, mesh_of, read_key_values, read_points
+from ...bridge.meshes import mesh_of, read_key_values
 from ...bridge.per_object import PerObject
 from ...deformers import Pose, SkinningError
-from ...deformers.errors import find_unusable
 from ...nodes.carrier import TRANSFORMS_SOCKET
-from ...settings.choices import BAKING, DRAGGING, read_pose_choices
+from ...settings.choices import BAKING, DRAGGING
 from ...settings.objects import PARTICLE_METHODS, settings_of
 from ..character import (
     check_bound_groups,
     check_modifiers_above,
+    check_modifiers_below,
     modifiers_above,
     object_to_armature,
 )
 from ..reports import ParticleReport, particle_reports, pose_times
 from ..stack import (
     BoundObject,
+    SkinnedObject,
     check_deformed_once,
     find_supple_modifier,
     is_deformed_by_parent,
     resolve,
 )
 from ..surfaces import is_one_changed
-from ..twist import with_fractions
-from .by_python import LiveObject, prepare_known, read_choices
+from .model import VALUES, Choices, FollowingSkin, PosableSkin, SkinSource, find_space
 from .poses import PosedArmature, Poses
-
-SAME_SPACE = 1e-7
-"""Largest difference of an entry at which object and armature space count as the same."""
-
-IDENTITY = Matrix()
 
 RESHAPING_MODES = {"EDIT", "SCULPT"}
 """Object modes in which the user edits the rest shape."""
+
+
+@dataclass(eq=False)
+class LiveObject(FollowingSkin):
+    """What the cache holds of a bound object between frames.
+
+    Attributes
+    ----------
+    shown : tuple
+        What the carrier holds: its `session_uid`, the kind, the result.
+    is_rough : bool
+        Whether that is of the quality for dragging.
+    """
+
+    shown: tuple = ()
+    is_rough: bool = False
 
 
 _live: PerObject[LiveObject] = PerObject()
@@ -58,17 +69,40 @@ _is_without_changes = False
 """Whether meshes are as they were, whatever Blender reports."""
 
 
-def keep(obj: bpy.types.Object, live: LiveObject) -> None:
+def prepare(skinned: SkinnedObject, method: str) -> PosableSkin:
+    """Bind an object to its skeleton, as both are in the file; nothing of it is changed.
+
+    Parameters
+    ----------
+    skinned : SkinnedObject
+    method : str
+        Key of `DEFORMERS`.
+
+    Raises
+    ------
+    SkinningError
+        Where its modifiers, weights or bones do not allow it.
+    """
+    check_modifiers_above(skinned, modifiers_above(skinned.obj, skinned.deforming))
+    check_modifiers_below(skinned)
+    return PosableSkin.of(replace(SkinSource.of(skinned, Choices.read(skinned, method)), is_bound_anew=True))
+
+
+def keep(obj: bpy.types.Object, bound: PosableSkin) -> LiveObject:
     """Put what `prepare` has made of an object into the cache, with its report on particles."""
-    known, binding = _live.find(obj), live.binding
-    _live.keep(obj, live)
-    if live.choices.method not in PARTICLE_METHODS:
+    known, binding = _live.find(obj), bound.binding
+    is_same = known is not None and known.bound.binding is binding
+    live = _live.keep(obj, LiveObject(bound))
+    if known is not None and is_same and not (known.written and known.written[VALUES]):  # nor have keys other shapes
+        live.written, live.shown, live.is_rough = known.written, known.shown, known.is_rough
+    if bound.choices.method not in PARTICLE_METHODS:
         particle_reports.forget(obj)
         _store_count(obj, 0)
-    elif known is None or known.binding is not binding:
+    elif not is_same:
         report = ParticleReport(binding.count, getattr(binding, "solid_share", None), binding.messages)
         particle_reports.keep(obj, report)
         _store_count(obj, report.count)
+    return live
 
 
 def _store_count(obj: bpy.types.Object, count: int) -> None:
@@ -125,7 +159,7 @@ def is_rough(obj: bpy.types.Object) -> bool:
 def expect_changes() -> None:
     """Have every carrier written again, as after undo, which takes carriers back to an earlier pose."""
     for live in _live.values():
-        live.last_write = live.shown = ()
+        live.written = live.shown = ()
         live.armature_is_stale = True
 
 
@@ -209,70 +243,30 @@ def refresh(
     above = modifiers_above(obj, supple)
     check_modifiers_above(bound, above)
     live = _bring_up_to_date(bound, posed, space)
-    pose, transforms = posed.read_pose(live.skeleton), bool(above) or _needs_transforms(obj)
+    pose, transforms = posed.read_pose(live.bound.skeleton), bool(above) or _needs_transforms(obj)
     values = read_key_values(mesh_of(obj), depsgraph)
     params = _choose_quality(bound, live, is_dragging)
-    written = (bound.settings.carrier.session_uid, transforms, params, values, pose, space)
-    if written == live.last_write:
+    written = (params, values, pose, space, transforms, bound.settings.carrier.session_uid)
+    if written == live.written:
         return False
-    if params != live.binding.params:
-        live.binding = replace(live.binding, params=params)
-    if values != live.bound_values and not transforms:
-        live.binding = live.deformer.with_points(live.binding, mix_keys(obj, live, values))
-        live.bound_values = values
+    live.bring_to(obj, params, live.values if transforms else values)
     is_new = _write(bound, live, pose.seen_from(find_space(space)), transforms)
-    live.last_write = written
+    live.written = written
     live.is_rough = is_dragging and params != _choose_quality(bound, live, False)
     return is_new
-
-
-def find_space(space: Matrix) -> np.ndarray | None:
-    """From object to armature space as `Pose` takes it: None where they are the same."""
-    if space == IDENTITY:
-        return None
-    array = np.array([row[:] for row in space], np.float64)  # by rows: until Blender 5.1, NumPy is slow with a Matrix
-    return None if np.abs(array - np.eye(4)).max() <= SAME_SPACE else array
 
 
 def _choose_quality(bound: BoundObject, live: LiveObject, is_dragging: bool) -> Any:
     """The Params that an object is deformed with at this moment."""
     moment = BAKING if is_baking(bound.obj) else DRAGGING if is_dragging else ""
-    chosen = read_pose_choices(bound.settings, live.choices.method, moment)
-    return replace(live.choices.params, **chosen) if chosen else live.choices.params
-
-
-def mix_keys(obj: bpy.types.Object, live: LiveObject, values: tuple[float, ...]) -> np.ndarray:
-    """The shape of a mesh at these values of its face keys, shape (V, 3), object space.
-
-    Raises
-    ------
-    SkinningError
-        Where there is no computing with it.
-    """
-    if not values:
-        return read_points(mesh_of(obj))  # the last key was removed
-    if live.face_keys is None or live.face_keys.count != len(values):
-        live.face_keys = FaceKeys(obj)
-    points = live.face_keys.mix(values)
-    check_mixed(obj, points)
-    return points
-
-
-def check_mixed(obj: bpy.types.Object, points: np.ndarray) -> None:
-    """Raise SkinningError where there is no computing with the points that shape keys give, shape (V, 3)."""
-    if find_unusable(points).any():
-        raise SkinningError(
-            f"The shape keys of '{obj.name}' give positions that are not numbers, or too far away to compute with: "
-            "repair them, or set their values to 0"
-        )
+    return live.bound.choices.read_quality(bound.settings, moment)
 
 
 def _write(bound: BoundObject, live: LiveObject, pose: Pose, transforms: bool) -> bool:
     """Deform, and write the result to the carrier; False where that is what the carrier shows."""
     carrier = bound.settings.carrier
     start = time.perf_counter()
-    deform = live.deformer.vertex_transforms if transforms else live.deformer.deform
-    result = deform(live.binding, pose)
+    result = live.skin.transforms(pose) if transforms else live.skin.pose(pose)
     milliseconds = pose_times.keep(bound.obj, 1e3 * (time.perf_counter() - start))
     _report_pose(bound.obj, live, milliseconds, None if transforms else result)
     shown = (carrier.session_uid, transforms)
@@ -296,8 +290,8 @@ def _report_pose(obj: bpy.types.Object, live: LiveObject, milliseconds: float, p
         return
     _store_count(obj, report.count)  # undo may have taken it back
     report.milliseconds = milliseconds
-    measure = getattr(live.deformer, "measure_volume", None)
-    report.volume = None if measure is None or points is None else measure(live.binding, points)
+    measure = getattr(live.skin.deformer, "measure_volume", None)
+    report.volume = None if measure is None or points is None else measure(live.skin.binding, points)
 
 
 def _needs_transforms(obj: bpy.types.Object) -> bool:
@@ -311,28 +305,21 @@ def _needs_transforms(obj: bpy.types.Object) -> bool:
 def _bring_up_to_date(bound: BoundObject, posed: PosedArmature, space: Matrix) -> LiveObject:
     """What the cache holds of an object, bound anew where settings, mesh or the armature as `posed` have changed."""
     _check_hidden(bound)
-    live, choices = _live.find(bound.obj), read_choices(bound, bound.settings.method)
-    is_stale = live is None or live.armature_is_stale or live.choices.armature != choices.armature
-    plain = posed.find_skeleton(live.skeleton if live else None, is_stale)
-    skeleton = with_fractions(plain, bound.armature, choices.twist)
-    is_same = live is not None and live.choices == choices and live.space in (None, space) and not live.mesh_is_stale
-    is_same = is_same and live.skeleton.joints.fractions is skeleton.joints.fractions
-    if live is None or not is_same or live.skeleton.source != skeleton.source:
-        live = prepare_known(bound, choices, skeleton, space, _read_bound_space(bound), live)
-        check_bound_groups(bound, skeleton)
-        keep(bound.obj, live)
+    live, choices = _live.find(bound.obj), Choices.read(bound, bound.settings.method)
+    known = live.bound if live is not None else None
+    is_stale = live is None or live.armature_is_stale or live.bound.choices.armature != choices.armature
+    plain = posed.find_skeleton(known.skeleton if known else None, is_stale)
+    source = SkinSource.of(bound, choices, plain, space)
+    if live is None or not live.is_current(source):
+        skin = PosableSkin.of(source, known)
+        check_bound_groups(bound, source.skeleton)
+        live = keep(bound.obj, skin)
     elif live.armature_is_stale:
-        keep(bound.obj, live)
         live.armature_is_stale = False
     else:
         return live
     carriers.watch(bound.settings.watcher, bound.armature)
     return live
-
-
-def _read_bound_space(bound: BoundObject) -> Matrix | None:
-    settings = bound.settings
-    return settings.bound_space.copy() if settings.is_property_set("bound_space") else None  # not in older files
 
 
 def _check_hidden(bound: BoundObject) -> None:

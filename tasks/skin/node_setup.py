@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import bpy
 import numpy as np
-from mathutils import Matrix
 
 from ...bridge import modifiers
 from ...bridge.armatures import Skeleton
@@ -21,11 +19,10 @@ from ...deformers.skinning.centers import place_centers
 from ...deformers.skinning.joint_limits import AtRest, find_at_rest
 from ...deformers.skinning.joint_shares import JointShares, find_joint_shares
 from ...deformers.skinning.rotation_centers import RotationCenters
-from ...settings.choices import read_params
 from ..character import Character, changes_topology, check_modifiers_below, modifiers_above, read_character
 from ..stack import SkinnedObject
 from ..surfaces import with_surfaces
-from ..twist import read_choice, with_fractions
+from .model import Choices, SkinSource
 from .node_checks import (
     check_bones,
     check_centers,
@@ -35,7 +32,6 @@ from .node_checks import (
     check_twists,
     list_sharing_armatures,
 )
-from .poses import find_skeleton
 
 NO_WEIGHT = 1e-12
 """Has a joint among those that a vertex follows, and nothing follow from it."""
@@ -69,24 +65,6 @@ class NodeSetup:
     shape_changes: bool
 
 
-@dataclass(frozen=True)
-class Choices:
-    """What the user has chosen that nodes depend on."""
-
-    method: str
-    params: Any
-    """The method's Params."""
-    armature: int
-    """By `session_uid`."""
-    linear_group: str
-    vertex_group: str
-    """Of the Armature modifier, "" for none."""
-    invert: bool
-    """Whether that group is inverted."""
-    twist: str
-    """What is chosen about twist: `twist.read_choice`."""
-
-
 def prepare(skinned: SkinnedObject, method: str) -> NodeSetup:
     """Find out what nodes take to deform an object; nothing of it is changed.
 
@@ -102,30 +80,29 @@ def prepare(skinned: SkinnedObject, method: str) -> NodeSetup:
         Where nodes can not deform it, or nothing can.
     """
     check_modifiers_below(skinned)
-    above = modifiers_above(skinned.obj, skinned.deforming)
-    return prepare_known(skinned, read_node_choices(skinned, method), above)
+    source = replace(find_source(skinned, Choices.read(skinned, method)), is_bound_anew=True)
+    return prepare_source(source, modifiers_above(skinned.obj, skinned.deforming))
 
 
-def prepare_known(
-    skinned: SkinnedObject,
-    choices: Choices,
-    above: list[bpy.types.Modifier],
-    skeleton: Skeleton | None = None,
-    bound_space: Matrix | None = None,
-) -> NodeSetup:
-    """The same with choices, modifiers above, and perhaps a skeleton and the space at Bind, that were read already."""
+def find_source(skinned: SkinnedObject, choices: Choices, skeleton: Skeleton | None = None) -> SkinSource:
+    """What is bound; where objects share a mesh, and so its influences, the twists of all their armatures count."""
+    return SkinSource.of(skinned, choices, skeleton, sharers=list_sharing_armatures(skinned.obj))
+
+
+def prepare_source(source: SkinSource, above: list[bpy.types.Modifier]) -> NodeSetup:
+    """The same of a source, and of modifiers above, that were read already."""
+    skinned, choices, skeleton = source.skinned, source.choices, source.skeleton
     if not METHODS[choices.method].has_nodes:
         others = ", ".join(other.key for other in METHODS.values() if other.has_nodes)
         raise SkinningError(f"{choices.method} cannot be evaluated by nodes: evaluate by Python, or choose {others}")
     obj = skinned.obj
     check_mesh(obj)
     check_modifiers_above(skinned, above)
-    skeleton = give_fractions(skinned, choices.twist, skeleton)
     check_sharers(obj, skeleton)
     check_twists(skinned, skeleton)
-    character = read_character(skinned, skeleton)
+    character = read_character(skinned, skeleton, source.space)
     check_bones(skinned, skeleton)
-    space = np.array(character.space if bound_space is None else bound_space, np.float64)
+    space = np.array(source.bound_space, np.float64)
     rest, params, centers = replace(character.rest, object_to_armature=space), choices.params, None
     if METHODS[choices.method].sees_all_meshes:
         check_centers(skinned, above, params)
@@ -136,24 +113,6 @@ def prepare_known(
         at_rest = find_at_rest(rest.armature_points.T, np.maximum(shares.joints, 0), rest.joints)
         shape_changes = bool(above) or _may_move(skinned) or _has_keys_at_joints(obj, shares)
     return NodeSetup(character, influences, choices, centers, shares, at_rest, shape_changes)
-
-
-def give_fractions(skinned: SkinnedObject, choice: str, skeleton: Skeleton | None) -> Skeleton:
-    """The skeleton of an object's armature with the fractions that a choice gives it.
-
-    Where objects share a mesh, and so its influences, the twists of all their armatures count.
-
-    Parameters
-    ----------
-    skinned : SkinnedObject
-    choice : str
-        From `read_choice`.
-    skeleton : Skeleton or None
-        If it was read already.
-    """
-    armature = skinned.armature
-    skeleton = skeleton or find_skeleton(armature)
-    return with_fractions(skeleton, armature, choice, list_sharing_armatures(skinned.obj))
 
 
 def _may_move(skinned: SkinnedObject) -> bool:
@@ -168,19 +127,6 @@ def _has_keys_at_joints(obj: bpy.types.Object, shares: JointShares) -> bool:
     if mesh_of(obj).shape_keys is None:
         return False
     return FaceKeys(obj).is_any_moved(np.maximum(shares.limits, shares.contacts) > 0.0)
-
-
-def read_node_choices(skinned: SkinnedObject, method: str) -> Choices:
-    settings, replaced = skinned.settings, skinned.replaced
-    return Choices(
-        method=method,
-        params=read_params(settings, method),
-        armature=skinned.armature.session_uid,
-        linear_group=settings.linear_group,
-        vertex_group=replaced.vertex_group if replaced.vertex_group in skinned.obj.vertex_groups else "",
-        invert=replaced.invert_vertex_group,
-        twist=read_choice(settings, method),
-    )
 
 
 def _pack(

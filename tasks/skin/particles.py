@@ -13,7 +13,7 @@ from ...settings.objects import settings_of
 from ..character import object_to_armature
 from ..stack import check_armature, find_bound_objects, find_replaced_modifier
 from . import live
-from .by_python import LiveObject
+from .model import PosableSkin, find_space
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,10 @@ def find_shown_objects() -> list[bpy.types.Object]:
     return [obj for obj in find_bound_objects() if settings_of(obj).particles.show and find_binding(obj) is not None]
 
 
-def find_binding(obj: bpy.types.Object) -> LiveObject | None:
+def find_binding(obj: bpy.types.Object) -> PosableSkin | None:
     """What is kept of an object that is bound with particles; None of any other, or before it was first posed."""
     kept = live.find(obj)
-    return kept if kept is not None and hasattr(kept.deformer, "pose_particles") else None
+    return kept.skin if kept is not None and hasattr(kept.skin.deformer, "pose_particles") else None
 
 
 def read_particles(
@@ -85,7 +85,7 @@ def read_particles(
     return PlacedParticles(points, rest.radii, rest.joints, version)
 
 
-def _read_pose(obj: bpy.types.Object, kept: LiveObject, depsgraph: bpy.types.Depsgraph) -> Pose | None:
+def _read_pose(obj: bpy.types.Object, kept: PosableSkin, depsgraph: bpy.types.Depsgraph) -> Pose | None:
     """The pose as the live deformation has it; None where the bones have none."""
     armature = check_armature(obj, find_replaced_modifier(obj))
     posed, evaluated = armature.evaluated_get(depsgraph), obj.evaluated_get(depsgraph)
@@ -93,7 +93,7 @@ def _read_pose(obj: bpy.types.Object, kept: LiveObject, depsgraph: bpy.types.Dep
         return None
     if not _has_bones_of(posed, kept.skeleton):
         return None  # the live deformation has yet to bind anew
-    space = live.find_space(object_to_armature(evaluated, posed))
+    space = find_space(object_to_armature(evaluated, posed))
     return read_pose(posed, kept.skeleton).seen_from(space)
 
 

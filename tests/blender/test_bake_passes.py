@@ -14,7 +14,8 @@ from scenes import add_face_key, add_tube, add_twin, animate_tube, bind, evaluat
 from supple.deformers import SkinningError
 from supple.tasks.bake.caches import write_caches
 from supple.tasks.bake.passes import list_passes
-from supple.tasks.skin import by_nodes, live
+from supple.tasks.skin import by_nodes
+from supple.tasks.skin.model import PosableSkin
 
 EVALUATED = pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")
 
@@ -247,10 +248,10 @@ def test_meshes_are_prepared_once(monkeypatch, evaluate):
     second = add_twin(first)
     bind(first, second, evaluate=evaluate)
     prepared = []
-    for module, name in ((by_nodes, "prepare_known"), (live, "prepare_known")):
-        original = getattr(module, name)
+    for owner, name in ((by_nodes, "prepare_source"), (PosableSkin, "of")):
+        original = getattr(owner, name)
         monkeypatch.setattr(
-            module, name, lambda bound, *rest, _own=original: (prepared.append(bound.obj), _own(bound, *rest))[1]
+            owner, name, lambda source, *rest, _own=original: prepared.append(source.skinned.obj) or _own(source, *rest)
         )
     bake(first, second)
     bpy.context.scene.frame_set(3)

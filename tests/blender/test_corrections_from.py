@@ -23,7 +23,7 @@ from supple.tasks.corrections.from_method import CorrectedFrom
 from supple.tasks.corrections.from_source import correct_from
 from supple.tasks.corrections.keep import keep
 from supple.tasks.corrections.posed_copy import begin
-from supple.tasks.skin.by_python import prepare
+from supple.tasks.skin.live import prepare
 from supple.tasks.skin.poses import find_skeleton
 from supple.tasks.steps import take_all
 
@@ -44,9 +44,9 @@ def bend(armature: bpy.types.Object, degrees: float) -> None:
 def particles_of(obj: bpy.types.Object) -> np.ndarray:
     """What Particles make of the present pose."""
     skinned = find_skinned(obj)
-    live = prepare(skinned, "PARTICLES")
+    skin = prepare(skinned, "PARTICLES")
     armature = skinned.armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
-    return live.deformer.deform(live.binding, read_pose(armature, live.skeleton)).astype(np.float64)
+    return skin.pose(read_pose(armature, skin.skeleton)).astype(np.float64)
 
 
 def miss(obj: bpy.types.Object) -> float:

@@ -15,21 +15,21 @@ from supple.settings.objects import settings_of
 from supple.tasks import character, stack, surfaces
 from supple.tasks.bake import caches, posed_frames, shape_keys
 from supple.tasks.bake.caches import bake_cache
-from supple.tasks.skin import baked, by_nodes, by_python, live, poses
+from supple.tasks.skin import baked, by_nodes, live, model, poses
 from supple.tasks.skin import bind as binding
 
 pytestmark = pytest.mark.usefixtures("silent_handlers", "built_groups")
 
 MODULES = (
-    preview, character, stack, caches, posed_frames, shape_keys, baked, binding, by_nodes, by_python, live, poses,
+    preview, character, stack, caches, posed_frames, shape_keys, baked, binding, by_nodes, live, model, poses,
 )  # fmt: skip
 """Modules that may hold a look-up, by its own name."""
 
 LOOKUPS = (
     "find_supple_modifier", "find_replaced_modifier", "find_armature_modifier", "check_armature", "armature_modifiers",
-    "modifiers_above", "resolve", "resolve_skinned", "object_to_armature", "read_choices", "read_params",
+    "modifiers_above", "resolve", "resolve_skinned", "object_to_armature", "read_params",
     "read_skeleton", "read_pose_names", "read_pose", "read_weight_groups", "read_rest",
-    "check_bound_groups", "read_node_choices", "_read_surroundings", "_check_hidden", "_needs_transforms",
+    "check_bound_groups", "_read_surroundings", "_check_hidden", "_needs_transforms",
 )  # fmt: skip
 """What finds something of an object, or reads it."""
 

@@ -8,7 +8,7 @@ from mathutils import Matrix
 from panels import draw
 from scenes import add_face_key, add_tube, bind, evaluated_points, select, snapshot, turn, update
 from supple.deformers import SkinningError
-from supple.tasks.measure import Measures, measure_shown
+from supple.tasks.check.this_frame import Measures, measure_shown
 
 
 def measure(obj: bpy.types.Object) -> Measures:

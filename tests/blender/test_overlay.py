@@ -60,7 +60,7 @@ def read(obj: bpy.types.Object, known: PlacedParticles | None = None) -> PlacedP
 @pytest.mark.parametrize("method", ["PARTICLES", "PARTICLES_2010"])
 def test_particles_are_read_at_rest_and_posed(method: str):
     obj, armature = bind_tube(method)
-    kept = live.find(obj)
+    kept = live.find(obj).skin
     rest = kept.deformer.particles(kept.binding)
     assert len(rest.radii) >= 20
     np.testing.assert_allclose(read(obj).points, rest.points, atol=1e-5)
@@ -93,7 +93,7 @@ def test_particles_stand_in_the_objects_own_space():
 def test_particles_are_read_anew_only_where_they_changed(monkeypatch: pytest.MonkeyPatch):
     obj, armature = bind_tube()
     first = read(obj)
-    deformer, solved = live.find(obj).deformer, []
+    deformer, solved = live.find(obj).skin.deformer, []
     pose_particles = deformer.pose_particles
     monkeypatch.setattr(deformer, "pose_particles", lambda *given: solved.append(given) or pose_particles(*given))
     assert read(obj, first) is first
@@ -110,13 +110,13 @@ def test_particles_are_read_anew_only_where_they_changed(monkeypatch: pytest.Mon
 def test_particles_are_at_rest_while_bones_are_edited_or_do_not_fit_the_binding():
     obj, armature = bind_tube()
     turn(armature, "bone.1", (0.0, 0.0, 1.2))
-    kept = live.find(obj)
+    kept = live.find(obj).skin
     rest = kept.deformer.particles(kept.binding)
     select(armature)
     bpy.ops.object.mode_set(mode="EDIT")
     np.testing.assert_array_equal(read(obj).points, rest.points)
     bpy.ops.object.mode_set(mode="OBJECT")
-    posed, kept = read(obj), live.find(obj)
+    posed, kept = read(obj), live.find(obj).bound
     assert np.abs(posed.points - rest.points).max() > 0.5
     armature.data.bones["bone.0"].name = "other"
     bpy.context.view_layer.update()

@@ -7,7 +7,8 @@ from scenes_twins import animate, assert_follows, bend, bound_tube
 
 from scenes import TOLERANCE, clear, distance, evaluated_points, rest_points, update
 from supple import preview
-from supple.tasks.skin import by_nodes, by_python, live, node_setup
+from supple.tasks.skin import by_nodes, node_setup
+from supple.tasks.skin.model import PosableSkin
 from supple.tasks.stack import find_supple_modifier
 
 pytestmark = pytest.mark.usefixtures("silent_handlers", "evaluator", "built_groups_if_evaluated")
@@ -55,10 +56,11 @@ def binds(monkeypatch) -> list[str]:
     names = []
 
     def count(prepare):
-        return lambda skinned, *arguments: names.append(skinned.obj.name) or prepare(skinned, *arguments)
+        return lambda source, *arguments: names.append(source.skinned.obj.name) or prepare(source, *arguments)
 
-    for module in (by_python, live, by_nodes, node_setup):
-        monkeypatch.setattr(module, "prepare_known", count(module.prepare_known))
+    monkeypatch.setattr(PosableSkin, "of", count(PosableSkin.of))
+    for module in (by_nodes, node_setup):
+        monkeypatch.setattr(module, "prepare_source", count(module.prepare_source))
     return names
 
 

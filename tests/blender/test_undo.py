@@ -208,9 +208,9 @@ def test_undo_of_a_pose_prepares_no_mesh_again(monkeypatch):
     obj, armature = add_tube()
     bind(obj, method="CENTERS", evaluate="NODES")
     prepared = []
-    original = by_nodes.prepare_known
+    original = by_nodes.prepare_source
     monkeypatch.setattr(
-        by_nodes, "prepare_known", lambda *given: prepared.append(given[0].obj.name) or original(*given)
+        by_nodes, "prepare_source", lambda *given: prepared.append(given[0].skinned.obj.name) or original(*given)
     )
     for angle in (20, 40, 60):
         bend(armature, angle)

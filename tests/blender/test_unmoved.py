@@ -187,5 +187,5 @@ def test_another_armature_pose_after_the_same_bones_were_edited():
     bpy.ops.object.mode_set(mode="OBJECT")
     pose(armature, 2, 0.7)
     kept = [live.find(part) for part in find_parts()]
-    assert len({id(found.skeleton) for found in kept if found is not None}) == 1
+    assert len({id(found.bound.skeleton) for found in kept if found is not None}) == 1
     assert_fresh()

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from types import ModuleType
 
 import bpy
 import numpy as np
+from mathutils import Matrix
 
-from ..bridge.armatures import Skeleton, read_pose, read_skeleton
-from ..bridge.meshes import mesh_of, read_edges, read_evaluated_points, read_mixed_points
-from ..deformers import METHODS, Pose, Rest, SkinningError
-from ..deformers.errors import find_unusable
-from ..deformers.measures.difference import MILLIMETERS, Difference, measure_difference
-from ..deformers.measures.limbs import Reach, Section, find_limbs, find_owners
-from ..deformers.measures.space import Space, close_surface
-from ..deformers.measures.stretch import TEAR, EdgeStretch, measure_stretch
-from ..deformers.skinning import dlb, ssd
-from ..settings.objects import settings_of
-from .character import check_shown_vertices, has_armature_modifier, object_to_armature, read_character
-from .reports import measure_reports
-from .stack import SkinnedObject, check_not_edited, find_deforming_modifier, resolve_skinned
+from ...bridge.armatures import Skeleton, read_pose, read_skeleton
+from ...bridge.meshes import mesh_of, read_edges, read_evaluated_points, read_mixed_points
+from ...deformers import METHODS, Pose, Rest, SkinningError
+from ...deformers.errors import find_unusable
+from ...deformers.measures.difference import MILLIMETERS, Difference, measure_difference
+from ...deformers.measures.limbs import Reach, Section, find_limbs, find_owners
+from ...deformers.measures.space import Space, close_surface
+from ...deformers.measures.stretch import TEAR, EdgeStretch, measure_stretch
+from ...settings.objects import settings_of
+from ..character import check_shown_vertices, has_armature_modifier, object_to_armature, read_character
+from ..reports import measure_reports
+from ..skin.model import Choices, PosableSkin, SkinSource
+from ..stack import SkinnedObject, check_not_edited, find_deforming_modifier, resolve_skinned
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,12 @@ class PosedSkin:
 
     Attributes
     ----------
+    skinned : SkinnedObject
     rest : Rest
         With the shape keys of the frame; object space.
     skeleton : Skeleton
+    space : Matrix
+        From object to armature space.
     pose : Pose
         From the object's space to the armature's, too.
     points : float array, shape (V, 3)
@@ -42,8 +45,10 @@ class PosedSkin:
         In a unit of the scene.
     """
 
+    skinned: SkinnedObject
     rest: Rest
     skeleton: Skeleton
+    space: Matrix
     pose: Pose
     points: np.ndarray
     to_world: np.ndarray
@@ -145,8 +150,8 @@ def measure_shown(obj: bpy.types.Object | None, scene: bpy.types.Scene, depsgrap
         section=section,
         reach_bone=skin.skeleton.name_joint(reach.bone),
         section_bone=skin.skeleton.name_joint(section.bone),
-        from_linear=_compare(skin, ssd),
-        from_preserve_volume=_compare(skin, dlb),
+        from_linear=_compare(skin, "SSD"),
+        from_preserve_volume=_compare(skin, "DLB"),
     )
     measure_reports.keep(obj, "\n".join(measures.describe()))
     return measures
@@ -179,8 +184,10 @@ def _read_posed_skin(skinned: SkinnedObject, scene: bpy.types.Scene, depsgraph: 
             "the armature"
         )
     return PosedSkin(
+        skinned=skinned,
         rest=rest,
         skeleton=skeleton,
+        space=space,
         pose=read_pose(armature, skeleton).seen_from(np.array(space, np.float64)),
         points=points.astype(np.float64),
         to_world=np.array(evaluated.matrix_world, np.float64)[:3, :3],
@@ -188,10 +195,11 @@ def _read_posed_skin(skinned: SkinnedObject, scene: bpy.types.Scene, depsgraph: 
     )
 
 
-def _compare(skin: PosedSkin, deformer: ModuleType) -> Difference:
-    """How far the skin is from what one of Blender's methods makes of the pose: these know no linear group."""
-    binding = deformer.bind(replace(skin.rest, linear=None), deformer.Params())
-    others = deformer.deform(binding, skin.pose)
+def _compare(skin: PosedSkin, method: str) -> Difference:
+    """How far the skin is from what one of Blender's methods makes of the pose."""
+    choices = Choices.read(skin.skinned, method, is_blenders=True)
+    source = SkinSource.of(skin.skinned, choices, skin.skeleton, skin.space)
+    others = PosableSkin.of(source).at(points=skin.rest.points).pose(skin.pose)
     return measure_difference(skin.points @ skin.to_world.T, others @ skin.to_world.T, skin.millimeters)
 
 
