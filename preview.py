@@ -10,7 +10,7 @@ from contextlib import suppress
 import bpy
 from bpy.app.handlers import persistent
 
-from .bridge.armatures import Skeleton, read_pose_names
+from .bridge.armatures import read_pose_names
 from .bridge.carriers import hide_again
 from .bridge.changes import find_changes
 from .bridge.correction_drivers import own_properties
@@ -25,10 +25,11 @@ from .settings.objects import settings_of
 from .tasks import twist
 from .tasks.corrections.names import follow_names
 from .tasks.patterns import show
-from .tasks.skin import by_nodes, changes, live, overrides
+from .tasks.skin import by_nodes, by_python, changes, overrides
 from .tasks.skin.bind import count_changes, follow_settings, migrate
+from .tasks.skin.evaluators import EVALUATORS, find_evaluator
 from .tasks.skin.hidden import own_hidden, unlock_interfaces
-from .tasks.skin.poses import Poses
+from .tasks.skin.step import Step, is_without_changes
 from .tasks.stack import armature_modifiers, find_bound_objects, hand_over, pass_on, take_over
 from .tasks.surfaces import reading_meshes_once
 
@@ -63,8 +64,8 @@ class _Watch:
         found, taken = find_bound_objects(), set()
         self.given_up.clear()
         forget_missing()
-        live.forget_others(found)
-        by_nodes.expect_other_joints()
+        for evaluator in EVALUATORS.values():
+            evaluator.keep_only(found)
         for obj in found:
             _try(obj, lambda obj=obj: _adopt(obj, taken))  # an earlier message stays until the next step
         hide_again()
@@ -98,24 +99,23 @@ def _adopt(obj: bpy.types.Object, taken: set) -> None:
 
 def _report(obj: bpy.types.Object, step: Callable[[], object]) -> None:
     """Bring an object up to date; the panel shows what is wrong, and the object is left as it is."""
-    if _try(obj, step) and obj.session_uid not in _watch.given_up:
+    if _try(obj, step) is not False and obj.session_uid not in _watch.given_up:
         _show(obj, "")
 
 
-def _try(obj: bpy.types.Object, step: Callable[[], object]) -> bool:
-    """Run a step for an object: whether nothing is wrong; else the panel shows it."""
+def _try(obj: bpy.types.Object, step: Callable[[], object]) -> object:
+    """Run a step for an object: what it returns; False where something is wrong, which the panel shows."""
     try:
-        _guard(obj, step)
+        return _guard(obj, step)
     except SkinningError as error:
         _show(obj, str(error))
         return False
-    return True
 
 
-def _guard(obj: bpy.types.Object, step: Callable[[], object]) -> None:
-    """Run a step for an object; where it fails as no user can have meant, other objects go on without this one."""
+def _guard(obj: bpy.types.Object, step: Callable[[], object]) -> object:
+    """Run a step for an object; on an exception that no user can have meant, others go on without this one: False."""
     try:
-        step()
+        return step()
     except UnsupportedError:
         _give_up(obj)
         raise
@@ -128,6 +128,7 @@ def _guard(obj: bpy.types.Object, step: Callable[[], object]) -> None:
             f"Supple failed on '{obj.name}' ({_describe(error)}): its Armature modifier deforms it until you bind it "
             "again",
         )
+        return False
 
 
 def _describe(error: Exception) -> str:
@@ -218,7 +219,7 @@ def _follow(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> None:
 
 
 def _bring_up_to_date(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> None:
-    changed = set() if live.is_without_changes() else find_changes(depsgraph)
+    changed = set() if is_without_changes() else find_changes(depsgraph)
     has_other_twists = twist.note_changes(depsgraph, is_frame)
     if depsgraph.mode != "RENDER":
         _follow_meshes(changed)
@@ -226,28 +227,18 @@ def _bring_up_to_date(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> None:
     bound = _watch.bound_objects()
     with reading_meshes_once():
         changed = changes.leave_out_same(changed, bound)
-        _follow_bound(bound, depsgraph, changed, is_known=is_frame and not (changed or has_other_twists))
+        is_pose_alone = is_frame and not (changed or has_other_twists)
+        dragging = depsgraph.mode != "RENDER" and is_dragging()
+        _follow_bound(bound, Step(depsgraph, changed, is_pose_alone, dragging))
 
 
-def _follow_bound(
-    bound: list[bpy.types.Object], depsgraph: bpy.types.Depsgraph, changed: set[bpy.types.ID], is_known: bool
-) -> None:
-    """Bring bound objects up to what has changed, and to the pose; `is_known` where only the pose may be another."""
-    dragging, poses = depsgraph.mode != "RENDER" and is_dragging(), Poses(depsgraph)
-    skeletons: dict[int, Skeleton] = {}
+def _follow_bound(bound: list[bpy.types.Object], step: Step) -> None:
+    """Bring bound objects up to a step."""
     for obj in bound:
         if obj.session_uid in _watch.given_up:
             continue
-        if settings_of(obj).evaluate == "NODES":
-            is_followed = is_known and by_nodes.is_up_to_date(obj)
-            if depsgraph.mode != "RENDER" and not is_followed and (changed or not live.is_baking(obj)):
-                _report(obj, lambda obj=obj: by_nodes.refresh(obj, changed, skeletons))
-            continue
-        if live.is_baking(obj):
-            live.note_changes(obj, changed)
-            continue  # the bake follows the pose
-        _report(obj, lambda obj=obj: live.refresh(obj, depsgraph, changed, dragging, poses))
-        if live.is_rough(obj) and not bpy.app.timers.is_registered(refine_dragged):
+        _report(obj, lambda obj=obj: find_evaluator(obj).follow(obj, step))
+        if by_python.is_rough(obj) and not bpy.app.timers.is_registered(refine_dragged):
             bpy.app.timers.register(refine_dragged, first_interval=BETWEEN_LOOKS)
 
 
@@ -299,7 +290,7 @@ def refine_dragged() -> float | None:
     if is_dragging():
         return BETWEEN_LOOKS
     for obj in _watch.bound_objects():
-        if live.is_rough(obj):
+        if by_python.is_rough(obj):
             obj.update_tag()
     return None
 
@@ -324,15 +315,17 @@ def _on_load(*_) -> None:
     _watch.bound_objects()
     for obj, carrier in carriers:
         if settings_of(obj).carrier != carrier:  # made anew, at rest; without a window, no handler is called yet
-            _report(obj, lambda obj=obj: live.refresh(obj, bpy.context.evaluated_depsgraph_get()))
+            _report(
+                obj, lambda obj=obj: find_evaluator(obj).bring_to_pose(obj, Step(bpy.context.evaluated_depsgraph_get()))
+            )
 
 
 @persistent
 def _on_undo(*_) -> None:
     forget_put_off()
     forget_undone()
-    live.expect_changes()
-    by_nodes.expect_changes()
+    for evaluator in EVALUATORS.values():
+        evaluator.expect_undo()
     _watch.look_again()
 
 

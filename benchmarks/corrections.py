@@ -159,7 +159,7 @@ def bind_particles(obj: Any) -> tuple[Any, np.ndarray]:
     """A mesh bound by particles, at the quality of bakes, and object to armature space."""
     character = find("tasks.character")
     skinned = character.find_skinned(obj)
-    skin = find("tasks.skin.live").prepare(skinned, "PARTICLES")
+    skin = find("tasks.skin.by_python").prepare(skinned, "PARTICLES")
     skin = skin.at(skin.choices.read_quality(skinned.settings, "bake"))
     return skin, np.array(character.object_to_armature(obj, skinned.armature))
 

@@ -59,14 +59,14 @@ def main() -> None:
 
 def kernels(package: str, body: Body) -> dict[str, Callable[[], None]]:
     """For each method: deform the body's rest points by the poses of two frames in turn, with no Blender in between."""
-    live = importlib.import_module(package + ".tasks.skin.live")
+    by_python = importlib.import_module(package + ".tasks.skin.by_python")
     stack = importlib.import_module(package + ".tasks.stack")
     armatures = importlib.import_module(package + ".bridge.armatures")
     steps = {}
     for method, params in blending_variants(package):
         for choice in method.choices:
             setattr(body.obj.supple, choice.property_name, getattr(params, choice.name))
-        prepared = live.prepare(stack.resolve_skinned(body.obj, body.obj.modifiers["Armature"]), method.key)
+        prepared = by_python.prepare(stack.resolve_skinned(body.obj, body.obj.modifiers["Armature"]), method.key)
         poses = []
         for frame in (21, 20):
             bpy.context.scene.frame_set(frame)

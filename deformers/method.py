@@ -12,15 +12,51 @@ from .errors import SkinningError
 UNLIMITED = 1e30
 """Highest value of a choice that has no limit."""
 
-EVALUATE_ITEMS = (
-    ("NODES", "Nodes", "Deform by the node modifier itself, even where Supple is not installed"),
-    (
-        "PYTHON",
-        "Python",
-        "Deform by Supple wherever it is installed: every Blender, every method, bone envelopes too",
-    ),
-)
-"""What computes a deformation: key, label, tooltip."""
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A way to compute a deformation.
+
+    Attributes
+    ----------
+    key, label, tooltip : str
+    icon : str
+        One of Blender's.
+    needs_supple : bool
+        Whether a bound object is deformed only where Supple is installed.
+    instead : str
+        Key of what evaluates where this can not; "" for nothing.
+    """
+
+    key: str
+    label: str
+    tooltip: str
+    icon: Literal["NODETREE", "SCRIPT"]
+    needs_supple: bool
+    instead: str = ""
+
+
+EVALUATIONS = {
+    each.key: each
+    for each in (
+        Evaluation(
+            "NODES",
+            "Nodes",
+            "Deform by the node modifier itself, even where Supple is not installed",
+            icon="NODETREE",
+            needs_supple=False,
+            instead="PYTHON",
+        ),
+        Evaluation(
+            "PYTHON",
+            "Python",
+            "Deform by Supple wherever it is installed: every Blender, every method, bone envelopes too",
+            icon="SCRIPT",
+            needs_supple=True,
+        ),
+    )
+}
+EVALUATE_ITEMS = tuple((each.key, each.label, each.tooltip) for each in EVALUATIONS.values())
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from ..bridge.carriers import is_hidden_object
 from ..deformers import METHODS, SkinningError
 from ..deformers.method import EVALUATE_ITEMS
 from ..settings.character import list_meshes, list_ticked
-from ..settings.objects import METHOD_ITEMS, settings_of
+from ..settings.objects import METHOD_ITEMS, needs_supple, settings_of
 from ..tasks.skin.bind import (
     Prepared,
     bind_prepared,
@@ -20,7 +20,7 @@ from ..tasks.skin.bind import (
     prepare_each,
     unbind,
 )
-from ..tasks.skin.live import without_changes
+from ..tasks.skin.step import without_changes
 from ..translations import translate
 from .computing import ComputingOperator
 
@@ -156,7 +156,7 @@ class SUPPLE_OT_make_independent(bpy.types.Operator):
     @classmethod
     def poll(cls, context: bpy.types.Context) -> bool:
         bound = [obj for obj in chosen_meshes(context) if settings_of(obj).is_bound]
-        if not any(settings_of(obj).evaluate == "NODES" for obj in bound):
+        if all(needs_supple(settings_of(obj)) for obj in bound):
             cls.poll_message_set(translate("Select a mesh that is bound and evaluated by nodes"))
             return False
         return True

@@ -13,7 +13,7 @@ from ..settings.character import find_armature, list_meshes, list_ticked
 from ..settings.objects import settings_of
 from ..tasks.character import has_armature_modifier, lacks_weights
 from ..tasks.skin.bind import Prepared, prepare_each, prepare_supple
-from ..tasks.skin.live import without_changes
+from ..tasks.skin.step import without_changes
 from ..tasks.stack import find_armature_modifier, flip, is_flipped
 from ..tasks.steps import take_all
 from ..tasks.weights.automatic import Options, Result

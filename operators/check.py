@@ -17,7 +17,7 @@ from ..tasks.check.lines import list_lines, write_line
 from ..tasks.check.run import Options, prepare
 from ..tasks.check.show import show_finding
 from ..tasks.reports import check_reports
-from ..tasks.skin.live import without_changes
+from ..tasks.skin.step import without_changes
 from ..translations import translate
 from .computing import ComputingOperator
 

@@ -19,7 +19,7 @@ from ..tasks.engine_copy.report import Report
 from ..tasks.engine_copy.run import export_copy, make_engine_copy
 from ..tasks.engine_copy.show import go_to_worst, hide_copy, show_copy
 from ..tasks.engine_copy.targets import SUFFIXES
-from ..tasks.skin.live import without_changes
+from ..tasks.skin.step import without_changes
 from ..translations import translate
 from .computing import ComputingOperator
 

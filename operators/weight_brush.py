@@ -10,7 +10,7 @@ from bpy.props import CollectionProperty, FloatProperty, FloatVectorProperty, In
 from ..bridge.meshes import mesh_of
 from ..deformers import SkinningError
 from ..tasks.character import has_armature_modifier
-from ..tasks.skin.live import without_changes
+from ..tasks.skin.step import without_changes
 from ..tasks.weights.reports import count
 from ..tasks.weights.strokes import SmoothStroke
 from ..translations import translate

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bpy
 
 from ..deformers import DEFAULT_METHOD, METHODS
-from ..deformers.method import EVALUATE_ITEMS
+from ..deformers.method import EVALUATE_ITEMS, EVALUATIONS
 from .bones import TWIST_ITEMS
 from .choices import METHOD_ITEMS, choice_properties
 from .corrections import CorrectionSettings
@@ -138,6 +138,12 @@ class ObjectSettings(bpy.types.PropertyGroup):
 
 CHOICES = choice_properties(method for method in METHODS.values() if not method.fills_solid)
 ObjectSettings.__annotations__ |= {name: f"CHOICES[{name!r}]" for name in CHOICES}
+
+
+def needs_supple(settings: ObjectSettings) -> bool:
+    """Whether a bound object is deformed by Supple, and not by its modifier alone."""
+    chosen = EVALUATIONS.get(settings.evaluate)
+    return chosen is None or chosen.needs_supple
 
 
 def settings_of(obj: bpy.types.Object) -> ObjectSettings:

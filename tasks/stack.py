@@ -13,7 +13,7 @@ import bpy
 from ..bridge.modifiers import is_supple_modifier
 from ..deformers import SkinningError
 from ..nodes.groups import is_deformation, read_method
-from ..settings.objects import ObjectSettings, settings_of
+from ..settings.objects import ObjectSettings, needs_supple, settings_of
 
 
 @dataclass(frozen=True)
@@ -224,7 +224,7 @@ def hand_over(obj: bpy.types.Object) -> None:
 
     What deforms without Supple, by nodes or a bake, goes on.
     """
-    if settings_of(obj).evaluate == "PYTHON" and settings_of(obj).bake == "NONE":
+    if needs_supple(settings_of(obj)) and settings_of(obj).bake == "NONE":
         pass_on(obj)
 
 

@@ -9,7 +9,7 @@ import bpy
 
 from ..settings.character import list_meshes
 from ..settings.choices import METHODS
-from ..settings.objects import settings_of
+from ..settings.objects import EVALUATIONS, settings_of
 from ..tasks.reports import pose_times
 from ..tasks.stack import find_independent, is_flipped, read_milliseconds
 from ..translations import translate
@@ -36,7 +36,8 @@ class SUPPLE_UL_meshes(bpy.types.UIList):
         parts = row.split(factor=0.42, align=True)
         parts.label(text=shorten_name(context, obj), icon=find_icon(obj), translate=False)
         is_live = settings_of(obj).is_bound and settings_of(obj).bake == "NONE"
-        icon = "NONE" if not is_live else "NODETREE" if settings_of(obj).evaluate == "NODES" else "SCRIPT"
+        chosen = EVALUATIONS.get(settings_of(obj).evaluate)
+        icon = chosen.icon if is_live and chosen is not None else "NONE"
         parts.label(text=describe_mesh(context, obj), icon=icon, translate=False)
 
     def filter_items(

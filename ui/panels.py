@@ -10,7 +10,7 @@ import bpy
 
 from ..settings.character import TOGETHER, find_shown, is_mixed, list_meshes, list_ticked, listed_once
 from ..settings.choices import METHODS, Method
-from ..settings.objects import BAKE_ITEMS, PARTICLE_METHODS, ObjectSettings, settings_of
+from ..settings.objects import BAKE_ITEMS, PARTICLE_METHODS, ObjectSettings, needs_supple, settings_of
 from ..settings.particles import ParticleSettings
 from ..settings.side_by_side import find_compared, has_ghosts
 from ..tasks.reports import ParticleReport, farm_reports, measure_reports, particle_reports
@@ -45,7 +45,7 @@ def draw_evaluate(
     row = layout.row()
     row.enabled = settings.id_data.mode != "EDIT"
     row.prop(store, "evaluate", expand=True)
-    if settings.evaluate == "PYTHON" and settings.evaluate_problem and not settings.is_problem_closed:
+    if needs_supple(settings) and settings.evaluate_problem and not settings.is_problem_closed:
         closes = settings.id_data, "evaluate_problem"
         draw_message(layout, context, settings.evaluate_problem, icon="INFO", closes=closes)
 
@@ -189,7 +189,7 @@ class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
             is_back = any(is_flipped(obj) for obj in list_meshes(context))
             text = "Flip Back to Supple" if is_back else "Flip to Blender"
             self.layout.operator("supple.flip", text=text, icon="UV_SYNC_SELECT", depress=is_back)
-        if settings.is_bound and settings.evaluate == "NODES":
+        if settings.is_bound and not needs_supple(settings):
             self.layout.operator("supple.make_independent", icon="DUPLICATE")
 
 

@@ -9,13 +9,13 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
-from ...bridge.meshes import read_evaluated_points
+from ...bridge.meshes import mesh_of, read_evaluated_points
 from ...deformers import SkinningError
 from ...deformers.errors import find_unusable
 from ...settings.objects import settings_of
 from ..character import has_armature_modifier
-from ..skin import live
-from ..skin.poses import Poses
+from ..skin.evaluators import find_evaluator
+from ..skin.step import Step, at_bake_quality, without_changes
 from ..stack import check_not_linked, find_supple_modifier
 from .passes import list_passes
 
@@ -87,26 +87,26 @@ def posed_frames(
                 for obj in together:
                     stack.enter_context(_without_baked_keys(obj))
                     stack.enter_context(_stack_down_to(obj, find_supple_modifier(obj)))
-                    stack.enter_context(live.at_bake_quality(obj))
+                    stack.enter_context(at_bake_quality(obj))
                 for number, frame in enumerate(frames, start=1):
                     scene.frame_set(frame)
                     try:
-                        points = _pose(together)
+                        points = _pose(together, is_first=number == 1)
                     except SkinningError as error:
                         raise SkinningError(f"Frame {frame}: {error}") from error
                     yield PosedFrame((before * len(frames) + number) // len(passes), frame, points)
-            ends.enter_context(live.without_changes())  # modifiers that are back as they were
+            ends.enter_context(without_changes())  # modifiers that are back as they were
     finally:
         with ends:
             scene.frame_set(current, subframe=sub)
 
 
-def _pose(objects: Sequence[bpy.types.Object]) -> dict[bpy.types.Object, np.ndarray]:
+def _pose(objects: Sequence[bpy.types.Object], is_first: bool) -> dict[bpy.types.Object, np.ndarray]:
     """Bring objects up to the present frame, and read the points of each."""
     depsgraph = bpy.context.evaluated_depsgraph_get()
-    poses = Poses(depsgraph)
+    step = Step(depsgraph, {mesh_of(obj) for obj in objects} if is_first else set())  # changes may have been put off
     for obj in objects:
-        live.refresh(obj, depsgraph, poses=poses)
+        find_evaluator(obj).bring_to_pose(obj, step)
     depsgraph.update()
     return {obj: _read_points(obj, depsgraph) for obj in objects}
 

@@ -13,8 +13,8 @@ from ...bridge.meshes import read_evaluated_points, read_key_points, write_key_p
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
 from ..character import modifiers_above
-from ..skin import live
 from ..skin.baked import remove_keys, show_live
+from ..skin.step import without_changes
 from ..stack import find_supple_modifier, is_deformed_by_parent, read_toggles, write_toggles
 from .posed_frames import check_bakeable, posed_frames
 
@@ -47,7 +47,7 @@ def bake_shape_keys(
         for done, frame, points in posed:
             for obj, own in points.items():
                 bakes[obj].add(frame, own)
-            with live.without_changes():  # the new keys are none to be followed
+            with without_changes():  # the new keys are none to be followed
                 bpy.context.view_layer.update()
             yield done
         early.pop_all()

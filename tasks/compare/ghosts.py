@@ -28,7 +28,7 @@ from ..character import (
     modifiers_above,
     object_to_armature,
 )
-from ..skin.live import RESHAPING_MODES
+from ..skin.by_python import RESHAPING_MODES
 from ..skin.model import VALUES, Choices, FollowingSkin, PosableSkin, SkinSource, find_space
 from ..skin.poses import Poses
 from ..stack import SkinnedObject, find_deforming_modifier, is_flipped, resolve_skinned

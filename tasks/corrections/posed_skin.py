@@ -13,7 +13,7 @@ from ...deformers import SkinningError
 from ...settings.choices import read_params
 from ...settings.objects import PARTICLE_METHODS
 from ..character import check_evaluated, check_modifiers_above, modifiers_above, object_to_armature
-from ..skin import live
+from ..skin import by_python
 from ..skin.model import Choices, PosableSkin, SkinSource, check_mixed, find_space
 from ..skin.poses import find_skeleton
 from ..stack import SkinnedObject
@@ -55,7 +55,7 @@ def bind_skin(skinned: SkinnedObject) -> PosableSkin:
                 f"Modifier '{modifier.name}' of '{obj.name}' stands above '{skinned.deforming.name}' and moves the "
                 "skin before the bones do: move it below, or switch it off in viewport and render"
             )
-    known = live.find(obj) if skinned.settings.is_bound else None
+    known = by_python.find(obj) if skinned.settings.is_bound else None
     skin = PosableSkin.of(SkinSource.of(skinned), known.bound if known is not None else None)
     return _bound.keep(obj, skin.at(skin.choices.read_quality(skinned.settings)))
 

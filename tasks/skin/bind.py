@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 import bpy
 
 from ...bridge import carriers, modifiers
 from ...bridge.carriers import is_hidden_object
 from ...bridge.joints import remove_unused_joints_objects
-from ...bridge.meshes import mesh_of
 from ...bridge.removal import outside_handlers
 from ...deformers import DEFAULT_METHOD, SkinningError
-from ...nodes.carrier import ensure_carrier_group
+from ...deformers.method import EVALUATIONS
 from ...nodes.groups import ensuring_groups_once, remove_unused_groups
 from ...settings.events import muted
-from ...settings.objects import SETTINGS_VERSION, ObjectSettings, settings_of
+from ...settings.objects import SETTINGS_VERSION, ObjectSettings, needs_supple, settings_of
 from ..character import is_rigid
 from ..reports import particle_reports
 from ..stack import (
@@ -38,11 +38,10 @@ from ..stack import (
 )
 from ..steps import Steps, take_all
 from ..surfaces import reading_meshes_once
-from . import by_nodes, changes, live, node_setup
+from . import by_nodes, changes
 from .baked import check_clearable, clear_bake
-from .hidden import give_hidden, lock_interface, remove_hidden, unlock_interfaces
-from .model import PosableSkin
-from .node_setup import NodeSetup
+from .evaluators import EVALUATORS, find_installed
+from .hidden import unlock_interfaces
 
 _changes = 0
 
@@ -66,10 +65,29 @@ def remove_unused() -> None:
 
 
 @dataclass(frozen=True)
+class Setup:
+    """What binds an object.
+
+    Attributes
+    ----------
+    evaluate : str
+        Key of `EVALUATORS`.
+    made : object
+        What that has prepared.
+    problem : str
+        Why the object is not evaluated as was wanted; "" where it is.
+    """
+
+    evaluate: str
+    made: Any
+    problem: str = ""
+
+
+@dataclass(frozen=True)
 class Prepared:
     """What `prepare_each` has found: what binds each object, and why others can not be bound."""
 
-    ready: list[tuple[SkinnedObject, PosableSkin | NodeSetup, str]]
+    ready: list[tuple[SkinnedObject, Setup]]
     states: list[tuple]
     """Of what is ready, its mesh: what `changes.note_followed` takes."""
     failed: list[tuple[bpy.types.Object, SkinningError]]
@@ -93,7 +111,7 @@ def prepare_each(objects: Iterable[bpy.types.Object], method: str | None = None,
             yield number / len(objects)
             try:
                 skinned = check_bindable(obj)
-                found.ready.append((skinned, *prepare(skinned, method or skinned.settings.method, evaluate)))
+                found.ready.append((skinned, prepare(skinned, method or skinned.settings.method, evaluate)))
                 found.states.append(changes.read_state(obj))
             except SkinningError as error:
                 found.failed.append((obj, error))
@@ -126,8 +144,8 @@ def prepare_supple(objects: Sequence[bpy.types.Object]) -> Steps:
 def bind_prepared(prepared: Prepared) -> list[bpy.types.Object]:
     """Bind what can be bound, and give the others the reason as their message; those that were bound."""
     with ensuring_groups_once():
-        for (skinned, setup, problem), state in zip(prepared.ready, prepared.states, strict=True):
-            _bind_one(skinned, setup, problem)
+        for (skinned, setup), state in zip(prepared.ready, prepared.states, strict=True):
+            _bind_one(skinned, setup)
             changes.note_followed(skinned.obj, state)
     for obj, error in prepared.failed:
         with suppress(AttributeError):  # what is linked can not be written to
@@ -171,8 +189,8 @@ def describe_particles(obj: bpy.types.Object) -> str:
     return " ".join(f"{sentence.removesuffix('.')}." for sentence in (", ".join(parts), *report.messages))
 
 
-def prepare(skinned: SkinnedObject, method: str, evaluate: str | None) -> tuple[PosableSkin | NodeSetup, str]:
-    """What binds an object, and why it is not evaluated by nodes if that was tried first.
+def prepare(skinned: SkinnedObject, method: str, evaluate: str | None) -> Setup:
+    """What binds an object.
 
     Parameters
     ----------
@@ -180,22 +198,22 @@ def prepare(skinned: SkinnedObject, method: str, evaluate: str | None) -> tuple[
     method : str
         Key of `DEFORMERS`.
     evaluate : str or None
-        "NODES" or "PYTHON"; if None, what the settings say, and Python where nodes can not do it.
+        Key of `EVALUATORS`; if None, what the settings say, and what goes instead where that can not do it.
 
     Raises
     ------
     SkinningError
         Where the object can not be bound.
     """
-    if evaluate == "NODES":
-        return node_setup.prepare(skinned, method), ""
-    problem = ""
-    if evaluate is None and skinned.settings.evaluate == "NODES":
-        try:
-            return node_setup.prepare(skinned, method), ""
-        except SkinningError as error:
-            problem = str(error)
-    return live.prepare(skinned, method), problem
+    key = evaluate or skinned.settings.evaluate
+    try:
+        return Setup(key, EVALUATORS[key].prepare(skinned, method))
+    except SkinningError as error:
+        instead = EVALUATIONS[key].instead
+        if evaluate is not None or not instead:
+            raise
+        problem = str(error)
+    return Setup(instead, EVALUATORS[instead].prepare(skinned, method), problem)
 
 
 def check_bindable(obj: bpy.types.Object) -> SkinnedObject:
@@ -226,7 +244,7 @@ def check_bindable(obj: bpy.types.Object) -> SkinnedObject:
     return resolve_skinned(obj, replaced)
 
 
-def _bind_one(skinned: SkinnedObject, setup: PosableSkin | NodeSetup, problem: str) -> None:
+def _bind_one(skinned: SkinnedObject, setup: Setup) -> None:
     """Bind one object by what `prepare` has found; where that fails, an object that was not bound is as it was."""
     obj, settings, replaced = skinned.obj, skinned.settings, skinned.replaced
     supple = next(filter(modifiers.is_supple_modifier, obj.modifiers), None)
@@ -245,10 +263,7 @@ def _bind_one(skinned: SkinnedObject, setup: PosableSkin | NodeSetup, problem: s
             settings.version = SETTINGS_VERSION
             settings.armature_modifier = replaced.name
             settings.is_bound = True
-            if isinstance(setup, NodeSetup):
-                _give_to_nodes(bound, setup)
-            else:
-                _give_to_python(bound, setup)
+            _install(bound, setup)
             take_over(obj)
             write_toggles(replaced, (False, False))
         except BaseException:
@@ -257,11 +272,9 @@ def _bind_one(skinned: SkinnedObject, setup: PosableSkin | NodeSetup, problem: s
                 remove_unused()
             raise
         settings.is_handed_over = False
-        settings.evaluate_problem, settings.is_problem_closed = problem, False
+        settings.evaluate_problem, settings.is_problem_closed = setup.problem, False
         settings.message = settings.remedy = ""
     _note_change()
-    if settings.evaluate == "PYTHON":
-        lock_interface(obj)
 
 
 def _add_modifier(skinned: SkinnedObject) -> bpy.types.Modifier:
@@ -272,31 +285,16 @@ def _add_modifier(skinned: SkinnedObject) -> bpy.types.Modifier:
     return supple
 
 
-def _give_to_nodes(bound: BoundObject, setup: NodeSetup) -> None:
-    """Have the node modifier deform an object by itself."""
-    settings = bound.settings
-    settings.method, settings.evaluate = setup.choices.method, "NODES"
-    settings.bound_groups = "\n".join(setup.character.groups)
-    by_nodes.apply(bound, setup)
-    remove_hidden(settings)
-    live.forget(bound.obj)
-    settings.bound_space = setup.character.space
-    settings.particles.property_unset("bound_count")
-
-
-def _give_to_python(bound: BoundObject, setup: PosableSkin) -> None:
-    """Have Python deform an object, through a carrier."""
-    settings = bound.settings
-    settings.method, settings.evaluate = setup.choices.method, "PYTHON"
-    settings.bound_groups = "\n".join(setup.groups)
-    by_nodes.forget(bound.obj)
-    bound.supple.node_group = ensure_carrier_group()
-    carrier = settings.carrier
-    if not carriers.is_own(carrier) or len(mesh_of(carrier).vertices) != len(mesh_of(bound.obj).vertices):
-        remove_hidden(settings)
-    give_hidden(bound)
-    live.keep(bound.obj, setup)
-    settings.bound_space = setup.bound_space
+def _install(bound: BoundObject, setup: Setup) -> None:
+    """Have what was prepared deform an object, and nothing else of Supple's."""
+    settings, made = bound.settings, setup.made
+    settings.method, settings.evaluate = made.choices.method, setup.evaluate
+    settings.bound_groups = "\n".join(made.groups)
+    EVALUATORS[setup.evaluate].install(bound, made)
+    settings.bound_space = made.bound_space
+    for key, other in EVALUATORS.items():
+        if key != setup.evaluate:
+            other.remove(bound.obj)
 
 
 def follow_settings(obj: bpy.types.Object) -> None:
@@ -304,26 +302,20 @@ def follow_settings(obj: bpy.types.Object) -> None:
     settings = settings_of(obj)
     if not settings.is_bound or obj.library is not None:
         return
-    has_nodes = by_nodes.is_evaluated_by_nodes(obj)
-    if not has_nodes and settings.evaluate == "PYTHON":
-        if not _has_method_for_nodes_to_try(obj):
-            return  # the live preview compares the settings itself
-        _set_evaluate(settings, "NODES")
+    before = find_installed(obj)
+    if settings.evaluate == before:
+        if EVALUATORS[before].follows_settings(obj):
+            return
+        if settings.evaluate_problem:  # what was wanted may do the other method
+            _set_evaluate(settings, next(each.key for each in EVALUATIONS.values() if each.instead == before))
     try:
         skinned = check_bindable(obj)
-        setup, problem = prepare(skinned, settings.method, None)
+        setup = prepare(skinned, settings.method, None)
     except SkinningError:
-        _set_evaluate(settings, "NODES" if has_nodes else "PYTHON")
+        _set_evaluate(settings, before)
         raise
-    _bind_one(skinned, setup, problem)
+    _bind_one(skinned, setup)
     remove_unused()
-
-
-def _has_method_for_nodes_to_try(obj: bpy.types.Object) -> bool:
-    """Whether nodes were to evaluate an object and could not, and its method is another one since."""
-    known = live.find(obj)
-    has_changed = known is not None and known.bound.choices.method != settings_of(obj).method
-    return has_changed and settings_of(obj).evaluate_problem != "" and obj.mode != "EDIT"
 
 
 def _set_evaluate(settings: ObjectSettings, evaluate: str) -> None:
@@ -349,16 +341,17 @@ def make_independent(objects: Iterable[bpy.types.Object]) -> list[bpy.types.Obje
     if not bound:
         raise SkinningError("Nothing to make independent: select a mesh that is bound")
     for obj in bound:
-        if settings_of(obj).evaluate != "NODES":
+        if needs_supple(settings_of(obj)):
             raise SkinningError(f"'{obj.name}' is deformed by Python, which needs Supple: choose Evaluate: Nodes first")
         check_not_baked(obj)
     for obj in bound:
+        for evaluator in EVALUATORS.values():
+            evaluator.remove(obj)
         settings = settings_of(obj)
         with muted():
             for name in settings.bl_rna.properties.keys():
                 if name not in ("name", "rna_type") and "pattern" not in name:  # patterns do without Bind
                     settings.property_unset(name)
-        by_nodes.forget(obj)
     _note_change()
     return bound
 
@@ -394,9 +387,8 @@ def _unbind_one(obj: bpy.types.Object) -> None:
             write_toggles(replaced, settings.live_toggles)
     for modifier in [modifier for modifier in obj.modifiers if modifiers.is_supple_modifier(modifier)]:
         modifiers.remove_modifier(obj, modifier, replaced)
-    remove_hidden(settings)
-    by_nodes.forget(obj)
-    live.forget(obj)
+    for evaluator in EVALUATORS.values():
+        evaluator.remove(obj)
     _note_change()
     for name in (
         "is_bound", "is_handed_over", "armature_modifier", "bound_groups", "bound_space", "live_toggles", "message",

@@ -5,6 +5,7 @@ Python only sets it up, and follows changes of weights, bones and settings. A fr
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -44,7 +45,7 @@ from ...nodes.groups import (
 )
 from ...nodes.skin import JOINTS_INPUT
 from ...settings.choices import read_params
-from ...settings.objects import settings_of
+from ...settings.objects import needs_supple, settings_of
 from ..character import (
     check_bound_groups,
     modifiers_above,
@@ -59,7 +60,8 @@ from ..stack import (
 from ..surfaces import is_one_changed
 from .model import Choices, SkinSource
 from .node_checks import MOVED
-from .node_setup import NodeSetup, find_source, prepare_source
+from .node_setup import NodeSetup, find_source, prepare, prepare_source  # noqa: F401  `prepare` as `Evaluator` has it
+from .step import Step, is_baking
 
 
 @dataclass(frozen=True)
@@ -98,20 +100,29 @@ _seen: PerObject[_Seen] = PerObject()
 """The bound objects that nodes deform."""
 
 
-def is_evaluated_by_nodes(obj: bpy.types.Object) -> bool:
+def is_installed(obj: bpy.types.Object) -> bool:
     """Whether a bound object's modifier computes the deformation itself."""
-    modifier = find_supple_modifier(obj)
-    return is_deformation(modifier.node_group)
+    return is_deformation(find_supple_modifier(obj).node_group)
 
 
 def is_as_chosen(obj: bpy.types.Object) -> bool:
     """Whether a bound object is deformed by nodes or by Python as its settings say, and by nodes with their method."""
     settings, group = settings_of(obj), find_supple_modifier(obj).node_group
-    if settings.evaluate != "NODES":
+    if needs_supple(settings):
         return not is_deformation(group)
     if is_deformation(group) and group.get(VERSION_KEY) != VERSION:
         return True  # what its library's Supple has made
     return is_deformation_by(group, settings.method, read_params(settings, settings.method))
+
+
+def install(bound: BoundObject, setup: NodeSetup) -> None:
+    """Have the node modifier deform a bound object by itself."""
+    apply(bound, setup)
+
+
+def remove(obj: bpy.types.Object) -> None:
+    """Have an object's nodes compared with its weights and bones when it is next shown."""
+    _seen.forget(obj)
 
 
 def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | None = None) -> None:
@@ -174,18 +185,13 @@ def _reads_influences(modifier: bpy.types.Modifier) -> bool:
     return settings_of(modifier.id_data).is_bound or not modifiers.is_from_library(modifier)
 
 
-def expect_other_joints() -> None:
-    """Have the joints objects of all objects looked at, as when objects were deleted or duplicated."""
+def keep_only(_objects: Iterable[bpy.types.Object]) -> None:
+    """Have the joints objects of all objects looked at: some may have been deleted or duplicated."""
     for seen in _seen.values():
         seen.joints_are_stale = True
 
 
-def forget(obj: bpy.types.Object) -> None:
-    """Have an object's nodes compared with its weights and bones when it is next shown."""
-    _seen.forget(obj)
-
-
-def expect_changes() -> None:
+def expect_undo() -> None:
     """Have all armatures compared, as after undo, and nodes given again what they take.
 
     A mesh that undo has changed Blender reports. Where a state was stored before nodes had followed it, undo brings
@@ -201,6 +207,27 @@ def expect_other_setup(obj: bpy.types.Object) -> None:
         seen.setup_is_stale = True
 
 
+def follows_settings(_obj: bpy.types.Object) -> bool:
+    """Nodes are given other settings by binding the object anew."""
+    return False
+
+
+def follow(obj: bpy.types.Object, step: Step) -> bool:
+    """Bring a bound object's nodes up to a step: whether they were looked at. A pose by itself needs nothing."""
+    if step.is_render or (step.is_pose_alone and is_up_to_date(obj)):
+        return False
+    if is_baking(obj) and not step.changed:
+        return False
+    refresh(obj, step)
+    return True
+
+
+def bring_to_pose(obj: bpy.types.Object, _step: Step) -> bool:
+    """A pose by itself needs nothing; raises SkinningError where the modifier was removed."""
+    find_supple_modifier(obj)
+    return False
+
+
 def is_up_to_date(obj: bpy.types.Object) -> bool:
     """Whether an object's nodes were looked at, and nothing is left to look at but changes that Blender reports."""
     seen = _seen.find(obj)
@@ -209,28 +236,21 @@ def is_up_to_date(obj: bpy.types.Object) -> bool:
     return not (seen.armature_is_stale or seen.joints_are_stale or seen.setup_is_stale)
 
 
-def refresh(
-    obj: bpy.types.Object,
-    changed: set[bpy.types.ID],
-    skeletons: dict[int, Skeleton],
-) -> None:
-    """Follow what nodes can not follow themselves: other bones, other weights, other modifiers.
+def refresh(obj: bpy.types.Object, step: Step) -> None:
+    """Update what nodes cannot track: changed bones, weights or modifiers.
 
     Parameters
     ----------
     obj : Object
         Bound, evaluated by nodes.
-    changed : set of ID
-        Meshes and armatures that may have changed.
-    skeletons : dict from `session_uid` to Skeleton
-        Of armatures that were read in this step; filled.
+    step : Step
 
     Raises
     ------
     SkinningError
         Where the nodes can not be brought up to date; they are left as they are.
     """
-    bound = resolve(obj)
+    bound, changed = resolve(obj), step.changed
     armature = bound.armature
     seen = _seen.find(obj)
     if seen is not None and any(isinstance(data, bpy.types.Armature) for data in changed):
@@ -241,7 +261,7 @@ def refresh(
     check_deformed_once(bound)
     above = modifiers_above(obj, bound.supple)
     choices = Choices.read(bound, bound.settings.method)
-    source = find_source(bound, choices, _read_changed_skeleton(armature, seen, skeletons))
+    source = find_source(bound, choices, _read_changed_skeleton(armature, seen, step.skeletons))
     skeleton, surroundings = source.skeleton, _read_surroundings(bound, above, source)
     if _is_linked(bound):
         _follow_library(bound, surroundings.choices)

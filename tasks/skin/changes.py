@@ -12,7 +12,7 @@ from ...bridge.per_object import PerObject
 from ...settings.objects import settings_of
 from ..stack import armature_modifiers
 from . import by_nodes
-from .live import RESHAPING_MODES
+from .by_python import RESHAPING_MODES
 
 CHOSEN = "vertex_group", "invert_vertex_group", "use_vertex_groups", "use_bone_envelopes"
 """Choices of Armature modifiers."""

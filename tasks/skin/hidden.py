@@ -10,7 +10,7 @@ from ...bridge import carriers, modifiers
 from ...bridge.meshes import mesh_of, read_points
 from ...bridge.removal import outside_handlers
 from ...nodes.carrier import CARRIER_SOCKET, WATCHER_SOCKET
-from ...settings.objects import ObjectSettings, settings_of
+from ...settings.objects import ObjectSettings, needs_supple, settings_of
 from ..stack import BoundObject, find_bound_objects, resolve
 
 LOCK_KEY = "supple_locked_interface"
@@ -67,7 +67,7 @@ def lock_interface(obj: bpy.types.Object) -> None:
 def unlock_interfaces() -> None:
     """Undo `lock_interface` in scenes where no object is bound by Python any more."""
     locked = [scene for scene in bpy.data.scenes if LOCK_KEY in scene and scene.library is None]
-    bound = [obj for obj in find_bound_objects() if settings_of(obj).evaluate == "PYTHON"] if locked else []
+    bound = [obj for obj in find_bound_objects() if needs_supple(settings_of(obj))] if locked else []
     for scene in locked:
         if not any(scene in obj.users_scene for obj in bound):
             scene.render.use_lock_interface = False

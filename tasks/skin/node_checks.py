@@ -11,7 +11,7 @@ import numpy as np
 from ...bridge.armatures import Skeleton, read_skeleton
 from ...bridge.meshes import mesh_of
 from ...deformers import METHODS, SkinningError
-from ...settings.objects import settings_of
+from ...settings.objects import needs_supple, settings_of
 from ..character import object_to_armature, uses_envelopes
 from ..stack import SkinnedObject, check_armature, find_deforming_modifier
 from ..twist import read_choice, with_fractions
@@ -88,7 +88,7 @@ def check_twists(skinned: SkinnedObject, skeleton: Skeleton) -> None:
     obj, armatures = skinned.obj, [skinned.armature, *list_sharing_armatures(skinned.obj)]
     for other in _list_sharers(obj):
         settings = settings_of(other)
-        if not settings.is_bound or settings.evaluate != "NODES":
+        if not settings.is_bound or needs_supple(settings):
             continue
         choice = read_choice(settings, settings.method)
         if with_fractions(skeleton, armatures[0], choice, armatures[1:]) is not skeleton:

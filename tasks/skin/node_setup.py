@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import bpy
 import numpy as np
+from mathutils import Matrix
 
 from ...bridge import modifiers
 from ...bridge.armatures import Skeleton
@@ -63,6 +64,16 @@ class NodeSetup:
     shares: JointShares | None
     at_rest: AtRest | None
     shape_changes: bool
+
+    @property
+    def groups(self) -> list[str]:
+        """Vertex groups that deforming bones are named after."""
+        return self.character.groups
+
+    @property
+    def bound_space(self) -> Matrix:
+        """From object to armature space at Bind."""
+        return self.character.space
 
 
 def prepare(skinned: SkinnedObject, method: str) -> NodeSetup:

@@ -9,7 +9,7 @@ import bpy
 
 from ...bridge.modifiers import is_from_library, is_supple_modifier
 from ...deformers import SkinningError
-from ...settings.objects import settings_of
+from ...settings.objects import needs_supple, settings_of
 from ..stack import either, find_replaced_modifier, read_toggles, write_toggles
 from . import by_nodes
 from .bind import follow_settings
@@ -33,7 +33,7 @@ def tidy_up() -> None:
         settings, override = settings_of(obj), obj.override_library
         if override is None or override.reference is None:
             continue
-        if (settings.carrier or settings.watcher) and not (settings.is_bound and settings.evaluate == "PYTHON"):
+        if (settings.carrier or settings.watcher) and not (settings.is_bound and needs_supple(settings)):
             remove_hidden(settings)
         if not settings.is_bound and settings_of(cast(bpy.types.Object, override.reference)).is_bound:
             with suppress(SkinningError):  # the library may have lost one of the modifiers

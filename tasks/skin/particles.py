@@ -12,7 +12,7 @@ from ...deformers import Pose
 from ...settings.objects import settings_of
 from ..character import object_to_armature
 from ..stack import check_armature, find_bound_objects, find_replaced_modifier
-from . import live
+from . import by_python
 from .model import PosableSkin, find_space
 
 
@@ -45,7 +45,7 @@ def find_shown_objects() -> list[bpy.types.Object]:
 
 def find_binding(obj: bpy.types.Object) -> PosableSkin | None:
     """What is kept of an object that is bound with particles; None of any other, or before it was first posed."""
-    kept = live.find(obj)
+    kept = by_python.find(obj)
     return kept.skin if kept is not None and hasattr(kept.skin.deformer, "pose_particles") else None
 
 

@@ -23,7 +23,7 @@ from supple.tasks.corrections.from_method import CorrectedFrom
 from supple.tasks.corrections.from_source import correct_from
 from supple.tasks.corrections.keep import keep
 from supple.tasks.corrections.posed_copy import begin
-from supple.tasks.skin.live import prepare
+from supple.tasks.skin.by_python import prepare
 from supple.tasks.skin.poses import find_skeleton
 from supple.tasks.steps import take_all
 

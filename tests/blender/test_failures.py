@@ -21,7 +21,7 @@ from scenes import (
 )
 from supple import preview
 from supple.settings.objects import settings_of
-from supple.tasks.skin import by_nodes, live
+from supple.tasks.skin import by_nodes, by_python
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 
@@ -114,8 +114,8 @@ def test_an_error_in_any_step_is_caught(evaluate, monkeypatch, tmp_path):
         raise LookupError("of the test")  # of no kind that Supple raises or expects
 
     with monkeypatch.context() as patch:
-        for module in (live, by_nodes):
-            patch.setattr(module, "refresh", fail)
+        for module in (by_python, by_nodes):
+            patch.setattr(module, "follow", fail)
         patch.setattr(preview, "hand_over", fail)
         patch.setattr(preview, "take_over", fail)
         obj.data.update_tag()

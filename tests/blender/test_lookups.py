@@ -15,13 +15,13 @@ from supple.settings.objects import settings_of
 from supple.tasks import character, stack, surfaces
 from supple.tasks.bake import caches, posed_frames, shape_keys
 from supple.tasks.bake.caches import bake_cache
-from supple.tasks.skin import baked, by_nodes, live, model, poses
+from supple.tasks.skin import baked, by_nodes, by_python, model, poses
 from supple.tasks.skin import bind as binding
 
 pytestmark = pytest.mark.usefixtures("silent_handlers", "built_groups")
 
 MODULES = (
-    preview, character, stack, caches, posed_frames, shape_keys, baked, binding, by_nodes, live, model, poses,
+    preview, character, stack, caches, posed_frames, shape_keys, baked, binding, by_nodes, by_python, model, poses,
 )  # fmt: skip
 """Modules that may hold a look-up, by its own name."""
 

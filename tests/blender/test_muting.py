@@ -24,7 +24,7 @@ from supple.bridge import carriers, modifiers
 from supple.settings import events
 from supple.settings.objects import settings_of
 from supple.tasks.skin import bind as binding
-from supple.tasks.skin import by_nodes
+from supple.tasks.skin import by_nodes, by_python
 from supple.tasks.skin.bind import unbind
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
@@ -102,7 +102,7 @@ def fail(*_args: object, **_keywords: object) -> None:
 
 
 STEPS = {
-    "PYTHON": ((binding, "ensure_carrier_group"), (carriers, "new_carrier"), (binding.live, "keep")),
+    "PYTHON": ((by_python, "ensure_carrier_group"), (carriers, "new_carrier"), (by_python, "keep")),
     "NODES": ((by_nodes, "ensure_deformation"), (by_nodes, "write_influences"), (modifiers, "write_input")),
 }
 

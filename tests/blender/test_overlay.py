@@ -11,7 +11,7 @@ from mathutils import Matrix
 
 from scenes import add_tube, select, turn
 from supple.deformers import Pose, SkinningError
-from supple.tasks.skin import live
+from supple.tasks.skin import by_python
 from supple.tasks.skin.particles import PlacedParticles, find_shown_objects, read_particles
 from supple.viewport import particles as overlay
 from supple.viewport.drawing import LazyShader, color_joints, drawing_state
@@ -60,7 +60,7 @@ def read(obj: bpy.types.Object, known: PlacedParticles | None = None) -> PlacedP
 @pytest.mark.parametrize("method", ["PARTICLES", "PARTICLES_2010"])
 def test_particles_are_read_at_rest_and_posed(method: str):
     obj, armature = bind_tube(method)
-    kept = live.find(obj).skin
+    kept = by_python.find(obj).skin
     rest = kept.deformer.particles(kept.binding)
     assert len(rest.radii) >= 20
     np.testing.assert_allclose(read(obj).points, rest.points, atol=1e-5)
@@ -93,7 +93,7 @@ def test_particles_stand_in_the_objects_own_space():
 def test_particles_are_read_anew_only_where_they_changed(monkeypatch: pytest.MonkeyPatch):
     obj, armature = bind_tube()
     first = read(obj)
-    deformer, solved = live.find(obj).skin.deformer, []
+    deformer, solved = by_python.find(obj).skin.deformer, []
     pose_particles = deformer.pose_particles
     monkeypatch.setattr(deformer, "pose_particles", lambda *given: solved.append(given) or pose_particles(*given))
     assert read(obj, first) is first
@@ -110,17 +110,17 @@ def test_particles_are_read_anew_only_where_they_changed(monkeypatch: pytest.Mon
 def test_particles_are_at_rest_while_bones_are_edited_or_do_not_fit_the_binding():
     obj, armature = bind_tube()
     turn(armature, "bone.1", (0.0, 0.0, 1.2))
-    kept = live.find(obj).skin
+    kept = by_python.find(obj).skin
     rest = kept.deformer.particles(kept.binding)
     select(armature)
     bpy.ops.object.mode_set(mode="EDIT")
     np.testing.assert_array_equal(read(obj).points, rest.points)
     bpy.ops.object.mode_set(mode="OBJECT")
-    posed, kept = read(obj), live.find(obj).bound
+    posed, kept = read(obj), by_python.find(obj).bound
     assert np.abs(posed.points - rest.points).max() > 0.5
     armature.data.bones["bone.0"].name = "other"
     bpy.context.view_layer.update()
-    live.keep(obj, kept)
+    by_python.keep(obj, kept)
     assert np.abs(read(obj, posed).points - posed.points).max() > 0.5
 
 

@@ -27,7 +27,7 @@ from supple.operators.bind import describe_bind
 from supple.settings.objects import METHOD_ITEMS, PARTICLE_METHODS, settings_of
 from supple.tasks.bake.caches import bake_cache
 from supple.tasks.reports import ParticleReport, particle_reports
-from supple.tasks.skin import live
+from supple.tasks.skin import by_python
 from supple.tasks.skin.bind import bind, make_independent, unbind
 from supple.ui.panels import describe
 
@@ -60,7 +60,7 @@ def test_bind_fills_and_unbind_gives_everything_back(fillings):
     update()
     assert len(fillings) == 1
     count = settings_of(obj).particles.count
-    assert count == live.find(obj).skin.binding.count == particles_of(obj).count
+    assert count == by_python.find(obj).skin.binding.count == particles_of(obj).count
     assert 0.5 * COUNT < count < 2 * COUNT
     with pytest.raises(AttributeError, match="read-only"):
         settings_of(obj).particles.count = 3
@@ -203,7 +203,7 @@ def test_a_changed_choice_shows_at_once(fillings, subtests):
             assert len(fillings) == fills
             assert distance(before, after) > (SHOWN if name != "volume" else 1e-5)
             assert (settings_of(obj).particles.count != count) == (name in ("target_count", "smallest_radius"))
-            assert settings_of(obj).particles.count == live.find(obj).skin.binding.count
+            assert settings_of(obj).particles.count == by_python.find(obj).skin.binding.count
 
             setattr(settings_of(obj).particles, name, default)
             update()
@@ -286,7 +286,7 @@ def test_the_published_method_is_chosen_by_fill_and_radius_and_bakes(tmp_path):
     shown = [points_at(obj, frame) for frame in (4, 3)]
     particles.fill, particles.radius = "TWO_LEVEL", 0.12
     update()
-    assert live.find(obj).skin.binding.params.fill == "TWO_LEVEL"
+    assert by_python.find(obj).skin.binding.params.fill == "TWO_LEVEL"
     assert particles.count > count
     assert distance(shown[1], evaluated_points(obj)) > SHOWN
     particles.fill, particles.radius = "UNIFORM", 0.15

@@ -13,7 +13,7 @@ from supple.bridge.animation import list_curves
 from supple.bridge.twists import Moved, measure_twists, read_keys, read_rotations
 from supple.settings.objects import settings_of
 from supple.tasks.actions import list_actions
-from supple.tasks.skin import live
+from supple.tasks.skin import by_python
 
 SIDES = 16
 NAME = "Tube"
@@ -54,15 +54,15 @@ def test_the_end_is_where_the_channel_says(subtests: pytest.Subtests):
 
 def test_auto_follows_the_pose_and_the_property():
     obj, armature = tube(twist="AUTO")
-    assert live.find(obj).skin.skeleton.joints.fractions is None
+    assert by_python.find(obj).skin.skeleton.joints.fractions is None
     turn_by_euler(armature, "bone.1", 250.0)
     assert find_end_angle(obj) == pytest.approx(250.0, abs=0.5)
     turn_by_euler(armature, "bone.1", 20.0)
-    assert live.find(obj).skin.skeleton.joints.fractions is None
+    assert by_python.find(obj).skin.skeleton.joints.fractions is None
     armature.pose.bones["bone.2"]["supple_turns"] = 1.0
     armature.update_tag()
     update()
-    assert set(live.find(obj).skin.skeleton.joints.fractions.last) == {2}
+    assert set(by_python.find(obj).skin.skeleton.joints.fractions.last) == {2}
 
 
 @pytest.mark.versions
@@ -75,13 +75,13 @@ def test_auto_follows_actions():
         bone.keyframe_insert("rotation_euler", frame=frame)
     update()
     bpy.context.scene.frame_set(1)
-    assert live.find(obj).skin.skeleton.joints.fractions is not None
+    assert by_python.find(obj).skin.skeleton.joints.fractions is not None
     bpy.context.scene.frame_set(20)
     assert find_end_angle(obj) == pytest.approx(400.0, abs=0.5)
     armature.animation_data.action = None
     bone.rotation_euler[1] = 0.0
     update()
-    assert live.find(obj).skin.skeleton.joints.fractions is None
+    assert by_python.find(obj).skin.skeleton.joints.fractions is None
 
 
 @pytest.mark.versions
@@ -129,7 +129,7 @@ def test_a_bone_overrules_the_mesh():
     settings.twist = "OFF"
     settings_of(obj).twist = "5"
     update()
-    assert set(live.find(obj).skin.skeleton.joints.fractions.last) == {2}
+    assert set(by_python.find(obj).skin.skeleton.joints.fractions.last) == {2}
 
 
 def test_a_twist_is_spread_along_the_bone_before():

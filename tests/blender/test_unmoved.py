@@ -11,7 +11,7 @@ from supple.bridge import carriers
 from supple.bridge.per_object import forget_all
 from supple.deformers.algebra import polar
 from supple.deformers.skinning import dlbnt
-from supple.tasks.skin import live, poses
+from supple.tasks.skin import by_python, poses
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 
@@ -186,6 +186,6 @@ def test_another_armature_pose_after_the_same_bones_were_edited():
     armature.data.edit_bones["bone.2"].roll += 0.5
     bpy.ops.object.mode_set(mode="OBJECT")
     pose(armature, 2, 0.7)
-    kept = [live.find(part) for part in find_parts()]
+    kept = [by_python.find(part) for part in find_parts()]
     assert len({id(found.bound.skeleton) for found in kept if found is not None}) == 1
     assert_fresh()

@@ -1,10 +1,9 @@
-"""The live deformation: the cache of each bound object between frames, and one step of it."""
+"""Evaluation by Python: the cache of each bound object between frames, and one step of it."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Set
-from contextlib import contextmanager
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +15,8 @@ from ...bridge import carriers, modifiers
 from ...bridge.meshes import mesh_of, read_key_values
 from ...bridge.per_object import PerObject
 from ...deformers import Pose, SkinningError
-from ...nodes.carrier import TRANSFORMS_SOCKET
+from ...nodes.carrier import TRANSFORMS_SOCKET, ensure_carrier_group
+from ...nodes.groups import is_deformation
 from ...settings.choices import BAKING, DRAGGING
 from ...settings.objects import PARTICLE_METHODS, settings_of
 from ..character import (
@@ -36,8 +36,10 @@ from ..stack import (
     resolve,
 )
 from ..surfaces import is_one_changed
+from .hidden import give_hidden, lock_interface, remove_hidden
 from .model import VALUES, Choices, FollowingSkin, PosableSkin, SkinSource, find_space
-from .poses import PosedArmature, Poses
+from .poses import PosedArmature
+from .step import Step, is_baking
 
 RESHAPING_MODES = {"EDIT", "SCULPT"}
 """Object modes in which the user edits the rest shape."""
@@ -62,12 +64,6 @@ class LiveObject(FollowingSkin):
 _live: PerObject[LiveObject] = PerObject()
 """The bound objects that Python deforms."""
 
-_baked: set[int] = set()
-"""`session_uid` of the objects that are being baked."""
-
-_is_without_changes = False
-"""Whether meshes are as they were, whatever Blender reports."""
-
 
 def prepare(skinned: SkinnedObject, method: str) -> PosableSkin:
     """Bind an object to its skeleton, as both are in the file; nothing of it is changed.
@@ -86,6 +82,31 @@ def prepare(skinned: SkinnedObject, method: str) -> PosableSkin:
     check_modifiers_above(skinned, modifiers_above(skinned.obj, skinned.deforming))
     check_modifiers_below(skinned)
     return PosableSkin.of(replace(SkinSource.of(skinned, Choices.read(skinned, method)), is_bound_anew=True))
+
+
+def is_installed(obj: bpy.types.Object) -> bool:
+    """Whether a bound object's modifier shows what is written to its carrier."""
+    return not is_deformation(find_supple_modifier(obj).node_group)
+
+
+def install(bound: BoundObject, setup: PosableSkin) -> None:
+    """Have Python deform a bound object, through a carrier."""
+    settings = bound.settings
+    bound.supple.node_group = ensure_carrier_group()
+    carrier = settings.carrier
+    if not carriers.is_own(carrier) or len(mesh_of(carrier).vertices) != len(mesh_of(bound.obj).vertices):
+        remove_hidden(settings)
+    give_hidden(bound)
+    keep(bound.obj, setup)
+    lock_interface(bound.obj)
+
+
+def remove(obj: bpy.types.Object) -> None:
+    """Drop an object from the cache, and remove its hidden objects."""
+    remove_hidden(settings_of(obj))
+    settings_of(obj).particles.property_unset("bound_count")
+    for known in (_live, particle_reports, pose_times):
+        known.forget(obj)
 
 
 def keep(obj: bpy.types.Object, bound: PosableSkin) -> LiveObject:
@@ -116,73 +137,43 @@ def find(obj: bpy.types.Object) -> LiveObject | None:
     return _live.find(obj)
 
 
-def forget(obj: bpy.types.Object) -> None:
-    """Drop an object from the cache: it is bound anew when next shown."""
-    for known in (_live, particle_reports, pose_times):
-        known.forget(obj)
-
-
-@contextmanager
-def at_bake_quality(obj: bpy.types.Object) -> Iterator[None]:
-    """Deform an object meanwhile with the iterations of a bake, and leave it to the bake."""
-    _baked.add(obj.session_uid)
-    if live := _live.find(obj):
-        live.mesh_is_stale = True  # changes may have been put off
-    try:
-        yield
-    finally:
-        _baked.discard(obj.session_uid)
-
-
-@contextmanager
-def without_changes() -> Iterator[None]:
-    """Follow poses alone meanwhile: Blender reports a mesh as changed when a modifier of it is switched on or off."""
-    global _is_without_changes
-    before, _is_without_changes = _is_without_changes, True
-    try:
-        yield
-    finally:
-        _is_without_changes = before
-
-
-def is_without_changes() -> bool:
-    """Whether poses alone are to be followed."""
-    return _is_without_changes
-
-
 def is_rough(obj: bpy.types.Object) -> bool:
     """Whether an object shows a pose of the quality for dragging."""
     live = _live.find(obj)
     return live is not None and live.is_rough
 
 
-def expect_changes() -> None:
+def expect_undo() -> None:
     """Have every carrier written again, as after undo, which takes carriers back to an earlier pose."""
     for live in _live.values():
         live.written = live.shown = ()
         live.armature_is_stale = True
 
 
-def forget_others(objects: Iterable[bpy.types.Object]) -> None:
+def keep_only(objects: Iterable[bpy.types.Object]) -> None:
     """Drop all but these objects from the cache, such as those that undo has unbound."""
     for known in (_live, particle_reports, pose_times):
         known.keep_only(objects)
 
 
-def is_baking(obj: bpy.types.Object) -> bool:
-    """Whether a bake brings an object up to each pose."""
-    return obj.session_uid in _baked
+def follows_settings(obj: bpy.types.Object) -> bool:
+    """Whether a bound object's settings are compared at each step: nodes may not have been able to do its method."""
+    live, settings = _live.find(obj), settings_of(obj)
+    has_other_method = live is not None and live.bound.choices.method != settings.method
+    return not (has_other_method and settings.evaluate_problem != "" and obj.mode != "EDIT")
 
 
-def note_changes(obj: bpy.types.Object, changed: Set[bpy.types.ID]) -> None:
-    """Have what has changed compared, or read again, when the object is next refreshed.
+def follow(obj: bpy.types.Object, step: Step) -> bool:
+    """Bring a bound object up to a step, unless a bake does so: whether it was looked at."""
+    if is_baking(obj):
+        _note_changes(obj, step.changed)
+        return False
+    bring_to_pose(obj, step)
+    return True
 
-    Parameters
-    ----------
-    obj : Object
-    changed : set of ID
-        Meshes and armatures that may have changed.
-    """
+
+def _note_changes(obj: bpy.types.Object, changed: Set[bpy.types.ID]) -> None:
+    """Have what has changed compared, or read again, when the object is next posed."""
     live = _live.find(obj)
     if not changed or live is None:
         return
@@ -191,27 +182,14 @@ def note_changes(obj: bpy.types.Object, changed: Set[bpy.types.ID]) -> None:
         live.mesh_is_stale |= obj.data in changed or is_one_changed(obj, changed)
 
 
-def refresh(
-    obj: bpy.types.Object,
-    depsgraph: bpy.types.Depsgraph,
-    changed: Set[bpy.types.ID] = frozenset(),
-    is_dragging: bool = False,
-    poses: Poses | None = None,
-) -> bool:
-    """Bring a bound object's carrier up to the pose of a depsgraph.
+def bring_to_pose(obj: bpy.types.Object, step: Step) -> bool:
+    """Bring a bound object's carrier up to a step.
 
     Parameters
     ----------
     obj : Object
         Original, bound.
-    depsgraph : Depsgraph
-        Of the viewport or of the render: each has its own pose.
-    changed : set of ID
-        Meshes and armatures that may have changed.
-    is_dragging : bool
-        Whether a user waits for each step of the mouse.
-    poses : Poses, optional
-        What was read of the armatures already in this step.
+    step : Step
 
     Returns
     -------
@@ -223,18 +201,15 @@ def refresh(
     SkinningError
         Where the object can not be deformed; its carrier is left as it was.
     """
-    if settings_of(obj).evaluate == "NODES":
-        find_supple_modifier(obj)
-        return False  # nodes need nothing written
-    note_changes(obj, changed)
-    supple = find_supple_modifier(obj)
-    if not (supple.show_render if depsgraph.mode == "RENDER" else supple.show_viewport):
+    _note_changes(obj, step.changed)
+    supple, depsgraph = find_supple_modifier(obj), step.depsgraph
+    if not (supple.show_render if step.is_render else supple.show_viewport):
         return False
     bound = resolve(obj, supple)
     check_deformed_once(bound)
     if bound.armature.mode == "EDIT":
         return False  # the bones are about to change, and have no pose
-    posed = (poses or Poses(depsgraph)).of(bound.armature)
+    posed = step.poses.of(bound.armature)
     evaluated = obj.evaluated_get(depsgraph)
     if not (posed.obj.is_evaluated and evaluated.is_evaluated):
         return False  # not in this scene or view layer
@@ -245,14 +220,14 @@ def refresh(
     live = _bring_up_to_date(bound, posed, space)
     pose, transforms = posed.read_pose(live.bound.skeleton), bool(above) or _needs_transforms(obj)
     values = read_key_values(mesh_of(obj), depsgraph)
-    params = _choose_quality(bound, live, is_dragging)
+    params = _choose_quality(bound, live, step.is_dragging)
     written = (params, values, pose, space, transforms, bound.settings.carrier.session_uid)
     if written == live.written:
         return False
     live.bring_to(obj, params, live.values if transforms else values)
     is_new = _write(bound, live, pose.seen_from(find_space(space)), transforms)
     live.written = written
-    live.is_rough = is_dragging and params != _choose_quality(bound, live, False)
+    live.is_rough = step.is_dragging and params != _choose_quality(bound, live, False)
     return is_new
 
 

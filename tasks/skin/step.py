@@ -1,0 +1,83 @@
+"""One step of the live deformation: what an update of a depsgraph has changed, worked out once for all objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import bpy
+
+from ...bridge.armatures import Skeleton
+from .poses import Poses
+
+_baked: set[int] = set()
+"""`session_uid` of the objects that are being baked."""
+
+_is_without_changes = False
+
+
+@dataclass(eq=False)
+class Step:
+    """An update of a depsgraph.
+
+    Attributes
+    ----------
+    depsgraph : Depsgraph
+        Of the viewport or of the render: each has its own pose.
+    changed : set of ID
+        Meshes and armatures that may have changed.
+    is_pose_alone : bool
+        Whether nothing but the pose may be another, as in another frame.
+    is_dragging : bool
+        Whether a user waits for each step of the mouse.
+    poses : Poses
+        What was read of the armatures already.
+    skeletons : dict from `session_uid` to Skeleton
+        Of the original armatures that were read already.
+    """
+
+    depsgraph: bpy.types.Depsgraph
+    changed: Set[bpy.types.ID] = frozenset()
+    is_pose_alone: bool = False
+    is_dragging: bool = False
+    poses: Poses = field(init=False)
+    skeletons: dict[int, Skeleton] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.poses = Poses(self.depsgraph)
+
+    @property
+    def is_render(self) -> bool:
+        return self.depsgraph.mode == "RENDER"
+
+
+@contextmanager
+def at_bake_quality(obj: bpy.types.Object) -> Iterator[None]:
+    """Deform an object meanwhile with the iterations of a bake, and leave it to the bake."""
+    _baked.add(obj.session_uid)
+    try:
+        yield
+    finally:
+        _baked.discard(obj.session_uid)
+
+
+def is_baking(obj: bpy.types.Object) -> bool:
+    """Whether a bake brings an object up to each pose."""
+    return obj.session_uid in _baked
+
+
+@contextmanager
+def without_changes() -> Iterator[None]:
+    """Follow poses alone meanwhile: Blender reports a mesh as changed when a modifier of it is switched on or off."""
+    global _is_without_changes
+    before, _is_without_changes = _is_without_changes, True
+    try:
+        yield
+    finally:
+        _is_without_changes = before
+
+
+def is_without_changes() -> bool:
+    """Whether poses alone are to be followed."""
+    return _is_without_changes
