@@ -229,7 +229,6 @@ def _measure(job: dict[str, Any], looks: np.ndarray) -> dict[str, Any]:
     )
     vertices, owners = _match_vertices(job, looks, armature, meshes)
     _mute_keys(meshes, [name for name in found_keys if name not in job["correctives"]])
-    targets = np.memmap(job["targets"], np.float32, "r").reshape(-1, len(looks), 3)
     present, starts = np.unique(owners, return_index=True)
     rows = sum(clip["end"] - clip["start"] + 1 for clip in job["clips"])
     world, done = np.array(job["world"]), 0
@@ -239,7 +238,7 @@ def _measure(job: dict[str, Any], looks: np.ndarray) -> dict[str, Any]:
             for number in range(clip["end"] - clip["start"] + 1):
                 _go_to(first + number)
                 space = np.array(clip["worlds"][number]) if clip["worlds"] else world
-                target = job["scale"] * targets[clip["first"] + number].astype(np.float64)
+                target = job["scale"] * _read_target(job, clip["first"] + number, len(looks)).astype(np.float64)
                 target = target @ space[:3, :3].T + space[:3, 3]
                 distances = np.linalg.norm(_read_world(meshes)[vertices] - target[owners], axis=1)
                 apart = np.zeros(len(looks), np.float32)
@@ -249,6 +248,11 @@ def _measure(job: dict[str, Any], looks: np.ndarray) -> dict[str, Any]:
                 _report(job, 0.3 + 0.7 * done / rows)
     animated = _list_animations(armature)
     return {"missing": len(looks) - len(present), "found_keys": found_keys, "animations": animated}
+
+
+def _read_target(job: dict[str, Any], example: int, count: int) -> np.ndarray:
+    """Where the vertices shall be in an example, shape (V, 3); the file as a whole would take much memory."""
+    return np.fromfile(job["targets"], np.float32, 3 * count, offset=12 * count * example).reshape(-1, 3)
 
 
 def _disconnect_bones(armature: Any) -> None:

@@ -9,8 +9,11 @@ import bpy
 
 from ..bridge.animation import iterate_curve_paths, split_bone_path
 from ..bridge.armatures import Skeleton, read_pose
-from ..deformers import Pose
+from ..deformers import Pose, SkinningError
 from ..settings.engine_copy import ORIGINAL_KEY
+
+MOST_FRAMES = 20_000
+"""Of an action that is read: the matrices of a rig of 200 bones take half a gigabyte then."""
 
 
 def list_actions(armature: bpy.types.Object) -> list[bpy.types.Action]:
@@ -31,10 +34,19 @@ def list_frames(action: bpy.types.Action) -> range:
     return range(first, last + 1)
 
 
+def check_length(action: bpy.types.Action, frames: Sequence[int]) -> None:
+    """Raise SkinningError where an action has more frames than are read, as one does whose last key lies far away."""
+    if len(frames) > MOST_FRAMES:
+        raise SkinningError(
+            f"Action '{action.name}' has {len(frames):,} frames, and {MOST_FRAMES:,} can be read: shorten it, or "
+            "delete keys that lie far away"
+        )
+
+
 def read_poses(
     armature: bpy.types.Object, skeleton: Skeleton, action: bpy.types.Action | None, frames: Sequence[int]
-) -> list[Pose]:
-    """The poses of an armature in frames of an action; the user's pose, frame and meshes stay as they are.
+) -> Iterator[Pose]:
+    """Read the poses of an armature in frames of an action; the user's pose, frame and meshes stay as they are.
 
     Parameters
     ----------
@@ -45,13 +57,13 @@ def read_poses(
         None for what the armature plays.
     frames : range
 
-    Returns
-    -------
-    list of Pose
-        A frame each.
+    Yields
+    ------
+    Pose
+        Of each frame.
     """
-    visited = visit_frames(armature, action, frames)
-    return [read_pose(armature.evaluated_get(depsgraph), skeleton) for depsgraph in visited]
+    for depsgraph in visit_frames(armature, action, frames):
+        yield read_pose(armature.evaluated_get(depsgraph), skeleton)
 
 
 def visit_frames(

@@ -65,4 +65,5 @@ class OffsetFit:
             wanted = self._products[np.ix_(keys, rows)].reshape(len(keys), -1)
             solved = np.linalg.solve(self._gram[np.ix_(keys, keys)], wanted.astype(np.float64))
             found[np.ix_(keys, self.rows[rows])] = solved.reshape(len(keys), -1, 3)
-        return found * self.masks[:, :, None]
+        found *= self.masks[:, :, None]
+        return found

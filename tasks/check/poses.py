@@ -11,7 +11,7 @@ import numpy as np
 from ...bridge.armatures import Skeleton
 from ...deformers.measures.bends import Bend
 from ...deformers.measures.joint_faults import measure_joint_angles
-from ..actions import list_actions, list_frames, read_poses
+from ..actions import check_length, list_actions, list_frames, read_poses
 
 MOST_FRAMES = 60
 """Of all actions together: those whose poses differ most."""
@@ -54,12 +54,25 @@ class CheckedPose:
 
 
 def read_action_poses(armature: bpy.types.Object, skeleton: Skeleton) -> list[CheckedPose]:
-    """The most different poses of each action of an armature; the user's pose, frame and meshes stay as they are."""
+    """The most different poses of each action of an armature; the user's pose, frame and meshes stay as they are.
+
+    Of all frames only the angles are kept, as the poses of a long action take gigabytes: those chosen are read again.
+
+    Raises
+    ------
+    SkinningError
+        Where an action has more frames than are read.
+    """
     actions = list_actions(armature)
+    for action in actions:
+        check_length(action, list_frames(action))
     chosen: list[CheckedPose] = []
     for action in actions:
-        poses = label_poses(armature, skeleton, action, list_frames(action))
-        chosen += choose_different(poses, skeleton, max(2, MOST_FRAMES // len(actions)))
+        frames = list_frames(action)
+        poses = read_poses(armature, skeleton, action, frames)
+        angles = np.array([measure_joint_angles(pose.rest_to_pose, skeleton.joints.parents) for pose in poses])
+        numbers = choose_different(angles, max(2, MOST_FRAMES // len(actions)))
+        chosen += label_poses(armature, skeleton, action, [frames[number] for number in numbers])
     return chosen
 
 
@@ -75,13 +88,11 @@ def label_poses(
     ]
 
 
-def choose_different(poses: list[CheckedPose], skeleton: Skeleton, count: int) -> list[CheckedPose]:
-    """So many of the poses: one after the other that which is farthest from all before, by the angles of its joints."""
-    matrices = np.array([pose.rest_to_pose for pose in poses])
-    angles = measure_joint_angles(matrices, skeleton.joints.parents)
+def choose_different(angles: np.ndarray, count: int) -> list[int]:
+    """Indices of so many poses: one after the other that which is farthest from all before, by angles (F, B)."""
     chosen = [int(angles.sum(axis=1).argmax())]
-    nearest = np.full(len(poses), np.inf)
-    while len(chosen) < min(count, len(poses)):
+    nearest = np.full(len(angles), np.inf)
+    while len(chosen) < min(count, len(angles)):
         nearest = np.minimum(nearest, np.abs(angles - angles[chosen[-1]]).max(axis=1))
         chosen.append(int(nearest.argmax()))
-    return [poses[number] for number in sorted(set(chosen))]
+    return sorted(set(chosen))

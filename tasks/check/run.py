@@ -16,6 +16,7 @@ from ...deformers import COMPARED, Pose, SkinningError
 from ...deformers.measures.bends import list_bent_poses
 from ...deformers.measures.joint_faults import LEAST_BEND, Extremes, SkinMeter, measure_joint_angles
 from ...deformers.rig.rest import Rest, Weights
+from ..actions import MOST_FRAMES
 from ..character import check_modifiers_above, find_method_in_use, find_skinned, modifiers_above, read_character
 from ..skin.model import Choices, PosableSkin, SkinSource
 from ..skin.poses import find_skeleton
@@ -133,8 +134,7 @@ class Check:
     def _choose_bent(self) -> list[list[int]]:
         """For each pose the joints that are looked at for overlap: those that no other of its action bends more."""
         parents = self.skeleton.joints.parents
-        matrices = np.array([pose.rest_to_pose for pose in self.poses]).reshape(-1, len(parents), 4, 4)
-        angles = measure_joint_angles(matrices, parents)
+        angles = np.array([measure_joint_angles(pose.rest_to_pose, parents) for pose in self.poses])
         chosen: list[list[int]] = [[bend.joint for bend in pose.bends if not bend.is_twist] for pose in self.poses]
         actions = np.array(["" if pose.bends else f"{pose.action}\n" for pose in self.poses], str)
         for action in np.unique(actions[actions != ""]):
@@ -157,8 +157,13 @@ def prepare(objects: Iterable[bpy.types.Object], options: Options) -> Check:
     Raises
     ------
     SkinningError
-        Where there is nothing to check.
+        Where there is nothing to check, or more than there is memory for.
     """
+    if options.frames is not None and len(options.frames) > MOST_FRAMES:
+        raise SkinningError(
+            f"{len(options.frames):,} frames are too many to check: choose {MOST_FRAMES:,} or fewer, for instance "
+            "every tenth"
+        )
     skinned, refused = [], {}
     for obj in objects:
         try:

@@ -17,6 +17,7 @@ import bpy
 import numpy as np
 
 from ...bridge.armatures import Skeleton
+from ...bridge.meshes import mesh_of
 from ...deformers import METHODS, Pose, SkinningError
 from ...deformers.corrections.inverses import pull_back
 from ...deformers.corrections.offset_fit import OffsetFit, find_mask
@@ -39,6 +40,12 @@ READ, BOUND = 0.1, 0.2
 
 SMALLEST, LARGEST = 5.0, 150.0
 """Angles that corrections can be made at, degrees."""
+
+MOST_ANGLES = 24
+"""Angles of a joint: each is a shape key, and three for some joints."""
+
+MOST_OFFSETS = 20_000_000
+"""Of all corrections together: as shape keys, and while they are found, half a gigabyte."""
 
 LEAST = 1e-4
 """Share of a mesh's size that a joint must move it by, from the one method to the other, to be corrected."""
@@ -197,6 +204,7 @@ def correct_by_method(
         raise SkinningError(". ".join(notes))
     joints = list({joint.reading: joint for joint in reversed(joints)}.values())[::-1]  # one for each that is read
     planned = [(mesh, [plan_keys(mesh, joint, source) for joint in joints]) for mesh in meshes]
+    check_size(planned)
     fitted = yield partial(fit_all, planned, skeleton, poses)
     return _store(fitted, source, notes)
 
@@ -210,7 +218,21 @@ def check_angles(angles: Sequence[float]) -> list[float]:
             raise SkinningError(
                 f"Joints can not be corrected at {angle:g} degrees: give angles from {SMALLEST:g} to {LARGEST:g}"
             )
-    return sorted(set(angles))
+    different = sorted(set(angles))
+    if len(different) > MOST_ANGLES:
+        raise SkinningError(f"{len(different):,} angles are too many: give {MOST_ANGLES} or fewer")
+    return different
+
+
+def check_size(planned: Sequence[tuple[ComparedMesh, Sequence[JointKeys]]]) -> None:
+    """Raise SkinningError where corrections are more than there is memory for."""
+    counts = [sum(len(keys.corrections) for keys in joints) for _, joints in planned]
+    vertices = [len(mesh_of(mesh.skinned.obj).vertices) for mesh, _ in planned]
+    if sum(count * number for count, number in zip(counts, vertices, strict=True)) > MOST_OFFSETS:
+        raise SkinningError(
+            f"{sum(counts):,} corrections of {sum(vertices):,} vertices are too many at once: name fewer joints, "
+            "and correct the others afterward, or give fewer angles"
+        )
 
 
 def bind_both(skinned: SkinnedObject, skeleton: Skeleton, source: str) -> tuple[ComparedMesh | None, str]:
@@ -268,6 +290,8 @@ def plan_keys(mesh: ComparedMesh, joint: BentJoint, source: str) -> JointKeys:
     try:
         reader, names = find_next_reader(obj, corrections, replaced)
     except SkinningError as error:
+        if not own:
+            raise
         listed = ", ".join(f"'{name}'" for name in sorted(own))
         raise SkinningError(f"{error}. Corrections of '{joint.reading}' that you have made: {listed}") from error
     return JointKeys(joint, corrections, reader, [names.index(one.name) for one in corrections], replaced)
@@ -321,6 +345,7 @@ def fit_mesh(mesh: ComparedMesh, joints: list[JointKeys], skeleton: Skeleton, po
             wanted = offsets[index] if index < len(offsets) else bend(keys.joint, rotation)
             fit.add(values, wanted[fit.rows])
         told(0.3 + 0.4 * (number + 1) / len(kept))
+    exact.clear()  # as much as the result, which is made next
     frames = _choose_frames(len(poses), len(fit.rows))
     values = np.concatenate([keys.read(keys.joint.rotations[frames]) for keys in kept], axis=1)
     seen = []

@@ -38,6 +38,9 @@ READ, POSED, FITTED, COPIED = 0.02, 0.12, 0.8, 0.84
 CHECKED = 0.02
 """Share of all that measuring the fit takes."""
 
+MOST_MATRICES = 250_000
+"""Frames times joints: with as many helpers again and a half, what bones do in them takes a gigabyte as curves."""
+
 TARGETS_FILE = "targets"
 
 
@@ -74,6 +77,7 @@ def make_engine_copy(
         uses_rules=options.target == "vrm",
     )
     actions = _choose_actions(subject.armature, options)
+    _check_length(actions, len(subject.skeleton.joints.parents))
     is_rigid = uses_dual_quaternions(subject, options.target)
     if output is not None:
         check_path(output, options.target, is_rigid)
@@ -116,6 +120,19 @@ def _choose_actions(armature: bpy.types.Object, options: Options) -> list[bpy.ty
     return found
 
 
+def _check_length(actions: Sequence[bpy.types.Action], joint_count: int) -> None:
+    """Raise SkinningError where actions have more frames than there is memory for."""
+    lengths = [len(list_frames(action)) for action in actions]
+    most = MOST_MATRICES // joint_count
+    if sum(lengths) > most:
+        longest = actions[int(np.argmax(lengths))]
+        raise SkinningError(
+            f"Actions of {sum(lengths):,} frames are too long for a copy with {joint_count} bones, '{longest.name}' "
+            f"alone has {max(lengths):,}: choose fewer actions, shorten them, or delete keys that lie far away, down "
+            f"to {most:,} frames"
+        )
+
+
 def read_motion(subject: Subject, actions: Sequence[bpy.types.Action], angle: float) -> Generator[Any, Any, Motion]:
     """All poses; without a range of motion where actions bring patterns out, which would be missing in it.
 
@@ -142,8 +159,9 @@ def read_motion(subject: Subject, actions: Sequence[bpy.types.Action], angle: fl
 
 def _fit(path: Path, subject: Subject, motion: Motion, params: FitParams, target: str, told: Told) -> Fitted:
     """Fit a copy to its targets, which are written into a file; touches nothing of Blender's."""
-    targets = write_targets(path, subject, motion, _within(told, READ, POSED))
-    examples = Examples(motion.matrices, lambda frames: np.asarray(targets[frames]))
+    shape = write_targets(path, subject, motion, _within(told, READ, POSED)).shape
+    # mapped anew each time: what a mapping has read stays in memory as long as it
+    examples = Examples(motion.matrices, lambda frames: np.array(np.memmap(path, np.float32, "r", shape=shape)[frames]))
     gauge = measure
     if uses_dual_quaternions(subject, target):
         found, gauge = fit_subject(subject, motion), measure_rigid

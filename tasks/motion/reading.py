@@ -27,15 +27,12 @@ from ...deformers import SkinningError
 from ...deformers.motion.blending import Clip
 from ...deformers.motion.feet import Foot, find_feet
 from ...deformers.motion.similarity import Motion
-from ..actions import alone, list_actions, set_frames
+from ..actions import alone, check_length, list_actions, set_frames
 from ..stack import check_not_linked
 from .layout import Layout, find_carried, find_moving, plan_layout
 
 AT_A_TIME = 32
 """Frames that are read between two drawings of the window."""
-
-MOST_FRAMES = 20_000
-"""Of an action that is read: the matrices of a rig of 200 bones take half a gigabyte then."""
 
 LARGEST = 40_000_000
 """Most pairs of frames that are compared."""
@@ -158,11 +155,7 @@ def sample_action(body: Body, action: bpy.types.Action, goes_on: bool = False) -
         period = len(frames) - 1
         if goes_on and is_cyclic(body.armature):
             frames = range(frames.start, frames.start + 2 * period + 1)
-        if len(frames) > MOST_FRAMES:
-            raise SkinningError(
-                f"Action '{action.name}' has {len(frames):,} frames, and {MOST_FRAMES:,} can be read: shorten it, or "
-                "delete keys that lie far away"
-            )
+        check_length(action, frames)
         sampled = sample_curves(body.armature, frames, period)
     if not any(one.channel in WIDTHS for one in sampled):
         raise SkinningError(f"Action '{action.name}' moves no bone of '{body.armature.name}': choose one of its own")

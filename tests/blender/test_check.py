@@ -1,6 +1,7 @@
 """A character checked: its poses, what is found, the command line, and that nothing of the file is changed."""
 
 import json
+import tracemalloc
 from dataclasses import replace
 
 import bpy
@@ -11,6 +12,7 @@ from scenes_cli import DONE, FAILED, main, own_output
 from panels import draw
 from scenes import add_tube, animate_tube, reset, save, select
 from supple.bridge import pictures
+from supple.bridge.animation import list_curves
 from supple.deformers import SkinningError
 from supple.operators import check as operators_check
 from supple.settings.objects import settings_of
@@ -26,9 +28,11 @@ from supple.tasks.check.findings import (
     find_faults,
 )
 from supple.tasks.check.fix import fix_finding, measure_again
+from supple.tasks.check.poses import label_poses, read_action_poses
 from supple.tasks.check.run import Options, prepare
 from supple.tasks.check.sheet import draw_sheet
 from supple.tasks.skin.bind import bind
+from supple.tasks.skin.poses import find_skeleton
 
 
 @pytest.fixture
@@ -67,6 +71,34 @@ def test_frames_of_the_scene_are_those_that_are_played(tube):
     bone = evaluated.pose.bones[checked.skeleton.names[1]]
     expected = np.array(bone.matrix) @ checked.skeleton.rest_inverses[1]
     assert checked.poses[1].rest_to_pose[1] == pytest.approx(expected, abs=1e-5)
+
+
+def test_of_a_long_action_the_angles_are_kept_alone():
+    """The matrices of 300 frames and 60 bones take 2.3 MB."""
+    _, armature = add_tube(bones=60, rings=62, sides=4)
+    animate_tube(armature)
+    list_curves(armature)[0].keyframe_points.insert(300, 0.0)
+    skeleton = find_skeleton(armature)
+    tracemalloc.start()
+    try:
+        poses = read_action_poses(armature, skeleton)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(poses) > 2
+    assert peak < 1_200_000
+    frames = [pose.frame for pose in poses]
+    again = label_poses(armature, skeleton, list_actions(armature)[0], range(1, 301))
+    for frame, pose in zip(frames, poses, strict=True):
+        np.testing.assert_array_equal(pose.rest_to_pose, again[frame - 1].rest_to_pose)
+
+
+def test_more_frames_than_are_read_are_refused(tube):
+    list_curves(tube.find_armature())[0].keyframe_points.insert(99_990, 0.0)
+    with pytest.raises(RuntimeError, match="'RigAction' has 99,990 frames, and 20,000 can be read: shorten it"):
+        bpy.ops.supple.check()
+    with pytest.raises(SkinningError, match="20,001 frames are too many to check: choose 20,000 or fewer"):
+        prepare([tube], Options(frames=range(20_001)))
 
 
 @pytest.mark.versions

@@ -18,6 +18,7 @@ from supple.deformers import SkinningError
 from supple.deformers.corrections.rotation_choice import pose_joint
 from supple.settings.objects import settings_of
 from supple.tasks.character import find_skinned
+from supple.tasks.corrections import from_method
 from supple.tasks.corrections.from_joints import choose_rotations, find_joints, read_frames
 from supple.tasks.corrections.from_method import CorrectedFrom
 from supple.tasks.corrections.from_source import correct_from
@@ -195,6 +196,8 @@ def test_what_can_not_be(subtests) -> None:
         "No rig preset knows the bones of 'Rig': name the joints": {"joints": []},
         "can not be corrected at 170 degrees: give angles from 5 to 150": {"angles": [40.0, 170.0]},
         "No angle is given: give some from 5 to 150": {"angles": []},
+        "145,000 angles are too many: give 24 or fewer": {"angles": np.arange(5.0, 150.0, 1e-3).tolist()},
+        "less than 2 degrees apart: edit the one that is there, or turn the bone farther$": {"angles": [40.0, 41.0]},
         "'Tube' is deformed by .* already": {"source": "DLBNT"},
         "There is no mesh 'Scan' to correct after": {"source": "Scan"},
         "There is no mesh 'Rig' to correct after": {"source": "Rig"},
@@ -203,6 +206,15 @@ def test_what_can_not_be(subtests) -> None:
             with pytest.raises(SkinningError, match=message):
                 make(obj, **given)
             assert obj.data.shape_keys is None
+
+
+def test_more_than_there_is_memory_for(monkeypatch) -> None:
+    obj, _ = body()
+    monkeypatch.setattr(from_method, "MOST_OFFSETS", 2 * len(obj.data.vertices))
+    with pytest.raises(SkinningError, match="3 corrections of"):
+        make(obj, angles=(40.0, 80.0, 120.0))
+    assert obj.data.shape_keys is None
+    make(obj, angles=(40.0, 80.0))
 
 
 def add_bone(armature: bpy.types.Object, name: str, head: tuple, tail: tuple, parent: str = "") -> None:

@@ -29,6 +29,7 @@ from scenes import (
     select,
     undo,
 )
+from supple.bridge.animation import list_curves
 from supple.bridge.shown_weights import read_shown_shape
 from supple.deformers import Pose, SkinningError
 from supple.deformers.measures.heat import color_rising
@@ -299,6 +300,11 @@ def test_targets_are_what_is_shown_in_each_action(tube):
 # What can not be copied
 
 
+def key_far_away(obj: bpy.types.Object) -> None:
+    """Have an action go on to frame 99,990 by one key."""
+    list_curves(armature_of(obj))[0].keyframe_points.insert(99_990, 0.0)
+
+
 WRONG = {
     "No mesh of 'Rig' is bound": (lambda _: bpy.ops.supple.unbind(), {}),
     "scaled unevenly": (lambda obj: setattr(armature_of(obj), "scale", (1.0, 2.0, 1.0)), {}),
@@ -308,6 +314,7 @@ WRONG = {
     "choose 4 or 8": (id, {"influences": 3}),
     "choose one above 0": (id, {"tolerance": 0.0}),
     "No action 'Nod'": (id, {"actions": ("Nod",)}),
+    "Actions of 99,990 frames are too long for a copy with 3 bones, 'RigAction' alone": (key_far_away, {}),
     "has zero scale": (lambda obj: setattr(armature_of(obj), "scale", [1e-20] * 3), {}),
     "too far .*frame 1 of": (lambda obj: drive_scale(obj, "1e6 + frame"), {}),
     "too far .*range of motion": (lambda obj: setattr(obj.location, "x", 1e12), {"actions": (), "angle": 1.0}),
