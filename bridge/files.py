@@ -81,6 +81,7 @@ def replacing(path: Path, follows_link: bool = True) -> Iterator[Path]:
         target = _find_target(path, follows_link)
         with _beside(target.parent) as beside:
             yield beside
+            _flush(beside)
             _put(beside, target)
 
 
@@ -104,7 +105,9 @@ def filling(folder: Path) -> Iterator[Path]:
                 beside.mkdir()
                 yield beside
                 moves = [(path, _find_target(folder / path.name, False)) for path in sorted(beside.iterdir())]
-                for path, target in moves:
+                for path, _ in moves:
+                    _flush(path)
+                for path, target in moves:  # what does not fit on the disk is known before the first of them
                     _put(path, target)
         except BaseException:  # whatever ends it early, also the generator being closed
             if is_new:
@@ -224,10 +227,14 @@ def _beside(folder: Path) -> Iterator[Path]:
         _in_use.discard(path.name)
 
 
-def _put(path: Path, target: Path) -> None:
-    """Give a file another name, once it is on the disk: what does not fit there is known only then."""
+def _flush(path: Path) -> None:
+    """Have a file on the disk: what does not fit there is known only then."""
     with path.open("rb+") as stream:
         os.fsync(stream.fileno())
+
+
+def _put(path: Path, target: Path) -> None:
+    """Give a file another name."""
     if target.is_file() and not target.is_symlink():
         shutil.copymode(target, path)
     path.replace(target)

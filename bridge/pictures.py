@@ -16,6 +16,7 @@ from .files import replacing
 COLORS = "Color"
 INK = (0.03, 0.03, 0.04)
 SAMPLES = 8
+PNG_END = b"IEND\xaeB`\x82"
 
 
 class Page:
@@ -103,7 +104,14 @@ class Page:
         with replacing(path) as target:
             scene.render.filepath = str(target)
             scene.render.use_file_extension = False
-            bpy.ops.render.render(write_still=True, scene=scene.name)
+            try:
+                bpy.ops.render.render(write_still=True, scene=scene.name)
+                is_whole = target.is_file() and target.read_bytes().endswith(PNG_END)  # Blender does not always tell
+                reason = "" if is_whole else "Blender has written a part of it only"
+            except RuntimeError as error:
+                reason = " ".join(str(error).removeprefix("Error:").split())
+            if reason:
+                raise SkinningError(f"Cannot write '{path}' ({reason}): choose another folder, or make space")
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import bpy
 import numpy as np
 import pytest
 from scenes_cli import DONE, FAILED, main, own_output
+from write_session import files_of_at_most, read_files
 
 from panels import draw
 from scenes import add_tube, animate_tube, reset, save, select
@@ -17,6 +18,7 @@ from supple.deformers import SkinningError
 from supple.operators import check as operators_check
 from supple.settings.objects import settings_of
 from supple.tasks.actions import list_actions
+from supple.tasks.check import sheet
 from supple.tasks.check.findings import (
     COLLAPSE,
     FAR,
@@ -353,6 +355,21 @@ def test_a_sheet_is_a_picture_and_leaves_nothing(tube, tmp_path, monkeypatch):
     pixels = np.array(image.pixels[:]).reshape(image.size[1], image.size[0], 4)[..., :3]
     assert image.size[0] > 500
     assert (np.ptp(pixels, axis=2) > 0.2).mean() > 0.005  # stretched skin is colored
+
+
+def test_a_sheet_that_a_disk_has_no_room_for(tube, tmp_path, monkeypatch, subtests):
+    """Blender writes a part of the picture, and does not say so."""
+    monkeypatch.setattr(pictures, "SAMPLES", 1)
+    monkeypatch.setattr(sheet, "PIXELS", 60)
+    checked, measured, _ = check(tube, use_actions=False)
+    path = tmp_path / "sheet.png"
+    draw_sheet(checked, measured, path)
+    before = read_files(tmp_path)
+    for size in (0, path.stat().st_size // 2):
+        with subtests.test(f"{size} bytes"):
+            with files_of_at_most(size), pytest.raises(SkinningError, match="Cannot write"):
+                draw_sheet(checked, measured, path)
+            assert read_files(tmp_path) == before
 
 
 def test_compare_writes_json_and_lists_faults(tube, tmp_path, capsys):

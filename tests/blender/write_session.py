@@ -28,6 +28,8 @@ import checkout
 
 BODY = ("--object", "Tube")
 BY_PYTHON = ("--evaluate", "python")  # quicker: no node groups are built
+CHECKED = ("--frames", "1-2", "--methods", "SSD")
+COPIED = ("--target", "usd", "--keys", "0", "--bend", "0")
 COMMANDS = {
     "bake pc2": ("bake", "SOURCE/bound.blend", *BODY, "--output", "OUTPUT/body.pc2"),
     "bake shape keys": ("bake", "SOURCE/bound.blend", *BODY, "--format", "shape-keys", "--output", "OUTPUT/keys.blend"),
@@ -43,11 +45,36 @@ COMMANDS = {
     "bake --part": ("bake", "SOURCE/bound.blend", "--all", "--part", "--frames=1-2", "--output", "OUTPUT/parts"),
     "join folder": ("join", "SOURCE/parts", "--frames=1-4", "--output", "OUTPUT/joined"),
     "apply": ("apply", "SOURCE/bound.blend", "--cache", "SOURCE/whole", "--output", "OUTPUT/applied.blend"),
+    "apply --render-script": (
+        "apply",
+        "SOURCE/bound.blend",
+        "--cache",
+        "SOURCE/whole",
+        "--output",
+        "OUTPUT/applied-2.blend",
+        "--render-script",
+        "OUTPUT/render.py",
+    ),
+    "compare json": ("compare", "SOURCE/bound.blend", *CHECKED, "--json", "OUTPUT/check.json"),
+    "compare sheet": ("compare", "SOURCE/bound.blend", *CHECKED, "--sheet", "OUTPUT/sheet.png"),
+    "correct": ("correct", "SOURCE/bound.blend", "--from", "ssd", "--joints", "bone.1", "--output", "OUTPUT/ssd.blend"),
+    "engine-copy": ("engine-copy", "SOURCE/bound.blend", *COPIED, "--output", "OUTPUT/copy.usda"),
+    "engine-copy --save": ("engine-copy", "SOURCE/bound.blend", *COPIED, "--save", "OUTPUT/copied.blend"),
+    "motion compare": ("motion", "compare", "SOURCE/bound.blend", "--image", "OUTPUT/motion.png"),
+    "motion loop": ("motion", "loop", "SOURCE/bound.blend", "--pair", "1:8", "--output", "OUTPUT/loop.blend"),
     "farm openjd": ("farm", "SOURCE/bound.blend", "--all", "--engine", "openjd", "--output", "OUTPUT/openjd"),
     "farm flamenco": ("farm", "SOURCE/bound.blend", "--all", "--engine", "flamenco", "--output", "OUTPUT/flamenco"),
 }
 BAKED = {"bake --part": "parts/Tube_1-2.json"}
 """What has to be gone for a part to be baked again."""
+
+
+def export_copy(folder: Path) -> set[str]:
+    """Export the character's engine copy, which is made the first time."""
+    if "Rig for USD" not in bpy.data.collections:
+        bpy.ops.supple.engine_copy(target="USD", keys=0, use_bends=False)
+    return bpy.ops.supple.engine_copy_export(filepath=f"{folder}/exported.usda")
+
 
 OPERATORS = {
     "operator bake_cache": lambda folder: bpy.ops.supple.bake_cache(filepath=f"{folder}/operator.pc2"),
@@ -58,6 +85,7 @@ OPERATORS = {
     "operator engine_copy": lambda folder: bpy.ops.supple.engine_copy(
         target="USD", keys=0, use_bends=False, filepath=f"{folder}/operator.usda"
     ),
+    "operator engine_copy_export": export_copy,
 }
 WRITES = (*COMMANDS, *OPERATORS)
 FEW = ("bake pc2", "bind compressed", "bake --part")

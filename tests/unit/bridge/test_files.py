@@ -211,6 +211,23 @@ def test_a_folder_gets_all_files_at_the_end(tmp_path: Path) -> None:
     assert tree(tmp_path / "new") == {"a": b"new a", "b": b"new b", "c": b""}
 
 
+def test_a_disk_that_is_full_at_the_last_file_leaves_all_of_a_folder(tmp_path: Path, monkeypatch) -> None:
+    """Some systems say so only when a file is flushed."""
+    for name in "ab":
+        (tmp_path / name).write_text("old")
+    flushed = []
+
+    def flush(number: int) -> None:
+        flushed.append(number)
+        if len(flushed) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", flush)
+    with pytest.raises(SkinningError, match="make space"):
+        fill(tmp_path)
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a": "old", "b": "old"}
+
+
 @pytest.mark.parametrize("is_new", [True, False])
 def test_a_folder_that_is_not_filled_is_as_before(tmp_path: Path, is_new: bool) -> None:
     if not is_new:
