@@ -65,6 +65,9 @@ COMMANDS = {
     "farm openjd": ("farm", "SOURCE/bound.blend", "--all", "--engine", "openjd", "--output", "OUTPUT/openjd"),
     "farm flamenco": ("farm", "SOURCE/bound.blend", "--all", "--engine", "flamenco", "--output", "OUTPUT/flamenco"),
 }
+SLOW = ("compare sheet", "engine-copy", "engine-copy --save")
+"""Commands that take seconds, and whose files are not the same twice."""
+
 BAKED = {"bake --part": "parts/Tube_1-2.json"}
 """What has to be gone for a part to be baked again."""
 
