@@ -31,7 +31,7 @@ from .tasks.skin.evaluators import EVALUATORS, find_evaluator
 from .tasks.skin.hidden import own_hidden, unlock_interfaces
 from .tasks.skin.step import Step, is_without_changes
 from .tasks.stack import armature_modifiers, find_bound_objects, hand_over, pass_on, take_over
-from .tasks.surfaces import reading_meshes_once
+from .tasks.surfaces import find_left_behind, reading_meshes_once
 
 
 class _Watch:
@@ -68,6 +68,9 @@ class _Watch:
             evaluator.keep_only(found)
         for obj in found:
             _try(obj, lambda obj=obj: _adopt(obj, taken))  # an earlier message stays until the next step
+        for obj in find_left_behind(found):
+            for evaluator in EVALUATORS.values():
+                evaluator.expect_other_mesh(obj)
         hide_again()
         unlock_interfaces()
         self.indices = [index for index, obj in enumerate(bpy.data.objects) if obj in found]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 
@@ -21,6 +21,10 @@ from .stack import SkinnedObject, armature_modifiers, find_replaced_modifier, re
 
 _known: PerObject[WeightedSurface] = PerObject()
 """The latest surface of each object: what was computed of it holds while it is the same."""
+
+_spaces: PerObject[tuple[bool, Matrix]] = PerObject()
+"""Whether each object was bound when another one was last given its surface, and from where to armature space it was
+taken."""
 
 _read: dict[int, dict[int, WeightedSurface]] | None = None
 """Within `reading_meshes_once`: of each armature, by `session_uid`, the surface of each mesh, by that of the mesh."""
@@ -60,7 +64,9 @@ def _read_others(skinned: SkinnedObject, skeleton: Skeleton) -> dict[int, Weight
     for other in find_others(skinned.obj, skinned.armature):
         modifier = next(modifier for modifier in armature_modifiers(other) if modifier.object == skinned.armature)
         with suppress(SkinningError):
-            rest = read_rest(resolve_skinned(other, modifier), skeleton, find_bound_space(other, skinned.armature))
+            space = find_bound_space(other, skinned.armature)
+            _spaces.keep(other, (settings_of(other).is_bound, space))
+            rest = read_rest(resolve_skinned(other, modifier), skeleton, space)
             found[mesh_of(other).session_uid] = _keep(other, rest)
     return found
 
@@ -70,6 +76,30 @@ def find_bound_space(obj: bpy.types.Object, armature: bpy.types.Object) -> Matri
     settings = settings_of(obj)
     is_known = settings.is_bound and settings.is_property_set("bound_space")
     return settings.bound_space.copy() if is_known else object_to_armature(obj, armature)
+
+
+def find_left_behind(bound: Iterable[bpy.types.Object]) -> list[bpy.types.Object]:
+    """Bound objects that were given another mesh's surface as it stood before Bind, Unbind or undo."""
+    others = [obj for obj in bpy.data.objects if _is_elsewhere(obj)] if _spaces else []
+    armatures = {modifier.object for obj in others for modifier in armature_modifiers(obj)}
+    found = []
+    for obj in bound if armatures else ():
+        method = METHODS.get(settings_of(obj).method)
+        if method is not None and method.sees_all_meshes and armatures & {m.object for m in armature_modifiers(obj)}:
+            found.append(obj)
+    return found
+
+
+def _is_elsewhere(obj: bpy.types.Object) -> bool:
+    """Whether a mesh counts as standing elsewhere than when it was read for another. One that is not bound may move."""
+    was_bound, space = _spaces.find(obj) or (False, None)
+    armature = next((modifier.object for modifier in armature_modifiers(obj) if modifier.object is not None), None)
+    if space is None or armature is None or not (was_bound or settings_of(obj).is_bound):
+        return False
+    if find_bound_space(obj, armature) == space:
+        return False
+    _spaces.forget(obj)
+    return True
 
 
 def find_others(obj: bpy.types.Object, armature: bpy.types.Object) -> Iterator[bpy.types.Object]:

@@ -290,8 +290,8 @@ def _install(bound: BoundObject, setup: Setup) -> None:
     settings, made = bound.settings, setup.made
     settings.method, settings.evaluate = made.choices.method, setup.evaluate
     settings.bound_groups = "\n".join(made.groups)
-    EVALUATORS[setup.evaluate].install(bound, made)
     settings.bound_space = made.bound_space
+    EVALUATORS[setup.evaluate].install(bound, made)
     for key, other in EVALUATORS.items():
         if key != setup.evaluate:
             other.remove(bound.obj)

@@ -57,7 +57,7 @@ from ..stack import (
     find_supple_modifier,
     resolve,
 )
-from ..surfaces import is_one_changed
+from ..surfaces import find_bound_space, is_one_changed
 from .model import Choices, SkinSource
 from .node_checks import MOVED
 from .node_setup import NodeSetup, find_source, prepare, prepare_source  # noqa: F401  `prepare` as `Evaluator` has it
@@ -84,7 +84,7 @@ class _Seen:
     skeleton: Skeleton
     surroundings: Surroundings
     space: Matrix
-    """From object to armature space."""
+    """From object to armature space, as the object was bound."""
     problem: str
     """Why they could not be."""
     armature_is_stale: bool = False
@@ -168,7 +168,8 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
         surroundings = _read_surroundings(bound, modifiers_above(bound.obj, supple), source)
     ask_for_twists(joints, surroundings.hints)
     surroundings = replace(surroundings, has_own_version=True)
-    _seen.keep(bound.obj, _Seen(skeleton, surroundings, setup.character.space, "", setup=setup))
+    space = find_bound_space(bound.obj, bound.armature)
+    _seen.keep(bound.obj, _Seen(skeleton, surroundings, space, "", setup=setup))
 
 
 def remove_unused_influences() -> None:
@@ -228,6 +229,11 @@ def bring_to_pose(obj: bpy.types.Object, _step: Step) -> bool:
     return False
 
 
+def expect_other_mesh(obj: bpy.types.Object) -> None:
+    """Have an object's nodes prepared anew when they are next looked at."""
+    _seen.forget(obj)
+
+
 def is_up_to_date(obj: bpy.types.Object) -> bool:
     """Whether an object's nodes were looked at, and nothing is left to look at but changes that Blender reports."""
     seen = _seen.find(obj)
@@ -269,6 +275,8 @@ def refresh(obj: bpy.types.Object, step: Step) -> None:
         return
     is_new = seen is None or obj.data in changed or is_one_changed(obj, changed)
     is_new = is_new or surroundings != seen.surroundings or skeleton is not seen.skeleton
+    if seen is not None and seen.setup_is_stale:
+        is_new = is_new or seen.space != find_bound_space(obj, armature)
     if seen is not None and seen.joints_are_stale:
         seen.joints_are_stale = False
         is_new = is_new or not _has_joints(bound, skeleton)

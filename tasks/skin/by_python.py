@@ -137,6 +137,12 @@ def find(obj: bpy.types.Object) -> LiveObject | None:
     return _live.find(obj)
 
 
+def expect_other_mesh(obj: bpy.types.Object) -> None:
+    """Have an object bound anew when it is next shown."""
+    if live := _live.find(obj):
+        live.mesh_is_stale = True
+
+
 def is_rough(obj: bpy.types.Object) -> bool:
     """Whether an object shows a pose of the quality for dragging."""
     live = _live.find(obj)
@@ -285,7 +291,10 @@ def _bring_up_to_date(bound: BoundObject, posed: PosedArmature, space: Matrix) -
     is_stale = live is None or live.armature_is_stale or live.bound.choices.armature != choices.armature
     plain = posed.find_skeleton(known.skeleton if known else None, is_stale)
     source = SkinSource.of(bound, choices, plain, space)
-    if live is None or not live.is_current(source):
+    is_current = live is not None and live.is_current(source)
+    if live is not None and live.armature_is_stale and live.bound.bound_space != source.bound_space:
+        is_current = False  # undo of another Bind
+    if live is None or not is_current:
         skin = PosableSkin.of(source, known)
         check_bound_groups(bound, source.skeleton)
         live = keep(bound.obj, skin)

@@ -53,6 +53,10 @@ class Evaluator(Protocol):
         """Whether `follow` will see what the settings of a bound object have become."""
         ...
 
+    def expect_other_mesh(self, obj: bpy.types.Object, /) -> None:
+        """Have an object bound anew in the next step: another mesh that its method looks at has changed."""
+        ...
+
     def expect_undo(self) -> None:
         """Have what undo may have changed compared in the next step."""
         ...

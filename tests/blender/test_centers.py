@@ -6,7 +6,7 @@ import bpy
 import numpy as np
 import pytest
 
-from scenes import add_tube, add_twin, bind, distance, evaluated_points, turn, update
+from scenes import add_tube, add_twin, bind, distance, evaluated_points, turn, undo, update
 from supple.bridge import meshes
 from supple.settings.objects import settings_of
 from supple.tasks.skin.bind import bind as bind_meshes
@@ -56,6 +56,57 @@ def test_a_mesh_follows_the_weights_of_another():
     assert distance(live, before) > 1e-4
     bind(obj, sleeve, method="CENTERS")
     assert distance(evaluated_points(obj), live) <= 1e-6
+
+
+@by_both
+def test_meshes_follow_one_that_was_bound_elsewhere(subtests):
+    obj, armature = add_tube()
+    sleeve = add_wide_twin(obj)
+    bend(armature)
+    bind(obj, sleeve, method="CENTERS")
+    before = evaluated_points(obj)
+    places = iter(np.arange(0.3, 3.0, 0.3))
+
+    def move(*then_bound: bpy.types.Object) -> None:
+        sleeve.location.y = next(places)
+        update()
+        bind(*then_bound, method="CENTERS")
+
+    for name, step in (
+        ("bound alone", lambda: move(sleeve)),
+        ("bound after the other", lambda: move(obj, sleeve)),
+        ("unbound", lambda: (move(sleeve), setattr(sleeve.location, "y", next(places)), update(), unbind([sleeve]))),
+    ):
+        with subtests.test(name):
+            step()
+            update()
+            live = evaluated_points(obj)
+            assert distance(live, before) > 1e-4
+            bind(obj, method="CENTERS")
+            assert distance(evaluated_points(obj), live) <= 1e-6
+            before = live
+
+
+@by_both
+def test_undo_of_bind_elsewhere_brings_the_centers_back():
+    obj, armature = add_tube()
+    sleeve = add_wide_twin(obj)
+    bend(armature)
+    bind(obj, sleeve, method="CENTERS")
+    names = obj.name, sleeve.name
+    before = [evaluated_points(one) for one in (obj, sleeve)]
+    bpy.ops.ed.undo_push(message="bound")
+    sleeve.location.y = 0.5
+    update()
+    bpy.ops.ed.undo_push(message="moved")
+    bind(sleeve, method="CENTERS")
+    update()
+    assert distance(evaluated_points(obj), before[0]) > 1e-4
+    bpy.ops.ed.undo_push(message="bound again")
+    undo(2)
+    update()
+    after = [evaluated_points(bpy.data.objects[name]) for name in names]
+    assert max(map(distance, after, before)) <= 1e-6
 
 
 @by_both
