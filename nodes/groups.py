@@ -160,7 +160,8 @@ def ensure_deformation(method: str, params: Any, set_count: int, is_interpolable
     layout = {"set_count": set_count, "is_interpolable": is_interpolable}
     build = partial(build_linear_blending, **layout)
     layout["linear_blending"] = ensure_group(f"linear blending{kind}", f"Supple Linear Blending{kind}", build)
-    layout["limits"] = ensure_group("limits", "Supple Bulge Limit and Contact", build_limits)
+    if not is_interpolable:
+        layout["limits"] = ensure_group("limits", "Supple Bulge Limit and Contact", build_limits)
     build = partial(build_skin, make_moves=steps.make_moves, mixes_linear=steps.split is not None, **layout)
     return ensure_group(f"{DEFORMATION} {label}{kind}", f"Supple {label}{kind}", build)
 

@@ -72,7 +72,7 @@ def build_skin(
     set_count: int,
     is_interpolable: bool,
     linear_blending: Any,
-    limits: Any,
+    limits: Any = None,
 ) -> Any:
     """The group that moves the vertices of a mesh by its joints.
 
@@ -86,8 +86,8 @@ def build_skin(
         Whether a vertex group can mix in linear blending.
     set_count, is_interpolable, linear_blending
         See `Influenced`.
-    limits : node group
-        From `build_limits`.
+    limits : node group, optional
+        From `build_limits`; not taken where influences are interpolable.
     """
     graph = Graph(name)
     geometry = graph.input("Geometry", "GEOMETRY")

@@ -42,6 +42,7 @@ from ...nodes.groups import (
     hide_groups,  # noqa: F401  called when a file is opened
     is_deformation,
     is_deformation_by,
+    remove_unused_groups,
 )
 from ...nodes.skin import JOINTS_INPUT
 from ...settings.choices import read_params
@@ -344,7 +345,10 @@ def _bring_up_to_date(
         check_bound_groups(bound, source.skeleton)
     except SkinningError as error:
         return _Seen(source.skeleton, surroundings, source.space, str(error))
+    former = bound.supple.node_group
     apply(bound, setup, surroundings)
+    if bound.supple.node_group != former:
+        outside_handlers(remove_unused_groups)
     if not surroundings.has_own_version:
         print(escape(f"Supple: '{obj.name}' was bound by another version of Supple; its nodes are now of this one"))
     return _seen[obj.session_uid]

@@ -33,7 +33,9 @@ from scenes import (
     update,
 )
 from supple.bridge.joints import find_posing, is_joints_object
+from supple.bridge.removal import run_put_off
 from supple.nodes.groups import is_deformation
+from supple.nodes.methods import NODE_METHODS
 from supple.settings.objects import settings_of
 from supple.tasks.skin.bind import unbind
 
@@ -128,6 +130,28 @@ def test_evaluate_chosen_before_bind():
     unbind([obj])
     settings_of(obj).evaluate = "PYTHON"
     assert not bpy.data.node_groups, "settings of an object that is not bound change nothing"
+
+
+def test_modifiers_that_call_for_other_groups_leave_none_behind(subtests):
+    obj, _ = add_tube()
+    for method, is_first in ((method, is_first) for method in NODE_METHODS for is_first in (True, False)):
+        with subtests.test(f"{method}, {'before' if is_first else 'after'} Bind"):
+            solidify = obj.modifiers.new("Solidify", "SOLIDIFY") if is_first else None
+            if solidify is not None:
+                obj.modifiers.move(1, 0)
+            bind(obj, method=method, evaluate="NODES")
+            if solidify is None:
+                solidify = obj.modifiers.new("Solidify", "SOLIDIFY")
+                obj.modifiers.move(2, 0)
+                update()
+                run_put_off()
+            obj.vertex_groups["bone.0"].add(list(range(9)), 0.5, "REPLACE")
+            obj.data.update_tag()
+            update()
+            assert [group.name for group in bpy.data.node_groups if not group.users] == []
+            unbind([obj])
+            obj.modifiers.remove(solidify)
+            assert not bpy.data.node_groups
 
 
 @pytest.mark.usefixtures("built_groups")
