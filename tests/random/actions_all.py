@@ -7,8 +7,8 @@ from typing import Any
 
 import bpy
 import state
-from actions_file import points_stay
-from actions_supple import draw_method, evaluate_animation, sculpt
+from actions_file import evaluate_animation, points_stay
+from actions_supple import draw_method, sculpt
 from world import NothingToDoError, World, action, is_enabled, texts
 
 HERE = "use_operators"

@@ -343,12 +343,22 @@ def rename_object(world: World) -> str:
     return texts(old, "to", target)
 
 
+def evaluate_animation() -> None:
+    """Go to the present frame: poses that were not keyed are gone.
+
+    Bakes do so at their end, and Blender does where it shows a scene or a view layer for the first time.
+    """
+    scene = bpy.context.scene
+    scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
+
+
 @action(often=1)
 def add_scene(world: World) -> str:
     if len(bpy.data.scenes) > 2:
         raise NothingToDoError
     kind = world.rng.choice(("EMPTY", "LINK_COPY", "FULL_COPY"))
     objects = world.objects()
+    evaluate_animation()
     bpy.ops.scene.new(type=kind)
     if kind == "EMPTY":
         for obj in objects:
@@ -359,6 +369,7 @@ def add_scene(world: World) -> str:
 @action(often=2)
 def change_scene(world: World) -> str:
     scene = world.pick(sorted(bpy.data.scenes, key=lambda scene: scene.name))
+    evaluate_animation()
     bpy.context.window.scene = scene
     return texts(scene)
 
@@ -369,6 +380,7 @@ def delete_scene(world: World) -> str:
         raise NothingToDoError
     scene = world.pick(sorted(bpy.data.scenes, key=lambda scene: scene.name))
     text = texts(scene)
+    evaluate_animation()
     bpy.data.scenes.remove(scene)
     return text
 
@@ -377,6 +389,7 @@ def delete_scene(world: World) -> str:
 def add_view_layer(world: World) -> str:
     if len(bpy.context.scene.view_layers) > 2:
         raise NothingToDoError
+    evaluate_animation()
     layer = bpy.context.scene.view_layers.new("Layer")
     bpy.context.window.view_layer = layer
     return texts(layer)
@@ -385,6 +398,7 @@ def add_view_layer(world: World) -> str:
 @action(often=1)
 def change_view_layer(world: World) -> str:
     layer = world.pick(bpy.context.scene.view_layers)
+    evaluate_animation()
     bpy.context.window.view_layer = layer
     return texts(layer)
 

@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 import numpy as np
 import state
-from actions_file import find_moved, points_stay
+from actions_file import evaluate_animation, find_moved, points_stay
 from world import NothingToDoError, World, action, disable, enable, is_enabled, texts
 
 import checkout
@@ -139,12 +139,6 @@ def compare_nodes_and_python(world: World) -> str:
     if len(found) == 2 and (moved := find_moved(*found.values(), {obj.name_full: states["size"]})):
         world.problems.append(f"nodes differ from Python: {', '.join(moved)}")
     return "-"
-
-
-def evaluate_animation() -> None:
-    """Go to the present frame, as a bake does at its end: poses that were not keyed are gone."""
-    scene = bpy.context.scene
-    scene.frame_set(scene.frame_current, subframe=scene.frame_subframe)
 
 
 @action(often=3)

@@ -228,7 +228,8 @@ def _value(owner: Any, prop: Any, path: str, depth: int) -> Iterator[tuple[str, 
     elif getattr(prop, "is_array", False):
         yield path, str((np.array(value) + 0.0).tolist())  # which makes 0 of -0
     else:
-        yield path, sorted(value) if prop.type == "ENUM" and prop.is_enum_flag else value
+        is_zero = prop.identifier == "expression" and value == "-0.0"  # of a driver without a script: its latest value
+        yield path, "0.0" if is_zero else sorted(value) if prop.type == "ENUM" and prop.is_enum_flag else value
 
 
 def _mesh_values(mesh: bpy.types.Mesh, path: str) -> dict[str, Any]:
