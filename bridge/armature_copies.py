@@ -77,7 +77,7 @@ def editing_bones(obj: bpy.types.Object) -> Iterator[Any]:
     if mode != "OBJECT":
         bpy.ops.object.mode_set(mode="OBJECT")
     selected = list(context.selected_objects)
-    is_guest, hidden = obj.name not in layer.objects, obj.hide_viewport
+    is_guest, hidden = obj not in layer.objects.values(), obj.hide_viewport  # a linked one may have its name
     if is_guest:
         scene.collection.objects.link(obj)
     is_hidden, obj.hide_viewport = obj.hide_get(), False

@@ -242,7 +242,7 @@ def discard(copies: Sequence[bpy.types.Object], layer: bpy.types.ViewLayer) -> l
 
 def _choose(shown: list[bpy.types.Object], layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
     """Select objects, the first as the active one."""
-    present = [obj for obj in shown if obj.name in layer.objects]
+    present = [obj for obj in shown if obj in layer.objects.values()]
     for obj in present:
         obj.select_set(True, view_layer=layer)
     if present:
@@ -255,5 +255,5 @@ def release(obj: bpy.types.Object, layer: bpy.types.ViewLayer) -> None:
     settings: Any = settings_of(obj)
     settings.posed_copy, settings.is_corrected = None, False
     forget_bound_skin(obj)
-    if obj.name in layer.objects:
+    if obj in layer.objects.values():
         obj.hide_set(False, view_layer=layer)

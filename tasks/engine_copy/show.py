@@ -8,6 +8,7 @@ from mathutils import Vector
 
 from ...deformers import SkinningError
 from ...settings.engine_copy import ORIGINAL_KEY
+from ..stack import check_not_linked
 from .copy import Copy, find_copy
 from .examples import Clip
 from .report import Report, read_report
@@ -52,7 +53,7 @@ def hide_copy(armature: bpy.types.Object, target: str, layer: bpy.types.ViewLaye
     is_active = layer.objects.active in list(copy.collection.objects)
     copy.armature.delta_location.x = 0.0
     set_hidden(copy.collection, layer, True)
-    if is_active and armature.name in layer.objects:
+    if is_active and armature in layer.objects.values():
         layer.objects.active = armature
         armature.select_set(True)
 
@@ -107,7 +108,7 @@ def go_to_worst(armature: bpy.types.Object, scene: bpy.types.Scene) -> Report:
     Raises
     ------
     SkinningError
-        Where there is no such frame, or the action or the copy is gone.
+        Where there is no such frame, the action or the copy is gone, or the character is linked and plays another action.
     """
     report = read_report(armature)
     if report is None or not report.apart.action:
@@ -120,6 +121,8 @@ def go_to_worst(armature: bpy.types.Object, scene: bpy.types.Scene) -> Report:
     )
     if action is None or baked is None:
         raise SkinningError(f"Action '{report.apart.action}' is gone or renamed: make the engine copy anew")
+    if armature.animation_data is None or armature.animation_data.action != action:
+        check_not_linked(armature)
     for owner, played in ((armature, action), (copy, baked)):
         data = owner.animation_data or owner.animation_data_create()
         if data.action != played:

@@ -216,6 +216,22 @@ def test_go_to_frame_and_show(copied):
     assert not beside.visible_get()
 
 
+def test_go_to_frame_leaves_a_linked_armature_as_it_is(tube_file):
+    reset()
+    with bpy.data.libraries.load(str(tube_file), link=True) as (_, wanted):
+        wanted.objects = ["Tube", "Rig"]
+    tube, armature = wanted.objects
+    for obj in (tube, armature):
+        bpy.context.scene.collection.objects.link(obj)
+    select(tube.override_create(remap_local_usages=True))
+    bpy.ops.supple.engine_copy(**CHOSEN)
+    assert bpy.ops.supple.engine_copy_frame() == {"FINISHED"}, "it plays that action"
+    armature.animation_data.action = other = bpy.data.actions.new("Other")
+    with pytest.raises(RuntimeError, match="'Rig' is linked"):
+        bpy.ops.supple.engine_copy_frame()
+    assert armature.animation_data.action == other
+
+
 def test_the_panel(tube, copied_file):
     name = "VIEW3D_PT_supple_engine_copy"
     shown = draw(name)
