@@ -108,7 +108,7 @@ def go_to_worst(armature: bpy.types.Object, scene: bpy.types.Scene) -> Report:
     Raises
     ------
     SkinningError
-        Where there is no such frame, the action or the copy is gone, or the character is linked and plays another action.
+        Where there is no such frame, the action or the copy is gone, or a linked character plays another action.
     """
     report = read_report(armature)
     if report is None or not report.apart.action:

@@ -112,6 +112,8 @@ class World:
         for obj in bpy.context.view_layer.objects:
             if obj.mode != "OBJECT":
                 bpy.context.view_layer.objects.active = obj
+                if obj.mode == "WEIGHT_PAINT" and bpy.app.version[:2] == (5, 0):
+                    obj.data.use_paint_mask_vertex = False  # with it, Blender 5.0.1 crashes here
                 self.call(bpy.ops.object.mode_set, mode="OBJECT")
         active = bpy.context.view_layer.objects.active
         if bpy.context.mode != "OBJECT" or (active is not None and active.mode != "OBJECT"):
