@@ -19,6 +19,7 @@ from ..tasks.bake.shape_keys import bake_shape_keys
 from ..tasks.frames import frame_range
 from ..tasks.skin.baked import clear_bake, show_cache
 from ..translations import translate
+from .base import SuppleOperator
 
 RELATIVE_PATH: set[Any] = {"PATH_SUPPORTS_BLEND_RELATIVE"} if bpy.app.version >= (4, 5, 0) else set()
 """Blender from 4.5 on warns of paths relative to the file where a property does not say that it takes them."""
@@ -45,10 +46,9 @@ def _list_baked(context: bpy.types.Context, whole: bool) -> list[bpy.types.Objec
     return [obj for obj in _list_chosen(context, whole) if settings_of(obj).bake != "NONE"]
 
 
-class BakeOperator:
+class BakeOperator(SuppleOperator):
     """Mix-in: a frame range, run in one go from Python and frame by frame from the user interface."""
 
-    bl_options = {"REGISTER", "UNDO"}
     is_interactive = False
     """Whether a user waits in front of a window: set by `invoke`."""
 
@@ -80,30 +80,19 @@ class BakeOperator:
             if not self.properties.is_property_set(name):
                 setattr(self, name, getattr(context.scene, name))
 
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def run(self, context: bpy.types.Context) -> Any:
         is_interactive, self.is_interactive = self.is_interactive, False  # Repeat Last and Redo execute this instance
+        self.choose(context)
         if is_interactive:
             return self.run_modal(context)
-        try:
-            self.choose(context)
-            for _ in self.start(context):
-                pass
-            frames = len(self.frames(context))
-        except SkinningError as error:
-            self.report({"ERROR"}, translate(str(error)))
-            return {"CANCELLED"}
-        self.report({"INFO"}, translate(self.describe(frames)))
-        return {"FINISHED"}
+        for _ in self.start(context):
+            pass
+        return self.describe(len(self.frames(context)))
 
     def run_modal(self, context: bpy.types.Context) -> set[str]:
         """Go on frame by frame, with a progress bar."""
-        try:
-            self.choose(context)
-            self._count = len(self.frames(context))
-            self._steps = self.start(context)
-        except SkinningError as error:
-            self.report({"ERROR"}, translate(str(error)))
-            return {"CANCELLED"}
+        self._count = len(self.frames(context))
+        self._steps = self.start(context)
         self._timer = context.window_manager.event_timer_add(0.001, window=context.window)
         context.window_manager.progress_begin(0, self._count)
         context.window_manager.modal_handler_add(cast(bpy.types.Operator, self))
@@ -112,25 +101,24 @@ class BakeOperator:
     def modal(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         if event.type == "ESC":
             self._steps.close()
-            self.report({"INFO"}, translate("Bake canceled: no frames were saved"))
+            self.tell("Bake canceled: no frames were saved")
             return self._end(context, {"CANCELLED"})
         if event.type != "TIMER":
             return {"RUNNING_MODAL"}
-        try:
-            deadline = time.monotonic() + BETWEEN_REDRAWS
+        result = self.attempt(lambda: self._go_on(context))
+        return result if "RUNNING_MODAL" in result else self._end(context, result)
+
+    def _go_on(self, context: bpy.types.Context) -> Any:
+        """Bake frames for a moment; once all are baked, what to say of them."""
+        deadline = time.monotonic() + BETWEEN_REDRAWS
+        done = next(self._steps, None)
+        while done is not None and time.monotonic() < deadline:
             done = next(self._steps, None)
-            while done is not None and time.monotonic() < deadline:
-                done = next(self._steps, None)
-            if done is not None:
-                context.window_manager.progress_update(done)
-                status = translate(f"Supple: frame {done} of {self._count} baked. Esc to cancel")
-                context.workspace.status_text_set(translate(status))
-                return {"RUNNING_MODAL"}
-        except SkinningError as error:
-            self.report({"ERROR"}, translate(str(error)))
-            return self._end(context, {"CANCELLED"})
-        self.report({"INFO"}, translate(self.describe(len(self.frames(context)))))
-        return self._end(context, {"FINISHED"})
+        if done is None:
+            return self.describe(len(self.frames(context)))
+        context.window_manager.progress_update(done)
+        context.workspace.status_text_set(translate(f"Supple: frame {done} of {self._count} baked. Esc to cancel"))
+        return {"RUNNING_MODAL"}
 
     def _end(self, context: bpy.types.Context, result: set[str]) -> set[str]:
         context.window_manager.event_timer_remove(self._timer)
@@ -139,21 +127,26 @@ class BakeOperator:
         return result
 
 
-class OnBoundMeshes:
+def needs_bound(context: bpy.types.Context) -> str:
+    is_there = _list_bound(context, whole=False) or _list_bound(context, whole=True)
+    return "" if is_there else "Select a mesh that is bound"
+
+
+def needs_baked(context: bpy.types.Context) -> str:
+    is_there = _list_baked(context, whole=False) or _list_baked(context, whole=True)
+    return "" if is_there else "Select a mesh that Supple has baked"
+
+
+class OnBoundMeshes(SuppleOperator):
     """Mix-in: works on the active mesh that is bound, or on all of the character that are ticked."""
+
+    requires = (needs_bound,)
 
     whole: BoolProperty(
         name="Whole Character",
         description="Bake all bound meshes of the character that are ticked",
         options={"SKIP_SAVE"},
     )
-
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        if not (_list_bound(context, False) or _list_bound(context, True)):
-            cls.poll_message_set(translate("Select a mesh that is bound"))
-            return False
-        return True
 
     def list_meshes(self, context: bpy.types.Context) -> list[bpy.types.Object]:
         """The meshes to bake; raises SkinningError where there are none."""
@@ -230,32 +223,20 @@ class SUPPLE_OT_bake_cache(MeshBakeOperator, bpy.types.Operator):
         return {"RUNNING_MODAL"}
 
 
-class SUPPLE_OT_clear_bake(bpy.types.Operator):
+class SUPPLE_OT_clear_bake(SuppleOperator, bpy.types.Operator):
     """Remove the bake and deform live again. A PC2 file stays on disk"""
 
     bl_idname = "supple.clear_bake"
     bl_label = "Back to Live"
-    bl_options = {"REGISTER", "UNDO"}
+    requires = (needs_baked,)
 
     whole: BoolProperty(
         name="Whole Character", description="Remove the bakes of all ticked meshes", options={"SKIP_SAVE"}
     )
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        if not (_list_baked(context, False) or _list_baked(context, True)):
-            cls.poll_message_set(translate("Select a mesh that Supple has baked"))
-            return False
-        return True
-
-    def execute(self, context: bpy.types.Context) -> set[str]:
-        try:
-            for obj in _list_baked(context, self.whole):
-                clear_bake(obj)
-        except SkinningError as error:
-            self.report({"ERROR"}, translate(str(error)))
-            return {"CANCELLED"}
-        return {"FINISHED"}
+    def run(self, context: bpy.types.Context) -> None:
+        for obj in _list_baked(context, self.whole):
+            clear_bake(obj)
 
 
 register, unregister = bpy.utils.register_classes_factory(

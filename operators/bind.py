@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty
@@ -22,6 +22,7 @@ from ..tasks.skin.bind import (
 )
 from ..tasks.skin.step import without_changes
 from ..translations import translate
+from .base import SuppleOperator
 from .computing import ComputingOperator
 
 
@@ -60,12 +61,27 @@ def describe_bind(meshes: list[bpy.types.Object], method: str) -> str:
     return f"{bound}: {' '.join(reports.values())}" if reports else bound
 
 
+def needs_meshes(context: bpy.types.Context) -> str:
+    return "" if chosen_meshes(context) else "Select a mesh that has an Armature modifier"
+
+
+def needs_bound(context: bpy.types.Context) -> str:
+    meshes = {*chosen_meshes(context), *list_ticked(context)}
+    return "" if any(settings_of(obj).is_bound for obj in meshes) else "Select a mesh that is bound"
+
+
+def needs_nodes(context: bpy.types.Context) -> str:
+    bound = [obj for obj in chosen_meshes(context) if settings_of(obj).is_bound]
+    is_there = not all(needs_supple(settings_of(obj)) for obj in bound)
+    return "" if is_there else "Select a mesh that is bound and evaluated by nodes"
+
+
 class SUPPLE_OT_bind(ComputingOperator, bpy.types.Operator):
     """Deform the selected characters with Supple instead of their Armature modifiers"""
 
     bl_idname = "supple.bind"
     bl_label = "Bind"
-    bl_options = {"REGISTER", "UNDO"}
+    requires = (needs_meshes,)
     subject = "the meshes"
     canceled = "Bind canceled: nothing was changed"
 
@@ -81,19 +97,12 @@ class SUPPLE_OT_bind(ComputingOperator, bpy.types.Operator):
         options={"SKIP_SAVE"},
     )
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        if not chosen_meshes(context):
-            cls.poll_message_set(translate("Select a mesh that has an Armature modifier"))
-            return False
-        return True
-
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         if not self.properties.is_property_set("method"):
             self.method = settings_of(chosen_meshes(context)[0]).method
         return super().invoke(context, event)
 
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def run(self, context: bpy.types.Context) -> Any:
         if self.whole:
             meshes, choices = list_ticked(context), ()
         else:
@@ -101,65 +110,42 @@ class SUPPLE_OT_bind(ComputingOperator, bpy.types.Operator):
             method = self.method if self.properties.is_property_set("method") else settings_of(meshes[0]).method
             choices = method, self.evaluate if self.properties.is_property_set("evaluate") else None
         if not meshes:
-            self.report({"ERROR"}, translate("No mesh is ticked: tick those to bind in the list of the Supple tab"))
-            return {"CANCELLED"}
+            raise SkinningError("No mesh is ticked: tick those to bind in the list of the Supple tab")
         context.view_layer.update()  # objects may have moved
         return self.take(context, prepare_each(meshes, *choices))
 
-    def finish(self, context: bpy.types.Context, prepared: Prepared) -> set[str]:
+    def finish(self, context: bpy.types.Context, prepared: Prepared) -> Any:
         """Bind what can be bound, and say what could not."""
         bound = bind_now(context, prepared)
         for _, error in prepared.failed:
-            self.report({"WARNING"} if bound else {"ERROR"}, translate(str(error)))
+            self.tell(str(error), "WARNING" if bound else "ERROR")
         if not bound:
             return {"CANCELLED"}
         whole = f"Bound {len(bound)} of {len(bound) + len(prepared.failed)} meshes"
-        self.report({"INFO"}, translate(whole if self.whole else describe_bind(bound, settings_of(bound[0]).method)))
-        return {"FINISHED"}
+        return whole if self.whole else describe_bind(bound, settings_of(bound[0]).method)
 
 
-class SUPPLE_OT_unbind(bpy.types.Operator):
+class SUPPLE_OT_unbind(SuppleOperator, bpy.types.Operator):
     """Deform the selected characters with their Armature modifiers again, and remove bakes; patterns stay"""
 
     bl_idname = "supple.unbind"
     bl_label = "Unbind"
-    bl_options = {"REGISTER", "UNDO"}
+    requires = (needs_bound,)
 
     whole: BoolProperty(
         name="Whole Character", description="Unbind all ticked meshes of the character", options={"SKIP_SAVE"}
     )
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        meshes = {*chosen_meshes(context), *list_ticked(context)}
-        if not any(settings_of(obj).is_bound for obj in meshes):
-            cls.poll_message_set(translate("Select a mesh that is bound"))
-            return False
-        return True
-
-    def execute(self, context: bpy.types.Context) -> set[str]:
-        try:
-            unbind(list_ticked(context) if self.whole else chosen_meshes(context))
-        except SkinningError as error:
-            self.report({"ERROR"}, translate(str(error)))
-            return {"CANCELLED"}
-        return {"FINISHED"}
+    def run(self, context: bpy.types.Context) -> None:
+        unbind(list_ticked(context) if self.whole else chosen_meshes(context))
 
 
-class SUPPLE_OT_make_independent(bpy.types.Operator):
+class SUPPLE_OT_make_independent(SuppleOperator, bpy.types.Operator):
     """Detach from Supple: the node modifier keeps deforming the character on its own"""
 
     bl_idname = "supple.make_independent"
     bl_label = "Make Independent"
-    bl_options = {"REGISTER", "UNDO"}
-
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        bound = [obj for obj in chosen_meshes(context) if settings_of(obj).is_bound]
-        if all(needs_supple(settings_of(obj)) for obj in bound):
-            cls.poll_message_set(translate("Select a mesh that is bound and evaluated by nodes"))
-            return False
-        return True
+    requires = (needs_nodes,)
 
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         question = translate("Supple drops its settings and no longer follows changes of weights and bones")
@@ -169,15 +155,9 @@ class SUPPLE_OT_make_independent(bpy.types.Operator):
         )
         return cast(set[str], answer)
 
-    def execute(self, context: bpy.types.Context) -> set[str]:
-        try:
-            detached = make_independent(chosen_meshes(context))
-        except SkinningError as error:
-            self.report({"ERROR"}, translate(str(error)))
-            return {"CANCELLED"}
-        names = ", ".join(obj.name for obj in detached)
-        self.report({"INFO"}, translate(f"Independent of Supple: {names}. Node modifiers go on deforming them"))
-        return {"FINISHED"}
+    def run(self, context: bpy.types.Context) -> str:
+        names = ", ".join(obj.name for obj in make_independent(chosen_meshes(context)))
+        return f"Independent of Supple: {names}. Node modifiers go on deforming them"
 
 
 register, unregister = bpy.utils.register_classes_factory(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import bpy
 from bpy.props import StringProperty
@@ -17,37 +18,42 @@ from ..tasks.skin.step import without_changes
 from ..tasks.stack import find_armature_modifier, flip, is_flipped
 from ..tasks.steps import take_all
 from ..tasks.weights.automatic import Options, Result
-from ..translations import translate
+from .base import SuppleOperator
 from .bind import bind_now
 from .weights import WeightsOperator, chosen_armature
 
 
-class SUPPLE_OT_flip(bpy.types.Operator):
+def needs_bound_character(context: bpy.types.Context) -> str:
+    is_there = any(settings_of(obj).is_bound for obj in list_meshes(context))
+    return "" if is_there else "Select a mesh that is bound, or its armature"
+
+
+def needs_what_is_not_bound(context: bpy.types.Context) -> str:
+    if list_to_make(context):
+        return ""
+    return "Select a mesh that has an Armature modifier and is not bound, or meshes and an armature"
+
+
+def needs_refused(context: bpy.types.Context) -> str:
+    if any(settings_of(obj).remedy for obj in list_meshes(context)):
+        return ""
+    return "Select a mesh that has an Armature modifier, and that Bind has refused, or its armature"
+
+
+class SUPPLE_OT_flip(SuppleOperator, bpy.types.Operator):
     """Show the character by Blender's own Armature modifiers, and by Supple again. Renders stay Supple's"""
 
     bl_idname = "supple.flip"
     bl_label = "Flip to Blender"
-    bl_options = {"REGISTER", "UNDO"}
+    requires = (needs_bound_character,)
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        if not any(settings_of(obj).is_bound for obj in list_meshes(context)):
-            cls.poll_message_set(translate("Select a mesh that is bound, or its armature"))
-            return False
-        return True
-
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def run(self, context: bpy.types.Context) -> None:
         bound = [obj for obj in list_meshes(context) if settings_of(obj).is_bound]
         to_armature = not any(map(is_flipped, bound))
-        try:
-            with without_changes():
-                for obj in bound:
-                    flip(obj, to_armature)
-                context.view_layer.update()
-        except SkinningError as error:
-            self.report({"ERROR"}, translate(str(error)))
-            return {"CANCELLED"}
-        return {"FINISHED"}
+        with without_changes():
+            for obj in bound:
+                flip(obj, to_armature)
+            context.view_layer.update()
 
 
 class SUPPLE_OT_make(WeightsOperator, bpy.types.Operator):
@@ -55,20 +61,11 @@ class SUPPLE_OT_make(WeightsOperator, bpy.types.Operator):
 
     bl_idname = "supple.make"
     bl_label = "Make Supple"
-    bl_options = {"REGISTER", "UNDO"}
+    requires = (needs_what_is_not_bound,)
     subject = "the meshes"
     canceled = "Make Supple canceled: nothing was changed"
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        if not list_to_make(context):
-            cls.poll_message_set(
-                translate("Select a mesh that has an Armature modifier and is not bound, or meshes and an armature")
-            )
-            return False
-        return True
-
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def run(self, context: bpy.types.Context) -> Any:
         armature, meshes = find_armature(context) or chosen_armature(context), list_to_make(context)
         assert armature is not None  # as `poll` has seen
         unweighted = [obj for obj in meshes if lacks_weights(obj, armature)]
@@ -78,24 +75,22 @@ class SUPPLE_OT_make(WeightsOperator, bpy.types.Operator):
         context.view_layer.update()  # objects may have moved
         return self.take(context, prepare_supple(meshes))
 
-    def finish(self, context: bpy.types.Context, results: list[Result] | Prepared) -> set[str]:
+    def finish(self, context: bpy.types.Context, results: list[Result] | Prepared) -> str:
         """Write the weights, bind all meshes, and say what was done with each."""
         if isinstance(results, Prepared):
             prepared = results
-        elif super().finish(context, results) == {"FINISHED"}:
+        else:
+            super().finish(context, results)
             meshes = [bpy.data.objects[name] for name in self._names]
             context.view_layer.update()
             prepared = take_all(prepare_supple(meshes))
-        else:
-            return {"CANCELLED"}
         count = len(bind_now(context, prepared))
         for _, error in prepared.failed:
-            self.report({"WARNING"}, translate(str(error)))
+            self.tell(str(error), "WARNING")
         parts = [f"{count} of {len(self._names)} meshes are supple, by {METHODS[DEFAULT_METHOD].label}"]
         if self._weighted:
             parts.append(f"weights were made for {', '.join(self._weighted)}")
-        self.report({"INFO"}, translate("; ".join(parts)))
-        return {"FINISHED"}
+        return "; ".join(parts)
 
 
 def list_to_make(context: bpy.types.Context) -> list[bpy.types.Object]:
@@ -114,49 +109,36 @@ class SUPPLE_OT_remedy(WeightsOperator, bpy.types.Operator):
 
     bl_idname = "supple.remedy"
     bl_label = "Remedy"
-    bl_options = {"REGISTER", "UNDO"}
+    requires = (needs_refused,)
 
     mesh: StringProperty(name="Mesh", description="Name of the mesh object", options={"SKIP_SAVE"})
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        if not any(settings_of(obj).remedy for obj in list_meshes(context)):
-            cls.poll_message_set(
-                translate("Select a mesh that has an Armature modifier, and that Bind has refused, or its armature")
-            )
-            return False
-        return True
-
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def run(self, context: bpy.types.Context) -> Any:
         obj = next((obj for obj in list_meshes(context) if obj.name == self.mesh), None)
         remedy = settings_of(obj).remedy if obj is not None else ""
         if obj is None or not remedy:
-            self.report({"ERROR"}, translate(f"'{self.mesh}' waits for no remedy: press Bind"))
-            return {"CANCELLED"}
+            raise SkinningError(f"'{self.mesh}' waits for no remedy: press Bind")
         if remedy == "WEIGHTS":
             return self.weight(context, [obj], Options(), find_armature(context))
         try:
             REMEDIES[remedy](context, obj)
-        except (SkinningError, RuntimeError) as error:  # an operator that fails has said why
-            self.report({"ERROR"}, translate(str(error)))
-            return {"CANCELLED"}
+        except RuntimeError as error:  # an operator that fails has said why
+            raise SkinningError(str(error)) from error
         return self.bind(context)
 
-    def finish(self, context: bpy.types.Context, results: list[Result]) -> set[str]:
+    def finish(self, context: bpy.types.Context, results: list[Result]) -> Any:
         """Write the weights, and bind."""
         super().finish(context, results)
         return self.bind(context)
 
-    def bind(self, context: bpy.types.Context) -> set[str]:
+    def bind(self, context: bpy.types.Context) -> Any:
         """Bind the mesh, unless something else is in the way."""
         context.view_layer.update()
         prepared = take_all(prepare_each([bpy.data.objects[self.mesh]]))
         bind_now(context, prepared)
         for _, error in prepared.failed:
-            self.report({"WARNING"}, translate(str(error)))
-        if not prepared.failed:
-            self.report({"INFO"}, translate(f"Bound {self.mesh}"))
-        return {"FINISHED"}
+            self.tell(str(error), "WARNING")
+        return None if prepared.failed else f"Bound {self.mesh}"
 
 
 def _switch_on(_context: bpy.types.Context, obj: bpy.types.Object) -> None:

@@ -18,11 +18,21 @@ from ..tasks.check.run import Options, prepare
 from ..tasks.check.show import show_finding
 from ..tasks.reports import check_reports
 from ..tasks.skin.step import without_changes
-from ..translations import translate
+from .base import SuppleOperator
 from .computing import ComputingOperator
 
 VIEW_SIZE = 8.0
 """Lengths of a bone that a view shows around it."""
+
+
+def needs_ticked(context: bpy.types.Context) -> str:
+    return "" if list_ticked(context) else "Select a mesh that has an Armature modifier, or its armature"
+
+
+def needs_findings(context: bpy.types.Context) -> str:
+    settings, armature = check_settings(context), find_armature(context)
+    is_there = armature is not None and armature.name == settings.armature and settings.findings
+    return "" if is_there else "Select a mesh that has an Armature modifier, and check its character"
 
 
 class SUPPLE_OT_check(ComputingOperator, bpy.types.Operator):
@@ -31,76 +41,51 @@ class SUPPLE_OT_check(ComputingOperator, bpy.types.Operator):
     bl_idname = "supple.check"
     bl_label = "Check Character"
     bl_options = {"REGISTER"}
+    requires = (needs_ticked,)
 
     subject = "the poses"
     canceled = "Check canceled"
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        if not list_ticked(context):
-            cls.poll_message_set(translate("Select a mesh that has an Armature modifier, or its armature"))
-            return False
-        return True
-
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def run(self, context: bpy.types.Context) -> Any:
         settings = check_settings(context)
         options = Options(use_actions=settings.use_actions, angle=settings.angle if settings.use_bends else 0.0)
-        try:
-            with without_changes():
-                self._check = prepare(list_ticked(context), options)
-        except SkinningError as error:
-            self.report({"ERROR"}, translate(str(error)))
-            return {"CANCELLED"}
+        with without_changes():
+            self._check = prepare(list_ticked(context), options)
         return self.compute(context, self._check.run)
 
-    def finish(self, context: bpy.types.Context, measured: list[Any]) -> set[str]:
+    def finish(self, context: bpy.types.Context, measured: list[Any]) -> str:
         """Keep what was found, and list it."""
         armature = bpy.data.objects.get(self._check.armature)
         if armature is None:
-            self.report({"ERROR"}, translate(f"'{self._check.armature}' is gone: check another character"))
-            return {"CANCELLED"}
+            raise SkinningError(f"'{self._check.armature}' is gone: check another character")
         meshes = [obj for mesh in self._check.meshes if (obj := bpy.data.objects.get(mesh.name)) is not None]
-        try:
-            faults = find_faults(self._check, measured, meshes)
-        except SkinningError as error:
-            self.report({"ERROR"}, translate(str(error)))
-            return {"CANCELLED"}
+        faults = find_faults(self._check, measured, meshes)
         check_reports.keep(armature, faults)
         list_lines(check_settings(context), armature, faults, len(self._check.poses))
         for reason in self._check.refused.values():
-            self.report({"WARNING"}, translate(reason))
+            self.tell(reason, "WARNING")
         what = (
             "No faults found" if not faults else "1 fault found" if len(faults) == 1 else f"{len(faults)} faults found"
         )
-        self.report({"INFO"}, translate(f"{what} in {len(self._check.poses)} poses"))
-        return {"FINISHED"}
+        return f"{what} in {len(self._check.poses)} poses"
 
 
-class FindingOperator:
+class FindingOperator(SuppleOperator):
     """Mix-in: does something about the fault that is active in the list."""
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        settings = check_settings(context)
-        armature = find_armature(context)
-        if armature is None or armature.name != settings.armature or not settings.findings:
-            cls.poll_message_set(translate("Select a mesh that has an Armature modifier, and check its character"))
-            return False
-        return True
+    requires = (needs_findings,)
 
-    def execute(self, context: bpy.types.Context) -> set[str]:
-        settings, armature = check_settings(context), find_armature(context)
+    def run(self, context: bpy.types.Context) -> Any:
+        settings, armature = check_settings(context), cast(bpy.types.Object, find_armature(context))
         line = settings.findings[min(settings.active, len(settings.findings) - 1)]
-        faults = check_reports.find(cast(bpy.types.Object, armature))
+        faults = check_reports.find(armature)
         if faults is None or line.number >= len(faults):
-            self.report({"ERROR"}, translate("The report is gone: check the character again"))
-            return {"CANCELLED"}
-        try:
-            self.run(context, armature, faults[line.number], line)
-        except SkinningError as error:
-            self.report({"ERROR"}, translate(str(error)))
-            return {"CANCELLED"}
-        return {"FINISHED"}
+            raise SkinningError("The report is gone: check the character again")
+        self.act(context, armature, faults[line.number], line)
+
+    def act(self, context: bpy.types.Context, armature: bpy.types.Object, fault: Any, line: Any) -> None:
+        """Do it to a fault, and to its line of the list."""
+        raise AssertionError("each operator has its own")
 
 
 class SUPPLE_OT_check_show(FindingOperator, bpy.types.Operator):
@@ -108,18 +93,17 @@ class SUPPLE_OT_check_show(FindingOperator, bpy.types.Operator):
 
     bl_idname = "supple.check_show"
     bl_label = "Show Fault"
-    bl_options = {"REGISTER", "UNDO"}
 
     number: IntProperty(
         name="Line", description="Line of the list; the active one if -1", default=-1, min=-1, options={"SKIP_SAVE"}
     )
 
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def run(self, context: bpy.types.Context) -> Any:
         if self.number >= 0:
             check_settings(context).active = self.number
-        return super().execute(context)
+        return super().run(context)
 
-    def run(self, context: bpy.types.Context, armature: bpy.types.Object, fault: Any, _line: Any) -> None:
+    def act(self, context: bpy.types.Context, armature: bpy.types.Object, fault: Any, _line: Any) -> None:
         settings = check_settings(context)
         center = show_finding(armature, context.scene, fault)
         settings.heat = "OVERLAP" if fault.kind == "OVERLAP" else "STRETCH"
@@ -135,9 +119,8 @@ class SUPPLE_OT_check_fix(FindingOperator, bpy.types.Operator):
 
     bl_idname = "supple.check_fix"
     bl_label = "Fix"
-    bl_options = {"REGISTER", "UNDO"}
 
-    def run(self, context: bpy.types.Context, armature: bpy.types.Object, fault: Any, line: Any) -> None:
+    def act(self, context: bpy.types.Context, armature: bpy.types.Object, fault: Any, line: Any) -> None:
         obj = context.scene.objects.get(fault.mesh)
         if obj is None:
             raise SkinningError(f"'{fault.mesh}' is gone or renamed: check the character again")
@@ -149,7 +132,7 @@ class SUPPLE_OT_check_fix(FindingOperator, bpy.types.Operator):
             check_reports[armature.session_uid][line.number] = left
             write_line(line, line.number, left)
             messages.append(f"Not mended: {describe_fully(left)[0]}.")
-        self.report({"INFO"} if left is None else {"WARNING"}, translate(" ".join(messages)))
+        self.tell(" ".join(messages), "INFO" if left is None else "WARNING")
 
 
 class SUPPLE_OT_check_dismiss(FindingOperator, bpy.types.Operator):
@@ -157,9 +140,8 @@ class SUPPLE_OT_check_dismiss(FindingOperator, bpy.types.Operator):
 
     bl_idname = "supple.check_dismiss"
     bl_label = "Dismiss"
-    bl_options = {"REGISTER", "UNDO"}
 
-    def run(self, _context: bpy.types.Context, armature: bpy.types.Object, fault: Any, _line: Any) -> None:
+    def act(self, _context: bpy.types.Context, armature: bpy.types.Object, fault: Any, _line: Any) -> None:
         settings = settings_of(armature)
         kept = [key for key in settings.dismissed.split("\n") if key]
         settings.dismissed = "\n".join(

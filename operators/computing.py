@@ -12,6 +12,7 @@ import bpy
 from ..deformers import SkinningError
 from ..tasks.steps import Steps, only, take_all
 from ..translations import translate
+from .base import SuppleOperator
 
 CHECK_INTERVAL = 0.1
 """Seconds after which is checked whether the computing is done."""
@@ -71,11 +72,11 @@ class Computation:
         return self._result
 
 
-class ComputingOperator:
+class ComputingOperator(SuppleOperator):
     """Mix-in: takes long steps in one go from Python, and from the user interface between two drawings of the window.
 
-    `compute` is called with a function that touches nothing of Blender's, or `take` with steps; `finish` is called with
-    what they have returned.
+    `run` calls `compute` with a function that touches nothing of Blender's, or `take` with steps; `finish` is called
+    with what they have returned, and says what was done.
     """
 
     subject = ""
@@ -89,12 +90,12 @@ class ComputingOperator:
         self.is_interactive = not bpy.app.background and context.window is not None
         return self.execute(context)
 
-    def compute(self, context: bpy.types.Context, function: Callable[[Callable[[float], None]], Any]) -> set[str]:
+    def compute(self, context: bpy.types.Context, function: Callable[[Callable[[float], None]], Any]) -> Any:
         """Compute, in a thread where a user waits, and `finish`; `function` takes a function that is told the share."""
         return self.take(context, only(function))
 
-    def take(self, context: bpy.types.Context, steps: Steps) -> set[str]:
-        """Take steps, a few at a time where a user waits, and `finish`."""
+    def take(self, context: bpy.types.Context, steps: Steps) -> Any:
+        """Take steps, a few at a time where a user waits, and `finish`: returns and raises as `run` does."""
         is_interactive, self.is_interactive = self.is_interactive, False  # Repeat Last and Redo execute this instance
         if not is_interactive:
             return self.finish(context, take_all(steps))
@@ -118,11 +119,12 @@ class ComputingOperator:
             self._advance()
         except StopIteration as end:
             self.end(context)
-            return self._finish(context, end.value)
+            result = end.value
+            return self.attempt(lambda: self.finish(context, result))
         except CanceledError:
-            self.report({"INFO"}, translate(self.canceled))
+            self.tell(self.canceled)
         except SkinningError as error:
-            self.report({"ERROR"}, translate(str(error)))
+            self.tell(str(error), "ERROR")
         except BaseException:
             self.end(context)
             raise
@@ -132,12 +134,9 @@ class ComputingOperator:
         self.end(context)
         return {"CANCELLED"}
 
-    def _finish(self, context: bpy.types.Context, result: Any) -> set[str]:
-        try:
-            return self.finish(context, result)
-        except SkinningError as error:
-            self.report({"ERROR"}, translate(str(error)))
-            return {"CANCELLED"}
+    def finish(self, context: bpy.types.Context, result: Any) -> Any:
+        """Write what was computed: returns and raises as `run` does."""
+        raise AssertionError("each operator has its own")
 
     def _advance(self) -> None:
         """Take steps for a moment, or until one computes in a thread; raises StopIteration after the last."""

@@ -23,6 +23,7 @@ from ..tasks.corrections.names import follow_names
 from ..tasks.corrections.posed_copy import begin, stop
 from ..tasks.corrections.poses import show_bone_pose
 from ..translations import translate
+from .base import SuppleOperator
 from .bind import chosen_meshes
 
 SELECT = "Select a mesh that has an Armature modifier, or its armature"
@@ -49,15 +50,21 @@ def list_to_correct(context: bpy.types.Context) -> list[bpy.types.Object]:
     return sorted(meshes, key=lambda obj: (obj != active, -len(obj.data.vertices)))
 
 
-def can_correct(operator: type[bpy.types.Operator], context: bpy.types.Context) -> bool:
-    """Whether there are meshes to be corrected, and none of their character is under way; says so where not."""
-    if list_under_way(context):
-        operator.poll_message_set(translate(UNDER_WAY))
-        return False
-    if not list_to_correct(context):
-        operator.poll_message_set(translate(SELECT))
-        return False
-    return True
+def needs_none_under_way(context: bpy.types.Context) -> str:
+    return UNDER_WAY if list_under_way(context) else ""
+
+
+def needs_meshes_to_correct(context: bpy.types.Context) -> str:
+    return "" if list_to_correct(context) else SELECT
+
+
+def needs_under_way(context: bpy.types.Context) -> str:
+    return "" if list_under_way(context) else NOT_UNDER_WAY
+
+
+def needs_corrections(context: bpy.types.Context) -> str:
+    obj = find_corrected(context)
+    return "" if obj is not None and settings_of(obj).corrections else NO_CORRECTIONS
 
 
 @contextmanager
@@ -116,53 +123,39 @@ def joints_property(description: str) -> Any:
     )
 
 
-class SUPPLE_OT_correct_pose(bpy.types.Operator):
+class SUPPLE_OT_correct_pose(SuppleOperator, bpy.types.Operator):
     """Put a copy in this pose in place of the character, to be sculpted or edited until you keep or discard it"""
 
     bl_idname = "supple.correct_pose"
     bl_label = "Correct This Pose"
-    bl_options = {"REGISTER", "UNDO"}
+    requires = (needs_none_under_way, needs_meshes_to_correct)
 
     mode: EnumProperty(name="Mode", description="How the posed copy is shaped", items=MODE_ITEMS, options=SKIP)
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        return can_correct(cls, context)
-
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def run(self, context: bpy.types.Context) -> None:
         meshes = list_to_correct(context)
-        try:
-            with left_mode(context):
-                begin(meshes, context.view_layer)
-        except SkinningError as error:
-            self.report({"ERROR"}, translate(str(error)))
-            return {"CANCELLED"}
+        with left_mode(context):
+            begin(meshes, context.view_layer)
         shape(self.mode)
-        return {"FINISHED"}
 
 
-class UnderWayOperator:
+class UnderWayOperator(SuppleOperator):
     """Mix-in: ends the correction that is under way."""
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        if not list_under_way(context):
-            cast(type[bpy.types.Operator], cls).poll_message_set(translate(NOT_UNDER_WAY))
-            return False
-        return True
+    requires = (needs_under_way,)
 
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def run(self, context: bpy.types.Context) -> str | None:
         meshes = list_under_way(context)
-        try:
-            with left_mode(context):
-                self.run(context, meshes)
-        except SkinningError as error:
-            self.report({"ERROR"}, translate(str(error)))
-            return {"CANCELLED"}
+        with left_mode(context):
+            done = self.end(context, meshes)
         armature = find_deforming_armature(meshes[0])
         if armature is not None and armature.mode == "POSE":  # it was posed there, and is posed on
             activate_armature(context, armature)
-        return {"FINISHED"}
+        return done
+
+    def end(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> str | None:
+        """End the correction of meshes: what is to be said of it."""
+        raise AssertionError("each operator has its own")
 
 
 class SUPPLE_OT_correction_keep(UnderWayOperator, bpy.types.Operator):
@@ -170,7 +163,6 @@ class SUPPLE_OT_correction_keep(UnderWayOperator, bpy.types.Operator):
 
     bl_idname = "supple.correction_keep"
     bl_label = "Keep"
-    bl_options = {"REGISTER", "UNDO"}
 
     name: StringProperty(
         name="Name", description="Name of the shape key; after its joint and angle if empty", options=SKIP
@@ -195,13 +187,13 @@ class SUPPLE_OT_correction_keep(UnderWayOperator, bpy.types.Operator):
         layout.prop(self, "joints", placeholder=translate("Where it was shaped"))
         layout.prop(self, "reader")
 
-    def run(self, context: bpy.types.Context, _meshes: list[bpy.types.Object]) -> None:
+    def end(self, context: bpy.types.Context, _meshes: list[bpy.types.Object]) -> str:
         copies = list_posed_copies(context)
         if not copies:
             raise SkinningError("The posed copy is gone: Discard shows the character again")
         joints = split_names(self.joints)
         report = keep(copies, context.view_layer, self.name, self.mirror, joints, self.reader)
-        self.report({"INFO"}, translate(report.describe()))
+        return report.describe()
 
 
 class SUPPLE_OT_correction_discard(UnderWayOperator, bpy.types.Operator):
@@ -209,9 +201,8 @@ class SUPPLE_OT_correction_discard(UnderWayOperator, bpy.types.Operator):
 
     bl_idname = "supple.correction_discard"
     bl_label = "Discard"
-    bl_options = {"REGISTER", "UNDO"}
 
-    def run(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> None:
+    def end(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> None:
         stop(meshes, context.view_layer)
 
 
@@ -222,38 +213,25 @@ def suggest_corrections(_operator: Any, context: bpy.types.Context, text: str) -
     return [name for name in names if text.casefold() in name.casefold()]
 
 
-class CorrectionOperator:
+class CorrectionOperator(SuppleOperator):
     """Mix-in: does something about a correction: that of a shape key, or the active one in the list."""
 
-    bl_options = {"REGISTER", "UNDO"}
+    requires = (needs_corrections, needs_none_under_way)
 
     key: StringProperty(
         name="Correction", description="Name of its shape key; the active correction if empty",
         search=suggest_corrections, options=SKIP,
     )  # fmt: skip
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        obj = find_corrected(context)
-        operator = cast(type[bpy.types.Operator], cls)
-        if obj is None or not settings_of(obj).corrections:
-            operator.poll_message_set(translate(NO_CORRECTIONS))
-            return False
-        if list_under_way(context):
-            operator.poll_message_set(translate(UNDER_WAY))
-            return False
-        return True
-
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def run(self, context: bpy.types.Context) -> None:
         obj = cast(bpy.types.Object, find_corrected(context))
-        try:
-            follow_names(obj)
-            with left_mode(context):
-                self.run(context, obj, self.find_correction(obj))
-        except SkinningError as error:
-            self.report({"ERROR"}, translate(str(error)))
-            return {"CANCELLED"}
-        return {"FINISHED"}
+        follow_names(obj)
+        with left_mode(context):
+            self.act(context, obj, self.find_correction(obj))
+
+    def act(self, context: bpy.types.Context, obj: bpy.types.Object, correction: Any) -> None:
+        """Do it to a correction of a mesh."""
+        raise AssertionError("each operator has its own")
 
     def find_correction(self, obj: bpy.types.Object) -> Any:
         """The entry that is meant; raises SkinningError where there is none of that name."""
@@ -271,7 +249,7 @@ class SUPPLE_OT_correction_edit(CorrectionOperator, bpy.types.Operator):
 
     mode: EnumProperty(name="Mode", description="How the posed copy is shaped", items=MODE_ITEMS, options=SKIP)
 
-    def run(self, context: bpy.types.Context, obj: bpy.types.Object, correction: Any) -> None:
+    def act(self, context: bpy.types.Context, obj: bpy.types.Object, correction: Any) -> None:
         edit(obj, correction.name, context.view_layer)
         shape(self.mode)
 
@@ -282,10 +260,10 @@ class SUPPLE_OT_correction_pose(CorrectionOperator, bpy.types.Operator):
     bl_idname = "supple.correction_pose"
     bl_label = "Go to Pose"
 
-    def run(self, _context: bpy.types.Context, obj: bpy.types.Object, correction: Any) -> None:
+    def act(self, _context: bpy.types.Context, obj: bpy.types.Object, correction: Any) -> None:
         gone = show_bone_pose(find_armature_of(obj), correction.pose)
         if gone:
-            self.report({"WARNING"}, translate(f"Bones of the pose are gone: {', '.join(gone)}"))
+            self.tell(f"Bones of the pose are gone: {', '.join(gone)}", "WARNING")
 
 
 class SUPPLE_OT_correction_select(CorrectionOperator, bpy.types.Operator):
@@ -294,7 +272,7 @@ class SUPPLE_OT_correction_select(CorrectionOperator, bpy.types.Operator):
     bl_idname = "supple.correction_select"
     bl_label = "Select Bone"
 
-    def run(self, context: bpy.types.Context, obj: bpy.types.Object, correction: Any) -> None:
+    def act(self, context: bpy.types.Context, obj: bpy.types.Object, correction: Any) -> None:
         armature = find_armature_of(obj)
         select_bones(armature, list_bones(correction))
         armature.hide_set(False, view_layer=context.view_layer)
@@ -308,7 +286,7 @@ class SUPPLE_OT_correction_remove(CorrectionOperator, bpy.types.Operator):
     bl_idname = "supple.correction_remove"
     bl_label = "Delete Correction"
 
-    def run(self, _context: bpy.types.Context, obj: bpy.types.Object, correction: Any) -> None:
+    def act(self, _context: bpy.types.Context, obj: bpy.types.Object, correction: Any) -> None:
         remove(obj, find_deforming_armature(obj), correction.name)
 
 

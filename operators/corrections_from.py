@@ -13,7 +13,15 @@ from ..tasks.chosen_bones import find_chosen_bones
 from ..tasks.corrections.from_source import correct_from
 from ..translations import translate
 from .computing import ComputingOperator
-from .corrections import SKIP, can_correct, joints_property, left_mode, list_to_correct, split_names
+from .corrections import (
+    SKIP,
+    joints_property,
+    left_mode,
+    list_to_correct,
+    needs_meshes_to_correct,
+    needs_none_under_way,
+    split_names,
+)
 
 PARTICLES = "PARTICLES"
 
@@ -23,7 +31,7 @@ class SUPPLE_OT_corrections_from(ComputingOperator, bpy.types.Operator):
 
     bl_idname = "supple.corrections_from"
     bl_label = "Correct From"
-    bl_options = {"REGISTER", "UNDO"}
+    requires = (needs_none_under_way, needs_meshes_to_correct)
 
     source: StringProperty(
         name="Source",
@@ -38,10 +46,6 @@ class SUPPLE_OT_corrections_from(ComputingOperator, bpy.types.Operator):
 
     subject = "the corrections"
     canceled = "Correct From canceled: nothing was changed"
-
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        return can_correct(cls, context)
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         self.is_interactive = not bpy.app.background and context.window is not None
@@ -62,19 +66,14 @@ class SUPPLE_OT_corrections_from(ComputingOperator, bpy.types.Operator):
         if not is_mesh:
             layout.prop(self, "angles")
 
-    def execute(self, context: bpy.types.Context) -> set[str]:
-        try:
-            with left_mode(context):
-                joints, angles = split_names(self.joints), read_angles(self.angles)
-                return self.take(context, correct_from(list_to_correct(context), self.source, joints, angles))
-        except SkinningError as error:
-            self.report({"ERROR"}, translate(str(error)))
-            return {"CANCELLED"}
+    def run(self, context: bpy.types.Context) -> Any:
+        with left_mode(context):
+            joints, angles = split_names(self.joints), read_angles(self.angles)
+            return self.take(context, correct_from(list_to_correct(context), self.source, joints, angles))
 
-    def finish(self, _context: bpy.types.Context, report: Any) -> set[str]:
+    def finish(self, _context: bpy.types.Context, report: Any) -> str:
         """Say what was made."""
-        self.report({"INFO"}, translate(". ".join(report.describe())))
-        return {"FINISHED"}
+        return ". ".join(report.describe())
 
 
 def read_angles(text: str) -> tuple[float, ...]:

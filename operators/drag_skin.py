@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any, cast
+from typing import cast
 
 import bpy
 from bpy.props import CollectionProperty, EnumProperty, FloatVectorProperty, StringProperty
@@ -16,9 +16,9 @@ from ..settings.patterns import StrokePoint
 from ..tasks.pose.drag import DragChoices, SkinDrag
 from ..tasks.pose.pins import Pin, clear_pins, toggle_pin
 from ..tasks.pose.skins import find_nearest, find_skins, find_under_ray
-from ..translations import translate
 from ..viewport.pins import dragged_point
 from ..viewport.view import Mouse, find_view, read_mouse
+from .base import SuppleOperator
 from .mouse_tools import CANCEL, ModalTool
 
 SELECT = "Select the armature of a mesh, and go to Pose Mode first"
@@ -37,23 +37,22 @@ def find_posed(context: bpy.types.Context) -> bpy.types.Object | None:
     return active if active is not None and active.type == "ARMATURE" and active.mode == "POSE" else None
 
 
-class PoseOperator:
-    """Mix-in: wants an armature in Pose Mode."""
-
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        if find_posed(context) is None:
-            cast(Any, cls).poll_message_set(translate(SELECT))
-            return False
-        return True
+def needs_posed(context: bpy.types.Context) -> str:
+    """An armature in Pose Mode."""
+    return "" if find_posed(context) is not None else SELECT
 
 
-class SUPPLE_OT_drag_skin(PoseOperator, DragOptions, ModalTool, bpy.types.Operator):
+def needs_pins(context: bpy.types.Context) -> str:
+    is_there = settings_of(cast(bpy.types.Object, find_posed(context))).pins
+    return "" if is_there else "There are no pins: click on the skin with the Drag Skin tool"
+
+
+class SUPPLE_OT_drag_skin(DragOptions, ModalTool, bpy.types.Operator):
     """Drag a point of the skin: bones follow so that the skin deforms least. A click pins the point, or unpins it"""
 
     bl_idname = "supple.drag_skin"
     bl_label = "Drag Skin"
-    bl_options = {"REGISTER", "UNDO"}
+    requires = (needs_posed,)
 
     action: EnumProperty(
         name="Action",
@@ -89,7 +88,7 @@ class SUPPLE_OT_drag_skin(PoseOperator, DragOptions, ModalTool, bpy.types.Operat
     def _choose(self) -> DragChoices:
         return DragChoices(**{name: getattr(self, name) for name in CHOICES})
 
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def run(self, context: bpy.types.Context) -> set[str]:
         armature, self._drag = cast(bpy.types.Object, find_posed(context)), None
         try:
             skins = find_skins(armature, context.view_layer, name=self.mesh)
@@ -99,15 +98,14 @@ class SUPPLE_OT_drag_skin(PoseOperator, DragOptions, ModalTool, bpy.types.Operat
             self._drag = SkinDrag(armature, context.view_layer, point, self._choose())
             for target in [stop.location for stop in self.path] or [self.target] * STEPS:
                 self._drag.move(target)
-        except SkinningError as error:
+        except SkinningError:
             self.restore()
-            self.report({"ERROR"}, translate(str(error)))
-            return {"CANCELLED"}
+            raise
         return self._finish(context, self._drag)
 
     def _pin(self, context: bpy.types.Context, armature: bpy.types.Object, point: SkinPoint, reach: float) -> set[str]:
         is_pinned = toggle_pin(armature, Pin(point, self.hold_rotation), context.evaluated_depsgraph_get(), reach)
-        self.report({"INFO"}, translate("Pinned a point of the skin" if is_pinned else "Took off a pin"))
+        self.tell("Pinned a point of the skin" if is_pinned else "Took off a pin")
         return {"FINISHED"}
 
     def _finish(self, context: bpy.types.Context, drag: SkinDrag) -> set[str]:
@@ -127,7 +125,7 @@ class SUPPLE_OT_drag_skin(PoseOperator, DragOptions, ModalTool, bpy.types.Operat
         try:
             skins = find_skins(armature, context.view_layer, view.area.spaces.active)
         except SkinningError as error:
-            self.report({"WARNING"}, translate(str(error)))
+            self.tell(str(error), "WARNING")
             return {"PASS_THROUGH"}
         found = find_under_ray(skins, context.evaluated_depsgraph_get(), *view.ray(mouse))
         if found is None:
@@ -151,7 +149,7 @@ class SUPPLE_OT_drag_skin(PoseOperator, DragOptions, ModalTool, bpy.types.Operat
                 self._follow(context, mouse)
         except SkinningError as error:
             self.restore()
-            self.report({"ERROR"}, translate(str(error)))
+            self.tell(str(error), "ERROR")
             return {"CANCELLED"}
         return {"RUNNING_MODAL"}
 
@@ -183,30 +181,15 @@ class SUPPLE_OT_drag_skin(PoseOperator, DragOptions, ModalTool, bpy.types.Operat
         super().cancel(context)
 
 
-class SUPPLE_OT_clear_pins(PoseOperator, bpy.types.Operator):
+class SUPPLE_OT_clear_pins(SuppleOperator, bpy.types.Operator):
     """Take all pins off the skin of the active armature"""
 
     bl_idname = "supple.clear_pins"
     bl_label = "Clear Pins"
-    bl_options = {"REGISTER", "UNDO"}
+    requires = (needs_posed, needs_pins)
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        if not super().poll(context):
-            return False
-        if not settings_of(cast(bpy.types.Object, find_posed(context))).pins:
-            cls.poll_message_set(translate("There are no pins: click on the skin with the Drag Skin tool"))
-            return False
-        return True
-
-    def execute(self, context: bpy.types.Context) -> set[str]:
-        try:
-            count = clear_pins(cast(bpy.types.Object, find_posed(context)))
-        except SkinningError as error:
-            self.report({"ERROR"}, translate(str(error)))
-            return {"CANCELLED"}
-        self.report({"INFO"}, translate(f"Took off {count} pins"))
-        return {"FINISHED"}
+    def run(self, context: bpy.types.Context) -> str:
+        return f"Took off {clear_pins(cast(bpy.types.Object, find_posed(context)))} pins"
 
 
 register, unregister = bpy.utils.register_classes_factory((SUPPLE_OT_drag_skin, SUPPLE_OT_clear_pins))

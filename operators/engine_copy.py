@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import bpy
 from bpy.props import IntProperty, StringProperty
 
-from ..deformers import SkinningError
 from ..settings.character import list_meshes
 from ..settings.checks import check_settings
 from ..settings.engine_copy import OPTIONS, EngineCopyOptions, copy_settings, find_source
@@ -20,7 +19,7 @@ from ..tasks.engine_copy.run import export_copy, make_engine_copy
 from ..tasks.engine_copy.show import go_to_worst, hide_copy, show_copy
 from ..tasks.engine_copy.targets import SUFFIXES
 from ..tasks.skin.step import without_changes
-from ..translations import translate
+from .base import SuppleOperator
 from .computing import ComputingOperator
 
 SELECT = "Select a mesh that is bound, or its armature"
@@ -31,12 +30,22 @@ def list_copied(context: bpy.types.Context) -> list[bpy.types.Object]:
     return [obj for obj in list_meshes(context, find_source(context)) if settings_of(obj).is_ticked]
 
 
+def needs_bound_character(context: bpy.types.Context) -> str:
+    return "" if any(settings_of(obj).is_bound for obj in list_copied(context)) else SELECT
+
+
+def needs_copy(context: bpy.types.Context) -> str:
+    armature = find_source(context)
+    is_there = armature is not None and copy_settings(armature).figures
+    return "" if is_there else "Select a mesh that is bound and has an engine copy, or make one"
+
+
 class SUPPLE_OT_engine_copy(EngineCopyOptions, ComputingOperator, bpy.types.Operator):
     """Copy the character with bones, weights and keys that game engines know, and measure how close the copy is"""
 
     bl_idname = "supple.engine_copy"
     bl_label = "Make Engine Copy"
-    bl_options = {"REGISTER", "UNDO"}
+    requires = (needs_bound_character,)
 
     influences: IntProperty(
         name="Influences", description="Most bones that a vertex may follow: 4 or 8", default=4, min=1, max=8
@@ -48,14 +57,7 @@ class SUPPLE_OT_engine_copy(EngineCopyOptions, ComputingOperator, bpy.types.Oper
     subject = "the engine copy"
     canceled = "Engine copy canceled: nothing was changed"
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        if not any(settings_of(obj).is_bound for obj in list_copied(context)):
-            cls.poll_message_set(translate(SELECT))
-            return False
-        return True
-
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def run(self, context: bpy.types.Context) -> Any:
         armature = cast(bpy.types.Object, find_source(context))
         settings = copy_settings(armature)
         for name in OPTIONS:
@@ -72,20 +74,15 @@ class SUPPLE_OT_engine_copy(EngineCopyOptions, ComputingOperator, bpy.types.Oper
             actions=tuple(action.name for action in list_actions(armature) if action.supple_is_copied),
         )
         output = Path(bpy.path.abspath(self.filepath)) if self.filepath else None
-        try:
-            return self.take(context, make_engine_copy(list_copied(context), options, output))
-        except SkinningError as error:
-            self.report({"ERROR"}, translate(str(error)))
-            return {"CANCELLED"}
+        return self.take(context, make_engine_copy(list_copied(context), options, output))
 
-    def finish(self, context: bpy.types.Context, report: Report) -> set[str]:
+    def finish(self, context: bpy.types.Context, report: Report) -> str:
         """Keep the settings, and say what came of them."""
         settings = copy_settings(bpy.data.objects[report.character])
         for name in OPTIONS:
             value = getattr(self, name)
             setattr(settings, name, str(value) if name == "influences" else value)
-        self.report({"INFO"}, translate(". ".join(report.describe()[:2])))
-        return {"FINISHED"}
+        return ". ".join(report.describe()[:2])
 
 
 class SUPPLE_OT_engine_copy_export(ComputingOperator, bpy.types.Operator):
@@ -94,16 +91,13 @@ class SUPPLE_OT_engine_copy_export(ComputingOperator, bpy.types.Operator):
     bl_idname = "supple.engine_copy_export"
     bl_label = "Export Engine Copy"
     bl_options = {"REGISTER"}
+    requires = (needs_copy,)
 
     filepath: StringProperty(name="File", description="File to be written", subtype="FILE_PATH")
     filter_glob: StringProperty(default="*.glb;*.gltf;*.fbx;*.usd;*.usda;*.usdc", options={"HIDDEN"})
 
     subject = "the export"
     canceled = "Export canceled: nothing was written"
-
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        return has_copy(cls, context)
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         armature = cast(bpy.types.Object, find_source(context))
@@ -114,46 +108,28 @@ class SUPPLE_OT_engine_copy_export(ComputingOperator, bpy.types.Operator):
         context.window_manager.fileselect_add(self)
         return {"RUNNING_MODAL"}
 
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def run(self, context: bpy.types.Context) -> Any:
         armature = cast(bpy.types.Object, find_source(context))
         settings = copy_settings(armature)
         path = Path(bpy.path.abspath(self.filepath))
-        try:
-            return self.take(context, export_copy(armature, settings.target.lower(), int(settings.influences), path))
-        except SkinningError as error:
-            self.report({"ERROR"}, translate(str(error)))
-            return {"CANCELLED"}
+        return self.take(context, export_copy(armature, settings.target.lower(), int(settings.influences), path))
 
-    def finish(self, _context: bpy.types.Context, _result: None) -> set[str]:
+    def finish(self, _context: bpy.types.Context, _result: None) -> str:
         """Say where it is."""
-        self.report({"INFO"}, translate(f"Written: '{self.filepath}'"))
-        return {"FINISHED"}
+        return f"Written: '{self.filepath}'"
 
 
-def has_copy(operator: type[bpy.types.Operator], context: bpy.types.Context) -> bool:
-    """Whether the active character has a copy; says so where not."""
-    armature = find_source(context)
-    if armature is None or not copy_settings(armature).figures:
-        operator.poll_message_set(translate("Select a mesh that is bound and has an engine copy, or make one"))
-        return False
-    return True
-
-
-class CopyOperator:
+class CopyOperator(SuppleOperator):
     """Mix-in: shows something of the active character's copy."""
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        return has_copy(cast(type[bpy.types.Operator], cls), context)
+    requires = (needs_copy,)
 
-    def execute(self, context: bpy.types.Context) -> set[str]:
-        try:
-            with without_changes():
-                self.run(context, find_source(context))
-        except SkinningError as error:
-            self.report({"ERROR"}, translate(str(error)))
-            return {"CANCELLED"}
-        return {"FINISHED"}
+    def run(self, context: bpy.types.Context) -> None:
+        with without_changes():
+            self.show(context, cast(bpy.types.Object, find_source(context)))
+
+    def show(self, context: bpy.types.Context, armature: bpy.types.Object) -> None:
+        raise AssertionError("each operator has its own")
 
 
 class SUPPLE_OT_engine_copy_show(CopyOperator, bpy.types.Operator):
@@ -161,9 +137,8 @@ class SUPPLE_OT_engine_copy_show(CopyOperator, bpy.types.Operator):
 
     bl_idname = "supple.engine_copy_show"
     bl_label = "Show Difference"
-    bl_options = {"REGISTER", "UNDO"}
 
-    def run(self, context: bpy.types.Context, armature: bpy.types.Object) -> None:
+    def show(self, context: bpy.types.Context, armature: bpy.types.Object) -> None:
         settings = check_settings(context)
         target = copy_settings(armature).target.lower()
         if settings.heat == "COPY":
@@ -180,9 +155,8 @@ class SUPPLE_OT_engine_copy_frame(CopyOperator, bpy.types.Operator):
 
     bl_idname = "supple.engine_copy_frame"
     bl_label = "Go to Frame"
-    bl_options = {"REGISTER", "UNDO"}
 
-    def run(self, context: bpy.types.Context, armature: bpy.types.Object) -> None:
+    def show(self, context: bpy.types.Context, armature: bpy.types.Object) -> None:
         go_to_worst(armature, context.scene)
 
 

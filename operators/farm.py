@@ -8,7 +8,6 @@ from typing import cast
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
-from ..deformers import SkinningError
 from ..settings.character import find_shown
 from ..tasks.farm.commands import CHUNK, FarmJob
 from ..tasks.farm.engines import ENGINES
@@ -45,17 +44,11 @@ class SUPPLE_OT_send_to_farm(OnBoundMeshes, bpy.types.Operator):
     )
     render: BoolProperty(name="Render", description="Also render the frames, from the bake", options={"SKIP_SAVE"})
 
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def run(self, context: bpy.types.Context) -> str:
         engine = ENGINES[self.engine.lower()]
-        try:
-            write_job(self.describe_job(context), self.engine.lower())
-        except SkinningError as error:
-            self.report({"ERROR"}, translate(str(error)))
-            return {"CANCELLED"}
+        write_job(self.describe_job(context), self.engine.lower())
         report = f"Job for {engine.label} written to '{self.directory}'. {engine.submit}"
-        farm_reports.keep(cast(bpy.types.Object, find_shown(context)), report)
-        self.report({"INFO"}, translate(report))
-        return {"FINISHED"}
+        return farm_reports.keep(cast(bpy.types.Object, find_shown(context)), report)
 
     def describe_job(self, context: bpy.types.Context) -> FarmJob:
         """The job that the settings ask for; raises SkinningError where they do not make one."""
@@ -79,12 +72,11 @@ class SUPPLE_OT_send_to_farm(OnBoundMeshes, bpy.types.Operator):
         self.directory = self.directory or f"//{Path(bpy.data.filepath).stem}_farm"
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
-        try:
-            self._names = ", ".join(obj.name for obj in self.list_meshes(context))
-            self._take_defaults(context)
-        except SkinningError as error:
-            self.report({"ERROR"}, translate(str(error)))
-            return {"CANCELLED"}
+        return self.attempt(lambda: self._ask(context))
+
+    def _ask(self, context: bpy.types.Context) -> set[str]:
+        self._names = ", ".join(obj.name for obj in self.list_meshes(context))
+        self._take_defaults(context)
         manager = context.window_manager
         return cast(set[str], manager.invoke_props_dialog(self, width=400, confirm_text=translate("Write Job")))
 

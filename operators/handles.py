@@ -7,14 +7,13 @@ from bpy.props import BoolProperty
 
 from ..bridge.carriers import is_hidden_object
 from ..bridge.handles import find_follower, list_handle_bones
-from ..deformers import SkinningError
 from ..settings.objects import settings_of
 from ..tasks.character import has_armature_modifier, list_deformed
 from ..tasks.chosen_bones import find_active_armature
 from ..tasks.handles.add import add_handles
 from ..tasks.handles.remove import remove_handles
 from ..tasks.weights.automatic import WITH_HANDLES
-from ..translations import translate
+from .base import SuppleOperator
 
 SELECT_HANDLES = (
     "Select a mesh that has an Armature modifier, or another skin, after the empties and meshes that are to carry it"
@@ -50,12 +49,23 @@ def _is_skin(obj: bpy.types.Object | None) -> bool:
     return obj.type == "ARMATURE" or (obj.type == "MESH" and not settings_of(obj).is_handle)
 
 
-class SUPPLE_OT_handles_add(bpy.types.Operator):
+def needs_handles(context: bpy.types.Context) -> str:
+    return "" if _is_skin(context.active_object) and chosen_handles(context) else SELECT_HANDLES
+
+
+def needs_skin_with_handles(context: bpy.types.Context) -> str:
+    armature = find_armature_of(context.active_object)
+    if armature is None:
+        return SELECT_SKIN
+    return "" if list_handle_bones(armature) else "Add handles first"
+
+
+class SUPPLE_OT_handles_add(SuppleOperator, bpy.types.Operator):
     """Make selected empties points, and selected meshes cages, that carry the active skin beside its bones"""
 
     bl_idname = "supple.handles_add"
     bl_label = "Add Handles"
-    bl_options = {"REGISTER", "UNDO"}
+    requires = (needs_handles,)
 
     parent: BoolProperty(
         name="Parent to Bones",
@@ -63,24 +73,12 @@ class SUPPLE_OT_handles_add(bpy.types.Operator):
         default=True,
     )
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        if not (_is_skin(context.active_object) and chosen_handles(context)):
-            cls.poll_message_set(translate(SELECT_HANDLES))
-            return False
-        return True
-
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def run(self, context: bpy.types.Context) -> str:
         active = context.active_object
         armature = active if active.type == "ARMATURE" else None
-        try:
-            lines = add_handles(chosen_skin(context), chosen_handles(context), armature, self.parent)
-        except SkinningError as error:
-            self.report({"ERROR"}, translate(str(error)))
-            return {"CANCELLED"}
+        lines = add_handles(chosen_skin(context), chosen_handles(context), armature, self.parent)
         context.scene.supple_weights.method = WITH_HANDLES
-        self.report({"INFO"}, translate(lines[0]))
-        return {"FINISHED"}
+        return lines[0]
 
 
 def find_armature_of(obj: bpy.types.Object | None) -> bpy.types.Object | None:
@@ -92,35 +90,18 @@ def find_armature_of(obj: bpy.types.Object | None) -> bpy.types.Object | None:
     return find_follower(obj)
 
 
-class SUPPLE_OT_handles_remove(bpy.types.Operator):
+class SUPPLE_OT_handles_remove(SuppleOperator, bpy.types.Operator):
     """Remove the bones of the selected points and cages, or of all where none is selected; their weights go to bones"""
 
     bl_idname = "supple.handles_remove"
     bl_label = "Remove Handles"
-    bl_options = {"REGISTER", "UNDO"}
+    requires = (needs_skin_with_handles,)
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        armature = find_armature_of(context.active_object)
-        if armature is None:
-            cls.poll_message_set(translate(SELECT_SKIN))
-            return False
-        if not list_handle_bones(armature):
-            cls.poll_message_set(translate("Add handles first"))
-            return False
-        return True
-
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def run(self, context: bpy.types.Context) -> str:
         selected = [obj for obj in context.selected_objects if settings_of(obj).is_handle and obj.type != "ARMATURE"]
         armature = find_armature_of(context.active_object)
         assert armature is not None  # as `poll` has seen
-        try:
-            lines = remove_handles(armature, selected or None)
-        except SkinningError as error:
-            self.report({"ERROR"}, translate(str(error)))
-            return {"CANCELLED"}
-        self.report({"INFO"}, translate(lines[0]))
-        return {"FINISHED"}
+        return remove_handles(armature, selected or None)[0]
 
 
 register, unregister = bpy.utils.register_classes_factory((SUPPLE_OT_handles_add, SUPPLE_OT_handles_remove))

@@ -15,7 +15,8 @@ from ..tasks.patterns.edit import check_index
 from ..translations import translate
 from ..viewport.pattern_view import PatternView
 from ..viewport.view import Mouse, read_mouse
-from .patterns import PatternOperator
+from .base import SuppleOperator
+from .patterns import PatternOperator, needs_mesh, needs_pattern
 
 MODES = ("OBJECT", "POSE", "PAINT_WEIGHT")
 
@@ -29,8 +30,11 @@ CONFIRM = ("RET", "NUMPAD_ENTER", "SPACE")
 CANCEL = ("ESC", "RIGHTMOUSE")
 
 
-class ModalTool:
-    """Mix-in: runs until it is confirmed or canceled, with a text that lists the keys."""
+class ModalTool(SuppleOperator):
+    """Mix-in: runs until it is confirmed or canceled, with a text that lists the keys.
+
+    Without a window `run` does what the operator's properties say.
+    """
 
     _began: ExitStack
 
@@ -42,7 +46,7 @@ class ModalTool:
             self.prepare(context)
         except SkinningError as error:
             self._began.close()
-            self.report({"ERROR"}, translate(str(error)))
+            self.tell(str(error), "ERROR")
             return {"CANCELLED"}
         window, workspace, area = context.window, context.workspace, context.area
         self._began.callback(window.cursor_modal_restore)
@@ -54,10 +58,6 @@ class ModalTool:
         self.show_message(context)
         context.window_manager.modal_handler_add(cast(bpy.types.Operator, self))
         return {"RUNNING_MODAL"}
-
-    def execute(self, context: bpy.types.Context) -> set[str]:
-        """Do what the operator's properties say, without a window."""
-        raise AssertionError("each tool has its own")
 
     def prepare(self, context: bpy.types.Context) -> None:
         """Read the scene, before anything is changed."""
@@ -120,17 +120,15 @@ class ModalTool:
                     area.tag_redraw()
 
 
+def needs_mode(context: bpy.types.Context) -> str:
+    """A mode in which the skin is posed."""
+    return "" if context.mode in MODES else "Go to Object, Pose or Weight Paint Mode first"
+
+
 class PatternTool(PatternOperator, ModalTool):
     """Mix-in: a tool for the patterns of a mesh."""
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        if not super().poll(context):
-            return False
-        if context.mode not in MODES:
-            cls.poll_message_set(translate("Switch to Object, Pose or Weight Paint Mode first"))
-            return False
-        return True
+    requires = (needs_mesh, needs_pattern, needs_mode)
 
     def prepare(self, context: bpy.types.Context) -> None:
         self._obj = cast(bpy.types.Object, find_pattern_mesh(context))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
@@ -46,8 +46,8 @@ class SUPPLE_OT_pattern_maps(PatternOperator, BakeOperator, bpy.types.Operator):
         max=LARGEST_WIDTH,
     )
 
-    def execute(self, context: bpy.types.Context) -> set[str]:
-        return BakeOperator.execute(self, context)
+    def run(self, context: bpy.types.Context) -> Any:
+        return BakeOperator.run(self, context)
 
     def start(self, context: bpy.types.Context) -> Iterator[int]:
         if not self.directory:

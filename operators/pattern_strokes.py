@@ -10,7 +10,6 @@ from ..settings.objects import settings_of
 from ..settings.patterns import StrokePoint
 from ..tasks.patterns.edit import check_index
 from ..tasks.patterns.placing.place import lay_along
-from ..translations import translate
 from ..viewport.pattern_view import DrawnStroke
 from ..viewport.view import Mouse, find_view
 from .mouse_tools import CANCEL, NAVIGATION, PRESSED, PatternTool
@@ -45,7 +44,7 @@ class SUPPLE_OT_pattern_stroke(PatternTool, bpy.types.Operator):
         self.layout.use_property_split = True
         self.layout.prop(self, "width")
 
-    def run(self, _context: bpy.types.Context, obj: bpy.types.Object) -> str:
+    def change(self, _context: bpy.types.Context, obj: bpy.types.Object) -> str:
         pattern = check_index(obj, self.index_of(obj))
         lay_along(obj, pattern, [tuple(point.location) for point in self.points], self.width)
         settings_of(obj).active_pattern = self.index_of(obj)
@@ -82,7 +81,7 @@ class SUPPLE_OT_pattern_stroke(PatternTool, bpy.types.Operator):
 
     def _finish(self, context: bpy.types.Context) -> set[str]:
         if self._stroke.is_too_short:
-            self.report({"WARNING"}, translate("The stroke is too short: draw a longer stroke on the skin"))
+            self.tell("The stroke is too short: draw a longer stroke on the skin", "WARNING")
             return {"CANCELLED"}
         for point in self._stroke.points:
             self.points.add().location = point

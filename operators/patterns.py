@@ -31,6 +31,7 @@ from ..tasks.patterns.show import describe
 from ..tasks.patterns.spots import suggest_bone
 from ..translations import translate
 from .bake import RELATIVE_PATH
+from .base import SuppleOperator
 from .bind import chosen_meshes
 
 SKIP: set[Any] = {"SKIP_SAVE"}
@@ -47,40 +48,41 @@ REGION_ITEMS = (
 AUTO_AXIS = ("AUTO", "Auto", "The axis about which this joint bends, where the body is known, else that of the library")
 
 
-class PatternOperator:
+def needs_mesh(context: bpy.types.Context) -> str:
+    """A mesh that can take patterns."""
+    obj = find_pattern_mesh(context)
+    if obj is None:
+        return "Select a mesh that has an Armature modifier"
+    return "Leave Edit Mode first" if obj.data.is_editmode else ""
+
+
+def needs_pattern(context: bpy.types.Context) -> str:
+    return "" if settings_of(cast(bpy.types.Object, find_pattern_mesh(context))).patterns else "Add a pattern first"
+
+
+def needs_armature(context: bpy.types.Context) -> str:
+    is_there = find_active_armature(context.active_object) is not None
+    return "" if is_there else "Select a mesh that has an Armature modifier, or an armature"
+
+
+def needs_meshes_with_patterns(context: bpy.types.Context) -> str:
+    is_there = any(settings_of(obj).patterns for obj in chosen_meshes(context))
+    return "" if is_there else "Select a mesh that has patterns"
+
+
+class PatternOperator(SuppleOperator):
     """Mix-in: works on the active mesh, or on a mesh of the active armature."""
 
-    bl_options = {"REGISTER", "UNDO"}
-    needs_pattern = True
-    """Whether there has to be a pattern already."""
+    requires = (needs_mesh, needs_pattern)
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        obj = find_pattern_mesh(context)
-        if obj is None:
-            cls.poll_message_set(translate("Select a mesh that has an Armature modifier"))
-            return False
-        if obj.data.is_editmode:
-            cls.poll_message_set(translate("Leave Edit Mode first"))
-            return False
-        if cls.needs_pattern and not settings_of(obj).patterns:
-            cls.poll_message_set(translate("Add a pattern first"))
-            return False
-        return True
-
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def run(self, context: bpy.types.Context) -> Any:
         obj = cast(bpy.types.Object, find_pattern_mesh(context))
         before = set(describe(obj))
-        try:
-            done = self.run(context, obj)
-        except SkinningError as error:
-            self.report({"ERROR"}, translate(str(error)))
-            return {"CANCELLED"}
+        done = self.change(context, obj)
         notes = " ".join(note for note in describe(obj) if note not in before)
-        self.report({"WARNING" if notes else "INFO"}, translate(f"{done}. {notes}" if notes else done))
-        return {"FINISHED"}
+        self.tell(f"{done}. {notes}" if notes else done, "WARNING" if notes else "INFO")
 
-    def run(self, context: bpy.types.Context, obj: bpy.types.Object) -> str:
+    def change(self, context: bpy.types.Context, obj: bpy.types.Object) -> str:
         """Do it: the message on what was done."""
         raise AssertionError("each operator has its own")
 
@@ -118,7 +120,7 @@ class SUPPLE_OT_pattern_add(PatternOperator, bpy.types.Operator):
 
     bl_idname = "supple.pattern_add"
     bl_label = "Add Pattern"
-    needs_pattern = False
+    requires = (needs_mesh,)
 
     preset: EnumProperty(name="Pattern", description="Pattern of the library", items=list_presets)
     driver: EnumProperty(name="Driven By", description="What brings the pattern out", items=DRIVER_ITEMS, options=SKIP)
@@ -174,7 +176,7 @@ class SUPPLE_OT_pattern_add(PatternOperator, bpy.types.Operator):
             layout.label(text=translate(str(error)), icon="ERROR")
         layout.prop(self, "axis")
 
-    def run(self, context: bpy.types.Context, obj: bpy.types.Object) -> str:
+    def change(self, context: bpy.types.Context, obj: bpy.types.Object) -> str:
         given = {
             name: getattr(self, name)
             for name in ("driver", "axis", "uv", "location", "angle", "size")
@@ -205,34 +207,22 @@ def guess_bone(context: bpy.types.Context, preset: str) -> str:
         return bone.name if bone is not None else ""
 
 
-class SUPPLE_OT_pattern_set_add(bpy.types.Operator):
+class SUPPLE_OT_pattern_set_add(SuppleOperator, bpy.types.Operator):
     """Add all patterns that belong on the body, each driven by its joint: on the skin, or on the selected meshes"""
 
     bl_idname = "supple.pattern_set_add"
     bl_label = "Add Set of Patterns"
-    bl_options = {"REGISTER", "UNDO"}
+    requires = (needs_armature,)
 
     region: EnumProperty(name="Region", description="Part of the body", items=REGION_ITEMS)
     folds: EnumProperty(name="Folds Driven By", description="What brings folds out", items=DRIVER_ITEMS)
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        if find_active_armature(context.active_object) is None:
-            cls.poll_message_set(translate("Select a mesh that has an Armature modifier, or an armature"))
-            return False
-        return True
-
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def run(self, context: bpy.types.Context) -> None:
         active = cast(bpy.types.Object, context.active_object)
         armature = cast(bpy.types.Object, find_active_armature(active))
         meshes = find_set_meshes(active, context.selected_objects, armature, context.view_layer)
-        try:
-            report = add_set(armature, meshes, self.region, self.folds)
-        except SkinningError as error:
-            self.report({"ERROR"}, translate(str(error)))
-            return {"CANCELLED"}
-        self.report({"WARNING" if report.skipped else "INFO"}, translate(report.describe()))
-        return {"FINISHED"}
+        report = add_set(armature, meshes, self.region, self.folds)
+        self.tell(report.describe(), "WARNING" if report.skipped else "INFO")
 
 
 class SUPPLE_OT_pattern_remove(PatternOperator, bpy.types.Operator):
@@ -245,35 +235,22 @@ class SUPPLE_OT_pattern_remove(PatternOperator, bpy.types.Operator):
         name="Index", description="Index of the pattern; the active pattern if not set", min=0, options=SKIP
     )
 
-    def run(self, _context: bpy.types.Context, obj: bpy.types.Object) -> str:
+    def change(self, _context: bpy.types.Context, obj: bpy.types.Object) -> str:
         index = self.index_of(obj)
         name = check_index(obj, index).name
         remove_pattern(obj, index)
         return f"Removed {name}"
 
 
-class SUPPLE_OT_pattern_remove_all(bpy.types.Operator):
+class SUPPLE_OT_pattern_remove_all(SuppleOperator, bpy.types.Operator):
     """Remove all patterns from the selected meshes, with what shows them: nodes, drivers, bumps in materials"""
 
     bl_idname = "supple.pattern_remove_all"
     bl_label = "Remove All Patterns"
-    bl_options = {"REGISTER", "UNDO"}
+    requires = (needs_meshes_with_patterns,)
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        if not any(settings_of(obj).patterns for obj in chosen_meshes(context)):
-            cls.poll_message_set(translate("Select a mesh that has patterns"))
-            return False
-        return True
-
-    def execute(self, context: bpy.types.Context) -> set[str]:
-        try:
-            count = remove_all(chosen_meshes(context))
-        except SkinningError as error:
-            self.report({"ERROR"}, translate(str(error)))
-            return {"CANCELLED"}
-        self.report({"INFO"}, translate(f"Removed {count} patterns"))
-        return {"FINISHED"}
+    def run(self, context: bpy.types.Context) -> str:
+        return f"Removed {remove_all(chosen_meshes(context))} patterns"
 
 
 class SUPPLE_OT_pattern_mirror(PatternOperator, bpy.types.Operator):
@@ -286,7 +263,7 @@ class SUPPLE_OT_pattern_mirror(PatternOperator, bpy.types.Operator):
         name="Index", description="Index of the pattern; the active pattern if not set", min=0, options=SKIP
     )
 
-    def run(self, _context: bpy.types.Context, obj: bpy.types.Object) -> str:
+    def change(self, _context: bpy.types.Context, obj: bpy.types.Object) -> str:
         pattern = mirror_pattern(obj, self.index_of(obj))
         return f"Mirrored to {pattern.name}, driven by {pattern.bone}"
 
@@ -297,7 +274,7 @@ class SUPPLE_OT_pattern_save(PatternOperator, bpy.types.Operator):
     bl_idname = "supple.pattern_save"
     bl_label = "Save to Library"
 
-    def run(self, _context: bpy.types.Context, obj: bpy.types.Object) -> str:
+    def change(self, _context: bpy.types.Context, obj: bpy.types.Object) -> str:
         pattern = check_index(obj, settings_of(obj).active_pattern)
         entry = library.describe_pattern(obj, pattern)
         path = library.save_entry(entry, pattern.image)
@@ -305,21 +282,17 @@ class SUPPLE_OT_pattern_save(PatternOperator, bpy.types.Operator):
         return f"Saved {pattern.name} to {path}"
 
 
-class SUPPLE_OT_pattern_forget(bpy.types.Operator):
+class SUPPLE_OT_pattern_forget(SuppleOperator, bpy.types.Operator):
     """Delete a saved pattern from the library; objects that use it keep it"""
 
     bl_idname = "supple.pattern_forget"
     bl_label = "Remove from Library"
+    bl_options = set()
 
     preset: StringProperty(name="Pattern", description="Key of the pattern in the library, such as USER_Frown")
 
-    def execute(self, _context: bpy.types.Context) -> set[str]:
-        try:
-            library.remove_saved(self.preset)
-        except SkinningError as error:
-            self.report({"ERROR"}, translate(str(error)))
-            return {"CANCELLED"}
-        return {"FINISHED"}
+    def run(self, _context: bpy.types.Context) -> None:
+        library.remove_saved(self.preset)
 
 
 _register_classes, _unregister_classes = bpy.utils.register_classes_factory(

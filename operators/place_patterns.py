@@ -14,7 +14,6 @@ from ..tasks.patterns.edit import check_index
 from ..tasks.patterns.node_setup import find_modifier
 from ..tasks.patterns.placing.place import place_pattern, read_layout, write_layout
 from ..tasks.patterns.show import update
-from ..translations import translate
 from ..viewport.pattern_view import Drag, RotateAndScale, bring_into_view
 from ..viewport.view import Mouse, find_view
 from .mouse_tools import CANCEL, CONFIRM, NAVIGATION, PRESSED, PatternTool
@@ -63,7 +62,7 @@ class SUPPLE_OT_pattern_place(PatternTool, bpy.types.Operator):
             if self.properties.is_property_set(name):
                 self.layout.prop(self, name)
 
-    def run(self, _context: bpy.types.Context, obj: bpy.types.Object) -> str:
+    def change(self, _context: bpy.types.Context, obj: bpy.types.Object) -> str:
         given: dict[str, Any] = {}
         for name in ("location", "uv", "angle", "size"):
             if self.properties.is_property_set(name):
@@ -212,9 +211,7 @@ class SUPPLE_OT_pattern_place(PatternTool, bpy.types.Operator):
             self.location, self.angle = pattern.location, pattern.turn
         if pattern.space == "UV":
             self.uv = pattern.uv
-        self.report(
-            {"INFO"}, translate(f"Placed {pattern.name}. {pattern.note}" if pattern.note else f"Placed {pattern.name}")
-        )
+        self.tell(f"Placed {pattern.name}. {pattern.note}" if pattern.note else f"Placed {pattern.name}")
         return {"FINISHED"}
 
 

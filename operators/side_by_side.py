@@ -7,24 +7,23 @@ import bpy
 from ..settings.events import redraw
 from ..settings.side_by_side import find_compared, has_ghosts, hide_ghosts, show_ghosts
 from ..tasks.compare.ghosts import prepare_ghosts
-from ..translations import translate
+from .base import SuppleOperator
 
 
-class SUPPLE_OT_side_by_side(bpy.types.Operator):
+def needs_compared(context: bpy.types.Context) -> str:
+    is_there = find_compared(context) is not None or has_ghosts()
+    return "" if is_there else "Select a mesh that has an Armature modifier, or its armature"
+
+
+class SUPPLE_OT_side_by_side(SuppleOperator, bpy.types.Operator):
     """Show the chosen methods as ghosts beside the character, in the same pose; press again to have them gone"""
 
     bl_idname = "supple.side_by_side"
     bl_label = "Side by Side"
     bl_options = {"REGISTER"}
+    requires = (needs_compared,)
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        if find_compared(context) is None and not has_ghosts():
-            cls.poll_message_set(translate("Select a mesh that has an Armature modifier, or its armature"))
-            return False
-        return True
-
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def run(self, context: bpy.types.Context) -> None:
         armature = find_compared(context)
         if armature is None or has_ghosts(armature):
             hide_ghosts()
@@ -35,7 +34,6 @@ class SUPPLE_OT_side_by_side(bpy.types.Operator):
             prepare_ghosts(armature, context, manager.progress_update)
             manager.progress_end()
         redraw(context.window_manager, context)
-        return {"FINISHED"}
 
 
 register, unregister = bpy.utils.register_classes_factory((SUPPLE_OT_side_by_side,))

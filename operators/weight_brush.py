@@ -8,12 +8,10 @@ import bpy
 from bpy.props import CollectionProperty, FloatProperty, FloatVectorProperty, IntProperty
 
 from ..bridge.meshes import mesh_of
-from ..deformers import SkinningError
 from ..tasks.character import has_armature_modifier
 from ..tasks.skin.step import without_changes
 from ..tasks.weights.reports import count
 from ..tasks.weights.strokes import SmoothStroke
-from ..translations import translate
 from ..viewport.view import Mouse, View, find_view, read_mouse
 from ..viewport.weight_brush import BrushOnSkin
 from .mouse_tools import CANCEL, ModalTool
@@ -27,12 +25,19 @@ class WeightTouch(bpy.types.PropertyGroup):
     pressure: FloatProperty(name="Pressure", default=1.0, min=0.0, max=1.0, subtype="FACTOR")
 
 
+def needs_painted_mesh(context: bpy.types.Context) -> str:
+    obj = context.active_object
+    if obj is None or obj.type != "MESH" or not has_armature_modifier(obj):
+        return "Select a mesh that has an Armature modifier"
+    return "" if obj.mode == "WEIGHT_PAINT" else "Go to Weight Paint Mode first"
+
+
 class SUPPLE_OT_weights_brush(ModalTool, bpy.types.Operator):
     """Smooth weights under the brush, through the volume that the skin encloses"""
 
     bl_idname = "supple.weights_brush"
     bl_label = "Smooth Through Body"
-    bl_options = {"REGISTER", "UNDO"}
+    requires = (needs_painted_mesh,)
 
     strength: FloatProperty(
         name="Strength",
@@ -47,17 +52,6 @@ class SUPPLE_OT_weights_brush(ModalTool, bpy.types.Operator):
     )
     touches: CollectionProperty(type=WeightTouch, options={"SKIP_SAVE", "HIDDEN"})
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        obj = context.active_object
-        if obj is None or obj.type != "MESH" or not has_armature_modifier(obj):
-            cls.poll_message_set(translate("Select a mesh that has an Armature modifier"))
-            return False
-        if obj.mode != "WEIGHT_PAINT":
-            cls.poll_message_set(translate("Go to Weight Paint Mode first"))
-            return False
-        return True
-
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         settings = context.scene.supple_weights
         self.strength, self.repeats = settings.brush_strength, settings.brush_repeats
@@ -66,17 +60,12 @@ class SUPPLE_OT_weights_brush(ModalTool, bpy.types.Operator):
             self.react(context, event, read_mouse(event))
         return result
 
-    def execute(self, context: bpy.types.Context) -> set[str]:
-        try:
-            stroke = self._begin_stroke(context)
-        except SkinningError as error:
-            self.report({"ERROR"}, translate(str(error)))
-            return {"CANCELLED"}
+    def run(self, context: bpy.types.Context) -> str:
+        stroke = self._begin_stroke(context)
         for touch in self.touches:
             stroke.touch(touch.location, touch.radius, self.strength * touch.pressure)
         stroke.write()
-        self.report({"INFO"}, translate(f"Smoothed {count(stroke.changed, 'vertex')}"))
-        return {"FINISHED"}
+        return f"Smoothed {count(stroke.changed, 'vertex')}"
 
     def _begin_stroke(self, context: bpy.types.Context) -> SmoothStroke:
         obj = cast(bpy.types.Object, context.active_object)
@@ -98,7 +87,7 @@ class SUPPLE_OT_weights_brush(ModalTool, bpy.types.Operator):
             return {"CANCELLED"}
         if event.type == "LEFTMOUSE" and event.value == "RELEASE":
             self._stroke.write()
-            self.report({"INFO"}, translate(f"Smoothed {count(self._stroke.changed, 'vertex')}"))
+            self.tell(f"Smoothed {count(self._stroke.changed, 'vertex')}")
             return {"FINISHED"}
         if event.type in ("LEFTMOUSE", "MOUSEMOVE", "INBETWEEN_MOUSEMOVE"):
             view = find_view(context.screen, *mouse.astype(int))

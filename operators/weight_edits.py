@@ -8,12 +8,11 @@ from typing import cast
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty
 
-from ..deformers import SkinningError
 from ..deformers.weight_editing.transfer import Params
 from ..tasks.weights import checks, edits, transfer
 from ..tasks.weights.targets import Scope
-from ..translations import translate
-from .weights import SELECT, chosen_meshes
+from .base import SuppleOperator
+from .weights import chosen_meshes, needs_meshes
 
 BONES_ITEMS = (
     ("ALL", "All Bones", "All bones whose vertex groups are not locked"),
@@ -40,34 +39,27 @@ KIND_ITEMS = (
 )
 
 
-class WeightsOperator:
+class MeshesOperator(SuppleOperator):
     """Mix-in: for the selected meshes."""
 
-    bl_options = {"REGISTER", "UNDO"}
+    requires = (needs_meshes,)
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        if not chosen_meshes(context):
-            cls.poll_message_set(translate(SELECT))
-            return False
-        return True
+    def run(self, context: bpy.types.Context) -> str:
+        return " ".join(self.edit(context, chosen_meshes(context)))
 
-    def run(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
+    def edit(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
         """Edit or check meshes, and return messages."""
         raise AssertionError("each operator has its own")
 
-    def execute(self, context: bpy.types.Context) -> set[str]:
-        operator = cast(bpy.types.Operator, self)
-        try:
-            messages = self.run(context, chosen_meshes(context))
-        except SkinningError as error:
-            operator.report({"ERROR"}, translate(str(error)))
-            return {"CANCELLED"}
-        operator.report({"INFO"}, translate(" ".join(messages)))
-        return {"FINISHED"}
+
+def needs_source(context: bpy.types.Context) -> str:
+    meshes = chosen_meshes(context)
+    if context.active_object in meshes and len(meshes) >= 2:
+        return ""
+    return "Select a mesh that has an Armature modifier last, after the meshes to copy its weights to"
 
 
-class EditOperator(WeightsOperator):
+class EditOperator(MeshesOperator):
     """Mix-in: for all vertices or the selected ones, and for all bones or some."""
 
     selected_only: BoolProperty(
@@ -104,7 +96,7 @@ class SUPPLE_OT_weights_smooth(EditOperator, bpy.types.Operator):
         name="Repeats", description="How many times to smooth", default=4, min=1, soft_max=50, max=1000
     )
 
-    def run(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
+    def edit(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
         return edits.smooth_weights(meshes, self.scope(meshes), self.method, self.strength, self.repeats)
 
 
@@ -123,7 +115,7 @@ class SUPPLE_OT_weights_sharpen(EditOperator, bpy.types.Operator):
         subtype="FACTOR",
     )
 
-    def run(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
+    def edit(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
         return edits.sharpen_weights(meshes, self.scope(meshes), self.amount)
 
 
@@ -137,7 +129,7 @@ class SUPPLE_OT_weights_limit(EditOperator, bpy.types.Operator):
         name="Bones per Vertex", description="Maximum number of bones per vertex", default=4, min=1, soft_max=12
     )
 
-    def run(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
+    def edit(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
         return edits.limit_weights(meshes, self.scope(meshes), self.limit)
 
 
@@ -147,7 +139,7 @@ class SUPPLE_OT_weights_normalize(EditOperator, bpy.types.Operator):
     bl_idname = "supple.weights_normalize"
     bl_label = "Normalize"
 
-    def run(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
+    def edit(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
         return edits.normalize_weights(meshes, self.scope(meshes))
 
 
@@ -168,7 +160,7 @@ class SUPPLE_OT_weights_prune(EditOperator, bpy.types.Operator):
         step=1,
     )
 
-    def run(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
+    def edit(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
         return edits.prune_weights(meshes, self.scope(meshes), self.threshold)
 
 
@@ -180,7 +172,7 @@ class SUPPLE_OT_weights_mirror(EditOperator, bpy.types.Operator):
 
     direction: EnumProperty(name="Direction", description="Which side to copy from", items=DIRECTION_ITEMS)
 
-    def run(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
+    def edit(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
         return edits.mirror_weights(meshes, self.scope(meshes), self.direction)
 
 
@@ -189,6 +181,7 @@ class SUPPLE_OT_weights_transfer(EditOperator, bpy.types.Operator):
 
     bl_idname = "supple.weights_transfer"
     bl_label = "Transfer"
+    requires = (needs_source,)
 
     reach: FloatProperty(
         name="Reach",
@@ -209,34 +202,23 @@ class SUPPLE_OT_weights_transfer(EditOperator, bpy.types.Operator):
         subtype="ANGLE",
     )
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        active = context.active_object
-        meshes = chosen_meshes(context)
-        if active not in meshes or len(meshes) < 2:
-            cls.poll_message_set(
-                translate("Select a mesh that has an Armature modifier last, after the meshes to copy its weights to")
-            )
-            return False
-        return True
-
-    def run(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
+    def edit(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
         source = cast(bpy.types.Object, context.active_object)
         targets = [obj for obj in meshes if obj != source]
         return transfer.transfer_weights(source, targets, self.scope(targets), Params(self.reach, self.angle))
 
 
-class SUPPLE_OT_weights_clean(WeightsOperator, bpy.types.Operator):
+class SUPPLE_OT_weights_clean(MeshesOperator, bpy.types.Operator):
     """Remove vertex groups of bones that have no weight on any vertex"""
 
     bl_idname = "supple.weights_clean"
     bl_label = "Remove Empty Groups"
 
-    def run(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
+    def edit(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
         return edits.clean_groups(meshes)
 
 
-class SUPPLE_OT_weights_check(WeightsOperator, bpy.types.Operator):
+class SUPPLE_OT_weights_check(MeshesOperator, bpy.types.Operator):
     """Look for vertices without weights, with too many bones or wrong sums, and for weights far from their bones"""
 
     bl_idname = "supple.weights_check"
@@ -244,11 +226,11 @@ class SUPPLE_OT_weights_check(WeightsOperator, bpy.types.Operator):
 
     limit: IntProperty(name="Bones per Vertex", description="More bones than this are a mistake", default=4, min=1)
 
-    def run(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
+    def edit(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
         return checks.check_weights(meshes, self.limit)
 
 
-class SUPPLE_OT_weights_select(WeightsOperator, bpy.types.Operator):
+class SUPPLE_OT_weights_select(MeshesOperator, bpy.types.Operator):
     """Select the vertices with a kind of mistake, in Edit Mode"""
 
     bl_idname = "supple.weights_select"
@@ -257,7 +239,7 @@ class SUPPLE_OT_weights_select(WeightsOperator, bpy.types.Operator):
     kind: EnumProperty(name="Kind", description="Which mistakes to select", items=KIND_ITEMS)
     limit: IntProperty(name="Bones per Vertex", description="More bones than this are a mistake", default=4, min=1)
 
-    def run(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
+    def edit(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
         found = checks.find_vertices(meshes, self.kind, self.limit)
         checks.show_selection(context, meshes)
         return checks.select_vertices(found)

@@ -7,16 +7,14 @@ from typing import Any, cast
 import bpy
 from bpy.props import BoolProperty, CollectionProperty, FloatProperty, FloatVectorProperty, IntProperty, StringProperty
 
-from ..deformers import SkinningError
 from ..deformers.weight_editing.line_fields import HANDLES
 from ..deformers.weight_editing.line_moves import LARGEST_FALLOFF
 from ..tasks.chosen_bones import find_active_armature, find_chosen_bones, find_deformed_meshes
 from ..tasks.weights.line_mirror import add_mirrored
 from ..tasks.weights.lines import WeightLines, describe_result, list_moves, read_first_lines, set_moves
-from ..translations import translate
 from ..viewport.view import find_view
 from ..viewport.weight_line_tool import WeightLineTool
-from .mouse_tools import MODES, NAVIGATION, PRESSED, ModalTool
+from .mouse_tools import NAVIGATION, PRESSED, ModalTool, needs_mode
 
 CANCEL, CONFIRM = ("ESC", "RIGHTMOUSE"), ("RET", "NUMPAD_ENTER", "SPACE")
 WHEEL = ("WHEELUPMOUSE", "WHEELDOWNMOUSE")
@@ -33,12 +31,17 @@ class WeightLineMove(bpy.types.PropertyGroup):
     )
 
 
+def needs_deformed_meshes(context: bpy.types.Context) -> str:
+    is_there = find_deformed_meshes(context.active_object, context.view_layer)
+    return "" if is_there else "Select a mesh that has an Armature modifier, or its armature"
+
+
 class SUPPLE_OT_weight_lines(ModalTool, bpy.types.Operator):
     """Drag the lines where weight passes from bone to bone, on the posed skin. Shows the lines of all selected bones"""
 
     bl_idname = "supple.weight_lines"
     bl_label = "Weight Lines"
-    bl_options = {"REGISTER", "UNDO"}
+    requires = (needs_deformed_meshes, needs_mode)
 
     bone: StringProperty(
         name="Bone",
@@ -68,32 +71,17 @@ class SUPPLE_OT_weight_lines(ModalTool, bpy.types.Operator):
     )
     moves: CollectionProperty(type=WeightLineMove, options={"SKIP_SAVE", "HIDDEN"})
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        if not find_deformed_meshes(context.active_object, context.view_layer):
-            cls.poll_message_set(translate("Select a mesh that has an Armature modifier, or its armature"))
-            return False
-        if context.mode not in MODES:
-            cls.poll_message_set(translate("Go to Object, Pose or Weight Paint Mode first"))
-            return False
-        return True
-
     def draw(self, _context: bpy.types.Context) -> None:
         self.layout.use_property_split = True
         self.layout.prop(self, "offset")
         self.layout.prop(self, "width")
 
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def run(self, context: bpy.types.Context) -> str:
         moves = {(move.bone, move.line): (tuple(move.offsets), tuple(move.widths)) for move in self.moves}
-        try:
-            lines = self._read_lines(context, list(dict.fromkeys(bone for bone, _ in moves)))
-            set_moves(lines, moves, self.offset, self.width)
-        except SkinningError as error:
-            self.report({"ERROR"}, translate(str(error)))
-            return {"CANCELLED"}
+        lines = self._read_lines(context, list(dict.fromkeys(bone for bone, _ in moves)))
+        set_moves(lines, moves, self.offset, self.width)
         lines.write()
-        self.report({"INFO"}, translate(describe_result(lines)))
-        return {"FINISHED"}
+        return describe_result(lines)
 
     def _read_lines(self, context: bpy.types.Context, bones: list[str] | None = None) -> WeightLines:
         """The lines of bones, of the selected ones if none are given; and the other side's where that is mirrored."""
@@ -108,7 +96,7 @@ class SUPPLE_OT_weight_lines(ModalTool, bpy.types.Operator):
     def begin(self, context: bpy.types.Context) -> None:
         self._lines = self._read_lines(context)
         for message in self._lines.problems.values():
-            self.report({"WARNING"}, translate(message))
+            self.tell(message, "WARNING")
         self._tool = WeightLineTool(self._lines, context, self.mirror)
         self._began.callback(self._tool.remove)
 
@@ -177,7 +165,7 @@ class SUPPLE_OT_weight_lines(ModalTool, bpy.types.Operator):
         for bone, line, offsets, widths in list_moves(self._lines):
             move = self.moves.add()
             move.bone, move.line, move.offsets, move.widths = bone, line, offsets, widths
-        self.report({"INFO"}, translate(describe_result(self._lines)))
+        self.tell(describe_result(self._lines))
         return {"FINISHED"}
 
 

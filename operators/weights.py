@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from typing import Any
 
 import bpy
 from bpy.props import BoolProperty
 
 from ..bridge.carriers import is_hidden_object
-from ..deformers import SkinningError
 from ..settings.objects import settings_of
 from ..settings.weights import CHOICES, WeightOptions
 from ..tasks.character import list_deformed
 from ..tasks.weights import automatic as weights
-from ..translations import translate
 from .computing import ComputingOperator
 
 SELECT = "Select a mesh that has an Armature modifier, or a mesh together with its armature"
@@ -46,6 +45,11 @@ def chosen_meshes(context: bpy.types.Context) -> list[bpy.types.Object]:
     return meshes
 
 
+def needs_meshes(context: bpy.types.Context) -> str:
+    """Meshes whose weights are made or edited."""
+    return "" if chosen_meshes(context) else SELECT
+
+
 class WeightsOperator(ComputingOperator):
     """Mix-in: automatic weights in one go from Python, and in a thread of their own from the user interface."""
 
@@ -58,20 +62,15 @@ class WeightsOperator(ComputingOperator):
         meshes: list[bpy.types.Object],
         options: weights.Options,
         armature: bpy.types.Object | None,
-    ) -> set[str]:
-        """Weight meshes, and `finish`."""
-        try:
-            self._jobs = weights.prepare(meshes, options, armature)
-            return self.compute(context, lambda progress: weights.compute_all(self._jobs, progress))
-        except SkinningError as error:
-            self.report({"ERROR"}, translate(str(error)))
-            return {"CANCELLED"}
+    ) -> Any:
+        """Weight meshes, and `finish`; raises SkinningError where that can not be."""
+        self._jobs = weights.prepare(meshes, options, armature)
+        return self.compute(context, lambda progress: weights.compute_all(self._jobs, progress))
 
-    def finish(self, _context: bpy.types.Context, results: list[weights.Result]) -> set[str]:
+    def finish(self, _context: bpy.types.Context, results: list[weights.Result]) -> Any:
         """Write what was computed, and report it."""
         for report in weights.apply(self._jobs, results):
-            self.report({"INFO"}, translate(" ".join(report.summarize())))
-        return {"FINISHED"}
+            self.tell(" ".join(report.summarize()))
 
 
 class SUPPLE_OT_weights_auto(WeightOptions, WeightsOperator, bpy.types.Operator):
@@ -79,7 +78,7 @@ class SUPPLE_OT_weights_auto(WeightOptions, WeightsOperator, bpy.types.Operator)
 
     bl_idname = "supple.weights_auto"
     bl_label = "Automatic Weights"
-    bl_options = {"REGISTER", "UNDO"}
+    requires = (needs_meshes,)
 
     mirror: BoolProperty(
         name="Mirror",
@@ -87,14 +86,7 @@ class SUPPLE_OT_weights_auto(WeightOptions, WeightsOperator, bpy.types.Operator)
         options={"SKIP_SAVE"},
     )
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        if not chosen_meshes(context):
-            cls.poll_message_set(translate(SELECT))
-            return False
-        return True
-
-    def execute(self, context: bpy.types.Context) -> set[str]:
+    def run(self, context: bpy.types.Context) -> Any:
         meshes = chosen_meshes(context)
         if not self.properties.is_property_set("mirror"):
             self.mirror = any(obj.use_mesh_mirror_x for obj in meshes)

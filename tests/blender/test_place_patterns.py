@@ -225,7 +225,7 @@ def test_the_mode_has_to_fit(operator: str):
     add_body()
     add_pattern()
     for mode, message in (
-        ("SCULPT", "Switch to Object, Pose or Weight Paint Mode"), ("EDIT", "Leave Edit Mode first"),
+        ("SCULPT", "Go to Object, Pose or Weight Paint Mode"), ("EDIT", "Leave Edit Mode first"),
     ):  # fmt: skip
         bpy.ops.object.mode_set(mode=mode)
         with pytest.raises(RuntimeError, match=message):

@@ -1,0 +1,58 @@
+"""What all operators have in common: they refuse, report and translate in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import bpy
+
+from ..deformers import SkinningError
+from ..translations import translate
+
+Requirement = Callable[[bpy.types.Context], str]
+"""What has to be there: it says what to do where it is not, else ""."""
+
+
+class SuppleOperator:
+    """Mix-in: an operator that says what is missing, what is wrong, and what it has done."""
+
+    bl_options = {"REGISTER", "UNDO"}
+    requires: tuple[Requirement, ...] = ()
+
+    @classmethod
+    def poll(cls, context: bpy.types.Context) -> bool:
+        missing = next(filter(None, (requirement(context) for requirement in cls.requires)), "")
+        if missing:
+            cls.poll_message_set(translate(missing))
+        return not missing
+
+    def execute(self, context: bpy.types.Context) -> set[str]:
+        return self.attempt(lambda: self.run(context))
+
+    def run(self, context: bpy.types.Context) -> Any:
+        """Do it: a text is reported, a set is what the operator returns.
+
+        Raises
+        ------
+        SkinningError
+            What is wrong, and what to do about it: reported as an error; the operator is canceled.
+        """
+        raise AssertionError("each operator has its own")
+
+    def attempt(self, step: Callable[[], Any]) -> set[str]:
+        """Take a step as `run` does, and report what it returns, or what is wrong."""
+        try:
+            result = step()
+        except SkinningError as error:
+            self.tell(str(error), "ERROR")
+            return {"CANCELLED"}
+        if isinstance(result, set):
+            return result
+        if result:
+            self.tell(result)
+        return {"FINISHED"}
+
+    def tell(self, text: str, level: str = "INFO") -> None:
+        """Report a text in the language of the interface."""
+        self.report({level}, translate(text))
