@@ -161,13 +161,18 @@ def find_shortest(rate: float) -> int:
 def compare_performances(
     body: Body, first: Performance, second: Performance, reach: int
 ) -> Generator[Any, Any, np.ndarray]:
-    """Steps that return the table of `Comparison`; raises SkinningError where there are too many frames."""
+    """Steps that return the table of `Comparison`; raises SkinningError where there is no comparing them."""
     count = len(first.frames) * len(second.frames)
     if count > LARGEST:
         raise SkinningError(
             f"{len(first.frames):,} x {len(second.frames):,} frames are too many to compare: shorten the actions"
         )
     table = yield lambda progress: compare_frames(first.motion, second.motion, reach, progress)
+    if not np.isfinite(table).all():
+        names = " and ".join(dict.fromkeys(f"'{performance.name}'" for performance in (first, second)))
+        raise SkinningError(
+            f"Frames of {names} cannot be compared: check that all bones have locations and scales that are numbers"
+        )
     return table * np.float32(body.in_millimeters(1.0))
 
 

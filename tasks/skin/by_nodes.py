@@ -61,7 +61,7 @@ from ..stack import (
 from ..surfaces import find_bound_space, is_one_changed
 from .model import Choices, SkinSource
 from .node_checks import MOVED
-from .node_setup import NodeSetup, find_source, prepare, prepare_source  # noqa: F401  `prepare` as `Evaluator` has it
+from .node_setup import NodeSetup, find_source, is_interpolated, prepare, prepare_source  # noqa: F401  `prepare` as `Evaluator` has it
 from .step import Step, is_baking
 
 
@@ -74,6 +74,8 @@ class Surroundings:
     """Whether the node group is of this version of Supple."""
     modifiers: tuple[tuple[str, bool], ...]
     """Kinds of those above, and whether they mirror vertex groups."""
+    is_interpolated: bool
+    """Whether any that reads the mesh's influences has modifiers above that may add vertices."""
     hints: tuple[Hint | None, ...]
     """What asks for the twists of joints that have fractions."""
 
@@ -366,6 +368,7 @@ def _read_surroundings(bound: BoundObject, above: list[bpy.types.Modifier], sour
         choices=source.choices,
         has_own_version=bound.supple.node_group.get(VERSION_KEY) == VERSION,
         modifiers=tuple((other.type, getattr(other, "use_mirror_vertex_groups", False)) for other in above),
+        is_interpolated=is_interpolated(bound.obj, above),
         hints=find_hints(bound.armature, source.skeleton),
     )
 

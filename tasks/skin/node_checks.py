@@ -66,6 +66,12 @@ def list_sharing_armatures(obj: bpy.types.Object) -> list[bpy.types.Object]:
     return [armature for armature in map(_find_armature, _list_sharers(obj)) if armature]
 
 
+def list_sharing_nodes(obj: bpy.types.Object) -> list[bpy.types.Object]:
+    """Other objects with the same mesh that nodes deform."""
+    bound = [other for other in _list_sharers(obj) if settings_of(other).is_bound]
+    return [other for other in bound if not needs_supple(settings_of(other))]
+
+
 def check_sharers(obj: bpy.types.Object, skeleton: Skeleton) -> None:
     """Raise SkinningError where objects with other bones share the mesh: it holds one set of influences."""
     skeletons = [skeleton, *map(read_skeleton, list_sharing_armatures(obj))]
@@ -86,10 +92,8 @@ def check_twists(skinned: SkinnedObject, skeleton: Skeleton) -> None:
         With the fractions of the object.
     """
     obj, armatures = skinned.obj, [skinned.armature, *list_sharing_armatures(skinned.obj)]
-    for other in _list_sharers(obj):
+    for other in list_sharing_nodes(obj):
         settings = settings_of(other)
-        if not settings.is_bound or needs_supple(settings):
-            continue
         choice = read_choice(settings, settings.method)
         if with_fractions(skeleton, armatures[0], choice, armatures[1:]) is not skeleton:
             raise SkinningError(

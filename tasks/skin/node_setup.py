@@ -32,6 +32,7 @@ from .node_checks import (
     check_sharers,
     check_twists,
     list_sharing_armatures,
+    list_sharing_nodes,
 )
 
 NO_WEIGHT = 1e-12
@@ -144,7 +145,7 @@ def _pack(
     obj: bpy.types.Object, above: list[bpy.types.Modifier], rest: Rest, centers: RotationCenters | None
 ) -> Influences:
     weights, counts = extend_weights(rest), (len(rest.points), len(rest.joints.extended.parents))
-    if _is_interpolated(above):
+    if is_interpolated(obj, above):
         return pack_interpolable_influences(weights, *counts, *read_face_corners(mesh_of(obj)))
     if centers is not None and centers.pairs is not None and rest.joints.fractions is not None:
         weights = _name_pairs(weights, centers.pairs)
@@ -158,7 +159,20 @@ def _name_pairs(weights: Weights, pairs: SdefPairs) -> Weights:
     return Weights(np.concatenate([weights.vertices, pairs.vertices, pairs.vertices]), joints, values).by_vertex()
 
 
-def _is_interpolated(above: list[bpy.types.Modifier]) -> bool:
-    """Whether modifiers above may add vertices, with attributes averaged from those of the mesh."""
-    others = [modifier for modifier in above if not modifiers.is_supple_modifier(modifier)]
-    return any(changes_topology(modifier) or modifier.type == "NODES" for modifier in others)
+def is_interpolated(obj: bpy.types.Object, above: list[bpy.types.Modifier]) -> bool:
+    """Whether modifiers above may add vertices, with attributes averaged from those of the mesh.
+
+    Objects that share a mesh share its influences: modifiers above of any of them count.
+    """
+    return any(map(_adds_vertices, above)) or any(
+        _adds_vertices(modifier)
+        for other in list_sharing_nodes(obj)
+        for supple in filter(modifiers.is_supple_modifier, other.modifiers)
+        for modifier in modifiers_above(other, supple)
+    )
+
+
+def _adds_vertices(modifier: bpy.types.Modifier) -> bool:
+    if modifiers.is_supple_modifier(modifier):
+        return False
+    return changes_topology(modifier) or modifier.type == "NODES"

@@ -58,6 +58,18 @@ def test_no_armature_no_bones_no_action():
     refused("There is no action 'Gone': those of 'Walker' are 'Walk'", first="Gone", second="Gone")
 
 
+def test_bones_at_no_number():
+    armature = add_walker()
+    add_walk(armature)
+    select(armature)
+    bone = next(bone for bone in armature.pose.bones if not bone.children)
+    bone.location = (np.nan, 0.0, 0.0)
+    for operator in OPERATORS:
+        with pytest.raises(RuntimeError, match="Frames of 'Walk' cannot be compared: check that all bones have"):
+            operator()
+    assert [action.name for action in bpy.data.actions] == ["Walk"]
+
+
 def test_actions_that_are_too_short_and_frames_that_are_not_there():
     armature = add_walker()
     armature.animation_data_create()

@@ -221,6 +221,25 @@ def test_a_modifier_that_is_put_above_later(subtests: pytest.Subtests):
             assert len(evaluated_points(obj)) == len(rest_points(obj))
 
 
+def test_objects_that_share_a_mesh_follow_each_others_modifiers():
+    obj, armature = add_tube()
+    plain, copy = add_twin(obj), obj.copy()
+    bpy.context.scene.collection.objects.link(copy)
+    bind(obj, copy, method="SSD", evaluate="NODES")
+    turn(armature, "bone.1", (0.0, 0.0, 0.8))
+    solid = add_twin(plain)
+    for other in (obj, solid):
+        other.modifiers.new("Solidify", "SOLIDIFY").thickness = 0.01
+        other.modifiers.move(len(other.modifiers) - 1, 0)
+    update()
+    assert_follows(obj, solid)
+    assert_follows(copy, plain)
+    obj.modifiers.remove(obj.modifiers["Solidify"])
+    update()
+    assert_follows(obj, plain)
+    assert_follows(copy, plain)
+
+
 def test_a_frame_alone_follows_the_modifiers():
     """Blender reports the mesh along with a change of its modifiers: a script need not update before it renders."""
     obj, _ = add_tube()
