@@ -191,19 +191,6 @@ def _export_usd(job: dict[str, Any]) -> None:
         export_custom_properties=False,
         **textures,
     )
-    if job["dual_quaternions"]:
-        _ask_for_dual_quaternions(Path(job["output"]))
-
-
-def _ask_for_dual_quaternions(path: Path) -> None:
-    """Have all skinned meshes of a .usda file blended by dual quaternions, for which Blender has no word."""
-    lines = path.read_text(encoding="utf-8").split("\n")
-    with path.open("w", encoding="utf-8", newline="\n") as stream:
-        for number, line in enumerate(lines):
-            if line.lstrip().startswith("int[] primvars:skel:jointIndices = "):
-                indent = line[: len(line) - len(line.lstrip())]
-                stream.write(f'{indent}uniform token primvars:skel:skinningMethod = "dualQuaternion"\n')
-            stream.write(line + ("\n" if number < len(lines) - 1 else ""))
 
 
 # Measuring

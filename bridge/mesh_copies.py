@@ -206,17 +206,8 @@ def write_groups(obj: bpy.types.Object, names: Sequence[str], bones: np.ndarray,
             group.add((vertex,), value, "ADD")
 
 
-def skin_by(obj: bpy.types.Object, armature: bpy.types.Object, preserves_volume: bool) -> None:
-    """Make a copy a child of an armature that deforms it.
-
-    Parameters
-    ----------
-    obj : Object
-        The copy.
-    armature : Object
-    preserves_volume : bool
-        Whether by dual quaternions; else linearly.
-    """
+def skin_by(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    """Make a copy a child of an armature that deforms it linearly."""
     modifier = cast(Any, obj.modifiers.new("Armature", "ARMATURE"))
-    modifier.object, modifier.use_deform_preserve_volume = armature, preserves_volume
+    modifier.object = armature
     obj.parent = armature

@@ -21,7 +21,6 @@ from ...deformers import SkinningError
 from ...deformers.engine_copy.bone_motion import BoneMotion, find_bone_motion
 from ...deformers.engine_copy.model import Fit
 from ...settings.engine_copy import ORIGINAL_KEY
-from ..stack import armature_modifiers
 from .baking import Parts, bake, name_correctives, name_within, without_scale
 from .examples import Motion, Part, Subject
 from .played import Played
@@ -66,20 +65,8 @@ class Copy:
     world: np.ndarray
     left_out: list[str]
 
-    @property
-    def is_rigid(self) -> bool:
-        """Whether it is blended by dual quaternions."""
-        return any(modifier.use_deform_preserve_volume for mesh in self.meshes for modifier in armature_modifiers(mesh))
 
-
-def make_copy(
-    subject: Subject,
-    fit: Fit,
-    motion: Motion,
-    target: str = "gltf",
-    played: Sequence[Played] = (),
-    is_rigid: bool = False,
-) -> Copy:
+def make_copy(subject: Subject, fit: Fit, motion: Motion, target: str = "gltf", played: Sequence[Played] = ()) -> Copy:
     """Make a copy, or make it anew.
 
     Parameters
@@ -93,8 +80,6 @@ def make_copy(
         Key of `TARGETS`.
     played : sequence of Played
         What else moves in each clip.
-    is_rigid : bool
-        Whether it is blended by dual quaternions, not linearly.
 
     Raises
     ------
@@ -112,7 +97,7 @@ def make_copy(
         for part in subject.parts:
             _add_mesh(part, fit, names, scale, parts)
         for mesh in parts.meshes:
-            skin_by(mesh, parts.armature, is_rigid)
+            skin_by(mesh, parts.armature)
         _follow_rules(fit, names, bones, parts)
         bake(parts, motion, fit, names, bones, played, label)
         collection = former or bpy.data.collections.new(f"{subject.armature.name} for {label}")

@@ -15,7 +15,6 @@ from ...bridge.files import check_writable, filling, replacing
 from ...deformers import SkinningError
 from .baking import without_scale
 from .copy import Copy
-from .dual_quaternions import check_ending
 from .examples import Motion
 from .played import Played
 from .targets import SUFFIXES, TARGETS
@@ -94,11 +93,9 @@ class Export:
         return Reimport(apart, result.get("missing", 0), result.get("animations", []), result.get("found_keys", []))
 
 
-def check_path(path: Path, target: str, is_rigid: bool = False) -> None:
+def check_path(path: Path, target: str) -> None:
     """Raise SkinningError where a file of a target can not be written under a name: now, not after minutes."""
     check_writable(path)
-    if is_rigid:
-        check_ending(path)
     if target not in SUFFIXES:
         raise SkinningError(
             f"{TARGETS[target]} files are written by the VRM add-on alone: make the copy without a file, select it, "
@@ -143,7 +140,7 @@ def prepare_export(
     SkinningError
         Where the file can not be written.
     """
-    check_path(path, target, copy.is_rigid)
+    check_path(path, target)
     library, written = folder / "copy.blend", folder / "written"
     written.mkdir()
     save_objects(library, [copy.armature, *copy.meshes])
@@ -165,7 +162,6 @@ def prepare_export(
         "scene": read_scene(),
         "output": str(written / path.with_suffix(path.suffix.lower()).name),
         "influences": influences,
-        "dual_quaternions": copy.is_rigid,
         "clips": clips,
         "measured": target in MEASURED,
         "targets": str(targets),

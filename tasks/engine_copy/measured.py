@@ -52,7 +52,7 @@ def describe_copy(subject: Subject, motion: Motion, fitted: Fitted, copy: Copy, 
         character=subject.armature.name,
         target=options.target,
         label=TARGETS[options.target],
-        influences=options.influences if not copy.is_rigid else found.values.shape[1],
+        influences=options.influences,
         bones=len(subject.skeleton.joints.parents) + len(found.helpers),
         helpers=len(found.helpers),
         keys=len(found.keys),
@@ -64,10 +64,7 @@ def describe_copy(subject: Subject, motion: Motion, fitted: Fitted, copy: Copy, 
         linear=find_apart(subject, motion, fitted.linear),
         bends=None if fitted.bends is None else find_apart(subject, motion, fitted.bends),
         tolerance=1000.0 * options.tolerance,
-        notes=(
-            *(["Blended by dual quaternions: for programs that heed skinningMethod"] if copy.is_rigid else []),
-            *(f"Left out, as no engine knows it: {name}" for name in copy.left_out),
-        ),
+        notes=tuple(f"Left out, as no engine knows it: {name}" for name in copy.left_out),
     )
 
 

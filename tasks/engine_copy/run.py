@@ -18,10 +18,8 @@ import numpy as np
 from ...bridge.exchange import temporary_folder
 from ...deformers import Pose, SkinningError
 from ...deformers.engine_copy import Examples, FitParams, fit, fit_linear, measure
-from ...deformers.engine_copy.dual_quaternions import measure_rigid
 from ..actions import list_actions, list_frames
 from .copy import TARGET_KEY, Copy, find_copy, list_baked, make_copy, remove_copy
-from .dual_quaternions import check_rigid, fit_subject, uses_dual_quaternions
 from .examples import Motion, Options, Part, Subject, bend_joints, list_clips, read_actions, read_subject, write_targets
 from .export import check_path, prepare_export
 from .measured import Fitted, describe_copy, measure_file
@@ -78,20 +76,17 @@ def make_engine_copy(
     )
     actions = _choose_actions(subject.armature, options)
     _check_length(actions, len(subject.skeleton.joints.parents))
-    is_rigid = uses_dual_quaternions(subject, options.target)
     if output is not None:
-        check_path(output, options.target, is_rigid)
+        check_path(output, options.target)
     motion = yield from read_motion(subject, actions, options.angle)
-    if is_rigid:
-        check_rigid(subject, motion)
     with temporary_folder() as folder:
-        fitted = yield partial(_fit, folder / TARGETS_FILE, subject, motion, params, options.target)
+        fitted = yield partial(_fit, folder / TARGETS_FILE, subject, motion, params)
         played = []
         for clip, action in zip(motion.clips, actions, strict=True):
             played.append(read_played(subject, clip, action))
             yield FITTED
         with _former_kept(subject.armature, options.target):
-            copy = make_copy(subject, fitted.fit, motion, options.target, played, is_rigid)
+            copy = make_copy(subject, fitted.fit, motion, options.target, played)
             try:
                 report = describe_copy(subject, motion, fitted, copy, options)
                 set_hidden(copy.collection, bpy.context.view_layer, True)
@@ -157,24 +152,20 @@ def read_motion(subject: Subject, actions: Sequence[bpy.types.Action], angle: fl
     return Motion.of(list_clips(actions), [*poses, *bends], amounts, parts)
 
 
-def _fit(path: Path, subject: Subject, motion: Motion, params: FitParams, target: str, told: Told) -> Fitted:
+def _fit(path: Path, subject: Subject, motion: Motion, params: FitParams, told: Told) -> Fitted:
     """Fit a copy to its targets, which are written into a file; touches nothing of Blender's."""
     shape = write_targets(path, subject, motion, _within(told, READ, POSED)).shape
     # mapped anew each time: what a mapping has read stays in memory as long as it
     examples = Examples(motion.matrices, lambda frames: np.array(np.memmap(path, np.float32, "r", shape=shape)[frames]))
-    gauge = measure
-    if uses_dual_quaternions(subject, target):
-        found, gauge = fit_subject(subject, motion), measure_rigid
-    else:
-        found = fit(subject.skin, examples, params, _within(told, POSED, FITTED - CHECKED))
+    found = fit(subject.skin, examples, params, _within(told, POSED, FITTED - CHECKED))
     linear = fit_linear(subject.skin, examples, params.influences)
     split = sum(len(clip.frames) for clip in motion.clips)
     frames = np.arange(split or examples.count)
     bent = np.arange(split, examples.count) if split else frames[:0]
     quiet = _within(told, FITTED - CHECKED, FITTED - CHECKED)
-    apart = gauge(subject.skin, examples, found, quiet, frames)
+    apart = measure(subject.skin, examples, found, quiet, frames)
     exported = measure(subject.skin, examples, linear, quiet, frames)
-    bends = gauge(subject.skin, examples, found, quiet, bent) if len(bent) else None
+    bends = measure(subject.skin, examples, found, quiet, bent) if len(bent) else None
     told(FITTED)
     return Fitted(found, apart, exported, bends)
 

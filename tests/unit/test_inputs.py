@@ -32,7 +32,6 @@ TRIED = {
     "bridge/exchange.py _check_room": OWN,
     "bridge/exchange_session.py main": OWN,
     "bridge/exchange_session.py _export": OWN,
-    "bridge/exchange_session.py _ask_for_dual_quaternions": OWN,
     "bridge/exchange_session.py _measure": OWN,
     "bridge/exchange_session.py _read_target": OWN,
     "bridge/pictures.py Page.render": OWN,
