@@ -1,6 +1,6 @@
-"""Pictures of docs/motions.md: tables of frames, and the seams of a loop and of two actions joined.
+"""The picture of docs/motions.md: the seams of a loop and of two actions joined.
 
-    python benchmarks/motion_pictures.py [--only tables seams] [--assets DIR]
+    python benchmarks/motion_pictures.py [--assets DIR]
 
 Needs Blender's module bpy. The characters are read from a folder of assets that is not part of the repository.
 """
@@ -32,7 +32,7 @@ SPACING, COUNT, STEP = 0.62, 13, 3
 """Meters between bodies; how many, and every how many frames."""
 WIDTH, HEIGHT, TALL = 1000.0, 245.0, 9.5
 """Of a row; and how many meters wide it is."""
-GAP, TITLE, TITLE_SIZE = 8.0, 30.0, 15.0
+TITLE, TITLE_SIZE = 30.0, 15.0
 CHARACTER, WALK, DANCE = "human_male", "cmu_02_01_walk", "cmu_05_06_dance"
 Skin = tuple[np.ndarray, np.ndarray]
 
@@ -87,25 +87,6 @@ def write(studio: Studio, rows: Sequence[tuple[str, np.ndarray]], path: Path) ->
     studio.write(page, texts, path)
 
 
-def draw_tables(arguments: argparse.Namespace, studio: Studio) -> None:
-    """The table of a walk and a dance, beside that of the walk with itself."""
-    armature = open_character(arguments.assets, "cmu")
-    compare, pictures = find("tasks.motion.compare"), find("deformers.motion.picture")
-    rate, cells = find("tasks.motion.compare").find_rate(bpy.context.scene), []
-    for first, second in (("cmu_02_01", "cmu_02_01"), ("cmu_02_01", "cmu_05_06")):
-        found = run(compare.compare_actions(armature, first, second, 0.0, rate))
-        marks = [(one.first - found.starts[0], one.second - found.starts[1]) for one in found.transitions]
-        cells.append(pictures.draw_table(found.table, marks)[::-1])
-    height = max(cell.shape[0] for cell in cells)
-    width = sum(cell.shape[1] for cell in cells) + GAP
-    page, texts, left = studio.new_page(width, height + TITLE), [], 0.0
-    for cell, title in zip(cells, ("walk, with itself: loops", "walk, and dance"), strict=True):
-        page[round(TITLE) : round(TITLE) + cell.shape[0], round(left) : round(left) + cell.shape[1]] = cell
-        texts.append((title, left + cell.shape[1] / 2, TITLE / 2, TITLE_SIZE))
-        left += cell.shape[1] + GAP
-    studio.write(page, texts, IMAGES / "motion-tables.png")
-
-
 def draw_seams(arguments: argparse.Namespace, studio: Studio) -> None:
     """A walk that is closed to a loop, and a dance that goes on as a walk; what is blended in another color."""
     armature, seams = open_character(arguments.assets, CHARACTER), find("tasks.motion.seams")
@@ -127,19 +108,14 @@ def shoot_seam(blended: tuple[int, int], studio: Studio) -> np.ndarray:
     return shoot([(read_skin(frame), color) for frame, color in zip(frames, colors, strict=True)], studio)
 
 
-PAGES = {"tables": draw_tables, "seams": draw_seams}
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=tuple(PAGES), default=tuple(PAGES))
     parser.add_argument("--assets", type=Path, default=ASSETS)
     parser.add_argument("--samples", type=int, default=12, help="for each pixel")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         checkout.enable(Path(folder))
-        for page in arguments.only:
-            PAGES[page](arguments, Studio(arguments.samples, 1.0))
+        draw_seams(arguments, Studio(arguments.samples, 1.0))
         checkout.disable()
 
 

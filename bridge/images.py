@@ -14,7 +14,6 @@ import bpy
 import numpy as np
 
 from ..deformers.errors import SkinningError
-from .files import open_replacing
 from .image_files import check_finite, encode_heights
 
 GRAY_TOLERANCE = 1.5 / 255  # one step of 8 bits, as lossy files make it, and the rounding of it
@@ -52,36 +51,6 @@ def new_image(name: str, values: np.ndarray) -> bpy.types.Image:
     cast(Any, image).pack(data=data, data_len=len(data))  # the stubs take only str
     _mark_as_heights(image)
     return image
-
-
-def show_picture(name: str, colors: np.ndarray) -> bpy.types.Image:
-    """Have an image show a picture; it is made, or takes the place of what it showed, and is saved in the .blend file.
-
-    Parameters
-    ----------
-    name : str
-        Of the image.
-    colors : float array, shape (H, W, 3)
-        sRGB, row 0 at the bottom.
-    """
-    height, width = colors.shape[:2]
-    image = bpy.data.images.get(name)
-    if image is not None and (image.library is not None or tuple(image.size) != (width, height)):
-        if image.library is None and not image.users:
-            bpy.data.images.remove(image)
-        image = None
-    image = image or bpy.data.images.new(name, width, height, alpha=False)
-    pixels = np.concatenate([colors, np.ones((height, width, 1))], axis=2)
-    image.pixels.foreach_set(pixels.astype(np.float32).ravel())
-    image.update()
-    image.pack()
-    return image
-
-
-def save_picture(image: bpy.types.Image, path: Path) -> None:
-    """Write an image of `show_picture` as PNG; raises SkinningError where that is not possible."""
-    with open_replacing(path) as stream:
-        stream.write(cast(Any, image.packed_file).data)
 
 
 def load_image(path: Path) -> bpy.types.Image:

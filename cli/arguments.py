@@ -12,7 +12,7 @@ from ..deformers.corrections.rotation_choice import ANGLES
 from ..deformers.method import EVALUATE_ITEMS
 from ..deformers.weight_editing.edits import Mode
 from ..tasks.engine_copy.targets import TARGETS
-from ..tasks.motion.options import LOOP_DEFAULTS
+from ..tasks.motion.options import DEFAULTS
 from .bake_arguments import add_apply, add_bake, add_farm, add_join
 from .messages import tell
 from .options import (
@@ -24,7 +24,6 @@ from .options import (
     add_progress,
     read_angle,
     read_angles,
-    read_count,
     read_length,
     read_names,
     read_number,
@@ -223,20 +222,11 @@ def _add_motion(commands: Any) -> None:
     mover.add_argument(
         "--blend",
         type=read_seconds,
-        default=LOOP_DEFAULTS.blend,
+        default=DEFAULTS.blend,
         metavar="SECONDS",
         help="how long both motions are blended; as long as they need if not given",
     )
     mover.add_argument("--no-hold", action="store_true", help="do not hold feet that are planted at the seam")
-    mover.add_argument("--in-place", action="store_true", help="loop: the body stays in its place")
-    mover.add_argument(
-        "--repeats",
-        type=read_count,
-        default=LOOP_DEFAULTS.repeats,
-        metavar="N",
-        help=f"loop: cycles that are played; {LOOP_DEFAULTS.repeats} if not given",
-    )
-    mover.add_argument("--image", type=read_path, metavar="OUT.png", help="compare: picture of the table")
     mover.add_argument("--output", type=read_path, metavar="NEW.blend", help="loop and join: file to save")
     mover.add_argument("--report", choices=("text", "json"), default="text", help="report form; text if not given")
 

@@ -8,11 +8,9 @@ import bpy
 
 from ..bridge.blend_files import open_file, save_copy
 from ..bridge.files import check_writable
-from ..bridge.images import save_picture
 from ..deformers import SkinningError
 from ..tasks.motion.compare import Comparison, compare_actions, find_rate
-from ..tasks.motion.options import LoopOptions, Options
-from ..tasks.motion.picture import show_table
+from ..tasks.motion.options import Options
 from ..tasks.motion.report import Report
 from ..tasks.motion.seams import join_actions, make_loop
 from ..tasks.steps import take_all
@@ -24,18 +22,15 @@ def move(arguments: argparse.Namespace) -> None:
     _check(arguments, names)
     open_file(arguments.file)
     armature, rate = find_armature(arguments.armature), find_rate(bpy.context.scene)
+    options = Options(arguments.blend, not arguments.no_hold)
     if arguments.what == "compare":
         steps = compare_actions(armature, names[0], names[-1], arguments.blend, rate)
     elif arguments.what == "join":
-        options = Options(arguments.blend, not arguments.no_hold)
         steps = join_actions(armature, names[0], names[1], rate, options, arguments.pair)
     else:
-        loop = LoopOptions(arguments.blend, not arguments.no_hold, not arguments.in_place, arguments.repeats)
-        steps = make_loop(armature, names[0], rate, loop, arguments.pair and arguments.pair[::-1])
+        steps = make_loop(armature, names[0], rate, options, arguments.pair and arguments.pair[::-1])
     report: Comparison | Report = take_all(steps, tell_shares("the motion"))
-    if isinstance(report, Comparison) and arguments.image:
-        save_picture(show_table(report), arguments.image)
-    elif isinstance(report, Report):
+    if isinstance(report, Report):
         save_copy(arguments.output)
     if arguments.report == "json":
         answer_json(report.as_json())
@@ -53,8 +48,8 @@ def _check(arguments: argparse.Namespace, names: list[str]) -> None:
         raise SkinningError("A comparison changes nothing that could be saved: leave --output out")
     if arguments.what != "compare" and not arguments.output:
         raise SkinningError("The file with the new action needs a name: give --output")
-    for path in filter(None, (arguments.image, arguments.output)):
-        check_writable(path)
+    if arguments.output:
+        check_writable(arguments.output)
 
 
 def find_armature(name: str | None) -> bpy.types.Object:

@@ -131,9 +131,3 @@ def read_seconds(text: str) -> float:
     if match is None or float(text) > 10.0:
         raise argparse.ArgumentTypeError(f"'{text}' are no seconds: give 0 to 10")
     return float(text)
-
-
-def read_count(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= 1000:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number of cycles: give 1 to 1000")
-    return int(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 import bpy
 from bpy.props import FloatProperty, IntProperty, StringProperty
@@ -11,8 +11,7 @@ from ..deformers import SkinningError
 from ..settings.character import find_armature
 from ..settings.motion import find_names, find_transition, motion_settings
 from ..tasks.motion.compare import Comparison, compare_actions, find_rate
-from ..tasks.motion.options import LoopOptions, Options
-from ..tasks.motion.picture import show_table
+from ..tasks.motion.options import Options
 from ..tasks.motion.report import Report
 from ..tasks.motion.seams import join_actions, make_loop
 from ..tasks.steps import Steps
@@ -41,11 +40,11 @@ class MotionOperator(ComputingOperator):
             self.report({"ERROR"}, translate(str(error)))
             return {"CANCELLED"}
 
-    def read(self, context: bpy.types.Context, name: str, stored: str = "") -> Any:
-        """A property of the operator, or what the scene has where it was not given."""
-        if self.properties.is_property_set(name):
-            return getattr(self, name)
-        return getattr(motion_settings(context), stored or name)
+    def read_options(self, context: bpy.types.Context) -> Options:
+        """What the scene has, but for the operator's own *Blend* where it was given."""
+        settings = motion_settings(context)
+        blend = self.blend if self.properties.is_property_set("blend") else settings.blend
+        return Options(blend, settings.holds_feet)
 
     def read_frames(self, context: bpy.types.Context, names: tuple[str, str]) -> tuple[int, int] | None:
         """The frames that are given, or those of the active transition of two actions; None for the best."""
@@ -85,7 +84,7 @@ class SUPPLE_OT_motion_compare(MotionOperator, bpy.types.Operator):
         return compare_actions(armature, first, second, motion_settings(context).blend, find_rate(context.scene))
 
     def finish(self, context: bpy.types.Context, report: Comparison) -> set[str]:
-        """List the transitions, and show the table as an image."""
+        """List the transitions."""
         settings = motion_settings(context)
         settings.armature, settings.compared_first, settings.compared_second = (
             report.armature, report.first, report.second,
@@ -95,7 +94,6 @@ class SUPPLE_OT_motion_compare(MotionOperator, bpy.types.Operator):
             line = settings.transitions.add()
             line.first, line.second, line.difference = one.first, one.second, one.difference
         settings.active, settings.report = 0, ""
-        settings.image = show_table(report)
         self.report({"INFO"}, translate(". ".join(report.describe()[:2])))
         return {"FINISHED"}
 
@@ -111,18 +109,11 @@ class SUPPLE_OT_motion_loop(MotionOperator, bpy.types.Operator):
     to_frame: IntProperty(name="First Frame", description="Of the loop; the most alike if not given")
     from_frame: IntProperty(name="Last Frame", description="It gives way to the first one; the most alike if not given")
     blend: FloatProperty(name="Blend", description="Seconds about the seam; as in the panel if not given", min=0.0)
-    repeats: IntProperty(name="Repeats", description="Cycles; as in the panel if not given", min=1, default=4)
 
     subject = "the loop"
 
     def list_steps(self, context: bpy.types.Context, armature: bpy.types.Object) -> Steps:
-        settings = motion_settings(context)
-        options = LoopOptions(
-            blend=self.read(context, "blend"),
-            holds_feet=settings.holds_feet,
-            travels=settings.root == "TRAVELS",
-            repeats=self.read(context, "repeats"),
-        )
+        options = self.read_options(context)
         name = self.first or find_names(context, armature)[0]
         return make_loop(armature, name, find_rate(context.scene), options, self.read_frames(context, (name, name)))
 
@@ -143,8 +134,7 @@ class SUPPLE_OT_motion_join(MotionOperator, bpy.types.Operator):
     subject = "the joined actions"
 
     def list_steps(self, context: bpy.types.Context, armature: bpy.types.Object) -> Steps:
-        settings = motion_settings(context)
-        options = Options(self.read(context, "blend"), settings.holds_feet)
+        options = self.read_options(context)
         names = find_names(context, armature)
         first, second = self.first or names[0], self.second or names[1]
         frames = self.read_frames(context, (first, second))

@@ -8,16 +8,10 @@ import bpy
 from bpy.props import (
     BoolProperty,
     CollectionProperty,
-    EnumProperty,
     FloatProperty,
     IntProperty,
     PointerProperty,
     StringProperty,
-)
-
-ROOT_ITEMS = (
-    ("TRAVELS", "Travels", "Each cycle goes on where the one before has ended"),
-    ("STAYS", "Stays", "The body stays in its place, as on a treadmill"),
 )
 
 
@@ -51,14 +45,11 @@ class MotionSettings(bpy.types.PropertyGroup):
     holds_feet: BoolProperty(
         name="Hold Feet", description="Keep feet that are planted at the seam where they are", default=True
     )
-    root: EnumProperty(name="Root", description="Whether a loop travels or stays in its place", items=ROOT_ITEMS)
-    repeats: IntProperty(name="Repeats", description="How many cycles a loop plays", default=4, min=1, max=1000)
     armature: StringProperty(name="Armature", options={"HIDDEN"})
     compared_first: StringProperty(name="First Action", options={"HIDDEN"})
     compared_second: StringProperty(name="Second Action", options={"HIDDEN"})
     transitions: CollectionProperty(type=TransitionSettings)
     active: IntProperty(name="Active Transition", description="Frames that Make Loop and Join Actions take", min=0)
-    image: PointerProperty(type=bpy.types.Image, name="Image", description="The table: bright where frames are alike")
     report: StringProperty(name="Report", options={"HIDDEN"})
 
 

@@ -58,15 +58,10 @@ class VIEW3D_PT_supple_motion(SupplePanel, bpy.types.Panel):
             layout.template_list(
                 SUPPLE_UL_transitions.__name__, "", settings, "transitions", settings, "active", rows=4
             )
-            if settings.image is not None:
-                layout.label(text=settings.image.name, icon="IMAGE_DATA", translate=False)
         column = layout.column(align=True)
         column.prop(settings, "blend")
         column.prop(settings, "holds_feet")
         first, second = find_names(context, armature) if armature is not None else ("", "")
-        column = layout.column(align=True)
-        column.row().prop(settings, "root", expand=True)
-        column.prop(settings, "repeats")
         layout.operator("supple.motion_loop", icon="FILE_REFRESH")
         row = layout.row()
         row.enabled = first != second

@@ -44,8 +44,6 @@ class Comparison:
     ----------
     armature, first, second : str
         Names; both actions are the same where one is compared with itself.
-    starts : (int, int)
-        First frame of each.
     table : float32 array, shape (FA, FB)
         Differences of frames, millimeters at a height of 1.8 m.
     transitions : list of Transition
@@ -55,7 +53,6 @@ class Comparison:
     armature: str
     first: str
     second: str
-    starts: tuple[int, int]
     table: np.ndarray
     transitions: list[Transition]
 
@@ -124,7 +121,7 @@ def compare_actions(
         listed = list_transitions(table, LISTED, reach, costs=weigh_losses(table))
     starts = performances[0].frames.start, performances[1].frames.start
     found = [Transition(starts[0] + each.first, starts[1] + each.second, each.difference) for each in listed]
-    return Comparison(armature.name, one.name, two.name, starts, table, found)
+    return Comparison(armature.name, one.name, two.name, table, found)
 
 
 def find_reach(blend: float, rate: float) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Options:
-    """How motions are joined.
+    """How motions are joined, or closed to loops.
 
     Attributes
     ----------
@@ -21,20 +21,4 @@ class Options:
     holds_feet: bool = True
 
 
-@dataclass(frozen=True)
-class LoopOptions(Options):
-    """How a motion is closed to a loop.
-
-    Attributes
-    ----------
-    travels : bool
-        Whether each cycle goes on where the last one ended; else the body stays in its place.
-    repeats : int
-        Cycles that are played.
-    """
-
-    travels: bool = True
-    repeats: int = 4
-
-
-DEFAULTS, LOOP_DEFAULTS = Options(), LoopOptions()
+DEFAULTS = Options()

@@ -11,9 +11,6 @@ from ...bridge.channels import OBJECT, BoneRest, Matrices
 from ...deformers.motion.blending import Clip
 from .layout import Layout
 
-STRAIGHT = 1e-5
-"""Turn of a cycle, radians, below which it goes straight on."""
-
 
 @dataclass(frozen=True, eq=False)
 class Carriers:
@@ -73,20 +70,3 @@ def find_spaces(layout: Layout, rest: BoneRest, names: Sequence[str], matrices: 
 def _find_space(matrices: Matrices, bone: int) -> np.ndarray:
     """What carries a bone's channels to world space, in the first frame, shape (4, 4)."""
     return matrices.world[0] @ matrices.pose[0, bone] @ np.linalg.pinv(matrices.basis[0, bone])
-
-
-def share_of(transform: np.ndarray, shares: np.ndarray) -> np.ndarray:
-    """Shares, shape (F,), of a turn about the vertical with a shift on the ground, (4, 4): shape (F, 4, 4).
-
-    A turn is about its pole, so that all points go along circles, at one speed.
-    """
-    angle = np.arctan2(transform[1, 0], transform[0, 0])
-    result = np.tile(np.eye(4), (len(shares), 1, 1))
-    if abs(angle) < STRAIGHT:
-        result[:, :2, 3] = shares[:, None] * transform[:2, 3]
-        return result
-    pole = np.linalg.solve(np.eye(2) - transform[:2, :2], transform[:2, 3])
-    cosines, sines = np.cos(shares * angle), np.sin(shares * angle)
-    result[:, 0, 0], result[:, 0, 1], result[:, 1, 0], result[:, 1, 1] = cosines, -sines, sines, cosines
-    result[:, :2, 3] = pole - result[:, :2, :2] @ pole
-    return result

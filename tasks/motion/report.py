@@ -37,7 +37,7 @@ class Report:
     free : tuple of str
         Feet that can not be held.
     step : float
-        How far a cycle gets, meters at a height of 1.8 m; 0 for a join, and for what stays in its place.
+        How far a cycle gets, meters at a height of 1.8 m; 0 for a join, and for a cycle that ends where it began.
     """
 
     armature: str

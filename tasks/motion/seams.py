@@ -19,8 +19,8 @@ from .chain import Chain
 from .compare import compare_performances, find_blend, find_join, find_loop, find_reach
 from .holding import hold_feet
 from .layout import Layout
-from .options import DEFAULTS, LOOP_DEFAULTS, LoopOptions, Options
-from .placing import Carriers, find_spaces, share_of
+from .options import DEFAULTS, Options
+from .placing import Carriers, find_spaces
 from .reading import MAN, Body, Performance, evaluate, find_action, read_body, read_performances, take_part
 from .report import Report
 
@@ -36,8 +36,11 @@ PLANTED = 0.5
 LOOP = "Loop"
 """What the name of a loop ends in."""
 
+REPEATS = 4
+"""Cycles that a loop plays."""
+
 LONGEST_CLIP = 20_000
-"""Frames of a loop that travels, whose cycles are keyed one after the other."""
+"""Frames of a loop that travels, whose cycles are keyed one after the other: of long cycles it plays fewer."""
 
 READ, EVALUATED = 0.6, 0.2
 """Shares of the whole work: reading the actions, and each of two readings of what is made of them."""
@@ -104,7 +107,7 @@ def make_loop(
     armature: bpy.types.Object,
     name: str,
     rate: float,
-    options: LoopOptions = LOOP_DEFAULTS,
+    options: Options = DEFAULTS,
     frames: tuple[int, int] | None = None,
 ) -> Generator[Any, Any, Report]:
     """Close an action to a loop in a new one, which the armature plays as a strip; the action stays as it is.
@@ -116,7 +119,7 @@ def make_loop(
         Of the action; "" for the one that the armature plays.
     rate : float
         Frames a second.
-    options : LoopOptions
+    options : Options
     frames : (int, int), optional
         Last frame of the loop, and its first, which takes the place of the last; the most alike if not given.
 
@@ -145,9 +148,9 @@ def make_loop(
     planted = [Planted(each.flags[first : last + 1], each.ground) for each in _find_planted(body, one, rate)]
     start = one.frames.start + first
     made = yield from _hold(body, layout, cycle, start, chain, planted, options)
-    clip = _repeat(made.clip, carriers, transform, step, options)
-    action = _write(body, layout, clip, start, f"{one.name} {LOOP}", 1 if len(clip) > len(cycle) else options.repeats)
-    return made.report(body, action, (one, one), seam_at, [one.motion.points], start, step if options.travels else 0.0)
+    clip = _repeat(made.clip, carriers, transform) if step else made.clip
+    action = _write(body, layout, clip, start, f"{one.name} {LOOP}", 1 if step else REPEATS)
+    return made.report(body, action, (one, one), seam_at, [one.motion.points], start, step)
 
 
 def _choose(
@@ -223,24 +226,10 @@ def _find_planted(body: Body, performance: Performance, rate: float) -> list[Pla
     return found
 
 
-def _repeat(cycle: Clip, carriers: Carriers, transform: np.ndarray, step: float, options: LoopOptions) -> Clip:
-    """One cycle that stays in its place; of one that travels, as many as are played.
-
-    Raises
-    ------
-    SkinningError
-        Where these are more frames than there is memory for.
-    """
-    if not options.travels:
-        return carriers.move(cycle, share_of(transform, -np.linspace(0.0, 1.0, len(cycle))))
-    if not step:
-        return cycle
-    if options.repeats * len(cycle) > LONGEST_CLIP:
-        raise SkinningError(
-            f"A loop of {options.repeats:,} times {len(cycle):,} frames is too long: choose fewer repeats"
-        )
+def _repeat(cycle: Clip, carriers: Carriers, transform: np.ndarray) -> Clip:
+    """The cycles that are played of one that travels."""
     clip = cycle
-    for number in range(1, options.repeats):
+    for number in range(1, min(REPEATS, LONGEST_CLIP // len(cycle))):
         moved = carriers.move(cycle, np.linalg.matrix_power(transform, number))
         clip = clip.followed_by(moved.cut(1, len(moved)))
     return clip

@@ -60,7 +60,6 @@ COMMANDS = {
     "correct": ("correct", "SOURCE/bound.blend", "--from", "ssd", "--joints", "bone.1", "--output", "OUTPUT/ssd.blend"),
     "engine-copy": ("engine-copy", "SOURCE/bound.blend", *COPIED, "--output", "OUTPUT/copy.usda"),
     "engine-copy --save": ("engine-copy", "SOURCE/bound.blend", *COPIED, "--save", "OUTPUT/copied.blend"),
-    "motion compare": ("motion", "compare", "SOURCE/bound.blend", "--image", "OUTPUT/motion.png"),
     "motion loop": ("motion", "loop", "SOURCE/bound.blend", "--pair", "1:8", "--output", "OUTPUT/loop.blend"),
     "farm openjd": ("farm", "SOURCE/bound.blend", "--all", "--engine", "openjd", "--output", "OUTPUT/openjd"),
     "farm flamenco": ("farm", "SOURCE/bound.blend", "--all", "--engine", "flamenco", "--output", "OUTPUT/flamenco"),
