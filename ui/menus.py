@@ -53,6 +53,9 @@ WEIGHTS = (
 )  # fmt: skip
 """What each part of the menus holds: operators and their icons."""
 
+PIE = (CHARACTER[1], CHARACTER[2], CHARACTER[0], *CHARACTER[4:6], CHECKS[0], BAKES[0])
+"""What the pie menu holds of them: left, right, below, above, then the corners."""
+
 
 def draw_operators(layout: bpy.types.UILayout, entries: tuple) -> None:
     """Draw operators of a menu, which ask what they have to ask."""
@@ -82,13 +85,6 @@ class VIEW3D_MT_supple_corrections(bpy.types.Menu):
 
 WHOLE = {"supple.bind", "supple.unbind", "supple.bake_cache"}
 """Operators that are for all ticked meshes of a character, where there are several."""
-
-PIE = (
-    ("supple.bind", "LINKED"), ("supple.unbind", "UNLINKED"), ("supple.make", "OUTLINER_OB_ARMATURE"),
-    ("supple.flip", "UV_SYNC_SELECT"), ("supple.side_by_side", "MOD_ARRAY"), ("supple.check", "VIEWZOOM"),
-    ("supple.bake_cache", "FILE_CACHE"),
-)  # fmt: skip
-"""Operators of the pie menu and their icons: left, right, below, above, then the corners."""
 
 
 class VIEW3D_MT_supple_pie(bpy.types.Menu):
