@@ -101,10 +101,10 @@ def tell_shares(what: str) -> Callable[[float], None]:
     tenths = iter(range(1, 11))
     following = next(tenths)
 
-    def told(share: float) -> None:
+    def progress(share: float) -> None:
         nonlocal following
         if 10.0 * share >= following:
             tell(f"supple: {round(100.0 * share)} % of {what}")
             following = next((tenth for tenth in tenths if tenth > 10.0 * share), 11)
 
-    return told
+    return progress

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 import bpy
 from bpy.props import FloatProperty, IntProperty, StringProperty
 
-from ..deformers import SkinningError
 from ..settings.character import find_armature
 from ..settings.motion import find_names, find_transition, motion_settings
 from ..tasks.motion.compare import Comparison, compare_actions, find_rate
@@ -15,30 +14,23 @@ from ..tasks.motion.options import Options
 from ..tasks.motion.report import Report
 from ..tasks.motion.seams import join_actions, make_loop
 from ..tasks.steps import Steps
-from ..translations import translate
 from .computing import ComputingOperator
+
+
+def needs_armature(context: bpy.types.Context) -> str:
+    armature = find_armature(context)
+    is_there = armature is not None and armature.type == "ARMATURE"
+    return "" if is_there else "Select a mesh that has an Armature modifier, or its armature"
 
 
 class MotionOperator(ComputingOperator):
     """Mix-in: for the actions of the active character's armature."""
 
+    requires = (needs_armature,)
     canceled = "Canceled: nothing was changed"
 
-    @classmethod
-    def poll(cls, context: bpy.types.Context) -> bool:
-        armature = find_armature(context)
-        if armature is None or armature.type != "ARMATURE":
-            message = "Select a mesh that has an Armature modifier, or its armature"
-            cast(type[bpy.types.Operator], cls).poll_message_set(translate(message))
-            return False
-        return True
-
-    def execute(self, context: bpy.types.Context) -> set[str]:
-        try:
-            return self.take(context, self.list_steps(context, cast(bpy.types.Object, find_armature(context))))
-        except SkinningError as error:
-            self.report({"ERROR"}, translate(str(error)))
-            return {"CANCELLED"}
+    def run(self, context: bpy.types.Context) -> Any:
+        return self.take(context, self.list_steps(context, cast(bpy.types.Object, find_armature(context))))
 
     def read_options(self, context: bpy.types.Context) -> Options:
         """What the scene has, but for the operator's own *Blend* where it was given."""
@@ -58,11 +50,10 @@ class MotionOperator(ComputingOperator):
         """What is done, step by step."""
         raise AssertionError("each operator has its own")
 
-    def finish(self, context: bpy.types.Context, report: Report) -> set[str]:
+    def finish(self, context: bpy.types.Context, report: Report) -> str:
         """Keep and say what was made."""
         motion_settings(context).report = "\n".join(report.describe())
-        self.report({"INFO"}, translate(". ".join(report.describe())))
-        return {"FINISHED"}
+        return ". ".join(report.describe())
 
 
 class SUPPLE_OT_motion_compare(MotionOperator, bpy.types.Operator):
@@ -70,7 +61,6 @@ class SUPPLE_OT_motion_compare(MotionOperator, bpy.types.Operator):
 
     bl_idname = "supple.motion_compare"
     bl_label = "Compare Actions"
-    bl_options = {"REGISTER", "UNDO"}
 
     first: StringProperty(name="Action", description="The one chosen in the panel if not given")
     second: StringProperty(name="Second", description="The one chosen in the panel if not given")
@@ -83,7 +73,7 @@ class SUPPLE_OT_motion_compare(MotionOperator, bpy.types.Operator):
         second = self.second or (first if self.first else names[1])
         return compare_actions(armature, first, second, motion_settings(context).blend, find_rate(context.scene))
 
-    def finish(self, context: bpy.types.Context, report: Comparison) -> set[str]:
+    def finish(self, context: bpy.types.Context, report: Comparison) -> str:
         """List the transitions."""
         settings = motion_settings(context)
         settings.armature, settings.compared_first, settings.compared_second = (
@@ -94,8 +84,7 @@ class SUPPLE_OT_motion_compare(MotionOperator, bpy.types.Operator):
             line = settings.transitions.add()
             line.first, line.second, line.difference = one.first, one.second, one.difference
         settings.active, settings.report = 0, ""
-        self.report({"INFO"}, translate(". ".join(report.describe()[:2])))
-        return {"FINISHED"}
+        return ". ".join(report.describe()[:2])
 
 
 class SUPPLE_OT_motion_loop(MotionOperator, bpy.types.Operator):
@@ -103,7 +92,6 @@ class SUPPLE_OT_motion_loop(MotionOperator, bpy.types.Operator):
 
     bl_idname = "supple.motion_loop"
     bl_label = "Make Loop"
-    bl_options = {"REGISTER", "UNDO"}
 
     first: StringProperty(name="Action", description="The one chosen in the panel if not given")
     to_frame: IntProperty(name="First Frame", description="Of the loop; the most alike if not given")
@@ -123,7 +111,6 @@ class SUPPLE_OT_motion_join(MotionOperator, bpy.types.Operator):
 
     bl_idname = "supple.motion_join"
     bl_label = "Join Actions"
-    bl_options = {"REGISTER", "UNDO"}
 
     first: StringProperty(name="Action", description="The one chosen in the panel if not given")
     second: StringProperty(name="Second", description="The one chosen in the panel if not given")

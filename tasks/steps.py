@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import closing
-from typing import Any
+from typing import Any, TypeVar
 
-Steps = Generator[Any, Any, Any]
+T = TypeVar("T")
+
+Progress = Callable[[float], None]
+"""Called with the share that is done, 0 to 1. What it raises ends the work."""
+
+Steps = Generator[Any, Any, T]
 """Yields the share that is done after a step that it has taken itself, in Blender's thread; or a function to be
 computed in a thread, which takes a function to tell the share, and is sent its result."""
 
 
-def only(function: Callable[[Callable[[float], None]], Any]) -> Steps:
+def only(function: Callable[[Progress], Any]) -> Steps:
     """One step, computed in a thread; `function` takes a function to tell the share that is done."""
     return (yield function)
 
 
-def take_all(steps: Steps, progress: Callable[[float], None] = lambda share: None) -> Any:
+def take_all(steps: Steps, progress: Progress = lambda share: None) -> Any:
     """Take steps in one go.
 
     Parameters

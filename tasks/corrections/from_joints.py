@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import bpy
 import numpy as np
@@ -25,6 +24,7 @@ from ...deformers.corrections.rotation_choice import (
 from ...deformers.geometry.vectors import normalize
 from ..actions import list_actions, list_frames, visit_frames
 from ..rig_presets import find_rig_of
+from ..steps import Steps
 
 PARTS = ("forearm", "shin", "thigh", "upper_arm")
 """Parts of a body whose joints are corrected where none are named: elbows, knees, hips and shoulders."""
@@ -148,7 +148,7 @@ def _find_reading_at_rest(bones: RestBones, name: str, parent: str) -> str:
 
 def read_frames(
     armature: bpy.types.Object, skeleton: Skeleton, joints: Sequence[BentJoint], share: float
-) -> Generator[Any, Any, np.ndarray]:
+) -> Steps[np.ndarray]:
     """Read the poses of all actions, and what they make of the joints: their `rotations`, and the bones to be read.
 
     Parameters

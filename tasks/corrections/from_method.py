@@ -8,10 +8,9 @@ are computed without fractions of joints.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import bpy
 import numpy as np
@@ -28,12 +27,11 @@ from ..character import find_method_in_use
 from ..skin.model import Choices, PosableSkin, SkinSource
 from ..skin.poses import find_skeleton
 from ..stack import SkinnedObject
+from ..steps import Progress, Steps
 from .from_joints import BentJoint, choose_rotations, find_joints, read_frames
 from .keys import Correction, find_next_reader, list_group, store_all
 from .posed_copy import check_correctable
 from .poses import pack_numbers
-
-Told = Callable[[float], None]
 
 READ, BOUND = 0.1, 0.2
 """Shares of all that are done when the actions are read, and the meshes bound."""
@@ -183,7 +181,7 @@ class Fitted:
 
 def correct_by_method(
     objects: Sequence[bpy.types.Object], source: str, names: Sequence[str], angles: Sequence[float]
-) -> Generator[Any, Any, CorrectedFrom]:
+) -> Steps[CorrectedFrom]:
     """Correct meshes after a method: see `correct_from`."""
     angles = check_angles(angles)
     skinned = [check_correctable(obj) for obj in objects]
@@ -298,7 +296,7 @@ def plan_keys(mesh: ComparedMesh, joint: BentJoint, source: str) -> JointKeys:
 
 
 def fit_all(
-    planned: list[tuple[ComparedMesh, list[JointKeys]]], skeleton: Skeleton, poses: np.ndarray, told: Told
+    planned: list[tuple[ComparedMesh, list[JointKeys]]], skeleton: Skeleton, poses: np.ndarray, progress: Progress
 ) -> list[Fitted]:
     """Find the offsets of all corrections; touches nothing of Blender's.
 
@@ -308,20 +306,22 @@ def fit_all(
     skeleton : Skeleton
     poses : float array, shape (F, B, 4, 4)
         Frames of the actions.
-    told : callable
+    progress : callable
         Told the share that is done.
     """
     fitted = []
     for number, (mesh, joints) in enumerate(planned):
 
         def tell(share: float, number: int = number) -> None:
-            told(BOUND + (1.0 - BOUND) * (number + share) / len(planned))
+            progress(BOUND + (1.0 - BOUND) * (number + share) / len(planned))
 
         fitted.append(fit_mesh(mesh, joints, skeleton, poses, tell))
     return fitted
 
 
-def fit_mesh(mesh: ComparedMesh, joints: list[JointKeys], skeleton: Skeleton, poses: np.ndarray, told: Told) -> Fitted:
+def fit_mesh(
+    mesh: ComparedMesh, joints: list[JointKeys], skeleton: Skeleton, poses: np.ndarray, progress: Progress
+) -> Fitted:
     """Find the offsets of the corrections of a mesh: `fit_all` for one."""
 
     def bend(joint: BentJoint, rotation: np.ndarray) -> np.ndarray:
@@ -333,7 +333,7 @@ def fit_mesh(mesh: ComparedMesh, joints: list[JointKeys], skeleton: Skeleton, po
         if np.square(offsets).sum(axis=2).max(initial=0.0) > (LEAST * mesh.size) ** 2:
             exact.append(offsets)
             kept.append(keys)
-        told(0.3 * (number + 1) / len(joints))
+        progress(0.3 * (number + 1) / len(joints))
     if not kept:
         return Fitted(mesh, [], [], np.zeros(3))
     starts = np.cumsum([0, *map(len, exact)])
@@ -344,18 +344,18 @@ def fit_mesh(mesh: ComparedMesh, joints: list[JointKeys], skeleton: Skeleton, po
             values[starts[number] : starts[number + 1]] = keys.read(rotation[None])[0]
             wanted = offsets[index] if index < len(offsets) else bend(keys.joint, rotation)
             fit.add(values, wanted[fit.rows])
-        told(0.3 + 0.4 * (number + 1) / len(kept))
+        progress(0.3 + 0.4 * (number + 1) / len(kept))
     exact.clear()  # as much as the result, which is made next
     frames = _choose_frames(len(poses), len(fit.rows))
     values = np.concatenate([keys.read(keys.joint.rotations[frames]) for keys in kept], axis=1)
     seen = []
     for number, frame in enumerate(frames.tolist()):
         seen.append(mesh.find_offsets(poses[frame])[fit.rows].astype(np.float32))
-        told(0.7 + 0.3 * (number + 1) / len(frames))
+        progress(0.7 + 0.3 * (number + 1) / len(frames))
     for value, wanted, weight in zip(values, seen, _weigh(seen), strict=True):
         fit.add(value, wanted, weight)
     found = fit.solve()
-    told(1.0)
+    progress(1.0)
     squares = _measure(fit, found, values, seen) * [1.0, mesh.millimeters**2, mesh.millimeters**2]
     return Fitted(mesh, kept, np.split(found, starts[1:-1]), squares)
 

@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import bpy
 import numpy as np
@@ -17,6 +16,7 @@ from ...deformers import METHODS, SkinningError
 from ...deformers.corrections.rotation_choice import ANGLES
 from ...settings.character import list_objects
 from ..character import has_armature_modifier
+from ..steps import Steps
 from .from_method import CorrectedFrom, correct_by_method
 from .keep import keep
 from .posed_copy import begin, discard
@@ -27,7 +27,7 @@ def correct_from(
     source: str = "PARTICLES",
     joints: Sequence[str] = (),
     angles: Sequence[float] = ANGLES,
-) -> Generator[Any, Any, CorrectedFrom]:
+) -> Steps[CorrectedFrom]:
     """Correct a character after what something else makes of its poses.
 
     Parameters

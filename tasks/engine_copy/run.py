@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import bpy
 import numpy as np
@@ -19,6 +18,7 @@ from ...bridge.exchange import temporary_folder
 from ...deformers import Pose, SkinningError
 from ...deformers.engine_copy import Examples, FitParams, fit, fit_linear, measure
 from ..actions import list_actions, list_frames
+from ..steps import Progress, Steps
 from .copy import TARGET_KEY, Copy, find_copy, list_baked, make_copy, remove_copy
 from .examples import Motion, Options, Part, Subject, bend_joints, list_clips, read_actions, read_subject, write_targets
 from .export import check_path, prepare_export
@@ -28,7 +28,6 @@ from .report import Report, store_report
 from .show import is_hidden, read_copy, set_hidden, show_copy
 from .targets import SUFFIXES
 
-Told = Callable[[float], None]
 MILLI = 1000.0
 READ, POSED, FITTED, COPIED = 0.02, 0.12, 0.8, 0.84
 """Shares of all that are done when the actions are read, their targets computed, and so on."""
@@ -44,7 +43,7 @@ TARGETS_FILE = "targets"
 
 def make_engine_copy(
     objects: Iterable[bpy.types.Object], options: Options, output: Path | None = None
-) -> Generator[Any, Any, Report]:
+) -> Steps[Report]:
     """Make a copy of a character for game engines, or make it anew, and measure what its file shows.
 
     Parameters
@@ -128,7 +127,7 @@ def _check_length(actions: Sequence[bpy.types.Action], joint_count: int) -> None
         )
 
 
-def read_motion(subject: Subject, actions: Sequence[bpy.types.Action], angle: float) -> Generator[Any, Any, Motion]:
+def read_motion(subject: Subject, actions: Sequence[bpy.types.Action], angle: float) -> Steps[Motion]:
     """All poses; without a range of motion where actions bring patterns out, which would be missing in it.
 
     Raises SkinningError where there are none.
@@ -152,21 +151,21 @@ def read_motion(subject: Subject, actions: Sequence[bpy.types.Action], angle: fl
     return Motion.of(list_clips(actions), [*poses, *bends], amounts, parts)
 
 
-def _fit(path: Path, subject: Subject, motion: Motion, params: FitParams, told: Told) -> Fitted:
+def _fit(path: Path, subject: Subject, motion: Motion, params: FitParams, progress: Progress) -> Fitted:
     """Fit a copy to its targets, which are written into a file; touches nothing of Blender's."""
-    shape = write_targets(path, subject, motion, _within(told, READ, POSED)).shape
+    shape = write_targets(path, subject, motion, _within(progress, READ, POSED)).shape
     # mapped anew each time: what a mapping has read stays in memory as long as it
     examples = Examples(motion.matrices, lambda frames: np.array(np.memmap(path, np.float32, "r", shape=shape)[frames]))
-    found = fit(subject.skin, examples, params, _within(told, POSED, FITTED - CHECKED))
+    found = fit(subject.skin, examples, params, _within(progress, POSED, FITTED - CHECKED))
     linear = fit_linear(subject.skin, examples, params.influences)
     split = sum(len(clip.frames) for clip in motion.clips)
     frames = np.arange(split or examples.count)
     bent = np.arange(split, examples.count) if split else frames[:0]
-    quiet = _within(told, FITTED - CHECKED, FITTED - CHECKED)
+    quiet = _within(progress, FITTED - CHECKED, FITTED - CHECKED)
     apart = measure(subject.skin, examples, found, quiet, frames)
     exported = measure(subject.skin, examples, linear, quiet, frames)
     bends = measure(subject.skin, examples, found, quiet, bent) if len(bent) else None
-    told(FITTED)
+    progress(FITTED)
     return Fitted(found, apart, exported, bends)
 
 
@@ -179,7 +178,7 @@ def _export(
     report: Report,
     options: Options,
     output: Path | None,
-) -> Generator[Any, Any, Report]:
+) -> Steps[Report]:
     """Write the file, and have the report say what Blender's importer reads of it."""
     between = folder / "export"
     between.mkdir()
@@ -187,7 +186,7 @@ def _export(
     export = prepare_export(
         copy, motion, played, options.target, path, between, folder / TARGETS_FILE, options.influences
     )
-    found = yield lambda told: export.run(_within(told, COPIED, 1.0))
+    found = yield lambda progress: export.run(_within(progress, COPIED, 1.0))
     if found.lacks:  # the copy is there, and may be written elsewhere
         note = f"No file was written, as this Blender lacks {found.lacks}: export the copy from a Blender that has it"
         return replace(report, notes=(*report.notes, note))
@@ -224,12 +223,12 @@ def _former_kept(armature: bpy.types.Object, target: str) -> Iterator[None]:
         layer.objects.active = read_copy(armature, target)[0].armature
 
 
-def _within(told: Told, start: float, end: float) -> Told:
+def _within(progress: Progress, start: float, end: float) -> Progress:
     """Tells a share of a part as one of all."""
-    return lambda share: told(start + share * (end - start))
+    return lambda share: progress(start + share * (end - start))
 
 
-def export_copy(armature: bpy.types.Object, target: str, influences: int, output: Path) -> Generator[Any, Any, None]:
+def export_copy(armature: bpy.types.Object, target: str, influences: int, output: Path) -> Steps[None]:
     """Write the copy that a character has into a file, as it is: it is neither made anew nor measured.
 
     Parameters

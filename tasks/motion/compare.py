@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from ...deformers import SkinningError
 from ...deformers.motion.seams import find_longer
 from ...deformers.motion.similarity import compare_frames
 from ...deformers.motion.transitions import Transition, choose_loop, list_transitions, weigh_losses
+from ..steps import Steps
 from .reading import LARGEST, Body, Performance, find_action, read_body, read_performances
 
 SHORTEST = 0.3
@@ -83,7 +84,7 @@ def describe_transition(transition: Transition) -> str:
 
 def compare_actions(
     armature: bpy.types.Object, first: str, second: str, blend: float, rate: float
-) -> Generator[Any, Any, Comparison]:
+) -> Steps[Comparison]:
     """Compare all frames of two actions, or of one with itself.
 
     Parameters
@@ -155,9 +156,7 @@ def find_shortest(rate: float) -> int:
     return max(2, round(SHORTEST * rate))
 
 
-def compare_performances(
-    body: Body, first: Performance, second: Performance, reach: int
-) -> Generator[Any, Any, np.ndarray]:
+def compare_performances(body: Body, first: Performance, second: Performance, reach: int) -> Steps[np.ndarray]:
     """Steps that return the table of `Comparison`; raises SkinningError where there is no comparing them."""
     count = len(first.frames) * len(second.frames)
     if count > LARGEST:

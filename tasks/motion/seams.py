@@ -15,6 +15,7 @@ from ...deformers.motion.blending import Clip, Seam, close, join, plan_seam
 from ...deformers.motion.feet import find_ground, find_planted
 from ...deformers.motion.similarity import align_frames
 from ...deformers.motion.transitions import Transition
+from ..steps import Steps
 from .chain import Chain
 from .compare import compare_performances, find_blend, find_join, find_loop, find_reach
 from .holding import hold_feet
@@ -53,7 +54,7 @@ def join_actions(
     rate: float,
     options: Options = DEFAULTS,
     pair: tuple[int, int] | None = None,
-) -> Generator[Any, Any, Report]:
+) -> Steps[Report]:
     """Join two actions in a new one, which the armature plays as a strip; both stay as they are.
 
     Parameters
@@ -109,7 +110,7 @@ def make_loop(
     rate: float,
     options: Options = DEFAULTS,
     frames: tuple[int, int] | None = None,
-) -> Generator[Any, Any, Report]:
+) -> Steps[Report]:
     """Close an action to a loop in a new one, which the armature plays as a strip; the action stays as it is.
 
     Parameters
@@ -160,7 +161,7 @@ def _choose(
     reach: int,
     given: tuple[int, int] | None,
     loop_rate: float = 0.0,
-) -> Generator[Any, Any, Transition]:
+) -> Steps[Transition]:
     """The frames of a seam, from 0, and their difference in millimeters; those given are frames of the actions."""
     table = yield from compare_performances(body, first, second, reach)
     if given is None:
