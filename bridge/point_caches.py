@@ -141,19 +141,6 @@ def write_sample(stream: Writer, points: np.ndarray) -> None:
     stream.write(np.ascontiguousarray(points, "<f4").tobytes())
 
 
-def read_samples(path: Path) -> Iterator[np.ndarray]:
-    """Yield the points of each frame, float32, shape (V, 3).
-
-    Raises
-    ------
-    SkinningError
-        Where the file can not be read, or is not a whole PC2 file of version 1.
-    """
-    with open_cache(path) as (header, stream):
-        for data in _read_data(path, header, stream):
-            yield np.frombuffer(data, "<f4").reshape(-1, 3)
-
-
 def _read_data(path: Path, header: CacheHeader, stream: BinaryIO) -> Iterator[bytes]:
     for number in range(header.sample_count):
         data = stream.read(header.point_count * 12)

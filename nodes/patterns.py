@@ -322,7 +322,7 @@ def write_scale(group: Any, scale: float) -> None:
 
 
 def _build_height(name: str, *, kind: str, tree: str) -> Any:
-    """The height of one pattern, added to a sum: equations 1 to 3, as `raise_values` and `soften_edges` have them."""
+    """The height of one pattern, added to a sum: equations 1 to 3, as `draw_heights` and `soften_edges` have them."""
     graph = Graph(name, tree)
     chart = graph.input("Chart", "VECTOR", "Coordinates in the height map, and the pattern's number")
     gray = graph.input("Grey", "VALUE", "Gray value there")

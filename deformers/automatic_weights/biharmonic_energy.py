@@ -119,20 +119,6 @@ def minimize(
     return result
 
 
-def energy(neighbors: np.ndarray, weights: np.ndarray, counted: np.ndarray | None = None) -> float:
-    """The energy of weights, shape (N, B): half the sum of their squared Laplacians, as cells have size 1.
-
-    Parameters
-    ----------
-    neighbors : int array, shape (N, K)
-    weights : float array, shape (N, B)
-    counted : bool array, shape (N,), optional
-        Cells that take part; all if not given.
-    """
-    squares = _apply_laplacian(np.asarray(neighbors), np.asarray(weights, np.float64)) ** 2
-    return 0.5 * float((squares if counted is None else squares[counted]).sum())
-
-
 def _apply_laplacian(neighbors: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Degree minus adjacency times values, shape (N, B), whose slope across the boundary is zero."""
     count = len(values)

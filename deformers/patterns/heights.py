@@ -127,39 +127,6 @@ def respond(response: Response, angles: np.ndarray | float) -> np.ndarray:
     return share**3 * (share * (6.0 * share - 15.0) + 10.0)
 
 
-def raise_values(kind: str, values: np.ndarray, amount: float, depth: float = 0.0) -> np.ndarray:
-    """Find the gray values of a pattern at an amount: what equations 1 to 3 call C_out.
-
-    Parameters
-    ----------
-    kind : str
-    values : array, shape (...)
-        Gray values of the pattern, 0 to 1.
-    amount : float
-        k log(theta + 1), or by another law, see `respond`.
-    depth : float
-        Of a bone, see `Relief`.
-
-    Returns
-    -------
-    array, shape (...)
-        From 0 to 1.
-
-    Notes
-    -----
-    Equation 3 is printed as a product, as equation 2; the text says twice that the heights are raised by a constant
-    amount, so that a bone keeps its shape. This follows the text. `depth` goes beyond it: at 0 a bone is in full view
-    at rest and a cliff rises around it, at 1 it rises through the skin, which rounds where it comes out.
-    """
-    if kind == "WRINKLE":
-        return np.clip(amount * (values - 0.5) + 0.5, 0.0, 1.0)
-    if kind == "BULGE":
-        return np.clip(amount * values, 0.0, 1.0)
-    heights = np.asarray(values - depth + amount)
-    _rise(heights, amount, depth, np.empty_like(heights))
-    return np.where(values > 0.0, heights, 0.0)
-
-
 def _rise(heights: np.ndarray, amount: float | np.floating | np.ndarray, depth: float, scratch: np.ndarray) -> None:
     """Clip heights over the skin to 0 to 1, in place; softly where they come out, by how deep the rest still lies."""
     share = np.clip(amount, 0.0, 1.0)
@@ -346,7 +313,14 @@ def draw_heights(heights: HeightMap, amounts: Sequence[float | np.ndarray]) -> n
 
 
 def _raise_laid(pattern: LaidPattern, amount: np.float32 | np.ndarray, out: np.ndarray, scratch: np.ndarray) -> None:
-    """Heights of one pattern: what `raise_values` does, for values that have the base or depth taken off already."""
+    """Heights of one pattern, whose values have the base or depth taken off already.
+
+    Notes
+    -----
+    Equation 3 is printed as a product, as equation 2; the text says twice that the heights are raised by a constant
+    amount, so that a bone keeps its shape. This follows the text. `depth` goes beyond it: at 0 a bone is in full view
+    at rest and a cliff rises around it, at 1 it rises through the skin, which rounds where it comes out.
+    """
     kind = pattern.relief.kind
     if kind == "BONE":
         np.add(pattern.values, amount, out=out)

@@ -13,29 +13,6 @@ MOST_PIXELS = 1_000_000
 """Pixels that are tested at a time."""
 
 
-def rasterize(
-    mesh: ChartMesh, chart: Chart, width: int, height: int, margin: float = 2.0
-) -> tuple[np.ndarray, np.ndarray]:
-    """Find the pixels that a chart covers in an image that fills the UV map, and their coordinates in it.
-
-    Parameters
-    ----------
-    mesh : ChartMesh
-    chart : Chart
-    width, height : int
-    margin : float
-        As of `rasterize_corners`, which also says what is raised.
-
-    Returns
-    -------
-    pixels : int array, shape (P,)
-    coordinates : float64 array, shape (P, 2)
-        (s, t) at their centers, from 0 to 1.
-    """
-    pixels, corners, weights = rasterize_corners(mesh, chart, width, height, margin)
-    return pixels, np.einsum("pc,pci->pi", weights, _spread(mesh, chart)[corners])
-
-
 def rasterize_corners(
     mesh: ChartMesh, chart: Chart, width: int, height: int, margin: float = 2.0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

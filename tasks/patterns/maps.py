@@ -15,7 +15,6 @@ from ...bridge.drivers import read_angle
 from ...bridge.files import filling, read_json
 from ...bridge.image_files import SUFFIXES, Format, encode_heights
 from ...bridge.images import read_image
-from ...bridge.meshes import mesh_of, read_face_corners
 from ...deformers import SkinningError
 from ...deformers.patterns.chart_mesh import ChartMesh
 from ...deformers.patterns.heights import (
@@ -176,7 +175,7 @@ def _lay(
 
 
 def bind_points(obj: bpy.types.Object, kinds: Collection[str] = KINDS) -> LaidPatterns:
-    """Lay an object's patterns on its faces' corners: a map of shape (1, C), of which `draw_points` is made.
+    """Lay an object's patterns on its faces' corners: a map of shape (1, C).
 
     Raises
     ------
@@ -187,14 +186,6 @@ def bind_points(obj: bpy.types.Object, kinds: Collection[str] = KINDS) -> LaidPa
     laid, shape = _find_shown(obj, charts, kinds), (1, len(charts.mesh.corner_faces))
     corners = [shown.chart.corners for shown in laid]
     return _lay(charts.mesh, laid, shape, [(own, own[:, None], np.ones((len(own), 1))) for own in corners])
-
-
-def draw_points(obj: bpy.types.Object, heights: HeightMap, amounts: Sequence[float | np.ndarray]) -> np.ndarray:
-    """Heights at an object's vertices, shape (V,), in its units: the means over their corners, as nodes make them."""
-    mesh = mesh_of(obj)
-    (corners, _), count = read_face_corners(mesh), len(mesh.vertices)
-    total = np.bincount(corners, draw_heights(heights, amounts)[0], count)
-    return total / np.maximum(np.bincount(corners, minlength=count), 1)
 
 
 def _find_shown(obj: bpy.types.Object, charts: MeshCharts, kinds: Collection[str]) -> list[ShownPattern]:

@@ -14,7 +14,7 @@ from ...bridge.weights import read_weights
 from ...deformers import SkinningError
 from ...deformers.geometry.iso_lines import LinePoints, Segments
 from ...deformers.rig.rest import check_space
-from ...deformers.weight_editing.line_fields import HANDLES, LineProblem, MissingLineError
+from ...deformers.weight_editing.line_fields import LineProblem, MissingLineError
 from ...deformers.weight_editing.line_moves import HandleMoves
 from ...deformers.weight_editing.lines import JointLines, RiggedMesh, find_joint_lines, start_edit
 from ..character import object_to_armature
@@ -258,47 +258,6 @@ def describe_result(lines: WeightLines) -> str:
     """What was done, as a message."""
     bones = ", ".join(lines.names[joint.bone] for joint in lines.joints if lines.moves[joint.bone].is_moved)
     return f"Moved the line of {bones}: changed the weights of {lines.changed_count} vertices of '{lines.obj.name}'"
-
-
-def move_line(
-    obj: bpy.types.Object,
-    bone: str,
-    offsets: float | Sequence[float] = 0.0,
-    widths: float | Sequence[float] = 1.0,
-    line: int | None = None,
-) -> int:
-    """Move the line at which weight passes to a bone from its parent.
-
-    Parameters
-    ----------
-    obj : Object
-    bone : str
-    offsets : float, or sequence of HANDLES floats
-        How far along the limb, object units; towards the bone's own end if positive.
-    widths : float, or sequence of HANDLES floats
-        Factor of the falloff.
-    line : int, optional
-        Index of the line where the bone has several, the longest first; all if not given.
-
-    Returns
-    -------
-    int
-        How many vertices have other weights now.
-
-    Raises
-    ------
-    SkinningError
-        Where there is no such line; nothing is changed then.
-    """
-    lines = read_lines(obj, bones=[bone])
-    count = lines.find_joint(bone).field.line_count
-    try:
-        given = tuple(np.broadcast_to(np.asarray(values, float), HANDLES) for values in (offsets, widths))
-    except ValueError:
-        raise SkinningError(f"A line has {HANDLES} handles: give one number for all, or {HANDLES}") from None
-    set_moves(lines, {(bone, index): (given[0], given[1]) for index in (range(count) if line is None else [line])})
-    lines.write()
-    return lines.changed_count
 
 
 def read_posed_points(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:

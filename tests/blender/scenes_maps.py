@@ -11,10 +11,10 @@ from scenes_patterns import add_uv
 
 from scenes import add_tube, diagonal, evaluated_points
 from supple.bridge.images import new_image
-from supple.deformers.patterns.heights import KINDS
+from supple.deformers.patterns.heights import KINDS, draw_heights
 from supple.settings.events import muted
 from supple.tasks.patterns.edit import new_pattern
-from supple.tasks.patterns.maps import bind_points, draw_points, read_amounts, write_maps
+from supple.tasks.patterns.maps import LaidPatterns, bind_points, read_amounts, write_maps
 from supple.tasks.patterns.node_setup import find_modifier
 from supple.tasks.patterns.show import update
 
@@ -88,10 +88,17 @@ def unmap(obj: bpy.types.Object) -> None:
     obj.data.uv_layers.remove(obj.data.uv_layers[0])
 
 
+def draw_points(obj: bpy.types.Object, laid: LaidPatterns) -> np.ndarray:
+    """Heights at an object's vertices, shape (V,), in its units: the means over their corners, as nodes make them."""
+    drawn = draw_heights(laid.heights, read_amounts(obj, laid, evaluate()))[0]
+    corners = [loop.vertex_index for loop in obj.data.loops]
+    return np.bincount(corners, drawn) / np.bincount(corners)
+
+
 def compare_displacement(obj: bpy.types.Object, kinds=KINDS) -> float:
     """Assert that the node modifier moves the skin as Python says; returns how far it moves it, in diagonals."""
     laid = bind_points(obj, kinds)
-    drawn = draw_points(obj, laid.heights, read_amounts(obj, laid, evaluate()))
+    drawn = draw_points(obj, laid)
     moved, modifier = evaluated_points(obj).astype(np.float64), find_modifier(obj)
     modifier.show_viewport = False
     evaluated = obj.evaluated_get(evaluate()).data

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from math import radians
-from pathlib import Path
 
 import bpy
 import bmesh
-import numpy as np
 
 from scenes import (
     add_tube,
@@ -16,7 +14,6 @@ from scenes import (
     turn,
     update,
 )
-from supple.bridge.point_caches import open_cache, read_samples
 from supple.settings.objects import settings_of
 from supple.tasks.reports import ParticleReport, particle_reports
 from supple.tasks.skin.bind import bind
@@ -83,11 +80,6 @@ def add_animated_body() -> bpy.types.Object:
     animate_tube(armature)
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = FRAMES[0], FRAMES[-1]
     return obj
-
-
-def read_cache(path: Path) -> list[np.ndarray]:
-    with open_cache(path):
-        return [samples.copy() for samples in read_samples(path)]
 
 
 def make_sheet(obj: bpy.types.Object) -> None:

@@ -5,7 +5,8 @@ import numpy as np
 from scenes_patterns import add_uv
 
 from scenes import add_tube, turn
-from supple.deformers.patterns.picking import find_shown
+from supple.bridge.rays import with_rest_positions
+from supple.deformers.patterns.picking import SkinHit, carry_ray, cast_ray, find_shown
 from supple.tasks.patterns.placing.picking import read_skin
 
 RADIUS, LENGTH = 0.5, 4.0
@@ -31,6 +32,14 @@ def bend(armature: bpy.types.Object) -> None:
 
 def depsgraph() -> bpy.types.Depsgraph:
     return bpy.context.evaluated_depsgraph_get()
+
+
+def find_hit(obj: bpy.types.Object, origin, direction) -> SkinHit | None:
+    """Where a ray, world space, first meets the skin, object space; None where it passes by."""
+    with with_rest_positions(obj):
+        bpy.context.view_layer.update()
+        skin, to_object = read_skin(obj, depsgraph()), np.array(obj.matrix_world.inverted_safe())
+    return cast_ray(skin, *carry_ray(to_object, np.array(origin), np.array(direction)))
 
 
 def shown_at(obj: bpy.types.Object, pattern, where: tuple[float, float] = (0.5, 0.5)) -> np.ndarray:

@@ -8,6 +8,8 @@ import numpy as np
 
 from scenes import add_tube, edit_bones, rest_points
 from supple.bridge.weights import read_weights
+from supple.deformers.weight_editing.line_fields import HANDLES
+from supple.tasks.weights.lines import read_lines, set_moves
 
 BONES = ["bone.0", "bone.1", "bone.2"]
 HALF = list(range(52))
@@ -24,6 +26,16 @@ CUBE = np.array([[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 
 def add_small_tube(**shape: float) -> tuple:
     """A tube of 104 vertices, and its armature."""
     return add_tube(rings=13, sides=8, **shape)
+
+
+def move_line(obj: bpy.types.Object, bone: str, offsets=0.0, widths=1.0, line: int | None = None) -> int:
+    """Move the lines of a bone, or one of them, by offsets and widths of all handles, or of each: changed vertices."""
+    lines = read_lines(obj, bones=[bone])
+    count = lines.find_joint(bone).field.line_count
+    given = np.broadcast_to(offsets, HANDLES), np.broadcast_to(widths, HANDLES)
+    set_moves(lines, {(bone, index): given for index in (range(count) if line is None else [line])})
+    lines.write()
+    return lines.changed_count
 
 
 def add_bare_tube(**shape: float) -> tuple:

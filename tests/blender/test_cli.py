@@ -16,11 +16,11 @@ from typing import Any
 import bpy
 import numpy as np
 import pytest
+from scenes_bake import read_cache
 from scenes_cli import DONE, FAILED, FRAMES, USAGE, add_character, assert_refused, main, own_errors, own_output, start
 from scenes_methods import BLEND_KEYS
 
 from scenes import add_tube, bind, distance, points_at, save, supple_modifier, without_blenders_own
-from supple.bridge.point_caches import read_samples
 from supple.nodes.groups import is_deformation
 from supple.settings.objects import settings_of
 
@@ -89,7 +89,7 @@ def test_other_processes_do_the_same(tmp_path, plain_file):
     assert main("join", tmp_path / "early", tmp_path / "late", "--output", tmp_path / "joined") == DONE
     assert main(*bake, "--frames", "1-8", "--output", tmp_path / "whole") == DONE
     assert (tmp_path / "joined").read_bytes() == (tmp_path / "whole").read_bytes()
-    assert_same(live_points(plain_file, "DLBNT"), list(read_samples(tmp_path / "whole")))
+    assert_same(live_points(plain_file, "DLBNT"), read_cache(tmp_path / "whole")[1])
 
 
 def test_another_process_fails_with_the_same_codes(tmp_path):
@@ -223,7 +223,7 @@ def test_bake_by_a_method_whatever_the_file_is_bound_by(tmp_path, plain_file, su
             assert main("bake", file, "--object", "Tube", "--method", method, "--output", tmp_path / "a.pc2") == DONE
             captured = capsys.readouterr()
             assert (captured.out, own_errors(captured.err)) == ("", ["Progress: 100.0%"])
-            assert_same(live_points(file, method), list(read_samples(tmp_path / "a.pc2")))
+            assert_same(live_points(file, method), read_cache(tmp_path / "a.pc2")[1])
 
 
 def test_frames_of_a_bake(tmp_path, bound_file, subtests):
@@ -231,7 +231,7 @@ def test_frames_of_a_bake(tmp_path, bound_file, subtests):
         with subtests.test(text):
             words = ("--object", "Tube", f"--frames={text}", "--output", tmp_path / "a.pc2")
             assert main("bake", bound_file, *words) == DONE
-            samples = list(read_samples(tmp_path / "a.pc2"))
+            samples = read_cache(tmp_path / "a.pc2")[1]
             bpy.ops.wm.open_mainfile(filepath=str(bound_file))
             for frame, points in zip(frames, samples, strict=True):
                 assert distance(points_at(bpy.data.objects["Tube"], frame), points) <= TOLERANCE

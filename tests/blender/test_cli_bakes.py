@@ -9,10 +9,10 @@ from pathlib import Path
 
 import bpy
 import pytest
+from scenes_bake import read_cache
 from scenes_cli import DONE, FAILED, add_character, assert_refused, main, own_errors, own_output
 
 from scenes import add_twin, armature_modifier, bind, evaluated_points, points_at, save
-from supple.bridge.point_caches import read_samples
 from supple.cli import messages
 
 NAMES = ("Tube", "Left Sleeve", "Shoe")
@@ -137,7 +137,7 @@ def test_files_that_are_there_are_replaced_and_others_stay(tmp_path, bound):
     assert sorted(os.listdir(tmp_path / "new")) == [
         "Left_Sleeve.json", "Left_Sleeve.pc2", "Tube.json", "Tube.pc2", "notes.txt",
     ]  # fmt: skip
-    assert len(list(read_samples(tmp_path / "new" / "Tube.pc2"))) == 8
+    assert len(read_cache(tmp_path / "new" / "Tube.pc2")[1]) == 8
 
 
 def test_a_bake_that_fails_leaves_nothing(tmp_path, bound, capsys):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bpy
 import numpy as np
 import pytest
+from scenes_bake import read_cache
 from scenes_particles import (
     COUNT,
     SHOWN,
@@ -15,7 +16,6 @@ from scenes_particles import (
     fill,
     make_sheet,
     particles_of,
-    read_cache,
 )
 
 from scenes import add_twin, distance, evaluated_points, points_at, select, snapshot, update
@@ -293,5 +293,5 @@ def test_the_published_method_is_chosen_by_fill_and_radius_and_bakes(tmp_path):
     update()
     assert np.array_equal(evaluated_points(obj), shown[1])
     list(bake_cache(obj, bpy.context.scene, tmp_path / "baked.pc2", range(3, 5)))
-    for points, expected in zip(read_cache(tmp_path / "baked.pc2"), reversed(shown), strict=True):
+    for points, expected in zip(read_cache(tmp_path / "baked.pc2")[1], reversed(shown), strict=True):
         assert np.array_equal(points, expected)

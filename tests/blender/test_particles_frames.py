@@ -6,6 +6,7 @@ import bpy
 import numpy as np
 import pictures
 import pytest
+from scenes_bake import read_cache
 from scenes_particles import (
     COUNT,
     FRAMES,
@@ -16,7 +17,6 @@ from scenes_particles import (
     bend,
     fill,
     particles_of,
-    read_cache,
 )
 
 from scenes import (
@@ -52,7 +52,7 @@ def test_frames_do_not_depend_on_each_other_and_bake_as_shown(tmp_path, fillings
     for frame in (5, 2, 8, 1):
         assert np.array_equal(points_at(obj, frame), shown[frame - 1])
     list(bake_cache(obj, bpy.context.scene, tmp_path / "baked.pc2", FRAMES))
-    for points, expected in zip(read_cache(tmp_path / "baked.pc2"), shown, strict=True):
+    for points, expected in zip(read_cache(tmp_path / "baked.pc2")[1], shown, strict=True):
         assert np.array_equal(points, expected)
     list(bake_shape_keys([obj], bpy.context.scene, FRAMES))
     for frame, expected in zip(FRAMES, shown, strict=True):
@@ -67,7 +67,7 @@ def test_a_bake_has_its_own_iterations(tmp_path):
     settings_of(obj).particles.iterations_bake = 24
     list(bake_cache(obj, bpy.context.scene, tmp_path / "baked.pc2", range(4, 5)))
     assert np.array_equal(evaluated_points(obj), shown)
-    baked = read_cache(tmp_path / "baked.pc2")[0]
+    baked = read_cache(tmp_path / "baked.pc2")[1][0]
     assert distance(shown, baked) > SHOWN
     settings_of(obj).particles.iterations = 24
     assert np.array_equal(points_at(obj, 4), baked)

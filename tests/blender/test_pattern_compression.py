@@ -8,7 +8,7 @@ import math
 import bpy
 import numpy as np
 import pytest
-from scenes_maps import add_body, add_pattern, compare_displacement, evaluate, turn_at_random
+from scenes_maps import add_body, add_pattern, compare_displacement, draw_points, evaluate, turn_at_random
 from scenes_patterns import forget_images, full_snapshot
 
 from scenes import add_tube, bind, evaluated_points, select, turn
@@ -20,7 +20,7 @@ from supple.settings.patterns import COMPRESSION_SETTINGS
 from supple.tasks.patterns.compression import find_compression_modifier, read_layers
 from supple.tasks.patterns.edit import mirror_pattern, remove_pattern
 from supple.tasks.patterns.library import describe_pattern, find_entry, save_entry
-from supple.tasks.patterns.maps import bind_map, bind_points, draw_points, read_amounts, write_maps
+from supple.tasks.patterns.maps import bind_map, bind_points, read_amounts, write_maps
 from supple.tasks.patterns.node_setup import find_modifier
 from supple.tasks.patterns.show import clear, update
 
@@ -207,7 +207,7 @@ def test_folds_come_only_where_the_skin_is_pushed_together():
     obj.supple.pattern_display = "DISPLACEMENT"
     turn(armature, "bone.1", (0.9, 0.0, 0.0))
     laid = bind_points(obj)
-    drawn = draw_points(obj, laid.heights, read_amounts(obj, laid, evaluate()))
+    drawn = draw_points(obj, laid)
     compression = measure_by_nodes(obj)[0]
     assert drawn[compression > 0.2] == pytest.approx(0.1, abs=0.02)
     assert (drawn[compression < 0.0] < 0.01).all()

@@ -6,7 +6,7 @@ import bpy
 import numpy as np
 import pytest
 from mathutils import Matrix
-from scenes_placing import LENGTH, RADIUS, add_body, add_pattern, bend, depsgraph, shown_at, subdivide
+from scenes_placing import LENGTH, RADIUS, add_body, add_pattern, bend, depsgraph, find_hit, shown_at, subdivide
 
 from scenes import add_face_key, bind, evaluated_points, rest_points
 from supple.bridge.rays import with_rest_positions
@@ -15,7 +15,7 @@ from supple.deformers.patterns.picking import find_shown
 from supple.deformers.patterns.strokes import MOST_POINTS, resample
 from supple.deformers.patterns.surface_points import locate_point
 from supple.tasks.patterns.layout import charts_of
-from supple.tasks.patterns.placing.picking import find_covering, find_hit, find_patterned, read_skin
+from supple.tasks.patterns.placing.picking import find_covering, find_patterned, read_skin
 from supple.tasks.patterns.placing.place import LAYOUT_SETTINGS, read_layout, write_layout
 
 
@@ -28,13 +28,13 @@ def state(obj: bpy.types.Object) -> list[tuple]:
 
 def test_a_ray_finds_the_top_of_a_tube():
     obj, _ = add_body()
-    hit = find_hit(obj, depsgraph(), (0.0, 1.02, 9.0), (0.0, 0.0, -2.0))
+    hit = find_hit(obj, (0.0, 1.02, 9.0), (0.0, 0.0, -2.0))
     np.testing.assert_allclose(hit.point, (0.0, 1.02, RADIUS), atol=1e-5)
     np.testing.assert_allclose(hit.rest, hit.point, atol=1e-6)
     assert hit.normal[2] > 0.98
     assert np.linalg.norm(hit.normal) == pytest.approx(1.0)
     for x, direction in ((2.0, -1.0), (0.0, 1.0)):  # beside the skin, away from it
-        assert find_hit(obj, depsgraph(), (x, 1.0, 9.0), (0.0, 0.0, direction)) is None
+        assert find_hit(obj, (x, 1.0, 9.0), (0.0, 0.0, direction)) is None
 
 
 def key(obj: bpy.types.Object) -> None:
@@ -57,7 +57,7 @@ def assert_found_at_rest(obj: bpy.types.Object) -> None:
         aim = posed[vertex]
         out = aim - centers[ring]
         origin = to_world[:3, :3] @ (aim + 0.4 * out) + to_world[:3, 3]
-        hit = find_hit(obj, depsgraph(), origin, to_world[:3, :3] @ -out)
+        hit = find_hit(obj, origin, to_world[:3, :3] @ -out)
         np.testing.assert_allclose(hit.point, aim, atol=2e-5)
         np.testing.assert_allclose(hit.rest, rest[vertex], atol=2e-4)
 
@@ -84,7 +84,7 @@ def test_a_ray_tells_where_a_posed_vertex_is_at_rest(binder: str | None, subtest
 def test_the_flag_is_as_it_was_after_a_ray(was_on: bool):
     obj, _ = add_body()
     obj.add_rest_position_attribute = was_on
-    assert find_hit(obj, depsgraph(), (0.0, 1.0, 9.0), (0.0, 0.0, -1.0)) is not None
+    assert find_hit(obj, (0.0, 1.0, 9.0), (0.0, 0.0, -1.0)) is not None
     assert obj.add_rest_position_attribute == was_on
 
     def fail() -> None:
@@ -106,10 +106,10 @@ def test_a_modifier_that_makes_a_new_mesh_is_reported():
     modifier = obj.modifiers.new("Another", "NODES")
     modifier.node_group = group
     with pytest.raises(SkinningError, match=r"makes a new mesh.*disable it"):
-        find_hit(obj, depsgraph(), (0.0, 0.0, 9.0), (0.0, 0.0, -1.0))
+        find_hit(obj, (0.0, 0.0, 9.0), (0.0, 0.0, -1.0))
     assert not obj.add_rest_position_attribute
     modifier.show_viewport = False
-    assert find_hit(obj, depsgraph(), (0.0, 1.0, 9.0), (0.0, 0.0, -1.0)) is not None
+    assert find_hit(obj, (0.0, 1.0, 9.0), (0.0, 0.0, -1.0)) is not None
 
 
 # Placing
@@ -124,7 +124,7 @@ def test_a_pattern_is_shown_where_a_ray_has_hit(subtests):
         with subtests.test(change=change):
             if change is not None:
                 change(obj)
-            hit = find_hit(obj, depsgraph(), (0.05, y, 9.0), (0.0, 0.0, -1.0))
+            hit = find_hit(obj, (0.05, y, 9.0), (0.0, 0.0, -1.0))
             before = shown_at(obj, pattern)
             bpy.ops.supple.pattern_place(location=hit.rest)
             assert np.linalg.norm(before - hit.point) > 0.1

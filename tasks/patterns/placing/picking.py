@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import bpy
-import numpy as np
-from mathutils import Vector
 
-from ....bridge.rays import read_posed_skin, with_rest_positions
+from ....bridge.rays import read_posed_skin
 from ....deformers import SkinningError
-from ....deformers.patterns.picking import PosedSkin, SkinHit, carry_ray, cast_ray, covers
+from ....deformers.patterns.picking import PosedSkin, covers
 from ....deformers.patterns.surface_points import SurfacePoint
 from ....settings.objects import settings_of
 from ...character import list_deformed
@@ -29,35 +25,6 @@ def find_patterned(active: bpy.types.Object | None, layer: bpy.types.ViewLayer) 
 def read_skin(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> PosedSkin:
     """An object's skin as a depsgraph has it, with the charts of its patterns."""
     return read_posed_skin(obj, depsgraph, settings_of(obj).pattern_key)
-
-
-def find_hit(
-    obj: bpy.types.Object,
-    depsgraph: bpy.types.Depsgraph,
-    origin: Sequence[float] | Vector,
-    direction: Sequence[float] | Vector,
-) -> SkinHit | None:
-    """Find where a ray first meets an object's skin; None where it passes by.
-
-    Parameters
-    ----------
-    obj : Object
-    depsgraph : Depsgraph
-        Evaluated again where the object's modifiers do not keep positions at rest yet: enter `with_rest_positions` to
-        cast many rays.
-    origin, direction : sequences of 3 floats
-        World space.
-
-    Returns
-    -------
-    SkinHit
-        In object space.
-    """
-    with with_rest_positions(obj):
-        depsgraph.update()
-        skin = read_skin(obj, depsgraph)
-        to_object = np.array(obj.evaluated_get(depsgraph).matrix_world.inverted_safe())
-    return cast_ray(skin, *carry_ray(to_object, np.array(origin), np.array(direction)))
 
 
 def find_covering(obj: bpy.types.Object, charts: MeshCharts, point: SurfacePoint) -> int:

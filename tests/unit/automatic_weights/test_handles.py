@@ -4,13 +4,19 @@ import numpy as np
 import pytest
 
 from benchmarks.surfaces import make_box
-from supple.deformers.automatic_weights.biharmonic_energy import TOLERANCE, energy, minimize
+from supple.deformers.automatic_weights.biharmonic_energy import TOLERANCE, minimize
 from supple.deformers.automatic_weights.bounded_biharmonic import Params, solve
 from supple.deformers.automatic_weights.cages import measure_cage_gap, measure_gaps, solve_enclosed
 from supple.deformers.automatic_weights.handles import Cage, Handles, hold_lines, hold_points, settle_points
 from supple.deformers.geometry.solid import read_surface
 from supple.deformers.geometry.solid_cells import link_cells
-from tests.unit.automatic_weights.test_bounded_biharmonic import at, make_case, make_laplacian, project_by_sorting
+from tests.unit.automatic_weights.test_bounded_biharmonic import (
+    at,
+    energy,
+    make_case,
+    make_laplacian,
+    project_by_sorting,
+)
 from tests.unit.geometry.test_solid_cells import join
 
 from ..cases import each

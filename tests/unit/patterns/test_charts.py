@@ -9,7 +9,7 @@ from supple.deformers import SkinningError
 from supple.deformers.patterns import rasters
 from supple.deformers.patterns.chart_mesh import ChartMesh, make_chart_mesh
 from supple.deformers.patterns.charts import Chart, assign_layers, chart_by_surface, chart_by_uv
-from supple.deformers.patterns.rasters import rasterize
+from supple.deformers.patterns.rasters import rasterize_corners
 from supple.deformers.patterns.surface_points import locate_point, locate_uv, surface_frame, uv_frame
 
 from ..cases import each
@@ -342,6 +342,14 @@ def draw_by_hand(mesh: ChartMesh, chart: Chart, width: int, height: int, margin:
             best[nearer], found[nearer] = distance[nearer], shares[nearer] @ values[triangle]
     inside = ((found >= 0) & (found <= 1)).all(axis=1)
     return dict(zip(pixels[inside].tolist(), found[inside], strict=True))
+
+
+def rasterize(mesh, chart, width, height, margin=2.0):
+    """The pixels that a chart covers, and its coordinates at their centers."""
+    pixels, corners, weights = rasterize_corners(mesh, chart, width, height, margin)
+    coordinates = dict(zip(chart.corners.tolist(), chart.coordinates, strict=True))
+    at_corners = [[coordinates[corner] for corner in three] for three in corners.tolist()]
+    return pixels, np.einsum("pc,pci->pi", weights, np.reshape(at_corners, (-1, 3, 2)))
 
 
 @pytest.mark.parametrize("margin", [0.0, 2.0])
