@@ -24,6 +24,7 @@ from ...deformers.corrections.readers import Reader
 from ...deformers.corrections.rotation_choice import choose_farthest, measure_angles, pose_joint
 from ...settings.choices import BAKING
 from ..character import find_method_in_use
+from ..names import free_name
 from ..skin.model import Choices, PosableSkin, SkinSource
 from ..skin.poses import find_skeleton
 from ..stack import SkinnedObject
@@ -264,14 +265,11 @@ def plan_keys(mesh: ComparedMesh, joint: BentJoint, source: str) -> JointKeys:
     group = list_group(obj, bones)
     replaced = [entry.name for entry in group if entry.source == source]
     own = {entry.name for entry in group} - set(replaced)
-    corrections, used = [], dict.fromkeys(own, 0)
+    corrections, used = [], {*own}
     for rotation in joint.chosen.rotations:
-        start = f"{joint.reading[:40]} {METHODS[source].label} {np.degrees(measure_angles(rotation)):.0f}"
-        name, number = start, 1
-        while name in used:
-            number += 1
-            name = f"{start} ({number})"
-        used[name] = 1
+        degrees = np.degrees(measure_angles(rotation))
+        name = free_name(f"{joint.reading[:40]} {METHODS[source].label} {degrees:.0f}", used)
+        used.add(name)
         numbers = pack_numbers((0.0, 0.0, 0.0, *rotation, 1.0, 1.0, 1.0))
         corrections.append(
             Correction(

@@ -18,6 +18,7 @@ from ...deformers.corrections.readers import Reader, find_reader
 from ...settings.corrections import CorrectionSettings
 from ...settings.objects import settings_of
 from ..corrected import list_bones, read_rotations
+from ..names import free_name
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,11 +181,8 @@ def find_next_reader(
 
 def _with_free_name(obj: bpy.types.Object, correction: Correction) -> Correction:
     """The same under another name where a correction of other bones has its name."""
-    known, number, name = settings_of(obj).corrections, 1, correction.name
-    while name in known and list_bones(known[name]) != correction.bones:
-        number += 1
-        name = f"{correction.name} {number}"
-    return replace(correction, name=name)
+    taken = {entry.name for entry in settings_of(obj).corrections if list_bones(entry) != correction.bones}
+    return replace(correction, name=free_name(correction.name, taken))
 
 
 def keys_of(obj: bpy.types.Object) -> bpy.types.Key:

@@ -16,11 +16,9 @@ from ...bridge.meshes import mesh_of
 from ...deformers.engine_copy.bone_motion import BoneMotion, find_bone_motion
 from ...deformers.engine_copy.model import Fit, Key
 from ...settings.engine_copy import ORIGINAL_KEY
+from ..names import name_within
 from .examples import Motion
 from .played import UNMOVED, Played
-
-LONGEST_NAME = 63
-"""Bytes of a name in Blender."""
 
 SAME_VALUE = 1e-3
 """Difference of a key's values within which a driver stands for what was fitted."""
@@ -43,12 +41,6 @@ class Parts:
     armature: Any = None
     meshes: list[bpy.types.Object] = field(default_factory=list)
     actions: list[bpy.types.Action] = field(default_factory=list)
-
-
-def name_within(base: str, ending: str) -> str:
-    """A name that Blender keeps as it is: of a long one, the base is cut."""
-    room = LONGEST_NAME - len(ending.encode())
-    return base.encode()[:room].decode(errors="ignore") + ending
 
 
 def without_scale(matrices: np.ndarray) -> np.ndarray:

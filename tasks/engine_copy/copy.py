@@ -21,7 +21,8 @@ from ...deformers import SkinningError
 from ...deformers.engine_copy.bone_motion import BoneMotion, find_bone_motion
 from ...deformers.engine_copy.model import Fit
 from ...settings.engine_copy import ORIGINAL_KEY
-from .baking import Parts, bake, name_correctives, name_within, without_scale
+from ..names import free_name, name_within
+from .baking import Parts, bake, name_correctives, without_scale
 from .examples import Motion, Part, Subject
 from .played import Played
 from .targets import TARGETS
@@ -195,11 +196,7 @@ def name_bones(skeleton: Skeleton, fit: Fit) -> list[str]:
     names: list[str] = []
 
     def add(base: str, ending: str) -> None:
-        name, number = name_within(base, ending), 1
-        while name in names or name in skeleton.names:
-            number += 1
-            name = name_within(base, f"{ending}_{number}")
-        names.append(name)
+        names.append(free_name(name_within(base, ending), {*names, *skeleton.names}))
 
     for bone, count in zip(skeleton.names, skeleton.joint_counts.tolist(), strict=True):
         names.append(bone)

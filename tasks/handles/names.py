@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Collection
 
 import numpy as np
+
+from ..names import free_name
 
 LONGEST = 50
 """Characters of an object's name that are taken: Blender cuts names after 63."""
@@ -13,16 +15,12 @@ SAME = 1e-3
 """How far a vertex may be from the mirror image of another, in sizes of the cage."""
 
 
-def name_point(name: str, taken: Container[str]) -> str:
+def name_point(name: str, taken: Collection[str]) -> str:
     """A name for the bone of a point: that of its object, if it is free."""
-    found, number = name[:LONGEST], 0
-    while found in taken:
-        number += 1
-        found = f"{name[:LONGEST]}.{number:03d}"
-    return found
+    return free_name(name[:LONGEST], taken)
 
 
-def name_cage(name: str, points: np.ndarray, taken: Container[str]) -> tuple[str, ...]:
+def name_cage(name: str, points: np.ndarray, taken: Collection[str]) -> tuple[str, ...]:
     """Names for the bones of a cage's vertices, "Hat 01", those on both sides of X with the same number.
 
     Parameters
@@ -31,15 +29,13 @@ def name_cage(name: str, points: np.ndarray, taken: Container[str]) -> tuple[str
         Of the cage.
     points : float64 array, shape (C, 3)
         Armature space.
-    taken : container of str
+    taken : collection of str
     """
     numbers, sides = _number(points)
     digits = len(str(len(points)))
     ends = [f"{number:0{digits}d}{side}" for number, side in zip(numbers, sides, strict=True)]
-    base, tries = name[:LONGEST], 0
-    while any(f"{base} {end}" in taken for end in ends):
-        tries += 1
-        base = f"{name[:LONGEST]}.{tries:03d}"
+    bases = {one.removesuffix(f" {end}") for one in taken for end in ends if one.endswith(f" {end}")}
+    base = free_name(name[:LONGEST], bases)
     return tuple(f"{base} {end}" for end in ends)
 
 

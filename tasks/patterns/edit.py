@@ -19,6 +19,7 @@ from ...settings.events import muted
 from ...settings.objects import settings_of
 from ...settings.patterns import COMPRESSION_SETTINGS, PatternSettings
 from ..character import object_to_armature
+from ..names import free_name
 from ..stack import check_not_linked
 from .layout import charts_of, find_center, find_frame, mirror_layout
 from .library import OWN_IMAGE, LibraryEntry, ensure_image
@@ -51,17 +52,9 @@ def new_pattern(obj: bpy.types.Object, name: str) -> PatternSettings:
             settings.pattern_count = next(number for number in count() if number + 1 not in taken)
         settings.pattern_count += 1
         pattern.number = settings.pattern_count
-        pattern.name = _find_name(settings.patterns, name)
+        pattern.name = free_name(name, {other.name for other in settings.patterns})
         settings.active_pattern = len(settings.patterns) - 1
     return pattern
-
-
-def _find_name(patterns: Any, name: str) -> str:
-    taken, number, found = {pattern.name for pattern in patterns}, 0, name
-    while found in taken:
-        number += 1
-        found = f"{name}.{number:03}"
-    return found
 
 
 def remove_pattern(obj: bpy.types.Object, index: int) -> None:

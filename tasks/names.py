@@ -1,0 +1,23 @@
+"""Names that are free, and short enough for Blender to keep them."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+LONGEST = 63
+"""Bytes of a name that Blender keeps."""
+
+
+def name_within(base: str, ending: str) -> str:
+    """A name that Blender keeps as it is: of a long one, the base is cut."""
+    room = LONGEST - len(ending.encode())
+    return base.encode()[:room].decode(errors="ignore") + ending
+
+
+def free_name(base: str, taken: Container[str]) -> str:
+    """A name that is not taken: the base, else with the first free number, as Blender adds it: "Hat.001"."""
+    found, number = base, 0
+    while found in taken:
+        number += 1
+        found = name_within(base, f".{number:03d}")
+    return found
