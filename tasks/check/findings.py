@@ -2,114 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import bpy
 import numpy as np
 
-from ...deformers import METHODS
-from ...deformers.measures.joint_faults import BULGE, COLLAPSE, OVERLAP, TEAR
+from ...deformers.measures.joint_faults import KINDS
 from ...deformers.weight_editing.bone_regions import find_misplaced, find_unblended
 from ...deformers.weight_editing.checks import Findings
 from ..weights.checks import find_mistakes
-from ..weights.reports import count
+from .faults import FAR, FAULTS, MISPLACED, SEAM, STRAY, UNBLENDED, UNWEIGHTED, Finding, label_method, percent
 from .poses import CheckedPose
 from .run import Check, MeasuredMesh
-
-UNWEIGHTED, STRAY, FAR, SEAM = "UNWEIGHTED", "STRAY", "FAR", "SEAM"
-MISPLACED, UNBLENDED = "MISPLACED", "UNBLENDED"
-
-LIMITS = {COLLAPSE: 0.25, BULGE: 1.5, TEAR: 2.0, OVERLAP: 0.12}
-"""Where each measure of `Extremes` becomes a fault: sections below, all others above."""
-
-OWN_BULGE = 1.25
-"""A method swells only where its skin is farther from the bones than linear blending's by this factor."""
 
 HARMLESS = 1.0
 """A stray patch of weights is a fault where a pose draws its edges out by this many times the limb's thickness."""
 
 LINEAR = "SSD"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A fault of a mesh at a bone.
-
-    Attributes
-    ----------
-    kind : str
-        A measure of `joint_faults`, or or a mistake in weights.
-    mesh, bone : str
-        Names; bone "" where none has to do with it.
-    method : str
-        Key of the method in use; "" for a mistake in weights.
-    severity : float
-        1 at the limit, more where it is worse.
-    value : float
-        What was measured; for weights the number of vertices.
-    others : dict from a method to a float
-        The same measure by the other methods.
-    vertices : tuple of int
-        Those with a mistake in weights, or that are torn.
-    pose : CheckedPose or None
-        In which it is worst.
-    """
-
-    kind: str
-    mesh: str
-    bone: str
-    method: str
-    severity: float
-    value: float
-    others: dict[str, float] = field(default_factory=dict)
-    vertices: tuple[int, ...] = ()
-    pose: CheckedPose | None = None
-
-    @property
-    def short(self) -> str:
-        """The same in two words, for a list."""
-        words, number = SHORT_WORDS[self.kind], f"{self.value:.0f}" if not self.method else _percent(self.value)
-        return f"{words}: {number}" if self.kind not in (MISPLACED, UNBLENDED) else words
-
-    @property
-    def key(self) -> str:
-        """What it is remembered by when it is dismissed."""
-        return "\t".join((self.mesh, self.kind, self.bone, self.method))
-
-    def describe(self) -> str:
-        """What is wrong, in a few words."""
-        return WORDS[self.kind](self)
-
-
-def _percent(value: float) -> str:
-    return f"{100.0 * value:.0f} %"
-
-
-WORDS_OF_VALUES: dict[str, Callable[[float], str]] = {
-    COLLAPSE: lambda value: f"collapses to {_percent(value)} of its section",
-    BULGE: lambda value: f"swells to {_percent(value)} of its thickness",
-    TEAR: lambda value: f"tears, by {_percent(value)} of its thickness",
-    OVERLAP: lambda value: f"runs through itself, {_percent(value)} of its space",
-}
-"""What a measure of a joint says."""
-
-WORDS: dict[str, Callable[[Finding], str]] = {
-    **{kind: lambda found: WORDS_OF_VALUES[found.kind](found.value) for kind in WORDS_OF_VALUES},
-    UNWEIGHTED: lambda found: f"{count(int(found.value), 'vertex')} without weights",
-    STRAY: lambda found: f"{count(int(found.value), 'vertex')} in a stray patch",
-    FAR: lambda found: f"{count(int(found.value), 'vertex')} far from the bone",
-    MISPLACED: lambda found: "moves skin that is not beside its neighbors'",
-    UNBLENDED: lambda found: "is not blended with its parent",
-    SEAM: lambda found: f"a seam of {count(int(found.value), 'vertex')} opens",
-}
-
-
-SHORT_WORDS = {
-    COLLAPSE: "collapses", BULGE: "swells", TEAR: "tears", OVERLAP: "overlaps", UNWEIGHTED: "no weights",
-    STRAY: "stray", FAR: "far", SEAM: "open seam", MISPLACED: "misplaced", UNBLENDED: "not blended",
-}  # fmt: skip
 
 
 def find_faults(check: Check, measured: Iterable[MeasuredMesh], objects: Iterable[bpy.types.Object]) -> list[Finding]:
@@ -173,14 +83,14 @@ def _find_pose_faults(check: Check, mesh: MeasuredMesh, mistakes: Iterable[Findi
         mistaken[list(mistake.vertices)] = True
     mistaken = meter.spread(mistaken)
     mended = np.isin(np.arange(len(meter.joints.parents)), meter.owners[mistaken])
-    for kind in LIMITS:
-        values, severities = own.values[kind], rate(mesh, mesh.method, kind)
-        if kind == TEAR:
+    for kind in KINDS:
+        fault, values, severities = FAULTS[kind], own.values[kind], rate(mesh, mesh.method, kind)
+        if fault.is_by_vertex:
             values = meter.find_most(np.where(mistaken, 0.0, own.drawn))
-            severities = values / LIMITS[kind]
-        is_fault = (severities >= 1.0) & (~mended if kind != TEAR else True)
+            severities = fault.rate(values, None)
+        is_fault = (severities >= 1.0) & (fault.is_by_vertex | ~mended)
         for joint in np.flatnonzero(is_fault).tolist():
-            torn = np.flatnonzero((meter.owners == joint) & (own.drawn > HARMLESS)) if kind == TEAR else ()
+            torn = np.flatnonzero((meter.owners == joint) & (own.drawn > HARMLESS)) if fault.is_by_vertex else ()
             yield Finding(
                 kind,
                 mesh.name,
@@ -196,13 +106,8 @@ def _find_pose_faults(check: Check, mesh: MeasuredMesh, mistakes: Iterable[Findi
 
 def rate(mesh: MeasuredMesh, method: str, kind: str) -> np.ndarray:
     """How bad a method is for each joint by a measure: shape (B,), 1 at the limit; NaN where nothing was measured."""
-    values = mesh.extremes[method].values[kind]
-    if kind == COLLAPSE:
-        return LIMITS[kind] / np.maximum(values, 1e-3)
-    severities = values / LIMITS[kind]
-    if kind == BULGE and LINEAR in mesh.extremes:
-        severities = np.minimum(severities, values / mesh.extremes[LINEAR].values[kind] / OWN_BULGE)
-    return severities
+    linear = mesh.extremes[LINEAR].values[kind] if LINEAR in mesh.extremes else None
+    return FAULTS[kind].rate(mesh.extremes[method].values[kind], linear)
 
 
 def describe_check(check: Check, measured: Iterable[MeasuredMesh], faults: Iterable[Finding]) -> dict[str, Any]:
@@ -230,7 +135,7 @@ def describe_fully(fault: Finding) -> list[str]:
     lines = [f"{subject}: {fault.describe()}"]
     if fault.pose is not None:
         values = {fault.method: fault.value, **fault.others}
-        lines += [", ".join(f"{label_method(key)}: {_percent(value)}" for key, value in values.items())]
+        lines += [", ".join(f"{label_method(key)}: {percent(value)}" for key, value in values.items())]
         lines += [fault.pose.describe()]
     return lines
 
@@ -275,8 +180,3 @@ def describe_pose(pose: CheckedPose) -> dict[str, Any]:
     if pose.bends:
         return {"bend": pose.bends[0].direction, "degrees": round(abs(float(np.degrees(pose.bends[0].angle))), 1)}
     return {"action": pose.action, "frame": pose.frame}
-
-
-def label_method(key: str) -> str:
-    """A method's label, in menus and reports."""
-    return METHODS[key].label

@@ -7,7 +7,8 @@ from typing import Any
 
 import bpy
 
-from .findings import Finding, describe_fully
+from .faults import Finding
+from .findings import describe_fully
 from .fix import can_fix
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from ...bridge.pictures import Page, new_page
 from ...deformers.measures.heat import color_stretch, stretch_vertices
 from ...deformers.measures.joint_faults import KINDS
-from .findings import WORDS_OF_VALUES, label_method, rate
+from .faults import FAULTS, label_method
+from .findings import rate
 from .poses import CheckedPose
 from .run import Check, CheckedMesh, MeasuredMesh
 
@@ -117,7 +118,7 @@ def _draw_cell(page: Page, row: Row, method: str, left: float, top: float) -> No
     middle = np.array([left + 0.5 * COLUMN, top - 0.5 * ROW, 0.0])
     page.add_mesh(cell + middle, corners, colors)
     value = row.measured.extremes[method].values[row.kind][joint]
-    page.add_text(WORDS_OF_VALUES[row.kind](value), left + 0.5 * COLUMN, top - ROW - 0.4 * CAPTION, 0.062)
+    page.add_text(FAULTS[row.kind].words(value), left + 0.5 * COLUMN, top - ROW - 0.4 * CAPTION, 0.062)
 
 
 def _frame_joint(row: Row, posed: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:

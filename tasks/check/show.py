@@ -9,7 +9,7 @@ from mathutils import Matrix, Vector
 from ...deformers import SkinningError
 from ...deformers.measures.bends import Bend
 from ..weights.checks import select_vertices
-from .findings import Finding
+from .faults import Finding
 
 
 def show_finding(armature: bpy.types.Object, scene: bpy.types.Scene, finding: Finding) -> Vector | None:

@@ -19,16 +19,8 @@ from supple.operators import check as operators_check
 from supple.settings.objects import settings_of
 from supple.tasks.actions import list_actions
 from supple.tasks.check import sheet
-from supple.tasks.check.findings import (
-    COLLAPSE,
-    FAR,
-    OVERLAP,
-    UNBLENDED,
-    UNWEIGHTED,
-    Finding,
-    describe_check,
-    find_faults,
-)
+from supple.tasks.check.faults import COLLAPSE, FAR, OVERLAP, UNBLENDED, UNWEIGHTED, Finding
+from supple.tasks.check.findings import describe_check, find_faults
 from supple.tasks.check.fix import fix_finding, measure_again
 from supple.tasks.check.poses import label_poses, read_action_poses
 from supple.tasks.check.run import Options, prepare

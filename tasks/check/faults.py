@@ -1,0 +1,225 @@
+"""What can be wrong with a character: the limit of each kind of fault, its words, and what mends it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import bpy
+import numpy as np
+
+from ...deformers import DEFAULT_METHOD, METHODS, SkinningError
+from ...deformers.measures.joint_faults import BULGE, COLLAPSE, OVERLAP, TEAR
+from ...settings.objects import settings_of
+from ..skin.bind import bind
+from ..weights.automatic import Options, assign_weights
+from ..weights.edits import normalize_weights, smooth_weights
+from ..weights.reports import count
+from ..weights.targets import Scope
+from .poses import CheckedPose
+
+UNWEIGHTED, STRAY, FAR, SEAM = "UNWEIGHTED", "STRAY", "FAR", "SEAM"
+MISPLACED, UNBLENDED = "MISPLACED", "UNBLENDED"
+
+REPEATS = 12
+"""How far weights are smoothed through the body where they are torn or not blended."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A fault of a mesh at a bone.
+
+    Attributes
+    ----------
+    kind : str
+        Key of `FAULTS`.
+    mesh, bone : str
+        Names; bone "" where none has to do with it.
+    method : str
+        Key of the method in use; "" for a mistake in weights.
+    severity : float
+        1 at the limit, more where it is worse.
+    value : float
+        What was measured; for weights the number of vertices.
+    others : dict from a method to a float
+        The same measure by the other methods.
+    vertices : tuple of int
+        Those with a mistake in weights, or that are torn.
+    pose : CheckedPose or None
+        In which it is worst.
+    """
+
+    kind: str
+    mesh: str
+    bone: str
+    method: str
+    severity: float
+    value: float
+    others: dict[str, float] = field(default_factory=dict)
+    vertices: tuple[int, ...] = ()
+    pose: CheckedPose | None = None
+
+    @property
+    def short(self) -> str:
+        """The same in two words, for a list."""
+        fault, number = FAULTS[self.kind], f"{self.value:.0f}" if not self.method else percent(self.value)
+        return f"{fault.short}: {number}" if fault.has_number else fault.short
+
+    @property
+    def key(self) -> str:
+        """What it is remembered by when it is dismissed."""
+        return "\t".join((self.mesh, self.kind, self.bone, self.method))
+
+    def describe(self) -> str:
+        """What is wrong, in a few words."""
+        return FAULTS[self.kind].words(self.value)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A kind of fault: of what poses do to the skin at a joint, or a mistake in weights.
+
+    Attributes
+    ----------
+    short : str
+        Two words, for a list.
+    words : function from a float to a str
+        What is wrong, from what was measured; of weights the number of vertices.
+    mend : function or None
+        What is done to a mesh with a finding; it returns messages.
+    limit : float
+        Where a measure of `joint_faults` becomes a fault; 0 for weights.
+    is_low : bool
+        Whether a measure is worse the smaller it is.
+    over_linear : float
+        A method is at fault only where its measure is larger than linear blending's by this factor; 0 wherever.
+    is_by_vertex : bool
+        Whether vertices are measured: those whose weights are to be mended first do not count.
+    setting : str
+        Choice of the default method that helps.
+    has_number : bool
+        Whether the list shows what was measured.
+    """
+
+    short: str
+    words: Callable[[float], str]
+    mend: Callable[[bpy.types.Object, Finding], list[str]] | None = None
+    limit: float = 0.0
+    is_low: bool = False
+    over_linear: float = 0.0
+    is_by_vertex: bool = False
+    setting: str = ""
+    has_number: bool = True
+
+    def rate(self, values: np.ndarray, linear: np.ndarray | None) -> np.ndarray:
+        """How bad values of its measure are, 1 at the limit; beside those of linear blending, where they are known."""
+        if self.is_low:
+            return self.limit / np.maximum(values, 1e-3)
+        severities = values / self.limit
+        if self.over_linear and linear is not None:
+            severities = np.minimum(severities, values / linear / self.over_linear)
+        return severities
+
+
+def percent(value: float) -> str:
+    return f"{100.0 * value:.0f} %"
+
+
+def label_method(key: str) -> str:
+    """A method's label, in menus and reports."""
+    return METHODS[key].label
+
+
+def _mask(obj: bpy.types.Object, finding: Finding) -> np.ndarray:
+    mask = np.zeros(len(obj.data.vertices), bool)
+    if finding.vertices and max(finding.vertices) >= len(mask):
+        raise SkinningError(f"'{obj.name}' has other vertices than when it was checked: check the character again")
+    mask[list(finding.vertices)] = True
+    return mask
+
+
+def _give_weights(obj: bpy.types.Object, _finding: Finding) -> list[str]:
+    reports = assign_weights([obj], Options(mode="UNWEIGHTED"))
+    return [sentence for report in reports for sentence in report.summarize()]
+
+
+def _take_away(obj: bpy.types.Object, finding: Finding) -> list[str]:
+    """Remove a bone from vertices that it has no business with; those that are left bare get new weights."""
+    scope = Scope(vertices={obj.name: _mask(obj, finding)})
+    obj.vertex_groups[finding.bone].remove(list(finding.vertices))
+    bare = [
+        index for index in finding.vertices if not any(entry.weight > 0.0 for entry in obj.data.vertices[index].groups)
+    ]
+    messages = [f"Removed '{finding.bone}' from {count(len(finding.vertices), 'vertex')}."]
+    return messages + (_give_weights(obj, finding) if bare else normalize_weights([obj], scope))
+
+
+def _smooth(obj: bpy.types.Object, finding: Finding) -> list[str]:
+    return smooth_weights([obj], Scope(vertices={obj.name: _mask(obj, finding)}), "SOLID", 1.0, REPEATS)
+
+
+def _close_seam(obj: bpy.types.Object, finding: Finding) -> list[str]:
+    """Smoothing gives all vertices at one position the same weights."""
+    return smooth_weights([obj], Scope(vertices={obj.name: _mask(obj, finding)}), "SURFACE", 1.0, 1)
+
+
+def _change_method(obj: bpy.types.Object, finding: Finding) -> list[str]:
+    """Bind by the default method where another is in use; its limit and contact take the rest."""
+    settings = settings_of(obj)
+    if finding.method != DEFAULT_METHOD:
+        bind([obj], DEFAULT_METHOD)
+        return [f"Bound '{obj.name}' by {label_method(DEFAULT_METHOD)}."]
+    kept = FAULTS[finding.kind].setting
+    chosen = (choice.property_name for choice in METHODS[DEFAULT_METHOD].choices if choice.name == kept)
+    name = next(chosen, None)
+    if name is None or getattr(settings, name) >= 1.0:
+        raise SkinningError(
+            f"'{finding.bone}' {finding.describe()} by {label_method(finding.method)}: smooth the weights around it, "
+            "or choose Particles"
+        )
+    setattr(settings, name, 1.0)
+    return [f"{settings.bl_rna.properties[name].name} of '{obj.name}' is 1 now."]
+
+
+def _count(value: float) -> str:
+    return count(int(value), "vertex")
+
+
+FAULTS = {
+    COLLAPSE: Fault(
+        "collapses",
+        lambda value: f"collapses to {percent(value)} of its section",
+        _change_method,
+        limit=0.25,
+        is_low=True,
+    ),
+    BULGE: Fault(
+        "swells",
+        lambda value: f"swells to {percent(value)} of its thickness",
+        _change_method,
+        limit=1.5,
+        over_linear=1.25,
+        setting="bulge_limit",
+    ),
+    TEAR: Fault(
+        "tears",
+        lambda value: f"tears, by {percent(value)} of its thickness",
+        _smooth,
+        limit=2.0,
+        is_by_vertex=True,
+    ),
+    OVERLAP: Fault(
+        "overlaps",
+        lambda value: f"runs through itself, {percent(value)} of its space",
+        _change_method,
+        limit=0.12,
+        setting="contact",
+    ),
+    UNWEIGHTED: Fault("no weights", lambda value: f"{_count(value)} without weights", _give_weights),
+    STRAY: Fault("stray", lambda value: f"{_count(value)} in a stray patch", _take_away),
+    FAR: Fault("far", lambda value: f"{_count(value)} far from the bone", _take_away),
+    SEAM: Fault("open seam", lambda value: f"a seam of {_count(value)} opens", _close_seam),
+    MISPLACED: Fault("misplaced", lambda _value: "moves skin that is not beside its neighbors'", has_number=False),
+    UNBLENDED: Fault("not blended", lambda _value: "is not blended with its parent", _smooth, has_number=False),
+}
+"""By the kind of fault, what there is to know of it. What finds them is in `findings`."""
