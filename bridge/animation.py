@@ -166,7 +166,6 @@ def add_track(
 
     Parameters
     ----------
-    owner : ID
     name : str
         Of the track and its strip: what exporters call the animation.
     action : Action
@@ -193,8 +192,6 @@ def show_strip(owner: bpy.types.ID, action: bpy.types.Action, start: int) -> bpy
 
     Parameters
     ----------
-    owner : ID
-    action : Action
     start : int
         First frame.
     """

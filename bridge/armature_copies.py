@@ -22,7 +22,6 @@ def new_armature(
 
     Parameters
     ----------
-    name : str
     bones : sequence of str
         Names, in any order; each differs from the others.
     rests : float array, shape (N, 4, 4)
@@ -113,7 +112,6 @@ def follow_rotation(armature: bpy.types.Object, bone: str, source: str, share: f
 
     Parameters
     ----------
-    armature : Object
     bone, source : str
         Names of bones that have the same rest and parent.
     share : float
@@ -131,7 +129,6 @@ def list_bone_curves(bones: Sequence[str], motion: BoneMotion, frames: np.ndarra
 
     Parameters
     ----------
-    bones : sequence of str
     motion : BoneMotion
         Of them.
     frames : int array, shape (n,)

@@ -63,14 +63,12 @@ class Skeleton:
     lengths : float64 array, shape (D,)
     curved : bool array, shape (D,)
         B-Bones that divide their vertices along the curve instead of the straight axis.
-    joints : Joints
     rest_inverses : float64 array, shape (B, 4, 4)
         Armature space to each joint's own at rest.
     pose_names : tuple of str
         All of `pose.bones`.
     pose_indices : int array, shape (B,)
         Where each joint's bone stands among them.
-    envelopes : Envelopes
     bendy : tuple of (str, int)
         Names and segment counts of the B-Bones.
     bendy_joints : int array
@@ -158,7 +156,6 @@ def read_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> 
 
     Parameters
     ----------
-    armature : Object
     known : Skeleton, optional
         Returned, without fractions, at little cost, where nothing has changed since it was read.
 
@@ -352,7 +349,6 @@ def read_pose(armature: bpy.types.Object, skeleton: Skeleton) -> Pose:
     ----------
     armature : Object
         As `evaluated_get` gives it, with the depsgraph of the viewport or of the render.
-    skeleton : Skeleton
 
     Raises
     ------

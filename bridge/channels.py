@@ -64,8 +64,6 @@ def sample_curves(armature: bpy.types.Object, frames: Sequence[int], period: int
 
     Parameters
     ----------
-    armature : Object
-    frames : sequence of int
     period : int
         Frames after which curves without a Cycles modifier begin anew, locations from where they are then; 0 for none.
     """
@@ -147,7 +145,6 @@ def make_curves(path: str, frames: np.ndarray, values: np.ndarray, group: str) -
 
     Parameters
     ----------
-    path : str
     frames : float array, shape (F,)
     values : float array, shape (F, n)
     group : str

@@ -86,7 +86,6 @@ def write_charts(mesh: bpy.types.Mesh, key: str, layers: Sequence[np.ndarray]) -
 
     Parameters
     ----------
-    mesh : Mesh
     key : str
         Of the object whose patterns they are.
     layers : sequence of float32 arrays, shape (C, 3)
@@ -106,10 +105,8 @@ def write_gauges(mesh: bpy.types.Mesh, key: str, layers: Sequence[GaugeLayer]) -
 
     Parameters
     ----------
-    mesh : Mesh
     key : str
         Of the object whose patterns they are for.
-    layers : sequence of GaugeLayer
     """
     counts = {"CORNER": len(mesh.loops), "POINT": len(mesh.vertices), "FACE": len(mesh.polygons)}
     for index, layer in enumerate(layers):
@@ -143,8 +140,6 @@ def read_compression(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, name
 
     Parameters
     ----------
-    obj : Object
-    depsgraph : Depsgraph
     name : str
         Of the attribute.
 

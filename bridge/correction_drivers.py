@@ -41,8 +41,6 @@ def drive_keys(
 
     Parameters
     ----------
-    obj : Object
-    armature : Object
     bones : sequence of str
         In the order of the reader's.
     keys : sequence of str
@@ -65,7 +63,6 @@ def release_keys(obj: bpy.types.Object, keys: Sequence[str]) -> None:
 
     Parameters
     ----------
-    obj : Object
     keys : sequence of str
         Names of shape keys, also of such as are gone.
     """
@@ -100,7 +97,6 @@ def read_driving_bones(obj: bpy.types.Object, keys: Sequence[str]) -> list[tuple
 
     Parameters
     ----------
-    obj : Object
     keys : sequence of str
         Names of shape keys.
     """
@@ -120,10 +116,6 @@ def _read_bones(curves: dict[tuple[str, int], bpy.types.FCurve], key: str) -> tu
 
 def describe_drivers(obj: bpy.types.Object) -> dict[str, str]:
     """What tells the drivers of a mesh's shape keys from one another, whatever keys and bones are called.
-
-    Parameters
-    ----------
-    obj : Object
 
     Returns
     -------
@@ -147,7 +139,6 @@ def write_angle(reader: AngleReader, number: int) -> str:
 
     Parameters
     ----------
-    reader : AngleReader
     number : int
         Of the correction.
 
@@ -175,7 +166,6 @@ def write_nearness(reader: RadialReader, number: int) -> str:
 
     Parameters
     ----------
-    reader : RadialReader
     number : int
         Of the pose, 0 for rest.
 

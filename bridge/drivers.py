@@ -28,11 +28,8 @@ class DrivingJoint:
 
     Attributes
     ----------
-    armature : Object
-    bone : str
     axis : str
         "X", "Y", "Z", or "BETWEEN" for the angle between two bones.
-    other_bone : str
     rest : float
         Angle between them at rest, radians.
     chain : tuple of (str, str, int)
@@ -48,13 +45,7 @@ class DrivingJoint:
 
 
 def measure_rest(armature: bpy.types.Object, bone: str, other: str) -> float:
-    """Angle between two bones at rest, radians.
-
-    Parameters
-    ----------
-    armature : Object
-    bone, other : str
-    """
+    """Angle between two bones at rest, radians."""
     first, second = (armature.data.bones[name].matrix_local.to_quaternion() for name in (bone, other))
     return _angle_between(first, second)
 
@@ -80,7 +71,6 @@ def read_local_rotations(armature: bpy.types.Object, bones: Sequence[str]) -> np
     ----------
     armature : Object
         Evaluated.
-    bones : sequence of str
 
     Returns
     -------
@@ -104,7 +94,6 @@ def write_expression(response: Response, rest: float, angle: str = "a") -> str:
 
     Parameters
     ----------
-    response : Response
     rest : float
         Subtracted from the angle first, radians.
     angle : str
@@ -126,12 +115,10 @@ def drive_amount(
 
     Parameters
     ----------
-    obj : Object
     path : str
         Data path of the property.
     slot : int
         Index of the entry.
-    joint : DrivingJoint
     response : Response
         How much of the pattern an angle brings out.
     is_full : bool
@@ -161,10 +148,8 @@ def drive_by_properties(
 
     Parameters
     ----------
-    owner : ID
     path : str
         Data path of the property.
-    source : ID
     paths : tuple of str
         Data paths of the properties of `source`.
     expression : str
@@ -190,8 +175,6 @@ def drive_key(key: bpy.types.ShapeKey, armature: bpy.types.Object, name: str) ->
 
     Parameters
     ----------
-    key : ShapeKey
-    armature : Object
     name : str
         Of the property.
     """
@@ -213,9 +196,6 @@ def drive_key_by_angle(
 
     Parameters
     ----------
-    key : ShapeKey
-    armature : Object
-    bone : str
     axis : float array, shape (3,)
         That the bone turns about, in its own space.
     angles : (float, float, float or None)
@@ -242,9 +222,6 @@ def measure_rotation(
 
     Parameters
     ----------
-    variable : DriverVariable
-    armature : Object
-    bone : str
     channel : str
         "W", "X", "Y" or "Z". In the usual mode, W is the whole swing.
     mode : str
@@ -266,7 +243,6 @@ def read_bones(obj: bpy.types.Object, path: str, slot: int) -> list[str]:
 
     Parameters
     ----------
-    obj : Object
     path : str
         Data path of the property.
     slot : int
@@ -308,7 +284,6 @@ def keep_drivers(obj: bpy.types.Object, start: str, used: set[tuple[str, int]]) 
 
     Parameters
     ----------
-    obj : Object
     start : str
         Drivers whose data path does not start so are left alone.
     used : set of (str, int)
@@ -336,7 +311,6 @@ def retarget_drivers(obj: bpy.types.Object, former: bpy.types.Object | None, sou
 
     Parameters
     ----------
-    obj : Object
     former, source : Object
         What they read before, None for nothing, and from now on.
     """
@@ -371,13 +345,7 @@ def ensure_driver(owner: bpy.types.ID, path: str, slot: int) -> bpy.types.FCurve
 
 
 def ensure_variables(driver: bpy.types.Driver, count: int) -> list[bpy.types.DriverVariable]:
-    """So many variables of a driver, named by `VARIABLES`.
-
-    Parameters
-    ----------
-    driver : Driver
-    count : int
-    """
+    """So many variables of a driver, named by `VARIABLES`."""
     while len(driver.variables) > count:
         driver.variables.remove(driver.variables[-1])
     while len(driver.variables) < count:

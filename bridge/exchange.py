@@ -100,7 +100,6 @@ def run_session(
         From `find_command`.
     folder : Path
         Temporary, for what the two tell each other.
-    job : dict
     progress : callable
         Told the share that is done. What it raises ends that Blender.
 

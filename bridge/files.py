@@ -55,7 +55,6 @@ def open_replacing(path: Path, follows_link: bool = True) -> Iterator[BinaryIO]:
 
     Parameters
     ----------
-    path : Path
     follows_link : bool
         Whether a link stays, and what it leads to is written: for a name that the user has chosen.
 

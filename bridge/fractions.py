@@ -79,8 +79,6 @@ def drive_hints(modifier: bpy.types.Modifier, armature: bpy.types.Object, hints:
 
     Parameters
     ----------
-    modifier : NodesModifier
-    armature : Object
     hints : tuple of Hint or None
         From `find_hints`.
     """

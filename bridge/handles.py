@@ -30,12 +30,10 @@ def add_handle_bones(armature: bpy.types.Object, names: Sequence[str], heads: np
 
     Parameters
     ----------
-    armature : Object
     names : sequence of str
         None of them is taken.
     heads : float array, shape (N, 3)
         Armature space.
-    length : float
     """
     with editing_bones(armature) as edit_bones:
         for name, head in zip(names, heads.tolist(), strict=True):
@@ -53,14 +51,7 @@ def add_handle_bones(armature: bpy.types.Object, names: Sequence[str], heads: np
 
 
 def follow_object(armature: bpy.types.Object, bone: str, target: bpy.types.Object) -> None:
-    """Have a bone take all that an object does from now on, in the armature's space.
-
-    Parameters
-    ----------
-    armature : Object
-    bone : str
-    target : Object
-    """
+    """Have a bone take all that an object does from now on, in the armature's space."""
     constraint = cast(Any, armature.pose.bones[bone].constraints.new("CHILD_OF"))
     constraint.name, constraint.target = FOLLOW, target
     constraint.owner_space = "POSE"
@@ -68,15 +59,7 @@ def follow_object(armature: bpy.types.Object, bone: str, target: bpy.types.Objec
 
 
 def follow_vertex(armature: bpy.types.Object, bone: str, cage: bpy.types.Object, vertex: int) -> None:
-    """Have a bone turn with a cage's object, and go where a vertex goes: a vertex group of the bone's name says which.
-
-    Parameters
-    ----------
-    armature : Object
-    bone : str
-    cage : Object
-    vertex : int
-    """
+    """Have a bone turn with a cage's object, and go where a vertex goes: a vertex group of the bone's name says which."""
     cage.vertex_groups.new(name=bone).add([vertex], 1.0, "REPLACE")
     follow_object(armature, bone, cage)
     constraint = cast(Any, armature.pose.bones[bone].constraints.new("COPY_LOCATION"))
@@ -117,13 +100,7 @@ def remove_handle_bones(armature: bpy.types.Object, names: Iterable[str]) -> Non
 
 
 def parent_to_bone(obj: bpy.types.Object, armature: bpy.types.Object, bone: str) -> None:
-    """Parent an object to a bone, so that it stays where it is while the bone is at rest.
-
-    Parameters
-    ----------
-    obj, armature : Object
-    bone : str
-    """
+    """Parent an object to a bone, so that it stays where it is while the bone is at rest."""
     rest = cast(Any, armature.data).bones[bone]
     obj.parent, obj.parent_type, obj.parent_bone = armature, "BONE", bone
     tail = rest.matrix_local @ Matrix.Translation((0.0, rest.length, 0.0))
@@ -148,7 +125,6 @@ def read_handles(armature: bpy.types.Object, names: Sequence[str]) -> Handles | 
 
     Parameters
     ----------
-    armature : Object
     names : sequence of str
         Of the deforming bones.
     """

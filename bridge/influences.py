@@ -48,8 +48,6 @@ def write_influences(
 
     Parameters
     ----------
-    mesh : Mesh
-    influences : Influences
     indices : int32 array, shape (S,)
         What each set is called in the joints object, from `add_sets`.
     centers : RotationCenters or None

@@ -60,7 +60,6 @@ def ensure_joints_object(armature: bpy.types.Object, skeleton: Skeleton, group: 
 
     Parameters
     ----------
-    armature : Object
     skeleton : Skeleton
         The armature's.
     group : NodeTree
@@ -114,10 +113,8 @@ def is_joints_copy(obj: bpy.types.Object | None, linked: bpy.types.Object, armat
 
     Parameters
     ----------
-    obj : Object or None
     linked : Object
         The joints object of a library.
-    armature : Object
     """
     if obj is None or obj.data != linked.data or find_posing(obj) != armature:
         return False
@@ -179,7 +176,6 @@ def ask_for_twists(joints: bpy.types.Object, hints: tuple[Hint | None, ...]) -> 
 
     Parameters
     ----------
-    joints : Object
     hints : tuple of Hint or None
         From `find_hints`.
     """
@@ -190,11 +186,6 @@ def ask_for_twists(joints: bpy.types.Object, hints: tuple[Hint | None, ...]) -> 
 
 def add_sets(joints: bpy.types.Object, influences: Influences) -> np.ndarray:
     """See that a joints object has the sets that a mesh needs.
-
-    Parameters
-    ----------
-    joints : Object
-    influences : Influences
 
     Returns
     -------

@@ -21,8 +21,6 @@ def key_bones(
 
     Parameters
     ----------
-    context : Context
-    armature : Object
     rotated, moved : sequences of str
         Names of bones.
     """

@@ -38,7 +38,6 @@ def copy_mesh(obj: bpy.types.Object, name: str, points: np.ndarray, space: np.nd
     ----------
     obj : Object
         Its shape keys are relative, if it has any.
-    name : str
     points : float array, shape (V, 3)
         The vertices of the copy.
     space : float array, shape (4, 4)
@@ -78,8 +77,6 @@ def copy_posed(obj: bpy.types.Object, name: str, points: np.ndarray) -> bpy.type
 
     Parameters
     ----------
-    obj : Object
-    name : str
     points : float array, shape (V, 3)
         Object space.
     """
@@ -116,7 +113,6 @@ def measure_in_copies(obj: bpy.types.Object, modifier: str, rest: np.ndarray) ->
 
     Parameters
     ----------
-    obj : Object
     modifier : str
         Name of the only modifier that acts.
     rest : float array, shape (V, 3)
@@ -170,8 +166,6 @@ def add_key(obj: bpy.types.Object, name: str, offsets: np.ndarray) -> bpy.types.
 
     Parameters
     ----------
-    obj : Object
-    name : str
     offsets : float array, shape (V, 3)
         Object space.
     """
@@ -192,7 +186,6 @@ def write_groups(obj: bpy.types.Object, names: Sequence[str], bones: np.ndarray,
 
     Parameters
     ----------
-    obj : Object
     names : sequence of str
         Of the bones.
     bones : int array, shape (V, K)

@@ -212,7 +212,6 @@ def read_groups_of(
 
     Parameters
     ----------
-    mesh : Mesh
     indices : int array, shape (N,)
         Of the vertices, ascending.
     vertices : iterable of MeshVertex, optional

@@ -38,7 +38,6 @@ def write_input(modifier: bpy.types.Modifier, name: str, value: Any) -> None:
 
     Parameters
     ----------
-    modifier : NodesModifier
     name : str
         Of the input.
     value : object
@@ -84,7 +83,6 @@ def find_marked_modifier(obj: bpy.types.Object, name: str, key: str) -> bpy.type
 
     Parameters
     ----------
-    obj : Object
     name : str
         How the names of such modifiers begin: one whose group was removed is known by it.
     key : str
@@ -115,9 +113,6 @@ def add_modifier(
 
     Parameters
     ----------
-    obj : Object
-    name : str
-    kind : str
     index : int
         Where it goes, 0 for the top.
     """
@@ -133,8 +128,6 @@ def remove_modifier(obj: bpy.types.Object, modifier: bpy.types.Modifier, success
 
     Parameters
     ----------
-    obj : Object
-    modifier : Modifier
     successor : Modifier or None
         Becomes the active modifier where the removed one was.
     """

@@ -57,7 +57,6 @@ class Page:
 
         Parameters
         ----------
-        text : str
         x, y : float
             Of its middle, or of its left end.
         size : float
@@ -80,10 +79,8 @@ class Page:
 
         Parameters
         ----------
-        width, height : float
         pixels : int
             Width of the picture.
-        path : Path
 
         Raises
         ------

@@ -185,7 +185,6 @@ def join_pieces(pieces: Sequence[Piece], whole: CacheHeader, path: Path) -> Hash
 
     Parameters
     ----------
-    pieces : sequence of Piece
     whole : CacheHeader
         Of the file to write.
     path : Path

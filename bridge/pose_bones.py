@@ -34,7 +34,6 @@ class PosedArmature:
     Attributes
     ----------
     names : tuple of str, length B
-    bones : PosedBones
     rest : float64 array, shape (B, 4, 4)
         The bones at rest, armature space.
     stiffness : float64 array, shape (B, 3)
@@ -48,13 +47,7 @@ class PosedArmature:
 
 
 def read_posed_armature(armature: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> PosedArmature:
-    """Read the bones of an armature as posed, and what of them may change.
-
-    Parameters
-    ----------
-    armature : Object
-    depsgraph : Depsgraph
-    """
+    """Read the bones of an armature as posed, and what of them may change."""
     listed = list(armature.pose.bones)
     order = sorted(range(len(listed)), key=lambda index: len(listed[index].parent_recursive))
     bones: list[Any] = [listed[index] for index in order]
@@ -161,7 +154,6 @@ def place_bone(bone: Any, posed: np.ndarray, parent: np.ndarray | None) -> None:
 
     Parameters
     ----------
-    bone : PoseBone
     posed, parent : float arrays, shape (4, 4)
         Of the bone and of its parent, if it has one, armature space.
     """

@@ -84,7 +84,6 @@ def read_limits(bone: Any, rotation: Any) -> tuple[str, np.ndarray]:
 
     Parameters
     ----------
-    bone : PoseBone
     rotation : Matrix
         How it is rotated against its rest, (3, 3).
     """

@@ -29,7 +29,6 @@ class Record:
         At rest with shape keys, and posed; object space.
     transforms : float32 array, shape (V, 4, 4)
         Where the space of each vertex went.
-    pose : Pose
     """
 
     rest: np.ndarray

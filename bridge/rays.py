@@ -41,8 +41,6 @@ def read_posed_skin(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, key: 
 
     Parameters
     ----------
-    obj : Object
-    depsgraph : Depsgraph
     key : str
         Of the object whose patterns are read with it; none where it is empty.
 

@@ -140,9 +140,6 @@ def render_frame(scene: bpy.types.Scene, frame: int, folder: str, pattern: str) 
 
     Parameters
     ----------
-    scene : Scene
-    frame : int
-    folder : str
     pattern : str
         Output path of the file, which gives the image its name.
     """

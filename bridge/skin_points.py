@@ -16,7 +16,6 @@ class SkinPoint:
 
     Attributes
     ----------
-    obj : Object
     vertices : tuple of 3 ints
         Of a triangle.
     shares : tuple of 3 floats

@@ -33,7 +33,6 @@ def read_hints(armature: bpy.types.Object, names: Sequence[str]) -> np.ndarray:
 
     Parameters
     ----------
-    armature : Object
     names : sequence of str
         Bones.
     """
@@ -141,7 +140,6 @@ def measure_twists(rotations: Rotations, moved: Moved, keys: Sequence[Keys]) -> 
 
     Parameters
     ----------
-    rotations : Rotations
     moved : Moved
         What `rotations` was read without.
     keys : sequence of Keys

@@ -17,7 +17,6 @@ def read_weights(obj: bpy.types.Object, names: Sequence[str], absent: float = 0.
 
     Parameters
     ----------
-    obj : Object
     names : sequence of str
         Of the groups, which need not be there.
     absent : float
@@ -56,7 +55,6 @@ def write_weights(obj: bpy.types.Object, names: Sequence[str], weights: np.ndarr
     ----------
     obj : Object
         In any mode; its mesh is not linked.
-    names : sequence of str
     weights : float32 array, shape (V, len(names))
     """
     before = _read_stored(obj, names, 0.0)  # what is no number differs from all that is written

@@ -83,8 +83,6 @@ def report_steps(steps: Iterator[int], count: int, form: str = "percent") -> Non
 
     Parameters
     ----------
-    steps : iterator of int
-    count : int
     form : str
         Key of `PROGRESS`.
     """

@@ -14,7 +14,6 @@ class SkinningError(Exception):
 
     Parameters
     ----------
-    text : str
     remedy : str
         What can be done about it with one press: "WEIGHTS", "SWITCH_ON", "OBJECT_MODE", or "" for nothing.
     """

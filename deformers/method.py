@@ -19,7 +19,6 @@ class Evaluation:
 
     Attributes
     ----------
-    key, label, tooltip : str
     icon : str
         One of Blender's.
     needs_supple : bool

@@ -106,14 +106,12 @@ def add_law(graph: Graph, use: str, number: int, law: str, compression: Value, c
 
     Parameters
     ----------
-    graph : Graph
     use : str
         One of `TREES`.
     number : int
         Of the pattern.
     law : str
         As of `Response`.
-    compression : Value
     constants : sequence of float
         Values of `LAW_INPUTS`.
     """

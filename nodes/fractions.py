@@ -88,7 +88,6 @@ def build_fractions(name: str, stretches: Any, form: FractionForm, has_turns: bo
         Of the new group.
     stretches : node group
         From `build_stretches`. Only evaluated where a joint is stretched.
-    form : FractionForm
     has_turns : bool
         Whether vertices rotate about centers, which follow columns of their own at joints.
     """

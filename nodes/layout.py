@@ -15,7 +15,6 @@ def lay_out(tree: Any, sources: dict[str, list[str]]) -> None:
 
     Parameters
     ----------
-    tree : NodeTree
     sources : dict of str to list of str
         By name of a node, the names of the nodes that it is linked from.
     """

@@ -93,10 +93,8 @@ def _describe(
 
     Parameters
     ----------
-    graph : Graph
     ends : tuple of Value
         Where the bone above begins, the joint, and where the bone below ends, in the pose.
-    rest : _RestJoint
     widths : tuple of Value
         How much wider both have become.
     """

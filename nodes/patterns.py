@@ -42,8 +42,6 @@ class NodePattern:
     ----------
     number : int
         Of the pattern, unique in its object.
-    name, kind : str
-    image : Image
     chart : str
         Attribute of the faces' corners: their coordinates in the height map, and the pattern's number.
     is_displaced : bool

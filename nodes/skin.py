@@ -40,7 +40,6 @@ class Influenced:
 
     Attributes
     ----------
-    graph : Graph
     joints : Value
         Geometry of the joints object.
     set_count : int

@@ -50,12 +50,10 @@ def read_poses(
 
     Parameters
     ----------
-    armature : Object
     skeleton : Skeleton
         Of it.
     action : Action or None
         None for what the armature plays.
-    frames : range
 
     Yields
     ------

@@ -48,10 +48,8 @@ class Character:
 
     Attributes
     ----------
-    skeleton : Skeleton
     groups : list of str
         Vertex groups that deforming bones are named after.
-    rest : Rest
     space : Matrix
         From object to armature space.
     """
@@ -150,7 +148,6 @@ def read_character(
 
     Parameters
     ----------
-    skinned : SkinnedObject
     skeleton : Skeleton
         Of its armature.
     space : Matrix, optional
@@ -224,7 +221,6 @@ def read_rest(skinned: SkinnedObject, skeleton: Skeleton, object_to_armature: Ma
     skinned : SkinnedObject
         One that has passed the checks of this module. The modifier's vertex group and what it binds to are honored,
         and the linear group of the settings.
-    skeleton : Skeleton
     object_to_armature : Matrix
         Where the mesh is in the armature's space: B-Bones and envelopes divide it by that.
     solid_group : str

@@ -31,8 +31,6 @@ def find_deformed_meshes(
 
     Parameters
     ----------
-    active : Object, optional
-    layer : ViewLayer
     bones : sequence of str
         Where any mesh has a vertex group of these bones, meshes without one are left out.
 

@@ -17,7 +17,6 @@ class ParticleReport:
 
     Attributes
     ----------
-    count : int
     solid_share : float or None
         Share of the skin that follows particles, 0 to 1; None where the method has none.
     messages : tuple of str
@@ -56,7 +55,6 @@ def close_report(obj: bpy.types.Object, report: str) -> None:
 
     Parameters
     ----------
-    obj : Object
     report : str
         "measure", "farm", "particles", "evaluate_problem", or the setting that holds it: "message", "pattern_message",
         "weights_report".

@@ -74,7 +74,6 @@ def find_rig_of(armature: bpy.types.Object, bones: RestBones | None = None) -> R
 
     Parameters
     ----------
-    armature : Object
     bones : RestBones, optional
         Of the armature, where they were read already.
     """

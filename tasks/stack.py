@@ -22,7 +22,6 @@ class SkinnedObject:
 
     Attributes
     ----------
-    obj : Object
     settings : ObjectSettings
         The object's.
     replaced : ArmatureModifier

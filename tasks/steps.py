@@ -26,7 +26,6 @@ def take_all(steps: Steps, progress: Progress = lambda share: None) -> Any:
 
     Parameters
     ----------
-    steps : Steps
     progress : callable
         Told the share that is done.
 

@@ -87,7 +87,6 @@ def with_fractions(
 
     Parameters
     ----------
-    skeleton : Skeleton
     armature : Object
         Original.
     choice : str

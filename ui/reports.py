@@ -29,7 +29,6 @@ def wrap(text: str, width: float, measure: Callable[[str], float]) -> list[str]:
 
     Parameters
     ----------
-    text : str
     width : float
         Of a line, in the unit of `measure`.
     measure : callable
@@ -82,9 +81,6 @@ def draw_message(
 
     Parameters
     ----------
-    layout, context
-    text : str
-    icon : str
     closes : (Object, str), optional
         The object and the report that a button beside the message takes off the panel: see `tasks/reports.py`.
     """

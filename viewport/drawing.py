@@ -160,7 +160,6 @@ def draw_lines(shader: gpu.types.GPUShader, batch: gpu.types.GPUBatch, color: tu
     ----------
     shader : GPUShader
         As `bind_line_shader` gives it.
-    batch : GPUBatch
     color : tuple of 4 floats
         RGBA.
     width : float

@@ -88,12 +88,10 @@ class DrawnGhost:
 
     Attributes
     ----------
-    shape : GhostShape
     elements : GPUIndexBuf
         Its triangles.
     points : float32 array, shape (V, 3)
         Those that the batch has.
-    batch : GPUBatch
     """
 
     shape: GhostShape
@@ -205,11 +203,8 @@ def place_ghosts(
 
     Parameters
     ----------
-    armature : Object
     meshes : sequence of Object
         Those that are seen, as the depsgraph has them.
-    depsgraph : Depsgraph
-    view : RegionView3D
 
     Returns
     -------

@@ -46,7 +46,6 @@ class DrawnHeat:
         All that colors depend on besides the shape.
     is_stale : bool
         Whether the shape may have changed.
-    batch : GPUBatch or None
     message : str
         Why there is none.
     """

@@ -135,7 +135,6 @@ def build_squares(particles: PlacedParticles, colors: np.ndarray) -> tuple[dict[
 
     Parameters
     ----------
-    particles : PlacedParticles
     colors : float array, shape (P, 3)
 
     Returns

@@ -46,13 +46,7 @@ STROKE_LAYERS = (((0.0, 0.0, 0.0, 0.5), 4.0), ((0.35, 0.85, 1.0, 1.0), 2.0))
 
 
 class PatternView:
-    """The skin of an object, with its patterns, as editors show it.
-
-    Attributes
-    ----------
-    obj : Object
-    mesh : ChartMesh
-    """
+    """The skin of an object, with its patterns, as editors show it."""
 
     def __init__(self, obj: bpy.types.Object) -> None:
         self.obj = obj
@@ -163,7 +157,6 @@ class Drag:
 
     Parameters
     ----------
-    scene : PatternView
     view : View
         In which it is dragged.
     mouse : Mouse
@@ -196,9 +189,6 @@ class RotateAndScale:
 
     Parameters
     ----------
-    context : Context
-    scene : PatternView
-    view : View
     mouse : Mouse
         Where it begins.
     scales : bool
@@ -206,7 +196,6 @@ class RotateAndScale:
 
     Attributes
     ----------
-    scales : bool
     before : tuple
         How the pattern lay, for `write_layout`.
 

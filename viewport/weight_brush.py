@@ -30,8 +30,6 @@ class BrushOnSkin:
 
     Parameters
     ----------
-    obj : Object
-    depsgraph : Depsgraph
     stroke : SmoothStroke
         Of the same object.
     radius : float

@@ -35,7 +35,6 @@ class Drag:
 
     Attributes
     ----------
-    picked : LinePick
     view : View
         Where the drag began.
     moves : HandleMoves
@@ -72,8 +71,6 @@ class WeightLineTool:
 
     Parameters
     ----------
-    lines : WeightLines
-    context : Context
     is_mirrored : bool
         Whether the lines of the other side move alike.
     """

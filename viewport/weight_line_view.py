@@ -57,8 +57,6 @@ class LinesInView:
 
     Parameters
     ----------
-    lines : WeightLines
-    depsgraph : Depsgraph
     joint : int
         Index of the active joint: it shows its falloff.
 
@@ -181,9 +179,6 @@ class LinesInView:
 
         Parameters
         ----------
-        picked : LinePick
-        view : View
-        depsgraph : Depsgraph
         mouse : float array, shape (2,)
             Pixels of the window.
         last : float, optional

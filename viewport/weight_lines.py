@@ -62,7 +62,6 @@ class LineDrawings:
         Called before each drawing: brings what follows up to date.
     is_in_sight : callable
         Whether a view of a region shows a point in world space: takes the region, its view and the point.
-    drawings : list of Drawing
     path : float32 array, shape (S, 2, 3)
         The path that a handle is dragged on, world space.
     highlighted : tuple of (joint, line, handle) or None

@@ -87,14 +87,12 @@ class DrawnWeights:
 
     Attributes
     ----------
-    shape : ShownShape or None
     groups : VertexGroups or None
         Each is None where it has to be read again.
     key : tuple
         All else that colors depend on.
     colors : tuple of float32 arrays
         Values, shape (V',), and tints, shape (V', 3).
-    batch : GPUBatch or None
     """
 
     shape: ShownShape | None = None

@@ -33,7 +33,6 @@ def solve(
     is_done : callable
         The stop rule, called before each step: takes its number, the preconditioned residual, shape (N,) or (N, K), and
         the residual's product with it, float64, shape () or (K,). It may report progress.
-    most_steps : int
 
     Returns
     -------

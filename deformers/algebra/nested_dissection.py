@@ -66,7 +66,6 @@ class NestedDissectionFactor:
     ----------
     order : int array, shape (N,)
         Unknowns in the order of elimination.
-    fronts : tuple of Front
     """
 
     order: np.ndarray

@@ -116,7 +116,6 @@ class Body:
 
         Parameters
         ----------
-        side : str
         lateral : float
             From the middle, 0, to the joint of the shoulder, 1.
         height : float

@@ -35,7 +35,6 @@ class Landmark:
 
     Attributes
     ----------
-    name : str
     pattern : str
         Key of the library; `{side}` stands for L or R.
     region : str
@@ -95,7 +94,6 @@ class Spot:
 
     Attributes
     ----------
-    landmark : Landmark
     side : str
         The body's own.
     origin, toward : float64 arrays, shape (3,)
@@ -180,12 +178,8 @@ def find_spot(landmark: Landmark, side: str, body: Body, rig: Rig, bones: RestBo
 
     Parameters
     ----------
-    landmark : Landmark
     side : str
         The body's own.
-    body : Body
-    rig : Rig
-    bones : RestBones
     bone : str
         Bone that is to drive it, where it is none of those that the preset names for this.
     """
@@ -211,11 +205,8 @@ def find_drivers(landmark: Landmark, side: str, body: Body, rig: Rig) -> list[st
 
     Parameters
     ----------
-    landmark : Landmark
     side : str
         The body's own.
-    body : Body
-    rig : Rig
     """
     named = body.named[side]
     parts = [(part, named if part in SIDED else MIDDLE) for part in landmark.driver]
@@ -227,12 +218,8 @@ def guess_spot(landmark: Landmark, side: str, body: Body, bones: RestBones, bone
 
     Parameters
     ----------
-    landmark : Landmark
     side : str
         The body's own.
-    body : Body
-    bones : RestBones
-    bone : str
     """
     index = bones.index(bone)
     driver = Limb(bones.heads[index], bones.tails[index], body.front)

@@ -71,7 +71,6 @@ class Rig:
 
     Attributes
     ----------
-    preset : RigPreset
     bones : dict of (str, str) to tuple of str
         Bones of each part and side that there is, from the hips outward.
     drivers : dict of (str, str) to tuple of str
@@ -156,7 +155,6 @@ def find_rig(presets: Sequence[RigPreset], names: Sequence[str]) -> Rig | None:
 
     Parameters
     ----------
-    presets : sequence of RigPreset
     names : sequence of str
         Bones of the armature; where the same names come with several prefixes, those that stand first are taken.
 

@@ -25,7 +25,6 @@ def find_stiffness(rig: Rig, bones: RestBones) -> dict[str, np.ndarray]:
     ----------
     rig : Rig
         Of these bones.
-    bones : RestBones
 
     Returns
     -------

@@ -31,7 +31,6 @@ def find_seeds(cells: Cells, heads: np.ndarray, tails: np.ndarray) -> tuple[np.n
 
     Parameters
     ----------
-    cells : Cells
     heads, tails : float64 arrays, shape (B, 3)
         In the space of the cells.
     """
@@ -67,7 +66,6 @@ def find_nearby_seeds(cells: Cells, heads: np.ndarray, tails: np.ndarray) -> tup
 
     Parameters
     ----------
-    cells : Cells
     heads, tails : float64 arrays, shape (B, 3)
         In the space of the cells.
     """
@@ -118,7 +116,6 @@ def claim_nodes(
 
     Parameters
     ----------
-    cells : Cells
     seeds, bones : int arrays, shape (S,)
         As `find_seeds` gives them.
     heads, tails : float64 arrays, shape (B, 3)
@@ -194,8 +191,6 @@ def share_ties(cells: Cells, claims: Claims, usable: np.ndarray, heads: np.ndarr
 
     Parameters
     ----------
-    cells : Cells
-    claims : Claims
     usable : int array, shape (U,)
         Bones that may share.
     heads, tails : float64 arrays, shape (B, 3)

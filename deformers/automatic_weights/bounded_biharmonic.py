@@ -90,10 +90,8 @@ class Carriers:
     ----------
     heads, tails : float64 arrays, shape (B, 3)
         Ends of the bones, in the space of the solid; both are alike for points and vertices of cages.
-    handles : Handles
     enclosed : sequence of Enclosed
         Of the closed cages.
-    tolerance : float
     """
 
     heads: np.ndarray
@@ -138,7 +136,6 @@ def solve(
     triangles : int array, shape (T, 3)
     heads, tails : float arrays, shape (B, 3)
         Ends of the bones, armature space.
-    params : Params, optional
     progress : callable, optional
         Called with the share that is done; what it raises ends the work.
     handles : Handles, optional

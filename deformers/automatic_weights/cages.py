@@ -27,7 +27,6 @@ class Enclosed:
 
     Attributes
     ----------
-    cells : Cells
     weights : float32 array, shape (N, B)
     """
 
@@ -54,7 +53,6 @@ def solve_enclosed(
 
     Parameters
     ----------
-    handles : Handles
     heads : float64 array, shape (B, 3)
         In the space of the cages.
     count : int
@@ -101,8 +99,6 @@ def hold_enclosed(cells: Cells, enclosed: Sequence[Enclosed], bone_count: int) -
     ----------
     cells : Cells
         Of the solid.
-    enclosed : sequence of Enclosed
-    bone_count : int
     """
     held = Held(np.empty(0, np.intp), np.empty((0, bone_count)))
     for one in enclosed:
@@ -141,7 +137,6 @@ def measure_cage_gap(points: np.ndarray, triangles: np.ndarray, cage: Cage) -> f
     ----------
     points : float64 array, shape (V, 3)
     triangles : int array, shape (T, 3)
-    cage : Cage
     """
     surface = read_closed(cage)
     if surface is not None:

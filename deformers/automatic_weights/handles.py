@@ -52,7 +52,6 @@ class Handles:
     ----------
     points : int array, shape (P,)
         Bones; their heads are the points.
-    cages : tuple of Cage
     """
 
     points: np.ndarray
@@ -118,10 +117,8 @@ def settle_points(cells: Cells, handles: Handles, heads: np.ndarray, surface: Su
     ----------
     cells : Cells
         Of the whole solid.
-    handles : Handles
     heads : float64 array, shape (B, 3)
         In the space of the cells.
-    surface : Surface
 
     Returns
     -------
@@ -146,8 +143,6 @@ def hold_points(cells: Cells, handles: Handles, heads: np.ndarray) -> Held:
 
     Parameters
     ----------
-    cells : Cells
-    handles : Handles
     heads : float64 array, shape (B, 3)
         In the space of the cells.
     """
@@ -178,14 +173,7 @@ def _find_around(cells: Cells, position: np.ndarray) -> np.ndarray:
 
 
 def hold_lines(cells: Cells, cages: Sequence[Cage], bone_count: int) -> Held:
-    """Find the nodes that edges and faces of cages run through.
-
-    Parameters
-    ----------
-    cells : Cells
-    cages : sequence of Cage
-    bone_count : int
-    """
+    """Find the nodes that edges and faces of cages run through."""
     nodes, rows = [np.empty(0, np.intp)], [np.empty((0, bone_count))]
     for cage in cages:
         positions, shares = sample_cage(cage, cells.step / SAMPLES)
@@ -225,9 +213,7 @@ def spread_to_bones(cage: Cage, shares: np.ndarray, bone_count: int) -> np.ndarr
 
     Parameters
     ----------
-    cage : Cage
     shares : float64 array, shape (S, C)
-    bone_count : int
     """
     weights = np.zeros((len(shares), bone_count + 1))
     np.add.at(weights.T, cage.bones, shares.T)

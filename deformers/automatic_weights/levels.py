@@ -64,8 +64,6 @@ class Level:
 
     Attributes
     ----------
-    cells : Cells
-    claims : Claims
     usable : int array, shape (U,)
         Bones that run through the solid.
     given : float32 array, shape (N, B)
@@ -154,7 +152,6 @@ def solve_heat(
 
     Parameters
     ----------
-    cells : Cells
     heads, tails : float64 arrays, shape (B, 3)
         In the space of the cells.
     coarse : Level, optional
@@ -219,8 +216,6 @@ def weight_clothes(
 
     Parameters
     ----------
-    cells : Cells
-    claims : Claims
     given : float32 array, shape (N, B)
         Shares of the nearest bones.
     weights : float32 array, shape (N, B)
@@ -256,7 +251,6 @@ def find_fine_parts(
 
     Parameters
     ----------
-    level : Level
     heads, tails : float64 arrays, shape (B, 3)
         In the space of the cells.
     detail : int
@@ -300,8 +294,6 @@ def cut_part(surface: Surface, cells: Cells, chosen: np.ndarray, factor: int) ->
 
     Parameters
     ----------
-    surface : Surface
-    cells : Cells
     chosen : bool array, shape (N,)
         The part.
     factor : int
@@ -367,7 +359,6 @@ def make_solution(
     ----------
     weights : float32 array, shape (V, B)
         Changed.
-    surface : Surface
     is_loose : bool array, shape (V,)
         Vertices that no triangle has.
     usable : int array, shape (U,)

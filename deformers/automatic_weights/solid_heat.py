@@ -75,7 +75,6 @@ def solve(
     triangles : int array, shape (T, 3)
     heads, tails : float arrays, shape (B, 3)
         Ends of the bones, armature space.
-    params : Params, optional
     progress : callable, optional
         Called with the share that is done; what it raises ends the work.
 

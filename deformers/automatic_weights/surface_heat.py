@@ -117,7 +117,6 @@ def solve(
     triangles : int array, shape (T, 3)
     heads, tails : float arrays, shape (B, 3)
         Armature space. A bone without length is a point.
-    params : Params, optional
     progress : callable, optional
         Called with the share that is done; what it raises ends the work.
     make_crossing_test : callable, optional
@@ -275,7 +274,6 @@ def find_sources(
     heads, tails : float64 arrays, shape (B, 3)
     inward : float64 array, shape (V, 3), or None
         Normals by which bones on the outer side count as farther.
-    sight : _Sight
     progress : callable
 
     Notes

@@ -22,7 +22,6 @@ def measure_rotations(rest_to_pose: np.ndarray, joints: Joints) -> np.ndarray:
     Parameters
     ----------
     rest_to_pose : float array, shape (B, 4, 4)
-    joints : Joints
     """
     linear = np.asarray(rest_to_pose, np.float64)[:, :3, :3]
     axes = linear / np.maximum(np.linalg.norm(linear, axis=1, keepdims=True), 1e-30)

@@ -28,7 +28,6 @@ def mirror_offsets(
     points : float array, shape (V, 3)
         The same.
     triangles : int array, shape (T, 3)
-    find_nearest : FindNearest
 
     Returns
     -------

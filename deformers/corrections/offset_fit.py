@@ -48,7 +48,6 @@ class OffsetFit:
             Of the corrections in it.
         offsets : float array, shape (n, 3)
             That are wanted at the vertices `rows`.
-        weight : float
         """
         self._gram += weight * np.outer(values, values)
         for number in np.flatnonzero(values):

@@ -75,8 +75,6 @@ def pose_joint(joints: Joints, joint: int, rotation: np.ndarray, axes: np.ndarra
 
     Parameters
     ----------
-    joints : Joints
-    joint : int
     rotation : float array, shape (4,)
     axes : float array, shape (3, 3)
         As for `read_joint_rotations`.
@@ -179,7 +177,6 @@ def choose_farthest(candidates: np.ndarray, count: int, apart: float) -> np.ndar
     Parameters
     ----------
     candidates : float array, shape (N, 4)
-    count : int
     apart : float
         Radians: none is nearer to another. One is taken however near it is to rest.
 

@@ -55,8 +55,6 @@ def count_helpers(
     blamed, largest : int and float arrays, shape (N,)
         Of `blame_joints`.
     angles : float array, shape (F, B)
-    joints : Joints
-    tolerance : float
     most : int
         Of a joint; negative for no limit.
 
@@ -78,7 +76,6 @@ def place_helpers(counts: np.ndarray, joints: Joints) -> tuple[list[Helper], np.
     ----------
     counts : int array, shape (B,)
         How many.
-    joints : Joints
 
     Returns
     -------
@@ -101,11 +98,8 @@ def list_candidates(
 
     Parameters
     ----------
-    blends : Blends
-    helpers : list of Helper
     shares : float array, shape (H,)
         Where each stands between its joint's two bones, 0 to 1.
-    joint_count : int
     influences : int
         Most bones of a vertex.
 

@@ -54,15 +54,10 @@ class Fitting:
 
     Attributes
     ----------
-    skin : Skin
-    examples : Examples
-    params : FitParams
     local, quaternions : float arrays, shapes (F, B, 4, 4) and (F, B, 4)
         Motion of joints against those above them, and its rotation, in all frames.
     frames : int array, shape (N,)
         Those chosen.
-    patch : Patch
-    helpers : list of Helper
     holds : list of (float, or pair of arrays (B,) and (3,))
         Where each helper is held: at a share of its joint's turn, or at a blend of joints with these weights about a
         center.
@@ -118,7 +113,6 @@ class Fitting:
 
         Parameters
         ----------
-        joint : int
         rows : int array, shape (n,)
             Vertices of the patch, near one another, that it shall suit: it begins as they want it.
         near : int array, shape (m,)
@@ -173,10 +167,8 @@ def fit(skin: Skin, examples: Examples, params: FitParams, progress: Callable[[f
 
     Parameters
     ----------
-    skin : Skin
     examples : Examples
         Frames are read twice at most.
-    params : FitParams
     progress : function
         Called with the share that is done; what it raises ends the fit.
     """

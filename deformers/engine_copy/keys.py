@@ -45,7 +45,6 @@ class Reader:
 
     Attributes
     ----------
-    joint : int
     axis : float array, shape (3,)
     start : float
         Angle from which on the first one counts, radians.
@@ -91,7 +90,6 @@ def evaluate_keys(keys: list[Key], quaternions: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    keys : list of Key
     quaternions : float array, shape (F, B, 4)
         Of joints against those above them, w not negative.
     """
@@ -104,7 +102,6 @@ def pull_back(patch: Patch, matrices: np.ndarray, residuals: np.ndarray, rows: n
 
     Parameters
     ----------
-    patch : Patch
     matrices : float array, shape (F, B + H, 4, 4)
     residuals : float array, shape (N, F, 3)
     rows : int array, shape (n,)
@@ -136,14 +133,12 @@ class KeySearch:
 
     Parameters
     ----------
-    patch : Patch
     rows : int array, shape (n,)
         Of its vertices, those that keys may move.
     pulled : float32 array, shape (n, F, 3)
         Of `pull_back`.
     quaternions : float array, shape (F, B, 4)
         Of joints against those above them, w not negative.
-    tolerance : float
     """
 
     def __init__(
@@ -157,12 +152,7 @@ class KeySearch:
         self.given_up: set[tuple[int, int]] = set()
 
     def find(self, most: int) -> list[Reader]:
-        """Keys, at most so many, by their axes.
-
-        Parameters
-        ----------
-        most : int
-        """
+        """Keys, at most so many, by their axes."""
         found = tries = 0
         while found < most and tries < TRIALS * most:
             tries += 1
@@ -244,13 +234,11 @@ def fit_keys(
 
     Parameters
     ----------
-    patch : Patch
     matrices : float array, shape (F, B + H, 4, 4)
     quaternions : float array, shape (F, B, 4)
         Of joints against those above them, w not negative.
     members : int array, shape (V,)
         The patch's vertex that stands for each of the skin's; -1 for none.
-    tolerance : float
     most : int
         Keys; negative for as many as it takes.
 

@@ -137,7 +137,6 @@ class Key:
 
     Attributes
     ----------
-    joint : int
     axis : float array, shape (3,)
         Unit vector, armature space at rest.
     angles : (float, float, float or None)
@@ -167,7 +166,6 @@ class Fit:
         Weights, descending. They sum to 1, or are all 0 where a vertex stays at rest.
     helper_matrices : float64 array, shape (F, H, 4, 4)
         From rest to pose, armature space, in each example.
-    keys : tuple of Key
     key_values : float64 array, shape (F, K')
     """
 
@@ -184,8 +182,6 @@ def fit_linear(skin: Skin, examples: Examples, influences: int) -> Fit:
 
     Parameters
     ----------
-    skin : Skin
-    examples : Examples
     influences : int
         Most bones of a vertex.
     """

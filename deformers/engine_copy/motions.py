@@ -80,9 +80,6 @@ def share_turns(local: np.ndarray, quaternions: np.ndarray, joints: Joints, join
     local : float array, shape (F, B, 4, 4)
     quaternions : float array, shape (F, B, 4)
         Of `split_turns`.
-    joints : Joints
-    joint : int
-    share : float
     """
     center = np.asarray(joints.centers[joint], np.float64)
     moved = local[:, joint, :3, :3] @ center + local[:, joint, :3, 3] - center
@@ -101,7 +98,6 @@ def blend_rigidly(matrices: np.ndarray, weights: np.ndarray, base: int, center: 
         Of joints, from rest to pose.
     weights : float array, shape (B,)
         They sum to 1.
-    base : int
     center : float array, shape (3,)
         At rest; it goes where the blend takes it.
     """

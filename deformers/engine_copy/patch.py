@@ -47,7 +47,6 @@ class Patch:
     points : float64 array, shape (N, 3)
     targets : float32 array, shape (N, F, 3)
         In the chosen frames.
-    blends : Blends
     joint_count : int
         Bones with higher numbers are helpers.
     bones : int array, shape (N, C)
@@ -85,7 +84,6 @@ class Patch:
 
         Parameters
         ----------
-        bone : int
         rows : int array, shape (n,)
         """
         worth = np.where(self.allowed[rows], self.values[rows] + (self.bones[rows] < self.joint_count), -1.0)
@@ -98,7 +96,6 @@ class Patch:
         Parameters
         ----------
         residuals : float array, shape (N, F, 3)
-        tolerance : float
         """
         ratio = np.sqrt(np.square(residuals).sum(axis=2)) / np.float32(tolerance)
         self.emphasis = np.clip(ratio, 1.0, MOST_EMPHASIS)
@@ -140,10 +137,6 @@ class Patch:
     def find_pairs(self, helper_count: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """For each helper the bones that move its vertices, itself first, and what all of these have in common.
 
-        Parameters
-        ----------
-        helper_count : int
-
         Returns
         -------
         list of (int array (n,), float64 array (n, 4, 4))
@@ -170,7 +163,6 @@ class Patch:
         ----------
         targets : float32 array, shape (N, F, 3)
             In any frames.
-        helper_count : int
 
         Returns
         -------

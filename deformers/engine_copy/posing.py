@@ -59,9 +59,6 @@ def pose_copy(skin: Skin, examples: Examples, fit: Fit, frames: np.ndarray) -> n
 
     Parameters
     ----------
-    skin : Skin
-    examples : Examples
-    fit : Fit
     frames : int array, shape (N,)
 
     Returns
@@ -125,9 +122,6 @@ def measure(
 
     Parameters
     ----------
-    skin : Skin
-    examples : Examples
-    fit : Fit
     progress : function
         Called with the share that is done; what it raises ends the measuring.
     frames : int array, shape (N,), optional
@@ -142,13 +136,7 @@ def measure(
 
 
 class Tally:
-    """Distances of a skin's vertices from their targets, counted frame after frame.
-
-    Parameters
-    ----------
-    skin : Skin
-    frame_count : int
-    """
+    """Distances of a skin's vertices from their targets, counted frame after frame."""
 
     def __init__(self, skin: Skin, frame_count: int) -> None:
         self._skin, self._step = skin, FINEST * skin.size

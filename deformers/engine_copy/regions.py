@@ -54,12 +54,7 @@ class Blends:
 
 
 def find_blends(skin: Skin) -> Blends:
-    """How the vertices of a skin follow its joints.
-
-    Parameters
-    ----------
-    skin : Skin
-    """
+    """How the vertices of a skin follow its joints."""
     count, joint_count = len(skin.points), len(skin.joints.parents)
     weights = normalize_weights(skin.weights, count, joint_count).by_vertex()
     below = _find_below(skin.joints).astype(np.float32)
@@ -158,7 +153,6 @@ def choose_frames(local: np.ndarray, joints: Joints, wanted: np.ndarray, count: 
     ----------
     local : float array, shape (F, B, 4, 4)
         Of `relate_to_parents`.
-    joints : Joints
     wanted : bool array, shape (B,)
         Joints that matter.
     count : int

@@ -31,15 +31,12 @@ def find_rules(
 
     Parameters
     ----------
-    helpers : list of Helper
     moved : float array, shape (F, H, 4, 4)
         From rest to pose.
     skin : Skin
         Joints without tails have no twist.
-    patch : Patch
     poses : pair of float arrays, shapes (F, B, 4, 4) and (F, B, 4)
         Matrices of joints, and their rotations against those above them as quaternions.
-    tolerance : float
 
     Returns
     -------

@@ -95,7 +95,6 @@ def trace_segments(values: np.ndarray, triangles: np.ndarray, level: float) -> S
     values : float array, shape (V,)
     triangles : int array, shape (T, 3)
         Counter-clockwise seen from outside.
-    level : float
 
     Returns
     -------

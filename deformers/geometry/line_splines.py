@@ -26,7 +26,6 @@ def spline_basis(fractions: np.ndarray, count: int, is_closed: bool) -> np.ndarr
         Positions along the line, 0 at its start and 1 at its end.
     count : int
         Number of handles, evenly spaced: see `find_handle_fractions`.
-    is_closed : bool
 
     Returns
     -------

@@ -138,7 +138,6 @@ def read_nearest(
     values : float array, shape (V, C)
     points : float array, shape (V, 3)
     triangles : int array, shape (T, 3)
-    find_nearest : FindNearest
     tolerance : float
         Distance within which a position is that of a vertex.
 

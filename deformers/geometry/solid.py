@@ -262,7 +262,6 @@ def fill_grid(surface: Surface, step: float) -> Grid:
 
     Parameters
     ----------
-    surface : Surface
     step : float
         Side of a cell; larger where the surface would need more than `MOST_CELLS`.
 
@@ -286,7 +285,6 @@ def vote_inside(surface: Surface, low: np.ndarray, step: float, shape: np.ndarra
 
     Parameters
     ----------
-    surface : Surface
     low : float array, shape (3,)
         Center of the first cell.
     step : float
@@ -368,7 +366,6 @@ def find_crossed(surface: Surface, starts: np.ndarray, ends: np.ndarray) -> np.n
 
     Parameters
     ----------
-    surface : Surface
     starts, ends : float arrays, shape (N, 3)
         In the space of the surface.
 

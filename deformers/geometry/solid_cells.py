@@ -239,8 +239,6 @@ def refine_cells(surface: Surface, cells: Cells, chosen: np.ndarray, factor: int
 
     Parameters
     ----------
-    surface : Surface
-    cells : Cells
     chosen : bool array, shape (N,)
         Whose cells.
     factor : int

@@ -160,7 +160,6 @@ def carry_values(distances: Distances, starts: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    distances : Distances
     starts : float array, shape (V, C)
         Values of the vertices that have a segment; the other rows do not count.
 

@@ -190,7 +190,6 @@ def unfold(
 
     Parameters
     ----------
-    connection : Connection
     region : int array, shape (N,)
         Vertices, ascending, with all seeds. A vertex that no edges join to a seed is not reached.
     seeds : int array, shape (S,)

@@ -29,7 +29,6 @@ class Bend:
 
     Attributes
     ----------
-    joint : int
     direction : str
         One of `DIRECTIONS`.
     axis : float array, shape (3,)
@@ -87,7 +86,6 @@ def list_bent_poses(
     ----------
     weights : Weights
         Of all meshes of the character in a row.
-    vertex_count : int
     joints : Joints
         With `tails`.
     angle : float

@@ -14,12 +14,7 @@ MILLIMETERS = 1000.0
 
 @dataclass(frozen=True)
 class Difference:
-    """Distances between the vertices of two methods in one pose, in millimeters.
-
-    Attributes
-    ----------
-    largest, rms : floats
-    """
+    """Distances between the vertices of two methods in one pose, in millimeters."""
 
     largest: float
     rms: float

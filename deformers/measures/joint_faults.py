@@ -67,7 +67,6 @@ class Extremes:
 
         Parameters
         ----------
-        pose : int
         measured : dict from a kind to a float array, shape (B,)
             As `SkinMeter.measure` gives it.
         drawn : float array, shape (V,)
@@ -131,7 +130,6 @@ class SkinMeter:
 
     Attributes
     ----------
-    joints : Joints
     points : float64 array, shape (V, 3)
         Armature space.
     triangles : int array, shape (T, 3)

@@ -72,7 +72,6 @@ class Limbs:
         Of the bones at rest, in the points' space.
     near : two int arrays, shape (N,)
         Pairs of a vertex, ascending, and a bone that it may be near: its own, and those joined to that.
-    rings : Rings
     ring_bones : int array, shape (R,)
     positions : float array, shape (R,)
         Of the rings, along their bones.
@@ -161,11 +160,6 @@ class Limbs:
 
 def find_owners(weights: Weights, vertex_count: int, joint_count: int) -> np.ndarray:
     """The joint that has most of each vertex's weight.
-
-    Parameters
-    ----------
-    weights : Weights
-    vertex_count, joint_count : int
 
     Returns
     -------

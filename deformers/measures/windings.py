@@ -39,7 +39,6 @@ def measure_windings(points: np.ndarray, triangles: np.ndarray, columns: int = 2
         Finite, in any unit.
     triangles : int array, shape (T, 3)
         Counter-clockwise seen from outside. They may be loose: vertices at the same position need not be shared.
-    columns : int
     axis : int
         0, 1 or 2.
 

@@ -43,12 +43,7 @@ class Clip:
         return len(self.locations)
 
     def cut(self, start: int, end: int) -> Clip:
-        """Frames from `start` to `end`, without that one.
-
-        Parameters
-        ----------
-        start, end : int
-        """
+        """Frames from `start` to `end`, without that one."""
         frames = slice(start, end)
         return Clip(
             self.locations[frames], self.rotations[frames], self.scales[frames], self.values[frames], self.jumps
@@ -152,7 +147,6 @@ def join(first: Clip, second: Clip, seam: Seam) -> Clip:
     ----------
     first, second : Clip
         Of the same channels, the second moved to where it shall go on.
-    seam : Seam
 
     Returns
     -------

@@ -192,7 +192,6 @@ def align_frames(first: Motion, second: Motion, pair: tuple[int, int], radius: i
 
     Parameters
     ----------
-    first, second : Motion
     pair : (int, int)
         A frame of each, from 0.
     radius : int

@@ -99,9 +99,6 @@ def attach(
 
     Parameters
     ----------
-    surface : Surface
-    fill : Fill
-    cloud : Cloud
     weights : Weights
         Of the vertices for the joints, each vertex's summing to 1.
     dense : float array, shape (V, B)

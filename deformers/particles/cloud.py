@@ -149,8 +149,6 @@ def make_cloud(
 
     Parameters
     ----------
-    surface : Surface
-    fill : Fill
     vertex_weights : float array, shape (V, B)
         Each row summing to 1.
     bone_lengths : float array, shape (B,)

@@ -79,12 +79,10 @@ class Fill:
         The share of the solid that each stands for.
     thickness : float64 array, shape (P,)
         Radius of the limb around each: of the largest ball that fits into it.
-    grid : Grid
     limb_grid : Grid
         Of cells twice as large.
     limbs : float32 array, shape (X, Y, Z)
         The same for its cells, and for those next to them.
-    smallest_radius : float
     """
 
     points: np.ndarray
@@ -110,7 +108,6 @@ def fill_solid(surface: Surface, smallest_radius: float, count: int) -> Fill:
         With at least one triangle.
     smallest_radius : float
         In the surface's unit; 0: what gives about `count` particles.
-    count : int
 
     Notes
     -----
@@ -219,7 +216,6 @@ def find_balls(grid: Grid, depths: np.ndarray, ratio: float, room: float) -> np.
 
     Parameters
     ----------
-    grid : Grid
     depths : float32 array, shape (X, Y, Z)
         Distance of each cell to the nearest one outside, in the grid's unit.
     ratio : float

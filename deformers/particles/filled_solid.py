@@ -45,8 +45,6 @@ class FilledSolid:
 
     Attributes
     ----------
-    fill : Fill
-    cloud : Cloud
     core : blending.Binding
         The particles, and the joints that take them.
     skin : blending.Binding
@@ -102,7 +100,6 @@ def fill_character(rest: Rest, smallest_radius: float, count: int, stiffness: fl
         Its weights by vertex, its last joint that of `add_still_joint`.
     smallest_radius : float
         Of a particle, object space; 0: what gives about `count` particles.
-    count : int
     stiffness : float
         How closely particles follow the joints, above 0; 1 is flesh.
 

@@ -150,7 +150,6 @@ def find_forces(points: np.ndarray, velocities: np.ndarray, goals: np.ndarray, s
     points, velocities : float64 arrays, shape (3, P)
     goals : float64 array, shape (3, P)
         Where the bones alone carry the particles: x_0i.
-    springs : Springs
 
     Notes
     -----
@@ -225,8 +224,6 @@ def step_with_neighbors(
     ----------
     points, velocities, goals : float64 arrays, shape (3, P)
     masses : float64 array, shape (P,)
-    springs : Springs
-    time_step : float
     """
     return _step(points, velocities, lambda x, v: find_forces(x, v, goals, springs) / masses, time_step)
 
@@ -247,7 +244,6 @@ def step_all_pairs(
     ----------
     points, velocities, goals : float64 arrays, shape (3, P)
     masses, radii : float64 arrays, shape (P,)
-    time_step : float
     """
     return _step(points, velocities, lambda x, v: find_forces_of_all_pairs(x, v, goals, radii) / masses, time_step)
 
@@ -275,7 +271,6 @@ def settle_particles(
     goals : float64 array, shape (3, P)
         Where they start, and where their bones pull them.
     masses : float64 array, shape (P,)
-    springs : Springs
     tolerance : float
         How far from rest they may stop.
 

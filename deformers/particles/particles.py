@@ -91,7 +91,6 @@ class Params:
         More are more accurate and slower.
     smallest_radius : float
         Of a particle, in object space; 0: what gives about `count` particles.
-    count : int
     volume : float
         Share of the volume change to correct, 0 to 1.
     """
@@ -124,7 +123,6 @@ class Binding:
 
     Attributes
     ----------
-    params : Params
     base : blending.Binding
         All vertices as DLBNT has them.
     solid : FilledSolid or None
@@ -163,7 +161,6 @@ def bind(rest: Rest, params: Params) -> Binding:
     ----------
     rest : Rest
         With triangles; where they hold nothing, the binding is that of DLBNT.
-    params : Params
 
     Raises
     ------

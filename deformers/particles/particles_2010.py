@@ -94,7 +94,6 @@ class Binding:
 
     Attributes
     ----------
-    params : Params
     skin : blending.Binding
         DLBNT, for the part of the vertices that does not follow particles.
     points : float64 array, shape (V, 3)
@@ -130,7 +129,6 @@ def bind(rest: Rest, params: Params) -> Binding:
     ----------
     rest : Rest
         `triangles` closed, `joints.tails` given: where they are not, the binding is one of DLBNT, with a message.
-    params : Params
 
     Raises
     ------

@@ -21,7 +21,6 @@ def find_flesh(surface: Surface, weights: np.ndarray, heads: np.ndarray, tails: 
 
     Parameters
     ----------
-    surface : Surface
     weights : float array, shape (V, B)
         Of the vertices for the joints.
     heads, tails : float arrays, shape (B, 3)

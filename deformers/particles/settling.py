@@ -81,14 +81,12 @@ def settle(
 
     Parameters
     ----------
-    cloud : Cloud
     rest : float32 array, shape (P, 3)
         The particles at rest, as scaled joints stretch them.
     goals : float32 array, shape (P, 3)
         Where the joints take the particles.
     rotations : float32 array, shape (3, 3, P)
         How the joints rotate them.
-    iterations : int
 
     Returns
     -------

@@ -47,7 +47,6 @@ class SphereSolid:
     centers : float64 array, shape (P, 3)
     radii, masses : float64 arrays, shape (P,)
     joints : int array, shape (P,)
-    springs : Springs
     nearest : int array, shape (V, up to 4)
         The particles that each vertex follows.
     """
@@ -98,7 +97,6 @@ def make_solid(rest: Rest, fill: str, radius: float) -> SphereSolid | str:
 
     Parameters
     ----------
-    rest : Rest
     fill : str
         Key of `FILLS`.
     radius : float

@@ -219,7 +219,6 @@ def meet_uv_box(mesh: ChartMesh, low: np.ndarray, high: np.ndarray) -> np.ndarra
 
     Parameters
     ----------
-    mesh : ChartMesh
     low, high : float arrays, shape (2,)
         Least and greatest UV of the box.
 

@@ -57,7 +57,6 @@ def chart_by_uv(
 
     Parameters
     ----------
-    mesh : ChartMesh
     center : SurfacePoint
         The height map's center.
     rotation : float
@@ -107,7 +106,6 @@ def chart_by_surface(
 
     Parameters
     ----------
-    mesh : ChartMesh
     center : SurfacePoint
         The height map's center.
     rotation : float
@@ -139,7 +137,6 @@ def chart_by_stroke(mesh: ChartMesh, points: np.ndarray, size: Sequence[float], 
 
     Parameters
     ----------
-    mesh : ChartMesh
     points : float array, shape (K, 3)
         At least 2, on the surface or near it, object space.
     size : float array, shape (2,)

@@ -281,8 +281,6 @@ def make_layer(mesh: ChartMesh, gauges: Sequence[Gauge], numbers: Sequence[int],
 
     Parameters
     ----------
-    mesh : ChartMesh
-    gauges : sequence of Gauge
     numbers : sequence of int
         Of their patterns.
     spreads : sequence of str
@@ -335,7 +333,6 @@ def measure_compression(layer: GaugeLayer, points: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    layer : GaugeLayer
     points : float array, shape (V, 3)
         Posed, object space.
 
@@ -381,7 +378,6 @@ def respond_to_compression(driver: str, response: Response, compression: np.ndar
     ----------
     driver : str
         One of `DRIVERS`: stretch counts where that drives the pattern.
-    response : Response
     compression : float array, shape (...)
         As a share, negative where the skin is stretched.
 

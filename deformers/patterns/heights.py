@@ -105,7 +105,6 @@ def respond(response: Response, angles: np.ndarray | float) -> np.ndarray:
 
     Parameters
     ----------
-    response : Response
     angles : float array, shape (...)
         Radians.
 
@@ -194,7 +193,6 @@ class LaidPattern:
 
     Attributes
     ----------
-    relief : Relief
     window : tuple of slices
         Which of the samples, rows and columns.
     values : float32 array, the window's shape
@@ -229,7 +227,6 @@ class HeightMap:
     ----------
     shape : tuple of int
         (H, W), or (1, N) for N points.
-    patterns : tuple of LaidPattern
     """
 
     shape: tuple[int, int]
@@ -243,7 +240,6 @@ def lay_pattern(
 
     Parameters
     ----------
-    relief : Relief
     image : array, shape (h, w)
         Gray values, 0 to 1, bottom row first.
     shape : tuple of int
@@ -281,7 +277,6 @@ def draw_heights(heights: HeightMap, amounts: Sequence[float | np.ndarray]) -> n
 
     Parameters
     ----------
-    heights : HeightMap
     amounts : sequence of float or float32 array
         Of each pattern, see `respond`; an array of its window's shape where amounts differ over it.
 

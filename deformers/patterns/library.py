@@ -52,7 +52,6 @@ class Preset:
 
     Attributes
     ----------
-    label : str
     kind : str
         "WRINKLE" (base 0.5, above it out, below it in), "BULGE" or "BONE" (base 0, out).
     description : str

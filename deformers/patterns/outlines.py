@@ -102,7 +102,6 @@ def outline_on_skin(skin: PosedSkin, number: int, lines: np.ndarray) -> np.ndarr
 
     Parameters
     ----------
-    skin : PosedSkin
     number : int
         Of the pattern.
     lines : float64 array, shape (N, 2, 2)
@@ -123,8 +122,6 @@ def outline_by_chart(mesh: ChartMesh, chart: Chart, lines: np.ndarray) -> np.nda
 
     Parameters
     ----------
-    mesh : ChartMesh
-    chart : Chart
     lines : float64 array, shape (N, 2, 2)
         Of its outline, (s, t).
 

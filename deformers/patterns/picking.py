@@ -93,7 +93,6 @@ def cast_ray(skin: PosedSkin, origin: np.ndarray, direction: np.ndarray) -> Skin
 
     Parameters
     ----------
-    skin : PosedSkin
     origin, direction : float arrays, shape (3,)
         Of the ray, object space. The direction may have any length but 0.
 
@@ -105,7 +104,6 @@ def cast_ray(skin: PosedSkin, origin: np.ndarray, direction: np.ndarray) -> Skin
     ------
     SkinningError
         Where positions at rest are not known.
-
     """
     crossed = cross_triangles(skin.points, skin.triangles, origin, direction)
     if crossed is None:
@@ -167,7 +165,6 @@ def cast_ray_at_rest(mesh: ChartMesh, origin: np.ndarray, direction: np.ndarray)
 
     Parameters
     ----------
-    mesh : ChartMesh
     origin, direction : float arrays, shape (3,)
         Object space.
     """
@@ -197,7 +194,6 @@ def find_pattern_triangles(skin: PosedSkin, number: int) -> tuple[np.ndarray, np
 
     Parameters
     ----------
-    skin : PosedSkin
     number : int
         Of the pattern.
 
@@ -220,7 +216,6 @@ def find_shown(skin: PosedSkin, number: int, where: Sequence[float] | np.ndarray
 
     Parameters
     ----------
-    skin : PosedSkin
     number : int
         Of the pattern.
     where : float array, shape (2,)
@@ -247,8 +242,6 @@ def covers(mesh: ChartMesh, chart: Chart, point: SurfacePoint) -> bool:
 
     Parameters
     ----------
-    mesh : ChartMesh
-    chart : Chart
     point : SurfacePoint
         Of the same mesh.
     """

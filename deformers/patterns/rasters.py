@@ -20,8 +20,6 @@ def rasterize_corners(
 
     Parameters
     ----------
-    mesh : ChartMesh
-    chart : Chart
     width, height : int
         Pixels of the image, which fills UVs from 0 to 1.
     margin : float

@@ -98,7 +98,6 @@ def draw_folds(x: np.ndarray, y: np.ndarray, folds: tuple[Fold, ...]) -> np.ndar
     x : float array, shape (1, W)
     y : float array, shape (H, 1)
         Positions, in widths of the map from its middle.
-    folds : tuple of Fold
 
     Returns
     -------
@@ -180,7 +179,6 @@ def draw_muscle(x: np.ndarray, y: np.ndarray, muscle: Muscle) -> np.ndarray:
     x : float array, shape (1, W)
     y : float array, shape (H, 1)
         Positions, in widths of the map from its middle.
-    muscle : Muscle
 
     Returns
     -------

@@ -145,7 +145,6 @@ def resample(points: np.ndarray, count: int = MOST_POINTS) -> np.ndarray:
     ----------
     points : float array, shape (K, n)
         Positions, and after the first three numbers whatever else is interpolated with them.
-    count : int
 
     Returns
     -------

@@ -21,7 +21,6 @@ class SurfacePoint:
 
     Attributes
     ----------
-    face : int
     triangle : int
         Of `ChartMesh.triangles`.
     weights : float64 array, shape (3,)
@@ -52,7 +51,6 @@ def locate_uv(mesh: ChartMesh, uv: Sequence[float] | np.ndarray, near: np.ndarra
 
     Parameters
     ----------
-    mesh : ChartMesh
     uv : float array, shape (2,)
     near : float array, shape (3,), or None
         Where islands overlap, the surface point nearest to this position, object space, is taken; None: the first.
@@ -139,11 +137,6 @@ def _check_numbers(values: Sequence[float] | np.ndarray, shape: tuple[int, ...],
 def uv_frame(mesh: ChartMesh, point: SurfacePoint) -> np.ndarray:
     """Find the directions of u and v on the surface about a point, and how long they are there.
 
-    Parameters
-    ----------
-    mesh : ChartMesh
-    point : SurfacePoint
-
     Returns
     -------
     float64 array, shape (2, 3)
@@ -172,10 +165,6 @@ def uv_frame(mesh: ChartMesh, point: SurfacePoint) -> np.ndarray:
 
 def surface_frame(point: SurfacePoint) -> np.ndarray:
     """Find how a height map that is not rotated lies on the surface.
-
-    Parameters
-    ----------
-    point : SurfacePoint
 
     Returns
     -------

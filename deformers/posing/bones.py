@@ -34,7 +34,6 @@ class PosedBones:
         Whether a bone is carried rigidly by its parent. What does not follow stays where it is.
     may_move : bool array, shape (B,)
         Whether a bone's location may change: roots, and others that are not connected, that are not locked.
-    limits : RotationLimits
     stiffness : float array, shape (B, 3), or None
         How much each bone resists rotation about its own X, Y and Z, 0 to below 1, as Blender's IK stiffness: 0.99 all
         but locks it. A bone that only twists has it about X and Z. None: 0.

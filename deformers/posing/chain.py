@@ -228,7 +228,6 @@ def begin_chain(
 
     Parameters
     ----------
-    bones : PosedBones
     chain : int array, shape (N,)
         Bones from the last to the first.
     position : float array, shape (3,)

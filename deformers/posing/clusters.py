@@ -22,7 +22,6 @@ def find_clusters(weights: Weights, areas: np.ndarray, bone_count: int, clusters
         Each vertex's sum is 1.
     areas : float array, shape (V,)
         How much each vertex counts.
-    bone_count : int
     clusters : int
         At most so many.
 

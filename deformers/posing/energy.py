@@ -61,10 +61,8 @@ class Drag:
     ----------
     linkage : Linkage
         The joints that move.
-    moments : Moments
     state : State
         Of the energy, in the pose as it is now.
-    handles : tuple of Handle
     begun, targets : float64 arrays, shape (H, 3)
         Where the handles were, and their targets in the last event.
     """
@@ -197,7 +195,6 @@ def begin_drag(skin: SkinEnergy, bones: PosedBones, handles: Sequence[Handle], m
     ----------
     skin : SkinEnergy
         Of `prepare_skin`, with the same bones.
-    bones : PosedBones
     handles : sequence of Handle
         The dragged point and the pins.
     moving_root : bool or None

@@ -17,7 +17,6 @@ class HeldPoints:
 
     Attributes
     ----------
-    linkage : Linkage
     points : float64 array, shape (H, J + 1, 4)
         What each group of bones has of each point when the drag begins, homogeneous.
     strengths : float64 array, shape (H,)
@@ -39,8 +38,6 @@ class HeldPoints:
 
         Parameters
         ----------
-        linkage : Linkage
-        handles : sequence of Handle
         strengths, reaches : float64 arrays, shape (H,)
         """
         points = np.zeros((len(handles), len(linkage.joints) + 1, 4))

@@ -27,7 +27,6 @@ class JointState:
 
     Attributes
     ----------
-    linkage : Linkage
     limits : RotationLimits
         Of the joints. A joint that was outside when the drag began may stay there, but goes back alone.
     limited : bool array, shape (J,)

@@ -22,7 +22,6 @@ class Linkage:
 
     Attributes
     ----------
-    bones : PosedBones
     joints : int array, shape (J,)
         Bones, parents before children.
     above : int array, shape (J,)
@@ -87,8 +86,6 @@ def link(bones: PosedBones, handles: Sequence[Handle], areas: np.ndarray, moving
 
     Parameters
     ----------
-    bones : PosedBones
-    handles : sequence of Handle
     areas : float array, shape (B + 1,)
         Area of the skin that each bone carries by itself.
     moving_root : bool or None
@@ -133,7 +130,6 @@ def link_joints(bones: PosedBones, joints: np.ndarray, movers: np.ndarray | None
 
     Parameters
     ----------
-    bones : PosedBones
     joints : int array, shape (J,)
         Bones, ascending.
     movers : int array, shape (M,), or None

@@ -25,7 +25,6 @@ class Moments:
 
     Attributes
     ----------
-    linkage : Linkage
     pairs : float64 array, shape (G, 4, G, 4)
         Sum of `w a_g a_h`, where `a_g` (4,) is what group g has of an edge when the drag begins, homogeneous.
     crossed : float64 array, shape (G, C, 4, 3)
@@ -46,8 +45,6 @@ def gather_moments(skin: SkinEnergy, linkage: Linkage, rest: float) -> Moments:
 
     Parameters
     ----------
-    skin : SkinEnergy
-    linkage : Linkage
     rest : float
         What it costs to move a vertex, as a share of what it costs to deform, by the character's size.
 
@@ -136,11 +133,6 @@ def evaluate(moments: Moments, moved: np.ndarray) -> State:
 def differentiate(moments: Moments, state: State) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Gradient and Hessian of the energy, the clusters' rotations eliminated.
 
-    Parameters
-    ----------
-    moments : Moments
-    state : State
-
     Returns
     -------
     gradient : float64 array, shape (J + M, 3)
@@ -191,7 +183,6 @@ def bend(linkage: Linkage, pulls: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    linkage : Linkage
     pulls : float64 array, shape (J, 3, 3)
         For each joint the sum of `v_k r^T`: v_k is what it carries of a point, seen from its head, r the residual.
 
@@ -228,8 +219,6 @@ def _eliminate(linkage: Linkage, state: State, edges: np.ndarray) -> np.ndarray:
 
     Parameters
     ----------
-    linkage : Linkage
-    state : State
     edges : float64 array, shape (J, C, 4, 3)
         Sum of `w v_j (R e)^T`, and in the last row that of shares.
     """

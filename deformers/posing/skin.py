@@ -40,7 +40,6 @@ class SkinEnergy:
     posed : float64 array, shape (B + 1, 4, 4)
         The bones' matrices where the points were as given. The last, a bone that never moves, carries vertices without
         weights.
-    clusters : tuple of Cluster
     areas : float64 array, shape (B + 1,)
         Area of the skin that each bone carries, shared by weights.
     size : float

@@ -12,7 +12,6 @@ def straight_segment_indices(along: np.ndarray, segments: int) -> tuple[np.ndarr
     ----------
     along : float array, shape (N,)
         Position along the bone at rest: 0 at the head, 1 at the tail; may lie beyond.
-    segments : int
 
     Returns
     -------

@@ -49,7 +49,6 @@ def plan_fractions(joints: Joints, levels: np.ndarray, spread: np.ndarray) -> Fr
 
     Parameters
     ----------
-    joints : Joints
     levels : int array, shape (B,)
         How many fractions each joint has.
     spread : int array, shape (B,)
@@ -157,7 +156,6 @@ def find_long_bones(joints: Joints, handles: np.ndarray | None = None) -> LongBo
 
     Parameters
     ----------
-    joints : Joints
     handles : bool array, shape (B,), optional
         Joints that are left out: none is above another.
 

@@ -23,7 +23,6 @@ def split_weights(weights: Weights, points: np.ndarray, fractions: Fractions) ->
         Need not be normalized.
     points : float array, shape (V, 3)
         At rest, armature space.
-    fractions : Fractions
 
     Returns
     -------
@@ -51,7 +50,6 @@ def find_spread_feet(weights: Weights, points: np.ndarray, fractions: Fractions)
         Normalized.
     points : float array, shape (V, 3)
         At rest, armature space.
-    fractions : Fractions
 
     Returns
     -------
@@ -153,10 +151,8 @@ def spread_along(weights: Weights, points: np.ndarray, fractions: Fractions) -> 
 
     Parameters
     ----------
-    weights : Weights
     points : float array, shape (V, 3)
         At rest, armature space.
-    fractions : Fractions
     """
     parts = []
     is_left = np.ones(len(weights.joints), bool)

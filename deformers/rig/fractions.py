@@ -104,7 +104,6 @@ def pose_fractions(fractions: Fractions, matrices: np.ndarray, hints: np.ndarray
 
     Parameters
     ----------
-    fractions : Fractions
     matrices : float array, shape (B, 4, 4)
         Of the joints, from rest to pose, armature space.
     hints : float array, shape (B,), or None

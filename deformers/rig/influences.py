@@ -48,7 +48,6 @@ def pack_influences(weights: Weights, vertex_count: int, joint_count: int) -> In
     ----------
     weights : Weights
         Need not be normalized.
-    vertex_count, joint_count : int
     """
     normalized = normalize_weights(weights, vertex_count, joint_count)
     vertices, joints, values = _read_pairs(normalized, joint_count + 1)
@@ -78,7 +77,6 @@ def find_differences(influences: Influences, vertices: np.ndarray, first: np.nda
 
     Parameters
     ----------
-    influences : Influences
     vertices : int array, shape (N,)
     first, second : int arrays, shape (N,)
         Joints.
@@ -127,8 +125,6 @@ def pack_interpolable_influences(
 
     Parameters
     ----------
-    weights : Weights
-    vertex_count, joint_count : int
     corner_vertices : int array, shape (C,)
         Vertices of the faces' corners, face after face.
     face_starts : int array, shape (F,)

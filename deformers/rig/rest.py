@@ -66,7 +66,7 @@ class Joints:
         it lies.
     sharpness : float array, shape (B,), or None
         What users have chosen for a joint instead of the method's, 0 to 1; NaN where they have not.
-    fractions: Fractions or None
+    fractions : Fractions or None
         Joints between these, for the methods that blend joints.
     """
 
@@ -145,8 +145,6 @@ class Rest:
     ----------
     points : float array, shape (V, 3)
         Vertices in object space.
-    weights : Weights
-    joints : Joints
     linear : float array, shape (V,), or None
         0 where a vertex is blended by the method itself, 1 where linearly (SSD), between: a mix of both results.
     strength : float array, shape (V,), or None
@@ -328,7 +326,6 @@ def normalize_weights(weights: Weights, vertex_count: int, joint_count: int) -> 
 
     Parameters
     ----------
-    weights : Weights
     vertex_count, joint_count : int
         The extra joint has the index `joint_count`.
     """

@@ -35,10 +35,6 @@ class SdefPairs:
 def find_sdef_pairs(rest: Rest) -> SdefPairs | None:
     """The vertices of a mesh that have SDEF, None where there are none.
 
-    Parameters
-    ----------
-    rest : Rest
-
     Notes
     -----
     SDEF rotates about C, which goes to w_0 M_0 c_0 + w_1 M_1 c_1 with c_i = C + (R_i - w_0 R_0 - w_1 R_1) / 2. As

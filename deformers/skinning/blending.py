@@ -78,7 +78,6 @@ class Binding:
     params : the method's Params
     joints : Joints
         With their fractions.
-    blocks : tuple of Block
     block_joints : int array
         The joints of each block, one block after the other; B stands for rest.
     block_starts : int array
@@ -95,7 +94,6 @@ class Binding:
         What vertices rotate about; None where rigid stages say so themselves.
     limits : LimitRows or None
         Bulge limit and contact at joints.
-    latest : Latest
     """
 
     params: Any
@@ -118,7 +116,6 @@ def bind(rest: Rest, params: Any, centers: RotationCenters | None = None) -> Bin
 
     Parameters
     ----------
-    rest : Rest
     params : the method's Params
         Kept for `deform`.
     centers : RotationCenters, optional
@@ -168,8 +165,6 @@ def skin_points(binding: Binding, pose: Pose, stages: list[Stage], turns: Turns 
 
     Parameters
     ----------
-    binding : Binding
-    pose : Pose
     stages : list of Stage
         In the order in which they move the points.
     turns : Turns, optional
@@ -188,8 +183,6 @@ def skin_transforms(binding: Binding, pose: Pose, stages: list[Stage], turns: Tu
 
     Parameters
     ----------
-    binding : Binding
-    pose : Pose
     stages : list of Stage
         In the order in which they move the points.
     turns : Turns, optional

@@ -91,10 +91,8 @@ def find_centers(
 
     Parameters
     ----------
-    surface : WeightedSurface
     surfaces : tuple of WeightedSurface
         All that follow the joints, with this one, in any order.
-    joint_count : int
 
     Returns
     -------

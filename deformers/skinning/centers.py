@@ -90,11 +90,6 @@ INFO = Method(
 def bind(rest: Rest, params: Params) -> Binding:
     """Find the vertices' centers, and sort the vertices into blocks.
 
-    Parameters
-    ----------
-    rest : Rest
-    params : Params
-
     Raises
     ------
     SkinningError
@@ -210,7 +205,6 @@ def find_half_twists(quaternions: np.ndarray, chains: Chains, axes: np.ndarray) 
     ----------
     quaternions : float array, shape (B, 4)
         From rest to pose, with signs that agree with the parents'.
-    chains : Chains
     axes : float array, shape (B, 3)
         The bones' directions at rest, unit vectors.
 

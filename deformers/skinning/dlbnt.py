@@ -70,7 +70,6 @@ def split_transforms(joints: Joints, pose: Pose, order: str) -> tuple[np.ndarray
 
     Parameters
     ----------
-    joints : Joints
     pose : Pose
         Of these joints.
     order : str
@@ -136,10 +135,8 @@ def find_stages(joints: Joints, pose: Pose, params: Params) -> list[Stage]:
 
     Parameters
     ----------
-    joints : Joints
     pose : Pose
         Of these joints.
-    params : Params
     """
     linear, translations = pose.rest_to_pose[:, :3, :3], pose.rest_to_pose[:, :3, 3]
     if find_rigid(linear).all():

@@ -72,7 +72,6 @@ class LimitRows:
         As in `JointShares`.
     blended : bool array, shape (A,)
         Whether a vertex follows both bones.
-    skeleton : Joints
     known : dict
         What is known of the shape, by the space it was last seen in.
     """
@@ -103,7 +102,6 @@ class LimitRows:
             Gives the rest positions of vertices by rank, shape (3, N), armature space.
         posed : float32 array, shape (3, last - first)
             Armature space; changed.
-        pose : Pose
         """
         joints, at_rest = pose_joints(self.skeleton, pose, None), self._find_at_rest(rest, pose)
         start, end = np.searchsorted(self.ranks, (first, last))
@@ -167,7 +165,6 @@ def find_at_rest(points: np.ndarray, of_vertices: np.ndarray, skeleton: Joints) 
         Armature space.
     of_vertices : int array, shape (A,)
         Their joints.
-    skeleton : Joints
     """
     joints = place_at_rest(skeleton)
     offsets = points.astype(np.float32) - joints.centers[:, of_vertices]
@@ -186,8 +183,6 @@ def sort_limits(
 
     Parameters
     ----------
-    shares : JointShares
-    skeleton : Joints
     bulge_limit, contact : float
         As chosen, 0 to 1.
     ranks : int array, shape (V,)
@@ -242,7 +237,6 @@ def find_feet(
     ----------
     offsets : float32 array, shape (3, A)
         From their joints.
-    joints : PosedJoints
     of_vertices : int array, shape (A,)
     nearest : float32 array, shape (A,)
         Distances at rest from the nearer bone.

@@ -182,7 +182,6 @@ def find_joint_shares(
         At rest, armature space.
     weights : Weights
         Need not be normalized.
-    joints : Joints
     triangles : int array, shape (T, 3), or None
         Parts that a joint does not bend, such as a helmet, do not belong to it; without triangles all is one part.
     """

@@ -69,7 +69,6 @@ class Turns:
         matrices : float array, shape (B + F, 4, 4)
             From rest to pose.
         half_twists : float array, shape (B + F,)
-        fractions : Fractions, optional
 
         Notes
         -----
@@ -137,8 +136,6 @@ class CenterRows:
     points, leans : float32 arrays, shape (5, W)
         Wrapped.
     allowances : float32 array, shape (W,)
-    least_twist : float
-    sdef : SdefRows or None
     """
 
     points: np.ndarray
@@ -160,7 +157,6 @@ class CenterRows:
             The turns' coefficients, summed over each vertex's joints, before others.
         half_twists : float array, shape (N, 2)
             Of all joints that the run follows.
-        memory : Scratch
 
         Returns
         -------
@@ -203,7 +199,6 @@ def sort_centers(centers: RotationCenters, ranks: np.ndarray) -> CenterRows:
 
     Parameters
     ----------
-    centers : RotationCenters
     ranks : int array, shape (V,)
         Of the vertices.
     """

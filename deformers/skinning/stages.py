@@ -72,7 +72,6 @@ def empty_rows(rows: int, columns: int) -> np.ndarray:
 
     Parameters
     ----------
-    rows : int
     columns : int
         A multiple of `LANES`.
     """
@@ -100,12 +99,10 @@ def run_stages(stages: list[Stage], sums: np.ndarray, start: np.ndarray, memory:
 
     Parameters
     ----------
-    stages : list of Stage
     sums : float32 array, shape (sum of the stages' rows, n)
         The stages' coefficients, summed over each vertex's joints, one stage below the other.
     start : float32 array, shape (5, C, n)
         Wrapped columns, the last a point, the others vectors.
-    memory : Scratch
 
     Returns
     -------
@@ -128,7 +125,6 @@ def apply_affine(affine: np.ndarray, state: np.ndarray, memory: Scratch) -> np.n
         Cyclic diagonals.
     state : float32 array, shape (5, C, n or 1)
         Wrapped columns, the last a point, the others vectors.
-    memory : Scratch
 
     Returns
     -------
@@ -196,7 +192,6 @@ def _rotate(blended: np.ndarray, state: np.ndarray, memory: Scratch) -> np.ndarr
         w and wrapped r.
     state : float32 array, shape (5, C, n or 1)
         Wrapped columns.
-    memory : Scratch
 
     Returns
     -------

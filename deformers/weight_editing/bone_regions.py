@@ -65,7 +65,6 @@ def find_unblended(weights: Weights, owners: np.ndarray, edges: np.ndarray, pare
 
     Parameters
     ----------
-    weights : Weights
     owners : int array, shape (V,)
         The bone that has most of each vertex, -1 for none.
     edges : int array, shape (E, 2)

@@ -229,7 +229,6 @@ def describe(findings: Findings, names: Sequence[str]) -> list[str]:
 
     Parameters
     ----------
-    findings : Findings
     names : sequence of str, length B
         Of the bones.
     """

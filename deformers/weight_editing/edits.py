@@ -93,7 +93,6 @@ def smooth_weights(
         Vertices at one position end with the same weights where any of them is chosen.
     strength : float
         0 changes nothing, 1 takes the mean.
-    repeats : int
     locked, chosen : bool arrays, shapes (B,) and (V,), optional
 
     Returns

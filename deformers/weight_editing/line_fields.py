@@ -42,12 +42,7 @@ class LineProblem(Enum):
 
 
 class MissingLineError(Exception):
-    """A bone has no weight line that can be moved.
-
-    Parameters
-    ----------
-    problem : LineProblem
-    """
+    """A bone has no weight line that can be moved."""
 
     def __init__(self, problem: LineProblem) -> None:
         super().__init__(problem.value)

@@ -107,7 +107,6 @@ def move_shares(field: LineField, moves: HandleMoves) -> np.ndarray:
 
     Parameters
     ----------
-    field : LineField
     moves : HandleMoves
         Offsets count up to `LARGEST_OFFSET` of the reach, widths between 1 / `LARGEST_FALLOFF` and `LARGEST_FALLOFF`.
 
@@ -185,10 +184,8 @@ def locate_handles(field: LineField, shares: np.ndarray, level: float, expected:
 
     Parameters
     ----------
-    field : LineField
     shares : float array, shape (N,)
         Of the field's vertices, as they are now.
-    level : float
     expected : float array, shape (L, HANDLES)
         About how far each handle is from where its line was before: where a line passes a handle's angle more than
         once, the nearest point counts.
@@ -234,7 +231,6 @@ def trace_handle_path(field: LineField, line: int, handle: int) -> tuple[Segment
 
     Parameters
     ----------
-    field : LineField
     line, handle : int
         Index of the line, and of the handle on it.
 

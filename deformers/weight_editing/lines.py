@@ -113,7 +113,6 @@ def find_joint_lines(mesh: RiggedMesh, bone: int) -> JointLines:
 
     Parameters
     ----------
-    mesh : RiggedMesh
     bone : int
         Column of the weights; -1 for a bone that is no deforming bone.
 
@@ -219,10 +218,8 @@ class LineEdit:
 
         Parameters
         ----------
-        joint : JointLines
         weights : float array, shape (N, K)
             As they are now.
-        level : float
 
         Returns
         -------
@@ -237,7 +234,6 @@ class LineEdit:
 
         Parameters
         ----------
-        joint : JointLines
         weights : float array, shape (N, K)
             As they are now.
         level : float

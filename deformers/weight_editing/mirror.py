@@ -80,7 +80,6 @@ def mirror_weights(
     triangles : int array, shape (T, 3)
     pairs : int array, shape (B,)
         The bone of the other side: see `pair_names`.
-    find_nearest : FindNearest
     source : "POSITIVE", "NEGATIVE" or "BOTH"
         The side to copy from, or neither.
     axis : int

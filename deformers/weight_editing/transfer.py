@@ -91,8 +91,6 @@ def transfer_weights(
     points : float array, shape (V, 3)
     triangles : int array, shape (T, 3)
         Counter-clockwise too; islands that are inside out are recognized.
-    find_nearest : FindNearest
-    params : Params
     progress : callable, optional
         Called with the share that is done, 0 to 1.
 
@@ -150,7 +148,6 @@ def inpaint_weights(
 
     Parameters
     ----------
-    laplacian : Laplacian
     weights : float array, shape (V, B)
         Rows that are not held do not count.
     held : bool array, shape (V,)

@@ -44,7 +44,6 @@ def join_parts(folder: Path, frames: Sequence[range], output: Path, expected: In
     ----------
     folder, output : Path
         `output` is made if its parent is there.
-    frames : sequence of range
     expected : Inputs, optional
         What parts must be made from; if not given, all that are used are made from the same.
 

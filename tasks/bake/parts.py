@@ -35,15 +35,12 @@ class Part:
         Whose points are in it.
     stem : str
         The name of the object, as files may be called.
-    points : int
-    frames : range
     inputs : Inputs
         What it was made from.
     choices : tuple of str
         The method and its choices, as options of the command line; none if they are those of the file.
     objects : tuple of str
         The stems of all objects that were to be baked.
-    size : int
     sha256 : str
         Bytes of the PC2 file, and their digest.
     """
@@ -150,8 +147,6 @@ def plan_parts(
 
     Parameters
     ----------
-    objects : sequence of objects
-    frames : range
     inputs : Inputs
         Of the open file.
     choices : sequence of str

@@ -45,7 +45,6 @@ class PosedFrame(NamedTuple):
     ----------
     done : int
         How many frames are done with it; where there are several passes, when the last of them is through.
-    frame : int
     points : dict of Object: ndarray
         What Supple's modifiers pass on, shape (V, 3), object space.
     """

@@ -27,7 +27,6 @@ def find_faults(check: Check, measured: Iterable[MeasuredMesh], objects: Iterabl
 
     Parameters
     ----------
-    check : Check
     measured : sequence of MeasuredMesh
         What `check.run` has returned.
     objects : Objects

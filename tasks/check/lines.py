@@ -17,8 +17,6 @@ def list_lines(settings: Any, armature: bpy.types.Object, faults: Iterable[Findi
 
     Parameters
     ----------
-    settings : CheckSettings
-    armature : Object
     faults : sequence of Finding
         The worst first.
     poses : int

@@ -25,7 +25,6 @@ class CheckedPose:
     ----------
     action : str
         Of the frame; "" for the scene's own animation, and for a bend.
-    frame : int
     bends : tuple of Bend
         Where it is of the range of motion.
     rest_to_pose : float array, shape (B, 4, 4)

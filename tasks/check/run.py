@@ -52,13 +52,10 @@ class CheckedMesh:
 
     Attributes
     ----------
-    name : str
     method : str
         Key of the method in use: that it is bound by, else what its Armature modifier does.
-    rest : Rest
     space : float array, shape (4, 4), or None
         From object to armature space.
-    meter : SkinMeter
     bound : dict from a method to PosableSkin
     """
 
@@ -100,11 +97,8 @@ class Check:
     ----------
     armature : str
         Name of the armature object.
-    skeleton : Skeleton
-    meshes : list of CheckedMesh
     refused : dict from a mesh's name to str
         Meshes that can not be checked, and why.
-    poses : list of CheckedPose
     """
 
     armature: str
@@ -152,7 +146,6 @@ def prepare(objects: Iterable[bpy.types.Object], options: Options) -> Check:
     ----------
     objects : Objects
         Meshes; those that no armature deforms are left out.
-    options : Options
 
     Raises
     ------

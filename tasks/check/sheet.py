@@ -41,8 +41,6 @@ def choose_rows(check: Check, measured: Iterable[MeasuredMesh], count: int = ROW
 
     Parameters
     ----------
-    check : Check
-    measured : sequence of MeasuredMesh
     count : int
         Most rows.
     """
@@ -73,10 +71,8 @@ def draw_sheet(check: Check, measured: Iterable[MeasuredMesh], path: Path) -> No
 
     Parameters
     ----------
-    check : Check
     measured : sequence of MeasuredMesh
         What `check.run` has returned.
-    path : Path
 
     Raises
     ------

@@ -17,10 +17,8 @@ def show_finding(armature: bpy.types.Object, scene: bpy.types.Scene, finding: Fi
 
     Parameters
     ----------
-    armature : Object
     scene : Scene
         Whose frame is set.
-    finding : Finding
 
     Returns
     -------

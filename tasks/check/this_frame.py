@@ -29,10 +29,8 @@ class PosedSkin:
 
     Attributes
     ----------
-    skinned : SkinnedObject
     rest : Rest
         With the shape keys of the frame; object space.
-    skeleton : Skeleton
     space : Matrix
         From object to armature space.
     pose : Pose
@@ -65,7 +63,6 @@ class Measures:
         Frame and method.
     space, rest_space : Space
         In the pose and at rest; NaN where the mesh is no solid.
-    stretch : EdgeStretch
     reach, section : Reach, Section
         With indices of joints.
     reach_bone, section_bone : str

@@ -70,7 +70,6 @@ class Ghost:
         Why there is none; empty where there is one.
     note : str
         In what it differs from its label.
-    shape : GhostShape or None
     points : float32 array, shape (V, 3), or None
         Object space. The same array while nothing has moved.
     following : FollowingSkin or None
@@ -141,8 +140,6 @@ def prepare_ghosts(
 
     Parameters
     ----------
-    armature : Object
-    context : Context
     progress : callable, optional
         Called with the share that is done, 0 to 1.
     """

@@ -29,7 +29,6 @@ class Legend:
 
     Attributes
     ----------
-    title : str
     ends : tuple of str
         At the low and at the high end of the scale.
     colors : float array, shape (N, 3)
@@ -48,7 +47,6 @@ def color_heat(
 
     Parameters
     ----------
-    obj : Object
     shape : ShownShape
         As it is shown.
     kind : str
@@ -108,7 +106,6 @@ def describe_heat(kind: str, full: float, meters: float) -> Legend:
 
     Parameters
     ----------
-    kind : str
     full : float
         Length at the high end of the scale, in the unit of the scene.
     meters : float

@@ -20,12 +20,6 @@ LEAST_VALUE = 0.9
 def edit(obj: bpy.types.Object, key: str, layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
     """Go to the pose of a correction, and have it sculpted again, on all meshes of its character that have it.
 
-    Parameters
-    ----------
-    obj : Object
-    key : str
-    layer : ViewLayer
-
     Returns
     -------
     list of Object

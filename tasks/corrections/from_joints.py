@@ -53,7 +53,6 @@ class BentJoint:
     ----------
     bone : str
         The deforming bone.
-    joint : int
     parent : str
         The bone that it is joined to.
     reading : str
@@ -153,10 +152,8 @@ def read_frames(
 
     Parameters
     ----------
-    armature : Object
     skeleton : Skeleton
         Without fractions.
-    joints : sequence of BentJoint
     share : float
         Of all that is to be done.
 
@@ -202,8 +199,6 @@ def choose_rotations(
 
     Parameters
     ----------
-    armature : Object
-    skeleton : Skeleton
     joints : sequence of BentJoint
         After `read_frames`.
     angles : sequence of float

@@ -78,7 +78,6 @@ class CorrectedFrom:
     before, after : float
         How far the skin near the joints is from that of the source in frames of the actions, without the corrections
         and with them: millimeters, rms. 0 where there are no actions.
-    notes : tuple of str
     """
 
     source: str
@@ -106,7 +105,6 @@ class ComparedMesh:
 
     Attributes
     ----------
-    skinned : SkinnedObject
     space : float array, shape (4, 4)
         From object to armature space.
     now, source : PosableSkin
@@ -137,7 +135,6 @@ class JointKeys:
 
     Attributes
     ----------
-    joint : BentJoint
     corrections : list of Correction
         Without their offsets.
     reader : Reader
@@ -165,7 +162,6 @@ class Fitted:
 
     Attributes
     ----------
-    mesh : ComparedMesh
     joints : list of JointKeys
         Those that matter to it.
     offsets : list of float32 arrays, shape (K, V, 3)
@@ -301,7 +297,6 @@ def fit_all(
     Parameters
     ----------
     planned : list of (ComparedMesh, list of JointKeys)
-    skeleton : Skeleton
     poses : float array, shape (F, B, 4, 4)
         Frames of the actions.
     progress : callable

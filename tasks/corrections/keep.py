@@ -42,9 +42,6 @@ class Change:
 
     Attributes
     ----------
-    skinned : SkinnedObject
-    state : State
-    record : Record
     target : float array, shape (V, 3)
         Posed, object space.
     lengths : float array, shape (V,)
@@ -92,7 +89,6 @@ class Kept:
         What brings them in.
     damped : int
         Vertices that can not be brought to where they were sculpted.
-    notes : tuple of str
     """
 
     keys: tuple[tuple[str, str], ...]
@@ -125,7 +121,6 @@ def keep(
     ----------
     copies : sequence of Object
         Posed copies of one character, in Object Mode.
-    layer : ViewLayer
     name : str
         Of the shape keys; after the bones and their angle if empty.
     mirror : bool

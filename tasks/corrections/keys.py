@@ -61,12 +61,6 @@ def store(obj: bpy.types.Object, armature: bpy.types.Object, correction: Correct
     In its pose the mesh gains what it says, whatever other corrections of these bones did there before: these are 0
     there from now on. Elsewhere, they are as they were at their own poses.
 
-    Parameters
-    ----------
-    obj : Object
-    armature : Object
-    correction : Correction
-
     Returns
     -------
     str
@@ -99,9 +93,6 @@ def store_all(
 
     Parameters
     ----------
-    obj : Object
-    armature : Object
-    corrections : sequence of Correction
     replaced : sequence of str
         Corrections of these bones that they take the place of: those of other names are removed.
 
@@ -154,7 +145,6 @@ def find_next_reader(
 
     Parameters
     ----------
-    obj : Object
     corrections : sequence of Correction
         Of the same bones.
     replaced : sequence of str

@@ -35,12 +35,6 @@ def find_other_side(obj: bpy.types.Object, armature: bpy.types.Object, correctio
     """What brings a correction in on the other side, still without offsets; None where its pose is its mirror image.
 
     It has the name of the correction that is there in this pose, if there is one.
-
-    Parameters
-    ----------
-    obj : Object
-    armature : Object
-    correction : Correction
     """
     bones = flip_bones(armature, correction.bones)
     rotations = np.array(
@@ -75,8 +69,6 @@ def mirror_key(obj: bpy.types.Object, armature: bpy.types.Object, key: str) -> n
     ----------
     obj : Object
         Mesh, whose vertices are matched by position at rest.
-    armature : Object
-    key : str
     """
     space = np.array(object_to_armature(obj, armature), np.float64)
     points = read_points(mesh_of(obj)) @ space[:3, :3].T + space[:3, 3]

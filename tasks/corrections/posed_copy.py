@@ -218,11 +218,6 @@ def stop(objects: Sequence[bpy.types.Object], layer: bpy.types.ViewLayer) -> lis
 def discard(copies: Sequence[bpy.types.Object], layer: bpy.types.ViewLayer) -> list[bpy.types.Object]:
     """Take posed copies away, and show their characters again.
 
-    Parameters
-    ----------
-    copies : sequence of Object
-    layer : ViewLayer
-
     Returns
     -------
     list of Object

@@ -83,7 +83,6 @@ def read_posed_skin(skinned: SkinnedObject, depsgraph: bpy.types.Depsgraph) -> R
 
     Parameters
     ----------
-    skinned : SkinnedObject
     depsgraph : Depsgraph
         Of the viewport.
 

@@ -32,9 +32,6 @@ class Parts:
     ----------
     originals : list of Object
         The meshes that it is a copy of.
-    armature : Object
-    meshes : list of Object
-    actions : list of Action
     """
 
     originals: list[bpy.types.Object]
@@ -78,8 +75,6 @@ def bake(
     ----------
     parts : Parts
         With the armature and all meshes.
-    motion : Motion
-    fit : Fit
     names : sequence of str
         Of the bones.
     bones : BoneMotion

@@ -44,7 +44,6 @@ class Copy:
     Attributes
     ----------
     collection, armature : Collection and Object
-    meshes : list of Object
     originals : list of str
         Names of the armature and of the meshes that they are copies of: files call them so.
     correctives : list of str
@@ -72,7 +71,6 @@ def make_copy(subject: Subject, fit: Fit, motion: Motion, target: str = "gltf", 
 
     Parameters
     ----------
-    subject : Subject
     fit : Fit
         Of its skin to the poses of the motion.
     motion : Motion

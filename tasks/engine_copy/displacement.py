@@ -27,12 +27,10 @@ class Displacement:
 
     Attributes
     ----------
-    obj : Object
     laid : LaidPatterns
         On the corners of the faces.
     corners : int array, shape (C,)
         The vertex of each corner.
-    rings : Rings
     """
 
     obj: bpy.types.Object
@@ -62,7 +60,6 @@ def find_displacement(obj: bpy.types.Object, rest: Rest) -> Displacement | None:
 
     Parameters
     ----------
-    obj : Object
     rest : Rest
         Of it, with triangles.
     """

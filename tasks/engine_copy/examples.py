@@ -81,10 +81,8 @@ class Part:
 
     Attributes
     ----------
-    skinned : SkinnedObject
     skin : PosableSkin
         As it is deformed.
-    rest : Rest
     first : int
         Index of its first vertex among those of all meshes.
     displacement : Displacement or None
@@ -102,7 +100,6 @@ class Part:
 
         Parameters
         ----------
-        pose : Pose
         amounts : float array, shape (P,)
             How much of its patterns there is.
         """
@@ -119,10 +116,8 @@ class Subject:
 
     Attributes
     ----------
-    armature : Object
     skeleton : Skeleton
         Without fractions.
-    parts : tuple of Part
     millimeters : float
         In a unit of armature space.
     """
@@ -157,7 +152,6 @@ class Clip:
     ----------
     action : str
         Its name.
-    frames : range
     first : int
         Index of the first example.
     """
@@ -178,7 +172,6 @@ class Motion:
 
     Attributes
     ----------
-    clips : tuple of Clip
     matrices : float array, shape (F, B, 4, 4)
         From rest to pose of the joints, armature space.
     hints : float array, shape (F, B), or None
@@ -275,7 +268,6 @@ class ReadFrames:
     ----------
     parts : tuple of Part
         The meshes as they are bound in it.
-    poses : list of Pose
     amounts : list of lists of float arrays
         For each frame and each mesh, how much of its patterns there is.
     """
@@ -286,13 +278,7 @@ class ReadFrames:
 
 
 def read_actions(subject: Subject, actions: Sequence[bpy.types.Action]) -> Iterator[ReadFrames]:
-    """Read all frames of actions, a few at a time.
-
-    Parameters
-    ----------
-    subject : Subject
-    actions : sequence of Action
-    """
+    """Read all frames of actions, a few at a time."""
     armature = subject.armature
     for action in actions:
         parts, frames = subject.parts, list_frames(action)
@@ -325,7 +311,6 @@ def bend_joints(subject: Subject, angle: float) -> list[Pose]:
 
     Parameters
     ----------
-    subject : Subject
     angle : float
         Radians, to each side.
     """
@@ -346,8 +331,6 @@ def write_targets(path: Path, subject: Subject, motion: Motion, progress: Callab
     ----------
     path : Path
         Of a temporary file.
-    subject : Subject
-    motion : Motion
     progress : callable
         Told the share that is done.
 

@@ -55,7 +55,6 @@ class Export:
 
     Attributes
     ----------
-    path : Path
     folder : Path
         For what goes between the two Blenders.
     command : list of str
@@ -120,10 +119,8 @@ def prepare_export(
 
     Parameters
     ----------
-    copy : Copy
     motion : Motion
         That it was made of, and so for the next.
-    played : sequence of Played
     target : str
         Key of `SUFFIXES`.
     path : Path

@@ -21,7 +21,6 @@ class Fitted:
 
     Attributes
     ----------
-    fit : Fit
     apart, linear : Differences
         In the actions, or in the range of motion where there are none: with the fit, and as exporters write the
         character itself.
@@ -36,16 +35,7 @@ class Fitted:
 
 
 def describe_copy(subject: Subject, motion: Motion, fitted: Fitted, copy: Copy, options: Options) -> Report:
-    """The report on a copy that no file was measured of.
-
-    Parameters
-    ----------
-    subject : Subject
-    motion : Motion
-    fitted : Fitted
-    copy : Copy
-    options : Options
-    """
+    """The report on a copy that no file was measured of."""
     found = fitted.fit
     apart = find_apart(subject, motion, fitted.apart)
     return Report(
@@ -73,8 +63,6 @@ def measure_file(subject: Subject, motion: Motion, found: Reimport, scale: float
 
     Parameters
     ----------
-    subject : Subject
-    motion : Motion
     found : Reimport
         With distances.
     scale : float

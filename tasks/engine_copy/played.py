@@ -39,8 +39,6 @@ def read_played(subject: Subject, clip: Clip, action: bpy.types.Action | None) -
 
     Parameters
     ----------
-    subject : Subject
-    clip : Clip
     action : Action or None
         None for what the armature plays.
     """

@@ -52,7 +52,6 @@ class Report:
         Key of `TARGETS`, and its label.
     influences, bones, helpers, keys : int
         Most bones of a vertex; bones in all; bones and corrective keys that were added.
-    actions : tuple of str
     frames : int
         Of all actions.
     apart : Apart

@@ -50,7 +50,6 @@ def make_engine_copy(
     ----------
     objects : Objects
         Meshes, bound, of one armature.
-    options : Options
     output : Path, optional
         File to be written; if not given, it is written to be measured, and then removed.
 
@@ -239,7 +238,6 @@ def export_copy(armature: bpy.types.Object, target: str, influences: int, output
         Key of `TARGETS`.
     influences : int
         4 or 8.
-    output : Path
 
     Yields
     ------

@@ -27,7 +27,6 @@ def show_copy(armature: bpy.types.Object, target: str, layer: bpy.types.ViewLaye
         Of the original.
     target : str
         Key of `TARGETS`.
-    layer : ViewLayer
 
     Raises
     ------

@@ -33,7 +33,6 @@ class Handle:
 
     Attributes
     ----------
-    obj : Object
     positions : float64 array, shape (C, 3)
         Of the point, or of the cage's vertices, armature space.
     names : tuple of str, length C
@@ -124,9 +123,6 @@ def read_handle(obj: bpy.types.Object, skin: Skin, armature: bpy.types.Object | 
 
     Parameters
     ----------
-    obj : Object
-    skin : Skin
-    armature : Object or None
     named : sequence of str
         Names that are given to other handles.
 

@@ -24,7 +24,6 @@ def remove_handles(armature: bpy.types.Object, objects: Iterable[bpy.types.Objec
 
     Parameters
     ----------
-    armature : Object
     objects : Objects, optional
         Points and cages; all of the armature if not given.
 

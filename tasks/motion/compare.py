@@ -89,7 +89,6 @@ def compare_actions(
 
     Parameters
     ----------
-    armature : Object
     first, second : str
         Names of actions; "" for the one that the armature plays, and for the same as the first.
     blend : float
@@ -178,8 +177,6 @@ def find_loop(table: np.ndarray, performance: Performance, rate: float) -> Trans
     Parameters
     ----------
     table : float array, shape (F, F)
-    performance : Performance
-    rate : float
     """
     found = choose_loop(table, find_shortest(rate))
     if found is None:

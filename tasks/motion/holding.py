@@ -26,9 +26,6 @@ def hold_feet(
 
     Parameters
     ----------
-    body : Body
-    layout : Layout
-    clip : Clip
     matrices : Matrices
         Of the clip.
     shifts : sequence of float arrays, shape (F, 3)

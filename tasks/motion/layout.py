@@ -37,7 +37,6 @@ class Layout:
 
     Attributes
     ----------
-    armature : Object
     nodes : tuple of str
         Bones, and `OBJECT` where the object itself is moved.
     written : set of (str, str)
@@ -129,8 +128,6 @@ def plan_layout(
 
     Parameters
     ----------
-    armature : Object
-    rest : BoneRest
     sampled : sequence of sequence of Sampled
         Of each action.
     turned : iterable of str

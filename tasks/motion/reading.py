@@ -50,13 +50,10 @@ class Body:
 
     Attributes
     ----------
-    armature : Object
-    rest : BoneRest
     weights : float array, shape (2 B,)
         How much the head, then the tail, of each bone counts; 0 for bones that deform nothing, or that no motion moves.
     height : float
         In Blender units.
-    feet : list of Foot
     """
 
     armature: bpy.types.Object
@@ -192,16 +189,7 @@ def _read_frames(armature: bpy.types.Object, action: bpy.types.Action, frames: S
 
 @dataclass(frozen=True, eq=False)
 class Performance:
-    """An action of an armature: its frames, channels, and where its bones are.
-
-    Attributes
-    ----------
-    name : str
-    frames : range
-    clip : Clip
-    matrices : Matrices
-    motion : Motion
-    """
+    """An action of an armature: its frames, channels, and where its bones are."""
 
     name: str
     frames: range

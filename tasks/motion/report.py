@@ -29,7 +29,6 @@ class Report:
         First and last frame of the new action that are blended; of a loop, those at its first seam.
     difference : float
         Of the frames at the seam, millimeters at a height of 1.8 m.
-    smoothness : Smoothness
     slide, slide_before : float
         How far a planted foot slides at the seam at most, millimeters at a height of 1.8 m; and without holding it.
     planted : int

@@ -59,12 +59,10 @@ def join_actions(
 
     Parameters
     ----------
-    armature : Object
     first, second : str
         Names of actions; "" for the one that the armature plays.
     rate : float
         Frames a second.
-    options : Options
     pair : (int, int), optional
         Frame of each at the seam; the most alike if not given.
 
@@ -115,12 +113,10 @@ def make_loop(
 
     Parameters
     ----------
-    armature : Object
     name : str
         Of the action; "" for the one that the armature plays.
     rate : float
         Frames a second.
-    options : Options
     frames : (int, int), optional
         Last frame of the loop, and its first, which takes the place of the last; the most alike if not given.
 
@@ -242,15 +238,12 @@ class Made:
 
     Attributes
     ----------
-    clip : Clip
-    chain : Chain
     points : float array, shape (n, N, 3)
         Those that count, in all cycles.
     slides : (float, float)
         Before the feet were held, and after, in Blender units.
     planted : int
         Feet that are planted at the seam.
-    free : list of str
     """
 
     clip: Clip

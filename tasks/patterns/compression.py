@@ -51,8 +51,6 @@ class MeasuredPattern:
     ----------
     driver, spread : str
         See `DRIVERS` and `SPREADS`.
-    response : CompressionResponse
-    gauge : Gauge
     """
 
     driver: str
@@ -92,7 +90,6 @@ class Measured:
 
     Attributes
     ----------
-    layers : list of GaugeLayer
     layer_of : dict from int to int
         Index of the layer by the number of the pattern, where compression drives it.
     """

@@ -122,7 +122,6 @@ def lay_new(
         A mesh with an armature.
     entry : LibraryEntry
         The pattern's usual settings.
-    image : Image
     bone : str
         Bone whose rotation brings it out.
     axis : str

@@ -23,7 +23,6 @@ def describe_visibility(obj: bpy.types.Object, pattern: PatternSettings, shading
 
     Parameters
     ----------
-    obj : Object
     pattern : PatternSettings
         One of its patterns.
     shading : str

@@ -26,7 +26,6 @@ class MeshCharts:
     ----------
     code : int
         Differs where the mesh has changed.
-    mesh : ChartMesh
     cache : dict
         Charts of patterns, by all that they depend on.
     """

@@ -44,14 +44,12 @@ class LibraryEntry:
 
     Attributes
     ----------
-    key, label, kind, description : str
     width : float
         On the body, as a fraction of the body's height.
     aspect : float
         Height over width.
     strength : float
         As a fraction of the width.
-    axis : str
     start, full : float
         Angles, radians.
     compression : dict

@@ -42,10 +42,8 @@ class LaidPatterns:
 
     Attributes
     ----------
-    heights : HeightMap
     patterns : list of ShownPattern
         The pattern of each of the map's.
-    measured : Measured
     samples : list of (int array, float array)
         Of each pattern, where its samples lie: vertices and their weights, shape (N, K) each.
     """
@@ -121,7 +119,6 @@ def bind_map(obj: bpy.types.Object, width: int, height: int, kinds: Collection[s
 
     Parameters
     ----------
-    obj : Object
     width, height : int
         Pixels.
     kinds : collection of str
@@ -215,9 +212,6 @@ def write_maps(
 
     Parameters
     ----------
-    obj : Object
-    scene : Scene
-    frames : sequence of int
     folder : Path
         Made where it is not there.
     file_format : str

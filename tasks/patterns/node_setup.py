@@ -44,12 +44,8 @@ class ShownPattern:
 
     Attributes
     ----------
-    settings : PatternSettings
     joint : DrivingJoint or None
         None where compression alone drives it.
-    response : Response
-    relief : Relief
-    chart : Chart
     measured : MeasuredPattern or None
         None where an angle alone drives it.
     """

@@ -69,8 +69,6 @@ def add_set(
 
     Parameters
     ----------
-    armature : Object
-    meshes : sequence of Object
     region : str
         "ALL", or one of `landmarks.REGIONS`.
     folds : str

@@ -46,8 +46,6 @@ class Anatomy:
 
     Attributes
     ----------
-    body : Body
-    bones : RestBones
     rig : Rig, or None where no preset knows its bones
     """
 
@@ -62,7 +60,6 @@ class Landing:
 
     Attributes
     ----------
-    spot : Spot
     location : tuple of 3 floats
         Object space, at rest.
     angle : float
@@ -113,7 +110,6 @@ def find_landing(obj: bpy.types.Object, key: str, bone: str = "") -> Landing | N
 
     Parameters
     ----------
-    obj : Object
     key : str
         Of the library.
     bone : str

@@ -68,13 +68,6 @@ class DragChoices:
 class SkinDrag:
     """A drag of a point of the skin, from when this is made until `finish` or `restore`.
 
-    Parameters
-    ----------
-    armature : Object
-    layer : ViewLayer
-    grabbed : SkinPoint
-    choices : DragChoices
-
     Attributes
     ----------
     start : float64 array, shape (3,)

@@ -58,9 +58,6 @@ def toggle_pin(armature: bpy.types.Object, wanted: Pin, depsgraph: bpy.types.Dep
 
     Parameters
     ----------
-    armature : Object
-    wanted : Pin
-    depsgraph : Depsgraph
     reach : float
         How near a pin must be to be the one that is meant, world space.
 

@@ -59,9 +59,6 @@ def find_skins(
 
     Parameters
     ----------
-    armature : Object
-    layer : ViewLayer
-    space : SpaceView3D, optional
     name : str
         Of the only mesh that is wanted; "" for all.
 
@@ -87,7 +84,6 @@ def read_body(armature: bpy.types.Object, skins: Sequence[bpy.types.Object], nam
 
     Parameters
     ----------
-    armature : Object
     skins : sequence of Object
         A mesh without weights is left out.
     names : sequence of str
@@ -167,8 +163,6 @@ def find_under_ray(
 
     Parameters
     ----------
-    skins : sequence of Object
-    depsgraph : Depsgraph
     origin, direction : sequences of 3 floats
         World space.
     """

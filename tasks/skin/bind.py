@@ -194,7 +194,6 @@ def prepare(skinned: SkinnedObject, method: str, evaluate: str | None) -> Setup:
 
     Parameters
     ----------
-    skinned : SkinnedObject
     method : str
         Key of `DEFORMERS`.
     evaluate : str or None

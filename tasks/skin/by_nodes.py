@@ -133,7 +133,6 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
 
     Parameters
     ----------
-    bound : BoundObject
     setup : NodeSetup
         What `prepare` has found.
     surroundings : Surroundings, optional
@@ -252,7 +251,6 @@ def refresh(obj: bpy.types.Object, step: Step) -> None:
     ----------
     obj : Object
         Bound, evaluated by nodes.
-    step : Step
 
     Raises
     ------

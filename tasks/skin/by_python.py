@@ -70,7 +70,6 @@ def prepare(skinned: SkinnedObject, method: str) -> PosableSkin:
 
     Parameters
     ----------
-    skinned : SkinnedObject
     method : str
         Key of `DEFORMERS`.
 
@@ -195,7 +194,6 @@ def bring_to_pose(obj: bpy.types.Object, step: Step) -> bool:
     ----------
     obj : Object
         Original, bound.
-    step : Step
 
     Returns
     -------

@@ -44,7 +44,6 @@ class Choices:
 
     Attributes
     ----------
-    method : str
     params : Params
         The method's, without what holds for each pose by itself.
     armature : int
@@ -77,7 +76,6 @@ class Choices:
 
         Parameters
         ----------
-        skinned : SkinnedObject
         method : str, optional
             That in use if not given; where the mesh is not bound, that is Blender's own.
         is_blenders : bool
@@ -112,8 +110,6 @@ class SkinSource:
 
     Attributes
     ----------
-    skinned : SkinnedObject
-    choices : Choices
     skeleton : Skeleton
         With the fractions that the choices give it.
     known_space : Matrix or None
@@ -141,7 +137,6 @@ class SkinSource:
 
         Parameters
         ----------
-        skinned : SkinnedObject
         choices : Choices, optional
             Those in use if not given.
         skeleton : Skeleton, optional
@@ -186,7 +181,6 @@ class PosableSkin:
 
     Attributes
     ----------
-    choices : Choices
     skeleton : Skeleton
         With the fractions of its joints.
     groups : list of str
@@ -215,7 +209,6 @@ class PosableSkin:
 
         Parameters
         ----------
-        source : SkinSource
         known : PosableSkin, optional
             What was bound before, at rest: its binding is taken where nothing has changed since.
 

@@ -87,7 +87,6 @@ def check_twists(skinned: SkinnedObject, skeleton: Skeleton) -> None:
 
     Parameters
     ----------
-    skinned : SkinnedObject
     skeleton : Skeleton
         With the fractions of the object.
     """
@@ -107,7 +106,6 @@ def check_centers(skinned: SkinnedObject, above: list[bpy.types.Modifier], param
 
     Parameters
     ----------
-    skinned : SkinnedObject
     above : list of Modifier
         Those above that are on.
     params : Params

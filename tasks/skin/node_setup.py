@@ -45,9 +45,6 @@ class NodeSetup:
 
     Attributes
     ----------
-    character : Character
-    influences : Influences
-    choices : Choices
     centers : RotationCenters or None
         What vertices rotate about, for methods that do.
     shares : JointShares or None
@@ -82,7 +79,6 @@ def prepare(skinned: SkinnedObject, method: str) -> NodeSetup:
 
     Parameters
     ----------
-    skinned : SkinnedObject
     method : str
         Key of `METHODS`.
 

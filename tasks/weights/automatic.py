@@ -102,8 +102,6 @@ class Job:
 
     Attributes
     ----------
-    skin : WeightedSkin
-    options : Options
     chosen : bool array, shape (B,)
         Bones that are to get weights.
     locked : bool array, shape (B,)
@@ -141,7 +139,6 @@ class Result:
         Of all parts.
     reasons : tuple of str, length B
         Why a bone got no weight; "" for one that got some, and for one that was not to get any.
-    notes : tuple of str
     """
 
     weights: np.ndarray
@@ -161,7 +158,6 @@ def assign_weights(
     ----------
     objects : Objects
         Meshes.
-    options : Options, optional
     armature : Object, optional
         Armature of the meshes that have none; it is given to them as a modifier.
     progress : callable, optional

@@ -72,7 +72,6 @@ def find_vertices(
 
     Parameters
     ----------
-    objects : Objects
     kind : str
         Key of `KINDS`.
     limit : int

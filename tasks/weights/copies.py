@@ -108,7 +108,6 @@ def complete_sides(
 
     Parameters
     ----------
-    obj, armature : Object
     names : sequence of str, length B
     used : bool array, shape (B,)
         Bones that the mesh has weights for.

@@ -44,13 +44,10 @@ def smooth_weights(
 
     Parameters
     ----------
-    objects : Objects
-    scope : Scope
     method : str
         Key of `SMOOTHINGS`.
     strength : float
         0 changes nothing; 1 takes the mean of the neighbors.
-    repeats : int
 
     Returns
     -------
@@ -161,7 +158,6 @@ def mirror_weights(
 
     Parameters
     ----------
-    objects : Objects
     scope : Scope
         A bone's counterpart on the other side is edited with it.
     direction : str

@@ -15,7 +15,6 @@ class GroupWriter:
 
     Parameters
     ----------
-    obj : Object
     names : sequence of str, length B
         Of the bones.
     members : float32 array, shape (V, B)

@@ -21,12 +21,7 @@ def add_mirrored(bones: Sequence[str], armature: bpy.types.Object) -> list[str]:
 
 
 class LineMirror:
-    """Moves the lines of the other side's bones, across the armature's X axis.
-
-    Parameters
-    ----------
-    lines : WeightLines
-    """
+    """Moves the lines of the other side's bones, across the armature's X axis."""
 
     def __init__(self, lines: WeightLines) -> None:
         self._lines = lines

@@ -44,7 +44,6 @@ class WeightLines:
 
     Parameters
     ----------
-    obj, armature : Object
     bones : sequence of str
         Deforming bones that have a deforming parent.
 
@@ -222,8 +221,6 @@ def set_moves(lines: WeightLines, moves: Moves, offset: float = 0.0, width: floa
 
     Parameters
     ----------
-    lines : WeightLines
-    moves : Moves
     offset, width : float
         Added to the offsets, and multiplied with the widths, of all handles of the lines in `moves`; of all lines where
         `moves` is empty.

@@ -36,7 +36,6 @@ class SkinPart:
 
     Attributes
     ----------
-    obj : Object
     points : float64 array, shape (V, 3)
         At rest, in armature space.
     triangles : int array, shape (T, 3)
@@ -59,14 +58,7 @@ class SkinPart:
 
 @dataclass(frozen=True)
 class WeightedSkin:
-    """All parts that one armature deforms.
-
-    Attributes
-    ----------
-    armature : Object
-    skeleton : Skeleton
-    parts : tuple of SkinPart
-    """
+    """All parts that one armature deforms."""
 
     armature: bpy.types.Object
     skeleton: Skeleton
@@ -257,7 +249,6 @@ def read_part(obj: bpy.types.Object, armature: bpy.types.Object, names: Sequence
 
     Parameters
     ----------
-    obj, armature : Object
     names : sequence of str
         Of the deforming bones.
 

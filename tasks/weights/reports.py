@@ -27,15 +27,12 @@ class Report:
 
     Attributes
     ----------
-    armature : str
-    method : str
     bones : int
         Deforming bones.
     parts : tuple of (str, int, int)
         Name, number of vertices, and how many of them have weights, of each mesh.
     reasons : dict of str to str
         Bones that got nothing, and why.
-    notes : tuple of str
     """
 
     armature: str

@@ -46,7 +46,6 @@ class Target:
 
     Attributes
     ----------
-    skin : WeightedSkin
     chosen : bool array, shape (V,)
         Vertices that may change.
     picked : bool array, shape (B,)

@@ -28,11 +28,8 @@ def transfer_weights(
 
     Parameters
     ----------
-    source : Object
     objects : Objects
         Each is matched by itself. Meshes that no armature deforms get the source's armature.
-    scope : Scope
-    params : transfer.Params, optional
 
     Returns
     -------

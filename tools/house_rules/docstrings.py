@@ -14,6 +14,9 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 SHAPE = re.compile(r"shapes? \(|shapes? as|\([A-Za-z0-9.]+, ?(?:[A-Za-z0-9.]+(?:, )?)*\)")
 """A shape such as "shape (V, 3)" or "(V,)"."""
 
+BARE = re.compile(r"(?:(?:list|tuple|sequence|set|iterable|iterator) of )?[A-Za-z_][\w.]*(?: or None|, optional)?")
+"""A type that says no more than an annotation does."""
+
 HEADING = re.compile(r"^(\w+)\n-{3,}\n", re.MULTILINE)
 
 
@@ -67,16 +70,23 @@ def raises_skinning_error(function: Function) -> bool:
     )
 
 
+def bare_entries(docstring: str) -> Iterator[str]:
+    """Yield the names of entries that only repeat an annotation: no shape, space, unit or rule is said of them."""
+    sections = sections_of(docstring)
+    for heading in ("Parameters", "Attributes"):
+        for name, entry in entries_of(sections.get(heading, "")).items():
+            first, *said = entry.strip().splitlines()
+            kind = first.partition(" : ")[2]
+            if not said and not re.search("array|callable", kind) and (not kind or BARE.fullmatch(kind)):
+                yield name
+
+
 def problems_of(function: Function) -> Iterator[str]:
     """Yield what is missing in the docstring of a function."""
     sections = sections_of(ast.get_docstring(function) or "")
     parameters, entries = parameters_of(function), entries_of(sections.get("Parameters", ""))
-    if len(parameters) >= 3 or entries:
-        for argument in parameters:
-            if argument.arg not in entries:
-                yield f"'{argument.arg}' is not among the Parameters"
     for argument in filter(is_array, parameters):
-        if not SHAPE.search(entries.get(argument.arg, "") if entries else sections[""]):
+        if not SHAPE.search(entries.get(argument.arg, "") or sections[""]):
             yield f"no shape is given for '{argument.arg}'"
     if raises_skinning_error(function) and "SkinningError" not in sections.get("Raises", ""):
         yield "no section Raises with SkinningError"
@@ -92,6 +102,8 @@ def check_source(source: Source) -> Iterator[str]:
             yield f"{where} has no docstring"
         elif isinstance(node, Function):
             yield from (f"{where}: {problem}" for problem in problems_of(node))
+        for entry in bare_entries(ast.get_docstring(node) or ""):
+            yield f"{where}: the entry '{entry}' only repeats the annotation: say its shape, space, unit or rule"
 
 
 def check(sources: list[Source]) -> list[str]:

@@ -47,7 +47,6 @@ def rotate_and_scale(
 
     Parameters
     ----------
-    pattern : PatternSettings
     layout : tuple
         What `read_layout` gave before.
     angle : float, optional
@@ -92,8 +91,6 @@ def place_pattern(
 
     Parameters
     ----------
-    obj : Object
-    pattern : PatternSettings
     location : sequence of 3 floats, optional
         Position on the mesh at rest, object space: the skin nearest to it.
     uv : sequence of 2 floats, optional
@@ -143,8 +140,6 @@ def lay_along(
 
     Parameters
     ----------
-    obj : Object
-    pattern : PatternSettings
     points : sequence of at least 2 points
         On the mesh at rest, object space.
     width : float
