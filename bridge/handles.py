@@ -59,7 +59,7 @@ def follow_object(armature: bpy.types.Object, bone: str, target: bpy.types.Objec
 
 
 def follow_vertex(armature: bpy.types.Object, bone: str, cage: bpy.types.Object, vertex: int) -> None:
-    """Have a bone turn with a cage's object, and go where a vertex goes: a vertex group of the bone's name says which."""
+    """Have a bone turn with a cage's object, and go where a vertex goes, by a vertex group of the bone's name."""
     cage.vertex_groups.new(name=bone).add([vertex], 1.0, "REPLACE")
     follow_object(armature, bone, cage)
     constraint = cast(Any, armature.pose.bones[bone].constraints.new("COPY_LOCATION"))
