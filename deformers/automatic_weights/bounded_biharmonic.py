@@ -131,13 +131,8 @@ def solve(
 
     Parameters
     ----------
-    points : float array, shape (V, 3)
-        Vertices of all parts, armature space.
-    triangles : int array, shape (T, 3)
-    heads, tails : float arrays, shape (B, 3)
-        Ends of the bones, armature space.
-    progress : callable, optional
-        Called with the share that is done; what it raises ends the work.
+    points, triangles, heads, tails, params, progress
+        As of `solid_heat.solve`, and of the same shapes as there.
     handles : Handles, optional
         Which of the bones are points and vertices of cages. What closed cages enclose follows no other bone.
 

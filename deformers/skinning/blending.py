@@ -183,10 +183,8 @@ def skin_transforms(binding: Binding, pose: Pose, stages: list[Stage], turns: Tu
 
     Parameters
     ----------
-    stages : list of Stage
-        In the order in which they move the points.
-    turns : Turns, optional
-        Of a binding with centers: what these follow.
+    binding, pose, stages, turns
+        As of `skin_points`.
 
     Returns
     -------
