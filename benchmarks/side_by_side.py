@@ -111,7 +111,7 @@ def measure(
 def show_ghosts(character: Character) -> Callable[[], None]:
     """Press Side by Side; what then brings ghosts up to a frame, as drawing does."""
     package = partial(importlib.import_module, package=checkout.MODULE)
-    ghosts, poses = package(".tasks.compare.ghosts"), package(".tasks.skin.poses")
+    ghosts, poses = package(".tasks.side_by_side.ghosts"), package(".tasks.skin.poses")
     normals = package(".deformers.geometry.ring_normals")
     bpy.context.window_manager.supple_ghosts = set(GHOSTS)
     bpy.ops.supple.side_by_side()

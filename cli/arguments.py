@@ -123,28 +123,31 @@ def _add_weights(commands: Any) -> None:
     add_file(weigher)
 
 
-def _add_compare(commands: Any) -> None:
-    comparer = commands.add_parser("compare", help="measure what methods make of a character's joints, and find faults")
-    comparer.add_argument("--object", action="append", metavar="NAME", help="mesh; all of the scene if not given")
-    comparer.add_argument(
+def _add_check(commands: Any) -> None:
+    checker = commands.add_parser(
+        "check", aliases=["compare"], help="measure what methods make of a character's joints, and find faults"
+    )
+    checker.set_defaults(command="check")  # whichever word was typed
+    checker.add_argument("--object", action="append", metavar="NAME", help="mesh; all of the scene if not given")
+    checker.add_argument(
         "--methods",
         nargs="+",
         choices=tuple(METHODS),
         default=COMPARED,
         help=f"methods beside the one in use; {' '.join(COMPARED)} if not given",
     )
-    add_frames(comparer, "frames to measure", "all actions")
-    comparer.add_argument(
+    add_frames(checker, "frames to measure", "all actions")
+    checker.add_argument(
         "--bend",
         type=read_angle,
         metavar="DEGREES",
         help="bend and twist each joint so far, too; 60 if no frames are given, else not at all",
     )
-    comparer.add_argument("--json", type=read_path, metavar="OUT.json", help="file for all that was measured")
-    comparer.add_argument(
+    checker.add_argument("--json", type=read_path, metavar="OUT.json", help="file for all that was measured")
+    checker.add_argument(
         "--sheet", type=read_path, metavar="OUT.png", help="picture of the worst joints by each method"
     )
-    add_file(comparer)
+    add_file(checker)
 
 
 def _add_copy(commands: Any) -> None:
@@ -237,7 +240,7 @@ ADDED = (
     add_bake,
     _add_patterns,
     _add_weights,
-    _add_compare,
+    _add_check,
     _add_copy,
     _add_correct,
     _add_motion,

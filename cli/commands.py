@@ -113,7 +113,7 @@ def choose_frames(scene: bpy.types.Scene, given: tuple[range, ...] | None) -> tu
     return given or (frame_range(scene.frame_start, scene.frame_end, 1),)
 
 
-def compare_methods(arguments: argparse.Namespace) -> None:
+def check_character(arguments: argparse.Namespace) -> None:
     for path in filter(None, (arguments.json, arguments.sheet)):
         check_writable(path)
     open_file(arguments.file)

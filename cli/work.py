@@ -8,7 +8,7 @@ from collections.abc import Callable
 from .bakes import apply_bakes, bake_frames, join_files
 from .commands import (
     bind_characters,
-    compare_methods,
+    check_character,
     correct_meshes,
     make_copy,
     show_info,
@@ -24,7 +24,7 @@ WORK: dict[str, Callable[[argparse.Namespace], None]] = {
     "bake": bake_frames,
     "patterns": write_patterns,
     "weights": weight_meshes,
-    "compare": compare_methods,
+    "check": check_character,
     "engine-copy": make_copy,
     "correct": correct_meshes,
     "motion": move,

@@ -6,7 +6,7 @@ import bpy
 
 from ..settings.events import redraw
 from ..settings.side_by_side import find_compared, has_ghosts, hide_ghosts, show_ghosts
-from ..tasks.compare.ghosts import prepare_ghosts
+from ..tasks.side_by_side.ghosts import prepare_ghosts
 from .base import SuppleOperator
 
 

@@ -75,7 +75,7 @@ BOXES = {
     "tasks/bake": tall("bake", "caches, keys, join", 356, 474, 140, "tasks"),
     "tasks/check": tall("check", "pose, find faults", 662, 388, 126, "tasks"),
     "tasks/skin": tall("skin", "bind, live, by nodes", 356, 560, 330, "tasks"),
-    "tasks/compare": tall("compare", "ghosts, side by side", 498, 388, 152, "tasks"),
+    "tasks/side_by_side": tall("side_by_side", "ghosts, heat", 498, 388, 152, "tasks"),
     "tasks/engine_copy": tall("engine_copy", "copy, export, measure", 958, 388, 166, "tasks"),
     "tasks/corrections": tall("corrections", "sculpt a pose, keep", 800, 388, 146, "tasks"),
     "tasks/patterns": tall("patterns", "lay, show, place, save", 356, 646, 330, "tasks"),

@@ -25,7 +25,7 @@ from ..bridge.meshes import read_evaluated_points
 from ..deformers.geometry.ring_normals import estimate_normals
 from ..settings.character import list_objects
 from ..settings.side_by_side import GHOST_LABELS, find_shown_armature, has_ghosts, hide_ghosts
-from ..tasks.compare.ghosts import (
+from ..tasks.side_by_side.ghosts import (
     Ghost,
     GhostShape,
     choose_ghosts,

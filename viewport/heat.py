@@ -20,8 +20,8 @@ from ..deformers import SkinningError
 from ..settings.character import list_meshes
 from ..settings.checks import check_settings, forget_check
 from ..settings.engine_copy import list_copies
-from ..tasks.compare.ghosts import hold_ghosts
-from ..tasks.compare.heat import COPY, DIFFERENCE, color_heat, describe_heat
+from ..tasks.side_by_side.ghosts import hold_ghosts
+from ..tasks.side_by_side.heat import COPY, DIFFERENCE, color_heat, describe_heat
 from ..translations import translate
 from .drawing import Overlay, drawing_state, find_view, shift_toward_eye
 from .weights import draw_colored, lazy_shader

@@ -366,7 +366,7 @@ def test_a_sheet_that_a_disk_has_no_room_for(tube, tmp_path, monkeypatch, subtes
 
 def test_compare_writes_json_and_lists_faults(tube, tmp_path, capsys):
     path, written = save(tmp_path / "tube.blend"), tmp_path / "out.json"
-    assert main("compare", path, "--bend", "150", "--json", written, "--methods", "DLB") == DONE
+    assert main("check", path, "--bend", "150", "--json", written, "--methods", "DLB") == DONE
     out = own_output(capsys.readouterr().out)
     assert "collapses to" in out[0]
     found = json.loads(written.read_text(encoding="utf-8"))
@@ -376,5 +376,5 @@ def test_compare_writes_json_and_lists_faults(tube, tmp_path, capsys):
     assert {"collapse", "bulge", "tear", "overlap"} >= set(joints[1]["methods"]["DLB"])
     assert main("compare", path, "--frames", "1-7:3", "--json", written) == DONE
     assert json.loads(written.read_text(encoding="utf-8"))["poses"] == 3
-    assert main("compare", path, "--object", "Nobody") == FAILED
+    assert main("check", path, "--object", "Nobody") == FAILED
     assert "There is no object 'Nobody'" in capsys.readouterr().err

@@ -37,12 +37,12 @@ from supple.settings.checks import check_settings
 from supple.settings.engine_copy import copy_settings
 from supple.settings.objects import settings_of
 from supple.tasks.actions import list_actions, list_frames
-from supple.tasks.compare.heat import color_heat
 from supple.tasks.engine_copy.copy import find_copy
 from supple.tasks.engine_copy.examples import Options, read_subject
 from supple.tasks.engine_copy.report import read_report
 from supple.tasks.engine_copy.run import make_engine_copy, read_motion
 from supple.tasks.engine_copy.show import show_copy
+from supple.tasks.side_by_side.heat import color_heat
 from supple.tasks.steps import take_all
 from supple.viewport import heat
 

@@ -31,8 +31,8 @@ from scenes import (
 )
 from supple.deformers import DEFORMERS
 from supple.settings.side_by_side import GHOST_LABELS, LINEAR, PRESERVE_VOLUME, has_ghosts
-from supple.tasks.compare import ghosts
-from supple.tasks.compare.ghosts import Ghost, describe_shown, pose_ghost
+from supple.tasks.side_by_side import ghosts
+from supple.tasks.side_by_side.ghosts import Ghost, describe_shown, pose_ghost
 from supple.tasks.skin.poses import Poses
 from supple.viewport import ghosts as overlay
 

@@ -55,8 +55,8 @@ COMMANDS = {
         "--render-script",
         "OUTPUT/render.py",
     ),
-    "compare json": ("compare", "SOURCE/bound.blend", *CHECKED, "--json", "OUTPUT/check.json"),
-    "compare sheet": ("compare", "SOURCE/bound.blend", *CHECKED, "--sheet", "OUTPUT/sheet.png"),
+    "check json": ("check", "SOURCE/bound.blend", *CHECKED, "--json", "OUTPUT/check.json"),
+    "check sheet": ("check", "SOURCE/bound.blend", *CHECKED, "--sheet", "OUTPUT/sheet.png"),
     "correct": ("correct", "SOURCE/bound.blend", "--from", "ssd", "--joints", "bone.1", "--output", "OUTPUT/ssd.blend"),
     "engine-copy": ("engine-copy", "SOURCE/bound.blend", *COPIED, "--output", "OUTPUT/copy.usda"),
     "engine-copy --save": ("engine-copy", "SOURCE/bound.blend", *COPIED, "--save", "OUTPUT/copied.blend"),
@@ -64,7 +64,7 @@ COMMANDS = {
     "farm openjd": ("farm", "SOURCE/bound.blend", "--all", "--engine", "openjd", "--output", "OUTPUT/openjd"),
     "farm flamenco": ("farm", "SOURCE/bound.blend", "--all", "--engine", "flamenco", "--output", "OUTPUT/flamenco"),
 }
-SLOW = ("compare sheet", "engine-copy", "engine-copy --save")
+SLOW = ("check sheet", "engine-copy", "engine-copy --save")
 """Commands that take seconds, and whose files are not the same twice."""
 
 BAKED = {"bake --part": "parts/Tube_1-2.json"}

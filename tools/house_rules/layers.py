@@ -74,7 +74,7 @@ MAY_IMPORT = {
     "tasks/bake": {"deformers", "bridge", "settings", "tasks/", "tasks/skin"},
     "tasks/farm": {"deformers", "bridge", "settings", "tasks/", "tasks/skin", "tasks/bake"},
     "tasks/check": {"deformers", "bridge", "settings", "tasks/", "tasks/skin", "tasks/weights"},
-    "tasks/compare": {"deformers", "bridge", "settings", "tasks/", "tasks/skin"},
+    "tasks/side_by_side": {"deformers", "bridge", "settings", "tasks/", "tasks/skin"},
     "tasks/engine_copy": {"deformers", "bridge", "settings", "tasks/", "tasks/skin", "tasks/patterns"},
     "tasks/corrections": {"deformers", "bridge", "settings", "tasks/", "tasks/skin"},
     "tasks/handles": {"deformers", "bridge", "settings", "tasks/", "tasks/weights"},
