@@ -1,4 +1,4 @@
-"""Which objects' patterns are worked on, and what of them a ray hits."""
+"""Which objects' patterns are worked on, and which of them covers a point of the skin."""
 
 from __future__ import annotations
 
