@@ -24,16 +24,22 @@ from pathlib import Path
 
 import bpy
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
+from harness import (
+    ASSETS,
+    STAND_IN,
+    find,
+    is_there,
+    new_scene,
+    open_file,
+    option,
+    parse,
+    print_table,
+    run_sections,
+    time_call,
+)
 from benchmarks.bodies import add_body
-from benchmarks.corrections import find
-from benchmarks.tables import print_table
-from benchmarks.timing import bind, find_character, new_scene, run_sections
+from benchmarks.timing import bind, find_character
 
-ROOT = Path(__file__).resolve().parent.parent
-ASSETS = ROOT.parent / "shared" / "assets"
-STAND_IN = ROOT / "tests" / "farm" / "blender.py"
 WAYS = (("SSD", "NODES"), ("DLBNT", "NODES"), ("CENTERS", "NODES"), ("DLBNT", "PYTHON"), ("PARTICLES", "PYTHON"))
 """Methods and evaluations of meshes that are baked together."""
 SHORT = 80
@@ -61,25 +67,11 @@ class Usage:
     memory: float
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=tuple(SECTIONS), default=tuple(SECTIONS))
-    parser.add_argument("--character", default="mh_human")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--frames", type=int, default=3000, help="frames that processes bake")
-    parser.add_argument("--long", type=int, default=10_000, help="frames of the long shot")
-    parser.add_argument("--blender", help="program to start; Blender as a Python module if not given")
-    arguments = parser.parse_args()
-    arguments.blender = arguments.blender or shlex.join([sys.executable, str(STAND_IN)])
-    run_sections(SECTIONS, arguments)
-
-
 def open_character(arguments: argparse.Namespace) -> list[bpy.types.Object]:
     """Open the character, and have its longest action go on for ever; returns its meshes."""
-    path = ASSETS / arguments.character / f"{arguments.character}.blend"
-    if not path.is_file():
-        raise SystemExit(f"'{path}' is not there: see CONTRIBUTING.md")
-    bpy.ops.wm.open_mainfile(filepath=str(path))
+    if not is_there(ASSETS, arguments.character):
+        raise SystemExit("See CONTRIBUTING.md")
+    open_file(ASSETS, arguments.character)
     character = find_character()
     data, action = character.armature.animation_data, max(bpy.data.actions, key=lambda action: action.frame_range[1])
     data.action = None
@@ -109,12 +101,9 @@ def run_together(arguments: argparse.Namespace) -> None:
 
 def time_bake(meshes: Sequence[bpy.types.Object]) -> float:
     """Seconds of a bake in this process."""
-    start = time.perf_counter()
-    for _ in find("tasks.bake.caches").write_caches(
-        {obj: Nowhere() for obj in meshes}, bpy.context.scene, range(1, SHORT + 1)
-    ):
-        pass
-    return time.perf_counter() - start
+    streams, frames = {obj: Nowhere() for obj in meshes}, range(1, SHORT + 1)
+    steps = find("tasks.bake.caches").write_caches(streams, bpy.context.scene, frames)
+    return time_call(lambda: list(steps))[0]
 
 
 def run_processes(arguments: argparse.Namespace) -> None:
@@ -217,4 +206,9 @@ SECTIONS = {"together": run_together, "processes": run_processes, "long": run_lo
 
 
 if __name__ == "__main__":
-    main()
+    arguments = parse(
+        __doc__, SECTIONS, character="mh_human", rounds=3, frames=option(3000, "frames that processes bake"),
+        long=option(10_000, "frames of the long shot"),
+        blender=option(shlex.join([sys.executable, str(STAND_IN)]), "program to start; as it is, the Python module"),
+    )  # fmt: skip
+    run_sections(SECTIONS, arguments)

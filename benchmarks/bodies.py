@@ -40,14 +40,14 @@ def add_body(vertex_count: int, bone_count: int, influences: int = 4, scaled: bo
 
 
 def make_mesh(name: str, points: np.ndarray, faces: np.ndarray) -> bpy.types.Mesh:
-    """A mesh of points, shape (V, 3), and quads, shape (F, 4)."""
+    """A mesh of points, shape (V, 3), and faces of as many corners each, shape (F, C)."""
     mesh = bpy.data.meshes.new(name)
     mesh.vertices.add(len(points))
     mesh.vertices.foreach_set("co", points.astype(np.float32).ravel())
     mesh.loops.add(faces.size)
     mesh.loops.foreach_set("vertex_index", faces.astype(np.int32).ravel())
     mesh.polygons.add(len(faces))
-    mesh.polygons.foreach_set("loop_start", np.arange(0, faces.size, 4, dtype=np.int32))
+    mesh.polygons.foreach_set("loop_start", np.arange(0, faces.size, faces.shape[1], dtype=np.int32))
     mesh.update()
     return mesh
 

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import sys
-import time
 from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
+from harness import ASSETS, list_at_hand, note_time, option, parse, print_sections, print_table, time_call
 from benchmarks.bound_characters import BoundCharacter, bind_character, find_deform, make_rests
 from benchmarks.character_measures import ACTION, FRAMES, STORED, Figures, list_poses, read_subject
 from benchmarks.characters import Part, read_character
@@ -26,7 +23,6 @@ from benchmarks.range_of_motion import CHARACTERS
 from benchmarks.shapes import Shape, rotation
 from benchmarks.skins import bind_skin, make_params, settings
 from benchmarks.surfaces import revolve
-from benchmarks.tables import print_table
 from deformers import DEFORMERS, Rest
 from deformers.measures.sections import smallest_section
 from deformers.measures.space import close_surface
@@ -34,19 +30,15 @@ from deformers.measures.stretch import edge_stretches, mesh_edges
 from deformers.rig.skeleton import distances_to_bones
 from deformers.skinning.center_table import find_centers
 
-ASSETS = Path(__file__).resolve().parent.parent.parent / "shared" / "assets"
 RADIUS, SIDES, STEP = 0.25, 48, 0.03
 RAMPS = (0.2, 0.35, 0.5)
 POSES = (("bend", 90.0), ("bend", 120.0), ("bend", 150.0), ("twist", 175.0))
 AWAY_FROM_ENDS = 0.9
 """How far from the joint, in lengths of a bone, skin is measured: the flat ends of the tube are left out."""
 TUBE_SKINS = (
-    ("SSD", "SSD", {}),
-    ("DLB", "DLB", {}),
-    ("DLBNT", "DLBNT", {}),
-    ("Centers", "CENTERS", {}),
+    ("SSD", "SSD", {}), ("DLB", "DLB", {}), ("DLBNT", "DLBNT", {}), ("Centers", "CENTERS", {}),
     ("Centers, sharpness 0", "CENTERS", {"sharpness": 0.0}),
-)
+)  # fmt: skip
 METHODS = ("SSD", "DLBNT", "CENTERS")
 WORSE = 1.05
 """Against the worse of SSD and DLBNT, from which on a joint is listed."""
@@ -54,21 +46,6 @@ FLOORS = {"rms": 1e-3, "twice": 5e-4, "tears": 1.0, "farthest": 0.01}
 """Differences that are too small to be listed."""
 LARGE_VERTICES, LARGE_BONES, INFLUENCES = 22000, 71, 4
 ROUNDS = 40
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=tuple(SECTIONS), default=tuple(SECTIONS))
-    parser.add_argument("--assets", type=Path, default=ASSETS)
-    parser.add_argument("--characters", nargs="+", choices=CHARACTERS, default=CHARACTERS)
-    parser.add_argument("--set", nargs="+", default=[], metavar="NAME=VALUE", help="parameters of Centers")
-    arguments = parser.parse_args()
-    chosen = (entry.split("=") for entry in arguments.set)
-    settings["CENTERS"] = {name: float(value) for name, value in chosen}
-    for name in arguments.only:
-        section = SECTIONS[name]
-        print(f"\n## {section.__doc__}\n", flush=True)
-        section(arguments.assets, tuple(arguments.characters))
 
 
 def make_tube(ramp: float) -> Shape:
@@ -84,7 +61,7 @@ def make_tube(ramp: float) -> Shape:
     return Shape(points, triangles, np.stack([1.0 - share, share], axis=1), chain[:-1], chain[1:], np.array([-1, 0]))
 
 
-def run_tube(_assets: Path, _names: tuple[str, ...]) -> None:
+def run_tube(_arguments: argparse.Namespace) -> None:
     """Tube: radius .25 of its bones"""
     rows = []
     for ramp in RAMPS:
@@ -97,17 +74,8 @@ def run_tube(_assets: Path, _names: tuple[str, ...]) -> None:
                 (ramp, f"{kind} {degrees:.0f}", label, *measure_tube(shape, skin.deform(matrices), matrices))
                 for label, skin in skins
             ]
-    header = (
-        "ramp",
-        "pose",
-        "method",
-        "farthest, radii",
-        "filled, %",
-        "twice, %",
-        "largest stretch",
-        "smallest section",
-    )
-    print_table(header, rows)
+    header = ("ramp", "pose", "method", "farthest, radii", "filled, %", "twice, %", "largest stretch")
+    print_table((*header, "smallest section"), rows)
 
 
 def measure_tube(shape: Shape, posed: np.ndarray, matrices: np.ndarray) -> tuple[float, ...]:
@@ -121,38 +89,21 @@ def measure_tube(shape: Shape, posed: np.ndarray, matrices: np.ndarray) -> tuple
     stretches = edge_stretches(shape.points, posed, mesh_edges(shape.triangles))
     end = np.array([0.0, 0.0, AWAY_FROM_ENDS])
     section, _ = smallest_section(shape.points, posed, shape.triangles, -end, end)
-    return (
-        float(distances.max()) / RADIUS,
-        100.0 * space.filled,
-        round(100.0 * space.twice, 2),
-        float(stretches.max()),
-        section,
-    )
+    farthest, twice = float(distances.max()) / RADIUS, round(100.0 * space.twice, 2)
+    return farthest, 100.0 * space.filled, twice, float(stretches.max()), section
 
 
-def run_characters(assets: Path, names: tuple[str, ...]) -> None:
+def run_characters(arguments: argparse.Namespace) -> None:
     """Characters: the range of motion of each kind of joint, and actions"""
     measured: dict[tuple[str, str], dict[str, Figures]] = {}
-    for name in list_available(assets, names):
-        for kind, figures in measure_character(assets, name).items():
+    for name in list_at_hand(arguments.assets, arguments.characters, "npz"):
+        for kind, figures in measure_character(arguments.assets, name).items():
             measured[name, kind] = figures
     if not measured:
         return
     rows = [row for (name, kind), figures in measured.items() for row in list_rows((name, kind), figures)]
-    print_table(
-        (
-            "character",
-            "joint",
-            "method",
-            "rms stretch",
-            "Centers / DLBNT",
-            "twice, %",
-            "tears a pose",
-            "section",
-            "farthest",
-        ),
-        rows,
-    )
+    header = ("joint", "method", "rms stretch", "Centers / DLBNT", "twice, %", "tears a pose", "section", "farthest")
+    print_table(("character", *header), rows)
     print("\nMeans over characters; of sections and farthest skin the extremes:\n")
     kinds = list(dict.fromkeys(kind for _, kind in measured))
     groups = [(kind, [kind]) for kind in kinds] + [("all joints", [k for k in kinds if k != ACTION]), ("all", kinds)]
@@ -160,9 +111,7 @@ def run_characters(assets: Path, names: tuple[str, ...]) -> None:
     for label, members in groups:
         chosen = [figures for (_, kind), figures in measured.items() if kind in members]
         rows += list_rows((label,), {method: average([figures[method] for figures in chosen]) for method in METHODS})
-    print_table(
-        ("joint", "method", "rms stretch", "Centers / DLBNT", "twice, %", "tears a pose", "section", "farthest"), rows
-    )
+    print_table(header, rows)
     print(f"\nWorse than the worse of SSD and DLBNT by over {100 * (WORSE - 1):.0f} %:\n")
     print_table(("character", "joint", "what", "SSD", "DLBNT", "Centers"), list_worse(measured))
 
@@ -177,14 +126,6 @@ def average(rows: list[Figures]) -> Figures:
         section=min(row.section for row in rows),
         farthest=max(row.farthest for row in rows),
     )
-
-
-def list_available(assets: Path, names: tuple[str, ...]) -> list[str]:
-    """Those of the characters that are in the folder; the others are named."""
-    found = [name for name in names if (assets / name / f"{name}.npz").is_file()]
-    if missing := [name for name in names if name not in found]:
-        print(f"Left out, for they are not in {assets}: {', '.join(missing)}\n")
-    return found
 
 
 def measure_character(assets: Path, name: str) -> dict[str, dict[str, Figures]]:
@@ -205,17 +146,11 @@ def list_rows(start: tuple[str, ...], figures: dict[str, Figures]) -> list[tuple
     ratio = centers / other if other > FLOORS["rms"] else float("nan")
     return [
         (
-            *start,
-            method,
-            own.rms,
-            ratio if method == "CENTERS" else "",
-            round(100.0 * own.twice, 3),
-            round(own.tears, 1),
-            own.section if np.isfinite(own.section) else np.nan,
-            own.farthest,
+            *start, method, own.rms, ratio if method == "CENTERS" else "", round(100.0 * own.twice, 3),
+            round(own.tears, 1), own.section if np.isfinite(own.section) else np.nan, own.farthest,
         )
         for method, own in figures.items()
-    ]
+    ]  # fmt: skip
 
 
 def list_worse(measured: dict[tuple[str, str], dict[str, Figures]]) -> list[tuple]:
@@ -247,14 +182,14 @@ def make_large() -> Shape:
     return Shape(points, triangles, weights, chain[:-1], chain[1:], np.arange(LARGE_BONES) - 1)
 
 
-def run_time(assets: Path, _names: tuple[str, ...]) -> None:
+def run_time(arguments: argparse.Namespace) -> None:
     """Time: bind and poses, in turns"""
     large = make_large()
     part = Part("Tube", large, mesh_edges(large.triangles), close_surface(large.points, large.triangles), {})
     poses = [large.pose(dict.fromkeys(range(1, LARGE_BONES), rotation((1, 0, 0), angle))) for angle in (10.0, 30.0)]
     subjects = {f"tube, {len(large.points):,} vertices, {LARGE_BONES} bones": ([part], poses)}
-    for name in list_available(assets, ("mh_human",)):
-        character = read_character(assets, name, STORED // FRAMES)
+    for name in list_at_hand(arguments.assets, ("mh_human",), "npz"):
+        character = read_character(arguments.assets, name, STORED // FRAMES)
         motion = [
             triple[1] for action, own in character.actions.items() if action in ("cmu_05_06_dance",) for triple in own
         ]
@@ -295,20 +230,18 @@ def time_all(parts: list[Part], step: Callable[[Rest], object]) -> float:
     seconds = []
     for _ in range(5):
         rests = make_rests(parts)
-        seconds.append(_measure(lambda rests=rests: [step(rest) for rest in rests]))
+        seconds.append(time_call(lambda rests=rests: [step(rest) for rest in rests])[0])
     return statistics.median(seconds)
 
 
 def time_poses(skins: dict[str, BoundCharacter], motion: list[np.ndarray]) -> list[tuple]:
     """For each skin: name, milliseconds of a pose, and median ratios to DLBNT and SSD."""
-    times: dict[str, list[float]] = {name: [] for name in skins}
+    times: dict[str, list[float]] = {}
     turns = cycle(motion)
     for number in range(ROUNDS + 3):
         pose = next(turns)
         for name, skin in skins.items():
-            taken = _measure(lambda skin=skin, pose=pose: skin.deform(pose))
-            if number >= 3:
-                times[name].append(1e3 * taken)
+            note_time(times if number >= 3 else {}, name, lambda skin=skin, pose=pose: skin.deform(pose))
     found = {name: np.array(own) for name, own in times.items()}
     return [
         (name, float(np.median(own)), *(float(np.median(own / found[base])) for base in ("DLBNT", "SSD")))
@@ -316,13 +249,13 @@ def time_poses(skins: dict[str, BoundCharacter], motion: list[np.ndarray]) -> li
     ]
 
 
-def _measure(step: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    step()
-    return time.perf_counter() - start
-
-
 SECTIONS = {"tube": run_tube, "characters": run_characters, "time": run_time}
 
+
 if __name__ == "__main__":
-    main()
+    arguments = parse(
+        __doc__, SECTIONS, characters=CHARACTERS, assets=ASSETS,
+        set=option([], "parameters of Centers", nargs="+", metavar="NAME=VALUE", type=str),
+    )  # fmt: skip
+    settings["CENTERS"] = {name: float(value) for name, value in (entry.split("=") for entry in arguments.set)}
+    print_sections(SECTIONS, arguments)

@@ -9,11 +9,6 @@ that Supple has made.
 
 from __future__ import annotations
 
-import argparse
-import importlib
-import sys
-import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,13 +18,8 @@ import bpy
 import bmesh
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from harness import ASSETS, find, open_file, option, parse, print_table, print_versions, supple, time_call
 
-from benchmarks.tables import print_table
-from benchmarks.timing import hush_blender, print_versions
-from tools import checkout
-
-ASSETS = Path(__file__).resolve().parents[2] / "shared" / "assets"
 CHARACTERS = ("mh_human", "mh_human_game", "human_male", "fox", "kaykit_knight", "cesium_man", "khronos_fox")
 PLANTED_IN = "mh_human"
 
@@ -197,47 +187,34 @@ FAULTS: tuple[tuple[str, Callable[[Body], Planted]], ...] = (
 )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--character", nargs="+", choices=CHARACTERS, default=CHARACTERS)
-    parser.add_argument("--method", default="CENTERS", help="what the meshes are bound by; SSD leaves them as they are")
-    parser.add_argument("--assets", type=Path, default=ASSETS)
-    arguments = parser.parse_args()
-    hush_blender()
-    with tempfile.TemporaryDirectory() as folder:
-        package = checkout.enable(Path(folder)).__name__
-        print_versions()
-        if PLANTED_IN in arguments.character:
-            measure_planted(package, arguments.assets, arguments.method)
-        measure_as_they_are(package, arguments.assets, arguments.character, arguments.method)
-        checkout.disable()
-
-
 def open_meshes(assets: Path, name: str) -> list[bpy.types.Object]:
     """The meshes of a character that an armature deforms."""
-    bpy.ops.wm.open_mainfile(filepath=str(assets / name / f"{name}.blend"))
+    open_file(assets, name)
     return [obj for obj in bpy.data.objects if obj.type == "MESH" and obj.find_armature() is not None]
 
 
-def check(package: str, meshes: list[bpy.types.Object], method: str) -> tuple[list[Any], float, int]:
+def check(meshes: list[bpy.types.Object], method: str) -> tuple[list[Any], float, int]:
     """Findings, seconds and poses."""
     if method != "SSD":
-        importlib.import_module(f"{package}.tasks.skin.bind").bind(meshes, method)
-    run, findings = (importlib.import_module(f"{package}.tasks.check.{name}") for name in ("run", "findings"))
-    start = time.perf_counter()
-    prepared = run.prepare(meshes, run.Options())
-    found = findings.find_faults(prepared, prepared.run(), meshes)
-    return found, time.perf_counter() - start, len(prepared.poses)
+        find("tasks.skin.bind").bind(meshes, method)
+    run, findings = find("tasks.check.run"), find("tasks.check.findings")
+
+    def check() -> tuple[list[Any], int]:
+        prepared = run.prepare(meshes, run.Options())
+        return findings.find_faults(prepared, prepared.run(), meshes), len(prepared.poses)
+
+    seconds, (found, poses) = time_call(check)
+    return found, seconds, poses
 
 
-def measure_planted(package: str, assets: Path, method: str) -> None:
+def measure_planted(assets: Path, method: str) -> None:
     print(f"\n## Faults planted into {PLANTED_IN}, bound by {method}\n")
     meshes = open_meshes(assets, PLANTED_IN)
     planted = []
     for part, plant in FAULTS:
         body = Body(next(obj for obj in meshes if obj.name.endswith(part)))
         planted.append(plant(body))
-    found, seconds, poses = check(package, meshes, method)
+    found, seconds, poses = check(meshes, method)
     rows = []
     for fault in planted:
         lines = [line for line in found if fault.is_named(line)]
@@ -257,16 +234,16 @@ def describe(line: Any) -> str:
     return f"{line.mesh} {line.bone}: {line.describe()} ({line.severity:.2f}; {others})"
 
 
-def measure_as_they_are(package: str, assets: Path, names: tuple[str, ...], method: str) -> None:
+def measure_as_they_are(assets: Path, names: tuple[str, ...], method: str) -> None:
     print(f"\n## Characters as they are, and with Supple's weights, bound by {method}\n")
-    weights = importlib.import_module(f"{package}.tasks.weights.automatic")
+    weights = find("tasks.weights.automatic")
     rows, lines = [], []
     for name in names:
         for automatic in (False, True):
             meshes = open_meshes(assets, name)
             if automatic:
                 weights.assign_weights(meshes)
-            found, seconds, poses = check(package, meshes, method)
+            found, seconds, poses = check(meshes, method)
             kind = "Supple's" if automatic else "as they are"
             rows.append((name, kind, len(found), poses, f"{seconds:.1f}"))
             lines += [f"- {name}, {kind}: {describe(line)}" for line in found]
@@ -275,4 +252,12 @@ def measure_as_they_are(package: str, assets: Path, names: tuple[str, ...], meth
 
 
 if __name__ == "__main__":
-    main()
+    arguments = parse(
+        __doc__, character=CHARACTERS, assets=ASSETS,
+        method=option("CENTERS", "what the meshes are bound by; SSD leaves them as they are"),
+    )  # fmt: skip
+    with supple():
+        print_versions()
+        if PLANTED_IN in arguments.character:
+            measure_planted(arguments.assets, arguments.method)
+        measure_as_they_are(arguments.assets, arguments.character, arguments.method)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import bpy
 import numpy as np
 from mathutils import Quaternion
 
-from benchmarks.tables import print_table
-from benchmarks.timing import WARM, Character, bind, find_character, note_time
-from tools import checkout
+from harness import find, is_there, note_time, open_file, print_table
+from benchmarks.timing import WARM, Character, bind, find_character
 
 EVALUATES = ("PYTHON", "NODES")
 ANGLES = (30.0, 60.0, 90.0)
@@ -32,22 +29,21 @@ REACH = 0.05
 
 def run_cost(arguments: argparse.Namespace) -> None:
     """mh_human, 163 bones, that plays its action: milliseconds of a step, 60 corrections, 30 of them by angle"""
-    path, rows = arguments.assets / "mh_human" / "mh_human.blend", []
-    if not path.is_file():
-        print(f"mh_human is not in {arguments.assets}: it is left out")
+    rows = []
+    if not is_there(arguments.assets, "mh_human"):
         return
     ways = [(method, evaluate) for method in arguments.methods for evaluate in arguments.evaluate]
     for method, evaluate in [*ways, ("", "")]:
-        found = np.array([compare(path, method, evaluate) for _ in range(arguments.rounds)])
+        found = np.array([compare(arguments.assets, method, evaluate) for _ in range(arguments.rounds)])
         label = (method, evaluate.lower()) if method else ("Blender's own", "linear")
         best = found.min(axis=0)
         rows.append((*label, *best, float(best[2] / best[0])))
     print_table(("method", "by", "without", "drivers alone", "corrections", "keys at a time", "with / without"), rows)
 
 
-def compare(path: Path, method: str, evaluate: str) -> tuple[float, float, float, float]:
+def compare(assets: Path, method: str, evaluate: str) -> tuple[float, float, float, float]:
     """Milliseconds of a step without corrections, with muted ones, and with them; how many are not 0, mean."""
-    bpy.ops.wm.open_mainfile(filepath=str(path))
+    open_file(assets, "mh_human")
     character = find_character()
     if method:
         bind(method, evaluate)
@@ -93,11 +89,6 @@ def add_corrections(body: Any, armature: Any, bone: str, angles: tuple[float, ..
         names.append(key.name)
     reader = find("deformers.corrections.readers").find_reader(rotations, ["AUTO"] * len(names), names)
     find("bridge.correction_drivers").drive_keys(body, armature, [bone], names, reader)
-
-
-def find(module: str) -> ModuleType:
-    """A module of the enabled checkout."""
-    return importlib.import_module(f"{checkout.MODULE}.{module}")
 
 
 def find_axis(armature: Any, bone: str) -> tuple[float, float, float]:

@@ -6,7 +6,6 @@ What is sculpted is a bump beside the joint that is bent most, 3 % of the size h
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,21 @@ import bpy
 import numpy as np
 from mathutils.kdtree import KDTree
 
-from benchmarks.correction_costs import EVALUATES, find
+from harness import (
+    find,
+    is_there,
+    list_at_hand,
+    new_scene,
+    open_file,
+    print_table,
+    put_to_rest,
+    read_posed,
+    read_vertices,
+    time_call,
+)
+from benchmarks.correction_costs import EVALUATES
 from benchmarks.generated import add_parts
-from benchmarks.tables import print_table
-from benchmarks.timing import Character, bind, find_character, new_scene
+from benchmarks.timing import Character, bind, find_character
 
 BLENDERS = {"LINEAR": False, "PRESERVE_VOLUME": True}
 METHODS = ("SSD", "DLB", "DLBNT", "CENTERS", *BLENDERS)
@@ -44,10 +54,8 @@ def keep(copy: bpy.types.Object, **options: object) -> Any:
 def run_shown(arguments: argparse.Namespace) -> None:
     """Sculpted against shown, in shares of the diagonal: largest of three frames of the action; rest against rest"""
     rows = []
-    for name in arguments.characters:
-        path = arguments.assets / name / f"{name}.blend"
-        if path.is_file():
-            rows += [(name, method, way, *measure_shown(path, method, way)) for method, way in list_ways()]
+    for name in list_at_hand(arguments.assets, arguments.characters):
+        rows += [(name, *way, *measure_shown(arguments.assets, name, *way)) for way in list_ways()]
     columns = "character", "method", "by", "vertices", "largest", "not reached", "others", "at rest", "Keep, ms"
     print_table(columns, rows)
 
@@ -58,9 +66,9 @@ def list_ways() -> Iterator[tuple[str, str]]:
         yield from ((method, way) for way in (("BLENDER",) if method in BLENDERS else EVALUATES))
 
 
-def measure_shown(path: Path, method: str, way: str) -> tuple[float, ...]:
+def measure_shown(assets: Path, name: str, method: str, way: str) -> tuple[float, ...]:
     """Sculpt and keep in three frames of an action, and compare."""
-    bpy.ops.wm.open_mainfile(filepath=str(path))
+    open_file(assets, name)
     character = find_character()
     for modifier in character.modifiers:
         modifier.use_deform_preserve_volume = BLENDERS.get(method, False)
@@ -84,23 +92,18 @@ def correct(obj: bpy.types.Object) -> tuple[float, float, int, float]:
     """Sculpt a bump in the pose that is shown: largest error of vertices that can be reached, and of those that were
     not sculpted; how many can not; and seconds of Keep."""
 
-    layer, before = bpy.context.view_layer, read_shown(obj)
+    before = read_posed(obj)
     size = measure_size(before)
     copy = begin(obj)
     center = before[find_bent(obj)]
     distances = np.linalg.norm(before - center, axis=1) / size
-    normals = np.empty((len(before), 3), np.float32)
-    copy.data.vertices.foreach_get("normal", normals.ravel())
     heights = HEIGHT * size * np.maximum(0.0, 1.0 - distances / RADIUS) ** 2
-    points = np.empty((len(before), 3), np.float32)
-    copy.data.vertices.foreach_get("co", points.ravel())
+    points, normals = (read_vertices(copy.data.vertices, name).astype(np.float32) for name in ("co", "normal"))
     target = points + heights[:, None].astype(np.float32) * normals
     copy.data.vertices.foreach_set("co", target.ravel())
-    start = time.perf_counter()
-    kept = keep(copy)
-    seconds = time.perf_counter() - start
-    layer.update()
-    errors = np.linalg.norm(read_shown(obj) - target, axis=1) / size
+    seconds, kept = time_call(lambda: keep(copy))
+    bpy.context.view_layer.update()
+    errors = np.linalg.norm(read_posed(obj) - target, axis=1) / size
     sculpted = heights > 0.0
     reached = np.sort(errors[sculpted])[: max(1, int(sculpted.sum()) - kept.damped)]
     return float(reached.max()), float(errors[~sculpted].max()), kept.damped, seconds
@@ -128,19 +131,11 @@ def find_bent(obj: bpy.types.Object) -> int:
     return int(np.minimum(own, above + 1e-3 * own).argmax())
 
 
-def read_shown(obj: bpy.types.Object) -> np.ndarray:
-    """Points after all modifiers, shape (V, 3)."""
-    mesh = obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).data
-    points = np.empty((len(mesh.vertices), 3), np.float32)
-    mesh.vertices.foreach_get("co", points.ravel())
-    return points.astype(np.float64)
-
-
 def read_rest(character: Character, obj: bpy.types.Object) -> np.ndarray:
     """Points in the armature's rest pose, with its shape keys and their drivers."""
     character.armature.data.pose_position = "REST"
     bpy.context.view_layer.update()
-    points = read_shown(obj)
+    points = read_posed(obj)
     character.armature.data.pose_position = "POSE"
     bpy.context.view_layer.update()
     return points
@@ -171,17 +166,13 @@ def time_keep(obj: bpy.types.Object) -> tuple[float, ...]:
     found = []
     for frame in (20, 12):
         bpy.context.scene.frame_set(frame)
-        start = time.perf_counter()
-        copy = begin(obj)
-        begun = time.perf_counter()
+        begun, copy = time_call(lambda: begin(obj))
         points = np.empty(3 * len(obj.data.vertices), np.float32)
         copy.data.vertices.foreach_get("co", points)
         points[: 3 * (len(points) // 30)] += 0.01
         copy.data.vertices.foreach_set("co", points)
-        halfway = time.perf_counter()
-        keep(copy, joints=[find_rotated(copy)])
-        found.append((begun - start, time.perf_counter() - halfway))
-    return (found[0][0], found[0][1], found[1][1])
+        found.append((begun, time_call(lambda copy=copy: keep(copy, joints=[find_rotated(copy)]))[0]))
+    return (*found[0], found[1][1])
 
 
 def find_rotated(copy: bpy.types.Object) -> str:
@@ -195,26 +186,22 @@ def run_mirror(arguments: argparse.Namespace) -> None:
     """The left sculpted and mirrored, the right shown in the mirrored pose: largest difference, of the diagonal"""
 
     name, bone, degrees = MIRRORED
-    path = arguments.assets / name / f"{name}.blend"
-    if not path.is_file():
-        print(f"{name} is not in {arguments.assets}: it is left out")
+    if not is_there(arguments.assets, name):
         return
     rows = []
     for method in METHODS:
-        bpy.ops.wm.open_mainfile(filepath=str(path))
+        open_file(arguments.assets, name)
         character = find_character()
         if method not in BLENDERS:
             bind(method, "NODES")
         obj = max(character.meshes, key=lambda mesh: len(mesh.data.vertices))
-        character.armature.animation_data_clear()
-        for posed in character.armature.pose.bones:
-            posed.matrix_basis.identity()
+        put_to_rest(character.armature)
         target = character.armature.pose.bones[bone]
         target.rotation_mode = "XYZ"
         target.rotation_euler = (np.radians(degrees), 0.1, 0.2)
         layer = bpy.context.view_layer
         layer.update()
-        rest, before = read_rest(character, obj), read_shown(obj)
+        rest, before = read_rest(character, obj), read_posed(obj)
         pairs, symmetry = match_mirrored(rest)
         own = measure_mirrored(character, obj, pairs)
         copy = begin(obj)
@@ -234,11 +221,11 @@ def run_mirror(arguments: argparse.Namespace) -> None:
 
 def measure_mirrored(character: Character, obj: bpy.types.Object, pairs: np.ndarray) -> np.ndarray:
     """How far each vertex is from the mirror image of its partner in the mirrored pose; the pose is what it was."""
-    poses, armature, left = find("tasks.corrections.poses"), character.armature, read_shown(obj)
+    poses, armature, left = find("tasks.corrections.poses"), character.armature, read_posed(obj)
     pose = poses.read_bone_pose(armature)
     poses.show_bone_pose(armature, find("tasks.corrections.mirror").mirror_bone_pose(armature, pose))
     bpy.context.view_layer.update()
-    right = read_shown(obj)
+    right = read_posed(obj)
     poses.show_bone_pose(armature, pose)
     bpy.context.view_layer.update()
     return np.linalg.norm(right[pairs] * (-1.0, 1.0, 1.0) - left, axis=1)

@@ -7,9 +7,6 @@ Needs Blender's module bpy. The character is read from a folder of assets that i
 
 from __future__ import annotations
 
-import argparse
-import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -17,15 +14,10 @@ from typing import Any
 import bpy
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from harness import open_file, read_vertices, select
+from benchmarks.pattern_body import SKIN, strike
+from benchmarks.studio import Row, Studio, View, cell_width, draw, plain_material, write_page
 
-from benchmarks.center_scenes import Row, cell_width, write_page
-from benchmarks.pattern_body import SKIN, plain_material, strike
-from benchmarks.pattern_scenes import Studio, View
-from tools import checkout
-
-ROOT = Path(__file__).resolve().parent.parent
-ASSETS = ROOT.parent / "shared" / "assets"
 KNEE, HEIGHT = "lowerleg01", 330.0
 FAR, HALF = 130.0, 65.0
 """How far knees are bent, degrees."""
@@ -45,17 +37,14 @@ STROKES = (
 
 def open_body(assets: Path) -> tuple[bpy.types.Object, bpy.types.Object]:
     """Open the file of a woman without her clothes: the body, and its armature."""
-    bpy.ops.wm.open_mainfile(filepath=str(assets / "mh_human" / "mh_human.blend"))
-    body, armature = bpy.data.objects["mh_human_body"], bpy.data.objects["mh_human_rig"]
+    armature, body = open_file(assets, "mh_human"), bpy.data.objects["mh_human_body"]
     armature.animation_data_clear()
     for name in ("mh_human_skirt", "mh_human_tights"):
         bpy.data.objects.remove(bpy.data.objects[name])
     body.data.materials.append(plain_material("Skin", SKIN, 0.6))
     body.data.shade_smooth()
     body.modifiers.new("Subdivision", "SUBSURF").render_levels = 2
-    for obj in bpy.context.view_layer.objects:
-        obj.select_set(obj == body)
-    bpy.context.view_layer.objects.active = body
+    select([body], body)
     return body, armature
 
 
@@ -63,13 +52,6 @@ def look_at(armature: bpy.types.Object, bone: str, azimuth: float, height: float
     """A view of the joint at a bone's head, as it is posed, and of what is above it."""
     head = armature.matrix_world @ armature.pose.bones[bone].head
     return View((head.x, head.y, head.z + ABOVE * height), azimuth, 8.0, height)
-
-
-def read_vertices(mesh: bpy.types.Mesh, name: str) -> np.ndarray:
-    """Locations or normals of vertices, shape (V, 3)."""
-    numbers = np.empty((len(mesh.vertices), 3), np.float32)
-    mesh.vertices.foreach_get(name, numbers.ravel())
-    return numbers
 
 
 def sculpt(copy: bpy.types.Object, armature: bpy.types.Object, side: str) -> None:
@@ -82,7 +64,7 @@ def sculpt(copy: bpy.types.Object, armature: bpy.types.Object, side: str) -> Non
     out = -(up + down) / np.linalg.norm(up + down)
     mesh: Any = copy.data
     for along, radius, height in STROKES:
-        points, normals = read_vertices(mesh, "co"), read_vertices(mesh, "normal")
+        points, normals = read_vertices(mesh.vertices), read_vertices(mesh.vertices, "normal")
         distances = np.linalg.norm(points - (knee + np.array(along) @ np.array([up, down, out])), axis=1)
         falloff = np.maximum(0.0, 1.0 - (distances / radius) ** 2) ** 2
         mesh.vertices.foreach_set("co", (points + (height * falloff)[:, None] * normals).astype(np.float32).ravel())
@@ -106,12 +88,8 @@ def draw_knee(assets: Path, studio: Studio) -> tuple[list[Row], Sequence[str]]:
     sculpt(bpy.context.selected_objects[0], armature, "L")
     bpy.ops.supple.correction_keep(mirror=True)
     after = shoot(FAR, "L"), shoot(HALF, "L"), shoot(FAR, "R")
-    return [Row("knee", [before, *after])], (
-        f"linear, {FAR:.0f}°",
-        "sculpted and kept",
-        f"{HALF:.0f}°",
-        "the other leg",
-    )
+    titles = (f"linear, {FAR:.0f}°", "sculpted and kept", f"{HALF:.0f}°", "the other leg")
+    return [Row("knee", [before, *after])], titles
 
 
 def draw_particles(assets: Path, studio: Studio) -> tuple[list[Row], Sequence[str]]:
@@ -142,20 +120,11 @@ def draw_particles(assets: Path, studio: Studio) -> tuple[list[Row], Sequence[st
 PAGES = {"knee": draw_knee, "particles": draw_particles}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=tuple(PAGES), default=tuple(PAGES))
-    parser.add_argument("--output", type=Path, default=ROOT / "docs" / "images")
-    parser.add_argument("--assets", type=Path, default=ASSETS)
-    parser.add_argument("--samples", type=int, default=24, help="for each pixel")
-    parser.add_argument("--size", type=float, default=1.0, help="of the picture")
-    arguments = parser.parse_args()
-    checkout.enable(Path(tempfile.mkdtemp()))
-    studio = Studio(arguments.samples, arguments.size)
-    for name in arguments.only:
-        rows, titles = PAGES[name](arguments.assets, studio)
-        write_page(rows, titles, studio, arguments.output.resolve() / f"corrections-{name}.png")
+def draw_page(arguments: Any, name: str) -> None:
+    studio = Studio.of(arguments)
+    rows, titles = PAGES[name](arguments.assets, studio)
+    write_page(rows, titles, studio, arguments.output / f"corrections-{name}.png")
 
 
 if __name__ == "__main__":
-    main()
+    draw(__doc__, dict.fromkeys(PAGES, draw_page))

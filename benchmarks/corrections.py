@@ -9,23 +9,29 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
-import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import bpy
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from benchmarks.correction_costs import EVALUATES, find, run_cost
+from harness import (
+    ASSETS,
+    find,
+    list_at_hand,
+    open_file,
+    option,
+    parse,
+    print_table,
+    read_posed,
+    run_sections,
+    take_all,
+    time_call,
+)
+from benchmarks.correction_costs import EVALUATES, run_cost
 from benchmarks.correction_exactness import run_keep, run_mirror, run_shown
-from benchmarks.tables import print_table
-from benchmarks.timing import Character, bind, find_character, run_sections
+from benchmarks.timing import Character, bind, find_character
 
-ASSETS = Path(__file__).resolve().parent.parent.parent / "shared" / "assets"
 CHARACTERS = ("mh_human", "human_male", "kaykit_knight", "fox", "cesium_man", "mh_human_game")
 ANGLES = (40.0, 80.0, 120.0)
 LIMBS = ("forearm", "shin", "thigh")
@@ -38,45 +44,16 @@ NEAR = 0.1
 """Share of the largest difference at a joint by which Particles move the vertices near it otherwise."""
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=tuple(SECTIONS), default=tuple(SECTIONS))
-    parser.add_argument("--characters", nargs="+", choices=CHARACTERS, default=CHARACTERS)
-    parser.add_argument("--methods", nargs="+", default=("DLBNT",))
-    parser.add_argument("--evaluate", nargs="+", choices=EVALUATES, default=EVALUATES, help="of the cost")
-    parser.add_argument("--rounds", type=int, default=5, help="of the cost: how often the character is measured")
-    parser.add_argument("--assets", type=Path, default=ASSETS)
-    arguments = parser.parse_args()
-    run_sections(SECTIONS, arguments)
-
-
 def run_from_particles(arguments: argparse.Namespace) -> None:
     """Corrected after Particles at elbows, knees and hips: distance to Particles in all actions, mm rms"""
     rows = []
-    for name in arguments.characters:
-        path = arguments.assets / name / f"{name}.blend"
-        if not path.is_file():
-            print(f"{name} is not in {arguments.assets}: it is left out")
-            continue
+    for name in list_at_hand(arguments.assets, arguments.characters):
         for method in arguments.methods:
-            bpy.ops.wm.open_mainfile(filepath=str(path))
+            open_file(arguments.assets, name)
             if list_joints(find_character().armature):
                 rows += measure_character(name, method)
-    print_table(
-        (
-            "character",
-            "method",
-            "mesh",
-            "keys",
-            "seconds",
-            "near: without",
-            "with",
-            "ratio",
-            "by action",
-            "all vertices: ratio",
-        ),
-        rows,
-    )
+    header = "character", "method", "mesh", "keys", "seconds", "near: without", "with", "ratio", "by action"
+    print_table((*header, "all vertices: ratio"), rows)
 
 
 def measure_character(name: str, method: str) -> list[tuple]:
@@ -85,12 +62,8 @@ def measure_character(name: str, method: str) -> list[tuple]:
     for mesh in character.meshes:
         mesh.supple.twist = "OFF"  # Particles spread no twist
     bind(method, "NODES")
-    start = time.perf_counter()
-    steps = find("tasks.corrections.from_source").correct_from(
-        character.meshes, "PARTICLES", list_joints(character.armature), ANGLES
-    )
-    report = find("tasks.steps").take_all(steps)
-    seconds = time.perf_counter() - start
+    correct_from, joints = find("tasks.corrections.from_source").correct_from, list_joints(character.armature)
+    seconds, report = time_call(lambda: take_all(correct_from(character.meshes, "PARTICLES", joints, ANGLES)))
     print("; ".join(report.describe()), flush=True)
     rows = []
     for mesh in character.meshes:
@@ -150,7 +123,7 @@ def measure_actions(character: Character, obj: Any, keys: list[str]) -> Iterator
                 depsgraph = bpy.context.evaluated_depsgraph_get()
                 pose = find("bridge.armatures").read_pose(character.armature.evaluated_get(depsgraph), skin.skeleton)
                 wanted = skin.pose(pose.seen_from(space))
-                found.append((wanted - read(obj.evaluated_get(depsgraph).data.vertices)) @ to_world[:3, :3].T)
+                found.append((wanted - read_posed(obj)) @ to_world[:3, :3].T)
             missing[is_muted] = np.array(found)
         yield missing[True], missing[False]
 
@@ -162,13 +135,6 @@ def bind_particles(obj: Any) -> tuple[Any, np.ndarray]:
     skin = find("tasks.skin.by_python").prepare(skinned, "PARTICLES")
     skin = skin.at(skin.choices.read_quality(skinned.settings, "bake"))
     return skin, np.array(character.object_to_armature(obj, skinned.armature))
-
-
-def read(vertices: Any) -> np.ndarray:
-    """Positions of vertices, or of the points of a shape key, float64, shape (V, 3)."""
-    points = np.empty((len(vertices), 3), np.float32)
-    vertices.foreach_get("co", points.ravel())
-    return points.astype(np.float64)
 
 
 def measure(vectors: np.ndarray) -> float:
@@ -184,5 +150,11 @@ SECTIONS = {
     "cost": run_cost,
 }
 
+
 if __name__ == "__main__":
-    main()
+    arguments = parse(
+        __doc__, SECTIONS, characters=CHARACTERS, methods=option(("DLBNT",), choices=None), assets=ASSETS,
+        evaluate=option(EVALUATES, "of the cost"),
+        rounds=option(5, "of the cost: how often the character is measured"),
+    )  # fmt: skip
+    run_sections(SECTIONS, arguments)

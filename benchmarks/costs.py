@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from harness import is_there
 from benchmarks import shapes
 from benchmarks.shapes import Shape, rotation
 from benchmarks.skins import (
@@ -142,7 +143,7 @@ def run_fill_counts(assets: Path) -> None:
     """
     bodies = [("box", shapes.box().points, shapes.box().triangles, 0.05),
               ("board", shapes.board().points, shapes.board().triangles, 0.05)]  # fmt: skip
-    if (assets / "spot" / "spot.obj").is_file():
+    if is_there(assets, "spot", "obj"):
         cow = shapes.cow(assets)
         volume = COW_COUNT * 4.0 * np.sqrt(2.0) * COW_RADIUS**3
         scale = np.cbrt(volume / close_surface(cow.points, cow.triangles).volume)

@@ -10,28 +10,22 @@ it is the one that the machine was not kept from by other work.
 
 from __future__ import annotations
 
-import importlib
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from math import radians
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 import bpy
 import numpy as np
 from bpy_extras.view3d_utils import location_3d_to_region_2d
 from mathutils import Euler, Vector
 
-import checkout
-from benchmarks.in_window import move, prepare_view, run_steps, save_picture, xdo
-from benchmarks.tables import print_table
-from benchmarks.timing import print_versions
+from harness import find, open_file, print_table, print_versions, put_to_rest, select, time_call, words_after_dashes
+from benchmarks.in_window import move, prepare_view, run_in_window, save_picture, xdo
 
 VIEW = Euler((radians(84.0), 0.0, radians(28.0)))
 CENTER, DISTANCE = Vector((0.0, 0.0, 0.82)), 2.15
@@ -54,9 +48,7 @@ class Stage:
     def __init__(self) -> None:
         self.armature: Any = bpy.data.objects["mh_human_rig"]
         self.body = bpy.data.objects["mh_human_body"]
-        self.armature.animation_data_clear()
-        for bone in self.armature.pose.bones:
-            bone.matrix_basis.identity()
+        put_to_rest(self.armature)
         self.area = next(area for area in bpy.context.window.screen.areas if area.type == "VIEW_3D")
         self.region = prepare_view(self.area)["WINDOW"]
         space: Any = self.area.spaces.active
@@ -71,9 +63,7 @@ class Stage:
 
     def choose_tool(self) -> None:
         with self.override():
-            for obj in bpy.context.view_layer.objects:
-                obj.select_set(obj == self.armature)
-            bpy.context.view_layer.objects.active = self.armature
+            select([self.armature], self.armature)
             bpy.ops.object.mode_set(mode="POSE")
             bpy.ops.wm.tool_set_by_id(name="supple.drag_skin")
 
@@ -96,13 +86,9 @@ class Stage:
         return np.array(location_3d_to_region_2d(self.region, self.view, self.find_skin(bone)))
 
 
-def open_character(assets: Path) -> None:
-    bpy.ops.wm.open_mainfile(filepath=str(assets / "mh_human" / "mh_human.blend"), load_ui=False)
-
-
 def take_picture(assets: Path, image: Path) -> Iterator[float]:
     """Pin the feet, drag hands and hip, and put a picture of each step beside the one before."""
-    open_character(assets)
+    open_file(assets, "mh_human", load_ui=False)
     yield 1.0
     stage = Stage()
     bpy.data.objects["mh_human_skirt"].hide_set(True)
@@ -136,14 +122,12 @@ def measure(assets: Path) -> Iterator[float]:
     """Time movements under several methods, without and with pins."""
     rows = []
     for method, solver, pins in CASES:
-        open_character(assets)
+        open_file(assets, "mh_human", load_ui=False)
         yield 1.0
         stage = Stage()
         if method:
             with stage.override():
-                for obj in bpy.context.view_layer.objects:
-                    obj.select_set(obj.type == "MESH")
-                bpy.context.view_layer.objects.active = stage.body
+                select([obj for obj in bpy.data.objects if obj.type == "MESH"], stage.body)
                 bpy.ops.supple.bind(method=method, evaluate="NODES")
         stage.choose_tool()
         yield 1.0
@@ -159,40 +143,28 @@ def measure(assets: Path) -> Iterator[float]:
 
 def _time_moves(stage: Stage, solver: str) -> tuple[float, ...]:
     """Milliseconds of beginning a drag the second time; the fastest movement, evaluation of a pose, drawing."""
-    tasks: Any = importlib.import_module(f"{checkout.MODULE}.tasks.pose.drag")
-    skins: Any = importlib.import_module(f"{checkout.MODULE}.tasks.pose.skins")
+    tasks = find("tasks.pose.drag")
+    skins = find("tasks.pose.skins")
     layer = bpy.context.view_layer
     found = skins.find_skins(stage.armature, layer)
     point, _ = skins.find_nearest(found, bpy.context.evaluated_depsgraph_get(), stage.find_skin("wrist.L"))
     choices = tasks.DragChoices(solver=solver, chain_length=5)
     tasks.SkinDrag(stage.armature, layer, point, choices)
-    begin, drag = _time(lambda: tasks.SkinDrag(stage.armature, layer, point, choices))
+    begin, drag = time_call(lambda: tasks.SkinDrag(stage.armature, layer, point, choices))
     moves, evaluations, drawings = [], [], []
     bone = stage.armature.pose.bones["wrist.L"]
     for number in range(MOVES):
         share = number / MOVES
         target = drag.start + HEIGHT * np.array((-0.15 * share, -0.1 * np.sin(4.0 * share), 0.2 * share))
-        moves.append(_time(lambda target=target: drag.move(target))[0])
+        moves.append(time_call(lambda target=target: drag.move(target))[0])
         with stage.override():
-            drawings.append(_time(lambda: bpy.ops.wm.redraw_timer(type="DRAW_WIN", iterations=1))[0])
+            drawings.append(time_call(lambda: bpy.ops.wm.redraw_timer(type="DRAW_WIN", iterations=1))[0])
         bone.location.x += 1e-5
-        evaluations.append(_time(layer.update)[0])
+        evaluations.append(time_call(layer.update)[0])
         bone.location.x -= 1e-5
-    return (begin, *map(min, (moves[1:], evaluations, drawings)))
-
-
-def _time(step: Callable[[], Any]) -> tuple[float, Any]:
-    start = time.perf_counter()
-    result = step()
-    return 1e3 * (time.perf_counter() - start), result
-
-
-def main() -> None:
-    assets, *image = map(Path, sys.argv[sys.argv.index("--") + 1 :])
-    bpy.context.preferences.view.show_splash = False
-    checkout.enable(Path(tempfile.mkdtemp()) / "extension")
-    run_steps(take_picture(assets, image[0]) if image else measure(assets))
+    return tuple(1e3 * seconds for seconds in (begin, *map(min, (moves[1:], evaluations, drawings))))
 
 
 if __name__ == "__main__":
-    main()
+    assets, *image = map(Path, words_after_dashes())
+    run_in_window(lambda _: take_picture(assets, image[0]) if image else measure(assets))

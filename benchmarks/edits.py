@@ -9,29 +9,17 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import sys
 import time
-from pathlib import Path
 
 import bpy
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from benchmarks.tables import print_table
-from benchmarks.timing import BARE, NODES, PYTHON, Character, bind, run_sections
-from benchmarks.whole_characters import ASSETS, list_characters, open_character
+from harness import ASSETS, option, parse, print_table, run_sections
+from benchmarks.timing import BARE, NODES, PYTHON, Character, bind
+from benchmarks.whole_characters import list_characters, open_character
 
 DAB = 60
 """Vertices that a dab reaches."""
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=tuple(SECTIONS), default=tuple(SECTIONS))
-    parser.add_argument("--rounds", type=int, default=8, help="how often each edit is made and counts")
-    parser.add_argument("--assets", type=Path, default=ASSETS)
-    run_sections(SECTIONS, parser.parse_args())
 
 
 def run_edits(arguments: argparse.Namespace) -> None:
@@ -98,5 +86,7 @@ class _Edits:
 
 SECTIONS = {"edits": run_edits}
 
+
 if __name__ == "__main__":
-    main()
+    arguments = parse(__doc__, SECTIONS, rounds=option(8, "how often each edit is made and counts"), assets=ASSETS)
+    run_sections(SECTIONS, arguments)

@@ -14,20 +14,15 @@ import gc
 import math
 import os
 import statistics
-import sys
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import bpy
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
+from harness import new_scene, parse, print_section, print_table, print_versions, supple
 from benchmarks.bodies import add_body
-from benchmarks.tables import print_table
-from benchmarks.timing import bind, hush_blender, new_scene, print_section, print_versions
-from tools import checkout
+from benchmarks.timing import bind
 
 WAYS = {
     f"{method} {way}": (method, evaluate)
@@ -57,19 +52,6 @@ class Run:
     def slowdown(self) -> float:
         """A step at the end over one at the start."""
         return self.step[1] / self.step[0]
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=tuple(WAYS), default=tuple(WAYS))
-    parser.add_argument("--frames", type=int, default=FRAMES)
-    arguments = parser.parse_args()
-    hush_blender()
-    with tempfile.TemporaryDirectory() as folder:
-        checkout.enable(Path(folder))
-        print_versions()
-        print_section(run_endurance, arguments)
-        checkout.disable()
 
 
 def run_endurance(arguments: argparse.Namespace) -> None:
@@ -109,4 +91,6 @@ def read_memory() -> float:
 
 
 if __name__ == "__main__":
-    main()
+    with supple():
+        print_versions()
+        print_section(run_endurance, parse(__doc__, WAYS, frames=FRAMES))

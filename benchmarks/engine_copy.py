@@ -8,7 +8,6 @@ a character of 1.8 m.
 
 from __future__ import annotations
 
-import argparse
 import resource
 import sys
 import time
@@ -17,12 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
+from harness import ASSETS, option, parse, print_table
 from benchmarks.bound_characters import BoundCharacter, bind_character
 from benchmarks.characters import read_character
 from benchmarks.range_of_motion import CHARACTERS, list_bends
-from benchmarks.tables import print_table
 from deformers import Joints, Weights
 from deformers.engine_copy import Differences, Examples, FitParams, Skin, fit, fit_linear, measure
 from deformers.engine_copy.candidates import LEAST_TURN
@@ -30,7 +27,6 @@ from deformers.engine_copy.motions import find_angles, split_turns
 from deformers.engine_copy.regions import find_blends, relate_to_parents
 from deformers.measures.bends import list_bent_poses
 
-ASSETS = Path(__file__).resolve().parents[2] / "shared" / "assets"
 HEIGHT = 1800.0
 """Millimeters of the longest side of a character."""
 
@@ -125,28 +121,17 @@ def run(subject: Subject, name: str, method: str, params: FitParams) -> tuple:
     )  # fmt: skip
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--characters", nargs="+", choices=CHARACTERS, default=CHARACTERS)
-    parser.add_argument("--methods", nargs="+", choices=tuple(METHODS), default=tuple(METHODS))
-    parser.add_argument("--tolerance", type=float, default=3.0, help="millimeters")
-    parser.add_argument("--influences", type=int, default=4)
-    parser.add_argument("--keys", type=int, default=-1)
-    parser.add_argument("--helpers", type=int, default=-1)
-    parser.add_argument("--step", type=int, default=1, help="every so many frames of actions")
-    parser.add_argument("--assets", type=Path, default=ASSETS)
-    arguments = parser.parse_args()
+if __name__ == "__main__":
+    arguments = parse(
+        __doc__, characters=CHARACTERS, methods=tuple(METHODS), tolerance=option(3.0, "millimeters"), influences=4,
+        keys=-1, helpers=-1, step=option(1, "every so many frames of actions"), assets=ASSETS,
+    )  # fmt: skip
     rows = []
     for name in arguments.characters:
         for method in arguments.methods:
             subject = read_subject(arguments.assets, name, method, arguments.step)
-            params = FitParams(
-                arguments.tolerance / subject.millimeters, arguments.influences, arguments.helpers, arguments.keys
-            )
+            tolerance = arguments.tolerance / subject.millimeters
+            params = FitParams(tolerance, arguments.influences, arguments.helpers, arguments.keys)
             rows.append(run(subject, name, method, params))
             print(rows[-1], file=sys.stderr, flush=True)
     print_table(COLUMNS, rows)
-
-
-if __name__ == "__main__":
-    main()

@@ -9,7 +9,6 @@ byte by byte. Workers start the Blender that this runs in, or `--blender`. Times
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import shlex
@@ -24,15 +23,9 @@ from pathlib import Path
 
 import bpy
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from harness import ASSETS, ROOT, STAND_IN, find_file, hush_blender, option, parse, print_table, print_versions
 
-from benchmarks.tables import print_table
-from benchmarks.timing import hush_blender, print_versions
-
-ROOT = Path(__file__).resolve().parent.parent
-ASSETS = ROOT.parent / "shared" / "assets"
 OPENJD = ROOT / ".venv" / "farm" / "bin" / "openjd"
-STAND_IN = ROOT / "tests" / "farm" / "blender.py"
 
 
 def run_together(*commands: Sequence[str | Path]) -> tuple[float, float]:
@@ -90,29 +83,21 @@ def measure(folder: Path, blender: str, file: Path, frames: tuple[int, int], chu
     return rows
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--character", default="mh_human")
-    parser.add_argument("--frames", default="1-200")
-    parser.add_argument("--chunk", type=int, default=37)
-    parser.add_argument("--blender", help="program that workers start; the Blender that runs this if not given")
-    arguments = parser.parse_args()
+if __name__ == "__main__":
+    arguments = parse(
+        __doc__, character="mh_human", frames="1-200", chunk=37,
+        blender=option(shlex.join([sys.executable, str(STAND_IN)]), "program that workers start"),
+    )  # fmt: skip
     first, last = map(int, arguments.frames.split("-"))
-    folder = ROOT / "demo" if arguments.character == "human" else ASSETS
-    file = folder / arguments.character / f"{arguments.character}.blend"
+    file = find_file(ROOT / "demo" if arguments.character == "human" else ASSETS, arguments.character)
     if not (file.is_file() and OPENJD.is_file()):
         raise SystemExit(f"'{file}' or '{OPENJD}' is not there: see CONTRIBUTING.md")
     hush_blender()
     print_versions()
     with tempfile.TemporaryDirectory() as name:
         blender = Path(name) / "blender"
-        started = arguments.blender or f"{shlex.quote(sys.executable)} {shlex.quote(str(STAND_IN))}"
-        blender.write_text(f'#!/bin/sh\nexec {started} "$@"\n')
+        blender.write_text(f'#!/bin/sh\nexec {arguments.blender} "$@"\n')
         blender.chmod(0o755)
         moving = save_in_motion(file, Path(name) / file.name)
         rows = measure(Path(name), str(blender), moving, (first, last), arguments.chunk)
     print_table(("what", "seconds", "of all cores"), rows)
-
-
-if __name__ == "__main__":
-    main()

@@ -6,13 +6,9 @@ weights cross over smoothly within 0.3 m on both sides of the middle.
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
+from harness import print_section
 from deformers import DEFORMERS, Joints, Pose, Rest, Weights
 from deformers.measures.space import close_surface
 
@@ -115,5 +111,4 @@ def far_from_the_origin() -> None:
 
 if __name__ == "__main__":
     for section in (bends_and_twists, stretched_parent, far_from_the_origin):
-        print(f"\n{section.__doc__}")
-        section()
+        print_section(section)

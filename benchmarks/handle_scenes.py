@@ -11,20 +11,12 @@ import bpy
 import numpy as np
 from mathutils import Euler, Matrix, Vector
 
-from benchmarks.particle_pictures import linear
-from benchmarks.weight_scenes import paint, select
+from harness import open_file, put_to_rest, select
+from benchmarks.studio import linear
+from benchmarks.weight_scenes import PARTS, paint
 
-STEEL, GOLD, FUR, WIRE, AXES = (
-    (0.62, 0.65, 0.70),
-    (0.80, 0.58, 0.2),
-    (0.83, 0.47, 0.2),
-    (0.1, 0.42, 0.9),
-    (0.9, 0.2, 0.1),
-)
-CLOTHES = {
-    "Knight_Helmet": STEEL, "Knight_Body": (0.47, 0.55, 0.64), "Knight_Head": (0.82, 0.66, 0.56),
-    "Knight_Arm": (0.60, 0.64, 0.68), "Knight_Leg": (0.56, 0.50, 0.44), "Fox": FUR,
-}  # fmt: skip
+STEEL, FUR, WIRE, AXES = (0.62, 0.65, 0.70), (0.83, 0.47, 0.2), (0.1, 0.42, 0.9), (0.9, 0.2, 0.1)
+CLOTHES = {**PARTS, "Knight_Helmet": STEEL, "Fox": FUR}
 """Colors of meshes, by how their names begin, sRGB."""
 QUARTER = 0.5 * np.pi
 KNIGHT = ("Knight_Helmet", "Knight_Body", "Knight_Head", "Knight_Arm", "Knight_Leg")
@@ -51,14 +43,9 @@ class Held:
     handles: tuple[bpy.types.Object, ...]
 
 
-def open_file(assets: Path, name: str) -> None:
+def open_at_rest(assets: Path, name: str) -> None:
     """Open a character at rest, without its actions."""
-    bpy.ops.wm.open_mainfile(filepath=str(assets / name / f"{name}.blend"))
-    for armature in [obj for obj in bpy.data.objects if obj.type == "ARMATURE"]:
-        cast(Any, armature.animation_data).action = None
-        for bone in cast(Any, armature.pose).bones:
-            bone.matrix_basis.identity()
-    bpy.context.view_layer.update()
+    put_to_rest(open_file(assets, name))
 
 
 def color_meshes() -> None:
@@ -72,7 +59,7 @@ def color_meshes() -> None:
 
 def add_knight(assets: Path, plain: bool = False) -> Held | None:
     """The knight, with a cage about head and helmet."""
-    open_file(assets, "kaykit_knight")
+    open_at_rest(assets, "kaykit_knight")
     for obj in [obj for obj in bpy.data.objects if obj.type == "MESH" and not obj.name.startswith(KNIGHT)]:
         bpy.data.objects.remove(obj)
     color_meshes()
@@ -106,7 +93,7 @@ def add_cage(helmet: bpy.types.Object) -> bpy.types.Object:
 
 def add_fox(assets: Path, plain: bool = False) -> Held | None:
     """The fox, whose tail bones deform no more, with four points in the tail."""
-    open_file(assets, "fox")
+    open_at_rest(assets, "fox")
     color_meshes()
     skin, armature = bpy.data.objects["Fox-Mesh"], bpy.data.objects["Armature"]
     fine = cast(Any, skin.modifiers.new("Subdivision", "SUBSURF"))

@@ -8,41 +8,35 @@ Needs Blender's module bpy. Characters are read from a folder of assets that is 
 from __future__ import annotations
 
 import argparse
-import sys
-import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any, cast
 
 import bpy
 import numpy as np
 from mathutils import Euler, Matrix
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
+from harness import (
+    ASSETS,
+    find,
+    note_time,
+    option,
+    parse,
+    print_table,
+    read_posed,
+    read_vertices,
+    run_sections,
+    select,
+    time_call,
+)
 from benchmarks.handle_scenes import Held, add_fox, add_knight, bind, move
-from benchmarks.tables import print_table
-from benchmarks.timing import note_time, run_sections
-from benchmarks.weight_scenes import select
-from bridge.meshes import read_evaluated_points, read_points
-from bridge.weights import read_weights
 
-ASSETS = Path(__file__).resolve().parent.parent.parent / "shared" / "assets"
 METHODS = ("SSD", "DLBNT", "CENTERS")
 EVALUATES = ("PYTHON", "NODES")
 SCENES: dict[str, Callable[..., Held | None]] = {"kaykit_knight, cage": add_knight, "fox, points": add_fox}
 RIGID = Matrix.LocRotScale((0.3, -0.5, 0.4), Euler((0.6, 1.4, -2.1)), None)
 LEAST = 0.999
 """Sum of a cage's weights from which on a vertex is wholly in it."""
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=tuple(SECTIONS), default=tuple(SECTIONS))
-    parser.add_argument("--steps", type=int, default=200, help="of which the shortest counts")
-    parser.add_argument("--assets", type=Path, default=ASSETS)
-    run_sections(SECTIONS, parser.parse_args())
 
 
 def measure_steps(arguments: argparse.Namespace) -> None:
@@ -97,12 +91,10 @@ def measure_exactness(arguments: argparse.Namespace) -> None:
     print_table(("method", "what", "distance"), rows)
     rows = []
     for name, add in SCENES.items():
-        start = time.perf_counter()
-        held = add(arguments.assets)
+        seconds, held = time_call(partial(add, arguments.assets))
         assert held is not None
-        seconds = time.perf_counter() - start
         names = list(cast(Any, held.armature.data).bones.keys())
-        sums = np.concatenate([read_weights(skin, names).sum(axis=1) for skin in held.skins])
+        sums = np.concatenate([find("bridge.weights").read_weights(skin, names).sum(axis=1) for skin in held.skins])
         rows.append((name, len(sums), float(np.abs(sums - 1.0).max()), seconds))
     print()
     print_table(("character", "vertices", "farthest from a sum of 1", "seconds to open, add and weight"), rows)
@@ -114,10 +106,10 @@ def _miss(held: Held, names: list[str], bone: str) -> float:
     change = np.array(pose.matrix @ pose.bone.matrix_local.inverted(), np.float64)
     worst, size = 0.0, held.armature.dimensions.length
     for skin in held.skins:
-        chosen = read_weights(skin, names).sum(axis=1) > LEAST
+        chosen = find("bridge.weights").read_weights(skin, names).sum(axis=1) > LEAST
         to_armature = np.array(held.armature.matrix_world.inverted() @ skin.matrix_world, np.float64)
-        rest = _transform(to_armature, read_points(cast(bpy.types.Mesh, skin.data))[chosen])
-        posed = _transform(to_armature, read_evaluated_points(skin, bpy.context.evaluated_depsgraph_get())[chosen])
+        rest = _transform(to_armature, read_vertices(cast(bpy.types.Mesh, skin.data).vertices)[chosen])
+        posed = _transform(to_armature, read_posed(skin)[chosen])
         worst = max(worst, float(np.linalg.norm(posed - _transform(change, rest), axis=1).max(initial=0.0)))
     return worst / size
 
@@ -128,5 +120,6 @@ def _transform(matrix: np.ndarray, points: np.ndarray) -> np.ndarray:
 
 SECTIONS = {"steps": measure_steps, "exact": measure_exactness}
 
+
 if __name__ == "__main__":
-    main()
+    run_sections(SECTIONS, parse(__doc__, SECTIONS, steps=option(200, "of which the shortest counts"), assets=ASSETS))

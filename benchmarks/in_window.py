@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import bpy
+
+from tools import checkout
 
 
 def xdo(*arguments: object) -> None:
@@ -37,6 +40,14 @@ def save_picture(image: Path, crop: str) -> None:
     """Save a part of the screen, such as "640x480+10+20"."""
     bpy.ops.wm.redraw_timer(type="DRAW_WIN_SWAP", iterations=1)
     subprocess.run(["import", "-window", "root", "-crop", crop, "+repage", str(image)], check=True)
+
+
+def run_in_window(make_steps: Callable[[Path], Iterator[float]], first: float = 2.0) -> None:
+    """Enable the checkout, take the steps that a function makes of a folder for files, and quit."""
+    bpy.context.preferences.view.show_splash = False
+    folder = Path(tempfile.mkdtemp())
+    checkout.enable(folder / "extension")
+    run_steps(make_steps(folder), first)
 
 
 def run_steps(steps: Iterator[float], first: float = 2.0) -> None:

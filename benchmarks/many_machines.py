@@ -17,22 +17,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from harness import ASSETS, STAND_IN, find, find_file, is_there, option, parse, print_table, run_sections, time_calls
 
-from benchmarks.corrections import find
-from benchmarks.tables import print_table
-from benchmarks.timing import run_sections
-
-ROOT = Path(__file__).resolve().parent.parent
-ASSETS = ROOT.parent / "shared" / "assets"
-STAND_IN = ROOT / "tests" / "farm" / "blender.py"
 OBJECTS = 3
 ROUNDS = 3
 BAKES = (("CENTERS", 1), ("CENTERS", 201), ("PARTICLES", 1), ("PARTICLES", 11))
@@ -41,19 +33,14 @@ BAKES = (("CENTERS", 1), ("CENTERS", 201), ("PARTICLES", 1), ("PARTICLES", 11))
 
 def seconds_of(step: Callable[[], object], rounds: int = ROUNDS) -> float:
     """Seconds of a step: the fewest of some, as other processes only add to them."""
-    times = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        step()
-        times.append(time.perf_counter() - start)
-    return min(times)
+    return min(time_calls(step, rounds))
 
 
 def measure_starts(arguments: argparse.Namespace) -> None:
     """A worker: seconds from its start until it has ended"""
-    file = ASSETS / arguments.character / f"{arguments.character}.blend"
-    if not file.is_file():
-        raise SystemExit(f"'{file}' is not there: see CONTRIBUTING.md")
+    if not is_there(ASSETS, arguments.character):
+        raise SystemExit("See CONTRIBUTING.md")
+    file = find_file(ASSETS, arguments.character)
     expected = find("tasks.bake.inputs").open_with_inputs(file).describe()
     supple = [*shlex.split(arguments.blender), "--command", "supple"]
 
@@ -132,22 +119,9 @@ def join(folder: Path, frames: list[range]) -> None:
         find("tasks.bake.joining").join_parts(folder, frames, Path(output))
 
 
-SECTIONS = {
-    "starts": measure_starts,
-    "digests": measure_digests,
-    "folders": measure_folders,
-    "joins": measure_joins,
-}
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=tuple(SECTIONS), default=tuple(SECTIONS))
-    parser.add_argument("--character", default="mh_human")
-    parser.add_argument("--blender", default=shlex.join([sys.executable, str(STAND_IN)]), help="program to start")
-    arguments = parser.parse_args()
-    run_sections(SECTIONS, arguments)
+SECTIONS = {"starts": measure_starts, "digests": measure_digests, "folders": measure_folders, "joins": measure_joins}
 
 
 if __name__ == "__main__":
-    main()
+    blender = option(shlex.join([sys.executable, str(STAND_IN)]), "program to start")
+    run_sections(SECTIONS, parse(__doc__, SECTIONS, character="mh_human", blender=blender))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from harness import list_at_hand
 from benchmarks.characters import CHARACTERS, Part, read_character
 from benchmarks.skin_measures import count_inverted, measure_distortion, second_differences
 from benchmarks.skins import Skin, bind_skin, count_particles, label, methods, print_table
@@ -137,10 +138,7 @@ def measure_part(part: Part, motion: Motion) -> list[tuple]:
 
 def run_characters(assets: Path, step: int, wanted: tuple[str, ...] = CHARACTERS) -> None:
     """Measure and print one table for each character."""
-    for name in wanted:
-        if not (assets / name / f"{name}.npz").is_file():
-            print(f"{name} is not in {assets}: left out\n")
-            continue
+    for name in list_at_hand(assets, wanted, "npz"):
         character = read_character(assets, name, step)
         motion = [(action, triple) for action, triples in character.actions.items() for triple in triples]
         print(f"### {name}: {', '.join(character.actions)}; {len(motion)} poses\n")

@@ -7,25 +7,18 @@ Needs Blender's module bpy. The characters are read from a folder of assets that
 
 from __future__ import annotations
 
-import argparse
 import math
-import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import bpy
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from harness import find, new_scene, take_all
+from benchmarks.motions import open_character
+from benchmarks.studio import Studio, View, add_floor, add_mesh, colored, draw, linear
 
-from benchmarks.motions import ASSETS, find, open_character, run
-from benchmarks.particle_pictures import add_floor, add_mesh, colored, linear
-from benchmarks.pattern_scenes import Studio, View
-from benchmarks.timing import new_scene
-from tools import checkout
-
-IMAGES = Path(__file__).resolve().parent.parent / "docs" / "images"
 FIRST, BLENDED, SECOND = (0.42, 0.50, 0.58), (0.85, 0.52, 0.22), (0.50, 0.62, 0.45)
 """Colors of what one motion moves, both, and the other, sRGB."""
 SPACING, COUNT, STEP = 0.62, 13, 3
@@ -87,16 +80,17 @@ def write(studio: Studio, rows: Sequence[tuple[str, np.ndarray]], path: Path) ->
     studio.write(page, texts, path)
 
 
-def draw_seams(arguments: argparse.Namespace, studio: Studio) -> None:
+def draw_seams(arguments: Any, _name: str) -> None:
     """A walk that is closed to a loop, and a dance that goes on as a walk; what is blended in another color."""
-    armature, seams = open_character(arguments.assets, CHARACTER), find("tasks.motion.seams")
+    studio, seams = Studio.of(arguments), find("tasks.motion.seams")
+    armature = open_character(arguments.assets, CHARACTER)
     rate = find("tasks.motion.compare").find_rate(bpy.context.scene)
-    report = run(seams.make_loop(armature, WALK, rate))
+    report = take_all(seams.make_loop(armature, WALK, rate))
     rows = [("the end of a cycle, the seam, the beginning of the next", shoot_seam(report.blended, studio))]
     armature = open_character(arguments.assets, CHARACTER)
-    report = run(seams.join_actions(armature, DANCE, WALK, rate))
+    report = take_all(seams.join_actions(armature, DANCE, WALK, rate))
     rows.append(("a dance, the seam, a walk", shoot_seam(report.blended, studio)))
-    write(studio, rows, IMAGES / "motion-seams.png")
+    write(studio, rows, arguments.output / "motion-seams.png")
 
 
 def shoot_seam(blended: tuple[int, int], studio: Studio) -> np.ndarray:
@@ -108,16 +102,5 @@ def shoot_seam(blended: tuple[int, int], studio: Studio) -> np.ndarray:
     return shoot([(read_skin(frame), color) for frame, color in zip(frames, colors, strict=True)], studio)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--assets", type=Path, default=ASSETS)
-    parser.add_argument("--samples", type=int, default=12, help="for each pixel")
-    arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        checkout.enable(Path(folder))
-        draw_seams(arguments, Studio(arguments.samples, 1.0))
-        checkout.disable()
-
-
 if __name__ == "__main__":
-    main()
+    draw(__doc__, {"seams": draw_seams}, samples=12)

@@ -11,10 +11,7 @@ turned and shifted it to. Lengths are those of a figure 1.8 m tall.
 from __future__ import annotations
 
 import argparse
-import importlib
 import statistics
-import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,13 +19,8 @@ from typing import Any
 import bpy
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from harness import ASSETS, find, new_scene, open_file, parse, print_table, run_sections, take_all, time_call
 
-from benchmarks.tables import print_table
-from benchmarks.timing import new_scene, run_sections
-from tools import checkout
-
-ASSETS = Path(__file__).resolve().parent.parent.parent / "shared" / "assets"
 LOOPS = {
     "fox": ("Walk_Armature", "Run_Armature", "Sneak_Armature", "Idle_Armature"),
     "kaykit_knight": ("Running_A_Rig",),
@@ -58,27 +50,16 @@ HEADER = (
 )  # fmt: skip
 
 
-def find(name: str) -> Any:
-    """A module of the enabled checkout."""
-    return importlib.import_module(f"{checkout.MODULE}.{name}")
-
-
 def open_character(assets: Path, name: str) -> Any:
     """Open a character, or captured motions of one skeleton at 120 frames a second; its armature."""
-    if name == "cmu" or name.endswith(".bvh"):
-        new_scene()
-        files = ["cmu_02_01.bvh", "cmu_05_06.bvh"] if name == "cmu" else [name]
-        for file in files:
-            bpy.ops.import_anim.bvh(filepath=str(assets / "bvh" / file), update_scene_fps=True)
-        objects = [obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE"]
-        bpy.data.objects.remove(objects[1]) if len(objects) > 1 else None
-    else:
-        bpy.ops.wm.open_mainfile(filepath=str(assets / name / f"{name}.blend"))
+    if name != "cmu" and not name.endswith(".bvh"):
+        return open_file(assets, name)
+    new_scene()
+    for file in ["cmu_02_01.bvh", "cmu_05_06.bvh"] if name == "cmu" else [name]:
+        bpy.ops.import_anim.bvh(filepath=str(assets / "bvh" / file), update_scene_fps=True)
+    objects = [obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE"]
+    bpy.data.objects.remove(objects[1]) if len(objects) > 1 else None
     return next(obj for obj in bpy.context.scene.objects if obj.type == "ARMATURE")
-
-
-def run(steps: Any) -> Any:
-    return find("tasks.steps").take_all(steps)
 
 
 def read_points(body: Any, frames: Sequence[int]) -> np.ndarray:
@@ -110,9 +91,9 @@ class Joins:
         reading, seams = find("tasks.motion.reading"), find("tasks.motion.seams")
         compare, similarity = find("tasks.motion.compare"), find("deformers.motion.similarity")
         self.rate = compare.find_rate(bpy.context.scene)
-        self.report = run(seams.join_actions(armature, *names, self.rate))
+        self.report = take_all(seams.join_actions(armature, *names, self.rate))
         actions = [bpy.data.actions[name] for name in names]
-        self.body, self.layout, carriers, (self.one, self.two) = run(
+        self.body, self.layout, carriers, (self.one, self.two) = take_all(
             reading.read_performances(reading.read_body(armature), actions)
         )
         self.pair = [
@@ -217,19 +198,11 @@ def measure_loops(arguments: argparse.Namespace) -> None:
         for name in names:
             armature = open_character(arguments.assets, character)
             rate = find("tasks.motion.compare").find_rate(bpy.context.scene)
-            report = run(find("tasks.motion.seams").make_loop(armature, name, rate))
+            report = take_all(find("tasks.motion.seams").make_loop(armature, name, rate))
             rows.append((character, name, *list_loop(armature, report)))
     names = ("character", "action", "cycle", "apart, mm", "within: Supple", "own frames", "hard cut")
-    worst = (
-        "worst acceleration: Supple",
-        "own frames",
-        "hard cut",
-        "step, m",
-        "feet planted",
-        "slide, mm: Supple",
-        "not held",
-    )
-    print_table((*names, *worst), rows)
+    worst = ("worst acceleration: Supple", "own frames", "hard cut", "step, m", "feet planted", "slide, mm: Supple")
+    print_table((*names, *worst, "not held"), rows)
     print_summary(rows)
 
 
@@ -237,7 +210,7 @@ def list_loop(armature: Any, report: Any) -> Iterator[Any]:
     """Figures of a loop."""
     reading, seams = find("tasks.motion.reading"), find("deformers.motion.seams")
     chain_of = find("tasks.motion.chain").Chain
-    *_, (one,) = run(reading.read_performances(reading.read_body(armature), [bpy.data.actions[report.first]]))
+    *_, (one,) = take_all(reading.read_performances(reading.read_body(armature), [bpy.data.actions[report.first]]))
     last, first = (frame - one.frames.start for frame in report.pair)
     points = one.motion.points[first : last + 1]
     transform = find("deformers.motion.similarity").align_frames(one.motion, one.motion, (last, first), 1)
@@ -260,18 +233,12 @@ def measure_table(arguments: argparse.Namespace) -> None:
     compare, similarity = find("tasks.motion.compare"), find("deformers.motion.similarity")
     reading = find("tasks.motion.reading")
     rate = compare.find_rate(bpy.context.scene)
-    start = time.perf_counter()
-    found = run(compare.compare_actions(armature, "cmu_05_06", "cmu_02_01", 0.4, rate))
-    whole = time.perf_counter() - start
+    whole, found = time_call(lambda: take_all(compare.compare_actions(armature, "cmu_05_06", "cmu_02_01", 0.4, rate)))
     actions = [bpy.data.actions[name] for name in ("cmu_05_06", "cmu_02_01")]
-    _, _, _, (one, two) = run(reading.read_performances(reading.read_body(armature), actions))
-    start = time.perf_counter()
-    similarity.compare_frames(one.motion, two.motion, compare.find_reach(0.4, rate))
-    table = time.perf_counter() - start
-    start = time.perf_counter()
-    for frame in range(1, 101):
-        bpy.context.scene.frame_set(frame)
-    steps = (time.perf_counter() - start) / 100
+    _, _, _, (one, two) = take_all(reading.read_performances(reading.read_body(armature), actions))
+    reach = compare.find_reach(0.4, rate)
+    table, _ = time_call(lambda: similarity.compare_frames(one.motion, two.motion, reach))
+    steps = time_call(lambda: [bpy.context.scene.frame_set(frame) for frame in range(1, 101)])[0] / 100
     rows = [(f"{found.table.shape[0]} x {found.table.shape[1]}", len(one.motion.weights), table, whole, whole / steps)]
     print_table(("frames", "points", "table, s", "with reading, s", "in steps of Blender's"), rows)
 
@@ -279,12 +246,5 @@ def measure_table(arguments: argparse.Namespace) -> None:
 SECTIONS = {"joins": measure_joins, "loops": measure_loops, "table": measure_table}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=tuple(SECTIONS), default=tuple(SECTIONS))
-    parser.add_argument("--assets", type=Path, default=ASSETS)
-    run_sections(SECTIONS, parser.parse_args())
-
-
 if __name__ == "__main__":
-    main()
+    run_sections(SECTIONS, parse(__doc__, SECTIONS, assets=ASSETS))

@@ -10,13 +10,10 @@ from __future__ import annotations
 
 import argparse
 import ast
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
 
+from harness import ASSETS, is_there, option, parse, print_sections
 from benchmarks import costs, shapes, skins
 from benchmarks.characters import CHARACTERS
 from benchmarks.motion import run_characters
@@ -27,27 +24,6 @@ from deformers import METHODS
 from deformers.measures.sections import smallest_section
 from deformers.measures.space import Solid, close_surface
 from deformers.measures.windings import measure_windings
-
-ASSETS = Path(__file__).resolve().parents[2] / "shared" / "assets"
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=tuple(SECTIONS), default=tuple(SECTIONS))
-    parser.add_argument("--methods", nargs="+", choices=tuple(METHODS), default=tuple(METHODS))
-    parser.add_argument("--set", nargs="+", default=(), metavar="METHOD.NAME=VALUE", help="parameters other than usual")
-    parser.add_argument("--assets", type=Path, default=ASSETS)
-    parser.add_argument("--step", type=int, default=4, help="measure every nth of a real character's poses")
-    parser.add_argument("--characters", nargs="+", choices=CHARACTERS, default=CHARACTERS)
-    arguments = parser.parse_args()
-    for setting in arguments.set:
-        name, _, value = setting.partition("=")
-        method, _, parameter = name.partition(".")
-        skins.settings.setdefault(method, {})[parameter] = ast.literal_eval(value)
-    skins.chosen[:] = arguments.methods
-    for name in arguments.only:
-        print(f"\n## {SECTIONS[name].__doc__}\n", flush=True)
-        SECTIONS[name](arguments)
 
 
 def run_box(_arguments: argparse.Namespace) -> None:
@@ -126,18 +102,14 @@ def run_motion(arguments: argparse.Namespace) -> None:
 
 def run_cow(arguments: argparse.Namespace) -> None:
     """Cow on 13 bones: space filled of rest's in five poses"""
-    if (arguments.assets / "spot" / "spot.obj").is_file():
+    if is_there(arguments.assets, "spot", "obj"):
         costs.run_cow_space(arguments.assets)
-    else:
-        print(f"spot is not in {arguments.assets}: left out")
 
 
 def run_counts(arguments: argparse.Namespace) -> None:
     """Cow: what the number of particles costs and gives away, in five poses"""
-    if (arguments.assets / "spot" / "spot.obj").is_file():
+    if is_there(arguments.assets, "spot", "obj"):
         costs.run_cow_counts(arguments.assets)
-    else:
-        print(f"spot is not in {arguments.assets}: left out")
 
 
 def run_scaled(_arguments: argparse.Namespace) -> None:
@@ -205,5 +177,16 @@ SECTIONS = {
     "steps": run_steps,
 }  # fmt: skip
 
+
 if __name__ == "__main__":
-    main()
+    arguments = parse(
+        __doc__, SECTIONS, methods=tuple(METHODS), characters=CHARACTERS, assets=ASSETS,
+        step=option(4, "measure every nth of a real character's poses"),
+        set=option([], "parameters other than usual", nargs="+", metavar="METHOD.NAME=VALUE", type=str),
+    )  # fmt: skip
+    for setting in arguments.set:
+        name, _, value = setting.partition("=")
+        method, _, parameter = name.partition(".")
+        skins.settings.setdefault(method, {})[parameter] = ast.literal_eval(value)
+    skins.chosen[:] = arguments.methods
+    print_sections(SECTIONS, arguments)

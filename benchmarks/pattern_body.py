@@ -6,7 +6,6 @@ are degrees about a bone's own axes at rest; of those on the left side, the righ
 
 from __future__ import annotations
 
-import importlib
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +16,8 @@ import bmesh
 import numpy as np
 from mathutils import Quaternion, Vector
 
-from benchmarks.particle_pictures import linear, use_nodes
-from tools import checkout
+from harness import find, open_file
+from benchmarks.studio import plain_material
 
 Pose = dict[str, tuple[float, float, float]]
 
@@ -67,36 +66,22 @@ PATTERNS = (
     Laid("BULGE_STEEP", "lowerarm01.L", (0.222, -0.11, 1.2), (0.66, 0.0, -0.75), angles=(15.0, 90.0)),
     Laid("BULGE_STEEP", "foot.L", (0.15, 0.2, 0.3), (0.05, 0.0, -1.0), angles=(5.0, 35.0), scale=1.3, strength=0.6),
     Laid("BULGE_GENTLE", "lowerleg01.L", (0.12, -0.2, 0.62), (0.1, 0.0, -1.0), angles=(15.0, 90.0)),
-    Laid(
-        "COLLAR_BONE_L",
-        "upperarm01.L",
-        (0.078, -0.085, 1.298),
-        (1.0, 0.0, 0.2),
-        axis="Z",
-        angles=(5.0, 40.0),
-        scale=0.9,
-    ),
+    Laid("COLLAR_BONE_L", "upperarm01.L", (0.078, -0.085, 1.298), (1.0, 0.0, 0.2), "Z", angles=(5.0, 40.0), scale=0.9),
     Laid("RIBS_L", "upperarm01.L", (0.1, -0.17, 1.065), axis="Z", angles=(20.0, 70.0), scale=0.9),
     Laid("SHOULDER_BLADE_L", "upperarm01.L", (0.09, 0.2, 1.2), (-1.0, 0.0, 0.0), axis="Z", angles=(10.0, 45.0)),
 )
 
 
-def find_task(name: str) -> Any:
-    """One of Supple's own modules, `tasks.<name>`."""
-    return importlib.import_module(f"{checkout.MODULE}.tasks.{name}")
-
-
 def muted() -> Any:
     """Supple's own context, in which settings change without being shown."""
-    return importlib.import_module(f"{checkout.MODULE}.settings.events").muted()
+    return find("settings.events").muted()
 
 
 def open_body(assets: Path, method: str = "DLBNT") -> tuple[bpy.types.Object, bpy.types.Object]:
     """Open the file of the body: the body, bound by DLBNT with its patterns on it, and its armature."""
-    bpy.ops.wm.open_mainfile(filepath=str(assets / "mh_human" / "mh_human.blend"))
-    body, armature = bpy.data.objects["mh_human_body"], bpy.data.objects["mh_human_rig"]
+    armature = open_file(assets, "mh_human")
     armature.animation_data_clear()
-    tights = bpy.data.objects["mh_human_tights"]
+    body, tights = bpy.data.objects["mh_human_body"], bpy.data.objects["mh_human_tights"]
     bpy.data.objects.remove(bpy.data.objects["mh_human_skirt"])
     cut_clothes(cast(bpy.types.Mesh, tights.data))
     for obj, color, roughness in ((body, SKIN, 0.6), (tights, CLOTH, 0.8)):
@@ -112,16 +97,6 @@ def open_body(assets: Path, method: str = "DLBNT") -> tuple[bpy.types.Object, bp
     shell.thickness, shell.offset = 0.005, 0.6
     add_patterns(body)
     return body, armature
-
-
-def plain_material(name: str, color: tuple[float, float, float], roughness: float) -> bpy.types.Material:
-    """A material of one color."""
-    material = bpy.data.materials.new(name)
-    use_nodes(material)
-    shader = material.node_tree.nodes["Principled BSDF"]
-    shader.inputs["Base Color"].default_value = (*linear(np.array(color)), 1.0)
-    shader.inputs["Roughness"].default_value = roughness
-    return material
 
 
 def cut_clothes(tights: bpy.types.Mesh) -> None:
@@ -147,7 +122,7 @@ def is_worn(point: Vector) -> bool:
 
 def add_patterns(body: bpy.types.Object) -> None:
     """Lay PATTERNS on the body."""
-    edit, layout, library = (find_task(f"patterns.{name}") for name in ("edit", "layout", "library"))
+    edit, layout, library = (find(f"tasks.patterns.{name}") for name in ("edit", "layout", "library"))
     mesh = layout.charts_of(body).mesh
     for worn in PATTERNS:
         entry = library.find_entry(worn.key)
@@ -164,7 +139,7 @@ def add_patterns(body: bpy.types.Object) -> None:
             pattern.strength *= worn.scale * worn.strength
         if worn.mirrored:
             edit.mirror_pattern(body, len(body.supple.patterns) - 1)
-    find_task("patterns.show").update(body)
+    find("tasks.patterns.show").update(body)
     for pattern in body.supple.patterns:
         if pattern.note:
             print(f"{pattern.name}: {pattern.note}")
@@ -191,14 +166,14 @@ def show_patterns(body: bpy.types.Object, shown: bool) -> None:
     with muted():
         for pattern in body.supple.patterns:
             pattern.show = shown
-    find_task("patterns.show").update(body)
+    find("tasks.patterns.show").update(body)
 
 
 def show_as(body: bpy.types.Object, display: str, level: int) -> None:
     """Show a body's patterns as "KIND", "BUMP" or "DISPLACEMENT", of a skin that is subdivided first."""
     with muted():
         body.supple.pattern_display, body.supple.pattern_level = display, level
-    find_task("patterns.show").update(body)
+    find("tasks.patterns.show").update(body)
 
 
 def curl_fingers(amount: float, thumb: float = 1.0) -> Pose:
@@ -211,3 +186,11 @@ def curl_fingers(amount: float, thumb: float = 1.0) -> Pose:
     pose["finger1-2.L"] = (35.0 * amount * thumb, 0.0, 0.0)
     pose["finger1-3.L"] = (50.0 * amount * thumb, 0.0, 0.0)
     return pose
+
+
+FIST = curl_fingers(1.0)
+FLEX: Pose = {
+    "clavicle.L": (0.0, 0.0, 8.0), "upperarm01.L": (-12.0, 0.0, 45.0), "upperarm02.L": (0.0, -50.0, 0.0),
+    "lowerarm01.L": (88.0, 0.0, 0.0), "lowerarm02.L": (0.0, -70.0, 0.0), "wrist.L": (0.0, 0.0, -40.0), **FIST,
+}  # fmt: skip
+"""Arms that show their muscles."""

@@ -9,24 +9,18 @@ Ratios are of the fastest tenth of the steps, since what else the machine does o
 from __future__ import annotations
 
 import argparse
-import importlib
 import math
 import statistics
-import sys
 from contextlib import redirect_stdout
 from io import StringIO
-from pathlib import Path
 
 import bpy
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
+from harness import find, option, parse, print_table, run_sections
 from benchmarks.bodies import Body
 from benchmarks.patterns import make_body, measure_frames
-from benchmarks.tables import print_table
-from benchmarks.timing import bind, run_sections
-from tools import checkout
+from benchmarks.timing import bind
 
 COUNT = 4
 SIZE = (0.25, 0.12)
@@ -38,22 +32,10 @@ LENGTH, RADIUS = 2.0, 0.3
 """Of the cylinder."""
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=tuple(SECTIONS), default=tuple(SECTIONS))
-    parser.add_argument("--rounds", type=int, default=8, help="rounds of six frames of each step")
-    run_sections(SECTIONS, parser.parse_args())
-
-
-def load(name: str):
-    """A module of the checkout that is enabled."""
-    return importlib.import_module(f"{checkout.MODULE}.{name}")
-
-
 def run_exact(_arguments: argparse.Namespace) -> None:
     """A cylinder bent by 90 degrees, smoothly and by two bones: compression against the formula, under a pattern"""
-    compression, charts = load("deformers.patterns.compression"), load("deformers.patterns.charts")
-    locate = load("deformers.patterns.surface_points").locate_point
+    compression, charts = find("deformers.patterns.compression"), find("deformers.patterns.charts")
+    locate = find("deformers.patterns.surface_points").locate_point
     rows = []
     for rings, sides in ((41, 24), (41, 48), (161, 96)):
         mesh = _make_cylinder(rings, sides)
@@ -81,7 +63,7 @@ def _make_cylinder(rings: int, sides: int):
     index = np.arange(rings * sides).reshape(rings, sides)
     around = np.roll(index, -1, axis=1)
     faces = np.stack([index[:-1], around[:-1], around[1:], index[1:]], axis=-1).reshape(-1, 4)
-    make = load("deformers.patterns.chart_mesh").make_chart_mesh
+    make = find("deformers.patterns.chart_mesh").make_chart_mesh
     return make(points.astype(np.float32), faces.ravel(), np.arange(len(faces)) * 4)
 
 
@@ -139,7 +121,7 @@ def run_steps(arguments: argparse.Namespace) -> None:
 
 def _add_patterns(body: Body, driver: str) -> None:
     """Lay patterns of the library along the tube, each on a bone of its own; all are seen as soon as these rotate."""
-    library, edit = load("tasks.patterns.library"), load("tasks.patterns.edit")
+    library, edit = find("tasks.patterns.library"), find("tasks.patterns.edit")
     entries, bones = list(library.drawn_entries().values())[:COUNT], [bone.name for bone in body.armature.data.bones]
     for number, entry in enumerate(entries):
         along = (number + 0.5) / COUNT
@@ -152,5 +134,6 @@ def _add_patterns(body: Body, driver: str) -> None:
 
 SECTIONS = {"exact": run_exact, "steps": run_steps}
 
+
 if __name__ == "__main__":
-    main()
+    run_sections(SECTIONS, parse(__doc__, SECTIONS, rounds=option(8, "rounds of six frames of each step")))

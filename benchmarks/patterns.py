@@ -9,25 +9,29 @@ since absolute times depend on the machine and on what else it does. A real char
 from __future__ import annotations
 
 import argparse
-import importlib
 import statistics
-import sys
-import tempfile
-import time
 from functools import partial
 from pathlib import Path
 
 import bpy
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
+from harness import (
+    ASSETS,
+    find,
+    is_there,
+    new_scene,
+    note_time,
+    open_file,
+    option,
+    parse,
+    print_table,
+    run_sections,
+    select,
+    time_call,
+)
 from benchmarks.bodies import SIDES, Body, add_body
-from benchmarks.tables import print_table
-from benchmarks.timing import interleave, new_scene, note_time, print_versions
-from tools import checkout
-
-ASSETS = Path(__file__).resolve().parents[2] / "shared" / "assets"
+from benchmarks.timing import interleave
 
 VERTICES, BONES = 4340, 50
 PAPER_FRAME = 19.0
@@ -44,21 +48,6 @@ HUMAN_PLACES = {
     "RIBS_R": "spine01", "SHOULDER_BLADE_L": "shoulder01.L", "SHOULDER_BLADE_R": "shoulder01.R",
 }  # fmt: skip
 """Bones of the real character that bring out the patterns of the library."""
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=tuple(SECTIONS), default=tuple(SECTIONS))
-    parser.add_argument("--assets", type=Path, default=ASSETS)
-    parser.add_argument("--rounds", type=int, default=8, help="rounds of six frames that a step's median is taken of")
-    arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        package = checkout.enable(Path(folder)).__name__
-        print_versions()
-        for name in arguments.only:
-            print(f"\n## {SECTIONS[name].__doc__}\n", flush=True)
-            SECTIONS[name](package, arguments)
-        checkout.disable()
 
 
 def add_uv(body: Body) -> None:
@@ -81,27 +70,24 @@ def make_body() -> Body:
 
 def open_human(assets: Path) -> Body | None:
     """The real character alone in its file; None where it is not at hand."""
-    file = assets / "mh_human" / "mh_human.blend"
-    if not file.is_file():
-        print(f"mh_human is not in {assets}")
+    if not is_there(assets, "mh_human"):
         return None
-    bpy.ops.wm.open_mainfile(filepath=str(file))
+    open_file(assets, "mh_human")
     obj, armature = bpy.data.objects["mh_human_body"], bpy.data.objects["mh_human_rig"]
     for other in [other for other in bpy.context.scene.objects if other not in (obj, armature)]:
         bpy.data.objects.remove(other)
-    bpy.context.view_layer.objects.active = obj
-    obj.select_set(True)
+    select([obj], obj)
     return Body(obj, armature, len(obj.data.vertices))
 
 
-def add_library(package: str, body: Body) -> None:
+def add_library(body: Body) -> None:
     """Lay the eleven patterns of the library on a body, each on a bone of its own.
 
     On the tube they lie in the UV map, and all are seen as soon as its bones rotate. On the real character they lie on
     the surface, and its motion brings out what it does.
     """
-    add_pattern = importlib.import_module(package + ".tasks.patterns.edit").add_pattern
-    library = importlib.import_module(package + ".tasks.patterns.library")
+    add_pattern = find("tasks.patterns.edit").add_pattern
+    library = find("tasks.patterns.library")
     entries, bones = list(library.drawn_entries().values()), [bone.name for bone in body.armature.data.bones]
     for number, entry in enumerate(entries):
         image = library.ensure_image(entry)
@@ -114,17 +100,16 @@ def add_library(package: str, body: Body) -> None:
         pattern.direction, pattern.start, pattern.full = "BOTH", 0.0, 0.2
 
 
-def run_draw(package: str, _arguments: argparse.Namespace) -> None:
+def run_draw(_arguments: argparse.Namespace) -> None:
     """Height maps: eleven patterns of the library drawn into one, by NumPy; the paper's whole frame took 19 ms"""
-    maps = importlib.import_module(package + ".tasks.patterns.maps")
-    patterns = importlib.import_module(package + ".deformers.patterns.heights")
+    maps = find("tasks.patterns.maps")
+    patterns = find("deformers.patterns.heights")
     body = make_body()
-    add_library(package, body)
+    add_library(body)
     rows = []
     for width, target in DRAW_TARGETS.items():
-        start = time.perf_counter()
-        heights = maps.bind_map(body.obj, width, width).heights
-        bound = time.perf_counter() - start
+        bound, laid = time_call(partial(maps.bind_map, body.obj, width, width))
+        heights = laid.heights
         steps = {
             "at rest": lambda heights=heights: patterns.draw_heights(heights, [0.0] * 11),
             "half seen": lambda heights=heights: patterns.draw_heights(heights, [0.5] * 11),
@@ -152,7 +137,7 @@ def measure_frames(times: dict[str, list[float]], name: str) -> None:
         note_time(noted, name, partial(bpy.context.scene.frame_set, 2 + (number * 7) % 28))
 
 
-def time_steps(package: str, body: Body, rounds: int) -> dict[str, float]:
+def time_steps(body: Body, rounds: int) -> dict[str, float]:
     """Median milliseconds of whole frame steps: Blender's own modifier, DLBNT, and DLBNT with patterns."""
     obj, times = body.obj, {}
     for _ in range(rounds):
@@ -163,7 +148,7 @@ def time_steps(package: str, body: Body, rounds: int) -> dict[str, float]:
         for name, evaluate in {"DLBNT": "PYTHON", "DLBNT by nodes": "NODES"}.items():
             bpy.ops.supple.bind(method="DLBNT", evaluate=evaluate)
             measure_frames(times, f"{name}, {NO_PATTERNS}")
-            add_library(package, body)
+            add_library(body)
             for display in DISPLAYS:
                 obj.supple.pattern_display = display
                 measure_frames(times, f"{name}, {display}")
@@ -171,8 +156,8 @@ def time_steps(package: str, body: Body, rounds: int) -> dict[str, float]:
     return {name: statistics.median(values) for name, values in times.items()}
 
 
-def print_steps(package: str, body: Body, rounds: int, target: float | None = None) -> None:
-    times = time_steps(package, body, rounds)
+def print_steps(body: Body, rounds: int, target: float | None = None) -> None:
+    times = time_steps(body, rounds)
     rows = []
     for name, duration in times.items():
         base = times.get(f"{name.partition(',')[0]}, {NO_PATTERNS}")
@@ -182,23 +167,23 @@ def print_steps(package: str, body: Body, rounds: int, target: float | None = No
     print_table(("step", "ms", "patterns add, ms", "to Preserve Volume", "target met"), rows)
 
 
-def run_live(package: str, arguments: argparse.Namespace) -> None:
+def run_live(arguments: argparse.Namespace) -> None:
     """Whole live steps at the paper's size: frame_set, with DLBNT and the library's eleven patterns, all seen"""
-    print_steps(package, make_body(), arguments.rounds, STEP_TARGET)
+    print_steps(make_body(), arguments.rounds, STEP_TARGET)
 
 
-def run_human(package: str, arguments: argparse.Namespace) -> None:
+def run_human(arguments: argparse.Namespace) -> None:
     """Whole live steps of a real character"""
     if body := open_human(arguments.assets):
-        print_steps(package, body, arguments.rounds)
+        print_steps(body, arguments.rounds)
 
 
-def run_parts(package: str, arguments: argparse.Namespace) -> None:
+def run_parts(arguments: argparse.Namespace) -> None:
     """What of a step is patterns: no Bind; the node modifier that displaces, and the drivers, taken out in turn"""
     rows = []
     for make in (make_body, lambda: open_human(arguments.assets)):
         if body := make():
-            add_library(package, body)
+            add_library(body)
             for display in DISPLAYS:
                 for level in (0, 1):
                     if display != "BUMP" or not level:
@@ -237,5 +222,7 @@ def measure_parts(body: Body, rounds: int) -> tuple:
 
 SECTIONS = {"draw": run_draw, "live": run_live, "human": run_human, "parts": run_parts}
 
+
 if __name__ == "__main__":
-    main()
+    rounds = option(8, "rounds of six frames that a step's median is taken of")
+    run_sections(SECTIONS, parse(__doc__, SECTIONS, rounds=rounds, assets=ASSETS))

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,10 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from benchmarks.tables import print_table
-from benchmarks.timing import run_sections
+from harness import ASSETS, note_time, option, parse, print_table, run_sections
 from deformers.posing.bones import Handle, PosedBones, remove_scale
 from deformers.posing.chain import begin_chain
 from deformers.posing.energy import Drag, begin_drag
@@ -30,7 +25,6 @@ from deformers.posing.limits import RotationLimits, angles_within, rotations_fro
 from deformers.posing.skin import SkinEnergy, prepare_skin
 from deformers.rig.rest import Weights, normalize_weights
 
-ASSETS = Path(__file__).resolve().parents[2] / "shared" / "assets"
 CHARACTERS = ("mh_human", "fox", "kaykit_knight", "human_male", "mh_human_game", "cesium_man", "khronos_fox")
 
 EVENTS = 24
@@ -92,15 +86,8 @@ def read_subject(assets: Path, name: str) -> Subject:
     rotations = remove_scale(rest[:, :3, :3])
     above = np.concatenate([rotations, np.eye(3)[None]])[parents]
     yes = np.ones(len(parents), bool)
-    bones = PosedBones(
-        parents,
-        rest,
-        above.transpose(0, 2, 1) @ rotations,
-        yes,
-        yes,
-        parents < 0,
-        RotationLimits.none(len(parents)),
-    )
+    limits = RotationLimits.none(len(parents))
+    bones = PosedBones(parents, rest, above.transpose(0, 2, 1) @ rotations, yes, yes, parents < 0, limits)
     poses = np.concatenate([rest[None], *(_full(data[f"pose_{action}"])[::5] for action in data["actions"])])
     weights = Weights(data["w_vert"], data["w_bone"], data["w_val"]).by_vertex()
     return Subject(data["V"].astype(float), data["tris"], weights, rest, bones, poses)
@@ -112,16 +99,6 @@ def _full(matrices: np.ndarray) -> np.ndarray:
     full[..., 3, 3] = 1.0
     full[..., :3, :] = matrices[..., :3, :]
     return full
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=tuple(SECTIONS), default=tuple(SECTIONS))
-    parser.add_argument("--characters", nargs="+", choices=CHARACTERS, default=CHARACTERS)
-    parser.add_argument("--drags", type=int, default=500, help="of each character, for flips")
-    parser.add_argument("--targets", type=int, default=1000, help="of chains")
-    parser.add_argument("--assets", type=Path, default=ASSETS)
-    run_sections(SECTIONS, parser.parse_args())
 
 
 def draw_limits(bones: PosedBones, random: np.random.Generator) -> RotationLimits:
@@ -167,40 +144,21 @@ def measure_times(arguments: argparse.Namespace) -> None:
     for name in arguments.characters:
         subject = read_subject(arguments.assets, name)
         for clusters in (20, 32, 50):
-            prepares, begins, events, joints = [], [], [], []
-            skin = _time(prepares, partial(subject.prepare, clusters))
-            for _ in range(2):
-                _time(prepares, partial(subject.prepare, clusters))
+            times: dict[str, list[float]] = {}
+            skin, *_ = (note_time(times, "prepare", partial(subject.prepare, clusters)) for _ in range(3))
+            joints = 0
             for bones, drag, targets in draw_drags(subject, skin, 30):
-                handles = drag.handles
-                drag = _time(begins, partial(begin_drag, skin, bones, handles))
-                joints.append(len(drag.linkage.joints))
+                drag = note_time(times, "begin", partial(begin_drag, skin, bones, drag.handles))
+                joints = max(joints, len(drag.linkage.joints))
                 for target in targets:
-                    _time(events, partial(drag.move, target))
-            rows.append(
-                (
-                    name,
-                    len(subject.rest),
-                    len(subject.points),
-                    clusters,
-                    statistics.median(prepares),
-                    statistics.median(begins),
-                    max(joints),
-                    statistics.median(events),
-                    float(np.percentile(events, 95)),
-                    max(events),
-                )
-            )
+                    note_time(times, "event", partial(drag.move, target))
+            prepare, begin, event = (statistics.median(times[name]) for name in ("prepare", "begin", "event"))
+            slowest = float(np.percentile(times["event"], 95)), max(times["event"])
+            counts = len(subject.rest), len(subject.points), clusters
+            rows.append((name, *counts, prepare, begin, joints, event, *slowest))
     print_table(
         ("character", "bones", "vertices", "clusters", "prepare", "begin", "joints", "event", "95 %", "longest"), rows
     )
-
-
-def _time(times: list[float], step):
-    start = time.perf_counter()
-    result = step()
-    times.append(1e3 * (time.perf_counter() - start))
-    return result
 
 
 def measure_flips(arguments: argparse.Namespace) -> None:
@@ -223,33 +181,11 @@ def measure_flips(arguments: argparse.Namespace) -> None:
             for target in [*targets[::-1], *[drag.begun] * 10]:
                 drag.move(target)
             back.append(measure_turns(bones, bones.posed, drag.posed).max())
-        rows.append(
-            (
-                name,
-                arguments.drags,
-                statistics.median(largest),
-                float(np.percentile(largest, 99)),
-                max(largest),
-                int(flips),
-                100.0 * max(pins) / subject.height,
-                float(np.degrees(broken)),
-                float(np.mean(np.array(back) > 1.0)) * 100.0,
-            )
-        )
-    print_table(
-        (
-            "character",
-            "drags",
-            "most degrees in an event: median",
-            "99 %",
-            "largest",
-            f"above {FLIP:.0f}",
-            "pins, % of height",
-            "limits broken by, degrees",
-            "not back at the start, %",
-        ),
-        rows,
-    )
+        turns = statistics.median(largest), float(np.percentile(largest, 99)), max(largest), int(flips)
+        missed = 100.0 * max(pins) / subject.height, float(np.degrees(broken))
+        rows.append((name, arguments.drags, *turns, *missed, float(np.mean(np.array(back) > 1.0)) * 100.0))
+    header = "character", "drags", "most degrees in an event: median", "99 %", "largest", f"above {FLIP:.0f}"
+    print_table((*header, "pins, % of height", "limits broken by, degrees", "not back at the start, %"), rows)
 
 
 def measure_turns(bones: PosedBones, before: np.ndarray, after: np.ndarray) -> np.ndarray:
@@ -281,16 +217,8 @@ def measure_energy(arguments: argparse.Namespace) -> None:
             drag.move(targets[-1], MANY)
             ratios.append(after / drag.cost)
         near = np.array(ratios)
-        rows.append(
-            (
-                name,
-                len(ratios),
-                statistics.median(ratios),
-                float(np.percentile(near, 95)),
-                max(ratios),
-                f"{100.0 * float(np.mean(near <= 1.02)):.1f} %",
-            )
-        )
+        figures = statistics.median(ratios), float(np.percentile(near, 95)), max(ratios)
+        rows.append((name, len(ratios), *figures, f"{100.0 * float(np.mean(near <= 1.02)):.1f} %"))
     print_table(("character", "drags", "ratio: median", "95 %", "largest", "at most 1.02"), rows, digits=5)
 
 
@@ -299,12 +227,9 @@ def make_chain(random: np.random.Generator, count: int = 5) -> PosedBones:
     posed = np.tile(np.eye(4), (count, 1, 1))
     posed[:, 1, 3] = np.arange(count) / count
     orders = random.permuted(np.tile(np.arange(3), (count, 1)), axis=1)
-    lowest, highest = (
-        -np.radians(random.uniform(0.0, 90.0, (count, 3))),
-        np.radians(random.uniform(0.0, 90.0, (count, 3))),
-    )
+    below, above = (np.radians(random.uniform(0.0, 90.0, (count, 3))) for _ in range(2))
     yes = np.ones(count, bool)
-    limits = RotationLimits(orders, lowest, highest)
+    limits = RotationLimits(orders, -below, above)
     return PosedBones(np.arange(count) - 1, posed, np.tile(np.eye(3), (count, 1, 1)), yes, yes, ~yes, limits)
 
 
@@ -313,7 +238,7 @@ def measure_chains(arguments: argparse.Namespace) -> None:
     rows = []
     for most in (10, 30):
         random = np.random.default_rng(2)
-        distances, times, broken = [], [], 0.0
+        distances, times, broken = [], {}, 0.0
         for _ in range(arguments.targets):
             bones = make_chain(random)
             angles = random.uniform(bones.limits.lowest, bones.limits.highest)
@@ -323,26 +248,23 @@ def measure_chains(arguments: argparse.Namespace) -> None:
                 turned = turned @ turn
                 target = target + turned @ np.array([0.0, 1.0 / len(turns), 0.0])
             chain = begin_chain(bones, np.arange(len(turns))[::-1], np.array([0.0, 1.0, 0.0]))
-            posed = _time(times, partial(chain.move, target, most, 1e-3))
+            posed = note_time(times, "", partial(chain.move, target, most, 1e-3))
             distances.append(chain.distance)
             found = angles_within(replace(bones, posed=posed).local, bones.limits)
             broken = max(broken, float(np.abs(found - np.clip(found, bones.limits.lowest, bones.limits.highest)).max()))
         near = np.array(distances)
-        rows.append(
-            (
-                most,
-                arguments.targets,
-                f"{100.0 * float(np.mean(near <= 1e-3)):.1f} %",
-                1e3 * float(np.percentile(near, 99)),
-                1e3 * max(distances),
-                float(np.degrees(broken)),
-                statistics.median(times),
-            )
-        )
+        figures = 1e3 * float(np.percentile(near, 99)), 1e3 * max(distances), float(np.degrees(broken))
+        within = f"{100.0 * float(np.mean(near <= 1e-3)):.1f} %"
+        rows.append((most, arguments.targets, within, *figures, statistics.median(times[""])))
     print_table(("rounds", "targets", "within 1 mm", "99 %, mm", "farthest, mm", "limits broken, degrees", "ms"), rows)
 
 
 SECTIONS = {"times": measure_times, "flips": measure_flips, "energy": measure_energy, "chains": measure_chains}
 
+
 if __name__ == "__main__":
-    main()
+    arguments = parse(
+        __doc__, SECTIONS, characters=CHARACTERS, drags=option(500, "of each character, for flips"),
+        targets=option(1000, "of chains"), assets=ASSETS,
+    )  # fmt: skip
+    run_sections(SECTIONS, arguments)

@@ -9,33 +9,16 @@ machine and on what else it does. benchmarks/whole_characters.py measures charac
 from __future__ import annotations
 
 import argparse
-import importlib
-import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import cycle
-from pathlib import Path
 from typing import Any
 
 import bpy
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
+from harness import find, new_scene, parse, print_table, run_sections
 from benchmarks.bodies import Body, add_body
-from benchmarks.tables import print_table
-from benchmarks.timing import (
-    VOLUME,
-    Times,
-    find_character,
-    hush_blender,
-    interleave,
-    new_scene,
-    print_section,
-    print_versions,
-    time_steps,
-)
-from tools import checkout
+from benchmarks.timing import VOLUME, Times, find_character, interleave, time_steps
 
 PAPER_TABLE_1 = {
     # vertices, joints: poses per second of SSD, DLB, DLBNT on a Core 2 at 2.66 GHz, with rendering
@@ -44,26 +27,13 @@ PAPER_TABLE_1 = {
 }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=tuple(SECTIONS), default=tuple(SECTIONS))
-    arguments = parser.parse_args()
-    hush_blender()
-    with tempfile.TemporaryDirectory() as folder:
-        package = checkout.enable(Path(folder))
-        print_versions()
-        for name in arguments.only:
-            print_section(SECTIONS[name], package.__name__)
-        checkout.disable()
-
-
-def kernels(package: str, body: Body) -> dict[str, Callable[[], None]]:
+def kernels(body: Body) -> dict[str, Callable[[], None]]:
     """For each method: deform the body's rest points by the poses of two frames in turn, with no Blender in between."""
-    by_python = importlib.import_module(package + ".tasks.skin.by_python")
-    stack = importlib.import_module(package + ".tasks.stack")
-    armatures = importlib.import_module(package + ".bridge.armatures")
+    by_python = find("tasks.skin.by_python")
+    stack = find("tasks.stack")
+    armatures = find("bridge.armatures")
     steps = {}
-    for method, params in blending_variants(package):
+    for method, params in blending_variants():
         for choice in method.choices:
             setattr(body.obj.supple, choice.property_name, getattr(params, choice.name))
         prepared = by_python.prepare(stack.resolve_skinned(body.obj, body.obj.modifiers["Armature"]), method.key)
@@ -80,9 +50,9 @@ def kernels(package: str, body: Body) -> dict[str, Callable[[], None]]:
     return steps
 
 
-def blending_variants(package: str) -> list[tuple[Any, Any]]:
+def blending_variants() -> list[tuple[Any, Any]]:
     """Each method that blends joint transforms, with each combination of its choices: (Method, Params)."""
-    methods = importlib.import_module(package + ".deformers").METHODS.values()
+    methods = find("deformers").METHODS.values()
     return [(method, params) for method in methods if not method.fills_solid for params in method.variants()]
 
 
@@ -92,19 +62,19 @@ def time_live(body: Body, ways: dict[str, tuple[str, str]]) -> Times:
     return time_steps(character, character.play(), ways)
 
 
-def run_kernel(package: str) -> None:
+def run_kernel(_arguments: argparse.Namespace) -> None:
     """Kernel: 22k vertices, 71 bones, 4 influences, against Preserve Volume's whole step"""
     rows = []
     for scaled in (False, True):
         new_scene()
         body = add_body(22464, 71, scaled=scaled)
         volume = time_live(body, {}).median(VOLUME)
-        for method, duration in interleave(kernels(package, body)).items():
+        for method, duration in interleave(kernels(body)).items():
             rows.append((method, "scaled" if scaled else "rigid", duration, volume, duration / volume))
     print_table(("method", "pose", "ms", "Preserve Volume's step, ms", "ratio"), rows)
 
 
-def run_paper(package: str) -> None:
+def run_paper(_arguments: argparse.Namespace) -> None:
     """The paper's Table 1: poses per second, with the whole step of Blender, beside the printed figures"""
     rows = []
     for (vertices, joints), printed in PAPER_TABLE_1.items():
@@ -112,7 +82,7 @@ def run_paper(package: str) -> None:
             new_scene()
             body = add_body(vertices, joints, scaled=scaled)
             live = time_live(body, {method: (method, "PYTHON") for method in ("SSD", "DLB", "DLBNT")})
-            alone = interleave(kernels(package, body))
+            alone = interleave(kernels(body))
             for method, figure in zip(("SSD", "DLB", "DLBNT"), printed, strict=True):
                 step, kernel = live.median(method), alone["DLBNT GH" if method == "DLBNT" else method]
                 rows.append(
@@ -124,9 +94,9 @@ def run_paper(package: str) -> None:
     )
 
 
-def run_live(package: str) -> None:
+def run_live(_arguments: argparse.Namespace) -> None:
     """Whole steps of the tube: methods, scaled bones, face keys"""
-    methods = tuple(dict.fromkeys(method.key for method, _ in blending_variants(package)))
+    methods = tuple(dict.fromkeys(method.key for method, _ in blending_variants()))
     ways = {
         f"{method} {name}": (method, way)
         for method in methods
@@ -148,5 +118,6 @@ def run_live(package: str) -> None:
 
 SECTIONS = {"kernel": run_kernel, "paper": run_paper, "live": run_live}
 
+
 if __name__ == "__main__":
-    main()
+    run_sections(SECTIONS, parse(__doc__, SECTIONS))

@@ -9,54 +9,19 @@ read, posed and given normals, as the 3D View does before it draws them. Compare
 from __future__ import annotations
 
 import argparse
-import importlib
 import statistics
-import sys
-import tempfile
 from collections.abc import Callable
-from functools import partial
-from pathlib import Path
 
 import bpy
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
+from harness import find, new_scene, note_time, option, parse, print_section, print_table, print_versions, supple
 from benchmarks.generated import HUMAN, add_rig, add_skin
-from benchmarks.tables import print_table
-from benchmarks.timing import (
-    BARE,
-    BLENDERS,
-    LINEAR,
-    VOLUME,
-    WARM,
-    Character,
-    bind,
-    find_character,
-    hush_blender,
-    new_scene,
-    note_time,
-    print_section,
-    print_versions,
-)
-from tools import checkout
+from benchmarks.timing import BARE, BLENDERS, LINEAR, VOLUME, WARM, Character, bind, find_character
 
 GHOSTS = {"LINEAR": "SSD", "PRESERVE_VOLUME": "DLB", "CENTERS": "CENTERS"}
 """What is shown, and the method of Supple's that gives the same points."""
 
 SIDE_BY_SIDE, METHODS, WITH_BLENDERS = "Side by Side", "the methods by Python", "the same, two of them by Blender"
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--vertices", type=int, default=20_000)
-    parser.add_argument("--rounds", type=int, default=5, help="how often all steps are taken in turn")
-    arguments = parser.parse_args()
-    hush_blender()
-    with tempfile.TemporaryDirectory() as folder:
-        checkout.enable(Path(folder))
-        print_versions()
-        print_section(compare_steps, arguments)
-        checkout.disable()
 
 
 def compare_steps(arguments: argparse.Namespace) -> None:
@@ -110,9 +75,8 @@ def measure(
 
 def show_ghosts(character: Character) -> Callable[[], None]:
     """Press Side by Side; what then brings ghosts up to a frame, as drawing does."""
-    package = partial(importlib.import_module, package=checkout.MODULE)
-    ghosts, poses = package(".tasks.side_by_side.ghosts"), package(".tasks.skin.poses")
-    normals = package(".deformers.geometry.ring_normals")
+    ghosts, poses = find("tasks.side_by_side.ghosts"), find("tasks.skin.poses")
+    normals = find("deformers.geometry.ring_normals")
     bpy.context.window_manager.supple_ghosts = set(GHOSTS)
     bpy.ops.supple.side_by_side()
 
@@ -127,4 +91,9 @@ def show_ghosts(character: Character) -> Callable[[], None]:
     return pose
 
 
-main()
+if __name__ == "__main__":
+    rounds = option(5, "how often all steps are taken in turn")
+    arguments = parse(__doc__, vertices=20_000, rounds=rounds)
+    with supple():
+        print_versions()
+        print_section(compare_steps, arguments)

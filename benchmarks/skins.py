@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import partial
@@ -12,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import tables
+import harness
 from benchmarks.shapes import Shape
 from deformers import DEFORMERS, METHODS, Joints, Pose, Rest, Weights
 
-print_table = partial(tables.print_table, digits=4)
+print_table = partial(harness.print_table, digits=4)
 
 LABELS = {"SSD": "LBS", "DLB": "DQS"}
 chosen: list[str] = list(METHODS)
@@ -73,13 +72,7 @@ class Skin:
 
 def median_time(call: Callable[[], object], rounds: int = 7) -> float:
     """Median seconds of a call, after one that is not counted."""
-    call()
-    times = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
+    return statistics.median(harness.time_calls(call, rounds, warm=1))
 
 
 def make_rest(shape: Shape) -> Rest:
@@ -100,9 +93,8 @@ def make_params(method: str, **chosen: Any) -> Any:
 def bind_skin(method: str, shape: Shape, **chosen: Any) -> Skin:
     """Bind a body; `chosen` are parameters, left out where the method has none of that name."""
     rest, params = make_rest(shape), make_params(method, **chosen)
-    start = time.perf_counter()
-    binding = DEFORMERS[method].bind(rest, params)
-    return Skin(DEFORMERS[method], binding, time.perf_counter() - start)
+    seconds, binding = harness.time_call(lambda: DEFORMERS[method].bind(rest, params))
+    return Skin(DEFORMERS[method], binding, seconds)
 
 
 def bind_variants(shape: Shape, slow: bool = False) -> dict[str, Skin]:

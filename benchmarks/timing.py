@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
-import math
-import os
 import statistics
-import sys
-import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from functools import partial
 from io import StringIO
-from pathlib import Path
 
 import bpy
-import numpy as np
 
-from tools import checkout
+from harness import note_time
 
 BARE, LINEAR, VOLUME = "no deformation", "linear", "Preserve Volume"
 BLENDERS = {BARE: (False, False), LINEAR: (True, False), VOLUME: (True, True)}
@@ -35,49 +28,6 @@ FEWEST, MOST, LONG = 8, 48, 0.5
 """Steps of a round that count: so many at least, and further ones up to so many and so many seconds."""
 
 
-def print_versions() -> None:
-    print(f"Blender {bpy.app.version_string}, Python {sys.version.split()[0]}, NumPy {np.__version__}")
-
-
-def run_sections(sections: Mapping[str, Callable[..., None]], arguments: argparse.Namespace) -> None:
-    """Print those sections that `--only` names, with the checkout enabled as Blender does."""
-    hush_blender()
-    with tempfile.TemporaryDirectory() as folder:
-        checkout.enable(Path(folder))
-        print_versions()
-        for name in arguments.only:
-            print_section(sections[name], arguments)
-        checkout.disable()
-
-
-def print_section(section: Callable[..., None], *arguments: object) -> None:
-    """Print a section under its docstring, then what else the machine did: that makes a difference."""
-    print(f"\n## {section.__doc__}\n", flush=True)
-    start, others = time.perf_counter(), _read_others()
-    section(*arguments)
-    cores = (_read_others() - others) / (time.perf_counter() - start)
-    if not math.isnan(cores):
-        print(f"\nOther processes used {cores:.1f} of {os.cpu_count()} cores.", flush=True)
-
-
-def _read_others() -> float:
-    """Seconds that all cores have worked for other processes; not a number where the system does not tell."""
-    if not (table := Path("/proc/stat")).is_file():
-        return math.nan
-    user, nice, system = table.read_text().split()[1:4]
-    return (int(user) + int(nice) + int(system)) / os.sysconf("SC_CLK_TCK") - sum(os.times()[:4])
-
-
-def hush_blender() -> None:
-    """Send to nowhere what Blender itself writes to the output, and let through what Python prints."""
-    sys.stdout = os.fdopen(os.dup(1), "w")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-
-
-def new_scene() -> None:
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-
-
 def interleave(steps: dict[str, Callable[[], None]], rounds: int = 40) -> dict[str, float]:
     """Median milliseconds of each step, run in turn."""
     times: dict[str, list[float]] = {}
@@ -85,13 +35,6 @@ def interleave(steps: dict[str, Callable[[], None]], rounds: int = 40) -> dict[s
         for name, step in steps.items():
             note_time(times, name, step)
     return {name: statistics.median(values[3:]) for name, values in times.items()}
-
-
-def note_time(times: dict[str, list[float]], name: str, step: Callable[[], object]) -> None:
-    """Add the milliseconds of a step to those of its name."""
-    start = time.perf_counter()
-    step()
-    times.setdefault(name, []).append(1e3 * (time.perf_counter() - start))
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ Needs Blender's module bpy. Characters are read from a folder of assets that is 
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,27 +18,28 @@ import bpy
 import numpy as np
 from mathutils import Matrix, Vector
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
+from harness import (
+    ASSETS,
+    is_there,
+    list_at_hand,
+    new_scene,
+    note_time,
+    open_file,
+    option,
+    parse,
+    print_table,
+    read_posed,
+    run_sections,
+)
 from benchmarks.bound_characters import PRESERVE_VOLUME, make_rests, preserve_volume
 from benchmarks.characters import read_character
 from benchmarks.shapes import Shape, rotation
 from benchmarks.skins import make_params, make_rest
-from benchmarks.tables import print_table
-from benchmarks.timing import (
-    WARM,
-    Character,
-    bind,
-    find_character,
-    new_scene,
-    note_time,
-    run_sections,
-)  # fmt: skip
+from benchmarks.timing import WARM, Character, bind, find_character
 from deformers import DEFORMERS, Pose, Rest
 from deformers.measures.stretch import SHORT_EDGE, edge_stretches, mesh_edges
 from deformers.rig.fraction_plan import LEAST_SPREAD, find_long_bones, plan_fractions
 
-ASSETS = Path(__file__).resolve().parent.parent.parent / "shared" / "assets"
 METHODS = ("SSD", "DLB", "DLBNT", "CENTERS")
 EVALUATES = ("PYTHON", "NODES")
 RADIUS, SIDES, STEP = 0.25, 48, 0.02
@@ -57,30 +57,13 @@ HELD = 0.5
 """Weight of the hand and of the bones before it from which on a vertex is at the wrist."""
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=tuple(SECTIONS), default=tuple(SECTIONS))
-    parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
-    parser.add_argument("--evaluate", nargs="+", choices=EVALUATES, default=EVALUATES)
-    parser.add_argument("--rounds", type=int, default=7, help="how often all steps are taken in turn")
-    parser.add_argument("--assets", type=Path, default=ASSETS)
-    arguments = parser.parse_args()
-    run_sections(SECTIONS, arguments)
-
-
 def make_tube(joints: int) -> Shape:
     """A tube along z on bones of length 1, one more than so many joints, whose weights cross over along whole bones."""
     count = joints + 1
     heights = np.linspace(0.0, count, round(count / STEP) + 1)
     around = np.arange(SIDES) * 2.0 * np.pi / SIDES
-    points = np.stack(
-        [
-            RADIUS * np.tile(np.cos(around), len(heights)),
-            RADIUS * np.tile(np.sin(around), len(heights)),
-            heights.repeat(SIDES),
-        ],
-        axis=1,
-    )
+    circle = RADIUS * np.tile([np.cos(around), np.sin(around)], len(heights))
+    points = np.stack([*circle, heights.repeat(SIDES)], axis=1)
     faces = list_faces(len(heights))
     triangles = np.concatenate([faces[:, [0, 1, 2]], faces[:, [0, 2, 3]]])
     path = np.interp(points[:, 2], [1.0 - RAMP, joints + RAMP], [0.0, joints])
@@ -146,6 +129,7 @@ def sweep(method: str, evaluate: str, ask: Callable[[Any, float], None]) -> tupl
     found, before, step = [], None, 0.0
     for degrees in range(-FARTHEST, FARTHEST + 1):
         ask(armature, float(degrees))
+        bpy.context.view_layer.update()
         posed = read_posed(obj)
         twisted = measure_tube(shape, posed)
         found.append((twisted.section, abs(twisted.end - degrees), twisted.stretch))
@@ -181,15 +165,6 @@ def build_tube(shape: Shape) -> tuple[bpy.types.Object, bpy.types.Object]:
     modifier.object = armature
     obj.select_set(True)
     return obj, armature
-
-
-def read_posed(obj: bpy.types.Object) -> np.ndarray:
-    """Vertices after all modifiers, float64, shape (V, 3)."""
-    bpy.context.view_layer.update()
-    mesh: Any = obj.evaluated_get(bpy.context.evaluated_depsgraph_get()).data
-    points = np.empty((len(mesh.vertices), 3), np.float32)
-    mesh.vertices.foreach_get("co", points.ravel())
-    return points.astype(np.float64)
 
 
 def ask_by_euler(armature: Any, degrees: float) -> None:
@@ -285,11 +260,8 @@ def deform(bound: Bound, shape: Shape, degrees: np.ndarray) -> np.ndarray:
 def run_wrists(arguments: argparse.Namespace) -> None:
     """Wrists twisted by 170 degrees about the forearm: largest edge stretch of hand and forearm"""
     rows = []
-    for name, bone in WRISTS.items():
-        if not (arguments.assets / name / f"{name}.npz").is_file():
-            print(f"{name} is not in {arguments.assets}: it is left out\n")
-            continue
-        for label, found in measure_wrist(arguments.assets, name, bone, tuple(arguments.methods)):
+    for name in list_at_hand(arguments.assets, WRISTS, "npz"):
+        for label, found in measure_wrist(arguments.assets, name, WRISTS[name], tuple(arguments.methods)):
             rows.append((name, label, *found))
     print_table(("character", "method", "at the joint", "Spread Twist"), rows)
 
@@ -346,13 +318,12 @@ def measure_edges(edges: np.ndarray, shape: Shape, arm: list[int], posed: np.nda
 
 def run_cost(arguments: argparse.Namespace) -> None:
     """mh_human that plays its action: milliseconds of a step, whole character"""
-    path, rows = arguments.assets / "mh_human" / "mh_human.blend", []
-    if not path.is_file():
-        print(f"mh_human is not in {arguments.assets}: it is left out")
+    rows = []
+    if not is_there(arguments.assets, "mh_human"):
         return
     for method in arguments.methods:
         for evaluate in arguments.evaluate:
-            bpy.ops.wm.open_mainfile(filepath=str(path))
+            open_file(arguments.assets, "mh_human")
             character = find_character()
             bind(method, evaluate)
             rows.append((method, evaluate.lower(), *compare(character, arguments.rounds)))
@@ -377,5 +348,7 @@ def compare(character: Character, rounds: int) -> tuple[float, ...]:
 
 SECTIONS = {"asked": run_asked, "chains": run_chains, "wrists": run_wrists, "cost": run_cost}
 
+
 if __name__ == "__main__":
-    main()
+    rounds = option(7, "how often all steps are taken in turn")
+    run_sections(SECTIONS, parse(__doc__, SECTIONS, methods=METHODS, evaluate=EVALUATES, rounds=rounds, assets=ASSETS))

@@ -7,32 +7,39 @@ Needs Blender's module bpy. The characters are read from a folder of assets that
 
 from __future__ import annotations
 
-import argparse
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import bpy
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
+from harness import is_there, list_at_hand, new_scene, option
 from benchmarks.bound_characters import PRESERVE_VOLUME, preserve_volume
-from benchmarks.center_scenes import CLAYS, Row, cell_width, name_row, write_page
 from benchmarks.characters import read_character
-from benchmarks.particle_pictures import add_mesh, colored, linear
-from benchmarks.pattern_scenes import Studio, View
 from benchmarks.range_of_motion import bend_joint
 from benchmarks.shapes import Shape, rotation
 from benchmarks.skins import make_rest
+from benchmarks.studio import (
+    CLAYS,
+    Row,
+    Studio,
+    View,
+    add_mesh,
+    cell_width,
+    colored,
+    draw,
+    linear,
+    name_row,
+    set_points,
+    write_page,
+)
 from benchmarks.twist import LEAST_SPREAD, MOST, TURN, WRISTS, bind_rest, list_arm, make_tube
 from deformers import Pose, Rest
 from deformers.rig.fraction_plan import find_long_bones
 from deformers.rig.surfaces import WeightedSurface
 
-ROOT = Path(__file__).resolve().parent.parent
-ASSETS = ROOT.parent / "shared" / "assets"
 COLUMNS = (("SSD", False), (PRESERVE_VOLUME, False), ("CENTERS", False), ("CENTERS", True))
 """Methods, and whether they have fractions."""
 TITLES = ("linear (SSD)", "Preserve Volume", "Centers, Twist off", "Centers, Twist")
@@ -66,7 +73,7 @@ class Subject:
 
     def show(self) -> bpy.types.Object:
         """Put it into an empty scene, in clay with stripes along the limb."""
-        bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+        new_scene()
         surface = WeightedSurface.of_rest(self.rest)
         points, triangles = surface.points, surface.triangles
         axis = (self.end - self.start) / np.linalg.norm(self.end - self.start)
@@ -87,8 +94,7 @@ class Subject:
             else:
                 module, binding = bind_rest(self.rest, method, self.levels * has_fractions, self.spread)
                 posed = module.deform(binding, pose)
-            obj.data.vertices.foreach_set("co", np.asarray(posed, np.float32).ravel())
-            obj.data.update()
+            set_points(obj, posed)
             cells.append(studio.shoot(view, width, height))
         return cells
 
@@ -107,22 +113,14 @@ def read_wrist(assets: Path, name: str) -> tuple[Subject, Shape, int]:
 
 def draw_wrists(assets: Path, studio: Studio) -> Iterator[Row]:
     """Wrists of the characters that are there, twisted."""
-    for name in DRAWN:
-        if not (assets / name / f"{name}.npz").is_file():
-            print(f"{name} is not in {assets}: it is left out")
-            continue
+    for name in list_at_hand(assets, DRAWN, "npz"):
         subject, shape, wrist = read_wrist(assets, name)
         offset = subject.end - subject.start
         pose = Pose(shape.pose({wrist: rotation(offset, TURN)}))
         away = np.cross(offset, (0.0, 0.0, 1.0))
         away = -away if away[1] > 0.0 else away
         target = subject.start + 0.75 * offset
-        view = View(
-            target=(float(target[0]), float(target[1]), float(target[2])),
-            azimuth=float(np.degrees(np.arctan2(away[0], -away[1]))),
-            elevation=12.0,
-            height=1.15 * float(np.linalg.norm(offset)),
-        )
+        view = View.along(target, away, 1.15 * float(np.linalg.norm(offset)), elevation=12.0)
         yield Row(name_row(name, f"wrist\n{TURN:.0f}°"), subject.shoot(pose, view, studio, HEIGHT))
 
 
@@ -144,7 +142,7 @@ def draw_arm(_assets: Path, studio: Studio) -> Iterator[Row]:
 def draw_bends(assets: Path, studio: Studio) -> Iterator[Row]:
     """Elbow and knee of a character, bent: with fractions at the joint they look as without."""
     name = "mh_human"
-    if not (assets / name / f"{name}.npz").is_file():
+    if not is_there(assets, name, "npz"):
         return
     part = read_character(assets, name, 100).parts[0]
     shape, rest = part.shape, make_rest(part.shape)
@@ -154,25 +152,19 @@ def draw_bends(assets: Path, studio: Studio) -> Iterator[Row]:
         matrices = bend_joint(name, shape, kind)
         head = matrices[bone, :3, :3] @ shape.heads[bone] + matrices[bone, :3, 3]
         subject = Subject(rest, levels, 0 * levels, shape.heads[bone], shape.tails[bone], plain)
-        view = View(target=(float(head[0]), float(head[1]), float(head[2])), azimuth=60.0, elevation=12.0, height=0.42)
+        view = View(tuple(head.tolist()), 60.0, 12.0, 0.42)
         yield Row(f"woman\n{kind}", subject.shoot(Pose(matrices), view, studio, HEIGHT))
 
 
 PAGES = {"wrists": draw_wrists, "arm": draw_arm, "bends": draw_bends}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=tuple(PAGES), default=("wrists", "arm"))
-    parser.add_argument("--output", type=Path, default=ROOT / "docs" / "images" / "twist.png")
-    parser.add_argument("--assets", type=Path, default=ASSETS)
-    parser.add_argument("--samples", type=int, default=24, help="for each pixel")
-    parser.add_argument("--size", type=float, default=1.0, help="of the picture")
-    arguments = parser.parse_args()
-    studio = Studio(arguments.samples, arguments.size)
-    rows = [row for page in arguments.only for row in PAGES[page](arguments.assets, studio)]
-    write_page(rows, TITLES, studio, arguments.output.resolve())
+def draw_page(arguments: Any) -> None:
+    """One page of all rows that are asked for."""
+    studio = Studio.of(arguments)
+    rows = [row for name in arguments.only for row in PAGES[name](arguments.assets, studio)]
+    write_page(rows, TITLES, studio, arguments.output / "twist.png")
 
 
 if __name__ == "__main__":
-    main()
+    draw(__doc__, draw_page, only=option(("wrists", "arm"), choices=tuple(PAGES)))

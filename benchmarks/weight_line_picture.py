@@ -8,21 +8,18 @@ The character is read from a folder of assets that is not part of the repository
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Iterator
 from math import radians
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 import bpy
 from bpy_extras.view3d_utils import location_3d_to_region_2d
 from mathutils import Euler, Vector
 
-import checkout
-from benchmarks.in_window import move, prepare_view, run_steps, save_picture, xdo
-from benchmarks.weight_scenes import open_character, select
+from harness import select, words_after_dashes
+from benchmarks.in_window import move, prepare_view, run_in_window, save_picture, xdo
+from benchmarks.weight_scenes import open_character
 
 BONES = {"upperleg01.L": -60.0, "lowerleg01.L": 70.0, "foot.L": 15.0}
 """Bones that are bent about X, in degrees."""
@@ -81,11 +78,5 @@ def take_picture(assets: Path, image: Path) -> Iterator[float]:
     save_picture(image, CROP)
 
 
-def run() -> None:
-    assets, image = (Path(argument) for argument in sys.argv[sys.argv.index("--") + 1 :])
-    bpy.context.preferences.view.show_splash = False
-    checkout.enable(Path(tempfile.mkdtemp()))
-    run_steps(take_picture(assets, image))
-
-
-run()
+if __name__ == "__main__":
+    run_in_window(lambda _: take_picture(*map(Path, words_after_dashes())))

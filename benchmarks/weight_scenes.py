@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -11,10 +10,9 @@ from typing import Any, cast
 import bpy
 import numpy as np
 
-from benchmarks.particle_pictures import color_joints, linear
+from harness import find, open_file, read_vertices, select
 from benchmarks.pattern_body import CLOTH, CUTS, Pose, strike
-from benchmarks.pattern_scenes import Studio, read_image
-from bridge.meshes import read_points, read_vertex_groups
+from benchmarks.studio import color_by_ramp, color_joints, linear
 
 COLORS = "Weights"
 """Attribute of the colors that Workbench shows."""
@@ -27,36 +25,12 @@ NONE = (0.18, 0.18, 0.19)
 RAMP = np.array([(0.14, 0.16, 0.42), (0.10, 0.62, 0.80), (0.34, 0.78, 0.36), (0.98, 0.88, 0.25), (0.86, 0.16, 0.12)])
 """From no weight to all of it."""
 PARTS = {
-    "mh_human_body": (0.80, 0.64, 0.56),
-    "mh_human_tights": (0.33, 0.45, 0.58),
-    "mh_human_skirt": (0.78, 0.60, 0.28),
-    "Knight_Body": (0.47, 0.55, 0.64),
-    "Knight_Head": (0.82, 0.66, 0.56),
-    "Knight_Arm": (0.60, 0.64, 0.68),
+    "mh_human_body": (0.80, 0.64, 0.56), "mh_human_tights": (0.33, 0.45, 0.58), "mh_human_skirt": (0.78, 0.60, 0.28),
+    "Knight_Body": (0.47, 0.55, 0.64), "Knight_Head": (0.82, 0.66, 0.56), "Knight_Arm": (0.60, 0.64, 0.68),
     "Knight_Leg": (0.56, 0.50, 0.44),
-}
+}  # fmt: skip
 """Colors of the parts of characters, by how their names begin."""
 SIDES = re.compile(r"([._][LRlr])$")
-
-
-@dataclass(frozen=True)
-class Drawing(Studio):
-    """A studio in which Workbench draws, in the colors of the meshes."""
-
-    def render(self, scene: bpy.types.Scene, behind: np.ndarray) -> np.ndarray:
-        scene.render.engine, scene.render.film_transparent = "BLENDER_WORKBENCH", True
-        scene.display.render_aa = "16"
-        shading = scene.display.shading
-        shading.light, shading.studio_light, shading.color_type = "STUDIO", "paint.sl", "VERTEX"
-        shading.show_cavity, shading.cavity_type, shading.cavity_ridge_factor = True, "WORLD", 0.0
-        shading.show_specular_highlight, shading.show_backface_culling = False, False
-        scene.view_settings.view_transform = "Standard"
-        scene.render.image_settings.file_format, scene.render.image_settings.color_mode = "PNG", "RGBA"
-        with tempfile.TemporaryDirectory() as folder:
-            scene.render.filepath = str(Path(folder, "cell.png"))
-            bpy.ops.render.render(write_still=True, scene=scene.name)
-            pixels = read_image(Path(folder, "cell.png"))
-        return pixels[..., 3:] * pixels[..., :3] + (1.0 - pixels[..., 3:]) * behind.astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -86,8 +60,6 @@ class Character:
             bpy.context.scene.frame_set(frame)
             return
         cast(Any, self.armature.animation_data).action = None
-        for bone in cast(Any, self.armature.pose).bones:
-            bone.matrix_basis.identity()
         strike(self.armature, pose)
         bpy.context.view_layer.update()
 
@@ -99,8 +71,7 @@ def open_character(
 
     Without `parts`, with all that the armature deforms.
     """
-    bpy.ops.wm.open_mainfile(filepath=str(assets / name / f"{name}.blend"))
-    armature = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
+    armature = open_file(assets, name)
     for obj in list(bpy.data.objects):
         is_skin = any(modifier.type == "ARMATURE" for modifier in obj.modifiers)
         if obj.type == "MESH" and not (is_skin and obj.name.endswith(parts or "")):
@@ -113,6 +84,8 @@ def open_character(
         bpy.ops.object.join()
         meshes = [meshes[0]]
     character = Character(meshes, armature)
+    for bone in armature.pose.bones:
+        bone.matrix_basis.identity()
     character.pose({})
     for obj in meshes:
         if subdivisions:
@@ -127,7 +100,7 @@ def _choose_colors(obj: bpy.types.Object) -> np.ndarray:
     color = np.array(next(color for name, color in PARTS.items() if obj.name.startswith(name)))
     if not obj.name.endswith("body"):
         return color
-    points = read_points(cast(bpy.types.Mesh, obj.data)).astype(float)
+    points = read_vertices(cast(bpy.types.Mesh, obj.data).vertices)
     outside = np.min([_measure_outside(points, piece) for piece in ("top", "shorts")], axis=0)
     return color + np.clip(0.5 - outside / SOFT, 0.0, 1.0)[:, None] * (np.array(CLOTH) - color)
 
@@ -136,13 +109,6 @@ def _measure_outside(points: np.ndarray, piece: str) -> np.ndarray:
     """How far points, shape (V, 3), are outside of a piece of a runner's clothes: shape (V,), negative inside."""
     cuts = [(np.array(on), np.array(out)) for name, (on, out) in CUTS.items() if name.startswith(piece)]
     return np.max([(points - on) @ (out / np.linalg.norm(out)) for on, out in cuts], axis=0)
-
-
-def select(objects: list[bpy.types.Object], active: bpy.types.Object) -> None:
-    """Select these objects alone."""
-    for obj in bpy.context.view_layer.objects:
-        obj.select_set(obj in objects)
-    bpy.context.view_layer.objects.active = active
 
 
 def give_weights(character: Character, method: str) -> None:
@@ -167,10 +133,8 @@ def color_by_bone(character: Character) -> None:
     """Give each vertex the colors of its bones, mixed by their weights; left and right ones have the same."""
     names = sorted({SIDES.sub("", bone.name) for bone in cast(Any, character.armature.data).bones})
     for obj in character.meshes:
-        hues = linear(
-            color_joints(np.array([names.index(SIDES.sub("", group.name)) for group in obj.vertex_groups], float))
-        )
-        _color(obj, hues)
+        numbers = np.array([names.index(SIDES.sub("", group.name)) for group in obj.vertex_groups], float)
+        _color(obj, linear(color_joints(numbers)))
 
 
 def color_one_bone(character: Character, bone: str) -> None:
@@ -183,19 +147,13 @@ def color_one_bone(character: Character, bone: str) -> None:
 def _color(obj: bpy.types.Object, values: np.ndarray, ramp: np.ndarray | None = None) -> None:
     """Mix values of the groups, shape (G,) or (G, 3), by the weights, into colors; by a ramp if they are shares."""
     mesh = cast(bpy.types.Mesh, obj.data)
-    entries, count = read_vertex_groups(mesh), len(mesh.vertices)
+    entries, count = find("bridge.meshes").read_vertex_groups(mesh), len(mesh.vertices)
     total = np.bincount(entries.vertices, entries.values, count)
-    values = values.reshape(len(values), -1)
-    colors = (
-        np.stack(
-            [np.bincount(entries.vertices, channel[entries.groups] * entries.values, count) for channel in values.T],
-            axis=1,
-        )
-        / np.maximum(total, 1e-9)[:, None]
-    )
+    channels = values.reshape(len(values), -1)[entries.groups].T * entries.values
+    sums = np.stack([np.bincount(entries.vertices, channel, count) for channel in channels], axis=1)
+    colors = sums / np.maximum(total, 1e-9)[:, None]
     if ramp is not None:
-        steps = np.linspace(0.0, 1.0, len(ramp))
-        colors = linear(np.stack([np.interp(colors[:, 0], steps, channel) for channel in ramp.T], axis=1))
+        colors = linear(color_by_ramp(colors[:, 0], ramp))
     paint(obj, np.where(total[:, None] > 0, colors, linear(np.array(NONE))))
 
 

@@ -10,23 +10,18 @@ under them is not itself inside the body (an arm pressed into the side takes its
 
 from __future__ import annotations
 
-import argparse
-import importlib
 import sys
-import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import bpy
 import numpy as np
 
-ROOT = Path(__file__).resolve().parent.parent
+from harness import ASSETS, ROOT, find, find_file, option, parse, print_table, supple, time_call
+
 sys.path.insert(0, str(ROOT / "tools"))
 
-import checkout  # noqa: E402
 
 NEAREST = ("NEAREST", "EDGE_NEAREST", "EDGEINTERP_NEAREST", "POLY_NEAREST", "POLYINTERP_NEAREST")
 LIFT = 0.0015
@@ -117,9 +112,9 @@ def transfer_by_modifier(source: WeightedPart, target: WeightedPart, mapping: st
     return weights / np.maximum(weights.sum(axis=1, keepdims=True), 1e-9)
 
 
-def transfer_by_supple(package: str, source: WeightedPart, target: WeightedPart) -> np.ndarray:
-    transfer = importlib.import_module(package + ".deformers.weight_editing.transfer")
-    nearest = importlib.import_module(package + ".bridge.nearest")
+def transfer_by_supple(source: WeightedPart, target: WeightedPart) -> np.ndarray:
+    transfer = find("deformers.weight_editing.transfer")
+    nearest = find("bridge.nearest")
     return transfer.transfer_weights(
         source.points, source.triangles, source.weights, target.points, target.triangles, nearest.find_nearest_surface
     ).weights
@@ -142,41 +137,31 @@ def count_inside(
     return tuple(np.mean(rows, axis=0).tolist())
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--assets", type=Path, default=ROOT.parent / "shared" / "assets")
-    parser.add_argument("--step", type=int, default=4, help="of the stored poses")
-    arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        package = checkout.enable(Path(folder)).__name__
-        print_table(package, np.load(arguments.assets / "mh_human" / "mh_human.npz"), arguments.step)
-        checkout.disable()
-
-
-def print_table(package: str, data: np.lib.npyio.NpzFile, step: int) -> None:
-    solid = importlib.import_module(package + ".deformers.geometry.solid")
-    nearest = importlib.import_module(package + ".bridge.nearest")
+def measure(data: np.lib.npyio.NpzFile, step: int) -> None:
+    solid = find("deformers.geometry.solid")
+    nearest = find("bridge.nearest")
     parts, poses = read_parts(data), read_poses(data, step)
     body = parts.pop("mh_human_body")
     islands = solid.find_islands(np.concatenate([body.triangles[:, :2], body.triangles[:, 1:]]), len(body.points))
     skin = body.pick(islands == np.bincount(islands).argmax())
     shapes = [skin.points, *(skin.pose(skin.weights, pose) for pose in poses)]
     skins = [PosedSurface(points, skin.triangles, nearest.SurfaceTree) for points in shapes]
-    print("| clothes | weights | inside, of vertices | seen | their depths, mm in all | seconds |\n" + "|---" * 6 + "|")
+    rows = []
     for name, cloth in parts.items():
         methods: dict[str, Callable[[], np.ndarray]] = {
             f"Data Transfer {mapping}": partial(transfer_by_modifier, body, cloth, mapping) for mapping in NEAREST
         }
         methods["the artist's"] = partial(np.copy, cloth.weights)
-        methods["Supple"] = partial(transfer_by_supple, package, body, cloth)
-        for method, find in methods.items():
-            start = time.perf_counter()
-            weights = find()
-            duration = time.perf_counter() - start
+        methods["Supple"] = partial(transfer_by_supple, body, cloth)
+        for method, weigh in methods.items():
+            seconds, weights = time_call(weigh)
             inside, seen, depth = count_inside(cloth, weights, skins, poses)
             share = f"{inside:.2f} of {len(cloth.points)}"
-            print(f"| {name} | {method} | {share} | {seen:.2f} | {depth:.0f} | {duration:.2f} |", flush=True)
+            rows.append((name, method, share, f"{seen:.2f}", f"{depth:.0f}", f"{seconds:.2f}"))
+    print_table(("clothes", "weights", "inside, of vertices", "seen", "their depths, mm in all", "seconds"), rows)
 
 
 if __name__ == "__main__":
-    main()
+    arguments = parse(__doc__, assets=ASSETS, step=option(4, "of the stored poses"))
+    with supple():
+        measure(np.load(find_file(arguments.assets, "mh_human", "npz")), arguments.step)

@@ -10,12 +10,10 @@ of poses of all actions, in % of the diagonal of the character's bounding box.
 from __future__ import annotations
 
 import argparse
-import importlib
 import re
 import resource
 import subprocess
 import sys
-import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -24,14 +22,8 @@ from typing import Any
 import bpy
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
-from benchmarks.tables import print_table
-from benchmarks.timing import print_versions
+from harness import ASSETS, find, find_file, open_file, option, parse, print_table, run_sections, supple, time_call
 from deformers.automatic_weights import METHODS
-from tools import checkout
-
-ASSETS = Path(__file__).resolve().parents[2] / "shared" / "assets"
 
 ALL = ("mh_human", "mh_human_game", "kaykit_knight", "khronos_fox", "cesium_man", "fox", "human_male")
 ARTISTS = ALL[:5]
@@ -53,24 +45,6 @@ LEAK = 0.05
 """Weight of another finger's bones that counts as an error."""
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=tuple(SECTIONS), default=tuple(SECTIONS))
-    parser.add_argument("--assets", type=Path, default=ASSETS)
-    parser.add_argument("--large", nargs=2, metavar=("CHARACTER", "METHOD"), help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        checkout.enable(Path(folder))
-        if arguments.large:
-            _measure_large(arguments.assets, *arguments.large)
-        else:
-            print_versions()
-            for name in arguments.only:
-                print(f"\n## {SECTIONS[name].__doc__}\n", flush=True)
-                SECTIONS[name](arguments.assets)
-        checkout.disable()
-
-
 class Character:
     """A character of the assets, opened at rest without weights.
 
@@ -83,11 +57,10 @@ class Character:
     """
 
     def __init__(self, assets: Path, name: str, variant: str) -> None:
-        bpy.ops.wm.open_mainfile(filepath=str(assets / name / f"{name}.blend"))
-        self.data = np.load(assets / name / f"{name}.npz")
+        self.armature = open_file(assets, name)
+        self.data = np.load(find_file(assets, name, "npz"))
         self.bones = [str(bone) for bone in self.data["bone_names"]]
         self.variant = variant
-        self.armature = next(obj for obj in bpy.data.objects if obj.type == "ARMATURE")
         self.armature.data.pose_position = "REST"
         parts = [bpy.data.objects[str(part)] for part in self.data["part_names"]]
         self.objects = parts if variant == "raw" else [self._make_whole(variant == "welded")]
@@ -150,17 +123,13 @@ class Character:
 
     def weigh(self, method: str) -> float:
         """Make weights by a method, or by Blender's own; seconds that it took."""
+        operators: Any = bpy.ops
+        if method != "BLENDER":
+            return time_call(lambda: operators.supple.weights_auto(method=method))[0]
         start = time.perf_counter()
-        if method == "BLENDER":
-            with suppress(RuntimeError):  # "Bone Heat Weighting: failed to find solution", and no weights
-                bpy.ops.object.parent_set(type="ARMATURE_AUTO")
-        else:
-            _call(bpy.ops.supple).weights_auto(method=method)
+        with suppress(RuntimeError):  # "Bone Heat Weighting: failed to find solution", and no weights
+            bpy.ops.object.parent_set(type="ARMATURE_AUTO")
         return time.perf_counter() - start
-
-
-def _call(module: Any) -> Any:
-    return module
 
 
 def _normalize(weights: np.ndarray) -> np.ndarray:
@@ -182,14 +151,14 @@ def measure_error(character: Character, weights: np.ndarray) -> float:
     return 100.0 * total / len(poses) / float(np.linalg.norm(np.ptp(points, axis=0)))
 
 
-def characters(assets: Path) -> None:
+def characters(arguments: argparse.Namespace) -> None:
     """Vertices without weights, and posed error in %, by method"""
     rows = []
     for name in ALL:
         for variant in VARIANTS:
             row = [name, variant]
             for method in ("BLENDER", *METHODS):
-                character = Character(assets, name, variant)
+                character = Character(arguments.assets, name, variant)
                 seconds = character.weigh(method)
                 weights = character.read_weights()
                 bare = int((~weights.any(axis=1)).sum())
@@ -208,11 +177,11 @@ def _count_torn(character: Character, weights: np.ndarray) -> int:
     return int((np.abs(weights - weights[first[merged.reshape(-1)]]).max(axis=1) > 1e-6).sum())
 
 
-def fingers(assets: Path) -> None:
+def fingers(arguments: argparse.Namespace) -> None:
     """Vertices of fingers that another finger's bones influence"""
     rows = []
     for method in ("BLENDER", *METHODS):
-        character = Character(assets, "mh_human", "raw")
+        character = Character(arguments.assets, "mh_human", "raw")
         character.weigh(method)
         weights, artist = character.read_weights(), character.read_artist()
         count, leaking, most = 0, 0, 0.0
@@ -230,13 +199,13 @@ def fingers(assets: Path) -> None:
     print_table(("method", "vertices", f"above {LEAK}", "largest"), rows)
 
 
-def large(assets: Path) -> None:
+def large(arguments: argparse.Namespace) -> None:
     """Seconds and memory, read and written by the operator, each in a process of its own"""
     rows = []
     for method in METHODS:
         for name in ("mh_human", "mh_human_game", "mh_human large", "mh_human_game large"):
             answer = subprocess.run(
-                [sys.executable, __file__, "--assets", assets, "--large", name, method],
+                [sys.executable, __file__, "--assets", arguments.assets, "--large", name, method],
                 capture_output=True, text=True, check=True,
             )  # fmt: skip
             rows.append([method, name, *answer.stdout.strip().splitlines()[-1].split("|")])
@@ -256,7 +225,7 @@ def _measure_large(assets: Path, name: str, method: str) -> None:
             modifier.subdivision_type, modifier.levels = "SIMPLE", 1
             bpy.ops.object.modifier_apply(modifier=modifier.name)
         bpy.context.view_layer.objects.active = character.armature
-    automatic = importlib.import_module(f"{checkout.MODULE}.tasks.weights.automatic")
+    automatic = find("tasks.weights.automatic")
     solving = []
     automatic.run_method = _timed(automatic.run_method, solving)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -269,9 +238,8 @@ def _measure_large(assets: Path, name: str, method: str) -> None:
 
 def _timed(solve: Any, seconds: list[float]) -> Any:
     def run(*arguments: Any) -> Any:
-        start = time.perf_counter()
-        result = solve(*arguments)
-        seconds.append(time.perf_counter() - start)
+        taken, result = time_call(lambda: solve(*arguments))
+        seconds.append(taken)
         return result
 
     return run
@@ -279,5 +247,12 @@ def _timed(solve: Any, seconds: list[float]) -> Any:
 
 SECTIONS = {"characters": characters, "fingers": fingers, "large": large}
 
+
 if __name__ == "__main__":
-    main()
+    apart = option(None, argparse.SUPPRESS, nargs=2, metavar=("CHARACTER", "METHOD"))
+    arguments = parse(__doc__, SECTIONS, assets=ASSETS, large=apart)
+    if not arguments.large:
+        run_sections(SECTIONS, arguments)
+        raise SystemExit
+    with supple():
+        _measure_large(arguments.assets, *arguments.large)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import sys
 import tempfile
 from collections.abc import Callable
 from functools import partial
@@ -21,11 +20,9 @@ import bpy
 import numpy as np
 from mathutils import Quaternion
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
+from harness import ASSETS, list_at_hand, new_scene, open_file, option, parse, print_table, run_sections
 from benchmarks.bodies import animate
 from benchmarks.generated import HUMAN, add_parts, add_person, add_rig, add_skin, open_rigify
-from benchmarks.tables import print_table
 from benchmarks.timing import (
     BARE,
     LINEAR,
@@ -37,12 +34,9 @@ from benchmarks.timing import (
     Times,
     bind,
     find_character,
-    new_scene,
-    run_sections,
     time_steps,
 )
 
-ASSETS = Path(__file__).resolve().parents[2] / "shared" / "assets"
 REAL = ("mh_human", "mh_human_game", "kaykit_knight", "human_male", "cesium_man", "fox")
 GENERATED = "generated"
 METHODS = ("SSD", "DLB", "DLBNT", "CENTERS")
@@ -74,33 +68,18 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", nargs="+", choices=tuple(SECTIONS), default=tuple(SECTIONS))
-    parser.add_argument("--method", choices=METHODS, default="DLBNT", help="what the meshes are bound by")
-    parser.add_argument("--largest", type=int, default=1_000_000, help="most vertices in the scale section")
-    parser.add_argument("--rounds", type=int, default=3, help="how often all steps are taken in turn")
-    parser.add_argument("--assets", type=Path, default=ASSETS)
-    arguments = parser.parse_args()
-    WAYS.update({label: (arguments.method, way) for label, (_, way) in WAYS.items()})
-    run_sections(SECTIONS, arguments)
-
-
 def open_character(assets: Path, name: str) -> Character:
     """A real character in its file, or the generated one."""
     if name == GENERATED:
         new_scene()
         return find_character(add_person())
-    bpy.ops.wm.open_mainfile(filepath=str(assets / name / f"{name}.blend"))
+    open_file(assets, name)
     return find_character()
 
 
 def list_characters(assets: Path, wanted: tuple[str, ...] = REAL) -> list[str]:
     """Names of those that are at hand; always the generated one."""
-    found = [name for name in wanted if (assets / name / f"{name}.blend").is_file()]
-    if missing := ", ".join(name for name in wanted if name not in found):
-        print(f"Not in {assets}: {missing}\n")
-    return [*found, GENERATED]
+    return [*list_at_hand(assets, wanted), GENERATED]
 
 
 def show_times(name: str, character: Character, times: Times) -> tuple:
@@ -264,5 +243,12 @@ SECTIONS = {
     "bind": run_bind, "many": run_many, "render": run_render,
 }  # fmt: skip
 
+
 if __name__ == "__main__":
-    main()
+    arguments = parse(
+        __doc__, SECTIONS, method=option("DLBNT", "what the meshes are bound by", choices=METHODS),
+        largest=option(1_000_000, "most vertices in the scale section"),
+        rounds=option(3, "how often all steps are taken in turn"), assets=ASSETS,
+    )  # fmt: skip
+    WAYS.update({label: (arguments.method, way) for label, (_, way) in WAYS.items()})
+    run_sections(SECTIONS, arguments)

@@ -15,14 +15,12 @@ from math import radians
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 import bpy
 from mathutils import Euler, Vector
 
-import checkout
-from benchmarks.in_window import move, prepare_view, run_steps, save_picture, xdo
+from harness import words_after_dashes
+from benchmarks.in_window import move, prepare_view, run_in_window, save_picture, xdo
 from benchmarks.pattern_body import strike
 
 POSE = {
@@ -302,16 +300,11 @@ def take_farm(assets: Path, images: Path) -> Iterator[float]:
         yield 1.0
 
 
-def run() -> None:
-    assets, images, *language = sys.argv[sys.argv.index("--") + 1 :]
-    view = bpy.context.preferences.view
-    view.show_splash = False
-    checkout.enable(Path(tempfile.mkdtemp()))
+if __name__ == "__main__":
+    assets, images, *language = words_after_dashes()
     if language:
+        view = bpy.context.preferences.view
         view.language, view.use_translate_interface = language[0], True
-        run_steps(take_panel(Path(assets), Path(images) / f"panel-{language[0][:2]}.png"))
+        run_in_window(lambda _: take_panel(Path(assets), Path(images) / f"panel-{language[0][:2]}.png"))
     else:
-        run_steps(take_pictures(Path(assets), Path(images)))
-
-
-run()
+        run_in_window(lambda _: take_pictures(Path(assets), Path(images)))

@@ -14,22 +14,18 @@ import argparse
 import math
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
 import bpy
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
+from harness import ASSETS, find_file, option, parse, print_table, print_versions, words_after_dashes
 from benchmarks.generated import add_person
-from benchmarks.in_window import run_steps
-from benchmarks.tables import print_table
-from benchmarks.timing import print_versions
-from benchmarks.whole_characters import ASSETS
-from tools import checkout
+from benchmarks.in_window import run_in_window
 
 PAUSE = 1.5
 """Seconds after opening a file, and after a step, in which Blender draws what is left to draw."""
@@ -45,7 +41,7 @@ Times = dict[tuple[str, str], list[tuple[float, float]]]
 
 def measure(folder: Path, arguments: argparse.Namespace) -> Iterator[float]:
     """All measurements, yielding how many seconds Blender's own loop is to run before the next step."""
-    generated, real = folder / "generated.blend", arguments.assets / "mh_human" / "mh_human.blend"
+    generated, real = folder / "generated.blend", find_file(arguments.assets, "mh_human")
     bpy.ops.wm.read_homefile(use_factory_startup=True)
     yield PAUSE
     for obj in list(bpy.data.objects):
@@ -184,20 +180,8 @@ def _override() -> Any:
     return bpy.context.temp_override(window=window, area=area, region=region)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "--rounds", type=int, default=3, help="how often each step is taken in the window and by script"
-    )
-    parser.add_argument("--assets", type=Path, default=ASSETS)
-    arguments = parser.parse_args(sys.argv[sys.argv.index("--") + 1 :] if "--" in sys.argv else [])
-    preferences = bpy.context.preferences
-    preferences.view.show_splash = False
-    preferences.system.viewport_aa = "OFF"  # else a change is drawn eight times, which may last into the next step
-    folder = Path(tempfile.mkdtemp())
-    checkout.enable(folder / "extension")
-    run_steps(measure(folder, arguments), PAUSE)
-
-
 if __name__ == "__main__":
-    main()
+    rounds = option(3, "how often each step is taken in the window and by script")
+    arguments = parse(__doc__, (), words_after_dashes(), rounds=rounds, assets=ASSETS)
+    bpy.context.preferences.system.viewport_aa = "OFF"  # else a change is drawn eight times, perhaps into the next step
+    run_in_window(lambda folder: measure(folder, arguments), PAUSE)
