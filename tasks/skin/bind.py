@@ -205,6 +205,8 @@ def prepare(skinned: SkinnedObject, method: str, evaluate: str | None) -> Setup:
         Where the object can not be bound.
     """
     key = evaluate or skinned.settings.evaluate
+    if key not in EVALUATORS:  # what a later version has stored
+        key = next(iter(EVALUATORS))
     try:
         return Setup(key, EVALUATORS[key].prepare(skinned, method))
     except SkinningError as error:
