@@ -10,19 +10,18 @@ from contextlib import suppress
 import bpy
 from bpy.app.handlers import persistent
 
-from .bridge.armatures import read_pose_names
-from .bridge.carriers import hide_again
+from .bridge.animation.correction_drivers import own_properties
 from .bridge.changes import find_changes
-from .bridge.correction_drivers import own_properties
+from .bridge.files.render_frames import escape
 from .bridge.handlers import install, uninstall
-from .bridge.meshes import read_key_values, read_object_ids
+from .bridge.meshes.data import read_key_values, read_object_ids
 from .bridge.per_object import PerObject, forget_all, forget_missing, forget_undone
 from .bridge.removal import forget_put_off, in_handler, run_put_off
-from .bridge.render_frames import escape
+from .bridge.rigs.armatures import read_pose_names
+from .bridge.rigs.carriers import hide_again
 from .deformers import SkinningError, UnsupportedError
 from .settings.events import are_muted, listeners, pattern_listeners
 from .settings.objects import settings_of
-from .tasks import twist
 from .tasks.corrections.names import follow_names
 from .tasks.patterns import show
 from .tasks.skin import by_nodes, by_python, changes, overrides
@@ -30,8 +29,9 @@ from .tasks.skin.bind import count_changes, follow_settings, migrate
 from .tasks.skin.evaluators import EVALUATORS, find_evaluator
 from .tasks.skin.hidden import own_hidden, unlock_interfaces
 from .tasks.skin.step import Step, is_without_changes
-from .tasks.stack import armature_modifiers, find_bound_objects, hand_over, pass_on, take_over
-from .tasks.surfaces import find_left_behind, reading_meshes_once
+from .tasks.subject import twist
+from .tasks.subject.stack import armature_modifiers, find_bound_objects, hand_over, pass_on, take_over
+from .tasks.subject.surfaces import find_left_behind, reading_meshes_once
 
 
 class _Watch:

@@ -337,7 +337,7 @@ def close_hand(share: float) -> Channels:
 def color_bones(obj: bpy.types.Object) -> np.ndarray:
     """The sRGB colors of the bones, mixed by their weights, shape (V, 3)."""
     mesh = cast(bpy.types.Mesh, obj.data)
-    entries, count = find("bridge.meshes").read_vertex_groups(mesh), len(mesh.vertices)
+    entries, count = find("bridge.meshes.data").read_vertex_groups(mesh), len(mesh.vertices)
     hues = color_joints(np.arange(len(obj.vertex_groups), dtype=float))[entries.groups]
     sums = [np.bincount(entries.vertices, entries.values * channel, count) for channel in (*hues.T, np.ones(len(hues)))]
     return np.stack(sums[:3], axis=1) / np.maximum(sums[3], 1e-9)[:, None]

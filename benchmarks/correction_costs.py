@@ -88,7 +88,7 @@ def add_corrections(body: Any, armature: Any, bone: str, angles: tuple[float, ..
         key.data.foreach_set("co", (points + offsets).ravel())
         names.append(key.name)
     reader = find("deformers.corrections.readers").find_reader(rotations, ["AUTO"] * len(names), names)
-    find("bridge.correction_drivers").drive_keys(body, armature, [bone], names, reader)
+    find("bridge.animation.correction_drivers").drive_keys(body, armature, [bone], names, reader)
 
 
 def find_axis(armature: Any, bone: str) -> tuple[float, float, float]:

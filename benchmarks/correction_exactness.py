@@ -112,11 +112,11 @@ def correct(obj: bpy.types.Object) -> tuple[float, float, int, float]:
 def find_bent(obj: bpy.types.Object) -> int:
     """A vertex where the joint is that is bent most, of those that hold enough of the skin."""
 
-    character, choice = find("tasks.character"), find("deformers.corrections.joint_choice")
+    character, choice = find("tasks.subject.character"), find("deformers.corrections.joint_choice")
     skinned = character.find_skinned(obj)
     skeleton = find("tasks.skin.poses").find_skeleton(skinned.armature)
     weights = character.read_character(skinned, skeleton).rest.weights
-    pose = find("bridge.armatures").read_pose(
+    pose = find("bridge.rigs.armatures").read_pose(
         skinned.armature.evaluated_get(bpy.context.evaluated_depsgraph_get()), skeleton
     )
     held = np.bincount(weights.joints, weights.values, len(skeleton.joints.parents))

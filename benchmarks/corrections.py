@@ -81,7 +81,7 @@ def measure_character(name: str, method: str) -> list[tuple]:
 
 def list_joints(armature: bpy.types.Object) -> tuple[str, ...]:
     """Bones of elbows, knees and hips."""
-    rig = find("tasks.rig_presets").find_rig_of(armature)
+    rig = find("tasks.subject.rig_presets").find_rig_of(armature)
     if rig is None:
         return tuple(bone for bone in FOX if bone in armature.data.bones)
     chains = [chain for (part, _), chain in rig.bones.items() if part in LIMBS]
@@ -90,7 +90,7 @@ def list_joints(armature: bpy.types.Object) -> tuple[str, ...]:
 
 def find_near(obj: Any, keys: list[str]) -> np.ndarray:
     """Vertices that Particles move otherwise where one of the corrected joints is bent alone, bool array (V,)."""
-    tasks = find("tasks.corrections.from_method"), find("tasks.skin.poses"), find("tasks.character")
+    tasks = find("tasks.corrections.from_method"), find("tasks.skin.poses"), find("tasks.subject.character")
     skinned = tasks[2].find_skinned(obj)
     skeleton = tasks[1].find_skeleton(skinned.armature)
     mesh, _ = tasks[0].bind_both(skinned, skeleton, "PARTICLES")
@@ -107,7 +107,7 @@ def find_near(obj: Any, keys: list[str]) -> np.ndarray:
 
 def measure_actions(character: Character, obj: Any, keys: list[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """What is missing to Particles in frames of each action, (F, V, 3), world space, without and with corrections."""
-    actions, scene = find("tasks.actions"), bpy.context.scene
+    actions, scene = find("tasks.subject.actions"), bpy.context.scene
     skin, space = bind_particles(obj)
     blocks, data = obj.data.shape_keys.key_blocks, character.armature.animation_data
     to_world = np.array(obj.matrix_world)
@@ -121,7 +121,9 @@ def measure_actions(character: Character, obj: Any, keys: list[str]) -> Iterator
             for frame in frames:
                 scene.frame_set(frame)
                 depsgraph = bpy.context.evaluated_depsgraph_get()
-                pose = find("bridge.armatures").read_pose(character.armature.evaluated_get(depsgraph), skin.skeleton)
+                pose = find("bridge.rigs.armatures").read_pose(
+                    character.armature.evaluated_get(depsgraph), skin.skeleton
+                )
                 wanted = skin.pose(pose.seen_from(space))
                 found.append((wanted - read_posed(obj)) @ to_world[:3, :3].T)
             missing[is_muted] = np.array(found)
@@ -130,7 +132,7 @@ def measure_actions(character: Character, obj: Any, keys: list[str]) -> Iterator
 
 def bind_particles(obj: Any) -> tuple[Any, np.ndarray]:
     """A mesh bound by particles, at the quality of bakes, and object to armature space."""
-    character = find("tasks.character")
+    character = find("tasks.subject.character")
     skinned = character.find_skinned(obj)
     skin = find("tasks.skin.by_python").prepare(skinned, "PARTICLES")
     skin = skin.at(skin.choices.read_quality(skinned.settings, "bake"))

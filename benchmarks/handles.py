@@ -94,7 +94,9 @@ def measure_exactness(arguments: argparse.Namespace) -> None:
         seconds, held = time_call(partial(add, arguments.assets))
         assert held is not None
         names = list(cast(Any, held.armature.data).bones.keys())
-        sums = np.concatenate([find("bridge.weights").read_weights(skin, names).sum(axis=1) for skin in held.skins])
+        sums = np.concatenate(
+            [find("bridge.meshes.weights").read_weights(skin, names).sum(axis=1) for skin in held.skins]
+        )
         rows.append((name, len(sums), float(np.abs(sums - 1.0).max()), seconds))
     print()
     print_table(("character", "vertices", "farthest from a sum of 1", "seconds to open, add and weight"), rows)
@@ -106,7 +108,7 @@ def _miss(held: Held, names: list[str], bone: str) -> float:
     change = np.array(pose.matrix @ pose.bone.matrix_local.inverted(), np.float64)
     worst, size = 0.0, held.armature.dimensions.length
     for skin in held.skins:
-        chosen = find("bridge.weights").read_weights(skin, names).sum(axis=1) > LEAST
+        chosen = find("bridge.meshes.weights").read_weights(skin, names).sum(axis=1) > LEAST
         to_armature = np.array(held.armature.matrix_world.inverted() @ skin.matrix_world, np.float64)
         rest = _transform(to_armature, read_vertices(cast(bpy.types.Mesh, skin.data).vertices)[chosen])
         posed = _transform(to_armature, read_posed(skin)[chosen])

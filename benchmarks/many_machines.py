@@ -96,7 +96,7 @@ def measure_joins(_arguments: argparse.Namespace) -> None:
 
 def write_parts(folder: Path, chunks: int, size: int, points: int) -> None:
     """Fill a folder with parts of `OBJECTS` objects, in chunks of so many frames."""
-    inputs, parts, caches = find("tasks.bake.inputs"), find("tasks.bake.parts"), find("bridge.point_caches")
+    inputs, parts, caches = find("tasks.bake.inputs"), find("tasks.bake.parts"), find("bridge.files.point_caches")
     stems = tuple(f"part{number}" for number in range(OBJECTS))
     body = np.random.default_rng(0).random((size, points, 3)).astype("<f4").tobytes()
     for start in range(1, chunks * size + 1, size):

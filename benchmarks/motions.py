@@ -64,7 +64,7 @@ def open_character(assets: Path, name: str) -> Any:
 
 def read_points(body: Any, frames: Sequence[int]) -> np.ndarray:
     """Heads and tails of all bones, as the scene plays them, shape (F, 2 B, 3)."""
-    channels, parts = find("bridge.channels"), []
+    channels, parts = find("bridge.animation.channels"), []
     for frame in frames:
         bpy.context.scene.frame_set(frame)
         depsgraph = bpy.context.evaluated_depsgraph_get()
@@ -74,7 +74,7 @@ def read_points(body: Any, frames: Sequence[int]) -> np.ndarray:
 
 def play_strips(armature: Any, strips: Sequence[tuple[Any, int, int]]) -> None:
     """Play actions as strips, one above the other; each begins at a frame, and fades in for so many."""
-    animation = find("bridge.animation")
+    animation = find("bridge.animation.curves")
     data = armature.animation_data
     data.action = None
     for track in list(data.nla_tracks):
@@ -152,7 +152,7 @@ class Joins:
         first, at = bpy.data.actions[self.one.name], self.frames.start + self.pair[0]
         kept = self.moved.cut(self.pair[1] - min(before, self.pair[1]) + (0 if fades else 1), len(self.moved))
         start = at - min(before, self.pair[1]) + (0 if fades else 1)
-        second = find("bridge.animation").new_action("Moved", self.layout.list_curves(kept, start))
+        second = find("bridge.animation.curves").new_action("Moved", self.layout.list_curves(kept, start))
         play_strips(
             self.body.armature, [(first, self.one.frames.start, 0), (second, start, before + after if fades else 0)]
         )

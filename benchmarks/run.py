@@ -30,8 +30,8 @@ PAPER_TABLE_1 = {
 def kernels(body: Body) -> dict[str, Callable[[], None]]:
     """For each method: deform the body's rest points by the poses of two frames in turn, with no Blender in between."""
     by_python = find("tasks.skin.by_python")
-    stack = find("tasks.stack")
-    armatures = find("bridge.armatures")
+    stack = find("tasks.subject.stack")
+    armatures = find("bridge.rigs.armatures")
     steps = {}
     for method, params in blending_variants():
         for choice in method.choices:

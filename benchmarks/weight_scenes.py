@@ -147,7 +147,7 @@ def color_one_bone(character: Character, bone: str) -> None:
 def _color(obj: bpy.types.Object, values: np.ndarray, ramp: np.ndarray | None = None) -> None:
     """Mix values of the groups, shape (G,) or (G, 3), by the weights, into colors; by a ramp if they are shares."""
     mesh = cast(bpy.types.Mesh, obj.data)
-    entries, count = find("bridge.meshes").read_vertex_groups(mesh), len(mesh.vertices)
+    entries, count = find("bridge.meshes.data").read_vertex_groups(mesh), len(mesh.vertices)
     total = np.bincount(entries.vertices, entries.values, count)
     channels = values.reshape(len(values), -1)[entries.groups].T * entries.values
     sums = np.stack([np.bincount(entries.vertices, channel, count) for channel in channels], axis=1)

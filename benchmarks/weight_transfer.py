@@ -114,7 +114,7 @@ def transfer_by_modifier(source: WeightedPart, target: WeightedPart, mapping: st
 
 def transfer_by_supple(source: WeightedPart, target: WeightedPart) -> np.ndarray:
     transfer = find("deformers.weight_editing.transfer")
-    nearest = find("bridge.nearest")
+    nearest = find("bridge.meshes.nearest")
     return transfer.transfer_weights(
         source.points, source.triangles, source.weights, target.points, target.triangles, nearest.find_nearest_surface
     ).weights
@@ -139,7 +139,7 @@ def count_inside(
 
 def measure(data: np.lib.npyio.NpzFile, step: int) -> None:
     solid = find("deformers.geometry.solid")
-    nearest = find("bridge.nearest")
+    nearest = find("bridge.meshes.nearest")
     parts, poses = read_parts(data), read_poses(data, step)
     body = parts.pop("mh_human_body")
     islands = solid.find_islands(np.concatenate([body.triangles[:, :2], body.triangles[:, 1:]]), len(body.points))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any, NoReturn, get_args
 
-from ..bridge.image_files import SUFFIXES
+from ..bridge.images.formats import SUFFIXES
 from ..deformers import COMPARED, DEFAULT_METHOD, METHODS
 from ..deformers.automatic_weights import METHODS as AUTOMATIC_WEIGHTS
 from ..deformers.corrections.rotation_choice import ANGLES

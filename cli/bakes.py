@@ -9,9 +9,9 @@ from pathlib import Path
 
 import bpy
 
-from ..bridge.blend_files import open_file, save_copy
-from ..bridge.files import check_writable, filling, make_folder, open_replacing
-from ..bridge.point_caches import CacheHeader, join_caches
+from ..bridge.files.blend_files import open_file, save_copy
+from ..bridge.files.point_caches import CacheHeader, join_caches
+from ..bridge.files.writing import check_writable, filling, make_folder, open_replacing
 from ..deformers import SkinningError
 from ..settings.objects import settings_of
 from ..tasks.bake.apply import apply_caches
@@ -23,9 +23,9 @@ from ..tasks.bake.parts import Part, bake_parts, plan_parts
 from ..tasks.bake.posed_frames import find_meshes
 from ..tasks.bake.shape_keys import bake_shape_keys
 from ..tasks.farm.commands import RENDER_SCRIPT
-from ..tasks.frames import all_frames, describe_frames
 from ..tasks.skin.baked import show_caches
 from ..tasks.skin.bind import bind
+from ..tasks.subject.frames import all_frames, describe_frames
 from .commands import choose_frames, choose_settings, find_object, report_particles
 from .messages import answer, report_steps, tell
 from .options import words_of_choices

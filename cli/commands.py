@@ -8,14 +8,13 @@ import math
 
 import bpy
 
-from ..bridge.blend_files import open_file, save_copy
-from ..bridge.files import check_writable, open_replacing
+from ..bridge.files.blend_files import open_file, save_copy
+from ..bridge.files.writing import check_writable, open_replacing
 from ..deformers import SkinningError
 from ..deformers.automatic_weights import METHODS as AUTOMATIC_WEIGHTS
 from ..settings.choices import find_method, store_of
 from ..settings.objects import settings_of
 from ..tasks.bake.inputs import open_with_inputs
-from ..tasks.character import has_armature_modifier
 from ..tasks.check.findings import describe_check, describe_fully, find_faults
 from ..tasks.check.run import Options as CheckOptions
 from ..tasks.check.run import prepare as prepare_check
@@ -25,13 +24,14 @@ from ..tasks.engine_copy.copy import is_copy
 from ..tasks.engine_copy.examples import Options as CopyOptions
 from ..tasks.engine_copy.export import check_path
 from ..tasks.engine_copy.run import make_engine_copy
-from ..tasks.frames import all_frames, frame_range
 from ..tasks.handles.add import add_handles
 from ..tasks.patterns.maps import write_maps
 from ..tasks.patterns.show import describe
 from ..tasks.skin.bind import bind, describe_particles
 from ..tasks.skin.inspect import describe_file
 from ..tasks.steps import take_all
+from ..tasks.subject.character import has_armature_modifier
+from ..tasks.subject.frames import all_frames, frame_range
 from ..tasks.weights.automatic import Options, assign_weights
 from .messages import answer, answer_json, report_steps, tell, tell_shares
 from .options import WEIGHT_METHODS

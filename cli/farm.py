@@ -6,7 +6,7 @@ import argparse
 
 import bpy
 
-from ..bridge.blend_files import open_file
+from ..bridge.files.blend_files import open_file
 from ..tasks.farm.commands import FarmJob
 from ..tasks.farm.job import find_objects, write_job
 from .bakes import warn_of_scripts

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TextIO
 
-from ..bridge.render_frames import escape, guarded_output
+from ..bridge.files.render_frames import escape, guarded_output
 from ..deformers import SkinningError
 
 _guarded: tuple[TextIO | None, TextIO | None] | None = None

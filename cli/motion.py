@@ -6,8 +6,8 @@ import argparse
 
 import bpy
 
-from ..bridge.blend_files import open_file, save_copy
-from ..bridge.files import check_writable
+from ..bridge.files.blend_files import open_file, save_copy
+from ..bridge.files.writing import check_writable
 from ..deformers import SkinningError
 from ..tasks.motion.compare import Comparison, compare_actions, find_rate
 from ..tasks.motion.options import Options

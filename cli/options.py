@@ -11,7 +11,7 @@ from ..deformers import SkinningError
 from ..deformers.automatic_weights import METHODS as AUTOMATIC_WEIGHTS
 from ..deformers.skinning.dlbnt import ORDER
 from ..tasks.bake.made_from import Inputs
-from ..tasks.frames import parse_frames
+from ..tasks.subject.frames import parse_frames
 from .messages import PROGRESS
 
 CHOICES = ("method", "order", "sharpness", "bulge_limit", "contact")

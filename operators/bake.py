@@ -16,8 +16,8 @@ from ..settings.objects import settings_of
 from ..tasks.bake.caches import bake_caches
 from ..tasks.bake.parts import name_stems
 from ..tasks.bake.shape_keys import bake_shape_keys
-from ..tasks.frames import frame_range
 from ..tasks.skin.baked import clear_bake, show_cache
+from ..tasks.subject.frames import frame_range
 from ..translations import translate
 from .base import SuppleOperator
 

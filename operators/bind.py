@@ -7,7 +7,7 @@ from typing import Any, cast
 import bpy
 from bpy.props import BoolProperty, EnumProperty
 
-from ..bridge.carriers import is_hidden_object
+from ..bridge.rigs.carriers import is_hidden_object
 from ..deformers import METHODS, SkinningError
 from ..deformers.method import EVALUATE_ITEMS
 from ..settings.character import list_meshes, list_ticked

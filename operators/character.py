@@ -8,15 +8,15 @@ from typing import Any
 import bpy
 from bpy.props import StringProperty
 
-from ..bridge.carriers import is_hidden_object
+from ..bridge.rigs.carriers import is_hidden_object
 from ..deformers import DEFAULT_METHOD, METHODS, SkinningError
 from ..settings.character import find_armature, list_meshes, list_ticked
 from ..settings.objects import settings_of
-from ..tasks.character import has_armature_modifier, lacks_weights
 from ..tasks.skin.bind import Prepared, prepare_each, prepare_supple
 from ..tasks.skin.step import without_changes
-from ..tasks.stack import find_armature_modifier, flip, is_flipped
 from ..tasks.steps import take_all
+from ..tasks.subject.character import has_armature_modifier, lacks_weights
+from ..tasks.subject.stack import find_armature_modifier, flip, is_flipped
 from ..tasks.weights.automatic import Options, Result
 from .base import SuppleOperator
 from .bind import bind_now

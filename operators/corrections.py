@@ -13,15 +13,21 @@ from ..deformers import SkinningError
 from ..settings.character import list_objects, list_ticked
 from ..settings.corrections import READER_ITEMS
 from ..settings.objects import settings_of
-from ..tasks.character import has_armature_modifier
-from ..tasks.chosen_bones import select_bones
-from ..tasks.corrected import find_corrected, find_deforming_armature, list_bones, list_posed_copies, list_under_way
 from ..tasks.corrections.edit import edit
 from ..tasks.corrections.keep import keep
 from ..tasks.corrections.keys import find_correction, remove
 from ..tasks.corrections.names import follow_names
 from ..tasks.corrections.posed_copy import begin, stop
 from ..tasks.corrections.poses import show_bone_pose
+from ..tasks.subject.character import has_armature_modifier
+from ..tasks.subject.chosen_bones import select_bones
+from ..tasks.subject.corrected import (
+    find_corrected,
+    find_deforming_armature,
+    list_bones,
+    list_posed_copies,
+    list_under_way,
+)
 from ..translations import translate
 from .base import SuppleOperator
 from .bind import chosen_meshes

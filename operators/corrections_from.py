@@ -9,8 +9,8 @@ from bpy.props import StringProperty
 
 from ..deformers import SkinningError
 from ..settings.character import find_armature
-from ..tasks.chosen_bones import find_chosen_bones
 from ..tasks.corrections.from_source import correct_from
+from ..tasks.subject.chosen_bones import find_chosen_bones
 from ..translations import translate
 from .computing import ComputingOperator
 from .corrections import (

@@ -8,7 +8,7 @@ from typing import cast
 import bpy
 from bpy.props import CollectionProperty, EnumProperty, FloatVectorProperty, StringProperty
 
-from ..bridge.skin_points import SkinPoint
+from ..bridge.meshes.skin_points import SkinPoint
 from ..deformers import SkinningError
 from ..settings.dragging import DragOptions
 from ..settings.objects import settings_of

@@ -12,13 +12,13 @@ from ..settings.character import list_meshes
 from ..settings.checks import check_settings
 from ..settings.engine_copy import OPTIONS, EngineCopyOptions, copy_settings, find_source
 from ..settings.objects import settings_of
-from ..tasks.actions import list_actions
 from ..tasks.engine_copy.examples import Options
 from ..tasks.engine_copy.report import Report
 from ..tasks.engine_copy.run import export_copy, make_engine_copy
 from ..tasks.engine_copy.show import go_to_worst, hide_copy, show_copy
 from ..tasks.engine_copy.targets import SUFFIXES
 from ..tasks.skin.step import without_changes
+from ..tasks.subject.actions import list_actions
 from .base import SuppleOperator
 from .computing import ComputingOperator
 

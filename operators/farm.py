@@ -12,8 +12,8 @@ from ..settings.character import find_shown
 from ..tasks.farm.commands import CHUNK, FarmJob
 from ..tasks.farm.engines import ENGINES
 from ..tasks.farm.job import check_saved, write_job
-from ..tasks.frames import describe_frames, frame_range, parse_frames
 from ..tasks.reports import farm_reports
+from ..tasks.subject.frames import describe_frames, frame_range, parse_frames
 from ..translations import translate
 from .bake import RELATIVE_PATH, OnBoundMeshes
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import bpy
 from bpy.props import BoolProperty
 
-from ..bridge.carriers import is_hidden_object
-from ..bridge.handles import find_follower, list_handle_bones
+from ..bridge.rigs.carriers import is_hidden_object
+from ..bridge.rigs.handles import find_follower, list_handle_bones
 from ..settings.objects import settings_of
-from ..tasks.character import has_armature_modifier, list_deformed
-from ..tasks.chosen_bones import find_active_armature
 from ..tasks.handles.add import add_handles
 from ..tasks.handles.remove import remove_handles
+from ..tasks.subject.character import has_armature_modifier, list_deformed
+from ..tasks.subject.chosen_bones import find_active_armature
 from ..tasks.weights.automatic import WITH_HANDLES
 from .base import SuppleOperator
 

@@ -9,7 +9,7 @@ from typing import Any, cast
 import bpy
 from bpy.props import BoolProperty, EnumProperty, IntProperty, StringProperty
 
-from ..bridge.image_files import Format
+from ..bridge.images.formats import Format
 from ..deformers import SkinningError
 from ..settings.character import find_pattern_mesh
 from ..tasks.patterns.maps import LARGEST_WIDTH, write_maps

@@ -8,12 +8,11 @@ from typing import Any, cast
 import bpy
 from bpy.props import EnumProperty, FloatProperty, FloatVectorProperty, IntProperty, StringProperty
 
-from ..bridge import thumbnails
+from ..bridge.images import thumbnails
 from ..deformers import SkinningError
 from ..settings.character import find_pattern_mesh
 from ..settings.objects import settings_of
 from ..settings.patterns import AXIS_ITEMS, DRIVER_ITEMS, KIND_ITEMS
-from ..tasks.chosen_bones import find_active_armature
 from ..tasks.patterns import library
 from ..tasks.patterns.edit import (
     add_from_file,
@@ -29,6 +28,7 @@ from ..tasks.patterns.node_setup import describe_shared
 from ..tasks.patterns.sets import WHOLE, add_set, find_set_meshes
 from ..tasks.patterns.show import describe
 from ..tasks.patterns.spots import suggest_bone
+from ..tasks.subject.chosen_bones import find_active_armature
 from ..translations import translate
 from .bake import RELATIVE_PATH
 from .base import SuppleOperator

@@ -7,9 +7,9 @@ from bpy.props import StringProperty
 
 from ..deformers import SkinningError
 from ..settings.character import find_shown
-from ..tasks.character import has_armature_modifier
 from ..tasks.check.this_frame import measure_shown
 from ..tasks.reports import close_report
+from ..tasks.subject.character import has_armature_modifier
 from .base import SuppleOperator
 
 

@@ -7,9 +7,9 @@ from typing import Any, cast
 import bpy
 from bpy.props import CollectionProperty, FloatProperty, FloatVectorProperty, IntProperty
 
-from ..bridge.meshes import mesh_of
-from ..tasks.character import has_armature_modifier
+from ..bridge.meshes.data import mesh_of
 from ..tasks.skin.step import without_changes
+from ..tasks.subject.character import has_armature_modifier
 from ..tasks.weights.reports import count
 from ..tasks.weights.strokes import SmoothStroke
 from ..viewport.view import Mouse, View, find_view, read_mouse

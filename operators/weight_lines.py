@@ -9,7 +9,7 @@ from bpy.props import BoolProperty, CollectionProperty, FloatProperty, FloatVect
 
 from ..deformers.weight_editing.line_fields import HANDLES
 from ..deformers.weight_editing.line_moves import LARGEST_FALLOFF
-from ..tasks.chosen_bones import find_active_armature, find_chosen_bones, find_deformed_meshes
+from ..tasks.subject.chosen_bones import find_active_armature, find_chosen_bones, find_deformed_meshes
 from ..tasks.weights.line_mirror import add_mirrored
 from ..tasks.weights.lines import WeightLines, describe_result, list_moves, read_first_lines, set_moves
 from ..viewport.view import find_view

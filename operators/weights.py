@@ -8,10 +8,10 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty
 
-from ..bridge.carriers import is_hidden_object
+from ..bridge.rigs.carriers import is_hidden_object
 from ..settings.objects import settings_of
 from ..settings.weights import CHOICES, WeightOptions
-from ..tasks.character import list_deformed
+from ..tasks.subject.character import list_deformed
 from ..tasks.weights import automatic as weights
 from .computing import ComputingOperator
 

@@ -11,7 +11,7 @@ from ..settings.character import list_meshes
 from ..settings.choices import METHODS
 from ..settings.objects import EVALUATIONS, settings_of
 from ..tasks.reports import pose_times
-from ..tasks.stack import find_independent, is_flipped, read_milliseconds
+from ..tasks.subject.stack import find_independent, is_flipped, read_milliseconds
 from ..translations import translate
 
 MOST_ROWS = 8

@@ -8,7 +8,7 @@ import bpy
 
 from ..settings.corrections import READER_ITEMS
 from ..settings.objects import settings_of
-from ..tasks.corrected import (
+from ..tasks.subject.corrected import (
     describe_problem,
     find_corrected,
     find_key,

@@ -8,7 +8,7 @@ import bpy
 
 from ..settings.checks import check_settings
 from ..settings.engine_copy import copy_settings, find_source
-from ..tasks.actions import list_actions
+from ..tasks.subject.actions import list_actions
 from .panels import SupplePanel
 from .reports import draw_hint, draw_message
 

@@ -14,7 +14,7 @@ from ..settings.objects import BAKE_ITEMS, PARTICLE_METHODS, ObjectSettings, nee
 from ..settings.particles import ParticleSettings
 from ..settings.side_by_side import find_compared, has_ghosts
 from ..tasks.reports import ParticleReport, farm_reports, measure_reports, particle_reports
-from ..tasks.stack import find_independent, is_flipped
+from ..tasks.subject.stack import find_independent, is_flipped
 from ..translations import translate
 from .character import draw_meshes
 from .reports import draw_hint, draw_message

@@ -21,7 +21,7 @@ from bpy.app.handlers import persistent
 from bpy_extras.view3d_utils import location_3d_to_region_2d
 from mathutils import Matrix, Vector
 
-from ..bridge.meshes import read_evaluated_points
+from ..bridge.meshes.data import read_evaluated_points
 from ..deformers.geometry.ring_normals import estimate_normals
 from ..settings.character import list_objects
 from ..settings.side_by_side import GHOST_LABELS, find_shown_armature, has_ghosts, hide_ghosts

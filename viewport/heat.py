@@ -14,8 +14,8 @@ import numpy as np
 from bpy.app.handlers import persistent
 from gpu_extras.batch import batch_for_shader
 
+from ..bridge.meshes.shown_weights import read_shown_shape
 from ..bridge.per_object import PerObject
-from ..bridge.shown_weights import read_shown_shape
 from ..deformers import SkinningError
 from ..settings.character import list_meshes
 from ..settings.checks import check_settings, forget_check

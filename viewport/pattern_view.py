@@ -10,7 +10,7 @@ import bpy
 import numpy as np
 from mathutils import Matrix, Vector
 
-from ..bridge.rays import with_rest_positions
+from ..bridge.meshes.rays import with_rest_positions
 from ..deformers import SkinningError
 from ..deformers.patterns.picking import PosedSkin, ShownPoint, SkinHit, carry_ray, cast_ray, find_shown
 from ..deformers.patterns.strokes import draw_band, measure_line

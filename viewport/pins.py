@@ -12,8 +12,8 @@ import numpy as np
 from bpy.app.handlers import persistent
 from gpu_extras.batch import batch_for_shader
 
+from ..bridge.meshes.skin_points import SkinPoint, locate_point
 from ..bridge.per_object import PerObject
-from ..bridge.skin_points import SkinPoint, locate_point
 from ..tasks.pose.pins import list_pins
 from .drawing import CORNERS, Overlay, build_disc, drawing_state, find_view
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import bpy
 import numpy as np
 
-from ..bridge.rays import read_posed_skin
+from ..bridge.meshes.rays import read_posed_skin
 from ..deformers.patterns.picking import carry_ray, cast_ray
 from ..tasks.weights.strokes import SmoothStroke
 from .view import Mouse, View

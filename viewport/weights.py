@@ -17,10 +17,10 @@ from bpy.app.handlers import persistent
 from gpu_extras.batch import batch_for_shader
 from mathutils import Matrix
 
-from ..bridge.meshes import VertexGroups
+from ..bridge.meshes.data import VertexGroups
+from ..bridge.meshes.shown_weights import ShownShape, read_shown_groups, read_shown_shape
 from ..bridge.per_object import PerObject
-from ..bridge.shown_weights import ShownShape, read_shown_groups, read_shown_shape
-from ..tasks.chosen_bones import find_active_armature, find_chosen_bones, find_deformed_meshes
+from ..tasks.subject.chosen_bones import find_active_armature, find_chosen_bones, find_deformed_meshes
 from .drawing import (
     LazyShader,
     Overlay,

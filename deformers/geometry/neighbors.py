@@ -1,10 +1,11 @@
 """Which points are near which: brute force on small groups of points that lie together.
 
-For the nearest points of a surface and the rays of surface heat callers hand in Blender's trees (`bridge.nearest`,
-`bridge.visibility`). All else is found here and by `solid.find_crossed`. Measured with 17,500 vertices: solid heat
-spends next to nothing on it; a bind of 1,500 particles takes 1.3 s, 0.8 s of it for these queries, for which trees
-would take 0.2 to 0.3 s. It stays so because trees compute in single precision and put points that are equally near in
-another order: some particles would be linked otherwise, and a character would deform differently from before.
+For the nearest points of a surface and the rays of surface heat callers hand in Blender's trees
+(`bridge.meshes.nearest`, `bridge.meshes.visibility`). All else is found here and by `solid.find_crossed`. Measured with
+17,500 vertices: solid heat spends next to nothing on it; a bind of 1,500 particles takes 1.3 s, 0.8 s of it for these
+queries, for which trees would take 0.2 to 0.3 s. It stays so because trees compute in single precision and put points
+that are equally near in another order: some particles would be linked otherwise, and a character would deform
+differently from before.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 FindNearest = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
 """From points (N, 3), and a surface's points (V, 3) and triangles (T, 3), to the nearest triangles (N,), barycentric
-coordinates (N, 3) on them and distances (N,): as `bridge.nearest.find_nearest_surface`."""
+coordinates (N, 3) on them and distances (N,): as `bridge.meshes.nearest.find_nearest_surface`."""
 
 GROUP = 64
 """Points in a group: each is compared with the targets that can be near any of it."""

@@ -141,7 +141,7 @@ def cross_triangles(
     Notes
     -----
     All triangles are tested at once. The skin changes between most rays, as a pattern that is dragged displaces it, and
-    a tree of its triangles takes longer to build than this: see `bridge.rays`.
+    a tree of its triangles takes longer to build than this: see `bridge.meshes.rays`.
     """
     direction = np.asarray(direction, np.float64) / np.linalg.norm(direction)
     axis = np.eye(3)[np.abs(direction).argmin()]

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import bpy
 
-from ...bridge.point_caches import CacheHeader, open_cache
+from ...bridge.files.point_caches import CacheHeader, open_cache
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
-from ..frames import describe_frames
 from ..skin.baked import find_live_modifier, show_caches
-from ..stack import check_not_linked
+from ..subject.frames import describe_frames
+from ..subject.stack import check_not_linked
 from .parts import Part
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import bpy
 
-from ...bridge.files import open_replacing
-from ...bridge.point_caches import CacheHeader, Writer, write_sample
+from ...bridge.files.point_caches import CacheHeader, Writer, write_sample
+from ...bridge.files.writing import open_replacing
 from .posed_frames import check_bakeable, posed_frames
 
 

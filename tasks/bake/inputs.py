@@ -11,8 +11,8 @@ from pathlib import Path
 
 import bpy
 
-from ...bridge.blend_files import find_libraries, find_used, locate, open_file
-from ...bridge.files import digest_file
+from ...bridge.files.blend_files import find_libraries, find_used, locate, open_file
+from ...bridge.files.writing import digest_file
 from ...bridge.modifiers import is_supple_modifier
 from ...deformers import SkinningError
 from .made_from import Inputs

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 
-from ...bridge.files import make_folder
-from ...bridge.point_caches import CacheHeader, DamagedError, Piece, join_pieces
+from ...bridge.files.point_caches import CacheHeader, DamagedError, Piece, join_pieces
+from ...bridge.files.writing import make_folder
 from ...deformers import SkinningError
-from ..frames import describe_frames
+from ..subject.frames import describe_frames
 from .inputs import Inputs
 from .parts import Part, name_part
 

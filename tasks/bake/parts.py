@@ -15,10 +15,10 @@ from typing import Any
 
 import bpy
 
-from ...bridge.files import digest_file, open_replacing, read_json
-from ...bridge.point_caches import CacheHeader, HashedStream
+from ...bridge.files.point_caches import CacheHeader, HashedStream
+from ...bridge.files.writing import digest_file, open_replacing, read_json
 from ...deformers import SkinningError
-from ..frames import frame_range
+from ..subject.frames import frame_range
 from .caches import write_caches
 from .inputs import Inputs
 

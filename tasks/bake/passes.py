@@ -7,9 +7,9 @@ from typing import Any
 
 import bpy
 
-from ...bridge.blend_files import find_uses
-from ..character import modifiers_above
-from ..stack import find_supple_modifier
+from ...bridge.files.blend_files import find_uses
+from ..subject.character import modifiers_above
+from ..subject.stack import find_supple_modifier
 
 PHYSICS = {"CLOTH", "SOFT_BODY", "FLUID", "DYNAMIC_PAINT", "PARTICLE_SYSTEM", "PARTICLE_INSTANCE", "EXPLODE"}
 """Modifiers that may take in any object of the scene, without naming it."""

@@ -9,14 +9,14 @@ from typing import NamedTuple
 import bpy
 import numpy as np
 
-from ...bridge.meshes import mesh_of, read_evaluated_points
+from ...bridge.meshes.data import mesh_of, read_evaluated_points
 from ...deformers import SkinningError
 from ...deformers.errors import find_unusable
 from ...settings.objects import settings_of
-from ..character import has_armature_modifier
 from ..skin.evaluators import find_evaluator
 from ..skin.step import Step, at_bake_quality, without_changes
-from ..stack import check_not_linked, find_supple_modifier
+from ..subject.character import has_armature_modifier
+from ..subject.stack import check_not_linked, find_supple_modifier
 from .passes import list_passes
 
 

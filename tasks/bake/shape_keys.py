@@ -8,14 +8,14 @@ from contextlib import ExitStack, closing
 import bpy
 import numpy as np
 
-from ...bridge.animation import key_spike
-from ...bridge.meshes import read_evaluated_points, read_key_points, write_key_points
+from ...bridge.animation.curves import key_spike
+from ...bridge.meshes.data import read_evaluated_points, read_key_points, write_key_points
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
-from ..character import modifiers_above
 from ..skin.baked import remove_keys, show_live
 from ..skin.step import without_changes
-from ..stack import find_supple_modifier, is_deformed_by_parent, read_toggles, write_toggles
+from ..subject.character import modifiers_above
+from ..subject.stack import find_supple_modifier, is_deformed_by_parent, read_toggles, write_toggles
 from .posed_frames import check_bakeable, posed_frames
 
 LARGEST_KEYS = 4 * 10**9

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import bpy
 import numpy as np
 
-from ...bridge.armatures import Skeleton
+from ...bridge.rigs.armatures import Skeleton
 from ...deformers.measures.bends import Bend
 from ...deformers.measures.joint_faults import measure_joint_angles
-from ..actions import check_length, list_actions, list_frames, read_poses
+from ..subject.actions import check_length, list_actions, list_frames, read_poses
 
 MOST_FRAMES = 60
 """Of all actions together: those whose poses differ most."""

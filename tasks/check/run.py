@@ -11,16 +11,16 @@ from dataclasses import dataclass
 import bpy
 import numpy as np
 
-from ...bridge.armatures import Skeleton
+from ...bridge.rigs.armatures import Skeleton
 from ...deformers import COMPARED, Pose, SkinningError
 from ...deformers.measures.bends import list_bent_poses
 from ...deformers.measures.joint_faults import LEAST_BEND, Extremes, SkinMeter, measure_joint_angles
 from ...deformers.rig.rest import Rest, Weights
-from ..actions import MOST_FRAMES
-from ..character import check_modifiers_above, find_method_in_use, find_skinned, modifiers_above, read_character
 from ..skin.model import Choices, PosableSkin, SkinSource
 from ..skin.poses import find_skeleton
-from ..stack import SkinnedObject
+from ..subject.actions import MOST_FRAMES
+from ..subject.character import check_modifiers_above, find_method_in_use, find_skinned, modifiers_above, read_character
+from ..subject.stack import SkinnedObject
 from .poses import CheckedPose, label_poses, read_action_poses
 
 

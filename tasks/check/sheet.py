@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ...bridge.pictures import Page, new_page
+from ...bridge.images.pictures import Page, new_page
 from ...deformers.measures.heat import color_stretch, stretch_vertices
 from ...deformers.measures.joint_faults import KINDS
 from .faults import FAULTS, label_method

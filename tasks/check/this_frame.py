@@ -8,8 +8,8 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...bridge.armatures import Skeleton, read_pose, read_skeleton
-from ...bridge.meshes import mesh_of, read_edges, read_evaluated_points, read_mixed_points
+from ...bridge.meshes.data import mesh_of, read_edges, read_evaluated_points, read_mixed_points
+from ...bridge.rigs.armatures import Skeleton, read_pose, read_skeleton
 from ...deformers import METHODS, Pose, Rest, SkinningError
 from ...deformers.errors import find_unusable
 from ...deformers.measures.difference import MILLIMETERS, Difference, measure_difference
@@ -17,10 +17,10 @@ from ...deformers.measures.limbs import Reach, Section, find_limbs, find_owners
 from ...deformers.measures.space import Space, close_surface
 from ...deformers.measures.stretch import TEAR, EdgeStretch, measure_stretch
 from ...settings.objects import settings_of
-from ..character import check_shown_vertices, has_armature_modifier, object_to_armature, read_character
 from ..reports import measure_reports
 from ..skin.model import Choices, PosableSkin, SkinSource
-from ..stack import SkinnedObject, check_not_edited, find_deforming_modifier, resolve_skinned
+from ..subject.character import check_shown_vertices, has_armature_modifier, object_to_armature, read_character
+from ..subject.stack import SkinnedObject, check_not_edited, find_deforming_modifier, resolve_skinned
 
 
 @dataclass(frozen=True)

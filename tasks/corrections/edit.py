@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import bpy
 
-from ...bridge.meshes import mesh_of
+from ...bridge.meshes.data import mesh_of
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
-from ..character import find_skinned, list_deformed
-from ..corrected import list_bones
+from ..subject.character import find_skinned, list_deformed
+from ..subject.corrected import list_bones
 from .keys import find_correction
 from .posed_copy import begin, check_correctable
 from .poses import read_bone_pose, show_bone_pose

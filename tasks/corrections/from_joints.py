@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import bpy
 import numpy as np
 
-from ...bridge.armatures import Skeleton, read_pose
-from ...bridge.correction_drivers import find_reading_bone
-from ...bridge.rest_bones import read_rest_bones
+from ...bridge.animation.correction_drivers import find_reading_bone
+from ...bridge.rigs.armatures import Skeleton, read_pose
+from ...bridge.rigs.rest_bones import read_rest_bones
 from ...deformers import SkinningError
 from ...deformers.anatomy.body import Body, RestBones, body_of_rig
 from ...deformers.anatomy.presets import Rig
@@ -22,9 +22,9 @@ from ...deformers.corrections.rotation_choice import (
     read_joint_rotations,
 )
 from ...deformers.geometry.vectors import normalize
-from ..actions import list_actions, list_frames, visit_frames
-from ..rig_presets import find_rig_of
 from ..steps import Steps
+from ..subject.actions import list_actions, list_frames, visit_frames
+from ..subject.rig_presets import find_rig_of
 
 PARTS = ("forearm", "shin", "thigh", "upper_arm")
 """Parts of a body whose joints are corrected where none are named: elbows, knees, hips and shoulders."""

@@ -15,20 +15,20 @@ from functools import partial
 import bpy
 import numpy as np
 
-from ...bridge.armatures import Skeleton
-from ...bridge.meshes import mesh_of
+from ...bridge.meshes.data import mesh_of
+from ...bridge.rigs.armatures import Skeleton
 from ...deformers import METHODS, Pose, SkinningError
 from ...deformers.corrections.inverses import pull_back
 from ...deformers.corrections.offset_fit import OffsetFit, find_mask
 from ...deformers.corrections.readers import Reader
 from ...deformers.corrections.rotation_choice import choose_farthest, measure_angles, pose_joint
 from ...settings.choices import BAKING
-from ..character import find_method_in_use
 from ..names import free_name
 from ..skin.model import Choices, PosableSkin, SkinSource
 from ..skin.poses import find_skeleton
-from ..stack import SkinnedObject
 from ..steps import Progress, Steps
+from ..subject.character import find_method_in_use
+from ..subject.stack import SkinnedObject
 from .from_joints import BentJoint, choose_rotations, find_joints, read_frames
 from .keys import Correction, find_next_reader, list_group, store_all
 from .posed_copy import check_correctable

@@ -11,12 +11,12 @@ import bpy
 import numpy as np
 
 from ...bridge.arrays import write_array
-from ...bridge.meshes import mesh_of, read_edges, read_evaluated_points
+from ...bridge.meshes.data import mesh_of, read_edges, read_evaluated_points
 from ...deformers import METHODS, SkinningError
 from ...deformers.corrections.rotation_choice import ANGLES
 from ...settings.character import list_objects
-from ..character import has_armature_modifier
 from ..steps import Steps
+from ..subject.character import has_armature_modifier
 from .from_method import CorrectedFrom, correct_by_method
 from .keep import keep
 from .posed_copy import begin, discard

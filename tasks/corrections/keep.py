@@ -8,18 +8,18 @@ from dataclasses import dataclass, replace
 import bpy
 import numpy as np
 
-from ...bridge.meshes import mesh_of, read_groups_of
-from ...bridge.posed_copies import Record, read_record, read_sculpted
+from ...bridge.meshes.data import mesh_of, read_groups_of
+from ...bridge.meshes.posed_copies import Record, read_record, read_sculpted
 from ...deformers import SkinningError
 from ...deformers.corrections.inverses import pull_back, pull_back_by_steps
 from ...deformers.corrections.joint_choice import ALSO, measure_rotations, score_joints
 from ...deformers.errors import find_unusable
 from ...deformers.geometry.vectors import measure_lengths
 from ...settings.objects import settings_of
-from ..character import find_method_in_use, find_skinned, object_to_armature
-from ..corrected import list_bones
 from ..skin.poses import find_skeleton
-from ..stack import SkinnedObject
+from ..subject.character import find_method_in_use, find_skinned, object_to_armature
+from ..subject.corrected import list_bones
+from ..subject.stack import SkinnedObject
 from .keys import Correction, find_correction, find_next_reader, store, store_all
 from .mirror import find_other_side, flip_bones, mirror_key
 from .names import follow_names

@@ -11,14 +11,14 @@ from typing import cast
 import bpy
 import numpy as np
 
-from ...bridge.correction_drivers import describe_drivers, drive_keys, release_keys
-from ...bridge.meshes import mesh_of, read_key_points, write_key_points
+from ...bridge.animation.correction_drivers import describe_drivers, drive_keys, release_keys
+from ...bridge.meshes.data import mesh_of, read_key_points, write_key_points
 from ...deformers import SkinningError
 from ...deformers.corrections.readers import Reader, find_reader
 from ...settings.corrections import CorrectionSettings
 from ...settings.objects import settings_of
-from ..corrected import list_bones, read_rotations
 from ..names import free_name
+from ..subject.corrected import list_bones, read_rotations
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,12 +11,12 @@ import bpy
 import numpy as np
 from mathutils import Matrix, Quaternion, Vector
 
-from ...bridge.meshes import mesh_of, read_points, read_triangles
-from ...bridge.nearest import find_nearest_surface
+from ...bridge.meshes.data import mesh_of, read_points, read_triangles
+from ...bridge.meshes.nearest import find_nearest_surface
 from ...deformers.corrections.mirroring import mirror_offsets
 from ...deformers.corrections.rotations import mirror_rotation
-from ..character import object_to_armature
-from ..corrected import read_rotations
+from ..subject.character import object_to_armature
+from ..subject.corrected import read_rotations
 from .keys import Correction, list_group, read_offsets
 from .poses import pack_numbers, parse_bone_pose
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import bpy
 
-from ...bridge.correction_drivers import describe_drivers, read_driving_bones
-from ...bridge.meshes import mesh_of
+from ...bridge.animation.correction_drivers import describe_drivers, read_driving_bones
+from ...bridge.meshes.data import mesh_of
 from ...deformers import SkinningError
 from ...settings.corrections import CorrectionSettings
 from ...settings.objects import settings_of

@@ -11,18 +11,18 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...bridge.armatures import read_pose_names
-from ...bridge.correction_drivers import find_reading_bone, read_local_rotations
-from ...bridge.files import parse_json
-from ...bridge.mesh_copies import copy_posed
-from ...bridge.meshes import mesh_of
-from ...bridge.posed_copies import show_in_local_views, write_record
+from ...bridge.animation.correction_drivers import find_reading_bone, read_local_rotations
+from ...bridge.files.writing import parse_json
+from ...bridge.meshes.copies import copy_posed
+from ...bridge.meshes.data import mesh_of
+from ...bridge.meshes.posed_copies import show_in_local_views, write_record
+from ...bridge.rigs.armatures import read_pose_names
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
-from ..character import find_method_in_use, find_skinned
-from ..corrected import as_numbers
 from ..skin.poses import find_skeleton
-from ..stack import SkinnedObject, check_not_linked
+from ..subject.character import find_method_in_use, find_skinned
+from ..subject.corrected import as_numbers
+from ..subject.stack import SkinnedObject, check_not_linked
 from .names import follow_names, rename
 from .posed_skin import forget_bound_skin, read_posed_skin
 from .poses import parse_bone_pose, read_bone_pose

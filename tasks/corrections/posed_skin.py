@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import bpy
 
-from ...bridge.armatures import read_pose
-from ...bridge.mesh_copies import measure_in_copies
-from ...bridge.meshes import mesh_of, read_mixed_points
+from ...bridge.meshes.copies import measure_in_copies
+from ...bridge.meshes.data import mesh_of, read_mixed_points
+from ...bridge.meshes.posed_copies import Record
 from ...bridge.per_object import PerObject
-from ...bridge.posed_copies import Record
+from ...bridge.rigs.armatures import read_pose
 from ...deformers import SkinningError
 from ...settings.choices import read_params
 from ...settings.objects import PARTICLE_METHODS
-from ..character import check_evaluated, check_modifiers_above, modifiers_above, object_to_armature
 from ..skin import by_python
 from ..skin.model import Choices, PosableSkin, SkinSource, check_mixed, find_space
 from ..skin.poses import find_skeleton
-from ..stack import SkinnedObject
+from ..subject.character import check_evaluated, check_modifiers_above, modifiers_above, object_to_armature
+from ..subject.stack import SkinnedObject
 
 HARMLESS = {
     "DATA_TRANSFER", "NORMAL_EDIT", "UV_PROJECT", "UV_WARP", "VERTEX_WEIGHT_EDIT",

@@ -9,10 +9,10 @@ from typing import Any, cast
 import bpy
 from mathutils import Matrix, Quaternion, Vector
 
-from ...bridge.files import parse_json
+from ...bridge.files.writing import parse_json
 from ...deformers import SkinningError
-from ..corrected import as_numbers
-from ..stack import check_not_linked
+from ..subject.corrected import as_numbers
+from ..subject.stack import check_not_linked
 
 DIGITS = 9
 """Significant digits of numbers in the text."""

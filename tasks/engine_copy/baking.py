@@ -9,10 +9,10 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ...bridge.animation import Curve, add_track, new_action, play_action
-from ...bridge.armature_copies import list_bone_curves, read_rests
-from ...bridge.drivers import drive_key, drive_key_by_angle
-from ...bridge.meshes import mesh_of
+from ...bridge.animation.curves import Curve, add_track, new_action, play_action
+from ...bridge.animation.drivers import drive_key, drive_key_by_angle
+from ...bridge.meshes.data import mesh_of
+from ...bridge.rigs.copies import list_bone_curves, read_rests
 from ...deformers.engine_copy.bone_motion import BoneMotion, find_bone_motion
 from ...deformers.engine_copy.model import Fit, Key
 from ...settings.engine_copy import ORIGINAL_KEY

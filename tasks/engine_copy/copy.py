@@ -13,10 +13,10 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...bridge.armature_copies import follow_rotation, new_armature, read_rests
-from ...bridge.armatures import Skeleton
-from ...bridge.mesh_copies import add_key, check_keys, copy_mesh, skin_by, write_groups
+from ...bridge.meshes.copies import add_key, check_keys, copy_mesh, skin_by, write_groups
 from ...bridge.modifiers import is_named_for_patterns, is_supple_modifier
+from ...bridge.rigs.armatures import Skeleton
+from ...bridge.rigs.copies import follow_rotation, new_armature, read_rests
 from ...deformers import SkinningError
 from ...deformers.engine_copy.bone_motion import BoneMotion, find_bone_motion
 from ...deformers.engine_copy.model import Fit

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import bpy
 import numpy as np
 
-from ...bridge.meshes import mesh_of, read_face_corners
+from ...bridge.meshes.data import mesh_of, read_face_corners
 from ...deformers import SkinningError
 from ...deformers.geometry.ring_normals import Rings, estimate_normals, find_rings
 from ...deformers.geometry.vectors import normalize

@@ -14,25 +14,25 @@ from pathlib import Path
 import bpy
 import numpy as np
 
-from ...bridge.armatures import Skeleton, read_pose
-from ...bridge.exchange import writing_temporary
+from ...bridge.files.exchange import writing_temporary
+from ...bridge.rigs.armatures import Skeleton, read_pose
 from ...deformers import Pose, SkinningError
 from ...deformers.engine_copy import Skin
 from ...deformers.measures.bends import list_bent_poses
 from ...deformers.rig.rest import Rest, Weights
 from ...deformers.rig.surfaces import WeightedSurface
 from ...settings.choices import BAKING
-from ..actions import list_frames, visit_frames
-from ..character import (
+from ..skin.model import PosableSkin, SkinSource
+from ..skin.poses import find_skeleton
+from ..subject.actions import list_frames, visit_frames
+from ..subject.character import (
     check_modifiers_above,
     find_skinned,
     has_armature_modifier,
     modifiers_above,
     read_character,
 )
-from ..skin.model import PosableSkin, SkinSource
-from ..skin.poses import find_skeleton
-from ..stack import SkinnedObject
+from ..subject.stack import SkinnedObject
 from .displacement import Displacement, find_displacement, read_all
 
 AT_A_TIME = 32

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ...bridge.exchange import find_command, read_scene, run_session, save_objects
-from ...bridge.files import check_writable, filling, replacing
+from ...bridge.files.exchange import find_command, read_scene, run_session, save_objects
+from ...bridge.files.writing import check_writable, filling, replacing
 from ...deformers import SkinningError
 from .baking import without_scale
 from .copy import Copy

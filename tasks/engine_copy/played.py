@@ -10,8 +10,8 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ...bridge.meshes import mesh_of, read_key_values
-from ..actions import alone, set_frames
+from ...bridge.meshes.data import mesh_of, read_key_values
+from ..subject.actions import alone, set_frames
 from .examples import Clip, Subject
 
 UNMOVED = 1e-6

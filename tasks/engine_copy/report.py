@@ -8,10 +8,10 @@ from typing import Any
 
 import bpy
 
-from ...bridge.files import parse_json
+from ...bridge.files.writing import parse_json
 from ...deformers import SkinningError
 from ...settings.engine_copy import copy_settings
-from ..frames import check_frames
+from ..subject.frames import check_frames
 from .targets import TARGETS
 
 

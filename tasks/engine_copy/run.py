@@ -14,11 +14,11 @@ from pathlib import Path
 import bpy
 import numpy as np
 
-from ...bridge.exchange import temporary_folder
+from ...bridge.files.exchange import temporary_folder
 from ...deformers import Pose, SkinningError
 from ...deformers.engine_copy import Examples, FitParams, fit, fit_linear, measure
-from ..actions import list_actions, list_frames
 from ..steps import Progress, Steps
+from ..subject.actions import list_actions, list_frames
 from .copy import TARGET_KEY, Copy, find_copy, list_baked, make_copy, remove_copy
 from .examples import Motion, Options, Part, Subject, bend_joints, list_clips, read_actions, read_subject, write_targets
 from .export import check_path, prepare_export

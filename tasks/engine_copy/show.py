@@ -8,7 +8,7 @@ from mathutils import Vector
 
 from ...deformers import SkinningError
 from ...settings.engine_copy import ORIGINAL_KEY
-from ..stack import check_not_linked
+from ..subject.stack import check_not_linked
 from .copy import Copy, find_copy
 from .examples import Clip
 from .report import Report, read_report

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...bridge import render_frames
+from ...bridge.files import render_frames
 
 RENDER_SCRIPT = Path(render_frames.__file__)
 """What a Blender without Supple runs to render a chunk of frames."""

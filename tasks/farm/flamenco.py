@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ..frames import describe_frames
+from ..subject.frames import describe_frames
 from .commands import FarmJob
 
 JOB_TYPE = Path(__file__).with_name("supple-bake.js")

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import bpy
 
-from ...bridge.files import filling
+from ...bridge.files.writing import filling
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
 from ..bake.inputs import read_inputs
 from ..bake.parts import name_stems
 from ..bake.posed_frames import check_bakeable, find_meshes
-from ..frames import cut_frames, describe_frames
 from ..skin.bind import check_bindable
+from ..subject.frames import cut_frames, describe_frames
 from .assets import find_assets
 from .commands import FarmJob
 from .engines import ENGINES

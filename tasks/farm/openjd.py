@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from ...deformers import SkinningError
-from ..frames import cut_frames, describe_frames
+from ..subject.frames import cut_frames, describe_frames
 from .commands import RENDER_SCRIPT, FarmJob
 
 LONGEST_TEXT, LONGEST_NAME, MOST_CHUNKS = 1024, 128, 1024

@@ -9,8 +9,8 @@ from typing import Any, cast
 import bpy
 import numpy as np
 
-from ...bridge.armatures import read_pose, read_skeleton
-from ...bridge.handles import (
+from ...bridge.rigs.armatures import read_pose, read_skeleton
+from ...bridge.rigs.handles import (
     add_handle_bones,
     follow_object,
     follow_vertex,
@@ -19,7 +19,7 @@ from ...bridge.handles import (
 )
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
-from ..character import has_armature_modifier
+from ..subject.character import has_armature_modifier
 from ..weights.parts import add_armature_modifier, find_deforming_armature, own_meshes
 from .checks import check_armature, check_objects
 from .read import Handle, read_handle, read_skin

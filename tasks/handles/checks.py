@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import bpy
 
-from ...bridge.meshes import mesh_of
+from ...bridge.meshes.data import mesh_of
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
-from ..character import changes_topology, has_armature_modifier
+from ..subject.character import changes_topology, has_armature_modifier
 
 MOST_VERTICES = 200
 """Vertices of a cage: each is a bone."""

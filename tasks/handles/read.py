@@ -9,9 +9,9 @@ from typing import Any, cast
 import bpy
 import numpy as np
 
-from ...bridge.armatures import Skeleton
-from ...bridge.meshes import mesh_of, read_edges, read_evaluated_points, read_triangles
-from ...bridge.weights import read_weights
+from ...bridge.meshes.data import mesh_of, read_edges, read_evaluated_points, read_triangles
+from ...bridge.meshes.weights import read_weights
+from ...bridge.rigs.armatures import Skeleton
 from ...deformers import SkinningError
 from ...deformers.automatic_weights.cages import measure_cage_gap, measure_gaps
 from ...deformers.automatic_weights.handles import Cage

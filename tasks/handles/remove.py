@@ -8,14 +8,14 @@ from typing import Any, cast
 import bpy
 import numpy as np
 
-from ...bridge.armatures import read_skeleton
-from ...bridge.handles import clear_parent, list_handle_bones, remove_handle_bones
-from ...bridge.weights import read_weights, write_weights
+from ...bridge.meshes.weights import read_weights, write_weights
+from ...bridge.rigs.armatures import read_skeleton
+from ...bridge.rigs.handles import clear_parent, list_handle_bones, remove_handle_bones
 from ...deformers import SkinningError
 from ...deformers.rig.skeleton import distances_to_bones
 from ...settings.objects import settings_of
-from ..character import has_armature_modifier
-from ..stack import armature_modifiers
+from ..subject.character import has_armature_modifier
+from ..subject.stack import armature_modifiers
 from .checks import check_armature
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import bpy
 import numpy as np
 
-from ...bridge.channels import Matrices
+from ...bridge.animation.channels import Matrices
 from ...deformers.motion.blending import Clip
 from ...deformers.motion.feet import Foot
 from ...deformers.motion.legs import bend_legs

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import bpy
 import numpy as np
 
-from ...bridge.animation import Curve
-from ...bridge.channels import (
+from ...bridge.animation.channels import (
     OBJECT,
     REST,
     WIDTHS,
@@ -23,6 +22,7 @@ from ...bridge.channels import (
     rotation_channel,
     write_quaternions,
 )
+from ...bridge.animation.curves import Curve
 from ...deformers.motion.blending import Clip
 from ...deformers.motion.rotations import make_continuous
 

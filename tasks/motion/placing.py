@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...bridge.channels import OBJECT, BoneRest, Matrices
+from ...bridge.animation.channels import OBJECT, BoneRest, Matrices
 from ...deformers.motion.blending import Clip
 from .layout import Layout
 

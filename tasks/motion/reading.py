@@ -11,8 +11,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ...bridge.animation import new_action
-from ...bridge.channels import (
+from ...bridge.animation.channels import (
     WIDTHS,
     BoneRest,
     Matrices,
@@ -23,12 +22,13 @@ from ...bridge.channels import (
     read_matrices,
     sample_curves,
 )
+from ...bridge.animation.curves import new_action
 from ...deformers import SkinningError
 from ...deformers.motion.blending import Clip
 from ...deformers.motion.feet import Foot, find_feet
 from ...deformers.motion.similarity import Motion
-from ..actions import alone, check_length, list_actions, set_frames
-from ..stack import check_not_linked
+from ..subject.actions import alone, check_length, list_actions, set_frames
+from ..subject.stack import check_not_linked
 from .layout import Layout, find_carried, find_moving, plan_layout
 
 AT_A_TIME = 32

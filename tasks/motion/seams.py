@@ -9,7 +9,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ...bridge.animation import new_action, show_strip
+from ...bridge.animation.curves import new_action, show_strip
 from ...deformers import SkinningError
 from ...deformers.motion.blending import Clip, Seam, close, join, plan_seam
 from ...deformers.motion.feet import find_ground, find_planted

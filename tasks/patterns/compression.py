@@ -9,7 +9,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ...bridge.charts import compression_name, gauge_names, read_compression
+from ...bridge.meshes.charts import compression_name, gauge_names, read_compression
 from ...bridge.modifiers import COMPRESSION_NAME, PATTERNS_NAME, add_modifier, find_marked_modifier, is_from_library
 from ...deformers import SkinningError
 from ...deformers.patterns.chart_mesh import ChartMesh

@@ -11,16 +11,16 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ...bridge.images import load_image
+from ...bridge.images.data import load_image
 from ...deformers import SkinningError
 from ...deformers.patterns.chart_mesh import ChartMesh
 from ...deformers.rig.rest import check_space
 from ...settings.events import muted
 from ...settings.objects import settings_of
 from ...settings.patterns import COMPRESSION_SETTINGS, PatternSettings
-from ..character import object_to_armature
 from ..names import free_name
-from ..stack import check_not_linked
+from ..subject.character import object_to_armature
+from ..subject.stack import check_not_linked
 from .layout import charts_of, find_center, find_frame, mirror_layout
 from .library import OWN_IMAGE, LibraryEntry, ensure_image
 from .meaning import find_driving_armature, find_joint, has_angle

@@ -6,7 +6,7 @@ import math
 
 import bpy
 
-from ...bridge.drivers import DrivingJoint, read_angle
+from ...bridge.animation.drivers import DrivingJoint, read_angle
 from ...deformers import SkinningError
 from ...deformers.patterns.heights import Response, respond
 from ...settings.objects import settings_of

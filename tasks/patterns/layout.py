@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import bpy
 import numpy as np
 
-from ...bridge.charts import fingerprint, read_chart_arrays
-from ...bridge.meshes import mesh_of
+from ...bridge.meshes.charts import fingerprint, read_chart_arrays
+from ...bridge.meshes.data import mesh_of
 from ...bridge.per_object import PerObject
 from ...deformers import SkinningError
 from ...deformers.patterns.chart_mesh import ChartMesh, make_chart_mesh

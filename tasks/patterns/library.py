@@ -11,10 +11,10 @@ from pathlib import Path
 import bpy
 import numpy as np
 
-from ...bridge.files import filling, read_json
-from ...bridge.image_files import encode_heights
-from ...bridge.images import load_image, new_image, read_image
-from ...bridge.user_folders import find_user_folder
+from ...bridge.files.user_folders import find_user_folder
+from ...bridge.files.writing import filling, read_json
+from ...bridge.images.data import load_image, new_image, read_image
+from ...bridge.images.formats import encode_heights
 from ...deformers import SkinningError
 from ...deformers.patterns.compression import DRIVERS, SPREADS
 from ...deformers.patterns.heights import AXES, KINDS

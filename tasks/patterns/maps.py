@@ -11,10 +11,10 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ...bridge.drivers import read_angle
-from ...bridge.files import filling, read_json
-from ...bridge.image_files import SUFFIXES, Format, encode_heights
-from ...bridge.images import read_image
+from ...bridge.animation.drivers import read_angle
+from ...bridge.files.writing import filling, read_json
+from ...bridge.images.data import read_image
+from ...bridge.images.formats import SUFFIXES, Format, encode_heights
 from ...deformers import SkinningError
 from ...deformers.patterns.chart_mesh import ChartMesh
 from ...deformers.patterns.heights import (
@@ -26,7 +26,7 @@ from ...deformers.patterns.heights import (
     respond,
 )
 from ...deformers.patterns.rasters import rasterize_corners
-from ..frames import LAST_FRAME, check_frames
+from ..subject.frames import LAST_FRAME, check_frames
 from .compression import Measured, join_measured, read_layers
 from .layout import MeshCharts, charts_of
 from .node_setup import ShownPattern

@@ -5,9 +5,9 @@ from __future__ import annotations
 import bpy
 import numpy as np
 
-from ...bridge import drivers
-from ...bridge.drivers import DrivingJoint
-from ...bridge.images import read_image
+from ...bridge.animation import drivers
+from ...bridge.animation.drivers import DrivingJoint
+from ...bridge.images.data import read_image
 from ...deformers import SkinningError
 from ...deformers.anatomy.body import find_axis
 from ...deformers.patterns.compression import DRIVERS, SPREADS, CompressionResponse

@@ -11,9 +11,10 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ...bridge import drivers, materials
-from ...bridge.charts import PREFIX, chart_name, compression_name
-from ...bridge.drivers import DrivingJoint
+from ...bridge.animation import drivers
+from ...bridge.animation.drivers import DrivingJoint
+from ...bridge.images import materials
+from ...bridge.meshes.charts import PREFIX, chart_name, compression_name
 from ...bridge.modifiers import PATTERNS_NAME, find_marked_modifier, is_from_library, read_input, write_input
 from ...deformers.patterns.charts import Chart
 from ...deformers.patterns.heights import Relief, Response

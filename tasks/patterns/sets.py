@@ -10,8 +10,8 @@ import bpy
 from ...deformers import SkinningError
 from ...deformers.anatomy.landmarks import Spot, find_spot, sides_of
 from ...settings.objects import settings_of
-from ..character import has_armature_modifier, list_deformed
-from ..rig_presets import read_all_landmarks, read_presets
+from ..subject.character import has_armature_modifier, list_deformed
+from ..subject.rig_presets import read_all_landmarks, read_presets
 from .edit import lay_new
 from .layout import check_mesh
 from .library import MADE_KEY, all_entries, ensure_image

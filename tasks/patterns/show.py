@@ -9,10 +9,10 @@ from contextlib import suppress
 import bpy
 import numpy as np
 
-from ...bridge import materials
-from ...bridge.charts import KEYS, chart_name, gauge_names, remove_charts, write_charts, write_gauges
-from ...bridge.images import is_coarse
-from ...bridge.meshes import mesh_of
+from ...bridge.images import materials
+from ...bridge.images.data import is_coarse
+from ...bridge.meshes.charts import KEYS, chart_name, gauge_names, remove_charts, write_charts, write_gauges
+from ...bridge.meshes.data import mesh_of
 from ...bridge.removal import outside_handlers
 from ...deformers import SkinningError
 from ...deformers.patterns.charts import assign_layers

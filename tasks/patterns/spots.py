@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import bpy
 import numpy as np
 
-from ...bridge.meshes import mesh_of, read_points
-from ...bridge.rest_bones import read_rest_bones
+from ...bridge.meshes.data import mesh_of, read_points
+from ...bridge.rigs.rest_bones import read_rest_bones
 from ...deformers.anatomy.body import Body, RestBones, body_of_rig, body_of_shape
 from ...deformers.anatomy.landmarks import (
     Landmark,
@@ -25,8 +25,8 @@ from ...deformers.anatomy.presets import Rig
 from ...deformers.patterns.picking import cast_ray_at_rest
 from ...deformers.patterns.surface_points import SurfacePoint, locate_point, surface_frame
 from ...deformers.rig.rest import check_space
-from ..character import object_to_armature
-from ..rig_presets import find_rig_of, read_all_landmarks
+from ..subject.character import object_to_armature
+from ..subject.rig_presets import find_rig_of, read_all_landmarks
 from .layout import charts_of, check_mesh
 from .meaning import find_driving_armature
 

@@ -11,9 +11,10 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...bridge.keying import key_bones
+from ...bridge.meshes.skin_points import SkinPoint, locate_point
 from ...bridge.per_object import PerObject
-from ...bridge.pose_bones import (
+from ...bridge.rigs.keying import key_bones
+from ...bridge.rigs.pose_bones import (
     Channels,
     PosedArmature,
     mirror_rotation,
@@ -23,16 +24,15 @@ from ...bridge.pose_bones import (
     rotate_bone,
     write_channels,
 )
-from ...bridge.rest_bones import read_rest_bones
-from ...bridge.skin_points import SkinPoint, locate_point
+from ...bridge.rigs.rest_bones import read_rest_bones
 from ...deformers import SkinningError
 from ...deformers.anatomy.stiffness import find_stiffness
 from ...deformers.posing.bones import Handle, list_path
 from ...deformers.posing.chain import begin_chain
 from ...deformers.posing.energy import begin_drag
 from ...deformers.posing.skin import SkinEnergy, prepare_skin
-from ..rig_presets import find_rig_of
-from ..stack import check_not_linked
+from ..subject.rig_presets import find_rig_of
+from ..subject.stack import check_not_linked
 from .pins import Pin, locate_known, locate_pins
 from .skins import Body, find_skins, read_body, read_weights_at
 

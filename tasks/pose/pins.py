@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import bpy
 import numpy as np
 
-from ...bridge.skin_points import SkinPoint, locate_point
+from ...bridge.meshes.skin_points import SkinPoint, locate_point
 from ...deformers import SkinningError
 from ...settings.dragging import SkinPin
 from ...settings.objects import settings_of
-from ..stack import check_not_linked
+from ..subject.stack import check_not_linked
 
 
 @dataclass(frozen=True)

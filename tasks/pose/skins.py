@@ -11,16 +11,16 @@ import bpy
 import numpy as np
 from mathutils import Vector
 
-from ...bridge.armatures import Skeleton, read_skeleton
-from ...bridge.meshes import mesh_of, read_triangles
-from ...bridge.nearest import find_nearest_surface
-from ...bridge.rays import read_posed_skin
-from ...bridge.skin_points import SkinPoint, read_group_weights
+from ...bridge.meshes.data import mesh_of, read_triangles
+from ...bridge.meshes.nearest import find_nearest_surface
+from ...bridge.meshes.rays import read_posed_skin
+from ...bridge.meshes.skin_points import SkinPoint, read_group_weights
+from ...bridge.rigs.armatures import Skeleton, read_skeleton
 from ...deformers import SkinningError, Weights
 from ...deformers.patterns.picking import PosedSkin, carry_ray, cross_triangles
-from ..character import list_deformed, read_rest
-from ..stack import armature_modifiers, resolve_skinned
-from ..surfaces import find_bound_space
+from ..subject.character import list_deformed, read_rest
+from ..subject.stack import armature_modifiers, resolve_skinned
+from ..subject.surfaces import find_bound_space
 
 
 @dataclass(frozen=True, eq=False)

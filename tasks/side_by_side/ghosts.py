@@ -14,24 +14,24 @@ import numpy as np
 from mathutils import Matrix
 
 from ...bridge.changes import find_changes
-from ...bridge.meshes import is_smooth, mesh_of, read_key_values, read_points, read_triangles
+from ...bridge.meshes.data import is_smooth, mesh_of, read_key_values, read_points, read_triangles
 from ...bridge.per_object import PerObject
 from ...deformers import METHODS, Pose, SkinningError
 from ...deformers.algebra.polar import find_rigid
 from ...deformers.geometry.ring_normals import Rings, find_rings
 from ...settings.objects import settings_of
 from ...settings.side_by_side import GHOST_LABELS, LINEAR, PRESERVE_VOLUME
-from ..character import (
+from ..skin.by_python import RESHAPING_MODES
+from ..skin.model import VALUES, Choices, FollowingSkin, PosableSkin, SkinSource, find_space
+from ..skin.poses import Poses
+from ..subject.character import (
     check_evaluated,
     check_modifiers_above,
     list_deformed,
     modifiers_above,
     object_to_armature,
 )
-from ..skin.by_python import RESHAPING_MODES
-from ..skin.model import VALUES, Choices, FollowingSkin, PosableSkin, SkinSource, find_space
-from ..skin.poses import Poses
-from ..stack import SkinnedObject, find_deforming_modifier, is_flipped, resolve_skinned
+from ..subject.stack import SkinnedObject, find_deforming_modifier, is_flipped, resolve_skinned
 
 BLENDERS = {LINEAR: "SSD", PRESERVE_VOLUME: "DLB"}
 """Methods that give the points of Blender's own."""

@@ -8,16 +8,16 @@ from typing import cast
 import bpy
 import numpy as np
 
-from ...bridge.meshes import mesh_of, read_edges, read_mixed_points
-from ...bridge.nearest import find_depths
-from ...bridge.shown_weights import ShownShape, read_shown_shape
+from ...bridge.meshes.data import mesh_of, read_edges, read_mixed_points
+from ...bridge.meshes.nearest import find_depths
+from ...bridge.meshes.shown_weights import ShownShape, read_shown_shape
 from ...deformers import SkinningError
 from ...deformers.geometry.vectors import measure_lengths
 from ...deformers.measures.heat import color_rising, color_stretch, stretch_vertices
 from ...settings.engine_copy import ORIGINAL_KEY
-from ..character import check_shown_vertices, object_to_armature
 from ..skin.poses import Poses
-from ..stack import find_armature_modifier
+from ..subject.character import check_shown_vertices, object_to_armature
+from ..subject.stack import find_armature_modifier
 from .ghosts import pose_ghost
 
 STRETCH, OVERLAP, DIFFERENCE, COPY = "STRETCH", "OVERLAP", "DIFFERENCE", "COPY"

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import bpy
 
-from ...bridge.animation import remove_curves
-from ...bridge.drivers import ensure_driver, remove_drivers, set_expression
+from ...bridge.animation.curves import remove_curves
+from ...bridge.animation.drivers import ensure_driver, remove_drivers, set_expression
+from ...bridge.files.point_caches import CacheHeader, open_cache
 from ...bridge.modifiers import add_modifier, is_supple_modifier, remove_modifier
-from ...bridge.point_caches import CacheHeader, open_cache
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
-from ..stack import (
+from ..subject.stack import (
     check_not_linked,
     either,
     find_armature_modifier,

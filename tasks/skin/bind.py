@@ -9,18 +9,20 @@ from typing import Any
 
 import bpy
 
-from ...bridge import carriers, modifiers
-from ...bridge.carriers import is_hidden_object
-from ...bridge.joints import remove_unused_joints_objects
+from ...bridge import modifiers
 from ...bridge.removal import outside_handlers
+from ...bridge.rigs import carriers
+from ...bridge.rigs.carriers import is_hidden_object
+from ...bridge.rigs.joints import remove_unused_joints_objects
 from ...deformers import DEFAULT_METHOD, SkinningError
 from ...deformers.method import EVALUATIONS
 from ...nodes.groups import ensuring_groups_once, remove_unused_groups
 from ...settings.events import muted
 from ...settings.objects import SETTINGS_VERSION, ObjectSettings, needs_supple, settings_of
-from ..character import is_rigid
 from ..reports import particle_reports
-from ..stack import (
+from ..steps import Steps, take_all
+from ..subject.character import is_rigid
+from ..subject.stack import (
     BoundObject,
     SkinnedObject,
     check_not_baked,
@@ -36,8 +38,7 @@ from ..stack import (
     take_over,
     write_toggles,
 )
-from ..steps import Steps, take_all
-from ..surfaces import reading_meshes_once
+from ..subject.surfaces import reading_meshes_once
 from . import by_nodes, changes
 from .baked import check_clearable, clear_bake
 from .evaluators import EVALUATORS, find_installed

@@ -14,10 +14,14 @@ import numpy as np
 from mathutils import Matrix
 
 from ...bridge import modifiers
-from ...bridge.armatures import Skeleton, read_skeleton
-from ...bridge.fractions import Hint, find_form, find_hints
-from ...bridge.influences import has_sdef, remove_influences, write_influences
-from ...bridge.joints import (
+from ...bridge.files.render_frames import escape
+from ...bridge.meshes.data import mesh_of
+from ...bridge.meshes.influences import has_sdef, remove_influences, write_influences
+from ...bridge.per_object import PerObject
+from ...bridge.removal import outside_handlers
+from ...bridge.rigs.armatures import Skeleton, read_skeleton
+from ...bridge.rigs.fractions import Hint, find_form, find_hints
+from ...bridge.rigs.joints import (
     add_sets,
     ask_for_twists,
     bring_limits,
@@ -29,10 +33,6 @@ from ...bridge.joints import (
     mix_linearly,
     remove_unused_joints_objects,
 )
-from ...bridge.meshes import mesh_of
-from ...bridge.per_object import PerObject
-from ...bridge.removal import outside_handlers
-from ...bridge.render_frames import escape
 from ...deformers import SkinningError
 from ...nodes.groups import (
     VERSION,
@@ -47,18 +47,18 @@ from ...nodes.groups import (
 from ...nodes.skin import JOINTS_INPUT
 from ...settings.choices import read_params
 from ...settings.objects import needs_supple, settings_of
-from ..character import (
+from ..subject.character import (
     check_bound_groups,
     modifiers_above,
     object_to_armature,
 )
-from ..stack import (
+from ..subject.stack import (
     BoundObject,
     check_deformed_once,
     find_supple_modifier,
     resolve,
 )
-from ..surfaces import find_bound_space, is_one_changed
+from ..subject.surfaces import find_bound_space, is_one_changed
 from .model import Choices, SkinSource
 from .node_checks import MOVED
 from .node_setup import NodeSetup, find_source, is_interpolated, prepare, prepare_source  # noqa: F401  `prepare` as `Evaluator` has it

@@ -11,23 +11,24 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...bridge import carriers, modifiers
-from ...bridge.meshes import mesh_of, read_key_values
+from ...bridge import modifiers
+from ...bridge.meshes.data import mesh_of, read_key_values
 from ...bridge.per_object import PerObject
+from ...bridge.rigs import carriers
 from ...deformers import Pose, SkinningError
 from ...nodes.carrier import TRANSFORMS_SOCKET, ensure_carrier_group
 from ...nodes.groups import is_deformation
 from ...settings.choices import BAKING, DRAGGING
 from ...settings.objects import PARTICLE_METHODS, settings_of
-from ..character import (
+from ..reports import ParticleReport, particle_reports, pose_times
+from ..subject.character import (
     check_bound_groups,
     check_modifiers_above,
     check_modifiers_below,
     modifiers_above,
     object_to_armature,
 )
-from ..reports import ParticleReport, particle_reports, pose_times
-from ..stack import (
+from ..subject.stack import (
     BoundObject,
     SkinnedObject,
     check_deformed_once,
@@ -35,7 +36,7 @@ from ..stack import (
     is_deformed_by_parent,
     resolve,
 )
-from ..surfaces import is_one_changed
+from ..subject.surfaces import is_one_changed
 from .hidden import give_hidden, lock_interface, remove_hidden
 from .model import VALUES, Choices, FollowingSkin, PosableSkin, SkinSource, find_space
 from .poses import PosedArmature

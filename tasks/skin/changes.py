@@ -7,10 +7,10 @@ from collections.abc import Collection
 
 import bpy
 
-from ...bridge.meshes import digest_mesh, mesh_of
+from ...bridge.meshes.data import digest_mesh, mesh_of
 from ...bridge.per_object import PerObject
 from ...settings.objects import settings_of
-from ..stack import armature_modifiers
+from ..subject.stack import armature_modifiers
 from . import by_nodes
 from .by_python import RESHAPING_MODES
 

@@ -9,7 +9,7 @@ import bpy
 from ...deformers import UnsupportedError
 from ...deformers.method import EVALUATIONS
 from ...settings.objects import settings_of
-from ..stack import BoundObject, SkinnedObject
+from ..subject.stack import BoundObject, SkinnedObject
 from . import by_nodes, by_python
 from .step import Step
 

@@ -6,12 +6,13 @@ from functools import partial
 
 import bpy
 
-from ...bridge import carriers, modifiers
-from ...bridge.meshes import mesh_of, read_points
+from ...bridge import modifiers
+from ...bridge.meshes.data import mesh_of, read_points
 from ...bridge.removal import outside_handlers
+from ...bridge.rigs import carriers
 from ...nodes.carrier import CARRIER_SOCKET, WATCHER_SOCKET
 from ...settings.objects import ObjectSettings, needs_supple, settings_of
-from ..stack import BoundObject, find_bound_objects, resolve
+from ..subject.stack import BoundObject, find_bound_objects, resolve
 
 LOCK_KEY = "supple_locked_interface"
 """Custom property of a scene whose Lock Interface Bind has switched on."""

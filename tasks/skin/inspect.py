@@ -6,11 +6,11 @@ from typing import Any
 
 import bpy
 
-from ...bridge.armatures import read_skeleton
+from ...bridge.rigs.armatures import read_skeleton
 from ...deformers import SkinningError
 from ...settings.objects import settings_of
-from ..character import has_armature_modifier
-from ..stack import check_armature, find_deforming_modifier
+from ..subject.character import has_armature_modifier
+from ..subject.stack import check_armature, find_deforming_modifier
 from .bind import check_bindable, prepare
 
 

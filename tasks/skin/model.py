@@ -17,16 +17,16 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...bridge.armatures import Skeleton
-from ...bridge.meshes import FaceKeys, mesh_of, read_points
+from ...bridge.meshes.data import FaceKeys, mesh_of, read_points
+from ...bridge.rigs.armatures import Skeleton
 from ...deformers import DEFORMERS, METHODS, Pose, Rest, SkinningError
 from ...deformers.errors import find_unusable
 from ...settings.choices import read_params, read_pose_choices
 from ...settings.objects import PARTICLE_METHODS
-from ..character import find_method_in_use, object_to_armature, read_character, uses_envelopes
-from ..stack import SkinnedObject
-from ..surfaces import find_bound_space, with_surfaces
-from ..twist import read_choice, with_fractions
+from ..subject.character import find_method_in_use, object_to_armature, read_character, uses_envelopes
+from ..subject.stack import SkinnedObject
+from ..subject.surfaces import find_bound_space, with_surfaces
+from ..subject.twist import read_choice, with_fractions
 from .poses import find_skeleton
 
 SAME_SPACE = 1e-7

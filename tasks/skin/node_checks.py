@@ -8,13 +8,13 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ...bridge.armatures import Skeleton, read_skeleton
-from ...bridge.meshes import mesh_of
+from ...bridge.meshes.data import mesh_of
+from ...bridge.rigs.armatures import Skeleton, read_skeleton
 from ...deformers import METHODS, SkinningError
 from ...settings.objects import needs_supple, settings_of
-from ..character import object_to_armature, uses_envelopes
-from ..stack import SkinnedObject, check_armature, find_deforming_modifier
-from ..twist import read_choice, with_fractions
+from ..subject.character import object_to_armature, uses_envelopes
+from ..subject.stack import SkinnedObject, check_armature, find_deforming_modifier
+from ..subject.twist import read_choice, with_fractions
 
 LOSES_ATTRIBUTES = {"MESH_TO_VOLUME", "REMESH", "SKIN", "VOLUME_TO_MESH"}
 """Modifiers above which no weight survives."""

@@ -9,8 +9,8 @@ import numpy as np
 from mathutils import Matrix
 
 from ...bridge import modifiers
-from ...bridge.armatures import Skeleton
-from ...bridge.meshes import FaceKeys, mesh_of, read_face_corners
+from ...bridge.meshes.data import FaceKeys, mesh_of, read_face_corners
+from ...bridge.rigs.armatures import Skeleton
 from ...deformers import METHODS, SkinningError
 from ...deformers.rig.fraction_weights import extend_weights
 from ...deformers.rig.influences import Influences, pack_influences, pack_interpolable_influences
@@ -20,9 +20,9 @@ from ...deformers.skinning.centers import place_centers
 from ...deformers.skinning.joint_limits import AtRest, find_at_rest
 from ...deformers.skinning.joint_shares import JointShares, find_joint_shares
 from ...deformers.skinning.rotation_centers import RotationCenters
-from ..character import Character, changes_topology, check_modifiers_below, modifiers_above, read_character
-from ..stack import SkinnedObject
-from ..surfaces import with_surfaces
+from ..subject.character import Character, changes_topology, check_modifiers_below, modifiers_above, read_character
+from ..subject.stack import SkinnedObject
+from ..subject.surfaces import with_surfaces
 from .model import Choices, SkinSource
 from .node_checks import (
     check_bones,

@@ -10,7 +10,7 @@ import bpy
 from ...bridge.modifiers import is_from_library, is_supple_modifier
 from ...deformers import SkinningError
 from ...settings.objects import needs_supple, settings_of
-from ..stack import either, find_replaced_modifier, read_toggles, write_toggles
+from ..subject.stack import either, find_replaced_modifier, read_toggles, write_toggles
 from . import by_nodes
 from .bind import follow_settings
 from .hidden import remove_hidden

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import bpy
 import numpy as np
 
-from ...bridge.armatures import Skeleton, read_pose, read_pose_names
+from ...bridge.rigs.armatures import Skeleton, read_pose, read_pose_names
 from ...deformers import Pose
 from ...settings.objects import settings_of
-from ..character import object_to_armature
-from ..stack import check_armature, find_bound_objects, find_replaced_modifier
+from ..subject.character import object_to_armature
+from ..subject.stack import check_armature, find_bound_objects, find_replaced_modifier
 from . import by_python
 from .model import PosableSkin, find_space
 

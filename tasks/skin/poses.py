@@ -5,8 +5,8 @@ from __future__ import annotations
 import bpy
 import numpy as np
 
-from ...bridge.armatures import Skeleton, read_pose, read_pose_names, read_skeleton
 from ...bridge.per_object import PerObject
+from ...bridge.rigs.armatures import Skeleton, read_pose, read_pose_names, read_skeleton
 from ...deformers import Pose
 from ...deformers.rig.fractions import Fractions
 

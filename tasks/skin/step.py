@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import bpy
 
-from ...bridge.armatures import Skeleton
+from ...bridge.rigs.armatures import Skeleton
 from .poses import Poses
 
 _baked: set[int] = set()

@@ -13,11 +13,11 @@ from functools import partial
 import bpy
 import numpy as np
 
-from ...bridge.handles import read_handles
-from ...bridge.meshes import mesh_of
-from ...bridge.nearest import find_nearest_surface
-from ...bridge.visibility import make_crossing_test
-from ...bridge.weights import write_weights
+from ...bridge.meshes.data import mesh_of
+from ...bridge.meshes.nearest import find_nearest_surface
+from ...bridge.meshes.visibility import make_crossing_test
+from ...bridge.meshes.weights import write_weights
+from ...bridge.rigs.handles import read_handles
 from ...deformers import SkinningError
 from ...deformers.automatic_weights import DEFAULT_METHOD, SOLVERS
 from ...deformers.automatic_weights.handles import Handles

@@ -8,8 +8,8 @@ from dataclasses import replace
 import bpy
 import numpy as np
 
-from ...bridge.meshes import mesh_of
-from ...bridge.selection import write_selected
+from ...bridge.meshes.data import mesh_of
+from ...bridge.meshes.selection import write_selected
 from ...deformers.weight_editing import checks
 from ...deformers.weight_editing.checks import Findings
 from ...settings.objects import settings_of

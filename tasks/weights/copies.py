@@ -10,8 +10,8 @@ import bpy
 import numpy as np
 
 from ...deformers.geometry.solid import weld
-from ..character import object_to_armature
-from ..stack import armature_modifiers
+from ..subject.character import object_to_armature
+from ..subject.stack import armature_modifiers
 from .parts import WeightedSkin, is_shown
 from .reports import count, list_names
 

@@ -8,8 +8,8 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ...bridge.meshes import mesh_of, read_vertex_groups
-from ...bridge.nearest import find_nearest_surface
+from ...bridge.meshes.data import mesh_of, read_vertex_groups
+from ...bridge.meshes.nearest import find_nearest_surface
 from ...deformers import SkinningError
 from ...deformers.geometry.solid import weld
 from ...deformers.weight_editing import edits, mirror

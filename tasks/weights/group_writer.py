@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import bpy
 import numpy as np
 
-from ...bridge.meshes import VertexGroups, mesh_of
+from ...bridge.meshes.data import VertexGroups, mesh_of
 
 
 class GroupWriter:

@@ -10,7 +10,7 @@ from mathutils import Matrix
 
 from ...deformers.weight_editing.line_moves import find_mirror_mixing
 from ...deformers.weight_editing.lines import JointLines
-from ..character import object_to_armature
+from ..subject.character import object_to_armature
 from .lines import WeightLines
 
 

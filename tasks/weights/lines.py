@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 import bpy
 import numpy as np
 
-from ...bridge.armatures import Skeleton, read_skeleton
-from ...bridge.meshes import VertexGroups, mesh_of, read_evaluated_points, read_triangles
-from ...bridge.rays import read_posed_skin
-from ...bridge.weights import read_weights
+from ...bridge.meshes.data import VertexGroups, mesh_of, read_evaluated_points, read_triangles
+from ...bridge.meshes.rays import read_posed_skin
+from ...bridge.meshes.weights import read_weights
+from ...bridge.rigs.armatures import Skeleton, read_skeleton
 from ...deformers import SkinningError
 from ...deformers.geometry.iso_lines import LinePoints, Segments
 from ...deformers.rig.rest import check_space
 from ...deformers.weight_editing.line_fields import LineProblem, MissingLineError
 from ...deformers.weight_editing.line_moves import HandleMoves
 from ...deformers.weight_editing.lines import JointLines, RiggedMesh, find_joint_lines, start_edit
-from ..character import object_to_armature
-from ..stack import find_armature_modifier
+from ..subject.character import object_to_armature
+from ..subject.stack import find_armature_modifier
 from .group_writer import GroupWriter
 from .parts import read_finite_points
 

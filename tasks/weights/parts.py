@@ -11,16 +11,16 @@ import bpy
 import numpy as np
 from mathutils import Matrix
 
-from ...bridge.armatures import Skeleton, read_skeleton
-from ...bridge.meshes import mesh_of, read_key_points, read_points, read_triangles
-from ...bridge.weights import read_weights
+from ...bridge.meshes.data import mesh_of, read_key_points, read_points, read_triangles
+from ...bridge.meshes.weights import read_weights
+from ...bridge.rigs.armatures import Skeleton, read_skeleton
 from ...deformers import SkinningError
 from ...deformers.errors import find_unusable
 from ...deformers.rig.rest import check_space
 from ...settings.objects import settings_of
-from ..character import changes_topology, object_to_armature
-from ..chosen_bones import is_selected
-from ..stack import armature_modifiers, find_replaced_modifier
+from ..subject.character import changes_topology, object_to_armature
+from ..subject.chosen_bones import is_selected
+from ..subject.stack import armature_modifiers, find_replaced_modifier
 from .reports import count, list_names
 
 LARGEST_BONE_DISTANCE = 0.5

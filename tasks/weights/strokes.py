@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import bpy
 import numpy as np
 
-from ...bridge.meshes import mesh_of, read_points
-from ...bridge.weights import read_weights
+from ...bridge.meshes.data import mesh_of, read_points
+from ...bridge.meshes.weights import read_weights
 from ...deformers.geometry.neighbors import find_nearest
 from ...deformers.weight_editing.strokes import add_dab
 from .edits import has_mask, smooth_solid

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...bridge.meshes import mesh_of
-from ...bridge.weights import read_selected, write_weights
+from ...bridge.meshes.data import mesh_of
+from ...bridge.meshes.weights import read_selected, write_weights
 from ...deformers import SkinningError
 from ...deformers.geometry.solid import weld
 from ...deformers.weight_editing import edits

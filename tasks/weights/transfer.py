@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import bpy
 import numpy as np
 
-from ...bridge.nearest import find_nearest_surface
+from ...bridge.meshes.nearest import find_nearest_surface
 from ...deformers import SkinningError
 from ...deformers.weight_editing import edits, transfer
 from ...deformers.weight_editing.mirror import pair_names

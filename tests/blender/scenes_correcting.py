@@ -9,7 +9,7 @@ from scenes_corrections import sculpt, shown
 
 from scenes import distance, select, turn, update
 from supple.settings.objects import settings_of
-from supple.tasks.corrected import list_under_way
+from supple.tasks.subject.corrected import list_under_way
 
 ELBOW, OFFSET = np.array([0.0, 1.0, 0.0]), np.array([0.1, 0.05, -0.2])
 POSES = {"ANGLE": [(1.2, 0.0, 0.0), (0.6, 0.0, 0.0)], "RBF": [(1.2, 0.0, 0.0), (0.0, 0.4, 1.0)]}

@@ -11,7 +11,7 @@ import bpy
 import scenes_maps
 
 from scenes import add_face_key, animate_tube, bind, reset, save
-from supple.bridge.files import BESIDE
+from supple.bridge.files.writing import BESIDE
 from supple.tasks.bake.caches import bake_cache
 from supple.tasks.bake.inputs import read_inputs
 from supple.tasks.bake.parts import bake_parts, plan_parts

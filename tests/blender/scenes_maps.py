@@ -10,7 +10,7 @@ import numpy as np
 from scenes_patterns import add_uv
 
 from scenes import add_tube, diagonal, evaluated_points
-from supple.bridge.images import new_image
+from supple.bridge.images.data import new_image
 from supple.deformers.patterns.heights import KINDS, draw_heights
 from supple.settings.events import muted
 from supple.tasks.patterns.edit import new_pattern

@@ -6,7 +6,7 @@ import bpy
 import numpy as np
 
 from scenes import add_tube, evaluated_points, snapshot
-from supple.bridge.images import new_image
+from supple.bridge.images.data import new_image
 from supple.bridge.modifiers import read_input
 from supple.nodes.patterns import amount_input
 from supple.settings.objects import settings_of

@@ -5,7 +5,7 @@ import numpy as np
 from scenes_patterns import add_uv
 
 from scenes import add_tube, turn
-from supple.bridge.rays import with_rest_positions
+from supple.bridge.meshes.rays import with_rest_positions
 from supple.deformers.patterns.picking import SkinHit, carry_ray, cast_ray, find_shown
 from supple.tasks.patterns.placing.picking import read_skin
 

@@ -7,7 +7,7 @@ import bmesh
 import numpy as np
 
 from scenes import add_tube, edit_bones, rest_points
-from supple.bridge.weights import read_weights
+from supple.bridge.meshes.weights import read_weights
 from supple.deformers.weight_editing.line_fields import HANDLES
 from supple.tasks.weights.lines import read_lines, set_moves
 

@@ -27,7 +27,7 @@ from scenes import (
 from supple.deformers import SkinningError
 from supple.settings.objects import settings_of
 from supple.tasks.skin.bind import bind
-from supple.tasks.stack import find_supple_modifier
+from supple.tasks.subject.stack import find_supple_modifier
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 

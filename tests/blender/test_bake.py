@@ -26,7 +26,7 @@ from scenes_bake import (
 from scenes_methods import BLEND_KEYS
 
 from scenes import bind, distance, evaluated_points, points_at
-from supple.bridge.point_caches import join_caches
+from supple.bridge.files.point_caches import join_caches
 from supple.deformers import SkinningError
 from supple.tasks.bake.caches import bake_cache
 from supple.tasks.skin.baked import CACHE_MODIFIER

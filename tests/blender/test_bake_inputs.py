@@ -10,7 +10,7 @@ import pytest
 from scenes_bake import add_bound, add_character, pack
 
 from scenes import reset, save
-from supple.bridge.blend_files import save_copy
+from supple.bridge.files.blend_files import save_copy
 from supple.deformers import SkinningError
 from supple.tasks.bake import inputs as inputs_module
 from supple.tasks.bake.inputs import open_with_inputs, read_inputs

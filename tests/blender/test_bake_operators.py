@@ -29,8 +29,8 @@ from scenes import add_face_key, bind, reset, select, supple_modifier
 from supple.deformers import SkinningError
 from supple.operators.bake import BakeOperator
 from supple.tasks.bake.posed_frames import check_bakeable
-from supple.tasks.frames import frame_range
 from supple.tasks.skin.baked import CACHE_MODIFIER, show_cache
+from supple.tasks.subject.frames import frame_range
 
 # Operators
 

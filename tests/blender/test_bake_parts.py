@@ -14,13 +14,13 @@ import pytest
 from scenes_bake import add_character
 
 from scenes import bind
-from supple.bridge.files import make_folder
+from supple.bridge.files.writing import make_folder
 from supple.deformers import SkinningError
 from supple.tasks.bake.caches import bake_cache
 from supple.tasks.bake.joining import join_parts
 from supple.tasks.bake.made_from import Inputs
 from supple.tasks.bake.parts import Part, bake_parts, name_part, plan_parts
-from supple.tasks.frames import cut_frames, parse_frames
+from supple.tasks.subject.frames import cut_frames, parse_frames
 
 INPUTS = Inputs("0.1.0", "5.2", "ab" * 32)
 LATER = replace(INPUTS, file="cd" * 32)

@@ -13,7 +13,7 @@ import pytest
 from scenes_bake import FRAMES, KINDS, add_character, changes, everything, live_points
 
 from scenes import add_twin, bind, evaluated_points, select
-from supple.bridge import files
+from supple.bridge.files import writing as files
 from supple.deformers import SkinningError
 from supple.tasks.bake.caches import bake_cache, bake_caches
 from supple.tasks.bake.shape_keys import bake_shape_keys

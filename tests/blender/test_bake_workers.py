@@ -17,14 +17,14 @@ from scenes_cli import DONE, FAILED, main, own_errors, start
 from scenes_files import find_litter
 
 from scenes import add_tube, animate_tube, bind, reset, save
-from supple.bridge import files
-from supple.bridge.files import make_folder
+from supple.bridge.files import writing as files
+from supple.bridge.files.writing import make_folder
 from supple.deformers import SkinningError
 from supple.tasks.bake import inputs as inputs_module
 from supple.tasks.bake.inputs import open_with_inputs
 from supple.tasks.bake.made_from import Inputs
 from supple.tasks.bake.parts import Part, bake_parts, plan_parts
-from supple.tasks.frames import describe_frames
+from supple.tasks.subject.frames import describe_frames
 
 FRAMES = range(1, 61)
 CHUNKS = [FRAMES[start : start + 25] for start in range(0, 60, 25)]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from scenes import add_tube, add_twin, bind, distance, evaluated_points, turn, undo, update
-from supple.bridge import meshes
+from supple.bridge.meshes import data as meshes
 from supple.settings.objects import settings_of
 from supple.tasks.skin.bind import bind as bind_meshes
 from supple.tasks.skin.bind import unbind

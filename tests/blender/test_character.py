@@ -20,8 +20,8 @@ from scenes import (
 )
 from supple.settings.character import find_pattern_mesh, find_shown, is_mixed, list_meshes, list_ticked
 from supple.settings.objects import settings_of
-from supple.tasks import character as tasks_character
 from supple.tasks.skin.bind import prepare_supple
+from supple.tasks.subject import character as tasks_character
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 

@@ -12,12 +12,11 @@ from write_session import files_of_at_most, read_files
 
 from panels import draw
 from scenes import add_tube, animate_tube, reset, save, select
-from supple.bridge import pictures
-from supple.bridge.animation import list_curves
+from supple.bridge.animation.curves import list_curves
+from supple.bridge.images import pictures
 from supple.deformers import SkinningError
 from supple.operators import check as operators_check
 from supple.settings.objects import settings_of
-from supple.tasks.actions import list_actions
 from supple.tasks.check import sheet
 from supple.tasks.check.faults import COLLAPSE, FAR, OVERLAP, UNBLENDED, UNWEIGHTED, Finding
 from supple.tasks.check.findings import describe_check, find_faults
@@ -27,6 +26,7 @@ from supple.tasks.check.run import Options, prepare
 from supple.tasks.check.sheet import draw_sheet
 from supple.tasks.skin.bind import bind
 from supple.tasks.skin.poses import find_skeleton
+from supple.tasks.subject.actions import list_actions
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from mathutils import Quaternion
 
 import scenes
-from supple.bridge.correction_drivers import (
+from supple.bridge.animation.correction_drivers import (
     drive_keys,
     find_reading_bone,
     read_driving_bones,

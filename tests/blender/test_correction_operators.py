@@ -9,7 +9,7 @@ from scenes_particles import add_body
 
 from scenes import add_twin, armature_modifier, bind, distance, push, select, turn, undo, update
 from supple.settings.objects import settings_of
-from supple.tasks.corrected import describe_problem, find_corrected, list_under_way
+from supple.tasks.subject.corrected import describe_problem, find_corrected, list_under_way
 
 pytestmark = pytest.mark.usefixtures("bent_tube")
 

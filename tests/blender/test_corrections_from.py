@@ -13,11 +13,10 @@ from scenes_corrections import correct, key_value, sculpt, shown
 from scenes_particles import add_body
 
 from scenes import add_tube, add_twin, animate_tube, bind, diagonal, edit_bones, rest_points, save, select, turn, update
-from supple.bridge.armatures import read_pose
+from supple.bridge.rigs.armatures import read_pose
 from supple.deformers import SkinningError
 from supple.deformers.corrections.rotation_choice import pose_joint
 from supple.settings.objects import settings_of
-from supple.tasks.character import find_skinned
 from supple.tasks.corrections import from_method
 from supple.tasks.corrections.from_joints import choose_rotations, find_joints, read_frames
 from supple.tasks.corrections.from_method import CorrectedFrom
@@ -27,6 +26,7 @@ from supple.tasks.corrections.posed_copy import begin
 from supple.tasks.skin.by_python import prepare
 from supple.tasks.skin.poses import find_skeleton
 from supple.tasks.steps import take_all
+from supple.tasks.subject.character import find_skinned
 
 JOINT = "bone.1"
 ANGLES = (40.0, 80.0)

@@ -27,7 +27,7 @@ from scenes_corrections import key_value, shown
 
 from scenes import add_face_key, armature_modifier, distance, push, redo, reset, save, select, undo, update
 from supple.settings.objects import settings_of
-from supple.tasks.corrected import list_under_way
+from supple.tasks.subject.corrected import list_under_way
 
 pytestmark = pytest.mark.usefixtures("silent_handlers", "bound_tube")
 

@@ -23,7 +23,7 @@ from scenes_corrections import shown
 
 from scenes import distance, edit_bones, rest_points, select, turn, update
 from supple.settings.objects import settings_of
-from supple.tasks.corrected import describe_problem, list_under_way
+from supple.tasks.subject.corrected import describe_problem, list_under_way
 
 pytestmark = pytest.mark.usefixtures("silent_handlers", "bound_tube")
 FIRST, SECOND = POSES["ANGLE"]

@@ -38,7 +38,7 @@ from scenes import (
     update,
 )
 from supple.settings.objects import settings_of
-from supple.tasks.corrected import list_under_way
+from supple.tasks.subject.corrected import list_under_way
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 

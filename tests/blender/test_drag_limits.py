@@ -6,7 +6,7 @@ import pytest
 from scenes_drag import TIP, add_posed_tube, drag, find_vertex, list_changed, locate, pin, read_pose, relax
 
 from scenes import add_tube, edit_bones, reset, rest_points, save, select, update
-from supple.bridge.animation import list_curves
+from supple.bridge.animation.curves import list_curves
 from supple.settings.objects import settings_of
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")

@@ -9,19 +9,19 @@ import pytest
 from scenes_bake import curves_of
 
 from scenes import add_tube, add_twin, animate_tube, bind, play, rest_points, select, skinned_meshes, snapshot
-from supple.bridge import exchange
-from supple.bridge.animation import remove_curves
+from supple.bridge.animation.curves import remove_curves
+from supple.bridge.files import exchange
 from supple.deformers import SkinningError
 from supple.deformers.algebra.dual_quaternions import quaternions_from_rotations
 from supple.deformers.engine_copy import Examples, Fit, Helper, Key, Skin, fit_linear, pose_copy
 from supple.settings.objects import settings_of
-from supple.tasks.actions import list_actions, read_poses
 from supple.tasks.engine_copy import baking
 from supple.tasks.engine_copy.baking import find_angles, find_hat, without_scale
 from supple.tasks.engine_copy.copy import find_copy, make_copy, remove_copy
 from supple.tasks.engine_copy.examples import Motion, list_clips, read_subject, write_targets
 from supple.tasks.engine_copy.export import prepare_export
 from supple.tasks.engine_copy.played import read_played
+from supple.tasks.subject.actions import list_actions, read_poses
 
 
 class Made:

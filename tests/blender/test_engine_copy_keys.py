@@ -8,7 +8,7 @@ import pytest
 from test_engine_copy import Made
 
 from scenes import add_face_key, add_tube, animate_tube, bind, edit_bones, reset, rest_points
-from supple.bridge.meshes import read_key_points
+from supple.bridge.meshes.data import read_key_points
 
 
 def add_control(armature):

@@ -29,14 +29,13 @@ from scenes import (
     select,
     undo,
 )
-from supple.bridge.animation import list_curves
-from supple.bridge.shown_weights import read_shown_shape
+from supple.bridge.animation.curves import list_curves
+from supple.bridge.meshes.shown_weights import read_shown_shape
 from supple.deformers import Pose, SkinningError
 from supple.deformers.measures.heat import color_rising
 from supple.settings.checks import check_settings
 from supple.settings.engine_copy import copy_settings
 from supple.settings.objects import settings_of
-from supple.tasks.actions import list_actions, list_frames
 from supple.tasks.engine_copy.copy import find_copy
 from supple.tasks.engine_copy.examples import Options, read_subject
 from supple.tasks.engine_copy.report import read_report
@@ -44,6 +43,7 @@ from supple.tasks.engine_copy.run import make_engine_copy, read_motion
 from supple.tasks.engine_copy.show import show_copy
 from supple.tasks.side_by_side.heat import color_heat
 from supple.tasks.steps import take_all
+from supple.tasks.subject.actions import list_actions, list_frames
 from supple.viewport import heat
 
 CHOSEN: dict[str, Any] = {"keys": 0, "use_bends": False}

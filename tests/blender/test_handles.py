@@ -8,8 +8,8 @@ from scenes_handles import CAGE_START, POINTS, add_box, add_handles, add_point, 
 from scenes_weights import add_bare_tube, assert_whole, weights_of
 
 from scenes import bind, diagonal, evaluated_points, push, redo, rest_points, select, snapshot, turn, undo, update
-from supple.bridge.armatures import read_skeleton
-from supple.bridge.handles import COLLECTION, list_handle_bones
+from supple.bridge.rigs.armatures import read_skeleton
+from supple.bridge.rigs.handles import COLLECTION, list_handle_bones
 from supple.settings.objects import settings_of
 
 METHODS = ("SSD", "DLBNT", "CENTERS")

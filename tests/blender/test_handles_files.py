@@ -12,7 +12,7 @@ from scenes_handles import POINTS, add_box, add_point
 from scenes_weights import assert_whole
 
 from scenes import bind, diagonal, evaluated_points, reset, rest_points, save, select, turn, update
-from supple.bridge.handles import list_handle_bones
+from supple.bridge.rigs.handles import list_handle_bones
 from supple.settings.objects import settings_of
 from supple.tasks.skin.bind import make_independent
 

@@ -9,7 +9,7 @@ from scenes_handles import CAGE_START, POINTS, add_box, add_handles, add_point
 from scenes_weights import add_bare_tube, add_mesh, assert_whole, auto, weights_of
 
 from scenes import reset, save, select, snapshot, turn, update
-from supple.bridge.handles import list_handle_bones
+from supple.bridge.rigs.handles import list_handle_bones
 from supple.deformers import SkinningError
 from supple.settings.objects import settings_of
 from supple.tasks.handles.add import add_handles as add_by_task

@@ -21,10 +21,10 @@ from scenes import (
     select,
     update,
 )
-from supple.bridge.carriers import HIDDEN_KEY, is_hidden_object
+from supple.bridge.rigs.carriers import HIDDEN_KEY, is_hidden_object
 from supple.settings.objects import settings_of
-from supple.tasks.character import has_armature_modifier
 from supple.tasks.skin.inspect import describe_file
+from supple.tasks.subject.character import has_armature_modifier
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 

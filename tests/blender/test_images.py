@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from scenes import reset
-from supple.bridge import images
-from supple.bridge.image_files import Format, encode_heights
+from supple.bridge.images import data as images
+from supple.bridge.images.formats import Format, encode_heights
 from supple.deformers.errors import SkinningError
 
 GREY, TRUE_COLOR = 0, 2  # PNG's numbers for them

@@ -23,7 +23,7 @@ from scenes import (
     turn,
     update,
 )
-from supple.bridge.joints import find_posing, is_joints_object
+from supple.bridge.rigs.joints import find_posing, is_joints_object
 from supple.settings.objects import settings_of
 from supple.tasks.skin.bind import make_independent, unbind
 

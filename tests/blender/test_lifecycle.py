@@ -24,11 +24,11 @@ from scenes import (
 )
 from supple.settings.character import list_meshes
 from supple.settings.objects import settings_of
-from supple.tasks.chosen_bones import find_deformed_meshes
 from supple.tasks.patterns.placing.picking import find_patterned
 from supple.tasks.patterns.sets import find_set_meshes
 from supple.tasks.skin import bind as tasks_bind
-from supple.tasks.stack import find_bound_objects, find_supple_modifier
+from supple.tasks.subject.chosen_bones import find_deformed_meshes
+from supple.tasks.subject.stack import find_bound_objects, find_supple_modifier
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 EVALUATED = pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")

@@ -12,11 +12,11 @@ import pytest
 from scenes import add_face_key, add_tube, add_twin, animate_key, animate_tube, bind, select
 from supple import preview
 from supple.settings.objects import settings_of
-from supple.tasks import character, stack, surfaces
 from supple.tasks.bake import caches, posed_frames, shape_keys
 from supple.tasks.bake.caches import bake_cache
 from supple.tasks.skin import baked, by_nodes, by_python, model, poses
 from supple.tasks.skin import bind as binding
+from supple.tasks.subject import character, stack, surfaces
 
 pytestmark = pytest.mark.usefixtures("silent_handlers", "built_groups")
 

@@ -9,7 +9,7 @@ from scenes_cli import DONE, FAILED, USAGE, main, own_output
 from scenes_motion import add_walk, add_walker, clear, list_keys, read_joints
 
 from scenes import add_tube, edit_bones, reset, save, select, update
-from supple.bridge.animation import list_curves
+from supple.bridge.animation.curves import list_curves
 from supple.deformers import SkinningError
 from supple.tasks.motion.reading import read_body
 from supple.tasks.motion.seams import Options, join_actions, make_loop

@@ -20,7 +20,8 @@ from scenes import (
     turn,
     update,
 )
-from supple.bridge import carriers, modifiers
+from supple.bridge import modifiers
+from supple.bridge.rigs import carriers
 from supple.settings import events
 from supple.settings.objects import settings_of
 from supple.tasks.skin import bind as binding

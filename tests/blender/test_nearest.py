@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from supple.bridge.nearest import find_nearest_surface
+from supple.bridge.meshes.nearest import find_nearest_surface
 
 
 def test_the_nearest_point_is_exact(subtests: pytest.Subtests) -> None:

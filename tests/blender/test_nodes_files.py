@@ -29,7 +29,7 @@ from scenes import (
     undo,
     update,
 )
-from supple.bridge.joints import is_joints_object
+from supple.bridge.rigs.joints import is_joints_object
 from supple.deformers import DEFAULT_METHOD, SkinningError
 from supple.nodes.groups import is_deformation
 from supple.settings.objects import settings_of

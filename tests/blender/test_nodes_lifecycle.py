@@ -32,8 +32,8 @@ from scenes import (
     turn,
     update,
 )
-from supple.bridge.joints import find_posing, is_joints_object
 from supple.bridge.removal import run_put_off
+from supple.bridge.rigs.joints import find_posing, is_joints_object
 from supple.nodes.groups import is_deformation
 from supple.nodes.methods import NODE_METHODS
 from supple.settings.objects import settings_of

@@ -32,7 +32,7 @@ from scenes import (
     undo,
     update,
 )
-from supple.bridge.joints import is_joints_object
+from supple.bridge.rigs.joints import is_joints_object
 from supple.nodes.fractions import FRACTION
 from supple.settings.objects import settings_of
 

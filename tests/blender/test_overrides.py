@@ -25,13 +25,13 @@ from scenes import (
     snapshot,
     update,
 )
-from supple.bridge.carriers import is_hidden_object
 from supple.bridge.removal import run_put_off
+from supple.bridge.rigs.carriers import is_hidden_object
 from supple.nodes.groups import is_deformation
 from supple.settings.objects import ObjectSettings, settings_of
 from supple.settings.particles import ParticleSettings
 from supple.settings.patterns import PatternSettings, StrokePoint
-from supple.tasks.stack import find_supple_modifier
+from supple.tasks.subject.stack import find_supple_modifier
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")
 

@@ -20,8 +20,8 @@ from scenes_particles import (
 
 from scenes import add_twin, distance, evaluated_points, points_at, select, snapshot, update
 from supple import preview
-from supple.bridge.armatures import read_skeleton
-from supple.bridge.meshes import read_triangles
+from supple.bridge.meshes.data import read_triangles
+from supple.bridge.rigs.armatures import read_skeleton
 from supple.deformers import DEFORMERS, SkinningError
 from supple.operators.bind import describe_bind
 from supple.settings.objects import METHOD_ITEMS, PARTICLE_METHODS, settings_of

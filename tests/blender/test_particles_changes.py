@@ -25,7 +25,7 @@ from scenes import (
     turn,
     update,
 )
-from supple.bridge.meshes import read_triangles
+from supple.bridge.meshes.data import read_triangles
 from supple.settings.objects import PARTICLE_METHODS, settings_of
 
 pytestmark = pytest.mark.usefixtures("silent_handlers")

@@ -21,8 +21,8 @@ from scenes_maps import (
 )
 
 from scenes import animate_tube, turn
-from supple.bridge.charts import PREFIX
-from supple.bridge.images import new_image
+from supple.bridge.images.data import new_image
+from supple.bridge.meshes.charts import PREFIX
 from supple.deformers.patterns.heights import KINDS
 from supple.tasks.patterns.maps import bind_points, read_amounts
 from supple.tasks.patterns.show import update

@@ -7,7 +7,7 @@ import pytest
 from scenes_patterns import add_own, add_skin, amounts, moved_by_patterns
 
 from scenes import edit_bones, turn
-from supple.bridge.drivers import VARIABLES
+from supple.bridge.animation.drivers import VARIABLES
 from supple.settings.objects import settings_of
 from supple.tasks.patterns.hints import describe_visibility
 from supple.tasks.patterns.layout import charts_of

@@ -10,7 +10,7 @@ from scenes_cli import DONE, USAGE, assert_refused, main, own_errors
 from scenes_maps import FRAMES, add_body, add_pattern, hills, unmap, write_all
 
 from scenes import save, select
-from supple.bridge.images import new_image, read_image
+from supple.bridge.images.data import new_image, read_image
 from supple.tasks.patterns.show import update
 
 

@@ -11,7 +11,7 @@ import pytest
 from mathutils import Vector
 from scenes_placing import RADIUS, add_body, add_pattern, depsgraph, shown_at
 
-from supple.bridge.rays import with_rest_positions
+from supple.bridge.meshes.rays import with_rest_positions
 from supple.deformers import SkinningError
 from supple.tasks.patterns.placing.place import write_layout
 from supple.tasks.patterns.show import update

@@ -8,7 +8,7 @@ import pytest
 from scenes_patterns import add_own, add_skin, add_uv, amounts, full_snapshot, make_material, moved_by_patterns
 
 from scenes import reset, turn
-from supple.bridge.images import new_image
+from supple.bridge.images.data import new_image
 from supple.deformers import SkinningError
 from supple.settings.objects import settings_of
 from supple.tasks.patterns.edit import add_pattern, mirror_pattern

@@ -9,7 +9,7 @@ from mathutils import Matrix
 from scenes_placing import LENGTH, RADIUS, add_body, add_pattern, bend, depsgraph, find_hit, shown_at, subdivide
 
 from scenes import add_face_key, bind, evaluated_points, rest_points
-from supple.bridge.rays import with_rest_positions
+from supple.bridge.meshes.rays import with_rest_positions
 from supple.deformers import SkinningError
 from supple.deformers.patterns.picking import find_shown
 from supple.deformers.patterns.strokes import MOST_POINTS, resample

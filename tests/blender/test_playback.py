@@ -9,7 +9,7 @@ from scenes import TOLERANCE, clear, distance, evaluated_points, rest_points, up
 from supple import preview
 from supple.tasks.skin import by_nodes, node_setup
 from supple.tasks.skin.model import PosableSkin
-from supple.tasks.stack import find_supple_modifier
+from supple.tasks.subject.stack import find_supple_modifier
 
 pytestmark = pytest.mark.usefixtures("silent_handlers", "evaluator", "built_groups_if_evaluated")
 

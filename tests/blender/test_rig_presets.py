@@ -7,12 +7,12 @@ import bpy
 import pytest
 
 from scenes import add_tube
-from supple.bridge import user_folders
-from supple.bridge.rest_bones import read_rest_bones
+from supple.bridge.files import user_folders
+from supple.bridge.rigs.rest_bones import read_rest_bones
 from supple.deformers.anatomy.body import body_of_rig
 from supple.deformers.anatomy.presets import LEFT
-from supple.tasks import rig_presets
-from supple.tasks.rig_presets import USER_FOLDER, find_rig_of, read_all_landmarks, read_presets
+from supple.tasks.subject import rig_presets
+from supple.tasks.subject.rig_presets import USER_FOLDER, find_rig_of, read_all_landmarks, read_presets
 
 KNOWN = {"human": "makehuman_game", "mh_human": "makehuman", "kaykit_knight": "kaykit", "fox": None}
 

@@ -7,10 +7,10 @@ from scenes_corrections import correct, key_value
 
 from benchmarks.generated import open_rigify
 from scenes import armature_modifier, bind, distance, evaluated_points
-from supple.bridge.armatures import read_skeleton
+from supple.bridge.rigs.armatures import read_skeleton
 from supple.deformers.anatomy.presets import LEFT, MIDDLE
 from supple.settings.objects import settings_of
-from supple.tasks.rig_presets import find_rig_of
+from supple.tasks.subject.rig_presets import find_rig_of
 
 TOLERANCE = 1e-5
 

@@ -26,9 +26,9 @@ from scenes import (
     supple_modifier,
     take_away,
 )
-from supple.bridge.influences import FORMER_PREFIXES
-from supple.bridge.joints import find_posing
+from supple.bridge.meshes.influences import FORMER_PREFIXES
 from supple.bridge.modifiers import read_input
+from supple.bridge.rigs.joints import find_posing
 from supple.nodes.skin import JOINTS_INPUT
 from supple.settings.objects import SETTINGS_VERSION, settings_of
 

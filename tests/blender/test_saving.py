@@ -21,7 +21,7 @@ from scenes import (
     without_blenders_own,
 )
 from supple.settings.objects import settings_of
-from supple.tasks.stack import find_bound_objects, find_supple_modifier
+from supple.tasks.subject.stack import find_bound_objects, find_supple_modifier
 
 pytestmark = [pytest.mark.versions, pytest.mark.usefixtures("silent_handlers")]
 EVALUATED = pytest.mark.usefixtures("evaluator", "built_groups_if_evaluated")

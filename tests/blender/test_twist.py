@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from scenes import add_tube, bind, evaluated_points, reset, rest_points, save, select, update
-from supple.bridge.animation import list_curves
-from supple.bridge.twists import Moved, measure_twists, read_keys, read_rotations
+from supple.bridge.animation.curves import list_curves
+from supple.bridge.rigs.twists import Moved, measure_twists, read_keys, read_rotations
 from supple.settings.objects import settings_of
-from supple.tasks.actions import list_actions
 from supple.tasks.skin import by_python
+from supple.tasks.subject.actions import list_actions
 
 SIDES = 16
 NAME = "Tube"

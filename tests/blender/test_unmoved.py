@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from scenes import add_face_key, add_tube, bind, evaluated_points, push, redo, reset, turn, undo, update
-from supple.bridge import carriers
 from supple.bridge.per_object import forget_all
+from supple.bridge.rigs import carriers
 from supple.deformers.algebra import polar
 from supple.deformers.skinning import dlbnt
 from supple.tasks.skin import by_python, poses

@@ -3,7 +3,7 @@
 import numpy as np
 
 from benchmarks.surfaces import make_capsule
-from supple.bridge.visibility import make_crossing_test
+from supple.bridge.meshes.visibility import make_crossing_test
 from supple.deformers.automatic_weights.surface_heat import solve
 from supple.deformers.geometry.solid import find_crossed, read_surface
 

@@ -8,7 +8,7 @@ import pytest
 from scenes_weights import add_small_tube, choose_vertices, link_to_scene, set_weights
 
 from scenes import add_twin, rest_points, select, snapshot
-from supple.bridge.weights import read_selected
+from supple.bridge.meshes.weights import read_selected
 from supple.settings.objects import settings_of
 from supple.tasks.weights import checks
 

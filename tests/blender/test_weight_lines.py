@@ -26,7 +26,7 @@ from supple.deformers import SkinningError
 from supple.deformers.weight_editing.line_fields import HANDLES, LineProblem
 from supple.operators.mouse_tools import ModalTool
 from supple.operators.weight_lines import SUPPLE_OT_weight_lines
-from supple.tasks.chosen_bones import find_chosen_bones, find_deformed_meshes
+from supple.tasks.subject.chosen_bones import find_chosen_bones, find_deformed_meshes
 from supple.tasks.weights.line_mirror import LineMirror, add_mirrored
 from supple.tasks.weights.lines import (
     MESSAGES,

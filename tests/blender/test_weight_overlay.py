@@ -11,8 +11,8 @@ from mathutils import Matrix
 from scenes_weights import select_bones, weights_of
 
 from scenes import add_tube, evaluated_points, select, turn
-from supple.bridge.shown_weights import read_shown_groups, read_shown_shape
-from supple.tasks.chosen_bones import find_chosen_bones
+from supple.bridge.meshes.shown_weights import read_shown_groups, read_shown_shape
+from supple.tasks.subject.chosen_bones import find_chosen_bones
 from supple.viewport import weights as weight_overlay
 from supple.viewport.drawing import color_joints
 from supple.viewport.weights import UNWEIGHTED

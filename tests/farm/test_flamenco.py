@@ -24,7 +24,7 @@ from scenes import bind, save
 from supple.deformers import METHODS, SkinningError
 from supple.tasks.farm import flamenco
 from supple.tasks.farm.commands import FarmJob
-from supple.tasks.frames import cut_frames, describe_frames, parse_frames
+from supple.tasks.subject.frames import cut_frames, describe_frames, parse_frames
 
 HERE = Path(__file__).resolve().parent
 FARM = HERE.parents[1] / ".venv" / "farm"

@@ -64,9 +64,9 @@ def setup_scene(window: Window) -> tuple[bpy.types.Object, bpy.types.Object]:
 
 def reference(obj: bpy.types.Object, armature: bpy.types.Object) -> np.ndarray:
     """What the deformers make of the pose as it is now, with no live preview in between."""
-    prepared = part("tasks.skin.by_python").prepare(part("tasks.stack").resolve(obj), obj.supple.method)
+    prepared = part("tasks.skin.by_python").prepare(part("tasks.subject.stack").resolve(obj), obj.supple.method)
     evaluated = armature.evaluated_get(bpy.context.evaluated_depsgraph_get())
-    pose = part("bridge.armatures").read_pose(evaluated, prepared.skeleton)
+    pose = part("bridge.rigs.armatures").read_pose(evaluated, prepared.skeleton)
     return prepared.pose(pose)
 
 

@@ -48,7 +48,7 @@ class Stage:
 
     @property
     def weights(self) -> np.ndarray:
-        return part("bridge.weights").read_weights(self.obj, ["bone.0", "bone.1", "bone.2"])
+        return part("bridge.meshes.weights").read_weights(self.obj, ["bone.0", "bone.1", "bone.2"])
 
     @property
     def running(self) -> bool:

@@ -429,5 +429,7 @@ def take_supple_away() -> list[str]:
             if "linked" not in str(error):
                 problems.append(f"'{obj.name}' can not be unbound: {error}")
     for obj in filter(None, map(bpy.data.objects.get, plain)):  # copied with a mesh that another object's patterns
-        sys.modules[f"{package}.bridge.materials"].remove_made_material(obj)  # have given a material: a user's by now
+        sys.modules[f"{package}.bridge.images.materials"].remove_made_material(
+            obj
+        )  # have given a material: a user's by now
     return problems

@@ -6,7 +6,7 @@ import numpy as np
 def find_nearest(
     points: np.ndarray, surface_points: np.ndarray, triangles: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """As `bridge.nearest.find_nearest_surface`: the best of each triangle's inside and its three sides."""
+    """As `bridge.meshes.nearest.find_nearest_surface`: the best of each triangle's inside and its three sides."""
     corners = surface_points[triangles].astype(float)
     origin, u, v = corners[:, 0], corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
     uu, uv, vv = (np.einsum("ti,ti->t", a, b) for a, b in ((u, u), (u, v), (v, v)))

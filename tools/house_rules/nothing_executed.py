@@ -28,15 +28,15 @@ IMPORTS = {
 HANDS_TEXT_ON = {"texts", "driver_namespace", "script_python_file", "python_file_run"}
 """Attributes by which Blender is given Python to run."""
 
-STARTS_BLENDER = "bridge/exchange.py"
+STARTS_BLENDER = "bridge/files/exchange.py"
 """Starts a Blender of its own, with a script of Supple's and nothing else."""
 
 BLENDER = "[*command, str(SESSION), *between, str(path)]"
 
-ALLOWED = {(STARTS_BLENDER, "subprocess"), ("bridge/render_frames.py", "ctypes")}
+ALLOWED = {(STARTS_BLENDER, "subprocess"), ("bridge/files/render_frames.py", "ctypes")}
 """Who may import what; the second has C write what Blender has printed, for which Python has no call."""
 
-WRITES_DRIVERS = "bridge/drivers.py"
+WRITES_DRIVERS = "bridge/animation/drivers.py"
 """Writes expressions of drivers; what it writes, `tests/blender/bad_input/test_hostile_files.py` looks at."""
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import bpy
 
-from ....bridge.rays import read_posed_skin
+from ....bridge.meshes.rays import read_posed_skin
 from ....deformers import SkinningError
 from ....deformers.patterns.picking import PosedSkin, covers
 from ....deformers.patterns.surface_points import SurfacePoint
 from ....settings.objects import settings_of
-from ...character import list_deformed
+from ...subject.character import list_deformed
 from ..layout import MeshCharts, make_chart
 
 

@@ -17,7 +17,8 @@ from scenes_bake import HEADER, pack
 from scenes_cli import DONE, main
 
 from scenes import reset, save
-from supple.bridge import point_caches, thumbnails
+from supple.bridge.files import point_caches
+from supple.bridge.images import thumbnails
 from supple.deformers import SkinningError
 from supple.operators.patterns import list_presets
 from supple.tasks.patterns import library

@@ -13,11 +13,11 @@ import pytest
 from scenes_patterns import add_own, amounts
 
 from scenes import add_tube, bind, evaluated_points, save, select, take_away, turn, update
-from supple.bridge.drivers import write_expression
+from supple.bridge.animation.drivers import write_expression
 from supple.deformers.patterns.heights import DIRECTIONS, Response
 from supple.nodes.groups import VERSION_KEY
 from supple.settings.objects import settings_of
-from supple.tasks.stack import find_supple_modifier
+from supple.tasks.subject.stack import find_supple_modifier
 
 from .bodies import add_body
 from .test_stored_values import assert_given_back, draw_panels, run, store

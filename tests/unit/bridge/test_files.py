@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from supple.bridge import files
-from supple.bridge.files import filling, folder_in, make_folder, open_replacing, read_json
+from supple.bridge.files import writing as files
+from supple.bridge.files.writing import filling, folder_in, make_folder, open_replacing, read_json
 from supple.deformers.errors import SkinningError
 
 from ..cases import each

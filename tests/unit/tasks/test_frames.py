@@ -3,7 +3,7 @@
 import pytest
 
 from supple.deformers import SkinningError
-from supple.tasks.frames import LAST_FRAME, cut_frames, describe_frames, parse_frames
+from supple.tasks.subject.frames import LAST_FRAME, cut_frames, describe_frames, parse_frames
 
 from ..cases import each
 

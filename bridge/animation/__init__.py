@@ -1,0 +1,1 @@
+"""Actions, curves and drivers."""

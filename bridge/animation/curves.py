@@ -1,0 +1,202 @@
+"""Animation curves, wherever this version of Blender keeps them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ..arrays import write_array
+
+LINEAR = 1
+"""Blender's number of that interpolation."""
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """An F-curve with a key at each frame, linear between.
+
+    Attributes
+    ----------
+    path : str
+        Data path of the property, from its data-block.
+    index : int
+        Into a property of several numbers, else 0.
+    frames, values : float arrays, shape (n,)
+    group : str
+        That it is listed in; "" for none.
+    """
+
+    path: str
+    index: int
+    frames: np.ndarray
+    values: np.ndarray
+    group: str = ""
+
+
+BONE = re.compile(r'pose\.bones\["((?:[^"\\]|\\.)*)"\](.*)', re.DOTALL)
+
+
+def split_bone_path(path: str) -> tuple[str, str]:
+    """The bone that a data path of an armature object begins with, by name, "" for none, and what follows."""
+    match = BONE.match(path)
+    return (bpy.utils.unescape_identifier(match[1]), match[2]) if match is not None else ("", path)
+
+
+def _curve_lists(owner: bpy.types.ID) -> Iterator:
+    """The collections that hold the F-curves of a data-block's action."""
+    data = owner.animation_data
+    if data is None or data.action is None:
+        return
+    if not hasattr(data, "action_slot"):  # before 4.4
+        yield data.action.fcurves
+        return
+    for layer in data.action.layers:
+        for strip in layer.strips:
+            bag = strip.channelbag(data.action_slot) if data.action_slot else None
+            if bag is not None:
+                yield bag.fcurves
+
+
+def list_curves(owner: bpy.types.ID) -> list[bpy.types.FCurve]:
+    """The F-curves of the action that a data-block plays, of its own slot."""
+    return [curve for curves in _curve_lists(owner) for curve in curves]
+
+
+def iterate_curves(action: bpy.types.Action) -> Iterator[bpy.types.FCurve]:
+    """An action's F-curves, of all its slots."""
+    if not hasattr(action, "layers"):  # before 4.4
+        yield from action.fcurves
+        return
+    for strip in (strip for layer in action.layers for strip in layer.strips):
+        yield from (curve for bag in strip.channelbags for curve in bag.fcurves)
+
+
+def iterate_curve_paths(action: bpy.types.Action) -> Iterator[str]:
+    """The data paths of an action's F-curves, of all its slots."""
+    yield from (curve.data_path for curve in iterate_curves(action))
+
+
+def key_spike(owner: bpy.types.ID, target: bpy.types.bpy_struct, name: str, number: int, frames: Sequence[int]) -> None:
+    """Animate a property that is 1 at one of the frames, 0 at those before and after, and linear between.
+
+    At both ends it holds.
+
+    Parameters
+    ----------
+    owner : ID
+        Data-block that the animation belongs to.
+    target : bpy_struct
+        The data-block, or a part of it, that has the property.
+    name : str
+        Of the property.
+    number : int
+        Which of the frames it is where it is 1, counted from 0.
+    frames : sequence of int
+        All frames, in their order.
+    """
+    for other in range(max(0, number - 1), min(number + 2, len(frames))):
+        at, value = frames[other], float(other == number)
+        setattr(target, name, value)
+        target.keyframe_insert(name, frame=at)
+    path = target.path_from_id(name)
+    for curves in _curve_lists(owner):
+        for curve in curves:
+            if curve.data_path == path:
+                for point in curve.keyframe_points:
+                    point.interpolation = "LINEAR"
+
+
+def remove_curves(owner: bpy.types.ID, paths: set[str]) -> None:
+    """Remove the F-curves of these data paths, and what they leave empty: the action, the animation data."""
+    left = 0
+    for curves in _curve_lists(owner):
+        for curve in [curve for curve in curves if curve.data_path in paths]:
+            curves.remove(curve)
+        left += len(curves)
+    data = owner.animation_data
+    if data is None or data.action is None or left:
+        return
+    action, data.action = data.action, None
+    if not action.users:
+        bpy.data.actions.remove(action)
+    if not data.nla_tracks and not data.drivers:
+        owner.animation_data_clear()
+
+
+def new_action(name: str, curves: Sequence[Curve]) -> bpy.types.Action:
+    """An action that animates an object, with these curves."""
+    action: Any = bpy.data.actions.new(name)
+    if hasattr(action, "layers"):  # 4.4 and later
+        slot = action.slots.new("OBJECT", name)
+        listed = action.layers.new("Layer").strips.new(type="KEYFRAME").channelbag(slot, ensure=True).fcurves
+    else:
+        listed = action.fcurves
+    grouping = next(
+        (key for key in listed.bl_rna.functions["new"].parameters.keys() if "group" in key), ""
+    )  # none: 4.5
+    for curve in curves:
+        made = listed.new(
+            curve.path, index=curve.index, **({grouping: curve.group} if grouping and curve.group else {})
+        )
+        points = made.keyframe_points
+        points.add(len(curve.frames))
+        write_array(points, "co", np.stack([curve.frames, curve.values], axis=1))
+        write_array(points, "interpolation", np.full(len(curve.frames), LINEAR), np.int32)
+        made.update()
+    return action
+
+
+def play_action(owner: bpy.types.ID, action: bpy.types.Action) -> None:
+    """Have a data-block play an action that `new_action` has made."""
+    data: Any = owner.animation_data or owner.animation_data_create()
+    data.action = action
+    if hasattr(data, "action_slot"):  # 4.4 and later
+        data.action_slot = action.slots[0]
+
+
+def add_track(
+    owner: bpy.types.ID, name: str, action: bpy.types.Action, start: int, mute: bool = True
+) -> bpy.types.NlaStrip:
+    """Add a track of the Nonlinear Animation editor that holds an action.
+
+    Parameters
+    ----------
+    name : str
+        Of the track and its strip: what exporters call the animation.
+    action : Action
+        Of `new_action`, or the one that the data-block plays.
+    start : int
+        First frame.
+    mute : bool
+        Whether it is switched off.
+    """
+    data: Any = owner.animation_data or owner.animation_data_create()
+    track = data.nla_tracks.new()
+    track.name, track.mute = name, mute
+    strip = track.strips.new(name, start, action)
+    strip.name = name
+    if hasattr(strip, "action_slot"):  # 4.4 and later
+        strip.action_slot = data.action_slot if data.action == action else action.slots[0]
+    return strip
+
+
+def show_strip(owner: bpy.types.ID, action: bpy.types.Action, start: int) -> bpy.types.NlaStrip:
+    """Have a data-block play an action of `new_action` as a strip, above all others.
+
+    What it plays goes into a muted track, as Blender's Stash Action does, so that it is kept.
+
+    Parameters
+    ----------
+    start : int
+        First frame.
+    """
+    data: Any = owner.animation_data or owner.animation_data_create()
+    if data.action is not None:
+        add_track(owner, data.action.name, data.action, round(data.action.frame_range[0]))
+        data.action = None
+    return add_track(owner, action.name, action, start, mute=False)

@@ -1,0 +1,1 @@
+"""Images, materials and pictures."""

@@ -1,0 +1,1 @@
+"""Meshes as arrays: points, faces, vertex groups, attributes, copies."""

@@ -1,0 +1,224 @@
+"""Meshes and vertex groups as arrays."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import cast
+
+import bpy
+import numpy as np
+
+from ...nodes.groups import OWN
+from ..arrays import read_array, write_array
+
+_entries_read: dict[int, VertexGroups] | None = None
+"""By `session_uid` of the mesh, within `reading_groups_once`."""
+
+
+@dataclass(frozen=True)
+class VertexGroups:
+    """All entries of a mesh's vertex groups, ordered by vertex: three arrays of shape (N,)."""
+
+    vertices: np.ndarray
+    groups: np.ndarray
+    values: np.ndarray
+
+    def read_group(self, index: int, vertex_count: int) -> np.ndarray:
+        """Values of one group, shape (V,), 0 where a vertex is not in it."""
+        result = np.zeros(vertex_count)
+        chosen = self.groups == index
+        result[self.vertices[chosen]] = self.values[chosen]
+        return result
+
+
+def mesh_of(obj: bpy.types.Object) -> bpy.types.Mesh:
+    """The mesh of a mesh object."""
+    return cast(bpy.types.Mesh, obj.data)
+
+
+def read_points(mesh: bpy.types.Mesh) -> np.ndarray:
+    """Vertex positions, float32, shape (V, 3), object space."""
+    return read_array(mesh.vertices, "co", 3)
+
+
+def read_face_corners(mesh: bpy.types.Mesh) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices of all faces' corners, shape (C,), and each face's first corner, shape (F,)."""
+    corners = read_array(mesh.loops, "vertex_index", kind=np.int32)
+    return corners, read_array(mesh.polygons, "loop_start", kind=np.int32)
+
+
+def read_triangles(mesh: bpy.types.Mesh) -> np.ndarray:
+    """Vertices of the triangles that the faces are cut into, int32, shape (T, 3), counter-clockwise from outside."""
+    mesh.calc_loop_triangles()
+    return read_array(mesh.loop_triangles, "vertices", 3, np.int32)
+
+
+def read_edges(mesh: bpy.types.Mesh) -> np.ndarray:
+    """Vertices of all edges, int32, shape (E, 2)."""
+    return read_array(mesh.edges, "vertices", 2, np.int32)
+
+
+def digest_mesh(obj: bpy.types.Object) -> bytes:
+    """Another one where points, faces, weights, shape keys or names of attributes of an object's mesh are others.
+
+    Those of Supple do not count: it gives a mesh what it takes again.
+    """
+    mesh = mesh_of(obj)
+    entries, keys = read_vertex_groups(mesh), mesh.shape_keys
+    arrays = [read_points(mesh), *read_face_corners(mesh), entries.vertices, entries.groups, entries.values]
+    attributes = [name for name in mesh.attributes.keys() if not name.startswith(OWN)]
+    names = [group.name for group in obj.vertex_groups], attributes
+    if keys is not None:
+        arrays += [read_key_points(key) for key in keys.key_blocks]
+        names += tuple((key.name, key.relative_key.name, key.vertex_group) for key in keys.key_blocks)
+    digest = hashlib.sha256(repr(names).encode())
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array))
+    return digest.digest()
+
+
+def is_smooth(mesh: bpy.types.Mesh) -> bool:
+    """Whether more of the faces are shaded smooth than flat."""
+    return bool(read_array(mesh.polygons, "use_smooth", kind=np.bool_).mean() > 0.5) if mesh.polygons else False
+
+
+def read_object_ids() -> bytes:
+    """Which objects the file holds, in their order, in a form to compare: another one once one is added or removed."""
+    return read_array(bpy.data.objects, "session_uid", kind=np.int32).tobytes()
+
+
+def read_evaluated_points(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
+    """Vertex positions after all modifiers that are shown, float32, shape (V', 3), object space."""
+    return read_points(mesh_of(obj.evaluated_get(depsgraph)))
+
+
+def read_key_points(key_block: bpy.types.ShapeKey) -> np.ndarray:
+    """Positions of a shape key, float32, shape (V, 3), object space."""
+    return read_array(key_block.data, "co", 3)
+
+
+SDEF_KEYS = "mmd_sdef_c", "mmd_sdef_r0", "mmd_sdef_r1"
+"""Shape keys that hold the points of SDEF, as the add-on mmd_tools stores them."""
+
+
+def read_sdef_points(mesh: bpy.types.Mesh) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """The points C, R0 and R1 of SDEF, float32, shape (V, 3) each, object space; None where a mesh has none."""
+    keys = {} if mesh.shape_keys is None else mesh.shape_keys.key_blocks
+    if not all(name in keys for name in SDEF_KEYS):
+        return None
+    centers, first, second = (read_key_points(keys[name]) for name in SDEF_KEYS)
+    return centers, first, second
+
+
+class FaceKeys:
+    """The relative shape keys of a mesh, and the shape they make together.
+
+    Parameters
+    ----------
+    obj : Object
+        With relative shape keys.
+    """
+
+    def __init__(self, obj: bpy.types.Object) -> None:
+        mesh, keys = mesh_of(obj), obj.data.shape_keys
+        count = len(mesh.vertices)
+        names = [group.name for group in obj.vertex_groups]
+        self.count = len(keys.key_blocks)
+        self.basis = read_key_points(keys.reference_key)
+        groups = read_vertex_groups(mesh) if any(key.vertex_group for key in keys.key_blocks) else None
+        self._offsets = []
+        for key in keys.key_blocks:
+            offset = read_key_points(key) - read_key_points(key.relative_key)
+            if groups is not None and key.vertex_group in names:
+                offset *= groups.read_group(names.index(key.vertex_group), count)[:, None].astype(np.float32)
+            self._offsets.append(None if key == keys.reference_key else offset)
+
+    def find_offset(self, index: int) -> np.ndarray:
+        """What a key adds where its value is 1, its vertex group included, float32, shape (V, 3), object space."""
+        offset = self._offsets[index]
+        return np.zeros_like(self.basis) if offset is None else offset
+
+    def mix(self, values: tuple[float, ...]) -> np.ndarray:
+        """The shape at these values, float32, shape (V, 3), object space."""
+        points = self.basis.copy()
+        for value, offset in zip(values, self._offsets, strict=True):
+            if value and offset is not None:
+                points += np.float32(value) * offset
+        return points
+
+    def is_any_moved(self, chosen: np.ndarray) -> bool:
+        """Whether a key moves some of the vertices that are chosen, bool array (V,), by more than rounding."""
+        least = 1e-6 * float(np.ptp(self.basis, axis=0).max(initial=0.0))
+        return any(offset is not None and (np.abs(offset[chosen]) > least).any() for offset in self._offsets)
+
+
+def read_key_values(mesh: bpy.types.Mesh, depsgraph: bpy.types.Depsgraph) -> tuple[float, ...]:
+    """Values of a mesh's shape keys as a depsgraph has them, 0 for muted ones; nothing where there are none."""
+    if mesh.shape_keys is None:
+        return ()
+    keys = mesh.shape_keys.evaluated_get(depsgraph)
+    return tuple(0.0 if key.mute else key.value for key in keys.key_blocks)
+
+
+def read_mixed_points(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
+    """Positions with the relative shape keys of a depsgraph's frame, before modifiers, shape (V, 3), object space."""
+    mesh = mesh_of(obj)
+    keys = mesh.shape_keys
+    if keys is None or not keys.use_relative or obj.show_only_shape_key:
+        return read_points(mesh)
+    return FaceKeys(obj).mix(read_key_values(mesh, depsgraph))
+
+
+def write_key_points(key_block: bpy.types.ShapeKey, points: np.ndarray) -> None:
+    """Set the positions of a shape key, shape (V, 3), object space."""
+    write_array(key_block.data, "co", points)
+
+
+def read_vertex_groups(mesh: bpy.types.Mesh) -> VertexGroups:
+    """All entries of the vertex groups.
+
+    Vertex groups are the one kind of mesh data that Blender gives no array of: this walks them, which takes 1-3 s for
+    a million vertices.
+    """
+    if _entries_read is None:
+        return _walk_vertex_groups(mesh)
+    if mesh.session_uid not in _entries_read:
+        _entries_read[mesh.session_uid] = _walk_vertex_groups(mesh)
+    return _entries_read[mesh.session_uid]
+
+
+@contextmanager
+def reading_groups_once() -> Iterator[None]:
+    """Read the vertex groups of each mesh no more than once meanwhile: no weight may be changed."""
+    global _entries_read
+    before, _entries_read = _entries_read, _entries_read if _entries_read is not None else {}
+    try:
+        yield
+    finally:
+        _entries_read = before
+
+
+def _walk_vertex_groups(mesh: bpy.types.Mesh) -> VertexGroups:
+    return read_groups_of(mesh, np.arange(len(mesh.vertices)), mesh.vertices)
+
+
+def read_groups_of(
+    mesh: bpy.types.Mesh, indices: np.ndarray, vertices: Iterable[bpy.types.MeshVertex] | None = None
+) -> VertexGroups:
+    """The entries of the vertex groups at some vertices.
+
+    Parameters
+    ----------
+    indices : int array, shape (N,)
+        Of the vertices, ascending.
+    vertices : iterable of MeshVertex, optional
+        The same ones, where that is faster.
+    """
+    chosen = [mesh.vertices[index] for index in indices.tolist()] if vertices is None else vertices
+    counts = [len(vertex.groups) for vertex in chosen]
+    groups = [entry.group for vertex in chosen for entry in vertex.groups]
+    values = [entry.weight for vertex in chosen for entry in vertex.groups]
+    return VertexGroups(np.repeat(indices, counts), np.array(groups, np.intp), np.array(values, np.float64))

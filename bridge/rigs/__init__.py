@@ -1,0 +1,1 @@
+"""Armatures, their bones and poses, and what hangs on them."""

@@ -1,0 +1,394 @@
+"""Armatures as arrays: the skeleton at rest, and its pose in one frame."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain
+
+import bpy
+import numpy as np
+
+from ...deformers import SkinningError
+from ...deformers.errors import find_unusable
+from ...deformers.rig.fractions import Fractions
+from ...deformers.rig.rest import Joints, Pose
+from ...deformers.rig.skeleton import find_joint_parents
+from ..arrays import read_array
+from .twists import read_hints
+
+SMALLEST_VOLUME = 1e-30
+"""Determinant of a bone's axes, or of those of a segment, from which on they can be inverted."""
+
+
+@dataclass(frozen=True)
+class Envelopes:
+    """Envelopes of the deforming bones, armature space: capsules around them, which fade over a distance.
+
+    Attributes
+    ----------
+    heads, tails : float64 arrays, shape (D, 3)
+    head_radii, tail_radii, distances : float arrays, shape (D,)
+    factors : float array, shape (D,)
+        What the bone's envelope weight is multiplied by.
+    multiplies : bool array, shape (D,)
+        Whether the bone's vertex group is multiplied by its envelope.
+    """
+
+    heads: np.ndarray
+    tails: np.ndarray
+    head_radii: np.ndarray
+    tail_radii: np.ndarray
+    distances: np.ndarray
+    factors: np.ndarray
+    multiplies: np.ndarray
+
+
+@dataclass(frozen=True)
+class Skeleton:
+    """The deforming bones of an armature.
+
+    A bone is one joint; a B-Bone of n segments is n + 1 joints, the ends of its segments, in a chain.
+
+    Attributes
+    ----------
+    names : tuple of str, length D
+        Deforming bones.
+    first_joints, segment_counts : int arrays, shape (D,)
+        Each bone's first joint; its segments, 1 for a plain bone.
+    to_bones : float64 array, shape (D, 4, 4)
+        Armature space to each bone's own at rest.
+    lengths : float64 array, shape (D,)
+    curved : bool array, shape (D,)
+        B-Bones that divide their vertices along the curve instead of the straight axis.
+    rest_inverses : float64 array, shape (B, 4, 4)
+        Armature space to each joint's own at rest.
+    pose_names : tuple of str
+        All of `pose.bones`.
+    pose_indices : int array, shape (B,)
+        Where each joint's bone stands among them.
+    bendy : tuple of (str, int)
+        Names and segment counts of the B-Bones.
+    bendy_joints : int array
+        Joints that are ends of their segments, in the same order.
+    twists : tuple of (str, str), length D
+        What users have chosen for each bone: a twist of its own, or "", and whether it is spread.
+    handles : bool array, shape (D,)
+        Bones that follow points and cages.
+    source : tuple
+        All that was read of the armature.
+    plain : Skeleton or None
+        The same without fractions; None where it has none itself.
+    known : dict
+        Skeletons with fractions that were made of it.
+    """
+
+    names: tuple[str, ...]
+    first_joints: np.ndarray
+    segment_counts: np.ndarray
+    to_bones: np.ndarray
+    lengths: np.ndarray
+    curved: np.ndarray
+    envelopes: Envelopes
+    joints: Joints
+    rest_inverses: np.ndarray
+    pose_names: tuple[str, ...]
+    pose_indices: np.ndarray
+    bendy: tuple[tuple[str, int], ...]
+    bendy_joints: np.ndarray
+    twists: tuple[tuple[str, str], ...]
+    handles: np.ndarray
+    source: tuple
+    plain: Skeleton | None = None
+    known: dict = field(default_factory=dict, repr=False, compare=False)
+
+    def with_fractions(self, fractions: Fractions | None) -> Skeleton:
+        """The same whose joints have fractions."""
+        plain = self.plain or self
+        if fractions is None:
+            return plain
+        return replace(plain, joints=replace(plain.joints, fractions=fractions), plain=plain, known={})
+
+    @property
+    def joint_counts(self) -> np.ndarray:
+        """Joints of each bone, int array, shape (D,)."""
+        return _count_joints(self.segment_counts)
+
+    @cached_property
+    def has_twists(self) -> bool:
+        """Whether a bone has a twist of its own, or its twist is spread whatever its mesh says."""
+        return any(own or spread == "ON" for own, spread in self.twists)
+
+    def name_joint(self, joint: int) -> str:
+        """The bone that a joint is of, "" for none (-1)."""
+        return "" if joint < 0 else self.names[int(np.searchsorted(self.first_joints, joint, side="right")) - 1]
+
+    @property
+    def fingerprint(self) -> str:
+        """Short text that differs where other bones, or bones at other positions, were read."""
+        parts = (part if isinstance(part, bytes) else repr(part).encode() for part in self.source)
+        return hashlib.sha256(b"\n".join(parts)).hexdigest()[:16]
+
+
+REST_PROPERTIES = (
+    ("matrix_local", 16), ("head_local", 3), ("tail_local", 3), ("length", 1),
+    ("head_radius", 1), ("tail_radius", 1), ("envelope_distance", 1), ("envelope_weight", 1),
+)  # fmt: skip
+REST_CHOICES = ("use_deform", "use_envelope_multiply", "bbone_segments", "bbone_mapping_mode")
+BENDY_PROPERTIES = (
+    ("bbone_curveinx", 1), ("bbone_curveinz", 1), ("bbone_curveoutx", 1), ("bbone_curveoutz", 1),
+    ("bbone_rollin", 1), ("bbone_rollout", 1), ("bbone_easein", 1), ("bbone_easeout", 1),
+    ("bbone_scalein", 3), ("bbone_scaleout", 3),
+)  # fmt: skip
+BENDY_CHOICES = (
+    "bbone_handle_type_start", "bbone_handle_type_end", "bbone_handle_use_ease_start", "bbone_handle_use_ease_end",
+    "use_connect",
+)  # fmt: skip
+HANDLES = ("bbone_custom_handle_start", "bbone_custom_handle_end")
+NO_CHOICE = "", "AUTO"
+"""In `Skeleton.twists`, of a bone for which nothing was chosen."""
+
+
+def read_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> Skeleton:
+    """The deforming bones and the joints they make, from the armature's data (not its pose).
+
+    Parameters
+    ----------
+    known : Skeleton, optional
+        Returned, without fractions, at little cost, where nothing has changed since it was read.
+
+    Raises
+    ------
+    SkinningError
+        Where a bone has no length, or is too far away to compute with.
+    """
+    values, source = _read_bones(armature)
+    if known is not None and known.source == source:
+        return known.plain or known
+    pose_names, all_names, parent_names, *_ = source
+    deforming = np.flatnonzero(values["use_deform"])
+    names = tuple(all_names[bone] for bone in deforming)
+    sharpness, twists, is_handle = _read_choices(armature, all_names)
+    handles = is_handle[deforming]
+    matrices = values["matrix_local"].reshape(-1, 4, 4).transpose(0, 2, 1)[deforming].astype(np.float64)
+    segment_counts = values["bbone_segments"][deforming, 0].astype(np.intp)
+    joint_counts = _count_joints(segment_counts)
+    first_joints = (np.cumsum(joint_counts) - joint_counts).astype(np.intp)
+
+    rest = np.repeat(matrices, joint_counts, axis=0)
+    bendy = _bendy_bones(names, segment_counts)
+    bendy_joints = np.flatnonzero(np.repeat(segment_counts > 1, joint_counts))
+    _check_rest(armature, names, matrices, *(values[name][deforming] for name in ("head_local", "tail_local")))
+    try:
+        rest[bendy_joints] = rest[bendy_joints] @ _read_segments(armature.pose.bones, bendy, rest=True)
+    except RuntimeError as error:  # Blender has not evaluated them, as in another scene
+        raise SkinningError(
+            f"The B-Bones of '{armature.name}' were not evaluated yet: show it in the viewport, and try again"
+        ) from error
+    _check_rest(armature, np.repeat(names, joint_counts).tolist(), rest)
+    pose_index = {name: index for index, name in enumerate(pose_names)}
+    envelopes = _make_envelopes(values, deforming)
+    return Skeleton(
+        names=names,
+        first_joints=first_joints,
+        segment_counts=segment_counts,
+        to_bones=np.linalg.inv(matrices),
+        lengths=values["length"][deforming, 0].astype(np.float64),
+        curved=values["bbone_mapping_mode"][deforming, 0] > 0,
+        envelopes=envelopes,
+        joints=Joints(
+            centers=rest[:, :3, 3].copy(),
+            parents=_find_joint_parents(values, all_names, parent_names, first_joints, joint_counts, is_handle),
+            tails=_find_joint_tails(rest[:, :3, 3], envelopes, joint_counts, handles),
+            sharpness=_place_sharpness(sharpness[deforming], first_joints, int(joint_counts.sum())),
+        ),
+        rest_inverses=np.linalg.inv(rest),
+        pose_names=pose_names,
+        pose_indices=np.repeat(np.array([pose_index[name] for name in names], np.intp), joint_counts),
+        bendy=bendy,
+        bendy_joints=bendy_joints,
+        twists=tuple(twists[bone] for bone in deforming),
+        handles=handles,
+        source=source,
+    )
+
+
+def _check_rest(armature: bpy.types.Object, names: Sequence[str], matrices: np.ndarray, *positions: np.ndarray) -> None:
+    """Raise SkinningError where a bone, or a part of it, is no rotation, or anything of it is too far away."""
+    numbers = np.concatenate([matrices.reshape(len(names), 16), *positions], axis=1)
+    with np.errstate(invalid="ignore", over="ignore"):
+        is_fine = ~find_unusable(numbers).any(axis=1) & (np.linalg.det(matrices[:, :3, :3]) > SMALLEST_VOLUME)
+    if not is_fine.all():
+        name = names[int(np.argmin(is_fine))]
+        raise SkinningError(
+            f"Bone '{name}' of '{armature.name}' has no length, or is too far away: move it in Edit Mode"
+        )
+
+
+def _read_bones(armature: bpy.types.Object) -> tuple[dict[str, np.ndarray], tuple]:
+    """The properties of all bones at rest, each of shape (bones, n); and all that was read, to compare.
+
+    That is the names of the pose's bones, of the bones, their parents and handles, and the properties as bytes. What
+    bends B-Bones is read only where there are any.
+    """
+    bones = armature.data.bones
+    values = {name: read_array(bones, name, size) for name, size in REST_PROPERTIES}
+    values |= {name: read_array(bones, name, 1, np.int32) for name in REST_CHOICES}
+    handles = ()
+    if (values["bbone_segments"] > 1).any():
+        handles = tuple(other.name if (other := getattr(bone, name)) else "" for bone in bones for name in HANDLES)
+        values |= {name: read_array(bones, name, size) for name, size in BENDY_PROPERTIES}
+        values |= {name: read_array(bones, name, 1, np.int32) for name in BENDY_CHOICES}
+    parent_names = tuple(parent.name if (parent := bone.parent) else "" for bone in bones)
+    arrays = [array.tobytes() for array in values.values()]
+    sharpness, twists, is_handle = _read_choices(armature, bones.keys())
+    if not np.isnan(sharpness).all():
+        arrays.append(sharpness.tobytes())
+    if is_handle.any():
+        arrays.append(is_handle.tobytes())
+    chosen = tuple(twists) if any(choice != NO_CHOICE for choice in twists) else ()
+    return values, (read_pose_names(armature), tuple(bones.keys()), parent_names, handles, *arrays, *chosen)
+
+
+def _read_choices(
+    armature: bpy.types.Object, names: Sequence[str]
+) -> tuple[np.ndarray, list[tuple[str, str]], np.ndarray]:
+    """What is stored on bones: sharpness, float array, shape (bones,), NaN without; twists; which are handles, bool."""
+    chosen = [armature.data.bones[name].supple for name in names]
+    sharpness = [settings.sharpness if settings.has_sharpness else np.nan for settings in chosen]
+    twists = [(settings.twist if settings.has_twist else "", settings.spread_twist) for settings in chosen]
+    is_handle = np.array([settings.is_handle for settings in chosen], bool)
+    return np.array(sharpness, np.float64), twists, is_handle
+
+
+def _place_sharpness(sharpness: np.ndarray, first_joints: np.ndarray, joint_count: int) -> np.ndarray | None:
+    """That of each bone at its first joint, shape (B,), NaN elsewhere; None where no bone has one."""
+    if np.isnan(sharpness).all():
+        return None
+    of_joints = np.full(joint_count, np.nan)
+    of_joints[first_joints] = sharpness
+    return of_joints
+
+
+def _make_envelopes(values: dict[str, np.ndarray], deforming: np.ndarray) -> Envelopes:
+    return Envelopes(
+        heads=values["head_local"].astype(np.float64)[deforming],
+        tails=values["tail_local"].astype(np.float64)[deforming],
+        head_radii=values["head_radius"][deforming, 0],
+        tail_radii=values["tail_radius"][deforming, 0],
+        distances=values["envelope_distance"][deforming, 0],
+        factors=values["envelope_weight"][deforming, 0],
+        multiplies=values["use_envelope_multiply"][deforming, 0] > 0,
+    )
+
+
+def _find_joint_parents(
+    values: dict[str, np.ndarray],
+    names: tuple[str, ...],
+    parent_names: tuple[str, ...],
+    first_joints: np.ndarray,
+    joint_counts: np.ndarray,
+    is_handle: np.ndarray,
+) -> np.ndarray:
+    """The joint that each joint is joined to, shape (B,): the one before in its B-Bone, else the last of another bone.
+
+    Parameters
+    ----------
+    values : dict
+        As `_read_bones` gives them.
+    names, parent_names : tuples of str
+        Of all bones.
+    first_joints, joint_counts : int arrays, shape (D,)
+        Of the deforming bones.
+    is_handle : bool array
+        Of all bones.
+    """
+    index = {name: bone for bone, name in enumerate(names)}
+    bone_parents = np.array([index.get(name, -1) for name in parent_names], np.intp)
+    is_deforming = values["use_deform"][:, 0] > 0
+    heads, tails = values["head_local"].astype(np.float64), values["tail_local"].astype(np.float64)
+    parents = find_joint_parents(heads, tails, bone_parents, is_deforming, is_handle)[is_deforming]
+    last_joints = np.full(len(names), -1)
+    last_joints[is_deforming] = first_joints + joint_counts - 1
+    joint_parents = np.arange(joint_counts.sum()) - 1
+    joint_parents[first_joints] = np.where(parents >= 0, last_joints[parents], -1)
+    return joint_parents
+
+
+def _count_joints(segment_counts: np.ndarray) -> np.ndarray:
+    return np.where(segment_counts > 1, segment_counts + 1, 1)
+
+
+def _find_joint_tails(
+    centers: np.ndarray, envelopes: Envelopes, joint_counts: np.ndarray, handles: np.ndarray
+) -> np.ndarray:
+    """The other end of each joint, (B, 3): the next end of its B-Bone's segments, a handle's head, or a bone's tail."""
+    tails = np.where(handles[:, None], envelopes.heads, envelopes.tails)
+    ends = np.repeat(tails, joint_counts, axis=0)
+    goes_on = np.ones(len(centers), bool)
+    goes_on[np.cumsum(joint_counts) - 1] = False
+    ends[goes_on] = centers[1:][goes_on[:-1]]
+    return ends
+
+
+def read_pose_names(armature: bpy.types.Object) -> tuple[str, ...]:
+    """Names of the pose's bones in their order: another tuple once a bone was added, deleted or renamed."""
+    return tuple(armature.pose.bones.keys())
+
+
+def _bendy_bones(names: tuple[str, ...], segment_counts: np.ndarray) -> tuple[tuple[str, int], ...]:
+    return tuple((name, int(count)) for name, count in zip(names, segment_counts, strict=True) if count > 1)
+
+
+def read_pose(armature: bpy.types.Object, skeleton: Skeleton) -> Pose:
+    """The pose of an evaluated armature, for meshes whose space is the armature's.
+
+    Parameters
+    ----------
+    armature : Object
+        As `evaluated_get` gives it, with the depsgraph of the viewport or of the render.
+
+    Raises
+    ------
+    SkinningError
+        Where the pose holds values that are not numbers.
+    """
+    bones = armature.pose.bones
+    matrices = read_array(bones, "matrix", 16).reshape(-1, 4, 4).transpose(0, 2, 1)  # columns first
+    posed = matrices.astype(np.float64)[skeleton.pose_indices]
+    if skeleton.bendy_joints.size:
+        posed[skeleton.bendy_joints] = posed[skeleton.bendy_joints] @ _read_segments(bones, skeleton.bendy, rest=False)
+    with np.errstate(invalid="ignore", over="ignore"):  # Pose reports what is wrong with such values
+        rest_to_pose = posed @ skeleton.rest_inverses
+    return Pose(rest_to_pose, hints=_read_joint_hints(armature, skeleton))
+
+
+def _read_joint_hints(armature: bpy.types.Object, skeleton: Skeleton) -> np.ndarray | None:
+    """Twists that are asked of the joints with fractions, radians, shape (B,); None where there are none."""
+    fractions = skeleton.joints.fractions
+    if fractions is None:
+        return None
+    hints, joints = np.zeros(fractions.joint_count), np.unique(fractions.last)
+    hints[joints] = read_hints(armature, [skeleton.name_joint(joint) for joint in joints.tolist()])
+    return hints
+
+
+def read_segment_indices(pose_bone: bpy.types.PoseBone, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Which segment of a curved B-Bone each point, shape (N, 3), armature space, is in, and its share of the next."""
+    pairs = [pose_bone.bbone_segment_index(point) for point in points.tolist()]
+    indices, blends = zip(*pairs, strict=True) if pairs else ((), ())
+    return np.array(indices, np.intp), np.array(blends, np.float64)
+
+
+def _read_segments(pose_bones, bendy: tuple[tuple[str, int], ...], rest: bool) -> np.ndarray:
+    """Ends of the segments of B-Bones, each in its bone's space, float64, shape (sum of segments + 1, 4, 4)."""
+    matrices = [
+        pose_bones[name].bbone_segment_matrix(end, rest=rest) for name, segments in bendy for end in range(segments + 1)
+    ]
+    if bpy.app.version >= (5, 1):
+        return np.array(matrices, np.float64).reshape(-1, 4, 4)
+    # Entry by entry: before, NumPy takes ten times as long over a Matrix.
+    entries = chain.from_iterable(chain.from_iterable(matrices))
+    return np.fromiter(entries, np.float64, len(matrices) * 16).reshape(-1, 4, 4)

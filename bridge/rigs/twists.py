@@ -1,0 +1,222 @@
+"""How far bones twist: what is asked of them in a pose, and at most in their actions."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import bpy
+import numpy as np
+
+from ..animation.curves import iterate_curves, split_bone_path
+from ..arrays import read_array
+
+PROPERTY = "supple_turns"
+"""Custom property of a pose bone: about how many turns it twists. The whole turns nearest to it are taken."""
+
+TURNS = f'["{PROPERTY}"]'
+"""Its data path, from the bone."""
+
+EULER = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
+ROTATIONS = {"QUATERNION": "rotation_quaternion", "AXIS_ANGLE": "rotation_axis_angle"} | dict.fromkeys(
+    EULER, "rotation_euler"
+)
+
+SIZES = {"rotation_quaternion": 4, "rotation_euler": 3, "rotation_axis_angle": 4}
+"""Numbers of each channel."""
+
+
+def read_hints(armature: bpy.types.Object, names: Sequence[str]) -> np.ndarray:
+    """Twists that are asked of bones in the pose of an evaluated armature, radians, shape (N,).
+
+    Parameters
+    ----------
+    names : sequence of str
+        Bones.
+    """
+    bones: Any = armature.pose.bones
+    return np.array([_read_hint(bones[name]) for name in names], np.float64)
+
+
+def _read_hint(bone: Any) -> float:
+    """Of the custom property, else of the channel that tells a twist; 0 for a quaternion, which knows no turns."""
+    turns = bone.get(PROPERTY)
+    if isinstance(turns, int | float):
+        return float(2.0 * np.pi * turns) if np.isfinite(turns) else 0.0
+    mode = bone.rotation_mode
+    if mode == "QUATERNION":
+        return 0.0
+    return bone.rotation_euler[1] if mode != "AXIS_ANGLE" else _twist_of_axis_angle(*bone.rotation_axis_angle)
+
+
+def _twist_of_axis_angle(angle: float, x: float, y: float, z: float) -> float:
+    length = float(np.sqrt(x * x + y * y + z * z))
+    return angle * y / length if length > 0.0 else 0.0
+
+
+@dataclass(frozen=True)
+class Rotations:
+    """How the bones of a pose are rotated by their channels.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the N bones.
+    modes : array of str, shape (N,)
+        The channel by which each rotates.
+    values : dict from channel to float32 array, shape (N, 3 or 4)
+        With 0 for what keys or drivers move: it differs from frame to frame.
+    turns : dict from bone to radians
+        Of the custom property, 0 where that is moved.
+    """
+
+    names: tuple[str, ...]
+    modes: np.ndarray
+    values: dict[str, np.ndarray]
+    turns: dict[str, float]
+
+    def state(self) -> tuple:
+        """What is the same where nothing has changed."""
+        return self.names, self.modes.tobytes(), *(rows.tobytes() for rows in self.values.values()), str(self.turns)
+
+
+Path = tuple[str, str, int]
+"""A bone, a channel and its axis."""
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What keys and drivers move of the rotations of an armature's bones.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Of the N bones.
+    axes : dict from channel to bool array, shape (N, 3 or 4)
+    turns : set of str
+        Names of bones whose custom property is moved.
+    """
+
+    names: tuple[str, ...]
+    axes: dict[str, np.ndarray]
+    turns: frozenset[str]
+
+    @classmethod
+    def of(cls, armature: bpy.types.Object, paths: Iterable[Path]) -> Moved:
+        """What is moved of the bones that an armature has."""
+        names = tuple(cast(Any, armature.pose).bones.keys())
+        rows = {name: row for row, name in enumerate(names)}
+        axes = {channel: np.zeros((len(names), size), bool) for channel, size in SIZES.items()}
+        turns = set()
+        for name, channel, axis in paths:
+            if channel == TURNS:
+                turns.add(name)
+            elif name in rows:
+                axes[channel][rows[name], axis] = True
+        return cls(names, axes, frozenset(turns))
+
+
+Keys = dict[tuple[str, str], dict[int, np.ndarray]]
+"""By name of the bone and channel, then by axis: frames and values of keys, shape (K, 2)."""
+
+
+def read_rotations(armature: bpy.types.Object, moved: Moved) -> Rotations:
+    """What of the rotations of an armature's bones is the same in each frame, whichever is shown."""
+    bones: Any = armature.pose.bones
+    values = {channel: read_array(bones, channel, size) for channel, size in SIZES.items()}
+    for channel, rows in values.items():
+        rows[moved.axes[channel]] = 0.0
+    with_turns = [bone for bone in bones if PROPERTY in bone]
+    turns = {bone.name: 0.0 if bone.name in moved.turns else abs(_read_hint(bone)) for bone in with_turns}
+    return Rotations(moved.names, _read_modes(bones), values, turns)
+
+
+def measure_twists(rotations: Rotations, moved: Moved, keys: Sequence[Keys]) -> dict[str, float]:
+    """The largest twist of each bone, radians: in the keys of actions, and of what nothing moves.
+
+    A bone with the custom property has half a turn at least: it is meant to go round.
+
+    Parameters
+    ----------
+    moved : Moved
+        What `rotations` was read without.
+    keys : sequence of Keys
+        Of the armature's actions.
+    """
+    found = np.zeros(len(rotations.names))
+    for channel, values in rotations.values.items():
+        own = (rotations.modes == channel) & ~moved.axes[channel].any(axis=1)
+        found[own] = _measure_twists(channel, values[own].astype(np.float64).T)
+    largest = dict(zip(rotations.names, found.tolist(), strict=True))
+    for name, turns in rotations.turns.items():
+        largest[name] = max(largest[name], turns, np.pi)
+    rows = {name: row for row, name in enumerate(rotations.names)}
+    for (name, channel), axes in itertools.chain.from_iterable(one.items() for one in keys):
+        if name not in rows:
+            continue
+        if channel == TURNS:
+            largest[name] = max(largest[name], float(2.0 * np.pi * np.abs(axes[0][:, 1]).max()))
+        elif channel == rotations.modes[rows[name]]:
+            frames = np.unique(np.concatenate([pairs[:, 0] for pairs in axes.values()]))
+            values = np.repeat(rotations.values[channel][rows[name], :, None].astype(np.float64), len(frames), axis=1)
+            for axis, pairs in axes.items():
+                values[axis] = np.interp(frames, pairs[:, 0], pairs[:, 1])
+            largest[name] = max(largest[name], float(_measure_twists(channel, values).max()))
+    return largest
+
+
+def _read_modes(bones: Any) -> np.ndarray:
+    """The channel by which each bone of a pose rotates, array of str, shape (N,)."""
+    items = bpy.types.PoseBone.bl_rna.properties["rotation_mode"].enum_items
+    channels = np.array([ROTATIONS[item.identifier] for item in items])
+    order = np.argsort([item.value for item in items])
+    values = np.array([item.value for item in items])[order]
+    return channels[order][np.searchsorted(values, read_array(bones, "rotation_mode", kind=np.int32))]
+
+
+def list_actions(armature: bpy.types.Object) -> Iterator[bpy.types.Action]:
+    """The actions that move an armature: the active one, and those of its NLA tracks."""
+    data = armature.animation_data
+    if data is None:
+        return
+    if data.action is not None:
+        yield data.action
+    for track in data.nla_tracks:
+        yield from (strip.action for strip in track.strips if strip.action is not None)
+
+
+def read_keys(action: bpy.types.Action) -> Keys:
+    """The keys of an action that rotate bones."""
+    found: Keys = {}
+    for curve in iterate_curves(action):
+        if (moved := _find_moved(curve)) and len(curve.keyframe_points):
+            name, channel, axis = moved
+            found.setdefault((name, channel), {})[axis] = read_array(curve.keyframe_points, "co", 2)
+    return found
+
+
+def list_driven(armature: bpy.types.Object) -> list[Path]:
+    """What drivers move of the rotations of an armature's bones."""
+    data = armature.animation_data
+    return list(filter(None, map(_find_moved, data.drivers))) if data is not None else []
+
+
+def _find_moved(curve: bpy.types.FCurve) -> Path | None:
+    """Bone, channel and axis, where a curve moves a rotation, or the custom property."""
+    name, channel = split_bone_path(curve.data_path)
+    channel = channel.removeprefix(".")
+    if not name or (channel != TURNS and curve.array_index >= SIZES.get(channel, 0)):
+        return None
+    return name, channel, 0 if channel == TURNS else curve.array_index
+
+
+def _measure_twists(channel: str, values: np.ndarray) -> np.ndarray:
+    """Twists about y, radians, shape (N,), without their signs, of rotations of a channel, shape (3 or 4, N)."""
+    if channel == "rotation_euler":
+        return np.abs(values[1])
+    if channel == "rotation_axis_angle":
+        lengths = np.sqrt(np.square(values[1:]).sum(axis=0))
+        return np.abs(values[0] * values[2] / np.where(lengths > 0.0, lengths, 1.0))
+    return 2.0 * np.arctan2(np.abs(values[2]), np.abs(values[0]))

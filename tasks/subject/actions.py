@@ -1,0 +1,107 @@
+"""The actions that move an armature's bones, and the poses that they bring it into."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import bpy
+
+from ...bridge.animation.curves import iterate_curve_paths, split_bone_path
+from ...bridge.rigs.armatures import Skeleton, read_pose
+from ...deformers import Pose, SkinningError
+from ...settings.engine_copy import ORIGINAL_KEY
+
+MOST_FRAMES = 20_000
+"""Of an action that is read: the matrices of a rig of 200 bones take half a gigabyte then."""
+
+
+def list_actions(armature: bpy.types.Object) -> list[bpy.types.Action]:
+    """The file's actions that move bones of an armature, the one that it plays first; not those of engine copies."""
+    names = {bone.name for bone in armature.pose.bones}
+    playing = armature.animation_data.action if armature.animation_data else None
+    found = [action for action in bpy.data.actions if ORIGINAL_KEY not in action and _moves_any(action, names)]
+    return sorted(found, key=lambda action: action != playing)
+
+
+def _moves_any(action: bpy.types.Action, bones: set[str]) -> bool:
+    return any(split_bone_path(path)[0] in bones for path in iterate_curve_paths(action))
+
+
+def list_frames(action: bpy.types.Action) -> range:
+    """All frames of an action."""
+    first, last = (round(end) for end in action.frame_range)
+    return range(first, last + 1)
+
+
+def check_length(action: bpy.types.Action, frames: Sequence[int]) -> None:
+    """Raise SkinningError where an action has more frames than are read, as one does whose last key lies far away."""
+    if len(frames) > MOST_FRAMES:
+        raise SkinningError(
+            f"Action '{action.name}' has {len(frames):,} frames, and {MOST_FRAMES:,} can be read: shorten it, or "
+            "delete keys that lie far away"
+        )
+
+
+def read_poses(
+    armature: bpy.types.Object, skeleton: Skeleton, action: bpy.types.Action | None, frames: Sequence[int]
+) -> Iterator[Pose]:
+    """Read the poses of an armature in frames of an action; the user's pose, frame and meshes stay as they are.
+
+    Parameters
+    ----------
+    skeleton : Skeleton
+        Of it.
+    action : Action or None
+        None for what the armature plays.
+
+    Yields
+    ------
+    Pose
+        Of each frame.
+    """
+    for depsgraph in visit_frames(armature, action, frames):
+        yield read_pose(armature.evaluated_get(depsgraph), skeleton)
+
+
+def visit_frames(
+    armature: bpy.types.Object, action: bpy.types.Action | None, frames: Sequence[int]
+) -> Iterator[bpy.types.Depsgraph]:
+    """Go through frames of an action: yields a depsgraph that has the armature, with nothing but what moves it."""
+    with alone(armature, action) as scene:
+        yield from set_frames(scene, frames)
+
+
+def set_frames(scene: bpy.types.Scene, frames: Sequence[int]) -> Iterator[bpy.types.Depsgraph]:
+    """Set a scene to frames, one after the other: yields its depsgraph at each.
+
+    It is set to the first twice: in a new scene, drivers of shape keys are late by one.
+    """
+    scene.frame_set(frames[0])
+    for frame in frames:
+        scene.frame_set(frame)
+        yield scene.view_layers[0].depsgraph
+
+
+@contextmanager
+def alone(armature: bpy.types.Object, action: bpy.types.Action | None) -> Iterator[bpy.types.Scene]:
+    """A scene with an armature, playing an action if one is given; what it plays is what it was, afterward."""
+    is_animated = armature.animation_data is not None
+    data = armature.animation_data or armature.animation_data_create()
+    former, slot = data.action, getattr(data, "action_slot", None)
+    scene = bpy.data.scenes.new("Supple Poses")
+    try:
+        scene.collection.objects.link(armature)
+        if action is not None:
+            data.action = action
+            if getattr(data, "action_slot", data) is None and data.action_suitable_slots:  # 4.4 and later
+                data.action_slot = data.action_suitable_slots[0]
+        yield scene
+    finally:
+        bpy.data.scenes.remove(scene)
+        if not is_animated:
+            armature.animation_data_clear()
+        elif data.action != former:
+            data.action = former
+            if slot is not None:
+                data.action_slot = slot

@@ -1,0 +1,366 @@
+"""A character at rest: what of its modifiers, groups and bones there is to bind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import bpy
+import numpy as np
+from mathutils import Matrix
+
+from ...bridge.meshes.data import (
+    VertexGroups,
+    mesh_of,
+    read_points,
+    read_sdef_points,
+    read_triangles,
+    read_vertex_groups,
+)
+from ...bridge.rigs.armatures import Skeleton, read_segment_indices
+from ...bridge.rigs.carriers import is_hidden_object
+from ...deformers import METHODS, Rest, SkinningError, Weights
+from ...deformers.rig.bendy import straight_segment_indices
+from ...deformers.rig.envelopes import envelope_weights
+from ...deformers.rig.rest import SdefKeys, check_space
+from ...settings.character import list_objects
+from .stack import (
+    BoundObject,
+    SkinnedObject,
+    armature_modifiers,
+    check_not_edited,
+    find_deforming_modifier,
+    resolve_skinned,
+)
+
+TOPOLOGY_CHANGING = {
+    "ARRAY", "BEVEL", "BOOLEAN", "BUILD", "DECIMATE", "EDGE_SPLIT", "MASK", "MESH_TO_VOLUME", "MIRROR", "MULTIRES",
+    "REMESH", "SCREW", "SKIN", "SOLIDIFY", "SUBSURF", "TRIANGULATE", "VOLUME_TO_MESH", "WELD", "WIREFRAME",
+}  # fmt: skip
+
+NEEDS_ORIGINAL = {"MULTIRES", "SOFT_BODY"}
+"""Modifiers that only such may stand above as move vertices by themselves."""
+
+
+@dataclass(frozen=True)
+class Character:
+    """A mesh and its skeleton at rest.
+
+    Attributes
+    ----------
+    groups : list of str
+        Vertex groups that deforming bones are named after.
+    space : Matrix
+        From object to armature space.
+    """
+
+    skeleton: Skeleton
+    groups: list[str]
+    rest: Rest
+    space: Matrix
+
+
+def has_armature_modifier(obj: bpy.types.Object, armature: bpy.types.Object | None = None) -> bool:
+    """Whether an object is a mesh with an Armature modifier, of a certain armature if one is given."""
+    if obj.type != "MESH" or is_hidden_object(obj):
+        return False
+    return any(armature in (None, modifier.object) for modifier in armature_modifiers(obj))
+
+
+def list_deformed(layer: bpy.types.ViewLayer, armature: bpy.types.Object) -> list[bpy.types.Object]:
+    """Meshes of a view layer that an armature deforms."""
+    return [obj for obj in list_objects(layer) if has_armature_modifier(obj, armature)]
+
+
+def find_skinned(obj: bpy.types.Object) -> SkinnedObject:
+    """A mesh with the armature that deforms it; raises SkinningError where there is none, or it is edited."""
+    if not has_armature_modifier(obj):
+        raise SkinningError(f"'{obj.name}' has no Armature modifier: parent it to an armature first")
+    skinned = resolve_skinned(obj, find_deforming_modifier(obj))
+    check_not_edited(skinned)
+    return skinned
+
+
+def find_method_in_use(skinned: SkinnedObject) -> str:
+    """Key of the method that a mesh is bound by, else of what its Armature modifier does."""
+    if skinned.settings.is_bound and skinned.settings.method in METHODS:
+        return skinned.settings.method
+    return "DLB" if skinned.replaced.use_deform_preserve_volume else "SSD"
+
+
+def modifiers_above(obj: bpy.types.Object, modifier: bpy.types.Modifier) -> list[bpy.types.Modifier]:
+    """Modifiers that stand above a modifier and are on, in viewport or render."""
+    above = obj.modifiers[: obj.modifiers.find(modifier.name)]
+    return [other for other in above if other.show_viewport or other.show_render]
+
+
+def changes_topology(modifier: bpy.types.Modifier) -> bool:
+    """Whether a modifier is of a kind that changes the number of vertices."""
+    return modifier.type in TOPOLOGY_CHANGING
+
+
+def check_modifiers_above(skinned: SkinnedObject, above: Iterable[bpy.types.Modifier]) -> None:
+    """Raise SkinningError for modifiers above that change the number of vertices: weights belong to the mesh's own."""
+    obj, below = skinned.obj, skinned.deforming.name
+    for modifier in filter(changes_topology, above):
+        raise SkinningError(
+            f"Modifier '{modifier.name}' of '{obj.name}' stands above '{below}' and changes the number of vertices: "
+            "move it below, or apply it"
+        )
+
+
+def check_modifiers_below(skinned: SkinnedObject) -> None:
+    """Raise SkinningError for modifiers above which Blender lets no modifier of Supple's stand."""
+    obj = skinned.obj
+    for modifier in obj.modifiers[obj.modifiers.find(skinned.deforming.name) :]:
+        if modifier.type in NEEDS_ORIGINAL and skinned.deforming == skinned.replaced:
+            raise SkinningError(
+                f"Blender lets no node modifier stand above modifier '{modifier.name}' of '{obj.name}', as Bind needs "
+                "it: apply it, or take Subdivision Surface"
+            )
+
+
+def check_shown_vertices(obj: bpy.types.Object, count: int) -> None:
+    """Raise SkinningError where other vertices are shown, so many, than a mesh has of its own."""
+    own = len(mesh_of(obj).vertices)
+    if count != own:
+        raise SkinningError(
+            f"'{obj.name}' has {own} vertices, but {count} are shown: switch off, in the viewport, modifiers that "
+            "change their number"
+        )
+
+
+def check_evaluated(name: str, evaluated: bpy.types.Object) -> None:
+    """Raise SkinningError where an object, of this name, is not evaluated in a view layer."""
+    if not evaluated.is_evaluated:
+        raise SkinningError(f"'{name}' is switched off in this view layer: switch it and its collection on")
+
+
+def object_to_armature(obj: bpy.types.Object, armature: bpy.types.Object) -> Matrix:
+    """From an object's space to an armature's, both original or both evaluated."""
+    return armature.matrix_world.inverted_safe() @ obj.matrix_world
+
+
+def read_character(
+    skinned: SkinnedObject, skeleton: Skeleton, space: Matrix | None = None, solid_group: str = ""
+) -> Character:
+    """What there is to bind; nothing of it is changed.
+
+    Parameters
+    ----------
+    skeleton : Skeleton
+        Of its armature.
+    space : Matrix, optional
+        From object to armature space; as the objects stand in the file if not given.
+    solid_group : str
+        See `read_rest`.
+
+    Raises
+    ------
+    SkinningError
+        Where its weights or bones do not allow it.
+    """
+    groups = read_weight_groups(skinned, skeleton)
+    space = object_to_armature(skinned.obj, skinned.armature) if space is None else space
+    check_space(np.array(space))
+    return Character(skeleton, groups, read_rest(skinned, skeleton, space, solid_group), space.copy())
+
+
+def read_weight_groups(skinned: SkinnedObject, skeleton: Skeleton) -> list[str]:
+    """Names of an object's vertex groups that deforming bones are named after.
+
+    Raises
+    ------
+    SkinningError
+        Where no bone can move the mesh.
+    """
+    obj, armature = skinned.obj, skinned.armature
+    if not skeleton.names:
+        raise SkinningError(f"'{armature.name}' has no deforming bone: switch Deform on in the bones' properties")
+    groups = [group.name for group in obj.vertex_groups if group.name in set(skeleton.names)]
+    if not groups and not skinned.replaced.use_bone_envelopes:
+        if not obj.vertex_groups:
+            raise SkinningError(
+                f"'{obj.name}' has no vertex groups: parent it to the armature with automatic weights, or paint "
+                "weights",
+                remedy="WEIGHTS",
+            )
+        raise SkinningError(
+            f"None of the {len(obj.vertex_groups)} vertex groups of '{obj.name}' is named after a deforming bone of "
+            f"'{armature.name}': rename the groups, or switch Deform on in the bones' properties"
+        )
+    return groups
+
+
+def lacks_weights(obj: bpy.types.Object, armature: bpy.types.Object) -> bool:
+    """Whether no vertex of a mesh follows a deforming bone of an armature by its weights."""
+    return not _count_influencing(obj, armature)
+
+
+def is_rigid(obj: bpy.types.Object) -> bool:
+    """Whether one deforming bone has all weights of a mesh."""
+    armature = obj.find_armature()
+    return armature is not None and _count_influencing(obj, armature) == 1
+
+
+def _count_influencing(obj: bpy.types.Object, armature: bpy.types.Object) -> int:
+    """How many deforming bones of an armature have weights on a mesh."""
+    names = {bone.name for bone in armature.data.bones if bone.use_deform}
+    groups = [group.index for group in obj.vertex_groups if group.name in names]
+    if not groups:
+        return 0
+    entries = read_vertex_groups(mesh_of(obj))
+    return len(np.intersect1d(groups, entries.groups[entries.values > 0.0]))
+
+
+def read_rest(skinned: SkinnedObject, skeleton: Skeleton, object_to_armature: Matrix, solid_group: str = "") -> Rest:
+    """An object at rest, with the weights that Blender's Armature modifier would use.
+
+    Parameters
+    ----------
+    skinned : SkinnedObject
+        One that has passed the checks of this module. The modifier's vertex group and what it binds to are honored,
+        and the linear group of the settings.
+    object_to_armature : Matrix
+        Where the mesh is in the armature's space: B-Bones and envelopes divide it by that.
+    solid_group : str
+        Vertex group that says how closely a vertex follows the particles, or "" for all of it.
+
+    Raises
+    ------
+    SkinningError
+        Where no vertex has a weight for a deforming bone, or a group does not exist.
+    """
+    obj, modifier = skinned.obj, skinned.replaced
+    points = read_points(mesh_of(obj))
+    entries = read_vertex_groups(mesh_of(obj))
+    matrix = np.array(object_to_armature, np.float64)
+    armature_points = points @ matrix[:3, :3].T + matrix[:3, 3]
+
+    weights = _read_bone_weights(obj, entries, armature_points, skeleton, modifier)
+    if not (weights.values > 0).any():
+        raise SkinningError(
+            f"No vertex of '{obj.name}' has a weight for a deforming bone of '{skinned.armature.name}': paint weights "
+            "or parent it with automatic weights",
+            remedy="WEIGHTS",
+        )
+    weights = _split_bendy(weights, armature_points, skeleton, skinned.armature)
+    return Rest(
+        points=points,
+        weights=weights,
+        joints=skeleton.joints,
+        linear=_read_named_group(obj, entries, skinned.settings.linear_group, "linear group"),
+        strength=_read_strength(obj, entries, modifier),
+        triangles=read_triangles(mesh_of(obj)),
+        solid=_read_named_group(obj, entries, solid_group, "solid group"),
+        object_to_armature=matrix,
+    )
+
+
+def read_sdef(obj: bpy.types.Object, skeleton: Skeleton) -> SdefKeys | None:
+    """The points of SDEF that an MMD model brings along, None where a mesh has none.
+
+    As in mmd_tools, R0 belongs to the bone whose vertex group comes first in the mesh's list.
+
+    Raises
+    ------
+    SkinningError
+        Where there is no computing with them.
+    """
+    points = read_sdef_points(mesh_of(obj))
+    if points is None:
+        return None
+    group_of = {group.name: group.index for group in obj.vertex_groups}
+    order = np.array([group_of.get(name, -1) for name in skeleton.names], np.intp)
+    return SdefKeys(*points, np.repeat(order, skeleton.joint_counts))
+
+
+def uses_envelopes(modifier: bpy.types.ArmatureModifier, skeleton: Skeleton) -> bool:
+    """Whether weights depend on where the vertices are within the bones' envelopes."""
+    return modifier.use_bone_envelopes or bool(skeleton.envelopes.multiplies.any())
+
+
+def _read_bone_weights(
+    obj: bpy.types.Object,
+    entries: VertexGroups,
+    points: np.ndarray,
+    skeleton: Skeleton,
+    modifier: bpy.types.ArmatureModifier,
+) -> Weights:
+    """Weights by deforming bone (index into `skeleton.names`): vertex groups, and envelopes where they are in use."""
+    bone_of = {name: bone for bone, name in enumerate(skeleton.names)}
+    group_bones = np.array([bone_of.get(group.name, -1) for group in obj.vertex_groups] + [-1], np.intp)
+    bones = group_bones[np.where(entries.groups < len(obj.vertex_groups), entries.groups, -1)]
+    kept = (bones >= 0) & modifier.use_vertex_groups
+    weights = Weights(entries.vertices[kept], bones[kept], entries.values[kept])
+    if not uses_envelopes(modifier, skeleton):
+        return weights
+    envelopes = skeleton.envelopes
+
+    free = np.ones(len(points), bool)
+    free[weights.vertices] = False
+    values = weights.values.copy()
+    parts = []
+    for bone in range(len(skeleton.names)):
+        shape = (envelopes.heads[bone], envelopes.tails[bone], envelopes.head_radii[bone], envelopes.tail_radii[bone])
+        if envelopes.multiplies[bone]:
+            own = weights.joints == bone
+            values[own] *= envelope_weights(points[weights.vertices[own]], *shape, envelopes.distances[bone])
+        if modifier.use_bone_envelopes:
+            reached = envelope_weights(points[free], *shape, envelopes.distances[bone]) * envelopes.factors[bone]
+            inside = np.flatnonzero(reached > 0)
+            parts.append((np.flatnonzero(free)[inside], np.full(len(inside), bone), reached[inside]))
+    parts.append((weights.vertices, weights.joints, values))
+    return Weights(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True))).by_vertex()
+
+
+def _split_bendy(weights: Weights, points: np.ndarray, skeleton: Skeleton, armature: bpy.types.Object) -> Weights:
+    """Make weights by bone weights by joint: those of a B-Bone are divided among the ends of its segments."""
+    joints, values = skeleton.first_joints[weights.joints], weights.values.copy()
+    far = []
+    for bone in np.flatnonzero(skeleton.segment_counts > 1):
+        own = np.flatnonzero(weights.joints == bone)
+        where = points[weights.vertices[own]]
+        if skeleton.curved[bone]:
+            indices, blends = read_segment_indices(armature.pose.bones[skeleton.names[bone]], where)
+        else:
+            to_bone = skeleton.to_bones[bone]
+            along = (where @ to_bone[1, :3] + to_bone[1, 3]) / skeleton.lengths[bone]
+            indices, blends = straight_segment_indices(along, int(skeleton.segment_counts[bone]))
+        joints[own] += indices
+        far.append((weights.vertices[own], joints[own] + 1, values[own] * blends))
+        values[own] *= 1.0 - blends
+    far.append((weights.vertices, joints, values))
+    return Weights(*(np.concatenate(arrays) for arrays in zip(*far, strict=True))).by_vertex()
+
+
+def _read_strength(
+    obj: bpy.types.Object, entries: VertexGroups, modifier: bpy.types.ArmatureModifier
+) -> np.ndarray | None:
+    """How much of the deformation each vertex takes by the modifier's vertex group, shape (V,), or None for all."""
+    group = obj.vertex_groups.get(modifier.vertex_group)
+    if group is None:
+        return None
+    values = entries.read_group(group.index, len(obj.data.vertices))
+    return 1.0 - values if modifier.invert_vertex_group else values
+
+
+def _read_named_group(obj: bpy.types.Object, entries: VertexGroups, name: str, what: str) -> np.ndarray | None:
+    if not name:
+        return None
+    group = obj.vertex_groups.get(name)
+    if group is None:
+        raise SkinningError(f"'{obj.name}' has no vertex group '{name}': choose another {what}, or none")
+    return np.clip(entries.read_group(group.index, len(obj.data.vertices)), 0.0, 1.0)
+
+
+def check_bound_groups(bound: BoundObject, skeleton: Skeleton) -> None:
+    """Raise SkinningError for groups that had a bone at Bind and have none now: it was renamed or deleted."""
+    obj, known = bound.obj, set(skeleton.names)
+    groups = {group.name for group in obj.vertex_groups}
+    lost = [name for name in bound.settings.bound_groups.split("\n") if name in groups and name not in known]
+    if lost:
+        raise SkinningError(
+            f"{len(lost)} of the bones that '{obj.name}' was bound to are gone from '{bound.armature.name}' or no "
+            f"longer deform ({', '.join(lost[:3])}{', ...' if len(lost) > 3 else ''}): bring them back or bind again"
+        )

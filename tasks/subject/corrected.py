@@ -1,0 +1,143 @@
+"""Corrections as panel and buttons see them: of which mesh, which are under way, and what is wrong with one."""
+
+from __future__ import annotations
+
+from math import acos, degrees
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ...bridge.files.writing import parse_json
+from ...deformers import METHODS, SkinningError
+from ...settings.character import find_shown, list_meshes
+from ...settings.objects import settings_of
+from .character import find_method_in_use, has_armature_modifier
+from .stack import find_deforming_modifier, resolve_skinned
+
+
+def find_corrected(context: bpy.types.Context) -> bpy.types.Object | None:
+    """The mesh whose corrections are shown.
+
+    It is the active mesh; of a posed copy, its character; of an armature, the mesh that the Supple tab shows, or where
+    that has no corrections, the first mesh that has some.
+    """
+    active = context.active_object
+    if active is None or active.type not in ("MESH", "ARMATURE"):
+        return None
+    if active.type == "MESH":
+        corrected = settings_of(active).corrected
+        if corrected is not None:
+            return corrected
+        return active if has_armature_modifier(active) else None
+    shown = find_shown(context)
+    if shown is None or settings_of(shown).corrections:
+        return shown
+    return next((obj for obj in list_meshes(context) if settings_of(obj).corrections), shown)
+
+
+def list_under_way(context: bpy.types.Context) -> list[bpy.types.Object]:
+    """Meshes of the active character that are being corrected: each has a posed copy, which may be deleted."""
+    mesh = find_corrected(context)
+    armature = find_deforming_armature(mesh) if mesh is not None else None
+    meshes = [mesh] if armature is None else list_meshes(context, armature)
+    return [obj for obj in meshes if obj is not None and is_under_way(obj)]
+
+
+def is_under_way(obj: bpy.types.Object) -> bool:
+    """Whether a mesh is being corrected; its duplicate, which has the same settings, and is shown, is not."""
+    settings = settings_of(obj)
+    copy = settings.posed_copy
+    return settings_of(copy).corrected == obj if copy is not None else settings.is_corrected and obj.hide_get()
+
+
+def list_posed_copies(context: bpy.types.Context) -> list[bpy.types.Object]:
+    """Their posed copies, but for those that were deleted; the active one first."""
+    copies = [settings_of(obj).posed_copy for obj in list_under_way(context)]
+    return sorted(
+        (copy for copy in copies if copy is not None and copy.users_scene),
+        key=lambda copy: copy != context.active_object,
+    )
+
+
+def find_deforming_armature(obj: bpy.types.Object) -> bpy.types.Object | None:
+    """The armature that deforms a mesh, if any."""
+    try:
+        return find_deforming_modifier(obj).object
+    except SkinningError:
+        return None
+
+
+def find_key(obj: bpy.types.Object, name: str) -> bpy.types.ShapeKey | None:
+    """A shape key of a mesh."""
+    keys = obj.data.shape_keys
+    return keys.key_blocks.get(name) if keys is not None else None
+
+
+def is_driven(obj: bpy.types.Object, name: str) -> bool:
+    """Whether a driver that works sets the value of a shape key."""
+    animation = obj.data.shape_keys.animation_data
+    driven = None if animation is None else animation.drivers.find(find_key(obj, name).path_from_id("value"))
+    return driven is not None and driven.driver.is_valid and not driven.mute
+
+
+def list_bones(correction: Any) -> tuple[str, ...]:
+    """Names of the bones whose rotation brings a correction in."""
+    return tuple(name for name in correction.bones.split("\n") if name)
+
+
+def as_numbers(value: Any, *shape: int) -> np.ndarray:
+    """Numbers of a shape, float64, out of JSON; raises ValueError for anything else."""
+    try:
+        found = np.array(value, np.float64)
+    except (TypeError, OverflowError) as error:
+        raise ValueError(value) from error
+    if found.shape != shape or not np.isfinite(found).all():
+        raise ValueError(value)
+    return found
+
+
+def read_rotations(correction: Any) -> np.ndarray:
+    """Rotations of a correction's bones in its pose, shape (J, 4).
+
+    Raises
+    ------
+    SkinningError
+        Where the file does not hold them.
+    """
+    try:
+        return as_numbers(parse_json(correction.rotations), len(list_bones(correction)), 4)
+    except ValueError as error:
+        raise SkinningError(
+            f"What the file holds of correction '{correction.name}' is damaged: delete it, and make it anew"
+        ) from error
+
+
+def measure_angle(correction: Any) -> float:
+    """How far the bone of a correction is rotated in its pose, degrees: the most of its bones."""
+    try:
+        return max(degrees(2.0 * acos(min(1.0, abs(rotation[0])))) for rotation in read_rotations(correction))
+    except (SkinningError, ValueError):  # also where there is no bone
+        return 0.0
+
+
+def describe_problem(obj: bpy.types.Object, correction: Any) -> str:
+    """What is wrong with a correction and what to do; empty where it does what it is for."""
+    if find_key(obj, correction.name) is None:
+        return f"Shape key '{correction.name}' is gone or renamed: name it so again, or delete the correction"
+    if find_deforming_armature(obj) is None:
+        return f"'{obj.name}' has no armature that deforms it: give its Armature modifier one"
+    missing = [bone for bone in list_bones(correction) if bone not in find_deforming_armature(obj).data.bones]
+    if missing:
+        return f"Bone '{missing[0]}' is gone, which brings shape key '{correction.name}' in: delete the correction"
+    try:
+        read_rotations(correction)
+    except SkinningError as error:
+        return str(error)
+    if not is_driven(obj, correction.name):
+        return f"Nothing brings shape key '{correction.name}' in any more: undo that, or delete the correction"
+    method = find_method_in_use(resolve_skinned(obj, find_deforming_modifier(obj)))
+    if correction.method in METHODS and method in METHODS and correction.method != method:
+        made, used = METHODS[correction.method].label, METHODS[method].label
+        return f"Made under {made}, and the skin is deformed by {used}: Go to Pose, and Edit Again where it is wrong"
+    return ""

@@ -1,0 +1,306 @@
+"""What deforms an object: its Armature modifier, Supple's node modifier, or a bake.
+
+`resolve` finds the modifiers and the armature of a bound object once; what is done in that step takes them from there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+import bpy
+
+from ...bridge.modifiers import is_supple_modifier
+from ...deformers import SkinningError
+from ...nodes.groups import is_deformation, read_method
+from ...settings.objects import ObjectSettings, needs_supple, settings_of
+
+
+@dataclass(frozen=True)
+class SkinnedObject:
+    """A mesh object with its armature, found once for one step and passed on.
+
+    Attributes
+    ----------
+    settings : ObjectSettings
+        The object's.
+    replaced : ArmatureModifier
+        The modifier that Supple stands in for, or is to stand in for.
+    armature : Object
+        That of the modifier.
+    """
+
+    obj: bpy.types.Object
+    settings: ObjectSettings
+    replaced: bpy.types.ArmatureModifier
+    armature: bpy.types.Object
+
+    @property
+    def deforming(self) -> bpy.types.Modifier:
+        """The modifier that deforms, or is to deform, by its position: Supple's, else the one to be replaced."""
+        return next(filter(is_supple_modifier, self.obj.modifiers), self.replaced)
+
+
+@dataclass(frozen=True)
+class BoundObject(SkinnedObject):
+    """The same with the node modifier that Bind has put into the stack, as `supple`."""
+
+    supple: bpy.types.Modifier
+
+    @property
+    def deforming(self) -> bpy.types.Modifier:
+        return self.supple
+
+
+def find_bound_objects() -> list[bpy.types.Object]:
+    """All bound objects of the file that can be changed (linked ones can not)."""
+    return [obj for obj in bpy.data.objects if obj.type == "MESH" and settings_of(obj).is_bound and obj.library is None]
+
+
+def resolve_skinned(obj: bpy.types.Object, replaced: bpy.types.ArmatureModifier) -> SkinnedObject:
+    """A mesh object with its Armature modifier; raises SkinningError where that has no armature."""
+    return SkinnedObject(obj, settings_of(obj), replaced, check_armature(obj, replaced))
+
+
+def resolve(obj: bpy.types.Object, supple: bpy.types.Modifier | None = None) -> BoundObject:
+    """A bound object with its modifiers and its armature.
+
+    Parameters
+    ----------
+    obj : Object
+        Bound.
+    supple : Modifier, optional
+        What `find_supple_modifier` has found already.
+
+    Raises
+    ------
+    SkinningError
+        Where the user has removed one of them.
+    """
+    supple = find_supple_modifier(obj) if supple is None else supple
+    replaced = find_replaced_modifier(obj)
+    return BoundObject(obj, settings_of(obj), replaced, check_armature(obj, replaced), supple)
+
+
+def check_deformed_once(bound: BoundObject) -> None:
+    """Raise SkinningError where the Armature modifier that Supple stands in for, or a copy of Supple's, is on, too."""
+    deforming = [other for other in bound.obj.modifiers if other == bound.replaced or is_supple_modifier(other)]
+    for toggles in zip(*map(read_toggles, deforming), strict=True):
+        if sum(toggles) > 1:
+            names = " and ".join(f"'{other.name}'" for other, is_on in zip(deforming, toggles, strict=True) if is_on)
+            raise SkinningError(
+                f"'{bound.obj.name}' is deformed more than once, by modifiers {names}: switch off all but one"
+            )
+
+
+def find_supple_modifier(obj: bpy.types.Object) -> bpy.types.Modifier:
+    """The node modifier that Bind has put into the stack.
+
+    Raises
+    ------
+    SkinningError
+        Where the user has removed it, or its node group.
+    """
+    for modifier in obj.modifiers:
+        if is_supple_modifier(modifier):
+            if modifier.node_group is None:
+                raise SkinningError(f"The node group of '{obj.name}' was removed: bind again")
+            return modifier
+    raise SkinningError(f"The Supple modifier of '{obj.name}' was removed: press Unbind, or Bind to put it back")
+
+
+def find_independent(obj: bpy.types.Object) -> tuple[bpy.types.Modifier, str] | None:
+    """The node modifier that deforms an object without Supple, and its method's key; None where there is none."""
+    if settings_of(obj).is_bound:
+        return None
+    for modifier in filter(is_supple_modifier, obj.modifiers):
+        if is_deformation(modifier.node_group):
+            return modifier, read_method(modifier.node_group)
+    return None
+
+
+def is_deformed_by_parent(obj: bpy.types.Object) -> bool:
+    """Whether Blender deforms an object by its parent, before all modifiers: then, an armature may do so twice."""
+    has_type = obj.parent is not None and obj.parent_type in {"ARMATURE", "LATTICE"}
+    return has_type and obj.parent.type in {"ARMATURE", "CURVE", "LATTICE"}
+
+
+def armature_modifiers(obj: bpy.types.Object) -> list[bpy.types.ArmatureModifier]:
+    """All Armature modifiers of an object, in their order."""
+    return [cast(bpy.types.ArmatureModifier, modifier) for modifier in obj.modifiers if modifier.type == "ARMATURE"]
+
+
+def find_replaced_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
+    """The Armature modifier that Supple stands in for: by its name, else the one below Supple's, else the only one.
+
+    Raises
+    ------
+    SkinningError
+        Where the user has removed it.
+    """
+    name = settings_of(obj).armature_modifier
+    found = armature_modifiers(obj)
+    for modifier in found:
+        if modifier.name == name:
+            return modifier
+    supple = [index for index, modifier in enumerate(obj.modifiers) if is_supple_modifier(modifier)]
+    below = [modifier for modifier in found if obj.modifiers.find(modifier.name) - 1 in supple]
+    for modifier in (*below, *(found if len(found) == 1 else ())):
+        return modifier
+    raise SkinningError(f"Armature modifier '{name}' of '{obj.name}' was removed: unbind, add one, and bind again")
+
+
+def find_deforming_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
+    """The Armature modifier that Supple stands in for where it is bound, else the one to be replaced.
+
+    Raises
+    ------
+    SkinningError
+        As `find_replaced_modifier` and `find_armature_modifier`.
+    """
+    return find_replaced_modifier(obj) if settings_of(obj).is_bound else find_armature_modifier(obj)
+
+
+def check_not_edited(skinned: SkinnedObject) -> None:
+    """Raise SkinningError where a mesh or its armature is in Edit Mode, and so has no pose."""
+    for other in (skinned.obj, skinned.armature):
+        if other.mode == "EDIT":
+            raise SkinningError(f"'{other.name}' is in Edit Mode: leave it first")
+
+
+def find_armature_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
+    """The Armature modifier that Supple is to replace.
+
+    Raises
+    ------
+    SkinningError
+        Where there is none, or more than one is in use.
+    """
+    found = armature_modifiers(obj)
+    if not found and is_deformed_by_parent(obj):
+        raise SkinningError(
+            f"'{obj.name}' is deformed by its parent '{obj.parent.name}', not by a modifier: add an Armature modifier, "
+            "and set the parent type to Object"
+        )
+    if not found:
+        raise SkinningError(f"'{obj.name}' has no Armature modifier: parent it to an armature first")
+    if len(found) > 1:
+        used = [modifier for modifier in found if modifier.object and (modifier.show_viewport or modifier.show_render)]
+        if len(used) != 1:
+            names = ", ".join(f"'{modifier.name}'" for modifier in found)
+            raise SkinningError(
+                f"'{obj.name}' has {len(found)} Armature modifiers ({names}): switch off, in viewport and render, all "
+                "but the one that Supple is to replace"
+            )
+        found = used
+    return found[0]
+
+
+def check_armature(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier) -> bpy.types.Object:
+    """The modifier's armature object; raises SkinningError where there is none."""
+    armature = modifier.object
+    if armature is None or armature.type != "ARMATURE":
+        raise SkinningError(f"Armature modifier '{modifier.name}' of '{obj.name}' has no armature: choose one in it")
+    return armature
+
+
+def check_not_linked(obj: bpy.types.Object) -> None:
+    """Raise SkinningError where an object can not be changed in this file."""
+    if obj.library is not None:
+        raise SkinningError(
+            f"'{obj.name}' is linked from another file: make a library override of it, or make it local"
+        )
+
+
+def check_not_baked(obj: bpy.types.Object) -> None:
+    """Raise SkinningError where a bake deforms an object instead of Supple, or of its Armature modifier."""
+    if settings_of(obj).bake != "NONE":
+        raise SkinningError(f"'{obj.name}' is deformed by a bake: go back to live first")
+
+
+def hand_over(obj: bpy.types.Object) -> None:
+    """Let the Armature modifier deform a bound object for now, as in a file that is opened without Supple.
+
+    What deforms without Supple, by nodes or a bake, goes on.
+    """
+    if needs_supple(settings_of(obj)) and settings_of(obj).bake == "NONE":
+        pass_on(obj)
+
+
+def pass_on(obj: bpy.types.Object) -> None:
+    """Let the Armature modifier deform a bound object."""
+    settings = settings_of(obj)
+    if settings.bake == "NONE" and _swap(obj, to_armature=True):
+        settings.is_handed_over = True
+
+
+def take_over(obj: bpy.types.Object) -> None:
+    """Have Supple deform an object again that was handed over."""
+    settings = settings_of(obj)
+    if settings.is_handed_over and _swap(obj, to_armature=False):
+        settings.is_handed_over = False
+
+
+def _swap(obj: bpy.types.Object, to_armature: bool) -> bool:
+    """Pass the viewport and render toggles on, unless that was done; False where one of the modifiers was removed."""
+    try:
+        supple, armature = find_supple_modifier(obj), find_replaced_modifier(obj)
+    except SkinningError:
+        return False
+    source, target = (supple, armature) if to_armature else (armature, supple)
+    if any(read_toggles(source)):
+        write_toggles(
+            target, either(read_toggles(source), read_toggles(target))
+        )  # both are on, each in one, if flipped
+        write_toggles(source, (False, False))
+    return True
+
+
+def is_flipped(obj: bpy.types.Object) -> bool:
+    """Whether Blender's own Armature modifier shows a bound object in the viewport."""
+    try:
+        supple, armature = find_supple_modifier(obj), find_replaced_modifier(obj)
+    except SkinningError:
+        return False
+    return armature.show_viewport and not supple.show_viewport
+
+
+def read_milliseconds(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph | None) -> float | None:
+    """What a bound object's modifier took when it was last evaluated; None where it was not."""
+    if depsgraph is None:  # as in a view layer that was never shown
+        return None
+    evaluated = obj.evaluated_get(depsgraph)
+    modifier = next(filter(is_supple_modifier, evaluated.modifiers), None)
+    return 1e3 * modifier.execution_time if modifier is not None and modifier.show_viewport else None
+
+
+def flip(obj: bpy.types.Object, to_armature: bool) -> None:
+    """Have Blender's own Armature modifier show a bound object in the viewport, or Supple again; renders do not change.
+
+    Raises
+    ------
+    SkinningError
+        Where a bake deforms the object, or the user has removed one of the modifiers.
+    """
+    check_not_baked(obj)
+    check_not_linked(obj)
+    supple, armature = find_supple_modifier(obj), find_replaced_modifier(obj)
+    if is_flipped(obj) == to_armature:
+        return
+    hidden, shown = (supple, armature) if to_armature else (armature, supple)
+    shown.show_viewport, hidden.show_viewport = hidden.show_viewport, False
+
+
+def read_toggles(modifier: bpy.types.Modifier) -> tuple[bool, bool]:
+    """Whether a modifier is on in the viewport, and in the render."""
+    return modifier.show_viewport, modifier.show_render
+
+
+def either(*toggles: tuple[bool, bool]) -> tuple[bool, bool]:
+    """Toggles of what is on in any of several modifiers."""
+    return any(viewport for viewport, _ in toggles), any(render for _, render in toggles)
+
+
+def write_toggles(modifier: bpy.types.Modifier, toggles: tuple[bool, bool]) -> None:
+    """Switch a modifier on or off in the viewport, and in the render."""
+    modifier.show_viewport, modifier.show_render = toggles

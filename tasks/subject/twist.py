@@ -1,0 +1,179 @@
+"""Which fractions joints get: by what users have chosen, by the armature's actions, and by its bones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import bpy
+import numpy as np
+
+from ...bridge.per_object import PerObject
+from ...bridge.rigs.armatures import Skeleton
+from ...bridge.rigs.twists import (
+    Keys,
+    Moved,
+    Rotations,
+    list_actions,
+    list_driven,
+    measure_twists,
+    read_keys,
+    read_rotations,
+)
+from ...deformers.rig.fraction_plan import LEAST_SPREAD, count_fractions, find_long_bones, plan_fractions
+from ...deformers.skinning import ssd
+from ...settings.choices import find_method
+from ...settings.objects import ObjectSettings
+
+
+@dataclass
+class _Needs:
+    """How many fractions an armature's bones need, and what that was found by."""
+
+    actions: tuple[int, ...]
+    """By `session_uid`."""
+    state: tuple
+    counts: dict[str, int]
+    """By name of the bone, where it needs any; the same object as long as it is equal."""
+    is_stale: bool = False
+
+
+_needs: PerObject[_Needs] = PerObject(survives_undo=False)
+"""Of each armature object."""
+
+_moved: PerObject[tuple[tuple, Moved]] = PerObject(survives_undo=False)
+"""Of each armature object: its actions, the number of its drivers, its bones, and what is moved of these."""
+
+_keys: PerObject[Keys] = PerObject(survives_undo=False)
+"""Keys of actions."""
+
+
+def note_changes(depsgraph: bpy.types.Depsgraph, is_frame: bool) -> bool:
+    """Have fractions counted again of armatures whose actions or rotations the user has changed: whether there are any.
+
+    Another frame reports the actions that are played, which are the same.
+    """
+    is_changed = False
+    for update in depsgraph.updates:
+        data = update.id
+        if isinstance(data, bpy.types.Action) and not is_frame:
+            _keys.clear()
+            _moved.clear()
+            for needs in _needs.values():
+                needs.is_stale = True
+        elif isinstance(data, bpy.types.Object) and data.type == "ARMATURE":
+            needs = _needs.find(data.original)
+            if needs is not None:
+                needs.is_stale = needs.is_stale or _read_rotations(data.original)[0].state() != needs.state
+                is_changed |= needs.is_stale
+    return is_changed
+
+
+def read_choice(settings: ObjectSettings, method: str) -> str:
+    """What an object's settings say about twist, as `with_fractions` takes it.
+
+    Linear blending is Blender's own: its joints have fractions where a number is chosen.
+    """
+    if find_method(method).fills_solid or (method == ssd.INFO.key and settings.twist == "AUTO"):
+        return "OFF"
+    return settings.twist
+
+
+def with_fractions(
+    skeleton: Skeleton, armature: bpy.types.Object, choice: str, others: Sequence[bpy.types.Object] = ()
+) -> Skeleton:
+    """A skeleton whose joints have the fractions that a choice gives them.
+
+    Parameters
+    ----------
+    armature : Object
+        Original.
+    choice : str
+        From `read_choice`.
+    others : sequence of Object
+        Armatures of the same bones, whose twists count as well.
+
+    Returns
+    -------
+    Skeleton
+        The same object as before, where the fractions are the same.
+    """
+    plain = skeleton.plain or skeleton
+    if choice == "OFF" and not plain.has_twists:
+        return plain
+    needs = [_find_needs(one) for one in (armature, *others)]
+    known = plain.known.get(choice)
+    if known is None or len(known[0]) != len(needs) or any(a is not b for a, b in zip(known[0], needs, strict=True)):
+        levels, spread = _choose(plain, needs, choice)
+        key = levels.tobytes(), spread.tobytes()
+        if key not in plain.known:
+            plain.known[key] = plain.with_fractions(plan_fractions(plain.joints, levels, spread))
+        known = plain.known[choice] = needs, plain.known[key]
+    return known[1]
+
+
+def _choose(skeleton: Skeleton, needs: list[dict[str, int]], choice: str) -> tuple[np.ndarray, np.ndarray]:
+    """How many fractions each joint has, and along how many bones its twist is spread: int arrays, shape (B,)."""
+    if "long_bones" not in skeleton.known:
+        skeleton.known["long_bones"] = find_long_bones(skeleton.joints, _find_handle_joints(skeleton))
+    long_bones, parents = skeleton.known["long_bones"], skeleton.joints.parents
+    is_bendy = np.zeros(len(parents), bool)
+    is_bendy[skeleton.bendy_joints] = True
+    is_rigid = is_bendy | _find_handle_joints(skeleton)
+    levels, spread = np.zeros((2, len(parents)), np.intp)
+    for name, joint, (own, spreads) in zip(skeleton.names, skeleton.first_joints, skeleton.twists, strict=True):
+        level, above = own or choice, parents[joint]
+        if above < 0 or is_rigid[joint] or is_bendy[above]:
+            continue
+        is_spread = spreads == "ON" or (spreads == "AUTO" and level != "OFF" and long_bones.is_long[joint])
+        if level.isdigit():
+            levels[joint] = int(level)
+        elif level == "AUTO" or is_spread:
+            least = LEAST_SPREAD if is_spread else 0
+            levels[joint] = max(least, *(of_armature.get(name, 0) for of_armature in needs))
+        spread[joint] = long_bones.counts[joint] if is_spread else 0
+    return levels, spread
+
+
+def _find_handle_joints(skeleton: Skeleton) -> np.ndarray:
+    """Which joints are points or vertices of cages, bool array, shape (B,): they are at no bone's end."""
+    joints = np.zeros(len(skeleton.joints.parents), bool)
+    joints[skeleton.first_joints[skeleton.handles]] = True
+    return joints
+
+
+def _find_needs(armature: bpy.types.Object) -> dict[str, int]:
+    """How many fractions bones need, by name, where they need any; the same object until that changes.
+
+    What is in the file counts, not which frame is shown: the keys of the armature's actions, and rotations that nothing
+    moves. So a pose has one shape, whatever was posed before, and wherever the file is opened.
+    """
+    needs, actions = _needs.find(armature), list(list_actions(armature))
+    uids = tuple(action.session_uid for action in actions)
+    if needs is not None and needs.actions == uids and not needs.is_stale:
+        return needs.counts
+    rotations, moved = _read_rotations(armature)
+    twists = measure_twists(rotations, moved, [_read_keys(action) for action in actions])
+    counts = {name: count for name, twist in twists.items() if (count := count_fractions(twist))}
+    if needs is not None and needs.counts == counts:
+        counts = needs.counts
+    _needs.keep(armature, _Needs(uids, rotations.state(), counts))
+    return counts
+
+
+def _read_rotations(armature: bpy.types.Object) -> tuple[Rotations, Moved]:
+    """What of an armature's rotations is the same in each frame, and what is not."""
+    actions, data = list(list_actions(armature)), armature.animation_data
+    state = [action.session_uid for action in actions], len(data.drivers) if data is not None else 0
+    state = *state, cast(Any, armature.pose).bones.keys()
+    known = _moved.find(armature)
+    if known is None or known[0] != state:
+        keyed = [(*path, axis) for action in actions for path, axes in _read_keys(action).items() for axis in axes]
+        known = _moved.keep(armature, (state, Moved.of(armature, [*keyed, *list_driven(armature)])))
+    return read_rotations(armature, known[1]), known[1]
+
+
+def _read_keys(action: bpy.types.Action) -> Keys:
+    keys = _keys.find(action)
+    return _keys.keep(action, read_keys(action)) if keys is None else keys
