@@ -34,7 +34,7 @@ from .turns import build_twists
 OWN = "supple_"
 """Begins the names of the custom properties of Supple's groups."""
 VERSION_KEY = "supple_version"
-VERSION = 4
+VERSION = 5
 PART_KEY = "supple_part"
 """What a group is for: groups of one part and version are alike."""
 FORM_KEY = "supple_form"
