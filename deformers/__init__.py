@@ -26,8 +26,8 @@ METHODS: dict[str, Method] = {key: module.INFO for key, module in DEFORMERS.item
 
 DEFAULT_METHOD = dlbnt.INFO.key
 
-COMPARED = (ssd.INFO.key, dlb.INFO.key, DEFAULT_METHOD)
-"""Methods that a check compares beside the one in use: Blender's two, and the default."""
+COMPARED = (ssd.INFO.key, dlb.INFO.key, centers.INFO.key)
+"""Methods that a check compares beside the one in use: Blender's two, and the one that mends most faults."""
 
 __all__ = [
     "COMPARED",
