@@ -91,7 +91,8 @@ def build_skin(
     set_count, is_interpolable, linear_blending
         See `Influenced`.
     limits : node group, optional
-        From `build_limits`; not taken where influences are interpolable.
+        From `build_limits`; if not given, nothing is limited. Not with interpolable influences: which joint a vertex
+        belongs to can not be averaged.
     """
     graph = Graph(name)
     geometry = graph.input("Geometry", "GEOMETRY")
@@ -114,7 +115,7 @@ def build_skin(
     put_back = _put_back(graph, vertex_group, invert, differs, to_object)
     with graph.frame("Back into the mesh's space"):
         plain = put_back(geometry, None, start, posed)
-    if not mixes_linear and is_interpolable:
+    if not mixes_linear and limits is None:
         graph.output("Geometry", plain)
         return graph.finish()
     further: list[Value] = []
@@ -123,7 +124,7 @@ def build_skin(
     if mixes_linear:
         with graph.frame("Linear Group: mix in linear blending, where there is any"):
             share = graph.add("ShaderNodeClamp", graph.attribute(linear_group, "FLOAT"))
-            linear = blend_matrices(MATRIX, "Linear Group: mix in linear blending", None)(points, start)
+            linear = blend_matrices(MATRIX, "Blend the joints' matrices (eq 1)", None)(points, start)
             is_mixed = _is_given(graph, linear_group) & is_true(graph, joints, HAS_MATRICES)
             moved = graph.add("GeometryNodeSetPosition", holding, None, posed)
             mixed = graph.add(
@@ -135,7 +136,7 @@ def build_skin(
             posed = held["Posed"]
             further.append(is_mixed)
     moved = put_back(holding, None, start, posed)
-    if not is_interpolable:  # which joint a vertex belongs to can not be averaged
+    if limits is not None:
         with graph.frame("Bulge limit and contact, for vertices that belong to a joint"):
             amounts = {"Bulge_Limit": bulge_limit, "Contact": contact, "Shape_Changes": changes}
             corrected = graph.call(limits, Joints=joints, Start=start, Position=posed, **amounts)

@@ -44,6 +44,7 @@ from scenes import (
     play,
     rest_points,
     skinned_meshes,
+    supple_modifier,
     turn,
     update,
 )
@@ -259,6 +260,20 @@ def test_limb_roots_are_blended_linearly_unless_a_group_says_where():
     assert distance(mixed, quaternions) > 0.02
     assert distance(half, 0.5 * (mixed + quaternions)) < TOLERANCE
     assert distance(*by_group) == 0.0
+
+
+def test_nodes_of_limits_are_built_when_limits_are_wanted():
+    obj, armature, twin = bound_tube("DLBNT")
+    turn(armature, "bone.1", (2.0, 0, 0))
+    former = supple_modifier(obj).node_group
+    for one in (obj, twin):
+        settings_of(one).bulge_limit, settings_of(one).contact = 0.6, 0.8
+    assert_alike(obj, twin)
+    assert len(supple_modifier(obj).node_group.nodes) > len(former.nodes)
+    for one in (obj, twin):
+        settings_of(one).bulge_limit = settings_of(one).contact = 0.0
+    assert_alike(obj, twin)
+    assert supple_modifier(obj).node_group == former
 
 
 @every_method
