@@ -16,7 +16,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,7 @@ def bind_as_made(parts: list[Part], method: str) -> Callable[[np.ndarray], list[
     return BoundCharacter(module, bindings).deform
 
 
-def shoot(stage: Stage, kind: str, order: list[str], studio: Studio) -> list[Row]:
+def shoot(stage: Stage, kind: str, order: Sequence[str], studio: Studio) -> list[Row]:
     """Both views of a pose: the rest, and the methods in this order."""
     pose = stage.bend(kind)
     stage.show_parts(PARTS_SHOWN.get(stage.name, {}).get(kind, len(stage.objects)))
