@@ -88,12 +88,12 @@ class SUPPLE_OT_bind(ComputingOperator, bpy.types.Operator):
     method: EnumProperty(name="Method", description="How the skin is deformed", items=METHOD_ITEMS)
     evaluate: EnumProperty(
         name="Evaluate",
-        description="Whether nodes in the file or Supple's Python compute the deformation",
+        description="Compute the deformation with nodes in the file, or with Supple's Python code",
         items=EVALUATE_ITEMS,
     )
     whole: BoolProperty(
         name="Whole Character",
-        description="Bind all ticked meshes of the character, those that can be bound, each by its own settings",
+        description="Bind all ticked meshes of the character that can be bound, each with its own settings",
         options={"SKIP_SAVE"},
     )
 
@@ -126,7 +126,7 @@ class SUPPLE_OT_bind(ComputingOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_unbind(SuppleOperator, bpy.types.Operator):
-    """Deform the selected characters with their Armature modifiers again, and remove bakes; patterns stay"""
+    """Return the selected characters to their Armature modifiers, and remove bakes; patterns stay"""
 
     bl_idname = "supple.unbind"
     bl_label = "Unbind"
@@ -141,7 +141,7 @@ class SUPPLE_OT_unbind(SuppleOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_make_independent(SuppleOperator, bpy.types.Operator):
-    """Detach from Supple: the node modifier keeps deforming the character on its own"""
+    """Detach the character from Supple: its node modifier continues to deform it"""
 
     bl_idname = "supple.make_independent"
     bl_label = "Make Independent"

@@ -41,7 +41,7 @@ def needs_refused(context: bpy.types.Context) -> str:
 
 
 class SUPPLE_OT_flip(SuppleOperator, bpy.types.Operator):
-    """Show the character by Blender's own Armature modifiers, and by Supple again. Renders stay Supple's"""
+    """Switch between Blender's own Armature modifiers and Supple in the viewport. Renders always use Supple"""
 
     bl_idname = "supple.flip"
     bl_label = "Flip to Blender"
@@ -57,7 +57,7 @@ class SUPPLE_OT_flip(SuppleOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_make(WeightsOperator, bpy.types.Operator):
-    """Weight the meshes of the character that have no weights, and bind all that are not bound, by the best method"""
+    """Add automatic weights to the character's meshes that have none, and bind unbound meshes with the best method"""
 
     bl_idname = "supple.make"
     bl_label = "Make Supple"
@@ -105,7 +105,7 @@ def list_to_make(context: bpy.types.Context) -> list[bpy.types.Object]:
 
 
 class SUPPLE_OT_remedy(WeightsOperator, bpy.types.Operator):
-    """Clear what keeps this mesh from being bound, and bind it"""
+    """Fix what prevents binding this mesh, and bind it"""
 
     bl_idname = "supple.remedy"
     bl_label = "Remedy"

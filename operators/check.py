@@ -36,7 +36,7 @@ def needs_findings(context: bpy.types.Context) -> str:
 
 
 class SUPPLE_OT_check(ComputingOperator, bpy.types.Operator):
-    """Look for mistakes in weights, and for joints that collapse, swell or tear. Nothing is changed"""
+    """Find mistakes in weights, and joints that collapse, swell or tear. Changes nothing"""
 
     bl_idname = "supple.check"
     bl_label = "Check Character"
@@ -89,13 +89,13 @@ class FindingOperator(SuppleOperator):
 
 
 class SUPPLE_OT_check_show(FindingOperator, bpy.types.Operator):
-    """Go to the frame where the fault is worst, or bend the joint as it was bent. Undo brings the pose back"""
+    """Go to the frame where the fault is worst, or repeat the test pose of the joint. Undo restores the pose"""
 
     bl_idname = "supple.check_show"
     bl_label = "Show Fault"
 
     number: IntProperty(
-        name="Line", description="Line of the list; the active one if -1", default=-1, min=-1, options={"SKIP_SAVE"}
+        name="Line", description="Row of the list; the active row if -1", default=-1, min=-1, options={"SKIP_SAVE"}
     )
 
     def run(self, context: bpy.types.Context) -> Any:
@@ -115,7 +115,7 @@ class SUPPLE_OT_check_show(FindingOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_check_fix(FindingOperator, bpy.types.Operator):
-    """Mend the fault where a tool can: weights are removed, given or smoothed, or the method is changed"""
+    """Fix the fault if a tool can: remove, add or smooth weights, or change the method"""
 
     bl_idname = "supple.check_fix"
     bl_label = "Fix"
@@ -136,7 +136,7 @@ class SUPPLE_OT_check_fix(FindingOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_check_dismiss(FindingOperator, bpy.types.Operator):
-    """Take the fault off the list, now and when the character is checked again; or put it back"""
+    """Hide the fault from the list, also in later checks; or restore it"""
 
     bl_idname = "supple.check_dismiss"
     bl_label = "Dismiss"

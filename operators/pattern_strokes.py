@@ -33,7 +33,7 @@ class SUPPLE_OT_pattern_stroke(PatternTool, bpy.types.Operator):
     )
     width: FloatProperty(
         name="Width",
-        description="Extent across the stroke; 0 keeps the ratio of the pattern's sides",
+        description="Height across the stroke; 0 keeps the pattern's aspect ratio",
         subtype="DISTANCE",
         min=0.0,
         precision=4,

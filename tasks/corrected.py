@@ -139,5 +139,8 @@ def describe_problem(obj: bpy.types.Object, correction: Any) -> str:
     method = find_method_in_use(resolve_skinned(obj, find_deforming_modifier(obj)))
     if correction.method in METHODS and method in METHODS and correction.method != method:
         made, used = METHODS[correction.method].label, METHODS[method].label
-        return f"Made under {made}, and the skin is deformed by {used}: Go to Pose, and Edit Again where it is wrong"
+        return (
+            f"Made with {made}, but the skin is now deformed by {used}: use Go to Pose to check, and Edit Again to "
+            "repair"
+        )
     return ""

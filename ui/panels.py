@@ -19,7 +19,7 @@ from ..translations import translate
 from .character import draw_meshes
 from .reports import draw_hint, draw_message
 
-SLOW = "For study, and slow: each pose takes seconds. To go on working, choose Particles"
+SLOW = "Slow, for study only: each pose takes seconds. For everyday work, choose Particles"
 MOMENTS = ("", "_dragging", "_bake")
 """Endings of the properties of one choice: each moment that has a value of its own."""
 
@@ -135,7 +135,10 @@ class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
         if settings is None:
             hint = "Select a mesh that has an Armature modifier, or meshes and their armature"
             if bpy.ops.supple.make.poll():
-                hint = "Make Supple weights the selected meshes to the selected armature, and binds them"
+                hint = (
+                    "Make Supple adds automatic weights from the selected armature to the selected meshes, and binds "
+                    "the meshes"
+                )
             draw_hint(layout, context, hint)
             layout.operator("supple.make", icon="OUTLINER_OB_ARMATURE")
             return
@@ -194,7 +197,7 @@ class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
 
 
 class VIEW3D_PT_supple_side_by_side(SupplePanel, bpy.types.Panel):
-    """What is shown beside the character, and whether"""
+    """Methods to show next to the character"""
 
     bl_label = "Side by Side"
     bl_parent_id = "VIEW3D_PT_supple_skin"
@@ -213,7 +216,7 @@ class VIEW3D_PT_supple_side_by_side(SupplePanel, bpy.types.Panel):
 
 
 class VIEW3D_PT_supple_particles(SupplePanel, bpy.types.Panel):
-    """What the methods of particles have to choose, and what came of it"""
+    """Settings and results of the particle methods"""
 
     bl_label = "Particles"
     bl_parent_id = "VIEW3D_PT_supple_skin"
@@ -270,7 +273,7 @@ def describe(report: ParticleReport) -> str:
 
 
 class VIEW3D_PT_supple_measure(SupplePanel, bpy.types.Panel):
-    """What a pose keeps of the skin"""
+    """How well the skin keeps its shape in a pose"""
 
     bl_label = "Measure"
     bl_parent_id = "VIEW3D_PT_supple_skin"

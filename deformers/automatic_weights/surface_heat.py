@@ -71,7 +71,7 @@ class Params:
 INFO = WeightMethod(
     "SURFACE",
     "Surface Heat",
-    "Heat spreads over the skin from the bones that it sees: for one clean, closed mesh",
+    "Heat spreads over the skin from the bones visible to it: for one clean, closed mesh",
     words=("surface",),
     params=Params,
     casts_rays=True,
@@ -382,4 +382,4 @@ def _note(islands: int, vertices: int, filled: bool) -> tuple[str, ...]:
     which = (
         f"{islands} island{'s' if islands > 1 else ''} ({vertices} vertices) see{'' if islands > 1 else 's'} no bone"
     )
-    return (f"{which}: " + ("weighted by Solid Heat" if filled else "left without weights, try Solid Heat"),)
+    return (f"{which}: " + ("weighted by Solid Heat" if filled else "not weighted, try Solid Heat"),)

@@ -93,8 +93,8 @@ class CorrectedFrom:
         lines = [f"{count} corrections from {self.source}, brought in by {bones}"]
         if self.before:
             lines.append(
-                f"In the actions, the skin near these joints is {self.after:.2f} mm from {self.source}, "
-                f"{self.before:.2f} mm without the corrections (rms)"
+                f"In the actions, the skin near these joints is {self.after:.2f} mm from {self.source} with the "
+                f"corrections, and {self.before:.2f} mm without (rms)"
             )
         return [*lines, *self.notes]
 

@@ -72,7 +72,7 @@ def _parameters(job: FarmJob) -> list[dict[str, Any]]:
             "type": "PATH",
             "objectType": "FILE",
             "dataFlow": "IN",
-            "description": "The .blend file, in the state that the job was made for.",
+            "description": "The .blend file in the state for which the job was made.",
             "userInterface": {"control": "CHOOSE_INPUT_FILE", "label": "Scene File"},
         },
         {
@@ -100,13 +100,18 @@ def _parameters(job: FarmJob) -> list[dict[str, Any]]:
         )
     return [
         *parameters,
-        {"name": "Frames", "type": "STRING", "default": frames, "description": "Such as 1-250 or 1-50,60,100-200."},
+        {
+            "name": "Frames",
+            "type": "STRING",
+            "default": frames,
+            "description": "Frames such as 1-250 or 1-50,60,100-200.",
+        },
         {
             "name": "FramesPerChunk",
             "type": "INT",
             "default": job.chunk,
             "minValue": 1,
-            "description": "Most frames that a worker bakes, or renders, at a time.",
+            "description": "Maximum number of frames that a worker bakes or renders at a time.",
             "userInterface": {"control": "SPIN_BOX", "label": "Frames per Chunk"},
         },
     ]
@@ -119,7 +124,7 @@ def _check_step(job: FarmJob) -> dict[str, Any]:
     """
     return {
         "name": "Check",
-        "description": "Whether a worker has the Supple, the Blender and the file that the job was made with",
+        "description": "Check that workers have the same versions of Supple, Blender and the file as the job",
         "script": {"actions": {"onRun": _supple(job, "info", FILE, "--expect", job.expect)}},
     }
 

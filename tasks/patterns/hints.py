@@ -55,8 +55,8 @@ def _describe_compression(pattern: PatternSettings) -> list[str]:
     start, full = f"{pattern.compression_start:.0f} %", f"{pattern.compression_full:.0f} %"
     full = f"full at {full}" if pattern.law == "RANGE" else "more with it"
     if pattern.driver == "STRETCH":
-        return [f"Seen where the skin is stretched, from {start} on, {full}"]
-    return [f"Seen where the skin is pushed together, from {start} on, {full}"]
+        return [f"Shows where the skin is stretched, from {start} up, {full}"]
+    return [f"Shows where the skin is compressed, from {start} up, {full}"]
 
 
 def _describe_angle(joint: DrivingJoint, response: Response) -> list[str]:
@@ -70,12 +70,12 @@ def _describe_angle(joint: DrivingJoint, response: Response) -> list[str]:
     if amount >= 1.0:
         return []
     if amount > 0.0:
-        return [f"{round(100.0 * amount)} % is seen, at {_degrees(toward)}: {full}"]
+        return [f"{round(100.0 * amount)} % shows, at {_degrees(toward)}: {full}"]
     bone = f"'{joint.chain[-1][0]}' to '{joint.bone}'" if joint.chain else f"'{joint.bone}'"
-    begins = f"from {_degrees(response.start)} on, {full}"
+    begins = f"from {_degrees(response.start)} up, {full}"
     if abs(angle) < AT_REST:
-        return [f"At rest: rotate {bone}. It is seen {begins}"]
-    return [f"At {_degrees(toward)} nothing is seen yet: {begins}"]
+        return [f"At rest: rotate {bone}. It shows {begins}"]
+    return [f"At {_degrees(toward)} nothing shows yet: {begins}"]
 
 
 def _degrees(angle: float) -> str:

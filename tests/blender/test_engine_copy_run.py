@@ -371,7 +371,7 @@ def test_a_copy_for_vrm_is_made_and_written_by_another_add_on(tube):
     assert bpy.ops.supple.engine_copy(target="VRM", **CHOSEN) == {"FINISHED"}
     report = read_report(armature_of(tube))
     assert report.measured == "copy"
-    assert "Computed, and not measured in a file" in report.describe()
+    assert "Computed values, not measured in a file" in report.describe()
     with pytest.raises(RuntimeError, match="VRM add-on"):
         bpy.ops.supple.engine_copy_export(filepath="/tmp/hero.vrm")
     with pytest.raises(RuntimeError, match="VRM add-on"):

@@ -266,7 +266,7 @@ def test_islands_that_see_no_bone():
     assert found.notes == ("1 island (54 vertices) sees no bone: weighted by Solid Heat",)
     bare = solve(points, triangles, HEADS, TAILS, make_crossing_test=make_crossing_test)
     assert not bare.weights[is_far].any()
-    assert bare.notes == ("1 island (54 vertices) sees no bone: left without weights, try Solid Heat",)
+    assert bare.notes == ("1 island (54 vertices) sees no bone: not weighted, try Solid Heat",)
     alone = solve(*tube, HEADS, TAILS, params=EXACT).weights
     whole = solve(points, triangles, HEADS, TAILS, make_crossing_test=make_crossing_test, params=EXACT).weights
     np.testing.assert_allclose(whole[~is_far], alone, atol=1e-5)
