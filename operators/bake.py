@@ -152,7 +152,7 @@ class OnBoundMeshes(SuppleOperator):
         """The meshes to bake; raises SkinningError where there are none."""
         meshes = _list_bound(context, self.whole)
         if not meshes:
-            raise SkinningError("Nothing to bake: tick a mesh that is bound in the list of the Supple tab")
+            raise SkinningError("Nothing to bake: tick a bound mesh in the list in the Supple tab")
         return meshes
 
 

@@ -110,7 +110,7 @@ class SUPPLE_OT_bind(ComputingOperator, bpy.types.Operator):
             method = self.method if self.properties.is_property_set("method") else settings_of(meshes[0]).method
             choices = method, self.evaluate if self.properties.is_property_set("evaluate") else None
         if not meshes:
-            raise SkinningError("No mesh is ticked: tick those to bind in the list of the Supple tab")
+            raise SkinningError("No mesh is ticked: tick the meshes to bind in the list in the Supple tab")
         context.view_layer.update()  # objects may have moved
         return self.take(context, prepare_each(meshes, *choices))
 
@@ -157,7 +157,7 @@ class SUPPLE_OT_make_independent(SuppleOperator, bpy.types.Operator):
 
     def run(self, context: bpy.types.Context) -> str:
         names = ", ".join(obj.name for obj in make_independent(chosen_meshes(context)))
-        return f"Independent of Supple: {names}. Node modifiers go on deforming them"
+        return f"Independent of Supple: {names}. Node modifiers continue to deform them"
 
 
 register, unregister = bpy.utils.register_classes_factory(

@@ -37,7 +37,7 @@ def needs_what_is_not_bound(context: bpy.types.Context) -> str:
 def needs_refused(context: bpy.types.Context) -> str:
     if any(settings_of(obj).remedy for obj in list_meshes(context)):
         return ""
-    return "Select a mesh that has an Armature modifier, and that Bind has refused, or its armature"
+    return "Select a mesh that has an Armature modifier and that Bind could not bind, or its armature"
 
 
 class SUPPLE_OT_flip(SuppleOperator, bpy.types.Operator):
@@ -87,7 +87,7 @@ class SUPPLE_OT_make(WeightsOperator, bpy.types.Operator):
         count = len(bind_now(context, prepared))
         for _, error in prepared.failed:
             self.tell(str(error), "WARNING")
-        parts = [f"{count} of {len(self._names)} meshes are supple, by {METHODS[DEFAULT_METHOD].label}"]
+        parts = [f"{count} of {len(self._names)} meshes are bound by {METHODS[DEFAULT_METHOD].label}"]
         if self._weighted:
             parts.append(f"weights were made for {', '.join(self._weighted)}")
         return "; ".join(parts)
@@ -117,7 +117,7 @@ class SUPPLE_OT_remedy(WeightsOperator, bpy.types.Operator):
         obj = next((obj for obj in list_meshes(context) if obj.name == self.mesh), None)
         remedy = settings_of(obj).remedy if obj is not None else ""
         if obj is None or not remedy:
-            raise SkinningError(f"'{self.mesh}' waits for no remedy: press Bind")
+            raise SkinningError(f"'{self.mesh}' has nothing to fix: press Bind")
         if remedy == "WEIGHTS":
             return self.weight(context, [obj], Options(), find_armature(context))
         try:

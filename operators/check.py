@@ -57,7 +57,7 @@ class SUPPLE_OT_check(ComputingOperator, bpy.types.Operator):
         """Keep what was found, and list it."""
         armature = bpy.data.objects.get(self._check.armature)
         if armature is None:
-            raise SkinningError(f"'{self._check.armature}' is gone: check another character")
+            raise SkinningError(f"'{self._check.armature}' was deleted: check another character")
         meshes = [obj for mesh in self._check.meshes if (obj := bpy.data.objects.get(mesh.name)) is not None]
         faults = find_faults(self._check, measured, meshes)
         check_reports.keep(armature, faults)
@@ -80,7 +80,7 @@ class FindingOperator(SuppleOperator):
         line = settings.findings[min(settings.active, len(settings.findings) - 1)]
         faults = check_reports.find(armature)
         if faults is None or line.number >= len(faults):
-            raise SkinningError("The report is gone: check the character again")
+            raise SkinningError("The report no longer exists: check the character again")
         self.act(context, armature, faults[line.number], line)
 
     def act(self, context: bpy.types.Context, armature: bpy.types.Object, fault: Any, line: Any) -> None:
@@ -123,7 +123,7 @@ class SUPPLE_OT_check_fix(FindingOperator, bpy.types.Operator):
     def act(self, context: bpy.types.Context, armature: bpy.types.Object, fault: Any, line: Any) -> None:
         obj = context.scene.objects.get(fault.mesh)
         if obj is None:
-            raise SkinningError(f"'{fault.mesh}' is gone or renamed: check the character again")
+            raise SkinningError(f"'{fault.mesh}' was deleted or renamed: check the character again")
         messages = fix_finding(obj, fault)
         context.view_layer.update()
         left = measure_again(obj, fault)
@@ -131,7 +131,7 @@ class SUPPLE_OT_check_fix(FindingOperator, bpy.types.Operator):
         if left is not None:
             check_reports[armature.session_uid][line.number] = left
             write_line(line, line.number, left)
-            messages.append(f"Not mended: {describe_fully(left)[0]}.")
+            messages.append(f"Not fixed: {describe_fully(left)[0]}.")
         self.tell(" ".join(messages), "INFO" if left is None else "WARNING")
 
 

@@ -27,9 +27,11 @@ from .base import SuppleOperator
 from .bind import chosen_meshes
 
 SELECT = "Select a mesh that has an Armature modifier, or its armature"
-UNDER_WAY = "A pose is being corrected: Keep or Discard it first"
+UNDER_WAY = "A pose is being corrected: press Keep or Discard first"
 NOT_UNDER_WAY = "Select a mesh that has an Armature modifier, and press Correct This Pose"
-NO_CORRECTIONS = "Select a mesh that has an Armature modifier and corrections, or make one by Correct This Pose"
+NO_CORRECTIONS = (
+    "Select a mesh that has an Armature modifier and corrections, or make a correction with Correct This Pose"
+)
 SKIP: set[Any] = {"SKIP_SAVE"}
 SUGGESTION: set[Any] = {"SUGGESTION"}
 
@@ -188,7 +190,7 @@ class SUPPLE_OT_correction_keep(UnderWayOperator, bpy.types.Operator):
     def end(self, context: bpy.types.Context, _meshes: list[bpy.types.Object]) -> str:
         copies = list_posed_copies(context)
         if not copies:
-            raise SkinningError("The posed copy is gone: Discard shows the character again")
+            raise SkinningError("The posed copy was deleted: press Discard to show the character again")
         joints = split_names(self.joints)
         report = keep(copies, context.view_layer, self.name, self.mirror, joints, self.reader)
         return report.describe()
@@ -261,7 +263,7 @@ class SUPPLE_OT_correction_pose(CorrectionOperator, bpy.types.Operator):
     def act(self, _context: bpy.types.Context, obj: bpy.types.Object, correction: Any) -> None:
         gone = show_bone_pose(find_armature_of(obj), correction.pose)
         if gone:
-            self.tell(f"Bones of the pose are gone: {', '.join(gone)}", "WARNING")
+            self.tell(f"Bones of the pose were deleted: {', '.join(gone)}", "WARNING")
 
 
 class SUPPLE_OT_correction_select(CorrectionOperator, bpy.types.Operator):

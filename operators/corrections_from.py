@@ -84,7 +84,9 @@ def read_angles(text: str) -> tuple[float, ...]:
     try:
         return tuple(float(part) for part in text.split(",") if part.strip())
     except ValueError:
-        raise SkinningError(f"'{text}' are no angles: write degrees with commas, such as 40, 80, 120") from None
+        raise SkinningError(
+            f"'{text}' are not angles: write degrees separated by commas, such as 40, 80, 120"
+        ) from None
 
 
 register, unregister = bpy.utils.register_classes_factory((SUPPLE_OT_corrections_from,))

@@ -106,7 +106,7 @@ class SUPPLE_OT_drag_skin(DragOptions, ModalTool, bpy.types.Operator):
 
     def _pin(self, context: bpy.types.Context, armature: bpy.types.Object, point: SkinPoint, reach: float) -> set[str]:
         is_pinned = toggle_pin(armature, Pin(point, self.hold_rotation), context.evaluated_depsgraph_get(), reach)
-        self.tell("Pinned a point of the skin" if is_pinned else "Took off a pin")
+        self.tell("Pinned a point of the skin" if is_pinned else "Removed a pin")
         return {"FINISHED"}
 
     def _finish(self, context: bpy.types.Context, drag: SkinDrag) -> set[str]:
@@ -190,7 +190,7 @@ class SUPPLE_OT_clear_pins(SuppleOperator, bpy.types.Operator):
     requires = (needs_posed, needs_pins)
 
     def run(self, context: bpy.types.Context) -> str:
-        return f"Took off {clear_pins(cast(bpy.types.Object, find_posed(context)))} pins"
+        return f"Removed {clear_pins(cast(bpy.types.Object, find_posed(context)))} pins"
 
 
 register, unregister = bpy.utils.register_classes_factory((SUPPLE_OT_drag_skin, SUPPLE_OT_clear_pins))

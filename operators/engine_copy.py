@@ -37,7 +37,7 @@ def needs_bound_character(context: bpy.types.Context) -> str:
 def needs_copy(context: bpy.types.Context) -> str:
     armature = find_source(context)
     is_there = armature is not None and copy_settings(armature).figures
-    return "" if is_there else "Select a mesh that is bound and has an engine copy, or make one"
+    return "" if is_there else "Select a mesh that is bound and has an engine copy, or make a copy first"
 
 
 class SUPPLE_OT_engine_copy(EngineCopyOptions, ComputingOperator, bpy.types.Operator):

@@ -16,9 +16,9 @@ from ..tasks.weights.automatic import WITH_HANDLES
 from .base import SuppleOperator
 
 SELECT_HANDLES = (
-    "Select a mesh that has an Armature modifier, or another skin, after the empties and meshes that are to carry it"
+    "Select a mesh that has an Armature modifier, or another skin, last, after the empties and meshes that will move it"
 )
-SELECT_SKIN = "Select a mesh that has an Armature modifier, its armature, or points and cages of it"
+SELECT_SKIN = "Select a mesh that has an Armature modifier, or its armature, points or cages"
 
 
 def chosen_handles(context: bpy.types.Context) -> list[bpy.types.Object]:

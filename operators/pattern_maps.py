@@ -51,7 +51,7 @@ class SUPPLE_OT_pattern_maps(PatternOperator, BakeOperator, bpy.types.Operator):
 
     def start(self, context: bpy.types.Context) -> Iterator[int]:
         if not self.directory:
-            raise SkinningError("No folder to write to: choose one")
+            raise SkinningError("No folder to write to: choose a folder")
         obj = cast(bpy.types.Object, find_pattern_mesh(context))
         folder, file_format = Path(bpy.path.abspath(self.directory)), cast(Format, self.format.lower())
         return write_maps(obj, context.scene, self.frames(context), folder, file_format, self.width)

@@ -87,7 +87,7 @@ class SUPPLE_OT_pattern_place(PatternTool, bpy.types.Operator):
         """Raise SkinningError where the pattern does not lie in the UV map."""
         if self.pattern.space != "UV":
             raise SkinningError(
-                f"'{self.pattern.name}' lies on the surface: set Place On to UV Map to move it in the UV editor"
+                f"'{self.pattern.name}' is placed on the surface: set Place On to UV Map to move it in the UV editor"
             )
 
     def _read_all(self) -> tuple:

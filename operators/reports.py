@@ -43,7 +43,7 @@ class SUPPLE_OT_close_report(SuppleOperator, bpy.types.Operator):
     def run(self, context: bpy.types.Context) -> None:
         obj = context.view_layer.objects.get(self.owner)
         if obj is None:
-            raise SkinningError(f"There is no object '{self.owner}' in the view layer: choose one that is")
+            raise SkinningError(f"There is no object '{self.owner}' in the view layer: choose another object")
         close_report(obj, self.kind)
 
 

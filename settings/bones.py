@@ -61,7 +61,7 @@ class BoneSettings(bpy.types.PropertyGroup):
     )
     is_handle: BoolProperty(
         name="Handle",
-        description="This bone follows a point or a vertex of a cage: it is no part of the skeleton",
+        description="This bone follows a point or a vertex of a cage: it is not part of the skeleton",
         options={"HIDDEN"},
         update=_show_change,
     )

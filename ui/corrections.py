@@ -25,7 +25,7 @@ HINT = (
     "this pose"
 )
 TOOLS = "Use any tool of Sculpt Mode and Edit Mode that keeps the number of vertices"
-GONE = "The posed copy of '{}' is gone: Discard shows the character again"
+GONE = "The posed copy of '{}' was deleted: press Discard to show the character again"
 READERS: dict[str, str] = {key: label for key, label, _ in READER_ITEMS}
 MODE_ICONS: dict[str, Any] = {"SCULPT": "SCULPTMODE_HLT", "EDIT": "EDITMODE_HLT", "OBJECT": "OBJECT_DATAMODE"}
 

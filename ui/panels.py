@@ -93,7 +93,7 @@ def draw_independent(layout: bpy.types.UILayout, context: bpy.types.Context, obj
         method = METHODS[key].label if key in METHODS else key
         text = (
             f"Modifier '{modifier.name}' deforms '{obj.name}' on its own, by {method}: it follows the pose, but not "
-            "changes of weights, bones and settings. Bind to have Supple follow them again"
+            "changes to weights, bones and settings. Use Bind to let Supple update it again"
         )
         draw_message(layout, context, text, icon="INFO")
 
@@ -317,7 +317,7 @@ class VIEW3D_PT_supple_bake(SupplePanel, bpy.types.Panel):
             draw_message(layout, context, report, icon="INFO", closes=(settings.id_data, "farm"))
         if settings.bake != "NONE":
             kinds = {kind: label for kind, label, _ in BAKE_ITEMS}
-            kind = kinds.get(settings.bake, "a bake that this version does not know")
+            kind = kinds.get(settings.bake, "a bake unknown to this version")
             layout.label(text=translate(f"Deformed by: {kind}"))
             layout.operator("supple.clear_bake", icon="LOOP_BACK").whole = whole
 

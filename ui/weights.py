@@ -51,7 +51,7 @@ class VIEW3D_PT_supple_weights(SupplePanel, bpy.types.Panel):
         column.prop(settings, "method")
         method = METHODS.get(settings.method)  # a later version may have stored another
         if method is None:
-            draw_message(column, context, "Choose a method: this version does not know the one in the file")
+            draw_message(column, context, "Choose a method: the method in the file is unknown to this version")
         else:
             draw_hint(column, context, method.tooltip)
         row = column.row()

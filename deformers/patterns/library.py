@@ -116,7 +116,7 @@ def draw_preset(key: str, resolution: int = 256) -> np.ndarray:
         raise SkinningError(f"There is no skin pattern '{key}': choose one of {', '.join(PRESETS)}")
     if resolution < LEAST_RESOLUTION:
         raise SkinningError(
-            f"A skin pattern of {resolution} pixels is too small: draw it with {LEAST_RESOLUTION} or more"
+            f"A skin pattern of {resolution} pixels is too small: use {LEAST_RESOLUTION} pixels or more"
         )
     preset = PRESETS[key]
     highest = DEEPEST_FOLD if preset.kind == "WRINKLE" else 1.0

@@ -40,7 +40,7 @@ def describe_visibility(obj: bpy.types.Object, pattern: PatternSettings, shading
         return []
     hints = []
     if shading in ("SOLID", "WIREFRAME") and not is_displaced(settings_of(obj).pattern_display, pattern.kind):
-        hints.append("A bump, which Solid view does not show: use Material Preview, or Show As Displacement")
+        hints.append("Bumps do not show in Solid view: use Material Preview, or set Show As to Displacement")
     if settings_of(obj).pattern_full:
         return [*hints, "Shown in full, whatever the pose"]
     if joint is not None and response is not None:
@@ -53,7 +53,7 @@ def _describe_compression(pattern: PatternSettings) -> list[str]:
     if not has_compression(pattern):
         return []
     start, full = f"{pattern.compression_start:.0f} %", f"{pattern.compression_full:.0f} %"
-    full = f"full at {full}" if pattern.law == "RANGE" else "more with it"
+    full = f"full at {full}" if pattern.law == "RANGE" else "more at higher values"
     if pattern.driver == "STRETCH":
         return [f"Shows where the skin is stretched, from {start} up, {full}"]
     return [f"Shows where the skin is compressed, from {start} up, {full}"]
@@ -66,7 +66,7 @@ def _describe_angle(joint: DrivingJoint, response: Response) -> list[str]:
     angle = read_angle(joint.armature, joint)
     toward = {"POSITIVE": angle, "NEGATIVE": -angle, "BOTH": abs(angle)}[response.direction]
     amount = float(respond(response, angle))
-    full = f"full at {_degrees(response.full)}" if response.law == "RANGE" else "more with the angle"
+    full = f"full at {_degrees(response.full)}" if response.law == "RANGE" else "more at larger angles"
     if amount >= 1.0:
         return []
     if amount > 0.0:

@@ -156,7 +156,7 @@ def lay_by_sides(mesh: ChartMesh, center: SurfacePoint, sides: np.ndarray, patte
 def follow_space(mesh: ChartMesh, pattern: PatternSettings) -> None:
     """Where the user has chosen another space, lay the pattern there as it lay in the other."""
     if pattern.space not in SPACES:
-        raise SkinningError("The pattern lies on nothing that this version knows: choose what to place it on")
+        raise SkinningError("The pattern's placement is unknown to this version: choose one in Place On")
     if pattern.placed_in not in SPACES:  # nobody knows where it lay
         pattern.placed_in = pattern.space
     if pattern.placed_in == pattern.space:
@@ -183,14 +183,14 @@ def mirror_layout(mesh: ChartMesh, source: PatternSettings, target: PatternSetti
     reach = 0.5 * float(np.linalg.norm(sides, axis=1).max())
     if abs(center.position[0]) < 0.1 * reach:
         raise SkinningError(
-            f"Pattern '{source.name}' lies in the middle of the body: move it to one side to mirror it to the other"
+            f"Pattern '{source.name}' is in the middle of the body: move it to one side to mirror it to the other"
         )
     mirror = np.array([-1.0, 1.0, 1.0])
     other = locate_point(mesh, center.position * mirror)
     if float(np.linalg.norm(other.position - center.position * mirror)) > reach:
         raise SkinningError(
-            f"There is no skin on the other side of pattern '{source.name}': the mesh is not symmetrical in X, add the "
-            "other pattern by hand"
+            f"There is no skin on the other side of pattern '{source.name}', because the mesh is not symmetrical in "
+            "X: add the other pattern by hand"
         )
     stroke = [np.array(point.location) * mirror for point in source.stroke]
     lay_by_sides(mesh, other, sides * mirror, target)

@@ -30,7 +30,7 @@ def test_the_panel_says_why_a_pattern_is_not_seen():
     ):  # fmt: skip
         turn(armature, "bone.1", (angle, 0, 0))
         assert hints(obj) == said
-    assert "Solid view does not show" in hints(obj, "SOLID")
+    assert "do not show in Solid view" in hints(obj, "SOLID")
     assert hints(obj, "RENDERED") == ""
     settings_of(obj).pattern_display = "DISPLACEMENT"
     assert hints(obj, "SOLID") == ""

@@ -291,7 +291,7 @@ def test_bones_as_near_share_and_bones_that_get_nothing_are_told():
     found = solve(*make_tube(), heads, tails)
     np.testing.assert_allclose(found.weights[:, 1], found.weights[:, 2], atol=1e-6)
     assert found.reasons[:3] == ("", "", "")
-    assert "another bone is nearer" in found.reasons[3]
+    assert "another bone is closer" in found.reasons[3]
     assert found.reasons[4] == ""  # the point shares what is nearest to the first bone's head
     low = make_tube()[0][:, 2] == 0.0
     assert found.weights[low, 4].min() > 0.2
