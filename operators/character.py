@@ -105,7 +105,7 @@ def list_to_make(context: bpy.types.Context) -> list[bpy.types.Object]:
 
 
 class SUPPLE_OT_remedy(WeightsOperator, bpy.types.Operator):
-    """Fix what prevents binding this mesh, and bind it"""
+    """Fix the problem that prevents binding this mesh, and bind it"""
 
     bl_idname = "supple.remedy"
     bl_label = "Remedy"

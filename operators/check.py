@@ -89,7 +89,7 @@ class FindingOperator(SuppleOperator):
 
 
 class SUPPLE_OT_check_show(FindingOperator, bpy.types.Operator):
-    """Go to the frame where the fault is worst, or repeat the test pose of the joint. Undo restores the pose"""
+    """Go to the worst frame of the fault, or repeat the test pose of the joint. Undo restores the pose"""
 
     bl_idname = "supple.check_show"
     bl_label = "Show Fault"

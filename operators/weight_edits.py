@@ -223,7 +223,7 @@ class SUPPLE_OT_weights_clean(MeshesOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_weights_check(MeshesOperator, bpy.types.Operator):
-    """Find vertices with no weights, too many bones, wrong sums, or weights far from their bones"""
+    """Find vertices without weights, with too many bones or wrong sums, or with weights far from their bones"""
 
     bl_idname = "supple.weights_check"
     bl_label = "Check"

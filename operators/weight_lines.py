@@ -45,7 +45,9 @@ class SUPPLE_OT_weight_lines(ModalTool, bpy.types.Operator):
 
     bone: StringProperty(
         name="Bone",
-        description="Bone whose line with its parent moves; the lines of all selected bones if empty",
+        description=(
+            "Bone with the line to move, which separates it from its parent; the lines of all selected bones if empty"
+        ),
         options={"SKIP_SAVE"},
     )
     offset: FloatProperty(

@@ -68,7 +68,7 @@ def draw_choices(
 
 REMEDIES: dict[str, tuple[str, Any]] = {
     "WEIGHTS": ("Automatic Weights", "MOD_VERTEX_WEIGHT"),
-    "SWITCH_ON": ("Switch On", "HIDE_OFF"),
+    "SWITCH_ON": ("Enable", "HIDE_OFF"),
     "OBJECT_MODE": ("Object Mode", "OBJECT_DATAMODE"),
 }
 """Label and icon of what can be done about a message, by `SkinningError.remedy`."""

@@ -97,8 +97,8 @@ class Measures:
             lines.append(
                 f"Smallest cross-section: {100 * self.section.area:.0f} % of its area at rest, at '{self.section_bone}'"
             )
-        lines.append(f"From linear: {_describe_difference(self.from_linear)}")
-        lines.append(f"From Preserve Volume (DLB): {_describe_difference(self.from_preserve_volume)}")
+        lines.append(f"Distance from Linear: {_describe_difference(self.from_linear)}")
+        lines.append(f"Distance from Preserve Volume (DLB): {_describe_difference(self.from_preserve_volume)}")
         return lines
 
 

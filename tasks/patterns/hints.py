@@ -42,7 +42,7 @@ def describe_visibility(obj: bpy.types.Object, pattern: PatternSettings, shading
     if shading in ("SOLID", "WIREFRAME") and not is_displaced(settings_of(obj).pattern_display, pattern.kind):
         hints.append("Bumps do not show in Solid view: use Material Preview, or set Show As to Displacement")
     if settings_of(obj).pattern_full:
-        return [*hints, "Shown in full, whatever the pose"]
+        return [*hints, "Shown in full in any pose"]
     if joint is not None and response is not None:
         hints += _describe_angle(joint, response)
     return [*hints, *_describe_compression(pattern)]

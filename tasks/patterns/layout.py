@@ -45,11 +45,9 @@ MOST_CHARTS = 200
 def check_mesh(obj: bpy.types.Object) -> None:
     """Raise SkinningError where patterns can not be laid on an object."""
     if obj.type != "MESH":
-        raise SkinningError(f"'{obj.name}' is not a mesh: select a mesh to lay patterns on")
+        raise SkinningError(f"'{obj.name}' is not a mesh: select a mesh for the patterns")
     if obj.library is not None or mesh_of(obj).library is not None:
-        raise SkinningError(
-            f"'{obj.name}' or its mesh is linked from another file: make it local to lay patterns on it"
-        )
+        raise SkinningError(f"'{obj.name}' or its mesh is linked from another file: make it local to add patterns")
     if mesh_of(obj).is_editmode:
         raise SkinningError(f"'{obj.name}' is in Edit Mode: leave it first")
     if not mesh_of(obj).polygons:

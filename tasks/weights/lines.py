@@ -33,8 +33,8 @@ MESSAGES = {
         "'{parent}' first"
     ),
     LineProblem.NO_CROSSING: (
-        "'{bone}' and its parent '{parent}' have weight on separate parts of '{mesh}': select a bone whose weights "
-        "meet those of its parent"
+        "'{bone}' and its parent '{parent}' have weight on separate parts of '{mesh}': select a bone with weights "
+        "next to its parent's"
     ),
 }
 """What a user reads where a bone has no line."""

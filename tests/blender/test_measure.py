@@ -129,8 +129,8 @@ def test_the_panel_shows_the_latest_report(tube):
         "Edge stretch",
         "Farthest skin",
         "Smallest cross-section",
-        "From linear",
-        "From Preserve Volume",
+        "Distance from Linear",
+        "Distance from Preserve Volume",
     )
     assert all(line.startswith(start) for line, start in zip(lines[1:], starts, strict=True))
 
