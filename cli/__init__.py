@@ -48,7 +48,7 @@ def _run(arguments: argparse.Namespace) -> int:
     except SkinningError as error:
         return _fail(str(error), arguments)
     except MemoryError:
-        return _fail("There is not enough memory: choose a smaller --width, or a machine with more", arguments)
+        return _fail("Not enough memory: choose a smaller --width, or a machine with more memory", arguments)
     except KeyboardInterrupt:
         tell("supple: error: Interrupted: nothing was written")
         return INTERRUPTED
@@ -72,12 +72,12 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
         if any(sign == "\0" or "\ud800" <= sign <= "\udfff" for sign in text):
             parser.error(f"'{text}' is not valid Unicode: rename the file")
         if re.fullmatch("--[a-z]+=--", text):  # Python 3.11 takes it for no value
-            parser.error(f"'{text}' gives no value: leave the option out, or give one")
+            parser.error(f"'{text}' has no value: add a value, or leave out the option")
     arguments = parser.parse_args(list(argv))
     if getattr(arguments, "save", None) and getattr(arguments, "format", "") == "shape-keys":
-        parser.error("--save goes with --format pc2: shape keys are saved to --output")
+        parser.error("--save needs --format pc2: shape keys are saved to --output")
     if getattr(arguments, "part", False) and (arguments.save or arguments.format != "pc2"):
-        parser.error("--part goes with --format pc2, and without --save: join the parts first")
+        parser.error("--part needs --format pc2, without --save: join the parts first")
     return arguments
 
 

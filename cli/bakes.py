@@ -80,7 +80,7 @@ def _plan_folder(
         plan = plan_parts(objects, frames, inputs, choices, is_part=arguments.part or len(ranges) > 1)
         there = [obj for obj, part in plan.items() if arguments.part and part.is_there(arguments.output)]
         for obj in there:
-            tell(f"supple: {obj.name} {describe_frames([frames])} is there already")
+            tell(f"supple: {obj.name} {describe_frames([frames])} already exists")
         if missing := {obj: part for obj, part in plan.items() if obj not in there}:
             plans.append((frames, missing))
     return plans
@@ -111,16 +111,16 @@ def _choose_meshes(arguments: argparse.Namespace) -> list[bpy.types.Object]:
         objects = [find_object(name) for name in dict.fromkeys(arguments.object)]
         for obj in objects:
             if not arguments.method and not settings_of(obj).is_bound:
-                raise SkinningError(f"'{obj.name}' is not bound: give --method to bind it for this bake")
+                raise SkinningError(f"'{obj.name}' is not bound: use --method to bind it for this bake")
         return objects
     found = find_meshes(bpy.context.scene, is_bound=not arguments.method)
     if not found and arguments.method:
-        raise SkinningError("No mesh of the scene has an Armature modifier: there is nothing to bake")
+        raise SkinningError("No mesh in the scene has an Armature modifier: there is nothing to bake")
     if not found:
-        raise SkinningError("No mesh of the scene is bound: give --method to bind meshes for this bake")
+        raise SkinningError("No mesh in the scene is bound: use --method to bind meshes for this bake")
     if len(found) > 1 and not arguments.all:
         names = ", ".join(obj.name for obj in found)
-        raise SkinningError(f"{len(found)} meshes can be baked, {names}: give --all, or --object with one of them")
+        raise SkinningError(f"{len(found)} meshes can be baked ({names}): use --all, or --object with one of them")
     return found
 
 
@@ -128,8 +128,8 @@ def warn_of_scripts() -> None:
     """Say so where Blender has not run Python of the file, such as drivers: what they drive stays as it was saved."""
     if bpy.app.autoexec_fail:
         tell(
-            f"supple: warning: Blender has not run the file's Python ({bpy.app.autoexec_fail_message}), and bones or "
-            "shape keys that depend on it do not move: if you trust the file, write --enable-autoexec before --command"
+            f"supple: warning: Blender has not run the file's Python ({bpy.app.autoexec_fail_message}), so bones or "
+            "shape keys that depend on it do not move: if you trust the file, put --enable-autoexec before --command"
         )
 
 
@@ -159,7 +159,7 @@ def join_files(arguments: argparse.Namespace) -> None:
             tell(f"supple: {part.cache_in(arguments.output)}: {len(part.frames)} frames of {part.points:,} points")
     elif arguments.frames or arguments.expect or os.path.isdir(first):
         raise SkinningError(
-            "A folder of parts is joined by itself, with --frames: give both, or PC2 files without them"
+            "A folder of parts needs --frames and must be the only input: use both, or PC2 files without --frames"
         )
     else:
         join_caches(arguments.parts, arguments.output)

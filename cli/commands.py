@@ -57,7 +57,7 @@ def _find_among(name: str, choice: list[bpy.types.Object], lack: str) -> bpy.typ
 def show_info(arguments: argparse.Namespace) -> None:
     if arguments.expect:
         open_with_inputs(arguments.file, arguments.expect)
-        answer([f"{arguments.file}: as it was when the job was made"])
+        answer([f"{arguments.file}: unchanged since the job was made"])
         return
     open_file(arguments.file)
     described = describe_file(bpy.context.scene)
@@ -103,7 +103,7 @@ def choose_settings(objects: list[bpy.types.Object], arguments: argparse.Namespa
                 continue
             choice = next((choice for choice in method.choices if choice.name == name), None)
             if choice is None:
-                raise SkinningError(f"{method.key} has no {name.replace('_', ' ')} to choose: leave it out")
+                raise SkinningError(f"{method.key} has no option for {name.replace('_', ' ')}: leave it out")
             choice.check(value)
             setattr(store_of(settings_of(obj), method), choice.property_name, value)
 
@@ -127,7 +127,7 @@ def check_character(arguments: argparse.Namespace) -> None:
     measured = checked.run()
     faults = find_faults(checked, measured, objects)
     for name, reason in checked.refused.items():
-        tell(f"supple: '{name}' is left out: {reason}")
+        tell(f"supple: '{name}' was left out: {reason}")
     if arguments.json:
         described = json.dumps(describe_check(checked, measured, faults), indent=2)
         with open_replacing(arguments.json) as stream:
@@ -189,12 +189,12 @@ def _find_patterned(name: str | None) -> bpy.types.Object:
     """The mesh of this name, or the only one of the scene that has patterns."""
     found = [obj for obj in bpy.context.scene.objects if settings_of(obj).patterns]
     if not found:
-        raise SkinningError("No object of the scene has patterns: add some first")
+        raise SkinningError("No object in the scene has patterns: add patterns first")
     if name is not None:
         return bpy.data.objects.get(name) or _find_among(name, found, "has no patterns")
     if len(found) > 1:
         known = ", ".join(obj.name for obj in found)
-        raise SkinningError(f"{len(found)} objects have patterns: give --object, one of {known}")
+        raise SkinningError(f"{len(found)} objects have patterns: use --object with one of {known}")
     return found[0]
 
 
@@ -206,9 +206,9 @@ def weight_meshes(arguments: argparse.Namespace) -> None:
     armatures = [obj for obj in scene.objects if obj.type == "ARMATURE"]
     armature = armatures[0] if len(armatures) == 1 else None
     if arguments.armature is not None:
-        armature = _find_among(arguments.armature, armatures, "is not an armature of the scene")
+        armature = _find_among(arguments.armature, armatures, "is not an armature in the scene")
     if arguments.object:
-        objects = [_find_among(name, meshes, "is not a mesh of the scene") for name in arguments.object]
+        objects = [_find_among(name, meshes, "is not a mesh in the scene") for name in arguments.object]
     else:
         objects = [obj for obj in meshes if has_armature_modifier(obj)]
     if arguments.handle:

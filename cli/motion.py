@@ -41,13 +41,13 @@ def move(arguments: argparse.Namespace) -> None:
 def _check(arguments: argparse.Namespace, names: list[str]) -> None:
     """Raise SkinningError for what does not go together."""
     if arguments.what == "join" and len(names) != 2:
-        raise SkinningError("Two actions are joined: give --action twice")
+        raise SkinningError("Join needs two actions: use --action twice")
     if len(names) > (1 if arguments.what == "loop" else 2):
-        raise SkinningError(f"{len(names)} actions are too many: give --action once for a loop, else once or twice")
+        raise SkinningError(f"{len(names)} actions are too many: use --action once for a loop, otherwise once or twice")
     if arguments.what == "compare" and arguments.output:
-        raise SkinningError("A comparison changes nothing that could be saved: leave --output out")
+        raise SkinningError("A comparison changes nothing to save: leave out --output")
     if arguments.what != "compare" and not arguments.output:
-        raise SkinningError("The file with the new action needs a name: give --output")
+        raise SkinningError("The file with the new action needs a name: use --output")
     if arguments.output:
         check_writable(arguments.output)
 
@@ -63,4 +63,4 @@ def find_armature(name: str | None) -> bpy.types.Object:
         raise SkinningError("The scene has no armature: there is no motion to compare")
     if name is not None:
         raise SkinningError(f"There is no armature '{name}': choose one of {known}")
-    raise SkinningError(f"The scene has {len(found)} armatures: give --armature, one of {known}")
+    raise SkinningError(f"The scene has {len(found)} armatures: use --armature with one of {known}")

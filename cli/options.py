@@ -27,11 +27,13 @@ def add_file(command: argparse.ArgumentParser) -> None:
 
 def add_choices(command: argparse.ArgumentParser) -> None:
     """What methods that blend joints let choose."""
-    command.add_argument("--order", choices=ORDER.keys, help="what DLBNT applies first: GH stretch, HG rotation")
+    command.add_argument(
+        "--order", choices=ORDER.keys, help="what DLBNT applies first: GH for stretch, HG for rotation"
+    )
     share: dict[str, Any] = {"type": float, "metavar": "0..1"}
-    command.add_argument("--sharpness", help="how pointed bent joints are, with CENTERS", **share)
-    command.add_argument("--bulge-limit", help="how much of what swells at bent joints is drawn back", **share)
-    command.add_argument("--contact", help="how much both sides of a bent joint keep apart", **share)
+    command.add_argument("--sharpness", help="how sharply joints bend, with CENTERS", **share)
+    command.add_argument("--bulge-limit", help="how far to pull back skin that bulges at bent joints", **share)
+    command.add_argument("--contact", help="how strongly contact keeps both sides of a bent joint apart", **share)
 
 
 def words_of_choices(arguments: argparse.Namespace) -> tuple[str, ...]:
@@ -40,12 +42,12 @@ def words_of_choices(arguments: argparse.Namespace) -> tuple[str, ...]:
     return tuple(word for name, value in given.items() for word in (f"--{name.replace('_', '-')}", str(value)))
 
 
-def add_frames(command: argparse.ArgumentParser, help_start: str, otherwise: str = "those of the scene") -> None:
+def add_frames(command: argparse.ArgumentParser, help_start: str, otherwise: str = "frames of the scene") -> None:
     command.add_argument(
         "--frames",
         type=read_frames,
         metavar="A-B[:STEP]",
-        help=f"{help_start}; {otherwise} if not given. Below zero: --frames=-10-20",
+        help=f"{help_start}; {otherwise} by default. Negative frames: --frames=-10-20",
     )
 
 
@@ -54,7 +56,7 @@ def add_expect(command: argparse.ArgumentParser) -> None:
         "--expect",
         type=read_inputs,
         metavar="INPUTS",
-        help="go on only if the file, Supple and Blender are those that a farm's job was made with",
+        help="continue only if the file, Supple and Blender match those of the farm job",
     )
 
 
@@ -63,8 +65,7 @@ def add_progress(command: argparse.ArgumentParser) -> None:
         "--progress",
         choices=tuple(PROGRESS),
         default="percent",
-        help="how what is done, or why it fails, is printed: for people, or for Open Job Description, too; percent if "
-        "not given",
+        help="format of progress and errors, openjd for Open Job Description; percent by default",
     )
 
 
@@ -88,7 +89,7 @@ def read_angle(text: str) -> float:
     except ValueError:
         angle = -1.0
     if not 0.0 <= angle <= 150.0:
-        raise argparse.ArgumentTypeError(f"'{text}' is not an angle: give 0 to 150 degrees")
+        raise argparse.ArgumentTypeError(f"'{text}' is not an angle: use 0 to 150 degrees")
     return angle
 
 
@@ -115,19 +116,19 @@ def read_path(text: str) -> Path:
 
 def read_number(text: str) -> int:
     if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number of bones: give 0 or more")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of bones: use 0 or more")
     return int(text)
 
 
 def read_pair(text: str) -> tuple[int, int]:
     match = re.fullmatch(r"(-?\d{1,7}):(-?\d{1,7})", text)
     if match is None:
-        raise argparse.ArgumentTypeError(f"'{text}' are no two frames: write them as 24:10")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a pair of frames: write 24:10")
     return int(match[1]), int(match[2])
 
 
 def read_seconds(text: str) -> float:
     match = re.fullmatch(r"\d{1,3}(\.\d*)?|\.\d+", text)
     if match is None or float(text) > 10.0:
-        raise argparse.ArgumentTypeError(f"'{text}' are no seconds: give 0 to 10")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of seconds: use 0 to 10")
     return float(text)

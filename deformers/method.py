@@ -41,7 +41,7 @@ EVALUATIONS = {
         Evaluation(
             "NODES",
             "Nodes",
-            "Deform by the node modifier itself, even where Supple is not installed",
+            "Compute in a node modifier, which works even where Supple is not installed",
             icon="NODETREE",
             needs_supple=False,
             instead="PYTHON",
@@ -49,7 +49,8 @@ EVALUATIONS = {
         Evaluation(
             "PYTHON",
             "Python",
-            "Deform by Supple wherever it is installed: every Blender, every method, bone envelopes too",
+            "Compute in Supple, which must be installed: works in every Blender version, with every method and "
+            "with bone envelopes",
             icon="SCRIPT",
             needs_supple=True,
         ),

@@ -144,7 +144,7 @@ class OnBoundMeshes(SuppleOperator):
 
     whole: BoolProperty(
         name="Whole Character",
-        description="Bake all bound meshes of the character that are ticked",
+        description="Bake all bound and ticked meshes of the character",
         options={"SKIP_SAVE"},
     )
 
@@ -152,7 +152,7 @@ class OnBoundMeshes(SuppleOperator):
         """The meshes to bake; raises SkinningError where there are none."""
         meshes = _list_bound(context, self.whole)
         if not meshes:
-            raise SkinningError("Nothing to bake: tick a mesh that is bound in the list of the Supple tab")
+            raise SkinningError("Nothing to bake: tick a bound mesh in the list in the Supple tab")
         return meshes
 
 
@@ -169,7 +169,7 @@ class MeshBakeOperator(OnBoundMeshes, BakeOperator):
 
 
 class SUPPLE_OT_bake_shape_keys(MeshBakeOperator, bpy.types.Operator):
-    """Add a shape key for each frame, animated to be on in that frame. Renders the same without Supple"""
+    """Add a shape key for each frame, animated to be on only in that frame. Renders the same without Supple"""
 
     bl_idname = "supple.bake_shape_keys"
     bl_label = "Bake to Shape Keys"
@@ -224,7 +224,7 @@ class SUPPLE_OT_bake_cache(MeshBakeOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_clear_bake(SuppleOperator, bpy.types.Operator):
-    """Remove the bake and deform live again. A PC2 file stays on disk"""
+    """Remove the bake, and deform live again. A PC2 file stays on disk"""
 
     bl_idname = "supple.clear_bake"
     bl_label = "Back to Live"

@@ -88,12 +88,12 @@ class SUPPLE_OT_bind(ComputingOperator, bpy.types.Operator):
     method: EnumProperty(name="Method", description="How the skin is deformed", items=METHOD_ITEMS)
     evaluate: EnumProperty(
         name="Evaluate",
-        description="Whether nodes in the file or Supple's Python compute the deformation",
+        description="Compute the deformation with nodes in the file, or with Supple's Python code",
         items=EVALUATE_ITEMS,
     )
     whole: BoolProperty(
         name="Whole Character",
-        description="Bind all ticked meshes of the character, those that can be bound, each by its own settings",
+        description="Bind all ticked meshes of the character that can be bound, each with its own settings",
         options={"SKIP_SAVE"},
     )
 
@@ -110,7 +110,7 @@ class SUPPLE_OT_bind(ComputingOperator, bpy.types.Operator):
             method = self.method if self.properties.is_property_set("method") else settings_of(meshes[0]).method
             choices = method, self.evaluate if self.properties.is_property_set("evaluate") else None
         if not meshes:
-            raise SkinningError("No mesh is ticked: tick those to bind in the list of the Supple tab")
+            raise SkinningError("No mesh is ticked: tick the meshes to bind in the list in the Supple tab")
         context.view_layer.update()  # objects may have moved
         return self.take(context, prepare_each(meshes, *choices))
 
@@ -126,7 +126,7 @@ class SUPPLE_OT_bind(ComputingOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_unbind(SuppleOperator, bpy.types.Operator):
-    """Deform the selected characters with their Armature modifiers again, and remove bakes; patterns stay"""
+    """Return the selected characters to their Armature modifiers, and remove bakes; patterns stay"""
 
     bl_idname = "supple.unbind"
     bl_label = "Unbind"
@@ -141,7 +141,7 @@ class SUPPLE_OT_unbind(SuppleOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_make_independent(SuppleOperator, bpy.types.Operator):
-    """Detach from Supple: the node modifier keeps deforming the character on its own"""
+    """Detach the character from Supple: its node modifier continues to deform it"""
 
     bl_idname = "supple.make_independent"
     bl_label = "Make Independent"
@@ -157,7 +157,7 @@ class SUPPLE_OT_make_independent(SuppleOperator, bpy.types.Operator):
 
     def run(self, context: bpy.types.Context) -> str:
         names = ", ".join(obj.name for obj in make_independent(chosen_meshes(context)))
-        return f"Independent of Supple: {names}. Node modifiers go on deforming them"
+        return f"Independent of Supple: {names}. Node modifiers continue to deform them"
 
 
 register, unregister = bpy.utils.register_classes_factory(

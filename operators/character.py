@@ -37,11 +37,11 @@ def needs_what_is_not_bound(context: bpy.types.Context) -> str:
 def needs_refused(context: bpy.types.Context) -> str:
     if any(settings_of(obj).remedy for obj in list_meshes(context)):
         return ""
-    return "Select a mesh that has an Armature modifier, and that Bind has refused, or its armature"
+    return "Select a mesh that has an Armature modifier and that Bind could not bind, or its armature"
 
 
 class SUPPLE_OT_flip(SuppleOperator, bpy.types.Operator):
-    """Show the character by Blender's own Armature modifiers, and by Supple again. Renders stay Supple's"""
+    """Switch between Blender's own Armature modifiers and Supple in the viewport. Renders always use Supple"""
 
     bl_idname = "supple.flip"
     bl_label = "Flip to Blender"
@@ -57,7 +57,7 @@ class SUPPLE_OT_flip(SuppleOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_make(WeightsOperator, bpy.types.Operator):
-    """Weight the meshes of the character that have no weights, and bind all that are not bound, by the best method"""
+    """Add automatic weights to the character's meshes that have none, and bind unbound meshes with the best method"""
 
     bl_idname = "supple.make"
     bl_label = "Make Supple"
@@ -87,7 +87,7 @@ class SUPPLE_OT_make(WeightsOperator, bpy.types.Operator):
         count = len(bind_now(context, prepared))
         for _, error in prepared.failed:
             self.tell(str(error), "WARNING")
-        parts = [f"{count} of {len(self._names)} meshes are supple, by {METHODS[DEFAULT_METHOD].label}"]
+        parts = [f"{count} of {len(self._names)} meshes are bound by {METHODS[DEFAULT_METHOD].label}"]
         if self._weighted:
             parts.append(f"weights were made for {', '.join(self._weighted)}")
         return "; ".join(parts)
@@ -105,7 +105,7 @@ def list_to_make(context: bpy.types.Context) -> list[bpy.types.Object]:
 
 
 class SUPPLE_OT_remedy(WeightsOperator, bpy.types.Operator):
-    """Clear what keeps this mesh from being bound, and bind it"""
+    """Fix the problem that prevents binding this mesh, and bind it"""
 
     bl_idname = "supple.remedy"
     bl_label = "Remedy"
@@ -117,7 +117,7 @@ class SUPPLE_OT_remedy(WeightsOperator, bpy.types.Operator):
         obj = next((obj for obj in list_meshes(context) if obj.name == self.mesh), None)
         remedy = settings_of(obj).remedy if obj is not None else ""
         if obj is None or not remedy:
-            raise SkinningError(f"'{self.mesh}' waits for no remedy: press Bind")
+            raise SkinningError(f"'{self.mesh}' has nothing to fix: press Bind")
         if remedy == "WEIGHTS":
             return self.weight(context, [obj], Options(), find_armature(context))
         try:

@@ -36,7 +36,7 @@ def needs_findings(context: bpy.types.Context) -> str:
 
 
 class SUPPLE_OT_check(ComputingOperator, bpy.types.Operator):
-    """Look for mistakes in weights, and for joints that collapse, swell or tear. Nothing is changed"""
+    """Find mistakes in weights, and joints that collapse, swell or tear. Changes nothing"""
 
     bl_idname = "supple.check"
     bl_label = "Check Character"
@@ -57,7 +57,7 @@ class SUPPLE_OT_check(ComputingOperator, bpy.types.Operator):
         """Keep what was found, and list it."""
         armature = bpy.data.objects.get(self._check.armature)
         if armature is None:
-            raise SkinningError(f"'{self._check.armature}' is gone: check another character")
+            raise SkinningError(f"'{self._check.armature}' was deleted: check another character")
         meshes = [obj for mesh in self._check.meshes if (obj := bpy.data.objects.get(mesh.name)) is not None]
         faults = find_faults(self._check, measured, meshes)
         check_reports.keep(armature, faults)
@@ -80,7 +80,7 @@ class FindingOperator(SuppleOperator):
         line = settings.findings[min(settings.active, len(settings.findings) - 1)]
         faults = check_reports.find(armature)
         if faults is None or line.number >= len(faults):
-            raise SkinningError("The report is gone: check the character again")
+            raise SkinningError("The report no longer exists: check the character again")
         self.act(context, armature, faults[line.number], line)
 
     def act(self, context: bpy.types.Context, armature: bpy.types.Object, fault: Any, line: Any) -> None:
@@ -89,13 +89,13 @@ class FindingOperator(SuppleOperator):
 
 
 class SUPPLE_OT_check_show(FindingOperator, bpy.types.Operator):
-    """Go to the frame where the fault is worst, or bend the joint as it was bent. Undo brings the pose back"""
+    """Go to the worst frame of the fault, or repeat the test pose of the joint. Undo restores the pose"""
 
     bl_idname = "supple.check_show"
     bl_label = "Show Fault"
 
     number: IntProperty(
-        name="Line", description="Line of the list; the active one if -1", default=-1, min=-1, options={"SKIP_SAVE"}
+        name="Line", description="Row of the list; the active row if -1", default=-1, min=-1, options={"SKIP_SAVE"}
     )
 
     def run(self, context: bpy.types.Context) -> Any:
@@ -115,7 +115,7 @@ class SUPPLE_OT_check_show(FindingOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_check_fix(FindingOperator, bpy.types.Operator):
-    """Mend the fault where a tool can: weights are removed, given or smoothed, or the method is changed"""
+    """Fix the fault if a tool can: remove, add or smooth weights, or change the method"""
 
     bl_idname = "supple.check_fix"
     bl_label = "Fix"
@@ -123,7 +123,7 @@ class SUPPLE_OT_check_fix(FindingOperator, bpy.types.Operator):
     def act(self, context: bpy.types.Context, armature: bpy.types.Object, fault: Any, line: Any) -> None:
         obj = context.scene.objects.get(fault.mesh)
         if obj is None:
-            raise SkinningError(f"'{fault.mesh}' is gone or renamed: check the character again")
+            raise SkinningError(f"'{fault.mesh}' was deleted or renamed: check the character again")
         messages = fix_finding(obj, fault)
         context.view_layer.update()
         left = measure_again(obj, fault)
@@ -131,12 +131,12 @@ class SUPPLE_OT_check_fix(FindingOperator, bpy.types.Operator):
         if left is not None:
             check_reports[armature.session_uid][line.number] = left
             write_line(line, line.number, left)
-            messages.append(f"Not mended: {describe_fully(left)[0]}.")
+            messages.append(f"Not fixed: {describe_fully(left)[0]}.")
         self.tell(" ".join(messages), "INFO" if left is None else "WARNING")
 
 
 class SUPPLE_OT_check_dismiss(FindingOperator, bpy.types.Operator):
-    """Take the fault off the list, now and when the character is checked again; or put it back"""
+    """Hide the fault from the list, also in later checks; or restore it"""
 
     bl_idname = "supple.check_dismiss"
     bl_label = "Dismiss"

@@ -33,16 +33,18 @@ from .base import SuppleOperator
 from .bind import chosen_meshes
 
 SELECT = "Select a mesh that has an Armature modifier, or its armature"
-UNDER_WAY = "A pose is being corrected: Keep or Discard it first"
+UNDER_WAY = "A pose is being corrected: press Keep or Discard first"
 NOT_UNDER_WAY = "Select a mesh that has an Armature modifier, and press Correct This Pose"
-NO_CORRECTIONS = "Select a mesh that has an Armature modifier and corrections, or make one by Correct This Pose"
+NO_CORRECTIONS = (
+    "Select a mesh that has an Armature modifier and corrections, or make a correction with Correct This Pose"
+)
 SKIP: set[Any] = {"SKIP_SAVE"}
 SUGGESTION: set[Any] = {"SUGGESTION"}
 
 MODE_ITEMS = (
-    ("SCULPT", "Sculpt Mode", "Shape the pose by brushes"),
+    ("SCULPT", "Sculpt Mode", "Shape the pose with brushes"),
     ("EDIT", "Edit Mode", "Shape the pose by moving vertices"),
-    ("OBJECT", "Object Mode", "Make the posed copy, and leave how to shape it to you"),
+    ("OBJECT", "Object Mode", "Make the posed copy without changing the mode"),
 )
 
 
@@ -130,13 +132,13 @@ def joints_property(description: str) -> Any:
 
 
 class SUPPLE_OT_correct_pose(SuppleOperator, bpy.types.Operator):
-    """Put a copy in this pose in place of the character, to be sculpted or edited until you keep or discard it"""
+    """Replace the character with a copy in this pose, to sculpt or edit until you keep or discard it"""
 
     bl_idname = "supple.correct_pose"
     bl_label = "Correct This Pose"
     requires = (needs_none_under_way, needs_meshes_to_correct)
 
-    mode: EnumProperty(name="Mode", description="How the posed copy is shaped", items=MODE_ITEMS, options=SKIP)
+    mode: EnumProperty(name="Mode", description="How to shape the posed copy", items=MODE_ITEMS, options=SKIP)
 
     def run(self, context: bpy.types.Context) -> None:
         meshes = list_to_correct(context)
@@ -165,19 +167,17 @@ class UnderWayOperator(SuppleOperator):
 
 
 class SUPPLE_OT_correction_keep(UnderWayOperator, bpy.types.Operator):
-    """Make what was shaped a shape key of the character, which this pose of its joint brings in"""
+    """Store the sculpted shape as a shape key driven by this pose of the joint"""
 
     bl_idname = "supple.correction_keep"
     bl_label = "Keep"
 
-    name: StringProperty(
-        name="Name", description="Name of the shape key; after its joint and angle if empty", options=SKIP
+    name: StringProperty(name="Name", description="Name of the shape key; joint and angle if empty", options=SKIP)
+    mirror: BoolProperty(name="Mirror", description="Also correct the other side of the body")
+    reader: EnumProperty(name="Driven By", description="What drives the correction", items=READER_ITEMS, options=SKIP)
+    joints: joints_property(
+        "Bones whose rotation drives the correction, separated by commas; the bones at the sculpted spot if empty"
     )
-    mirror: BoolProperty(name="Mirror", description="Correct the other side of the body, too")
-    reader: EnumProperty(
-        name="Driven By", description="What brings the correction in", items=READER_ITEMS, options=SKIP
-    )
-    joints: joints_property("Bones whose rotation brings it in, with commas; found by where it was shaped if empty")
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         return cast(set[str], context.window_manager.invoke_props_dialog(self, title="Keep", confirm_text="Keep"))
@@ -190,20 +190,20 @@ class SUPPLE_OT_correction_keep(UnderWayOperator, bpy.types.Operator):
         if any(settings_of(copy).corrected_key for copy in list_posed_copies(context)):
             return  # it keeps its name, and what it is driven by
         layout.prop(self, "name", placeholder=translate("Joint and angle"))
-        layout.prop(self, "joints", placeholder=translate("Where it was shaped"))
+        layout.prop(self, "joints", placeholder=translate("At the sculpted spot"))
         layout.prop(self, "reader")
 
     def end(self, context: bpy.types.Context, _meshes: list[bpy.types.Object]) -> str:
         copies = list_posed_copies(context)
         if not copies:
-            raise SkinningError("The posed copy is gone: Discard shows the character again")
+            raise SkinningError("The posed copy was deleted: press Discard to show the character again")
         joints = split_names(self.joints)
         report = keep(copies, context.view_layer, self.name, self.mirror, joints, self.reader)
         return report.describe()
 
 
 class SUPPLE_OT_correction_discard(UnderWayOperator, bpy.types.Operator):
-    """Remove the posed copy and show the character again, as if nothing had been"""
+    """Remove the posed copy, and show the character again unchanged"""
 
     bl_idname = "supple.correction_discard"
     bl_label = "Discard"
@@ -225,7 +225,7 @@ class CorrectionOperator(SuppleOperator):
     requires = (needs_corrections, needs_none_under_way)
 
     key: StringProperty(
-        name="Correction", description="Name of its shape key; the active correction if empty",
+        name="Correction", description="Name of the correction's shape key; the active correction if empty",
         search=suggest_corrections, options=SKIP,
     )  # fmt: skip
 
@@ -248,12 +248,12 @@ class CorrectionOperator(SuppleOperator):
 
 
 class SUPPLE_OT_correction_edit(CorrectionOperator, bpy.types.Operator):
-    """Go to the pose of the correction, and shape it again"""
+    """Go to the pose of the correction, and edit its shape again"""
 
     bl_idname = "supple.correction_edit"
     bl_label = "Edit Again"
 
-    mode: EnumProperty(name="Mode", description="How the posed copy is shaped", items=MODE_ITEMS, options=SKIP)
+    mode: EnumProperty(name="Mode", description="How to shape the posed copy", items=MODE_ITEMS, options=SKIP)
 
     def act(self, context: bpy.types.Context, obj: bpy.types.Object, correction: Any) -> None:
         edit(obj, correction.name, context.view_layer)
@@ -261,7 +261,7 @@ class SUPPLE_OT_correction_edit(CorrectionOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_correction_pose(CorrectionOperator, bpy.types.Operator):
-    """Pose the character as it was when the correction was made. Undo brings the pose back"""
+    """Repeat the pose in which the correction was made. Undo restores the current pose"""
 
     bl_idname = "supple.correction_pose"
     bl_label = "Go to Pose"
@@ -269,11 +269,11 @@ class SUPPLE_OT_correction_pose(CorrectionOperator, bpy.types.Operator):
     def act(self, _context: bpy.types.Context, obj: bpy.types.Object, correction: Any) -> None:
         gone = show_bone_pose(find_armature_of(obj), correction.pose)
         if gone:
-            self.tell(f"Bones of the pose are gone: {', '.join(gone)}", "WARNING")
+            self.tell(f"Bones of the pose were deleted: {', '.join(gone)}", "WARNING")
 
 
 class SUPPLE_OT_correction_select(CorrectionOperator, bpy.types.Operator):
-    """Select the bones that bring the correction in, in Pose Mode"""
+    """Select the bones that drive the correction, in Pose Mode"""
 
     bl_idname = "supple.correction_select"
     bl_label = "Select Bone"
@@ -287,7 +287,7 @@ class SUPPLE_OT_correction_select(CorrectionOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_correction_remove(CorrectionOperator, bpy.types.Operator):
-    """Remove the correction, its shape key and what brings it in. The others of its joint stay as they are"""
+    """Remove the correction with its shape key and driver. Other corrections of its joint stay"""
 
     bl_idname = "supple.correction_remove"
     bl_label = "Delete Correction"

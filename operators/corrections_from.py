@@ -27,7 +27,8 @@ PARTICLES = "PARTICLES"
 
 
 class SUPPLE_OT_corrections_from(ComputingOperator, bpy.types.Operator):
-    """Correct joints by the shape that Particles give them at some angles, or this pose by that of another mesh"""
+    """Correct joints at some angles with the shape that Particles give, or correct this pose with the shape of another
+    mesh"""
 
     bl_idname = "supple.corrections_from"
     bl_label = "Correct From"
@@ -35,13 +36,15 @@ class SUPPLE_OT_corrections_from(ComputingOperator, bpy.types.Operator):
 
     source: StringProperty(
         name="Source",
-        description="PARTICLES or another method, or the name of a mesh of the same vertices that has the shape",
+        description="A method such as PARTICLES, or the name of a mesh with the same vertices in the wanted shape",
         default=PARTICLES,
         options=SKIP,
     )
-    joints: joints_property("Bones that are bent, with commas; elbows, knees, hips and shoulders if empty")
+    joints: joints_property("Bones to bend, separated by commas; elbows, knees, hips and shoulders if empty")
     angles: StringProperty(
-        name="Angles", description="Degrees by which each joint is bent, with commas", default="40, 80, 120"
+        name="Angles",
+        description="Angles to bend each joint by, in degrees, separated by commas",
+        default="40, 80, 120",
     )
 
     subject = "the corrections"
@@ -81,7 +84,9 @@ def read_angles(text: str) -> tuple[float, ...]:
     try:
         return tuple(float(part) for part in text.split(",") if part.strip())
     except ValueError:
-        raise SkinningError(f"'{text}' are no angles: write degrees with commas, such as 40, 80, 120") from None
+        raise SkinningError(
+            f"'{text}' are not angles: write degrees separated by commas, such as 40, 80, 120"
+        ) from None
 
 
 register, unregister = bpy.utils.register_classes_factory((SUPPLE_OT_corrections_from,))

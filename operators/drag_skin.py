@@ -48,7 +48,8 @@ def needs_pins(context: bpy.types.Context) -> str:
 
 
 class SUPPLE_OT_drag_skin(DragOptions, ModalTool, bpy.types.Operator):
-    """Drag a point of the skin: bones follow so that the skin deforms least. A click pins the point, or unpins it"""
+    """Drag a point of the skin: the bones follow with the least deformation of the skin. Click to pin or unpin the
+    point"""
 
     bl_idname = "supple.drag_skin"
     bl_label = "Drag Skin"
@@ -56,25 +57,25 @@ class SUPPLE_OT_drag_skin(DragOptions, ModalTool, bpy.types.Operator):
 
     action: EnumProperty(
         name="Action",
-        description="What is done with the point",
+        description="Action on the point",
         items=(
-            ("DRAG", "Drag", "Bring the point to the target"),
-            ("PIN", "Pin", "Pin the point, or take off the pin that is there"),
+            ("DRAG", "Drag", "Move the point to the target"),
+            ("PIN", "Pin", "Pin the point, or remove its pin"),
         ),
         options={"SKIP_SAVE"},
     )
     mesh: StringProperty(
-        name="Mesh", description="Object that the point is on; of all skins the nearest if empty", options={"SKIP_SAVE"}
+        name="Mesh", description="Mesh with the point; the nearest skin of all if empty", options={"SKIP_SAVE"}
     )
     point: FloatVectorProperty(
         name="Point",
-        description="Point of the posed skin, in world space: the nearest is taken",
+        description="Point in world space: the nearest point of the posed skin is used",
         subtype="TRANSLATION",
         options={"SKIP_SAVE"},
     )
     target: FloatVectorProperty(
         name="Target",
-        description="Where the point is to go, in world space",
+        description="Target location of the point, in world space",
         subtype="TRANSLATION",
         options={"SKIP_SAVE"},
     )
@@ -105,7 +106,7 @@ class SUPPLE_OT_drag_skin(DragOptions, ModalTool, bpy.types.Operator):
 
     def _pin(self, context: bpy.types.Context, armature: bpy.types.Object, point: SkinPoint, reach: float) -> set[str]:
         is_pinned = toggle_pin(armature, Pin(point, self.hold_rotation), context.evaluated_depsgraph_get(), reach)
-        self.tell("Pinned a point of the skin" if is_pinned else "Took off a pin")
+        self.tell("Pinned a point of the skin" if is_pinned else "Removed a pin")
         return {"FINISHED"}
 
     def _finish(self, context: bpy.types.Context, drag: SkinDrag) -> set[str]:
@@ -182,14 +183,14 @@ class SUPPLE_OT_drag_skin(DragOptions, ModalTool, bpy.types.Operator):
 
 
 class SUPPLE_OT_clear_pins(SuppleOperator, bpy.types.Operator):
-    """Take all pins off the skin of the active armature"""
+    """Remove all pins from the skin of the active armature"""
 
     bl_idname = "supple.clear_pins"
     bl_label = "Clear Pins"
     requires = (needs_posed, needs_pins)
 
     def run(self, context: bpy.types.Context) -> str:
-        return f"Took off {clear_pins(cast(bpy.types.Object, find_posed(context)))} pins"
+        return f"Removed {clear_pins(cast(bpy.types.Object, find_posed(context)))} pins"
 
 
 register, unregister = bpy.utils.register_classes_factory((SUPPLE_OT_drag_skin, SUPPLE_OT_clear_pins))

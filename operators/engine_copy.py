@@ -37,21 +37,26 @@ def needs_bound_character(context: bpy.types.Context) -> str:
 def needs_copy(context: bpy.types.Context) -> str:
     armature = find_source(context)
     is_there = armature is not None and copy_settings(armature).figures
-    return "" if is_there else "Select a mesh that is bound and has an engine copy, or make one"
+    return "" if is_there else "Select a mesh that is bound and has an engine copy, or make a copy first"
 
 
 class SUPPLE_OT_engine_copy(EngineCopyOptions, ComputingOperator, bpy.types.Operator):
-    """Copy the character with bones, weights and keys that game engines know, and measure how close the copy is"""
+    """Copy the character with bones, weights and shape keys that game engines support, and measure how close the copy
+    is"""
 
     bl_idname = "supple.engine_copy"
     bl_label = "Make Engine Copy"
     requires = (needs_bound_character,)
 
     influences: IntProperty(
-        name="Influences", description="Most bones that a vertex may follow: 4 or 8", default=4, min=1, max=8
+        name="Influences",
+        description="Maximum number of bones that influence a vertex: 4 or 8",
+        default=4,
+        min=1,
+        max=8,
     )
     filepath: StringProperty(
-        name="File", description="File to be written; none if empty", subtype="FILE_PATH", options={"SKIP_SAVE"}
+        name="File", description="File to write; none if empty", subtype="FILE_PATH", options={"SKIP_SAVE"}
     )
 
     subject = "the engine copy"
@@ -86,14 +91,14 @@ class SUPPLE_OT_engine_copy(EngineCopyOptions, ComputingOperator, bpy.types.Oper
 
 
 class SUPPLE_OT_engine_copy_export(ComputingOperator, bpy.types.Operator):
-    """Write the engine copy into a file, as it is now"""
+    """Write the current engine copy to a file"""
 
     bl_idname = "supple.engine_copy_export"
     bl_label = "Export Engine Copy"
     bl_options = {"REGISTER"}
     requires = (needs_copy,)
 
-    filepath: StringProperty(name="File", description="File to be written", subtype="FILE_PATH")
+    filepath: StringProperty(name="File", description="File to write", subtype="FILE_PATH")
     filter_glob: StringProperty(default="*.glb;*.gltf;*.fbx;*.usd;*.usda;*.usdc", options={"HIDDEN"})
 
     subject = "the export"
@@ -133,7 +138,8 @@ class CopyOperator(SuppleOperator):
 
 
 class SUPPLE_OT_engine_copy_show(CopyOperator, bpy.types.Operator):
-    """Show the engine copy beside the character, colored by how far its skin is from it; again to hide it"""
+    """Show the engine copy next to the character, colored by its distance from the character's skin; press again to
+    hide it"""
 
     bl_idname = "supple.engine_copy_show"
     bl_label = "Show Difference"
@@ -151,7 +157,7 @@ class SUPPLE_OT_engine_copy_show(CopyOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_engine_copy_frame(CopyOperator, bpy.types.Operator):
-    """Go to the action and the frame where the engine copy is farthest from the character"""
+    """Go to the action and frame where the engine copy differs most from the character"""
 
     bl_idname = "supple.engine_copy_frame"
     bl_label = "Go to Frame"

@@ -21,16 +21,16 @@ ENGINE_ITEMS = tuple((key.upper(), engine.label, engine.tooltip) for key, engine
 
 
 class SUPPLE_OT_send_to_farm(OnBoundMeshes, bpy.types.Operator):
-    """Write a job that bakes meshes on many machines, in chunks of frames, and can render them, too"""
+    """Write a job that bakes meshes on many machines in chunks of frames, and optionally renders them"""
 
     bl_idname = "supple.send_to_farm"
     bl_label = "Send to Farm"
     bl_options = {"REGISTER"}
 
-    engine: EnumProperty(name="Engine", description="What runs the job", items=ENGINE_ITEMS)
+    engine: EnumProperty(name="Engine", description="Render farm manager that runs the job", items=ENGINE_ITEMS)
     directory: StringProperty(
         name="Folder",
-        description="Folder of the job, for its files and all that it makes. All machines must see it",
+        description="Folder for the files and the output of the job. All machines must have access to it",
         subtype="DIR_PATH",
         options={"SKIP_SAVE", *RELATIVE_PATH},
     )
@@ -40,7 +40,10 @@ class SUPPLE_OT_send_to_farm(OnBoundMeshes, bpy.types.Operator):
         options={"SKIP_SAVE"},
     )
     chunk: IntProperty(
-        name="Frames per Chunk", description="Most frames that a machine bakes at a time", default=CHUNK, min=1
+        name="Frames per Chunk",
+        description="Maximum number of frames that a machine bakes at a time",
+        default=CHUNK,
+        min=1,
     )
     render: BoolProperty(name="Render", description="Also render the frames, from the bake", options={"SKIP_SAVE"})
 

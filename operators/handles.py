@@ -16,9 +16,9 @@ from ..tasks.weights.automatic import WITH_HANDLES
 from .base import SuppleOperator
 
 SELECT_HANDLES = (
-    "Select a mesh that has an Armature modifier, or another skin, after the empties and meshes that are to carry it"
+    "Select a mesh that has an Armature modifier, or another skin, last, after the empties and meshes that will move it"
 )
-SELECT_SKIN = "Select a mesh that has an Armature modifier, its armature, or points and cages of it"
+SELECT_SKIN = "Select a mesh that has an Armature modifier, or its armature, points or cages"
 
 
 def chosen_handles(context: bpy.types.Context) -> list[bpy.types.Object]:
@@ -61,7 +61,8 @@ def needs_skin_with_handles(context: bpy.types.Context) -> str:
 
 
 class SUPPLE_OT_handles_add(SuppleOperator, bpy.types.Operator):
-    """Make selected empties points, and selected meshes cages, that carry the active skin beside its bones"""
+    """Turn selected empties into points and selected meshes into cages, which move the active skin along with its
+    bones"""
 
     bl_idname = "supple.handles_add"
     bl_label = "Add Handles"
@@ -69,7 +70,7 @@ class SUPPLE_OT_handles_add(SuppleOperator, bpy.types.Operator):
 
     parent: BoolProperty(
         name="Parent to Bones",
-        description="Parent each handle that has no parent to the bone that carries the skin there",
+        description="Parent each handle that has no parent to the bone that moves the skin there",
         default=True,
     )
 
@@ -91,7 +92,8 @@ def find_armature_of(obj: bpy.types.Object | None) -> bpy.types.Object | None:
 
 
 class SUPPLE_OT_handles_remove(SuppleOperator, bpy.types.Operator):
-    """Remove the bones of the selected points and cages, or of all where none is selected; their weights go to bones"""
+    """Remove the bones of the selected points and cages, or of all of them if none is selected; their weights go to
+    other bones"""
 
     bl_idname = "supple.handles_remove"
     bl_label = "Remove Handles"

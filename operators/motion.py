@@ -57,13 +57,13 @@ class MotionOperator(ComputingOperator):
 
 
 class SUPPLE_OT_motion_compare(MotionOperator, bpy.types.Operator):
-    """Compare all frames of two actions, or of one with itself: list the best to pass from one to the other"""
+    """Compare all frames of two actions, or of one action with itself, and list the best transitions"""
 
     bl_idname = "supple.motion_compare"
     bl_label = "Compare Actions"
 
-    first: StringProperty(name="Action", description="The one chosen in the panel if not given")
-    second: StringProperty(name="Second", description="The one chosen in the panel if not given")
+    first: StringProperty(name="Action", description="Action; the action chosen in the panel if not given")
+    second: StringProperty(name="Second", description="Action; the action chosen in the panel if not given")
 
     subject = "the comparison"
 
@@ -88,15 +88,24 @@ class SUPPLE_OT_motion_compare(MotionOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_motion_loop(MotionOperator, bpy.types.Operator):
-    """Close the action to a loop, in a new action that the armature plays as a strip"""
+    """Make the action loop, in a new action that the armature plays as a strip"""
 
     bl_idname = "supple.motion_loop"
     bl_label = "Make Loop"
 
-    first: StringProperty(name="Action", description="The one chosen in the panel if not given")
-    to_frame: IntProperty(name="First Frame", description="Of the loop; the most alike if not given")
-    from_frame: IntProperty(name="Last Frame", description="It gives way to the first one; the most alike if not given")
-    blend: FloatProperty(name="Blend", description="Seconds about the seam; as in the panel if not given", min=0.0)
+    first: StringProperty(name="Action", description="Action; the action chosen in the panel if not given")
+    to_frame: IntProperty(
+        name="First Frame", description="First frame of the loop; the most similar frame if not given"
+    )
+    from_frame: IntProperty(
+        name="Last Frame",
+        description="Last frame before the jump to the first frame; the most similar frame if not given",
+    )
+    blend: FloatProperty(
+        name="Blend",
+        description="Length of the blend around the seam, in seconds; the panel's value if not given",
+        min=0.0,
+    )
 
     subject = "the loop"
 
@@ -107,16 +116,24 @@ class SUPPLE_OT_motion_loop(MotionOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_motion_join(MotionOperator, bpy.types.Operator):
-    """Go on with the second action after the first, in a new action that the armature plays as a strip"""
+    """Continue the first action with the second, in a new action that the armature plays as a strip"""
 
     bl_idname = "supple.motion_join"
     bl_label = "Join Actions"
 
-    first: StringProperty(name="Action", description="The one chosen in the panel if not given")
-    second: StringProperty(name="Second", description="The one chosen in the panel if not given")
-    from_frame: IntProperty(name="From Frame", description="Of the first action; the most alike if not given")
-    to_frame: IntProperty(name="To Frame", description="Of the second action; the most alike if not given")
-    blend: FloatProperty(name="Blend", description="Seconds about the seam; as in the panel if not given", min=0.0)
+    first: StringProperty(name="Action", description="Action; the action chosen in the panel if not given")
+    second: StringProperty(name="Second", description="Action; the action chosen in the panel if not given")
+    from_frame: IntProperty(
+        name="From Frame", description="Frame of the first action; the most similar frame if not given"
+    )
+    to_frame: IntProperty(
+        name="To Frame", description="Frame of the second action; the most similar frame if not given"
+    )
+    blend: FloatProperty(
+        name="Blend",
+        description="Length of the blend around the seam, in seconds; the panel's value if not given",
+        min=0.0,
+    )
 
     subject = "the joined actions"
 

@@ -17,13 +17,13 @@ from .bake import RELATIVE_PATH, BakeOperator
 from .patterns import PatternOperator
 
 FORMAT_ITEMS = (
-    ("PNG16", "PNG, 16 Bit", "Mid-gray is flat; a file beside the height maps says how high white is"),
+    ("PNG16", "PNG, 16 Bit", "Mid-gray is flat; a file next to the height maps gives the height of white"),
     ("EXR", "OpenEXR", "Heights in the object's units"),
 )
 
 
 class SUPPLE_OT_pattern_maps(PatternOperator, BakeOperator, bpy.types.Operator):
-    """Save the height map of all patterns at each frame, to displace or bump with in any application"""
+    """Save the height map of all patterns at each frame, for displacement or bumps in other programs"""
 
     bl_idname = "supple.pattern_maps"
     bl_label = "Save Height Maps..."
@@ -51,7 +51,7 @@ class SUPPLE_OT_pattern_maps(PatternOperator, BakeOperator, bpy.types.Operator):
 
     def start(self, context: bpy.types.Context) -> Iterator[int]:
         if not self.directory:
-            raise SkinningError("No folder to write to: choose one")
+            raise SkinningError("No folder to write to: choose a folder")
         obj = cast(bpy.types.Object, find_pattern_mesh(context))
         folder, file_format = Path(bpy.path.abspath(self.directory)), cast(Format, self.format.lower())
         return write_maps(obj, context.scene, self.frames(context), folder, file_format, self.width)

@@ -19,7 +19,7 @@ WIDEN = 1.1
 
 
 class SUPPLE_OT_pattern_stroke(PatternTool, bpy.types.Operator):
-    """Draw a stroke on the posed skin, and lay the active pattern along it"""
+    """Draw a stroke on the posed skin, and place the active pattern along it"""
 
     bl_idname = "supple.pattern_stroke"
     bl_label = "Draw Pattern"
@@ -33,7 +33,7 @@ class SUPPLE_OT_pattern_stroke(PatternTool, bpy.types.Operator):
     )
     width: FloatProperty(
         name="Width",
-        description="Extent across the stroke; 0 keeps the ratio of the pattern's sides",
+        description="Height across the stroke; 0 keeps the pattern's aspect ratio",
         subtype="DISTANCE",
         min=0.0,
         precision=4,
@@ -48,7 +48,7 @@ class SUPPLE_OT_pattern_stroke(PatternTool, bpy.types.Operator):
         pattern = check_index(obj, self.index_of(obj))
         lay_along(obj, pattern, [tuple(point.location) for point in self.points], self.width)
         settings_of(obj).active_pattern = self.index_of(obj)
-        return f"Laid {pattern.name} along a stroke"
+        return f"Placed {pattern.name} along a stroke"
 
     def begin(self, _context: bpy.types.Context) -> None:
         self._stroke = DrawnStroke(self._scene)

@@ -45,7 +45,7 @@ REGION_ITEMS = (
     ("LEGS", "Legs", "Thighs and calves"),
 )
 
-AUTO_AXIS = ("AUTO", "Auto", "The axis about which this joint bends, where the body is known, else that of the library")
+AUTO_AXIS = ("AUTO", "Auto", "The axis about which this joint bends if the body is known, else the axis in the library")
 
 
 def needs_mesh(context: bpy.types.Context) -> str:
@@ -123,18 +123,18 @@ class SUPPLE_OT_pattern_add(PatternOperator, bpy.types.Operator):
     requires = (needs_mesh,)
 
     preset: EnumProperty(name="Pattern", description="Pattern of the library", items=list_presets)
-    driver: EnumProperty(name="Driven By", description="What brings the pattern out", items=DRIVER_ITEMS, options=SKIP)
-    bone: StringProperty(name="Bone", description="Bone whose rotation brings the pattern out", options=SKIP)
+    driver: EnumProperty(name="Driven By", description="What drives the pattern", items=DRIVER_ITEMS, options=SKIP)
+    bone: StringProperty(name="Bone", description="Bone whose rotation drives the pattern", options=SKIP)
     axis: EnumProperty(
         name="Axis",
-        description="Axis of the bone's rotation that drives the pattern",
+        description="Rotation axis of the bone that drives the pattern",
         items=(AUTO_AXIS, *AXIS_ITEMS[:3]),
         options=SKIP,
     )
     uv: FloatVectorProperty(name="UV", description="Center of the pattern in the UV map", size=2, options=SKIP)
     location: FloatVectorProperty(
         name="Location",
-        description="Center on the mesh at rest; the skin nearest to the bone if neither this nor UV is set",
+        description="Center on the mesh at rest; the skin nearest to the bone if neither Location nor UV is set",
         subtype="TRANSLATION",
         options=SKIP,
     )
@@ -143,7 +143,7 @@ class SUPPLE_OT_pattern_add(PatternOperator, bpy.types.Operator):
     )
     size: FloatVectorProperty(
         name="Size",
-        description="Width and height, in UV units if UV is set, else the object's. Chosen to fit the body if not set",
+        description="Width and height, in UV units if UV is set, else in object units. Fitted to the body if not set",
         size=2,
         default=(0.1, 0.1),
         min=0.0,
@@ -152,7 +152,7 @@ class SUPPLE_OT_pattern_add(PatternOperator, bpy.types.Operator):
     filepath: StringProperty(
         name="Image", description="Gray image file whose values are heights", subtype="FILE_PATH", options=RELATIVE_PATH
     )
-    kind: EnumProperty(name="Kind", description="What the image does to the skin", items=KIND_ITEMS)
+    kind: EnumProperty(name="Kind", description="Effect of the image on the skin", items=KIND_ITEMS)
 
     def invoke(self, context: bpy.types.Context, _event: bpy.types.Event) -> set[str]:
         if not self.properties.is_property_set("preset"):
@@ -208,14 +208,14 @@ def guess_bone(context: bpy.types.Context, preset: str) -> str:
 
 
 class SUPPLE_OT_pattern_set_add(SuppleOperator, bpy.types.Operator):
-    """Add all patterns that belong on the body, each driven by its joint: on the skin, or on the selected meshes"""
+    """Add a full set of patterns for the body, each driven by its joint: on the skin, or on the selected meshes"""
 
     bl_idname = "supple.pattern_set_add"
     bl_label = "Add Set of Patterns"
     requires = (needs_armature,)
 
     region: EnumProperty(name="Region", description="Part of the body", items=REGION_ITEMS)
-    folds: EnumProperty(name="Folds Driven By", description="What brings folds out", items=DRIVER_ITEMS)
+    folds: EnumProperty(name="Folds Driven By", description="What drives folds", items=DRIVER_ITEMS)
 
     def run(self, context: bpy.types.Context) -> None:
         active = cast(bpy.types.Object, context.active_object)
@@ -226,7 +226,7 @@ class SUPPLE_OT_pattern_set_add(SuppleOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_pattern_remove(PatternOperator, bpy.types.Operator):
-    """Remove a pattern from the skin"""
+    """Remove the pattern from the skin"""
 
     bl_idname = "supple.pattern_remove"
     bl_label = "Remove Pattern"
@@ -243,7 +243,7 @@ class SUPPLE_OT_pattern_remove(PatternOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_pattern_remove_all(SuppleOperator, bpy.types.Operator):
-    """Remove all patterns from the selected meshes, with what shows them: nodes, drivers, bumps in materials"""
+    """Remove all patterns from the selected meshes, including their nodes, drivers and material bumps"""
 
     bl_idname = "supple.pattern_remove_all"
     bl_label = "Remove All Patterns"
@@ -254,7 +254,7 @@ class SUPPLE_OT_pattern_remove_all(SuppleOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_pattern_mirror(PatternOperator, bpy.types.Operator):
-    """Add the same pattern on the other side of the body, driven by the bone of the other side"""
+    """Add the same pattern on the other side of the body, driven by the opposite bone"""
 
     bl_idname = "supple.pattern_mirror"
     bl_label = "Mirror Pattern"
@@ -283,7 +283,7 @@ class SUPPLE_OT_pattern_save(PatternOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_pattern_forget(SuppleOperator, bpy.types.Operator):
-    """Delete a saved pattern from the library; objects that use it keep it"""
+    """Delete a saved pattern from the library; objects with the pattern keep it"""
 
     bl_idname = "supple.pattern_forget"
     bl_label = "Remove from Library"

@@ -87,7 +87,7 @@ class SUPPLE_OT_pattern_place(PatternTool, bpy.types.Operator):
         """Raise SkinningError where the pattern does not lie in the UV map."""
         if self.pattern.space != "UV":
             raise SkinningError(
-                f"'{self.pattern.name}' lies on the surface: set Place On to UV Map to move it in the UV editor"
+                f"'{self.pattern.name}' is placed on the surface: set Place On to UV Map to move it in the UV editor"
             )
 
     def _read_all(self) -> tuple:
@@ -98,7 +98,7 @@ class SUPPLE_OT_pattern_place(PatternTool, bpy.types.Operator):
             axes = "   X, Y: Width or Height Only" if self._rotation.scales else ""
             return f"Click, Enter: Confirm   Esc, Right Click: Back{axes}   Shift: Precise"
         return (
-            "Drag: Move   R: Rotate   S: Scale   Shift: Precise   Enter, Space, Click Beside the Mesh: Confirm   "
+            "Drag: Move   R: Rotate   S: Scale   Shift: Precise   Enter, Space, Click Outside the Mesh: Confirm   "
             "Esc, Right Click: Cancel"
         )
 

@@ -19,7 +19,7 @@ def needs_shown(context: bpy.types.Context) -> str:
 
 
 class SUPPLE_OT_measure(SuppleOperator, bpy.types.Operator):
-    """Measure what the current pose keeps of the mesh that is shown, and how far Blender's own methods are from it"""
+    """Measure how well the mesh keeps its shape in the current pose, and how far Blender's own methods are from it"""
 
     bl_idname = "supple.measure"
     bl_label = "Measure"
@@ -32,18 +32,18 @@ class SUPPLE_OT_measure(SuppleOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_close_report(SuppleOperator, bpy.types.Operator):
-    """Take this report off the panel"""
+    """Remove this report from the panel"""
 
     bl_idname = "supple.close_report"
     bl_label = "Close Report"
 
-    owner: StringProperty(name="Object", description="Name of the object that the report is on")
-    kind: StringProperty(name="Report", description="Which of its reports")
+    owner: StringProperty(name="Object", description="Name of the object in the report")
+    kind: StringProperty(name="Report", description="Report to close")
 
     def run(self, context: bpy.types.Context) -> None:
         obj = context.view_layer.objects.get(self.owner)
         if obj is None:
-            raise SkinningError(f"There is no object '{self.owner}' in the view layer: choose one that is")
+            raise SkinningError(f"There is no object '{self.owner}' in the view layer: choose another object")
         close_report(obj, self.kind)
 
 

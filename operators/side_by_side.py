@@ -16,7 +16,7 @@ def needs_compared(context: bpy.types.Context) -> str:
 
 
 class SUPPLE_OT_side_by_side(SuppleOperator, bpy.types.Operator):
-    """Show the chosen methods as ghosts beside the character, in the same pose; press again to have them gone"""
+    """Show the chosen methods as ghosts next to the character, in the same pose; press again to remove the ghosts"""
 
     bl_idname = "supple.side_by_side"
     bl_label = "Side by Side"

@@ -33,7 +33,7 @@ def needs_painted_mesh(context: bpy.types.Context) -> str:
 
 
 class SUPPLE_OT_weights_brush(ModalTool, bpy.types.Operator):
-    """Smooth weights under the brush, through the volume that the skin encloses"""
+    """Smooth weights under the brush, through the volume inside the skin"""
 
     bl_idname = "supple.weights_brush"
     bl_label = "Smooth Through Body"
@@ -48,7 +48,7 @@ class SUPPLE_OT_weights_brush(ModalTool, bpy.types.Operator):
         subtype="FACTOR",
     )
     repeats: IntProperty(
-        name="Repeats", description="How far a stroke smooths at most", default=16, min=1, soft_max=100, max=1000
+        name="Repeats", description="Maximum smoothing distance of a stroke", default=16, min=1, soft_max=100, max=1000
     )
     touches: CollectionProperty(type=WeightTouch, options={"SKIP_SAVE", "HIDDEN"})
 

@@ -16,25 +16,29 @@ from .weights import chosen_meshes, needs_meshes
 
 BONES_ITEMS = (
     ("ALL", "All Bones", "All bones whose vertex groups are not locked"),
-    ("ACTIVE", "Active Group", "Only the bone of the active vertex group. The other bones share the rest"),
-    ("SELECTED", "Selected Bones", "Only the selected bones of the armature. The other bones share the rest"),
+    ("ACTIVE", "Active Group", "Only the bone of the active vertex group. The other bones share the remaining weight"),
+    (
+        "SELECTED",
+        "Selected Bones",
+        "Only the selected bones of the armature. The other bones share the remaining weight",
+    ),
 )
 SMOOTH_ITEMS = (
     ("SURFACE", "Surface", "Smooth along the skin"),
-    ("SOLID", "Solid", "Smooth through the volume that the skin encloses, also between parts that are not connected"),
+    ("SOLID", "Solid", "Smooth through the volume inside the skin, even between parts that are not connected"),
 )
 DIRECTION_ITEMS = (
-    ("POSITIVE", "+X to -X", "Copy weights from the side of positive X to the other side"),
-    ("NEGATIVE", "-X to +X", "Copy weights from the side of negative X to the other side"),
-    ("BOTH", "Average", "Give both sides the mean of their weights"),
+    ("POSITIVE", "+X to -X", "Copy weights from the positive X side to the negative X side"),
+    ("NEGATIVE", "-X to +X", "Copy weights from the negative X side to the positive X side"),
+    ("BOTH", "Average", "Give both sides the average of their weights"),
 )
 KIND_ITEMS = (
-    ("UNWEIGHTED", "Unweighted", "Vertices without any weight"),
-    ("OVER_INFLUENCED", "Over-Influenced", "Vertices with more bones than the limit"),
+    ("UNWEIGHTED", "Unweighted", "Vertices with no weights"),
+    ("OVER_INFLUENCED", "Too Many Bones", "Vertices with more bones than the limit"),
     ("SUMS", "Not Normalized", "Vertices whose weights do not sum to 1"),
     ("SEAMS", "Seams", "Vertices at the same location with different weights: a pose tears them apart"),
-    ("ISLANDS", "Islands", "Patches of weight that are separate from the rest of their bone's weights"),
-    ("FAR", "Far From Bone", "Vertices with weights of a bone that is far away, while other bones are near"),
+    ("ISLANDS", "Islands", "Patches of weight separate from the bone's other weights"),
+    ("FAR", "Far From Bone", "Vertices weighted to a bone far away, with other bones closer"),
     ("ANY", "All Mistakes", "Vertices with any of these mistakes"),
 )
 
@@ -67,7 +71,7 @@ class EditOperator(MeshesOperator):
         description="Change only selected vertices. On by default in Edit Mode and with a paint mask",
         options={"SKIP_SAVE"},
     )
-    bones: EnumProperty(name="Bones", description="Bones whose weights change", items=BONES_ITEMS)
+    bones: EnumProperty(name="Bones", description="Bones whose weights may change", items=BONES_ITEMS)
 
     def scope(self, meshes: list[bpy.types.Object]) -> Scope:
         """The vertices and bones to change."""
@@ -78,22 +82,22 @@ class EditOperator(MeshesOperator):
 
 
 class SUPPLE_OT_weights_smooth(EditOperator, bpy.types.Operator):
-    """Blend the weights of neighboring vertices, for softer bends"""
+    """Average the weights of neighboring vertices, for softer bends"""
 
     bl_idname = "supple.weights_smooth"
     bl_label = "Smooth"
 
-    method: EnumProperty(name="Method", description="Which neighbors are blended", items=SMOOTH_ITEMS)
+    method: EnumProperty(name="Method", description="Neighbors to average", items=SMOOTH_ITEMS)
     strength: FloatProperty(
         name="Strength",
-        description="How much of the neighbors' weights each vertex takes, in each repeat",
+        description="Influence of the neighbors' weights on each vertex, in each repeat",
         default=0.5,
         min=0.0,
         max=1.0,
         subtype="FACTOR",
     )
     repeats: IntProperty(
-        name="Repeats", description="How many times to smooth", default=4, min=1, soft_max=50, max=1000
+        name="Repeats", description="Number of smoothing passes", default=4, min=1, soft_max=50, max=1000
     )
 
     def edit(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
@@ -108,7 +112,7 @@ class SUPPLE_OT_weights_sharpen(EditOperator, bpy.types.Operator):
 
     amount: FloatProperty(
         name="Amount",
-        description="How much the largest weights gain: at 1, each vertex follows a single bone",
+        description="How much the largest weights grow: at 1, each vertex follows a single bone",
         default=0.3,
         min=0.0,
         max=1.0,
@@ -120,7 +124,7 @@ class SUPPLE_OT_weights_sharpen(EditOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_weights_limit(EditOperator, bpy.types.Operator):
-    """Keep only the largest weights of each vertex, and report how much weight was removed"""
+    """Keep only the largest weights of each vertex, and report the weight removed"""
 
     bl_idname = "supple.weights_limit"
     bl_label = "Limit"
@@ -144,7 +148,7 @@ class SUPPLE_OT_weights_normalize(EditOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_weights_prune(EditOperator, bpy.types.Operator):
-    """Remove small weights, and give their share to the other bones of the vertex"""
+    """Remove small weights, and distribute them among the other bones of the vertex"""
 
     bl_idname = "supple.weights_prune"
     bl_label = "Prune"
@@ -165,7 +169,7 @@ class SUPPLE_OT_weights_prune(EditOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_weights_mirror(EditOperator, bpy.types.Operator):
-    """Copy weights to the other side, swapping bones by their left and right names"""
+    """Copy weights to the other side, between left and right bones of matching names"""
 
     bl_idname = "supple.weights_mirror"
     bl_label = "Mirror"
@@ -177,7 +181,7 @@ class SUPPLE_OT_weights_mirror(EditOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_weights_transfer(EditOperator, bpy.types.Operator):
-    """Copy weights from the active mesh to the other selected meshes, for example from a body to its clothes"""
+    """Copy weights from the active mesh to the other selected meshes, such as from a body to its clothes"""
 
     bl_idname = "supple.weights_transfer"
     bl_label = "Transfer"
@@ -185,8 +189,8 @@ class SUPPLE_OT_weights_transfer(EditOperator, bpy.types.Operator):
 
     reach: FloatProperty(
         name="Reach",
-        description="Maximum distance from the active mesh at which a vertex takes its weights, as a share of the size "
-        "of the vertex's own mesh. Weights of vertices farther away are filled in smoothly",
+        description="Maximum distance from the active mesh for a vertex to take weights, relative to the size of the "
+        "vertex's own mesh. Vertices farther away get smoothly filled-in weights",
         default=Params.reach,
         min=0.0,
         max=1.0,
@@ -195,7 +199,7 @@ class SUPPLE_OT_weights_transfer(EditOperator, bpy.types.Operator):
     )
     angle: FloatProperty(
         name="Angle",
-        description="Maximum angle between the two surfaces at which a vertex takes weights",
+        description="Maximum angle between the two surfaces for a vertex to take weights",
         default=Params.angle,
         min=0.0,
         max=math.pi,
@@ -219,12 +223,14 @@ class SUPPLE_OT_weights_clean(MeshesOperator, bpy.types.Operator):
 
 
 class SUPPLE_OT_weights_check(MeshesOperator, bpy.types.Operator):
-    """Look for vertices without weights, with too many bones or wrong sums, and for weights far from their bones"""
+    """Find vertices without weights, with too many bones or wrong sums, or with weights far from their bones"""
 
     bl_idname = "supple.weights_check"
     bl_label = "Check"
 
-    limit: IntProperty(name="Bones per Vertex", description="More bones than this are a mistake", default=4, min=1)
+    limit: IntProperty(
+        name="Bones per Vertex", description="Report vertices with more bones than this", default=4, min=1
+    )
 
     def edit(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
         return checks.check_weights(meshes, self.limit)
@@ -236,8 +242,10 @@ class SUPPLE_OT_weights_select(MeshesOperator, bpy.types.Operator):
     bl_idname = "supple.weights_select"
     bl_label = "Select"
 
-    kind: EnumProperty(name="Kind", description="Which mistakes to select", items=KIND_ITEMS)
-    limit: IntProperty(name="Bones per Vertex", description="More bones than this are a mistake", default=4, min=1)
+    kind: EnumProperty(name="Kind", description="Kind of mistake to select", items=KIND_ITEMS)
+    limit: IntProperty(
+        name="Bones per Vertex", description="Report vertices with more bones than this", default=4, min=1
+    )
 
     def edit(self, context: bpy.types.Context, meshes: list[bpy.types.Object]) -> list[str]:
         found = checks.find_vertices(meshes, self.kind, self.limit)

@@ -45,12 +45,14 @@ class SUPPLE_OT_weight_lines(ModalTool, bpy.types.Operator):
 
     bone: StringProperty(
         name="Bone",
-        description="Move the line between this bone and its parent; the lines of the selected bones if empty",
+        description=(
+            "Bone with the line to move, which separates it from its parent; the lines of all selected bones if empty"
+        ),
         options={"SKIP_SAVE"},
     )
     offset: FloatProperty(
         name="Offset",
-        description="Move whole lines along the limb: toward the tail of the bone if positive",
+        description="Distance to move whole lines along the limb: toward the tail of the bone if positive",
         subtype="DISTANCE",
         precision=4,
         step=1,
@@ -58,7 +60,7 @@ class SUPPLE_OT_weight_lines(ModalTool, bpy.types.Operator):
     )
     width: FloatProperty(
         name="Falloff",
-        description="How many times wider the weights fade from bone to bone",
+        description="Factor for the width over which weights fade from bone to bone",
         default=1.0,
         min=1 / LARGEST_FALLOFF,
         max=LARGEST_FALLOFF,
@@ -66,7 +68,7 @@ class SUPPLE_OT_weight_lines(ModalTool, bpy.types.Operator):
     )
     mirror: BoolProperty(
         name="Mirror",
-        description="Move the lines on the other side of the armature alike. Follows the mesh's X Mirror if not set",
+        description="Also move the lines on the other side of the armature. Follows the mesh's X Mirror if not set",
         options={"SKIP_SAVE"},
     )
     moves: CollectionProperty(type=WeightLineMove, options={"SKIP_SAVE", "HIDDEN"})

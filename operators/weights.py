@@ -74,7 +74,7 @@ class WeightsOperator(ComputingOperator):
 
 
 class SUPPLE_OT_weights_auto(WeightOptions, WeightsOperator, bpy.types.Operator):
-    """Weight the selected meshes to the bones of their armature, all together as one solid"""
+    """Compute the weights of the selected meshes for the bones of their armature, treating all meshes as one solid"""
 
     bl_idname = "supple.weights_auto"
     bl_label = "Automatic Weights"

@@ -7,15 +7,15 @@ import bpy
 from .properties import BoolProperty, EnumProperty, FloatProperty, PointerProperty
 
 TWIST_ITEMS = (
-    ("OFF", "Off", "Joints twist by half a turn at most", "NONE", 0),
-    ("AUTO", "Auto", "By as many turns as actions ask for, and along the bone before hands and feet", "NONE", 1),
-    *((str(count), str(count), "Each joint stands for so many more joints between its bones", "NONE", 1 + count)
+    ("OFF", "Off", "Joints twist by at most half a turn", "NONE", 0),
+    ("AUTO", "Auto", "Allow the turns that actions need. Spread the twist before hands and feet", "NONE", 1),
+    *((str(count), str(count), "Add this many joints between the bones at each joint", "NONE", 1 + count)
       for count in range(1, 6)),
 )  # fmt: skip
 SPREAD_ITEMS = (
-    ("AUTO", "Auto", "Where a long bone is before a short one, as the forearm before the hand", "NONE", 0),
-    ("ON", "On", "Spread the twist along the bone before, and what is in line with it", "NONE", 1),
-    ("OFF", "Off", "Leave the twist at the joint", "NONE", 2),
+    ("AUTO", "Auto", "Where a short bone follows a long bone, such as the hand after the forearm", "NONE", 0),
+    ("ON", "On", "Spread the twist along the previous bone and the bones in line with it", "NONE", 1),
+    ("OFF", "Off", "Keep the twist at the joint", "NONE", 2),
 )
 
 
@@ -28,12 +28,12 @@ class BoneSettings(bpy.types.PropertyGroup):
 
     has_sharpness: BoolProperty(
         name="Own Sharpness",
-        description="Bend the skin at this bone's joint with its parent by a sharpness of its own, with Centers",
+        description="With Centers, use a separate sharpness for this bone's joint with its parent",
         update=_show_change,
     )
     sharpness: FloatProperty(
         name="Sharpness",
-        description="How pointed this bone's joint with its parent is: 0 keeps its roundness, 1 is linear blending",
+        description="How sharply this bone's joint with its parent bends: 0 is round, 1 is linear blending",
         default=0.25,
         min=0.0,
         max=1.0,
@@ -42,26 +42,26 @@ class BoneSettings(bpy.types.PropertyGroup):
     )
     has_twist: BoolProperty(
         name="Own Twist",
-        description="Give this bone's joint with its parent a twist of its own, instead of the mesh's",
+        description="Use a separate twist for this bone's joint with its parent, instead of the mesh's",
         update=_show_change,
     )
     twist: EnumProperty(
         name="Twist",
-        description="How this bone's joint with its parent twists",
+        description="Twist of this bone's joint with its parent",
         items=TWIST_ITEMS,
         default="AUTO",
         update=_show_change,
     )
     spread_twist: EnumProperty(
         name="Spread Twist",
-        description="Whether this bone's twist runs along the whole bone before it",
+        description="Spread this bone's twist along the whole previous bone",
         items=SPREAD_ITEMS,
         default="AUTO",
         update=_show_change,
     )
     is_handle: BoolProperty(
         name="Handle",
-        description="This bone follows a point or a vertex of a cage: it is no part of the skeleton",
+        description="This bone follows a point or a vertex of a cage: it is not part of the skeleton",
         options={"HIDDEN"},
         update=_show_change,
     )

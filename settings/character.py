@@ -149,25 +149,25 @@ class CharacterSettings(bpy.types.PropertyGroup):
     )
     evaluate: bpy.props.EnumProperty(
         name="Evaluate",
-        description="Whether nodes in the file or Supple's Python compute the deformation of the ticked meshes",
+        description="Compute the deformation of the ticked meshes with nodes in the file, or with Supple's Python code",
         items=EVALUATE_ITEMS,
         **_share("evaluate", EVALUATE_ITEMS, "NODES"),
     )
     twist: bpy.props.EnumProperty(
         name="Twist",
-        description="How far joints of the ticked meshes may twist, and whether twists run along the bone before",
+        description="How far joints of the ticked meshes may twist, and whether twists spread along the previous bone",
         items=TWIST_ITEMS,
         **_share("twist", TWIST_ITEMS, "AUTO"),
     )
     pattern_display: bpy.props.EnumProperty(
         name="Show As",
-        description="Whether patterns of the ticked meshes move the skin or bump its materials",
+        description="Show patterns of the ticked meshes by moving the skin, or as bumps in the materials",
         items=DISPLAY_ITEMS,
         **_share("pattern_display", DISPLAY_ITEMS, DISPLAY_ITEMS[0][0]),
     )
     pattern_level: bpy.props.IntProperty(
         name="Subdivide",
-        description="How many times the ticked meshes are subdivided before patterns displace them",
+        description="Number of subdivisions of the ticked meshes before patterns displace them",
         min=0,
         max=6,
         **_share("pattern_level", (), 0),

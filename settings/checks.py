@@ -21,14 +21,14 @@ from .side_by_side import GHOST_ITEMS, LINEAR
 FILTER_ITEMS = (
     ("ALL", "All", "Faults of weights and of poses"),
     ("WEIGHTS", "Weights", "Mistakes in weights"),
-    ("POSES", "Poses", "Where poses spoil the skin by the method in use"),
+    ("POSES", "Poses", "Where poses damage the skin with the current method"),
 )
 HEAT_ITEMS = (
     ("NONE", "Off", "No heat on the skin"),
-    ("STRETCH", "Stretch", "How far the skin is drawn out, red, or pressed together, blue"),
+    ("STRETCH", "Stretch", "Stretch of the skin in red, and compression in blue"),
     ("OVERLAP", "Overlap", "How deep the skin is inside the body"),
-    ("DIFFERENCE", "Distance", "How far the skin is from where another method has it"),
-    ("COPY", "Copy", "How far the skin of an engine copy is from that of the character"),
+    ("DIFFERENCE", "Distance", "Distance between the skin and the result of another method"),
+    ("COPY", "Copy", "Distance between the skin of an engine copy and that of the character"),
 )
 
 
@@ -56,18 +56,20 @@ class CheckSettings(bpy.types.PropertyGroup):
     armature: StringProperty(name="Armature", options={"HIDDEN"})
     poses: IntProperty(name="Poses", options={"HIDDEN"})
     findings: CollectionProperty(type=FindingSettings)
-    active: IntProperty(name="Active Fault", description="Fault that is shown, mended or dismissed", min=0)
+    active: IntProperty(name="Active Fault", description="Fault to show, fix or dismiss", min=0)
     shown: EnumProperty(name="Show", description="Which faults are listed", items=FILTER_ITEMS)
-    shows_dismissed: BoolProperty(name="Dismissed", description="List faults that you have dismissed, too")
+    shows_dismissed: BoolProperty(name="Dismissed", description="Also list dismissed faults")
     use_actions: BoolProperty(
-        name="Actions", description="Check the most different frames of all actions of the armature", default=True
+        name="Actions",
+        description="Also check a varied selection of frames from all actions of the armature",
+        default=True,
     )
     use_bends: BoolProperty(
-        name="Range of Motion", description="Bend and twist each joint of the rest pose, too", default=True
+        name="Range of Motion", description="Also bend and twist each joint from the rest pose", default=True
     )
     angle: FloatProperty(
         name="Bend",
-        description="How far each joint is bent and twisted, to each side",
+        description="How far each joint bends and twists, to each side",
         subtype="ANGLE",
         default=1.0471976,
         min=0.0,
@@ -75,14 +77,14 @@ class CheckSettings(bpy.types.PropertyGroup):
     )
     heat: EnumProperty(
         name="Heat",
-        description="What is drawn in colors on the skin of the character",
+        description="Values to show as colors on the skin of the character",
         items=HEAT_ITEMS,
         update=_redraw,
         **unsaved("heat"),
     )
     other: EnumProperty(
         name="From",
-        description="Method that the skin is compared with",
+        description="Method to compare with",
         items=GHOST_ITEMS,
         default=LINEAR,
         update=_redraw,
@@ -120,7 +122,7 @@ _register_classes, _unregister_classes = bpy.utils.register_classes_factory((Fin
 def register() -> None:
     _register_classes()
     bpy.types.WindowManager.supple_check = PointerProperty(
-        type=CheckSettings, name="Supple Check", description="What is shown of a check, and of heat on the skin"
+        type=CheckSettings, name="Supple Check", description="Display of check results, and of heat on the skin"
     )
 
 

@@ -7,10 +7,10 @@ import bpy
 from .properties import EnumProperty, StringProperty
 
 READER_ITEMS = (
-    ("AUTO", "Automatic", "By one angle while one is enough for all poses of the bone, else by its whole rotation"),
-    ("ANGLE", "Angle", "The bone's bend to one side, or its twist: each pose counts around its own angle"),
-    ("SWING", "Swing", "Where the bone points: each pose counts around its own direction, whatever the twist"),
-    ("RBF", "Swing and Twist", "The whole rotation, of up to three bones: each pose counts around its own"),
+    ("AUTO", "Automatic", "Use one angle if one is enough for all poses of the bone, else its full rotation"),
+    ("ANGLE", "Angle", "The bend to one side, or the twist: each pose is active around its own angle"),
+    ("SWING", "Swing", "The direction of the bone, without its twist: each pose is active around its own direction"),
+    ("RBF", "Swing and Twist", "The full rotation of up to three bones: each pose is active around its own rotation"),
 )
 
 
@@ -18,24 +18,24 @@ class CorrectionSettings(bpy.types.PropertyGroup):
     """An entry of `object.supple.corrections`; its name is that of the shape key"""
 
     bones: StringProperty(
-        name="Bones", description="The bones whose rotation brings the correction in, one a line", options={"HIDDEN"}
+        name="Bones", description="The bones whose rotation drives the correction, one per line", options={"HIDDEN"}
     )
     rotations: StringProperty(
         name="Rotations", description="Rotation of each of these bones in the pose, as JSON", options={"HIDDEN"}
     )
     pose: StringProperty(name="Pose", description="The pose of all bones, as JSON", options={"HIDDEN"})
-    reader: EnumProperty(name="Driven By", description="What brings the correction in", items=READER_ITEMS)
+    reader: EnumProperty(name="Driven By", description="What drives the correction", items=READER_ITEMS)
     method: StringProperty(
         name="Method", description="The method that deformed the skin when it was corrected", options={"HIDDEN"}
     )
     driven: StringProperty(
         name="Driven",
-        description="What tells its driver from others, should its shape key be renamed",
+        description="Identifies its driver even if the shape key is renamed",
         options={"HIDDEN"},
     )
     source: StringProperty(
         name="Source",
-        description="The method that the correction was made after; empty if a user has made it",
+        description="The method that gave the correction its shape; empty if sculpted by hand",
         options={"HIDDEN"},
     )
 

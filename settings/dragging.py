@@ -12,18 +12,18 @@ SOLVER_ITEMS = (
     (
         "ENERGY",
         "Whole Body",
-        "Rotate all joints between the dragged point, pins and the root so that the skin deforms least",
+        "Rotate all joints between the dragged point, the pins and the root with the least deformation of the skin",
     ),
     (
         "CHAIN",
         "Chain",
-        "Rotate the joints of a chain one after the other, from the last one up: for tails, tentacles and ropes",
+        "Rotate the joints of a chain one by one, from the last joint up: for tails, tentacles and ropes",
     ),
 )
 ROOT_ITEMS = (
-    ("AUTO", "Auto", "Move the root where there are pins, or where nothing else can follow"),
+    ("AUTO", "Auto", "Move the root if there are pins, or if no other bone can follow"),
     ("ON", "On", "Move the root"),
-    ("OFF", "Off", "Leave the root where it is"),
+    ("OFF", "Off", "Keep the root in place"),
 )
 
 
@@ -33,7 +33,7 @@ class DragOptions:
     solver: bpy.props.EnumProperty(name="Solver", description="How bones follow the dragged point", items=SOLVER_ITEMS)
     iterations: bpy.props.IntProperty(
         name="Iterations",
-        description="Rounds of the solver for each movement of the mouse: more follow faster, and cost more time",
+        description="Solver iterations for each mouse movement: higher values follow faster, and are slower",
         default=5,
         min=1,
         max=100,
@@ -41,18 +41,16 @@ class DragOptions:
     )
     chain_length: bpy.props.IntProperty(
         name="Chain Length",
-        description="Bones of the chain, from the dragged bone up; 0 for all up to the root",
+        description="Number of bones in the chain, from the dragged bone up; 0 for all bones up to the root",
         default=0,
         min=0,
         soft_max=20,
     )
-    move_root: bpy.props.EnumProperty(
-        name="Move Root", description="Whether the bone at the root may move", items=ROOT_ITEMS
-    )
+    move_root: bpy.props.EnumProperty(name="Move Root", description="Whether the root bone may move", items=ROOT_ITEMS)
 
     hold_rotation: bpy.props.BoolProperty(
         name="Hold Rotation",
-        description="Pins hold the rotation of what they are on, too: a pinned foot stays flat on the ground",
+        description="Pins also hold rotation: a pinned foot stays flat on the ground",
         default=True,
     )
 
@@ -64,7 +62,7 @@ class SkinPin(bpy.types.PropertyGroup):
     vertices: IntVectorProperty(size=3, options={"HIDDEN"})
     shares: FloatVectorProperty(size=3, options={"HIDDEN"})
     count: IntProperty(options={"HIDDEN"})
-    holds_rotation: BoolProperty(name="Hold Rotation", description="Whether the rotation is held, too")
+    holds_rotation: BoolProperty(name="Hold Rotation", description="Also hold rotation")
 
 
 class DragSettings(DragOptions, bpy.types.PropertyGroup):

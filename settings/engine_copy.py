@@ -14,14 +14,14 @@ ORIGINAL_KEY = "supple_copy_of"
 of what they are copies of."""
 
 TARGET_ITEMS = (
-    ("GLTF", "glTF", "For Godot, Unity, three.js and whatever else reads glTF"),
+    ("GLTF", "glTF", "For Godot, Unity, three.js and other programs that read glTF"),
     ("FBX", "FBX", "For Unreal, Unity and other programs that read FBX"),
     ("VRM", "VRM", "For VRM 1.0 avatars, by the VRM add-on"),
     ("USD", "USD", "For programs that read USD"),
 )
 INFLUENCE_ITEMS = (
-    ("4", "4", "Four bones per vertex: every engine takes them"),
-    ("8", "8", "Eight bones per vertex: closer, for engines that take them"),
+    ("4", "4", "Four bones per vertex: supported by every engine"),
+    ("8", "8", "Eight bones per vertex: more accurate, for engines that support it"),
 )
 AS_NEEDED = -1
 
@@ -29,10 +29,10 @@ AS_NEEDED = -1
 class EngineCopyOptions:
     """Mix-in: what a copy is made by, but for the number of influences."""
 
-    target: EnumProperty(name="Target", description="What the copy is for", items=TARGET_ITEMS)
+    target: EnumProperty(name="Target", description="Target format of the copy", items=TARGET_ITEMS)
     tolerance: FloatProperty(
         name="Tolerance",
-        description="How far the skin of the copy may be from the character: keys are added where it is farther",
+        description="Maximum distance between the copy's skin and the character's: keys are added where it is exceeded",
         subtype="DISTANCE",
         default=0.003,
         min=0.0,
@@ -43,25 +43,25 @@ class EngineCopyOptions:
     )
     helpers: IntProperty(
         name="Helpers",
-        description="Most bones that are added to a joint; -1 for as many as the tolerance needs",
+        description="Maximum number of bones to add at a joint; -1 for the number that the tolerance needs",
         default=AS_NEEDED,
         min=AS_NEEDED,
         max=8,
     )
     keys: IntProperty(
         name="Keys",
-        description="Most corrective shape keys; -1 for as many as the tolerance needs",
+        description="Maximum number of corrective shape keys; -1 for the number that the tolerance needs",
         default=AS_NEEDED,
         min=AS_NEEDED,
         soft_max=64,
         max=256,
     )
     use_bends: BoolProperty(
-        name="Range of Motion", description="Bend and twist each joint of the rest pose, too", default=True
+        name="Range of Motion", description="Also bend and twist each joint from the rest pose", default=True
     )
     angle: FloatProperty(
         name="Bend",
-        description="How far each joint is bent and twisted, to each side",
+        description="How far each joint bends and twists, to each side",
         subtype="ANGLE",
         default=1.0471976,
         min=0.0,
@@ -73,11 +73,11 @@ class EngineCopySettings(EngineCopyOptions, bpy.types.PropertyGroup):
     """`object.supple_engine_copy`, of an armature"""
 
     influences: EnumProperty(
-        name="Influences", description="Most bones that a vertex may follow", items=INFLUENCE_ITEMS
+        name="Influences", description="Maximum number of bones that influence a vertex", items=INFLUENCE_ITEMS
     )
     active: IntProperty(name="Active Action", options={"HIDDEN"})
-    report: StringProperty(name="Report", description="What the copy was measured to be, in words", options={"HIDDEN"})
-    figures: StringProperty(name="Figures", description="The same as JSON", options={"HIDDEN"})
+    report: StringProperty(name="Report", description="Measured accuracy of the copy, as text", options={"HIDDEN"})
+    figures: StringProperty(name="Figures", description="Measured values as JSON", options={"HIDDEN"})
 
 
 OPTIONS = ("target", "tolerance", "influences", "helpers", "keys", "use_bends", "angle")
@@ -117,7 +117,7 @@ def register() -> None:
         type=EngineCopySettings, name="Engine Copy", description="The copy of an armature's character for game engines"
     )
     bpy.types.Action.supple_is_copied = bpy.props.BoolProperty(
-        name="Copied", description="Whether engine copies show this action", default=True
+        name="Copied", description="Include this action in engine copies", default=True
     )
 
 

@@ -27,14 +27,14 @@ class MotionSettings(bpy.types.PropertyGroup):
     """`scene.supple_motion`"""
 
     first: StringProperty(
-        name="Action", description="Action to compare, to loop, or to begin with; the one that plays if empty"
+        name="Action", description="Action to compare, to loop, or to start with; the active action if empty"
     )
     second: StringProperty(
-        name="Second", description="Action to compare it with, or to go on with; the first one itself if empty"
+        name="Second", description="Action to compare with, or to join at the end; the first action again if empty"
     )
     blend: FloatProperty(
         name="Blend",
-        description="Seconds about the seam in which both motions are blended; 0 for as long as they need",
+        description="Length of the blend around the seam, in seconds; 0 for the length that the motions need",
         default=0.0,
         min=0.0,
         soft_max=2.0,
@@ -43,13 +43,13 @@ class MotionSettings(bpy.types.PropertyGroup):
         step=5,
     )
     holds_feet: BoolProperty(
-        name="Hold Feet", description="Keep feet that are planted at the seam where they are", default=True
+        name="Hold Feet", description="Keep feet in place that are planted at the seam", default=True
     )
     armature: StringProperty(name="Armature", options={"HIDDEN"})
     compared_first: StringProperty(name="First Action", options={"HIDDEN"})
     compared_second: StringProperty(name="Second Action", options={"HIDDEN"})
     transitions: CollectionProperty(type=TransitionSettings)
-    active: IntProperty(name="Active Transition", description="Frames that Make Loop and Join Actions take", min=0)
+    active: IntProperty(name="Active Transition", description="Transition that Make Loop and Join Actions use", min=0)
     report: StringProperty(name="Report", options={"HIDDEN"})
 
 

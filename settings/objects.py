@@ -31,8 +31,8 @@ PARTICLE_METHODS = tuple(method.key for method in METHODS.values() if method.fil
 
 DISPLAY_ITEMS = (
     ("KIND", "By Kind", "Folds and bones as bumps in the materials, bulges as displacement"),
-    ("BUMP", "Bump", "Bump the materials by all patterns: seen in Material Preview and in renders"),
-    ("DISPLACEMENT", "Displacement", "Move the skin by all patterns: needs a fine mesh, or Subdivide"),
+    ("BUMP", "Bump", "Add all patterns as bumps to the materials: visible in Material Preview and in renders"),
+    ("DISPLACEMENT", "Displacement", "Displace the skin with all patterns: needs a fine mesh, or Subdivide"),
 )
 WEIGHT_COLOR_ITEMS = (
     ("CHOSEN", "Chosen Bones", "Weight of the selected bones, or of the active vertex group, from blue to red"),
@@ -57,14 +57,14 @@ class ObjectSettings(bpy.types.PropertyGroup):
     )
     evaluate: EnumProperty(
         name="Evaluate",
-        description="Whether nodes in the file or Supple's Python compute the deformation",
+        description="Compute the deformation with nodes in the file, or with Supple's Python code",
         items=EVALUATE_ITEMS,
         default="NODES",
         update=show_change,
     )
     twist: EnumProperty(
         name="Twist",
-        description="How far joints may twist, and whether twists of hands and feet run along the bone before",
+        description="How far joints may twist, and whether twists of hands and feet spread along forearms and shins",
         items=TWIST_ITEMS,
         default="AUTO",
         update=show_change,
@@ -76,7 +76,7 @@ class ObjectSettings(bpy.types.PropertyGroup):
     )
     is_ticked: BoolProperty(
         name="Ticked",
-        description="Whether Bind, Bake and settings in the Supple tab are for this mesh, too",
+        description="Include this mesh in Bind, Bake and shared settings",
         default=True,
     )
     particles: PointerProperty(type=ParticleSettings)
@@ -84,20 +84,20 @@ class ObjectSettings(bpy.types.PropertyGroup):
     active_pattern: IntProperty(name="Active Pattern", options={"HIDDEN"})
     pattern_display: EnumProperty(
         name="Show As",
-        description="Whether patterns move the skin or bump its materials",
+        description="Show patterns by moving the skin, or as bumps in its materials",
         items=DISPLAY_ITEMS,
         update=show_pattern,
     )
     pattern_level: IntProperty(
         name="Subdivide",
-        description="How many times the skin is subdivided, after all other modifiers, before patterns displace it",
+        description="Number of subdivisions of the skin, after all other modifiers, before patterns displace it",
         min=0,
         max=6,
         update=show_pattern,
     )
     pattern_full: BoolProperty(
         name="Show in Full",
-        description="Show all of each pattern whatever the pose, to look at it; renders show it so, too",
+        description="Show each pattern in full in any pose, for inspection. Also affects renders",
         update=show_pattern,
     )
     pattern_key: StringProperty(options={"HIDDEN"})
@@ -132,7 +132,7 @@ class ObjectSettings(bpy.types.PropertyGroup):
     is_handle: BoolProperty(name="Handle", options={"HIDDEN"})
     is_parented_by_supple: BoolProperty(options={"HIDDEN"})
     weights_report: StringProperty(
-        name="Weights Report", description="What came of automatic weights, or of the latest check", options={"HIDDEN"}
+        name="Weights Report", description="Results of automatic weights, or of the last check", options={"HIDDEN"}
     )
 
 
@@ -161,12 +161,12 @@ def register() -> None:
     bpy.types.Object.supple = PointerProperty(type=ObjectSettings, name="Supple", description="Skin deformation")
     bpy.types.WindowManager.supple_show_weights = bpy.props.BoolProperty(
         name="Show Weights",
-        description="Color the posed skin by weights, in Object and Pose Mode",
+        description="Color the posed skin by weight in Object Mode and Pose Mode",
         update=redraw,
         **unsaved("weights", off=False),
     )
     bpy.types.WindowManager.supple_weight_colors = bpy.props.EnumProperty(
-        name="Weight Colors", description="What the skin is colored by", items=WEIGHT_COLOR_ITEMS, update=redraw
+        name="Weight Colors", description="What the colors of the skin show", items=WEIGHT_COLOR_ITEMS, update=redraw
     )
 
 

@@ -20,7 +20,7 @@ class ParticleSettings(bpy.types.PropertyGroup):
 
     count: IntProperty(
         name="Particles",
-        description="How many particles fill the mesh",
+        description="Number of particles in the mesh",
         get=lambda settings: settings.bound_count,
     )
     iterations_dragging: IntProperty(
@@ -37,11 +37,11 @@ class ParticleSettings(bpy.types.PropertyGroup):
     )
     group: StringProperty(
         name="Solid Group",
-        description="Vertex group that limits the particles: 0 follows the bones alone, 1 the particles",
+        description="Vertex group that limits the particles: 0 follows only the bones, 1 only the particles",
         update=show_change,
     )
     show: BoolProperty(name="Show Particles", description="Draw the particles as spheres in the viewport")
-    color: EnumProperty(name="Color", description="What colors the spheres", items=COLOR_ITEMS, default="BONE")
+    color: EnumProperty(name="Color", description="Coloring of the spheres", items=COLOR_ITEMS, default="BONE")
     show_rest: BoolProperty(name="At Rest", description="Draw the particles in the rest pose")
     bound_count: IntProperty(options={"HIDDEN"})
 

@@ -20,38 +20,46 @@ from .properties import (
 )
 
 KIND_ITEMS = (
-    ("WRINKLE", "Folds", "Raise the skin where the height map is lighter than mid-gray, and lower it where darker"),
-    ("BULGE", "Bulge", "Swell the skin by the height map: black is flat"),
-    ("BONE", "Bone", "Push a shape up through the skin without changing the shape: black is flat"),
+    (
+        "WRINKLE",
+        "Folds",
+        "Raise the skin where the height map is lighter than mid-gray, and lower it where it is darker",
+    ),
+    ("BULGE", "Bulge", "Inflate the skin with the height map: black is flat"),
+    ("BONE", "Bone", "Push a shape out from under the skin without changing the shape: black is flat"),
 )
 AXIS_ITEMS = (
-    ("X", "X", "Swing of the bone about its own X axis, against its rest and its parent"),
-    ("Y", "Y", "Twist of the bone about its own length, against its rest and its parent"),
-    ("Z", "Z", "Swing of the bone about its own Z axis, against its rest and its parent"),
-    ("BETWEEN", "Pair", "Angle between the bone and another bone, beyond the angle at rest"),
+    ("X", "X", "Swing of the bone about its own X axis, relative to rest and to its parent"),
+    ("Y", "Y", "Twist of the bone about its own length, relative to rest and to its parent"),
+    ("Z", "Z", "Swing of the bone about its own Z axis, relative to rest and to its parent"),
+    ("BETWEEN", "Pair", "Angle between the bone and another bone, measured from the angle at rest"),
 )
 DIRECTION_ITEMS = (
-    ("POSITIVE", "+", "Positive angles bring the pattern out"),
-    ("NEGATIVE", "-", "Negative angles bring the pattern out"),
-    ("BOTH", "Both", "Positive and negative angles bring the pattern out"),
+    ("POSITIVE", "+", "Positive angles show the pattern"),
+    ("NEGATIVE", "-", "Negative angles show the pattern"),
+    ("BOTH", "Both", "Positive and negative angles show the pattern"),
 )
 LAW_ITEMS = (
-    ("RANGE", "From To", "Nothing up to the start angle, everything from the full angle on, and smooth between"),
-    ("LOG", "Logarithm", "As published: gain times log(angle + 1), counted from the start angle in radians"),
+    (
+        "RANGE",
+        "From To",
+        "Nothing below the start angle, the whole pattern above the full angle, and a smooth ramp in between",
+    ),
+    ("LOG", "Logarithm", "As published: gain times log(angle + 1), with the angle in radians past the start angle"),
 )
 DRIVER_ITEMS = (
-    ("ANGLE", "Angle", "The rotation of a joint brings the pattern out"),
-    ("COMPRESSION", "Compression", "The pattern comes out where the posed skin is pushed together"),
-    ("STRETCH", "Stretch", "The pattern comes out where the posed skin is stretched"),
-    ("BOTH", "Angle x Compression", "The pattern comes out where the skin is pushed together while a joint rotates"),
+    ("ANGLE", "Angle", "The rotation of a joint drives the pattern"),
+    ("COMPRESSION", "Compression", "The pattern shows where the posed skin is compressed"),
+    ("STRETCH", "Stretch", "The pattern shows where the posed skin is stretched"),
+    ("BOTH", "Angle x Compression", "The pattern shows where the skin is compressed while a joint rotates"),
 )
 SPREAD_ITEMS = (
-    ("VERTEX", "Local", "Each part of the pattern comes out as far as the skin is pushed together there"),
-    ("PATTERN", "Whole", "All of the pattern comes out by the mean over it"),
+    ("VERTEX", "Local", "Local compression drives each part of the pattern"),
+    ("PATTERN", "Whole", "The mean compression over the pattern drives the whole pattern"),
 )
 SPACE_ITEMS = (
-    ("SURFACE", "Surface", "Lie on the skin in true size and across seams; needs no UV map"),
-    ("UV", "UV Map", "Lie in the UV map and end at its seams"),
+    ("SURFACE", "Surface", "Place patterns on the surface in true size, across seams; no UV map needed"),
+    ("UV", "UV Map", "Place patterns in the UV map, where they end at seams"),
 )
 
 COMPRESSION_SETTINGS = (
@@ -86,51 +94,51 @@ class PatternSettings(bpy.types.PropertyGroup):
     name: String(name="Name", description="Name of the pattern", default="Pattern")
     number: IntProperty(options={"HIDDEN"})
     show: Bool(name="Show", description="Show this pattern on the skin", default=True)
-    kind: Enum(name="Kind", description="What the height map does to the skin", items=KIND_ITEMS)
+    kind: Enum(name="Kind", description="Effect of the height map on the skin", items=KIND_ITEMS)
     image: Pointer(
         name="Height Map",
         description="Gray image whose values are heights",
         type=bpy.types.Image,
         poll=_is_still_image,
     )
-    bone: String(name="Bone", description="Bone whose rotation brings the pattern out")
+    bone: String(name="Bone", description="Bone whose rotation drives the pattern")
     first_bone: String(
         name="From Bone",
-        description="First of a chain of bones that ends with Bone: all their rotations add up. Empty for Bone alone",
+        description=(
+            "First bone of a chain that ends with Bone: the rotations of the chain add up. Empty for Bone alone"
+        ),
     )
-    other_bone: String(name="Other Bone", description="Bone that the angle is measured against")
-    axis: Enum(name="Axis", description="Axis of the bone's rotation that drives the pattern", items=AXIS_ITEMS)
-    direction: Enum(
-        name="Direction", description="Direction of rotation that brings the pattern out", items=DIRECTION_ITEMS
-    )
-    law: Enum(name="Law", description="How much of the pattern an angle brings out", items=LAW_ITEMS)
+    other_bone: String(name="Other Bone", description="Bone against which the angle is measured")
+    axis: Enum(name="Axis", description="Rotation axis of the bone that drives the pattern", items=AXIS_ITEMS)
+    direction: Enum(name="Direction", description="Direction of rotation that shows the pattern", items=DIRECTION_ITEMS)
+    law: Enum(name="Law", description="How much of the pattern shows at each angle", items=LAW_ITEMS)
     start: Float(
         name="Start",
-        description="Angle at which the pattern begins to appear",
+        description="Angle at which the pattern starts to appear",
         subtype="ANGLE",
         min=-math.pi,
         max=math.pi,
     )
     full: Float(
         name="Full",
-        description="Angle from which on the whole pattern is seen",
+        description="Angle at which the whole pattern is visible",
         subtype="ANGLE",
         default=math.pi / 2,
         min=-math.pi,
         max=math.pi,
     )
-    gain: Float(name="Gain", description="Factor k of k log(angle + 1)", default=1.0, soft_min=-4, soft_max=4)
-    driver: Enum(name="Driven By", description="What brings the pattern out", items=DRIVER_ITEMS)
+    gain: Float(name="Gain", description="Factor k in k log(angle + 1)", default=1.0, soft_min=-4, soft_max=4)
+    driver: Enum(name="Driven By", description="What drives the pattern", items=DRIVER_ITEMS)
     compression_angle: Float(
         name="Along",
-        description="Direction of the height map along which the skin is pushed together or stretched: 0 is its width, "
-        "90 its height, across folds that lie level in it",
+        description="Direction in the height map along which compression is measured. Folds lie across it: 0 is "
+        "along the width, 90 along the height",
         subtype="ANGLE",
         default=math.pi / 2,
     )
     compression_start: Float(
         name="Start",
-        description="Compression, or stretch, at which the pattern begins to appear",
+        description="Compression or stretch at which the pattern starts to appear",
         subtype="PERCENTAGE",
         default=5.0,
         soft_min=0.0,
@@ -138,7 +146,7 @@ class PatternSettings(bpy.types.PropertyGroup):
     )
     compression_full: Float(
         name="Full",
-        description="Compression, or stretch, from which on the whole pattern is seen",
+        description="Compression or stretch at which the whole pattern is visible",
         subtype="PERCENTAGE",
         default=30.0,
         soft_min=0.0,
@@ -146,7 +154,7 @@ class PatternSettings(bpy.types.PropertyGroup):
     )
     compression_gain: Float(
         name="Gain",
-        description="Factor k of k log(compression + 1), where all of the length is 1",
+        description="Factor k in k log(compression + 1), where 1 is the full length",
         default=4.0,
         soft_min=-10,
         soft_max=10,
@@ -160,11 +168,11 @@ class PatternSettings(bpy.types.PropertyGroup):
         subtype="FACTOR",
     )
     compression_spread: Enum(
-        name="Amount", description="Whether compression has the pattern come out part by part", items=SPREAD_ITEMS
+        name="Amount", description="Whether compression drives each part of the pattern on its own", items=SPREAD_ITEMS
     )
     strength: Float(
         name="Strength",
-        description="Height of white above black, in the object's units; negative values push in what came out",
+        description="Height of white above black, in the object's units; negative values push in",
         default=0.01,
         subtype="DISTANCE",
         precision=4,
@@ -180,13 +188,13 @@ class PatternSettings(bpy.types.PropertyGroup):
     )
     depth: Float(
         name="Depth",
-        description="Depth of the bone at rest: at 1 just under the skin, at 0 fully visible",
+        description="Depth of the bone below the skin at rest: just under the skin at 1, fully visible at 0",
         default=1.0,
         min=0.0,
         max=1.0,
         subtype="FACTOR",
     )
-    space: Enum(name="Place On", description="What the pattern is laid on", items=SPACE_ITEMS)
+    space: Enum(name="Place On", description="What to place the pattern on", items=SPACE_ITEMS)
     location: FloatVector(
         name="Location",
         description="Center of the pattern on the mesh at rest",

@@ -64,7 +64,7 @@ def find_shown_armature(objects: Iterable[bpy.types.Object]) -> bpy.types.Object
 def register() -> None:
     bpy.types.WindowManager.supple_ghosts = bpy.props.EnumProperty(
         name="Ghosts",
-        description="What is shown beside the character",
+        description="Methods to show next to the character",
         items=GHOST_ITEMS,
         options={"ENUM_FLAG"},
         default={LINEAR, PRESERVE_VOLUME, DEFAULT_METHOD},

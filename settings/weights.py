@@ -14,7 +14,7 @@ METHOD_ITEMS = tuple((method.key, method.label, method.tooltip) for method in ME
 MODE_ITEMS = (
     ("REPLACE", "Replace", "Replace existing weights"),
     ("ADD", "Add", "Add new weights to the existing ones, and normalize the sum"),
-    ("UNWEIGHTED", "Fill", "Weight only vertices that have no weights"),
+    ("UNWEIGHTED", "Fill", "Compute weights only for vertices that have none"),
 )
 
 
@@ -25,11 +25,11 @@ class WeightOptions:
     mode: EnumProperty(name="Mode", description="How new weights combine with existing ones", items=MODE_ITEMS)
     only_selected_bones: BoolProperty(
         name="Selected Bones",
-        description="Weight only the selected bones: other bones keep their weights",
+        description="Compute weights only for the selected bones: other bones keep their weights",
     )
     limit: IntProperty(
         name="Bones per Vertex",
-        description="Most bones that influence a vertex; 0 for no limit. Most game engines take 4",
+        description="Maximum number of bones that influence a vertex; 0 for no limit. Most game engines support 4",
         default=0,
         min=0,
         soft_max=8,
@@ -78,7 +78,7 @@ class WeightSettings(WeightOptions, bpy.types.PropertyGroup):
         subtype="FACTOR",
     )
     brush_repeats: IntProperty(
-        name="Repeats", description="How far a stroke smooths at most", default=16, min=1, soft_max=100, max=1000
+        name="Repeats", description="Maximum smoothing distance of a stroke", default=16, min=1, soft_max=100, max=1000
     )
 
 

@@ -91,7 +91,7 @@ class VIEW3D_PT_supple_check(SupplePanel, bpy.types.Panel):
         fix.enabled = line.can_fix
         fix.operator("supple.check_fix", icon="TOOL_SETTINGS")
         is_dismissed = line.key in read_dismissed(context)
-        row.operator("supple.check_dismiss", text="Put Back" if is_dismissed else "Dismiss", icon="X")
+        row.operator("supple.check_dismiss", text="Restore" if is_dismissed else "Dismiss", icon="X")
 
 
 class VIEW3D_PT_supple_heat(SupplePanel, bpy.types.Panel):

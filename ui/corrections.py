@@ -20,9 +20,12 @@ from ..translations import translate
 from .panels import SupplePanel
 from .reports import draw_hint, draw_message
 
-HINT = "Pose the character where its skin is wrong, and shape that: it comes in as its joint takes the pose"
-TOOLS = "Sculpt Mode, Edit Mode: all tools that leave the number of vertices"
-GONE = "The posed copy of '{}' is gone: Discard shows the character again"
+HINT = (
+    "Pose the character where the skin looks wrong, and sculpt a correction: it appears whenever the joint takes "
+    "this pose"
+)
+TOOLS = "Use any tool of Sculpt Mode and Edit Mode that keeps the number of vertices"
+GONE = "The posed copy of '{}' was deleted: press Discard to show the character again"
 READERS: dict[str, str] = {key: label for key, label, _ in READER_ITEMS}
 MODE_ICONS: dict[str, Any] = {"SCULPT": "SCULPTMODE_HLT", "EDIT": "EDITMODE_HLT", "OBJECT": "OBJECT_DATAMODE"}
 
@@ -71,7 +74,7 @@ class SUPPLE_UL_corrections(bpy.types.UIList):
 
 
 class VIEW3D_PT_supple_correcting(SupplePanel, bpy.types.Panel):
-    """The pose that is being corrected, and how to end that"""
+    """The pose being corrected, with Keep and Discard"""
 
     bl_label = "Correcting"
 
@@ -97,7 +100,7 @@ class VIEW3D_PT_supple_correcting(SupplePanel, bpy.types.Panel):
 
 
 class VIEW3D_PT_supple_corrections(SupplePanel, bpy.types.Panel):
-    """Shape keys that poses bring in"""
+    """Shape keys driven by poses"""
 
     bl_label = "Corrections"
     bl_order = 1

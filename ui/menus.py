@@ -75,7 +75,7 @@ class VIEW3D_MT_supple_weights(bpy.types.Menu):
 
 
 class VIEW3D_MT_supple_corrections(bpy.types.Menu):
-    """Shape keys that poses bring in"""
+    """Shape keys driven by poses"""
 
     bl_label = "Supple Corrections"
 
@@ -88,7 +88,7 @@ WHOLE = {"supple.bind", "supple.unbind", "supple.bake_cache"}
 
 
 class VIEW3D_MT_supple_pie(bpy.types.Menu):
-    """Supple's main actions around the mouse: no key opens it before you assign one"""
+    """Supple's main actions in a pie menu. Assign a key to open it"""
 
     bl_label = "Supple"
 
@@ -105,7 +105,7 @@ class VIEW3D_MT_supple_pie(bpy.types.Menu):
 
 
 class VIEW3D_MT_supple(bpy.types.Menu):
-    """What Supple does with the selected characters"""
+    """How Supple deforms the selected characters"""
 
     bl_label = "Supple"
 

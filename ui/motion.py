@@ -10,7 +10,7 @@ from ..translations import translate
 from .panels import SupplePanel
 from .reports import draw_hint, draw_message
 
-HINT = "Finds frames that are alike, closes actions to loops, and joins them so that nothing pops and no foot slides"
+HINT = "Find similar frames, make actions loop, and join actions without pops or sliding feet"
 
 
 class SUPPLE_UL_transitions(bpy.types.UIList):

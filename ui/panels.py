@@ -19,7 +19,7 @@ from ..translations import translate
 from .character import draw_meshes
 from .reports import draw_hint, draw_message
 
-SLOW = "For study, and slow: each pose takes seconds. To go on working, choose Particles"
+SLOW = "Slow, for study only: each pose takes seconds. For everyday work, choose Particles"
 MOMENTS = ("", "_dragging", "_bake")
 """Endings of the properties of one choice: each moment that has a value of its own."""
 
@@ -68,7 +68,7 @@ def draw_choices(
 
 REMEDIES: dict[str, tuple[str, Any]] = {
     "WEIGHTS": ("Automatic Weights", "MOD_VERTEX_WEIGHT"),
-    "SWITCH_ON": ("Switch On", "HIDE_OFF"),
+    "SWITCH_ON": ("Enable", "HIDE_OFF"),
     "OBJECT_MODE": ("Object Mode", "OBJECT_DATAMODE"),
 }
 """Label and icon of what can be done about a message, by `SkinningError.remedy`."""
@@ -93,7 +93,7 @@ def draw_independent(layout: bpy.types.UILayout, context: bpy.types.Context, obj
         method = METHODS[key].label if key in METHODS else key
         text = (
             f"Modifier '{modifier.name}' deforms '{obj.name}' on its own, by {method}: it follows the pose, but not "
-            "changes of weights, bones and settings. Bind to have Supple follow them again"
+            "changes to weights, bones and settings. Use Bind to let Supple update it again"
         )
         draw_message(layout, context, text, icon="INFO")
 
@@ -135,7 +135,10 @@ class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
         if settings is None:
             hint = "Select a mesh that has an Armature modifier, or meshes and their armature"
             if bpy.ops.supple.make.poll():
-                hint = "Make Supple weights the selected meshes to the selected armature, and binds them"
+                hint = (
+                    "Make Supple adds automatic weights from the selected armature to the selected meshes, and binds "
+                    "the meshes"
+                )
             draw_hint(layout, context, hint)
             layout.operator("supple.make", icon="OUTLINER_OB_ARMATURE")
             return
@@ -194,7 +197,7 @@ class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
 
 
 class VIEW3D_PT_supple_side_by_side(SupplePanel, bpy.types.Panel):
-    """What is shown beside the character, and whether"""
+    """Methods to show next to the character"""
 
     bl_label = "Side by Side"
     bl_parent_id = "VIEW3D_PT_supple_skin"
@@ -213,7 +216,7 @@ class VIEW3D_PT_supple_side_by_side(SupplePanel, bpy.types.Panel):
 
 
 class VIEW3D_PT_supple_particles(SupplePanel, bpy.types.Panel):
-    """What the methods of particles have to choose, and what came of it"""
+    """Settings and results of the particle methods"""
 
     bl_label = "Particles"
     bl_parent_id = "VIEW3D_PT_supple_skin"
@@ -270,7 +273,7 @@ def describe(report: ParticleReport) -> str:
 
 
 class VIEW3D_PT_supple_measure(SupplePanel, bpy.types.Panel):
-    """What a pose keeps of the skin"""
+    """How well the skin keeps its shape in a pose"""
 
     bl_label = "Measure"
     bl_parent_id = "VIEW3D_PT_supple_skin"
@@ -314,7 +317,7 @@ class VIEW3D_PT_supple_bake(SupplePanel, bpy.types.Panel):
             draw_message(layout, context, report, icon="INFO", closes=(settings.id_data, "farm"))
         if settings.bake != "NONE":
             kinds = {kind: label for kind, label, _ in BAKE_ITEMS}
-            kind = kinds.get(settings.bake, "a bake that this version does not know")
+            kind = kinds.get(settings.bake, "a bake unknown to this version")
             layout.label(text=translate(f"Deformed by: {kind}"))
             layout.operator("supple.clear_bake", icon="LOOP_BACK").whole = whole
 

@@ -53,7 +53,7 @@ class SUPPLE_UL_patterns(bpy.types.UIList):
 
 
 class VIEW3D_PT_supple_patterns(SupplePanel, bpy.types.Panel):
-    """Height maps on the skin that joints bring out, and the library of patterns"""
+    """Height maps on the skin, driven by joints, and the library of patterns"""
 
     bl_label = "Patterns"
     bl_order = 1
@@ -150,7 +150,7 @@ class VIEW3D_PT_supple_pattern_place(ActivePatternPanel, bpy.types.Panel):
 
 
 class VIEW3D_PT_supple_pattern_joint(ActivePatternPanel, bpy.types.Panel):
-    """What brings the active pattern out: the rotation of a bone, or the skin that is pushed together"""
+    """What drives the active pattern: the rotation of a bone, or the compression of the skin"""
 
     bl_label = "Driver"
 
@@ -197,7 +197,7 @@ def draw_compression(layout: bpy.types.UILayout, pattern: PatternSettings) -> No
 
 
 class VIEW3D_PT_supple_pattern_relief(ActivePatternPanel, bpy.types.Panel):
-    """Height map of the active pattern, and how it shapes the skin"""
+    """Height map of the active pattern, and its effect on the skin"""
 
     bl_label = "Relief"
 

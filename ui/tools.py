@@ -19,8 +19,8 @@ class SmoothThroughBody(bpy.types.WorkSpaceTool):
     bl_idname = "supple.smooth_through_body"
     bl_label = "Smooth Through Body"
     bl_description = (
-        "Smooth weights under the brush, through the volume that the skin encloses: across a limb, and between parts "
-        "that touch"
+        "Smooth weights under the brush, through the volume inside the skin: across a limb, and between parts that "
+        "touch"
     )
     bl_icon = "ops.mesh.vertices_smooth"
     bl_keymap = (
@@ -55,7 +55,7 @@ class DragSkin(bpy.types.WorkSpaceTool):
     bl_context_mode = "POSE"
     bl_idname = "supple.drag_skin"
     bl_label = "Drag Skin"
-    bl_description = "Drag any point of the skin: the bones follow. Click a point to pin it, again to unpin it"
+    bl_description = "Drag any point of the skin: the bones follow. Click a point to pin or unpin it"
     bl_icon = "brush.uv_sculpt.grab"
     bl_keymap = (
         ("supple.drag_skin", {"type": "LEFTMOUSE", "value": "PRESS"}, None),

@@ -51,7 +51,7 @@ class VIEW3D_PT_supple_weights(SupplePanel, bpy.types.Panel):
         column.prop(settings, "method")
         method = METHODS.get(settings.method)  # a later version may have stored another
         if method is None:
-            draw_message(column, context, "Choose a method: this version does not know the one in the file")
+            draw_message(column, context, "Choose a method: the method in the file is unknown to this version")
         else:
             draw_hint(column, context, method.tooltip)
         row = column.row()
@@ -73,7 +73,7 @@ class VIEW3D_PT_supple_weights(SupplePanel, bpy.types.Panel):
 
 
 class VIEW3D_PT_supple_weights_options(WeightsSubpanel, bpy.types.Panel):
-    """Further options of automatic weights"""
+    """More options for automatic weights"""
 
     bl_label = "Options"
 
@@ -94,7 +94,7 @@ class VIEW3D_PT_supple_weights_options(WeightsSubpanel, bpy.types.Panel):
 
 
 class VIEW3D_PT_supple_handles(WeightsSubpanel, bpy.types.Panel):
-    """Points and cages that carry skin beside the bones"""
+    """Points and cages that move the skin along with the bones"""
 
     bl_label = "Points and Cages"
 
@@ -105,7 +105,7 @@ class VIEW3D_PT_supple_handles(WeightsSubpanel, bpy.types.Panel):
 
 
 class VIEW3D_PT_supple_weights_edit(WeightsSubpanel, bpy.types.Panel):
-    """Tools that change weights: of selected vertices in Edit Mode and with a paint mask, else of all vertices"""
+    """Tools that change weights: of selected vertices in Edit Mode or with a paint mask, otherwise of all vertices"""
 
     bl_label = "Edit"
 

@@ -101,7 +101,7 @@ class PatternView:
             sign = float(np.sign(along[0] * up[1] - along[1] * up[0])) or 1.0
             found.append((center, -sign if self.pattern.flip else sign))
         if not found:
-            raise SkinningError(f"'{self.pattern.name}' does not lie on the mesh: drag it onto the skin first")
+            raise SkinningError(f"'{self.pattern.name}' is not on the mesh: drag it onto the skin first")
         return min(found, key=lambda center: float(np.linalg.norm(center[0] - mouse)))
 
 

@@ -44,11 +44,13 @@ def open_file(path: Path) -> None:
     except OSError as error:
         raise SkinningError(f"Cannot open '{path}' ({error.strerror}): check the path") from error
     if is_cut:
-        raise SkinningError(f"Cannot open '{path}' (its end is missing): is it a whole .blend file?")
+        raise SkinningError(f"Cannot open '{path}' (its end is missing): check that it is a complete .blend file")
     try:
         bpy.ops.wm.open_mainfile(filepath=str(path.resolve()), load_ui=False)
     except RuntimeError as error:
-        raise SkinningError(f"Cannot open '{path}' ({_reason(error)}): is it a whole .blend file?") from error
+        raise SkinningError(
+            f"Cannot open '{path}' ({_reason(error)}): check that it is a complete .blend file"
+        ) from error
 
 
 def save_copy(path: Path) -> None:
@@ -63,16 +65,16 @@ def save_copy(path: Path) -> None:
     """
     for linked in find_libraries(bpy.data.libraries):
         if path.exists() and linked.exists() and path.samefile(linked):
-            raise SkinningError(f"Cannot write '{path}' (data of it is linked): choose another name")
+            raise SkinningError(f"Cannot write '{path}' (the open file links data from it): choose another name")
     with replacing(path) as beside:
         try:
             bpy.ops.wm.save_as_mainfile(filepath=str(beside), copy=True, check_existing=False)
             with beside.open("rb") as stream:
-                reason = "" if find_end(stream) else "Blender has written a part of it only"
+                reason = "" if find_end(stream) else "Blender wrote only part of it"
         except RuntimeError as error:
             reason = _reason(error)
         if reason:
-            raise SkinningError(f"Cannot write '{path}' ({reason}): choose another folder, or make space")
+            raise SkinningError(f"Cannot write '{path}' ({reason}): choose another folder, or free some space")
 
 
 def find_libraries(libraries: Iterable[bpy.types.Library]) -> Iterator[Path]:

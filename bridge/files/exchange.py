@@ -57,7 +57,7 @@ def writing_temporary() -> Iterator[None]:
         yield
     except OSError as error:
         raise SkinningError(
-            f"Cannot write a temporary file ({error.strerror}): make space in '{Path(bpy.app.tempdir).parent}', or "
+            f"Cannot write a temporary file ({error.strerror}): free space in '{Path(bpy.app.tempdir).parent}', or "
             "choose another folder in Preferences > File Paths > Temporary Files"
         ) from error
 
@@ -74,7 +74,7 @@ def save_objects(path: Path, objects: Sequence[bpy.types.Object]) -> None:
         try:
             bpy.data.libraries.write(str(path), set(objects), path_remap="ABSOLUTE", fake_user=False)
         except (OSError, RuntimeError) as error:  # which does not say why
-            raise OSError(errno.ENOSPC, "Blender has written a part of it only") from error
+            raise OSError(errno.ENOSPC, "Blender wrote only part of it") from error
 
 
 def read_scene() -> dict[str, Any]:
@@ -136,7 +136,7 @@ def run_session(
         _check_room(folder)
     found = folder / "result.json"
     if not found.is_file():
-        raise SkinningError(f"Blender ended while it wrote the file (code {process.returncode}): try another format")
+        raise SkinningError(f"Blender quit while writing the file (code {process.returncode}): try another format")
     result = json.loads(found.read_text(encoding="utf-8"))
     if result["error"]:
         raise SkinningError(f"Blender's exporter failed ({_last_line(result['error'])}): try another format")

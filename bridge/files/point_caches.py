@@ -97,26 +97,26 @@ def _read_header(stream: BinaryIO, name: str) -> CacheHeader:
     """Read the header of a PC2 file, and compare it with the file's size: all that it announces is there."""
     data = stream.read(HEADER.size)
     if len(data) < HEADER.size or not data.startswith(SIGNATURE):
-        raise SkinningError(f"'{name}' is not a PC2 file: choose one that Supple has baked")
+        raise SkinningError(f"'{name}' is not a PC2 file: choose a file baked by Supple")
     _, version, *fields = HEADER.unpack(data)
     if version != VERSION:
         raise SkinningError(f"'{name}' is PC2 version {version}, not {VERSION}: bake it again")
     header = CacheHeader(*fields)
     if header.point_count < 1 or header.sample_count < 1:
         raise SkinningError(
-            f"'{name}' has {header.point_count} points and {header.sample_count} frames, at least 1 of each is needed: "
-            "bake it again"
+            f"'{name}' has {header.point_count} points and {header.sample_count} frames, but needs at least 1 of "
+            "each: bake it again"
         )
     if not (math.isfinite(header.frame_start) and 0 < header.frame_step < math.inf):
         raise SkinningError(
-            f"'{name}' starts at frame {header.frame_start:g} and goes on by {header.frame_step:g}: bake it again"
+            f"'{name}' starts at frame {header.frame_start:g} with a frame step of {header.frame_step:g}: bake it again"
         )
     surplus = os.fstat(stream.fileno()).st_size - header.size
     if surplus < 0:
         last = header.sample_count + surplus // (header.point_count * 12) + 1
-        raise SkinningError(f"'{name}' ends within frame {last} of {header.sample_count}: bake it again")
+        raise SkinningError(f"'{name}' ends inside frame {last} of {header.sample_count}: bake it again")
     if surplus > 0:
-        raise SkinningError(f"'{name}' goes on after its last frame, by {surplus:,} bytes: bake it again")
+        raise SkinningError(f"'{name}' has {surplus:,} extra bytes after its last frame: bake it again")
     return header
 
 
@@ -145,7 +145,7 @@ def _read_data(path: Path, header: CacheHeader, stream: BinaryIO) -> Iterator[by
     for number in range(header.sample_count):
         data = stream.read(header.point_count * 12)
         if len(data) < header.point_count * 12:
-            raise SkinningError(f"'{path.name}' ends within frame {number + 1}: it was cut while it was read")
+            raise SkinningError(f"'{path.name}' ends inside frame {number + 1}: it was truncated while being read")
         yield data
 
 
@@ -164,17 +164,15 @@ def join_caches(parts: Sequence[Path], path: Path) -> None:
     first, expected = headers[0], headers[0].frame_start
     for part, header in zip(parts, headers, strict=True):
         if (header.point_count, header.frame_step) != (first.point_count, first.frame_step):
-            raise SkinningError(
-                f"'{part.name}' has other points or another frame step than '{parts[0].name}': bake it again"
-            )
+            raise SkinningError(f"'{part.name}' differs in points or frame step from '{parts[0].name}': bake it again")
         if header.frame_start != expected:
             raise SkinningError(
-                f"'{part.name}' starts at frame {header.frame_start:g}, not {expected:g}: give all parts, in order"
+                f"'{part.name}' starts at frame {header.frame_start:g}, not {expected:g}: list all parts in order"
             )
         expected += header.sample_count * header.frame_step
     whole = replace(first, sample_count=sum(header.sample_count for header in headers))
     if whole.sample_count > MOST_SAMPLES:
-        raise SkinningError(f"A PC2 file can not hold {whole.sample_count:,} frames: join fewer parts")
+        raise SkinningError(f"A PC2 file cannot contain {whole.sample_count:,} frames: join fewer parts")
     join_pieces(
         [Piece(part, range(header.sample_count)) for part, header in zip(parts, headers, strict=True)], whole, path
     )
@@ -224,4 +222,4 @@ def _read_piece(piece: Piece) -> Iterator[bytes]:
             if number in piece.samples:
                 yield data
     if piece.sha256 not in ("", digest.hexdigest()):
-        raise DamagedError(f"'{piece.path.name}' is not as it was baked: bake it again")
+        raise DamagedError(f"'{piece.path.name}' has changed since it was baked: bake it again")

@@ -130,7 +130,7 @@ def read_frames(text: str) -> range:
     """The frames of a range such as -3-20:2; ArgumentTypeError for anything else."""
     match = re.fullmatch(r"(-?\d+)(?:-(-?\d+))?(?::(\d+))?", text)
     if match is None:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a frame range: write it as 1-250 or 1-250:2")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a frame range: write 1-250 or 1-250:2")
     start, end, step = match.groups()
     return range(int(start), int(end or start) + 1, int(step or 1))
 

@@ -182,9 +182,9 @@ def _reported(path: Path) -> Iterator[None]:
     except OSError as error:
         remedy = "a folder that can be written to"
         if error.errno in NO_SPACE:
-            remedy = "another folder, or make space"
+            remedy = "another folder, or free some space"
         elif error.errno in NO_DRIVE:
-            remedy = "another folder, or connect its drive again"
+            remedy = "another folder, or reconnect its drive"
         raise SkinningError(f"Cannot write '{path}' ({error.strerror}): choose {remedy}") from error
 
 

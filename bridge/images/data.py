@@ -88,7 +88,7 @@ def read_image(image: bpy.types.Image) -> np.ndarray:
     width, height = image.size  # reads the file if need be: its type is known only then
     kind = NOT_STILL.get(image.source) or NOT_STILL.get(image.type)
     if kind:
-        raise SkinningError(f"Image '{image.name}' is {kind}: choose a single still image")
+        raise SkinningError(f"Image '{image.name}' is {kind}: choose a still image")
     if not image.has_data:
         raise SkinningError(_say_unreadable(image))
     pixels = np.empty((height, width, image.channels), np.float32)

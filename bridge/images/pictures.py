@@ -93,7 +93,7 @@ class Page:
         try:
             scene.render.engine = "CYCLES"
         except TypeError as error:
-            raise SkinningError("The sheet is rendered by Cycles: enable it in the preferences") from error
+            raise SkinningError("The sheet needs Cycles to render: enable it in the preferences") from error
         cycles = cast(Any, scene).cycles
         cycles.samples, cycles.max_bounces, cycles.use_denoising, cycles.device = SAMPLES, 1, False, "CPU"
         scene.view_settings.view_transform = "Standard"
@@ -104,11 +104,11 @@ class Page:
             try:
                 bpy.ops.render.render(write_still=True, scene=scene.name)
                 is_whole = target.is_file() and target.read_bytes().endswith(PNG_END)  # Blender does not always tell
-                reason = "" if is_whole else "Blender has written a part of it only"
+                reason = "" if is_whole else "Blender wrote only part of it"
             except RuntimeError as error:
                 reason = " ".join(str(error).removeprefix("Error:").split())
             if reason:
-                raise SkinningError(f"Cannot write '{path}' ({reason}): choose another folder, or make space")
+                raise SkinningError(f"Cannot write '{path}' ({reason}): choose another folder, or free some space")
 
 
 @contextmanager

@@ -25,7 +25,9 @@ def check_keys(obj: bpy.types.Object) -> None:
     """
     keys = mesh_of(obj).shape_keys
     if keys is not None and not keys.use_relative:
-        raise SkinningError(f"The shape keys of '{obj.name}' are absolute, which no engine knows: make them relative")
+        raise SkinningError(
+            f"The shape keys of '{obj.name}' are absolute, which no engine supports: make them relative"
+        )
 
 
 def copy_mesh(obj: bpy.types.Object, name: str, points: np.ndarray, space: np.ndarray) -> bpy.types.Object:

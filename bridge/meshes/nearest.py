@@ -35,9 +35,7 @@ class SurfaceTree:
         self._points, self._triangles = np.asarray(points, np.float64), np.asarray(triangles)
         used = self._points[np.unique(self._triangles)]
         if not np.isfinite(used).all():
-            raise SkinningError(
-                "Some vertices have positions that are not numbers, or too far away to compute with: repair the mesh"
-            )
+            raise SkinningError("Some vertex positions are not numbers, or are too far away: repair the mesh")
         low, high = used.min(axis=0), used.max(axis=0)
         self._center, self._scale = 0.5 * (low + high), 2.0 / (float((high - low).max()) or 1.0)
         scaled = (self._points - self._center) * self._scale
@@ -53,7 +51,7 @@ class SurfaceTree:
         """
         points = np.asarray(points, np.float64)
         if not np.isfinite(points).all():
-            raise SkinningError("A point is not a number, or too far away: choose one on the surface")
+            raise SkinningError("A point is not a number, or is too far away: choose a point on the surface")
         find = self._tree.find_nearest
         # One point a call is all that mathutils offers.
         scaled = np.clip((points - self._center) * self._scale, -FARTHEST, FARTHEST)

@@ -69,13 +69,13 @@ def read_record(copy: bpy.types.Object) -> Record:
     count = len(mesh.vertices)
     if any(one is None or len(one.data) != count for one in found) or MATRICES not in mesh:
         raise SkinningError(
-            f"'{copy.name}' no longer knows the pose that it was made in: press Discard, and correct the pose anew"
+            f"'{copy.name}' has lost the pose in which it was made: press Discard, and correct the pose again"
         )
     index, rest, points, transforms = found
     if not np.array_equal(read_array(index.data, "value", kind=np.int32), np.arange(count)):
         raise SkinningError(
-            f"Vertices of '{copy.name}' were added, deleted or sorted: undo that, without Dyntopo and Remesh, or press "
-            "Discard"
+            f"Vertices of '{copy.name}' were added, deleted or sorted: undo that and work without Dyntopo and "
+            "Remesh, or press Discard"
         )
     hints, space = mesh.get(HINTS), mesh.get(SPACE)
     pose = Pose(

@@ -185,7 +185,8 @@ def read_skeleton(armature: bpy.types.Object, known: Skeleton | None = None) -> 
         rest[bendy_joints] = rest[bendy_joints] @ _read_segments(armature.pose.bones, bendy, rest=True)
     except RuntimeError as error:  # Blender has not evaluated them, as in another scene
         raise SkinningError(
-            f"The B-Bones of '{armature.name}' were not evaluated yet: show it in the viewport, and try again"
+            f"The B-Bones of '{armature.name}' have not been evaluated yet: show the armature in the viewport, "
+            "and try again"
         ) from error
     _check_rest(armature, np.repeat(names, joint_counts).tolist(), rest)
     pose_index = {name: index for index, name in enumerate(pose_names)}
@@ -223,7 +224,7 @@ def _check_rest(armature: bpy.types.Object, names: Sequence[str], matrices: np.n
     if not is_fine.all():
         name = names[int(np.argmin(is_fine))]
         raise SkinningError(
-            f"Bone '{name}' of '{armature.name}' has no length, or is too far away: move it in Edit Mode"
+            f"Bone '{name}' of '{armature.name}' has zero length, or is too far away: move it in Edit Mode"
         )
 
 

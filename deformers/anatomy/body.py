@@ -142,9 +142,7 @@ def body_of_rig(rig: Rig, bones: RestBones) -> Body:
     aside = sum((normalize(first - second) for first, second in pairs), np.zeros(3))
     aside = normalize(aside - up * (aside @ up))
     if not (up.any() and aside.any()):
-        raise SkinningError(
-            "Hips, shoulders or ankles of the armature lie on each other: give it a rest pose that stands"
-        )
+        raise SkinningError("Hips, shoulders or ankles of the armature coincide: give it a standing rest pose")
     front = np.cross(aside, up)
     toward = _toes_direction(ends)
     is_mirrored = bool(toward @ front < 0.0)

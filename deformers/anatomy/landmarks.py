@@ -145,7 +145,7 @@ def read_landmarks(key: str, content: Any) -> list[Landmark]:
             raise SkinningError(f"Landmarks '{key}': {problem}")
 
     listed = content.get("landmarks") if isinstance(content, dict) else None
-    check(isinstance(listed, list) and all(isinstance(one, dict) for one in listed), "the file holds no list of them")
+    check(isinstance(listed, list) and all(isinstance(one, dict) for one in listed), "the file has no list of patterns")
     return [_read_landmark(one, check) for one in listed or ()]
 
 
@@ -158,12 +158,13 @@ def _read_landmark(content: dict[str, Any], check: Callable[[bool, str], None]) 
     check(not missing, f"{name} lacks {', '.join(missing)}")
     for field, allowed in (("region", REGIONS), ("toward", TOWARD), ("points", POINTS), ("motion", MOTIONS),
                            ("on", (TORSO, *CENTRAL, *SIDED))):  # fmt: skip
-        check(content[field] in allowed, f"{field} of {name} is one of {', '.join(allowed)}")
+        check(content[field] in allowed, f"{field} of {name} must be one of {', '.join(allowed)}")
     driver = content["driver"]
     is_right = isinstance(driver, list) and bool(driver) and all(part in (*CENTRAL, *SIDED) for part in driver)
-    check(is_right, f"driver of {name} is parts")
+    check(is_right, f"driver of {name} must be a list of body parts")
     check(
-        all(isinstance(content[field], str) for field in ("name", "pattern")), f"name and pattern of {name} are words"
+        all(isinstance(content[field], str) for field in ("name", "pattern")),
+        f"name and pattern of {name} must be text",
     )
     for field, value in content.items():
         if known[field].type == "float":

@@ -104,7 +104,7 @@ def read_preset(key: str, content: Any) -> RigPreset:
 
     check(
         isinstance(content, dict) and bool(content),
-        "it holds nothing that can be read: look for a comma or brace missing",
+        "it cannot be read: look for a missing comma or brace",
     )
     known = ("name", "sides", "bones", "hinges", "twists", "drivers", "axes")
     unknown = [name for name in content if name not in known]
@@ -114,16 +114,16 @@ def read_preset(key: str, content: Any) -> RigPreset:
     check(
         isinstance(sides, list) and len(sides) == 2 and all(isinstance(side, str) for side in sides)
         and sides[0] != sides[1],
-        'sides are what left and right are called in bones\' names: give two, such as "sides": ["L", "R"]',
+        'sides are the bone name parts for left and right: list two, such as "sides": ["L", "R"]',
     )  # fmt: skip
     bones = _read_parts(content.get("bones"), "bones", check)
     missing = [part for part in NEEDED if part not in bones]
     check(not missing, f"bones of {', '.join(missing)} are missing: name them")
     hinges = _read_names(content.get("hinges", []), "hinges", check)
-    check(all(part in HINGES for part in hinges), f"hinges can be {' and '.join(HINGES)}: leave out the others")
+    check(all(part in HINGES for part in hinges), f"hinges can be {' and '.join(HINGES)}: remove the others")
     axes = content.get("axes", {})
-    check(isinstance(axes, dict) and set(axes) <= {*CENTRAL, *SIDED}, "axes are given by part of the body")
-    check(all(axis in AXES for axis in axes.values()), f"an axis is one of {', '.join(AXES)}")
+    check(isinstance(axes, dict) and set(axes) <= {*CENTRAL, *SIDED}, "axes must be listed by body part")
+    check(all(axis in AXES for axis in axes.values()), f"an axis must be one of {', '.join(AXES)}")
     return RigPreset(
         key, name, tuple(sides), bones, hinges,
         frozenset(_read_names(content.get("twists", []), "twists", check)),
@@ -132,15 +132,17 @@ def read_preset(key: str, content: Any) -> RigPreset:
 
 
 def _read_parts(content: Any, what: str, check: Any) -> dict[str, tuple[str, ...]]:
-    check(isinstance(content, dict), f"{what} are given by part of the body, in braces")
+    check(isinstance(content, dict), f"{what} must be listed by body part, in braces")
     unknown = [part for part in content if part not in (*CENTRAL, *SIDED)]
     check(not unknown, f"{what} has no part {', '.join(map(repr, unknown))}: use {', '.join((*CENTRAL, *SIDED))}")
     parts = {part: _read_names(names, part, check) for part, names in content.items()}
     for part, names in parts.items():
-        check(len(names) > 0, f"{part} has no bones: name them, or leave it out")
+        check(len(names) > 0, f"{part} has no bones: name its bones, or leave it out")
         with_side = [SIDE in name for name in names]
         check(part in CENTRAL or all(with_side), f"bones of {part} are on both sides: write {SIDE} in their names")
-        check(part in SIDED or not any(with_side), f"bones of {part} are in the middle: they have no {SIDE}")
+        check(
+            part in SIDED or not any(with_side), f"bones of {part} are in the middle of the body: they have no {SIDE}"
+        )
     return parts
 
 

@@ -133,13 +133,15 @@ def _check(neighbors: np.ndarray, fixed: np.ndarray, given: np.ndarray) -> None:
     count = len(neighbors)
     if neighbors.ndim != 2 or fixed.shape != (count,) or fixed.dtype != bool or len(given) != count:
         shapes = f"{neighbors.shape}, {fixed.shape} and {given.shape}"
-        raise SkinningError(f"Neighbors, fixed and given of shapes {shapes} do not fit: make them of the same cells")
+        raise SkinningError(
+            f"The shapes of neighbors, fixed and given do not match ({shapes}): make them from the same cells"
+        )
     if neighbors.size and (neighbors.min() < 0 or neighbors.max() > count):
         raise SkinningError(f"There are {count} cells, but neighbors from {neighbors.min()} to {neighbors.max()}")
     cells = np.broadcast_to(np.arange(count)[:, None], neighbors.shape)[neighbors < count]
     ends = neighbors[neighbors < count]
     if (np.sort(cells * count + ends) != np.sort(ends * count + cells)).any():
-        raise SkinningError("A cell is linked to another that is not linked back: make all links go both ways")
+        raise SkinningError("A cell has a link to another cell with no link back: make all links go both ways")
     own = given[fixed]
     if not (np.isfinite(own).all() and (own >= 0).all() and (np.abs(own.sum(axis=1) - 1.0) < 1e-5).all()):
         raise SkinningError("Weights of fixed cells are negative or do not sum to 1: normalize them")
@@ -166,7 +168,7 @@ def find_parts(neighbors: np.ndarray, fixed: np.ndarray) -> list[np.ndarray]:
     if apart.any():
         raise SkinningError(
             f"{apart.sum()} of {count} cells are in parts of the solid without a bone (the first is cell "
-            f"{apart.argmax()}): fix a cell in each part, or leave it out"
+            f"{apart.argmax()}): fix a cell in each part, or leave the part out"
         )
     return np.split(np.argsort(islands, kind="stable"), np.cumsum(sizes)[:-1])
 

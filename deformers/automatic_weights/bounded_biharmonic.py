@@ -66,7 +66,10 @@ class Params:
 CELLS = Choice(
     name="cells",
     label="Cells",
-    tooltip="About how many cells the mesh is cut into. 0 is automatic (5000); more are finer and take longer",
+    tooltip=(
+        "Approximate number of cells that the mesh is divided into. 0 is automatic (5000); more cells are finer and "
+        "slower"
+    ),
     highest=1_000_000,
     slider=(None, 50_000),
 )
@@ -74,7 +77,7 @@ CELLS = Choice(
 INFO = WeightMethod(
     "BIHARMONIC",
     "Bounded Biharmonic",
-    "The smoothest weights through the inside of the mesh: takes some seconds, for final work",
+    "The smoothest weights, computed through the inside of the mesh: takes a few seconds, for final work",
     words=("biharmonic", "bbw"),
     params=Params,
     choices=(CELLS,),

@@ -52,7 +52,7 @@ MARGIN = 2
 MOST_FINE = 45_000
 """Cells that are made by cutting a part; where there were more, they are larger."""
 
-NO_BONE_INSIDE = "No bone is inside the mesh: vertices follow the bones beside it."
+NO_BONE_INSIDE = "No bone is inside the mesh: vertices follow the nearest bones."
 
 FADE_START, FADE_END = 0.005, 0.02
 """Weights up to the first are left out, those from the second on are kept, and those between are lowered."""
@@ -128,8 +128,8 @@ def read_solid(
 def describe_no_bone(count: int) -> str:
     """The message where none of `count` bones is near the mesh."""
     return (
-        f"None of the {count} bones is in the mesh or near it: move the armature into the mesh at rest, or choose the "
-        "meshes that the bones are in"
+        f"None of the {count} bones is in or near the mesh: move the armature into the mesh at rest, or choose the "
+        "meshes with the bones inside"
     )
 
 
@@ -373,9 +373,9 @@ def make_solution(
     if is_loose.any():
         loose, held = np.flatnonzero(is_loose), np.flatnonzero(~is_loose)
         weights[loose] = weights[held[find_nearest(surface.points[loose], surface.points[held], 1)[0][:, 0]]]
-        notes.append(f"Vertices that are in no face ({len(loose)}) follow the nearest vertices.")
+        notes.append(f"Vertices without a face ({len(loose)}) follow the nearest vertices.")
     weights = weights[surface.welded]
-    reasons = ["outside of the mesh"] * weights.shape[1]
+    reasons = ["outside the mesh"] * weights.shape[1]
     for bone in usable:
-        reasons[bone] = "" if weights[:, bone].any() else "other bones are nearer everywhere"
+        reasons[bone] = "" if weights[:, bone].any() else "other bones are closer everywhere"
     return Solution(weights, tuple(reasons), tuple(notes))

@@ -43,7 +43,7 @@ class Params:
 RESOLUTION = Choice(
     name="resolution",
     label="Resolution",
-    tooltip="Cells along the longest side of the mesh. 0 is automatic; higher values tell thin parts apart",
+    tooltip="Number of cells along the longest side of the mesh. 0 is automatic; more cells keep thin parts separate",
     highest=1024,
     slider=(None, 256),
 )

@@ -71,7 +71,7 @@ class Params:
 INFO = WeightMethod(
     "SURFACE",
     "Surface Heat",
-    "Heat spreads over the skin from the bones that it sees: for one clean, closed mesh",
+    "Heat spreads over the skin from the bones visible to it: for one clean, closed mesh",
     words=("surface",),
     params=Params,
     casts_rays=True,
@@ -184,7 +184,7 @@ def _check(points: np.ndarray, triangles: np.ndarray, heads: np.ndarray, tails: 
     if not len(triangles):
         raise SkinningError("The mesh has no faces for heat to flow over: choose a mesh that has faces")
     if not len(heads):
-        raise SkinningError("No bone deforms: switch Deform on for some of the armature's bones")
+        raise SkinningError("No bone deforms: turn on Deform for some of the armature's bones")
     if (wrong := int((~np.isfinite(points)).any(axis=1).sum())) > 0:
         raise SkinningError(f"{wrong} vertices have positions that are not numbers: delete them")
     if not (np.isfinite(heads).all() and np.isfinite(tails).all()):
@@ -370,7 +370,7 @@ def _prune(weights: np.ndarray, least: float) -> np.ndarray:
 
 def _explain(weights: np.ndarray, sources: Sources) -> tuple[str, ...]:
     heated = np.bincount(sources.bones, minlength=weights.shape[1]) > 0
-    words = {True: "its heat fades before it counts", False: "everywhere another bone is nearer, or skin hides it"}
+    words = {True: "its heat is too weak", False: "another bone is closer everywhere, or the skin hides it"}
     return tuple(
         "" if some else words[heat] for some, heat in zip(weights.max(axis=0) > 0, heated.tolist(), strict=True)
     )
@@ -382,4 +382,4 @@ def _note(islands: int, vertices: int, filled: bool) -> tuple[str, ...]:
     which = (
         f"{islands} island{'s' if islands > 1 else ''} ({vertices} vertices) see{'' if islands > 1 else 's'} no bone"
     )
-    return (f"{which}: " + ("weighted by Solid Heat" if filled else "left without weights, try Solid Heat"),)
+    return (f"{which}: " + ("weighted by Solid Heat" if filled else "not weighted, try Solid Heat"),)

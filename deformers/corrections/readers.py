@@ -165,7 +165,7 @@ def find_reader(rotations: np.ndarray, asked: Sequence[str], names: Sequence[str
         raise SkinningError(f"A correction follows at most {MOST_BONES} bones, not {bones}: choose fewer")
     kind = next((kind for kind in ("RBF", "SWING", "ANGLE") if kind in asked), "AUTO")
     if kind == "ANGLE" and bones > 1:
-        raise SkinningError(f"An angle is of one bone, not of {bones}: choose one, or '{LABELS['RBF']}'")
+        raise SkinningError(f"An angle belongs to one bone, not to {bones}: choose one bone, or '{LABELS['RBF']}'")
     if bones == 1 and kind in ("AUTO", "ANGLE"):
         axis, aside = _find_axis(rotations[:, 0])
         if kind == "ANGLE" or _is_enough(rotations[:, 0], axis, aside):
@@ -204,7 +204,8 @@ def _read_angle(rotations: np.ndarray, axis: np.ndarray, names: Sequence[str]) -
     largest = _whole(swings).max(), np.abs(twists).max() if axis[1] else 0.0
     if max(largest) > LARGEST_ANGLE:
         raise SkinningError(
-            f"An angle is read up to {np.degrees(LARGEST_ANGLE):.0f} degrees: turn less, or choose '{LABELS['RBF']}'"
+            f"Angles can be read up to {np.degrees(LARGEST_ANGLE):.0f} degrees: rotate less, or choose "
+            f"'{LABELS['RBF']}'"
         )
     order = np.argsort(angles)
     ends = [None, *angles[order].tolist(), None]
@@ -236,12 +237,12 @@ def _check_apart(distances: np.ndarray, kind: str, names: Sequence[str]) -> None
     first, second = np.argwhere(near)[0].tolist()
     if first == 0:
         raise SkinningError(
-            f"By '{label}', the pose of {names[second - 1]} is less than {degrees} degrees away from rest: turn the "
-            "bone farther, or choose another"
+            f"With '{label}', the pose of {names[second - 1]} is less than {degrees} degrees from rest: rotate the "
+            "bone farther, or choose another driver"
         )
     raise SkinningError(
-        f"By '{label}', the poses of {names[first - 1]} and {names[second - 1]} are less than {degrees} degrees apart: "
-        "edit the one that is there, or turn the bone farther"
+        f"With '{label}', the poses of {names[first - 1]} and {names[second - 1]} are less than {degrees} degrees "
+        "apart: edit the existing correction, or rotate the bone farther"
     )
 
 

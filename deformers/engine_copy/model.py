@@ -96,9 +96,9 @@ class FitParams:
 
     def __post_init__(self) -> None:
         if not self.tolerance > 0.0:
-            raise SkinningError(f"Tolerance is {self.tolerance:g}: choose one above 0")
+            raise SkinningError(f"Tolerance is {self.tolerance:g}: choose a value above 0")
         if self.influences not in INFLUENCES:
-            raise SkinningError(f"Influences are {self.influences}: choose 4 or 8")
+            raise SkinningError(f"Influences is {self.influences}: choose 4 or 8")
 
 
 @dataclass(frozen=True, eq=False)

@@ -64,8 +64,7 @@ def check_faces(*triangles: np.ndarray) -> None:
     """
     if not any(map(len, triangles)):
         raise SkinningError(
-            "All faces of the mesh are collapsed: give it faces that have an area, or bring back vertices that are far "
-            "from the others"
+            "All faces of the mesh have zero area: repair the faces, or bring back vertices far from the others"
         )
 
 

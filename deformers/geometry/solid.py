@@ -135,10 +135,10 @@ def measure_size(points: np.ndarray, triangles: np.ndarray) -> float:
         Where the mesh has no faces, or no size.
     """
     if not len(triangles):
-        raise SkinningError("The mesh has no faces: automatic weights need a surface, choose a mesh that has faces")
+        raise SkinningError("The mesh has no faces, and automatic weights need a surface: choose a mesh that has faces")
     size = float(np.ptp(points[triangles].reshape(-1, 3), axis=0).max())
     if not np.isfinite(size):
-        raise SkinningError("Some vertices have positions that are not numbers: repair the mesh first")
+        raise SkinningError("Some vertex positions are not numbers: repair the mesh first")
     if not size > 0.0:
         raise SkinningError("All vertices are at the same position: choose a mesh that has a size")
     return size

@@ -192,7 +192,7 @@ def find_limbs(
         Rings along each bone.
     """
     if joints.tails is None:
-        raise ValueError("Joints without tails: limbs are measured along bones")
+        raise ValueError("Joints need tails: limbs are measured along bones")
     points, owners = np.asarray(points, np.float64), np.asarray(owners)
     heads, tails = np.asarray(joints.centers, np.float64), np.asarray(joints.tails, np.float64)
     children = np.flatnonzero(joints.parents >= 0)

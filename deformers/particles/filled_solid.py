@@ -33,10 +33,14 @@ FLATTEST = 1e-6
 """Scale of an axis, for another's of 1, below which a space is flat."""
 
 NO_SCALE = (
-    "The mesh has zero scale: it is deformed by DQ with Stretch. Give object and armature a larger scale and bind again"
+    "The mesh has zero scale: DQ with Stretch deforms it. Give the object and the armature a larger scale and "
+    "bind again"
 )
 
-NO_FLESH = "Every part is held by one bone, short at a joint of two, or thin: it is deformed by DQ with Stretch"
+NO_FLESH = (
+    "Every part of the mesh follows a single bone, is short at a joint of two bones, or is thin: DQ with Stretch "
+    "deforms it"
+)
 
 
 @dataclass(frozen=True)
@@ -129,7 +133,7 @@ def fill_character(rest: Rest, smallest_radius: float, count: int, stiffness: fl
         _check_radius(surface, smallest_radius, scale)
         fill = fill_solid(surface, smallest_radius * scale, count)
         if len(fill.points) < LEAST_PARTICLES:
-            few = f"Only {len(fill.points)} particles fit into the mesh: it is deformed by DQ with Stretch"
+            few = f"Only {len(fill.points)} particles fit into the mesh: DQ with Stretch deforms it"
             messages = (*messages, f"{few}. Choose a smaller radius")
             fill = None
     if fill is None:
@@ -158,8 +162,8 @@ def _check_radius(surface: Surface, smallest_radius: float, scale: float) -> Non
     least = find_smallest_radius(surface, MOST_PARTICLES) / scale if smallest_radius > 0 else 0.0
     if smallest_radius < least:
         raise SkinningError(
-            f"A smallest radius of {smallest_radius:g} would take more than {MOST_PARTICLES:,} particles: choose "
-            f"{least:.2g} or more, or 0 to have it found"
+            f"A smallest radius of {smallest_radius:g} would need more than {MOST_PARTICLES:,} particles: choose "
+            f"{least:.2g} or more, or 0 for an automatic radius"
         )
 
 
@@ -225,16 +229,13 @@ def _describe_surface(surface: Surface) -> tuple[str, ...]:
     count, solid = len(surface.solid), int(surface.solid.sum())
     messages = []
     if not count:
-        messages.append("The mesh has no faces to fill: it is deformed by DQ with Stretch")
+        messages.append("The mesh has no faces to fill: DQ with Stretch deforms it")
     elif not solid:
         messages.append(
-            "No part of the mesh is closed, so nothing can be filled: it is deformed by DQ with Stretch. "
-            "Close its holes"
+            "No part of the mesh is closed, so particles cannot fill it: DQ with Stretch deforms it. Close its holes"
         )
     elif solid < count:
-        messages.append(f"Parts that are open, like cloth, and follow the joints: {count - solid} of {count}")
+        messages.append(f"Open parts, such as cloth, that follow the joints: {count - solid} of {count}")
     if surface.flipped:
-        messages.append(
-            f"Parts that are inside out, and are filled as if their normals were flipped: {surface.flipped}"
-        )
+        messages.append(f"Parts that are inside out, filled as if their normals were flipped: {surface.flipped}")
     return tuple(messages)

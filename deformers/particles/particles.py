@@ -32,7 +32,9 @@ CHOICES = (
     Choice(
         name="smallest_radius",
         label="Smallest Radius",
-        tooltip="Radius of the smallest particles: thinner parts follow the joints. 0 chooses it by their number",
+        tooltip=(
+            "Radius of the smallest particles: thinner parts follow the joints. 0 sets it from the number of particles"
+        ),
         slider=(None, 1.0),
         unit="DISTANCE",
         group="size",
@@ -51,7 +53,7 @@ CHOICES = (
     Choice(
         name="stiffness",
         label="Stiffness",
-        tooltip="How closely the flesh follows its bones: 1 is flesh, less is softer",
+        tooltip="How closely the flesh follows its bones: 1 for flesh, lower values are softer",
         lowest=0.01,
         highest=100.0,
         slider=(0.1, 10.0),
@@ -60,7 +62,7 @@ CHOICES = (
     Choice(
         name="volume",
         label="Keep Volume",
-        tooltip="Share of the volume change to correct",
+        tooltip="Fraction of the volume change to correct",
         highest=1.0,
         unit="FACTOR",
         per_pose=True,
@@ -110,7 +112,7 @@ INFO = Method(
     key="PARTICLES",
     number=3,
     label="Particles",
-    tooltip="Fills the mesh with particles: bends and twists like flesh, keeps its volume",
+    tooltip="Fill the mesh with particles: bends and twists like flesh, keeps its volume",
     params=Params,
     choices=CHOICES,
     fills_solid=True,

@@ -30,7 +30,7 @@ FILL = Choice(
 RADIUS = Choice(
     name="radius",
     label="Radius",
-    tooltip="Radius of the small particles. 0 chooses one that gives about 1000 particles",
+    tooltip="Radius of the small particles. 0 sets it automatically, for about 1000 particles",
     slider=(None, 1.0),
     unit="DISTANCE",
 )
@@ -62,7 +62,7 @@ INFO = Method(
     key="PARTICLES_2010",
     number=4,
     label="Particles 2010",
-    tooltip="Particles as Yamamoto and Tokoi published them. For study: each pose takes seconds",
+    tooltip="Particles as Yamamoto and Tokoi published them. For study only: each pose takes seconds",
     params=Params,
     choices=(FILL, RADIUS),
     fills_solid=True,

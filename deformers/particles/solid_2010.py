@@ -118,10 +118,13 @@ def make_solid(rest: Rest, fill: str, radius: float) -> SphereSolid | str:
             "The mesh has no faces to fill with particles, so DQ with Stretch is used: add faces that enclose a volume"
         )
     if tails is None or not len(tails):
-        return "No deforming bone has a tail, so DQ with Stretch is used: turn on Deform of some bones and bind again"
+        return "No deforming bone has a tail, so DQ with Stretch is used: turn on Deform for some bones and bind again"
     object_to_unit = _find_unit_space(rest.points, triangles, rest.object_to_armature)
     if object_to_unit is None:
-        return "The mesh has zero scale, so DQ with Stretch is used: give object and armature a scale and bind again"
+        return (
+            "The mesh has zero scale, so DQ with Stretch is used: give the object and the armature a scale and bind "
+            "again"
+        )
     points = transform_points(object_to_unit, rest.points)
     unit_radius = _choose_radius(points, triangles, radius, scale_of(object_to_unit))
     if unit_radius is None:
@@ -195,7 +198,7 @@ def _choose_radius(points: np.ndarray, triangles: np.ndarray, radius: float, sca
 def _too_many(radius: float, count: float, most: int, what: str) -> SkinningError:
     least = radius * float(np.cbrt(count / most)) * 1.02
     return SkinningError(
-        f"A radius of {radius:.4g} gives {count:.0f} {what}, more than {most}: choose one of at least {least:.4g}"
+        f"A radius of {radius:.4g} gives {count:.0f} {what}, more than {most}: choose a radius of at least {least:.4g}"
     )
 
 

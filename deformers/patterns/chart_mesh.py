@@ -146,7 +146,7 @@ def make_chart_mesh(
 
 def _check_faces(points: np.ndarray, corner_vertices: np.ndarray, face_starts: np.ndarray) -> None:
     if not (len(points) and len(corner_vertices) and len(face_starts)):
-        raise SkinningError("The mesh has no faces to lay a pattern on: add faces to it")
+        raise SkinningError("The mesh has no faces for a pattern: add faces")
     if corner_vertices.min() < 0 or corner_vertices.max() >= len(points):
         raise SkinningError(f"{len(points)} vertices but a face of vertex {corner_vertices.max()}: read the mesh again")
     if face_starts[0] != 0 or (np.diff(face_starts) < 0).any() or face_starts[-1] >= len(corner_vertices):
@@ -154,9 +154,7 @@ def _check_faces(points: np.ndarray, corner_vertices: np.ndarray, face_starts: n
             f"{len(corner_vertices)} corners do not belong to {len(face_starts)} faces: read the mesh again"
         )
     if find_unusable(points).any():
-        raise SkinningError(
-            "Some vertices have positions that are not numbers, or too far away to compute with: repair the mesh"
-        )
+        raise SkinningError("Some vertex positions are not numbers, or are too far away: repair the mesh")
 
 
 def _check_uv(uv: np.ndarray, corner_count: int) -> np.ndarray:
@@ -164,7 +162,7 @@ def _check_uv(uv: np.ndarray, corner_count: int) -> np.ndarray:
     if uv.shape != (corner_count, 2):
         raise SkinningError(f"{corner_count} corners but UVs of shape {uv.shape}: read the UV map again")
     if find_unusable(uv).any():
-        raise SkinningError("Some UVs are not numbers, or too large to compute with: unwrap the mesh again")
+        raise SkinningError("Some UVs are not numbers, or are too large: unwrap the mesh again")
     return uv
 
 
@@ -232,6 +230,6 @@ def meet_uv_box(mesh: ChartMesh, low: np.ndarray, high: np.ndarray) -> np.ndarra
         Where the mesh has no UV map.
     """
     if mesh.uv_boxes is None:
-        raise SkinningError("The mesh has no UV map: unwrap it, or lay the pattern on the surface")
+        raise SkinningError("The mesh has no UV map: unwrap it, or place the pattern on the surface")
     left, bottom, right, top = mesh.uv_boxes
     return (left <= high[0]) & (right >= low[0]) & (bottom <= high[1]) & (top >= low[1])

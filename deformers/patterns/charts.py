@@ -81,7 +81,7 @@ def chart_by_uv(
     """
     width, height = _check_size(size, rotation)
     if mesh.uv is None or mesh.islands is None or mesh.seams is None or center.uv is None:
-        raise SkinningError("The mesh has no UV map: unwrap it, or lay the pattern on the surface")
+        raise SkinningError("The mesh has no UV map: unwrap it, or place the pattern on the surface")
     uv, middle = mesh.uv, center.uv
     right = np.array([np.cos(rotation), np.sin(rotation)])
     up = np.array([-right[1], right[0]])
@@ -159,7 +159,7 @@ def chart_by_stroke(mesh: ChartMesh, points: np.ndarray, size: Sequence[float], 
     if points.ndim != 2 or points.shape[1] != 3 or len(points) < 2:
         raise SkinningError(f"A stroke of shape {points.shape} cannot be followed: draw it with at least 2 points")
     if not np.isfinite(points).all():
-        raise SkinningError("The stroke holds values that are not numbers: draw it again")
+        raise SkinningError("The stroke contains values that are not numbers: draw it again")
     stroke = trace_stroke(
         points, STROKE_SMOOTHING * extent[1], mesh.points, mesh.triangle_points, mesh.normals, mesh.centers, mesh.radii
     )
@@ -176,10 +176,10 @@ def chart_by_stroke(mesh: ChartMesh, points: np.ndarray, size: Sequence[float], 
 
 def _check_size(size: Sequence[float] | np.ndarray, rotation: float = 0.0) -> np.ndarray:
     if find_unusable(np.array(rotation)):
-        raise SkinningError(f"The pattern's rotation is {rotation}: give it an angle")
+        raise SkinningError(f"The pattern's rotation is {rotation}: enter an angle")
     size = np.asarray(size, np.float64)
     if size.shape != (2,) or find_unusable(size).any() or (size <= 0).any():
-        raise SkinningError(f"The pattern's size is {size.tolist()}: give it a width and a height above 0")
+        raise SkinningError(f"The pattern's size is {size.tolist()}: enter a width and a height above 0")
     return size
 
 
@@ -188,11 +188,11 @@ def _make_chart(mesh: ChartMesh, triangles: np.ndarray, to_chart: Callable[[np.n
     meet = _meet_square(to_chart(mesh.triangles[triangles]))
     faces = np.unique(mesh.triangle_faces[triangles[meet]])
     if not len(faces):
-        raise SkinningError("The pattern lies on no face: move it onto the mesh or make it larger")
+        raise SkinningError("The pattern covers no face: move it onto the mesh, or make it larger")
     corners = mesh.corners_of(faces)
     coordinates = to_chart(corners)
     if not np.abs(coordinates).max() < MOST_PATTERNS:
-        raise SkinningError("The pattern is too small for the faces that it lies on: make it larger")
+        raise SkinningError("The pattern is too small for the faces under it: make it larger")
     return Chart(faces, corners, coordinates, False)
 
 

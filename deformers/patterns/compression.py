@@ -49,11 +49,11 @@ class CompressionResponse(Response):
 
     def _find_problem(self) -> str:
         if find_unusable(np.array((self.start, self.full, self.gain))).any():
-            return "A pattern's compression and gain must be numbers, not too large: set them again"
+            return "The compression and the gain of a pattern must be numbers, and not too large: set them again"
         if self.law == "RANGE" and self.full <= self.start:
             return (
-                f"The pattern is complete at {100.0 * self.full:.1f} % of compression, before it starts at "
-                f"{100.0 * self.start:.1f} %: make the full compression the larger one"
+                f"The pattern is fully visible at {100.0 * self.full:.1f} % compression, but starts at "
+                f"{100.0 * self.start:.1f} %: set the full compression above the start"
             )
         return ""
 
@@ -124,9 +124,7 @@ def make_gauge(
         Where no face has an area, or numbers can not be used.
     """
     if find_unusable(np.array((angle, smoothing))).any() or smoothing < 0.0:
-        raise SkinningError(
-            "The direction and the smoothing of a pattern's compression must be numbers: set them again"
-        )
+        raise SkinningError("The direction and smoothing of a pattern's compression must be numbers: set them again")
     size = np.asarray(size, np.float64)
     local = np.repeat(np.arange(len(chart.faces)), _count_corners(mesh, chart))
     offsets = _center(mesh.points[mesh.corner_vertices[chart.corners]], local)
@@ -138,7 +136,7 @@ def make_gauge(
     usable = is_flat & is_charted
     if not usable.any():
         raise SkinningError(
-            "The faces under the pattern have no area, so their compression can not be measured: move it"
+            "The faces under the pattern have no area, so their compression cannot be measured: move the pattern"
         )
     direction = uncharted @ np.array([np.cos(angle), np.sin(angle)])
     coefficients = np.einsum("ki,ki->k", flat, np.einsum("nij,nj->ni", inverse, direction)[local])

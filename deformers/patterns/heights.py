@@ -61,11 +61,11 @@ class Response:
     def _find_problem(self) -> str:
         """A message on numbers that make no sense; empty where they do."""
         if find_unusable(np.array((self.start, self.full, self.gain))).any():
-            return "A pattern's angles and gain must be numbers, not too large: set them again"
+            return "The angles and the gain of a pattern must be numbers, and not too large: set them again"
         if self.law == "RANGE" and self.full <= self.start:
             return (
-                f"The pattern is complete at {np.degrees(self.full):.1f} degrees, before it starts at "
-                f"{np.degrees(self.start):.1f}: make the full angle the larger one"
+                f"The pattern is fully visible at {np.degrees(self.full):.1f} degrees, but starts at "
+                f"{np.degrees(self.start):.1f}: set the full angle above the start"
             )
         return ""
 
@@ -96,7 +96,7 @@ class Relief:
             raise SkinningError(f"There is no kind of pattern '{self.kind}': choose {', '.join(KINDS)}")
         if find_unusable(np.array((self.strength, self.softness, self.depth))).any():
             raise SkinningError(
-                "A pattern's strength, soft edge and depth must be numbers, not too large: set them again"
+                "The strength, soft edge and depth of a pattern must be numbers, and not too large: set them again"
             )
 
 
@@ -259,7 +259,9 @@ def lay_pattern(
         Where the image has not two dimensions.
     """
     if image.ndim != 2 or image.size == 0:
-        raise SkinningError(f"A pattern needs a gray image, not an array of shape {image.shape}: give one of (H, W)")
+        raise SkinningError(
+            f"A pattern needs a gray image, not an array of shape {image.shape}: pass an array of shape (H, W)"
+        )
     rows, columns = np.divmod(samples, shape[1])
     low, left = (int(indices.min(initial=0)) for indices in (rows, columns)) if len(samples) else (0, 0)
     high, right = (int(indices.max(initial=-1)) + 1 for indices in (rows, columns))

@@ -116,7 +116,7 @@ def draw_preset(key: str, resolution: int = 256) -> np.ndarray:
         raise SkinningError(f"There is no skin pattern '{key}': choose one of {', '.join(PRESETS)}")
     if resolution < LEAST_RESOLUTION:
         raise SkinningError(
-            f"A skin pattern of {resolution} pixels is too small: draw it with {LEAST_RESOLUTION} or more"
+            f"A skin pattern of {resolution} pixels is too small: use {LEAST_RESOLUTION} pixels or more"
         )
     preset = PRESETS[key]
     highest = DEEPEST_FOLD if preset.kind == "WRINKLE" else 1.0
@@ -160,7 +160,7 @@ PRESETS = {
     "FOLDS_BELLY": Preset(
         "Belly Folds",
         "WRINKLE",
-        "Deep creases and rolls of skin across a belly that bends, or a waist that bends or twists",
+        "Deep creases and rolls of skin across a belly or waist that bends or twists",
         *(0.18, 0.62, 0.075, "X", 0.15, 1.0),
         "lower spine (bone of the belly)",
         partial(draw_folds, folds=BELLY),
@@ -168,7 +168,7 @@ PRESETS = {
     "FOLDS_NECK": Preset(
         "Neck Folds",
         "WRINKLE",
-        "Large rings around the front or the back of a neck that bends",
+        "Large folds around the front or the back of a bent neck",
         *(0.085, 0.6, 0.055, "X", 0.1, 0.7),
         "neck (neck or head bone)",
         partial(draw_folds, folds=NECK),
@@ -176,7 +176,7 @@ PRESETS = {
     "FOLDS_WRIST": Preset(
         "Wrist Folds",
         "WRINKLE",
-        "Fine creases across the inside of a wrist; smaller, across a finger's joint",
+        "Fine creases across the inside of a wrist, or smaller ones across a finger joint",
         *(0.036, 0.5, 0.035, "X", 0.2, 1.2),
         "wrist (hand bone)",
         partial(draw_folds, folds=WRIST),
@@ -184,7 +184,7 @@ PRESETS = {
     "BULGE_STEEP": Preset(
         "Steep Bulge",
         "BULGE",
-        "The round belly of an upper arm's or a calf's muscle; its pointed end is the tendon",
+        "The round belly of an upper arm or calf muscle; the pointed end is the tendon",
         *(0.095, 0.6, 0.1, "X", 0.3, 2.2),
         "elbow (forearm bone) or ankle (foot bone)",
         partial(draw_muscle, muscle=STEEP),
@@ -192,7 +192,7 @@ PRESETS = {
     "BULGE_GENTLE": Preset(
         "Gentle Bulge",
         "BULGE",
-        "The broad swelling of a thigh whose knee bends",
+        "The broad bulge of a thigh above a bent knee",
         *(0.18, 0.62, 0.05, "X", 0.3, 1.9),
         "knee (shin bone)",
         partial(draw_muscle, muscle=GENTLE),
@@ -213,7 +213,7 @@ PRESETS = {
         Preset(
             "Ribs",
             "BONE",
-            "The {side} lower ribs and the rim of the rib cage, below the chest toward the flank",
+            "The {side} lower ribs and the edge of the rib cage, from the chest to the flank",
             *(0.13, 1.1, 0.025, "X", 0.2, 0.9),
             "chest (upper spine bone), or {side} shoulder (upper arm bone)",
             partial(draw_bones, lying=(ARCH, *RIBS)),

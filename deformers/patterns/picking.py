@@ -110,7 +110,7 @@ def cast_ray(skin: PosedSkin, origin: np.ndarray, direction: np.ndarray) -> Skin
         return None
     if skin.rest is None:
         raise SkinningError(
-            "A modifier makes a new mesh, whose positions at rest are unknown: disable it while you place patterns"
+            "A modifier makes a new mesh with unknown rest positions: disable it while you place patterns"
         )
     ends, weights = crossed
     shape = skin.points[ends]

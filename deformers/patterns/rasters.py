@@ -41,10 +41,11 @@ def rasterize_corners(
         Where the mesh has no UV map, or the image no pixels.
     """
     if mesh.uv is None or mesh.rims is None:
-        raise SkinningError("The mesh has no UV map: unwrap it, or do without a height map")
+        raise SkinningError("The mesh has no UV map: unwrap it, or remove the height map")
     if width < 1 or height < 1 or not margin >= 0:
         raise SkinningError(
-            f"A height map of {width} x {height} pixels with a margin of {margin}: choose numbers above 0"
+            f"A height map of {width} x {height} pixels with a margin of {margin} cannot be drawn: choose "
+            "numbers above 0"
         )
     values = _spread(mesh, chart)
     touched = np.zeros(len(mesh.face_starts), bool)

@@ -149,7 +149,7 @@ def uv_frame(mesh: ChartMesh, point: SurfacePoint) -> np.ndarray:
         Where the mesh has no UV map, or it has no area there.
     """
     if mesh.uv is None or mesh.islands is None:
-        raise SkinningError("The mesh has no UV map: unwrap it, or lay the pattern on the surface")
+        raise SkinningError("The mesh has no UV map: unwrap it, or place the pattern on the surface")
     used = np.zeros(len(mesh.points), bool)
     used[mesh.corner_points[mesh.corners_of(np.array([point.face]))]] = True
     near = used[mesh.triangle_points].any(axis=1) & (mesh.islands[mesh.triangle_faces] == point.island)

@@ -56,11 +56,11 @@ class PosedBones:
                     f"{count} bones but {len(getattr(self, name))} values of {name}: read the armature again"
                 )
         if (self.parents >= np.arange(count)).any():
-            raise SkinningError("A bone comes before its parent: list parents before their children")
+            raise SkinningError("A bone comes before its parent: list parents before children")
         if find_unusable(self.posed).any():
             raise SkinningError(
-                "The pose holds values that are not numbers (NaN or infinite): check the drivers and constraints of "
-                "the armature"
+                "The pose contains values that are not numbers (NaN or infinite): check the drivers and constraints "
+                "of the armature"
             )
 
     @cached_property
@@ -108,9 +108,9 @@ class Handle:
 
     def __post_init__(self) -> None:
         if not np.sum(self.weights) > 0.0:
-            raise SkinningError("The point follows no bone: choose one that has weights")
+            raise SkinningError("The point does not follow any bone: choose a point with weights")
         if find_unusable(np.asarray(self.position)).any():
-            raise SkinningError("The point is nowhere (NaN or infinite): repair the mesh")
+            raise SkinningError("The position of the point is NaN or infinite: repair the mesh")
 
     @property
     def shares(self) -> np.ndarray:

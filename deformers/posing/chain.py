@@ -89,7 +89,7 @@ class Chain:
         """
         target = np.asarray(target, np.float64)
         if find_unusable(target).any():
-            raise SkinningError("The target is not a number, or too far away: move the view nearer to the character")
+            raise SkinningError("The target is not a number, or is too far away: move the view closer to the character")
         self._joints = best = joints = self._joints.begin_event()
         least = distance = self._measure(joints, target)
         begun, idle, together = True, 0, False
@@ -243,6 +243,6 @@ def begin_chain(
     chain = np.asarray(chain, int)
     joints = chain[bones.free[chain] & ~bones.limits.locked[chain].all(axis=1)]
     if not joints.size:
-        raise SkinningError("No bone of this chain is free to rotate: unlock one, or pose with the controls of the rig")
+        raise SkinningError("No bone of this chain can rotate: unlock a bone, or pose with the controls of the rig")
     stiffness = np.zeros(len(bones.parents)) if stiffness is None else np.asarray(stiffness, np.float64)
     return Chain(bones, joints, np.asarray(position, np.float64), stiffness)

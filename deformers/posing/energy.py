@@ -123,9 +123,9 @@ class Drag:
         """
         targets = np.asarray(targets, np.float64)
         if targets.shape != self.targets.shape:
-            raise SkinningError(f"{len(self.targets)} handles but {len(targets)} targets: begin the drag again")
+            raise SkinningError(f"{len(self.targets)} handles, but {len(targets)} targets: start the drag again")
         if find_unusable(targets).any():
-            raise SkinningError("A target is not a number, or too far away: move the view nearer to the character")
+            raise SkinningError("A target is not a number, or is too far away: move the view closer to the character")
         self.targets = targets
         self._joints = self._joints.begin_event()
         for _ in range(iterations):
@@ -206,11 +206,12 @@ def begin_drag(skin: SkinEnergy, bones: PosedBones, handles: Sequence[Handle], m
         Where nothing is free to move, or the skin is one of other bones.
     """
     if not handles:
-        raise SkinningError("No point is dragged: choose one")
+        raise SkinningError("No point is dragged: choose a point")
     if len(skin.posed) != len(bones.parents) + 1:
         raise SkinningError(
-            f"{len(bones.parents)} bones but a skin of {len(skin.posed) - 1}: the armature has changed, begin again"
+            f"{len(bones.parents)} bones, but a skin for {len(skin.posed) - 1}: the armature has changed, so "
+            "start again"
         )
     if max(int(np.max(handle.bones)) for handle in handles) >= len(bones.parents):
-        raise SkinningError("The point follows a bone that the armature has not: begin again")
+        raise SkinningError("The point follows a bone that is not in the armature: start again")
     return Drag(skin, link(bones, handles, skin.areas, moving_root), handles)

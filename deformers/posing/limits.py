@@ -35,7 +35,7 @@ class RotationLimits:
     def __post_init__(self) -> None:
         if not (self.lowest <= self.highest).all():
             bone = int(np.argwhere(~(self.lowest <= self.highest))[0, 0])
-            raise SkinningError(f"The lowest angle of bone {bone} is above its highest: correct its limits")
+            raise SkinningError(f"The minimum angle of bone {bone} is above its maximum: correct its limits")
 
     @classmethod
     def none(cls, count: int) -> RotationLimits:

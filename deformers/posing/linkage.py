@@ -120,7 +120,7 @@ def link(bones: PosedBones, handles: Sequence[Handle], areas: np.ndarray, moving
     joints = np.flatnonzero(moved)
     if not joints.size:
         raise SkinningError(
-            "No bone that carries this point is free to move: unlock one, or pose with the controls of the rig"
+            "No bone that moves this point is free: unlock a bone, or pose with the controls of the rig"
         )
     return link_joints(bones, joints, np.flatnonzero(np.isin(joints, movers)))
 

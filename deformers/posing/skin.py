@@ -86,13 +86,15 @@ def prepare_skin(
     """
     points, posed = np.asarray(points, np.float64), np.asarray(posed, np.float64)
     if find_unusable(points).any():
-        raise SkinningError("Some vertices have positions that are not numbers: repair the mesh")
+        raise SkinningError("Some vertex positions are not numbers: repair the mesh")
     if not (weights.values > 0.0).any():
-        raise SkinningError("The skin follows no bone: give it weights, for example with Bind or Automatic Weights")
+        raise SkinningError(
+            "The skin does not follow any bone: give it weights, for example with Bind or Automatic Weights"
+        )
     center = points.mean(axis=0)
     size = 2.0 * float(np.linalg.norm(points - center, axis=1).max())
     if not size:
-        raise SkinningError("All vertices are at one point: scale the mesh, or its bones")
+        raise SkinningError("All vertices are at the same point: scale the mesh, or its bones")
     triangles = drop_degenerate(triangles)
     check_faces(triangles)
     laplacian = make_laplacian(points, triangles)

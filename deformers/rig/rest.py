@@ -132,8 +132,8 @@ class SdefKeys:
     def __post_init__(self) -> None:
         if any(find_unusable(points).any() for points in (self.centers, self.first, self.second)):
             raise SkinningError(
-                "Some points of SDEF (shape keys mmd_sdef_c, mmd_sdef_r0 and mmd_sdef_r1) are not numbers, or too far "
-                "away to compute with: repair or delete these keys and bind again"
+                "Some SDEF points (shape keys mmd_sdef_c, mmd_sdef_r0 and mmd_sdef_r1) are not numbers, or are too "
+                "far away: repair or delete these keys and bind again"
             )
 
 
@@ -202,8 +202,7 @@ class Rest:
             raise SkinningError("Some weights are not numbers: normalize the vertex groups and bind again")
         if find_unusable(self.points).any():
             raise SkinningError(
-                "Some vertices have positions that are not numbers, or too far away to compute with: repair the mesh "
-                "and bind again"
+                "Some vertex positions are not numbers, or are too far away: repair the mesh and bind again"
             )
         if self.object_to_armature is not None:
             check_space(self.object_to_armature)
@@ -245,14 +244,14 @@ class Pose:
             raise SkinningError(f"Pose matrices have shape {self.rest_to_pose.shape}, not (B, 4, 4)")
         if find_unusable(self.rest_to_pose).any():
             raise SkinningError(
-                "The pose holds values that are not numbers (NaN or infinite): check the drivers and constraints of "
-                "the armature"
+                "The pose contains values that are not numbers (NaN or infinite): check the drivers and constraints "
+                "of the armature"
             )
         space = self.object_to_armature
         if space is not None:
             check_space(space)
             if np.linalg.matrix_rank(space[:3, :3]) < 3:
-                raise SkinningError("The object or the armature has zero scale: give both a scale that is not zero")
+                raise SkinningError("The object or the armature has zero scale: give both a scale other than 0")
 
     def extended_to(self, joints: Joints) -> Pose:
         """The pose of joints and their fractions, from that of the joints; the same for joints that have none."""
@@ -285,8 +284,8 @@ def check_space(space: np.ndarray) -> None:
     """
     if find_unusable(space).any():
         raise SkinningError(
-            "The object or the armature is too far away to compute with, or has a scale that is not a number or too "
-            "large: move or scale it"
+            "The object or the armature is too far away, or has a scale that is not a number or is too large: move "
+            "or scale it"
         )
 
 

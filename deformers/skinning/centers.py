@@ -43,7 +43,7 @@ NARROWING_OF_FRACTIONS = 0.01
 SHARPNESS = Choice(
     name="sharpness",
     label="Sharpness",
-    tooltip="How pointed bent joints are: 0 keeps their roundness, 1 is linear blending. Twists count less",
+    tooltip="How sharply joints bend: 0 is round, 1 is linear blending. Has less effect on twists",
     highest=1.0,
     unit="FACTOR",
 )
@@ -75,7 +75,7 @@ INFO = Method(
     key="CENTERS",
     number=5,
     label="Centers",
-    tooltip="Rotation and stretch about the middle of the limb: neither collapses nor bulges",
+    tooltip="Rotate and stretch about the middle of the limb: joints neither collapse nor bulge",
     params=Params,
     choices=(
         SHARPNESS,

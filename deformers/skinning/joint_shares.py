@@ -18,14 +18,14 @@ from ..rig.skeleton import distances_to_bones
 BULGE_LIMIT = Choice(
     name="bulge_limit",
     label="Bulge Limit",
-    tooltip="How much of the skin that swells at a bent joint is drawn back to its distance from the bones at rest",
+    tooltip="How far to pull back skin that bulges at a bent joint, toward its distance from the bones at rest",
     highest=1.0,
     unit="FACTOR",
 )
 CONTACT = Choice(
     name="contact",
     label="Contact",
-    tooltip="How much the two sides of a bent elbow, knee or finger keep apart instead of running into each other",
+    tooltip="How strongly contact keeps the two sides of a bent elbow, knee or finger from intersecting",
     highest=1.0,
     unit="FACTOR",
 )

@@ -233,10 +233,10 @@ def describe(findings: Findings, names: Sequence[str]) -> list[str]:
         Of the bones.
     """
     whole = (
-        (findings.unweighted, "{} no weight: no bone moves them"),
+        (findings.unweighted, "{} no weights: no bone moves them"),
         (findings.crowded, f"{{}} more than {findings.limit} influences"),
         (findings.unnormalized, "{} weights that do not sum to 1"),
-        (findings.torn, "{} different weights than others at the same location: the seam opens in a pose"),
+        (findings.torn, "{} different weights from others at the same location: the seam opens in a pose"),
     )
     lines = [what.format(_count(int(found.sum()))) for found, what in whole if found.any()]
     for pairs, what in (

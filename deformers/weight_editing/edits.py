@@ -311,7 +311,7 @@ def merge_weights(
     if mode == "UNWEIGHTED":
         rows = rows[_sum(existing)[rows] < SMALLEST_SUM]
     elif mode not in ("REPLACE", "ADD"):
-        raise ValueError(f"{mode} is no mode: REPLACE, ADD or UNWEIGHTED")
+        raise ValueError(f"{mode} is not a mode: use REPLACE, ADD or UNWEIGHTED")
     written = (np.ones(len(free), bool) if columns is None else columns)[free]
 
     def merge(some: np.ndarray) -> np.ndarray:

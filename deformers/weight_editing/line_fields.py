@@ -33,11 +33,11 @@ class LineProblem(Enum):
     """Why a bone has no weight line that can be moved."""
 
     NOT_DEFORMING = "the bone is not a deforming bone"
-    NO_PARENT = "no deforming bone is its parent"
+    NO_PARENT = "it has no deforming parent"
     LOCKED = "the vertex group of the bone is locked"
     PARENT_LOCKED = "the vertex group of its parent is locked"
-    NO_WEIGHT = "its side has next to no weight"
-    ALL_WEIGHT = "its side has all the weight"
+    NO_WEIGHT = "its side of the line has almost no weight"
+    ALL_WEIGHT = "its side of the line has all the weight"
     NO_CROSSING = "no triangle connects the two sides"
 
 

@@ -340,10 +340,10 @@ def _describe(matched: np.ndarray, held: np.ndarray, inverted: int) -> tuple[str
     filled, far = int((~held).sum()), int((held & ~matched).sum())
     if filled:
         notes.append(
-            f"{filled} of {len(matched)} vertices are not near the source: filled in smoothly from their neighbors"
+            f"{filled} of {len(matched)} vertices are not near the source: they got smooth weights from their neighbors"
         )
     if far:
-        notes.append(f"{far} vertices are on parts with no vertex near the source: they took the nearest weights")
+        notes.append(f"{far} vertices are on parts far from the source: they got the nearest weights")
     if inverted == 1:
         notes.append("1 part is inside out: recalculate its normals if it looks dark")
     elif inverted:

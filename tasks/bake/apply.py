@@ -40,7 +40,7 @@ class Applied:
     def describe_missing(self) -> list[str]:
         """A line for each object that will look different where Supple is not installed."""
         return [
-            f"'{name}' has no cache: where Supple is not installed, its Armature modifier deforms it. Bake it, too"
+            f"'{name}' has no cache: on machines without Supple, its Armature modifier deforms it. Bake it as well"
             for name in self.live
         ]
 
@@ -90,7 +90,7 @@ def _find_parts(folder: Path) -> dict[str, list[Part]]:
             if first.frames[-1] >= second.frames[0]:
                 raise SkinningError(
                     f"The frames of '{first.name}.pc2' and '{second.name}.pc2' overlap: remove older files, or bake "
-                    f"'{name}' in ranges that follow on each other"
+                    f"'{name}' in consecutive ranges"
                 )
     return found
 
@@ -101,8 +101,8 @@ def _check_complete(found: dict[str, list[Part]], folder: Path) -> None:
     missing = sorted({stem for parts in found.values() for part in parts for stem in part.objects} - stems)
     if missing:
         raise SkinningError(
-            f"There is no cache of {', '.join(missing)} in '{folder}', baked with the others: join the parts again, or "
-            "choose with --object"
+            f"'{folder}' has no cache of {', '.join(missing)} that was baked with the others: join the parts again, "
+            "or choose meshes with --object"
         )
 
 
@@ -112,12 +112,12 @@ def _open_parts(parts: list[Part], folder: Path) -> list[tuple[Path, CacheHeader
     for part in parts:
         cache = part.cache_in(folder)
         if not cache.exists():
-            raise SkinningError(f"'{cache.name}' is missing beside its JSON file in '{folder}': join the parts again")
+            raise SkinningError(f"'{cache.name}' is missing next to its JSON file in '{folder}': join the parts again")
         with open_cache(cache) as (header, _):
             opened.append((cache, header))
         if header != CacheHeader.of(part.points, part.frames):
             raise SkinningError(
-                f"'{cache.name}' has other points or frames than its JSON file says: join the parts again, into an "
+                f"'{cache.name}' does not match the points or frames in its JSON file: join the parts again, into an "
                 "empty folder"
             )
     return opened
@@ -128,8 +128,8 @@ def _check_object(name: str, parts: list[Part]) -> bpy.types.Object:
     obj = bpy.data.objects.get(name)
     if obj is None or obj.type != "MESH":
         raise SkinningError(
-            f"There is a cache of '{name}', but no mesh of that name in the file: open the file that was baked, or "
-            "choose others with --object"
+            f"There is a cache of '{name}', but the file has no mesh of that name: open the file that was baked, or "
+            "choose other meshes with --object"
         )
     check_not_linked(obj)
     for part in parts:

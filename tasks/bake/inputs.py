@@ -33,7 +33,7 @@ def open_with_inputs(path: Path, expected: Inputs | None = None) -> Inputs:
     before = _digest(path)
     open_file(path)
     if _digest(path) != before:
-        raise SkinningError(f"'{path}' was changed while it was opened: try again when nobody saves it")
+        raise SkinningError(f"'{path}' changed while it was being opened: try again when it is not being saved")
     inputs = _read_inputs(path, before)
     if expected is not None:
         inputs.check(expected)

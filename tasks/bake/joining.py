@@ -81,7 +81,7 @@ def _read_parts(folder: Path) -> tuple[list[Part], set[str]]:
         raise SkinningError(f"Cannot read '{folder}' ({error.strerror}): check the path") from error
     found = [part for path in paths if path.suffix == ".json" and (part := Part.read(path)) is not None]
     if not found:
-        raise SkinningError(f"'{folder}' holds no parts of a bake: bake some with --part, or check the path")
+        raise SkinningError(f"'{folder}' contains no parts of a bake: bake some with --part, or check the path")
     whole = [part for part in found if sizes.get(part.cache_in(folder).name) == part.size]
     return whole, {part.name for part in found} - {part.name for part in whole}
 
@@ -106,7 +106,7 @@ def _choose_plan(
     whole = [kind for kind, plan in plans.items() if plan.files and not plan.missing]
     if len(whole) > 1:
         described = " or ".join(sorted(kind.describe() for kind in whole))
-        raise SkinningError(f"'{folder}' holds {len(whole)} bakes: choose one with --expect {described}")
+        raise SkinningError(f"'{folder}' contains {len(whole)} bakes: choose one with --expect {described}")
     if whole:
         return plans[whole[0]]
     best = min(kinds, key=lambda kind: sum(map(_count, plans[kind].missing.values())), default=None)
@@ -121,7 +121,7 @@ def _describe_missing(
     listed = "; ".join(f"'{name}' {describe_frames(ranges)}" for name, ranges in missing.items())
     text = f"Frames are missing in '{folder}': {listed or 'all'}"
     if damaged:
-        text += f"; not as they were baked: {_list_names(damaged)}"
+        text += f"; changed since they were baked: {_list_names(damaged)}"
     if others:
         text += f"; made with another file, Supple or Blender: {_list_names([part.name for part in others])}"
     return f"{text}. Bake what is missing with --part, then join again"
@@ -146,8 +146,8 @@ def _plan(parts: Sequence[Part], frames: Sequence[range], folder: Path) -> Plan:
         whole = [files for files, missing in covers if not missing]
         if len(whole) > 1:
             raise SkinningError(
-                f"'{folder}' holds {len(whole)} bakes of '{own[0].object}', by several methods or choices: bake into "
-                "another folder"
+                f"'{folder}' contains {len(whole)} bakes of '{own[0].object}', with different methods or settings: "
+                "bake into another folder"
             )
         if whole:
             plan.files |= {replace(part, objects=tuple(stems)): pieces for part, pieces in whole[0].items()}

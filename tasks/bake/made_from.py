@@ -38,7 +38,7 @@ class Inputs:
         """What `describe` has written; raises SkinningError for anything else."""
         match = DESCRIBED.fullmatch(text)
         if match is None:
-            raise SkinningError(f"'{text}' does not say what a job was made with: copy it from the job")
+            raise SkinningError(f"'{text}' does not list the versions and files of a job: copy it from the job")
         supple, blender, file = match.groups()
         return cls(supple, blender, file)
 
@@ -52,11 +52,11 @@ class Inputs:
                 differs.append(f"{name} {here} instead of {there}")
                 remedies = ["install the same versions on all machines"]
         if self.file != expected.file:
-            differs.append("another state of the file, or of a library or cache that it reads")
+            differs.append("another state of the file, or of a library or cache used by it")
             differs += [f"'{path}' missing" for path in self.missing]
             remedies.append("check that this machine sees the same files")
         if differs:
             raise SkinningError(
-                f"The job was not made with what is here ({', '.join(differs)}): {' and '.join(remedies)}, or make the "
-                "job again"
+                f"The job was made with other versions or files ({', '.join(differs)}): {' and '.join(remedies)}, or "
+                "make the job again"
             )

@@ -113,9 +113,7 @@ def _pose(objects: Sequence[bpy.types.Object], is_first: bool) -> dict[bpy.types
 def _read_points(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.ndarray:
     """The evaluated points of an object; raises SkinningError where they are not those of its own vertices."""
     if not obj.evaluated_get(depsgraph).is_evaluated:
-        raise SkinningError(
-            f"'{obj.name}' is switched off in this view layer: switch it and its collection on to bake it"
-        )
+        raise SkinningError(f"'{obj.name}' is disabled in this view layer: enable it and its collection to bake it")
     points = read_evaluated_points(obj, depsgraph)
     if find_unusable(points).any():
         raise SkinningError(
@@ -124,8 +122,8 @@ def _read_points(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph) -> np.nd
         )
     if len(points) != len(obj.data.vertices):
         raise SkinningError(
-            f"'{obj.name}' has {len(obj.data.vertices)} vertices, but {len(points)} reach Supple: move modifiers that "
-            "change their number below it"
+            f"'{obj.name}' has {len(obj.data.vertices)} vertices, but {len(points)} reach Supple: move modifiers "
+            "that change the number of vertices below it"
         )
     return points
 

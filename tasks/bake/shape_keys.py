@@ -115,8 +115,8 @@ def _check_size(objects: Sequence[bpy.types.Object], count: int) -> None:
     if size > LARGEST_KEYS:
         names = ", ".join(f"'{obj.name}'" for obj in objects)
         raise SkinningError(
-            f"{count:,} frames of {names} take {size / 1e9:,.0f} GB of memory as shape keys: bake to a point "
-            "cache instead"
+            f"{count:,} frames of {names} need {size / 1e9:,.0f} GB of memory as shape keys: bake to a point cache "
+            "instead"
         )
 
 
@@ -132,16 +132,16 @@ def _check_keys_can_hold(obj: bpy.types.Object, supple: bpy.types.Modifier) -> N
     if keys is not None and not keys.use_relative:
         raise SkinningError(f"'{obj.name}' has absolute shape keys: switch Relative on, or bake to a point cache")
     if obj.show_only_shape_key:
-        raise SkinningError(f"'{obj.name}' shows only its active shape key: switch the pin off in the Shape Keys panel")
+        raise SkinningError(f"'{obj.name}' shows only its active shape key: turn off the pin in the Shape Keys panel")
     for modifier in modifiers_above(obj, supple):
         raise SkinningError(
-            f"Modifier '{modifier.name}' stands above Supple and would act on the baked keys once more: bake to a "
-            "point cache instead"
+            f"Modifier '{modifier.name}' is above Supple and would deform the baked keys again: bake to a point "
+            "cache instead"
         )
     if is_deformed_by_parent(obj):
         raise SkinningError(
-            f"'{obj.parent.name}' deforms '{obj.name}' as its parent and would act on the baked keys once more: set "
-            "the parent type to Object, or bake to a point cache instead"
+            f"'{obj.parent.name}' deforms '{obj.name}' as its parent and would deform the baked keys again: set the "
+            "parent type to Object, or bake to a point cache instead"
         )
 
 

@@ -134,7 +134,7 @@ def label_method(key: str) -> str:
 def _mask(obj: bpy.types.Object, finding: Finding) -> np.ndarray:
     mask = np.zeros(len(obj.data.vertices), bool)
     if finding.vertices and max(finding.vertices) >= len(mask):
-        raise SkinningError(f"'{obj.name}' has other vertices than when it was checked: check the character again")
+        raise SkinningError(f"The vertices of '{obj.name}' have changed since the check: check the character again")
     mask[list(finding.vertices)] = True
     return mask
 
@@ -179,7 +179,7 @@ def _change_method(obj: bpy.types.Object, finding: Finding) -> list[str]:
             "or choose Particles"
         )
     setattr(settings, name, 1.0)
-    return [f"{settings.bl_rna.properties[name].name} of '{obj.name}' is 1 now."]
+    return [f"{settings.bl_rna.properties[name].name} of '{obj.name}' is now 1."]
 
 
 def _count(value: float) -> str:
@@ -189,7 +189,7 @@ def _count(value: float) -> str:
 FAULTS = {
     COLLAPSE: Fault(
         "collapses",
-        lambda value: f"collapses to {percent(value)} of its section",
+        lambda value: f"collapses to {percent(value)} of its cross-section",
         _change_method,
         limit=0.25,
         is_low=True,
@@ -211,7 +211,7 @@ FAULTS = {
     ),
     OVERLAP: Fault(
         "overlaps",
-        lambda value: f"runs through itself, {percent(value)} of its space",
+        lambda value: f"intersects itself in {percent(value)} of its volume",
         _change_method,
         limit=0.12,
         setting="contact",
@@ -220,7 +220,7 @@ FAULTS = {
     STRAY: Fault("stray", lambda value: f"{_count(value)} in a stray patch", _take_away),
     FAR: Fault("far", lambda value: f"{_count(value)} far from the bone", _take_away),
     SEAM: Fault("open seam", lambda value: f"a seam of {_count(value)} opens", _close_seam),
-    MISPLACED: Fault("misplaced", lambda _value: "moves skin that is not beside its neighbors'", has_number=False),
-    UNBLENDED: Fault("not blended", lambda _value: "is not blended with its parent", _smooth, has_number=False),
+    MISPLACED: Fault("misplaced", lambda _value: "influences skin away from its parent and children", has_number=False),
+    UNBLENDED: Fault("not blended", lambda _value: "does not blend with its parent", _smooth, has_number=False),
 }
 """By the kind of fault, what there is to know of it. What finds them is in `findings`."""

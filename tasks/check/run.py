@@ -154,8 +154,8 @@ def prepare(objects: Iterable[bpy.types.Object], options: Options) -> Check:
     """
     if options.frames is not None and len(options.frames) > MOST_FRAMES:
         raise SkinningError(
-            f"{len(options.frames):,} frames are too many to check: choose {MOST_FRAMES:,} or fewer, for instance "
-            "every tenth"
+            f"{len(options.frames):,} frames are too many to check: choose {MOST_FRAMES:,} or fewer, such as every "
+            "tenth frame"
         )
     skinned, refused = [], {}
     for obj in objects:

@@ -32,7 +32,7 @@ def show_finding(armature: bpy.types.Object, scene: bpy.types.Scene, finding: Fi
     """
     mesh = scene.objects.get(finding.mesh)
     if mesh is None or (finding.bone and finding.bone not in armature.pose.bones):
-        raise SkinningError(f"'{finding.mesh}' or '{finding.bone}' is gone or renamed: check the character again")
+        raise SkinningError(f"'{finding.mesh}' or '{finding.bone}' was deleted or renamed: check the character again")
     if finding.pose is not None:
         _show_pose(armature, scene, finding)
     if finding.vertices and len(mesh.data.vertices) > max(finding.vertices):
@@ -51,7 +51,7 @@ def _show_pose(armature: bpy.types.Object, scene: bpy.types.Scene, finding: Find
     if pose.action:
         action = bpy.data.actions.get(pose.action)
         if action is None:
-            raise SkinningError(f"Action '{pose.action}' is gone or renamed: check the character again")
+            raise SkinningError(f"Action '{pose.action}' was deleted or renamed: check the character again")
         if armature.animation_data.action != action:
             armature.animation_data.action = action
     scene.frame_set(pose.frame)

@@ -92,18 +92,20 @@ class Measures:
                 f"{stretch.tears:,} edges torn (beyond {TEAR:g})"
             )
         if self.reach_bone:
-            lines.append(f"Farthest skin: {100 * self.reach.share:.0f} % of rest's, at '{self.reach_bone}'")
+            lines.append(f"Farthest skin from its bone: {100 * self.reach.share:.0f} % of rest, at '{self.reach_bone}'")
         if self.section_bone:
-            lines.append(f"Smallest section: {100 * self.section.area:.0f} % of its area, at '{self.section_bone}'")
-        lines.append(f"From linear: {_describe_difference(self.from_linear)}")
-        lines.append(f"From Preserve Volume (DLB): {_describe_difference(self.from_preserve_volume)}")
+            lines.append(
+                f"Smallest cross-section: {100 * self.section.area:.0f} % of its area at rest, at '{self.section_bone}'"
+            )
+        lines.append(f"Distance from Linear: {_describe_difference(self.from_linear)}")
+        lines.append(f"Distance from Preserve Volume (DLB): {_describe_difference(self.from_preserve_volume)}")
         return lines
 
 
 def _describe_space(space: Space, rest: Space) -> str:
     if not np.isfinite(space.filled):
-        return "Space: none, the mesh is open"
-    line = f"Space filled: {100 * space.filled:.1f} % of rest's, twice {100 * space.twice:.1f} %"
+        return "Filled space: none, because the mesh is open"
+    line = f"Filled space: {100 * space.filled:.1f} % of rest, filled twice: {100 * space.twice:.1f} %"
     return f"{line} (at rest {100 * rest.twice:.1f} %)" if rest.twice >= 5e-4 else line
 
 
@@ -168,7 +170,7 @@ def _read_posed_skin(skinned: SkinnedObject, scene: bpy.types.Scene, depsgraph: 
     evaluated, armature = obj.evaluated_get(depsgraph), skinned.armature.evaluated_get(depsgraph)
     for name, other in ((obj.name, evaluated), (skinned.armature.name, armature)):
         if not other.is_evaluated:
-            raise SkinningError(f"'{name}' is switched off in this view layer: switch it and its collection on")
+            raise SkinningError(f"'{name}' is disabled in this view layer: enable it and its collection")
     skeleton = read_skeleton(armature)
     space = object_to_armature(evaluated, armature)
     rest = read_character(skinned, skeleton, space).rest

@@ -64,18 +64,18 @@ def show_correction(obj: bpy.types.Object, key: str, layer: bpy.types.ViewLayer)
     entry, skinned = find_correction(obj, key), find_skinned(obj)
     keys = mesh_of(obj).shape_keys
     if keys is None or key not in keys.key_blocks:
-        raise SkinningError(f"The shape key '{key}' of '{obj.name}' is gone: delete the correction")
+        raise SkinningError(f"The shape key '{key}' of '{obj.name}' was deleted: delete the correction")
     if keys.key_blocks[key].mute:
         raise SkinningError(f"Correction '{key}' is muted: unmute it first")
     missing = [bone for bone in list_bones(entry) if bone not in skinned.armature.pose.bones]
     if missing:
-        raise SkinningError(f"Bone '{missing[0]}' is gone, which brings shape key '{key}' in: delete the correction")
+        raise SkinningError(f"Bone '{missing[0]}', which drives shape key '{key}', was deleted: delete the correction")
     lost = show_bone_pose(skinned.armature, entry.pose)
     layer.update()
     value = keys.evaluated_get(bpy.context.evaluated_depsgraph_get()).key_blocks[key].value
     if value < LEAST_VALUE:
         raise SkinningError(
-            f"Correction '{key}' has a value of {value:.2f} in its own pose: see what else moves its bones, such as "
-            "constraints, and what else drives the shape key"
+            f"Correction '{key}' has a value of {value:.2f} in its own pose: check what else moves its bones, such "
+            "as constraints, and what else drives the shape key"
         )
     return lost

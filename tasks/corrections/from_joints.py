@@ -88,8 +88,7 @@ def find_joints(armature: bpy.types.Object, skeleton: Skeleton, names: Sequence[
         names = _list_known(rig, skeleton) if rig is not None else []
         if not names:
             raise SkinningError(
-                f"No rig preset knows the bones of '{armature.name}': name the joints, such as those of its elbows and "
-                "knees"
+                f"No rig preset matches the bone names of '{armature.name}': name the joints, such as elbows and knees"
             )
     found = [_find_joint(armature, skeleton, bones, name) for name in names]
     return list({one.bone: one for one in found}.values())
@@ -111,12 +110,12 @@ def _find_joint(armature: bpy.types.Object, skeleton: Skeleton, bones: RestBones
         raise SkinningError(f"'{armature.name}' has no bone '{name}': name one of its deforming bones")
     given, name = name, _find_deforming(bones, name)
     if not name:
-        raise SkinningError(f"Bone '{given}' of '{armature.name}' does not deform the skin: name the one that does")
+        raise SkinningError(f"Bone '{given}' of '{armature.name}' does not deform the skin: name a bone that does")
     joint = int(skeleton.first_joints[skeleton.names.index(name)])
     above = int(skeleton.joints.parents[joint])
     if above < 0:
         raise SkinningError(
-            f"Bone '{name}' of '{armature.name}' is joined to none: name one that bends against another"
+            f"Bone '{name}' of '{armature.name}' has no joint with another bone: name a bone that bends against another"
         )
     parent = skeleton.name_joint(above)
     reading = _find_reading_at_rest(bones, name, parent)

@@ -90,11 +90,11 @@ class CorrectedFrom:
     def describe(self) -> list[str]:
         """All of it in sentences."""
         count, bones = len(self.keys), ", ".join(self.bones)
-        lines = [f"{count} corrections from {self.source}, brought in by {bones}"]
+        lines = [f"{count} corrections from {self.source}, driven by {bones}"]
         if self.before:
             lines.append(
-                f"In the actions, the skin near these joints is {self.after:.2f} mm from {self.source}, "
-                f"{self.before:.2f} mm without the corrections (rms)"
+                f"In the actions, the skin near these joints is {self.after:.2f} mm from {self.source} with the "
+                f"corrections, and {self.before:.2f} mm without (rms)"
             )
         return [*lines, *self.notes]
 
@@ -207,15 +207,15 @@ def correct_by_method(
 def check_angles(angles: Sequence[float]) -> list[float]:
     """Angles in degrees, ascending, each once; raises SkinningError where there is none, or one can not be read."""
     if not len(angles):
-        raise SkinningError(f"No angle is given: give some from {SMALLEST:g} to {LARGEST:g} degrees")
+        raise SkinningError(f"No angle is given: enter angles from {SMALLEST:g} to {LARGEST:g} degrees")
     for angle in angles:
         if not SMALLEST <= angle <= LARGEST:
             raise SkinningError(
-                f"Joints can not be corrected at {angle:g} degrees: give angles from {SMALLEST:g} to {LARGEST:g}"
+                f"Joints cannot be corrected at {angle:g} degrees: use angles from {SMALLEST:g} to {LARGEST:g}"
             )
     different = sorted(set(angles))
     if len(different) > MOST_ANGLES:
-        raise SkinningError(f"{len(different):,} angles are too many: give {MOST_ANGLES} or fewer")
+        raise SkinningError(f"{len(different):,} angles are too many: use {MOST_ANGLES} or fewer")
     return different
 
 
@@ -225,8 +225,8 @@ def check_size(planned: Sequence[tuple[ComparedMesh, Sequence[JointKeys]]]) -> N
     vertices = [len(mesh_of(mesh.skinned.obj).vertices) for mesh, _ in planned]
     if sum(count * number for count, number in zip(counts, vertices, strict=True)) > MOST_OFFSETS:
         raise SkinningError(
-            f"{sum(counts):,} corrections of {sum(vertices):,} vertices are too many at once: name fewer joints, "
-            "and correct the others afterward, or give fewer angles"
+            f"{sum(counts):,} corrections of {sum(vertices):,} vertices are too many at once: use fewer angles, or "
+            "fewer joints and correct the others afterward"
         )
 
 
@@ -235,14 +235,14 @@ def bind_both(skinned: SkinnedObject, skeleton: Skeleton, source: str) -> tuple[
     obj, method = skinned.obj, find_method_in_use(skinned)
     label = METHODS[source].label
     if method == source:
-        return None, f"'{obj.name}' is deformed by {label} already: bind it by the method that is to be corrected"
+        return None, f"'{obj.name}' is already deformed by {label}: bind it with the method to correct"
     skins = []
     for choices in (Choices.read(skinned), Choices.read(skinned, source)):
         skin = PosableSkin.of(replace(SkinSource.of(skinned, choices), skeleton=skeleton))
         skins.append(skin.at(choices.read_quality(skinned.settings, BAKING)))
     now, other = skins
     if METHODS[source].fills_solid and not other.binding.count:
-        return None, f"'{obj.name}' is left out. {' '.join(other.binding.messages)}"
+        return None, f"'{obj.name}' was left out. {' '.join(other.binding.messages)}"
     points = np.array([corner[:] for corner in obj.bound_box])
     scale = obj.matrix_world.median_scale * bpy.context.scene.unit_settings.scale_length
     size = float(np.linalg.norm(np.ptp(points, axis=0)))
@@ -398,7 +398,7 @@ def _store(fitted: Sequence[Fitted], source: str, notes: Sequence[str]) -> Corre
             bones.append(keys.joint.reading)
     label = METHODS[source].label
     if not stored:
-        raise SkinningError(f"{label} deforms the skin at these joints no other than it is: nothing was corrected")
+        raise SkinningError(f"{label} does not change the skin at these joints: nothing was corrected")
     count, before, after = sum((one.squares for one in fitted), np.zeros(3))
     without, left = (float(np.sqrt(squares / max(count, 1.0))) for squares in (before, after))
     return CorrectedFrom(label, tuple(stored), tuple(dict.fromkeys(bones)), without, left, tuple(notes))

@@ -68,15 +68,15 @@ def _correct_by_object(objects: Sequence[bpy.types.Object], name: str, joints: S
     source = bpy.data.objects.get(name)
     if source is None or source.type != "MESH":
         methods = ", ".join(METHODS)
-        raise SkinningError(f"There is no mesh '{name}' to correct after: name one, or a method ({methods})")
+        raise SkinningError(f"There is no mesh '{name}' to take the shape from: name a mesh, or a method ({methods})")
     layer, depsgraph = bpy.context.view_layer, bpy.context.evaluated_depsgraph_get()
     obj = _find_alike(objects, source)
     shape = source.evaluated_get(depsgraph)
     points = read_evaluated_points(source, depsgraph).astype(np.float64)
     if len(points) != len(mesh_of(obj).vertices):
         raise SkinningError(
-            f"'{name}' has {len(mesh_of(source).vertices)} vertices, but {len(points)} are shown: switch off, in the "
-            "viewport, modifiers that change their number"
+            f"'{name}' has {len(mesh_of(source).vertices)} vertices, but {len(points)} are shown: disable modifiers "
+            "that change the number of vertices in the viewport"
         )
     selected, active = list(layer.objects.selected), layer.objects.active
     copies = begin([obj], layer)
@@ -104,10 +104,10 @@ def _find_alike(objects: Sequence[bpy.types.Object], source: bpy.types.Object) -
         return found[0]
     names = ", ".join(f"'{obj.name}'" for obj in objects)
     if found:
-        raise SkinningError(f"Several meshes are like '{source.name}' ({names}): select the one to correct")
+        raise SkinningError(f"Several meshes match '{source.name}' ({names}): select the mesh to correct")
     raise SkinningError(
-        f"'{source.name}' has {len(mesh_of(source).vertices)} vertices, joined otherwise than those of {names}: take "
-        "an object of the same topology"
+        f"'{source.name}' has {len(mesh_of(source).vertices)} vertices, but its edges and faces differ from those of "
+        f"{names}: choose an object with the same topology"
     )
 
 

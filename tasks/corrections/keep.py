@@ -99,10 +99,11 @@ class Kept:
     def describe(self) -> str:
         """All of it in a few sentences."""
         names = ", ".join(f"'{key}'" for key in dict.fromkeys(key for _, key in self.keys))
-        lines = [f"Kept {names}, brought in by {', '.join(self.bones)}"]
+        lines = [f"Kept {names}, driven by {', '.join(self.bones)}"]
         if self.damped:
             lines.append(
-                f"{self.damped} vertices come only as near as they can: the skin collapses there, or contact keeps them"
+                f"{self.damped} vertices cannot reach their shape: the skin collapses there, or contact keeps "
+                "them apart"
             )
         return ". ".join([*lines, *self.notes])
 
@@ -147,7 +148,7 @@ def keep(
         for one in (_make(change, side, offsets, name, reader) for side in sides):
             other = find_other_side(change.skinned.obj, change.skinned.armature, one) if mirror else None
             if mirror and other is None:
-                notes.append(f"The pose of {', '.join(one.bones)} is its own mirror image: it has no other side")
+                notes.append(f"The pose of {', '.join(one.bones)} is symmetrical: it has no other side")
             if one.offsets.any():
                 stored.append((change.skinned, one, other))
     _check_poses([(skinned, one) for skinned, *both in stored for one in both if one is not None])
@@ -197,7 +198,9 @@ def read_change(copy: bpy.types.Object) -> Change:
     check_joints(skinned, len(record.pose.rest_to_pose))
     target = read_sculpted(copy, bpy.context.evaluated_depsgraph_get())
     if find_unusable(target).any():
-        raise SkinningError(f"Vertices of '{copy.name}' are not numbers, or too far away: undo that, or press Discard")
+        raise SkinningError(
+            f"Vertices of '{copy.name}' are not numbers, or are too far away: undo that, or press Discard"
+        )
     size = float(np.linalg.norm(np.ptp(record.points, axis=0)))
     lengths = measure_lengths(target - record.points)
     lengths[lengths <= UNTOUCHED * size] = 0.0
@@ -208,7 +211,9 @@ def check_key(obj: bpy.types.Object, key: str) -> None:
     """Raise SkinningError where the shape key that is edited, if any, is gone."""
     keys = mesh_of(obj).shape_keys
     if key and (keys is None or key not in keys.key_blocks or key not in settings_of(obj).corrections):
-        raise SkinningError(f"The shape key '{key}' of '{obj.name}' was deleted meanwhile: undo that, or press Discard")
+        raise SkinningError(
+            f"The shape key '{key}' of '{obj.name}' was deleted in the meantime: undo that, or press Discard"
+        )
 
 
 def pull_back_change(change: Change) -> tuple[np.ndarray, int]:
@@ -248,7 +253,7 @@ def _find_sides(changes: Sequence[Change], joints: Sequence[str], mirror: bool) 
     best = max(scores, key=lambda bone: scores[bone], default="")
     if not best or not scores[best]:
         raise SkinningError(
-            "No joint is bent where you sculpted: pose the character first, or name the bones that bring it in"
+            "No joint is bent at the sculpted spot: pose the character first, or name the driving bones"
         )
     (other,) = flip_bones(armature, [best])
     if other == best or scores.get(other, 0.0) < ALSO * scores[best]:
@@ -295,7 +300,7 @@ def _make(change: Change, side: Side, offsets: np.ndarray, name: str, reader: st
     if change.key and change.key in known:
         name, reader = change.key, known[change.key].reader
     elif name and name in known:
-        raise SkinningError(f"'{obj.name}' has a correction '{name}' already: choose another name, or edit it again")
+        raise SkinningError(f"'{obj.name}' already has a correction '{name}': choose another name, or edit it again")
     return Correction(
         name or _name(obj, side.bones, rotations), offsets, side.bones, rotations, state.pose, reader, state.method
     )

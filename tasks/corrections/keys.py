@@ -244,7 +244,7 @@ def find_correction(obj: bpy.types.Object, name: str) -> CorrectionSettings:
     """A correction by its name; raises SkinningError where there is none."""
     found = settings_of(obj).corrections.get(name)
     if found is None:
-        raise SkinningError(f"'{obj.name}' has no correction '{name}': choose one of the list")
+        raise SkinningError(f"'{obj.name}' has no correction '{name}': choose one from the list")
     return found
 
 

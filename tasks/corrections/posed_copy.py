@@ -63,7 +63,7 @@ class State:
             return cls._unpack(settings_of(copy).corrected_pose)
         except (ValueError, TypeError, AttributeError, SkinningError) as error:
             raise SkinningError(
-                f"What the file holds of the pose of '{copy.name}' is damaged: press Discard, and correct the pose anew"
+                f"The stored pose of '{copy.name}' is damaged: press Discard, and correct the pose again"
             ) from error
 
     @classmethod
@@ -85,8 +85,8 @@ class State:
         former, present = list(self.rotations), list(read_pose_names(armature))
         if len(former) != len(present):
             raise SkinningError(
-                f"'{armature.name}' has {len(present)} bones now, {len(former)} when its pose was to be corrected: "
-                "press Discard, and correct the pose anew"
+                f"'{armature.name}' has {len(present)} bones now, but had {len(former)} when the correction was "
+                "started: press Discard, and correct the pose again"
             )
         names = dict(zip(former, present, strict=True))
         pose = json.dumps(rename(parse_bone_pose(self.pose), names))
@@ -165,7 +165,7 @@ def check_correctable(obj: bpy.types.Object) -> SkinnedObject:
     if settings_of(obj).corrected is not None:
         raise SkinningError(f"'{obj.name}' is what you sculpt: press Keep or Discard")
     if find_posed_copy(obj) is not None:
-        raise SkinningError(f"'{obj.name}' is being corrected already: press Keep or Discard first")
+        raise SkinningError(f"'{obj.name}' is already being corrected: press Keep or Discard first")
     skinned = find_skinned(obj)
     check_takes_keys(obj)
     follow_names(obj)
@@ -180,7 +180,7 @@ def check_takes_keys(obj: bpy.types.Object) -> None:
     if mesh.users > 1 + mesh.use_fake_user:
         raise SkinningError(
             f"The mesh of '{obj.name}' has {mesh.users - mesh.use_fake_user} users, which would all get its shape "
-            "keys: make it a single-user copy"
+            "keys: make the mesh single-user"
         )
     if settings.bake != "NONE":
         raise SkinningError(f"'{obj.name}' is deformed by a bake: go back to live first")

@@ -52,8 +52,8 @@ def bind_skin(skinned: SkinnedObject) -> PosableSkin:
     for modifier in above:
         if modifier.type not in HARMLESS:
             raise SkinningError(
-                f"Modifier '{modifier.name}' of '{obj.name}' stands above '{skinned.deforming.name}' and moves the "
-                "skin before the bones do: move it below, or switch it off in viewport and render"
+                f"Modifier '{modifier.name}' of '{obj.name}' is above '{skinned.deforming.name}' and moves the skin "
+                "before the bones do: move it below, or disable it in viewport and render"
             )
     known = by_python.find(obj) if skinned.settings.is_bound else None
     skin = PosableSkin.of(SkinSource.of(skinned), known.bound if known is not None else None)
@@ -114,8 +114,8 @@ def check_count(obj: bpy.types.Object, count: int) -> None:
     own = len(mesh_of(obj).vertices)
     if own != count:
         raise SkinningError(
-            f"'{obj.name}' has {own} vertices now, {count} when its pose was to be corrected: press Discard, and "
-            "correct the pose anew"
+            f"'{obj.name}' has {own} vertices now, but had {count} when the correction was started: press Discard, "
+            "and correct the pose again"
         )
 
 
@@ -124,6 +124,6 @@ def check_joints(skinned: SkinnedObject, count: int) -> None:
     own = len(find_skeleton(skinned.armature).joints.parents)
     if own != count:
         raise SkinningError(
-            f"The bones of '{skinned.armature.name}' that deform are others than when its pose was to be corrected: "
-            "press Discard, and correct the pose anew"
+            f"The deforming bones of '{skinned.armature.name}' have changed since the correction was started: press "
+            "Discard, and correct the pose again"
         )

@@ -45,7 +45,7 @@ def parse_bone_pose(stored: str) -> dict[str, list[float]]:
     try:
         return {name: as_numbers(numbers, 10).tolist() for name, numbers in parse_json(stored).items()}
     except (ValueError, AttributeError) as error:
-        raise SkinningError("The pose in the file is damaged: delete the correction, and make it anew") from error
+        raise SkinningError("The pose in the file is damaged: delete the correction, and make a new one") from error
 
 
 def show_bone_pose(armature: bpy.types.Object, stored: str) -> list[str]:

@@ -177,7 +177,8 @@ def _read_world(armature: bpy.types.Object) -> tuple[float, np.ndarray]:
     even = scale > 0.0 and np.abs(scales - scale).max() <= EVEN * scale
     if not even or np.linalg.det(matrix[:3, :3]) < 0.0:
         raise SkinningError(
-            f"'{armature.name}' is scaled unevenly, or mirrored, which no engine's bones know: apply its scale first"
+            f"'{armature.name}' has a mirrored or non-uniform scale, which engines do not support in bones: "
+            "apply its scale first"
         )
     return scale, without_scale(matrix[None])[0]
 

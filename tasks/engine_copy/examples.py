@@ -229,8 +229,8 @@ def read_subject(objects: Iterable[bpy.types.Object]) -> Subject:
         raise SkinningError(f"The meshes belong to {len(armatures)} armatures ({names}): copy one character at a time")
     if not any(one.settings.is_bound for one in skinned):
         raise SkinningError(
-            f"No mesh of '{armatures[0].name}' is bound: bind it first, or export it as it is, since exporters write "
-            "what Blender's Armature modifier does"
+            f"No mesh of '{armatures[0].name}' is bound: bind it first, or export it directly, because exporters "
+            "write the result of Blender's Armature modifier"
         )
     skeleton, parts, first = find_skeleton(armatures[0]), [], 0
     for one in skinned:
@@ -239,7 +239,7 @@ def read_subject(objects: Iterable[bpy.types.Object]) -> Subject:
     meters = bpy.context.scene.unit_settings.scale_length
     scale = armatures[0].matrix_world.median_scale
     if scale < LEAST_SCALE:
-        raise SkinningError(f"'{armatures[0].name}' has zero scale: give it a scale that is not zero")
+        raise SkinningError(f"'{armatures[0].name}' has zero scale: give it a scale other than zero")
     return Subject(armatures[0], skeleton, tuple(parts), 1000.0 * scale * meters)
 
 
@@ -362,6 +362,6 @@ def write_targets(path: Path, subject: Subject, motion: Motion, progress: Callab
 def _describe_far(part: Part, action: str, frame: int) -> str:
     where = f"frame {frame} of action '{action}'" if action else "range of motion"
     return (
-        f"'{part.skinned.obj.name}' is too far from its armature's origin to compute with ({where}): check the scale "
-        "and the location of its bones, their drivers, and where the objects are"
+        f"'{part.skinned.obj.name}' is too far from its armature's origin ({where}) for an accurate result: check "
+        "the scale and location of its bones, their drivers, and the locations of the objects"
     )

@@ -97,12 +97,14 @@ def check_path(path: Path, target: str) -> None:
     check_writable(path)
     if target not in SUFFIXES:
         raise SkinningError(
-            f"{TARGETS[target]} files are written by the VRM add-on alone: make the copy without a file, select it, "
-            "and export it by File > Export > VRM"
+            f"Only the VRM add-on can write {TARGETS[target]} files: make the copy without a file, select it, and "
+            "export it with File > Export > VRM"
         )
     if path.suffix.lower() not in SUFFIXES[target]:
         endings = " or ".join(SUFFIXES[target])
-        raise SkinningError(f"'{path.name}' is no name of such a file: choose one that ends in {endings}")
+        raise SkinningError(
+            f"'{path.name}' is not a valid name for this file type: choose a name that ends in {endings}"
+        )
 
 
 def prepare_export(

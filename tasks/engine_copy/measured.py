@@ -54,7 +54,7 @@ def describe_copy(subject: Subject, motion: Motion, fitted: Fitted, copy: Copy, 
         linear=find_apart(subject, motion, fitted.linear),
         bends=None if fitted.bends is None else find_apart(subject, motion, fitted.bends),
         tolerance=1000.0 * options.tolerance,
-        notes=tuple(f"Left out, as no engine knows it: {name}" for name in copy.left_out),
+        notes=tuple(f"Left out, because no engine supports it: {name}" for name in copy.left_out),
     )
 
 
@@ -75,7 +75,7 @@ def measure_file(subject: Subject, motion: Motion, found: Reimport, scale: float
         tally.add(np.array([frame]), np.asarray(apart)[None] / scale)
     notes = report.notes
     if found.missing:
-        notes = (*notes, f"{found.missing} vertices are in no face, and so not in the file")
+        notes = (*notes, f"{found.missing} vertices are not in any face, so the file does not contain them")
     return replace(report, apart=find_apart(subject, motion, tally.sum_up()), measured="file", notes=notes)
 
 

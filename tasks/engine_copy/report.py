@@ -100,7 +100,7 @@ class Report:
         if apart.largest > self.tolerance:
             lines.append(f"Not everywhere within {self.tolerance:g} mm")
         if self.measured != "file":
-            lines.append("Computed, and not measured in a file")
+            lines.append("Computed values, not measured in a file")
         return [*lines, *self.notes]
 
     def as_json(self) -> dict[str, Any]:

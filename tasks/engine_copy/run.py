@@ -103,12 +103,12 @@ def _choose_actions(armature: bpy.types.Object, options: Options) -> list[bpy.ty
     if options.actions is not None:
         missing = sorted(set(options.actions) - {action.name for action in found})
         if missing:
-            raise SkinningError(f"No action '{missing[0]}' moves bones of '{armature.name}': choose another")
+            raise SkinningError(f"No action '{missing[0]}' moves bones of '{armature.name}': choose another action")
         found = [action for action in found if action.name in options.actions]
     if not found and not options.angle:
         raise SkinningError(
-            f"No action is chosen that moves bones of '{armature.name}', and Range of Motion is off: switch one of "
-            "them on, as there is nothing to fit the copy to"
+            f"There is nothing to fit the copy of '{armature.name}' to: choose an action that moves its bones, or "
+            "turn on Range of Motion"
         )
     return found
 
@@ -120,9 +120,9 @@ def _check_length(actions: Sequence[bpy.types.Action], joint_count: int) -> None
     if sum(lengths) > most:
         longest = actions[int(np.argmax(lengths))]
         raise SkinningError(
-            f"Actions of {sum(lengths):,} frames are too long for a copy with {joint_count} bones, '{longest.name}' "
-            f"alone has {max(lengths):,}: choose fewer actions, shorten them, or delete keys that lie far away, down "
-            f"to {most:,} frames"
+            f"The actions have {sum(lengths):,} frames, too many for a copy with {joint_count} bones; "
+            f"'{longest.name}' alone has {max(lengths):,}: choose fewer actions, shorten them, or delete stray keys "
+            f"far away, to get down to {most:,} frames"
         )
 
 
@@ -145,7 +145,7 @@ def read_motion(subject: Subject, actions: Sequence[bpy.types.Action], angle: fl
     if not (poses or bends):
         raise SkinningError(
             f"Range of Motion finds no joint of '{subject.armature.name}' that bends the skin: animate it, or export "
-            "it as it is"
+            "it directly"
         )
     return Motion.of(list_clips(actions), [*poses, *bends], amounts, parts)
 
@@ -187,7 +187,7 @@ def _export(
     )
     found = yield lambda progress: export.run(_within(progress, COPIED, 1.0))
     if found.lacks:  # the copy is there, and may be written elsewhere
-        note = f"No file was written, as this Blender lacks {found.lacks}: export the copy from a Blender that has it"
+        note = f"No file was written, because this Blender lacks {found.lacks}: export the copy from another Blender"
         return replace(report, notes=(*report.notes, note))
     report = replace(report, path=str(output or ""))
     return report if found.apart is None else measure_file(subject, motion, found, copy.scale, report)

@@ -35,7 +35,7 @@ def show_copy(armature: bpy.types.Object, target: str, layer: bpy.types.ViewLaye
     """
     copy, _ = read_copy(armature, target)
     if not set_hidden(copy.collection, layer, False):
-        raise SkinningError(f"'{copy.collection.name}' is not in this view layer: switch the collection on")
+        raise SkinningError(f"'{copy.collection.name}' is not in this view layer: enable its collection")
     corners = [(obj.matrix_world @ Vector(corner)).x for obj in copy.meshes for corner in obj.bound_box]
     copy.armature.delta_location.x = BESIDE * (max(corners) - min(corners))
 
@@ -88,7 +88,9 @@ def read_copy(armature: bpy.types.Object, target: str) -> tuple[Copy, tuple[Clip
     objects = sorted(collection.objects, key=lambda obj: obj.name) if collection is not None else []
     found = [obj for obj in objects if obj.type == "ARMATURE"]
     if collection is None or not found:
-        raise SkinningError(f"'{armature.name}' has no engine copy for {TARGETS[target]}, or it is gone: make it first")
+        raise SkinningError(
+            f"'{armature.name}' has no engine copy for {TARGETS[target]}, or it was deleted: make the copy first"
+        )
     meshes = [obj for obj in objects if obj.type == "MESH"]
     names = [str(obj.get(ORIGINAL_KEY, obj.name)) for obj in (found[0], *meshes)]
     world = np.array(found[0].matrix_world, np.float64)
@@ -111,7 +113,7 @@ def go_to_worst(armature: bpy.types.Object, scene: bpy.types.Scene) -> Report:
     """
     report = read_report(armature)
     if report is None or not report.apart.action:
-        raise SkinningError("The copy was fitted to a range of motion alone, which is in no frame: add an action")
+        raise SkinningError("The copy was fitted only to a range of motion, which has no frames: add an action")
     copy = read_copy(armature, report.target)[0].armature
     action = bpy.data.actions.get(report.apart.action)
     tracks = copy.animation_data.nla_tracks if copy.animation_data is not None else ()
@@ -119,7 +121,7 @@ def go_to_worst(armature: bpy.types.Object, scene: bpy.types.Scene) -> Report:
         (strip.action for track in tracks for strip in track.strips if track.name == report.apart.action), None
     )
     if action is None or baked is None:
-        raise SkinningError(f"Action '{report.apart.action}' is gone or renamed: make the engine copy anew")
+        raise SkinningError(f"Action '{report.apart.action}' was deleted or renamed: make a new engine copy")
     if armature.animation_data is None or armature.animation_data.action != action:
         check_not_linked(armature)
     for owner, played in ((armature, action), (copy, baked)):

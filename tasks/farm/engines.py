@@ -40,8 +40,8 @@ ENGINES = {
         "Flamenco",
         "Job type and job, for the Manager of Flamenco 3",
         flamenco.describe,
-        "To submit it, put supple-bake.js into the folder 'scripts' of Flamenco Manager, once, and send job.json to "
-        "it, as 'POST /api/v3/jobs'",
+        "To submit it, copy supple-bake.js once into the folder 'scripts' of Flamenco Manager, and send job.json as "
+        "'POST /api/v3/jobs'",
     ),
 }
 """The engines by their words on the command line."""

@@ -54,7 +54,7 @@ def check_job(job: FarmJob) -> None:
         elif settings_of(obj).is_bound:
             check_bakeable(obj)
         else:
-            raise SkinningError(f"'{obj.name}' is not bound: bind it first, or give --method")
+            raise SkinningError(f"'{obj.name}' is not bound: bind it first, or use --method")
     if job.render:
         _check_renders(bpy.context.scene)
         _check_apart(job.frames)
@@ -63,9 +63,9 @@ def check_job(job: FarmJob) -> None:
 def check_saved(file: Path) -> None:
     """Raise SkinningError where the open file is not on the disk as it is."""
     if not bpy.data.filepath or not file.is_file():
-        raise SkinningError("The file is not saved, and workers open it from the disk: save it first")
+        raise SkinningError("The file has unsaved changes, but workers open it from disk: save it first")
     if bpy.data.is_dirty and not bpy.app.background:  # without a window Blender says so of saved files, too
-        raise SkinningError(f"'{file.name}' has changes that are not saved, and workers would not have: save it first")
+        raise SkinningError(f"'{file.name}' has unsaved changes, which workers would not have: save it first")
 
 
 def find_objects(job: FarmJob) -> list[bpy.types.Object]:
@@ -74,11 +74,11 @@ def find_objects(job: FarmJob) -> list[bpy.types.Object]:
     if not job.objects:
         if found := find_meshes(scene, is_bound="--method" not in job.choices):
             return found
-        raise SkinningError("No mesh of the scene is bound: bind the character first, or give --method")
+        raise SkinningError("No mesh in the scene is bound: bind the character first, or use --method")
     by_name = {obj.name: obj for obj in find_meshes(scene, is_bound=False)}
     if missing := [name for name in job.objects if name not in by_name]:
-        known = f": choose one of {', '.join(by_name)}" if by_name else ", and no other mesh of the scene has one"
-        raise SkinningError(f"'{missing[0]}' is no mesh of the scene with an Armature modifier{known}")
+        known = f": choose one of {', '.join(by_name)}" if by_name else ", and no other mesh in the scene has one"
+        raise SkinningError(f"'{missing[0]}' is not a mesh in the scene with an Armature modifier{known}")
     return [by_name[name] for name in job.objects]
 
 
@@ -86,14 +86,14 @@ def _check_renders(scene: bpy.types.Scene) -> None:
     """Raise SkinningError for a scene whose frames can not be rendered one by one."""
     if scene.render.is_movie_format:
         raise SkinningError(
-            f"The render output is a movie ({scene.render.image_settings.file_format}), which chunks of frames can not "
-            "be parts of: choose an image format, such as PNG or OpenEXR"
+            f"The render output is a movie ({scene.render.image_settings.file_format}), which cannot be rendered in "
+            "chunks: choose an image format, such as PNG or OpenEXR"
         )
     has_camera = scene.camera is not None or any(marker.camera for marker in scene.timeline_markers)
     editor = scene.sequence_editor if scene.render.use_sequencer else None
     strips = getattr(editor, "strips", ()) or getattr(editor, "sequences", ())  # their name up to Blender 4.3
     if not (has_camera or strips):
-        raise SkinningError("The scene has no camera to render from: set one, or do not render")
+        raise SkinningError("The scene has no camera: add a camera, or do not render")
 
 
 def _check_apart(frames: tuple[range, ...]) -> None:
@@ -101,6 +101,6 @@ def _check_apart(frames: tuple[range, ...]) -> None:
     for before, after in pairwise(frames):
         if before[-1] > after[0]:
             raise SkinningError(
-                f"Frames {describe_frames([before])} and {describe_frames([after])} overlap, which a file that is "
-                "rendered can not play: give ranges that follow on each other, or do not render"
+                f"Frame ranges {describe_frames([before])} and {describe_frames([after])} overlap, which a rendered "
+                "file cannot play: list ranges in sequence, or do not render"
             )

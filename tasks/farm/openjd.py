@@ -72,7 +72,7 @@ def _parameters(job: FarmJob) -> list[dict[str, Any]]:
             "type": "PATH",
             "objectType": "FILE",
             "dataFlow": "IN",
-            "description": "The .blend file, in the state that the job was made for.",
+            "description": "The .blend file in the state for which the job was made.",
             "userInterface": {"control": "CHOOSE_INPUT_FILE", "label": "Scene File"},
         },
         {
@@ -95,18 +95,23 @@ def _parameters(job: FarmJob) -> list[dict[str, Any]]:
     frames = describe_frames(job.frames)
     if len(frames) > LONGEST_TEXT:
         raise SkinningError(
-            f"The list of frames has {len(frames):,} characters, and Open Job Description has room for "
-            f"{LONGEST_TEXT:,}: name fewer ranges, or list the chunks with --no-task-chunking"
+            f"The list of frames has {len(frames):,} characters, but Open Job Description allows {LONGEST_TEXT:,}: "
+            "use fewer ranges, or list the chunks with --no-task-chunking"
         )
     return [
         *parameters,
-        {"name": "Frames", "type": "STRING", "default": frames, "description": "Such as 1-250 or 1-50,60,100-200."},
+        {
+            "name": "Frames",
+            "type": "STRING",
+            "default": frames,
+            "description": "Frames such as 1-250 or 1-50,60,100-200.",
+        },
         {
             "name": "FramesPerChunk",
             "type": "INT",
             "default": job.chunk,
             "minValue": 1,
-            "description": "Most frames that a worker bakes, or renders, at a time.",
+            "description": "Maximum number of frames that a worker bakes or renders at a time.",
             "userInterface": {"control": "SPIN_BOX", "label": "Frames per Chunk"},
         },
     ]
@@ -119,7 +124,7 @@ def _check_step(job: FarmJob) -> dict[str, Any]:
     """
     return {
         "name": "Check",
-        "description": "Whether a worker has the Supple, the Blender and the file that the job was made with",
+        "description": "Check that workers have the same versions of Supple, Blender and the file as the job",
         "script": {"actions": {"onRun": _supple(job, "info", FILE, "--expect", job.expect)}},
     }
 
@@ -171,8 +176,8 @@ def _chunks(job: FarmJob) -> dict[str, Any]:
         listed = [describe_frames([frames]) for frames in cut_frames(job.frames, job.chunk)]
         if len(listed) > MOST_CHUNKS:
             raise SkinningError(
-                f"The job has {len(listed):,} chunks, and Open Job Description lists {MOST_CHUNKS:,} at most: choose "
-                "more frames for each chunk, or make several jobs"
+                f"The job has {len(listed):,} chunks, but Open Job Description allows at most {MOST_CHUNKS:,}: "
+                "choose more frames for each chunk, or make several jobs"
             )
         chunk = {"name": "Chunk", "type": "STRING", "range": listed}
     return {"taskParameterDefinitions": [chunk]}
@@ -204,6 +209,6 @@ def _literal(text: str) -> str:
     """A text as it is, where the specification would read two braces as a name; SkinningError for what it refuses."""
     if CONTROL.search(text):
         raise SkinningError(
-            f"{text!r} has a control character, which Open Job Description refuses: choose another name"
+            f"{text!r} contains a control character, which Open Job Description does not allow: choose another name"
         )
     return re.sub("[{}]", lambda match: f"{{{{Param.{BRACES[match[0]]}}}}}", text) if DOUBLE.search(text) else text

@@ -117,7 +117,7 @@ def _resting(armature: bpy.types.Object | None, objects: Sequence[bpy.types.Obje
     if loose and _is_posed(armature):
         raise SkinningError(
             f"'{armature.name}' is posed: choose Rest Position in the armature's properties, and place "
-            f"'{loose[0].name}' at the skin there"
+            f"'{loose[0].name}' at the skin in that position"
         )
     data = cast(Any, armature.data)
     data.pose_position = "REST"
@@ -174,6 +174,6 @@ def _describe(
     armature: bpy.types.Object, mesh: bpy.types.Object, handles: Sequence[Handle], parented: Sequence[Handle]
 ) -> list[str]:
     bones = sum(len(handle.names) for handle in handles)
-    lines = [f"'{armature.name}' has {bones} bones more, which follow handles: give the skin Automatic Weights."]
+    lines = [f"'{armature.name}' has {bones} more bones, which follow handles: use Automatic Weights on the skin."]
     lines += [f"'{handle.obj.name}' was parented to '{handle.carrier or mesh.name}'." for handle in parented]
     return lines

@@ -19,18 +19,20 @@ def check_objects(meshes: Sequence[bpy.types.Object], objects: Sequence[bpy.type
     """Raise SkinningError where objects can not be points or cages of meshes."""
     if not objects:
         names = ", ".join(f"'{mesh.name}'" for mesh in meshes)
-        raise SkinningError(f"Nothing is to carry {names}: select empties for points, or meshes for cages, too")
+        raise SkinningError(f"Nothing is selected to move {names}: also select empties for points, or meshes for cages")
     skins = {mesh.data for mesh in meshes}
     for obj in objects:
         name = obj.name
         if obj in meshes or obj.data in skins:
-            raise SkinningError(f"'{name}' is the skin itself: select another mesh as its cage")
+            raise SkinningError(f"'{name}' is the skin itself: select another mesh as a cage")
         if obj.type not in ("EMPTY", "MESH"):
-            raise SkinningError(f"'{name}' is neither an empty nor a mesh: only these are points and cages")
+            raise SkinningError(
+                f"'{name}' is neither an empty nor a mesh: only empties can be points, and only meshes can be cages"
+            )
         if obj.library is not None:
             raise SkinningError(f"'{name}' is linked from another file: make it local first")
         if settings_of(obj).is_handle:
-            raise SkinningError(f"'{name}' is a handle already: remove it first")
+            raise SkinningError(f"'{name}' is already a handle: remove it first")
         if obj.mode == "EDIT":
             raise SkinningError(f"'{name}' is in Edit Mode: leave it first")
         if obj.type == "MESH":
@@ -44,11 +46,11 @@ def _check_cage(obj: bpy.types.Object) -> None:
     if mesh.library is not None or mesh.override_library is not None:
         raise SkinningError(f"The mesh of '{name}' is linked from another file: make it local first")
     if not mesh.vertices:
-        raise SkinningError(f"'{name}' has no vertices: a cage has one or more")
+        raise SkinningError(f"'{name}' has no vertices: a cage needs at least one")
     if len(mesh.vertices) > MOST_VERTICES:
         raise SkinningError(
-            f"'{name}' has {len(mesh.vertices)} vertices, and each would be a bone: use a cage of at most "
-            f"{MOST_VERTICES}"
+            f"'{name}' has {len(mesh.vertices)} vertices, and each would become a bone: use a cage with "
+            f"{MOST_VERTICES} vertices or fewer"
         )
     changing = [modifier for modifier in obj.modifiers if changes_topology(modifier) and modifier.show_viewport]
     if changing:
@@ -62,8 +64,8 @@ def check_armature(armature: bpy.types.Object) -> None:
     data = armature.data
     if not (armature.is_editable and data.is_editable) or armature.override_library or data.override_library:
         raise SkinningError(
-            f"'{armature.name}' is linked from another file, so it can have no more bones: add handles in its own "
-            "file, or make it local"
+            f"'{armature.name}' is linked from another file, so bones cannot be added: add handles in its own file, "
+            "or make it local"
         )
     if armature.mode == "EDIT":
         raise SkinningError(f"'{armature.name}' is in Edit Mode: leave it first")

@@ -140,8 +140,8 @@ def read_handle(obj: bpy.types.Object, skin: Skin, armature: bpy.types.Object | 
         gap = float(measure_gaps(skin.points, skin.triangles, positions)[0])
         if not gap <= FAR * skin.size:
             raise SkinningError(
-                f"'{obj.name}' is in the air, {gap:.3g} from '{skin.name}' (in the armature's space): move it to the "
-                "skin, or into it"
+                f"'{obj.name}' is in the air, {gap:.3g} from '{skin.name}' (in armature space): move it to the skin, "
+                "or into it"
             )
         return Handle(obj, positions, (name_point(obj.name, taken),), _find_carrier(skin, positions))
     mesh = mesh_of(obj)
@@ -152,8 +152,8 @@ def read_handle(obj: bpy.types.Object, skin: Skin, armature: bpy.types.Object | 
     gap = measure_cage_gap(skin.points, skin.triangles, cage)
     if not gap <= FAR * skin.size:
         raise SkinningError(
-            f"Nothing of '{skin.name}' is in cage '{obj.name}' or at it, the nearest is {gap:.3g} away (in the "
-            "armature's space): move the cage to the skin"
+            f"No vertex of '{skin.name}' is in or near cage '{obj.name}', the nearest is {gap:.3g} away (in armature "
+            "space): move the cage to the skin"
         )
     return Handle(obj, positions, name_cage(obj.name, positions, taken), _find_carrier(skin, positions))
 

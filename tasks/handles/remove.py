@@ -40,7 +40,7 @@ def remove_handles(armature: bpy.types.Object, objects: Iterable[bpy.types.Objec
     followed, chosen = list_handle_bones(armature), None if objects is None else set(objects)
     names = [name for name, obj in followed.items() if chosen is None or obj in chosen]
     if not names:
-        raise SkinningError(f"'{armature.name}' has no handles to remove: select points or cages that it has")
+        raise SkinningError(f"'{armature.name}' has no handles to remove: select its points or cages")
     check_armature(armature)
     meshes = [obj for obj in bpy.data.objects if has_armature_modifier(obj, armature)]
     is_own = settings_of(armature).is_handle and len(names) == len(cast(Any, armature.data).bones)
@@ -57,16 +57,16 @@ def remove_handles(armature: bpy.types.Object, objects: Iterable[bpy.types.Objec
             for modifier in [one for one in armature_modifiers(mesh) if one.object == armature]:
                 mesh.modifiers.remove(modifier)
         bpy.data.armatures.remove(cast(Any, armature.data))  # and its object
-    return [f"{len(targets)} handles were removed, with {len(names)} bones."]
+    return [f"Removed {len(targets)} handles and {len(names)} bones."]
 
 
 def _check_meshes(meshes: Sequence[bpy.types.Object], names: Sequence[str], is_own: bool) -> None:
     for mesh in meshes:
         has_groups = any(name in mesh.vertex_groups for name in names)
         if has_groups and (mesh.library is not None or cast(Any, mesh.data).library is not None):
-            raise SkinningError(f"'{mesh.name}' is linked from another file, with weights of handles: make it local")
+            raise SkinningError(f"'{mesh.name}' is linked from another file, with weights for handles: make it local")
         if is_own and settings_of(mesh).is_bound:
-            raise SkinningError(f"'{mesh.name}' is bound, and no armature would be left: unbind it first")
+            raise SkinningError(f"'{mesh.name}' is bound and would have no armature left: unbind it first")
 
 
 def _hand_back(armature: bpy.types.Object, meshes: Sequence[bpy.types.Object], names: Sequence[str]) -> None:

@@ -135,7 +135,7 @@ def find_reach(blend: float, rate: float) -> int:
     reach = 0.5 * (blend or WINDOW) * rate
     if not reach <= MOST_REACH:  # also where it is no number
         raise SkinningError(
-            f"Blend of {blend or WINDOW:g} s at {rate:g} frames a second is too long: choose "
+            f"A blend of {blend or WINDOW:g} s at {rate:g} frames per second is too long: choose "
             f"{2 * MOST_REACH / rate:.3g} s or less"
         )
     return max(1, round(reach))
@@ -166,7 +166,7 @@ def compare_performances(body: Body, first: Performance, second: Performance, re
     if not np.isfinite(table).all():
         names = " and ".join(dict.fromkeys(f"'{performance.name}'" for performance in (first, second)))
         raise SkinningError(
-            f"Frames of {names} cannot be compared: check that all bones have locations and scales that are numbers"
+            f"The frames of {names} cannot be compared: check that the locations and scales of all bones are numbers"
         )
     return table * np.float32(body.in_millimeters(1.0))
 

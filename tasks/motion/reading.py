@@ -94,14 +94,14 @@ def read_body(armature: bpy.types.Object) -> Body:
     if armature.mode == "EDIT":
         raise SkinningError(f"'{armature.name}' is in Edit Mode: leave it first")
     if armature.data.pose_position == "REST":
-        raise SkinningError(f"'{armature.name}' is shown at rest: set it to Pose Position, in its properties")
+        raise SkinningError(f"'{armature.name}' is shown at rest: choose Pose Position in its properties")
     data = armature.animation_data
     if data is not None and data.use_tweak_mode:
         raise SkinningError(f"A strip of '{armature.name}' is being tweaked: leave Tweak Mode first")
     rest = read_bone_rest(armature)
     lengths = np.linalg.norm(rest.tails - rest.heads, axis=1) * (rest.deforms if rest.deforms.any() else 1.0)
     if not np.isfinite(lengths).all() or not lengths.any():
-        raise SkinningError(f"The bones of '{armature.name}' have no length: repair them in Edit Mode")
+        raise SkinningError(f"The bones of '{armature.name}' have zero length: repair them in Edit Mode")
     extents = np.ptp(np.concatenate([rest.heads, rest.tails]), axis=0)
     height = max(float(extents[2]), UPRIGHT * float(extents.max()))
     weights = np.tile(lengths / (2.0 * lengths.sum()), 2)
@@ -117,11 +117,11 @@ def find_action(armature: bpy.types.Object, name: str) -> bpy.types.Action:
     action = bpy.data.actions.get(name) if name else data.action if data is not None else None
     if action is None and name:
         known = ", ".join(f"'{other.name}'" for other in list_actions(armature)[:5])
-        raise SkinningError(f"There is no action '{name}': those of '{armature.name}' are {known or 'none'}")
+        raise SkinningError(f"There is no action '{name}': the actions of '{armature.name}' are {known or 'none'}")
     if action is None:
         raise SkinningError(f"'{armature.name}' plays no action: choose one, or animate it")
     if len(list_inner_frames(action)) < 2:
-        raise SkinningError(f"Action '{action.name}' has fewer than two frames: choose a longer one")
+        raise SkinningError(f"Action '{action.name}' has fewer than two frames: choose a longer action")
     return action
 
 
@@ -155,7 +155,10 @@ def sample_action(body: Body, action: bpy.types.Action, goes_on: bool = False) -
         check_length(action, frames)
         sampled = sample_curves(body.armature, frames, period)
     if not any(one.channel in WIDTHS for one in sampled):
-        raise SkinningError(f"Action '{action.name}' moves no bone of '{body.armature.name}': choose one of its own")
+        raise SkinningError(
+            f"Action '{action.name}' does not move any bone of '{body.armature.name}': choose an action of this "
+            "armature"
+        )
     return frames, sampled
 
 

@@ -59,23 +59,23 @@ class Report:
         smooth = self.smoothness
         what = (
             f"'{self.action}', frames {self.frames[0]} to {self.frames[1]}: frame {self.pair[0]} of '{self.first}' "
-            f"goes on with frame {self.pair[1]} of '{self.second}', {self.difference:.0f} mm apart"
+            f"continues with frame {self.pair[1]} of '{self.second}', {self.difference:.0f} mm apart"
         )
         how = (
-            f"At the seam, speed is at most {smooth.speed:.2f} and acceleration {smooth.acceleration:.2f} times what "
-            "the motions have"
+            f"At the seam, speed is at most {smooth.speed:.2f} and acceleration at most {smooth.acceleration:.2f} "
+            "times that of the motions"
         )
         lines = [what, how]
         if self.step:
-            lines.append(f"Each cycle gets {self.step:.2f} m farther")
+            lines.append(f"Each cycle moves {self.step:.2f} m forward")
         if self.difference > ALIKE:
-            lines.append("These frames are hardly alike: a better seam may need other actions")
+            lines.append("These frames are not very similar: a better seam may need other actions")
         if self.planted:
             lines.append(f"Planted feet slide by {self.slide:.1f} mm ({self.slide_before:.1f} mm if they are not held)")
         else:
             lines.append("No foot is planted at the seam")
         if self.free:
-            lines.append(f"Not held, as constraints move them: {', '.join(self.free)}")
+            lines.append(f"Not held, because constraints move them: {', '.join(self.free)}")
         return lines
 
     def as_json(self) -> dict[str, Any]:

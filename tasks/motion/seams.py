@@ -171,7 +171,9 @@ def _choose(
                 f"{performance.frames[-1]}"
             )
     if loop_rate and given[0] - given[1] < 2:
-        raise SkinningError(f"A loop from frame {given[1]} to {given[0]} is too short: choose frames farther apart")
+        raise SkinningError(
+            f"A loop from frame {given[1]} to {given[0]} is too short: choose frames that are farther apart"
+        )
     row, column = given[0] - first.frames.start, given[1] - second.frames.start
     return Transition(row, column, float(table[row, column]))
 

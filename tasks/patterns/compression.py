@@ -188,7 +188,7 @@ def describe_stack(obj: bpy.types.Object) -> str:
     index = obj.modifiers.find(modifier.name)
     for one in obj.modifiers[:index]:
         if one.type in REBUILDING and one.show_viewport:
-            return f"'{one.name}' makes other faces before compression is measured: move it below '{modifier.name}'"
+            return f"'{one.name}' changes the faces before compression is measured: move it below '{modifier.name}'"
     for one in obj.modifiers[index:]:
         if one.type == "ARMATURE" and one.show_viewport:
             return f"'{one.name}' poses the skin after compression is measured: move it above '{modifier.name}'"
@@ -208,7 +208,7 @@ def read_layers(obj: bpy.types.Object, depsgraph: bpy.types.Depsgraph, count: in
         values = read_compression(obj, depsgraph, compression_name(settings_of(obj).pattern_key, index))
         if values is None:
             raise SkinningError(
-                f"Compression of '{obj.name}' can not be read: switch off modifiers that subdivide or change the mesh, "
+                f"Compression of '{obj.name}' cannot be read: disable modifiers that subdivide or change the mesh, "
                 "and Subdivide, to draw patterns that it drives"
             )
         found.append(values)

@@ -33,7 +33,7 @@ def check_index(obj: bpy.types.Object, index: int) -> PatternSettings:
     total = len(settings_of(obj).patterns)
     if not 0 <= index < total:
         raise SkinningError(
-            f"'{obj.name}' has {total} patterns, and none of index {index}: choose a pattern in the list"
+            f"'{obj.name}' has {total} patterns, and no pattern with index {index}: choose a pattern in the list"
         )
     return settings_of(obj).patterns[index]
 

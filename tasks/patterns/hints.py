@@ -40,9 +40,9 @@ def describe_visibility(obj: bpy.types.Object, pattern: PatternSettings, shading
         return []
     hints = []
     if shading in ("SOLID", "WIREFRAME") and not is_displaced(settings_of(obj).pattern_display, pattern.kind):
-        hints.append("A bump, which Solid view does not show: use Material Preview, or Show As Displacement")
+        hints.append("Bumps do not show in Solid view: use Material Preview, or set Show As to Displacement")
     if settings_of(obj).pattern_full:
-        return [*hints, "Shown in full, whatever the pose"]
+        return [*hints, "Shown in full in any pose"]
     if joint is not None and response is not None:
         hints += _describe_angle(joint, response)
     return [*hints, *_describe_compression(pattern)]
@@ -53,10 +53,10 @@ def _describe_compression(pattern: PatternSettings) -> list[str]:
     if not has_compression(pattern):
         return []
     start, full = f"{pattern.compression_start:.0f} %", f"{pattern.compression_full:.0f} %"
-    full = f"full at {full}" if pattern.law == "RANGE" else "more with it"
+    full = f"full at {full}" if pattern.law == "RANGE" else "more at higher values"
     if pattern.driver == "STRETCH":
-        return [f"Seen where the skin is stretched, from {start} on, {full}"]
-    return [f"Seen where the skin is pushed together, from {start} on, {full}"]
+        return [f"Shows where the skin is stretched, from {start} up, {full}"]
+    return [f"Shows where the skin is compressed, from {start} up, {full}"]
 
 
 def _describe_angle(joint: DrivingJoint, response: Response) -> list[str]:
@@ -66,16 +66,16 @@ def _describe_angle(joint: DrivingJoint, response: Response) -> list[str]:
     angle = read_angle(joint.armature, joint)
     toward = {"POSITIVE": angle, "NEGATIVE": -angle, "BOTH": abs(angle)}[response.direction]
     amount = float(respond(response, angle))
-    full = f"full at {_degrees(response.full)}" if response.law == "RANGE" else "more with the angle"
+    full = f"full at {_degrees(response.full)}" if response.law == "RANGE" else "more at larger angles"
     if amount >= 1.0:
         return []
     if amount > 0.0:
-        return [f"{round(100.0 * amount)} % is seen, at {_degrees(toward)}: {full}"]
+        return [f"{round(100.0 * amount)} % shows, at {_degrees(toward)}: {full}"]
     bone = f"'{joint.chain[-1][0]}' to '{joint.bone}'" if joint.chain else f"'{joint.bone}'"
-    begins = f"from {_degrees(response.start)} on, {full}"
+    begins = f"from {_degrees(response.start)} up, {full}"
     if abs(angle) < AT_REST:
-        return [f"At rest: rotate {bone}. It is seen {begins}"]
-    return [f"At {_degrees(toward)} nothing is seen yet: {begins}"]
+        return [f"At rest: rotate {bone}. It shows {begins}"]
+    return [f"At {_degrees(toward)} nothing shows yet: {begins}"]
 
 
 def _degrees(angle: float) -> str:

@@ -45,11 +45,9 @@ MOST_CHARTS = 200
 def check_mesh(obj: bpy.types.Object) -> None:
     """Raise SkinningError where patterns can not be laid on an object."""
     if obj.type != "MESH":
-        raise SkinningError(f"'{obj.name}' is not a mesh: select a mesh to lay patterns on")
+        raise SkinningError(f"'{obj.name}' is not a mesh: select a mesh for the patterns")
     if obj.library is not None or mesh_of(obj).library is not None:
-        raise SkinningError(
-            f"'{obj.name}' or its mesh is linked from another file: make it local to lay patterns on it"
-        )
+        raise SkinningError(f"'{obj.name}' or its mesh is linked from another file: make it local to add patterns")
     if mesh_of(obj).is_editmode:
         raise SkinningError(f"'{obj.name}' is in Edit Mode: leave it first")
     if not mesh_of(obj).polygons:
@@ -156,7 +154,7 @@ def lay_by_sides(mesh: ChartMesh, center: SurfacePoint, sides: np.ndarray, patte
 def follow_space(mesh: ChartMesh, pattern: PatternSettings) -> None:
     """Where the user has chosen another space, lay the pattern there as it lay in the other."""
     if pattern.space not in SPACES:
-        raise SkinningError("The pattern lies on nothing that this version knows: choose what to place it on")
+        raise SkinningError("The pattern's placement is unknown to this version: choose one in Place On")
     if pattern.placed_in not in SPACES:  # nobody knows where it lay
         pattern.placed_in = pattern.space
     if pattern.placed_in == pattern.space:
@@ -183,14 +181,14 @@ def mirror_layout(mesh: ChartMesh, source: PatternSettings, target: PatternSetti
     reach = 0.5 * float(np.linalg.norm(sides, axis=1).max())
     if abs(center.position[0]) < 0.1 * reach:
         raise SkinningError(
-            f"Pattern '{source.name}' lies in the middle of the body: move it to one side to mirror it to the other"
+            f"Pattern '{source.name}' is in the middle of the body: move it to one side to mirror it to the other"
         )
     mirror = np.array([-1.0, 1.0, 1.0])
     other = locate_point(mesh, center.position * mirror)
     if float(np.linalg.norm(other.position - center.position * mirror)) > reach:
         raise SkinningError(
-            f"There is no skin on the other side of pattern '{source.name}': the mesh is not symmetrical in X, add the "
-            "other pattern by hand"
+            f"There is no skin on the other side of pattern '{source.name}', because the mesh is not symmetrical in "
+            "X: add the other pattern by hand"
         )
     stroke = [np.array(point.location) * mirror for point in source.stroke]
     lay_by_sides(mesh, other, sides * mirror, target)

@@ -204,7 +204,7 @@ def save_entry(entry: LibraryEntry, image: bpy.types.Image) -> Path:
     values = read_image(image)
     name = bpy.path.clean_name(entry.label).strip("_")
     if not name:
-        raise SkinningError("A pattern in the library needs a name: name the pattern first")
+        raise SkinningError("A pattern needs a name to be saved in the library: name it first")
     saved = asdict(entry)
     for field_name in ("key", "draw"):
         del saved[field_name]

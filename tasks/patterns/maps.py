@@ -136,16 +136,16 @@ def bind_map(obj: bpy.types.Object, width: int, height: int, kinds: Collection[s
     charts = charts_of(obj)
     if charts.mesh.uv is None:
         raise SkinningError(
-            f"'{obj.name}' has no UV map to draw into: unwrap it, or use the patterns without height maps"
+            f"'{obj.name}' has no UV map to draw into: unwrap it, or remove the height maps from its patterns"
         )
     if not (1 <= width <= LARGEST_WIDTH and 1 <= height <= LARGEST_WIDTH):
-        raise SkinningError(f"A height map of {width} x {height} pixels can not be drawn: choose 1 to {LARGEST_WIDTH}")
+        raise SkinningError(f"A height map of {width} x {height} pixels cannot be drawn: choose 1 to {LARGEST_WIDTH}")
     laid, shape = _find_shown(obj, charts, kinds), (height, width)
     covered = [rasterize_corners(charts.mesh, pattern.chart, width, height) for pattern in laid]
     if not any(len(pixels) for pixels, *_ in covered):
         raise SkinningError(
-            f"No pattern of '{obj.name}' covers a pixel of the UV map from 0 to 1: unwrap the mesh into that square, "
-            "or choose a larger width"
+            f"No pattern of '{obj.name}' covers a pixel of the UV map between 0 and 1: unwrap the mesh into that "
+            "square, or choose a larger width"
         )
     return _lay(charts.mesh, laid, shape, covered)
 

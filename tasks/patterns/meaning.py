@@ -23,7 +23,7 @@ def find_driving_armature(obj: bpy.types.Object) -> bpy.types.Object:
     armature = driving_armature(obj)
     if armature is not None:
         return armature
-    raise SkinningError(f"'{obj.name}' has no armature to drive patterns: parent it to one first")
+    raise SkinningError(f"'{obj.name}' has no armature to drive patterns: parent it to an armature first")
 
 
 def read_response(pattern: PatternSettings) -> Response:
@@ -50,9 +50,9 @@ def read_compression_response(pattern: PatternSettings) -> CompressionResponse:
 def check_driver(pattern: PatternSettings) -> None:
     """Raise SkinningError where a later version has stored what this one does not know."""
     if pattern.driver not in DRIVERS:
-        raise SkinningError("Nothing drives the pattern that this version knows: choose what it is driven by")
+        raise SkinningError("The pattern's driver is unknown to this version: choose one in Driven By")
     if pattern.compression_spread not in SPREADS:
-        raise SkinningError("The pattern's compression has no amount that this version knows: choose one")
+        raise SkinningError("The pattern's compression amount is unknown to this version: choose one in Amount")
 
 
 def read_relief(pattern: PatternSettings) -> Relief:
@@ -64,10 +64,10 @@ def find_joint(obj: bpy.types.Object, pattern: PatternSettings) -> DrivingJoint:
     """What drives a pattern; raises SkinningError where its bones are not there."""
     armature = find_driving_armature(obj)
     if pattern.axis not in (*AXES, "BETWEEN"):
-        raise SkinningError("No axis drives the pattern that this version knows: choose one")
+        raise SkinningError("The pattern's driving axis is unknown to this version: choose an axis")
     for bone in _name_bones(pattern):
         if not bone:
-            raise SkinningError("No bone drives the pattern: choose one")
+            raise SkinningError("No bone drives the pattern: choose a bone")
         if bone not in armature.data.bones:
             raise SkinningError(f"'{armature.name}' has no bone '{bone}': choose another bone")
     if pattern.axis == "BETWEEN":
@@ -96,8 +96,8 @@ def _find_chain(armature: bpy.types.Object, pattern: PatternSettings) -> tuple[t
         chain.append((bone.name, name, 1 if share > 0.0 else -1))
         if len(chain) >= len(drivers.VARIABLES):
             raise SkinningError(
-                f"There are more than {len(drivers.VARIABLES)} bones from '{pattern.first_bone}' to '{pattern.bone}': "
-                "choose a bone nearer to it"
+                f"There are more than {len(drivers.VARIABLES)} bones from '{pattern.first_bone}' to "
+                f"'{pattern.bone}': choose a closer bone"
             )
     return tuple(chain)
 
@@ -127,7 +127,9 @@ def check_image(image: bpy.types.Image | None) -> None:
         raise SkinningError("The pattern has no height map: choose an image")
     space = image.colorspace_settings.name
     if space != DATA_SPACE:
-        raise SkinningError(f"Image '{image.name}' is read as {space}, which bends its heights: set it to {DATA_SPACE}")
+        raise SkinningError(
+            f"Image '{image.name}' is read as {space}, which distorts its heights: set it to {DATA_SPACE}"
+        )
     key = (image.session_uid, tuple(image.size), image.filepath, image.source)
     if key not in _problems:
         try:

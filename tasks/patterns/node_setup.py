@@ -233,7 +233,9 @@ def show_bumped(obj: bpy.types.Object, shown: Sequence[NodePattern]) -> list[str
     write_bump_scale(group, float(np.mean(np.abs(np.array(obj.matrix_world.to_scale())))))
     problems = []
     if len({pattern.amount for pattern in shown if pattern.has_angle}) > MOST_PROPERTIES:
-        problems.append(f"EEVEE bumps only {MOST_PROPERTIES * SLOTS} patterns of an object: show some as Displacement.")
+        problems.append(
+            f"EEVEE shows only {MOST_PROPERTIES * SLOTS} patterns of an object as bumps: show some as Displacement."
+        )
     for material in materials.ensure_materials(obj):
         if material.library is not None:
             problem = "is linked from another file: make it local"
@@ -260,7 +262,7 @@ def describe_shared(obj: bpy.types.Object) -> str:
     if not others:
         return ""
     names = ", ".join(f"'{name}'" for name in sorted(material.name for material in bumped))
-    return f"Shared material {names} looks unchanged on {len(others)} other objects: they do not have this pattern"
+    return f"Shared material {names} looks unchanged on {len(others)} other objects, which do not have this pattern"
 
 
 def remove_bump(obj: bpy.types.Object) -> None:

@@ -83,8 +83,8 @@ def add_set(
     anatomy = find_anatomy(armature, ())
     if anatomy is None or anatomy.rig is None:
         raise SkinningError(
-            f"No rig preset knows the bones of '{armature.name}' by their names: add each pattern by itself, or write "
-            f"a preset for this rig{'. '.join(['', *problems])}"
+            f"No rig preset matches the bone names of '{armature.name}': add each pattern by itself, or write a "
+            f"preset for this rig{'. '.join(['', *problems])}"
         )
     usable = [obj for obj in meshes if _is_usable(obj)]
     report = SetReport(anatomy.rig.preset.name, skipped=problems)
@@ -101,7 +101,9 @@ def add_set(
             obj, landing = min(landings, key=lambda pair: pair[1].depth)
             _add(report, obj, landing, key, label, folds)
     if not report.added:
-        raise SkinningError(f"No pattern was added to '{armature.name}': {'; '.join(report.skipped) or 'no landmarks'}")
+        raise SkinningError(
+            f"No pattern was added to '{armature.name}': {'; '.join(report.skipped) or 'the body has no landmarks'}"
+        )
     for obj in report.added:
         update(obj)
     return report
@@ -118,7 +120,7 @@ def _is_usable(obj: bpy.types.Object) -> bool:
 def _find_spots(anatomy: Anatomy, region: str) -> list[Spot]:
     """Where the patterns of a region belong; of several landmarks of one name, the first counts: the user's."""
     chosen = {landmark.name: landmark for landmark in reversed(read_all_landmarks()[0])}
-    assert anatomy.rig is not None, "sets are for rigs that are known"
+    assert anatomy.rig is not None, "pattern sets need a rig with a preset"
     found = [
         find_spot(landmark, side, anatomy.body, anatomy.rig, anatomy.bones)
         for landmark in reversed(chosen.values())
@@ -132,7 +134,7 @@ def _add(report: SetReport, obj: bpy.types.Object, landing: Landing, key: str, l
     spot, entry = landing.spot, all_entries()[key]
     for pattern in settings_of(obj).patterns:
         if pattern.bone == spot.bone and pattern.image is not None and pattern.image.get(MADE_KEY) == key:
-            report.skipped.append(f"{label} (is there already)")
+            report.skipped.append(f"{label} (already exists)")
             return
     try:
         driver = folds if entry.kind == "WRINKLE" else ""

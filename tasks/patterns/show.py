@@ -91,11 +91,11 @@ def _describe_limits(charts: MeshCharts, shown: ShownPattern) -> str:
     if shown.chart.is_cut and pattern.space == "UV":
         return "A UV seam cuts the pattern: move it, or set Place On to Surface, which has no seams"
     if shown.chart.is_cut:
-        return "The pattern meets itself around the body, or lies on too deep a fold: move it, or make it smaller"
+        return "The pattern overlaps itself around the body, or crosses too deep a fold: move it, or make it smaller"
     if pattern.space == "UV" and (others := find_center(charts.mesh, pattern).overlaps):
-        return f"{others} other UV islands overlap it: saved height maps put the pattern on these, too"
+        return f"{others} other UV islands overlap it: saved height maps also put the pattern on these"
     if is_coarse(pattern.image):
-        return f"Image '{pattern.image.name}' has 8 bits: heights come in 256 steps, which may show"
+        return f"Image '{pattern.image.name}' has 8 bits: its 256 height steps may be visible"
     return ""
 
 

@@ -49,7 +49,7 @@ def locate_known(point: SkinPoint, depsgraph: bpy.types.Depsgraph) -> np.ndarray
     """Where a point is, shape (3,), world space; raises SkinningError where its mesh has other vertices now."""
     location = locate_point(point, depsgraph)
     if location is None:
-        raise SkinningError(f"'{point.obj.name}' has changed meanwhile: click again")
+        raise SkinningError(f"'{point.obj.name}' has changed in the meantime: click again")
     return location
 
 

@@ -73,9 +73,11 @@ def find_skins(
     seen: Any = {} if space is None else {"viewport": space}
     shown = [obj for obj in skins if obj.visible_get(view_layer=layer, **seen) and obj.mode != "EDIT"]
     if not shown:
-        raise SkinningError(f"All meshes of '{armature.name}' are hidden, or in Edit Mode: show one first")
+        raise SkinningError(
+            f"All meshes of '{armature.name}' are hidden or in Edit Mode: show a mesh, or leave Edit Mode"
+        )
     if name and name not in [obj.name for obj in shown]:
-        raise SkinningError(f"'{armature.name}' deforms no visible mesh '{name}': choose another mesh")
+        raise SkinningError(f"'{armature.name}' does not deform a visible mesh '{name}': choose another mesh")
     return [obj for obj in shown if name in ("", obj.name)]
 
 
@@ -148,7 +150,7 @@ def read_weights_at(
         dense[moved] = [weights.get(names[int(bone)], 0.0) for bone in moved]
     dense = np.maximum(dense, 0.0)
     if dense.sum() <= 0.0:
-        raise SkinningError(f"No bone moves '{point.obj.name}' here: give it weights, or drag another point")
+        raise SkinningError(f"No bone moves '{point.obj.name}' here: add weights, or drag another point")
     bones = np.flatnonzero(dense)
     return bones, dense[bones] / dense.sum()
 

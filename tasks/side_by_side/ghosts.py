@@ -36,7 +36,7 @@ from ..subject.stack import SkinnedObject, find_deforming_modifier, is_flipped, 
 BLENDERS = {LINEAR: "SSD", PRESERVE_VOLUME: "DLB"}
 """Methods that give the points of Blender's own."""
 
-NOT_RIGID = "Bones are scaled: as Dual Quaternion, which differs"
+NOT_RIGID = "Bones are scaled: shown by Dual Quaternion, which differs from Preserve Volume"
 """Note on a ghost of Preserve Volume: see docs/dlb.md."""
 
 

@@ -88,10 +88,12 @@ def _measure_copy(obj: bpy.types.Object, shape: ShownShape, depsgraph: bpy.types
     name = obj.get(ORIGINAL_KEY)
     original = bpy.data.objects.get(name) if isinstance(name, str) else None
     if original is None:
-        raise SkinningError(f"'{obj.name}' is no engine copy, or its original is gone or renamed: make the copy anew")
+        raise SkinningError(
+            f"'{obj.name}' is not an engine copy, or its original was deleted or renamed: make a new copy"
+        )
     shown = read_shown_shape(original, depsgraph)
     if len(shown.points) != len(shape.points):
-        raise SkinningError(f"'{original.name}' and its engine copy have other vertices: make the copy anew")
+        raise SkinningError(f"'{original.name}' and its engine copy have different vertices: make a new copy")
     ours, theirs = (cast(bpy.types.Object, find_armature_modifier(one).object) for one in (obj, original))
     space = np.array(object_to_armature(obj, ours), np.float64)
     other = np.array(object_to_armature(original, theirs), np.float64)

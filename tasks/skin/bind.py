@@ -229,7 +229,7 @@ def check_bindable(obj: bpy.types.Object) -> SkinnedObject:
     if obj.type != "MESH":
         raise SkinningError(f"'{obj.name}' is not a mesh: select a mesh that has an Armature modifier")
     if is_hidden_object(obj):
-        raise SkinningError(f"'{obj.name}' is a hidden object of Supple's: select the character")
+        raise SkinningError(f"'{obj.name}' is a hidden helper object of Supple: select the character")
     check_not_linked(obj)
     if obj.mode == "EDIT":
         raise SkinningError(f"'{obj.name}' is in Edit Mode: leave it first", remedy="OBJECT_MODE")
@@ -240,7 +240,7 @@ def check_bindable(obj: bpy.types.Object) -> SkinnedObject:
     if not has_supple and not (replaced.show_viewport or replaced.show_render):
         check_not_baked(obj)
         raise SkinningError(
-            f"Armature modifier '{replaced.name}' of '{obj.name}' is switched off: switch it on first",
+            f"Armature modifier '{replaced.name}' of '{obj.name}' is disabled: enable it first",
             remedy="SWITCH_ON",
         )
     return resolve_skinned(obj, replaced)

@@ -290,8 +290,8 @@ def refresh(obj: bpy.types.Object, step: Step) -> None:
         raise SkinningError(seen.problem)
     if not is_new and seen.skeleton.bendy and _has_moved(seen.space, object_to_armature(obj, armature)):
         raise SkinningError(
-            f"'{obj.name}' has moved within '{armature.name}', and B-Bones divide its vertices by where they are: bind "
-            "again, or evaluate by Python if it is to go on moving"
+            f"'{obj.name}' has moved within '{armature.name}', and B-Bones divide its vertices by position: bind "
+            "again, or evaluate by Python if it keeps moving"
         )
 
 
@@ -314,7 +314,7 @@ def _follow_library(bound: BoundObject, choices: Choices) -> None:
     if obj.override_library is not None:
         _write_inputs(bound.supple, {"Vertex Group": choices.vertex_group, "Invert": choices.invert})
     if message := settings_of(original).message:
-        raise SkinningError(f"'{obj.name}' is as its library was saved. There: {message}")
+        raise SkinningError(f"'{obj.name}' is unchanged from its library. Message there: {message}")
 
 
 def _has_joints(bound: BoundObject, skeleton: Skeleton) -> bool:

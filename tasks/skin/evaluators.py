@@ -79,7 +79,7 @@ def find_evaluator(obj: bpy.types.Object) -> Evaluator:
     if evaluate not in EVALUATORS:
         names = ", ".join(EVALUATIONS[key].label for key in EVALUATORS)
         raise UnsupportedError(
-            f"'{obj.name}' is evaluated in a way that this version of Supple does not have: choose {names} in Evaluate"
+            f"'{obj.name}' uses an evaluation that this version of Supple does not have: choose {names} in Evaluate"
         )
     return EVALUATORS[evaluate]
 

@@ -334,8 +334,8 @@ def check_mixed(obj: bpy.types.Object, points: np.ndarray) -> None:
     """Raise SkinningError where there is no computing with the points that shape keys give, shape (V, 3)."""
     if find_unusable(points).any():
         raise SkinningError(
-            f"The shape keys of '{obj.name}' give positions that are not numbers, or too far away to compute with: "
-            "repair them, or set their values to 0"
+            f"The shape keys of '{obj.name}' give positions that are not numbers, or are too far away: repair them, "
+            "or set their values to 0"
         )
 
 

@@ -34,23 +34,24 @@ def check_mesh(obj: bpy.types.Object) -> None:
     mesh = mesh_of(obj)
     if mesh.library is not None:
         raise SkinningError(
-            f"The mesh of '{obj.name}' is linked, and nodes need attributes on it: evaluate by Python, or make it local"
+            f"The mesh of '{obj.name}' is linked, but nodes need to store attributes on it: evaluate by Python, "
+            "or make it local"
         )
     if mesh.is_editmode:
-        raise SkinningError(f"The mesh of '{obj.name}' is in Edit Mode with another object: leave it first")
+        raise SkinningError(f"The mesh of '{obj.name}' is in Edit Mode with another object: leave Edit Mode first")
 
 
 def check_bones(skinned: SkinnedObject, skeleton: Skeleton) -> None:
     """Raise SkinningError where bones divide vertices as nodes can not."""
     if (skeleton.curved & (skeleton.segment_counts > 1)).any():
         raise SkinningError(
-            f"B-Bones of '{skinned.armature.name}' divide their vertices along the curve, which nodes cannot: evaluate "
-            "by Python, or set their Vertex Mapping to Straight"
+            f"B-Bones of '{skinned.armature.name}' divide their vertices along the curve, which nodes cannot do: "
+            "evaluate by Python, or set their Vertex Mapping to Straight"
         )
     if uses_envelopes(skinned.replaced, skeleton):
         raise SkinningError(
-            f"'{skinned.obj.name}' is deformed by bone envelopes, which depend on where it is in the armature: "
-            "evaluate by Python, or switch the envelopes off"
+            f"'{skinned.obj.name}' is deformed by bone envelopes, which depend on its position in the armature: "
+            "evaluate by Python, or turn the envelopes off"
         )
 
 
@@ -77,8 +78,8 @@ def check_sharers(obj: bpy.types.Object, skeleton: Skeleton) -> None:
     skeletons = [skeleton, *map(read_skeleton, list_sharing_armatures(obj))]
     if len({each.fingerprint for each in skeletons}) > 1:
         raise SkinningError(
-            f"'{obj.name}' shares its mesh with objects whose armatures have other bones, or bones at other positions: "
-            "make the mesh single-user, or evaluate by Python"
+            f"'{obj.name}' shares its mesh with objects whose armatures have different bones or bone positions: make "
+            "the mesh single-user, or evaluate by Python"
         )
 
 
@@ -96,8 +97,8 @@ def check_twists(skinned: SkinnedObject, skeleton: Skeleton) -> None:
         choice = read_choice(settings, settings.method)
         if with_fractions(skeleton, armatures[0], choice, armatures[1:]) is not skeleton:
             raise SkinningError(
-                f"'{obj.name}' shares its mesh with '{other.name}', which has another Twist: choose the same for both, "
-                "make the mesh single-user, or evaluate by Python"
+                f"'{obj.name}' shares its mesh with '{other.name}', which has a different Twist: use the same Twist "
+                "for both, make the mesh single-user, or evaluate by Python"
             )
 
 
@@ -115,8 +116,8 @@ def check_centers(skinned: SkinnedObject, above: list[bpy.types.Modifier], param
     for modifier in above:
         if modifier.type in COPIES:
             raise SkinningError(
-                f"Modifier '{modifier.name}' of '{obj.name}' adds vertices elsewhere, which have no centers of their "
-                "own: apply it, move it below, or choose another method"
+                f"Modifier '{modifier.name}' of '{obj.name}' adds vertices away from the mesh, which have no "
+                "rotation centers: apply it, move it below, or choose another method"
             )
     space = object_to_armature(obj, armature)
     for other in _list_sharers(obj):
@@ -126,7 +127,7 @@ def check_centers(skinned: SkinnedObject, above: list[bpy.types.Modifier], param
         own = object_to_armature(other, _find_armature(other) or armature)
         if settings.sharpness != params.sharpness or np.abs(np.array(own) - np.array(space)).max() >= MOVED:
             raise SkinningError(
-                f"'{obj.name}' shares its mesh with '{other.name}', which has another sharpness or stands elsewhere in "
+                f"'{obj.name}' shares its mesh with '{other.name}', which has a different sharpness or location in "
                 "its armature: make the mesh single-user, or evaluate by Python"
             )
 
@@ -144,18 +145,18 @@ def check_modifiers_above(skinned: SkinnedObject, modifiers: list[bpy.types.Modi
     for above in modifiers:
         if above.type in LOSES_ATTRIBUTES:
             raise SkinningError(
-                f"Modifier '{above.name}' of '{obj.name}' stands above '{below}' and makes a new mesh, without "
-                "weights: move it below, or apply it"
+                f"Modifier '{above.name}' of '{obj.name}' is above '{below}' and makes a new mesh without weights: "
+                "move it below, or apply it"
             )
         if above.type in MERGES:
             raise SkinningError(
-                f"Modifier '{above.name}' of '{obj.name}' stands above '{below}' and merges vertices, whose "
-                "joints nodes cannot average: move it below, or apply it"
+                f"Modifier '{above.name}' of '{obj.name}' is above '{below}' and merges vertices, whose joints nodes "
+                "cannot average: move it below, or apply it"
             )
         if above.type == "MIRROR" and above.use_mirror_vertex_groups and _has_sides(obj):
             raise SkinningError(
-                f"Modifier '{above.name}' of '{obj.name}' stands above '{below}' and swaps left and right "
-                "vertex groups, which nodes cannot follow: apply it, or move it below"
+                f"Modifier '{above.name}' of '{obj.name}' is above '{below}' and swaps left and right vertex groups, "
+                "which nodes cannot follow: apply it, or move it below"
             )
 
 

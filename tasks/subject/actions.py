@@ -38,8 +38,8 @@ def check_length(action: bpy.types.Action, frames: Sequence[int]) -> None:
     """Raise SkinningError where an action has more frames than are read, as one does whose last key lies far away."""
     if len(frames) > MOST_FRAMES:
         raise SkinningError(
-            f"Action '{action.name}' has {len(frames):,} frames, and {MOST_FRAMES:,} can be read: shorten it, or "
-            "delete keys that lie far away"
+            f"Action '{action.name}' has {len(frames):,} frames, but at most {MOST_FRAMES:,} can be read: shorten "
+            "it, or delete stray keys far away"
         )
 
 

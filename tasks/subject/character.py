@@ -104,8 +104,8 @@ def check_modifiers_above(skinned: SkinnedObject, above: Iterable[bpy.types.Modi
     obj, below = skinned.obj, skinned.deforming.name
     for modifier in filter(changes_topology, above):
         raise SkinningError(
-            f"Modifier '{modifier.name}' of '{obj.name}' stands above '{below}' and changes the number of vertices: "
-            "move it below, or apply it"
+            f"Modifier '{modifier.name}' of '{obj.name}' is above '{below}' and changes the number of vertices: move "
+            "it below, or apply it"
         )
 
 
@@ -115,8 +115,8 @@ def check_modifiers_below(skinned: SkinnedObject) -> None:
     for modifier in obj.modifiers[obj.modifiers.find(skinned.deforming.name) :]:
         if modifier.type in NEEDS_ORIGINAL and skinned.deforming == skinned.replaced:
             raise SkinningError(
-                f"Blender lets no node modifier stand above modifier '{modifier.name}' of '{obj.name}', as Bind needs "
-                "it: apply it, or take Subdivision Surface"
+                f"Bind needs a node modifier above modifier '{modifier.name}' of '{obj.name}', which Blender does "
+                "not allow: apply that modifier, or use Subdivision Surface"
             )
 
 
@@ -125,15 +125,15 @@ def check_shown_vertices(obj: bpy.types.Object, count: int) -> None:
     own = len(mesh_of(obj).vertices)
     if count != own:
         raise SkinningError(
-            f"'{obj.name}' has {own} vertices, but {count} are shown: switch off, in the viewport, modifiers that "
-            "change their number"
+            f"'{obj.name}' has {own} vertices, but {count} are shown: disable modifiers that change the number of "
+            "vertices in the viewport"
         )
 
 
 def check_evaluated(name: str, evaluated: bpy.types.Object) -> None:
     """Raise SkinningError where an object, of this name, is not evaluated in a view layer."""
     if not evaluated.is_evaluated:
-        raise SkinningError(f"'{name}' is switched off in this view layer: switch it and its collection on")
+        raise SkinningError(f"'{name}' is disabled in this view layer: enable it and its collection")
 
 
 def object_to_armature(obj: bpy.types.Object, armature: bpy.types.Object) -> Matrix:
@@ -176,7 +176,7 @@ def read_weight_groups(skinned: SkinnedObject, skeleton: Skeleton) -> list[str]:
     """
     obj, armature = skinned.obj, skinned.armature
     if not skeleton.names:
-        raise SkinningError(f"'{armature.name}' has no deforming bone: switch Deform on in the bones' properties")
+        raise SkinningError(f"'{armature.name}' has no deforming bones: turn on Deform in the bones' properties")
     groups = [group.name for group in obj.vertex_groups if group.name in set(skeleton.names)]
     if not groups and not skinned.replaced.use_bone_envelopes:
         if not obj.vertex_groups:
@@ -186,8 +186,8 @@ def read_weight_groups(skinned: SkinnedObject, skeleton: Skeleton) -> list[str]:
                 remedy="WEIGHTS",
             )
         raise SkinningError(
-            f"None of the {len(obj.vertex_groups)} vertex groups of '{obj.name}' is named after a deforming bone of "
-            f"'{armature.name}': rename the groups, or switch Deform on in the bones' properties"
+            f"None of the {len(obj.vertex_groups)} vertex groups of '{obj.name}' has the name of a deforming bone of "
+            f"'{armature.name}': rename the groups, or turn on Deform in the bones' properties"
         )
     return groups
 
@@ -350,7 +350,7 @@ def _read_named_group(obj: bpy.types.Object, entries: VertexGroups, name: str, w
         return None
     group = obj.vertex_groups.get(name)
     if group is None:
-        raise SkinningError(f"'{obj.name}' has no vertex group '{name}': choose another {what}, or none")
+        raise SkinningError(f"'{obj.name}' has no vertex group '{name}': choose another {what}, or leave it empty")
     return np.clip(entries.read_group(group.index, len(obj.data.vertices)), 0.0, 1.0)
 
 
@@ -361,6 +361,7 @@ def check_bound_groups(bound: BoundObject, skeleton: Skeleton) -> None:
     lost = [name for name in bound.settings.bound_groups.split("\n") if name in groups and name not in known]
     if lost:
         raise SkinningError(
-            f"{len(lost)} of the bones that '{obj.name}' was bound to are gone from '{bound.armature.name}' or no "
-            f"longer deform ({', '.join(lost[:3])}{', ...' if len(lost) > 3 else ''}): bring them back or bind again"
+            f"{len(lost)} of the bones that '{obj.name}' was bound to were deleted from '{bound.armature.name}' or "
+            f"no longer deform ({', '.join(lost[:3])}{', ...' if len(lost) > 3 else ''}): restore the bones, or bind "
+            "again"
         )

@@ -109,7 +109,7 @@ def read_rotations(correction: Any) -> np.ndarray:
         return as_numbers(parse_json(correction.rotations), len(list_bones(correction)), 4)
     except ValueError as error:
         raise SkinningError(
-            f"What the file holds of correction '{correction.name}' is damaged: delete it, and make it anew"
+            f"The stored data of correction '{correction.name}' is damaged: delete the correction, and make a new one"
         ) from error
 
 
@@ -124,20 +124,23 @@ def measure_angle(correction: Any) -> float:
 def describe_problem(obj: bpy.types.Object, correction: Any) -> str:
     """What is wrong with a correction and what to do; empty where it does what it is for."""
     if find_key(obj, correction.name) is None:
-        return f"Shape key '{correction.name}' is gone or renamed: name it so again, or delete the correction"
+        return f"Shape key '{correction.name}' was deleted or renamed: restore its name, or delete the correction"
     if find_deforming_armature(obj) is None:
-        return f"'{obj.name}' has no armature that deforms it: give its Armature modifier one"
+        return f"'{obj.name}' is not deformed by an armature: choose one in its Armature modifier"
     missing = [bone for bone in list_bones(correction) if bone not in find_deforming_armature(obj).data.bones]
     if missing:
-        return f"Bone '{missing[0]}' is gone, which brings shape key '{correction.name}' in: delete the correction"
+        return f"Bone '{missing[0]}', which drives shape key '{correction.name}', was deleted: delete the correction"
     try:
         read_rotations(correction)
     except SkinningError as error:
         return str(error)
     if not is_driven(obj, correction.name):
-        return f"Nothing brings shape key '{correction.name}' in any more: undo that, or delete the correction"
+        return f"Shape key '{correction.name}' has lost its driver: undo that, or delete the correction"
     method = find_method_in_use(resolve_skinned(obj, find_deforming_modifier(obj)))
     if correction.method in METHODS and method in METHODS and correction.method != method:
         made, used = METHODS[correction.method].label, METHODS[method].label
-        return f"Made under {made}, and the skin is deformed by {used}: Go to Pose, and Edit Again where it is wrong"
+        return (
+            f"Made with {made}, but the skin is now deformed by {used}: check it with Go to Pose, and repair it with "
+            "Edit Again"
+        )
     return ""

@@ -17,7 +17,7 @@ def check_frames(start: int, end: int) -> None:
     """Raise SkinningError for frames that Blender can not go to."""
     if start < -LAST_FRAME or end > LAST_FRAME:
         raise SkinningError(
-            f"Frames {start} to {end} are more than Blender has: choose from -{LAST_FRAME:,} to {LAST_FRAME:,}"
+            f"Frames {start} to {end} are outside Blender's range: choose from -{LAST_FRAME:,} to {LAST_FRAME:,}"
         )
 
 
@@ -51,7 +51,7 @@ def parse_frames(text: str) -> tuple[range, ...]:
     for frames in sorted(map(_parse_range, re.split(", *", text)), key=lambda frames: (frames[0], frames[-1])):
         for earlier in joined if frames[0] <= end else ():
             for twice in (frame for frame in frames if frame in earlier):
-                raise SkinningError(f"Frame {twice} is given twice: leave it out once")
+                raise SkinningError(f"Frame {twice} is listed twice: list it once")
         last, end = joined[-1] if joined else frames, max(end, frames[-1])
         if last.step == frames.step and last[-1] + last.step == frames[0]:
             joined[-1] = range(last[0], frames[-1] + 1, last.step)
@@ -64,7 +64,8 @@ def _parse_range(text: str) -> range:
     match = RANGE.fullmatch(text)
     if match is None:
         raise SkinningError(
-            f"'{text}' is not a frame range: write it as 1-250 or 1-250:2, several with commas as 1-50,60,100-200:2"
+            f"'{text}' is not a frame range: write 1-250 or 1-250:2, and separate ranges with commas as in "
+            "1-50,60,100-200:2"
         )
     start, end, step = match.groups()
     return frame_range(int(start), int(end or start), int(step or 1))
@@ -95,5 +96,5 @@ def cut_frames(ranges: Iterable[range], size: int) -> list[range]:
         Where the size is below 1, or above what engines can count.
     """
     if not 1 <= size <= LAST_FRAME:
-        raise SkinningError(f"Chunks of {size} frames: choose 1 to {LAST_FRAME:,}")
+        raise SkinningError(f"Chunks of {size} frames are not possible: choose 1 to {LAST_FRAME:,}")
     return [frames[start : start + size] for frames in ranges for start in range(0, len(frames), size)]

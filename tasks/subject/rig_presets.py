@@ -65,7 +65,7 @@ def _read_file(path: Path, read: Callable[[str, Any], Any]) -> Any:
         try:
             _cache[key] = read(shown.stem, read_json(path))
         except SkinningError as error:
-            _cache[key] = f"'{shown}' is left out. {error}"
+            _cache[key] = f"'{shown}' was left out. {error}"
     return _cache[key]
 
 

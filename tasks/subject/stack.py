@@ -89,7 +89,7 @@ def check_deformed_once(bound: BoundObject) -> None:
         if sum(toggles) > 1:
             names = " and ".join(f"'{other.name}'" for other, is_on in zip(deforming, toggles, strict=True) if is_on)
             raise SkinningError(
-                f"'{bound.obj.name}' is deformed more than once, by modifiers {names}: switch off all but one"
+                f"'{bound.obj.name}' is deformed more than once, by modifiers {names}: disable all but one"
             )
 
 
@@ -189,8 +189,8 @@ def find_armature_modifier(obj: bpy.types.Object) -> bpy.types.ArmatureModifier:
         if len(used) != 1:
             names = ", ".join(f"'{modifier.name}'" for modifier in found)
             raise SkinningError(
-                f"'{obj.name}' has {len(found)} Armature modifiers ({names}): switch off, in viewport and render, all "
-                "but the one that Supple is to replace"
+                f"'{obj.name}' has {len(found)} Armature modifiers ({names}): disable all but the one for Supple to "
+                "replace, in viewport and render"
             )
         found = used
     return found[0]
@@ -200,7 +200,9 @@ def check_armature(obj: bpy.types.Object, modifier: bpy.types.ArmatureModifier) 
     """The modifier's armature object; raises SkinningError where there is none."""
     armature = modifier.object
     if armature is None or armature.type != "ARMATURE":
-        raise SkinningError(f"Armature modifier '{modifier.name}' of '{obj.name}' has no armature: choose one in it")
+        raise SkinningError(
+            f"Armature modifier '{modifier.name}' of '{obj.name}' has no armature: choose an armature in the modifier"
+        )
     return armature
 
 

@@ -48,7 +48,7 @@ SHORT = 1e-3
 BLOCK = 16_384
 """Vertices whose weights are merged at once: all would take several times the memory of what comes of it."""
 
-TOO_SMALL = "all its weights are smaller than what is kept"
+TOO_SMALL = "all its weights are below the limit"
 """Why a bone has no weights that a method has found some for."""
 
 SOLVED = 0.9
@@ -196,7 +196,7 @@ def _prepare_skin(skin: WeightedSkin, options: Options) -> Job:
             )
     locked = np.all([part.locked for part in skin.parts], axis=0)
     if not (chosen & ~locked).any():
-        raise SkinningError("The vertex groups of all bones that are to get weights are locked: unlock some")
+        raise SkinningError("The vertex groups of all target bones are locked: unlock some of them")
     check_near(skin)
     check_sharers(skin)
     envelopes = skin.skeleton.envelopes
@@ -204,16 +204,16 @@ def _prepare_skin(skin: WeightedSkin, options: Options) -> Job:
     notes = []
     if points.size:
         named = list_names([skin.names[bone] for bone in points])
-        notes.append(f"{count(points.size, 'bone')} without length taken for points: {named}.")
+        notes.append(f"{count(points.size, 'bone')} of zero length used as points: {named}.")
     notes += [
-        f"Locked groups of '{part.obj.name}' were left as they are: {list_names(_locked_names(skin, part))}."
+        f"Locked groups of '{part.obj.name}' were not changed: {list_names(_locked_names(skin, part))}."
         for part in skin.parts
         if part.locked.any()
     ]
     handles = read_handles(skin.armature, skin.names)
     options = replace(options, method=options.method or (DEFAULT_METHOD if handles is None else WITH_HANDLES))
     if handles is not None and handles.cages and not SOLVERS[options.method].INFO.has_handles:
-        notes.append("By this method the vertices of cages are points: choose Bounded Biharmonic to fill cages.")
+        notes.append("With this method, the vertices of a cage act as points: choose Bounded Biharmonic to fill cages.")
     objects = [obj for part in skin.parts for obj in (part.obj, *part.sharers)]
     return Job(
         skin=skin,
@@ -261,7 +261,9 @@ def compute(job: Job, progress: Progress | None = None) -> Result:
     if limit:
         notes.append(describe_loss(loss, limit))
     if short:
-        notes.append(f"{count(short, 'vertex')} do not sum to 1, for locked groups: unlock these, and normalize")
+        notes.append(
+            f"{count(short, 'vertex')} do not sum to 1 because of locked groups: unlock the groups, and normalize"
+        )
     lost = job.chosen & ~job.locked & ~used
     reasons = np.where(lost, np.where(reasons == "", TOO_SMALL, reasons), "")
     return Result(found, tuple(reasons.tolist()), tuple(end_sentence(note) for note in notes))
@@ -286,7 +288,7 @@ def _solve(job: Job, progress: Progress | None) -> tuple[np.ndarray, np.ndarray,
         mirrored.weights[mirrored.far] = found[mirrored.far]
         found = mirrored.weights
         if far := np.count_nonzero(mirrored.far[: skin.rows[-1].stop]):
-            notes.append(f"{count(far, 'vertex')} with nothing on the other side of X: not mirrored")
+            notes.append(f"{count(far, 'vertex')} with nothing on the other side of X were not mirrored")
     return found[: skin.rows[-1].stop], reasons, notes
 
 
@@ -363,7 +365,7 @@ def _check_unchanged(part: SkinPart) -> None:
     vertices, read = len(mesh_of(part.obj).vertices), len(part.points)
     if vertices != read:
         raise SkinningError(
-            f"'{part.obj.name}' has {vertices} vertices but had {read} when its weights were begun: begin again"
+            f"'{part.obj.name}' has {vertices} vertices but had {read} at the start of its weights: start again"
         )
 
 

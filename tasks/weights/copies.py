@@ -126,4 +126,4 @@ def complete_sides(
     if not added:
         return []
     groups = count(len(added), "empty group")
-    return [f"Added {groups} to '{obj.name}' for the side that its Mirror modifier makes: {list_names(added)}."]
+    return [f"Added {groups} to '{obj.name}' for the side made by its Mirror modifier: {list_names(added)}."]

@@ -72,7 +72,7 @@ def smooth_solid(target: Target, strength: float, repeats: int) -> np.ndarray:
     if not len(target.skin.triangles):
         names = list_names([f"'{part.obj.name}'" for part in target.skin.parts])
         raise SkinningError(
-            f"{names}: no faces, and so no volume to smooth through. Add faces, or smooth along the surface"
+            f"{names}: no faces, so no volume to smooth through. Add faces, or smooth along the surface"
         )
     spread = smooth_through(points, target.skin.triangles, before, repeats**0.5)
     free = ~target.locked
@@ -110,7 +110,7 @@ def normalize_weights(objects: Iterable[bpy.types.Object], scope: Scope = ALL_WE
         bare = np.count_nonzero(~(edited > 0).any(axis=1) & target.chosen)
         if not bare:
             return edited, []
-        return edited, [f"{count(bare, 'vertex')} without any weight cannot be normalized: use automatic weights."]
+        return edited, [f"{count(bare, 'vertex')} without weights cannot be normalized: use automatic weights."]
 
     return _edit(objects, scope, change, "Normalized {}".format)
 
@@ -143,11 +143,11 @@ def describe_loss(loss: np.ndarray, limit: int) -> str:
     """Say how much weight a limit removed, from the share of each vertex's weight, shape (V,)."""
     lost = loss[loss > 0]
     if not lost.size:
-        return f"No vertex has more than {count(limit, 'bone')}: nothing was lost."
+        return f"No vertex has more than {count(limit, 'bone')}: no weight was removed."
     visible = np.count_nonzero(lost > VISIBLE_LOSS)
     return (
-        f"{count(lost.size, 'vertex')} had more than {count(limit, 'bone')} and lost at most {_percent(lost.max())} of "
-        f"their weight, {_percent(lost.mean())} on average; {visible:,} lost more than {_percent(VISIBLE_LOSS)}."
+        f"{count(lost.size, 'vertex')} had more than {count(limit, 'bone')} and lost at most {_percent(lost.max())} "
+        f"of their weight, {_percent(lost.mean())} on average; {visible:,} lost more than {_percent(VISIBLE_LOSS)}."
     )
 
 
@@ -177,7 +177,9 @@ def mirror_weights(
         target.picked[pairs[target.picked]] = True
         if not (far := np.count_nonzero(mirrored.far)):
             return mirrored.weights, []
-        return mirrored.weights, [f"{count(far, 'vertex')} with no surface opposite took the weights of the nearest."]
+        return mirrored.weights, [
+            f"{count(far, 'vertex')} with no surface opposite got the weights of the nearest vertex."
+        ]
 
     return _edit(objects, scope, change, "Mirrored {}".format)
 

@@ -23,17 +23,18 @@ from .group_writer import GroupWriter
 from .parts import read_finite_points
 
 MESSAGES = {
-    LineProblem.NOT_DEFORMING: "'{bone}' is no deforming bone: select another, or turn on Deform in its properties",
+    LineProblem.NOT_DEFORMING: "'{bone}' is not a deforming bone: select another, or turn on Deform in its properties",
     LineProblem.NO_PARENT: "'{bone}' has no deforming parent to exchange weight with: select a bone below it",
     LineProblem.LOCKED: "The line of '{bone}' cannot move: unlock its vertex group",
     LineProblem.PARENT_LOCKED: "The line of '{bone}' cannot move: unlock the vertex group of its parent '{parent}'",
-    LineProblem.NO_WEIGHT: "'{bone}' and the bones below it have no weight on '{mesh}': give them some first",
+    LineProblem.NO_WEIGHT: "'{bone}' and the bones below it have no weight on '{mesh}': give them some weight first",
     LineProblem.ALL_WEIGHT: (
-        "'{bone}' and the bones below it have all the weight of '{mesh}': give its parent '{parent}' some first"
+        "'{bone}' and the bones below it have all the weight of '{mesh}': give some weight to its parent "
+        "'{parent}' first"
     ),
     LineProblem.NO_CROSSING: (
-        "'{bone}' and its parent '{parent}' have weight on separate parts of '{mesh}': select a bone whose weights "
-        "meet those of its parent"
+        "'{bone}' and its parent '{parent}' have weight on separate parts of '{mesh}': select a bone with weights "
+        "next to its parent's"
     ),
 }
 """What a user reads where a bone has no line."""
@@ -101,7 +102,9 @@ class WeightLines:
         for joint in self.joints:
             if self.names[joint.bone] == bone:
                 return joint
-        raise SkinningError(self.problems.get(bone, f"'{bone}' has no line here: select it with the other bones"))
+        raise SkinningError(
+            self.problems.get(bone, f"'{bone}' has no line here: select it together with the other bones")
+        )
 
     @property
     def is_moved(self) -> bool:
@@ -233,7 +236,7 @@ def set_moves(lines: WeightLines, moves: Moves, offset: float = 0.0, width: floa
     for (bone, line), (offsets, widths) in moves.items():
         joint = lines.find_joint(bone)
         if not 0 <= line < joint.field.line_count:
-            raise SkinningError(f"'{bone}' has {joint.field.line_count} lines, and none of index {line}: count from 0")
+            raise SkinningError(f"'{bone}' has {joint.field.line_count} rows, and no row {line}: count from 0")
         lines.moves[joint.bone] = lines.moves[joint.bone].set_line(line, offsets, widths)
     for joint in lines.joints:
         for line in range(joint.field.line_count):

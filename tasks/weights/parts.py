@@ -126,7 +126,7 @@ def find_deforming_armature(obj: bpy.types.Object, given: bpy.types.Object | Non
     if obj.parent is not None and obj.parent.type == "ARMATURE":
         return obj.parent
     raise SkinningError(
-        f"No armature deforms '{obj.name}': select its armature too, or choose one in an Armature modifier"
+        f"No armature deforms '{obj.name}': also select its armature, or choose one in an Armature modifier"
     )
 
 
@@ -210,8 +210,8 @@ def _read_skin(armature: bpy.types.Object, objects: Sequence[bpy.types.Object], 
     if needs_faces and not any(len(part.triangles) for part in parts):
         names = ", ".join(f"'{part.obj.name}'" for part in parts)
         raise SkinningError(
-            f"{names} {'has' if len(parts) == 1 else 'have'} no faces, and so no volume: add faces, or transfer "
-            "the weights of another mesh"
+            f"{names} {'has' if len(parts) == 1 else 'have'} no faces and no volume: add faces, or transfer the "
+            "weights of another mesh"
         )
     return WeightedSkin(armature, skeleton, parts)
 
@@ -340,6 +340,6 @@ def check_near(skin: WeightedSkin) -> None:
     if not np.isfinite(gaps).all() or gaps[nearest] > LARGEST_BONE_DISTANCE * size:
         raise SkinningError(
             f"No deforming bone of '{skin.armature.name}' is in or near {names}: the nearest, "
-            f"'{skin.names[nearest]}', is {gaps[nearest]:.3g} away from what measures {size:.3g} across (in the "
-            "armature's space). Move or scale the armature into the mesh"
+            f"'{skin.names[nearest]}', is {gaps[nearest]:.3g} away (in armature space), and the mesh is {size:.3g} "
+            "in size. Move or scale the armature into the mesh"
         )

@@ -61,7 +61,7 @@ class Report:
         found = count(weighted, "vertex") if weighted == total else f"{weighted:,} of {count(total, 'vertex')}"
         method = METHODS[self.method].label
         partial = [_describe_part(*part, method) for part in self.parts if not 0 < part[1] == part[2]]
-        first = f"{found} of {len(self.parts)} meshes have weights, by {method}."
+        first = f"{found} of {len(self.parts)} meshes got weights by {method}."
         return [first, *partial, *self.describe()[len(self.parts) :]]
 
     def as_json(self) -> dict[str, Any]:

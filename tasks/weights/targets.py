@@ -76,8 +76,8 @@ def keep_chosen(targets: list[Target]) -> list[Target]:
         return kept
     if not any(len(target.chosen) for target in targets):
         names = list_names([f"'{part.obj.name}'" for target in targets for part in target.skin.parts])
-        raise SkinningError(f"No vertices in {names}: select a mesh that has some")
-    raise SkinningError("No vertex is selected: select some, or turn off Selected Only")
+        raise SkinningError(f"No vertices in {names}: select a mesh that has vertices")
+    raise SkinningError("No vertex is selected: select vertices, or turn off Selected Only")
 
 
 def aim(skin: WeightedSkin, scope: Scope) -> Target:

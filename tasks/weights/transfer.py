@@ -45,7 +45,7 @@ def transfer_weights(
     objects = [obj for obj in objects if obj.data != source.data]
     if not objects:
         raise SkinningError(
-            f"No mesh to copy the weights of '{source.name}' to: select another mesh, with mesh data of its own"
+            f"No mesh to copy the weights of '{source.name}' to: select another mesh, with its own mesh data"
         )
     for obj in own_meshes(objects):
         if (armature := find_deforming_armature(obj, origin.armature)) != origin.armature:

@@ -160,7 +160,7 @@ def test_what_is_left_live_is_named(tmp_path):
     applied = apply_caches([twin.name], folder)
     assert list(applied.frames) == [twin.name]
     assert applied.live == ["Tube"]
-    assert applied.describe_missing()[0].startswith("'Tube' has no cache: where Supple is not installed")
+    assert applied.describe_missing()[0].startswith("'Tube' has no cache: on machines without Supple")
     assert CACHE_MODIFIER not in obj.modifiers
     assert apply_caches(None, folder).live == []
 
@@ -194,14 +194,14 @@ def spoil(folder: Path, how: str, obj: bpy.types.Object) -> None:
 
 def test_caches_that_do_not_fit_are_refused(tmp_path, subtests):
     for how, message in (
-        ("cut", "'Tube.pc2' ends within frame 3 of 3: bake it again"),
-        ("no cache", "'Tube.pc2' is missing beside its JSON file"),
+        ("cut", "'Tube.pc2' ends inside frame 3 of 3: bake it again"),
+        ("no cache", "'Tube.pc2' is missing next to its JSON file"),
         ("no JSON", "There are no caches with their JSON files in"),
-        ("other frames", "'Tube.pc2' has other points or frames than its JSON file says"),
+        ("other frames", "'Tube.pc2' does not match the points or frames in its JSON file"),
         ("other points", "'Tube.pc2' has 96 points, but 'Tube' has 80 vertices: bake it again"),
-        ("renamed", "There is a cache of 'Tube', but no mesh of that name in the file"),
+        ("renamed", "There is a cache of 'Tube', but the file has no mesh of that name"),
         ("twice", "The frames of 'Tube.*.pc2' and 'Tube.*.pc2' overlap: remove older files"),
-        ("one of two", "There is no cache of Hat in .*, baked with the others"),
+        ("one of two", "has no cache of Hat that was baked with the others"),
         ("no folder", "No such file or directory"),
     ):
         with subtests.test(how):
@@ -232,7 +232,7 @@ def test_a_refused_folder_leaves_no_file(tmp_path, capfd):
     capfd.readouterr()
     files = ("--output", tmp_path / "new.blend", "--render-script", tmp_path / "render.py")
     code = main("apply", file, "--cache", folder, *files)
-    assert_refused(code, capfd.readouterr(), "'Tube.pc2' ends within frame 3 of 3")
+    assert_refused(code, capfd.readouterr(), "'Tube.pc2' ends inside frame 3 of 3")
     assert sorted(os.listdir(tmp_path)) == ["caches", "hero.blend"]
 
 

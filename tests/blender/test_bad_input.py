@@ -79,16 +79,16 @@ def above(kind: str) -> Callable[[bpy.types.Object, bpy.types.Object], None]:
 
 REFUSALS = (
     (groups_of_other_names, r"None of the 3 vertex groups of 'Tube' .* bone of 'Rig': rename the groups"),
-    (deform_off_where_there_are_weights, r"None of the 1 vertex groups .*: rename the groups, or switch Deform on"),
-    (no_bones, r"'Boneless' has no deforming bone: "),
+    (deform_off_where_there_are_weights, r"None of the 1 vertex groups .*: rename the groups, or turn on Deform"),
+    (no_bones, r"'Boneless' has no deforming bones: "),
     (all_weights_zero, r"No vertex of 'Tube' has a weight for a deforming bone of 'Rig': paint weights"),
     (empty_groups, r"No vertex of 'Tube' has a weight for a deforming bone of 'Rig': paint weights"),
-    (two_modifiers, r"'Tube' has 2 Armature modifiers \('Armature', 'Second'\): switch off"),
-    (switched_off, r"'Armature' of 'Tube' is switched off: switch it on first"),
-    (missing_linear_group, r"'Tube' has no vertex group 'gone': choose another linear group, or none"),
+    (two_modifiers, r"'Tube' has 2 Armature modifiers \('Armature', 'Second'\): disable all but"),
+    (switched_off, r"'Armature' of 'Tube' is disabled: enable it first"),
+    (missing_linear_group, r"'Tube' has no vertex group 'gone': choose another linear group, or leave it empty"),
 )
 MAKERS = ("SUBSURF", "MIRROR", "DECIMATE")
-MAKER_ABOVE = r"'Maker' of 'Tube' stands above 'Armature' and changes the number of vertices: move it below"
+MAKER_ABOVE = r"'Maker' of 'Tube' is above 'Armature' and changes the number of vertices: move it below"
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_the_one_of_two_armature_modifiers_that_is_on_is_replaced():
 LOSSES: dict[str, tuple[Callable[[bpy.types.Object, bpy.types.Object], object], str]] = {
     "armature": (
         lambda _, armature: bpy.data.objects.remove(armature),
-        r"'Armature' of 'Tube' has no armature: choose one",
+        r"'Armature' of 'Tube' has no armature: choose an armature",
     ),
     "Armature modifier": (
         lambda obj, _: obj.modifiers.remove(armature_modifier(obj)),
@@ -263,7 +263,7 @@ def test_a_linear_group_that_does_not_exist_is_reported_and_the_last_shape_kept(
     shown = evaluated_points(obj)
     settings_of(obj).linear_group = "gone"
     update()
-    assert "no vertex group 'gone': choose another linear group, or none" in settings_of(obj).message
+    assert "no vertex group 'gone': choose another linear group, or leave it empty" in settings_of(obj).message
     assert np.array_equal(evaluated_points(obj), shown)
     settings_of(obj).linear_group = ""
     bend(armature, angle=30)

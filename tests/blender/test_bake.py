@@ -185,13 +185,13 @@ def test_parts_that_do_not_fit_are_refused(tmp_path, subtests):
     first, second = tmp_path / "first.pc2", tmp_path / "second.pc2"
     first.write_bytes(pack())
     for message, *contents in (
-        ("starts at frame 4, not 3: give all parts, in order", pack(start=4.0)),
-        ("starts at frame 2, not 3: give all parts, in order", pack(start=2.0)),
-        ("has other points or another frame step", pack(start=3.0, points=3), pack(start=3.0, step=2.0)),
+        ("starts at frame 4, not 3: list all parts in order", pack(start=4.0)),
+        ("starts at frame 2, not 3: list all parts in order", pack(start=2.0)),
+        ("differs in points or frame step", pack(start=3.0, points=3), pack(start=3.0, step=2.0)),
         ("is PC2 version 2, not 1: bake it again", pack(start=3.0, version=2)),
-        ("ends within frame 2 of 2: bake it again", pack(start=3.0)[:-1]),
-        ("is not a PC2 file: choose one that Supple has baked", pack(start=3.0)[:20], b""),
-        ("is not a PC2 file: choose one that Supple has baked", b"POINTCACHE1" + pack(start=3.0)[11:]),
+        ("ends inside frame 2 of 2: bake it again", pack(start=3.0)[:-1]),
+        ("is not a PC2 file: choose a file baked by Supple", pack(start=3.0)[:20], b""),
+        ("is not a PC2 file: choose a file baked by Supple", b"POINTCACHE1" + pack(start=3.0)[11:]),
     ):
         for content in contents:
             with subtests.test(message):

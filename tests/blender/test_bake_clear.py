@@ -226,7 +226,7 @@ def break_pose(armature: bpy.types.Object, frame: int) -> None:
 
 @EVALUATED
 def test_a_frame_that_cannot_be_skinned_is_named(tmp_path, evaluator, subtests):
-    what = "'Tube' has positions" if evaluator == "NODES" else "The pose holds values"
+    what = "'Tube' has positions" if evaluator == "NODES" else "The pose contains values"
     for face, frame in product(("no keys", "keyed"), (1, 4, 10)):
         obj, armature = add_character(face)
         break_pose(armature, frame)

@@ -94,8 +94,8 @@ def test_a_change_of_any_file_is_one(shot: Path, subtests: pytest.Subtests):
             with pytest.raises(SkinningError) as caught:
                 open_with_inputs(shot, inputs)
             assert str(caught.value) == (
-                "The job was not made with what is here (another state of the file, or of a library or cache that it "
-                "reads): check that this machine sees the same files, or make the job again"
+                "The job was made with other versions or files (another state of the file, or of a library or cache "
+                "used by it): check that this machine sees the same files, or make the job again"
             )
 
 
@@ -116,7 +116,7 @@ def test_a_library_that_is_missing_is_named(shot: Path, subtests: pytest.Subtest
 def test_a_cache_that_is_missing_is_named(shot: Path):
     inputs = open_with_inputs(shot)
     (shot.parent / "cage.pc2").unlink()
-    with pytest.raises(SkinningError, match=f"that it reads, '{shot.parent / 'cage.pc2'}' missing"):
+    with pytest.raises(SkinningError, match=f"used by it, '{shot.parent / 'cage.pc2'}' missing"):
         open_with_inputs(shot, inputs)
     without = open_with_inputs(shot)  # nobody has it: the same everywhere
     assert open_with_inputs(shot, without) == without
@@ -186,7 +186,7 @@ def test_a_file_that_is_saved_while_it_is_opened_is_refused(shot: Path, monkeypa
         change(path)
 
     monkeypatch.setattr(inputs_module, "open_file", open_and_change)
-    with pytest.raises(SkinningError, match="was changed while it was opened: try again when nobody saves it"):
+    with pytest.raises(SkinningError, match="changed while it was being opened: try again when it is not being saved"):
         open_with_inputs(shot)
 
 
@@ -207,6 +207,6 @@ def test_a_library_is_not_saved_over(shot: Path):
     bpy.ops.wm.open_mainfile(filepath=str(shot))
     for name in ("library/hero.blend", "library/deep/props.blend"):
         before = (shot.parent / name).read_bytes()
-        with pytest.raises(SkinningError, match="data of it is linked"):
+        with pytest.raises(SkinningError, match="the open file links data from it"):
             save_copy(shot.parent / name)
         assert (shot.parent / name).read_bytes() == before

@@ -150,7 +150,7 @@ PROBLEMS = {
     "above": (
         add_modifier_above,
         KINDS[1:],
-        "Modifier 'Cast' stands above Supple and would act .* bake to a point cache",
+        "Modifier 'Cast' is above Supple and would deform .* bake to a point cache",
     ),
     "shared": (
         share_mesh,
@@ -162,7 +162,7 @@ PROBLEMS = {
         KINDS[1:],
         "'Tube' has absolute shape keys: switch Relative on, or bake to a point",
     ),
-    "pinned": (pin_key, KINDS[1:], "'Tube' shows only its active shape key: switch the pin off"),
+    "pinned": (pin_key, KINDS[1:], "'Tube' shows only its active shape key: turn off the pin"),
 }
 
 
@@ -262,7 +262,7 @@ def test_a_cache_that_cannot_be_shown(tmp_path, subtests):
     before = everything(obj)
     for content, message in (
         (None, "Cannot read '.*a.pc2' \\(No such file or directory\\): check the path"),
-        (b"solid nothing", "'a.pc2' is not a PC2 file: choose one that Supple has baked"),
+        (b"solid nothing", "'a.pc2' is not a PC2 file: choose a file baked by Supple"),
         (pack(version=3), "'a.pc2' is PC2 version 3, not 1: bake it again"),
     ):
         with subtests.test(message):

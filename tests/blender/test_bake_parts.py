@@ -240,7 +240,7 @@ def test_all_that_is_missing_is_named_at_once(tmp_path: Path, tubes: list[bpy.ty
     with pytest.raises(SkinningError) as caught:
         join(tmp_path, "1-10", INPUTS)
     assert str(caught.value) == (
-        f"Frames are missing in '{tmp_path}': 'Body' 3-4,7-8; 'Skirt: long' 3-4,7-10; not as they were baked: "
+        f"Frames are missing in '{tmp_path}': 'Body' 3-4,7-8; 'Skirt: long' 3-4,7-10; changed since they were baked: "
         "Skirt__long_9-10. Bake what is missing with --part, then join again"
     )
 
@@ -251,7 +251,7 @@ def test_damage_that_only_reading_finds_is_named_with_all_else(tmp_path: Path, t
         flip(tmp_path / f"{name}.pc2")
     with pytest.raises(SkinningError) as caught:
         join(tmp_path, "1-6")
-    assert "'Body' 3-4; 'Skirt: long' 1-2,5-6; not as they were baked: Body_3-4, Skirt__long_1-2, S" in str(
+    assert "'Body' 3-4; 'Skirt: long' 1-2,5-6; changed since they were baked: Body_3-4, Skirt__long_1-2, S" in str(
         caught.value
     )
     assert os.listdir(tmp_path / "joined") == []
@@ -294,7 +294,7 @@ def test_of_two_bakes_one_has_to_be_chosen(tmp_path: Path, tubes: list[bpy.types
     bake(tubes[:1], "1-6", tmp_path, 3, inputs=LATER)
     with pytest.raises(SkinningError) as caught:
         join(tmp_path, "1-6")
-    assert f"holds 2 bakes: choose one with --expect {INPUTS.describe()} or {LATER.describe()}" in str(caught.value)
+    assert f"contains 2 bakes: choose one with --expect {INPUTS.describe()} or {LATER.describe()}" in str(caught.value)
     assert join(tmp_path, "1-6", LATER) == {"Body": one_bake(tubes[0], "1-6", tmp_path)}
 
 
@@ -304,14 +304,14 @@ def test_two_methods_are_not_mixed(tmp_path: Path, tubes: list[bpy.types.Object]
     assert len(join(tmp_path, "1-6")) == 1
     bake(tubes[:1], "5-6", tmp_path, 4, choices=("--method", "DLB"))
     with pytest.raises(
-        SkinningError, match="holds 2 bakes of 'Body', by several methods or choices: bake into another"
+        SkinningError, match="contains 2 bakes of 'Body', with different methods or settings: bake into another"
     ):
         join(tmp_path, "1-6")
 
 
 def test_what_is_no_folder_of_parts_is_refused(tmp_path: Path):
     (tmp_path / "a.json").write_text("{}")
-    for name, message in (("none", "No such file or directory"), ("", "holds no parts of a bake")):
+    for name, message in (("none", "No such file or directory"), ("", "contains no parts of a bake")):
         with pytest.raises(SkinningError, match=message):
             join_parts(tmp_path / name, parse_frames("1-2"), tmp_path / "joined")
 

@@ -221,7 +221,7 @@ def test_an_object_that_fails_is_named_with_its_frame():
     scene.collection.children.link(other)
     other.objects.link(objects[1])
     bpy.context.view_layer.layer_collection.children["Off"].exclude = True
-    with pytest.raises(SkinningError, match="Frame 1: 'Sleeve' is switched off in this view layer"):
+    with pytest.raises(SkinningError, match="Frame 1: 'Sleeve' is disabled in this view layer"):
         bake(*objects)
 
 

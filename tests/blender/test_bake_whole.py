@@ -90,7 +90,7 @@ def test_a_mesh_that_fails_takes_the_others_back(tmp_path, meshes, subtests):
     before = [everything(obj) for obj in meshes]
     for kind in KINDS:
         with subtests.test(kind):
-            with pytest.raises(SkinningError, match="Frame 1: 'Sleeve' is switched off in this view layer"):
+            with pytest.raises(SkinningError, match="Frame 1: 'Sleeve' is disabled in this view layer"):
                 list(steps_of(kind, meshes, tmp_path))
             assert os.listdir(tmp_path) == []
             assert [changes(one, everything(obj)) for one, obj in zip(before, meshes, strict=True)] == [{}, {}]
@@ -120,7 +120,7 @@ def test_a_bake_to_shape_keys_counts_all_meshes(meshes, monkeypatch):
         monkeypatch.setattr("supple.tasks.bake.shape_keys.LARGEST_KEYS", most)
         steps = bake_shape_keys(meshes, bpy.context.scene, FRAMES)
         if is_refused:
-            with pytest.raises(SkinningError, match="10 frames of 'Tube', 'Sleeve' take"):
+            with pytest.raises(SkinningError, match="10 frames of 'Tube', 'Sleeve' need"):
                 next(steps)
         else:
             assert next(steps) == 1

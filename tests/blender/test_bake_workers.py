@@ -85,7 +85,7 @@ def test_a_chunk_is_baked_once(tmp_path: Path, hero: Path, whole: dict[str, byte
     capsys.readouterr()
     assert main(*bake_words(hero, CHUNKS[0], tmp_path / "chunks")) == DONE
     told = own_errors(capsys.readouterr().err)
-    assert told == ["supple: Body 1-25 is there already", "supple: Skirt 1-25 is there already"]
+    assert told == ["supple: Body 1-25 already exists", "supple: Skirt 1-25 already exists"]
     (tmp_path / "chunks" / "Skirt_26-50.pc2").unlink()
     bake_all(hero, tmp_path / "chunks")
     changed = {path.name for path, modified in before.items() if path.stat().st_mtime_ns != modified}
@@ -163,7 +163,7 @@ def test_a_file_that_changes_between_chunks_is_noticed(tmp_path: Path, hero: Pat
     bpy.ops.wm.save_mainfile()
     said = refusal(capsys, *bake_words(hero, CHUNKS[2], output, "--expect", expected))
     assert said.startswith(
-        "The job was not made with what is here (another state of the file, or of a library or cache"
+        "The job was made with other versions or files (another state of the file, or of a library or cache"
     )
     assert refusal(capsys, "info", hero, "--expect", expected) == said
     assert read(output, "*") == before

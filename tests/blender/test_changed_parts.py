@@ -96,8 +96,10 @@ def test_lost_bones_are_named_until_bound_again(subtests: pytest.Subtests):
             lose(armature, name)
             for _ in range(3):
                 step()
-                message = f"1 of the bones that 'Tube' was bound to are gone from 'Rig' or no longer deform ({name}): "
-                assert settings_of(obj).message == message + "bring them back or bind again"
+                message = (
+                    f"1 of the bones that 'Tube' was bound to were deleted from 'Rig' or no longer deform ({name}): "
+                )
+                assert settings_of(obj).message == message + "restore the bones, or bind again"
                 assert np.isfinite(evaluated_points(obj)).all()
             bind(obj, method="SSD")
             turn(armature, "bone.1", (0.6, 0, 0.1))

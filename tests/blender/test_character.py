@@ -211,7 +211,7 @@ def test_the_hint_says_what_to_select_or_what_make_supple_does(character):
     assert any(text.startswith(hint) for text in panels.draw("VIEW3D_PT_supple_skin"))
     select(armature, body)
     shown = panels.draw("VIEW3D_PT_supple_skin")
-    assert any(text.startswith("Make Supple weights the selected meshes") for text in shown)
+    assert any(text.startswith("Make Supple adds automatic weights") for text in shown)
     assert not any(text.startswith(hint) for text in shown)
 
 

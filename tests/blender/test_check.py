@@ -89,7 +89,7 @@ def test_of_a_long_action_the_angles_are_kept_alone():
 
 def test_more_frames_than_are_read_are_refused(tube):
     list_curves(tube.find_armature())[0].keyframe_points.insert(99_990, 0.0)
-    with pytest.raises(RuntimeError, match="'RigAction' has 99,990 frames, and 20,000 can be read: shorten it"):
+    with pytest.raises(RuntimeError, match="'RigAction' has 99,990 frames, but at most 20,000 can be read: shorten it"):
         bpy.ops.supple.check()
     with pytest.raises(SkinningError, match="20,001 frames are too many to check: choose 20,000 or fewer"):
         prepare([tube], Options(frames=range(20_001)))
@@ -204,7 +204,7 @@ def test_a_joint_that_collapses_is_bound_by_the_default_method(tube):
 def test_a_joint_that_overlaps_by_centers_gets_its_contact(tube):
     bind([tube], "CENTERS")
     fault = Finding(OVERLAP, tube.name, "bone.1", "CENTERS", 2.0, 0.3)
-    assert fix_finding(tube, fault) == ["Contact of 'Tube' is 1 now."]
+    assert fix_finding(tube, fault) == ["Contact of 'Tube' is now 1."]
     assert (settings_of(tube).centers_contact, settings_of(tube).contact) == (1.0, 0.0)
     with pytest.raises(SkinningError, match="smooth the weights around it"):
         fix_finding(tube, fault)

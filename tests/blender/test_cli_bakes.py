@@ -73,9 +73,9 @@ def test_the_only_bound_mesh_needs_no_name(tmp_path, bound_file):
 
 def test_meshes_that_cannot_be_chosen(tmp_path, bound, subtests, capsys):
     for options, message in (
-        ((), "2 meshes can be baked, Left Sleeve, Tube: give --all, or --object with one of them"),
-        (("--method", "SSD"), "3 meshes can be baked, Left Sleeve, Shoe, Tube: give --all"),
-        (("--object", "Shoe", "--object", "Tube"), "'Shoe' is not bound: give --method"),
+        ((), "2 meshes can be baked (Left Sleeve, Tube): use --all, or --object with one of them"),
+        (("--method", "SSD"), "3 meshes can be baked (Left Sleeve, Shoe, Tube): use --all"),
+        (("--object", "Shoe", "--object", "Tube"), "'Shoe' is not bound: use --method"),
         (("--object", "Hat", "--object", "Tube"), "There is no object 'Hat'"),
     ):
         with subtests.test(" ".join(options)):
@@ -148,7 +148,7 @@ def test_a_bake_that_fails_leaves_nothing(tmp_path, bound, capsys):
     for name in ("new", "there"):
         capsys.readouterr()
         code = main("bake", bound, "--all", "--output", tmp_path / name)
-        assert_refused(code, capsys.readouterr(), "Frame 1: 'Left Sleeve' is switched off in this view layer")
+        assert_refused(code, capsys.readouterr(), "Frame 1: 'Left Sleeve' is disabled in this view layer")
     assert not (tmp_path / "new").exists()
     assert os.listdir(tmp_path / "there") == []
 
@@ -213,6 +213,4 @@ def test_python_of_the_file_that_was_not_run_is_told(tmp_path, capfd):
         driver = armature_modifier(bpy.data.objects["Tube"]).object.animation_data.drivers[0].driver
     assert told["0.1 * frame"] == []
     (line,) = told["somewhere(frame)"]
-    assert re.fullmatch(
-        r"supple: warning: .*Driver 'somewhere\(frame\)'.*write --enable-autoexec before --command", line
-    )
+    assert re.fullmatch(r"supple: warning: .*Driver 'somewhere\(frame\)'.*put --enable-autoexec before --command", line)

@@ -53,13 +53,13 @@ NOT_THERE: dict[tuple[str, ...], str] = {
     ("bind", "--object", "Hero"): "There is no object 'Hero': choose one of Tube",
     ("bake", "--object", "Hero"): "There is no object 'Hero': choose one of Tube",
     ("weights", "--object", "Hero"): "There is no object 'Hero': choose one of Tube",
-    ("bake", "--object", "Tube"): "'Tube' is not bound: give --method",
-    ("bake", "--object", "Rig"): "'Rig' is not bound: give --method",
-    ("bake", "--all"): "No mesh of the scene is bound: give --method",
-    ("weights", "--object", "Rig"): "'Rig' is not a mesh of the scene: choose one of Tube",
-    ("weights", "--object", "Tube", "--armature", "Tube"): "'Tube' is not an armature of the scene: choose one of Rig",
+    ("bake", "--object", "Tube"): "'Tube' is not bound: use --method",
+    ("bake", "--object", "Rig"): "'Rig' is not bound: use --method",
+    ("bake", "--all"): "No mesh in the scene is bound: use --method",
+    ("weights", "--object", "Rig"): "'Rig' is not a mesh in the scene: choose one of Tube",
+    ("weights", "--object", "Tube", "--armature", "Tube"): "'Tube' is not an armature in the scene: choose one of Rig",
     ("weights", "--object", "Tube", "--armature", "Hero"): "There is no object 'Hero': choose one of Rig",
-    ("bind", "--method", "SSD", "--sharpness", "0.5"): "SSD has no sharpness to choose",
+    ("bind", "--method", "SSD", "--sharpness", "0.5"): "SSD has no option for sharpness",
     ("bind", "--method", "CENTERS", "--sharpness", "1.5"): "Sharpness is 1.5: choose 0 to 1",
     ("bind", "--method", "DLB", "--contact", "nan"): "Contact is nan: choose 0 to 1",
 }
@@ -78,7 +78,7 @@ def test_a_file_without_a_character(tmp_path: Path, subtests: pytest.Subtests, c
     file = save(tmp_path / "empty.blend")
     for words, *parts in (
         (("bind",), "Nothing to bind"),
-        (("bake", "--all", "--method=SSD"), "No mesh of the scene has an Armature modifier"),
+        (("bake", "--all", "--method=SSD"), "No mesh in the scene has an Armature modifier"),
         (("weights",), "No mesh has an Armature modifier", "name the meshes to weight with --object", "--armature"),
     ):
         with subtests.test(words[0]):
@@ -103,7 +103,7 @@ def test_parts_that_cannot_be_joined(tmp_path: Path, bound_file: Path, subtests:
         assert main("bake", bound_file, "--object", "Tube", "--frames", frames, "--output", tmp_path / name) == DONE
     (tmp_path / "text").write_text("This is no point cache\n" * 10)
     for names, message in (
-        (("late", "early"), "'early' starts at frame 1, not 9: give all parts, in order"),
+        (("late", "early"), "'early' starts at frame 1, not 9: list all parts in order"),
         (("early", "later"), "Cannot read '"),
         (("early", "text"), "'text' is not a PC2 file"),
     ):
@@ -118,5 +118,5 @@ def test_a_folder_is_joined_by_itself_with_frames(tmp_path: Path, capsys) -> Non
     expected = ("--expect", f"supple=1,blender=5.2,file={'0' * 64}")
     for words in ((), ("more", "--frames", "1-2"), expected):
         assert main("join", tmp_path, *words, "--output", tmp_path / "new") == FAILED
-        assert "A folder of parts is joined by itself, with --frames: give both" in capsys.readouterr().err
+        assert "A folder of parts needs --frames" in capsys.readouterr().err
     assert os.listdir(tmp_path) == []

@@ -67,7 +67,7 @@ def test_whoever_poses_goes_on_posing():
     assert set(list_under_way(bpy.context)) == {obj, sleeve}
     copy = bpy.context.active_object
     assert copy.mode == "SCULPT"
-    with pytest.raises(RuntimeError, match="Keep or Discard it first"):
+    with pytest.raises(RuntimeError, match="press Keep or Discard first"):
         bpy.ops.supple.correct_pose()
     reshape(copy)
     bpy.ops.supple.correction_keep()
@@ -136,17 +136,17 @@ def test_go_to_pose_select_and_delete():
     bpy.ops.supple.correction_remove()
     assert not names()
     assert tube().data.shape_keys is None
-    with pytest.raises(RuntimeError, match="or make one by Correct This Pose"):
+    with pytest.raises(RuntimeError, match="or make a correction with Correct This Pose"):
         bpy.ops.supple.correction_remove()
 
 
 def test_what_there_is_not(subtests):
     make()
     for name in ("edit", "pose", "select", "remove"):
-        with subtests.test(name), pytest.raises(RuntimeError, match="has no correction 'Knee': choose one of"):
+        with subtests.test(name), pytest.raises(RuntimeError, match="has no correction 'Knee': choose one from"):
             getattr(bpy.ops.supple, f"correction_{name}")(key="Knee")
     for given, message in (
-        ({"angles": "40 and 80", "joints": "bone.1"}, "are no angles: write degrees"),
+        ({"angles": "40 and 80", "joints": "bone.1"}, "are not angles: write degrees"),
         ({"source": ""}, "There is no mesh"),
     ):
         with subtests.test(message), pytest.raises(RuntimeError, match=message):
@@ -192,13 +192,13 @@ def test_what_is_wrong_with_a_correction():
     update()
     assert describe_problem(obj, correction) == ""
     bind(obj, method="SSD")
-    assert describe_problem(obj, correction).startswith("Made under DQ with Stretch, and the skin is")
+    assert describe_problem(obj, correction).startswith("Made with DQ with Stretch, but the skin is")
     bind(obj, method="DLBNT")
     obj.data.shape_keys.key_blocks["Elbow"].driver_remove("value")
-    assert describe_problem(obj, correction).startswith("Nothing brings shape key 'Elbow' in any more")
+    assert describe_problem(obj, correction).startswith("Shape key 'Elbow' has lost its driver")
     obj.data.shape_keys.key_blocks["Elbow"].name = "Knee"
-    assert describe_problem(obj, correction).startswith("Shape key 'Elbow' is gone or renamed")
+    assert describe_problem(obj, correction).startswith("Shape key 'Elbow' was deleted or renamed")
     bpy.ops.supple.unbind()
     armature_modifier(obj).object = None
     obj.data.shape_keys.key_blocks["Knee"].name = "Elbow"
-    assert "no armature" in describe_problem(obj, correction)
+    assert "not deformed by an armature" in describe_problem(obj, correction)

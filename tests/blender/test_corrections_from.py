@@ -181,8 +181,8 @@ def test_meshes_are_corrected_at_once_but_what_can_not_be_filled() -> None:
     report = make(obj, twin, cloth)
     assert [name for name, _ in report.keys] == [obj.name, obj.name, twin.name, twin.name]
     (note,) = report.notes
-    assert note.startswith("'Cloth' is left out. ")
-    with pytest.raises(SkinningError, match="'Cloth' is left out"):
+    assert note.startswith("'Cloth' was left out. ")
+    with pytest.raises(SkinningError, match="'Cloth' was left out"):
         make(cloth)
 
 
@@ -191,16 +191,18 @@ def test_what_can_not_be(subtests) -> None:
     add_bone(armature, "target", (0, 0, 0.3), (0, 0, 1))
     for message, given in {
         "'Rig' has no bone 'elbow'": {"joints": ["elbow"]},
-        "Bone 'bone.0' of 'Rig' is joined to none": {"joints": ["bone.0"]},
+        "Bone 'bone.0' of 'Rig' has no joint with another bone": {"joints": ["bone.0"]},
         "Bone 'target' of 'Rig' does not deform the skin": {"joints": ["target"]},
-        "No rig preset knows the bones of 'Rig': name the joints": {"joints": []},
-        "can not be corrected at 170 degrees: give angles from 5 to 150": {"angles": [40.0, 170.0]},
-        "No angle is given: give some from 5 to 150": {"angles": []},
-        "145,000 angles are too many: give 24 or fewer": {"angles": np.arange(5.0, 150.0, 1e-3).tolist()},
-        "less than 2 degrees apart: edit the one that is there, or turn the bone farther$": {"angles": [40.0, 41.0]},
-        "'Tube' is deformed by .* already": {"source": "DLBNT"},
-        "There is no mesh 'Scan' to correct after": {"source": "Scan"},
-        "There is no mesh 'Rig' to correct after": {"source": "Rig"},
+        "No rig preset matches the bone names of 'Rig': name the joints": {"joints": []},
+        "cannot be corrected at 170 degrees: use angles from 5 to 150": {"angles": [40.0, 170.0]},
+        "No angle is given: enter angles from 5 to 150": {"angles": []},
+        "145,000 angles are too many: use 24 or fewer": {"angles": np.arange(5.0, 150.0, 1e-3).tolist()},
+        "less than 2 degrees apart: edit the existing correction, or rotate the bone farther$": {
+            "angles": [40.0, 41.0]
+        },
+        "'Tube' is already deformed by ": {"source": "DLBNT"},
+        "There is no mesh 'Scan' to take the shape from": {"source": "Scan"},
+        "There is no mesh 'Rig' to take the shape from": {"source": "Rig"},
     }.items():
         with subtests.test(message):
             with pytest.raises(SkinningError, match=message):
@@ -335,7 +337,9 @@ def test_a_mesh_of_other_vertices_is_refused(scene: bpy.types.Scene) -> None:
     other, _ = add_tube(rings=12)
     other.modifiers.clear()
     other.name = "Other"
-    with pytest.raises(SkinningError, match="'Other' has 192 vertices, joined otherwise than those of 'Tube'"):
+    with pytest.raises(
+        SkinningError, match="'Other' has 192 vertices, but its edges and faces differ from those of 'Tube'"
+    ):
         make(obj, source="Other")
     add_scan(obj)
     with pytest.raises(SkinningError, match="'Rig' has no bone 'elbow'"):
@@ -353,12 +357,12 @@ def test_the_command_line(scene: bpy.types.Scene, tmp_path: Path, capsys: pytest
     capsys.readouterr()
     assert main(*given, "--joints", f"{JOINT}, bone.2") == DONE
     captured = capsys.readouterr()
-    assert own_output(captured.out)[0] == "4 corrections from Particles, brought in by bone.1, bone.2"
+    assert own_output(captured.out)[0] == "4 corrections from Particles, driven by bone.1, bone.2"
     assert "supple: 100 % of the corrections" in captured.err
     bpy.ops.wm.open_mainfile(filepath=str(new))
     assert len(settings_of(bpy.data.objects["Tube"]).corrections) == 4
     new.unlink()
     capsys.readouterr()
-    assert_refused(main(*given), capsys.readouterr(), "No rig preset knows the bones of 'Rig'")
+    assert_refused(main(*given), capsys.readouterr(), "No rig preset matches the bone names of 'Rig'")
     assert not new.exists()
     assert main(*given, "--angles", "40,wide") == USAGE

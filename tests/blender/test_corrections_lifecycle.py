@@ -153,7 +153,7 @@ def test_the_posed_copy_deleted(how):
     for active in (tube(), rig()):
         bpy.context.view_layer.objects.active = active
         assert list_under_way(bpy.context) == [tube()]
-    with pytest.raises(RuntimeError, match="The posed copy is gone"):
+    with pytest.raises(RuntimeError, match="The posed copy was deleted"):
         bpy.ops.supple.correction_keep()
     discard()
     assert distance(before, shown(tube())) < 1e-6

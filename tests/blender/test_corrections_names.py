@@ -140,7 +140,7 @@ def test_bones_changed_in_the_middle(change):
         edit_bones(armature, lambda bones: setattr(bones.new("more"), "tail", (0, 0, 1)))
     else:
         edit_bones(armature, lambda bones: bones.remove(bones["bone.2"]))
-    assert_not_kept(copy, target, "when its pose was to be corrected")
+    assert_not_kept(copy, target, "since the correction was started|when the correction was started")
 
 
 def test_the_key_that_is_edited_renamed_in_the_middle():
@@ -160,14 +160,14 @@ def test_the_key_that_is_edited_deleted_in_the_middle():
     copy = bpy.context.active_object
     target = reshape(copy, 0.5)
     tube().shape_key_clear()
-    assert_not_kept(copy, target, "was deleted meanwhile")
+    assert_not_kept(copy, target, "was deleted in the meantime")
 
 
 def test_all_shape_keys_deleted():
     make()
     obj = tube()
     obj.shape_key_clear()
-    with pytest.raises(RuntimeError, match="gone"):
+    with pytest.raises(RuntimeError, match="was deleted"):
         bpy.ops.supple.correction_edit()
     assert_nothing_under_way()
     target = make((0.8, 0.0, 0.0))

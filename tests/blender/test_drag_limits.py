@@ -121,7 +121,7 @@ def test_bones_of_blenders_ik_are_left_alone():
     start = locate(obj, find_vertex(obj, (0.0, 1.4, 0.35)))
     bpy.ops.supple.drag_skin(point=start, target=start + np.array((-0.3, -0.1, 0.2)))
     assert {"bone.2", "bone.3"}.isdisjoint(list_changed(armature, before))
-    with pytest.raises(RuntimeError, match="No bone that carries this point is free to move"):
+    with pytest.raises(RuntimeError, match="No bone that moves this point is free"):
         bpy.ops.supple.drag_skin(point=locate(obj, find_vertex(obj, TIP)), target=(0.0, 3.0, 1.0), move_root="OFF")
 
 
@@ -132,7 +132,7 @@ def test_a_rig_that_is_all_held_says_so(subtests):
     tip = locate(obj, find_vertex(obj, TIP))
     for solver in ("ENERGY", "CHAIN"):
         with subtests.test(solver):
-            message = "free to (move|rotate): unlock one, or pose with the controls of the rig"
+            message = "(is free|can rotate): unlock a bone, or pose with the controls of the rig"
             refuse(message, point=tip, solver=solver)
 
 
@@ -262,7 +262,7 @@ def test_what_is_refused():
     with pytest.raises(RuntimeError, match="Select the armature of a mesh, and go to Pose Mode first"):
         bpy.ops.supple.drag_skin(point=TIP, target=(0.0, 3.0, 1.0))
     select(armature)
-    refuse("'Rig' deforms no visible mesh 'Elsewhere'", mesh="Elsewhere")
+    refuse("'Rig' does not deform a visible mesh 'Elsewhere'", mesh="Elsewhere")
     refuse("A target is not a number", target=(float("nan"), 0.0, 0.0))
     refuse("A point is not a number", point=(float("nan"), 0.0, 0.0))
     stops = [{"name": "", "location": location} for location in ((0.0, 3.0, 1.0), (float("inf"), 0.0, 0.0))]
@@ -271,10 +271,13 @@ def test_what_is_refused():
     refuse("'Rig' is in Rest Position: switch to Pose Position")
     armature.data.pose_position = "POSE"
     obj.hide_set(True)
-    refuse("All meshes of 'Rig' are hidden, or in Edit Mode")
+    refuse("All meshes of 'Rig' are hidden or in Edit Mode")
     obj.hide_set(False)
     points = rest_points(obj)
-    for spoiled, message in ((np.full_like(points, np.nan), "not numbers"), (np.zeros_like(points), "at one point")):
+    for spoiled, message in (
+        (np.full_like(points, np.nan), "not numbers"),
+        (np.zeros_like(points), "at the same point"),
+    ):
         obj.data.vertices.foreach_set("co", spoiled.ravel())
         obj.data.update()
         refuse(message)
@@ -282,7 +285,7 @@ def test_what_is_refused():
     end = [vertex.index for vertex in obj.data.vertices if vertex.co.y > 3.5]
     for group in obj.vertex_groups:
         group.remove(end)
-    refuse("No bone moves 'Tube' here: give it weights, or drag another point")
+    refuse("No bone moves 'Tube' here: add weights, or drag another point")
     obj.vertex_groups.clear()
     refuse("No vertex of 'Tube' has a weight for a deforming bone")
     obj.data.clear_geometry()

@@ -323,14 +323,14 @@ def key_far_away(obj: bpy.types.Object) -> None:
 
 WRONG = {
     "No mesh of 'Rig' is bound": (lambda _: bpy.ops.supple.unbind(), {}),
-    "scaled unevenly": (lambda obj: setattr(armature_of(obj), "scale", (1.0, 2.0, 1.0)), {}),
+    "mirrored or non-uniform scale": (lambda obj: setattr(armature_of(obj), "scale", (1.0, 2.0, 1.0)), {}),
     "Edit Mode": (lambda _: bpy.ops.object.mode_set(mode="EDIT"), {}),
-    "No action is chosen": (lambda _: bpy.data.actions.remove(bpy.data.actions["RigAction"]), {}),
+    "There is nothing to fit the copy": (lambda _: bpy.data.actions.remove(bpy.data.actions["RigAction"]), {}),
     "absolute": (lambda obj: setattr(obj.data.shape_keys, "use_relative", False), {}),
     "choose 4 or 8": (id, {"influences": 3}),
-    "choose one above 0": (id, {"tolerance": 0.0}),
+    "choose a value above 0": (id, {"tolerance": 0.0}),
     "No action 'Nod'": (id, {"actions": ("Nod",)}),
-    "Actions of 99,990 frames are too long for a copy with 3 bones, 'RigAction' alone": (key_far_away, {}),
+    "The actions have 99,990 frames, too many for a copy with 3 bones; 'RigAction' alone": (key_far_away, {}),
     "has zero scale": (lambda obj: setattr(armature_of(obj), "scale", [1e-20] * 3), {}),
     "too far .*frame 1 of": (lambda obj: drive_scale(obj, "1e6 + frame"), {}),
     "too far .*range of motion": (lambda obj: setattr(obj.location, "x", 1e12), {"actions": (), "angle": 1.0}),
@@ -371,7 +371,7 @@ def test_a_copy_for_vrm_is_made_and_written_by_another_add_on(tube):
     assert bpy.ops.supple.engine_copy(target="VRM", **CHOSEN) == {"FINISHED"}
     report = read_report(armature_of(tube))
     assert report.measured == "copy"
-    assert "Computed, and not measured in a file" in report.describe()
+    assert "Computed values, not measured in a file" in report.describe()
     with pytest.raises(RuntimeError, match="VRM add-on"):
         bpy.ops.supple.engine_copy_export(filepath="/tmp/hero.vrm")
     with pytest.raises(RuntimeError, match="VRM add-on"):
@@ -437,7 +437,7 @@ def test_a_report_that_was_tampered_with_is_none(copied, subtests):
         with subtests.test(text[-40:]):
             settings.figures = text
             assert read_report(armature_of(copied)) is None
-            with pytest.raises(RuntimeError, match=r"range of motion alone|has an engine copy"):
+            with pytest.raises(RuntimeError, match=r"only to a range of motion|has an engine copy"):
                 bpy.ops.supple.engine_copy_frame()
             draw("VIEW3D_PT_supple_engine_copy")
 

@@ -201,7 +201,7 @@ def test_a_modifier_that_supple_was_moved_below_is_named(evaluator):
     obj.modifiers.move(0, 2)  # Armature, Solidify, Supple
     bend(armature, 20)
     if evaluator == "PYTHON":
-        message = "Modifier 'Thick' of 'Tube' stands above 'Supple' and changes the number of vertices"
+        message = "Modifier 'Thick' of 'Tube' is above 'Supple' and changes the number of vertices"
         assert message in settings_of(obj).message
         with pytest.raises(RuntimeError, match=message):
             bind(obj, method="SSD")
@@ -252,7 +252,7 @@ def test_a_bone_that_is_too_long_is_named(method, subtests):
             for _ in range(2):
                 obj.update_tag()
                 update()
-                assert "Bone 'bone.2' of 'Rig' has no length, or is too far away" in settings_of(obj).message
+                assert "Bone 'bone.2' of 'Rig' has zero length, or is too far away" in settings_of(obj).message
             with pytest.raises(RuntimeError, match=r"Bone 'bone.2' of 'Rig'"):
                 bind(obj, method=method)
             edit_bones(armature, lambda bones: setattr(bones["bone.2"], "tail", (0.0, 3.0, 0.0)))
@@ -378,7 +378,7 @@ def test_a_copy_of_supples_modifier_is_reported():
     bpy.ops.object.modifier_copy(modifier="Supple")
     update()
     copy = obj.modifiers[1]  # Blender 4.2 names it GeometryNodes
-    assert f"by modifiers 'Supple' and '{copy.name}': switch off all but one" in settings_of(obj).message
+    assert f"by modifiers 'Supple' and '{copy.name}': disable all but one" in settings_of(obj).message
     obj.modifiers.remove(copy)
     bend(armature, 70)
     assert settings_of(obj).message == ""
@@ -392,7 +392,7 @@ def test_a_message_stays_when_supple_is_enabled_again():
     message = settings_of(obj).message
     preview.unregister()
     preview.register()
-    assert "are gone from" in message == settings_of(obj).message
+    assert "were deleted from" in message == settings_of(obj).message
 
 
 def test_a_render_has_the_carrier_to_itself():

@@ -120,10 +120,10 @@ REFUSED: dict[tuple[str, ...], tuple[str, ...]] = {
     ("--all", "--method", "DLB", "--chunk", "0"): ("Chunks of 0 frames", "choose 1 to 1,048,574"),
     ("--object", "Rig"): ("'Rig'",),
     ("--object", "Tub"): ("'Tub'", "Tube"),
-    ("--all",): ("No mesh of the scene is bound", "--method"),
+    ("--all",): ("No mesh in the scene is bound", "--method"),
     ("--object", "Tube"): ("'Tube' is not bound", "--method"),
     ("--all", "--method", "DLBNT", "--render"): ("no camera",),
-    ("--all", "--method", "DLB", "--order", "GH"): ("DLB has no order to choose",),
+    ("--all", "--method", "DLB", "--order", "GH"): ("DLB has no option for order",),
     ("--all", "--method", "DLB", "--chunk", "1", "--frames", "1-2000", "--no-task-chunking"): ("2,000", "1,024"),
     ("--all", "--method", "DLB", "--frames", ",".join(map(str, range(1, 900, 2)))): ("--no-task-chunking",),
 }

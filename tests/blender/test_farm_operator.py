@@ -91,10 +91,10 @@ def add_camera() -> None:
 def test_what_is_in_the_way_is_said(tmp_path, saved, subtests):
     for settings, message in (
         ({"frames": "1-"}, "'1-' is not a frame range"),
-        ({"frames": "1-4,4"}, "Frame 4 is given twice"),
-        ({"render": True}, "The scene has no camera to render from"),
+        ({"frames": "1-4,4"}, "Frame 4 is listed twice"),
+        ({"render": True}, "The scene has no camera"),
         ({"directory": "//gone/job"}, "No such file or directory"),
-        ({"frames": "1-9:2,4", "render": True}, "Frames 1-9:2 and 4 overlap"),
+        ({"frames": "1-9:2,4", "render": True}, "Frame ranges 1-9:2 and 4 overlap"),
     ):
         if "frames" in settings and "render" in settings:
             add_camera()
@@ -106,7 +106,9 @@ def test_what_is_in_the_way_is_said(tmp_path, saved, subtests):
 
 def test_a_file_that_was_never_saved_is_refused():
     add_bound()
-    with pytest.raises(RuntimeError, match="The file is not saved, and workers open it from the disk: save it first"):
+    with pytest.raises(
+        RuntimeError, match="The file has unsaved changes, but workers open it from disk: save it first"
+    ):
         bpy.ops.supple.send_to_farm()
 
 

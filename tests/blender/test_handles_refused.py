@@ -66,17 +66,17 @@ def one_that_is_there(tube) -> list:
 
 NO_HANDLES: dict[str, Callable] = {
     "'Far' is in the air, 3.6 from 'Tube'": lambda _: [add_point("Far", (0.0, 1.0, 4.0))],
-    "Nothing of 'Tube' is in cage 'Cage' or at it, the nearest is": lambda _: [add_box(start=6.0, end=7.0)],
+    "No vertex of 'Tube' is in or near cage 'Cage', the nearest is": lambda _: [add_box(start=6.0, end=7.0)],
     "'Nothing' has no vertices": lambda _: [add_mesh("Nothing", np.empty((0, 3)), np.empty((0, 3), int))],
-    "has 482 vertices, and each would be a bone: use a cage of at most 200": cage_too_fine,
+    "has 482 vertices, and each would become a bone: use a cage with 200": cage_too_fine,
     "Modifier 'Smooth' of 'Cage' changes the number of vertices": cage_with_subdivision,
     "'Cage' is deformed by an armature": cage_with_armature,
     "'Lamp' is neither an empty nor a mesh": lamp,
     "'Tube' is the skin itself": lambda tube: [tube],
     "'Flat' has zero scale": flat,
-    "'High' is a handle already": one_that_is_there,
+    "'High' is already a handle": one_that_is_there,
     "'Far' is in the air": lambda _: [add_point("High", POINTS["High"]), add_point("Far", (0.0, 1.0, 4.0))],
-    "Nothing is to carry 'Tube'": lambda _: [],
+    "Nothing is selected to move 'Tube'": lambda _: [],
 }
 
 
@@ -133,7 +133,7 @@ def test_a_linked_armature(tmp_path):
     bpy.data.objects.remove(own)
     point = add_point("High", POINTS["High"])
     update()
-    with pytest.raises(SkinningError, match="'Rig' is linked from another file, so it can have no more bones"):
+    with pytest.raises(SkinningError, match="'Rig' is linked from another file, so bones cannot be added"):
         add_by_task([tube], [point])
 
 
@@ -180,7 +180,7 @@ def test_a_locked_vertex_of_a_cage_and_locked_groups_of_all_bones(held_tube):
         group = tube.vertex_groups.get(bone) or tube.vertex_groups.new(name=bone)
         group.lock_weight = True
     before = weights_of(tube, names)
-    with pytest.raises(SkinningError, match=r"The vertex groups of all bones .* are locked"):
+    with pytest.raises(SkinningError, match=r"The vertex groups of all target bones are locked"):
         assign_weights([tube], Options())
     np.testing.assert_array_equal(weights_of(tube, names), before)
 
@@ -198,7 +198,7 @@ def test_cages_are_no_skin_and_other_methods_say_what_they_do(held_tube):
     for method in ("SOLID", "SURFACE"):
         select(tube)
         auto(method=method)
-        assert "By this method the vertices of cages are points" in settings_of(tube).weights_report
+        assert "With this method, the vertices of a cage act as points" in settings_of(tube).weights_report
         assert_whole(tube, [*armature.data.bones.keys()])
 
 
@@ -214,7 +214,7 @@ def test_a_linked_mesh_with_weights_of_handles(tmp_path, held_tube):
         bpy.context.scene.collection.objects.link(other)
         other.modifiers.new("Armature", "ARMATURE").object = armature
     select(armature)
-    with pytest.raises(RuntimeError, match=r"'Linked\.001' is linked from another file, with weights of handles"):
+    with pytest.raises(RuntimeError, match=r"'Linked\.001' is linked from another file, with weights for handles"):
         bpy.ops.supple.handles_remove()
     assert {"Low", "High"} <= set(armature.data.bones.keys())
     bpy.data.objects.remove(other)
@@ -230,7 +230,7 @@ def test_a_bound_skin_without_another_armature_is_not_left_alone():
     select(tube)
     auto(method="BIHARMONIC")
     bpy.ops.supple.bind(method="SSD")
-    with pytest.raises(RuntimeError, match="'Tube' is bound, and no armature would be left: unbind it first"):
+    with pytest.raises(RuntimeError, match="'Tube' is bound and would have no armature left: unbind it first"):
         bpy.ops.supple.handles_remove()
     bpy.ops.supple.unbind()
     select(tube)

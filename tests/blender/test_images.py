@@ -310,7 +310,7 @@ def test_other_kinds_of_images_are_refused(subtests: pytest.Subtests) -> None:
         with subtests.test(source):
             image = painted_image((0, 0, 0))
             image.source = source
-            with pytest.raises(SkinningError, match=f"Image '{image.name}' is {words}: choose a single still image"):
+            with pytest.raises(SkinningError, match=f"Image '{image.name}' is {words}: choose a still image"):
                 images.read_image(image)
 
 

@@ -161,7 +161,7 @@ def test_without_its_armature_there_is_a_message_and_nothing_is_lost():
     bend(armature, 40)
     bpy.data.objects.remove(armature)
     update()
-    assert "has no armature: choose one in it" in settings_of(obj).message
+    assert "has no armature: choose an armature in the modifier" in settings_of(obj).message
     other = bpy.data.objects.new("Other", bpy.data.armatures.new("Other"))
     bpy.context.scene.collection.objects.link(other)
     add_chain(other, 6, 3.0)

@@ -125,30 +125,30 @@ def test_the_panel_shows_the_latest_report(tube):
     assert lines == measure(obj).describe()
     assert lines[0] == "Frame 1, DQ with Stretch"
     starts = (
-        "Space filled",
+        "Filled space",
         "Edge stretch",
         "Farthest skin",
-        "Smallest section",
-        "From linear",
-        "From Preserve Volume",
+        "Smallest cross-section",
+        "Distance from Linear",
+        "Distance from Preserve Volume",
     )
     assert all(line.startswith(start) for line, start in zip(lines[1:], starts, strict=True))
 
 
 def test_an_open_mesh_has_no_space():
     obj, _ = add_tube(length=1.0)
-    assert "Space: none, the mesh is open" in measure(obj).describe()
+    assert "Filled space: none, because the mesh is open" in measure(obj).describe()
 
 
 def test_what_cannot_be_measured_is_said(tube):
     obj, _ = tube
     obj.modifiers.new("Subdivision", "SUBSURF")
     update()
-    with pytest.raises(SkinningError, match=r"has \d+ vertices, but \d+ are shown: switch off, in the viewport"):
+    with pytest.raises(SkinningError, match=r"has \d+ vertices, but \d+ are shown: disable modifiers"):
         measure(obj)
     obj.hide_viewport = True
     update()
-    with pytest.raises(SkinningError, match="'Tube' is switched off in this view layer"):
+    with pytest.raises(SkinningError, match="'Tube' is disabled in this view layer"):
         measure(obj)
     with pytest.raises(SkinningError, match="Nothing to measure: select a mesh"):
         measure(None)

@@ -261,7 +261,7 @@ def test_operators_list_loop_join_and_are_undone():
     push("choose")
     assert bpy.ops.supple.motion_join() == {"FINISHED"}
     push("join")
-    assert f"frame {frames[0]} of 'A' goes on with frame {frames[1]} of 'B'" in motion_settings(bpy.context).report
+    assert f"frame {frames[0]} of 'A' continues with frame {frames[1]} of 'B'" in motion_settings(bpy.context).report
     data = bpy.data.objects["Walker"].animation_data
     assert data.action is None
     assert [(track.name, track.mute) for track in data.nla_tracks] == [("B", True), ("A + B", False)]

@@ -55,7 +55,7 @@ def test_no_armature_no_bones_no_action():
     refused("'Walker' plays no action: choose one, or animate it")
     add_walk(armature)
     clear(armature)
-    refused("There is no action 'Gone': those of 'Walker' are 'Walk'", first="Gone", second="Gone")
+    refused("There is no action 'Gone': the actions of 'Walker' are 'Walk'", first="Gone", second="Gone")
 
 
 def test_bones_at_no_number():
@@ -65,7 +65,7 @@ def test_bones_at_no_number():
     bone = next(bone for bone in armature.pose.bones if not bone.children)
     bone.location = (np.nan, 0.0, 0.0)
     for operator in OPERATORS:
-        with pytest.raises(RuntimeError, match="Frames of 'Walk' cannot be compared: check that all bones have"):
+        with pytest.raises(RuntimeError, match="The frames of 'Walk' cannot be compared: check that the locations"):
             operator()
     assert [action.name for action in bpy.data.actions] == ["Walk"]
 
@@ -97,7 +97,9 @@ def test_actions_that_are_too_short_and_frames_that_are_not_there():
     list_curves(armature)[0].keyframe_points.insert(100_000, 0.0)
     before = describe_file()
     for operator in OPERATORS:
-        with pytest.raises(RuntimeError, match="Action 'Walk' has 99,996 frames, and 20,000 can be read: shorten it"):
+        with pytest.raises(
+            RuntimeError, match="Action 'Walk' has 99,996 frames, but at most 20,000 can be read: shorten it"
+        ):
             operator()
     assert describe_file() == before
 
@@ -107,14 +109,14 @@ def test_an_action_of_another_rig():
     walker = add_walker()
     add_walk(walker)
     select(armature)
-    refused("Action 'Walk' moves no bone of 'Rig'", first="Walk", second="Walk")
+    refused("Action 'Walk' does not move any bone of 'Rig'", first="Walk", second="Walk")
     action = bpy.data.actions.new("Key")
     cube = bpy.data.objects.new("Cube", None)
     cube.animation_data_create().action = action
     cube.keyframe_insert("hide_viewport", frame=1)
     cube.keyframe_insert("hide_viewport", frame=20)
     select(walker)
-    refused("Action 'Key' moves no bone of 'Walker'", first="Key", second="Key")
+    refused("Action 'Key' does not move any bone of 'Walker'", first="Key", second="Key")
 
 
 @pytest.mark.versions
@@ -269,10 +271,10 @@ def test_the_command(walker_file, tmp_path, capfd):
 
 
 REFUSED = {
-    "give --action twice": ("join", "--action", "A", "--output", "x.blend"),
-    "give --output": ("loop", "--action", "A"),
+    "use --action twice": ("join", "--action", "A", "--output", "x.blend"),
+    "use --output": ("loop", "--action", "A"),
     "2 actions are too many": ("loop", "--action", "A", "--action", "B", "--output", "x.blend"),
-    "leave --output out": ("compare", "--output", "x.blend"),
+    "leave out --output": ("compare", "--output", "x.blend"),
     "There is no armature 'Gone': choose one of 'Walker'": ("compare", "--armature", "Gone"),
     "There is no action 'Gone'": ("compare", "--action", "Gone"),
     "Frame 99 is not in action 'B'": ("loop", "--pair", "1:99", "--output", "x.blend"),

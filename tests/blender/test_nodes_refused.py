@@ -65,8 +65,8 @@ def undo_all(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
 
 REASONS = (
     (bend_segments, r"B-Bones of 'Rig' divide their vertices along the curve, .*: evaluate by Python, or set"),
-    (use_envelopes, r"'Tube' is deformed by bone envelopes, .*: evaluate by Python, or switch the envelopes off"),
-    (multiply_envelopes, r"'Tube' is deformed by bone envelopes, .*: evaluate by Python, or switch the envelopes off"),
+    (use_envelopes, r"'Tube' is deformed by bone envelopes, .*: evaluate by Python, or turn the envelopes off"),
+    (multiply_envelopes, r"'Tube' is deformed by bone envelopes, .*: evaluate by Python, or turn the envelopes off"),
 )
 
 

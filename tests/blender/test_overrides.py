@@ -274,7 +274,9 @@ def test_bound_by_python_where_the_library_is_by_nodes(tmp_path, libraries, shap
 @pytest.mark.parametrize("evaluate", ["", "NODES", "PYTHON"])
 def test_bound_by_nodes_once_its_mesh_is_local(tmp_path, libraries, shapes, evaluate):
     obj = make_override(libraries(evaluate and f"{evaluate} DLBNT", tmp_path / "library.blend"))
-    with pytest.raises(RuntimeError, match="is linked, and nodes need attributes on it: evaluate by Python, or make"):
+    with pytest.raises(
+        RuntimeError, match="is linked, but nodes need to store attributes on it: evaluate by Python, or make"
+    ):
         bind(obj, method="DLB", evaluate="NODES")
     obj.data = obj.data.copy()
     bind(obj, method="DLB", evaluate="NODES")

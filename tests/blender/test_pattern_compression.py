@@ -268,9 +268,7 @@ def test_maps_hold_what_the_skin_shows(tmp_path):
     assert drawn[rows, columns] == pytest.approx(spread[inside], abs=0.03)
     assert len(list(write_maps(obj, bpy.context.scene, [1, 2], tmp_path / "maps", width=32))) == 2
     obj.modifiers.new("Subdivision", "SUBSURF").levels = 1
-    with pytest.raises(
-        SkinningError, match="Compression of 'Tube' can not be read: switch off modifiers that subdivide"
-    ):
+    with pytest.raises(SkinningError, match="Compression of 'Tube' cannot be read: disable modifiers that subdivide"):
         list(write_maps(obj, bpy.context.scene, [1], tmp_path / "maps", width=32))
 
 
@@ -353,10 +351,10 @@ def test_a_saved_pattern_is_driven_alike_and_another_as_the_operator_is_told(mon
 
 def test_what_makes_no_sense_is_noted(subtests):
     for values, message in (
-        ({"compression_start": 40.0}, "complete at 20.0 % of compression, before it starts at 40.0 %"),
-        ({"compression_angle": math.nan}, "direction and the smoothing of a pattern's compression"),
-        ({"compression_start": math.nan}, "compression and gain must be numbers"),
-        ({"driver": "BOTH", "bone": ""}, "No bone drives the pattern: choose one"),
+        ({"compression_start": 40.0}, "fully visible at 20.0 % compression, but starts at 40.0 %"),
+        ({"compression_angle": math.nan}, "direction and smoothing of a pattern's compression"),
+        ({"compression_start": math.nan}, "compression and the gain of a pattern must be numbers"),
+        ({"driver": "BOTH", "bone": ""}, "No bone drives the pattern: choose a bone"),
     ):
         with subtests.test(message):
             obj, _ = add_body()
@@ -370,7 +368,7 @@ def test_what_makes_no_sense_is_noted(subtests):
 
 @pytest.mark.versions
 def test_what_a_later_version_has_stored_is_noted(subtests):
-    for name, message in (("driver", "Nothing drives the pattern"), ("compression_spread", "no amount")):
+    for name, message in (("driver", "The pattern's driver is unknown"), ("compression_spread", "compression amount")):
         with subtests.test(name):
             obj, _ = add_body()
             pattern = add_folds(obj)
@@ -393,7 +391,7 @@ def test_where_compression_is_measured_in_the_stack():
     assert settings_of(obj).pattern_message == ""
     obj.modifiers.move(2, 0)
     update(obj)
-    assert "'Subdivision' makes other faces before compression is measured" in settings_of(obj).pattern_message
+    assert "'Subdivision' changes the faces before compression is measured" in settings_of(obj).pattern_message
     obj.modifiers.move(0, 3)
     obj.modifiers.move(0, 3)
     update(obj)

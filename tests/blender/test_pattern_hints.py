@@ -23,14 +23,14 @@ def hints(obj: bpy.types.Object, shading: str = "MATERIAL") -> str:
 def test_the_panel_says_why_a_pattern_is_not_seen():
     obj, armature = add_skin()
     pattern = add_own(obj, "WRINKLE")  # from 0.2 to 1.2
-    assert hints(obj) == "At rest: rotate 'bone.1'. It is seen from 11° on, full at 69°"
+    assert hints(obj) == "At rest: rotate 'bone.1'. It shows from 11° up, full at 69°"
     for angle, said in (
-        (-0.5, "At -29° nothing is seen yet: from 11° on, full at 69°"), (0.7, "50 % is seen, at 40°: full at 69°"),
+        (-0.5, "At -29° nothing shows yet: from 11° up, full at 69°"), (0.7, "50 % shows, at 40°: full at 69°"),
         (1.3, ""),
     ):  # fmt: skip
         turn(armature, "bone.1", (angle, 0, 0))
         assert hints(obj) == said
-    assert "Solid view does not show" in hints(obj, "SOLID")
+    assert "do not show in Solid view" in hints(obj, "SOLID")
     assert hints(obj, "RENDERED") == ""
     settings_of(obj).pattern_display = "DISPLACEMENT"
     assert hints(obj, "SOLID") == ""

@@ -49,7 +49,7 @@ def test_the_operator_says_what_is_wrong(animated_body, tmp_path):
 
     folder = str(tmp_path)
     select(animated_body)
-    refuse("No folder to write to: choose one")
+    refuse("No folder to write to: choose a folder")
     refuse("runs backwards", directory=folder, frame_start=3, frame_end=1)
     unmap(animated_body)
     refuse("has no UV map to draw into", directory=folder)
@@ -98,7 +98,7 @@ def test_the_command_asks_which_object(animated_body, tmp_path, capsys, subtests
     add_body()
     file = save(tmp_path / "two.blend")
     for options, message in (
-        ((), "2 objects have patterns: give --object, one of Tube, Tube.001"),
+        ((), "2 objects have patterns: use --object with one of Tube, Tube.001"),
         (("--object", "Hero"), "There is no object 'Hero': choose one of Tube, Tube.001"),
         (("--object", "Tube.002"), "'Tube.002' has no pattern to draw: add a pattern"),
         (("--object", "Rig"), "'Rig' is not a mesh"),
@@ -117,10 +117,10 @@ def test_the_command_refuses(file, tmp_path, capsys, subtests):
     plain = save(tmp_path / "plain.blend")
     missing, maps = tmp_path / "no.blend", tmp_path / "maps"
     for given, options, folder, message in (
-        (plain, (), maps, "No object of the scene has patterns: add some first"),
+        (plain, (), maps, "No object in the scene has patterns: add patterns first"),
         (missing, (), maps, f"There is no file '{missing}': check the path"),
-        (file, ("--width", "0"), maps, "A height map of 0 x 0 pixels can not be drawn"),
-        (file, ("--width", "-5"), maps, "A height map of -5 x -5 pixels can not be drawn"),
+        (file, ("--width", "0"), maps, "A height map of 0 x 0 pixels cannot be drawn"),
+        (file, ("--width", "-5"), maps, "A height map of -5 x -5 pixels cannot be drawn"),
         *(
             (file, ("--width", "16"), tmp_path / where, f"Cannot write '{tmp_path / where}' (")
             for where in ("nowhere/maps", "file/maps", "file")

@@ -234,7 +234,10 @@ def edit(obj: bpy.types.Object) -> None:
         (unmap, "'Tube' has no UV map to draw into: unwrap it"),
         (partial(change_all, show=False), "'Tube' has no pattern to draw: add a pattern, or show those it has"),
         (partial(change_all, bone="gone"), "'Tube' has no pattern to draw: Wrinkle: 'Rig' has no bone 'gone': choose"),
-        (push_out, "No pattern of 'Tube' covers a pixel of the UV map from 0 to 1: unwrap the mesh into that square"),
+        (
+            push_out,
+            "No pattern of 'Tube' covers a pixel of the UV map between 0 and 1: unwrap the mesh into that square",
+        ),
         (exclude_all, "Frame 1: 'Rig' and 'Tube' are disabled in this view layer"),
         (edit, "'Tube' is in Edit Mode: leave it first"),
     ),
@@ -252,8 +255,8 @@ def test_settings_that_make_no_sense(animated_body, tmp_path, subtests):
     for values, message in (
         ({"file_format": "jpeg"}, "There is no format 'jpeg' for height maps: choose png16, exr"),
         ({"frames": []}, "There are no frames to draw: choose at least one"),
-        ({"width": 0}, "A height map of 0 x 0 pixels can not be drawn: choose 1 to 16384"),
-        ({"width": 20000}, "A height map of 20000 x 20000 pixels can not be drawn"),
+        ({"width": 0}, "A height map of 0 x 0 pixels cannot be drawn: choose 1 to 16384"),
+        ({"width": 20000}, "A height map of 20000 x 20000 pixels cannot be drawn"),
         ({"kinds": ["DENT"]}, "There is no kind of pattern 'DENT': choose WRINKLE, BULGE, BONE"),
         ({"kinds": []}, "'Tube' has no pattern to draw"),
         *(

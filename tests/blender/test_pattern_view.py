@@ -115,7 +115,7 @@ def test_what_can_not_be_rotated_is_refused(scene: PatternView):
     with pytest.raises(SkinningError, match="away from the middle of the pattern"):
         RotateAndScale(bpy.context, scene, look_down(), center, scales=False)
     scene.pattern.show = False
-    with pytest.raises(SkinningError, match="does not lie on the mesh: drag it onto the skin first"):
+    with pytest.raises(SkinningError, match="is not on the mesh: drag it onto the skin first"):
         RotateAndScale(bpy.context, scene, look_down(), pixel(1.0, 2.0), scales=False)
 
 

@@ -23,9 +23,9 @@ def add_stretched_uv(obj):
 
 
 BAD = (
-    (None, {"bone": ""}, "No bone drives the pattern: choose one"),
+    (None, {"bone": ""}, "No bone drives the pattern: choose a bone"),
     (None, {"bone": "Tail"}, "'Rig' has no bone 'Tail': choose another bone"),
-    (None, {"uv": (0.5, 0.5)}, "The mesh has no UV map: unwrap it, or lay the pattern on the"),
+    (None, {"uv": (0.5, 0.5)}, "The mesh has no UV map: unwrap it, or place the pattern on the"),
     (None, {"size": (0.0, 0.1)}, "size"),
     (None, {"size": (0.1, -0.1)}, "size"),
     (None, {"size": (0.1, math.nan)}, "size"),
@@ -77,10 +77,10 @@ def test_a_setting_that_makes_no_sense_is_noted_and_its_pattern_not_shown(subtes
     turn(armature, "bone.1", (1.5, 0, 0))
     pattern = settings_of(obj).patterns[0]
     for name, value, note in (
-        ("full", 0.1, "complete at 5.7 degrees, before it starts at 11.5: make the full angle the larger one"),
+        ("full", 0.1, "fully visible at 5.7 degrees, but starts at 11.5: set the full angle above the start"),
         ("image", None, "The pattern has no height map: choose an image"),
         ("bone", "Tail", "has no bone 'Tail': choose another bone"),
-        ("axis", "BETWEEN", "No bone drives the pattern: choose one"),
+        ("axis", "BETWEEN", "No bone drives the pattern: choose a bone"),
         ("size", (0.0, 0.1), "size"),
         ("space", "UV", "The mesh has no UV map: unwrap it first"),
     ):
@@ -105,7 +105,7 @@ def test_pictures_that_are_no_height_maps_are_noted():
     bent = new_image("Bent", np.ones((8, 8)))
     bent.colorspace_settings.name = "sRGB"
     pattern.image = bent
-    assert pattern.note == "Image 'Bent' is read as sRGB, which bends its heights: set it to Non-Color"
+    assert pattern.note == "Image 'Bent' is read as sRGB, which distorts its heights: set it to Non-Color"
 
 
 @pytest.mark.versions
@@ -139,14 +139,16 @@ def test_operators_need_a_pattern_that_is_there():
         with pytest.raises(RuntimeError, match="Add a pattern first"):
             operator()
     add_own(obj)
-    with pytest.raises(RuntimeError, match="'Tube' has 1 patterns, and none of index 3: choose a pattern in the list"):
+    with pytest.raises(
+        RuntimeError, match="'Tube' has 1 patterns, and no pattern with index 3: choose a pattern in the list"
+    ):
         bpy.ops.supple.pattern_remove(index=3)
 
 
 def test_mirroring_needs_another_side():
     obj, _ = add_skin()
     add_own(obj, location=(0, 1.5, 0.4))
-    with pytest.raises(SkinningError, match="lies in the middle of the body"):
+    with pytest.raises(SkinningError, match="is in the middle of the body"):
         mirror_pattern(obj, 0)
     assert len(settings_of(obj).patterns) == 1
     for vertex in obj.data.vertices:

@@ -198,16 +198,20 @@ def test_what_can_not_be_is_told_and_nothing_changed(subtests):
     add_pattern(size=(1.0, 0.6))
     before = state(obj)
     for given, message in (
-        ({}, r"No location was given: give location=\(x, y, z\)"),
+        ({}, r"No location was given: pass location=\(x, y, z\)"),
         ({"uv": (0.25, 1.7)}, "no face at UV"),
-        ({"location": top, "size": (0.0, 0.2)}, "give it a width and a height"),
-        ({"location": top, "index": 4}, "none of index 4"),
+        ({"location": top, "size": (0.0, 0.2)}, "enter a width and a height"),
+        ({"location": top, "index": 4}, "no pattern with index 4"),
     ):
         with subtests.test(message):
             with pytest.raises(RuntimeError, match=message):
                 bpy.ops.supple.pattern_place(**given)
             assert state(obj) == before
-    for points, message in (([], "at least 2 points: draw one"), ([top], "2 points: draw"), ([top] * 3, "no length")):
+    for points, message in (
+        ([], "at least 2 points: draw a stroke"),
+        ([top], "2 points: draw"),
+        ([top] * 3, "no length"),
+    ):
         with subtests.test(message, points=points):
             with pytest.raises(RuntimeError, match=message):
                 stroke(np.array(points))

@@ -374,7 +374,7 @@ def test_the_panel_of_corrections():
     settings_of(obj).corrections.add().name = "Gone"
     shown = draw(CORRECTIONS)
     assert shown[1:4] == begins
-    assert shown[4].startswith("Shape key 'Gone' is gone or renamed")
+    assert shown[4].startswith("Shape key 'Gone' was deleted or renamed")
     assert shown[5:] == [*edits, *makes]
 
 
@@ -392,4 +392,4 @@ def test_the_panel_of_a_correction_that_is_under_way():
     assert draw("VIEW3D_PT_supple_skin") == []
     bpy.ops.object.delete()
     select(armature)
-    assert draw("VIEW3D_PT_supple_correcting")[0].startswith("The posed copy of 'Tube' is gone")
+    assert draw("VIEW3D_PT_supple_correcting")[0].startswith("The posed copy of 'Tube' was deleted")

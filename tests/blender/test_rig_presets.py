@@ -57,7 +57,7 @@ def test_a_file_of_the_user_is_found_and_stands_in_for_one_of_the_same_name(user
 
 def test_a_file_that_is_wrong_is_left_out_and_named(user_folder, subtests):
     count = len(read_presets()[0])
-    wrong = {"{,": "nothing that can be read", "{}": "nothing that can be read", '{"name": "x"}': "left and right"}
+    wrong = {"{,": "cannot be read", "{}": "cannot be read", '{"name": "x"}': "left and right"}
     for text, problem in wrong.items():
         with subtests.test(text):
             (user_folder / "wrong.json").write_text(text, encoding="utf-8")
@@ -96,7 +96,7 @@ def test_files_that_are_none_block_no_others(user_folder, subtests):
                 found, spots = read_presets(), read_all_landmarks()
                 assert (len(found[0]), len(spots[0])) == counts
                 for (problem,) in (found[1], spots[1]):
-                    assert "is left out" in problem
+                    assert "was left out" in problem
                     problem.encode()
                 for path in paths:
                     path.rmdir() if label == "folder" else path.unlink()

@@ -105,7 +105,7 @@ def test_without_faces_it_says_so():
     set_weights(obj, np.full((len(mesh.vertices), 3), 0.5))
     select(obj)
     bpy.ops.object.mode_set(mode="WEIGHT_PAINT")
-    with pytest.raises(RuntimeError, match="no faces, and so no volume to smooth through"):
+    with pytest.raises(RuntimeError, match="no faces, so no volume to smooth through"):
         paint(((0.0, 1.0, 0.0), 0.8))
 
 

@@ -38,7 +38,7 @@ def test_check_tells_and_changes_nothing():
     assert lines == checks.check_weights([obj], 2)
     assert lines[:4] == [
         "'Tube', 104 vertices:",
-        "2 vertices have no weight: no bone moves them.",
+        "2 vertices have no weights: no bone moves them.",
         "1 vertex has more than 2 influences.",
         "1 vertex has weights that do not sum to 1.",
     ]

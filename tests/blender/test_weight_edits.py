@@ -233,12 +233,12 @@ def spoil(how: str, obj: bpy.types.Object) -> None:
 
 
 BAD_INPUT = {
-    "no armature": "No armature deforms 'Tube': select its armature too",
-    "no selection": "No vertex is selected: select some, or turn off Selected Only",
+    "no armature": "No armature deforms 'Tube': also select its armature",
+    "no selection": "No vertex is selected: select vertices, or turn off Selected Only",
     "all locked": "No bone of 'Rig' to edit: unlock vertex groups",
     "bad active": "No bone of 'Rig' to edit: activate the vertex group of a bone",
     "shrunk": "'Tube' has zero scale: give it a scale other than 0",
-    "empty": "No vertices in 'Tube': select a mesh that has some",
+    "empty": "No vertices in 'Tube': select a mesh that has vertices",
 }
 
 
@@ -329,7 +329,7 @@ def test_smooth_in_the_solid_wants_faces():
     bpy.ops.object.mode_set(mode="EDIT")
     bpy.ops.mesh.delete(type="ONLY_FACE")
     bpy.ops.object.mode_set(mode="OBJECT")
-    with pytest.raises(RuntimeError, match="'Tube': no faces, and so no volume to smooth through"):
+    with pytest.raises(RuntimeError, match="'Tube': no faces, so no volume to smooth through"):
         bpy.ops.supple.weights_smooth(method="SOLID")
     assert bpy.ops.supple.weights_smooth(method="SURFACE") == {"FINISHED"}
 
@@ -345,7 +345,7 @@ def test_normalize_brings_sums_to_one():
     set_weights(obj, values)
     assert edits.normalize_weights([obj]) == [
         "Normalized 101 vertices.",
-        "3 vertices without any weight cannot be normalized: use automatic weights.",
+        "3 vertices without weights cannot be normalized: use automatic weights.",
     ]
 
 
@@ -361,7 +361,7 @@ def test_limit_tells_what_was_lost():
         "5 %."
     )
     assert weights_of(obj)[0] == pytest.approx((0.625, 0.375, 0.0))
-    assert edits.limit_weights([obj], limit=2)[1] == "No vertex has more than 2 bones: nothing was lost."
+    assert edits.limit_weights([obj], limit=2)[1] == "No vertex has more than 2 bones: no weight was removed."
 
 
 def test_prune_takes_small_weights_out():

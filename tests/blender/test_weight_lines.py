@@ -201,7 +201,7 @@ def test_a_message_says_why_a_line_cannot_move(subtests):
     before = groups_of(obj)
     for bone, message in {
         "bone.0": "'bone.0' has no deforming parent to exchange weight with",
-        "bone.7": "'bone.7' is no deforming bone",
+        "bone.7": "'bone.7' is not a deforming bone",
         "bone.1": "The line of 'bone.1' cannot move: unlock its vertex group",
         "bone.2": "The line of 'bone.2' cannot move: unlock the vertex group of its parent 'bone.1'",
     }.items():
@@ -211,11 +211,11 @@ def test_a_message_says_why_a_line_cannot_move(subtests):
             assert groups_of(obj) == before
     obj.vertex_groups["bone.1"].lock_weight = False
     for bone, weights, message in (
-        ("bone.2", (1, 1, 0), "'bone.2' and the bones below it have no weight on 'Tube': give them some first"),
+        ("bone.2", (1, 1, 0), "'bone.2' and the bones below it have no weight on 'Tube': give them some weight first"),
         (
             "bone.1",
             (0, 1, 0),
-            "'bone.1' and the bones below it have all the weight of 'Tube': give its parent 'bone.0'",
+            "'bone.1' and the bones below it have all the weight of 'Tube': give some weight to its parent 'bone.0'",
         ),
     ):
         with subtests.test(weights):
@@ -248,7 +248,7 @@ def test_listed_moves_make_the_same_weights():
 
 def test_wrong_numbers_are_refused():
     obj, _ = add_tube()
-    with pytest.raises(SkinningError, match="has 1 lines, and none of index 3"):
+    with pytest.raises(SkinningError, match="has 1 rows, and no row 3"):
         move_line(obj, "bone.1", 0.1, line=3)
     with pytest.raises(SkinningError, match="No bone is selected"):
         read_lines(obj)

@@ -57,7 +57,7 @@ def test_transfer_fills_in_what_is_out_of_reach():
     told = transfer.transfer_weights(body, [sleeve], params=Params(0.05, 1.0))
     assert re.fullmatch(r"'Sleeve': \d+ vertices of 104 have no match\.", told[1])
     assert told[2].startswith("'Sleeve': ")
-    assert "filled in smoothly" in told[2]
+    assert "got smooth weights" in told[2]
     assert settings_of(sleeve).weights_report.splitlines() == [
         "'Sleeve': weights transferred from 'Tube'.",
         *told[1:3],
@@ -109,7 +109,7 @@ def test_transfer_refuses(subtests):
     for spoil, message in {
         "weights": "The source has no face with weights",
         "armature": "'Sleeve' is deformed by 'Rig.001', and 'Tube' by 'Rig': choose the same armature",
-        "data": "No mesh to copy the weights of 'Tube' to: select another mesh, with mesh data of its own",
+        "data": "No mesh to copy the weights of 'Tube' to: select another mesh, with its own mesh data",
     }.items():
         with subtests.test(spoil):
             reset()

@@ -142,12 +142,12 @@ def test_locked_groups_are_not_touched():
     assert (weights_of(obj)[:, 2] == 0.25).all()
     assert_whole(twin)
     assert weights_of(twin)[:, 2].max() > 0.9
-    assert re.search(r"\d+ vertices do not sum to 1, for locked groups: unlock", settings_of(obj).weights_report)
+    assert re.search(r"\d+ vertices do not sum to 1 because of locked groups: unlock", settings_of(obj).weights_report)
     select(obj)
     auto()
     assert (weights_of(obj)[:, 2] == 0.25).all()
     assert_whole(obj)
-    assert "Locked groups of 'Tube' were left as they are: bone.2." in settings_of(obj).weights_report
+    assert "Locked groups of 'Tube' were not changed: bone.2." in settings_of(obj).weights_report
 
 
 def test_the_limit_holds_and_small_weights_are_left_out():

@@ -53,9 +53,9 @@ def test_the_report_tells_of_vertices_and_bones():
 def test_what_is_told_of_many_meshes_is_summed_up():
     parts = (("Body", 17_000, 17_000), ("Hat", 500, 500), ("Rope", 30, 12), ("Nothing", 0, 0))
     report = Report("Rig", "SOLID", 3, parts[:2], notes=("All is well.",))
-    assert report.summarize() == ["17,500 vertices of 2 meshes have weights, by Solid Heat.", "All is well."]
+    assert report.summarize() == ["17,500 vertices of 2 meshes got weights by Solid Heat.", "All is well."]
     assert Report("Rig", "SOLID", 3, parts, {"root": "far away"}).summarize() == [
-        "17,512 of 17,530 vertices of 4 meshes have weights, by Solid Heat.",
+        "17,512 of 17,530 vertices of 4 meshes got weights by Solid Heat.",
         "'Rope': 12 of 30 vertices have weights, by Solid Heat; 18 have none.",
         "'Nothing' has no vertices.",
         "1 bone of 3 got no weights (far away): root.",
@@ -112,12 +112,12 @@ def spoil(how: str, obj: bpy.types.Object, armature: bpy.types.Object) -> None:
 
 
 BAD_INPUT = {
-    "no faces": "'Tube' has no faces, and so no volume: add faces, or transfer",
+    "no faces": "'Tube' has no faces and no volume: add faces, or transfer",
     "empty": "'Tube' has no faces",
     "no deforming bone": "'Rig' has no deforming bone: turn on Deform",
     "far away": "No deforming bone of 'Rig' is in or near 'Tube': the nearest, 'bone.",
     "flat": "'Tube' has zero scale: give it a scale other than 0",
-    "no armature": "No armature deforms 'Tube': select its armature too",
+    "no armature": "No armature deforms 'Tube': also select its armature",
     "two armatures": "'Tube' has Armature modifiers of 2 armatures ('Rig', 'Rig.001'): disable all but one",
     "edited bones": "'Rig' is in Edit Mode: leave it first",
     "no selected bone": "No deforming bone of 'Rig' is selected: select some in Pose Mode",

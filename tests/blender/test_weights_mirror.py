@@ -63,7 +63,7 @@ def test_what_has_no_other_side_is_not_mirrored():
     before = weights_of(sword, NAMES)
     auto(mirror=True)
     assert (weights_of(sword, NAMES) == before).all()
-    assert "8 vertices with nothing on the other side of X: not mirrored." in settings_of(sword).weights_report
+    assert "8 vertices with nothing on the other side of X were not mirrored." in settings_of(sword).weights_report
 
 
 def add_half_tube() -> tuple:
@@ -85,7 +85,7 @@ def test_both_sides_of_a_half_mesh_have_bones(mirror):
     assert not weights_of(obj, NAMES)[:, 4].any()
     assert settings_of(obj).weights_report.splitlines() == [
         "'Tube': all 65 vertices have weights, by Solid Heat.",
-        "Added 1 empty group to 'Tube' for the side that its Mirror modifier makes: wing.R.",
+        "Added 1 empty group to 'Tube' for the side made by its Mirror modifier: wing.R.",
     ]
     rest = evaluated_points(obj)
     moved = []

@@ -339,7 +339,7 @@ def place_in_uv_editor(window: Window) -> Iterator[float]:
     except RuntimeError as error:
         message = str(error)
     name = stage.obj.supple.patterns[0].name
-    said = f"'{name}' lies on the surface: set Place On to UV Map to move it in the UV editor"
+    said = f"'{name}' is placed on the surface: set Place On to UV Map to move it in the UV editor"
     said = part("translations").translate(said)
     check("a pattern on the surface stays there", said in message and stage.state == before)
     stage.pattern.space = "UV"

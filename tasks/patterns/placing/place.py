@@ -106,7 +106,7 @@ def place_pattern(
         Where the mesh has no such point, or the pattern can not lie there; nothing is changed then.
     """
     if location is None and uv is None and angle is None and size is None:
-        raise SkinningError("No location was given: give location=(x, y, z) on the mesh at rest, or uv=(u, v)")
+        raise SkinningError("No location was given: pass location=(x, y, z) on the mesh at rest, or uv=(u, v)")
     charts, before = charts_of(obj), read_layout(pattern)
     near = np.array(pattern.location if location is None else location)
     try:
@@ -151,7 +151,9 @@ def lay_along(
         Where the stroke can not be followed; nothing is changed then.
     """
     if len(points) < 2:
-        raise SkinningError("A stroke has at least 2 points: draw one on the skin, or give points on the mesh at rest")
+        raise SkinningError(
+            "A stroke needs at least 2 points: draw a stroke on the skin, or pass points on the mesh at rest"
+        )
     charts, before = charts_of(obj), read_layout(pattern)
     mesh = charts.mesh
     line = resample(np.array(points, np.float32))

@@ -16,11 +16,11 @@ from .bodies import BODIES, add_body
 from .conftest import Case
 from .operators import AUTOMATIC, BIND, CALLS, COPY, CORRECTIONS, EDITS, LINES, PATTERNS, add_copy, take_snapshot
 
-FAR = "positions that are not numbers, or too far away to compute with: repair the mesh"
+FAR = "positions are not numbers, or are too far away: repair the mesh"
 WRONG = "infinite or too large coordinates: delete them or fix the source mesh"
-SPACE = "is too far away to compute with, or has a scale that is not a number or too large: move or scale it"
-BONE = "has no length, or is too far away: move it in Edit Mode"
-COLLAPSED = "All faces of the mesh are collapsed: give it faces that have an area"
+SPACE = "is too far away, or has a scale that is not a number or is too large: move or scale it"
+BONE = "has zero length, or is too far away: move it in Edit Mode"
+COLLAPSED = "All faces of the mesh have zero area: repair the faces"
 FLAT = "has zero scale: give it a scale other than 0"
 ABOUT_POINTS = {
     **dict.fromkeys([*BIND, *PATTERNS, *CORRECTIONS], FAR),
@@ -46,32 +46,32 @@ REFUSED: dict[str, dict[str, str]] = {
     **dict.fromkeys(("away 1e+06", "away 1e+10"), dict.fromkeys(AUTOMATIC, "No deforming bone of 'Rig' is in or near")),
     "no vertices": {
         **dict.fromkeys(BIND, "'Tube' has no vertices: select another mesh"),
-        **dict.fromkeys(AUTOMATIC, "'Tube' has no faces, and so no volume: add faces"),
+        **dict.fromkeys(AUTOMATIC, "'Tube' has no faces and no volume: add faces"),
         **dict.fromkeys(PATTERNS, "'Tube' has no faces: select a mesh with faces"),
-        **dict.fromkeys(LINES, "have no weight on 'Tube': give them some first"),
-        "transfer from": "'Tube' has no faces, and so no volume",
-        "smooth": "No vertices in 'Tube': select a mesh that has some",
+        **dict.fromkeys(LINES, "have no weight on 'Tube': give them some weight first"),
+        "transfer from": "'Tube' has no faces and no volume",
+        "smooth": "No vertices in 'Tube': select a mesh that has vertices",
     },
     "no faces": {
-        **dict.fromkeys(AUTOMATIC, "'Tube' has no faces, and so no volume: add faces"),
+        **dict.fromkeys(AUTOMATIC, "'Tube' has no faces and no volume: add faces"),
         **dict.fromkeys(PATTERNS, "'Tube' has no faces: select a mesh with faces"),
-        "smooth solid": "no faces, and so no volume to smooth through. Add faces, or smooth along the surface",
-        "transfer from": "'Tube' has no faces, and so no volume",
+        "smooth solid": "no faces, so no volume to smooth through. Add faces, or smooth along the surface",
+        "transfer from": "'Tube' has no faces and no volume",
     },
     "locked groups": {
-        **dict.fromkeys(AUTOMATIC, "The vertex groups of all bones that are to get weights are locked: unlock some"),
+        **dict.fromkeys(AUTOMATIC, "The vertex groups of all target bones are locked: unlock some"),
         **dict.fromkeys(("smooth", "sharpen", "limit", "normalize", "prune", "mirror"), "unlock vertex groups"),
         **dict.fromkeys(LINES, "The line of 'bone.1' cannot move: unlock its vertex group"),
     },
     "no groups": {
         **dict.fromkeys(BIND, "'Tube' has no vertex groups: parent it to the armature with automatic weights"),
-        **dict.fromkeys(LINES, "have no weight on 'Tube': give them some first"),
+        **dict.fromkeys(LINES, "have no weight on 'Tube': give them some weight first"),
         "transfer from": "The source has no face with weights: select a mesh with vertex groups of the bones",
     },
     "weight nan": dict.fromkeys(BIND, "Some weights are not numbers: normalize the vertex groups and bind again"),
-    **dict.fromkeys(("UV nan", "UV 1e+30"), dict.fromkeys(PATTERNS, "Some UVs are not numbers, or too large")),
+    **dict.fromkeys(("UV nan", "UV 1e+30"), dict.fromkeys(PATTERNS, "Some UVs are not numbers, or are too large")),
     "UV 0.5": {"pattern by UV": "There is no face at UV (0.500, 0.500): choose a UV on an island"},
-    "no UV map": {"pattern by UV": "The mesh has no UV map: unwrap it, or lay the pattern on the surface"},
+    "no UV map": {"pattern by UV": "The mesh has no UV map: unwrap it, or place the pattern on the surface"},
 }  # fmt: skip
 """By body and operator: words of the message."""
 

@@ -90,7 +90,7 @@ SITUATIONS: dict[str, Callable[[], None]] = {
     "no deforming bone": no_deforming_bone,
     "a mesh that is not bound": lambda: select(bpy.data.objects["Tube"]),
 }
-NO_ARMATURE = "No armature deforms 'Tube': select its armature too"
+NO_ARMATURE = "No armature deforms 'Tube': also select its armature"
 NO_MESH = {**dict.fromkeys(ON_MESHES, SELECT), "bind": "Select a mesh that has an Armature", "unbind": "is bound"}
 REFUSED: dict[str, dict[str, str]] = {
     **dict.fromkeys(("nothing", "a lattice", "an empty", "a curve", "an armature without meshes"), NO_MESH),
@@ -99,8 +99,8 @@ REFUSED: dict[str, dict[str, str]] = {
         **dict.fromkeys(NEEDS_PATTERN, "Add a pattern first"),
         **dict.fromkeys(("correct_pose", "corrections_from", *NEEDS_CORRECTION), SELECT),
         "bind": "'Bare' has no vertices: select another mesh",
-        "pattern_add": "'Bare' has no armature to drive patterns: parent it to one first",
-        "weights_auto": "No armature deforms 'Bare': select its armature too",
+        "pattern_add": "'Bare' has no armature to drive patterns: parent it to an armature first",
+        "weights_auto": "No armature deforms 'Bare': also select its armature",
     },
     "Edit Mode": {
         **dict.fromkeys(("bind", "measure"), "'Tube' is in Edit Mode: leave it first"),
@@ -113,25 +113,26 @@ REFUSED: dict[str, dict[str, str]] = {
     ),
     "no armature in the modifier": {
         **dict.fromkeys(
-            ("bind", "measure", "correct_pose", "corrections_from"), "'Armature' of 'Tube' has no armature: choose one"
+            ("bind", "measure", "correct_pose", "corrections_from"),
+            "'Armature' of 'Tube' has no armature: choose an armature",
         ),
         **dict.fromkeys([name for name in ON_WEIGHTS if name not in ("weight_lines", "weights_transfer")], NO_ARMATURE),
-        "pattern_add": "'Tube' has no armature to drive patterns: parent it to one first",
+        "pattern_add": "'Tube' has no armature to drive patterns: parent it to an armature first",
     },
     "no modifier": {
         "bind": "'Tube' has no Armature modifier: parent it to an armature first",
         **dict.fromkeys(("measure", "correct_pose", "corrections_from", *NEEDS_CORRECTION), SELECT),
         **dict.fromkeys([name for name in ON_WEIGHTS if name not in ("weight_lines", "weights_transfer")], NO_ARMATURE),
         "weight_lines": SELECT,
-        "pattern_add": "'Tube' has no armature to drive patterns: parent it to one first",
+        "pattern_add": "'Tube' has no armature to drive patterns: parent it to an armature first",
     },
     "no deforming bone": {
-        **dict.fromkeys(("bind", "measure", "correct_pose"), "'Rig' has no deforming bone: switch Deform on"),
+        **dict.fromkeys(("bind", "measure", "correct_pose"), "'Rig' has no deforming bones: turn on Deform"),
         **dict.fromkeys(
             [name for name in ON_WEIGHTS if name not in ("weight_lines", "weights_transfer", "weights_clean")],
             "'Rig' has no deforming bone: turn on Deform",
         ),
-        "weight_lines": "is no deforming bone: select another, or turn on Deform",
+        "weight_lines": "is not a deforming bone: select another, or turn on Deform",
     },
     "a mesh that is not bound": {
         **dict.fromkeys((*NEEDS_BIND, *NEEDS_CORRECTION), SELECT),
@@ -168,9 +169,9 @@ NOT_WHILE_BOUND = {
     "pattern_remove": ({"index": 2**31 - 1}, "choose a pattern in the list"),
     "pattern_mirror": ({"index": 5}, "choose a pattern in the list"),
     "pattern_place": ({}, "No location was given"),
-    "pattern_stroke": ({}, "A stroke has at least 2 points"),
+    "pattern_stroke": ({}, "A stroke needs at least 2 points"),
     "pattern_forget": ({"preset": "USER_../../x"}, "only patterns that you have saved can be removed"),
-    "weight_lines": ({"bone": "no such bone"}, "is no deforming bone"),
+    "weight_lines": ({"bone": "no such bone"}, "is not a deforming bone"),
 }
 
 

@@ -105,7 +105,7 @@ def test_a_hinge_that_is_bent_at_rest_says_to_which_side() -> None:
 
 def test_bones_on_one_point_are_refused() -> None:
     rig, bones = make_bones()
-    with pytest.raises(SkinningError, match="lie on each other"):
+    with pytest.raises(SkinningError, match="coincide"):
         body_of_rig(rig, replace(bones, heads=0 * bones.heads, tails=0 * bones.tails))
 
 

@@ -29,7 +29,7 @@ WRONG = {
     "no list": ({}, "no list"),
     "unknown": ({"color": 1}, "no setting 'color'"),
     "lacking": ({"full": None}, "lacks full"),
-    "region": ({"region": "TAIL"}, "region of Belly is one of"),
+    "region": ({"region": "TAIL"}, "region of Belly must be one of"),
     "number": ({"height": "high"}, "height of Belly must be a number"),
     "driver": ({"driver": ["tail"]}, "driver of Belly"),
     "angles": ({"full": 1}, "larger than its start"),

@@ -132,12 +132,12 @@ def change(**changes: object) -> dict:
 
 
 WRONG = {
-    "no object": ([], "nothing that can be read"),
+    "no object": ([], "cannot be read"),
     "unknown": (change(color="red"), "no setting 'color'"),
     "no name": (change(name=""), "has no name"),
     "one side": (change(sides=["L"]), "left and right"),
     "sides alike": (change(sides=["L", "L"]), "left and right"),
-    "no bones": (change(bones=None), "by part of the body"),
+    "no bones": (change(bones=None), "by body part"),
     "a part missing": (change(bones={"hips": "hips"}), "spine, upper_arm, forearm, thigh, shin are missing"),
     "an unknown part": (change(bones={"tail": "tail"}), "no part 'tail'"),
     "no side": (change(bones=SIMPLE["bones"] | {"foot": "foot"}), "both sides"),
@@ -145,7 +145,7 @@ WRONG = {
     "an empty part": (change(bones=SIMPLE["bones"] | {"head": []}), "head has no bones"),
     "a number": (change(bones=SIMPLE["bones"] | {"head": 3}), "head must be names"),
     "no hinge": (change(hinges=["head"]), "hinges can be"),
-    "no axis": (change(axes={"forearm": "W"}), "an axis is one of"),
+    "no axis": (change(axes={"forearm": "W"}), "an axis must be one of"),
 }
 
 

@@ -350,10 +350,10 @@ def loosen(case: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
 @each(
     ("break_case", "message"),
     [
-        (lambda case: (case[0][:-1], *case[1:]), "do not fit"),
-        (lambda case: (case[0], case[1][:-1], case[2]), "do not fit"),
-        (lambda case: (*case[:2], case[2][:-1]), "do not fit"),
-        (lambda case: (case[0], case[1].astype(int), case[2]), "do not fit"),
+        (lambda case: (case[0][:-1], *case[1:]), "do not match"),
+        (lambda case: (case[0], case[1][:-1], case[2]), "do not match"),
+        (lambda case: (*case[:2], case[2][:-1]), "do not match"),
+        (lambda case: (case[0], case[1].astype(int), case[2]), "do not match"),
         (lambda case: (case[0] - 1, *case[1:]), "neighbors from -1"),
         (lambda case: (np.where(case[0] == 144, 999, case[0]), *case[1:]), "to 999"),
         (loosen, "both ways"),

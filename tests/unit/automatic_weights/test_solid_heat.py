@@ -252,7 +252,7 @@ def test_what_bones_get_nothing_is_told() -> None:
     heads = np.concatenate([HEADS, [(5.0, 0, 0), (0, 0, -0.5)]])
     tails = np.concatenate([TAILS, [(6.0, 0, 0), (0, 0, -0.5)]])
     found = SOLVERS["solid"](*LIMB, heads, tails)
-    assert found.reasons[:3] == ("", "", "outside of the mesh")
+    assert found.reasons[:3] == ("", "", "outside the mesh")
     assert np.isfinite(found.weights).all()
 
 
@@ -260,7 +260,7 @@ def test_vertices_of_no_face_follow_the_nearest_and_are_told() -> None:
     points = np.append(LIMB[0], [(0, 0, 1.3)], axis=0)
     found = SOLVERS["solid"](points, LIMB[1], HEADS, TAILS)
     assert found.weights[-1, 1] > 0.95
-    assert "in no face (1)" in found.notes[0]
+    assert "without a face (1)" in found.notes[0]
 
 
 @each(

@@ -266,7 +266,7 @@ def test_islands_that_see_no_bone():
     assert found.notes == ("1 island (54 vertices) sees no bone: weighted by Solid Heat",)
     bare = solve(points, triangles, HEADS, TAILS, make_crossing_test=make_crossing_test)
     assert not bare.weights[is_far].any()
-    assert bare.notes == ("1 island (54 vertices) sees no bone: left without weights, try Solid Heat",)
+    assert bare.notes == ("1 island (54 vertices) sees no bone: not weighted, try Solid Heat",)
     alone = solve(*tube, HEADS, TAILS, params=EXACT).weights
     whole = solve(points, triangles, HEADS, TAILS, make_crossing_test=make_crossing_test, params=EXACT).weights
     np.testing.assert_allclose(whole[~is_far], alone, atol=1e-5)
@@ -291,7 +291,7 @@ def test_bones_as_near_share_and_bones_that_get_nothing_are_told():
     found = solve(*make_tube(), heads, tails)
     np.testing.assert_allclose(found.weights[:, 1], found.weights[:, 2], atol=1e-6)
     assert found.reasons[:3] == ("", "", "")
-    assert "another bone is nearer" in found.reasons[3]
+    assert "another bone is closer" in found.reasons[3]
     assert found.reasons[4] == ""  # the point shares what is nearest to the first bone's head
     low = make_tube()[0][:, 2] == 0.0
     assert found.weights[low, 4].min() > 0.2

@@ -69,8 +69,8 @@ def test_what_fails_leaves_the_old_file(tmp_path: Path, error: type[BaseExceptio
 @pytest.mark.parametrize(
     ("number", "remedy"),
     [
-        (errno.ENOSPC, "choose another folder, or make space"),
-        (errno.ESTALE, "choose another folder, or connect its drive again"),
+        (errno.ENOSPC, "choose another folder, or free some space"),
+        (errno.ESTALE, "choose another folder, or reconnect its drive"),
         (errno.EROFS, "choose a folder that can be written to"),
     ],
 )
@@ -223,7 +223,7 @@ def test_a_disk_that_is_full_at_the_last_file_leaves_all_of_a_folder(tmp_path: P
             raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", flush)
-    with pytest.raises(SkinningError, match="make space"):
+    with pytest.raises(SkinningError, match="free some space"):
         fill(tmp_path)
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"a": "old", "b": "old"}
 

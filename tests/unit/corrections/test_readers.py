@@ -218,7 +218,7 @@ def test_one_who_asks_decides_for_the_group() -> None:
         ("ANGLE", [[turn((2, 0, 1), 50)], [turn((2, 0, -1), 50)]], "'Angle', the poses of A and B .* apart"),
         ("SWING", [[turn("X", 50)], [multiply(turn("X", 50), turn("Y", 50))]], "poses of A and B .* apart"),
         ("ANGLE", [[turn("X", 178)]], "up to 176 degrees"),
-        ("ANGLE", [[turn("X", 30), turn("X", 30)]], "of one bone, not of 2"),
+        ("ANGLE", [[turn("X", 30), turn("X", 30)]], "to one bone, not to 2"),
         ("RBF", [[turn("X", 30)] * 4], "at most 3 bones, not 4"),
     ],
 )

@@ -103,8 +103,8 @@ def test_keys_act_at_rest() -> None:
 @each(
     ("chosen", "message"),
     [
-        ({"tolerance": 0.0}, "Tolerance is 0: choose one above 0"),
-        ({"influences": 3}, "Influences are 3: choose 4 or 8"),
+        ({"tolerance": 0.0}, "Tolerance is 0: choose a value above 0"),
+        ({"influences": 3}, "Influences is 3: choose 4 or 8"),
     ],
 )
 def test_wrong_choices_have_a_message(chosen: dict, message: str) -> None:

@@ -88,7 +88,7 @@ def test_only_flesh_is_filled(scale: tuple, weights: tuple | None, filled: bool)
     alone = method.bind(make_rest(part), FEW)
     assert (alone.count > 0) == filled
     if not filled:
-        assert ["held by one bone" in message for message in alone.messages] == [True]
+        assert ["follows a single bone" in message for message in alone.messages] == [True]
         within(method.deform(alone, Pose(BEND)), skin(make_rest(part), BEND))
 
 
@@ -198,7 +198,7 @@ def test_messages() -> None:
     )
     (message,) = method.bind(make_rest(join(BOX, sheet)), FEW).messages
     assert "1 of 2" in message
-    assert "open" in message
+    assert "Open" in message
     (message,) = method.bind(replace(REST, triangles=BOX.triangles[:, ::-1]), FEW).messages
     assert "inside out" in message
     assert method.bind(REST, FEW).messages == ()

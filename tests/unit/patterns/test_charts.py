@@ -62,13 +62,13 @@ POINTS, CORNERS, STARTS = make_sheet(2, 2)
     [
         (np.zeros((0, 3)), [], [], None, "no faces"),
         (POINTS, [], [], None, "no faces"),
-        (POINTS * np.nan, CORNERS, STARTS, None, "positions that are not numbers"),
+        (POINTS * np.nan, CORNERS, STARTS, None, "positions are not numbers"),
         (POINTS, CORNERS + 1, STARTS, None, "9 vertices but a face of vertex 9"),
         (POINTS, CORNERS, STARTS + 4, None, "16 corners do not belong to 4 faces"),
         (POINTS, CORNERS, STARTS[::-1], None, "16 corners do not belong to 4 faces"),
         (POINTS, CORNERS, STARTS, np.zeros((3, 2)), "16 corners but UVs of shape"),
         (POINTS, CORNERS, STARTS, np.full((16, 2), np.inf), "UVs are not numbers"),
-        (POINTS * 0.0, CORNERS, STARTS, None, "collapsed"),
+        (POINTS * 0.0, CORNERS, STARTS, None, "zero area"),
     ],
 )
 def test_bad_meshes_are_refused(points, corners, starts, uv, message):
@@ -276,7 +276,7 @@ def test_overlapping_islands_do_not_share_a_chart():
 @each("size", [(0, 1), (1, -1), (np.nan, 1), (np.inf, 1), (1, 2, 3), 1.0])
 @each("lay", [chart_by_uv, chart_by_surface])
 def test_bad_sizes_are_refused(lay, size):
-    with pytest.raises(SkinningError, match="give it a width and a height above 0"):
+    with pytest.raises(SkinningError, match="enter a width and a height above 0"):
         lay(FLAT, locate_uv(FLAT, (0.5, 0.5)), 0.0, size)
 
 
@@ -297,7 +297,7 @@ def test_a_uv_without_faces_is_refused():
     mesh = make_chart_mesh(points, corners, starts, np.full((4, 2), 0.5))
     away = locate_point(mesh, (0.5, 0.5, 0))
     object.__setattr__(away, "uv", np.array([5.0, 5.0]))
-    with pytest.raises(SkinningError, match="lies on no face: move it onto the mesh"):
+    with pytest.raises(SkinningError, match="covers no face: move it onto the mesh"):
         chart_by_uv(mesh, away, 0.0, (1, 1))
 
 

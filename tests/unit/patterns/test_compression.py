@@ -295,7 +295,7 @@ def test_a_chart_without_area_is_refused():
     points = np.array([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]], float)
     mesh = make_chart_mesh(points, np.arange(4), np.array([0]))
     chart = Chart(np.array([0]), np.arange(4), np.array([[0, 0], [1, 0], [1, 1], [0, 1]], float), False)
-    with pytest.raises(SkinningError, match="have no area, so their compression can not be measured: move it"):
+    with pytest.raises(SkinningError, match="have no area, so their compression cannot be measured: move"):
         make_gauge(mesh, chart, (1.0, 1.0), 0.0, 0.1)
 
 
@@ -303,7 +303,7 @@ def test_a_chart_without_area_is_refused():
 def test_numbers_that_can_not_be_used(angle, smoothing):
     mesh = make_flat()
     chart = chart_by_surface(mesh, locate_point(mesh, [0.5, 0.5, 0.0]), 0.0, (0.4, 0.4))
-    with pytest.raises(SkinningError, match="direction and the smoothing of a pattern's compression must be numbers"):
+    with pytest.raises(SkinningError, match="direction and smoothing of a pattern's compression must be numbers"):
         make_gauge(mesh, chart, (0.4, 0.4), angle, smoothing)
 
 
@@ -322,9 +322,9 @@ def test_laws_by_hand():
     (
         (
             {"start": 0.3, "full": 0.2},
-            r"complete at 20\.0 % of compression, before it starts at 30\.0 %: make the full",
+            r"fully visible at 20\.0 % compression, but starts at 30\.0 %: set the full",
         ),
-        ({"gain": math.nan}, "compression and gain must be numbers"),
+        ({"gain": math.nan}, "compression and the gain of a pattern must be numbers"),
         ({"law": "CUBIC"}, "no law 'CUBIC'"),
     ),
 )

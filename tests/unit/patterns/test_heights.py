@@ -164,13 +164,13 @@ def test_a_response_takes_any_shape() -> None:
     (
         ({"law": "LINEAR"}, "no law 'LINEAR': choose RANGE, LOG"),
         ({"direction": "UP"}, "no direction 'UP': choose POSITIVE, NEGATIVE, BOTH"),
-        ({"start": math.nan}, "angles and gain must be numbers"),
-        ({"full": math.inf}, "angles and gain must be numbers"),
-        ({"gain": math.nan}, "angles and gain must be numbers"),
-        ({"start": 1.0, "full": 1.0}, "complete at 57.3 degrees, before it starts at 57.3"),
+        ({"start": math.nan}, "angles and the gain of a pattern must be numbers"),
+        ({"full": math.inf}, "angles and the gain of a pattern must be numbers"),
+        ({"gain": math.nan}, "angles and the gain of a pattern must be numbers"),
+        ({"start": 1.0, "full": 1.0}, "fully visible at 57.3 degrees, but starts at 57.3"),
         (
             {"start": 1.0, "full": 0.5},
-            "complete at 28.6 degrees, before it starts at 57.3: make the full angle the larger",
+            "fully visible at 28.6 degrees, but starts at 57.3: set the full angle above",
         ),
     ),
 )
@@ -246,9 +246,9 @@ def test_a_bone_comes_out_round() -> None:
     ("values", "message"),
     (
         ({"kind": "DENT"}, "no kind of pattern 'DENT': choose WRINKLE, BULGE, BONE"),
-        ({"kind": "BONE", "strength": math.nan}, "strength, soft edge and depth must be numbers"),
-        ({"kind": "BONE", "softness": math.inf}, "strength, soft edge and depth must be numbers"),
-        ({"kind": "BONE", "depth": math.nan}, "strength, soft edge and depth must be numbers"),
+        ({"kind": "BONE", "strength": math.nan}, "strength, soft edge and depth of a pattern must be numbers"),
+        ({"kind": "BONE", "softness": math.inf}, "strength, soft edge and depth of a pattern must be numbers"),
+        ({"kind": "BONE", "depth": math.nan}, "strength, soft edge and depth of a pattern must be numbers"),
     ),
 )
 def test_reliefs_that_make_no_sense(values, message) -> None:

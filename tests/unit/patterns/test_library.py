@@ -161,5 +161,5 @@ def test_unknown_pattern_is_refused() -> None:
 
 @each("resolution", [7, 0, -64])
 def test_tiny_map_is_refused(resolution: int) -> None:
-    with pytest.raises(SkinningError, match=f"{resolution} pixels.* 8 or more"):
+    with pytest.raises(SkinningError, match=f"{resolution} pixels.* 8 pixels or more"):
         draw_preset("RIBS_L", resolution)

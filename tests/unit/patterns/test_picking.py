@@ -75,7 +75,7 @@ def test_a_ray_along_an_edge_between_triangles_hits():
 def test_without_positions_at_rest_a_hit_is_refused_and_a_miss_is_none():
     skin = make_skin(rest=False)
     assert cast_ray(skin, np.array((5.0, 1.0, 5.0)), np.array((0.0, 0.0, -1.0))) is None
-    with pytest.raises(SkinningError, match="positions at rest are unknown: disable it"):
+    with pytest.raises(SkinningError, match="unknown rest positions: disable it"):
         cast_ray(skin, np.array((0.5, 1.0, 5.0)), np.array((0.0, 0.0, -1.0)))
 
 

@@ -318,7 +318,7 @@ def test_bad_strokes_are_refused(points, message):
 
 @each("size", [(0, 1), (1, np.nan), (1, -2)])
 def test_bad_sizes_of_strokes_are_refused(size):
-    with pytest.raises(SkinningError, match="give it a width and a height above 0"):
+    with pytest.raises(SkinningError, match="enter a width and a height above 0"):
         chart_by_stroke(make_flat(), [[0.3, 0.5, 0], [0.7, 0.5, 0]], size)
 
 

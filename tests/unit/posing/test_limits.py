@@ -96,5 +96,5 @@ def test_nothing_flips_at_180_degrees() -> None:
 
 
 def test_limits_that_leave_nothing_are_refused() -> None:
-    with pytest.raises(SkinningError, match="lowest angle of bone 0"):
+    with pytest.raises(SkinningError, match="minimum angle of bone 0"):
         limit((10, 0, 0), (5, 0, 0))

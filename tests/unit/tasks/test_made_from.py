@@ -16,7 +16,7 @@ def test_inputs_are_one_word_and_back() -> None:
 def test_other_words_are_refused() -> None:
     word = MADE.describe()
     for text in ("", "supple=0.1.0", word[:-1], word + "0", word.upper(), "\n"):
-        with pytest.raises(SkinningError, match="does not say what a job was made with: copy it from the job"):
+        with pytest.raises(SkinningError, match="does not list the versions and files of a job: copy it from the job"):
             Inputs.parse(text)
 
 

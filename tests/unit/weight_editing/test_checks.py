@@ -40,7 +40,7 @@ def test_good_weights_have_no_findings(scale: float) -> None:
 @each(
     ("rows", "values", "attribute", "sentence"),
     [
-        ([5, 17], [0.0, 0.0, 0.0, 0.0], "unweighted", "2 vertices have no weight: no bone moves them"),
+        ([5, 17], [0.0, 0.0, 0.0, 0.0], "unweighted", "2 vertices have no weights: no bone moves them"),
         ([60], [0.3, 0.3, 0.3, 0.0], "unnormalized", "1 vertex has weights that do not sum to 1"),
         ([120], [0.01, 0.45, 0.45, 0.09], "crowded", "1 vertex has more than 3 influences"),
     ],
@@ -89,7 +89,7 @@ def test_a_torn_seam_is_found() -> None:
     weights[copy[-1]] += np.float32([0.0, 0.05, -0.05, 0.0])
     findings = check_weights(split, corners, weights, HEADS, TAILS)
     assert np.flatnonzero(findings.torn).tolist() == copy.tolist()
-    assert "different weights than others" in describe(findings, NAMES)[0]
+    assert "different weights from others" in describe(findings, NAMES)[0]
 
 
 def test_weights_far_from_their_bone_are_found() -> None:

