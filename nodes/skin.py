@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce
-from operator import or_
 from typing import Any
 
 from ..deformers.rig.rest import LEAST_WEIGHT
@@ -113,38 +111,33 @@ def build_skin(
     for move in make_moves(is_stretched):
         posed = move(points, posed)
     put_back = _put_back(graph, vertex_group, invert, differs, to_object)
+    is_mixed, moved = None, None
+    if mixes_linear:
+        share = graph.add("ShaderNodeClamp", graph.attribute(linear_group, "FLOAT"))
+        linear = blend_matrices(MATRIX, "Linear Group: blend the joints' matrices (eq 1)", None)(points, start)
+        with graph.frame("Linear Group: mix in linear blending"):
+            mixed = (linear - posed).times_plus(share, posed)
+            is_mixed = _is_given(graph, linear_group) & is_true(graph, joints, HAS_MATRICES)
+            if limits is not None:
+                posed = graph.switch(is_mixed, posed, mixed)
+            else:  # mixed vertices first, then the others: none is blended twice
+                is_linear = share > 0.0
+                moved = put_back(put_back(geometry, is_linear, start, mixed), ~is_linear, start, posed)
     with graph.frame("Back into the mesh's space"):
         plain = put_back(geometry, None, start, posed)
-    if not mixes_linear and limits is None:
+    if moved is not None and is_mixed is not None:
+        plain = graph.switch(is_mixed, plain, moved)
+    if limits is None:
         graph.output("Geometry", plain)
         return graph.finish()
-    further: list[Value] = []
-    holding, held = graph.capture(geometry, "POINT", Start=start, Posed=posed)
-    start, posed = held["Start"], held["Posed"]
-    if mixes_linear:
-        with graph.frame("Linear Group: mix in linear blending, where there is any"):
-            share = graph.add("ShaderNodeClamp", graph.attribute(linear_group, "FLOAT"))
-            linear = blend_matrices(MATRIX, "Blend the joints' matrices (eq 1)", None)(points, start)
-            is_mixed = _is_given(graph, linear_group) & is_true(graph, joints, HAS_MATRICES)
-            moved = graph.add("GeometryNodeSetPosition", holding, None, posed)
-            mixed = graph.add(
-                "GeometryNodeSetPosition", moved, share > 0.0, (linear - position).times_plus(share, position)
-            )
-            holding, held = graph.capture(
-                graph.switch(is_mixed, holding, mixed), "POINT", Posed=graph.switch(is_mixed, posed, position)
-            )
-            posed = held["Posed"]
-            further.append(is_mixed)
-    moved = put_back(holding, None, start, posed)
-    if limits is not None:
-        with graph.frame("Bulge limit and contact, for vertices that belong to a joint"):
-            amounts = {"Bulge_Limit": bulge_limit, "Contact": contact, "Shape_Changes": changes}
-            corrected = graph.call(limits, Joints=joints, Start=start, Position=posed, **amounts)
-            limited = put_back(moved, _is_limited(graph, joints), start, corrected["Position"])
-            has_limits = (bulge_limit.maximum(contact) > 0.0) & (_read_state(graph, joints, 0) > 0)
-            moved = graph.switch(has_limits, moved, limited)
-            further.append(has_limits)
-    graph.output("Geometry", graph.switch(reduce(or_, further), plain, moved))
+    with graph.frame("Bulge limit and contact, for vertices that belong to a joint"):
+        holding, held = graph.capture(geometry, "POINT", Start=start, Posed=posed)
+        amounts = {"Bulge_Limit": bulge_limit, "Contact": contact, "Shape_Changes": changes}
+        corrected = graph.call(limits, Joints=joints, Start=held["Start"], Position=held["Posed"], **amounts)
+        moved = put_back(holding, None, held["Start"], held["Posed"])
+        limited = put_back(moved, _is_limited(graph, joints), held["Start"], corrected["Position"])
+        has_limits = (bulge_limit.maximum(contact) > 0.0) & (_read_state(graph, joints, 0) > 0)
+        graph.output("Geometry", graph.switch(has_limits, plain, limited))
     return graph.finish()
 
 
