@@ -1,71 +1,110 @@
-"""What options take: files, frames, lengths, and the words for them."""
+"""What commands consist of: their arguments, those of a task's options among them, and what several commands take."""
 
 from __future__ import annotations
 
 import argparse
-import re
-from pathlib import Path
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
-from ..deformers import SkinningError
+from ..deformers import METHODS, SkinningError
 from ..deformers.automatic_weights import METHODS as AUTOMATIC_WEIGHTS
-from ..deformers.skinning.dlbnt import ORDER
+from ..deformers.option import Option, TaskOptions, options_of
+from ..options.reading import read_path
 from ..tasks.bake.made_from import Inputs
 from ..tasks.subject.frames import parse_frames
 from .messages import PROGRESS
 
-CHOICES = ("method", "order", "sharpness", "bulge_limit", "contact")
-"""Options that say by what and how a mesh is bound."""
-
 WEIGHT_METHODS = {word: method.key for method in AUTOMATIC_WEIGHTS.values() for word in method.words}
 """The methods of automatic weights by their words, former ones too."""
 
-
-def add_file(command: argparse.ArgumentParser) -> None:
-    command.add_argument("file", type=read_path, metavar="FILE.blend", help="file to open")
+Chosen = TypeVar("Chosen", bound=TaskOptions)
 
 
-def add_choices(command: argparse.ArgumentParser) -> None:
-    """What methods that blend joints let choose."""
-    command.add_argument("--order", choices=ORDER.keys, help="what DLBNT applies first: GH stretch, HG rotation")
-    share: dict[str, Any] = {"type": float, "metavar": "0..1"}
-    command.add_argument("--sharpness", help="how pointed bent joints are, with CENTERS", **share)
-    command.add_argument("--bulge-limit", help="how much of what swells at bent joints is drawn back", **share)
-    command.add_argument("--contact", help="how much both sides of a bent joint keep apart", **share)
+@dataclass(frozen=True)
+class Argument:
+    """An argument of a command: what `add_argument` takes."""
+
+    names: tuple[str, ...]
+    settings: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """Arguments of which one is given, or none unless `required`."""
+
+    arguments: tuple[Argument, ...]
+    required: bool = False
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of the command line.
+
+    Attributes
+    ----------
+    run : str
+        Name of the function that does it, in a module of `work.MODULES`: these need Blender.
+    former : tuple of str
+        Words of earlier versions, which go on working.
+    """
+
+    word: str
+    help: str
+    run: str
+    arguments: tuple[Argument | OneOf, ...]
+    former: tuple[str, ...] = ()
+
+    def add_to(self, commands: Any) -> None:
+        """Add its parser to those of other commands."""
+        parser = commands.add_parser(self.word, aliases=self.former, help=self.help)
+        parser.set_defaults(command=self.word, run=self.run)  # whichever word was typed
+        for part in self.arguments:
+            several = isinstance(part, OneOf)
+            group = parser.add_mutually_exclusive_group(required=part.required) if several else parser
+            for each in part.arguments if several else (part,):
+                group.add_argument(*each.names, **each.settings)
+
+
+def argument(*names: str, **settings: Any) -> Argument:
+    return Argument(names, settings)
+
+
+def argument_of(option: Option) -> Argument:
+    """The argument of an option; words are keys in small letters, but for options of methods as they are."""
+    settings: dict[str, Any] = {"dest": option.name, "default": option.default, "help": option.help}
+    if isinstance(option.default, bool):
+        settings["action"] = "store_false" if option.default else "store_true"
+    elif option.items and isinstance(option.default, str):
+        settings |= {"choices": tuple(map(str.lower, option.keys)), "default": option.default.lower()}
+    elif option.items:
+        settings |= {"choices": option.keys, "type": type(option.keys[0]), "metavar": option.metavar}
+    else:
+        settings |= {"type": option.read or type(option.default), "metavar": option.metavar}
+    return argument(option.flag or f"--{option.name.replace('_', '-')}", **settings)
+
+
+def arguments_of(kind: type[TaskOptions]) -> tuple[Argument, ...]:
+    """The arguments of a task's options."""
+    return tuple(argument_of(option) for option in options_of(kind) if option.help)
+
+
+def read_arguments(kind: type[Chosen], arguments: argparse.Namespace, **others: Any) -> Chosen:
+    """A task's options as they are given, and others that are no rows of the command line."""
+    chosen = {option.name: getattr(arguments, option.name) for option in options_of(kind) if option.help}
+    for option in options_of(kind):
+        if option.help and isinstance(option.default, str):
+            chosen[option.name] = next(key for key in option.keys if key.lower() == chosen[option.name])
+    return kind(**(chosen | others))
+
+
+CHOICES = {option.name: option for method in METHODS.values() for option in method.choices if option.help}
+"""What methods let choose on the command line."""
 
 
 def words_of_choices(arguments: argparse.Namespace) -> tuple[str, ...]:
     """The method and its choices that are given, as they were written: `("--method", "DLBNT", "--order", "HG")`."""
-    given = {name: getattr(arguments, name) for name in CHOICES if getattr(arguments, name) is not None}
+    given = {name: value for name in ("method", *CHOICES) if (value := getattr(arguments, name)) is not None}
     return tuple(word for name, value in given.items() for word in (f"--{name.replace('_', '-')}", str(value)))
-
-
-def add_frames(command: argparse.ArgumentParser, help_start: str, otherwise: str = "those of the scene") -> None:
-    command.add_argument(
-        "--frames",
-        type=read_frames,
-        metavar="A-B[:STEP]",
-        help=f"{help_start}; {otherwise} if not given. Below zero: --frames=-10-20",
-    )
-
-
-def add_expect(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--expect",
-        type=read_inputs,
-        metavar="INPUTS",
-        help="go on only if the file, Supple and Blender are those that a farm's job was made with",
-    )
-
-
-def add_progress(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--progress",
-        choices=tuple(PROGRESS),
-        default="percent",
-        help="how what is done, or why it fails, is printed: for people, or for Open Job Description, too; percent if "
-        "not given",
-    )
 
 
 def read_frames(text: str) -> tuple[range, ...]:
@@ -82,52 +121,40 @@ def read_inputs(text: str) -> Inputs:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
-def read_angle(text: str) -> float:
-    try:
-        angle = float(text)
-    except ValueError:
-        angle = -1.0
-    if not 0.0 <= angle <= 150.0:
-        raise argparse.ArgumentTypeError(f"'{text}' is not an angle: give 0 to 150 degrees")
-    return angle
+def path(flag: str, metavar: str, help: str, **settings: Any) -> Argument:  # noqa: A002 - as argparse calls it
+    return argument(flag, type=read_path, metavar=metavar, help=help, **settings)
 
 
-def read_angles(text: str) -> tuple[float, ...]:
-    return tuple(map(read_angle, read_names(text)))
+def output(metavar: str, help: str) -> Argument:  # noqa: A002
+    return path("--output", metavar, help, required=True)
 
 
-def read_names(text: str) -> tuple[str, ...]:
-    return tuple(name for part in text.split(",") if (name := part.strip()))
+def names(flag: str, help: str) -> Argument:  # noqa: A002
+    return argument(flag, action="append", metavar="NAME", help=help)
 
 
-def read_length(text: str) -> float:
-    match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*(mm|cm|m)?", text)
-    if match is None:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a length: write it as 3mm, 0.3cm or 0.003m")
-    return float(match[1]) * {"mm": 1e-3, "cm": 1e-2, "m": 1.0, None: 1.0}[match[2]]
+def frames(start: str, otherwise: str = "those of the scene") -> Argument:
+    text = f"{start}; {otherwise} if not given. Below zero: --frames=-10-20"
+    return argument("--frames", type=read_frames, metavar="A-B[:STEP]", help=text)
 
 
-def read_path(text: str) -> Path:
-    if not text:
-        raise argparse.ArgumentTypeError("a path is empty: name a file or folder")
-    return Path(text)
-
-
-def read_number(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number of bones: give 0 or more")
-    return int(text)
-
-
-def read_pair(text: str) -> tuple[int, int]:
-    match = re.fullmatch(r"(-?\d{1,7}):(-?\d{1,7})", text)
-    if match is None:
-        raise argparse.ArgumentTypeError(f"'{text}' are no two frames: write them as 24:10")
-    return int(match[1]), int(match[2])
-
-
-def read_seconds(text: str) -> float:
-    match = re.fullmatch(r"\d{1,3}(\.\d*)?|\.\d+", text)
-    if match is None or float(text) > 10.0:
-        raise argparse.ArgumentTypeError(f"'{text}' are no seconds: give 0 to 10")
-    return float(text)
+FILE = path("file", "FILE.blend", "file to open")
+NEW_FILE = output("NEW.blend", "file to save")
+REPORT = argument("--report", choices=("text", "json"), default="text", help="report form; text if not given")
+ALL = argument("--all", action="store_true", help="bake every mesh that is bound, or that --method can bind")
+BIND_FIRST = argument("--method", choices=tuple(METHODS), help="method to bind with first; as bound if not given")
+EXPECT = argument(
+    "--expect",
+    type=read_inputs,
+    metavar="INPUTS",
+    help="go on only if the file, Supple and Blender are those that a farm's job was made with",
+)
+SHOWN_PROGRESS = argument(
+    "--progress",
+    choices=tuple(PROGRESS),
+    default="percent",
+    help="how what is done, or why it fails, is printed: for people, or for Open Job Description, too; percent if not "
+    "given",
+)
+CHOSEN = tuple(map(argument_of, CHOICES.values()))
+"""What methods let choose."""

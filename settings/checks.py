@@ -15,7 +15,9 @@ from bpy.props import (
     StringProperty,
 )
 
+from ..options.checks import CheckOptions
 from .events import draw_nothing, redraw, unsaved
+from .properties import with_options
 from .side_by_side import GHOST_ITEMS, LINEAR
 
 FILTER_ITEMS = (
@@ -50,6 +52,7 @@ class FindingSettings(bpy.types.PropertyGroup):
     is_mended: BoolProperty(options={"HIDDEN"})
 
 
+@with_options(CheckOptions)
 class CheckSettings(bpy.types.PropertyGroup):
     """`window_manager.supple_check`"""
 
@@ -59,20 +62,6 @@ class CheckSettings(bpy.types.PropertyGroup):
     active: IntProperty(name="Active Fault", description="Fault that is shown, mended or dismissed", min=0)
     shown: EnumProperty(name="Show", description="Which faults are listed", items=FILTER_ITEMS)
     shows_dismissed: BoolProperty(name="Dismissed", description="List faults that you have dismissed, too")
-    use_actions: BoolProperty(
-        name="Actions", description="Check the most different frames of all actions of the armature", default=True
-    )
-    use_bends: BoolProperty(
-        name="Range of Motion", description="Bend and twist each joint of the rest pose, too", default=True
-    )
-    angle: FloatProperty(
-        name="Bend",
-        description="How far each joint is bent and twisted, to each side",
-        subtype="ANGLE",
-        default=1.0471976,
-        min=0.0,
-        max=2.6179939,
-    )
     heat: EnumProperty(
         name="Heat",
         description="What is drawn in colors on the skin of the character",

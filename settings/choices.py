@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import bpy
 
-from ..deformers import METHODS, Choice, Method, UnsupportedError
-from ..deformers.method import UNLIMITED
+from ..deformers import METHODS, Method, UnsupportedError
 from .events import show_change
-from .properties import EnumProperty, FloatProperty, IntProperty
+from .properties import make_property
 
 METHOD_ITEMS = tuple((method.key, method.label, method.tooltip, "NONE", method.number) for method in METHODS.values())
 
@@ -35,24 +35,10 @@ def choice_properties(
     found = {}
     for method in methods:
         for choice in method.choices:
-            functions = access(choice.property_name, choice.items, method.default_of(choice))
-            found[choice.property_name] = _make_property(method, choice, functions)
+            option = replace(choice, default=method.default_of(choice))
+            functions = access(option.property_name, option.items, option.default)
+            found[option.property_name] = make_property(option, **functions)
     return found
-
-
-def _make_property(method: Method, choice: Choice, functions: dict[str, Any]) -> Any:
-    default = method.default_of(choice)
-    common: dict[str, Any] = {"name": choice.label, "description": choice.tooltip, "default": default, **functions}
-    if choice.items:
-        return EnumProperty(items=choice.items, **common)
-    slider = zip(("soft_min", "soft_max"), choice.slider, strict=True)
-    limits: dict[str, Any] = {"min": choice.lowest} | {name: end for name, end in slider if end is not None}
-    if choice.highest < UNLIMITED:
-        limits["max"] = choice.highest
-    if isinstance(default, int):
-        return IntProperty(**common, **limits)
-    fine: dict[str, Any] = {"precision": 4, "step": 1} if choice.unit == "DISTANCE" else {}
-    return FloatProperty(subtype=choice.unit, **common, **limits, **fine)
 
 
 def store_of(settings: Any, method: Method) -> bpy.types.PropertyGroup:

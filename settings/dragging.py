@@ -6,55 +6,15 @@ from typing import Any
 
 import bpy
 
-from .properties import BoolProperty, FloatVectorProperty, IntProperty, IntVectorProperty, PointerProperty
-
-SOLVER_ITEMS = (
-    (
-        "ENERGY",
-        "Whole Body",
-        "Rotate all joints between the dragged point, pins and the root so that the skin deforms least",
-    ),
-    (
-        "CHAIN",
-        "Chain",
-        "Rotate the joints of a chain one after the other, from the last one up: for tails, tentacles and ropes",
-    ),
+from ..options.dragging import DragOptions
+from .properties import (
+    BoolProperty,
+    FloatVectorProperty,
+    IntProperty,
+    IntVectorProperty,
+    PointerProperty,
+    with_options,
 )
-ROOT_ITEMS = (
-    ("AUTO", "Auto", "Move the root where there are pins, or where nothing else can follow"),
-    ("ON", "On", "Move the root"),
-    ("OFF", "Off", "Leave the root where it is"),
-)
-
-
-class DragOptions:
-    """Mix-in: how bones follow a dragged point."""
-
-    solver: bpy.props.EnumProperty(name="Solver", description="How bones follow the dragged point", items=SOLVER_ITEMS)
-    iterations: bpy.props.IntProperty(
-        name="Iterations",
-        description="Rounds of the solver for each movement of the mouse: more follow faster, and cost more time",
-        default=5,
-        min=1,
-        max=100,
-        soft_max=20,
-    )
-    chain_length: bpy.props.IntProperty(
-        name="Chain Length",
-        description="Bones of the chain, from the dragged bone up; 0 for all up to the root",
-        default=0,
-        min=0,
-        soft_max=20,
-    )
-    move_root: bpy.props.EnumProperty(
-        name="Move Root", description="Whether the bone at the root may move", items=ROOT_ITEMS
-    )
-
-    hold_rotation: bpy.props.BoolProperty(
-        name="Hold Rotation",
-        description="Pins hold the rotation of what they are on, too: a pinned foot stays flat on the ground",
-        default=True,
-    )
 
 
 class SkinPin(bpy.types.PropertyGroup):
@@ -67,7 +27,8 @@ class SkinPin(bpy.types.PropertyGroup):
     holds_rotation: BoolProperty(name="Hold Rotation", description="Whether the rotation is held, too")
 
 
-class DragSettings(DragOptions, bpy.types.PropertyGroup):
+@with_options(DragOptions)
+class DragSettings(bpy.types.PropertyGroup):
     """`scene.supple_drag`"""
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..algebra.polar import decompose_polar, find_rigid
-from ..method import Choice, Method
+from ..method import Method
+from ..option import Option
 from ..rig.rest import Joints, Pose, once_for_a_pose
 from .blending import Binding, bind, skin_points, skin_transforms, with_points
 from .dlb import blend_rigid, blend_stretches
@@ -16,7 +17,7 @@ from .stages import Stage
 
 __all__ = ["INFO", "Params", "bind", "deform", "find_stages", "split_transforms", "vertex_transforms", "with_points"]
 
-ORDER = Choice(
+ORDER = Option(
     name="order",
     label="Order",
     tooltip="What is applied first where bones are scaled: stretch or rotation",
@@ -24,6 +25,7 @@ ORDER = Choice(
         ("GH", "Stretch First", "M = G H: stretches the skin at rest, then rotates it with the bones"),
         ("HG", "Rotation First", "M = H G: rotates the skin with the bones, then stretches the posed skin"),
     ),
+    help="what DLBNT applies first: GH stretch, HG rotation",
 )
 
 

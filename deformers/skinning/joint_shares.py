@@ -11,23 +11,29 @@ import numpy as np
 from ..geometry.neighbors import find_nearest
 from ..geometry.solid import find_islands, weld
 from ..geometry.vectors import smooth_step
-from ..method import Choice
+from ..option import Option
 from ..rig.rest import Joints, Weights, normalize_weights
 from ..rig.skeleton import distances_to_bones
 
-BULGE_LIMIT = Choice(
+BULGE_LIMIT = Option(
     name="bulge_limit",
     label="Bulge Limit",
     tooltip="How much of the skin that swells at a bent joint is drawn back to its distance from the bones at rest",
     highest=1.0,
     unit="FACTOR",
+    help="how much of what swells at bent joints is drawn back",
+    metavar="0..1",
+    read=float,
 )
-CONTACT = Choice(
+CONTACT = Option(
     name="contact",
     label="Contact",
     tooltip="How much the two sides of a bent elbow, knee or finger keep apart instead of running into each other",
     highest=1.0,
     unit="FACTOR",
+    help="how much both sides of a bent joint keep apart",
+    metavar="0..1",
+    read=float,
 )
 
 STRAIGHTEST = 45.0

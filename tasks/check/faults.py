@@ -10,9 +10,10 @@ import numpy as np
 
 from ...deformers import DEFAULT_METHOD, METHODS, SkinningError
 from ...deformers.measures.joint_faults import BULGE, COLLAPSE, OVERLAP, TEAR
+from ...options.weights import WeightOptions
 from ...settings.objects import settings_of
 from ..skin.bind import bind
-from ..weights.automatic import Options, assign_weights
+from ..weights.automatic import assign_weights
 from ..weights.edits import normalize_weights, smooth_weights
 from ..weights.reports import count
 from ..weights.targets import Scope
@@ -139,7 +140,7 @@ def _mask(obj: bpy.types.Object, finding: Finding) -> np.ndarray:
 
 
 def _give_weights(obj: bpy.types.Object, _finding: Finding) -> list[str]:
-    reports = assign_weights([obj], Options(mode="UNWEIGHTED"))
+    reports = assign_weights([obj], WeightOptions(mode="UNWEIGHTED"))
     return [sentence for report in reports for sentence in report.summarize()]
 
 

@@ -79,7 +79,7 @@ OPTIONS: list[tuple[str, str, tuple[str, ...]]] = [
     ("check", "--bend", (*WORDS, "-1", "151", "nan")),
     ("engine-copy", "--target", WORDS),
     ("engine-copy", "--tolerance", (*WORDS, "-1mm", "3 miles", "nan", "inf", "1e3mm")),
-    ("engine-copy", "--influences", NUMBERS),
+    ("engine-copy", "--influences", (*NUMBERS, "-1", "0", "3", "9")),
     ("engine-copy", "--bend", (*WORDS, "-1", "151", "nan")),
     ("correct", "--joints", ("\0",)),
     ("correct", "--angles", ("x", "é", LONG, "two\nlines", "\0", "151", "nan", "inf", "-40", "40;80", "40,wide")),
