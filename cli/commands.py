@@ -11,9 +11,7 @@ from ..bridge.files.blend_files import open_file, save_copy
 from ..bridge.files.writing import check_writable, open_replacing
 from ..deformers import SkinningError
 from ..deformers.automatic_weights import METHODS as AUTOMATIC_WEIGHTS
-from ..options.checks import CheckOptions
-from ..options.engine_copy import CopyOptions
-from ..options.weights import WeightOptions
+from ..options import CheckOptions, CopyOptions, WeightOptions
 from ..settings.choices import find_method, store_of
 from ..settings.objects import settings_of
 from ..tasks.bake.inputs import open_with_inputs
@@ -33,8 +31,9 @@ from ..tasks.steps import take_all
 from ..tasks.subject.character import has_armature_modifier
 from ..tasks.subject.frames import all_frames, frame_range
 from ..tasks.weights.automatic import assign_weights
+from .arguments import WEIGHT_METHODS
 from .messages import answer, answer_json, report_steps, tell, tell_shares
-from .options import CHOICES, WEIGHT_METHODS, read_arguments
+from .options import CHOICES, read_options
 
 
 def find_object(name: str) -> bpy.types.Object:
@@ -52,6 +51,13 @@ def _find_among(name: str, choice: list[bpy.types.Object], lack: str) -> bpy.typ
     wrong = f"'{name}' {lack}" if name in bpy.data.objects else f"There is no object '{name}'"
     known = ", ".join(obj.name for obj in choice)
     raise SkinningError(f"{wrong}: choose one of {known}" if choice else f"{wrong}, and no other object can be chosen")
+
+
+def choose_objects(arguments: argparse.Namespace) -> list[bpy.types.Object]:
+    """The objects that are named, else all that have an Armature modifier."""
+    if arguments.object:
+        return [find_object(name) for name in arguments.object]
+    return [obj for obj in bpy.context.scene.objects if has_armature_modifier(obj)]
 
 
 def show_info(arguments: argparse.Namespace) -> None:
@@ -76,10 +82,7 @@ def show_info(arguments: argparse.Namespace) -> None:
 def bind_characters(arguments: argparse.Namespace) -> None:
     check_writable(arguments.output)
     open_file(arguments.file)
-    if arguments.object:
-        objects = [find_object(name) for name in arguments.object]
-    else:
-        objects = [obj for obj in bpy.context.scene.objects if has_armature_modifier(obj)]
+    objects = choose_objects(arguments)
     choose_settings(objects, arguments)
     bind(objects, arguments.method, arguments.evaluate)
     report_particles(objects)
@@ -117,9 +120,7 @@ def check_character(arguments: argparse.Namespace) -> None:
     for path in filter(None, (arguments.json, arguments.sheet)):
         check_writable(path)
     open_file(arguments.file)
-    scene = bpy.context.scene
-    objects = [find_object(name) for name in arguments.object or ()]
-    objects = objects or [obj for obj in scene.objects if has_armature_modifier(obj)]
+    objects = choose_objects(arguments)
     chosen = {} if arguments.bend is None else {"angle": arguments.bend}
     if arguments.frames:
         chosen = {"angle": 0.0, "frames": all_frames(arguments.frames)} | chosen
@@ -144,11 +145,9 @@ def make_copy(arguments: argparse.Namespace) -> None:
     if arguments.save:
         check_writable(arguments.save)
     open_file(arguments.file)
-    objects = [find_object(name) for name in arguments.object or ()]
-    originals = [obj for obj in bpy.context.scene.objects if not is_copy(obj)]
-    objects = objects or [obj for obj in originals if has_armature_modifier(obj)]
+    objects = [obj for obj in choose_objects(arguments) if arguments.object or not is_copy(obj)]
     actions = tuple(arguments.action) if arguments.action else None
-    options = read_arguments(CopyOptions, arguments, angle=arguments.bend, actions=actions)
+    options = read_options(CopyOptions, arguments, angle=arguments.angle, actions=actions)
     report = take_all(make_engine_copy(objects, options, arguments.output), tell_shares("the engine copy"))
     if arguments.save:
         save_copy(arguments.save)
@@ -161,8 +160,7 @@ def make_copy(arguments: argparse.Namespace) -> None:
 def correct_meshes(arguments: argparse.Namespace) -> None:
     check_writable(arguments.output)
     open_file(arguments.file)
-    objects = [find_object(name) for name in arguments.object or ()]
-    objects = objects or [obj for obj in bpy.context.scene.objects if has_armature_modifier(obj)]
+    objects = choose_objects(arguments)
     steps = correct_from(objects, arguments.source, arguments.joints, arguments.angles)
     report = take_all(steps, tell_shares("the corrections"))
     save_copy(arguments.output)
@@ -211,7 +209,7 @@ def weight_meshes(arguments: argparse.Namespace) -> None:
             tell(f"supple: {line}")
     _check_deformed(objects, armature)
     method = WEIGHT_METHODS[arguments.method] if arguments.method else ""
-    options = read_arguments(WeightOptions, arguments, method=method)
+    options = read_options(WeightOptions, arguments, method=method)
     reports = assign_weights(objects, options, armature)
     save_copy(arguments.output)
     if arguments.report == "json":

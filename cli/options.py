@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import math
+import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 from ..deformers import METHODS, SkinningError
-from ..deformers.automatic_weights import METHODS as AUTOMATIC_WEIGHTS
-from ..deformers.option import Option, TaskOptions, options_of
-from ..options.reading import read_path
+from ..deformers.option import Option
+from ..options import TaskOptions, rows_of
 from ..tasks.bake.made_from import Inputs
 from ..tasks.subject.frames import parse_frames
-from .messages import PROGRESS
 
-WEIGHT_METHODS = {word: method.key for method in AUTOMATIC_WEIGHTS.values() for word in method.words}
-"""The methods of automatic weights by their words, former ones too."""
+_ALL = [option for method in METHODS.values() for option in method.choices if option.help]
+CHOICES = {option.name: option for option in sorted(_ALL, key=_ALL.count)}
+"""What methods let choose on the command line, that of single methods first: baked parts keep it in this order."""
 
 Chosen = TypeVar("Chosen", bound=TaskOptions)
 
@@ -36,69 +38,64 @@ class OneOf:
     required: bool = False
 
 
-@dataclass(frozen=True)
 class Command:
-    """A command of the command line.
+    """A command: its word, what `--help` says, the name of the function that does it, and what it takes.
 
-    Attributes
-    ----------
-    run : str
-        Name of the function that does it, in a module of `work.MODULES`: these need Blender.
-    former : tuple of str
-        Words of earlier versions, which go on working.
+    The function is in a module of `work.MODULES`, as it needs Blender. `former` is a word of earlier versions.
     """
 
-    word: str
-    help: str
-    run: str
-    arguments: tuple[Argument | OneOf, ...]
-    former: tuple[str, ...] = ()
+    def __init__(self, word: str, help: str, run: str, *arguments: Argument | OneOf, former: str = "") -> None:  # noqa: A002
+        self.word, self.help, self.run, self.arguments, self.former = word, help, run, arguments, former
 
     def add_to(self, commands: Any) -> None:
         """Add its parser to those of other commands."""
-        parser = commands.add_parser(self.word, aliases=self.former, help=self.help)
+        parser = commands.add_parser(self.word, aliases=[self.former] * bool(self.former), help=self.help)
         parser.set_defaults(command=self.word, run=self.run)  # whichever word was typed
         for part in self.arguments:
-            several = isinstance(part, OneOf)
-            group = parser.add_mutually_exclusive_group(required=part.required) if several else parser
-            for each in part.arguments if several else (part,):
-                group.add_argument(*each.names, **each.settings)
+            one_of = isinstance(part, OneOf)
+            group = parser.add_mutually_exclusive_group(required=part.required) if one_of else parser
+            for argument in part.arguments if one_of else (part,):
+                group.add_argument(*argument.names, **argument.settings)
 
 
-def argument(*names: str, **settings: Any) -> Argument:
+def take(*names: str, **settings: Any) -> Argument:
     return Argument(names, settings)
 
 
-def argument_of(option: Option) -> Argument:
-    """The argument of an option; words are keys in small letters, but for options of methods as they are."""
+def take_option(option: Option) -> Argument:
     settings: dict[str, Any] = {"dest": option.name, "default": option.default, "help": option.help}
     if isinstance(option.default, bool):
         settings["action"] = "store_false" if option.default else "store_true"
-    elif option.items and isinstance(option.default, str):
-        settings |= {"choices": tuple(map(str.lower, option.keys)), "default": option.default.lower()}
     elif option.items:
-        settings |= {"choices": option.keys, "type": type(option.keys[0]), "metavar": option.metavar}
+        default = next((word for word, key in option.words.items() if key == option.default), None)
+        settings |= {"choices": tuple(option.words), "default": default, "metavar": option.metavar}
     else:
         settings |= {"type": option.read or type(option.default), "metavar": option.metavar}
-    return argument(option.flag or f"--{option.name.replace('_', '-')}", **settings)
+    return take(option.flag or f"--{option.name.replace('_', '-')}", **settings)
 
 
-def arguments_of(kind: type[TaskOptions]) -> tuple[Argument, ...]:
+def take_options(kind: type[TaskOptions]) -> list[Argument]:
     """The arguments of a task's options."""
-    return tuple(argument_of(option) for option in options_of(kind) if option.help)
+    return [take_option(option) for option in rows_of(kind) if option.help]
 
 
-def read_arguments(kind: type[Chosen], arguments: argparse.Namespace, **others: Any) -> Chosen:
+def take_path(flag: str, metavar: str, text: str, **settings: Any) -> Argument:
+    return take(flag, type=read_path, metavar=metavar, help=text, **settings)
+
+
+def take_names(flag: str, text: str) -> Argument:
+    return take(flag, action="append", metavar="NAME", help=text)
+
+
+def take_frames(text: str, otherwise: str = "those of the scene") -> Argument:
+    text = f"{text}; {otherwise} if not given. Below zero: --frames=-10-20"
+    return take("--frames", type=read_frames, metavar="A-B[:STEP]", help=text)
+
+
+def read_options(kind: type[Chosen], arguments: argparse.Namespace, **others: Any) -> Chosen:
     """A task's options as they are given, and others that are no rows of the command line."""
-    chosen = {option.name: getattr(arguments, option.name) for option in options_of(kind) if option.help}
-    for option in options_of(kind):
-        if option.help and isinstance(option.default, str):
-            chosen[option.name] = next(key for key in option.keys if key.lower() == chosen[option.name])
-    return kind(**(chosen | others))
-
-
-CHOICES = {option.name: option for method in METHODS.values() for option in method.choices if option.help}
-"""What methods let choose on the command line."""
+    given = {option: getattr(arguments, option.name) for option in rows_of(kind) if option.help}
+    return kind(**({option.name: option.words.get(value, value) for option, value in given.items()} | others))
 
 
 def words_of_choices(arguments: argparse.Namespace) -> tuple[str, ...]:
@@ -121,40 +118,37 @@ def read_inputs(text: str) -> Inputs:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
-def path(flag: str, metavar: str, help: str, **settings: Any) -> Argument:  # noqa: A002 - as argparse calls it
-    return argument(flag, type=read_path, metavar=metavar, help=help, **settings)
+def read_degrees(text: str) -> float:
+    try:
+        angle = float(text)
+    except ValueError:
+        angle = -1.0
+    if not 0.0 <= angle <= 150.0:
+        raise argparse.ArgumentTypeError(f"'{text}' is not an angle: give 0 to 150 degrees")
+    return angle
 
 
-def output(metavar: str, help: str) -> Argument:  # noqa: A002
-    return path("--output", metavar, help, required=True)
+def read_angle(text: str) -> float:
+    """Degrees as radians."""
+    return math.radians(read_degrees(text))
 
 
-def names(flag: str, help: str) -> Argument:  # noqa: A002
-    return argument(flag, action="append", metavar="NAME", help=help)
+def read_list_of_degrees(text: str) -> tuple[float, ...]:
+    return tuple(map(read_degrees, read_names(text)))
 
 
-def frames(start: str, otherwise: str = "those of the scene") -> Argument:
-    text = f"{start}; {otherwise} if not given. Below zero: --frames=-10-20"
-    return argument("--frames", type=read_frames, metavar="A-B[:STEP]", help=text)
+def read_names(text: str) -> tuple[str, ...]:
+    return tuple(name for part in text.split(",") if (name := part.strip()))
 
 
-FILE = path("file", "FILE.blend", "file to open")
-NEW_FILE = output("NEW.blend", "file to save")
-REPORT = argument("--report", choices=("text", "json"), default="text", help="report form; text if not given")
-ALL = argument("--all", action="store_true", help="bake every mesh that is bound, or that --method can bind")
-BIND_FIRST = argument("--method", choices=tuple(METHODS), help="method to bind with first; as bound if not given")
-EXPECT = argument(
-    "--expect",
-    type=read_inputs,
-    metavar="INPUTS",
-    help="go on only if the file, Supple and Blender are those that a farm's job was made with",
-)
-SHOWN_PROGRESS = argument(
-    "--progress",
-    choices=tuple(PROGRESS),
-    default="percent",
-    help="how what is done, or why it fails, is printed: for people, or for Open Job Description, too; percent if not "
-    "given",
-)
-CHOSEN = tuple(map(argument_of, CHOICES.values()))
-"""What methods let choose."""
+def read_path(text: str) -> Path:
+    if not text:
+        raise argparse.ArgumentTypeError("a path is empty: name a file or folder")
+    return Path(text)
+
+
+def read_pair(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(-?\d{1,7}):(-?\d{1,7})", text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"'{text}' are no two frames: write them as 24:10")
+    return int(match[1]), int(match[2])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from .errors import SkinningError
@@ -14,7 +14,7 @@ UNLIMITED = 1e30
 
 @dataclass(frozen=True)
 class Option:
-    """A field that a user sets: of a method's `Params`, or of a task's `TaskOptions`. Its type is that of its default.
+    """A field that a user sets: of a method's `Params`, or of a task's options. Its type is that of its default.
 
     Two methods that have an option of one name share its property: they take the same `Option`.
 
@@ -25,7 +25,7 @@ class Option:
     label, tooltip : str
         In the panel; an option without a label is no property.
     items : tuple of (key, label, tooltip)
-        Where it is one of a few. Blender has a key in capitals, the command line in small letters.
+        Where it is one of a few. Blender has a key in capitals.
     lowest, highest : float
         Limits of a number, both allowed.
     slider : (float or None, float or None)
@@ -53,7 +53,7 @@ class Option:
     name: str
     label: str
     tooltip: str
-    items: tuple[tuple[Any, str, str], ...] = ()
+    items: tuple[tuple[Any, ...], ...] = ()
     lowest: float = 0.0
     highest: float = UNLIMITED
     slider: tuple[float | None, float | None] = (None, None)
@@ -75,6 +75,11 @@ class Option:
         return tuple(item[0] for item in self.items)
 
     @property
+    def words(self) -> dict[str, Any]:
+        """Keys by how the command line has them: in small letters, but for options of methods as they are."""
+        return {str(key) if self.default is None else str(key).lower(): key for key in self.keys}
+
+    @property
     def property_name(self) -> str:
         """Name of the property that keeps it."""
         return self.stored_as or self.name
@@ -93,22 +98,3 @@ class Option:
                 raise SkinningError(f"{name} is {value!r}: choose one of {', '.join(map(str, self.keys))}")
         elif isinstance(value, int | float) and not self.lowest <= value <= self.highest:
             raise SkinningError(f"{name} is {value}: choose {self.lowest:g} to {self.highest:g}")
-
-
-def option(default: Any, label: str = "", tooltip: str = "", **facts: Any) -> Any:
-    """A field of `TaskOptions` that a user sets; `facts` are other attributes of `Option`."""
-    return field(default=default, metadata={"option": Option("", label, tooltip, default=default, **facts)})
-
-
-@dataclass(frozen=True)
-class TaskOptions:
-    """What is chosen for a task; raises SkinningError where a value is not allowed."""
-
-    def __post_init__(self) -> None:
-        for each in options_of(type(self)):
-            each.check(getattr(self, each.name))
-
-
-def options_of(kind: type[TaskOptions]) -> list[Option]:
-    """What a user sets of a task's options, in order; fields that only scripts set are none."""
-    return [replace(field.metadata["option"], name=field.name) for field in fields(kind) if field.metadata]

@@ -10,7 +10,7 @@ from bpy.props import StringProperty
 
 from ..bridge.rigs.carriers import is_hidden_object
 from ..deformers import DEFAULT_METHOD, METHODS, SkinningError
-from ..options.weights import WeightOptions
+from ..options import WeightOptions
 from ..settings.character import find_armature, list_meshes, list_ticked
 from ..settings.objects import settings_of
 from ..tasks.skin.bind import Prepared, prepare_each, prepare_supple

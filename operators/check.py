@@ -8,7 +8,7 @@ import bpy
 from bpy.props import IntProperty
 
 from ..deformers import SkinningError
-from ..options.checks import CheckOptions
+from ..options import CheckOptions
 from ..settings.character import find_armature, list_ticked
 from ..settings.checks import check_settings
 from ..settings.objects import settings_of

@@ -9,8 +9,7 @@ from bpy.props import CollectionProperty, EnumProperty, FloatVectorProperty, Str
 
 from ..bridge.meshes.skin_points import SkinPoint
 from ..deformers import SkinningError
-from ..deformers.option import options_of
-from ..options.dragging import DragOptions
+from ..options import DragOptions, rows_of
 from ..settings.objects import settings_of
 from ..settings.patterns import StrokePoint
 from ..settings.properties import copy_options, read_options, with_options
@@ -82,7 +81,7 @@ class SUPPLE_OT_drag_skin(ModalTool, bpy.types.Operator):
 
     def draw(self, _context: bpy.types.Context) -> None:
         self.layout.use_property_split = True
-        for option in options_of(DragOptions):
+        for option in rows_of(DragOptions):
             if (option.name == "hold_rotation") == (self.action == "PIN"):
                 self.layout.prop(self, option.name)
 

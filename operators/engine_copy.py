@@ -8,7 +8,7 @@ from typing import Any, cast
 import bpy
 from bpy.props import StringProperty
 
-from ..options.engine_copy import CopyOptions
+from ..options import CopyOptions
 from ..settings.character import list_meshes
 from ..settings.checks import check_settings
 from ..settings.engine_copy import copy_settings, find_source

@@ -7,7 +7,7 @@ from typing import Any, cast
 import bpy
 from bpy.props import IntProperty, StringProperty
 
-from ..options.motion import MotionOptions
+from ..options import MotionOptions
 from ..settings.character import find_armature
 from ..settings.motion import find_names, find_transition, motion_settings
 from ..settings.properties import copy_options, read_options, with_options

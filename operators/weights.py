@@ -8,7 +8,7 @@ import bpy
 from bpy.props import BoolProperty
 
 from ..bridge.rigs.carriers import is_hidden_object
-from ..options.weights import WeightOptions
+from ..options import WeightOptions
 from ..settings.objects import settings_of
 from ..settings.properties import read_options, with_options
 from ..settings.weights import CHOICES

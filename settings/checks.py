@@ -15,7 +15,7 @@ from bpy.props import (
     StringProperty,
 )
 
-from ..options.checks import CheckOptions
+from ..options import CheckOptions
 from .events import draw_nothing, redraw, unsaved
 from .properties import with_options
 from .side_by_side import GHOST_ITEMS, LINEAR

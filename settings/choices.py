@@ -8,7 +8,7 @@ from typing import Any
 
 import bpy
 
-from ..deformers import METHODS, Method, UnsupportedError
+from ..deformers import METHODS, Method, Option, UnsupportedError
 from .events import show_change
 from .properties import make_property
 
@@ -18,27 +18,22 @@ DRAGGING, BAKING = "dragging", "bake"
 """Moments at which a choice may have a value of its own: in a property named for both, such as `iterations_bake`."""
 
 
-def _follow(_name: str, _items: tuple, _default: Any) -> dict[str, Any]:
+def options_of(methods: Iterable[Method]) -> list[Option]:
+    """What methods let choose, with its defaults."""
+    return [replace(choice, default=method.default_of(choice)) for method in methods for choice in method.choices]
+
+
+def _follow(_option: Option) -> dict[str, Any]:
     return {"update": show_change}
 
 
-def choice_properties(
-    methods: Iterable[Method], access: Callable[[str, tuple, Any], dict[str, Any]] = _follow
-) -> dict[str, Any]:
-    """The choices of some methods as properties, by name.
-
-    `access` gives the functions that each is made with, for its name, its words to choose from, and its default.
+def properties_of(options: Iterable[Option], access: Callable[[Option], dict[str, Any]] = _follow) -> dict[str, Any]:
+    """Options as properties, by name; `access` gives the functions that each is made with.
 
     A group of properties takes them as annotations in words, which Blender evaluates. Properties themselves would live
     as long as the class, with the modules that they call: see `settings` on Blender 4.2.
     """
-    found = {}
-    for method in methods:
-        for choice in method.choices:
-            option = replace(choice, default=method.default_of(choice))
-            functions = access(option.property_name, option.items, option.default)
-            found[option.property_name] = make_property(option, **functions)
-    return found
+    return {option.property_name: make_property(option, **access(option)) for option in options}
 
 
 def store_of(settings: Any, method: Method) -> bpy.types.PropertyGroup:

@@ -6,7 +6,7 @@ from typing import Any
 
 import bpy
 
-from ..options.dragging import DragOptions
+from ..options import DragOptions
 from .properties import (
     BoolProperty,
     FloatVectorProperty,

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import bpy
 
-from ..options.engine_copy import CopyOptions
+from ..options import CopyOptions
 from .character import find_armature
 from .properties import IntProperty, StringProperty, with_options
 

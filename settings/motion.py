@@ -7,7 +7,7 @@ from typing import Any
 import bpy
 from bpy.props import CollectionProperty, FloatProperty, IntProperty, PointerProperty, StringProperty
 
-from ..options.motion import MotionOptions
+from ..options import MotionOptions
 from .properties import with_options
 
 

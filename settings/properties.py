@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 import bpy
 
-from ..deformers.option import UNLIMITED, Option, TaskOptions, options_of
+from ..deformers.option import UNLIMITED, Option
+from ..options import TaskOptions, rows_of
 
 (
     BoolProperty, BoolVectorProperty, EnumProperty, FloatProperty, FloatVectorProperty, IntProperty, IntVectorProperty,
@@ -56,7 +57,7 @@ def with_options(kind: type[TaskOptions]) -> Callable[[type], type]:
 
     def add(owner: type) -> type:
         is_stored = not issubclass(owner, bpy.types.Operator)
-        made = {each.name: make_property(each, is_stored) for each in options_of(kind) if each.label}
+        made = {each.name: make_property(each, is_stored) for each in rows_of(kind) if each.label}
         owner.__annotations__ = made | owner.__annotations__
         return owner
 
@@ -70,13 +71,13 @@ def _read(option: Option, owner: Any) -> Any:
 
 def read_options(kind: type[Chosen], owner: Any, **others: Any) -> Chosen:
     """A task's options as settings or an operator have them, and others that are no properties."""
-    chosen = {each.name: _read(each, owner) for each in options_of(kind) if each.label}
+    chosen = {each.name: _read(each, owner) for each in rows_of(kind) if each.label}
     return kind(**(chosen | others))
 
 
 def copy_options(kind: type[TaskOptions], source: Any, target: Any, only_unset: bool = False) -> None:
     """Give settings what an operator has, or the other way round; of an operator perhaps only what is not set."""
-    for each in options_of(kind):
+    for each in rows_of(kind):
         if each.label and not (only_unset and target.properties.is_property_set(each.name)):
             is_enum = isinstance(getattr(target, each.name), str)
             value = _read(each, source)

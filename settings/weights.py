@@ -8,7 +8,7 @@ import bpy
 from bpy.props import FloatProperty, IntProperty, PointerProperty
 
 from ..deformers.automatic_weights import METHODS
-from ..options.weights import WeightOptions
+from ..options import WeightOptions
 from .properties import make_property, with_options
 
 CHOICES = {

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...deformers import DEFAULT_METHOD, METHODS, SkinningError
 from ...deformers.measures.joint_faults import BULGE, COLLAPSE, OVERLAP, TEAR
-from ...options.weights import WeightOptions
+from ...options import WeightOptions
 from ...settings.objects import settings_of
 from ..skin.bind import bind
 from ..weights.automatic import assign_weights

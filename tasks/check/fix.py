@@ -5,7 +5,7 @@ from __future__ import annotations
 import bpy
 
 from ...deformers import SkinningError
-from ...options.checks import CheckOptions
+from ...options import CheckOptions
 from .faults import FAULTS, Finding
 from .findings import LINEAR, find_faults
 from .run import prepare

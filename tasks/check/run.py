@@ -16,7 +16,7 @@ from ...deformers import Pose, SkinningError
 from ...deformers.measures.bends import list_bent_poses
 from ...deformers.measures.joint_faults import LEAST_BEND, Extremes, SkinMeter, measure_joint_angles
 from ...deformers.rig.rest import Rest, Weights
-from ...options.checks import CheckOptions
+from ...options import CheckOptions
 from ..skin.model import Choices, PosableSkin, SkinSource
 from ..skin.poses import find_skeleton
 from ..subject.actions import MOST_FRAMES

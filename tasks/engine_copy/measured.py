@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 
 from ...deformers.engine_copy import Differences, Fit, Tally
-from ...options.engine_copy import CopyOptions
+from ...options import CopyOptions
 from .copy import Copy
 from .examples import Motion, Subject
 from .export import Reimport

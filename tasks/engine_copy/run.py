@@ -17,7 +17,7 @@ import numpy as np
 from ...bridge.files.exchange import temporary_folder
 from ...deformers import Pose, SkinningError
 from ...deformers.engine_copy import Examples, FitParams, fit, fit_linear, measure
-from ...options.engine_copy import CopyOptions
+from ...options import CopyOptions
 from ..steps import Progress, Steps
 from ..subject.actions import list_actions, list_frames
 from .copy import TARGET_KEY, Copy, find_copy, list_baked, make_copy, remove_copy

@@ -15,7 +15,7 @@ from ...deformers.motion.blending import Clip, Seam, close, join, plan_seam
 from ...deformers.motion.feet import find_ground, find_planted
 from ...deformers.motion.similarity import align_frames
 from ...deformers.motion.transitions import Transition
-from ...options.motion import MotionOptions
+from ...options import MotionOptions
 from ..steps import Steps
 from .chain import Chain
 from .compare import compare_performances, find_blend, find_join, find_loop, find_reach

@@ -31,7 +31,7 @@ from ...deformers.posing.bones import Handle, list_path
 from ...deformers.posing.chain import begin_chain
 from ...deformers.posing.energy import begin_drag
 from ...deformers.posing.skin import SkinEnergy, prepare_skin
-from ...options.dragging import DragOptions
+from ...options import DragOptions
 from ..subject.rig_presets import find_rig_of
 from ..subject.stack import check_not_linked
 from .pins import Pin, locate_known, locate_pins

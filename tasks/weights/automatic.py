@@ -25,7 +25,7 @@ from ...deformers.automatic_weights.solution import Solution
 from ...deformers.geometry.solid import weld
 from ...deformers.weight_editing import edits as weight_edits
 from ...deformers.weight_editing.mirror import mirror_weights, pair_names
-from ...options.weights import WeightOptions
+from ...options import WeightOptions
 from ...settings.objects import settings_of
 from .copies import Copies, complete_sides, join_copies, read_copies
 from .edits import describe_loss

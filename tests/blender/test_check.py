@@ -16,7 +16,7 @@ from supple.bridge.animation.curves import list_curves
 from supple.bridge.images import pictures
 from supple.deformers import SkinningError
 from supple.operators import check as operators_check
-from supple.options.checks import CheckOptions
+from supple.options import CheckOptions
 from supple.settings.objects import settings_of
 from supple.tasks.check import sheet
 from supple.tasks.check.faults import COLLAPSE, FAR, OVERLAP, UNBLENDED, UNWEIGHTED, Finding

@@ -33,7 +33,7 @@ from supple.bridge.animation.curves import list_curves
 from supple.bridge.meshes.shown_weights import read_shown_shape
 from supple.deformers import Pose, SkinningError
 from supple.deformers.measures.heat import color_rising
-from supple.options.engine_copy import CopyOptions
+from supple.options import CopyOptions
 from supple.settings.checks import check_settings
 from supple.settings.engine_copy import copy_settings
 from supple.settings.objects import settings_of

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from scenes import add_face_key, add_tube, add_twin, animate_key, bind, diagonal, evaluated_points, reset
-from supple.options.engine_copy import CopyOptions
+from supple.options import CopyOptions
 from supple.tasks.engine_copy.copy import find_copy
 from supple.tasks.engine_copy.run import make_engine_copy
 from supple.tasks.steps import take_all

@@ -20,7 +20,7 @@ from write_session import FEW, OPERATORS, WRITES, files_of_at_most, read_files
 
 from scenes import add_tube, animate_tube, bind
 from supple.deformers import SkinningError
-from supple.options.engine_copy import CopyOptions
+from supple.options import CopyOptions
 from supple.tasks.engine_copy.run import make_engine_copy
 
 

@@ -11,7 +11,7 @@ from scenes_weights import add_bare_tube, add_mesh, assert_whole, auto, weights_
 from scenes import reset, save, select, snapshot, turn, update
 from supple.bridge.rigs.handles import list_handle_bones
 from supple.deformers import SkinningError
-from supple.options.weights import WeightOptions
+from supple.options import WeightOptions
 from supple.settings.objects import settings_of
 from supple.tasks.handles.add import add_handles as add_by_task
 from supple.tasks.handles.remove import remove_handles

@@ -9,7 +9,7 @@ from scenes_motion import add_walk, add_walker, clear, list_keys, read_action, r
 from panels import Recorder, draw
 from scenes import push, redo, reset, save, select, undo
 from supple.bridge.animation.curves import add_track
-from supple.options.motion import MotionOptions
+from supple.options import MotionOptions
 from supple.settings.motion import motion_settings
 from supple.tasks.motion import seams
 from supple.tasks.motion.compare import compare_actions, find_rate

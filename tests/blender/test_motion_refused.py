@@ -11,7 +11,7 @@ from scenes_motion import add_walk, add_walker, clear, list_keys, read_joints
 from scenes import add_tube, edit_bones, reset, save, select, update
 from supple.bridge.animation.curves import list_curves
 from supple.deformers import SkinningError
-from supple.options.motion import MotionOptions
+from supple.options import MotionOptions
 from supple.tasks.motion.compare import compare_actions
 from supple.tasks.motion.reading import read_body
 from supple.tasks.motion.seams import join_actions, make_loop

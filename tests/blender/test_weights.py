@@ -25,7 +25,7 @@ from scenes import add_twin, rest_points, select
 from supple.deformers import SkinningError
 from supple.deformers.automatic_weights import METHODS
 from supple.operators.computing import CanceledError, Computation
-from supple.options.weights import WeightOptions
+from supple.options import WeightOptions
 from supple.settings.objects import settings_of
 from supple.tasks.weights import automatic as weights
 from supple.tasks.weights.automatic import assign_weights

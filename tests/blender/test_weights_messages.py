@@ -20,7 +20,7 @@ from scenes_weights import (
 )
 
 from scenes import add_twin, armature_modifier, reset, save, select, snapshot
-from supple.options.weights import WeightOptions
+from supple.options import WeightOptions
 from supple.settings.objects import settings_of
 from supple.tasks.weights import automatic as weights
 from supple.tasks.weights.automatic import assign_weights

@@ -5,14 +5,17 @@ from __future__ import annotations
 import pytest
 
 from supple.cli.arguments import build_parser
-from supple.cli.options import read_arguments
+from supple.cli.options import read_options
 from supple.deformers import SkinningError
-from supple.deformers.option import TaskOptions, options_of
-from supple.options.checks import CheckOptions
-from supple.options.dragging import DragOptions
-from supple.options.engine_copy import CopyOptions
-from supple.options.motion import MotionOptions
-from supple.options.weights import WeightOptions
+from supple.options import (
+    CheckOptions,
+    CopyOptions,
+    DragOptions,
+    MotionOptions,
+    TaskOptions,
+    WeightOptions,
+    rows_of,
+)
 
 KINDS = (CheckOptions, CopyOptions, DragOptions, MotionOptions, WeightOptions)
 COMMANDS: dict[type[TaskOptions], list[str]] = {
@@ -24,26 +27,26 @@ COMMANDS: dict[type[TaskOptions], list[str]] = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_rows_have_texts_and_defaults_that_are_allowed(kind: type[TaskOptions]) -> None:
-    assert kind() == kind(**{option.name: option.default for option in options_of(kind)})
-    for option in options_of(kind):
+    assert kind() == kind(**{option.name: option.default for option in rows_of(kind)})
+    for option in rows_of(kind):
         assert option.label or option.help
         assert not option.tooltip.endswith(".")
 
 
 @pytest.mark.parametrize(("kind", "argv"), COMMANDS.items())
 def test_what_is_not_given_has_its_default(kind: type[TaskOptions], argv: list[str]) -> None:
-    assert read_arguments(kind, build_parser().parse_args(argv)) == kind()
+    assert read_options(kind, build_parser().parse_args(argv)) == kind()
 
 
 def test_what_is_given_is_taken() -> None:
     argv = [*COMMANDS[CopyOptions], "--target=vrm", "--tolerance=1cm", "--influences=8", "--helpers=0", "--keys=12"]
-    taken = read_arguments(CopyOptions, build_parser().parse_args(argv))
+    taken = read_options(CopyOptions, build_parser().parse_args(argv))
     assert taken == CopyOptions(target="vrm", tolerance=0.01, influences=8, helpers=0, keys=12)
     argv = [*COMMANDS[WeightOptions], "--mode=unweighted", "--mirror", "--limit=4"]
-    taken = read_arguments(WeightOptions, build_parser().parse_args(argv))
+    taken = read_options(WeightOptions, build_parser().parse_args(argv))
     assert taken == WeightOptions(mode="UNWEIGHTED", mirror=True, limit=4)
     argv = [*COMMANDS[MotionOptions], "--blend=.5", "--no-hold"]
-    assert read_arguments(MotionOptions, build_parser().parse_args(argv)) == MotionOptions(0.5, holds_feet=False)
+    assert read_options(MotionOptions, build_parser().parse_args(argv)) == MotionOptions(0.5, holds_feet=False)
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def labels_of(node: ast.AST, keys: set[str] = LABELS) -> Iterator[str]:
                 yield from (text for text in texts_of(keywords[key]) if not text.islower() or " " in text)
         if "Preset" in name_called(node) and node.args:
             yield text_of(node.args[0])
-        if name_called(node) in ("Option", "option") and len(node.args) > 1:
+        if name_called(node) in ("Option", "row") and len(node.args) > 1:
             yield text_of(node.args[1])
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id in keys:
         yield text_of(node.value)

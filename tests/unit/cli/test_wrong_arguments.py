@@ -10,8 +10,7 @@ from itertools import product
 import pytest
 
 from supple.cli import main
-from supple.cli.arguments import build_parser
-from supple.cli.options import WEIGHT_METHODS
+from supple.cli.arguments import WEIGHT_METHODS, build_parser
 
 DONE, USAGE = 0, 2
 EXPECTED = "supple=0.1.0,blender=5.2,file=" + 64 * "a"
