@@ -11,5 +11,5 @@ MODULES = (commands, bakes, motion, farm)
 
 
 def find_work(name: str) -> Callable[[argparse.Namespace], None]:
-    """The function of this name."""
+    """The function of this name in one of `MODULES`."""
     return next(getattr(module, name) for module in MODULES if hasattr(module, name))

@@ -115,7 +115,7 @@ MAY_IMPORT = {
     "preview": {"deformers", "bridge", "tasks", "settings"},
     "cli": {"deformers", "options", "bridge", "tasks", "settings"},
     "operators": {"deformers", "options", "bridge", "tasks", "settings", "viewport", "preview", "translations"},
-    "ui": {"settings", "tasks/", "tasks/subject", "tasks/patterns", "translations"},
+    "ui": {"options", "settings", "tasks/", "tasks/subject", "tasks/patterns", "translations"},
     "registration": {"translations", "settings", "preview", "viewport", "cli", "operators", "ui"},
     "__init__": {"registration"},
 }
