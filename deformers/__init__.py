@@ -25,10 +25,10 @@ DEFORMERS = {module.INFO.key: module for module in (ssd, dlb, dlbnt, centers, pa
 METHODS: dict[str, Method] = {key: module.INFO for key, module in DEFORMERS.items()}
 """What each method says about itself."""
 
-DEFAULT_METHOD = centers.INFO.key
+DEFAULT_METHOD = dlbnt.INFO.key
 
-COMPARED = (ssd.INFO.key, dlb.INFO.key, DEFAULT_METHOD)
-"""Methods that a check compares beside the one in use: Blender's two, and the default."""
+COMPARED = (ssd.INFO.key, dlb.INFO.key, centers.INFO.key)
+"""Methods that a check compares beside the one in use: Blender's two, and the one that mends most faults."""
 
 __all__ = [
     "COMPARED",

@@ -34,7 +34,7 @@ from .turns import build_twists
 OWN = "supple_"
 """Begins the names of the custom properties of Supple's groups."""
 VERSION_KEY = "supple_version"
-VERSION = 4
+VERSION = 5
 PART_KEY = "supple_part"
 """What a group is for: groups of one part and version are alike."""
 FORM_KEY = "supple_form"
@@ -70,7 +70,7 @@ def read_method(group: Any) -> str:
 def is_deformation_by(group: Any, method: str, params: Any) -> bool:
     """Whether a modifier's group, or None, deforms a mesh by itself, by a method with these `Params`."""
     label = METHODS[method].name_variant(params)
-    return is_deformation(group) and re.sub(r" \d+ S\w+$", "", group[PART_KEY]) == f"{DEFORMATION} {label}"
+    return is_deformation(group) and re.sub(r"( \d+ S\w+)?( Limits)?$", "", group[PART_KEY]) == f"{DEFORMATION} {label}"
 
 
 @contextmanager
@@ -160,8 +160,9 @@ def ensure_deformation(method: str, params: Any, set_count: int, is_interpolable
     layout = {"set_count": set_count, "is_interpolable": is_interpolable}
     build = partial(build_linear_blending, **layout)
     layout["linear_blending"] = ensure_group(f"linear blending{kind}", f"Supple Linear Blending{kind}", build)
-    if not is_interpolable:
+    if max(params.bulge_limit, params.contact) > 0.0 and not is_interpolable:
         layout["limits"] = ensure_group("limits", "Supple Bulge Limit and Contact", build_limits)
+        kind += " Limits"
     build = partial(build_skin, make_moves=steps.make_moves, mixes_linear=steps.split is not None, **layout)
     return ensure_group(f"{DEFORMATION} {label}{kind}", f"Supple {label}{kind}", build)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from ..deformers.rig.rest import LEAST_WEIGHT
@@ -15,6 +17,9 @@ from .sets import DUAL_QUATERNION, HAS_MATRICES, IS_STRETCHED, MATRIX
 SET_ATTRIBUTE, WEIGHTS_ATTRIBUTE, SHARE_ATTRIBUTE = "supple_set_", "supple_weights_", "supple_share_"
 """Attributes of the character's mesh, with a number: a set of joints that each vertex follows; the weights of its first
 three joints, out of 1; the set's share in the vertex. Without shares the vertices follow one set each."""
+
+LINEAR_ATTRIBUTE = "supple_linear"
+"""Attribute that stands for the linear group where limbs begin, if there is no such group."""
 
 JOINTS_INPUT = "Joints"
 
@@ -86,7 +91,8 @@ def build_skin(
     set_count, is_interpolable, linear_blending
         See `Influenced`.
     limits : node group, optional
-        From `build_limits`; not taken where influences are interpolable.
+        From `build_limits`; if not given, nothing is limited. Not with interpolable influences: which joint a vertex
+        belongs to can not be averaged.
     """
     graph = Graph(name)
     geometry = graph.input("Geometry", "GEOMETRY")
@@ -106,27 +112,39 @@ def build_skin(
     posed = start
     for move in make_moves(is_stretched):
         posed = move(points, posed)
-    if mixes_linear:
-        linear = blend_matrices(MATRIX, "Linear Group: mix in linear blending", None)(points, start)
-        with graph.frame("Linear Group"):
-            share = graph.add("ShaderNodeClamp", graph.attribute(linear_group, "FLOAT"))
-            mixed = (linear - posed).times_plus(share, posed)
-            is_mixed = _is_given(graph, linear_group) & is_true(graph, joints, HAS_MATRICES)
-            posed = graph.switch(is_mixed, posed, mixed)
     put_back = _put_back(graph, vertex_group, invert, differs, to_object)
     with graph.frame("Back into the mesh's space"):
         plain = put_back(geometry, None, start, posed)
-    if is_interpolable:
-        graph.output("Geometry", plain)  # which joint a vertex belongs to can not be averaged
+    if not mixes_linear and limits is None:
+        graph.output("Geometry", plain)
         return graph.finish()
-    with graph.frame("Bulge limit and contact, for vertices that belong to a joint"):
-        holding, held = graph.capture(geometry, "POINT", Start=start, Posed=posed)
-        amounts = {"Bulge_Limit": bulge_limit, "Contact": contact, "Shape_Changes": changes}
-        corrected = graph.call(limits, Joints=joints, Start=held["Start"], Position=held["Posed"], **amounts)
-        moved = put_back(holding, None, held["Start"], held["Posed"])
-        limited = put_back(moved, _is_limited(graph, joints), held["Start"], corrected["Position"])
-        has_limits = (bulge_limit.maximum(contact) > 0.0) & (_read_state(graph, joints, 0) > 0)
-        graph.output("Geometry", graph.switch(has_limits, plain, limited))
+    further: list[Value] = []
+    holding, held = graph.capture(geometry, "POINT", Start=start, Posed=posed)
+    start, posed = held["Start"], held["Posed"]
+    if mixes_linear:
+        with graph.frame("Linear Group: mix in linear blending, where there is any"):
+            share = graph.add("ShaderNodeClamp", graph.attribute(linear_group, "FLOAT"))
+            linear = blend_matrices(MATRIX, "Blend the joints' matrices (eq 1)", None)(points, start)
+            is_mixed = _is_given(graph, linear_group) & is_true(graph, joints, HAS_MATRICES)
+            moved = graph.add("GeometryNodeSetPosition", holding, None, posed)
+            mixed = graph.add(
+                "GeometryNodeSetPosition", moved, share > 0.0, (linear - position).times_plus(share, position)
+            )
+            holding, held = graph.capture(
+                graph.switch(is_mixed, holding, mixed), "POINT", Posed=graph.switch(is_mixed, posed, position)
+            )
+            posed = held["Posed"]
+            further.append(is_mixed)
+    moved = put_back(holding, None, start, posed)
+    if limits is not None:
+        with graph.frame("Bulge limit and contact, for vertices that belong to a joint"):
+            amounts = {"Bulge_Limit": bulge_limit, "Contact": contact, "Shape_Changes": changes}
+            corrected = graph.call(limits, Joints=joints, Start=start, Position=posed, **amounts)
+            limited = put_back(moved, _is_limited(graph, joints), start, corrected["Position"])
+            has_limits = (bulge_limit.maximum(contact) > 0.0) & (_read_state(graph, joints, 0) > 0)
+            moved = graph.switch(has_limits, moved, limited)
+            further.append(has_limits)
+    graph.output("Geometry", graph.switch(reduce(or_, further), plain, moved))
     return graph.finish()
 
 

@@ -24,7 +24,7 @@ from .properties import (
     StringProperty,
 )
 
-SETTINGS_VERSION = 5
+SETTINGS_VERSION = 6
 
 PARTICLE_METHODS = tuple(method.key for method in METHODS.values() if method.fills_solid)
 """Methods that fill the solid inside a skin with particles."""

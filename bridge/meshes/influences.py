@@ -12,7 +12,7 @@ from ...deformers.skinning.joint_limits import AtRest
 from ...deformers.skinning.joint_shares import JointShares
 from ...deformers.skinning.rotation_centers import RotationCenters
 from ...nodes.limits import AT_REST_ATTRIBUTE, HEIGHT_ATTRIBUTE, JOINT_ATTRIBUTE, LIMITS_ATTRIBUTE
-from ...nodes.skin import SET_ATTRIBUTE, SHARE_ATTRIBUTE, WEIGHTS_ATTRIBUTE
+from ...nodes.skin import LINEAR_ATTRIBUTE, SET_ATTRIBUTE, SHARE_ATTRIBUTE, WEIGHTS_ATTRIBUTE
 from ...nodes.turns import (
     ALLOWANCE_ATTRIBUTE,
     CENTER_ATTRIBUTE,
@@ -27,7 +27,8 @@ FORMER_PREFIXES = "supple_joint_", "supple_weight_"
 
 PREFIXES = (
     SET_ATTRIBUTE, WEIGHTS_ATTRIBUTE, SHARE_ATTRIBUTE, CENTER_ATTRIBUTE, LEAN_ATTRIBUTE, ALLOWANCE_ATTRIBUTE,
-    SDEF_ATTRIBUTE, JOINT_ATTRIBUTE, LIMITS_ATTRIBUTE, AT_REST_ATTRIBUTE, HEIGHT_ATTRIBUTE, *FORMER_PREFIXES,
+    SDEF_ATTRIBUTE, LINEAR_ATTRIBUTE, JOINT_ATTRIBUTE, LIMITS_ATTRIBUTE, AT_REST_ATTRIBUTE, HEIGHT_ATTRIBUTE,
+    *FORMER_PREFIXES,
 )  # fmt: skip
 
 LARGEST_ALLOWANCE = 1e6
@@ -43,6 +44,7 @@ def write_influences(
     centers: RotationCenters | None,
     shares: JointShares | None,
     at_rest: AtRest | None,
+    linear: np.ndarray | None,
 ) -> None:
     """Store influences on a mesh, in place of what it has; nothing is touched where they are the same.
 
@@ -56,6 +58,8 @@ def write_influences(
         What they take of bulge limit and contact, where there is any.
     at_rest : AtRest or None
         Goes with these: of all vertices, those without a joint about the first.
+    linear : float array, shape (V,), or None
+        How linearly vertices are blended, where no vertex group says so.
     """
     attributes = {}
     for slot, (which, weights) in enumerate(zip(influences.which, influences.weights, strict=True)):
@@ -78,6 +82,8 @@ def write_influences(
         takes = np.stack([shares.limits, shares.contacts, shares.leads], axis=1)
         attributes[JOINT_ATTRIBUTE] = "INT", np.maximum(shares.joints, 0).astype(np.int32)
         attributes[LIMITS_ATTRIBUTE] = "FLOAT_VECTOR", takes.astype(np.float32)
+    if linear is not None:
+        attributes[LINEAR_ATTRIBUTE] = "FLOAT", linear.astype(np.float32)
     for name, (kind, values) in attributes.items():
         _write(mesh, name, kind, values)
     _remove(mesh, set(attributes))

@@ -142,7 +142,7 @@ def fill_character(rest: Rest, smallest_radius: float, count: int, stiffness: fl
     solid = FilledSolid(
         fill=fill,
         cloud=cloud,
-        core=dlbnt.bind(Rest(fill.points, Weights.from_dense(cloud.weights), joints), dlbnt.Params()),
+        core=dlbnt.bind(Rest(fill.points, Weights.from_dense(cloud.weights), joints), dlbnt.PUBLISHED),
         skin=attachment.bind(rest, surface.points, fill.points),
         points=surface.points.astype(np.float32),
         keeper=VolumeKeeper(rest.points, surface),

@@ -174,7 +174,7 @@ def bind(rest: Rest, params: Params) -> Binding:
     filled = fill_character(rest, params.smallest_radius, params.count, params.stiffness)
     if filled.weights is not None:
         rest = replace(rest, weights=filled.weights)
-    return Binding(params, dlbnt.bind(rest, dlbnt.Params()), filled.solid, filled.share, filled.messages)
+    return Binding(params, dlbnt.bind(rest, dlbnt.PUBLISHED), filled.solid, filled.share, filled.messages)
 
 
 def with_points(binding: Binding, points: np.ndarray) -> Binding:

@@ -177,9 +177,8 @@ def find_long_bones(joints: Joints, handles: np.ndarray | None = None) -> LongBo
         others = find_long_bones(Joints(centers[kept], index[parents[kept]], tails))
         counts[kept], is_long[kept] = others.counts, others.is_long
         return LongBones(counts, is_long)
-    size = float(np.ptp(centers, axis=0).max())
-    depths = joints.chains.sum(np.ones(count, np.intp))
-    paired, heirs, inner = _find_paired(centers, depths, MIRRORED * size), _find_heirs(parents), []
+    size = measure_size(joints)
+    (paired, *_), heirs, inner = find_paired(joints), find_heirs(parents), []
     for joint in np.flatnonzero(parents >= 0).tolist():
         line = _list_line(joint, parents, centers, heirs)
         counts[joint] = len(line)
@@ -189,9 +188,20 @@ def find_long_bones(joints: Joints, handles: np.ndarray | None = None) -> LongBo
     return LongBones(counts, is_long)
 
 
-def _find_paired(centers: np.ndarray, depths: np.ndarray, tolerance: float) -> np.ndarray:
-    """Joints that have a mirror image, as deep in the skeleton, across a plane at right angles to an axis: (B,)."""
-    best = np.zeros(len(centers), bool)
+def find_paired(joints: Joints) -> tuple[np.ndarray, int, float]:
+    """Which joints have a mirror image, as deep in the skeleton, across a plane at right angles to an axis.
+
+    Returns
+    -------
+    paired : bool array, shape (B,)
+    axis : int
+        Of the plane across which most have one, 0 to 2.
+    middle : float
+        Where the plane is on it.
+    """
+    centers = np.asarray(joints.centers, np.float64)
+    depths, tolerance = joints.chains.sum(np.ones(len(centers), np.intp)), MIRRORED * measure_size(joints)
+    best = np.zeros(len(centers), bool), 0, 0.0
     for axis in range(3):
         for middle in (0.0, float(np.median(centers[:, axis]))):
             mirrored = centers.copy()
@@ -200,12 +210,17 @@ def _find_paired(centers: np.ndarray, depths: np.ndarray, tolerance: float) -> n
             squares = np.square(centers[:, None] - mirrored).sum(axis=2)
             squares[depths[:, None] != depths] = np.inf
             found = away & (squares.min(axis=1) <= tolerance * tolerance)
-            if found.sum() > best.sum():
-                best = found
+            if found.sum() > best[0].sum():
+                best = found, axis, middle
     return best
 
 
-def _find_heirs(parents: np.ndarray) -> np.ndarray:
+def measure_size(joints: Joints) -> float:
+    """The longest side of the box that holds all joints."""
+    return float(np.ptp(np.asarray(joints.centers, np.float64), axis=0).max())
+
+
+def find_heirs(parents: np.ndarray) -> np.ndarray:
     """The one joint below each that has joints below it, or is its only one; -1 where there are more: shape (B,)."""
     heirs = np.full(len(parents), -1)
     below = np.bincount(parents[parents >= 0], minlength=len(parents))

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 import bpy
 import numpy as np
 
-from ...deformers import DEFAULT_METHOD, METHODS, SkinningError
+from ...deformers import METHODS, SkinningError
 from ...deformers.measures.joint_faults import BULGE, COLLAPSE, OVERLAP, TEAR
+from ...deformers.skinning import centers
 from ...options import WeightOptions
 from ...settings.objects import settings_of
 from ..skin.bind import bind
@@ -165,13 +166,13 @@ def _close_seam(obj: bpy.types.Object, finding: Finding) -> list[str]:
 
 
 def _change_method(obj: bpy.types.Object, finding: Finding) -> list[str]:
-    """Bind by the default method where another is in use; its limit and contact take the rest."""
+    """Bind by Centers where another method is in use; its limit and contact take the rest."""
     settings = settings_of(obj)
-    if finding.method != DEFAULT_METHOD:
-        bind([obj], DEFAULT_METHOD)
-        return [f"Bound '{obj.name}' by {label_method(DEFAULT_METHOD)}."]
+    if finding.method != centers.INFO.key:
+        bind([obj], centers.INFO.key)
+        return [f"Bound '{obj.name}' by {label_method(centers.INFO.key)}."]
     kept = FAULTS[finding.kind].setting
-    chosen = (choice.property_name for choice in METHODS[DEFAULT_METHOD].choices if choice.name == kept)
+    chosen = (choice.property_name for choice in METHODS[centers.INFO.key].choices if choice.name == kept)
     name = next(chosen, None)
     if name is None or getattr(settings, name) >= 1.0:
         raise SkinningError(

@@ -414,5 +414,8 @@ def migrate(obj: bpy.types.Object) -> None:
     if settings.version < 5 and not settings.is_property_set("centers_contact"):
         with muted():
             settings.centers_contact = 1.0  # was the default
+    if settings.version < 6 and not settings.is_property_set("limb_roots"):
+        with muted():
+            settings.limb_roots = 0.0  # limbs began as all joints did
     if settings.version < SETTINGS_VERSION:
         settings.version = SETTINGS_VERSION

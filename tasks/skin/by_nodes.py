@@ -44,7 +44,7 @@ from ...nodes.groups import (
     is_deformation_by,
     remove_unused_groups,
 )
-from ...nodes.skin import JOINTS_INPUT
+from ...nodes.skin import JOINTS_INPUT, LINEAR_ATTRIBUTE
 from ...settings.choices import read_params
 from ...settings.objects import needs_supple, settings_of
 from ..subject.character import (
@@ -143,7 +143,8 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
     joints = ensure_joints_object(bound.armature, skeleton, joints_group)
     influences, former = setup.influences, _read_joints(supple)
     indices = add_sets(joints, influences)
-    if choices.linear_group:
+    linear_group = choices.linear_group or ("" if setup.linear is None else LINEAR_ATTRIBUTE)
+    if linear_group:
         mix_linearly(joints)
     if setup.shares is not None:
         bring_limits(joints)
@@ -151,10 +152,10 @@ def apply(bound: BoundObject, setup: NodeSetup, surroundings: Surroundings | Non
     group = ensure_deformation(choices.method, choices.params, set_count, influences.is_interpolable)
     if supple.node_group != group:
         supple.node_group = group
-    write_influences(mesh_of(bound.obj), influences, indices, setup.centers, setup.shares, setup.at_rest)
+    write_influences(mesh_of(bound.obj), influences, indices, setup.centers, setup.shares, setup.at_rest, setup.linear)
     inputs = {
         JOINTS_INPUT: joints,
-        "Linear Group": choices.linear_group,
+        "Linear Group": linear_group,
         "Vertex Group": choices.vertex_group,
         "Invert": choices.invert,
         "Bulge Limit": choices.params.bulge_limit,

@@ -19,6 +19,7 @@ from ...deformers.rig.sdef import SdefPairs
 from ...deformers.skinning.centers import place_centers
 from ...deformers.skinning.joint_limits import AtRest, find_at_rest
 from ...deformers.skinning.joint_shares import JointShares, find_joint_shares
+from ...deformers.skinning.limb_roots import with_linear_roots
 from ...deformers.skinning.rotation_centers import RotationCenters
 from ..subject.character import Character, changes_topology, check_modifiers_below, modifiers_above, read_character
 from ..subject.stack import SkinnedObject
@@ -53,6 +54,8 @@ class NodeSetup:
         Goes with `shares`: how the vertices are about their joints.
     shape_changes : bool
         Whether these may be elsewhere before they are posed: by shape keys or modifiers above, or as the object moves.
+    linear : float array, shape (V,), or None
+        How linearly vertices are blended where limbs begin; None where they are not, or a vertex group says so.
     """
 
     character: Character
@@ -62,6 +65,7 @@ class NodeSetup:
     shares: JointShares | None
     at_rest: AtRest | None
     shape_changes: bool
+    linear: np.ndarray | None
 
     @property
     def groups(self) -> list[str]:
@@ -120,7 +124,8 @@ def prepare_source(source: SkinSource, above: list[bpy.types.Modifier]) -> NodeS
         shares = find_joint_shares(rest.armature_points, rest.weights, rest.joints, rest.triangles)
         at_rest = find_at_rest(rest.armature_points.T, np.maximum(shares.joints, 0), rest.joints)
         shape_changes = bool(above) or _may_move(skinned) or _has_keys_at_joints(obj, shares)
-    return NodeSetup(character, influences, choices, centers, shares, at_rest, shape_changes)
+    linear = None if choices.linear_group else with_linear_roots(rest, getattr(params, "limb_roots", 0.0)).linear
+    return NodeSetup(character, influences, choices, centers, shares, at_rest, shape_changes, linear)
 
 
 def _may_move(skinned: SkinnedObject) -> bool:

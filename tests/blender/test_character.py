@@ -176,7 +176,7 @@ def test_flip(character, evaluate, tmp_path, monkeypatch, subtests):
 def test_the_panel_shows_all_of_it_for_an_armature(character):
     body, _, _ = character
     shown = panels.draw("VIEW3D_PT_supple_skin")
-    for name in ("method", "sharpness", "evaluate", "supple.bind"):
+    for name in ("method", "limb_roots", "evaluate", "supple.bind"):
         assert name in shown
     assert "supple.flip" not in shown
     bind_whole()
@@ -185,7 +185,7 @@ def test_the_panel_shows_all_of_it_for_an_armature(character):
     assert "supple.measure" in panels.draw("VIEW3D_PT_supple_measure")
     module = __import__("supple.ui.character", fromlist=["describe_mesh"])
     bpy.context.view_layer.update()
-    assert module.describe_mesh(bpy.context, body).startswith("Centers ")
+    assert module.describe_mesh(bpy.context, body).startswith("DQ with Stretch ")
     assert module.find_icon(body) == "CHECKMARK"
 
 
@@ -231,7 +231,7 @@ def test_make_supple_weights_what_has_no_weights(character):
     assert [[(entry.group, entry.weight) for entry in vertex.groups] for vertex in body.data.vertices] == before
     for obj in (body, sleeve, free):
         assert settings_of(obj).is_bound
-        assert settings_of(obj).method == "CENTERS"
+        assert settings_of(obj).method == "DLBNT"
         assert distance(rest_points(obj), evaluated_points(obj)) > 0.1
 
 
@@ -287,11 +287,11 @@ def test_bakes_are_of_what_is_ticked(character, kind, tmp_path, capfd):
 
 def test_make_supple_leaves_what_is_bound(character):
     body, sleeve, _ = character
-    settings_of(body).method = "DLBNT"
+    settings_of(body).method = "CENTERS"
     settings_of(sleeve).is_ticked = False
     bind_whole()
     settings_of(sleeve).is_ticked = True
     bpy.ops.supple.make()
-    assert [settings_of(obj).method for obj in (body, sleeve)] == ["DLBNT", "CENTERS"]
+    assert [settings_of(obj).method for obj in (body, sleeve)] == ["CENTERS", "DLBNT"]
     assert settings_of(sleeve).is_bound
     assert not bpy.ops.supple.make.poll()

@@ -202,7 +202,7 @@ def test_a_joint_that_collapses_is_bound_by_the_default_method(tube):
     assert not [fault for fault in check(tube, angle=np.radians(150.0))[2] if fault.kind == COLLAPSE]
 
 
-def test_a_joint_that_overlaps_by_the_default_method_gets_its_contact(tube):
+def test_a_joint_that_overlaps_by_centers_gets_its_contact(tube):
     bind([tube], "CENTERS")
     fault = Finding(OVERLAP, tube.name, "bone.1", "CENTERS", 2.0, 0.3)
     assert fix_finding(tube, fault) == ["Contact of 'Tube' is 1 now."]

@@ -129,7 +129,7 @@ def test_info_as_json(plain_file, capsys):
         "deforming_bones": 3,
         "joints": 3,
         "bound": False,
-        "method": "CENTERS",
+        "method": "DLBNT",
         "order": "GH",
         "evaluate": "NODES",
         "linear_group": "",

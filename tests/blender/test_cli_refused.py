@@ -60,7 +60,7 @@ NOT_THERE: dict[tuple[str, ...], str] = {
     ("weights", "--object", "Tube", "--armature", "Tube"): "'Tube' is not an armature of the scene: choose one of Rig",
     ("weights", "--object", "Tube", "--armature", "Hero"): "There is no object 'Hero': choose one of Rig",
     ("bind", "--method", "SSD", "--sharpness", "0.5"): "SSD has no sharpness to choose",
-    ("bind", "--sharpness", "1.5"): "Sharpness is 1.5: choose 0 to 1",
+    ("bind", "--method", "CENTERS", "--sharpness", "1.5"): "Sharpness is 1.5: choose 0 to 1",
     ("bind", "--method", "DLB", "--contact", "nan"): "Contact is nan: choose 0 to 1",
 }
 

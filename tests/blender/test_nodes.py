@@ -37,17 +37,21 @@ from scenes import (
     bind,
     clear,
     distance,
+    edit_bones,
     evaluated_points,
     frames_of,
     longest_action,
     play,
     rest_points,
     skinned_meshes,
+    supple_modifier,
     turn,
+    update,
 )
 from supple.deformers import METHODS
 from supple.nodes.fractions import FRACTION
 from supple.nodes.methods import NODE_METHODS
+from supple.nodes.skin import LINEAR_ATTRIBUTE
 from supple.settings.objects import settings_of
 
 pytestmark = pytest.mark.usefixtures("silent_handlers", "built_groups")
@@ -202,10 +206,25 @@ def with_linear_and_modifier_group(obj: bpy.types.Object, armature: bpy.types.Ob
     with_inverted_modifier_group(obj, armature)
 
 
+def with_arms(obj: bpy.types.Object, armature: bpy.types.Object) -> None:
+    """An arm at each side of the tube's middle, which holds half of the skin there."""
+
+    def add_arms(bones: bpy.types.ArmatureEditBones) -> None:
+        for side in (1, -1):
+            arm = bones.new(f"arm.{side}")
+            arm.head, arm.tail, arm.parent = (0.2 * side, 1.5, 0), (1.5 * side, 1.2, 0), bones["bone.1"]
+
+    edit_bones(armature, add_arms)
+    points = rest_points(obj)
+    for side in (1, -1):
+        held = np.flatnonzero((side * points[:, 0] > 0.1) & (np.abs(points[:, 1] - 1.5) < 0.6))
+        obj.vertex_groups.new(name=f"arm.{side}").add(held.tolist(), 0.8, "REPLACE")
+
+
 DRESSES = (
     with_unweighted_vertices, with_sums_that_are_not_one, with_groups_without_bones, with_modifier_group,
     with_inverted_modifier_group, with_empty_inverted_modifier_group, with_missing_modifier_group, with_linear_group,
-    with_linear_and_modifier_group, with_deform_off, with_face_key, with_cast_above,
+    with_linear_and_modifier_group, with_deform_off, with_face_key, with_cast_above, with_arms,
 )  # fmt: skip
 
 
@@ -223,6 +242,38 @@ def test_weights_and_groups(method: str, params: Any, subtests: pytest.Subtests)
             twin = bind_both(obj, method, chosen, linear_group=group)
             strike(armature, POSES["scaled unevenly"])
             assert_alike(obj, twin)
+
+
+def test_limb_roots_are_blended_linearly_unless_a_group_says_where():
+    obj, armature = add_tube()
+    with_arms(obj, armature)
+    fade(obj, "linear")
+    bind(obj, method="DLBNT", evaluate="NODES")
+    turn(armature, "arm.1", (1.2, 0.4, 0))
+    found = []
+    for amount, group in ((1.0, ""), (0.0, ""), (0.5, ""), (1.0, "linear"), (0.0, "linear")):
+        settings_of(obj).limb_roots, settings_of(obj).linear_group = amount, group
+        update()
+        assert (LINEAR_ATTRIBUTE in obj.data.attributes) == (amount > 0.0 and not group)
+        found.append(evaluated_points(obj))
+    mixed, quaternions, half, *by_group = found
+    assert distance(mixed, quaternions) > 0.02
+    assert distance(half, 0.5 * (mixed + quaternions)) < TOLERANCE
+    assert distance(*by_group) == 0.0
+
+
+def test_nodes_of_limits_are_built_when_limits_are_wanted():
+    obj, armature, twin = bound_tube("DLBNT")
+    turn(armature, "bone.1", (2.0, 0, 0))
+    former = supple_modifier(obj).node_group
+    for one in (obj, twin):
+        settings_of(one).bulge_limit, settings_of(one).contact = 0.6, 0.8
+    assert_alike(obj, twin)
+    assert len(supple_modifier(obj).node_group.nodes) > len(former.nodes)
+    for one in (obj, twin):
+        settings_of(one).bulge_limit = settings_of(one).contact = 0.0
+    assert_alike(obj, twin)
+    assert supple_modifier(obj).node_group == former
 
 
 @every_method

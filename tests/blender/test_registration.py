@@ -294,7 +294,7 @@ def test_panels_before_bind():
     obj, _ = add_tube()
     limits, rest = ["bulge_limit", "contact"], ["twist", "evaluate", "linear_group", "supple.bind", "supple.make"]
     settings_of(obj).method = "DLBNT"
-    assert draw("VIEW3D_PT_supple_skin") == ["method", METHODS["DLBNT"].tooltip, "order", *limits, *rest]
+    assert draw("VIEW3D_PT_supple_skin") == ["method", METHODS["DLBNT"].tooltip, "order", "limb_roots", *limits, *rest]
     settings_of(obj).method = "SSD"
     assert draw("VIEW3D_PT_supple_skin") == ["method", METHODS["SSD"].tooltip, *limits, *rest]
     settings_of(obj).method = "CENTERS"
@@ -308,8 +308,8 @@ def test_panels_before_bind():
 def test_panels_of_a_bound_object(evaluator):
     obj, _ = add_tube()
     bind(obj, method="DLBNT")
-    shown = ["method", METHODS["DLBNT"].tooltip, "order", "bulge_limit", "contact", "twist", "evaluate"]
-    shown += ["linear_group", "supple.bind", "supple.unbind", "supple.flip"]
+    shown = ["method", METHODS["DLBNT"].tooltip, "order", "limb_roots", "bulge_limit", "contact", "twist"]
+    shown += ["evaluate", "linear_group", "supple.bind", "supple.unbind", "supple.flip"]
     if evaluator == "NODES":
         shown.append("supple.make_independent")
     assert draw("VIEW3D_PT_supple_skin") == shown

@@ -100,16 +100,17 @@ def assert_stored_values(stored: object, present: object, path: str) -> None:
         assert present == stored, path
 
 
-def test_contact_of_characters_that_were_bound_before_is_what_it_was(tmp_path):
-    obj, _ = add_tube()
-    bind(obj, method="CENTERS", evaluate="NODES")
-    other, _ = add_tube()
-    bind(other, method="CENTERS", evaluate="NODES")
-    settings_of(obj).version = 4
+def test_what_was_bound_before_a_default_changed_is_what_it_was(tmp_path):
+    for method in ("CENTERS", "CENTERS", "DLBNT", "DLBNT"):
+        obj, _ = add_tube()
+        bind(obj, method=method, evaluate="NODES")
+    settings_of(bpy.data.objects["Tube"]).version = 4
+    settings_of(bpy.data.objects["Tube.002"]).version = 5
     save(tmp_path / "before.blend")
     bpy.ops.wm.open_mainfile(filepath=str(tmp_path / "before.blend"))
-    found = [settings_of(bpy.data.objects[name]) for name in ("Tube", "Tube.001")]
-    assert [settings.centers_contact for settings in found] == pytest.approx([1.0, 0.3])
+    found = [settings_of(bpy.data.objects[name]) for name in ("Tube", "Tube.001", "Tube.002", "Tube.003")]
+    assert [settings.centers_contact for settings in found[:2]] == pytest.approx([1.0, 0.3])
+    assert [settings.limb_roots for settings in found[2:]] == [0.0, 1.0]
     assert {settings.version for settings in found} == {SETTINGS_VERSION}
     bpy.context.scene.frame_set(2)
     assert read_input(supple_modifier(bpy.data.objects["Tube"]), "Contact") == 1.0

@@ -18,8 +18,8 @@ TUBE, HAND = make_tube(joint_count=4, rings=24), make_hand()
 METHODS = {
     "SSD": ("SSD", ssd.Params()),
     "DLB": ("DLB", DEFORMERS["DLB"].Params()),
-    "DLBNT-GH": ("DLBNT", DEFORMERS["DLBNT"].Params(order="GH")),
-    "DLBNT-HG": ("DLBNT", DEFORMERS["DLBNT"].Params(order="HG")),
+    "DLBNT-GH": ("DLBNT", DEFORMERS["DLBNT"].Params(order="GH", limb_roots=0.0)),
+    "DLBNT-HG": ("DLBNT", DEFORMERS["DLBNT"].Params(order="HG", limb_roots=0.0)),
     "CENTERS": ("CENTERS", centers.Params(bulge_limit=0.0, contact=0.0, sharpness=0.0)),
 }
 CASES = {
