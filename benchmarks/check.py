@@ -200,7 +200,7 @@ def check(meshes: list[bpy.types.Object], method: str) -> tuple[list[Any], float
     run, findings = find("tasks.check.run"), find("tasks.check.findings")
 
     def check() -> tuple[list[Any], int]:
-        prepared = run.prepare(meshes, run.Options())
+        prepared = run.prepare(meshes, run.CheckOptions())
         return findings.find_faults(prepared, prepared.run(), meshes), len(prepared.poses)
 
     seconds, (found, poses) = time_call(check)

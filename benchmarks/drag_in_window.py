@@ -148,7 +148,7 @@ def _time_moves(stage: Stage, solver: str) -> tuple[float, ...]:
     layer = bpy.context.view_layer
     found = skins.find_skins(stage.armature, layer)
     point, _ = skins.find_nearest(found, bpy.context.evaluated_depsgraph_get(), stage.find_skin("wrist.L"))
-    choices = tasks.DragChoices(solver=solver, chain_length=5)
+    choices = tasks.DragOptions(solver=solver, chain_length=5)
     tasks.SkinDrag(stage.armature, layer, point, choices)
     begin, drag = time_call(lambda: tasks.SkinDrag(stage.armature, layer, point, choices))
     moves, evaluations, drawings = [], [], []

@@ -42,7 +42,7 @@ COLUMNS = (
 
 def measure(folder: Path, assets: Path, name: str, method: str, target: str) -> tuple:
     """A row under `COLUMNS`."""
-    examples, run = find("tasks.engine_copy.examples"), find("tasks.engine_copy.run")
+    run = find("tasks.engine_copy.run")
     open_file(assets, name)
     meshes = [obj for obj in bpy.context.scene.objects if obj.type == "MESH" and obj.find_armature()]
     for obj in meshes:
@@ -51,7 +51,7 @@ def measure(folder: Path, assets: Path, name: str, method: str, target: str) -> 
     find("tasks.skin.bind").bind(meshes, method)
     corners = np.array([obj.matrix_world @ vertex.co for obj in meshes for vertex in obj.data.vertices])
     scale = HEIGHT / float(np.ptp(corners, axis=0).max())
-    options = examples.Options(target=target, tolerance=TOLERANCE / scale)
+    options = run.CopyOptions(target=target, tolerance=TOLERANCE / scale)
     steps = run.make_engine_copy(meshes, options, folder / f"{name}{ENDINGS[target]}")
     seconds, report = time_call(lambda: take_all(steps))
     assert report.measured == "file"

@@ -1,7 +1,7 @@
 """Headless: `blender --command supple ...`, and `main(argv)` for Python on the bpy wheel.
 
-`arguments.py` has the commands' options, `work.py` what they do, `messages.py` what is printed. Blender is needed where
-a command runs: wrong arguments are refused without it.
+`arguments.py` has the commands, made of what is in `options.py`; `work.py` finds what they do, `messages.py` prints.
+Blender is needed where a command runs: wrong arguments are refused without it.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def main(argv: Sequence[str]) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     try:
-        from .work import WORK
+        from .work import find_work
 
-        WORK[arguments.command](arguments)
+        find_work(arguments.run)(arguments)
     except SkinningError as error:
         return _fail(str(error), arguments)
     except MemoryError:

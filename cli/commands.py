@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 
 import bpy
 
@@ -12,16 +11,15 @@ from ..bridge.files.blend_files import open_file, save_copy
 from ..bridge.files.writing import check_writable, open_replacing
 from ..deformers import SkinningError
 from ..deformers.automatic_weights import METHODS as AUTOMATIC_WEIGHTS
+from ..options import CheckOptions, CopyOptions, WeightOptions
 from ..settings.choices import find_method, store_of
 from ..settings.objects import settings_of
 from ..tasks.bake.inputs import open_with_inputs
 from ..tasks.check.findings import describe_check, describe_fully, find_faults
-from ..tasks.check.run import Options as CheckOptions
 from ..tasks.check.run import prepare as prepare_check
 from ..tasks.check.sheet import draw_sheet
 from ..tasks.corrections.from_source import correct_from
 from ..tasks.engine_copy.copy import is_copy
-from ..tasks.engine_copy.examples import Options as CopyOptions
 from ..tasks.engine_copy.export import check_path
 from ..tasks.engine_copy.run import make_engine_copy
 from ..tasks.handles.add import add_handles
@@ -32,9 +30,10 @@ from ..tasks.skin.inspect import describe_file
 from ..tasks.steps import take_all
 from ..tasks.subject.character import has_armature_modifier
 from ..tasks.subject.frames import all_frames, frame_range
-from ..tasks.weights.automatic import Options, assign_weights
+from ..tasks.weights.automatic import assign_weights
+from .arguments import WEIGHT_METHODS
 from .messages import answer, answer_json, report_steps, tell, tell_shares
-from .options import WEIGHT_METHODS
+from .options import CHOICES, read_options
 
 
 def find_object(name: str) -> bpy.types.Object:
@@ -52,6 +51,13 @@ def _find_among(name: str, choice: list[bpy.types.Object], lack: str) -> bpy.typ
     wrong = f"'{name}' {lack}" if name in bpy.data.objects else f"There is no object '{name}'"
     known = ", ".join(obj.name for obj in choice)
     raise SkinningError(f"{wrong}: choose one of {known}" if choice else f"{wrong}, and no other object can be chosen")
+
+
+def choose_objects(arguments: argparse.Namespace) -> list[bpy.types.Object]:
+    """The objects that are named, else all that have an Armature modifier."""
+    if arguments.object:
+        return [find_object(name) for name in arguments.object]
+    return [obj for obj in bpy.context.scene.objects if has_armature_modifier(obj)]
 
 
 def show_info(arguments: argparse.Namespace) -> None:
@@ -76,10 +82,7 @@ def show_info(arguments: argparse.Namespace) -> None:
 def bind_characters(arguments: argparse.Namespace) -> None:
     check_writable(arguments.output)
     open_file(arguments.file)
-    if arguments.object:
-        objects = [find_object(name) for name in arguments.object]
-    else:
-        objects = [obj for obj in bpy.context.scene.objects if has_armature_modifier(obj)]
+    objects = choose_objects(arguments)
     choose_settings(objects, arguments)
     bind(objects, arguments.method, arguments.evaluate)
     report_particles(objects)
@@ -97,7 +100,7 @@ def choose_settings(objects: list[bpy.types.Object], arguments: argparse.Namespa
     """Set what is given of the choices of the objects' method; SkinningError where it has no such choice."""
     for obj in objects:
         method = find_method(arguments.method or settings_of(obj).method)
-        for name in ("order", "sharpness", "bulge_limit", "contact"):
+        for name in CHOICES:
             value = getattr(arguments, name)
             if value is None:
                 continue
@@ -117,12 +120,11 @@ def check_character(arguments: argparse.Namespace) -> None:
     for path in filter(None, (arguments.json, arguments.sheet)):
         check_writable(path)
     open_file(arguments.file)
-    scene = bpy.context.scene
-    objects = [find_object(name) for name in arguments.object or ()]
-    objects = objects or [obj for obj in scene.objects if has_armature_modifier(obj)]
-    bend = arguments.bend if arguments.bend is not None else 0.0 if arguments.frames else 60.0
-    frames = all_frames(arguments.frames) if arguments.frames else None
-    checked = prepare_check(objects, CheckOptions(tuple(arguments.methods), angle=math.radians(bend), frames=frames))
+    objects = choose_objects(arguments)
+    chosen = {} if arguments.bend is None else {"angle": arguments.bend}
+    if arguments.frames:
+        chosen = {"angle": 0.0, "frames": all_frames(arguments.frames)} | chosen
+    checked = prepare_check(objects, CheckOptions(methods=tuple(arguments.methods), **chosen))
     tell(f"supple: {len(checked.poses)} poses of {len(checked.meshes)} meshes")
     measured = checked.run()
     faults = find_faults(checked, measured, objects)
@@ -143,18 +145,9 @@ def make_copy(arguments: argparse.Namespace) -> None:
     if arguments.save:
         check_writable(arguments.save)
     open_file(arguments.file)
-    objects = [find_object(name) for name in arguments.object or ()]
-    originals = [obj for obj in bpy.context.scene.objects if not is_copy(obj)]
-    objects = objects or [obj for obj in originals if has_armature_modifier(obj)]
-    options = CopyOptions(
-        target=arguments.target,
-        tolerance=arguments.tolerance,
-        influences=arguments.influences,
-        helpers=arguments.helpers,
-        keys=arguments.keys,
-        angle=math.radians(arguments.bend),
-        actions=tuple(arguments.action) if arguments.action else None,
-    )
+    objects = [obj for obj in choose_objects(arguments) if arguments.object or not is_copy(obj)]
+    actions = tuple(arguments.action) if arguments.action else None
+    options = read_options(CopyOptions, arguments, angle=arguments.angle, actions=actions)
     report = take_all(make_engine_copy(objects, options, arguments.output), tell_shares("the engine copy"))
     if arguments.save:
         save_copy(arguments.save)
@@ -167,8 +160,7 @@ def make_copy(arguments: argparse.Namespace) -> None:
 def correct_meshes(arguments: argparse.Namespace) -> None:
     check_writable(arguments.output)
     open_file(arguments.file)
-    objects = [find_object(name) for name in arguments.object or ()]
-    objects = objects or [obj for obj in bpy.context.scene.objects if has_armature_modifier(obj)]
+    objects = choose_objects(arguments)
     steps = correct_from(objects, arguments.source, arguments.joints, arguments.angles)
     report = take_all(steps, tell_shares("the corrections"))
     save_copy(arguments.output)
@@ -216,12 +208,8 @@ def weight_meshes(arguments: argparse.Namespace) -> None:
         for line in add_handles(objects, handles, armature if arguments.armature is not None else None):
             tell(f"supple: {line}")
     _check_deformed(objects, armature)
-    options = Options(
-        method=WEIGHT_METHODS[arguments.method] if arguments.method else "",
-        mode=arguments.mode.upper(),
-        mirror=arguments.mirror,
-        limit=arguments.limit,
-    )
+    method = WEIGHT_METHODS[arguments.method] if arguments.method else ""
+    options = read_options(WeightOptions, arguments, method=method)
     reports = assign_weights(objects, options, armature)
     save_copy(arguments.output)
     if arguments.report == "json":

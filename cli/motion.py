@@ -9,12 +9,13 @@ import bpy
 from ..bridge.files.blend_files import open_file, save_copy
 from ..bridge.files.writing import check_writable
 from ..deformers import SkinningError
+from ..options import MotionOptions
 from ..tasks.motion.compare import Comparison, compare_actions, find_rate
-from ..tasks.motion.options import Options
 from ..tasks.motion.report import Report
 from ..tasks.motion.seams import join_actions, make_loop
 from ..tasks.steps import take_all
 from .messages import answer, answer_json, tell_shares
+from .options import read_options
 
 
 def move(arguments: argparse.Namespace) -> None:
@@ -22,9 +23,9 @@ def move(arguments: argparse.Namespace) -> None:
     _check(arguments, names)
     open_file(arguments.file)
     armature, rate = find_armature(arguments.armature), find_rate(bpy.context.scene)
-    options = Options(arguments.blend, not arguments.no_hold)
+    options = read_options(MotionOptions, arguments)
     if arguments.what == "compare":
-        steps = compare_actions(armature, names[0], names[-1], arguments.blend, rate)
+        steps = compare_actions(armature, names[0], names[-1], options.blend, rate)
     elif arguments.what == "join":
         steps = join_actions(armature, names[0], names[1], rate, options, arguments.pair)
     else:

@@ -1,72 +1,107 @@
-"""What options take: files, frames, lengths, and the words for them."""
+"""What commands consist of: their arguments, those of a task's options among them, and what several commands take."""
 
 from __future__ import annotations
 
 import argparse
+import math
 import re
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from ..deformers import SkinningError
-from ..deformers.automatic_weights import METHODS as AUTOMATIC_WEIGHTS
-from ..deformers.skinning.dlbnt import ORDER
+from ..deformers import METHODS, SkinningError
+from ..deformers.option import Option
+from ..options import TaskOptions, rows_of
 from ..tasks.bake.made_from import Inputs
 from ..tasks.subject.frames import parse_frames
-from .messages import PROGRESS
 
-CHOICES = ("method", "order", "sharpness", "bulge_limit", "contact")
-"""Options that say by what and how a mesh is bound."""
+_ALL = [option for method in METHODS.values() for option in method.choices if option.help]
+CHOICES = {option.name: option for option in sorted(_ALL, key=_ALL.count)}
+"""What methods let choose on the command line, that of single methods first: baked parts keep it in this order."""
 
-WEIGHT_METHODS = {word: method.key for method in AUTOMATIC_WEIGHTS.values() for word in method.words}
-"""The methods of automatic weights by their words, former ones too."""
-
-
-def add_file(command: argparse.ArgumentParser) -> None:
-    command.add_argument("file", type=read_path, metavar="FILE.blend", help="file to open")
+Chosen = TypeVar("Chosen", bound=TaskOptions)
 
 
-def add_choices(command: argparse.ArgumentParser) -> None:
-    """What methods that blend joints let choose."""
-    command.add_argument(
-        "--order", choices=ORDER.keys, help="what DLBNT applies first: GH for stretch, HG for rotation"
-    )
-    share: dict[str, Any] = {"type": float, "metavar": "0..1"}
-    command.add_argument("--sharpness", help="how sharply joints bend, with CENTERS", **share)
-    command.add_argument("--bulge-limit", help="how far to pull back skin that bulges at bent joints", **share)
-    command.add_argument("--contact", help="how strongly contact keeps both sides of a bent joint apart", **share)
+@dataclass(frozen=True)
+class Argument:
+    """An argument of a command: what `add_argument` takes."""
+
+    names: tuple[str, ...]
+    settings: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """Arguments of which one is given, or none unless `required`."""
+
+    arguments: tuple[Argument, ...]
+    required: bool = False
+
+
+class Command:
+    """A command: its word, what `--help` says, the name of the function that does it, and what it takes.
+
+    The function is in a module of `work.MODULES`, as it needs Blender. `former` is a word of earlier versions.
+    """
+
+    def __init__(self, word: str, help: str, run: str, *arguments: Argument | OneOf, former: str = "") -> None:  # noqa: A002
+        self.word, self.help, self.run, self.arguments, self.former = word, help, run, arguments, former
+
+    def add_to(self, commands: Any) -> None:
+        """Add its parser to those of other commands."""
+        parser = commands.add_parser(self.word, aliases=[self.former] * bool(self.former), help=self.help)
+        parser.set_defaults(command=self.word, run=self.run)  # whichever word was typed
+        for part in self.arguments:
+            one_of = isinstance(part, OneOf)
+            group = parser.add_mutually_exclusive_group(required=part.required) if one_of else parser
+            for argument in part.arguments if one_of else (part,):
+                group.add_argument(*argument.names, **argument.settings)
+
+
+def take(*names: str, **settings: Any) -> Argument:
+    return Argument(names, settings)
+
+
+def take_option(option: Option) -> Argument:
+    settings: dict[str, Any] = {"dest": option.name, "default": option.default, "help": option.help}
+    if isinstance(option.default, bool):
+        settings["action"] = "store_false" if option.default else "store_true"
+    elif option.items:
+        default = next((word for word, key in option.words.items() if key == option.default), None)
+        settings |= {"choices": tuple(option.words), "default": default, "metavar": option.metavar}
+    else:
+        settings |= {"type": option.read or type(option.default), "metavar": option.metavar}
+    return take(option.flag or f"--{option.name.replace('_', '-')}", **settings)
+
+
+def take_options(kind: type[TaskOptions]) -> list[Argument]:
+    """The arguments of a task's options."""
+    return [take_option(option) for option in rows_of(kind) if option.help]
+
+
+def take_path(flag: str, metavar: str, text: str, **settings: Any) -> Argument:
+    return take(flag, type=read_path, metavar=metavar, help=text, **settings)
+
+
+def take_names(flag: str, text: str) -> Argument:
+    return take(flag, action="append", metavar="NAME", help=text)
+
+
+def take_frames(text: str, otherwise: str = "frames of the scene") -> Argument:
+    text = f"{text}; {otherwise} if not given. Below zero: --frames=-10-20"
+    return take("--frames", type=read_frames, metavar="A-B[:STEP]", help=text)
+
+
+def read_options(kind: type[Chosen], arguments: argparse.Namespace, **others: Any) -> Chosen:
+    """A task's options as they are given, and others that are no rows of the command line."""
+    given = {option: getattr(arguments, option.name) for option in rows_of(kind) if option.help}
+    return kind(**({option.name: option.words.get(value, value) for option, value in given.items()} | others))
 
 
 def words_of_choices(arguments: argparse.Namespace) -> tuple[str, ...]:
     """The method and its choices that are given, as they were written: `("--method", "DLBNT", "--order", "HG")`."""
-    given = {name: getattr(arguments, name) for name in CHOICES if getattr(arguments, name) is not None}
+    given = {name: value for name in ("method", *CHOICES) if (value := getattr(arguments, name)) is not None}
     return tuple(word for name, value in given.items() for word in (f"--{name.replace('_', '-')}", str(value)))
-
-
-def add_frames(command: argparse.ArgumentParser, help_start: str, otherwise: str = "frames of the scene") -> None:
-    command.add_argument(
-        "--frames",
-        type=read_frames,
-        metavar="A-B[:STEP]",
-        help=f"{help_start}; {otherwise} by default. Negative frames: --frames=-10-20",
-    )
-
-
-def add_expect(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--expect",
-        type=read_inputs,
-        metavar="INPUTS",
-        help="continue only if the file, Supple and Blender match those of the farm job",
-    )
-
-
-def add_progress(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--progress",
-        choices=tuple(PROGRESS),
-        default="percent",
-        help="format of progress and errors, openjd for Open Job Description; percent by default",
-    )
 
 
 def read_frames(text: str) -> tuple[range, ...]:
@@ -83,7 +118,7 @@ def read_inputs(text: str) -> Inputs:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
-def read_angle(text: str) -> float:
+def read_degrees(text: str) -> float:
     try:
         angle = float(text)
     except ValueError:
@@ -93,19 +128,17 @@ def read_angle(text: str) -> float:
     return angle
 
 
-def read_angles(text: str) -> tuple[float, ...]:
-    return tuple(map(read_angle, read_names(text)))
+def read_angle(text: str) -> float:
+    """Degrees as radians."""
+    return math.radians(read_degrees(text))
+
+
+def read_list_of_degrees(text: str) -> tuple[float, ...]:
+    return tuple(map(read_degrees, read_names(text)))
 
 
 def read_names(text: str) -> tuple[str, ...]:
     return tuple(name for part in text.split(",") if (name := part.strip()))
-
-
-def read_length(text: str) -> float:
-    match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*(mm|cm|m)?", text)
-    if match is None:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a length: write it as 3mm, 0.3cm or 0.003m")
-    return float(match[1]) * {"mm": 1e-3, "cm": 1e-2, "m": 1.0, None: 1.0}[match[2]]
 
 
 def read_path(text: str) -> Path:
@@ -114,21 +147,8 @@ def read_path(text: str) -> Path:
     return Path(text)
 
 
-def read_number(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number of bones: use 0 or more")
-    return int(text)
-
-
 def read_pair(text: str) -> tuple[int, int]:
     match = re.fullmatch(r"(-?\d{1,7}):(-?\d{1,7})", text)
     if match is None:
         raise argparse.ArgumentTypeError(f"'{text}' is not a pair of frames: write 24:10")
     return int(match[1]), int(match[2])
-
-
-def read_seconds(text: str) -> float:
-    match = re.fullmatch(r"\d{1,3}(\.\d*)?|\.\d+", text)
-    if match is None or float(text) > 10.0:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a number of seconds: use 0 to 10")
-    return float(text)

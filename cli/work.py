@@ -1,34 +1,15 @@
-"""What each command does, by its word on the command line."""
+"""What commands do, by the names that `arguments.COMMANDS` has for it."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
 
-from .bakes import apply_bakes, bake_frames, join_files
-from .commands import (
-    bind_characters,
-    check_character,
-    correct_meshes,
-    make_copy,
-    show_info,
-    weight_meshes,
-    write_patterns,
-)
-from .farm import make_job
-from .motion import move
+from . import bakes, commands, farm, motion
 
-WORK: dict[str, Callable[[argparse.Namespace], None]] = {
-    "info": show_info,
-    "bind": bind_characters,
-    "bake": bake_frames,
-    "patterns": write_patterns,
-    "weights": weight_meshes,
-    "check": check_character,
-    "engine-copy": make_copy,
-    "correct": correct_meshes,
-    "motion": move,
-    "join": join_files,
-    "apply": apply_bakes,
-    "farm": make_job,
-}
+MODULES = (commands, bakes, motion, farm)
+
+
+def find_work(name: str) -> Callable[[argparse.Namespace], None]:
+    """The function of this name in one of `MODULES`."""
+    return next(getattr(module, name) for module in MODULES if hasattr(module, name))

@@ -13,7 +13,8 @@ A new deformer is a new file and its entry in `DEFORMERS`: menus, the command li
 """
 
 from .errors import SkinningError, UnsupportedError
-from .method import Choice, Method
+from .method import Method
+from .option import Option
 from .particles import particles, particles_2010
 from .rig.rest import Joints, Pose, Rest, Weights
 from .skinning import centers, dlb, dlbnt, ssd
@@ -34,9 +35,9 @@ __all__ = [
     "DEFAULT_METHOD",
     "DEFORMERS",
     "METHODS",
-    "Choice",
     "Joints",
     "Method",
+    "Option",
     "Pose",
     "Rest",
     "SkinningError",

@@ -7,10 +7,7 @@ from dataclasses import dataclass, fields
 from itertools import product
 from typing import Any, Literal
 
-from .errors import SkinningError
-
-UNLIMITED = 1e30
-"""Highest value of a choice that has no limit."""
+from .option import Option
 
 
 @dataclass(frozen=True)
@@ -60,75 +57,6 @@ EVALUATE_ITEMS = tuple((each.key, each.label, each.tooltip) for each in EVALUATI
 
 
 @dataclass(frozen=True)
-class Choice:
-    """A field of a method's `Params` that a user sets. Its default and its type are those of the field.
-
-    Two methods that have a choice of one name share its property: they take the same `Choice`.
-
-    Attributes
-    ----------
-    name : str
-        Of the field.
-    label, tooltip : str
-        In the panel.
-    items : tuple of (key, label, tooltip)
-        Where the choice is one of a few words.
-    lowest, highest : float
-        Limits of a number, both allowed.
-    slider : (float or None, float or None)
-        Where the slider ends; at the limits if None.
-    unit : "NONE", "DISTANCE" or "FACTOR"
-        A factor is drawn as a bar.
-    per_pose : bool
-        Whether it holds for each pose by itself: a change needs no new binding.
-    overruled_by : str
-        Name of another choice: this one counts only where that one is 0.
-    stored_as : str
-        The property, where it is not called as the field.
-    group : str
-        Choices of one group stand together in the panel.
-    """
-
-    name: str
-    label: str
-    tooltip: str
-    items: tuple[tuple[str, str, str], ...] = ()
-    lowest: float = 0.0
-    highest: float = UNLIMITED
-    slider: tuple[float | None, float | None] = (None, None)
-    unit: Literal["NONE", "DISTANCE", "FACTOR"] = "NONE"
-    per_pose: bool = False
-    overruled_by: str = ""
-    stored_as: str = ""
-    group: str = ""
-
-    @property
-    def keys(self) -> tuple[str, ...]:
-        """The words to choose from, as they are stored; empty for a number."""
-        return tuple(item[0] for item in self.items)
-
-    @property
-    def property_name(self) -> str:
-        """Name of the property that keeps it."""
-        return self.stored_as or self.name
-
-    def check(self, value: Any) -> None:
-        """See that a value is allowed.
-
-        Raises
-        ------
-        SkinningError
-            Where it is not.
-        """
-        name = self.name.replace("_", " ").capitalize()
-        if self.items:
-            if value not in self.keys:
-                raise SkinningError(f"{name} is {value!r}: choose one of {', '.join(self.keys)}")
-        elif not self.lowest <= value <= self.highest:
-            raise SkinningError(f"{name} is {value}: choose {self.lowest:g} to {self.highest:g}")
-
-
-@dataclass(frozen=True)
 class Method:
     """A method of skinning, before it runs.
 
@@ -142,7 +70,7 @@ class Method:
         In menus.
     params : type
         The method's `Params`.
-    choices : tuple of Choice
+    choices : tuple of Option
         In the order of the panel.
     fills_solid : bool
         Whether it fills the solid inside a skin with particles. The module then has `particles` and `pose_particles`,
@@ -160,13 +88,13 @@ class Method:
     label: str
     tooltip: str
     params: type
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[Option, ...] = ()
     fills_solid: bool = False
     has_nodes: bool = False
     is_slow: bool = False
     sees_all_meshes: bool = False
 
-    def default_of(self, choice: Choice) -> Any:
+    def default_of(self, choice: Option) -> Any:
         """The value that `Params` has if nothing is chosen."""
         return next(field.default for field in fields(self.params) if field.name == choice.name)
 

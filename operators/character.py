@@ -10,6 +10,7 @@ from bpy.props import StringProperty
 
 from ..bridge.rigs.carriers import is_hidden_object
 from ..deformers import DEFAULT_METHOD, METHODS, SkinningError
+from ..options import WeightOptions
 from ..settings.character import find_armature, list_meshes, list_ticked
 from ..settings.objects import settings_of
 from ..tasks.skin.bind import Prepared, prepare_each, prepare_supple
@@ -17,7 +18,7 @@ from ..tasks.skin.step import without_changes
 from ..tasks.steps import take_all
 from ..tasks.subject.character import has_armature_modifier, lacks_weights
 from ..tasks.subject.stack import find_armature_modifier, flip, is_flipped
-from ..tasks.weights.automatic import Options, Result
+from ..tasks.weights.automatic import Result
 from .base import SuppleOperator
 from .bind import bind_now
 from .weights import WeightsOperator, chosen_armature
@@ -71,7 +72,7 @@ class SUPPLE_OT_make(WeightsOperator, bpy.types.Operator):
         unweighted = [obj for obj in meshes if lacks_weights(obj, armature)]
         self._names, self._weighted = ([obj.name for obj in chosen] for chosen in (meshes, unweighted))
         if unweighted:
-            return self.weight(context, unweighted, Options(), armature)
+            return self.weight(context, unweighted, WeightOptions(), armature)
         context.view_layer.update()  # objects may have moved
         return self.take(context, prepare_supple(meshes))
 
@@ -119,7 +120,7 @@ class SUPPLE_OT_remedy(WeightsOperator, bpy.types.Operator):
         if obj is None or not remedy:
             raise SkinningError(f"'{self.mesh}' has nothing to fix: press Bind")
         if remedy == "WEIGHTS":
-            return self.weight(context, [obj], Options(), find_armature(context))
+            return self.weight(context, [obj], WeightOptions(), find_armature(context))
         try:
             REMEDIES[remedy](context, obj)
         except RuntimeError as error:  # an operator that fails has said why

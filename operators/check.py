@@ -8,13 +8,15 @@ import bpy
 from bpy.props import IntProperty
 
 from ..deformers import SkinningError
+from ..options import CheckOptions
 from ..settings.character import find_armature, list_ticked
 from ..settings.checks import check_settings
 from ..settings.objects import settings_of
+from ..settings.properties import read_options
 from ..tasks.check.findings import describe_fully, find_faults
 from ..tasks.check.fix import fix_finding, measure_again
 from ..tasks.check.lines import list_lines, write_line
-from ..tasks.check.run import Options, prepare
+from ..tasks.check.run import prepare
 from ..tasks.check.show import show_finding
 from ..tasks.reports import check_reports
 from ..tasks.skin.step import without_changes
@@ -47,8 +49,7 @@ class SUPPLE_OT_check(ComputingOperator, bpy.types.Operator):
     canceled = "Check canceled"
 
     def run(self, context: bpy.types.Context) -> Any:
-        settings = check_settings(context)
-        options = Options(use_actions=settings.use_actions, angle=settings.angle if settings.use_bends else 0.0)
+        options = read_options(CheckOptions, check_settings(context))
         with without_changes():
             self._check = prepare(list_ticked(context), options)
         return self.compute(context, self._check.run)

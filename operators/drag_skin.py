@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import cast
 
 import bpy
@@ -10,10 +9,11 @@ from bpy.props import CollectionProperty, EnumProperty, FloatVectorProperty, Str
 
 from ..bridge.meshes.skin_points import SkinPoint
 from ..deformers import SkinningError
-from ..settings.dragging import DragOptions
+from ..options import DragOptions, rows_of
 from ..settings.objects import settings_of
 from ..settings.patterns import StrokePoint
-from ..tasks.pose.drag import DragChoices, SkinDrag
+from ..settings.properties import copy_options, read_options, with_options
+from ..tasks.pose.drag import SkinDrag
 from ..tasks.pose.pins import Pin, clear_pins, toggle_pin
 from ..tasks.pose.skins import find_nearest, find_skins, find_under_ray
 from ..viewport.pins import dragged_point
@@ -22,8 +22,6 @@ from .base import SuppleOperator
 from .mouse_tools import CANCEL, ModalTool
 
 SELECT = "Select the armature of a mesh, and go to Pose Mode first"
-CHOICES = tuple(field.name for field in fields(DragChoices))
-OPTIONS = (*CHOICES, "hold_rotation")
 PIN_RADIUS = 10.0
 """Pixels from a pin within which a click takes it off."""
 
@@ -47,7 +45,8 @@ def needs_pins(context: bpy.types.Context) -> str:
     return "" if is_there else "There are no pins: click on the skin with the Drag Skin tool"
 
 
-class SUPPLE_OT_drag_skin(DragOptions, ModalTool, bpy.types.Operator):
+@with_options(DragOptions)
+class SUPPLE_OT_drag_skin(ModalTool, bpy.types.Operator):
     """Drag a point of the skin: the bones follow with the least deformation of the skin. Click to pin or unpin the
     point"""
 
@@ -83,11 +82,9 @@ class SUPPLE_OT_drag_skin(DragOptions, ModalTool, bpy.types.Operator):
 
     def draw(self, _context: bpy.types.Context) -> None:
         self.layout.use_property_split = True
-        for name in ("hold_rotation",) if self.action == "PIN" else CHOICES:
-            self.layout.prop(self, name)
-
-    def _choose(self) -> DragChoices:
-        return DragChoices(**{name: getattr(self, name) for name in CHOICES})
+        for option in rows_of(DragOptions):
+            if (option.name == "hold_rotation") == (self.action == "PIN"):
+                self.layout.prop(self, option.name)
 
     def run(self, context: bpy.types.Context) -> set[str]:
         armature, self._drag = cast(bpy.types.Object, find_posed(context)), None
@@ -96,7 +93,7 @@ class SUPPLE_OT_drag_skin(DragOptions, ModalTool, bpy.types.Operator):
             point, _ = find_nearest(skins, context.evaluated_depsgraph_get(), self.point)
             if self.action == "PIN":
                 return self._pin(context, armature, point, 0.0)
-            self._drag = SkinDrag(armature, context.view_layer, point, self._choose())
+            self._drag = SkinDrag(armature, context.view_layer, point, read_options(DragOptions, self))
             for target in [stop.location for stop in self.path] or [self.target] * STEPS:
                 self._drag.move(target)
         except SkinningError:
@@ -116,8 +113,7 @@ class SUPPLE_OT_drag_skin(DragOptions, ModalTool, bpy.types.Operator):
     def invoke(self, context: bpy.types.Context, event: bpy.types.Event) -> set[str]:
         if event.type != "LEFTMOUSE" or event.value != "PRESS":
             return self.execute(context)
-        for name in OPTIONS:
-            setattr(self, name, getattr(context.scene.supple_drag, name))
+        copy_options(DragOptions, context.scene.supple_drag, self)
         mouse = read_mouse(event)
         view = find_view(context.screen, *mouse.astype(int))
         if view is None or view.is_flat:
@@ -158,7 +154,7 @@ class SUPPLE_OT_drag_skin(DragOptions, ModalTool, bpy.types.Operator):
         if self._drag is None:
             if max(abs(mouse - self._pressed)) < context.preferences.inputs.drag_threshold_mouse:
                 return
-            self._drag = SkinDrag(self._armature, context.view_layer, self._grabbed, self._choose())
+            self._drag = SkinDrag(self._armature, context.view_layer, self._grabbed, read_options(DragOptions, self))
             self.mesh, self.point = self._grabbed.obj.name, self._drag.start
             self._began.enter_context(dragged_point(self._grabbed))
         self.target = self._view.carry(mouse, self._start)

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any, cast
 
 import bpy
-from bpy.props import IntProperty, StringProperty
+from bpy.props import StringProperty
 
+from ..options import CopyOptions
 from ..settings.character import list_meshes
 from ..settings.checks import check_settings
-from ..settings.engine_copy import OPTIONS, EngineCopyOptions, copy_settings, find_source
+from ..settings.engine_copy import copy_settings, find_source
 from ..settings.objects import settings_of
-from ..tasks.engine_copy.examples import Options
+from ..settings.properties import copy_options, read_options, with_options
 from ..tasks.engine_copy.report import Report
 from ..tasks.engine_copy.run import export_copy, make_engine_copy
 from ..tasks.engine_copy.show import go_to_worst, hide_copy, show_copy
@@ -40,7 +41,8 @@ def needs_copy(context: bpy.types.Context) -> str:
     return "" if is_there else "Select a mesh that is bound and has an engine copy, or make a copy first"
 
 
-class SUPPLE_OT_engine_copy(EngineCopyOptions, ComputingOperator, bpy.types.Operator):
+@with_options(CopyOptions)
+class SUPPLE_OT_engine_copy(ComputingOperator, bpy.types.Operator):
     """Copy the character with bones, weights and shape keys that game engines support, and measure how close the copy
     is"""
 
@@ -48,13 +50,6 @@ class SUPPLE_OT_engine_copy(EngineCopyOptions, ComputingOperator, bpy.types.Oper
     bl_label = "Make Engine Copy"
     requires = (needs_bound_character,)
 
-    influences: IntProperty(
-        name="Influences",
-        description="Maximum number of bones that influence a vertex: 4 or 8",
-        default=4,
-        min=1,
-        max=8,
-    )
     filepath: StringProperty(
         name="File", description="File to write; none if empty", subtype="FILE_PATH", options={"SKIP_SAVE"}
     )
@@ -64,29 +59,15 @@ class SUPPLE_OT_engine_copy(EngineCopyOptions, ComputingOperator, bpy.types.Oper
 
     def run(self, context: bpy.types.Context) -> Any:
         armature = cast(bpy.types.Object, find_source(context))
-        settings = copy_settings(armature)
-        for name in OPTIONS:
-            if not self.properties.is_property_set(name):
-                value = getattr(settings, name)
-                setattr(self, name, int(value) if name == "influences" else value)
-        options = Options(
-            target=self.target.lower(),
-            tolerance=self.tolerance,
-            influences=self.influences,
-            helpers=self.helpers,
-            keys=self.keys,
-            angle=self.angle if self.use_bends else 0.0,
-            actions=tuple(action.name for action in list_actions(armature) if action.supple_is_copied),
-        )
+        copy_options(CopyOptions, copy_settings(armature), self, only_unset=True)
+        actions = tuple(action.name for action in list_actions(armature) if action.supple_is_copied)
+        options = read_options(CopyOptions, self, actions=actions)
         output = Path(bpy.path.abspath(self.filepath)) if self.filepath else None
         return self.take(context, make_engine_copy(list_copied(context), options, output))
 
     def finish(self, context: bpy.types.Context, report: Report) -> str:
         """Keep the settings, and say what came of them."""
-        settings = copy_settings(bpy.data.objects[report.character])
-        for name in OPTIONS:
-            value = getattr(self, name)
-            setattr(settings, name, str(value) if name == "influences" else value)
+        copy_options(CopyOptions, self, copy_settings(bpy.data.objects[report.character]))
         return ". ".join(report.describe()[:2])
 
 
@@ -115,9 +96,9 @@ class SUPPLE_OT_engine_copy_export(ComputingOperator, bpy.types.Operator):
 
     def run(self, context: bpy.types.Context) -> Any:
         armature = cast(bpy.types.Object, find_source(context))
-        settings = copy_settings(armature)
+        options = read_options(CopyOptions, copy_settings(armature))
         path = Path(bpy.path.abspath(self.filepath))
-        return self.take(context, export_copy(armature, settings.target.lower(), int(settings.influences), path))
+        return self.take(context, export_copy(armature, options.target, options.influences, path))
 
     def finish(self, _context: bpy.types.Context, _result: None) -> str:
         """Say where it is."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any, cast
 
 import bpy
-from bpy.props import FloatProperty, IntProperty, StringProperty
+from bpy.props import IntProperty, StringProperty
 
+from ..options import MotionOptions
 from ..settings.character import find_armature
 from ..settings.motion import find_names, find_transition, motion_settings
+from ..settings.properties import copy_options, read_options, with_options
 from ..tasks.motion.compare import Comparison, compare_actions, find_rate
-from ..tasks.motion.options import Options
 from ..tasks.motion.report import Report
 from ..tasks.motion.seams import join_actions, make_loop
 from ..tasks.steps import Steps
@@ -32,11 +33,10 @@ class MotionOperator(ComputingOperator):
     def run(self, context: bpy.types.Context) -> Any:
         return self.take(context, self.list_steps(context, cast(bpy.types.Object, find_armature(context))))
 
-    def read_options(self, context: bpy.types.Context) -> Options:
-        """What the scene has, but for the operator's own *Blend* where it was given."""
-        settings = motion_settings(context)
-        blend = self.blend if self.properties.is_property_set("blend") else settings.blend
-        return Options(blend, settings.holds_feet)
+    def read_options(self, context: bpy.types.Context) -> MotionOptions:
+        """What the operator was given, and the scene has for all else."""
+        copy_options(MotionOptions, motion_settings(context), self, only_unset=True)
+        return read_options(MotionOptions, self)
 
     def read_frames(self, context: bpy.types.Context, names: tuple[str, str]) -> tuple[int, int] | None:
         """The frames that are given, or those of the active transition of two actions; None for the best."""
@@ -87,6 +87,7 @@ class SUPPLE_OT_motion_compare(MotionOperator, bpy.types.Operator):
         return ". ".join(report.describe()[:2])
 
 
+@with_options(MotionOptions)
 class SUPPLE_OT_motion_loop(MotionOperator, bpy.types.Operator):
     """Make the action loop, in a new action that the armature plays as a strip"""
 
@@ -101,11 +102,6 @@ class SUPPLE_OT_motion_loop(MotionOperator, bpy.types.Operator):
         name="Last Frame",
         description="Last frame before the jump to the first frame; the most similar frame if not given",
     )
-    blend: FloatProperty(
-        name="Blend",
-        description="Length of the blend around the seam, in seconds; the panel's value if not given",
-        min=0.0,
-    )
 
     subject = "the loop"
 
@@ -115,6 +111,7 @@ class SUPPLE_OT_motion_loop(MotionOperator, bpy.types.Operator):
         return make_loop(armature, name, find_rate(context.scene), options, self.read_frames(context, (name, name)))
 
 
+@with_options(MotionOptions)
 class SUPPLE_OT_motion_join(MotionOperator, bpy.types.Operator):
     """Continue the first action with the second, in a new action that the armature plays as a strip"""
 
@@ -128,11 +125,6 @@ class SUPPLE_OT_motion_join(MotionOperator, bpy.types.Operator):
     )
     to_frame: IntProperty(
         name="To Frame", description="Frame of the second action; the most similar frame if not given"
-    )
-    blend: FloatProperty(
-        name="Blend",
-        description="Length of the blend around the seam, in seconds; the panel's value if not given",
-        min=0.0,
     )
 
     subject = "the joined actions"

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
 import bpy
 from bpy.props import BoolProperty
 
 from ..bridge.rigs.carriers import is_hidden_object
+from ..options import WeightOptions
 from ..settings.objects import settings_of
-from ..settings.weights import CHOICES, WeightOptions
+from ..settings.properties import read_options, with_options
+from ..settings.weights import CHOICES
 from ..tasks.subject.character import list_deformed
 from ..tasks.weights import automatic as weights
 from .computing import ComputingOperator
@@ -60,7 +61,7 @@ class WeightsOperator(ComputingOperator):
         self,
         context: bpy.types.Context,
         meshes: list[bpy.types.Object],
-        options: weights.Options,
+        options: WeightOptions,
         armature: bpy.types.Object | None,
     ) -> Any:
         """Weight meshes, and `finish`; raises SkinningError where that can not be."""
@@ -73,7 +74,8 @@ class WeightsOperator(ComputingOperator):
             self.tell(" ".join(report.summarize()))
 
 
-class SUPPLE_OT_weights_auto(WeightOptions, WeightsOperator, bpy.types.Operator):
+@with_options(WeightOptions)
+class SUPPLE_OT_weights_auto(WeightsOperator, bpy.types.Operator):
     """Compute the weights of the selected meshes for the bones of their armature, treating all meshes as one solid"""
 
     bl_idname = "supple.weights_auto"
@@ -90,10 +92,11 @@ class SUPPLE_OT_weights_auto(WeightOptions, WeightsOperator, bpy.types.Operator)
         meshes = chosen_meshes(context)
         if not self.properties.is_property_set("mirror"):
             self.mirror = any(obj.use_mesh_mirror_x for obj in meshes)
-        names = [option.name for option in fields(weights.Options) if option.name != "choices"]
         choices = {name: getattr(self, name) for name in CHOICES}
-        options = weights.Options(choices=choices, **{name: getattr(self, name) for name in names})
+        options = read_options(WeightOptions, self, mirror=self.mirror, choices=choices)
         return self.weight(context, meshes, options, chosen_armature(context))
 
+
+SUPPLE_OT_weights_auto.__annotations__ |= CHOICES
 
 register, unregister = bpy.utils.register_classes_factory((SUPPLE_OT_weights_auto,))

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import bpy
 
-from ..deformers import DEFAULT_METHOD, METHODS
-from ..deformers.method import EVALUATE_ITEMS
-from .bones import TWIST_ITEMS
-from .choices import METHOD_ITEMS, choice_properties
-from .objects import CHOICES, DISPLAY_ITEMS, settings_of
-
-TOGETHER = ("method", "evaluate", "twist", *CHOICES, "pattern_display", "pattern_level")
-"""Settings that ticked meshes can be given together."""
-
+from ..deformers import Option
+from .choices import properties_of
+from .objects import PATTERN_OPTIONS, SKIN_OPTIONS, settings_of
 
 _listed: dict[int, list[bpy.types.Object]] = {}
 """Meshes of an armature, by `session_uid`, while a panel is drawn."""
@@ -97,7 +92,7 @@ def find_pattern_mesh(context: bpy.types.Context) -> bpy.types.Object | None:
 
 
 def is_mixed(context: bpy.types.Context, name: str) -> bool:
-    """Whether the ticked meshes differ in one of `TOGETHER`."""
+    """Whether the ticked meshes differ in one of `SHARED`."""
     return len({getattr(settings_of(obj), name) for obj in list_ticked(context)}) > 1
 
 
@@ -117,14 +112,15 @@ def _write_index(character: bpy.types.PropertyGroup, index: int) -> None:
         context.view_layer.objects.active = obj
 
 
-def _share(name: str, items: tuple, default: Any) -> dict[str, Any]:
+def _share(option: Option) -> dict[str, Any]:
     """What reads a setting of the first of the ticked meshes, and gives it to all."""
+    name, items = option.property_name, option.items
     numbers = {item[0]: item[4] if len(item) > 4 else index for index, item in enumerate(items)}
     keys = {number: key for key, number in numbers.items()}
 
     def read(_character: bpy.types.PropertyGroup) -> Any:
         ticked = list_ticked(bpy.context)
-        value = getattr(settings_of(ticked[0]), name) if ticked else default
+        value = getattr(settings_of(ticked[0]), name) if ticked else option.default
         return numbers.get(value, 0) if items else value
 
     def write(_character: bpy.types.PropertyGroup, value: Any) -> None:
@@ -141,41 +137,21 @@ class CharacterSettings(bpy.types.PropertyGroup):
 
     shown: bpy.props.StringProperty(options={"HIDDEN"})
     index: bpy.props.IntProperty(name="Mesh", options={"HIDDEN"}, get=_read_index, set=_write_index)
-    method: bpy.props.EnumProperty(
-        name="Method",
-        description="How the skin of the ticked meshes follows the bones",
-        items=METHOD_ITEMS,
-        **_share("method", METHOD_ITEMS, DEFAULT_METHOD),
-    )
-    evaluate: bpy.props.EnumProperty(
-        name="Evaluate",
-        description="Compute the deformation of the ticked meshes with nodes in the file, or with Supple's Python code",
-        items=EVALUATE_ITEMS,
-        **_share("evaluate", EVALUATE_ITEMS, "NODES"),
-    )
-    twist: bpy.props.EnumProperty(
-        name="Twist",
-        description="How far joints of the ticked meshes may twist, and whether twists spread along the previous bone",
-        items=TWIST_ITEMS,
-        **_share("twist", TWIST_ITEMS, "AUTO"),
-    )
-    pattern_display: bpy.props.EnumProperty(
-        name="Show As",
-        description="Show patterns of the ticked meshes by moving the skin, or as bumps in the materials",
-        items=DISPLAY_ITEMS,
-        **_share("pattern_display", DISPLAY_ITEMS, DISPLAY_ITEMS[0][0]),
-    )
-    pattern_level: bpy.props.IntProperty(
-        name="Subdivide",
-        description="Number of subdivisions of the ticked meshes before patterns displace them",
-        min=0,
-        max=6,
-        **_share("pattern_level", (), 0),
-    )
 
 
-SHARED_CHOICES = choice_properties((method for method in METHODS.values() if not method.fills_solid), _share)
-CharacterSettings.__annotations__ |= {name: f"SHARED_CHOICES[{name!r}]" for name in SHARED_CHOICES}
+TOOLTIPS = {
+    "method": "How the skin of the ticked meshes follows the bones",
+    "evaluate": "Compute the deformation of the ticked meshes with nodes in the file, or with Supple's Python code",
+    "twist": "How far joints of the ticked meshes may twist, and whether twists spread along the previous bone",
+    "pattern_display": "Show patterns of the ticked meshes by moving the skin, or as bumps in the materials",
+    "pattern_level": "Number of subdivisions of the ticked meshes before patterns displace them",
+}
+SHARED = properties_of(
+    (replace(each, tooltip=TOOLTIPS.get(each.name, each.tooltip)) for each in (*SKIN_OPTIONS, *PATTERN_OPTIONS)), _share
+)
+"""Settings that ticked meshes can be given together."""
+
+CharacterSettings.__annotations__ |= {name: f"SHARED[{name!r}]" for name in SHARED}
 
 _register_classes, _unregister_classes = bpy.utils.register_classes_factory((CharacterSettings,))
 

@@ -15,7 +15,9 @@ from bpy.props import (
     StringProperty,
 )
 
+from ..options import CheckOptions
 from .events import draw_nothing, redraw, unsaved
+from .properties import with_options
 from .side_by_side import GHOST_ITEMS, LINEAR
 
 FILTER_ITEMS = (
@@ -50,6 +52,7 @@ class FindingSettings(bpy.types.PropertyGroup):
     is_mended: BoolProperty(options={"HIDDEN"})
 
 
+@with_options(CheckOptions)
 class CheckSettings(bpy.types.PropertyGroup):
     """`window_manager.supple_check`"""
 
@@ -59,22 +62,6 @@ class CheckSettings(bpy.types.PropertyGroup):
     active: IntProperty(name="Active Fault", description="Fault to show, fix or dismiss", min=0)
     shown: EnumProperty(name="Show", description="Which faults are listed", items=FILTER_ITEMS)
     shows_dismissed: BoolProperty(name="Dismissed", description="Also list dismissed faults")
-    use_actions: BoolProperty(
-        name="Actions",
-        description="Also check a varied selection of frames from all actions of the armature",
-        default=True,
-    )
-    use_bends: BoolProperty(
-        name="Range of Motion", description="Also bend and twist each joint from the rest pose", default=True
-    )
-    angle: FloatProperty(
-        name="Bend",
-        description="How far each joint bends and twists, to each side",
-        subtype="ANGLE",
-        default=1.0471976,
-        min=0.0,
-        max=2.6179939,
-    )
     heat: EnumProperty(
         name="Heat",
         description="Values to show as colors on the skin of the character",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import bpy
 
-from ..deformers import METHODS, Choice, Method, UnsupportedError
-from ..deformers.method import UNLIMITED
+from ..deformers import METHODS, Method, Option, UnsupportedError
 from .events import show_change
-from .properties import EnumProperty, FloatProperty, IntProperty
+from .properties import make_property
 
 METHOD_ITEMS = tuple((method.key, method.label, method.tooltip, "NONE", method.number) for method in METHODS.values())
 
@@ -18,41 +18,22 @@ DRAGGING, BAKING = "dragging", "bake"
 """Moments at which a choice may have a value of its own: in a property named for both, such as `iterations_bake`."""
 
 
-def _follow(_name: str, _items: tuple, _default: Any) -> dict[str, Any]:
+def options_of(methods: Iterable[Method]) -> list[Option]:
+    """What methods let choose, with its defaults."""
+    return [replace(choice, default=method.default_of(choice)) for method in methods for choice in method.choices]
+
+
+def _follow(_option: Option) -> dict[str, Any]:
     return {"update": show_change}
 
 
-def choice_properties(
-    methods: Iterable[Method], access: Callable[[str, tuple, Any], dict[str, Any]] = _follow
-) -> dict[str, Any]:
-    """The choices of some methods as properties, by name.
-
-    `access` gives the functions that each is made with, for its name, its words to choose from, and its default.
+def properties_of(options: Iterable[Option], access: Callable[[Option], dict[str, Any]] = _follow) -> dict[str, Any]:
+    """Options as properties, by name; `access` gives the functions that each is made with.
 
     A group of properties takes them as annotations in words, which Blender evaluates. Properties themselves would live
     as long as the class, with the modules that they call: see `settings` on Blender 4.2.
     """
-    found = {}
-    for method in methods:
-        for choice in method.choices:
-            functions = access(choice.property_name, choice.items, method.default_of(choice))
-            found[choice.property_name] = _make_property(method, choice, functions)
-    return found
-
-
-def _make_property(method: Method, choice: Choice, functions: dict[str, Any]) -> Any:
-    default = method.default_of(choice)
-    common: dict[str, Any] = {"name": choice.label, "description": choice.tooltip, "default": default, **functions}
-    if choice.items:
-        return EnumProperty(items=choice.items, **common)
-    slider = zip(("soft_min", "soft_max"), choice.slider, strict=True)
-    limits: dict[str, Any] = {"min": choice.lowest} | {name: end for name, end in slider if end is not None}
-    if choice.highest < UNLIMITED:
-        limits["max"] = choice.highest
-    if isinstance(default, int):
-        return IntProperty(**common, **limits)
-    fine: dict[str, Any] = {"precision": 4, "step": 1} if choice.unit == "DISTANCE" else {}
-    return FloatProperty(subtype=choice.unit, **common, **limits, **fine)
+    return {option.property_name: make_property(option, **access(option)) for option in options}
 
 
 def store_of(settings: Any, method: Method) -> bpy.types.PropertyGroup:

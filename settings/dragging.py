@@ -6,53 +6,15 @@ from typing import Any
 
 import bpy
 
-from .properties import BoolProperty, FloatVectorProperty, IntProperty, IntVectorProperty, PointerProperty
-
-SOLVER_ITEMS = (
-    (
-        "ENERGY",
-        "Whole Body",
-        "Rotate all joints between the dragged point, the pins and the root with the least deformation of the skin",
-    ),
-    (
-        "CHAIN",
-        "Chain",
-        "Rotate the joints of a chain one by one, from the last joint up: for tails, tentacles and ropes",
-    ),
+from ..options import DragOptions
+from .properties import (
+    BoolProperty,
+    FloatVectorProperty,
+    IntProperty,
+    IntVectorProperty,
+    PointerProperty,
+    with_options,
 )
-ROOT_ITEMS = (
-    ("AUTO", "Auto", "Move the root if there are pins, or if no other bone can follow"),
-    ("ON", "On", "Move the root"),
-    ("OFF", "Off", "Keep the root in place"),
-)
-
-
-class DragOptions:
-    """Mix-in: how bones follow a dragged point."""
-
-    solver: bpy.props.EnumProperty(name="Solver", description="How bones follow the dragged point", items=SOLVER_ITEMS)
-    iterations: bpy.props.IntProperty(
-        name="Iterations",
-        description="Solver iterations for each mouse movement: higher values follow faster, and are slower",
-        default=5,
-        min=1,
-        max=100,
-        soft_max=20,
-    )
-    chain_length: bpy.props.IntProperty(
-        name="Chain Length",
-        description="Number of bones in the chain, from the dragged bone up; 0 for all bones up to the root",
-        default=0,
-        min=0,
-        soft_max=20,
-    )
-    move_root: bpy.props.EnumProperty(name="Move Root", description="Whether the root bone may move", items=ROOT_ITEMS)
-
-    hold_rotation: bpy.props.BoolProperty(
-        name="Hold Rotation",
-        description="Pins also hold rotation: a pinned foot stays flat on the ground",
-        default=True,
-    )
 
 
 class SkinPin(bpy.types.PropertyGroup):
@@ -65,7 +27,8 @@ class SkinPin(bpy.types.PropertyGroup):
     holds_rotation: BoolProperty(name="Hold Rotation", description="Also hold rotation")
 
 
-class DragSettings(DragOptions, bpy.types.PropertyGroup):
+@with_options(DragOptions)
+class DragSettings(bpy.types.PropertyGroup):
     """`scene.supple_drag`"""
 
 

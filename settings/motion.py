@@ -5,14 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import bpy
-from bpy.props import (
-    BoolProperty,
-    CollectionProperty,
-    FloatProperty,
-    IntProperty,
-    PointerProperty,
-    StringProperty,
-)
+from bpy.props import CollectionProperty, FloatProperty, IntProperty, PointerProperty, StringProperty
+
+from ..options import MotionOptions
+from .properties import with_options
 
 
 class TransitionSettings(bpy.types.PropertyGroup):
@@ -23,6 +19,7 @@ class TransitionSettings(bpy.types.PropertyGroup):
     difference: FloatProperty(name="Difference", options={"HIDDEN"})
 
 
+@with_options(MotionOptions)
 class MotionSettings(bpy.types.PropertyGroup):
     """`scene.supple_motion`"""
 
@@ -31,19 +28,6 @@ class MotionSettings(bpy.types.PropertyGroup):
     )
     second: StringProperty(
         name="Second", description="Action to compare with, or to join at the end; the first action again if empty"
-    )
-    blend: FloatProperty(
-        name="Blend",
-        description="Length of the blend around the seam, in seconds; 0 for the length that the motions need",
-        default=0.0,
-        min=0.0,
-        soft_max=2.0,
-        max=10.0,
-        precision=2,
-        step=5,
-    )
-    holds_feet: BoolProperty(
-        name="Hold Feet", description="Keep feet in place that are planted at the seam", default=True
     )
     armature: StringProperty(name="Armature", options={"HIDDEN"})
     compared_first: StringProperty(name="First Action", options={"HIDDEN"})

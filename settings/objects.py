@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import bpy
 
-from ..deformers import DEFAULT_METHOD, METHODS
+from ..deformers import DEFAULT_METHOD, METHODS, Option
 from ..deformers.method import EVALUATE_ITEMS, EVALUATIONS
 from .bones import TWIST_ITEMS
-from .choices import METHOD_ITEMS, choice_properties
+from .choices import METHOD_ITEMS, options_of, properties_of
 from .corrections import CorrectionSettings
 from .dragging import SkinPin
 from .events import redraw, show_change, show_pattern, unsaved
@@ -44,31 +44,35 @@ BAKE_ITEMS = (
     ("SHAPE_KEYS", "Shape Keys", "The skin is deformed by baked shape keys"),
 )
 
+SKIN_OPTIONS = (
+    Option("method", "Method", "How the skin follows the bones", items=METHOD_ITEMS, default=DEFAULT_METHOD),
+    Option(
+        "evaluate", "Evaluate", "Compute the deformation with nodes in the file, or with Supple's Python code",
+        items=EVALUATE_ITEMS, default="NODES",
+    ),
+    Option(
+        "twist", "Twist", "How far joints may twist, and whether twists of hands and feet spread "
+                          "along forearms and shins",
+        items=TWIST_ITEMS, default="AUTO",
+    ),
+    *options_of(method for method in METHODS.values() if not method.fills_solid),
+)  # fmt: skip
+PATTERN_OPTIONS = (
+    Option(
+        "pattern_display", "Show As", "Show patterns by moving the skin, or as bumps in its materials",
+        items=DISPLAY_ITEMS, default="KIND",
+    ),
+    Option(
+        "pattern_level", "Subdivide", default=0, highest=6,
+        tooltip="Number of subdivisions of the skin, after all other modifiers, before patterns displace it",
+    ),
+)  # fmt: skip
+"""These and those of the skin can be given to several meshes together."""
+
 
 class ObjectSettings(bpy.types.PropertyGroup):
     """`object.supple`"""
 
-    method: EnumProperty(
-        name="Method",
-        description="How the skin follows the bones",
-        items=METHOD_ITEMS,
-        default=DEFAULT_METHOD,
-        update=show_change,
-    )
-    evaluate: EnumProperty(
-        name="Evaluate",
-        description="Compute the deformation with nodes in the file, or with Supple's Python code",
-        items=EVALUATE_ITEMS,
-        default="NODES",
-        update=show_change,
-    )
-    twist: EnumProperty(
-        name="Twist",
-        description="How far joints may twist, and whether twists of hands and feet spread along forearms and shins",
-        items=TWIST_ITEMS,
-        default="AUTO",
-        update=show_change,
-    )
     linear_group: StringProperty(
         name="Linear Group",
         description="Vertex group that mixes in linear blending: 0 follows the method, 1 is linear",
@@ -82,19 +86,6 @@ class ObjectSettings(bpy.types.PropertyGroup):
     particles: PointerProperty(type=ParticleSettings)
     patterns: CollectionProperty(type=PatternSettings)
     active_pattern: IntProperty(name="Active Pattern", options={"HIDDEN"})
-    pattern_display: EnumProperty(
-        name="Show As",
-        description="Show patterns by moving the skin, or as bumps in its materials",
-        items=DISPLAY_ITEMS,
-        update=show_pattern,
-    )
-    pattern_level: IntProperty(
-        name="Subdivide",
-        description="Number of subdivisions of the skin, after all other modifiers, before patterns displace it",
-        min=0,
-        max=6,
-        update=show_pattern,
-    )
     pattern_full: BoolProperty(
         name="Show in Full",
         description="Show each pattern in full in any pose, for inspection. Also affects renders",
@@ -136,8 +127,8 @@ class ObjectSettings(bpy.types.PropertyGroup):
     )
 
 
-CHOICES = choice_properties(method for method in METHODS.values() if not method.fills_solid)
-ObjectSettings.__annotations__ |= {name: f"CHOICES[{name!r}]" for name in CHOICES}
+PROPERTIES = properties_of(SKIN_OPTIONS) | properties_of(PATTERN_OPTIONS, lambda _: {"update": show_pattern})
+ObjectSettings.__annotations__ |= {name: f"PROPERTIES[{name!r}]" for name in PROPERTIES}
 
 
 def needs_supple(settings: ObjectSettings) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import bpy
 
 from ..deformers import METHODS
-from .choices import choice_properties
+from .choices import options_of, properties_of
 from .events import show_change
 from .properties import BoolProperty, EnumProperty, IntProperty, StringProperty
 
@@ -46,5 +46,5 @@ class ParticleSettings(bpy.types.PropertyGroup):
     bound_count: IntProperty(options={"HIDDEN"})
 
 
-CHOICES = choice_properties(method for method in METHODS.values() if method.fills_solid)
+CHOICES = properties_of(options_of(method for method in METHODS.values() if method.fills_solid))
 ParticleSettings.__annotations__ |= {name: f"CHOICES[{name!r}]" for name in CHOICES}

@@ -1,8 +1,15 @@
-"""Kinds of properties that a library override stores: without being told, Blender drops them when the file is saved."""
+"""Properties that a library override stores, which Blender else drops when the file is saved; and those of options."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from functools import partial
+from typing import Any, TypeVar
 
 import bpy
+
+from ..deformers.option import UNLIMITED, Option
+from ..options import TaskOptions, rows_of
 
 (
     BoolProperty, BoolVectorProperty, EnumProperty, FloatProperty, FloatVectorProperty, IntProperty, IntVectorProperty,
@@ -17,3 +24,61 @@ import bpy
 )  # fmt: skip
 
 CollectionProperty = partial(bpy.props.CollectionProperty, override={"LIBRARY_OVERRIDABLE", "USE_INSERTION"})
+
+
+Chosen = TypeVar("Chosen", bound=TaskOptions)
+
+
+def make_property(option: Option, is_stored: bool = True, **functions: Any) -> Any:
+    """The property of an option, made with `functions` such as `update`.
+
+    A number that is one of a few is stored as an enum, for the panel; scripts give operators the number.
+    """
+    default, keys = option.default, option.keys
+    common: dict[str, Any] = {"name": option.label, "description": option.tooltip, **functions}
+    if keys and (is_stored or isinstance(default, str)):
+        common |= {"default": str(default).upper()} if default in keys else {}
+        return EnumProperty(items=tuple((str(key).upper(), *texts) for key, *texts in option.items), **common)
+    if isinstance(default, bool):
+        return BoolProperty(default=default, **common)
+    slider = zip(("soft_min", "soft_max"), option.slider, strict=True)
+    limits: dict[str, Any] = {"min": option.lowest} | {name: end for name, end in slider if end is not None}
+    if option.highest < UNLIMITED:
+        limits["max"] = option.highest
+    if isinstance(default, int):
+        return IntProperty(default=default, **common, **{name: int(end) for name, end in limits.items()})
+    fine = option.fine or ((4, 1) if option.unit == "DISTANCE" else None)
+    shown = {} if fine is None else {"precision": fine[0], "step": fine[1]}
+    return FloatProperty(default=default, subtype=option.unit, **common, **limits, **shown)
+
+
+def with_options(kind: type[TaskOptions]) -> Callable[[type], type]:
+    """Give a class of settings, or an operator, the properties of a task's options, before its own."""
+
+    def add(owner: type) -> type:
+        is_stored = not issubclass(owner, bpy.types.Operator)
+        made = {each.name: make_property(each, is_stored) for each in rows_of(kind) if each.label}
+        owner.__annotations__ = made | owner.__annotations__
+        return owner
+
+    return add
+
+
+def _read(option: Option, owner: Any) -> Any:
+    stored = getattr(owner, option.name)
+    return {str(key).upper(): key for key in option.keys}.get(stored, stored)
+
+
+def read_options(kind: type[Chosen], owner: Any, **others: Any) -> Chosen:
+    """A task's options as settings or an operator have them, and others that are no properties."""
+    chosen = {each.name: _read(each, owner) for each in rows_of(kind) if each.label}
+    return kind(**(chosen | others))
+
+
+def copy_options(kind: type[TaskOptions], source: Any, target: Any, only_unset: bool = False) -> None:
+    """Give settings what an operator has, or the other way round; of an operator perhaps only what is not set."""
+    for each in rows_of(kind):
+        if each.label and not (only_unset and target.properties.is_property_set(each.name)):
+            is_enum = isinstance(getattr(target, each.name), str)
+            value = _read(each, source)
+            setattr(target, each.name, str(value).upper() if is_enum else value)

@@ -2,68 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import bpy
-from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, PointerProperty
+from bpy.props import FloatProperty, IntProperty, PointerProperty
 
-from ..deformers import Choice
 from ..deformers.automatic_weights import METHODS
+from ..options import WeightOptions
+from .properties import make_property, with_options
 
-METHOD_ITEMS = tuple((method.key, method.label, method.tooltip) for method in METHODS.values())
-MODE_ITEMS = (
-    ("REPLACE", "Replace", "Replace existing weights"),
-    ("ADD", "Add", "Add new weights to the existing ones, and normalize the sum"),
-    ("UNWEIGHTED", "Fill", "Compute weights only for vertices that have none"),
-)
-
-
-class WeightOptions:
-    """Mix-in: the settings of automatic weights; those of single methods are added below."""
-
-    method: EnumProperty(name="Method", description="How weights are computed", items=METHOD_ITEMS)
-    mode: EnumProperty(name="Mode", description="How new weights combine with existing ones", items=MODE_ITEMS)
-    only_selected_bones: BoolProperty(
-        name="Selected Bones",
-        description="Compute weights only for the selected bones: other bones keep their weights",
-    )
-    limit: IntProperty(
-        name="Bones per Vertex",
-        description="Maximum number of bones that influence a vertex; 0 for no limit. Most game engines support 4",
-        default=0,
-        min=0,
-        soft_max=8,
-    )
-    prune: FloatProperty(
-        name="Prune Below",
-        description="Remove smaller weights, and normalize the others",
-        default=0.001,
-        min=0.0,
-        max=0.5,
-        subtype="FACTOR",
-        precision=3,
-        step=1,
-    )
+CHOICES = {
+    choice.property_name: make_property(replace(choice, default=0, lowest=0))
+    for method in METHODS.values()
+    for choice in method.choices
+}
+"""Properties of the methods' choices: 0 stands for the method's default."""
 
 
-def _make_property(choice: Choice) -> Any:
-    return IntProperty(
-        name=choice.label,
-        description=choice.tooltip,
-        default=0,
-        min=0,
-        soft_max=int(choice.slider[1] or choice.highest),
-        max=int(choice.highest),
-    )
-
-
-CHOICES = {choice.property_name: _make_property(choice) for method in METHODS.values() for choice in method.choices}
-"""Properties of the methods' choices: 0 stands for the method's default. See `choices.choice_properties`."""
-
-WeightOptions.__annotations__ |= {name: f"CHOICES[{name!r}]" for name in CHOICES}
-
-
-class WeightSettings(WeightOptions, bpy.types.PropertyGroup):
+@with_options(WeightOptions)
+class WeightSettings(bpy.types.PropertyGroup):
     """`scene.supple_weights`"""
 
     brush_radius: IntProperty(
@@ -81,6 +38,8 @@ class WeightSettings(WeightOptions, bpy.types.PropertyGroup):
         name="Repeats", description="Maximum smoothing distance of a stroke", default=16, min=1, soft_max=100, max=1000
     )
 
+
+WeightSettings.__annotations__ |= CHOICES
 
 _register_classes, _unregister_classes = bpy.utils.register_classes_factory((WeightSettings,))
 

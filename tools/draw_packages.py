@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "docs" / "images" / "packages.svg"
 
 WIDTH = 1180
-NOT_DRAWN = {"__init__", "deformers/errors", "deformers/method"}
+NOT_DRAWN = {"__init__", "deformers/errors", "deformers/option", "deformers/method"}
 """What stands in the text of a box instead."""
 
 FONT = "font-family='Helvetica Neue, Helvetica, Arial, sans-serif'"
@@ -88,6 +88,7 @@ BOXES = {
     ),
     "tasks/": tall("names, reports, steps", "what all tasks share", 356, 818, 768, "tasks"),
     "settings": tall("settings", "what is stored in the file", 30, 950, 250, "data"),
+    "options": tall("options", "what tasks let choose", 30, 1352, 250, "data"),
     "bridge": Box("bridge", "Blender's data as arrays, and back", 330, 950, 820, 358, "data", True),
     "bridge/rigs": tall("rigs", "bones, poses, joints", 356, 996, 240, "data"),
     "bridge/animation": tall("animation", "curves, drivers", 356, 1074, 240, "data"),
@@ -97,7 +98,7 @@ BOXES = {
     "bridge/": tall("arrays, modifiers, changes", "what they share", 356, 1230, 484, "data"),
     "nodes": tall("nodes", "methods and patterns as node groups", 330, 1352, 400, "data"),
     "deformers": Box(
-        "deformers", "the methods; errors.py and method.py serve them", 30, 1486, 1120, 484, "methods", True
+        "deformers", "the methods; errors.py, option.py and method.py serve them", 30, 1486, 1120, 484, "methods", True
     ),
     "deformers/": tall("__init__", "DEFORMERS: the table of methods", 56, 1538, 380, "methods"),
     "deformers/particles": tall("particles", "a solid under the skin", 56, 1622, 380, "methods"),

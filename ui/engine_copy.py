@@ -6,6 +6,7 @@ from typing import cast
 
 import bpy
 
+from ..options import CopyOptions, rows_of
 from ..settings.checks import check_settings
 from ..settings.engine_copy import copy_settings, find_source
 from ..tasks.subject.actions import list_actions
@@ -14,6 +15,7 @@ from .reports import draw_hint, draw_message
 
 HINT = "glTF, FBX and USD blend linearly. A copy with more bones, fitted weights and corrective keys keeps the shape"
 MOST_ROWS = 6
+DRAWN_ALONE = ("target", "use_bends", "angle")
 
 
 class SUPPLE_UL_actions(bpy.types.UIList):
@@ -61,10 +63,10 @@ class VIEW3D_PT_supple_engine_copy(SupplePanel, bpy.types.Panel):
         layout.use_property_split = True
         layout.use_property_decorate = False
         column = layout.column(align=True)
-        column.prop(settings, "tolerance")
-        column.row().prop(settings, "influences", expand=True)
-        column.prop(settings, "helpers")
-        column.prop(settings, "keys")
+        for option in rows_of(CopyOptions):
+            if option.name not in DRAWN_ALONE:
+                place = column.row() if option.items else column
+                place.prop(settings, option.name, expand=bool(option.items))
         self.draw_motion(armature, settings)
         row = layout.row(align=True)
         row.scale_y = 1.4

@@ -8,7 +8,7 @@ from typing import Any
 
 import bpy
 
-from ..settings.character import TOGETHER, find_shown, is_mixed, list_meshes, list_ticked, listed_once
+from ..settings.character import SHARED, find_shown, is_mixed, list_meshes, list_ticked, listed_once
 from ..settings.choices import METHODS, Method
 from ..settings.objects import BAKE_ITEMS, PARTICLE_METHODS, ObjectSettings, needs_supple, settings_of
 from ..settings.particles import ParticleSettings
@@ -158,7 +158,7 @@ class VIEW3D_PT_supple_skin(SupplePanel, bpy.types.Panel):
         """Settings of the shown mesh, or of all that are ticked."""
         several = len(ticked) > 1
         store = context.scene.supple_character if several else settings_of(ticked[0]) if ticked else settings
-        mixed = [name for name in TOGETHER if several and is_mixed(context, name)]
+        mixed = [name for name in SHARED if several and is_mixed(context, name)]
         column = self.layout.column()
         draw_setting(column, store, "method", "method" in mixed)
         method = METHODS.get(store.method)  # a later version may have stored another

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bpy
 
+from ..options import WeightOptions, rows_of
 from ..settings.objects import settings_of
 from ..settings.weights import CHOICES, METHODS, WeightSettings
 from .panels import SupplePanel
@@ -60,7 +61,7 @@ class VIEW3D_PT_supple_weights(SupplePanel, bpy.types.Panel):
         row = layout.row()
         row.scale_y = 1.4
         operator = row.operator("supple.weights_auto", icon="MOD_VERTEX_WEIGHT")
-        for name in ("method", "mode", "only_selected_bones", "limit", "prune", *CHOICES):
+        for name in (*(option.name for option in rows_of(WeightOptions) if option.label), *CHOICES):
             if getattr(settings, name) != "":
                 setattr(operator, name, getattr(settings, name))
         if settings_of(obj).weights_report:

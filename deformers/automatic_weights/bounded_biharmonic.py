@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import SkinningError
 from ..geometry.solid import measure_size
 from ..geometry.solid_cells import Cells, link_cells
-from ..method import Choice
+from ..option import Option
 from .biharmonic_energy import TOLERANCE, minimize
 from .bone_claims import claim_nodes, find_nearby_seeds, find_seeds, share_ties
 from .cages import Enclosed, hold_enclosed, solve_enclosed
@@ -63,7 +63,7 @@ class Params:
     tolerance: float = TOLERANCE
 
 
-CELLS = Choice(
+CELLS = Option(
     name="cells",
     label="Cells",
     tooltip=(

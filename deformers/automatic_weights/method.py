@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..method import Choice
+from ..option import Option
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class WeightMethod:
         On the command line: the first is shown, the others were shown once and go on working.
     params : type
         The method's `Params`.
-    choices : tuple of Choice
+    choices : tuple of Option
         Fields of `Params` that a user sets; 0 stands for the field's default.
     casts_rays : bool
         Whether bones are hidden by skin: `solve` then takes `make_crossing_test`, and `fallback`, weights for what sees
@@ -37,7 +37,7 @@ class WeightMethod:
     tooltip: str
     words: tuple[str, ...]
     params: type
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[Option, ...] = ()
     casts_rays: bool = False
     has_handles: bool = False
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..geometry.solid import Surface, measure_size
-from ..method import Choice
+from ..option import Option
 from .bone_claims import find_seeds
 from .levels import (
     LEAST_INFLUENCE,
@@ -40,7 +40,7 @@ class Params:
     detail: int = 5
 
 
-RESOLUTION = Choice(
+RESOLUTION = Option(
     name="resolution",
     label="Resolution",
     tooltip="Number of cells along the longest side of the mesh. 0 is automatic; more cells keep thin parts separate",

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..method import Choice, Method
+from ..method import Method
+from ..option import Option
 from ..rig.rest import Pose, Rest, normalize_weights
 from ..skinning import blending, dlbnt
 from ..skinning.blending import skin_points, skin_transforms
@@ -29,7 +30,7 @@ from .settling import settle
 IDENTITY = Pose(np.eye(4)[None])
 
 CHOICES = (
-    Choice(
+    Option(
         name="smallest_radius",
         label="Smallest Radius",
         tooltip=(
@@ -39,7 +40,7 @@ CHOICES = (
         unit="DISTANCE",
         group="size",
     ),
-    Choice(
+    Option(
         name="count",
         label="Particles",
         tooltip="Approximate number of particles, used where Smallest Radius is 0",
@@ -50,7 +51,7 @@ CHOICES = (
         stored_as="target_count",
         group="size",
     ),
-    Choice(
+    Option(
         name="stiffness",
         label="Stiffness",
         tooltip="How closely the flesh follows its bones: 1 for flesh, lower values are softer",
@@ -59,7 +60,7 @@ CHOICES = (
         slider=(0.1, 10.0),
         group="flesh",
     ),
-    Choice(
+    Option(
         name="volume",
         label="Keep Volume",
         tooltip="Fraction of the volume change to correct",
@@ -68,7 +69,7 @@ CHOICES = (
         per_pose=True,
         group="flesh",
     ),
-    Choice(
+    Option(
         name="iterations",
         label="Iterations",
         tooltip="Solver iterations in the viewport and in renders. More iterations are more accurate and slower",

@@ -12,13 +12,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import SkinningError
-from ..method import Choice, Method
+from ..method import Method
+from ..option import Option
 from ..rig.rest import Pose, Rest, check_pose
 from ..skinning import blending, dlbnt
 from .forces_2010 import SETTLED_DISTANCE, settle_particles
 from .solid_2010 import SphereSolid, make_solid, matrix_or_identity, scale_of, transform_points
 
-FILL = Choice(
+FILL = Option(
     name="fill",
     label="Fill",
     tooltip="How the mesh is filled",
@@ -27,7 +28,7 @@ FILL = Choice(
         ("TWO_LEVEL", "Two Levels", "Particles of three times the radius in the core"),
     ),
 )
-RADIUS = Choice(
+RADIUS = Option(
     name="radius",
     label="Radius",
     tooltip="Radius of the small particles. 0 sets it automatically, for about 1000 particles",

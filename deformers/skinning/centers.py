@@ -8,7 +8,8 @@ import numpy as np
 
 from ..algebra.dual_quaternions import quaternions_from_rotations
 from ..algebra.polar import decompose_polar, find_rigid
-from ..method import Choice, Method
+from ..method import Method
+from ..option import Option
 from ..rig.fraction_weights import find_spread_feet, spread_along
 from ..rig.fractions import Fractions
 from ..rig.rest import Joints, Pose, Rest, Weights, normalize_weights, once_for_a_pose
@@ -40,12 +41,15 @@ NARROWING = 0.05
 NARROWING_OF_FRACTIONS = 0.01
 """The same at joints with fractions, which are made to twist."""
 
-SHARPNESS = Choice(
+SHARPNESS = Option(
     name="sharpness",
     label="Sharpness",
     tooltip="How sharply joints bend: 0 is round, 1 is linear blending. Has less effect on twists",
     highest=1.0,
     unit="FACTOR",
+    help="how sharply joints bend, with CENTERS",
+    metavar="0..1",
+    read=float,
 )
 
 

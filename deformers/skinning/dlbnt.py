@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..algebra.polar import decompose_polar, find_rigid
-from ..method import Choice, Method
+from ..method import Method
+from ..option import Option
 from ..rig.rest import Joints, Pose, Rest, once_for_a_pose
 from . import blending
 from .blending import Binding, skin_points, skin_transforms, with_points
@@ -28,7 +29,7 @@ __all__ = [
     "with_points",
 ]
 
-ORDER = Choice(
+ORDER = Option(
     name="order",
     label="Order",
     tooltip="What scaled bones apply first: stretch or rotation",
@@ -36,6 +37,7 @@ ORDER = Choice(
         ("GH", "Stretch First", "M = G H: stretches the skin at rest, then rotates it with the bones"),
         ("HG", "Rotation First", "M = H G: rotates the skin with the bones, then stretches the posed skin"),
     ),
+    help="what DLBNT applies first: GH for stretch, HG for rotation",
 )
 
 

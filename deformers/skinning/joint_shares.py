@@ -11,23 +11,29 @@ import numpy as np
 from ..geometry.neighbors import find_nearest
 from ..geometry.solid import find_islands, weld
 from ..geometry.vectors import smooth_step
-from ..method import Choice
+from ..option import Option
 from ..rig.rest import Joints, Weights, normalize_weights
 from ..rig.skeleton import distances_to_bones
 
-BULGE_LIMIT = Choice(
+BULGE_LIMIT = Option(
     name="bulge_limit",
     label="Bulge Limit",
     tooltip="How far to pull back skin that bulges at a bent joint, toward its distance from the bones at rest",
     highest=1.0,
     unit="FACTOR",
+    help="how far to pull back skin that bulges at bent joints",
+    metavar="0..1",
+    read=float,
 )
-CONTACT = Choice(
+CONTACT = Option(
     name="contact",
     label="Contact",
     tooltip="How strongly contact keeps the two sides of a bent elbow, knee or finger from intersecting",
     highest=1.0,
     unit="FACTOR",
+    help="how strongly contact keeps both sides of a bent joint apart",
+    metavar="0..1",
+    read=float,
 )
 
 STRAIGHTEST = 45.0

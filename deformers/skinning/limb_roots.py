@@ -7,17 +7,20 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..method import Choice
+from ..option import Option
 from ..rig.fraction_plan import IN_LINE, find_heirs, find_paired, measure_size
 from ..rig.rest import Joints, Rest, Weights, normalize_weights
 from .joint_shares import find_shoulders
 
-LIMB_ROOTS = Choice(
+LIMB_ROOTS = Option(
     name="limb_roots",
     label="Linear Limb Roots",
     tooltip="How linearly skin is blended at shoulders, hips and knuckles, unless a linear group says so",
     highest=1.0,
     unit="FACTOR",
+    help="how linearly shoulders, hips and knuckles are blended, with DLBNT",
+    metavar="0..1",
+    read=float,
 )
 
 OFF_MIDDLE = 0.02

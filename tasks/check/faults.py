@@ -11,9 +11,10 @@ import numpy as np
 from ...deformers import METHODS, SkinningError
 from ...deformers.measures.joint_faults import BULGE, COLLAPSE, OVERLAP, TEAR
 from ...deformers.skinning import centers
+from ...options import WeightOptions
 from ...settings.objects import settings_of
 from ..skin.bind import bind
-from ..weights.automatic import Options, assign_weights
+from ..weights.automatic import assign_weights
 from ..weights.edits import normalize_weights, smooth_weights
 from ..weights.reports import count
 from ..weights.targets import Scope
@@ -140,7 +141,7 @@ def _mask(obj: bpy.types.Object, finding: Finding) -> np.ndarray:
 
 
 def _give_weights(obj: bpy.types.Object, _finding: Finding) -> list[str]:
-    reports = assign_weights([obj], Options(mode="UNWEIGHTED"))
+    reports = assign_weights([obj], WeightOptions(mode="UNWEIGHTED"))
     return [sentence for report in reports for sentence in report.summarize()]
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import bpy
 
 from ...deformers import SkinningError
+from ...options import CheckOptions
 from .faults import FAULTS, Finding
 from .findings import LINEAR, find_faults
-from .run import Options, prepare
+from .run import prepare
 
 
 def can_fix(finding: Finding) -> bool:
@@ -44,7 +45,7 @@ def measure_again(obj: bpy.types.Object, finding: Finding) -> Finding | None:
     SkinningError
         Where the mesh can not be checked any more.
     """
-    check = prepare([obj], Options(methods=(LINEAR,), use_actions=False, angle=0.0))
+    check = prepare([obj], CheckOptions(methods=(LINEAR,), use_actions=False, angle=0.0))
     if finding.pose is not None:
         check.poses.append(finding.pose)
     faults = find_faults(check, check.run(), [obj])

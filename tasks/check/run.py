@@ -5,45 +5,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import bpy
 import numpy as np
 
 from ...bridge.rigs.armatures import Skeleton
-from ...deformers import COMPARED, Pose, SkinningError
+from ...deformers import Pose, SkinningError
 from ...deformers.measures.bends import list_bent_poses
 from ...deformers.measures.joint_faults import LEAST_BEND, Extremes, SkinMeter, measure_joint_angles
 from ...deformers.rig.rest import Rest, Weights
+from ...options import CheckOptions
 from ..skin.model import Choices, PosableSkin, SkinSource
 from ..skin.poses import find_skeleton
 from ..subject.actions import MOST_FRAMES
 from ..subject.character import check_modifiers_above, find_method_in_use, find_skinned, modifiers_above, read_character
 from ..subject.stack import SkinnedObject
 from .poses import CheckedPose, label_poses, read_action_poses
-
-
-@dataclass(frozen=True)
-class Options:
-    """What a character is checked in, and by what.
-
-    Attributes
-    ----------
-    methods : tuple of str
-        Keys of `METHODS`; that in use by each mesh is measured, too.
-    use_actions : bool
-        Whether frames of all actions are checked.
-    angle : float
-        How far each joint is bent and twisted, radians; 0 for no range of motion.
-    frames : range or None
-        Of the scene, as played, instead of actions.
-    """
-
-    methods: tuple[str, ...] = COMPARED
-    use_actions: bool = True
-    angle: float = np.pi / 3.0
-    frames: Sequence[int] | None = None
 
 
 @dataclass(frozen=True)
@@ -139,7 +118,7 @@ class Check:
         return chosen
 
 
-def prepare(objects: Iterable[bpy.types.Object], options: Options) -> Check:
+def prepare(objects: Iterable[bpy.types.Object], options: CheckOptions) -> Check:
     """Read the meshes of one armature, and its poses; nothing of the file is changed.
 
     Parameters
@@ -202,17 +181,17 @@ def _list_poses(
     armature: bpy.types.Object,
     skeleton: Skeleton,
     meshes: list[CheckedMesh],
-    options: Options,
+    options: CheckOptions,
 ) -> Iterable[CheckedPose]:
     if options.frames is not None:
         yield from label_poses(armature, skeleton, None, options.frames)
     elif options.use_actions:
         yield from read_action_poses(armature, skeleton)
-    if options.angle:
+    if options.bend:
         weights, count = _join_weights(meshes)
         limbs = np.any([mesh.meter.has_limb for mesh in meshes], axis=0)
         chosen = limbs if limbs.any() else np.ones(len(limbs), bool)
-        for pose in list_bent_poses(weights, count, skeleton.joints, options.angle, chosen):
+        for pose in list_bent_poses(weights, count, skeleton.joints, options.bend, chosen):
             names = tuple(skeleton.name_joint(bend.joint) for bend in pose.bends)
             yield CheckedPose("", 0, pose.bends, pose.rest_to_pose, names)
 

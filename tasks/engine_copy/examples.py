@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import pi
 from pathlib import Path
 
 import bpy
@@ -46,33 +45,6 @@ LEAST_SCALE = 1e-9
 
 LEAST_SKIN = 1e-3
 """Share of all vertices that a joint must move to be bent in the range of motion."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """What a copy is made by.
-
-    Attributes
-    ----------
-    target : str
-        Key of `TARGETS`.
-    tolerance : float
-        Meters.
-    influences, helpers, keys : int
-        See `FitParams`.
-    angle : float
-        How far each joint is bent and twisted, radians; 0 for no range of motion.
-    actions : tuple of str, or None
-        Names of those to be copied; all that move the armature's bones if None.
-    """
-
-    target: str = "gltf"
-    tolerance: float = 0.003
-    influences: int = 4
-    helpers: int = -1
-    keys: int = -1
-    angle: float = pi / 3.0
-    actions: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)

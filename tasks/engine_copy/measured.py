@@ -8,8 +8,9 @@ from typing import cast
 import numpy as np
 
 from ...deformers.engine_copy import Differences, Fit, Tally
+from ...options import CopyOptions
 from .copy import Copy
-from .examples import Motion, Options, Subject
+from .examples import Motion, Subject
 from .export import Reimport
 from .report import Apart, Report
 from .targets import TARGETS
@@ -34,7 +35,7 @@ class Fitted:
     bends: Differences | None
 
 
-def describe_copy(subject: Subject, motion: Motion, fitted: Fitted, copy: Copy, options: Options) -> Report:
+def describe_copy(subject: Subject, motion: Motion, fitted: Fitted, copy: Copy, options: CopyOptions) -> Report:
     """The report on a copy that no file was measured of."""
     found = fitted.fit
     apart = find_apart(subject, motion, fitted.apart)

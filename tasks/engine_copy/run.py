@@ -17,10 +17,11 @@ import numpy as np
 from ...bridge.files.exchange import temporary_folder
 from ...deformers import Pose, SkinningError
 from ...deformers.engine_copy import Examples, FitParams, fit, fit_linear, measure
+from ...options import CopyOptions
 from ..steps import Progress, Steps
 from ..subject.actions import list_actions, list_frames
 from .copy import TARGET_KEY, Copy, find_copy, list_baked, make_copy, remove_copy
-from .examples import Motion, Options, Part, Subject, bend_joints, list_clips, read_actions, read_subject, write_targets
+from .examples import Motion, Part, Subject, bend_joints, list_clips, read_actions, read_subject, write_targets
 from .export import check_path, prepare_export
 from .measured import Fitted, describe_copy, measure_file
 from .played import Played, read_played
@@ -42,7 +43,7 @@ TARGETS_FILE = "targets"
 
 
 def make_engine_copy(
-    objects: Iterable[bpy.types.Object], options: Options, output: Path | None = None
+    objects: Iterable[bpy.types.Object], options: CopyOptions, output: Path | None = None
 ) -> Steps[Report]:
     """Make a copy of a character for game engines, or make it anew, and measure what its file shows.
 
@@ -76,7 +77,7 @@ def make_engine_copy(
     _check_length(actions, len(subject.skeleton.joints.parents))
     if output is not None:
         check_path(output, options.target)
-    motion = yield from read_motion(subject, actions, options.angle)
+    motion = yield from read_motion(subject, actions, options.bend)
     with temporary_folder() as folder:
         fitted = yield partial(_fit, folder / TARGETS_FILE, subject, motion, params)
         played = []
@@ -97,7 +98,7 @@ def make_engine_copy(
         return report
 
 
-def _choose_actions(armature: bpy.types.Object, options: Options) -> list[bpy.types.Action]:
+def _choose_actions(armature: bpy.types.Object, options: CopyOptions) -> list[bpy.types.Action]:
     """The actions to be copied; raises SkinningError where there is nothing to fit to."""
     found = list_actions(armature)
     if options.actions is not None:
@@ -105,7 +106,7 @@ def _choose_actions(armature: bpy.types.Object, options: Options) -> list[bpy.ty
         if missing:
             raise SkinningError(f"No action '{missing[0]}' moves bones of '{armature.name}': choose another action")
         found = [action for action in found if action.name in options.actions]
-    if not found and not options.angle:
+    if not found and not options.bend:
         raise SkinningError(
             f"There is nothing to fit the copy of '{armature.name}' to: choose an action that moves its bones, or "
             "turn on Range of Motion"
@@ -175,7 +176,7 @@ def _export(
     played: Sequence[Played],
     copy: Copy,
     report: Report,
-    options: Options,
+    options: CopyOptions,
     output: Path | None,
 ) -> Steps[Report]:
     """Write the file, and have the report say what Blender's importer reads of it."""

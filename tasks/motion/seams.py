@@ -15,15 +15,17 @@ from ...deformers.motion.blending import Clip, Seam, close, join, plan_seam
 from ...deformers.motion.feet import find_ground, find_planted
 from ...deformers.motion.similarity import align_frames
 from ...deformers.motion.transitions import Transition
+from ...options import MotionOptions
 from ..steps import Steps
 from .chain import Chain
 from .compare import compare_performances, find_blend, find_join, find_loop, find_reach
 from .holding import hold_feet
 from .layout import Layout
-from .options import DEFAULTS, Options
 from .placing import Carriers, find_spaces
 from .reading import MAN, Body, Performance, evaluate, find_action, read_body, read_performances, take_part
 from .report import Report
+
+DEFAULTS = MotionOptions()
 
 STAYS = 0.05
 """Parts of the body's height by which a cycle may get farther, and is closed where it began."""
@@ -52,7 +54,7 @@ def join_actions(
     first: str,
     second: str,
     rate: float,
-    options: Options = DEFAULTS,
+    options: MotionOptions = DEFAULTS,
     pair: tuple[int, int] | None = None,
 ) -> Steps[Report]:
     """Join two actions in a new one, which the armature plays as a strip; both stay as they are.
@@ -106,7 +108,7 @@ def make_loop(
     armature: bpy.types.Object,
     name: str,
     rate: float,
-    options: Options = DEFAULTS,
+    options: MotionOptions = DEFAULTS,
     frames: tuple[int, int] | None = None,
 ) -> Steps[Report]:
     """Close an action to a loop in a new one, which the armature plays as a strip; the action stays as it is.
@@ -179,7 +181,7 @@ def _choose(
 
 
 def _find_blend(
-    body: Body, options: Options, rate: float, seam: Transition, performances: Sequence[Performance]
+    body: Body, options: MotionOptions, rate: float, seam: Transition, performances: Sequence[Performance]
 ) -> int:
     """Frames to each side that are blended."""
     return find_blend(options.blend, rate, seam.difference / body.in_millimeters(1.0), performances)
@@ -288,7 +290,7 @@ class Made:
 
 
 def _hold(
-    body: Body, layout: Layout, clip: Clip, start: int, chain: Chain, planted: Sequence[Planted], options: Options
+    body: Body, layout: Layout, clip: Clip, start: int, chain: Chain, planted: Sequence[Planted], options: MotionOptions
 ) -> Generator[float, None, Made]:
     """Hold the planted feet of a motion, and read where its bones are then."""
     matrices = yield from take_part(evaluate(body, layout, clip, start), READ, EVALUATED)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import bpy
@@ -31,6 +31,7 @@ from ...deformers.posing.bones import Handle, list_path
 from ...deformers.posing.chain import begin_chain
 from ...deformers.posing.energy import begin_drag
 from ...deformers.posing.skin import SkinEnergy, prepare_skin
+from ...options import DragOptions
 from ..subject.rig_presets import find_rig_of
 from ..subject.stack import check_not_linked
 from .pins import Pin, locate_known, locate_pins
@@ -55,16 +56,6 @@ _known: PerObject[tuple[Body, np.ndarray, SkinEnergy]] = PerObject()
 """The latest body of each armature, with the bones at rest and what was computed of both."""
 
 
-@dataclass(frozen=True)
-class DragChoices:
-    """How bones follow a dragged point: see `settings.dragging.DragOptions`."""
-
-    solver: str = "ENERGY"
-    iterations: int = 5
-    chain_length: int = 0
-    move_root: str = "AUTO"
-
-
 class SkinDrag:
     """A drag of a point of the skin, from when this is made until `finish` or `restore`.
 
@@ -80,17 +71,17 @@ class SkinDrag:
     """
 
     def __init__(
-        self, armature: bpy.types.Object, layer: bpy.types.ViewLayer, grabbed: SkinPoint, choices: DragChoices
+        self, armature: bpy.types.Object, layer: bpy.types.ViewLayer, grabbed: SkinPoint, options: DragOptions
     ) -> None:
         check_can_pose(armature)
         depsgraph = _evaluate(layer)
-        self.armature, self._layer, self._choices = armature, layer, choices
+        self.armature, self._layer, self._options = armature, layer, options
         self._posed = read_posed_armature(armature, depsgraph)
         body = read_body(armature, find_skins(armature, layer), self._posed.names)
         self._size = float(np.ptp(body.points, axis=0).max())
         self.start = locate_known(grabbed, depsgraph)
         self._to_armature = np.array(armature.evaluated_get(depsgraph).matrix_world.inverted_safe())
-        held = self._list_held(grabbed, locate_pins(armature, layer, depsgraph) if choices.solver == "ENERGY" else [])
+        held = self._list_held(grabbed, locate_pins(armature, layer, depsgraph) if options.solver == "ENERGY" else [])
         self._points = [pin.point for pin, _ in held]
         self._owners, self._handles = self._make_handles(held, body, depsgraph)
         self._wanted = np.array([handle.position for handle in self._handles])
@@ -140,11 +131,11 @@ class SkinDrag:
         return {bone: name for bone, name in twins.items() if bones.free[names.index(name)]}
 
     def _begin(self, body: Body) -> None:
-        bones, choices = self._posed.bones, self._choices
+        bones, options = self._posed.bones, self._options
         free = bones.free.copy()
         free[[self._posed.names.index(name) for name in self._mirrored.values()]] = False
         bones = replace(bones, free=free)
-        if choices.solver == "CHAIN":
+        if options.solver == "CHAIN":
             chain = self._list_chain(bones)
             stiffness = self._posed.stiffness.max(axis=1)
             self._solver: Any = begin_chain(bones, chain, self._handles[0].position, stiffness)
@@ -152,7 +143,7 @@ class SkinDrag:
         else:
             skin = _prepare(self.armature, body, self._posed.rest)
             bones = replace(bones, stiffness=_stiffen(self.armature, self._posed))
-            self._solver = begin_drag(skin, bones, self._handles, MOVING_ROOT[choices.move_root])
+            self._solver = begin_drag(skin, bones, self._handles, MOVING_ROOT[options.move_root])
             self._movers = self._solver.linkage.joints[self._solver.linkage.movers]
 
     @property
@@ -166,7 +157,7 @@ class SkinDrag:
         while bone >= 0 and bones.follows[bone] and (not chain or bones.free[bone]):
             chain.append(bone)
             bone = int(bones.parents[bone])
-        length = self._choices.chain_length or len(chain)
+        length = self._options.chain_length or len(chain)
         return np.array(chain[:length], np.intp)
 
     def move(self, target: Sequence[float] | np.ndarray) -> None:
@@ -182,10 +173,10 @@ class SkinDrag:
 
     def _follow(self) -> None:
         targets = self._wanted + self._offsets[self._owners]
-        if self._choices.solver == "CHAIN":
+        if self._options.solver == "CHAIN":
             posed = self._solver.move(targets[0])
         else:
-            posed = self._solver.move(targets, self._choices.iterations)
+            posed = self._solver.move(targets, self._options.iterations)
         self._write(posed)
         self._correct(posed, _evaluate(self._layer))
 

@@ -6,8 +6,8 @@ something is wrong, nothing is changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from functools import partial
 
 import bpy
@@ -25,6 +25,7 @@ from ...deformers.automatic_weights.solution import Solution
 from ...deformers.geometry.solid import weld
 from ...deformers.weight_editing import edits as weight_edits
 from ...deformers.weight_editing.mirror import mirror_weights, pair_names
+from ...options import WeightOptions
 from ...settings.objects import settings_of
 from .copies import Copies, complete_sides, join_copies, read_copies
 from .edits import describe_loss
@@ -65,38 +66,6 @@ def cut_progress(progress: Progress | None, start: float, end: float) -> Progres
 
 
 @dataclass(frozen=True)
-class Options:
-    """What a user can choose of automatic weights.
-
-    Attributes
-    ----------
-    method : str
-        Key of `SOLVERS`; "" for the default, or where there are points and cages the method that they need.
-    mode : Mode
-        "REPLACE" takes the computed weights, "ADD" adds them to those there are, "UNWEIGHTED" gives them to vertices
-        that have none.
-    only_selected_bones : bool
-        Leave the weights of other bones as they are.
-    mirror : bool
-        Make the weights the same on both sides of the armature's X axis.
-    limit : int
-        Largest number of bones at a vertex; 0 for no limit.
-    prune : float
-        Weights below this are left out.
-    choices : mapping of str to int
-        What is chosen for methods, by name of their choices; 0 or left out for a method's default.
-    """
-
-    method: str = ""
-    mode: weight_edits.Mode = "REPLACE"
-    only_selected_bones: bool = False
-    mirror: bool = False
-    limit: int = 0
-    prune: float = 0.001
-    choices: Mapping[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class Job:
     """All that the weights of one armature's skin are computed from.
 
@@ -119,7 +88,7 @@ class Job:
     """
 
     skin: WeightedSkin
-    options: Options
+    options: WeightOptions
     chosen: np.ndarray
     locked: np.ndarray
     pairs: np.ndarray
@@ -148,7 +117,7 @@ class Result:
 
 def assign_weights(
     objects: Iterable[bpy.types.Object],
-    options: Options | None = None,
+    options: WeightOptions | None = None,
     armature: bpy.types.Object | None = None,
     progress: Progress | None = None,
 ) -> list[Report]:
@@ -173,18 +142,18 @@ def assign_weights(
     SkinningError
         Where a mesh can not be weighted; nothing is changed then.
     """
-    jobs = prepare(objects, options or Options(), armature)
+    jobs = prepare(objects, options or WeightOptions(), armature)
     return apply(jobs, compute_all(jobs, progress))
 
 
 def prepare(
-    objects: Iterable[bpy.types.Object], options: Options, armature: bpy.types.Object | None = None
+    objects: Iterable[bpy.types.Object], options: WeightOptions, armature: bpy.types.Object | None = None
 ) -> list[Job]:
     """Read all that weights are computed from; nothing is changed."""
     return [_prepare_skin(skin, options) for skin in read_skins(objects, armature)]
 
 
-def _prepare_skin(skin: WeightedSkin, options: Options) -> Job:
+def _prepare_skin(skin: WeightedSkin, options: WeightOptions) -> Job:
     chosen = np.ones(len(skin.names), bool)
     if options.only_selected_bones:
         selected = read_selected_bones(skin.armature)
@@ -293,7 +262,7 @@ def _solve(job: Job, progress: Progress | None) -> tuple[np.ndarray, np.ndarray,
 
 
 def run_method(
-    options: Options,
+    options: WeightOptions,
     points: np.ndarray,
     triangles: np.ndarray,
     heads: np.ndarray,

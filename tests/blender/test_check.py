@@ -16,13 +16,14 @@ from supple.bridge.animation.curves import list_curves
 from supple.bridge.images import pictures
 from supple.deformers import SkinningError
 from supple.operators import check as operators_check
+from supple.options import CheckOptions
 from supple.settings.objects import settings_of
 from supple.tasks.check import sheet
 from supple.tasks.check.faults import COLLAPSE, FAR, OVERLAP, UNBLENDED, UNWEIGHTED, Finding
 from supple.tasks.check.findings import describe_check, find_faults
 from supple.tasks.check.fix import fix_finding, measure_again
 from supple.tasks.check.poses import label_poses, read_action_poses
-from supple.tasks.check.run import Options, prepare
+from supple.tasks.check.run import prepare
 from supple.tasks.check.sheet import draw_sheet
 from supple.tasks.skin.bind import bind
 from supple.tasks.skin.poses import find_skeleton
@@ -38,7 +39,7 @@ def tube():
 
 
 def check(obj, **options):
-    checked = prepare([obj], Options(**options))
+    checked = prepare([obj], CheckOptions(**options))
     measured = checked.run()
     return checked, measured, find_faults(checked, measured, [obj])
 
@@ -92,7 +93,7 @@ def test_more_frames_than_are_read_are_refused(tube):
     with pytest.raises(RuntimeError, match="'RigAction' has 99,990 frames, but at most 20,000 can be read: shorten it"):
         bpy.ops.supple.check()
     with pytest.raises(SkinningError, match="20,001 frames are too many to check: choose 20,000 or fewer"):
-        prepare([tube], Options(frames=range(20_001)))
+        prepare([tube], CheckOptions(frames=range(20_001)))
 
 
 @pytest.mark.versions
@@ -325,14 +326,14 @@ def test_a_report_of_another_character_or_file_is_not_used(tube):
 
 def test_a_mesh_that_cannot_be_checked_is_named(tube):
     box = bpy.data.objects.new("Box", bpy.data.meshes.new("Box"))
-    checked = prepare([tube, box], Options(use_actions=False))
+    checked = prepare([tube, box], CheckOptions(use_actions=False))
     assert [mesh.name for mesh in checked.meshes] == [tube.name]
     assert "parent it to an armature" in checked.refused["Box"]
     with pytest.raises(SkinningError, match="Nothing to check"):
-        prepare([box], Options())
+        prepare([box], CheckOptions())
     other, _ = add_tube(rings=6, sides=6)
     with pytest.raises(SkinningError, match="2 armatures"):
-        prepare([tube, other], Options())
+        prepare([tube, other], CheckOptions())
 
 
 @pytest.mark.versions

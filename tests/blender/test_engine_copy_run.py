@@ -33,11 +33,12 @@ from supple.bridge.animation.curves import list_curves
 from supple.bridge.meshes.shown_weights import read_shown_shape
 from supple.deformers import Pose, SkinningError
 from supple.deformers.measures.heat import color_rising
+from supple.options import CopyOptions
 from supple.settings.checks import check_settings
 from supple.settings.engine_copy import copy_settings
 from supple.settings.objects import settings_of
 from supple.tasks.engine_copy.copy import find_copy
-from supple.tasks.engine_copy.examples import Options, read_subject
+from supple.tasks.engine_copy.examples import read_subject
 from supple.tasks.engine_copy.report import read_report
 from supple.tasks.engine_copy.run import make_engine_copy, read_motion
 from supple.tasks.engine_copy.show import show_copy
@@ -106,8 +107,8 @@ def drive_scale(obj: bpy.types.Object, expression: str) -> None:
     armature_of(obj).pose.bones[1].driver_add("scale", 0).driver.expression = expression
 
 
-def options(**changed: Any) -> Options:
-    return Options(**{"keys": 0, "angle": 0.0} | changed)
+def options(**changed: Any) -> CopyOptions:
+    return CopyOptions(**{"keys": 0, "angle": 0.0} | changed)
 
 
 def test_the_operator_makes_a_copy_and_leaves_the_character(tube):
@@ -327,8 +328,8 @@ WRONG = {
     "Edit Mode": (lambda _: bpy.ops.object.mode_set(mode="EDIT"), {}),
     "There is nothing to fit the copy": (lambda _: bpy.data.actions.remove(bpy.data.actions["RigAction"]), {}),
     "absolute": (lambda obj: setattr(obj.data.shape_keys, "use_relative", False), {}),
-    "choose 4 or 8": (id, {"influences": 3}),
-    "choose a value above 0": (id, {"tolerance": 0.0}),
+    "choose one of 4, 8": (id, {"influences": 3}),
+    "choose one above 0": (id, {"tolerance": 0.0}),
     "No action 'Nod'": (id, {"actions": ("Nod",)}),
     "The actions have 99,990 frames, too many for a copy with 3 bones; 'RigAction' alone": (key_far_away, {}),
     "has zero scale": (lambda obj: setattr(armature_of(obj), "scale", [1e-20] * 3), {}),
@@ -465,7 +466,7 @@ def test_the_command_writes_a_file_and_a_report_and_saves_the_copy(tube_file, tm
 
 
 WRONG_GIVEN = {
-    "choose 4 or 8": ("--influences", 3),
+    "choose -1 to 8": ("--helpers", 9),
     "above 0": ("--tolerance", "0mm"),
     "No action 'Nod'": ("--action", "Nod"),
     ".fbx": ("--target", "fbx"),
@@ -493,5 +494,5 @@ def test_without_actions_and_joints_that_bend_there_is_nothing_to_copy():
     bind(obj)
     before = {name: len(getattr(bpy.data, name)) for name in COUNTED}
     with pytest.raises(SkinningError, match="finds no joint of 'Rig' that bends the skin"):
-        take_all(make_engine_copy([obj], Options("gltf"), None))
+        take_all(make_engine_copy([obj], CopyOptions(), None))
     assert {name: len(getattr(bpy.data, name)) for name in COUNTED} == before

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from scenes import add_face_key, add_tube, add_twin, animate_key, bind, diagonal, evaluated_points, reset
+from supple.options import CopyOptions
 from supple.tasks.engine_copy.copy import find_copy
-from supple.tasks.engine_copy.examples import Options
 from supple.tasks.engine_copy.run import make_engine_copy
 from supple.tasks.steps import take_all
 
@@ -31,7 +31,7 @@ def tube():
 
 
 def make(objects, output, **options):
-    return take_all(make_engine_copy(objects, Options(target="usd", helpers=1, keys=0, **options), output))
+    return take_all(make_engine_copy(objects, CopyOptions(target="usd", helpers=1, keys=0, **options), output))
 
 
 @pytest.mark.versions

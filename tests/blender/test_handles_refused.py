@@ -11,10 +11,11 @@ from scenes_weights import add_bare_tube, add_mesh, assert_whole, auto, weights_
 from scenes import reset, save, select, snapshot, turn, update
 from supple.bridge.rigs.handles import list_handle_bones
 from supple.deformers import SkinningError
+from supple.options import WeightOptions
 from supple.settings.objects import settings_of
 from supple.tasks.handles.add import add_handles as add_by_task
 from supple.tasks.handles.remove import remove_handles
-from supple.tasks.weights.automatic import Options, assign_weights
+from supple.tasks.weights.automatic import assign_weights
 
 
 def state() -> tuple:
@@ -173,7 +174,7 @@ def test_a_locked_vertex_of_a_cage_and_locked_groups_of_all_bones(held_tube):
     name, names = "Cage 06.L", [*armature.data.bones.keys()]
     tube.vertex_groups[name].lock_weight = True
     before = weights_of(tube, [name])
-    assign_weights([tube], Options())
+    assign_weights([tube], WeightOptions())
     np.testing.assert_array_equal(weights_of(tube, [name]), before)
     assert_whole(tube, names)
     for bone in names:
@@ -181,7 +182,7 @@ def test_a_locked_vertex_of_a_cage_and_locked_groups_of_all_bones(held_tube):
         group.lock_weight = True
     before = weights_of(tube, names)
     with pytest.raises(SkinningError, match=r"The vertex groups of all target bones are locked"):
-        assign_weights([tube], Options())
+        assign_weights([tube], WeightOptions())
     np.testing.assert_array_equal(weights_of(tube, names), before)
 
 

@@ -9,10 +9,11 @@ from scenes_motion import add_walk, add_walker, clear, list_keys, read_action, r
 from panels import Recorder, draw
 from scenes import push, redo, reset, save, select, undo
 from supple.bridge.animation.curves import add_track
+from supple.options import MotionOptions
 from supple.settings.motion import motion_settings
 from supple.tasks.motion import seams
 from supple.tasks.motion.compare import compare_actions, find_rate
-from supple.tasks.motion.seams import Options, join_actions, make_loop
+from supple.tasks.motion.seams import join_actions, make_loop
 from supple.tasks.steps import take_all
 
 RATE = 24.0
@@ -56,7 +57,7 @@ def test_a_join_goes_on_where_the_first_ends(mover):
     second = add_walk(armature, "Second", frames=range(100, 170), speed=0.04, turn=-0.02 if mover else 0.0, mover=mover)
     before = list_keys(first), list_keys(second)
     own = [read_action(armature, action, range(*map(round, action.frame_range))) for action in (first, second)]
-    report = take_all(join_actions(armature, first.name, "Second", RATE, Options(0.4)))
+    report = take_all(join_actions(armature, first.name, "Second", RATE, MotionOptions(0.4)))
     assert report.frames[0] == round(first.frame_range[0])
     points = read_joints(armature, range(report.frames[0], report.frames[1] + 1))
     count = report.blended[0] - report.frames[0] - 10  # a foot may begin to come down earlier
@@ -85,7 +86,7 @@ def test_an_action_that_repeats_goes_on_before_it_is_joined(by):
     add_walk(armature, "Second", frames=range(1, 62), speed=0.03)
     found = take_all(compare_actions(armature, "First", "Second", 0.4, RATE))
     assert found.table.shape == (61, 61)
-    report = take_all(join_actions(armature, "First", "Second", RATE, Options(0.4)))
+    report = take_all(join_actions(armature, "First", "Second", RATE, MotionOptions(0.4)))
     assert report.pair == (found.transitions[0].first, found.transitions[0].second)
     assert report.pair[0] >= 31
     points = read_joints(armature, range(1, report.frames[1] + 1))
@@ -101,9 +102,9 @@ def test_the_first_of_the_list_is_what_is_taken_without_it():
     for first, second in (("First", "Second"), ("Second", "First")):
         found = take_all(compare_actions(armature, first, second, 0.4, RATE)).transitions[0]
         assert found.first > 30 > found.second
-        report = take_all(join_actions(armature, first, second, RATE, Options(0.4)))
+        report = take_all(join_actions(armature, first, second, RATE, MotionOptions(0.4)))
         assert report.pair == (found.first, found.second)
-    loop = take_all(make_loop(armature, "First", RATE, Options(0.4)))
+    loop = take_all(make_loop(armature, "First", RATE, MotionOptions(0.4)))
     found = take_all(compare_actions(armature, "First", "", 0.4, RATE)).transitions[0]
     assert loop.pair == (found.first, found.second)
 
@@ -114,7 +115,7 @@ def test_a_bone_that_does_not_inherit_rotation_is_turned_with_the_body():
     add_walk(armature, "First", turn=0.02)
     clear(armature)
     add_walk(armature, "Second", speed=0.04)
-    report = take_all(join_actions(armature, "First", "Second", RATE, Options(0.4), (50, 20)))
+    report = take_all(join_actions(armature, "First", "Second", RATE, MotionOptions(0.4), (50, 20)))
     end = report.frames[1]
     bpy.context.scene.frame_set(end)
     x, y = armature.pose.bones["chest"].x_axis[:2]
@@ -161,8 +162,8 @@ def stand_apart(share: float):
 
 def test_planted_feet_stay_and_can_be_let_go():
     armature = stand_apart(0.3)
-    loose = take_all(join_actions(armature, "Still", "Apart", RATE, Options(0.4, holds_feet=False), (15, 15)))
-    held = take_all(join_actions(armature, "Still", "Apart", RATE, Options(0.4), (15, 15)))
+    loose = take_all(join_actions(armature, "Still", "Apart", RATE, MotionOptions(0.4, holds_feet=False), (15, 15)))
+    held = take_all(join_actions(armature, "Still", "Apart", RATE, MotionOptions(0.4), (15, 15)))
     assert loose.slide == loose.slide_before > 20.0
     assert held.slide_before == pytest.approx(loose.slide, rel=1e-3)
     assert held.slide < 1.0
@@ -191,7 +192,7 @@ def test_feet_on_a_treadmill_are_not_held(asset):
 
 def test_feet_that_stand_elsewhere_step_one_after_the_other():
     armature = stand_apart(1.0)
-    report = take_all(join_actions(armature, "Still", "Apart", RATE, Options(0.6), (15, 15)))
+    report = take_all(join_actions(armature, "Still", "Apart", RATE, MotionOptions(0.6), (15, 15)))
     assert report.slide < 1.0
     toes = read_joints(armature, range(1, 30))[:, [6, 10]]
     moves = np.linalg.norm(np.diff(toes[:, :, :2], axis=0), axis=2) > 1e-3

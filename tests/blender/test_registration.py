@@ -13,7 +13,7 @@ from panels import Recorder, draw
 from scenes import add_tube, bind, reset, select, turn
 from supple import preview
 from supple.deformers import METHODS
-from supple.deformers.method import UNLIMITED
+from supple.deformers.option import UNLIMITED
 from supple.settings.choices import store_of
 from supple.settings.objects import settings_of
 from supple.tasks.skin import by_nodes

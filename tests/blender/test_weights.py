@@ -25,9 +25,10 @@ from scenes import add_twin, rest_points, select
 from supple.deformers import SkinningError
 from supple.deformers.automatic_weights import METHODS
 from supple.operators.computing import CanceledError, Computation
+from supple.options import WeightOptions
 from supple.settings.objects import settings_of
 from supple.tasks.weights import automatic as weights
-from supple.tasks.weights.automatic import Options, assign_weights
+from supple.tasks.weights.automatic import assign_weights
 
 
 def set_weight(obj: bpy.types.Object, name: str, value: float, vertices: list[int] | None = None) -> None:
@@ -61,7 +62,7 @@ def test_the_operator_does_what_the_task_does():
     chosen = {"method": "SOLID", "mode": "REPLACE", "limit": 2, "prune": 0.02}
     choices = {"resolution": 32, "cells": 300}
     auto(**chosen, **choices)
-    assign_weights([twin], Options(choices=choices, **chosen))
+    assign_weights([twin], WeightOptions(choices=choices, **chosen))
     assert weights_of(obj).any()
     assert (weights_of(obj) == weights_of(twin)).all()
     select(twin)
@@ -167,7 +168,7 @@ def test_the_limit_holds_and_small_weights_are_left_out():
 
 def test_what_is_computed_in_a_thread_is_the_same():
     obj, _ = add_bare_tube()
-    jobs = weights.prepare([obj], Options(choices=COARSE_AND_FEW))
+    jobs = weights.prepare([obj], WeightOptions(choices=COARSE_AND_FEW))
     steps = []
     computation = Computation(
         lambda progress: weights.compute_all(jobs, lambda done: (steps.append(done), progress(done)))
@@ -192,7 +193,7 @@ def test_computing_can_be_canceled(subtests):
     for method in METHODS:
         with subtests.test(method):
             with pytest.raises(StopError):
-                assign_weights([obj], Options(method=method, choices=COARSE_AND_FEW), progress=stop)
+                assign_weights([obj], WeightOptions(method=method, choices=COARSE_AND_FEW), progress=stop)
             assert not obj.vertex_groups
 
 
@@ -210,7 +211,7 @@ def test_a_computation_stops_when_told():
 
 def test_merging_can_be_canceled(monkeypatch):
     obj, _ = add_bare_tube()
-    jobs = weights.prepare([obj], Options(choices=COARSE_AND_FEW))
+    jobs = weights.prepare([obj], WeightOptions(choices=COARSE_AND_FEW))
     monkeypatch.setattr(weights, "BLOCK", 26)
     told: list[float] = []
     weights.compute_all(jobs, told.append)
@@ -237,7 +238,7 @@ def test_what_is_wrong_in_a_thread_is_told():
 
 def test_a_mesh_that_changed_meanwhile_is_left_alone():
     obj, _ = add_bare_tube()
-    jobs = weights.prepare([obj], Options(choices=COARSE_AND_FEW))
+    jobs = weights.prepare([obj], WeightOptions(choices=COARSE_AND_FEW))
     results = weights.compute_all(jobs)
     obj.data.vertices.add(1)
     with pytest.raises(SkinningError, match="'Tube' has 105 vertices but had 104"):

@@ -20,9 +20,10 @@ from scenes_weights import (
 )
 
 from scenes import add_twin, armature_modifier, reset, save, select, snapshot
+from supple.options import WeightOptions
 from supple.settings.objects import settings_of
 from supple.tasks.weights import automatic as weights
-from supple.tasks.weights.automatic import Options, assign_weights
+from supple.tasks.weights.automatic import assign_weights
 from supple.tasks.weights.reports import Report
 
 # What is told
@@ -32,7 +33,7 @@ def test_the_report_tells_of_vertices_and_bones():
     obj, armature = add_bare_tube()
     add_bone(armature, "root", (0, -2, 0), (0, -2, 1))
     select(obj)
-    (report,) = assign_weights([obj], Options(choices=COARSE_AND_FEW))
+    (report,) = assign_weights([obj], WeightOptions(choices=COARSE_AND_FEW))
     assert report.parts == (("Tube", 104, 104),)
     assert report.bones == 4
     assert set(report.reasons) == {"root"}
@@ -69,8 +70,8 @@ def test_bones_that_are_left_nothing_are_told_of():
     """A short bone across a joint of longer ones is nowhere stronger than both."""
     obj, armature = add_bare_tube()
     add_bone(armature, "short", (0, 0.95, 0), (0, 1.05, 0))
-    assert assign_weights([obj], Options(choices=COARSE_AND_FEW))[0].reasons == {}
-    (report,) = assign_weights([obj], Options(choices=COARSE_AND_FEW, prune=0.5))
+    assert assign_weights([obj], WeightOptions(choices=COARSE_AND_FEW))[0].reasons == {}
+    (report,) = assign_weights([obj], WeightOptions(choices=COARSE_AND_FEW, prune=0.5))
     assert report.reasons == {"short": weights.TOO_SMALL}
     assert not weights_of(obj, ["short"]).any()
 

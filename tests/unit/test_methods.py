@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from supple.deformers import DEFAULT_METHOD, DEFORMERS, METHODS, Choice, Method, SkinningError
+from supple.deformers import DEFAULT_METHOD, DEFORMERS, METHODS, Method, Option, SkinningError
 from supple.deformers.particles import particles_2010, solid_2010
 
 from . import characters, reference
@@ -51,7 +51,7 @@ def test_choices_are_fields_and_their_defaults_are_allowed(method: Method) -> No
 
 def test_choices_of_one_property_are_the_same() -> None:
     for fills_solid in (False, True):
-        kept: dict[str, Choice] = {}
+        kept: dict[str, Option] = {}
         for method in METHODS.values():
             for choice in method.choices if method.fills_solid == fills_solid else ():
                 assert kept.setdefault(choice.property_name, choice) == choice
@@ -66,7 +66,7 @@ def test_a_word_that_is_no_choice_is_refused(method: Method) -> None:
 
 
 def test_numbers_out_of_range_are_refused() -> None:
-    choice = Choice("some_number", "Number", "A number", lowest=1, highest=3)
+    choice = Option("some_number", "Number", "A number", lowest=1, highest=3)
     for value in (1, 3):
         choice.check(value)
     for value in (0.9, 3.1, float("nan")):

@@ -11,12 +11,14 @@ from .sources import Source
 # of it, `part/` for the modules in its top folder.
 MAY_IMPORT = {
     "deformers/errors": set(),
-    "deformers/method": {"deformers/errors"},
+    "deformers/option": {"deformers/errors"},
+    "deformers/method": {"deformers/option"},
     "deformers/geometry": {"deformers/errors"},
     "deformers/algebra": set(),
     "deformers/rig": {"deformers/errors", "deformers/algebra"},
     "deformers/skinning": {
         "deformers/errors",
+        "deformers/option",
         "deformers/method",
         "deformers/geometry",
         "deformers/algebra",
@@ -24,6 +26,7 @@ MAY_IMPORT = {
     },
     "deformers/particles": {
         "deformers/errors",
+        "deformers/option",
         "deformers/method",
         "deformers/geometry",
         "deformers/algebra",
@@ -32,6 +35,7 @@ MAY_IMPORT = {
     },
     "deformers/automatic_weights": {
         "deformers/errors",
+        "deformers/option",
         "deformers/method",
         "deformers/geometry",
         "deformers/algebra",
@@ -59,11 +63,13 @@ MAY_IMPORT = {
     "deformers/motion": {"deformers/errors", "deformers/algebra"},
     "deformers/": {
         "deformers/errors",
+        "deformers/option",
         "deformers/method",
         "deformers/rig",
         "deformers/skinning",
         "deformers/particles",
     },
+    "options": {"deformers"},
     "nodes": {"deformers"},
     "bridge/": {"deformers", "nodes"},
     "bridge/files": {"deformers"},
@@ -71,27 +77,45 @@ MAY_IMPORT = {
     "bridge/images": {"deformers", "bridge/", "bridge/files"},
     "bridge/animation": {"deformers", "bridge/", "bridge/meshes"},
     "bridge/rigs": {"deformers", "nodes", "bridge/", "bridge/meshes", "bridge/animation"},
-    "settings": {"deformers"},
+    "settings": {"deformers", "options"},
     "tasks/": {"deformers", "nodes", "bridge", "settings"},
     "tasks/subject": {"deformers", "nodes", "bridge", "settings", "tasks/"},
     "tasks/patterns": {"deformers", "nodes", "bridge", "settings", "tasks/", "tasks/subject"},
-    "tasks/weights": {"deformers", "nodes", "bridge", "settings", "tasks/", "tasks/subject"},
+    "tasks/weights": {"deformers", "options", "nodes", "bridge", "settings", "tasks/", "tasks/subject"},
     "tasks/skin": {"deformers", "nodes", "bridge", "settings", "tasks/", "tasks/subject", "tasks/patterns"},
     "tasks/bake": {"deformers", "bridge", "settings", "tasks/", "tasks/subject", "tasks/skin"},
     "tasks/farm": {"deformers", "bridge", "settings", "tasks/", "tasks/subject", "tasks/skin", "tasks/bake"},
-    "tasks/check": {"deformers", "bridge", "settings", "tasks/", "tasks/subject", "tasks/skin", "tasks/weights"},
+    "tasks/check": {
+        "deformers",
+        "options",
+        "bridge",
+        "settings",
+        "tasks/",
+        "tasks/subject",
+        "tasks/skin",
+        "tasks/weights",
+    },
     "tasks/side_by_side": {"deformers", "bridge", "settings", "tasks/", "tasks/subject", "tasks/skin"},
-    "tasks/engine_copy": {"deformers", "bridge", "settings", "tasks/", "tasks/subject", "tasks/skin", "tasks/patterns"},
+    "tasks/engine_copy": {
+        "deformers",
+        "options",
+        "bridge",
+        "settings",
+        "tasks/",
+        "tasks/subject",
+        "tasks/skin",
+        "tasks/patterns",
+    },
     "tasks/corrections": {"deformers", "bridge", "settings", "tasks/", "tasks/subject", "tasks/skin"},
     "tasks/handles": {"deformers", "bridge", "settings", "tasks/", "tasks/subject", "tasks/weights"},
-    "tasks/pose": {"deformers", "bridge", "settings", "tasks/", "tasks/subject", "tasks/skin"},
-    "tasks/motion": {"deformers", "bridge", "settings", "tasks/", "tasks/subject"},
+    "tasks/pose": {"deformers", "options", "bridge", "settings", "tasks/", "tasks/subject", "tasks/skin"},
+    "tasks/motion": {"deformers", "options", "bridge", "settings", "tasks/", "tasks/subject"},
     "translations": set(),
     "viewport": {"deformers", "bridge", "tasks", "settings", "translations"},
     "preview": {"deformers", "bridge", "tasks", "settings"},
-    "cli": {"deformers", "bridge", "tasks", "settings"},
-    "operators": {"deformers", "bridge", "tasks", "settings", "viewport", "preview", "translations"},
-    "ui": {"settings", "tasks/", "tasks/subject", "tasks/patterns", "translations"},
+    "cli": {"deformers", "options", "bridge", "tasks", "settings"},
+    "operators": {"deformers", "options", "bridge", "tasks", "settings", "viewport", "preview", "translations"},
+    "ui": {"options", "settings", "tasks/", "tasks/subject", "tasks/patterns", "translations"},
     "registration": {"translations", "settings", "preview", "viewport", "cli", "operators", "ui"},
     "__init__": {"registration"},
 }
@@ -139,8 +163,8 @@ def check_source(source: Source, modules: set[str]) -> Iterator[str]:
             top = name[1:].partition(".")[0]
             if top in {*PARTS, "supple", "bl_ext"} - {"__init__"}:
                 yield f"{where} by an absolute name: use a relative import"
-            if source.part == "deformers" and top in BLENDER_MODULES:
-                yield f"{where}, and deformers run without Blender: read it in bridge, and give it as an array"
+            if source.part in ("deformers", "options") and top in BLENDER_MODULES:
+                yield f"{where}, and {source.part} run without Blender: read it in bridge, and give it as an array"
             if source.part in ("operators", "ui") and top == "numpy":
                 yield f"{where}: arrays are for viewport, tasks and what is below them"
         elif not is_allowed(package, name):

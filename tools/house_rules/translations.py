@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from .sources import ROOT, Source
 
 FILE = "translations/ja_JP.json"
-PARTS = ("deformers", "bridge", "settings", "tasks", "viewport", "operators", "ui")
+PARTS = ("deformers", "options", "bridge", "settings", "tasks", "viewport", "operators", "ui")
 LABELS = {"name", "text", "label", "bl_label", "bl_category", "description", "tooltip", "heading", "bl_description"}
 """What Blender calls the texts of properties, operators, panels and buttons."""
 
@@ -18,7 +18,17 @@ NAMES = {"BONE", "Basis", "GeometryNodeTree", "ShaderNodeTree", "Supple {}"}
 """What is called so in the file, not in the interface."""
 
 SENTENCE = re.compile(r"[A-Za-z]{2}.* |[A-Za-z]+ [A-Za-z]|\{\} \(?[a-zA-Z]{2}")
-SILENT_CALLS = {"AssertionError", "compile", "print", "push_constant", "smooth", "getattr", "RuntimeError", "TypeError"}
+SILENT_CALLS = {
+    "ArgumentTypeError",
+    "AssertionError",
+    "compile",
+    "print",
+    "push_constant",
+    "smooth",
+    "getattr",
+    "RuntimeError",
+    "TypeError",
+}
 """Calls whose texts no user reads."""
 
 NOT_SHOWN = re.compile(
@@ -66,6 +76,8 @@ def find_hidden(nodes: list[ast.AST]) -> set[ast.AST]:
                     hidden.update(ast.walk(part.format_spec))
         elif isinstance(node, ast.Call) and name_called(node) in SILENT_CALLS:
             hidden.update(inner for argument in node.args for inner in ast.walk(argument))
+        elif isinstance(node, ast.Call):  # what the command line says, which is in English
+            hidden.update(keyword.value for keyword in node.keywords if keyword.arg == "help")
     return hidden
 
 
@@ -78,7 +90,7 @@ def labels_of(node: ast.AST, keys: set[str] = LABELS) -> Iterator[str]:
                 yield from (text for text in texts_of(keywords[key]) if not text.islower() or " " in text)
         if "Preset" in name_called(node) and node.args:
             yield text_of(node.args[0])
-        if name_called(node) == "Choice" and len(node.args) > 1:
+        if name_called(node) in ("Option", "row") and len(node.args) > 1:
             yield text_of(node.args[1])
     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id in keys:
         yield text_of(node.value)

@@ -66,7 +66,7 @@ OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "farm": {"--object": NAMES, "--chunk": ("-1", "0")},
     "patterns": {"--object": NAMES, "--width": ("-1", "0", "16385", "9" * 30, "-" + "9" * 30)},
     "weights": {"--object": NAMES, "--armature": (*NAMES, "Tube")},
-    "copy only": {"--object": NAMES, "--action": WORDS, "--tolerance": ("0",), "--influences": ("-1", "0", "3", "9")},
+    "copy only": {"--object": NAMES, "--action": WORDS, "--tolerance": ("0",), "--helpers": ("-2", "9")},
     "correct": {
         "--object": NAMES,
         "--from": (*WORDS, "Rig", "Tube"),

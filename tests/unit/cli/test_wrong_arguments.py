@@ -10,8 +10,7 @@ from itertools import product
 import pytest
 
 from supple.cli import main
-from supple.cli.arguments import build_parser
-from supple.cli.options import WEIGHT_METHODS
+from supple.cli.arguments import WEIGHT_METHODS, build_parser
 
 DONE, USAGE = 0, 2
 EXPECTED = "supple=0.1.0,blender=5.2,file=" + 64 * "a"
@@ -79,7 +78,7 @@ OPTIONS: list[tuple[str, str, tuple[str, ...]]] = [
     ("check", "--bend", (*WORDS, "-1", "151", "nan")),
     ("engine-copy", "--target", WORDS),
     ("engine-copy", "--tolerance", (*WORDS, "-1mm", "3 miles", "nan", "inf", "1e3mm")),
-    ("engine-copy", "--influences", NUMBERS),
+    ("engine-copy", "--influences", (*NUMBERS, "-1", "0", "3", "9")),
     ("engine-copy", "--bend", (*WORDS, "-1", "151", "nan")),
     ("correct", "--joints", ("\0",)),
     ("correct", "--angles", ("x", "é", LONG, "two\nlines", "\0", "151", "nan", "inf", "-40", "40;80", "40,wide")),

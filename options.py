@@ -1,0 +1,236 @@
+"""What tasks let choose: frozen dataclasses whose fields are rows. Nothing here needs Blender.
+
+A row is declared here, and used where the task reads it. `settings/properties.py` makes properties of it, for settings
+and operators, `cli/options.py` an argument of the command line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from .deformers import COMPARED
+from .deformers.automatic_weights import METHODS
+from .deformers.option import Option
+from .deformers.weight_editing.edits import Mode
+
+
+def read_number(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of bones: use 0 or more")
+    return int(text)
+
+
+def read_length(text: str) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d*)?|\.\d+)\s*(mm|cm|m)?", text)
+    if match is None:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a length: write it as 3mm, 0.3cm or 0.003m")
+    return float(match[1]) * {"mm": 1e-3, "cm": 1e-2, "m": 1.0, None: 1.0}[match[2]]
+
+
+def read_seconds(text: str) -> float:
+    match = re.fullmatch(r"\d{1,3}(\.\d*)?|\.\d+", text)
+    if match is None or float(text) > 10.0:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of seconds: use 0 to 10")
+    return float(text)
+
+
+def row(default: Any, label: str = "", tooltip: str = "", **facts: Any) -> Any:
+    """A field that a user sets; `facts` are other attributes of `Option`."""
+    return field(default=default, metadata={"option": Option("", label, tooltip, default=default, **facts)})
+
+
+@dataclass(frozen=True)
+class TaskOptions:
+    """What is chosen for a task; raises SkinningError where a value is not allowed."""
+
+    def __post_init__(self) -> None:
+        for option in rows_of(type(self)):
+            option.check(getattr(self, option.name))
+
+
+def rows_of(kind: type[TaskOptions]) -> list[Option]:
+    """What a user sets of a task's options, in order; fields that only scripts set are none."""
+    return [replace(each.metadata["option"], name=each.name) for each in fields(kind) if each.metadata]
+
+
+@dataclass(frozen=True)
+class RangeOfMotion(TaskOptions):
+    """Whether, and how far, each joint is bent and twisted to each side, radians."""
+
+    use_bends: bool = row(True, "Range of Motion", "Also bend and twist each joint from the rest pose")
+    angle: float = row(
+        math.radians(60.0), "Bend", "How far each joint bends and twists, to each side",
+        unit="ANGLE", highest=math.radians(150.0),
+    )  # fmt: skip
+
+    @property
+    def bend(self) -> float:
+        """How far, radians; 0 for no range of motion."""
+        return self.angle if self.use_bends else 0.0
+
+
+@dataclass(frozen=True)
+class CheckOptions(RangeOfMotion):
+    """What a character is checked in, and by what.
+
+    Attributes
+    ----------
+    methods : tuple of str
+        Keys of `METHODS`; that in use by each mesh is measured, too.
+    frames : sequence of int, or None
+        Of the scene, as played, instead of actions.
+    """
+
+    use_actions: bool = row(True, "Actions", "Also check a varied selection of frames from all actions of the armature")
+    methods: tuple[str, ...] = COMPARED
+    frames: Sequence[int] | None = None
+
+
+@dataclass(frozen=True)
+class CopyOptions(RangeOfMotion):
+    """What a copy of a character for game engines is made by.
+
+    Attributes
+    ----------
+    tolerance : float
+        Meters.
+    actions : tuple of str, or None
+        Names of those to be copied; all that move the armature's bones if None.
+    """
+
+    target: str = row(
+        "gltf", "Target", "Target format of the copy",
+        items=(
+            ("gltf", "glTF", "For Godot, Unity, three.js and other programs that read glTF"),
+            ("fbx", "FBX", "For Unreal, Unity and other programs that read FBX"),
+            ("vrm", "VRM", "For VRM 1.0 avatars, by the VRM add-on"),
+            ("usd", "USD", "For programs that read USD"),
+        ),
+        help="target format; gltf by default",
+    )  # fmt: skip
+    tolerance: float = row(
+        0.003, "Tolerance",
+        "Maximum distance between the copy's skin and the character's: keys are added where it is exceeded",
+        unit="DISTANCE", slider=(0.0005, 0.02), fine=(4, 0.1),
+        help="maximum error, such as 3mm or 0.3cm; 3mm by default", metavar="LENGTH", read=read_length,
+    )  # fmt: skip
+    influences: int = row(
+        4, "Influences", "Maximum number of bones that influence a vertex", lowest=1, highest=8,
+        items=(
+            (4, "4", "Four bones per vertex: supported by every engine"),
+            (8, "8", "Eight bones per vertex: more accurate, for engines that support it"),
+        ),
+        help="bones per vertex, 4 or 8; 4 by default", metavar="N",
+    )  # fmt: skip
+    helpers: int = row(
+        -1, "Helpers", "Maximum number of bones to add at a joint; -1 for the number that the tolerance needs",
+        lowest=-1, highest=8, help="maximum number of bones to add at a joint; -1 for as needed", metavar="N",
+    )  # fmt: skip
+    keys: int = row(
+        -1, "Keys", "Maximum number of corrective shape keys; -1 for the number that the tolerance needs",
+        lowest=-1, highest=256, slider=(None, 64), help="maximum number of corrective shape keys; -1 for as needed",
+        metavar="N",
+    )  # fmt: skip
+    actions: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class MotionOptions(TaskOptions):
+    """How motions are joined, or closed to loops."""
+
+    blend: float = row(
+        0.0, "Blend", "Length of the blend around the seam, in seconds; 0 for the length that the motions need",
+        highest=10.0, slider=(None, 2.0), fine=(2, 5),
+        help="length of the blend; by default as long as the motions need",
+        metavar="SECONDS", read=read_seconds,
+    )  # fmt: skip
+    holds_feet: bool = row(
+        True, "Hold Feet", "Keep feet in place that are planted at the seam",
+        help="do not keep planted feet in place at the seam", flag="--no-hold",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class WeightOptions(TaskOptions):
+    """What a user can choose of automatic weights.
+
+    Attributes
+    ----------
+    method : str
+        "" for the default, or where there are points and cages the method that they need.
+    mirror : bool
+        Make the weights the same on both sides of the armature's X axis.
+    choices : mapping of str to int
+        What is chosen for methods, by name of their choices; 0 or left out for a method's default.
+    """
+
+    method: str = row(
+        "", "Method", "How weights are computed",
+        items=tuple((method.key, method.label, method.tooltip) for method in METHODS.values()),
+    )  # fmt: skip
+    mode: Mode = row(  # noqa: RUF009 - a field
+        "REPLACE", "Mode", "How new weights combine with existing ones",
+        items=(
+            ("REPLACE", "Replace", "Replace existing weights"),
+            ("ADD", "Add", "Add new weights to the existing ones, and normalize the sum"),
+            ("UNWEIGHTED", "Fill", "Compute weights only for vertices that have none"),
+        ),
+        help="how to combine new weights with existing weights; replace by default",
+    )  # fmt: skip
+    only_selected_bones: bool = row(
+        False, "Selected Bones", "Compute weights only for the selected bones: other bones keep their weights"
+    )
+    mirror: bool = row(False, help="give both sides of the armature the same weights")
+    limit: int = row(
+        0, "Bones per Vertex", "Maximum number of bones that influence a vertex; 0 for no limit. "
+                               "Most game engines support 4",
+        slider=(None, 8), help="maximum number of bones per vertex; no limit by default", metavar="N", read=read_number,
+    )  # fmt: skip
+    prune: float = row(
+        0.001, "Prune Below", "Remove smaller weights, and normalize the others",
+        highest=0.5, unit="FACTOR", fine=(3, 1),
+    )  # fmt: skip
+    choices: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class DragOptions(TaskOptions):
+    """How bones follow a dragged point of the skin, and what pins hold."""
+
+    solver: str = row(
+        "ENERGY", "Solver", "How bones follow the dragged point",
+        items=(
+            ("ENERGY", "Whole Body",
+             "Rotate all joints between the dragged point, the pins and the root with the least deformation of the skin"),
+            ("CHAIN", "Chain",
+             "Rotate the joints of a chain one by one, from the last joint up: for tails, tentacles and ropes"),
+        ),
+    )  # fmt: skip
+    iterations: int = row(
+        5, "Iterations",
+        "Solver iterations for each mouse movement: higher values follow faster, and are slower",
+        lowest=1, highest=100, slider=(None, 20),
+    )  # fmt: skip
+    chain_length: int = row(
+        0,
+        "Chain Length",
+        "Number of bones in the chain, from the dragged bone up; 0 for all bones up to the root",
+        slider=(None, 20),
+    )
+    move_root: str = row(
+        "AUTO", "Move Root", "Whether the root bone may move",
+        items=(
+            ("AUTO", "Auto", "Move the root if there are pins, or if no other bone can follow"),
+            ("ON", "On", "Move the root"),
+            ("OFF", "Off", "Keep the root in place"),
+        ),
+    )  # fmt: skip
+    hold_rotation: bool = row(
+        True, "Hold Rotation",
+        "Pins also hold rotation: a pinned foot stays flat on the ground",
+    )  # fmt: skip
