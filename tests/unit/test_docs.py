@@ -383,6 +383,20 @@ def test_arrows_of_the_picture_reach_all_that_may_be_imported() -> None:
     assert set(drawing.find_reached("settings", links)) == {"deformers"}
 
 
+# What Check Character finds
+
+
+def test_faults_are_described(product: list[Source]) -> None:
+    """Each kind has a row in one of the two tables."""
+    (source,) = (source for source in product if source.module == "tasks/check/faults")
+    tables = [
+        node.value for node in source.nodes if isinstance(node, ast.Assign) and "FAULTS" in ast.dump(node.targets[0])
+    ]
+    measures = read_page("docs/checks.md").partition("\n## The measures\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (?!-)", measures, flags=re.MULTILINE)
+    assert len(rows) - 2 == len(tables[0].keys), "without the two heads"
+
+
 # The map of features
 
 
