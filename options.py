@@ -206,7 +206,7 @@ class DragOptions(TaskOptions):
         "ENERGY", "Solver", "How bones follow the dragged point",
         items=(
             ("ENERGY", "Whole Body",
-             "Rotate all joints between the dragged point, the pins and the root with the least deformation of the skin"),
+             "Rotate all joints between the dragged point, the pins and the root, with the least deformation of skin"),
             ("CHAIN", "Chain",
              "Rotate the joints of a chain one by one, from the last joint up: for tails, tentacles and ropes"),
         ),

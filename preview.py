@@ -70,7 +70,7 @@ class _Watch:
             _try(obj, lambda obj=obj: _adopt(obj, taken))  # an earlier message stays until the next step
         for obj in find_left_behind(found):
             for evaluator in EVALUATORS.values():
-                evaluator.expect_other_mesh(obj)
+                evaluator.forget(obj)
         hide_again()
         unlock_interfaces()
         self.indices = [index for index, obj in enumerate(bpy.data.objects) if obj in found]

@@ -116,7 +116,7 @@ def run_session(
     path, share = folder / "job.json", folder / "share.txt"
     with writing_temporary():
         path.write_text(json.dumps(job | {"share": str(share)}), encoding="utf-8")
-        share.touch()
+        share.write_text("", encoding="ascii")
     between = ["--"] if len(command) > 1 else []
     process = subprocess.Popen(
         [*command, str(SESSION), *between, str(path)],
@@ -127,7 +127,7 @@ def run_session(
     try:
         while process.poll() is None:
             time.sleep(PAUSE)
-            progress(float(share.read_text(encoding="ascii") or 0.0))
+            progress(read_share(share))
     finally:
         if process.poll() is None:
             process.kill()
@@ -141,6 +141,12 @@ def run_session(
     if result["error"]:
         raise SkinningError(f"Blender's exporter failed ({_last_line(result['error'])}): try another format")
     return result
+
+
+def read_share(path: Path) -> float:
+    """The last share in a file of lines, without one that is being written."""
+    lines = path.read_text(encoding="ascii").split("\n")[:-1]
+    return float(lines[-1]) if lines else 0.0
 
 
 def _check_room(folder: Path) -> None:

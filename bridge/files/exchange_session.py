@@ -1,7 +1,8 @@
 """A Blender of its own that exports a copy, imports the file again, and measures what it has become.
 
 Run as a script, with the path of a job (JSON): Supple is not there, and none of the user's files, settings or add-ons.
-It writes the share that is done into a file that the job names, and what it found beside the job, as `result.json`.
+It adds the share that is done to a file that the job names, a line each time, and writes what it found beside the job:
+`result.json`.
 """
 
 import json
@@ -45,7 +46,8 @@ def main(path: Path) -> None:
 
 
 def _report(job: dict[str, Any], share: float) -> None:
-    Path(job["share"]).write_text(f"{share:.4f}", encoding="ascii")
+    with Path(job["share"]).open("a", encoding="ascii") as lines:
+        lines.write(f"{share:.4f}\n")
 
 
 # Exporting

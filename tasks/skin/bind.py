@@ -42,7 +42,7 @@ from ..subject.surfaces import reading_meshes_once
 from . import by_nodes, changes
 from .baked import check_clearable, clear_bake
 from .evaluators import EVALUATORS, find_installed
-from .hidden import unlock_interfaces
+from .hidden import remove_hidden, unlock_interfaces
 
 _changes = 0
 
@@ -294,9 +294,18 @@ def _install(bound: BoundObject, setup: Setup) -> None:
     settings.bound_groups = "\n".join(made.groups)
     settings.bound_space = made.bound_space
     EVALUATORS[setup.evaluate].install(bound, made)
-    for key, other in EVALUATORS.items():
-        if key != setup.evaluate:
-            other.remove(bound.obj)
+    _forget(bound.obj, setup.evaluate)
+
+
+def _forget(obj: bpy.types.Object, evaluate: str = "") -> None:
+    """Have all evaluators but one drop what they remember of an object, and remove what that one does not need."""
+    settings = settings_of(obj)
+    for key, evaluator in EVALUATORS.items():
+        if key != evaluate:
+            evaluator.forget(obj)
+    if not (evaluate and EVALUATIONS[evaluate].needs_supple):
+        remove_hidden(settings)
+        settings.particles.property_unset("bound_count")
 
 
 def follow_settings(obj: bpy.types.Object) -> None:
@@ -347,8 +356,7 @@ def make_independent(objects: Iterable[bpy.types.Object]) -> list[bpy.types.Obje
             raise SkinningError(f"'{obj.name}' is deformed by Python, which needs Supple: choose Evaluate: Nodes first")
         check_not_baked(obj)
     for obj in bound:
-        for evaluator in EVALUATORS.values():
-            evaluator.remove(obj)
+        _forget(obj)
         settings = settings_of(obj)
         with muted():
             for name in settings.bl_rna.properties.keys():
@@ -389,15 +397,13 @@ def _unbind_one(obj: bpy.types.Object) -> None:
             write_toggles(replaced, settings.live_toggles)
     for modifier in [modifier for modifier in obj.modifiers if modifiers.is_supple_modifier(modifier)]:
         modifiers.remove_modifier(obj, modifier, replaced)
-    for evaluator in EVALUATORS.values():
-        evaluator.remove(obj)
+    _forget(obj)
     _note_change()
     for name in (
         "is_bound", "is_handed_over", "armature_modifier", "bound_groups", "bound_space", "live_toggles", "message",
         "remedy", "evaluate_problem", "is_problem_closed",
     ):  # fmt: skip
         settings.property_unset(name)
-    settings.particles.property_unset("bound_count")
 
 
 def migrate(obj: bpy.types.Object) -> None:

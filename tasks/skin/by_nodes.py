@@ -123,8 +123,8 @@ def install(bound: BoundObject, setup: NodeSetup) -> None:
     apply(bound, setup)
 
 
-def remove(obj: bpy.types.Object) -> None:
-    """Have an object's nodes compared with its weights and bones when it is next shown."""
+def forget(obj: bpy.types.Object) -> None:
+    """Have an object's nodes prepared anew when they are next looked at."""
     _seen.forget(obj)
 
 
@@ -226,15 +226,9 @@ def follow(obj: bpy.types.Object, step: Step) -> bool:
     return True
 
 
-def bring_to_pose(obj: bpy.types.Object, _step: Step) -> bool:
+def bring_to_pose(obj: bpy.types.Object, _step: Step) -> None:
     """A pose by itself needs nothing; raises SkinningError where the modifier was removed."""
     find_supple_modifier(obj)
-    return False
-
-
-def expect_other_mesh(obj: bpy.types.Object) -> None:
-    """Have an object's nodes prepared anew when they are next looked at."""
-    _seen.forget(obj)
 
 
 def is_up_to_date(obj: bpy.types.Object) -> bool:

@@ -101,10 +101,8 @@ def install(bound: BoundObject, setup: PosableSkin) -> None:
     lock_interface(bound.obj)
 
 
-def remove(obj: bpy.types.Object) -> None:
-    """Drop an object from the cache, and remove its hidden objects."""
-    remove_hidden(settings_of(obj))
-    settings_of(obj).particles.property_unset("bound_count")
+def forget(obj: bpy.types.Object) -> None:
+    """Drop an object from the cache, with its reports: it is bound anew when it is next shown."""
     for known in (_live, particle_reports, pose_times):
         known.forget(obj)
 
@@ -135,12 +133,6 @@ def _store_count(obj: bpy.types.Object, count: int) -> None:
 def find(obj: bpy.types.Object) -> LiveObject | None:
     """What the cache holds of an object, None before it was first shown."""
     return _live.find(obj)
-
-
-def expect_other_mesh(obj: bpy.types.Object) -> None:
-    """Have an object bound anew when it is next shown."""
-    if live := _live.find(obj):
-        live.mesh_is_stale = True
 
 
 def is_rough(obj: bpy.types.Object) -> bool:
@@ -188,18 +180,13 @@ def _note_changes(obj: bpy.types.Object, changed: Set[bpy.types.ID]) -> None:
         live.mesh_is_stale |= obj.data in changed or is_one_changed(obj, changed)
 
 
-def bring_to_pose(obj: bpy.types.Object, step: Step) -> bool:
+def bring_to_pose(obj: bpy.types.Object, step: Step) -> None:
     """Bring a bound object's carrier up to a step.
 
     Parameters
     ----------
     obj : Object
         Original, bound.
-
-    Returns
-    -------
-    bool
-        Whether anything had to be written.
 
     Raises
     ------
@@ -209,15 +196,15 @@ def bring_to_pose(obj: bpy.types.Object, step: Step) -> bool:
     _note_changes(obj, step.changed)
     supple, depsgraph = find_supple_modifier(obj), step.depsgraph
     if not (supple.show_render if step.is_render else supple.show_viewport):
-        return False
+        return
     bound = resolve(obj, supple)
     check_deformed_once(bound)
     if bound.armature.mode == "EDIT":
-        return False  # the bones are about to change, and have no pose
+        return  # the bones are about to change, and have no pose
     posed = step.poses.of(bound.armature)
     evaluated = obj.evaluated_get(depsgraph)
     if not (posed.obj.is_evaluated and evaluated.is_evaluated):
-        return False  # not in this scene or view layer
+        return  # not in this scene or view layer
 
     space = object_to_armature(evaluated, posed.obj)
     above = modifiers_above(obj, supple)
@@ -228,12 +215,11 @@ def bring_to_pose(obj: bpy.types.Object, step: Step) -> bool:
     params = _choose_quality(bound, live, step.is_dragging)
     written = (params, values, pose, space, transforms, bound.settings.carrier.session_uid)
     if written == live.written:
-        return False
+        return
     live.bring_to(obj, params, live.values if transforms else values)
-    is_new = _write(bound, live, pose.seen_from(find_space(space)), transforms)
+    _write(bound, live, pose.seen_from(find_space(space)), transforms)
     live.written = written
     live.is_rough = step.is_dragging and params != _choose_quality(bound, live, False)
-    return is_new
 
 
 def _choose_quality(bound: BoundObject, live: LiveObject, is_dragging: bool) -> Any:
@@ -242,8 +228,8 @@ def _choose_quality(bound: BoundObject, live: LiveObject, is_dragging: bool) -> 
     return live.bound.choices.read_quality(bound.settings, moment)
 
 
-def _write(bound: BoundObject, live: LiveObject, pose: Pose, transforms: bool) -> bool:
-    """Deform, and write the result to the carrier; False where that is what the carrier shows."""
+def _write(bound: BoundObject, live: LiveObject, pose: Pose, transforms: bool) -> None:
+    """Deform, and write the result to the carrier, unless that is what it shows."""
     carrier = bound.settings.carrier
     start = time.perf_counter()
     result = live.skin.transforms(pose) if transforms else live.skin.pose(pose)
@@ -252,7 +238,7 @@ def _write(bound: BoundObject, live: LiveObject, pose: Pose, transforms: bool) -
     shown = (carrier.session_uid, transforms)
     is_changed = live.shown[:2] != shown
     if not is_changed and live.shown[2] is result:
-        return False
+        return
     if transforms:
         carriers.write_transforms(carrier.data, result)
     else:
@@ -260,7 +246,6 @@ def _write(bound: BoundObject, live: LiveObject, pose: Pose, transforms: bool) -
     if is_changed and bool(modifiers.read_input(bound.supple, TRANSFORMS_SOCKET)) != transforms:
         modifiers.write_input(bound.supple, TRANSFORMS_SOCKET, transforms)
     live.shown = (*shown, result)
-    return True
 
 
 def _report_pose(obj: bpy.types.Object, live: LiveObject, milliseconds: float, points: np.ndarray | None) -> None:

@@ -45,16 +45,12 @@ class Evaluator(Protocol):
         """
         ...
 
-    def bring_to_pose(self, obj: bpy.types.Object, step: Step, /) -> bool:
-        """The same for a bake, and for the pose alone: whether anything had to be written."""
+    def bring_to_pose(self, obj: bpy.types.Object, step: Step, /) -> None:
+        """The same for a bake, and for the pose alone."""
         ...
 
     def follows_settings(self, obj: bpy.types.Object, /) -> bool:
         """Whether `follow` will see what the settings of a bound object have become."""
-        ...
-
-    def expect_other_mesh(self, obj: bpy.types.Object, /) -> None:
-        """Have an object bound anew in the next step: another mesh that its method looks at has changed."""
         ...
 
     def expect_undo(self) -> None:
@@ -65,8 +61,8 @@ class Evaluator(Protocol):
         """Objects were bound, added or removed: these are bound now."""
         ...
 
-    def remove(self, obj: bpy.types.Object, /) -> None:
-        """Drop what is remembered of an object that this no longer evaluates, and what it needed beside it."""
+    def forget(self, obj: bpy.types.Object, /) -> None:
+        """Drop what is remembered of an object: if this still evaluates it, it is bound anew in the next step."""
         ...
 
 

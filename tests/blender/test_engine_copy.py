@@ -354,6 +354,13 @@ def test_names_are_only_names(tmp_path, tube):
     assert 0.0 < max(shares) <= 1.0
 
 
+def test_a_share_that_is_being_written_does_not_count(tmp_path):
+    path = tmp_path / "share.txt"
+    for text, share in (("", 0.0), ("0.2", 0.0), ("0.2500\n", 0.25), ("0.2500\n0.5000\n0", 0.5)):
+        path.write_text(text, encoding="ascii")
+        assert exchange.read_share(path) == share
+
+
 def test_what_this_blender_lacks_is_said(tmp_path, tube):
     made = Made(tmp_path, tube[0])
     export = made.prepare(tmp_path / "tube.glb", tmp_path / "between")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import draw_packages as drawing
+import write_map
 from house_rules import Source, read_product
 from house_rules.translations import labels_of, text_of
 from supple.cli.arguments import COMMANDS
@@ -375,3 +376,41 @@ def test_arrows_of_the_picture_reach_all_that_may_be_imported() -> None:
         "translations",
     }
     assert set(drawing.find_reached("settings", links)) == {"options", "deformers"}
+
+
+# What Check Character finds
+
+
+def test_faults_are_described(product: list[Source]) -> None:
+    """Each kind has a row in one of the two tables."""
+    (source,) = (source for source in product if source.module == "tasks/check/faults")
+    tables = [
+        node.value for node in source.nodes if isinstance(node, ast.Assign) and "FAULTS" in ast.dump(node.targets[0])
+    ]
+    measures = read_page("docs/checks.md").partition("\n## The measures\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (?!-)", measures, flags=re.MULTILINE)
+    assert len(rows) - 2 == len(tables[0].keys), "without the two heads"
+
+
+# The map of features
+
+
+def test_the_map_is_what_the_tool_writes() -> None:
+    page = write_map.PAGE.read_text(encoding="utf-8")
+    assert write_map.replace_map(page) == page, "run python tools/write_map.py"
+
+
+def test_the_map_names_whole_folders_and_other_modules() -> None:
+    modules = ["tasks/farm/job", "tasks/farm/more/engines", "cli/farm", "cli/bakes", "preview"]
+    assert write_map.find_rooms("farm|preview", modules) == {
+        "cli": "`cli/farm.py`",
+        "preview": "`preview.py`",
+        "tasks": "`tasks/farm/`",
+    }
+
+
+def test_every_task_is_in_the_map(product: list[Source]) -> None:
+    shared = {"tasks/subject"}
+    folders = {source.module for source in product if source.file.endswith("__init__.py")} - shared
+    tasks = {folder for folder in folders if re.fullmatch("tasks/[a-z_]+", folder)}
+    assert {folder for folder in tasks if f"`{folder}/" not in write_map.write_map()} == set(), "see FEATURES"

@@ -9,7 +9,7 @@ from itertools import product
 
 import pytest
 
-from supple.cli import main
+from supple.cli import arguments, main
 from supple.cli.arguments import WEIGHT_METHODS, build_parser
 
 DONE, USAGE = 0, 2
@@ -149,6 +149,7 @@ def test_right_arguments_are_taken(subtests: pytest.Subtests) -> None:
     for name in COMMANDS:
         with subtests.test(name):
             assert build_parser().parse_args(fill_in(name)).command == name.split()[0]
+    assert len({name.split()[0] for name in COMMANDS}) == len(arguments.COMMANDS), "give each command a right one above"
     assert WEIGHT_METHODS["bbw"] == WEIGHT_METHODS["biharmonic"], "a word of earlier versions"
 
 

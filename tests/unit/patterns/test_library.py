@@ -1,5 +1,8 @@
 """The eleven skin patterns: what a height map must hold so that it can be worn."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -23,6 +26,13 @@ def test_library_is_that_of_the_paper() -> None:
         *((f"BULGE_{shape}", "BULGE") for shape in ("STEEP", "GENTLE")),
         *((f"{bone}_{side}", "BONE") for bone in ("COLLAR_BONE", "RIBS", "SHOULDER_BLADE") for side in "LR"),
     ]
+
+
+def test_library_is_in_the_table_of_its_page() -> None:
+    page = (Path(__file__).resolve().parents[3] / "docs/patterns.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([A-Z][\w ]+?)(?::|,| \|)", page.partition("\n## The library\n")[2], flags=re.MULTILINE)
+    labels = [re.sub(" (Left|Right)$", "", preset.label) for preset in PRESETS.values()]
+    assert rows == list(dict.fromkeys(labels))
 
 
 @each("key", KEYS)
