@@ -32,7 +32,7 @@ BUILDER = $(PYTHON) .venv/$(ENVIRONMENT)/lib/python3*/site-packages/bpy/*/script
 say = @sed -n 's/^$@:.*\#\# */== $@: /p' Makefile
 prepare = @python3 tools/environments.py
 
-.PHONY: help setup setup-all demo test test-unit test-blender test-all test-numeric test-versions test-faults test-files test-engine-copy test-farm test-random test-gui lint types package test-package bench \
+.PHONY: help setup setup-all demo test test-unit test-blender test-all test-numeric test-versions test-faults test-files test-engine-copy test-farm test-random test-gui lint types package test-package bench blind \
   bench-particles bench-patterns bench-weights bench-endurance animations clean
 .DEFAULT_GOAL := help
 

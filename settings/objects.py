@@ -51,8 +51,8 @@ SKIN_OPTIONS = (
         items=EVALUATE_ITEMS, default="NODES",
     ),
     Option(
-        "twist", "Twist", "How far joints may twist, and whether twists of hands and feet spread "
-                          "along forearms and shins",
+        "twist", "Twist",
+        "How far joints may twist, and whether twists of hands and feet spread along forearms and shins",
         items=TWIST_ITEMS, default="AUTO",
     ),
     *options_of(method for method in METHODS.values() if not method.fills_solid),
