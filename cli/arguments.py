@@ -72,9 +72,8 @@ COMMANDS = (
         BIND_FIRST,
         take_frames("frames to bake"),
         take("--format", choices=("pc2", "shape-keys"), default="pc2", help="format of the bake; pc2 by default"),
-        take_path("--output", "PATH", required=True, text="PC2 file to write; a folder for several "
-                                                          "meshes or frame ranges; the .blend file "
-                                                          "for shape keys"),
+        take_path("--output", "PATH", required=True,
+                  text="PC2 file to write; a folder for several meshes or frame ranges; the .blend file for shape keys"),
         take_path("--save", "NEW.blend", "also save a .blend file that plays the PC2 files"),
         SHOWN_PROGRESS,
         take("--part", action="store_true",
@@ -151,8 +150,8 @@ COMMANDS = (
     ),
     Command(
         "join", "join PC2 files of consecutive frames into one file", "join_files",
-        take_path("parts", "PART.pc2", nargs="+", text="files to join, in frame order; or a folder "
-                                                       "of parts written by bake --part"),
+        take_path("parts", "PART.pc2", nargs="+",
+                  text="files to join, in frame order; or a folder of parts written by bake --part"),
         take_frames("frames to join, required with a folder", "none"),
         EXPECT, SHOWN_PROGRESS,
         take_path("--output", "PATH", "PC2 file to write; from a folder, a folder", required=True),
