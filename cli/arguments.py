@@ -73,7 +73,7 @@ COMMANDS = (
         take_frames("frames to bake"),
         take("--format", choices=("pc2", "shape-keys"), default="pc2", help="format of the bake; pc2 by default"),
         take_path("--output", "PATH", required=True,
-                  text="PC2 file to write; a folder for several meshes or frame ranges; the .blend file for shape keys"),
+                  text="PC2 file to write; a folder for several meshes or frame ranges; the .blend for shape keys"),
         take_path("--save", "NEW.blend", "also save a .blend file that plays the PC2 files"),
         SHOWN_PROGRESS,
         take("--part", action="store_true",
