@@ -315,7 +315,7 @@ def test_nothing_is_left_of_a_copy_that_fails(tmp_path, tube, monkeypatch):
 def test_what_no_engine_knows_is_refused(tmp_path, tube):
     tube[1].scale = (1, 2, 1)
     bpy.context.view_layer.update()
-    with pytest.raises(SkinningError, match="unevenly"):
+    with pytest.raises(SkinningError, match="non-uniform scale"):
         Made(tmp_path, tube[0])
 
 

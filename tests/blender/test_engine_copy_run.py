@@ -329,7 +329,7 @@ WRONG = {
     "There is nothing to fit the copy": (lambda _: bpy.data.actions.remove(bpy.data.actions["RigAction"]), {}),
     "absolute": (lambda obj: setattr(obj.data.shape_keys, "use_relative", False), {}),
     "choose one of 4, 8": (id, {"influences": 3}),
-    "choose one above 0": (id, {"tolerance": 0.0}),
+    "choose a value above 0": (id, {"tolerance": 0.0}),
     "No action 'Nod'": (id, {"actions": ("Nod",)}),
     "The actions have 99,990 frames, too many for a copy with 3 bones; 'RigAction' alone": (key_far_away, {}),
     "has zero scale": (lambda obj: setattr(armature_of(obj), "scale", [1e-20] * 3), {}),

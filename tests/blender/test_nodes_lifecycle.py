@@ -230,7 +230,7 @@ def test_one_mesh_on_two_skeletons_is_refused():
     other = obj.copy()
     bpy.context.scene.collection.objects.link(other)
     armature_modifier(other).object = add_other_rig("Longer", 4, 4.0)
-    with pytest.raises(RuntimeError, match=r"'Tube' shares its mesh .* other bones, .*: make the mesh single-user"):
+    with pytest.raises(RuntimeError, match=r"'Tube' shares its mesh .* different bones .*: make the mesh single-user"):
         bind(obj, evaluate="NODES")
     other.data = obj.data.copy()
     bind(obj, other, evaluate="NODES")

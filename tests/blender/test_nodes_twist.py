@@ -289,7 +289,7 @@ def test_objects_that_share_a_mesh_and_not_its_twist():
     copy = obj.copy()
     bpy.context.scene.collection.objects.link(copy)
     settings_of(copy).twist = "4"
-    assert "another Twist" in settings_of(copy).evaluate_problem
+    assert "a different Twist" in settings_of(copy).evaluate_problem
     assert settings_of(copy).evaluate == "PYTHON"
     assert settings_of(obj).evaluate == "NODES"
     strike(armature, 100)

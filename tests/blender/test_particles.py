@@ -258,7 +258,7 @@ def test_a_group_limits_the_particles():
 def test_a_missing_group_is_told():
     obj, armature = add_body()
     settings_of(obj).particles.group = "gone"
-    words = "'Tube' has no vertex group 'gone': choose another solid group, or none"
+    words = "'Tube' has no vertex group 'gone': choose another solid group, or leave it empty"
     with pytest.raises(SkinningError, match=words):
         bind([obj], "PARTICLES", "PYTHON")
     bind([obj], "DLBNT", "PYTHON")  # has no use for it

@@ -124,7 +124,7 @@ def test_a_vertex_that_is_no_number_is_refused():
     obj, _ = add_body()
     obj.data.vertices[7].co.x = nan
     for method in PARTICLE_METHODS:
-        with pytest.raises(SkinningError, match="positions that are not numbers, or too far away"):
+        with pytest.raises(SkinningError, match="positions are not numbers, or are too far away"):
             bind([obj], method, "PYTHON")
         assert not settings_of(obj).is_bound
         assert obj.session_uid not in particle_reports

@@ -171,4 +171,4 @@ def test_paths_that_do_not_go_together(refuse: Callable[..., None]) -> None:
 def test_more_shape_keys_than_fit(refuse: Callable[..., None]) -> None:
     """Only counted: none is made."""
     argv = (*fill_in("bake keys")[:-1], "--frames=0-1048574", "--output=elsewhere/new")
-    refuse(*argv, part="1,048,575 frames of 'Tube' take")
+    refuse(*argv, part="1,048,575 frames of 'Tube' need")
