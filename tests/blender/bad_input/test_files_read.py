@@ -98,7 +98,9 @@ def test_parts_of_more_frames_than_a_file_can_count(tmp_path: Path, capsys) -> N
         with path.open("wb") as stream:
             stream.write(HEADER.pack(b"POINTCACHE2\0", 1, 1, start, 1.0, count))
             stream.truncate(32 + 12 * count)
-    assert "cannot contain 2,147,483,648 frames" in assert_refused(["join", *parts, "--output", tmp_path / "new"], capsys)
+    assert "cannot contain 2,147,483,648 frames" in assert_refused(
+        ["join", *parts, "--output", tmp_path / "new"], capsys
+    )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["first.pc2", "second.pc2"]
 
 
