@@ -28,14 +28,3 @@ def find_nearest(
     best = gaps.reshape(len(points), -1).argmin(axis=1)
     rows = np.arange(len(points))
     return best // 4, weights.reshape(len(points), -1, 3)[rows, best], gaps.reshape(len(points), -1)[rows, best]
-
-
-def make_tube(radius: float, rings: int, sides: int = 12, length: float = 2.0) -> tuple[np.ndarray, np.ndarray]:
-    """An open tube about Z from 0 to `length`, its triangles counter-clockwise seen from outside."""
-    angles = np.linspace(0.0, 2.0 * np.pi, sides, endpoint=False)
-    circle = np.stack([np.cos(angles), np.sin(angles), np.zeros(sides)], axis=1) * radius
-    points = (circle + np.linspace(0.0, length, rings)[:, None, None] * np.array([0.0, 0.0, 1.0])).reshape(-1, 3)
-    index = np.arange(rings * sides).reshape(rings, sides)
-    around = np.roll(index, -1, axis=1)
-    quads = np.stack([index[:-1], around[:-1], around[1:], index[1:]], axis=-1).reshape(-1, 4)
-    return points, np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])

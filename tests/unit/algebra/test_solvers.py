@@ -10,8 +10,7 @@ from supple.deformers.algebra.nested_dissection import FEW_SIDES_LEAF, LEAF, dis
 from supple.deformers.geometry.neighbors import find_pairs
 
 from ..cases import each
-
-OFFSETS = np.concatenate([np.eye(3, dtype=int), -np.eye(3, dtype=int)])
+from ..meshes import link_cells
 
 
 def make_grid(*sides: int) -> tuple[np.ndarray, np.ndarray]:
@@ -70,14 +69,6 @@ def make_cloud(count: int, seed: int = 0) -> System:
     """Points in a box, tied to those near them by random springs."""
     points = np.random.default_rng(seed).uniform(0, 1, (count, 3)) * [2.0, 1.0, 0.5]
     return make_laplacian(points, find_pairs(points, np.full(count, 0.6 * count ** (-1 / 3)), 1.0))
-
-
-def link_cells(inside: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Cells of a mask, (N, 3), and their neighbors, (N, 6)."""
-    cells = np.argwhere(inside)
-    index = np.full(np.array(inside.shape) + 2, len(cells))
-    index[tuple((cells + 1).T)] = np.arange(len(cells))
-    return cells, np.stack([index[tuple((cells + 1 + offset).T)] for offset in OFFSETS], axis=1)
 
 
 def make_solid() -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -10,16 +10,7 @@ from supple.deformers.automatic_weights.biharmonic_energy import minimize
 from supple.deformers.errors import SkinningError
 
 from ..cases import each
-
-OFFSETS = np.concatenate([np.eye(3, dtype=int), -np.eye(3, dtype=int)])
-
-
-def link_cells(inside: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Cells of a mask, (N, 3), and their neighbors, (N, 6)."""
-    cells = np.argwhere(inside)
-    index = np.full(np.array(inside.shape) + 2, len(cells))
-    index[tuple((cells + 1).T)] = np.arange(len(cells))
-    return cells, np.stack([index[tuple((cells + 1 + offset).T)] for offset in OFFSETS], axis=1)
+from ..meshes import link_cells
 
 
 def make_case(inside: np.ndarray, *bones: tuple[slice, ...]) -> tuple[np.ndarray, ...]:

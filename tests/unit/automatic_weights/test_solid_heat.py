@@ -15,11 +15,11 @@ from supple.deformers.geometry.solid import read_surface
 from supple.deformers.geometry.solid_cells import link_cells
 from supple.deformers.rig.skeleton import distances_to_bones
 from supple.deformers.weight_editing.solid_smoothing import smooth_through
-from tests.unit.geometry.test_solid_cells import join, make_fork
+from tests.unit.geometry.test_solid_cells import make_fork
 
 from ..cases import each
+from ..meshes import Mesh, join, triangulate
 
-Mesh = tuple[np.ndarray, np.ndarray]
 LIMB = make_box((0.4, 0.4, 2.0), 0.1)
 HEADS, TAILS = np.array([(0, 0, -1.0), (0, 0, 0.0)]), np.array([(0, 0, 0.0), (0, 0, 1.0)])
 UP, ASIDE, BEHIND = np.array([0, 0, 1.0]), np.array([0.6, 0, 0]), np.array([0, 0.15, 0])
@@ -41,10 +41,7 @@ def solve(mesh: Mesh, heads: np.ndarray = HEADS, tails: np.ndarray = TAILS, meth
 def make_sheet() -> Mesh:
     """A flat sheet in x and z, 1 wide and 2 high."""
     x, z = np.meshgrid(np.linspace(-0.5, 0.5, 9), np.linspace(-1.0, 1.0, 17), indexing="ij")
-    index = np.arange(x.size).reshape(x.shape)
-    first = np.stack([index[:-1, :-1], index[1:, :-1], index[1:, 1:]], axis=-1).reshape(-1, 3)
-    second = np.stack([index[:-1, :-1], index[1:, 1:], index[:-1, 1:]], axis=-1).reshape(-1, 3)
-    return np.stack([x, np.zeros_like(x), z], axis=-1).reshape(-1, 3), np.concatenate([first, second])
+    return np.stack([x, np.zeros_like(x), z], axis=-1).reshape(-1, 3), triangulate(np.arange(x.size).reshape(x.shape))
 
 
 def test_distances_from_segments_and_points() -> None:

@@ -9,9 +9,9 @@ from supple.deformers.automatic_weights.surface_heat import Params, find_inward,
 from supple.deformers.geometry.mesh_laplacian import make_laplacian
 from supple.deformers.geometry.solid import find_crossed, find_islands, read_surface
 
+from .. import meshes
 from ..cases import each
-
-Mesh = tuple[np.ndarray, np.ndarray]
+from ..meshes import Mesh, join
 
 HEADS = np.array([[0.0, 0.0, 0.1], [0.0, 0.0, 1.0]])
 TAILS = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 1.9]])
@@ -19,21 +19,7 @@ EXACT = Params(least=0.0)
 
 
 def make_tube(length: float = 2.0, radius: float = 0.2, rings: int = 16, sides: int = 10) -> Mesh:
-    """A tube along z, open at both ends."""
-    angles = np.arange(sides) * 2.0 * np.pi / sides
-    heights = np.linspace(0.0, length, rings + 1)
-    circle = radius * np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    points = np.concatenate([np.tile(circle, (len(heights), 1)), np.repeat(heights, sides)[:, None]], axis=1)
-    first = np.arange(rings * sides)
-    beside = first - first % sides + (first + 1) % sides
-    triangles = [np.stack(c, axis=1) for c in ((first, beside, beside + sides), (first, beside + sides, first + sides))]
-    return points, np.concatenate(triangles)
-
-
-def join(*meshes: Mesh) -> Mesh:
-    starts = np.cumsum([0, *(len(points) for points, _ in meshes)])
-    triangles = [part + start for (_, part), start in zip(meshes, starts, strict=False)]
-    return np.concatenate([points for points, _ in meshes]), np.concatenate(triangles)
+    return meshes.make_tube(radius, rings + 1, sides, length)
 
 
 def split(mesh: Mesh) -> tuple[Mesh, np.ndarray]:

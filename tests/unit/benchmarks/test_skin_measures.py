@@ -17,20 +17,18 @@ from benchmarks.surfaces import make_box, make_capsule, make_head
 from supple.deformers.geometry.solid import read_surface, signed_volumes
 from supple.deformers.measures.stretch import mesh_edges
 
+from .. import meshes
 from ..cases import each
+from ..meshes import Mesh
 
 WAVE = 1.0
 """Length of the waves on a sheet: two of them are counted there."""
 
 
-def make_sheet(step: float = 0.05) -> tuple[np.ndarray, np.ndarray]:
-    """A square of side 3 across z, its triangles all alike: points and triangles."""
-    counts = round(3.0 / step) + 1
-    x, y = np.meshgrid(np.linspace(-1.5, 1.5, counts), np.linspace(-1.5, 1.5, counts), indexing="ij")
-    index = np.arange(counts**2).reshape(counts, counts)
-    a, b, c, d = (part.ravel() for part in (index[:-1, :-1], index[1:, :-1], index[1:, 1:], index[:-1, 1:]))
-    triangles = np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)])
-    return np.stack([x.ravel(), y.ravel(), np.zeros(counts**2)], axis=1), triangles
+def make_sheet(step: float = 0.05) -> Mesh:
+    """A square of side 3 across z, its triangles all alike."""
+    steps = np.linspace(-1.5, 1.5, round(3.0 / step) + 1)
+    return meshes.make_sheet(steps, steps)
 
 
 def make_waves(height: float) -> tuple[np.ndarray, np.ndarray]:

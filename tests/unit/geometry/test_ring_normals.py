@@ -5,16 +5,7 @@ import numpy as np
 from supple.deformers.geometry.ring_normals import estimate_normals, find_rings
 
 from ..cases import each
-
-
-def make_grid(rows: int, columns: int, around: bool) -> np.ndarray:
-    """Triangles of a grid of vertices, its columns closed to a ring or not."""
-    index = np.arange(rows * columns).reshape(rows, columns)
-    if around:
-        index = np.concatenate([index, index[:, :1]], axis=1)
-    a, b, c, d = index[:-1, :-1], index[:-1, 1:], index[1:, 1:], index[1:, :-1]
-    faces = np.stack([a, b, c, d], axis=-1).reshape(-1, 4)
-    return np.concatenate([faces[:, [0, 1, 2]], faces[:, [0, 2, 3]]])
+from ..meshes import close_rings, triangulate
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:
@@ -26,7 +17,7 @@ def make_tube(rings: int = 21, sides: int = 24) -> tuple[np.ndarray, np.ndarray,
     angles = np.linspace(0.0, 2.0 * np.pi, sides, endpoint=False)
     out = np.stack([np.cos(angles), np.sin(angles), np.zeros(sides)], axis=1)
     heights = np.linspace(0.0, 4.0, rings)[:, None, None] * (0.0, 0.0, 1.0)
-    return (out + heights).reshape(-1, 3), make_grid(rings, sides, around=True), np.tile(out, (rings, 1))
+    return (out + heights).reshape(-1, 3), close_rings(rings, sides), np.tile(out, (rings, 1))
 
 
 def test_normals_of_a_tube_point_outward():
@@ -50,7 +41,7 @@ def test_a_pose_needs_no_new_rings():
 def test_normals_of_a_sheet_are_its_own_up_to_the_corners(shuffled: bool):
     rows, columns = 4, 5
     points = np.stack(np.meshgrid(np.arange(columns), np.arange(rows), [0.0]), axis=-1).reshape(-1, 3).astype(float)
-    triangles = make_grid(rows, columns, around=False)
+    triangles = triangulate(np.arange(rows * columns).reshape(rows, columns).T)
     if shuffled:
         order = np.random.default_rng(3).permutation(len(points))
         points, triangles = points[order], np.argsort(order)[triangles]

@@ -19,8 +19,8 @@ from supple.deformers.geometry.solid import (
 )
 
 from ..cases import each
+from ..meshes import Mesh, join
 
-Mesh = tuple[np.ndarray, np.ndarray]
 CUBE = make_box((1.0, 1.0, 1.0), 0.25)
 
 
@@ -33,12 +33,6 @@ def make_sphere(rings: int = 24) -> Mesh:
 
 
 SPHERE = make_sphere()
-
-
-def join(*meshes: Mesh) -> Mesh:
-    starts = np.cumsum([0, *(len(points) for points, _ in meshes)])
-    triangles = [part + start for (_, part), start in zip(meshes, starts, strict=False)]
-    return np.concatenate([points for points, _ in meshes]), np.concatenate(triangles)
 
 
 def move(mesh: Mesh, offset: object) -> Mesh:

@@ -9,14 +9,7 @@ from supple.deformers.geometry.solid_cells import SIDES, Cells, find_enclosed, l
 from supple.deformers.geometry.solid_skin import sample_triangles
 
 from ..cases import each
-
-Mesh = tuple[np.ndarray, np.ndarray]
-
-
-def join(*meshes: Mesh) -> Mesh:
-    starts = np.cumsum([0, *(len(points) for points, _ in meshes)])
-    triangles = [part + start for (_, part), start in zip(meshes, starts, strict=False)]
-    return np.concatenate([points for points, _ in meshes]), np.concatenate(triangles)
+from ..meshes import Mesh, join
 
 
 def make_fork(gap: float, prong: float = 0.2, length: float = 1.0) -> Mesh:

@@ -9,16 +9,9 @@ from supple.deformers.measures.windings import Windings, measure_windings
 
 from ..cases import each
 from ..characters import rotation
+from ..meshes import join
 
 CUBE = make_box((1.0, 1.0, 1.0), 0.25)
-
-
-def join(*meshes: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    starts = np.cumsum([0, *(len(points) for points, _ in meshes)])
-    return (
-        np.concatenate([points for points, _ in meshes]),
-        np.concatenate([triangles + start for (_, triangles), start in zip(meshes, starts, strict=False)]),
-    )
 
 
 @each("axis", [0, 1, 2])

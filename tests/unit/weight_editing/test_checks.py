@@ -9,8 +9,8 @@ import pytest
 from supple.deformers.errors import SkinningError
 from supple.deformers.weight_editing.checks import Findings, check_weights, describe
 
-from ..brute_force import make_tube
 from ..cases import each
+from ..meshes import make_tube
 
 POINTS, TRIANGLES = make_tube(0.1, 21)
 """21 rings of 12 vertices along 4 bones."""

@@ -14,17 +14,11 @@ from supple.deformers.weight_editing.edits import (
 )
 
 from ..cases import each
+from ..meshes import make_sheet
 
 SIDE = 6
-
-
-def make_sheet(side: int = SIDE) -> tuple[np.ndarray, np.ndarray]:
-    """A flat square of side x side points, their distance 1."""
-    x, y = np.meshgrid(np.arange(side), np.arange(side), indexing="ij")
-    index = np.arange(side * side).reshape(side, side)
-    a, b, c, d = (part.ravel() for part in (index[:-1, :-1], index[1:, :-1], index[1:, 1:], index[:-1, 1:]))
-    triangles = np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)])
-    return np.stack([x.ravel(), y.ravel(), np.zeros(side * side)], axis=1).astype(float), triangles
+SHEET = make_sheet(np.arange(SIDE), np.arange(SIDE))
+SHEET = make_sheet(np.arange(SIDE), np.arange(SIDE))
 
 
 def split(points: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -44,7 +38,7 @@ def make_weights(count: int = SIDE * SIDE, bones: int = 4, seed: int = 1) -> np.
 LOCKED = np.array([False, True, False, False])
 CHOSEN = np.arange(SIDE * SIDE) % 3 == 0
 EDITS = {
-    "smooth": lambda weights, **kept: smooth_weights(weights, find_links(*make_sheet()), 0.7, 2, **kept),
+    "smooth": lambda weights, **kept: smooth_weights(weights, find_links(*SHEET), 0.7, 2, **kept),
     "sharpen": lambda weights, **kept: sharpen_weights(weights, 0.6, **kept),
     "normalize": normalize_rows,
     "limit": lambda weights, **kept: limit_influences(weights, 2, **kept)[0],
@@ -98,7 +92,7 @@ def test_smoothing_takes_the_mean_of_neighbors_by_distance():
 
 def test_smoothing_settles_between_what_is_not_chosen():
     """Between columns of 0 and 1 that are not chosen, many repeats give nearly a ramp: neighbors outside are read."""
-    points, triangles = make_sheet()
+    points, triangles = SHEET
     ramp = (points[:, 0] / (SIDE - 1)).astype(np.float32)
     chosen = (points[:, 0] > 0) & (points[:, 0] < SIDE - 1)
     weights = np.stack([np.where(chosen, 0.0, ramp), 1.0 - np.where(chosen, 0.0, ramp)], axis=1).astype(np.float32)
@@ -107,7 +101,7 @@ def test_smoothing_settles_between_what_is_not_chosen():
 
 
 def test_smoothing_keeps_odd_sums_and_does_not_spill():
-    points, triangles = make_sheet()
+    points, triangles = SHEET
     weights = make_weights() * np.linspace(0.5, 1.5, SIDE * SIDE, dtype=np.float32)[:, None]
     weights[7] = 0.0
     after = smooth_weights(weights, find_links(points, triangles), 0.5, 3)
@@ -117,7 +111,7 @@ def test_smoothing_keeps_odd_sums_and_does_not_spill():
 
 def test_smoothing_over_seams():
     """A mesh of loose triangles smooths as the one they were split from, copies alike, though one is chosen."""
-    points, triangles = make_sheet()
+    points, triangles = SHEET
     weights = make_weights()
     loose_points, loose_triangles, origin = split(points, triangles)
     links = find_links(loose_points, loose_triangles)

@@ -10,6 +10,7 @@ from supple.deformers.weight_editing.line_moves import HandleMoves, find_mirror_
 from supple.deformers.weight_editing.lines import LineEdit, RiggedMesh, find_joint_lines, start_edit
 
 from ..cases import each
+from ..meshes import close_rings
 
 LENGTH, RADIUS = 4.5, 0.4
 
@@ -20,10 +21,7 @@ def make_mesh(rings: int = 91, sides: int = 16, copied: bool = False) -> RiggedM
     points = np.zeros((rings, sides, 3))
     points[..., 0], points[..., 2] = RADIUS * np.cos(angles), RADIUS * np.sin(angles)
     points[..., 1] = np.linspace(0.0, LENGTH, rings)[:, None]
-    index = np.arange(rings * sides).reshape(rings, sides)
-    around = np.roll(index, -1, axis=1)
-    quads = np.stack([index[:-1], around[:-1], around[1:], index[1:]], axis=-1).reshape(-1, 4)
-    points, triangles = points.reshape(-1, 3), np.concatenate([quads[:, [0, 2, 1]], quads[:, [0, 3, 2]]])
+    points, triangles = points.reshape(-1, 3), close_rings(rings, sides)[:, [0, 2, 1]]
     if copied:  # as an edge split: the upper half has vertices of its own
         upper = np.unique(triangles[(points[triangles][:, :, 1] > 1.4).all(axis=1)])
         moved = np.arange(len(points))

@@ -23,6 +23,7 @@ from supple.deformers.weight_editing.line_moves import (
 )
 
 from ..cases import each
+from ..meshes import close_rings
 
 LENGTH, RADIUS = 3.0, 0.4
 
@@ -33,10 +34,7 @@ def make_tube(rings: int = 61, sides: int = 24, skew: float = 0.0) -> tuple[np.n
     points = np.zeros((rings, sides, 3))
     points[..., 0], points[..., 2] = RADIUS * np.cos(angles), RADIUS * np.sin(angles)
     points[..., 1] = np.linspace(0.0, LENGTH, rings)[:, None] + skew * points[..., 0]
-    index = np.arange(rings * sides).reshape(rings, sides)
-    around = np.roll(index, -1, axis=1)
-    quads = np.stack([index[:-1], around[:-1], around[1:], index[1:]], axis=-1).reshape(-1, 4)
-    return points.reshape(-1, 3), np.concatenate([quads[:, [0, 2, 1]], quads[:, [0, 3, 2]]])
+    return points.reshape(-1, 3), close_rings(rings, sides)[:, [0, 2, 1]]
 
 
 def ramp(y: np.ndarray, middle: float = 1.5, width: float = 0.6) -> np.ndarray:

@@ -6,8 +6,10 @@ import pytest
 from supple.deformers.errors import SkinningError
 from supple.deformers.weight_editing.mirror import mirror_weights, pair_names
 
+from .. import meshes
 from ..brute_force import find_nearest
 from ..cases import each
+from ..meshes import Mesh
 
 NAMES = ("spine", "arm.L", "arm.R", "tail.L")
 PAIRS = np.array([0, 2, 1, 3])
@@ -17,13 +19,9 @@ def flip(name: str) -> str:
     return {".L": name[:-2] + ".R", ".R": name[:-2] + ".L"}.get(name[-2:], name)
 
 
-def make_sheet(columns: int) -> tuple[np.ndarray, np.ndarray]:
+def make_sheet(columns: int) -> Mesh:
     """A sheet in XY from -1 to 1 in X, without a column of vertices at 0 where `columns` is even."""
-    x, y = np.meshgrid(np.linspace(-1.0, 1.0, columns), np.linspace(0.0, 1.0, 4), indexing="ij")
-    points = np.stack([x.ravel(), y.ravel(), np.zeros(x.size)], axis=1)
-    index = np.arange(x.size).reshape(x.shape)
-    quads = np.stack([index[:-1, :-1], index[1:, :-1], index[1:, 1:], index[:-1, 1:]], axis=-1).reshape(-1, 4)
-    return points, np.concatenate([quads[:, :3], quads[:, [0, 2, 3]]])
+    return meshes.make_sheet(np.linspace(-1.0, 1.0, columns), np.linspace(0.0, 1.0, 4))
 
 
 def weigh(points: np.ndarray) -> np.ndarray:

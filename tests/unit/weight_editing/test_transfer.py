@@ -12,8 +12,9 @@ from supple.deformers.geometry.neighbors import find_nearest as find_near_points
 from supple.deformers.weight_editing import transfer as weight_transfer
 from supple.deformers.weight_editing.transfer import Params, Transfer, inpaint_weights, transfer_weights
 
-from ..brute_force import find_nearest, make_tube
+from ..brute_force import find_nearest
 from ..cases import each
+from ..meshes import make_tube
 
 BODY_POINTS, BODY_TRIANGLES = make_tube(0.3, 9)
 
